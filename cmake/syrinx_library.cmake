@@ -1,0 +1,37 @@
+# syrinx_library(name [DEPS targets...] [TEST_DEPS targets...])
+# One folder = one static library `syrinx_<name>` from its *.cc (sub-folders too), and one test
+# program `<name>_test` from its *_test.cc. Includes are written from src/ ("tensor/view.h").
+function(syrinx_library name)
+  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS" ${ARGN})
+  string(REPLACE "/" "_" target ${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  # A folder below with a CMakeLists.txt of its own is a library of its own.
+  file(GLOB rooms CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */CMakeLists.txt)
+  foreach(room ${rooms})
+    get_filename_component(room ${room} DIRECTORY)
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${room}/")
+  endforeach()
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+
+  if(sources)
+    add_library(syrinx_${target} STATIC ${sources})
+    target_include_directories(syrinx_${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(syrinx_${target} PUBLIC ${ARG_DEPS} Threads::Threads)
+  else()
+    add_library(syrinx_${target} INTERFACE)
+    target_include_directories(syrinx_${target} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(syrinx_${target} INTERFACE ${ARG_DEPS})
+  endif()
+
+  if(SYRINX_TESTS AND tests)
+    add_executable(${target}_test ${tests})
+    target_link_libraries(${target}_test PRIVATE syrinx_${target} ${ARG_TEST_DEPS} GTest::gtest_main)
+    target_compile_definitions(${target}_test PRIVATE
+      SYRINX_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SYRINX_BINARY_DIR="${PROJECT_BINARY_DIR}")
+    gtest_discover_tests(${target}_test TEST_PREFIX ${name}: DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT 300)
+  endif()
+endfunction()

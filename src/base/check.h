@@ -1,0 +1,30 @@
+// Checks for promises inside the program. A failed check is a bug and throws InternalError, which
+// the engine catches at the step boundary. Bad input is never handled here: see base/error.h.
+#pragma once
+
+#include <sstream>
+#include <string>
+
+#include "base/error.h"
+
+namespace syrinx {
+
+/// The arguments printed one after another: concat("x [", 4, "]") is "x [4]".
+template <typename... Args>
+std::string concat(const Args&... args) {
+  std::ostringstream out;
+  (out << ... << args);
+  return std::move(out).str();
+}
+
+[[noreturn]] void check_failed(const char* file, int line, const std::string& what);
+
+}  // namespace syrinx
+
+/// CHECK(condition, parts...): the parts are printed only when the condition fails.
+#define SYRINX_CHECK(condition, ...)                                                         \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]]                                                           \
+      ::syrinx::check_failed(__FILE__, __LINE__,                                             \
+                             ::syrinx::concat(#condition __VA_OPT__(, ": ", ) __VA_ARGS__)); \
+  } while (false)

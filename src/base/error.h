@@ -1,0 +1,70 @@
+// Faults of requests and of loading. A request's fault travels as a value (Result<T>); a checkpoint
+// that cannot be loaded throws LoadError; a bug throws InternalError (see base/check.h).
+// Messages are for people: they name what was wrong, what was expected and what was found.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace syrinx {
+
+enum class ErrorCode {
+  kInvalid,      ///< the request is malformed; do not retry unchanged
+  kNotFound,     ///< a model or a voice by that name does not exist
+  kUnsupported,  ///< well-formed, but this model cannot honour it
+  kOverloaded,   ///< no room now; retry later
+  kCancelled,    ///< the client went away or asked to stop
+  kTimeout,      ///< the client did not read or write in time
+  kInternal,     ///< our fault
+};
+
+/// Lower-case name of a code, e.g. "invalid"; static storage.
+const char* error_code_name(ErrorCode code);
+
+/// Why a request failed. `param` names the field at fault, or is empty.
+struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;
+  std::string param = {};
+};
+
+/// A checkpoint, config or voice file that cannot be used; names file, entry, expected, got.
+class LoadError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A broken promise between parts of the program: a bug. Fails one batch, not the process.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+/// A value or an Error. Read value() only after ok() said yes (otherwise InternalError).
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  bool ok() const { return std::holds_alternative<T>(state_); }
+  explicit operator bool() const { return ok(); }
+  T& value() { return ok() ? std::get<T>(state_) : bad(); }
+  const T& value() const { return ok() ? std::get<T>(state_) : bad(); }
+  T take() { return std::move(value()); }
+  const Error& error() const { return std::get<Error>(state_); }
+
+ private:
+  [[noreturn]] T& bad() const {
+    throw InternalError("value() of a failed Result: " + error().message);
+  }
+  std::variant<T, Error> state_;
+};
+
+/// Success, or why not.
+using Status = Result<std::monostate>;
+inline Status ok_status() { return std::monostate{}; }
+
+}  // namespace syrinx

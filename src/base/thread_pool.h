@@ -1,0 +1,51 @@
+// Fork-join over a fixed set of threads, for the kernels. The caller takes part in the work.
+// One parallel_for at a time per pool: a pool belongs to one executor.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace syrinx {
+
+/// A borrowed callable: what std::function is without the allocation. Valid during the call only.
+template <typename Signature>
+class FunctionRef;
+template <typename R, typename... Args>
+class FunctionRef<R(Args...)> {
+ public:
+  template <typename F>
+  FunctionRef(F&& f)  // NOLINT(google-explicit-constructor, bugprone-forwarding-reference-overload)
+      : object_(const_cast<void*>(static_cast<const void*>(&f))),
+        call_([](void* o, Args... args) -> R {
+          return (*static_cast<std::remove_reference_t<F>*>(o))(static_cast<Args&&>(args)...);
+        }) {}
+  R operator()(Args... args) const { return call_(object_, static_cast<Args&&>(args)...); }
+
+ private:
+  void* object_;
+  R (*call_)(void*, Args...);
+};
+
+/// Workers spin for a moment, then sleep, so that an idle server costs nothing.
+class ThreadPool {
+ public:
+  /// `threads` >= 1 counts the caller: 1 means no worker at all. 0 takes the machine's cores.
+  explicit ThreadPool(int threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const;
+
+  /// Runs body(begin, end) over disjoint parts of [0, count); parts begin at multiples of `grain`.
+  /// Which thread gets which part must not matter to the result. Returns when all are done.
+  /// Runs inline when one part is enough. body must not throw and must not call parallel_for.
+  void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> body);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace syrinx

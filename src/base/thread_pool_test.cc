@@ -1,0 +1,40 @@
+#include "base/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace syrinx {
+namespace {
+
+TEST(ThreadPool, EveryIndexOnce) {
+  for (int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    for (int64_t count : {0, 1, 7, 64, 1000}) {
+      for (int64_t grain : {1, 3, 64}) {
+        std::vector<std::atomic<int>> hits(count);
+        pool.parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+          EXPECT_EQ(begin % grain, 0);
+          for (int64_t i = begin; i < end; ++i) hits[i]++;
+        });
+        for (auto& hit : hits) EXPECT_EQ(hit.load(), 1);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, ManyShortJobsAndSleepsBetween) {
+  ThreadPool pool(3);
+  std::atomic<int64_t> sum{0};
+  for (int round = 0; round < 20000; ++round) {
+    pool.parallel_for(8, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    if (round % 2000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+  EXPECT_EQ(sum.load(), 160000);
+}
+
+}  // namespace
+}  // namespace syrinx

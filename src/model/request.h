@@ -1,0 +1,99 @@
+// What a client asks for, and the state of that request inside a model family.
+// A RequestState is created at admission on the caller's thread and from then on touched by the
+// engine's thread only. Everything that changes while a request runs lives here or in a
+// StreamState; stages and pipelines are const after load.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/sample.h"
+
+namespace syrinx {
+
+/// One thing a client wants spoken. Empty strings and unset options take the model's defaults.
+struct SpeechRequest {
+  std::string text;        ///< UTF-8; invalid bytes are replaced, never fatal
+  bool text_open = false;  ///< more text follows through append_text()
+  std::string voice;
+  std::string language;  ///< as the model names it; empty: the model decides
+  std::string instructions;
+  /// All text in the prompt instead of word by word beside the audio, where the model has both.
+  std::optional<bool> text_in_prompt;
+  std::optional<float> temperature, top_p, min_p, repetition_penalty;
+  std::optional<int> top_k;
+  uint64_t seed = 0;
+  int max_frames = 0;        ///< 0: a bound derived from the text
+  bool ignore_stop = false;  ///< measure with a fixed length: run to max_frames
+};
+
+enum class FinishReason { kStop, kLength, kRepetition, kCancelled, kError };
+/// "stop", "length", ...; static storage.
+const char* finish_reason_name(FinishReason reason);
+
+/// A word of the request's text: bytes [begin, end) start to sound at `frame`.
+struct WordMark {
+  int64_t begin = 0, end = 0;
+  int64_t frame = 0;
+};
+
+/// What one step added to a request: complete frames, C codes each, in order, and word marks.
+class StepOutput {
+ public:
+  StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words)
+      : codes_(codes), words_(words) {}
+  void frame(std::span<const int32_t> codes) {
+    codes_.insert(codes_.end(), codes.begin(), codes.end());
+  }
+  void word(const WordMark& mark) { words_.push_back(mark); }
+
+ private:
+  std::vector<int32_t>& codes_;
+  std::vector<WordMark>& words_;
+};
+
+/// What a request does after a step.
+struct Verdict {
+  enum Next {
+    kContinue,
+    kFinished,
+    kNextSegment,  ///< positions begin again at 0 with a new prompt; the chunk stages go on
+  };
+  Next next = kContinue;
+  FinishReason reason = FinishReason::kStop;
+};
+
+/// A family's side of one request. The rows that an AR stage is fed are numbered by position:
+/// [0, prompt_rows()) is the prompt of the current segment; row prompt_rows() + t is made from the
+/// codes of step t. The state must be able to make the input of any of them again, because the
+/// engine may drop a cache and recompute it.
+class RequestState {
+ public:
+  virtual ~RequestState() = default;
+
+  /// Rows of the current segment's prompt, at least 1. Constant within a segment.
+  virtual int prompt_rows() const = 0;
+  /// Steps that the current segment may take at most; reaching it ends the request (kLength).
+  virtual int max_steps() const = 0;
+  /// Whether the next step can be taken now; false while text to speak has not arrived.
+  virtual bool ready() const { return true; }
+
+  /// How code k of the next step is sampled. Valid until the next advance().
+  virtual const SampleParams& sampling(int k) const = 0;
+  virtual SampleRule rule(int k) const = 0;
+  /// Codes k of the steps so far, oldest first, for the repetition penalty.
+  virtual std::span<const int32_t> history(int /*k*/) const { return {}; }
+
+  /// Takes the sampled codes of a step (one per ArTraits::vocab), emits what became complete.
+  virtual Verdict advance(std::span<const int32_t> codes, StepOutput& out) = 0;
+
+  /// More text of an open request; `last` closes it. An Error fails the request.
+  virtual Status append_text(std::string_view text, bool last);
+};
+
+}  // namespace syrinx

@@ -1,0 +1,90 @@
+// The two kinds of network that a pipeline is made of. Both are const after load and shared by all
+// requests; they run on one executor's thread with that executor's StepContext.
+// E: sequences that yield a step, H: hidden width, K: codes a step, C: codes a frame.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "model/request.h"
+#include "tensor/context.h"
+
+namespace syrinx {
+
+/// One sequence of a batch: rows at positions [first_pos, first_pos + rows) of `state`.
+struct ArSeq {
+  RequestState* state = nullptr;
+  int first_pos = 0;
+  int rows = 1;
+  bool emits = true;  ///< false: a part of a prompt that is not its end
+};
+
+/// Prefill parts and single decode rows of many requests, in one batch. Borrowed for one step.
+struct ArBatch {
+  std::span<const ArSeq> seqs;
+  int rows = 0;                 ///< of all sequences together
+  int emits = 0;                ///< E, how many sequences yield a step
+  Ragged ragged;                ///< rows and cache pages of `seqs`
+  std::span<KvPool* const> kv;  ///< one per ArTraits::kv, sharing the page tables
+  View scratch;  ///< u8 [scratch_bytes(E)], kept from forward() to the last logits() of the step
+};
+
+/// What the engine needs to know of an AR stage.
+struct ArTraits {
+  int hidden = 0;
+  std::vector<int> vocab;  ///< of each of the K codes that are sampled in a step
+  std::vector<KvSpec> kv;
+  int max_positions = 0;
+};
+
+/// Autoregressive: a KV cache and a sampler. Every result must be the same bits in any batch.
+class ArStage {
+ public:
+  virtual ~ArStage() = default;
+  virtual const ArTraits& traits() const = 0;
+  /// Bytes that a step of E sequences keeps between its calls (a depth transformer's cache).
+  virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
+
+  /// Runs all rows, writes their keys and values, and hidden f32 [E, H] of the last row of each
+  /// sequence that emits, in batch order.
+  virtual void forward(StepContext&, const ArBatch&, View hidden) const = 0;
+
+  /// Logits f32 [E, vocab[k]] of code k. codes i32 [E, K] holds the codes < k of this step, so
+  /// that heads may be independent (delay patterns) or run a depth transformer (inner steps).
+  /// Called for k = 0 .. K-1 in turn.
+  virtual void logits(StepContext&, int k, const ArBatch&, View hidden, View codes,
+                      View out) const = 0;
+};
+
+/// What a chunk stage remembers of one stream between chunks.
+class StreamState {
+ public:
+  virtual ~StreamState() = default;
+};
+
+/// One chunk of one stream. The window is [left + fresh + ahead] frames, where left <= the link's
+/// left context (less at the start) and ahead <= its lookahead (less at the end).
+struct ChunkJob {
+  StreamState* state = nullptr;
+  std::span<const int32_t> codes;  ///< [window, in_width], when fed by the AR stage
+  std::span<const float> values;   ///< [window, in_width], when fed by a chunk stage
+  int left = 0, fresh = 0, ahead = 0;
+  bool last = false;     ///< no frame follows the window
+  std::span<float> out;  ///< [fresh, out_width], to be written
+};
+
+/// Maps chunks of frames to chunks of frames or samples. How a stream is cut into chunks must not
+/// change what comes out.
+class ChunkStage {
+ public:
+  virtual ~ChunkStage() = default;
+  virtual int in_width() const = 0;   ///< elements of a frame that comes in
+  virtual int out_width() const = 0;  ///< elements that come out per frame; samples at the end
+  virtual std::unique_ptr<StreamState> open(const RequestState&) const = 0;
+  virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
+};
+
+}  // namespace syrinx

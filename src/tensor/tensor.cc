@@ -1,0 +1,114 @@
+#include "tensor/tensor.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace syrinx {
+
+size_t dtype_size(DType dtype) {
+  switch (dtype) {
+    case DType::kI64:
+      return 8;
+    case DType::kF32:
+    case DType::kI32:
+      return 4;
+    case DType::kF16:
+    case DType::kBF16:
+      return 2;
+    case DType::kI8:
+    case DType::kU8:
+      return 1;
+  }
+  return 0;
+}
+
+const char* dtype_name(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return "f32";
+    case DType::kF16:
+      return "f16";
+    case DType::kBF16:
+      return "bf16";
+    case DType::kI64:
+      return "i64";
+    case DType::kI32:
+      return "i32";
+    case DType::kI8:
+      return "i8";
+    case DType::kU8:
+      return "u8";
+  }
+  return "?";
+}
+
+Shape::Shape(std::initializer_list<int64_t> sizes)
+    : Shape(std::span(sizes.begin(), sizes.size())) {}
+
+Shape::Shape(std::span<const int64_t> sizes) : dims_(static_cast<int>(sizes.size())) {
+  SYRINX_CHECK(sizes.size() <= kMaxDims, "a shape has at most ", kMaxDims, " dimensions");
+  std::copy(sizes.begin(), sizes.end(), sizes_.begin());
+}
+
+int64_t Shape::count() const {
+  int64_t product = 1;
+  for (int i = 0; i < dims_; ++i) product *= sizes_[i];
+  return product;
+}
+
+std::string Shape::str() const {
+  std::string text = "[";
+  for (int i = 0; i < dims_; ++i) text += (i ? ", " : "") + std::to_string(sizes_[i]);
+  return text + "]";
+}
+
+View View::reshape(Shape to) const {
+  SYRINX_CHECK(to.count() == count(), "reshape ", shape.str(), " to ", to.str());
+  View out = *this;
+  out.shape = to;
+  return out;
+}
+
+View View::slice(int64_t begin, int64_t end) const {
+  SYRINX_CHECK(shape.dims() > 0 && 0 <= begin && begin <= end && end <= shape[0], "slice ", begin,
+               "..", end, " of ", shape.str());
+  std::array<int64_t, Shape::kMaxDims> sizes{};
+  for (int i = 0; i < shape.dims(); ++i) sizes[i] = shape[i];
+  const size_t row = shape[0] ? bytes() / shape[0] : 0;
+  sizes[0] = end - begin;
+  View out = *this;
+  out.data = static_cast<char*>(data) + row * begin;
+  out.shape = Shape(std::span<const int64_t>(sizes.data(), shape.dims()));
+  return out;
+}
+
+void expect_shape(const char* who, const View& view, const Shape& want) {
+  SYRINX_CHECK(view.shape == want, "[", who, "] expected ", want.str(), ", got ", view.shape.str());
+}
+
+void Tensor::Free::operator()(void* memory) const { std::free(memory); }
+
+Tensor::Tensor(Shape shape, DType dtype) {
+  constexpr size_t kAlign = 64, kHuge = 2u << 20;
+  view_ = View{nullptr, dtype, shape, Device::kCpu};
+  const size_t bytes = view_.bytes();
+  const size_t align = bytes >= 4 * kHuge ? kHuge : kAlign;
+  const size_t room = (std::max<size_t>(bytes, 1) + align - 1) / align * align;
+  memory_.reset(std::aligned_alloc(align, room));
+  if (!memory_) throw std::bad_alloc();
+  if (align == kHuge) madvise(memory_.get(), room, MADV_HUGEPAGE);
+  std::memset(memory_.get(), 0, room);
+  view_.data = memory_.get();
+}
+
+Tensor Tensor::clone() const {
+  Tensor copy(shape(), dtype());
+  if (!empty()) std::memcpy(copy.view_.data, view_.data, bytes());
+  return copy;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,108 @@
+// Tensors: a Tensor owns memory, a View borrows it for one call. Both are contiguous, row-major,
+// with the type known at run time. Deep copies are named clone(), so that their cost shows.
+// Thread-compatible: const use from many threads is fine.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/check.h"
+
+namespace syrinx {
+
+enum class DType : uint8_t { kF32, kF16, kBF16, kI64, kI32, kI8, kU8 };
+
+/// Bytes of one element.
+size_t dtype_size(DType dtype);
+/// "f32", "bf16", ...; static storage.
+const char* dtype_name(DType dtype);
+
+/// Where memory lies. The GPU backend adds its own kind.
+enum class Device : uint8_t { kCpu };
+
+/// Up to five sizes, outermost first.
+class Shape {
+ public:
+  static constexpr int kMaxDims = 5;
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> sizes);
+  explicit Shape(std::span<const int64_t> sizes);
+
+  int dims() const { return dims_; }
+  /// Size of dimension i; negative i counts from the last.
+  int64_t operator[](int i) const { return sizes_[i < 0 ? dims_ + i : i]; }
+  /// Product of all sizes; 1 for a scalar.
+  int64_t count() const;
+  /// "[4, 512]".
+  std::string str() const;
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::array<int64_t, kMaxDims> sizes_{};
+  int dims_ = 0;
+};
+
+/// A borrowed tensor: valid while its owner (a Tensor, an Arena, a mapped file) lives.
+struct View {
+  void* data = nullptr;
+  DType dtype = DType::kF32;
+  Shape shape;
+  Device device = Device::kCpu;
+
+  int64_t count() const { return shape.count(); }
+  size_t bytes() const { return static_cast<size_t>(count()) * dtype_size(dtype); }
+  bool empty() const { return data == nullptr; }
+
+  float* f32() const { return as<float>(DType::kF32); }
+  uint16_t* f16() const { return as<uint16_t>(DType::kF16); }
+  uint16_t* bf16() const { return as<uint16_t>(DType::kBF16); }
+  int32_t* i32() const { return as<int32_t>(DType::kI32); }
+  int8_t* i8() const { return as<int8_t>(DType::kI8); }
+
+  /// Same memory, other sizes; the count must agree.
+  View reshape(Shape to) const;
+  /// Part [begin, end) of the outermost dimension.
+  View slice(int64_t begin, int64_t end) const;
+
+ private:
+  template <typename T>
+  T* as(DType want) const {
+    SYRINX_CHECK(dtype == want, "view ", shape.str(), " is ", dtype_name(dtype), ", read as ",
+                 dtype_name(want));
+    return static_cast<T*>(data);
+  }
+};
+
+/// Throws InternalError unless `view` has exactly this shape; `who` names the caller.
+void expect_shape(const char* who, const View& view, const Shape& want);
+
+/// Owns zeroed memory aligned to 64 bytes (large ones ask for huge pages). Movable, not copyable.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(Shape shape, DType dtype);
+
+  const View& view() const { return view_; }
+  operator const View&() const { return view_; }  // NOLINT(google-explicit-constructor)
+  const Shape& shape() const { return view_.shape; }
+  DType dtype() const { return view_.dtype; }
+  bool empty() const { return view_.empty(); }
+  float* f32() const { return view_.f32(); }
+  int32_t* i32() const { return view_.i32(); }
+  size_t bytes() const { return view_.empty() ? 0 : view_.bytes(); }
+  Tensor clone() const;
+
+ private:
+  struct Free {
+    void operator()(void* memory) const;
+  };
+  std::unique_ptr<void, Free> memory_;
+  View view_;
+};
+
+}  // namespace syrinx
