@@ -1,6 +1,8 @@
 """The codec: 25 frames a second, 3 residual codebooks of 256, and a causal decoder.
 
-Encoder and quantiser exist in training only. The decoder looks one frame ahead in its first layer
+Encoder and quantiser exist in training only. Beside its codes the decoder
+hears each frame's symbol with its two neighbours, which the LM's pointer knows anyway, so that the
+codes are free for how a sound is made and not which. It looks one frame ahead in its first layer
 and nowhere else; it is a source-filter head on a small ConvNeXt trunk. Step i of the 100 Hz part
 makes one window of 480 samples that starts at sample 160 i, so T frames give exactly 640 T
 samples. Pulses come from the decoder's own pitch track; step i adds the pulses of the newest
@@ -17,6 +19,7 @@ from torch import nn
 from corpus import HOP, MELS, PITCH_MEAN, PITCH_STD, RATE
 
 BOOKS, CODES, LATENT = 3, 256, 32
+PHONES = 61
 N_FFT, WINDOW, BINS = 512, 480, 257
 MAX_PULSES = 5  # per 10 ms, enough for 400 Hz
 LOOKAHEAD = 1   # frames
@@ -152,7 +155,8 @@ class Decoder(nn.Module):
 
     def __init__(self, low=256, high=192):
         super().__init__()
-        self.inp = nn.Linear((1 + LOOKAHEAD + 1) * LATENT, low)  # frames t-1, t, t+1
+        self.phone = nn.ModuleList([nn.Embedding(PHONES, LATENT) for _ in range(3)])
+        self.inp = nn.Linear((1 + LOOKAHEAD + 1) * 2 * LATENT, low)  # frames t-1, t, t+1
         self.low = nn.ModuleList([ConvNext(low, 768, 5) for _ in range(3)])
         self.up = nn.Linear(low, 4 * high)
         self.high = nn.ModuleList([ConvNext(high, 512, 7) for _ in range(3)])
@@ -161,10 +165,12 @@ class Decoder(nn.Module):
         self.head = nn.Linear(high, 3 * BINS)  # ln pulse gain, pulse phase, ln noise gain
         self.mel = nn.Linear(high, MELS)       # training only
 
-    def trunk(self, z):
-        """z [B, T + 1, 32], the last frame being lookahead only -> [B, 4 T, high]."""
-        before = F.pad(z, (0, 0, 1, 0))
-        x = self.inp(torch.cat([before[:, :-2], z[:, :-1], z[:, 1:]], -1))
+    def trunk(self, z, phone):
+        """z [B, T + 1, 32], phone [B, T + 1, 3], of the last frame only what is seen ahead
+        -> [B, 4 T, high]."""
+        x = torch.cat([z, sum(self.phone[i](phone[..., i]) for i in range(3))], -1)
+        before = F.pad(x, (0, 0, 1, 0))
+        x = self.inp(torch.cat([before[:, :-2], x[:, :-1], x[:, 1:]], -1))
         for block in self.low:
             x = block(x)
         x = self.up(x)
@@ -247,9 +253,10 @@ def predicted_pitch(tone):
 
 
 @torch.no_grad()
-def decode(decoder, z):
-    """Whole utterance: z [T, 32] -> samples [640 T]. What the server must reproduce."""
-    hidden = decoder.trunk(F.pad(z, (0, 0, 0, 1))[None])
+def decode(decoder, z, phone):
+    """Whole utterance: z [T, 32], phone [T, 3] -> samples [640 T]. What the server must match.
+    Past the end lie zero latents and symbol 0."""
+    hidden = decoder.trunk(F.pad(z, (0, 0, 0, 1))[None], F.pad(phone, (0, 0, 0, 1))[None])
     pitch = F.pad(predicted_pitch(decoder.tone(hidden)), (2, 0))
     noise = hash_noise(0, hidden.shape[1])[None]
     return overlap_add(decoder.spectra(hidden, pitch_to_pulses(pitch), noise))[0]

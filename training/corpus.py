@@ -70,7 +70,8 @@ def prepare(stems, out):
             pcm.append(wave)
             mel.append(log_mel(torch.tensor(wave / 32768.0, dtype=torch.float32)).half().numpy())
             pitch.append(track)
-            phone.append(np.array(record["phone"], dtype=np.int16)[path])
+            around = np.array([0] + record["phone"] + [0], dtype=np.int16)
+            phone.append(np.stack([around[path + 1], around[path], around[path + 2]], -1))
             meta.append({"text": record["text"], "start": at, "frames": frames,
                          "path": path.tolist(), "phone": record["phone"],
                          "phrase": record["phrase"], "place": record["place"]})
@@ -91,8 +92,11 @@ class Corpus:
         self.frames = len(self.phone)
 
     def crops(self, rng, count, frames):
-        """`count` random windows: wave [B, 640 T], mel [B, 4T, 80], pitch [B, 4T], phone [B, T]."""
-        starts = rng.integers(0, self.frames - frames, size=count)
+        """`count` random windows: wave [B, 640 T], mel [B, 4T, 80], pitch [B, 4T], phone [B, T, 3]:
+        the symbol spoken at the middle of each frame, the one before and the one after."""
+        return self.windows(rng.integers(0, self.frames - frames, size=count), frames)
+
+    def windows(self, starts, frames):
         take = lambda array, k: torch.tensor(
             np.stack([array[s * k : (s + frames) * k] for s in starts]).astype(np.float32))
         return (take(self.pcm, FRAME) / 32768.0, take(self.mel, 4), take(self.pitch, 4),

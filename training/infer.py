@@ -5,8 +5,6 @@ import torch.nn.functional as F
 import codec
 import lm
 
-DEFAULTS = {"temperature": (0.6, 0.6, 0.6), "top_k": 0}
-
 
 def pick(logits, temperature, generator):
     """logits [B, 256] -> codes [B]; greedy at temperature 0."""
@@ -53,10 +51,17 @@ def speak_codes(model, texts, temperature=(0.6, 0.6, 0.6), seed=1, limit=700):
     return out, paths, [e is not None for e in ends]
 
 
+def symbols_of(text, path):
+    """The decoder's symbols [F, 3] of a pointer path: spoken, before, after."""
+    around = [0] + text.phone
+    return torch.tensor([[around[p + 1], around[p], around[p + 2]] for p in path])
+
+
 def load_codec(path):
     from train_codec import Codec
     model = Codec()
-    model.load_state_dict(torch.load(path)["model"])
+    saved = torch.load(path)["model"]
+    model.load_state_dict(saved.get("mean", saved))
     return model.eval()
 
 

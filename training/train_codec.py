@@ -16,7 +16,6 @@ from corpus import Corpus, FRAME, PITCH_MEAN, PITCH_STD
 
 RESOLUTIONS = ((128, 32), (256, 64), (512, 128), (1024, 256), (2048, 512))
 BATCH, FRAMES, WARM_STEPS = 8, 33, 150
-PHONES = 61
 
 
 class Codec(nn.Module):
@@ -25,7 +24,7 @@ class Codec(nn.Module):
         self.encoder = codec.Encoder()
         self.quantiser = codec.Quantiser()
         self.decoder = codec.Decoder()
-        self.phone = nn.Linear(codec.LATENT, PHONES)  # training only
+        self.phone = nn.Linear(codec.LATENT, codec.PHONES)  # training only
 
 
 def stft_loss(made, true):
@@ -39,10 +38,10 @@ def stft_loss(made, true):
     return loss / len(RESOLUTIONS)
 
 
-def decoder_losses(decoder, z, wave, mel, pitch, first_step):
-    """z [B, T + 1, 32] with T frames of wave [B, 640 (T + 1)] to match. All but the first frame
+def decoder_losses(decoder, z, phone, wave, mel, pitch, first_step):
+    """z [B, T + 1, 32] and phone [B, T + 1, 3] with T frames of wave [B, 640 (T + 1)] to match. All but the first frame
     count, since pulses and windows before the crop are missing there."""
-    hidden = decoder.trunk(z)
+    hidden = decoder.trunk(z, phone)
     steps = hidden.shape[1]
     tone = decoder.tone(hidden)
     target = pitch[:, 2 : steps + 2]
@@ -58,6 +57,13 @@ def decoder_losses(decoder, z, wave, mel, pitch, first_step):
     return {"stft": wave_loss, "mel": mel_loss, "pitch": pitch_loss, "voice": voice_loss}
 
 
+def hide_ahead(z, phone, rng):
+    """Now and then the frame ahead is missing, as at the end of a stream."""
+    seen = torch.tensor(rng.random(len(z)) > 0.1)
+    z = torch.cat([z[:, :-1], z[:, -1:] * seen.float()[:, None, None]], 1)
+    return z, torch.cat([phone[:, :-1], phone[:, -1:] * seen.long()[:, None, None]], 1)
+
+
 def batch_losses(model, corpus, rng, step):
     wave, mel, pitch, phone = corpus.crops(rng, BATCH, FRAMES)
     z = model.encoder(mel, pitch)
@@ -68,11 +74,10 @@ def batch_losses(model, corpus, rng, step):
         books = torch.tensor(rng.choice([1, 2, 3, 3, 3, 3, 3], size=BATCH))
         z, first, commit = model.quantiser(z, books)
         extra = {"commit": commit,
-                 "phone": F.cross_entropy(model.phone(first).flatten(0, 1), phone.flatten())}
-    ahead = torch.tensor((rng.random(BATCH) > 0.1).astype(np.float32))
-    z = torch.cat([z[:, :-1], z[:, -1:] * ahead[:, None, None]], 1)
+                 "phone": F.cross_entropy(model.phone(first).flatten(0, 1), phone[..., 0].flatten())}
+    z, phone = hide_ahead(z, phone, rng)
     steps = rng.integers(0, 100000, size=BATCH)
-    return {**decoder_losses(model.decoder, z, wave, mel, pitch, steps), **extra}
+    return {**decoder_losses(model.decoder, z, phone, wave, mel, pitch, steps), **extra}
 
 
 WEIGHTS = {"stft": 1.0, "mel": 0.5, "pitch": 0.5, "voice": 0.5, "commit": 0.1, "phone": 0.1}
