@@ -27,32 +27,45 @@ install_packages() {
     fail "apt-get install failed; the log is $log" "$log"
 }
 
-# build NAME [cmake options]: configures once, then builds what changed into build/NAME.
+# build DIR TARGET [-DNAME=VALUE...]: configures when needed, then builds what changed.
 build() {
-  local dir="$root/build/$1" log="$root/build/$1.log" started=$SECONDS
-  shift
+  local dir="$root/build/$1" target=$2 log="$root/build/$1.log" option started=$SECONDS todo
+  local stale=no
+  shift 2
   mkdir -p "$root/build"
-  if [ ! -f "$dir/build.ninja" ]; then
-    cmake -S "$root" -B "$dir" -G Ninja "$@" >"$log" 2>&1 || fail "cmake failed; the log is $log" "$log"
+  [ -f "$dir/build.ninja" ] || stale=yes
+  for option in "$@"; do
+    sed 's/^/-D/; s/:[A-Z]*=/=/' "$dir/CMakeCache.txt" 2>/dev/null | grep -qxF -- "$option" ||
+      stale=yes
+  done
+  if [ "$stale" = yes ]; then
+    cmake -S "$root" -B "$dir" -G Ninja "$@" >"$log" 2>&1 ||
+      fail "cmake failed; the log is build/${log##*/}" "$log"
   fi
-  local todo
-  todo=$(ninja -C "$dir" -n ${targets:-all} 2>/dev/null | grep -c '^\[' || true)
-  [ "$todo" -le 2 ] || say "building $todo steps into ${dir#"$root"/} (the log is ${log#"$root"/})"
+  todo=$(ninja -C "$dir" -n "$target" 2>/dev/null | grep -c '^\[' || true)
+  if [ "$todo" -le 2 ]; then  # only the check of the file lists
+    ninja -C "$dir" "$target" >"$log" 2>&1 || fail "the build failed; the log is build/${log##*/}" "$log"
+    return
+  fi
+  say "building $todo steps into build/${dir##*/} (the log is build/${log##*/})"
   if [ -t 2 ]; then
-    # shellcheck disable=SC2086
-    NINJA_STATUS='  %f of %t, %e s ' ninja -C "$dir" ${targets:-all} 2>&1 | tee "$log" |
-      grep --line-buffered -oE '^  [0-9]+ of [0-9]+, [0-9.]+ s' | while read -r line; do
-        printf '\r  %s ' "$line" >&2
-      done || true
-    [ "$todo" -le 2 ] || printf '\n' >&2
-    # shellcheck disable=SC2086
-    ninja -C "$dir" ${targets:-all} >>"$log" 2>&1 || fail "the build failed; the log is $log" "$log"
+    { NINJA_STATUS='@%f of %t steps, %e s@' ninja -C "$dir" "$target" 2>&1 || echo '@failed@'; } |
+      tee "$log" | grep --line-buffered -oE '^@[^@]*@' | while read -r line; do
+        printf '\r  %s ' "${line//@/}" >&2
+      done
+    printf '\n' >&2
+    ! grep -q '^@failed@' "$log" || fail "the build failed; the log is build/${log##*/}" "$log"
   else
-    # shellcheck disable=SC2086
-    ninja -C "$dir" ${targets:-all} >"$log" 2>&1 || fail "the build failed; the log is $log" "$log"
+    ninja -C "$dir" "$target" >"$log" 2>&1 || fail "the build failed; the log is build/${log##*/}" "$log"
   fi
-  [ "$todo" -le 2 ] || say "built in $((SECONDS - started)) s"
+  say "built in $((SECONDS - started)) s"
 }
 
-# The program alone when only it is asked for; the tests build the rest.
-build_release() { targets=syrinx build release -DCMAKE_BUILD_TYPE=Release -DSYRINX_TESTS=OFF; }
+# The program alone; a tree that was configured with tests keeps them.
+build_program() {
+  if [ -f "$root/build/release/build.ninja" ]; then
+    build release syrinx
+  else
+    build release syrinx -DCMAKE_BUILD_TYPE=Release -DSYRINX_TESTS=OFF
+  fi
+}
