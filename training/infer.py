@@ -41,6 +41,8 @@ def speak_codes(model, texts, temperature=(0.6, 0.6, 0.6), seed=1, limit=700):
                 pointer.move(pointer.choose(logits[i, -lm.MOVES:]))
                 if pointer.at >= text.size:
                     ends[i] = step + 1
+            else:
+                pointer.move(0)
         if all(e is not None and step + 1 >= e + lm.DRAIN for e in ends):
             break
     out = []
