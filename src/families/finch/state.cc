@@ -94,10 +94,15 @@ void FinchState::begin_segment(Segment segment) {
   segment_ = std::move(segment);
   frames_before_ += std::max(frames_, 0);
   rows_.clear();
-  rows_.reserve(static_cast<size_t>(max_steps()) + 2);
-  rows_.push_back({{config_.codes, config_.codes, config_.codes}, 0, 0});
   said_.clear();
   path_.clear();
+  // Enough for the segment, so that its steps allocate nothing.
+  const auto steps = static_cast<size_t>(max_steps()) + 2;
+  rows_.reserve(steps);
+  said_.reserve(steps);
+  path_.reserve(steps);
+  for (auto& history : history_) history.reserve(history.size() + steps);
+  rows_.push_back({{config_.codes, config_.codes, config_.codes}, 0, 0});
   frames_ = -1;
   next_word_ = 0;
   survival_ = pending_survival_ = 1;

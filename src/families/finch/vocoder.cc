@@ -125,9 +125,12 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
 
 void Vocoder::trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low,
                     const View& high) const {
-  std::vector<int64_t> rows;
-  std::vector<ConvState*> states(jobs.size());
-  for (const ChunkJob& job : jobs) rows.push_back(job.fresh);
+  const auto count = static_cast<int64_t>(jobs.size());
+  const View rows_memory = ctx.arena.take({count}, DType::kI64);
+  const View states_memory = ctx.arena.take({count}, DType::kI64);  // a pointer each
+  const std::span rows(static_cast<int64_t*>(rows_memory.data), jobs.size());
+  const std::span states(static_cast<ConvState**>(states_memory.data), jobs.size());
+  for (size_t j = 0; j < jobs.size(); ++j) rows[j] = jobs[j].fresh;
   for (size_t i = 0; i < low_.size(); ++i) {
     for (size_t j = 0; j < jobs.size(); ++j) {
       states[j] = &static_cast<Stream*>(jobs[j].state)->low[i];
@@ -135,7 +138,7 @@ void Vocoder::trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low,
     low_[i].run(ctx, low, rows, states);
   }
   linear(ctx, up_, low, high.reshape({low.shape[0], up_.out()}));
-  for (int64_t& count : rows) count *= kStepsPerFrame;
+  for (int64_t& row_count : rows) row_count *= kStepsPerFrame;
   for (size_t i = 0; i < high_.size(); ++i) {
     for (size_t j = 0; j < jobs.size(); ++j) {
       states[j] = &static_cast<Stream*>(jobs[j].state)->high[i];
