@@ -3,7 +3,7 @@
     python3 golden.py VOICE_DIR SPOKEN_STEM OUT.safetensors
 
 SPOKEN_STEM names synth's files for the golden sentence; its symbols are those of the server's own
-text front end. Samples are kept as 16 bits, at most 1.6e-5 of full scale off.
+text front end.
 """
 import sys
 from pathlib import Path
@@ -47,7 +47,7 @@ def main(voice, spoken, out):
     write_safetensors(out, {
         "frames": torch.cat([codes, symbols], 1).numpy().astype(np.int32),
         "logits": first_logits(speech_lm, text, codes.tolist(), path).numpy(),
-        "samples": np.round(samples.clip(-1, 1) * 32767).astype(np.int16),
+        "samples": samples.clip(-1, 1),
     }, {"text": record["text"]})
     print(f"{out}: {len(codes)} frames of '{record['text']}'")
 

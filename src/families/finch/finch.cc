@@ -82,6 +82,8 @@ class FinchPipeline : public Pipeline {
   PipelineInfo info_;
 };
 
+}  // namespace
+
 bool claims(const Config& config) { return config.opt_s("model_type", "") == "finch"; }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
@@ -91,9 +93,5 @@ std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   weights.finish();
   return pipeline;
 }
-
-}  // namespace
-
-Family family() { return {"finch", claims, WeightType::kF32, load}; }
 
 }  // namespace syrinx::finch

@@ -8,7 +8,10 @@
 
 namespace syrinx::finch {
 
-/// The row of the table of families.
-Family family();
+/// Whether a directory's config.json is of this family.
+bool claims(const Config& config);
+
+/// Throws LoadError.
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
 
 }  // namespace syrinx::finch

@@ -48,6 +48,7 @@ Written take_apart(const FoldedChar* chars, size_t count) {
     token.opens |= c == '(' || c == '[' || c == '\x1F';
     ++first;
   }
+  if (first == last) first = 0;  // nothing but punctuation
   int dots = 0;
   while (last > first && !spoken(last - 1, is_trail_sign)) {
     const char c = chars[last - 1].ch;
@@ -97,9 +98,10 @@ std::vector<Written> tokenise(const std::vector<FoldedChar>& text) {
       if (text[end++].ch == '\x1F') break;
     }
     const bool starts_high = c >= 'A' && c <= 'Z';
-    const bool listed = c == '-' || c == '*' || c == '\x1F' || (c >= '0' && c <= '9');
+    const bool bullet = c == '-' || c == '*' || c == '\x1F';
+    const bool listed = bullet || (c >= '0' && c <= '9');
     if (!tokens.empty() && (newlines > 1 || (newlines == 1 && (starts_high || listed)))) {
-      tokens.back().ends_block |= newlines > 1 || tokens.back().close == 0;
+      tokens.back().ends_block |= newlines > 1 || bullet || tokens.back().close == 0;
     }
     newlines = 0;
     add_token(tokens, take_apart(&text[i], end - i));
