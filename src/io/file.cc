@@ -1,0 +1,175 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "base/check.h"
+#include "base/error.h"
+
+namespace syrinx {
+namespace {
+
+/// Closes a descriptor at the end of a scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+/// Opens for reading and gives the size; LoadError unless it is a regular file.
+int open_regular(const std::string& path, uint64_t& size) {
+  // Not blocking: opening a pipe that nobody writes would wait for ever.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) load_fault(path, "", std::string("cannot open: ") + std::strerror(errno));
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(fd);
+    load_fault(path, "", "expected a regular file");
+  }
+  size = static_cast<uint64_t>(info.st_size);
+  return fd;
+}
+
+}  // namespace
+
+std::string shown(std::string_view text, size_t limit) {
+  std::string out;
+  for (const char c : text.substr(0, limit)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      out += c;
+    } else {
+      constexpr const char* kHex = "0123456789abcdef";
+      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  if (text.size() <= limit) return out;
+  return out + concat("... (", text.size(), " bytes)");
+}
+
+void load_fault(const std::string& path, const std::string& entry, const std::string& what) {
+  throw LoadError(path + ": " + (entry.empty() ? "" : entry + ": ") + what);
+}
+
+std::string read_file(const std::string& path, size_t limit) {
+  uint64_t size = 0;
+  const Descriptor fd(open_regular(path, size));
+  if (size > limit) load_fault(path, "", concat("expected at most ", limit, " bytes, got ", size));
+  std::string text(size, '\0');
+  size_t have = 0;
+  while (have < text.size()) {
+    const ssize_t got = ::read(fd.get(), text.data() + have, text.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) load_fault(path, "", std::string("cannot read: ") + std::strerror(errno));
+    if (got == 0) break;
+    have += static_cast<size_t>(got);
+  }
+  text.resize(have);
+  return text;
+}
+
+bool is_file(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool is_directory(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string join_path(const std::string& directory, const std::string& name) {
+  if (directory.empty()) return name;
+  return directory.back() == '/' ? directory + name : directory + "/" + name;
+}
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
+  uint64_t size = 0;
+  const Descriptor fd(open_regular(path, size));
+  const std::byte* data = nullptr;
+  if (size > 0) {
+    void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+    if (mapped == MAP_FAILED)
+      load_fault(path, "", std::string("cannot map: ") + std::strerror(errno));
+    data = static_cast<const std::byte*>(mapped);
+  }
+  return std::shared_ptr<const MappedFile>(new MappedFile(path, data, size));
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+NewFile::NewFile(std::string path) : path_(std::move(path)) {
+  // A name of its own, so that two writers of one path do not mix; the last to commit wins.
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    temporary_ = concat(path_, ".new-", ::getpid(), "-", attempt);
+    fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ >= 0) return;
+    if (errno != EEXIST) break;
+  }
+  fail("create");
+}
+
+NewFile::~NewFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(temporary_.c_str());
+}
+
+void NewFile::fail(const char* doing) const {
+  load_fault(path_, "", concat("cannot ", doing, ": ", std::strerror(errno)));
+}
+
+void NewFile::append(const void* data, size_t size) {
+  overwrite(size_, data, size);
+  size_ += size;
+}
+
+void NewFile::overwrite(uint64_t offset, const void* data, size_t size) {
+  SYRINX_CHECK(fd_ >= 0 && offset <= size_, "file ", path_);
+  const char* at = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t done = ::pwrite(fd_, at, size, static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("write");
+    at += done, offset += static_cast<uint64_t>(done), size -= static_cast<size_t>(done);
+  }
+}
+
+void NewFile::append_part_of(const NewFile& other, uint64_t begin, uint64_t end) {
+  SYRINX_CHECK(begin <= end && end <= other.size_, "part of ", other.path_);
+  std::vector<char> part(std::min<uint64_t>(1u << 20, end - begin));
+  for (uint64_t at = begin; at < end;) {
+    const size_t want = std::min<uint64_t>(part.size(), end - at);
+    const ssize_t got = ::pread(other.fd_, part.data(), want, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) fail("read back");
+    append(part.data(), static_cast<size_t>(got));
+    at += static_cast<uint64_t>(got);
+  }
+}
+
+void NewFile::commit() {
+  SYRINX_CHECK(fd_ >= 0, "file ", path_, " is committed already");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
+  ::close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,75 @@
+// Files as everything below reads and writes them: whole small files with a bound, big files mapped
+// read-only, and new files that appear under their name only once they are complete.
+// Faults throw LoadError naming the path. A MappedFile may be shared and read by many threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace syrinx {
+
+/// Text from a file as it may be shown to people: control bytes escaped, cut after `limit` bytes.
+std::string shown(std::string_view text, size_t limit = 120);
+
+/// LoadError's message: "path: entry: what"; an empty entry is left out.
+[[noreturn]] void load_fault(const std::string& path, const std::string& entry,
+                             const std::string& what);
+
+/// The whole of a regular file of at most `limit` bytes.
+std::string read_file(const std::string& path, size_t limit);
+
+/// Whether `path` is an existing regular file (through links: the hub's cache is made of them).
+bool is_file(const std::string& path);
+bool is_directory(const std::string& path);
+/// `directory` and `name` joined by one slash.
+std::string join_path(const std::string& directory, const std::string& name);
+
+/// A regular file mapped read-only; unmapped when the last owner goes. Writing to it is a crash,
+/// and so is reading it after somebody truncated the file: checkpoints must be replaced by rename.
+class MappedFile {
+ public:
+  static std::shared_ptr<const MappedFile> open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+
+ private:
+  MappedFile(std::string path, const std::byte* data, size_t size)
+      : path_(std::move(path)), data_(data), size_(size) {}
+  std::string path_;
+  const std::byte* data_;
+  size_t size_;
+};
+
+/// Writes to a temporary file beside `path`; commit() puts it in place, otherwise it vanishes.
+/// One thread at a time.
+class NewFile {
+ public:
+  explicit NewFile(std::string path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void append(const void* data, size_t size);
+  /// Writes over bytes that were appended earlier.
+  void overwrite(uint64_t offset, const void* data, size_t size);
+  /// Appends bytes [begin, end) of what `other` holds.
+  void append_part_of(const NewFile& other, uint64_t begin, uint64_t end);
+  uint64_t size() const { return size_; }
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* doing) const;
+  std::string path_, temporary_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+};
+
+}  // namespace syrinx

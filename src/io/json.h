@@ -1,0 +1,85 @@
+// Reading of config files: typed getters with bounds, whose faults (LoadError) name the file, the
+// key with its path, what was expected and what was found. Files are bounded in size and depth, and
+// a key given twice is a fault. A Config is a cheap handle on a document it keeps alive.
+// Const after load; may be read by many threads.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace syrinx {
+
+/// One object of a JSON file. A key whose value is null counts as absent.
+class Config {
+ public:
+  static constexpr size_t kMaxBytes = 16 << 20;
+  static constexpr int kMaxDepth = 64;
+  static constexpr size_t kMaxList = 1 << 16;  ///< items of a list or map that a getter returns
+  static constexpr int64_t kMaxInt = std::numeric_limits<int64_t>::max();
+  static constexpr double kMaxFloat = std::numeric_limits<double>::max();
+
+  /// Reads a file whose outermost value is an object.
+  static Config load(const std::string& path);
+  /// The same from text; `path` is for messages.
+  static Config parse(const std::string& text, const std::string& path);
+
+  bool has(const std::string& key) const;
+  /// All keys, sorted; null ones too.
+  std::vector<std::string> keys() const;
+  /// File and key, for messages: "config.json: talker_config.hidden_size".
+  std::string where(const std::string& key = "") const;
+  /// Throws LoadError: where(key) + what.
+  [[noreturn]] void fail(const std::string& key, const std::string& what) const;
+
+  // One value each. Numbers must lie in [min, max]; 8.0 is a fine integer, 8.5 is not.
+  int64_t i(const std::string& key, int64_t min = 0, int64_t max = kMaxInt) const;
+  double f(const std::string& key, double min = -kMaxFloat, double max = kMaxFloat) const;
+  std::string s(const std::string& key) const;
+  bool b(const std::string& key) const;
+  Config sub(const std::string& key) const;
+
+  // The same, or what to take when the key is absent; a wrong type is a fault still.
+  int64_t opt_i(const std::string& key, int64_t absent, int64_t min = 0,
+                int64_t max = kMaxInt) const;
+  double opt_f(const std::string& key, double absent, double min = -kMaxFloat,
+               double max = kMaxFloat) const;
+  std::string opt_s(const std::string& key, const std::string& absent) const;
+  bool opt_b(const std::string& key, bool absent) const;
+  std::optional<Config> opt_sub(const std::string& key) const;
+
+  // Lists and maps of one type; at most kMaxList items.
+  std::vector<int64_t> ints(const std::string& key, int64_t min = 0, int64_t max = kMaxInt) const;
+  std::vector<double> floats(const std::string& key) const;
+  std::vector<std::string> strings(const std::string& key) const;
+  std::vector<Config> subs(const std::string& key) const;
+  std::map<std::string, int64_t> map_i(const std::string& key, int64_t min = 0,
+                                       int64_t max = kMaxInt) const;
+  std::map<std::string, std::string> map_s(const std::string& key) const;
+
+  /// The object itself, for what the getters do not cover.
+  const nlohmann::json& raw() const { return *node_; }
+
+ private:
+  using Json = nlohmann::json;
+  Config(std::shared_ptr<const Json> root, const Json* node, std::string file, std::string scope);
+  const Json* find(const std::string& key) const;
+  const Json& get(const std::string& key, const char* want) const;
+  const Json& list(const std::string& key) const;
+  [[noreturn]] void wrong(const std::string& key, const std::string& want, const Json& got) const;
+  int64_t as_int(const std::string& key, const Json& value, int64_t min, int64_t max) const;
+  double as_float(const std::string& key, const Json& value, double min, double max) const;
+  std::string as_string(const std::string& key, const Json& value) const;
+  Config as_sub(const std::string& key, const Json& value) const;
+
+  std::shared_ptr<const Json> root_;
+  const Json* node_;
+  std::string file_, scope_;  // scope_: "" or "talker_config."
+};
+
+}  // namespace syrinx
