@@ -1,0 +1,116 @@
+#include "kernels/activation.h"
+
+#include <algorithm>
+
+#include "kernels/activation_impl.h"
+#include "kernels/cpu/features.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kGrain = 16384;  // elements: a part is worth waking a thread for
+
+template <typename F>
+void over(StepContext& ctx, int64_t count, F f) {
+  ctx.pool.parallel_for(count, kGrain, [&](int64_t begin, int64_t end) { f(begin, end - begin); });
+}
+
+/// f(row) over rows of `width` elements.
+template <typename F>
+void over_rows(StepContext& ctx, int64_t rows, int64_t width, F f) {
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(width, 1));
+  ctx.pool.parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+}  // namespace
+
+void activate(StepContext& ctx, Activation f, const View& x, const View& out) {
+  expect_shape("activate", out, x.shape);
+  const float* in = x.f32();
+  float* to = out.f32();
+  const auto loop = cpu::has_avx2() ? &avx2::activate : &ref::activate;
+  over(ctx, x.count(), [&](int64_t i, int64_t n) { loop(f, in + i, to + i, n); });
+}
+
+void silu_mul(StepContext& ctx, const View& x, const View& out) {
+  SYRINX_CHECK(x.shape.dims() == 2 && x.shape[1] % 2 == 0, "[silu_mul] x ", x.shape.str());
+  const int64_t width = x.shape[1] / 2;
+  expect_shape("silu_mul", out, {x.shape[0], width});
+  const float* in = x.f32();
+  float* to = out.f32();
+  const auto loop = cpu::has_avx2() ? &avx2::silu_mul : &ref::silu_mul;
+  over_rows(ctx, x.shape[0], width, [&](int64_t i) {
+    loop(in + 2 * i * width, in + (2 * i + 1) * width, to + i * width, width);
+  });
+}
+
+void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
+           ChannelAxis axis, const View& out) {
+  SYRINX_CHECK(x.shape.dims() == 2, "[snake] x must have two sizes, got ", x.shape.str());
+  expect_shape("snake", out, x.shape);
+  const bool last = axis == ChannelAxis::kLast;
+  expect_shape("snake", alpha, {x.shape[last ? 1 : 0]});
+  expect_shape("snake", inv_beta, alpha.shape);
+  const int64_t width = x.shape[1];
+  const float *in = x.f32(), *a = alpha.f32(), *b = inv_beta.f32();
+  float* to = out.f32();
+  const auto each = cpu::has_avx2() ? &avx2::snake_each : &ref::snake_each;
+  const auto one = cpu::has_avx2() ? &avx2::snake_one : &ref::snake_one;
+  over_rows(ctx, x.shape[0], width, [&](int64_t i) {
+    if (last) {
+      each(in + i * width, a, b, to + i * width, width);
+    } else {
+      one(in + i * width, a[i], b[i], to + i * width, width);
+    }
+  });
+}
+
+void clamp(StepContext& ctx, const View& x, float low, float high, const View& out) {
+  expect_shape("clamp", out, x.shape);
+  const float* in = x.f32();
+  float* to = out.f32();
+  over(ctx, x.count(), [&](int64_t begin, int64_t n) {
+    for (int64_t i = begin; i < begin + n; ++i) to[i] = std::min(std::max(in[i], low), high);
+  });
+}
+
+void add_inplace(StepContext& ctx, const View& x, const View& y) {
+  expect_shape("add_inplace", y, x.shape);
+  float* to = x.f32();
+  const float* in = y.f32();
+  const auto loop = cpu::has_avx2() ? &avx2::add : &ref::add;
+  over(ctx, x.count(), [&](int64_t i, int64_t n) { loop(to + i, in + i, n); });
+}
+
+void scale_inplace(StepContext& ctx, const View& x, float factor) {
+  float* to = x.f32();
+  over(ctx, x.count(), [&](int64_t begin, int64_t n) {
+    for (int64_t i = begin; i < begin + n; ++i) to[i] *= factor;
+  });
+}
+
+void add_scaled_inplace(StepContext& ctx, const View& x, const View& y, const View& gain) {
+  SYRINX_CHECK(x.shape.dims() == 2, "[add_scaled_inplace] x must be [N, H], got ", x.shape.str());
+  expect_shape("add_scaled_inplace", y, x.shape);
+  expect_shape("add_scaled_inplace", gain, {x.shape[1]});
+  const int64_t width = x.shape[1];
+  float* to = x.f32();
+  const float *in = y.f32(), *g = gain.f32();
+  const auto loop = cpu::has_avx2() ? &avx2::add_scaled : &ref::add_scaled;
+  over_rows(ctx, x.shape[0], width,
+            [&](int64_t i) { loop(to + i * width, in + i * width, g, width); });
+}
+
+void add_bias_inplace(StepContext& ctx, const View& x, const View& bias) {
+  SYRINX_CHECK(x.shape.dims() == 2, "[add_bias_inplace] x must be [N, H], got ", x.shape.str());
+  expect_shape("add_bias_inplace", bias, {x.shape[1]});
+  const int64_t width = x.shape[1];
+  float* to = x.f32();
+  const float* b = bias.f32();
+  const auto loop = cpu::has_avx2() ? &avx2::add : &ref::add;
+  over_rows(ctx, x.shape[0], width, [&](int64_t i) { loop(to + i * width, b, width); });
+}
+
+}  // namespace syrinx

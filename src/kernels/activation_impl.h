@@ -1,0 +1,29 @@
+// Element-wise loops on raw pointers, plain and AVX2. See activation.h for what they compute.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/activation.h"
+
+namespace syrinx {
+
+#define SYRINX_ACTIVATION_LOOPS                                                           \
+  void activate(Activation f, const float* x, float* out, int64_t count);                 \
+  void silu_mul(const float* gate, const float* up, float* out, int64_t count);           \
+  /* alpha and inv_beta per element */                                                    \
+  void snake_each(const float* x, const float* alpha, const float* inv_beta, float* out,  \
+                  int64_t count);                                                         \
+  /* one alpha and inv_beta for all */                                                    \
+  void snake_one(const float* x, float alpha, float inv_beta, float* out, int64_t count); \
+  void add(float* x, const float* y, int64_t count);                                      \
+  void add_scaled(float* x, const float* y, const float* gain, int64_t count);
+
+namespace ref {
+SYRINX_ACTIVATION_LOOPS
+}
+namespace avx2 {
+SYRINX_ACTIVATION_LOOPS
+}
+#undef SYRINX_ACTIVATION_LOOPS
+
+}  // namespace syrinx

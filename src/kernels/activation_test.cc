@@ -1,0 +1,110 @@
+#include "kernels/activation.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/activation_impl.h"
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using fixture::Bench;
+
+constexpr Activation kAll[] = {Activation::kNone,     Activation::kSilu,    Activation::kGelu,
+                               Activation::kGeluTanh, Activation::kElu,     Activation::kRelu,
+                               Activation::kTanh,     Activation::kSigmoid, Activation::kMish};
+
+TEST(Activation, AgreesWithTheExactFunctions) {
+  Bench bench(2);
+  constexpr int kCount = 40003;
+  Tensor x({kCount}, DType::kF32), out = fixture::poisoned({kCount}), want({kCount}, DType::kF32);
+  for (int i = 0; i < kCount; ++i) x.f32()[i] = static_cast<float>(i - 20000) / 1000;
+  for (const Activation f : kAll) {
+    activate(bench.ctx, f, x, out);
+    ref::activate(f, x.f32(), want.f32(), kCount);
+    for (int i = 0; i < kCount; ++i) {
+      const double scale = std::fmax(std::fabs(want.f32()[i]), std::fabs(x.f32()[i]) * 0.25);
+      ASSERT_NEAR(out.f32()[i], want.f32()[i], 1e-6 * scale + 1e-12)
+          << static_cast<int>(f) << " at " << x.f32()[i];
+    }
+  }
+}
+
+TEST(Activation, ExtremesStayFiniteAndNanStays) {
+  Bench bench;
+  Tensor x({10}, DType::kF32), out({10}, DType::kF32);
+  const float values[] = {-1e30f, -200, -88, 88, 200, 1e30f, 0, -0.f, 1e-30f, NAN};
+  std::copy_n(values, 10, x.f32());
+  for (const Activation f : kAll) {
+    activate(bench.ctx, f, x, out);
+    for (int i = 0; i < 9; ++i)
+      EXPECT_TRUE(std::isfinite(out.f32()[i])) << static_cast<int>(f) << " at " << values[i];
+    EXPECT_TRUE(std::isnan(out.f32()[9])) << static_cast<int>(f);
+  }
+}
+
+TEST(Activation, AnElementDoesNotKnowItsPlace) {
+  Bench one(1), three(3);
+  const Tensor x = fixture::random({1, 100001}, 1, 4);
+  Tensor whole(x.shape(), DType::kF32), part({1, 1}, DType::kF32);
+  for (const Activation f : kAll) {
+    activate(three.ctx, f, x, whole);
+    for (const int i : {0, 5, 7, 8, 50000, 100000}) {
+      const View at{x.f32() + i, DType::kF32, {1, 1}, Device::kCpu};
+      activate(one.ctx, f, at, part);
+      EXPECT_EQ(std::memcmp(part.f32(), whole.f32() + i, 4), 0) << static_cast<int>(f) << " " << i;
+    }
+  }
+}
+
+TEST(Activation, SnakeBothWaysRound) {
+  Bench bench(2);
+  constexpr int kTime = 37, kChannels = 21;
+  const Tensor x = fixture::random({kTime, kChannels}, 1, 20);
+  Tensor alpha = fixture::random({kChannels}, 2), inv_beta = fixture::random({kChannels}, 3);
+  for (int c = 0; c < kChannels; ++c) alpha.f32()[c] = std::exp(2 * alpha.f32()[c]);
+  Tensor last = fixture::poisoned(x.shape()), turned({kChannels, kTime}, DType::kF32),
+         first = fixture::poisoned({kChannels, kTime});
+  snake(bench.ctx, x, alpha, inv_beta, ChannelAxis::kLast, last);
+  for (int t = 0; t < kTime; ++t)
+    for (int c = 0; c < kChannels; ++c) turned.f32()[c * kTime + t] = x.f32()[t * kChannels + c];
+  snake(bench.ctx, turned, alpha, inv_beta, ChannelAxis::kFirst, first);
+  for (int t = 0; t < kTime; ++t) {
+    for (int c = 0; c < kChannels; ++c) {
+      const float in = x.f32()[t * kChannels + c], a = alpha.f32()[c], b = inv_beta.f32()[c];
+      const double s = std::sin(double{a * in});
+      EXPECT_NEAR(last.f32()[t * kChannels + c], in + s * s * b,
+                  1e-6 * (std::fabs(in) + std::fabs(b)));
+      EXPECT_EQ(first.f32()[c * kTime + t], last.f32()[t * kChannels + c]);
+    }
+  }
+}
+
+TEST(Activation, SumsAndGates) {
+  Bench bench(2);
+  const Tensor x = fixture::random({3, 22}, 1), y = fixture::random({3, 22}, 2),
+               gain = fixture::random({22}, 3);
+  Tensor out = x.clone();
+  add_scaled_inplace(bench.ctx, out, y, gain);
+  add_bias_inplace(bench.ctx, out, gain);
+  add_inplace(bench.ctx, out, y);
+  scale_inplace(bench.ctx, out, 2);
+  clamp(bench.ctx, out, -1, 1.5f, out);
+  Tensor gated = fixture::poisoned({3, 11});
+  silu_mul(bench.ctx, x, gated);
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 22; ++j) {
+      const float g = gain.f32()[j], a = x.f32()[i * 22 + j], b = y.f32()[i * 22 + j];
+      EXPECT_NEAR(out.f32()[i * 22 + j], std::clamp(2 * (a + b * g + g + b), -1.f, 1.5f), 1e-5);
+    }
+    for (int j = 0; j < 11; ++j) {
+      const float g = x.f32()[i * 22 + j], u = x.f32()[i * 22 + 11 + j];
+      EXPECT_NEAR(gated.f32()[i * 11 + j], g / (1 + std::exp(-g)) * u, 1e-6);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

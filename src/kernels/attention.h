@@ -1,0 +1,91 @@
+// Attention over a paged cache of keys and values. Rows of prefill and one-token decode rows of
+// many sequences go through one call; grouped query heads share the cache rows they read. Promise:
+// the result of a row depends on its own sequence only, bit for bit: not on the batch, nor on how
+// the prompt was cut into chunks, nor on the number of threads. Legend: N rows in the batch, B
+// sequences, D head size (a multiple of 8), L cached positions.
+#pragma once
+
+#include <span>
+
+#include "kernels/heads.h"
+#include "tensor/context.h"
+
+namespace syrinx {
+
+/// What a cache holds. dtype is f32, f16 or bf16.
+struct KvSpec {
+  int layers = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  DType dtype = DType::kF16;
+};
+
+/// Memory of all pages. Who owns which page is the caller's business. Pages are zero at first and
+/// cost no physical memory before they are written.
+/// Layout [layer][page][kv_head]{K [head_dim][kPageRows], V [kPageRows][head_dim]}: both are read
+/// front to back with one vector per 8 positions (K) or 8 columns (V) and no horizontal sums.
+class KvPool {
+ public:
+  static constexpr int kPageRows = 32;  // one line of f16 keys is one cache line
+
+  KvPool() = default;
+  KvPool(const KvSpec& spec, int64_t pages);
+  ~KvPool();
+  KvPool(KvPool&& other) noexcept;
+  KvPool& operator=(KvPool&& other) noexcept;
+
+  const KvSpec& spec() const { return spec_; }
+  int64_t pages() const { return pages_; }
+  /// Bytes of one page over all layers.
+  static size_t page_bytes(const KvSpec& spec);
+  /// Pages that hold `positions` positions.
+  static int64_t pages_for(int64_t positions) { return (positions + kPageRows - 1) / kPageRows; }
+
+  /// Keys of one head, [head_dim][kPageRows]; the values follow, [kPageRows][head_dim].
+  void* keys(int layer, int64_t page, int kv_head) const;
+  void* values(int layer, int64_t page, int kv_head) const;
+
+ private:
+  KvSpec spec_;
+  int64_t pages_ = 0;
+  size_t bytes_ = 0;
+  char* memory_ = nullptr;
+};
+
+/// A batch of sequences with different numbers of rows. Borrowed for one call.
+/// The rows of sequence b are row_begin[b] .. row_begin[b + 1] of the batch and are its positions
+/// kv_len[b] - rows .. kv_len[b] - 1. Position p lives in page (p / kPageRows) % max_pages of row b
+/// of the page table: with a window the table may be a ring, as long as
+/// max_pages * kPageRows >= window + rows + kPageRows; without one it must hold kv_len.
+struct Ragged {
+  std::span<const int32_t> row_begin;   ///< [B + 1], rising, from 0 to N
+  std::span<const int32_t> kv_len;      ///< [B], cached positions including the rows of this call
+  std::span<const int32_t> page_table;  ///< [B][max_pages]
+  int max_pages = 0;
+
+  int64_t sequences() const { return static_cast<int64_t>(kv_len.size()); }
+  int64_t rows() const { return row_begin.empty() ? 0 : row_begin.back(); }
+  int32_t first_position(int64_t b) const { return kv_len[b] - (row_begin[b + 1] - row_begin[b]); }
+};
+
+/// The position of every row of the batch; out [N].
+void ragged_positions(const Ragged& ragged, std::span<int32_t> out);
+
+struct AttentionSpec {
+  float scale = 1;     ///< scores are q.k * scale; commonly 1 / sqrt(D)
+  int window = 0;      ///< row i sees positions (i - window, i]; 0: all before it
+  bool causal = true;  ///< false: every row sees all kv_len positions of its sequence (encoders)
+};
+
+/// Stores the rows k and v [N, kv_heads, D] as the last positions of their sequences. Converted to
+/// the type of the pool by rounding to nearest even; f16 saturates at +-65504.
+void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
+              int layer, const Ragged& ragged);
+
+/// out[i, h] = softmax(q[i, h] . K * scale) V for every row and head. q [N, heads, D]; out
+/// [N, heads * D], which may be the columns of q's own matrix but not overlap others.
+/// Query head h reads kv head h / (heads / kv_heads).
+void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
+                     const Ragged& ragged, const AttentionSpec& spec, const View& out);
+
+}  // namespace syrinx

@@ -1,0 +1,58 @@
+// The work unit of paged attention on raw pointers, plain and AVX2: a few consecutive rows of one
+// sequence times the query heads that share one kv head.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace syrinx {
+
+struct AttentionTile {
+  static constexpr int kMaxVectors = 12;  ///< rows * group at most
+  static constexpr int kMaxDim = 256;
+
+  const float* q = nullptr;  ///< first row, first head; heads are dim apart
+  int64_t q_stride = 0;      ///< floats between rows
+  float* out = nullptr;      ///< laid out like q
+  int64_t out_stride = 0;
+  int rows = 0, group = 0, dim = 0;
+  int64_t position = 0;        ///< of the first row
+  int64_t kv_len = 0;          ///< of the sequence
+  const char* head = nullptr;  ///< keys of this kv head in page 0 of this layer
+  int64_t page_bytes = 0;      ///< to the same head of the next page
+  const int32_t* table = nullptr;
+  int max_pages = 0;
+  DType dtype = DType::kF32;
+  float scale = 1;
+  int window = 0;
+  bool causal = true;
+
+  /// Positions [first, last) that row i sees.
+  int64_t last(int i) const { return causal ? position + i + 1 : kv_len; }
+  int64_t first(int i) const {
+    const int64_t begin = position + i + 1 - window;
+    return window == 0 || begin < 0 ? 0 : begin;
+  }
+  const char* page(int64_t index) const { return head + table[index % max_pages] * page_bytes; }
+};
+
+/// Writes one row of keys and values at row `slot` of a page.
+struct KvRow {
+  const float* k = nullptr;
+  const float* v = nullptr;
+  char* keys = nullptr;  ///< [dim][kPageRows], then values [kPageRows][dim]
+  int dim = 0;
+  int slot = 0;
+  DType dtype = DType::kF32;
+};
+
+namespace ref {
+void attend(const AttentionTile& tile);
+void write_kv_row(const KvRow& row);
+}  // namespace ref
+namespace avx2 {
+void attend(const AttentionTile& tile);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,239 @@
+#include "kernels/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "kernels/attention_impl.h"
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using fixture::Bench;
+
+struct Case {
+  int heads, kv_heads, dim;
+  DType dtype = DType::kF32;
+  int window = 0;
+  bool causal = true;
+};
+
+// One sequence: its q, k, v for all positions, and what attention should give.
+struct Sequence {
+  Sequence(const Case& c, int length, unsigned seed)
+      : q(fixture::random({length, c.heads * c.dim}, seed)),
+        k(fixture::random({length, c.kv_heads * c.dim}, seed + 1)),
+        v(fixture::random({length, c.kv_heads * c.dim}, seed + 2)) {}
+  Tensor q, k, v;
+};
+
+/// Straight from the formula, in double, with no cache.
+Tensor formula(const Case& c, const Sequence& s, float scale) {
+  const int64_t length = s.q.shape()[0];
+  Tensor out(s.q.shape(), DType::kF32);
+  for (int64_t i = 0; i < length; ++i) {
+    for (int h = 0; h < c.heads; ++h) {
+      const int kv = h / (c.heads / c.kv_heads);
+      const int64_t last = c.causal ? i + 1 : length;
+      const int64_t first = c.window ? std::max<int64_t>(0, i + 1 - c.window) : 0;
+      std::vector<double> w;
+      double total = 0;
+      for (int64_t j = first; j < last; ++j) {
+        double dot = 0;
+        for (int d = 0; d < c.dim; ++d)
+          dot += double{s.q.f32()[(i * c.heads + h) * c.dim + d]} *
+                 s.k.f32()[(j * c.kv_heads + kv) * c.dim + d];
+        w.push_back(std::exp(dot * scale));
+        total += w.back();
+      }
+      for (int d = 0; d < c.dim; ++d) {
+        double mix = 0;
+        for (int64_t j = first; j < last; ++j)
+          mix += w[j - first] * s.v.f32()[(j * c.kv_heads + kv) * c.dim + d];
+        out.f32()[(i * c.heads + h) * c.dim + d] = static_cast<float>(mix / total);
+      }
+    }
+  }
+  return out;
+}
+
+/// Runs the sequences through a pool, `chunk` rows of each per call, all in one batch.
+/// A table shorter than the sequence is a ring.
+class Runner {
+ public:
+  Runner(const Case& c, std::vector<const Sequence*> sequences, int max_pages)
+      : case_(c),
+        sequences_(std::move(sequences)),
+        max_pages_(max_pages),
+        pool_({2, c.kv_heads, c.dim, c.dtype},
+              static_cast<int64_t>(sequences_.size()) * max_pages + 3),
+        table_(sequences_.size() * max_pages) {
+    std::iota(table_.rbegin(), table_.rend(), 2);  // pages in odd places
+    for (int page = 0; page < pool_.pages(); ++page)
+      for (int layer = 0; layer < 2; ++layer)
+        std::memset(pool_.keys(layer, page, 0), 0xff, KvPool::page_bytes(pool_.spec()) / 2);  // NaN
+  }
+
+  std::vector<Tensor> run(int chunk, int threads) {
+    Bench bench(threads);
+    std::vector<Tensor> outs;
+    for (const Sequence* s : sequences_) outs.push_back(fixture::poisoned(s->q.shape()));
+    for (int done = 0, more = 1; more; done += chunk) {
+      more = step(bench.ctx, done, chunk, outs);
+      bench.arena.reset();
+    }
+    return outs;
+  }
+
+ private:
+  bool step(StepContext& ctx, int done, int chunk, std::vector<Tensor>& outs) {
+    std::vector<int32_t> begin{0}, length;
+    for (const Sequence* s : sequences_) {
+      const int all = static_cast<int>(s->q.shape()[0]);
+      const int rows = std::clamp(all - done, 0, chunk);
+      begin.push_back(begin.back() + rows);
+      length.push_back(std::min(all, done + rows));
+    }
+    const int n = begin.back();
+    if (n == 0) return false;
+    const int qw = case_.heads * case_.dim, kw = case_.kv_heads * case_.dim;
+    Tensor qkv({n, qw + 2 * kw}, DType::kF32), out = fixture::poisoned({n, qw});
+    for (size_t b = 0; b < sequences_.size(); ++b) {
+      for (int i = begin[b]; i < begin[b + 1]; ++i) {
+        const int64_t at = length[b] - begin[b + 1] + i;
+        float* row = qkv.f32() + int64_t{i} * (qw + 2 * kw);
+        std::copy_n(sequences_[b]->q.f32() + at * qw, qw, row);
+        std::copy_n(sequences_[b]->k.f32() + at * kw, kw, row + qw);
+        std::copy_n(sequences_[b]->v.f32() + at * kw, kw, row + qw + kw);
+      }
+    }
+    const Ragged ragged{begin, length, table_, max_pages_};
+    const HeadsView q{qkv, 0, case_.heads, case_.dim};
+    const HeadsView k{qkv, qw, case_.kv_heads, case_.dim};
+    const HeadsView v{qkv, qw + kw, case_.kv_heads, case_.dim};
+    write_kv(ctx, k, v, pool_, 1, ragged);
+    paged_attention(ctx, q, pool_, 1, ragged, {0.3f, case_.window, case_.causal}, out);
+    for (size_t b = 0; b < sequences_.size(); ++b)
+      std::copy_n(out.f32() + int64_t{begin[b]} * qw, int64_t{begin[b + 1] - begin[b]} * qw,
+                  outs[b].f32() + int64_t{length[b] - (begin[b + 1] - begin[b])} * qw);
+    return true;
+  }
+
+  Case case_;
+  std::vector<const Sequence*> sequences_;
+  int max_pages_;
+  KvPool pool_;
+  std::vector<int32_t> table_;
+};
+
+TEST(Attention, AgreesWithTheFormulaOnOddShapes) {
+  for (const Case& c : {Case{1, 1, 8}, Case{2, 1, 32}, Case{4, 2, 48}, Case{3, 3, 64},
+                        Case{10, 2, 80}, Case{4, 4, 96}, Case{16, 1, 128}, Case{26, 1, 40}}) {
+    for (const int length : {1, 5, 31, 32, 33, 129, 200}) {
+      const Sequence s(c, length, 7);
+      const auto got = Runner(c, {&s}, 8).run(length, 1);
+      EXPECT_LT(fixture::difference(got[0], formula(c, s, 0.3f)), 3e-6)
+          << c.heads << "/" << c.kv_heads << " x " << c.dim << ", " << length;
+    }
+  }
+}
+
+TEST(Attention, HalfCachesAreCloseAndMasksWork) {
+  for (const Case& c :
+       {Case{4, 2, 64, DType::kF16}, Case{4, 2, 64, DType::kBF16}, Case{4, 2, 64, DType::kF32, 40},
+        Case{4, 2, 64, DType::kF32, 1}, Case{4, 2, 64, DType::kF32, 0, false}}) {
+    const Sequence s(c, 150, 3);
+    const auto got = Runner(c, {&s}, 8).run(150, 2);
+    const double bound = c.dtype == DType::kF32 ? 3e-6 : c.dtype == DType::kF16 ? 2e-3 : 2e-2;
+    EXPECT_LT(fixture::difference(got[0], formula(c, s, 0.3f)), bound) << dtype_name(c.dtype);
+  }
+}
+
+TEST(Attention, SameBitsInAnyBatchChunkAndThreads) {
+  for (const Case& c : {Case{4, 2, 64, DType::kF16}, Case{6, 6, 48, DType::kF32, 50},
+                        Case{8, 1, 40, DType::kBF16}}) {
+    const Sequence a(c, 300, 1), b(c, 77, 2), d(c, 1, 3), e(c, 140, 4);
+    const auto alone = Runner(c, {&a}, 10).run(300, 1);
+    for (const int chunk : {1, 7, 64, 128, 300}) {
+      for (const int threads : {1, 2, 3}) {
+        const auto batch = Runner(c, {&b, &a, &d, &e}, 10).run(chunk, threads);
+        EXPECT_TRUE(fixture::same_bits(batch[1], alone[0])) << "chunk " << chunk;
+      }
+    }
+  }
+}
+
+TEST(Attention, AWindowNeedsOnlyARingOfPages) {
+  const Case c{4, 4, 64, DType::kF32, 72};
+  const Sequence a(c, 500, 1), b(c, 410, 2);
+  const auto whole = Runner(c, {&a, &b}, 16).run(500, 1);
+  for (const int chunk : {1, 10, 25}) {
+    const auto ring = Runner(c, {&a, &b}, 5).run(chunk, 2);  // 160 >= 72 + 25 + 32
+    EXPECT_TRUE(fixture::same_bits(ring[0], whole[0])) << chunk;
+    EXPECT_TRUE(fixture::same_bits(ring[1], whole[1])) << chunk;
+  }
+}
+
+TEST(Attention, PlainAndFastAgree) {
+  KvPool pool({1, 1, 64, DType::kF16}, 4);
+  const Tensor k = fixture::random({100, 64}, 1), v = fixture::random({100, 64}, 2);
+  for (int i = 0; i < 100; ++i)
+    ref::write_kv_row({k.f32() + i * 64, v.f32() + i * 64,
+                       static_cast<char*>(pool.keys(0, i / 32, 0)), 64, i % 32, DType::kF16});
+  const Tensor q = fixture::random({3, 128}, 3);
+  Tensor plain = fixture::poisoned({3, 128});
+  const int32_t table[] = {0, 1, 2, 3};
+  AttentionTile tile;
+  tile.q = q.f32();
+  tile.q_stride = tile.out_stride = 128;
+  tile.out = plain.f32();
+  tile.rows = 3, tile.group = 2, tile.dim = 64;
+  tile.position = 97, tile.kv_len = 100;
+  tile.head = static_cast<const char*>(pool.keys(0, 0, 0));
+  tile.page_bytes = 2 * 32 * 64 * 2;
+  tile.table = table, tile.max_pages = 4;
+  tile.dtype = DType::kF16;
+  tile.scale = 0.125f;
+  ref::attend(tile);
+
+  Bench bench;
+  Tensor out = fixture::poisoned({3, 128});
+  const std::vector<int32_t> begin{0, 3}, length{100};
+  paged_attention(bench.ctx, all_heads(q, 2), pool, 0, {begin, length, table, 4}, {0.125f}, out);
+  EXPECT_LT(fixture::difference(out, plain), 1e-6);
+}
+
+TEST(Attention, ANanStaysInItsSequence) {
+  const Case c{2, 2, 32, DType::kF16};
+  Sequence a(c, 40, 1);
+  const Sequence b(c, 40, 2);
+  a.v.f32()[5] = NAN;
+  const auto alone = Runner(c, {&b}, 2).run(40, 1);
+  const auto both = Runner(c, {&a, &b}, 2).run(40, 1);
+  EXPECT_TRUE(std::isnan(both[0].f32()[39 * 64 + 5]));
+  EXPECT_TRUE(fixture::same_bits(both[1], alone[0]));
+}
+
+TEST(Attention, WrongUseIsNamed) {
+  Bench bench;
+  KvPool pool({1, 2, 32, DType::kF16}, 2);
+  const Tensor q = fixture::random({1, 64}, 1);
+  Tensor out({1, 64}, DType::kF32);
+  const std::vector<int32_t> begin{0, 1}, length{33};
+  const auto attend = [&](std::vector<int32_t> table, int max_pages, int layer) {
+    paged_attention(bench.ctx, all_heads(q, 2), pool, layer, {begin, length, table, max_pages}, {},
+                    out);
+  };
+  attend({0, 1}, 2, 0);
+  EXPECT_THROW(attend({0, 1}, 2, 1), InternalError);   // no such layer
+  EXPECT_THROW(attend({0, 2}, 2, 0), InternalError);   // no such page
+  EXPECT_THROW(attend({0, -1}, 2, 0), InternalError);  // not assigned
+  EXPECT_THROW(attend({0}, 1, 0), InternalError);      // too short
+  EXPECT_THROW(KvPool({1, 2, 30, DType::kF16}, 2), InternalError);
+  EXPECT_THROW(KvPool({1, 2, 32, DType::kI8}, 2), InternalError);
+}
+
+}  // namespace
+}  // namespace syrinx

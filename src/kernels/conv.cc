@@ -1,0 +1,170 @@
+#include "kernels/conv.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/depthwise.h"
+#include "kernels/cpu/gemm.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kPanel = PackedMatrix::kPanel;
+
+void check_segments(const char* who, std::span<const ConvSegment> segments, int64_t in, int64_t out,
+                    int64_t window, int64_t stride, int64_t phases) {
+  for (const ConvSegment& s : segments) {
+    const int64_t t = s.x.shape.dims() == 2 ? s.x.shape[0] : -1;
+    const int64_t rows = t < window ? 0 : (t - window) / stride + 1;
+    expect_shape(who, s.x, Shape{t, in});
+    expect_shape(who, s.out, Shape{rows * phases, out});
+  }
+}
+
+/// Segments as the product takes them, in the arena.
+std::span<cpu::GemmSegment> gemm_segments(StepContext& ctx, std::span<const ConvSegment> segments,
+                                          int64_t phases) {
+  const auto bytes = static_cast<int64_t>(segments.size() * sizeof(cpu::GemmSegment));
+  auto* to = static_cast<cpu::GemmSegment*>(ctx.arena.take(Shape{bytes}, DType::kU8).data);
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const ConvSegment& s = segments[i];
+    new (to + i) cpu::GemmSegment{s.x.f32(), s.out.f32(), s.out.shape[0] / phases};
+  }
+  return {to, segments.size()};
+}
+
+void run_gemm(StepContext& ctx, const PackedConv1d& w, std::span<const cpu::GemmSegment> segments,
+              int64_t dilation, int64_t stride) {
+  const int64_t in = w.in() / w.groups(), out = w.out() / w.groups();
+  const int64_t panels = (out + kPanel - 1) / kPanel;
+  cpu::GemmCall call;
+  call.weight = &w.matrix();
+  call.bias = w.bias();
+  call.segments = segments;
+  call.x_stride = stride * w.in();
+  call.spans = w.taps();
+  call.span_len = in;
+  call.span_step = dilation * w.in();
+  for (int64_t g = 0; g < w.groups(); ++g) {
+    const cpu::GemmPart part{g * panels, out, nullptr, w.out(), g * out};
+    call.parts = std::span(&part, 1);
+    call.x_offset = g * in;
+    cpu::gemm(ctx, call);
+  }
+}
+
+}  // namespace
+
+PackedConv1d PackedConv1d::pack(const View& weight, const View& bias, int64_t groups,
+                                WeightType type) {
+  SYRINX_CHECK(weight.shape.dims() == 3 && groups >= 1 && weight.shape[0] % groups == 0,
+               "[conv1d] weight ", weight.shape.str(), ", groups ", groups);
+  SYRINX_CHECK(type != WeightType::kQ8, "[conv1d] weights of 8 bits are for linears");
+  PackedConv1d w;
+  const int64_t in = weight.shape[1], taps = weight.shape[2];
+  w.in_ = in * groups;
+  w.out_ = weight.shape[0];
+  w.taps_ = taps;
+  w.groups_ = groups;
+  if (!bias.empty()) expect_shape("conv1d bias", bias, Shape{w.out_});
+  Tensor one(Shape{in, taps}, DType::kF32);
+  if (w.depthwise()) {
+    w.depthwise_ = Tensor(Shape{taps, w.out_}, DType::kF32);
+    for (int64_t c = 0; c < w.out_; ++c) {
+      copy_as_f32(weight, c * taps, taps, one.f32());
+      for (int64_t j = 0; j < taps; ++j) w.depthwise_.f32()[j * w.out_ + c] = one.f32()[j];
+    }
+    if (!bias.empty()) {
+      w.bias_ = Tensor(Shape{w.out_}, DType::kF32);
+      copy_as_f32(bias, 0, w.out_, w.bias_.f32());
+    }
+    return w;
+  }
+  // Each group begins a panel.
+  const int64_t out = w.out_ / groups, padded = (out + kPanel - 1) / kPanel * kPanel;
+  w.matrix_ = PackedMatrix::pack(groups * padded, taps * in, type, [&](int64_t o, float* row) {
+    const int64_t at = o % padded;
+    if (at >= out) return std::fill_n(row, taps * in, 0.0f), void();
+    copy_as_f32(weight, (o / padded * out + at) * in * taps, in * taps, one.f32());
+    for (int64_t j = 0; j < taps; ++j) {
+      for (int64_t c = 0; c < in; ++c) row[j * in + c] = one.f32()[c * taps + j];
+    }
+  });
+  if (!bias.empty()) {
+    w.bias_ = Tensor(Shape{groups * padded}, DType::kF32);
+    for (int64_t g = 0; g < groups; ++g) {
+      copy_as_f32(bias, g * out, out, w.bias_.f32() + g * padded);
+    }
+  }
+  return w;
+}
+
+void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
+            int64_t dilation, int64_t stride) {
+  SYRINX_CHECK(dilation >= 1 && stride >= 1, "[conv1d] dilation ", dilation, ", stride ", stride);
+  check_segments("conv1d", segments, w.in(), w.out(), conv_window(w.taps(), dilation), stride, 1);
+  if (segments.empty()) return;
+  Arena::Mark mark(ctx.arena);
+  std::span<cpu::GemmSegment> all = gemm_segments(ctx, segments, 1);
+  if (w.depthwise()) {
+    cpu::depthwise(ctx, w.depthwise_weight().f32(), w.bias(), w.in(), w.taps(), all, dilation,
+                   stride);
+  } else {
+    run_gemm(ctx, w, all, dilation, stride);
+  }
+}
+
+void conv1d(StepContext& ctx, const PackedConv1d& w, const View& x, const View& out,
+            int64_t dilation, int64_t stride) {
+  const ConvSegment one{x, out};
+  conv1d(ctx, w, std::span(&one, 1), dilation, stride);
+}
+
+PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t stride,
+                                                  const View& bias, WeightType type) {
+  SYRINX_CHECK(weight.shape.dims() == 3 && stride >= 1, "[conv_transpose1d] weight ",
+               weight.shape.str(), ", stride ", stride);
+  const int64_t in = weight.shape[0], out = weight.shape[1], taps = weight.shape[2];
+  const int64_t window = (taps + stride - 1) / stride;
+  // Sample t * s + p takes tap p + i * s of input t - i: phase p is a convolution over the window,
+  // oldest input first. The s phases are s * O outputs of one convolution.
+  Tensor all(weight.shape, DType::kF32), phases(Shape{stride * out, in, window}, DType::kF32);
+  copy_as_f32(weight, 0, weight.count(), all.f32());
+  for (int64_t p = 0; p < stride; ++p) {
+    for (int64_t i = 0; p + i * stride < taps; ++i) {
+      for (int64_t o = 0; o < out; ++o) {
+        for (int64_t c = 0; c < in; ++c) {
+          phases.f32()[((p * out + o) * in + c) * window + window - 1 - i] =
+              all.f32()[(c * out + o) * taps + p + i * stride];
+        }
+      }
+    }
+  }
+  Tensor biases;
+  if (!bias.empty()) {
+    expect_shape("conv_transpose1d bias", bias, Shape{out});
+    biases = Tensor(Shape{stride * out}, DType::kF32);
+    for (int64_t p = 0; p < stride; ++p) copy_as_f32(bias, 0, out, biases.f32() + p * out);
+  }
+  PackedConvTranspose1d w;
+  w.phases_ = PackedConv1d::pack(phases, biases, 1, type);
+  w.stride_ = stride;
+  w.taps_ = taps;
+  return w;
+}
+
+void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w,
+                      std::span<const ConvSegment> segments) {
+  check_segments("conv_transpose1d", segments, w.in(), w.out(), w.window(), 1, w.stride());
+  if (segments.empty()) return;
+  Arena::Mark mark(ctx.arena);
+  run_gemm(ctx, w.phases(), gemm_segments(ctx, segments, w.stride()), 1, 1);
+}
+
+void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w, const View& x,
+                      const View& out) {
+  const ConvSegment one{x, out};
+  conv_transpose1d(ctx, w, std::span(&one, 1));
+}
+
+}  // namespace syrinx

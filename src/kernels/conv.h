@@ -1,0 +1,96 @@
+// 1-D convolutions on channels-last data [time, channels], f32, weights f32 or bf16 packed at load.
+// Only whole windows are computed ("valid"): left context is the caller's, see nn/conv.h.
+// An output row depends on its window alone, bit for bit: chunking, batching and threads change
+// nothing. Packed weights are immutable and may be shared; calls allocate nothing once warm.
+// C input channels, O output channels, K taps, d dilation, s stride.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/packed_matrix.h"
+#include "tensor/context.h"
+
+namespace syrinx {
+
+/// One stretch of time of a batched call: x [T_in, C], out [T_out, O].
+struct ConvSegment {
+  View x;
+  View out;
+};
+
+/// Any number of groups; groups == channels (depthwise) has its own kernel.
+class PackedConv1d {
+ public:
+  PackedConv1d() = default;
+  /// weight [O, C / groups, K] f32 | bf16 | f16 (torch's layout), bias [O] or empty.
+  static PackedConv1d pack(const View& weight, const View& bias = {}, int64_t groups = 1,
+                           WeightType type = WeightType::kF32);
+
+  int64_t in() const { return in_; }
+  int64_t out() const { return out_; }
+  int64_t taps() const { return taps_; }
+  int64_t groups() const { return groups_; }
+  bool depthwise() const { return groups_ > 1 && groups_ == in_ && groups_ == out_; }
+  size_t bytes() const { return matrix_.data.bytes() + depthwise_.bytes() + bias_.bytes(); }
+
+  /// [O rounded up per group, K * C / groups], k = tap * C / groups + channel; empty if depthwise.
+  const PackedMatrix& matrix() const { return matrix_; }
+  /// [K, C] f32 if depthwise.
+  const Tensor& depthwise_weight() const { return depthwise_; }
+  /// [16 * panels] f32 ([C] if depthwise), or null.
+  const float* bias() const { return bias_.empty() ? nullptr : bias_.f32(); }
+
+ private:
+  friend class PackedConvTranspose1d;
+  PackedMatrix matrix_;
+  Tensor depthwise_, bias_;
+  int64_t in_ = 0, out_ = 0, taps_ = 0, groups_ = 1;
+};
+
+/// Inputs that one output row sees: d * (K - 1) + 1.
+inline int64_t conv_window(int64_t taps, int64_t dilation) { return dilation * (taps - 1) + 1; }
+/// Output rows of T_in inputs: (T_in - window) / s + 1, or 0.
+inline int64_t conv_rows(int64_t t_in, int64_t taps, int64_t dilation, int64_t stride) {
+  const int64_t window = conv_window(taps, dilation);
+  return t_in < window ? 0 : (t_in - window) / stride + 1;
+}
+
+/// out[t, o] = b[o] + sum over j, c of w[o, c, j] x[t * s + j * d, c].
+/// T_out of each segment must be conv_rows(T_in, ...). Segments may differ in length.
+void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
+            int64_t dilation = 1, int64_t stride = 1);
+void conv1d(StepContext& ctx, const PackedConv1d& w, const View& x, const View& out,
+            int64_t dilation = 1, int64_t stride = 1);
+
+/// Transposed convolution as `stride` phases: output row t is the s samples [t * s, t * s + s),
+/// and sees the M = ceil(K / s) inputs t, t + 1, ..., t + M - 1 of x.
+class PackedConvTranspose1d {
+ public:
+  PackedConvTranspose1d() = default;
+  /// weight [C, O, K] f32 | bf16 | f16 (torch's layout, one group), bias [O] or empty.
+  static PackedConvTranspose1d pack(const View& weight, int64_t stride, const View& bias = {},
+                                    WeightType type = WeightType::kF32);
+
+  int64_t in() const { return phases_.in(); }
+  int64_t out() const { return phases_.out() / stride_; }
+  int64_t stride() const { return stride_; }
+  int64_t taps() const { return taps_; }
+  /// M: inputs seen by one output.
+  int64_t window() const { return phases_.taps(); }
+  size_t bytes() const { return phases_.bytes(); }
+  const PackedConv1d& phases() const { return phases_; }
+
+ private:
+  PackedConv1d phases_;  // [s * O, C, M]
+  int64_t stride_ = 1, taps_ = 0;
+};
+
+/// x [T_in, C] -> out [(T_in - M + 1) * s, O]. With M - 1 rows of zeros before x, out is the
+/// first T * s samples of torch's conv_transpose1d of the T rows after them (the causal part).
+void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w,
+                      std::span<const ConvSegment> segments);
+void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w, const View& x,
+                      const View& out);
+
+}  // namespace syrinx

@@ -1,0 +1,125 @@
+#include "kernels/conv.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/ref/conv_ref.h"
+#include "tensor/testing.h"
+
+namespace syrinx {
+namespace {
+
+using testing::GuardedOutput;
+using testing::random_tensor;
+using testing::relative_rms;
+using testing::same_bits;
+
+struct Machine {
+  explicit Machine(int threads) : pool(threads), ctx{pool, arena} {}
+  ThreadPool pool;
+  Arena arena;
+  StepContext ctx;
+};
+
+struct Case {
+  int64_t in, out, taps, dilation, stride, groups;
+};
+
+constexpr Case kCases[] = {
+    {1, 1, 1, 1, 1, 1},   {3, 5, 7, 1, 1, 1},    {16, 16, 7, 3, 1, 1},  {64, 64, 7, 9, 1, 1},
+    {40, 33, 3, 2, 1, 1}, {300, 20, 5, 1, 2, 1}, {300, 20, 3, 4, 1, 1}, {1, 32, 10, 1, 5, 1},
+    {64, 1, 7, 1, 1, 1},  {24, 24, 7, 1, 1, 24}, {9, 9, 4, 2, 3, 9},    {32, 48, 3, 1, 1, 4},
+    {20, 10, 5, 2, 2, 5}, {600, 40, 1, 1, 1, 1}, {96, 2, 7, 1, 1, 1},
+};
+
+TEST(Conv, AgreesWithReference) {
+  Machine machine(2);
+  uint32_t seed = 1;
+  for (const Case& c : kCases) {
+    const Tensor weight = random_tensor({c.out, c.in / c.groups, c.taps}, seed++);
+    const Tensor bias = random_tensor({c.out}, seed++);
+    const PackedConv1d packed = PackedConv1d::pack(weight, bias, c.groups);
+    for (int64_t t : {1, 6, 60, 400}) {
+      const int64_t rows = conv_rows(t, c.taps, c.dilation, c.stride);
+      const Tensor x = random_tensor({t, c.in}, seed++);
+      Tensor want({rows, c.out}, DType::kF32);
+      ref::conv1d(x, weight, bias, c.dilation, c.stride, c.groups, want);
+      GuardedOutput got({rows, c.out});
+      conv1d(machine.ctx, packed, x, got.view(), c.dilation, c.stride);
+      ASSERT_TRUE(got.clean()) << c.in << " " << c.out << " t " << t;
+      ASSERT_LT(relative_rms(got.view(), want), 2e-6) << c.in << " " << c.out << " t " << t;
+    }
+  }
+}
+
+TEST(Conv, HalfWeightsAreClose) {
+  Machine machine(1);
+  const Tensor weight = random_tensor({40, 64, 7}, 1), x = random_tensor({50, 64}, 2);
+  Tensor want({32, 40}, DType::kF32), got({32, 40}, DType::kF32);
+  ref::conv1d(x, weight, {}, 3, 1, 1, want);
+  conv1d(machine.ctx, PackedConv1d::pack(weight, {}, 1, WeightType::kBF16), x, got, 3);
+  EXPECT_LT(relative_rms(got, want), 3e-3);
+}
+
+TEST(Conv, SegmentsAndThreadsDoNotChangeARow) {
+  Machine one(1), three(3);
+  for (const Case& c : kCases) {
+    const Tensor weight = random_tensor({c.out, c.in / c.groups, c.taps}, 1);
+    const PackedConv1d packed = PackedConv1d::pack(weight, {}, c.groups);
+    const int64_t window = conv_window(c.taps, c.dilation), rows = 700;
+    const Tensor x = random_tensor({(rows - 1) * c.stride + window, c.in}, 2);
+    Tensor whole({rows, c.out}, DType::kF32), parts({rows, c.out}, DType::kF32);
+    conv1d(one.ctx, packed, x, whole, c.dilation, c.stride);
+    std::vector<ConvSegment> segments;
+    for (int64_t begin = 0, n = 1; begin < rows; begin += n, n = n % 17 + 1) {
+      n = std::min(n, rows - begin);
+      segments.push_back({x.view().slice(begin * c.stride, (begin + n - 1) * c.stride + window),
+                          parts.view().slice(begin, begin + n)});
+    }
+    conv1d(three.ctx, packed, segments, c.dilation, c.stride);
+    EXPECT_TRUE(same_bits(parts, whole)) << c.in << " " << c.out;
+    for (size_t i = 0; i < 20; ++i) {
+      Tensor alone(segments[i].out.shape, DType::kF32);
+      conv1d(three.ctx, packed, segments[i].x, alone, c.dilation, c.stride);
+      EXPECT_TRUE(same_bits(alone, segments[i].out)) << c.in << " " << c.out;
+    }
+  }
+}
+
+TEST(ConvTranspose, AgreesWithReference) {
+  Machine machine(2);
+  uint32_t seed = 1;
+  const Case cases[] = {{3, 5, 4, 1, 2, 1}, {64, 32, 16, 1, 8, 1}, {33, 17, 7, 1, 3, 1},
+                        {8, 1, 2, 1, 2, 1}, {16, 16, 3, 1, 5, 1},  {20, 24, 5, 1, 1, 1}};
+  for (const Case& c : cases) {
+    const Tensor weight = random_tensor({c.in, c.out, c.taps}, seed++);
+    const Tensor bias = random_tensor({c.out}, seed++);
+    const auto packed = PackedConvTranspose1d::pack(weight, c.stride, bias);
+    const int64_t before = packed.window() - 1;
+    for (int64_t t : {1, 5, 100}) {
+      Tensor x({before + t, c.in}, DType::kF32);
+      const Tensor data = random_tensor({t, c.in}, seed++);
+      std::copy_n(data.f32(), t * c.in, x.f32() + before * c.in);
+      Tensor full({(t - 1) * c.stride + c.taps, c.out}, DType::kF32);
+      ref::conv_transpose1d(data, weight, bias, c.stride, full);
+      GuardedOutput got({t * c.stride, c.out});
+      conv_transpose1d(machine.ctx, packed, x, got.view());
+      ASSERT_TRUE(got.clean());
+      // Where the kernel is shorter than the stride torch stops early; the rest is bias alone.
+      const int64_t rows = std::min(full.shape()[0], t * c.stride);
+      ASSERT_LT(relative_rms(got.view().slice(0, rows), full.view().slice(0, rows)), 2e-6)
+          << c.in << " " << c.out << " t " << t;
+    }
+  }
+}
+
+TEST(Conv, WrongShapesAreBugs) {
+  Machine machine(1);
+  const PackedConv1d packed = PackedConv1d::pack(random_tensor({8, 4, 3}, 1));
+  Tensor x({10, 4}, DType::kF32), out({9, 8}, DType::kF32);
+  EXPECT_THROW(conv1d(machine.ctx, packed, x, out), InternalError);
+  Tensor right({8, 8}, DType::kF32);
+  EXPECT_NO_THROW(conv1d(machine.ctx, packed, x, right));
+}
+
+}  // namespace
+}  // namespace syrinx

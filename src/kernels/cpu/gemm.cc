@@ -1,0 +1,192 @@
+#include "kernels/cpu/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cpu_features.h"
+#include "kernels/cpu/gemm_block.h"
+
+namespace syrinx::cpu {
+namespace {
+
+constexpr int64_t kPanel = PackedMatrix::kPanel;
+constexpr int kMaxPanels = 4;  // panels of one work item
+
+const GemmKernels& kernels() {
+#if defined(__x86_64__)
+  if (cpu_features().avx512) return gemm_kernels_avx512();
+  if (cpu_features().avx2) return gemm_kernels_avx2();
+#endif
+  return gemm_kernels_portable();
+}
+
+/// The call cut into work items: blocks of rows (outer) times groups of panels (inner).
+struct Plan {
+  int64_t rows = 0, block_rows = 0, blocks = 0;
+  int64_t first_panel = 0, panels = 0, group = 0, groups = 0;
+};
+
+Plan plan_call(const GemmCall& call, int threads) {
+  Plan plan;
+  for (const GemmSegment& s : call.segments) plan.rows += s.rows;
+  const GemmPart& last = call.parts.back();
+  plan.first_panel = call.parts.front().first_panel;
+  const int64_t pairs = call.store == GemmStore::kSiluGate ? 2 : 1;
+  plan.panels = last.first_panel + (last.width + kPanel - 1) / kPanel * pairs - plan.first_panel;
+  if (plan.rows == 0) return plan;
+  // Rows of a block stay in the L2 cache while all panels pass over them.
+  constexpr int64_t kCacheFloats = 96 * 1024;
+  const int64_t fit =
+      std::clamp<int64_t>(kCacheFloats / std::max<int64_t>(call.x_stride, 1), 24, kMaxRows);
+  plan.blocks = (plan.rows + fit - 1) / fit;
+  const int64_t even = (plan.rows + plan.blocks - 1) / plan.blocks;
+  plan.block_rows = std::min<int64_t>((even + kTileRows - 1) / kTileRows * kTileRows, kMaxRows);
+  plan.blocks = (plan.rows + plan.block_rows - 1) / plan.block_rows;
+  // Four streams of weights for one row; but leave enough items for every thread.
+  const bool enough = plan.panels >= 2 * kMaxPanels * threads;
+  plan.group = plan.rows == 1 && (enough || threads == 1) ? kMaxPanels : 2;
+  plan.groups = (plan.panels + plan.group - 1) / plan.group;
+  return plan;
+}
+
+/// Rows [begin, begin + count) of the call: where each is read and written.
+struct BlockRows {
+  GemmRows rows;
+  float* out[kMaxRows];  // of the segment, column 0; null where parts name their own
+  int64_t begin = 0;
+
+  void fill(const GemmCall& call, int64_t first, int count) {
+    begin = first;
+    rows.count = count;
+    const int64_t out_stride = call.parts.front().out_stride;
+    int done = 0;
+    for (const GemmSegment& s : call.segments) {
+      for (; done < count && first < s.rows; ++first, ++done) {
+        rows.x[done] = s.x + first * call.x_stride + call.x_offset;
+        out[done] = s.out ? s.out + first * out_stride : nullptr;
+      }
+      if (done == count) return;
+      first -= s.rows;
+    }
+  }
+};
+
+/// Sums -> out for panels [panel, panel + count) of the matrix.
+void write_out(const GemmCall& call, const BlockRows& block, int64_t panel, int64_t count,
+               const float* sums) {
+  float* out[kMaxRows];
+  const int64_t pairs = call.store == GemmStore::kSiluGate ? 2 : 1;
+  size_t part = 0;
+  for (int64_t p = panel; p < panel + count; p += pairs) {
+    while (part + 1 < call.parts.size() && call.parts[part + 1].first_panel <= p) ++part;
+    const GemmPart& to = call.parts[part];
+    const int64_t column = (p - to.first_panel) / pairs * kPanel;
+    for (int r = 0; r < block.rows.count; ++r) {
+      float* row = to.out ? to.out + (block.begin + r) * to.out_stride : block.out[r];
+      out[r] = row + to.column + column;
+    }
+    GemmFinish f;
+    f.sums = sums + (p - panel) * block.rows.count * kPanel;
+    f.bias = call.bias ? call.bias + p * kPanel : nullptr;
+    if (pairs == 2) {
+      f.sums1 = f.sums + block.rows.count * kPanel;
+      f.bias1 = call.bias ? f.bias + kPanel : nullptr;
+    }
+    f.out = out;
+    f.rows = block.rows.count;
+    f.width = static_cast<int>(std::min(kPanel, to.width - column));
+    f.add = call.store == GemmStore::kAdd;
+    kernels().finish(f);
+  }
+}
+
+/// int16 rows and their scales for q8, in the arena.
+struct QuantizedRows {
+  const int16_t* q = nullptr;  // [rows, padded_k]
+  const float* scale = nullptr;
+};
+
+/// Microseconds on one core, roughly: for deciding whether to wake other threads.
+double estimate_us(const GemmCall& call, int64_t rows) {
+  const double flops = 2.0 * rows * call.weight->k * call.weight->out;
+  const double bytes = static_cast<double>(call.weight->data.bytes());
+  return std::max(flops / 90e3, bytes / 40e3);
+}
+
+QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows, bool share) {
+  const int64_t padded = call.weight->padded_k();
+  const GemmSegment& s = call.segments.front();
+  auto* q = static_cast<int16_t*>(ctx.arena.take(Shape{rows * padded * 2}, DType::kU8).data);
+  float* scale = ctx.arena.take(Shape{rows}, DType::kF32).f32();
+  auto some = [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      scale[r] =
+          kernels().quantize(s.x + r * call.x_stride, call.weight->k, padded, q + r * padded);
+    }
+  };
+  if (share && rows * padded > 64 * 1024) {
+    ctx.pool.parallel_for(rows, 4, some);
+  } else {
+    some(0, rows);
+  }
+  return {q, scale};
+}
+
+}  // namespace
+
+void gemm(StepContext& ctx, const GemmCall& call) {
+  const PackedMatrix& m = *call.weight;
+  const Plan plan = plan_call(call, ctx.pool.size());
+  if (plan.rows == 0) return;
+  const bool q8 = m.type == WeightType::kQ8;
+  SYRINX_CHECK(call.spans * call.span_len == m.k && (!q8 || call.segments.size() == 1),
+               "gemm: ", call.spans, " spans of ", call.span_len, " for k = ", m.k);
+  constexpr double kWorthSharing = 25;
+  const bool share = ctx.pool.size() > 1 && estimate_us(call, plan.rows) > kWorthSharing;
+
+  Arena::Mark mark(ctx.arena);
+  QuantizedRows quantized;
+  if (q8) quantized = quantize_rows(ctx, call, plan.rows, share);
+  GemmWeights weights;
+  weights.data = static_cast<const uint8_t*>(m.data.view().data);
+  weights.type = static_cast<int>(m.type);
+  weights.panel_bytes = m.panel_bytes();
+  weights.padded_k = m.padded_k();
+  weights.spans = call.spans;
+  weights.span_len = call.span_len;
+  weights.span_step = call.span_step;
+  if (call.spans == 1 || call.span_step == call.span_len) {
+    weights.spans = 1;
+    weights.span_len = m.k;
+  }
+
+  auto items = [&](int64_t begin, int64_t end) {
+    alignas(64) float sums[kMaxPanels / 2 * kMaxRows * kPanel];
+    BlockRows block;
+    int64_t filled = -1;
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t b = item / plan.groups, g = item % plan.groups;
+      if (b != filled) {
+        const int64_t first = b * plan.block_rows;
+        block.fill(call, first, static_cast<int>(std::min(plan.block_rows, plan.rows - first)));
+        for (int r = 0; q8 && r < block.rows.count; ++r) {
+          block.rows.x[r] = quantized.q + (first + r) * weights.padded_k;
+          block.rows.scale[r] = quantized.scale[first + r];
+        }
+        filled = b;
+      }
+      const int64_t at = g * plan.group, count = std::min(plan.group, plan.panels - at);
+      const int64_t panel = plan.first_panel + at;
+      kernels().products(weights, block.rows, panel, static_cast<int>(count), sums);
+      write_out(call, block, panel, count, sums);
+    }
+  };
+  const int64_t count = plan.blocks * plan.groups;
+  if (share) {
+    ctx.pool.parallel_for(count, 1, items);
+  } else {
+    items(0, count);
+  }
+}
+
+}  // namespace syrinx::cpu

@@ -1,0 +1,48 @@
+// The one product behind linears and convolutions on the CPU: rows of activations times a packed
+// matrix. A row is `spans` stretches of `span_len` values, `span_step` apart: one stretch for a
+// linear, one per tap for a dilated convolution. See packed_matrix.h for the weights.
+// A row's bits depend on the row and the weights alone.
+#pragma once
+
+#include <span>
+
+#include "kernels/packed_matrix.h"
+#include "tensor/context.h"
+
+namespace syrinx::cpu {
+
+/// Rows that follow one another at a fixed step in x and in out.
+struct GemmSegment {
+  const float* x = nullptr;
+  float* out = nullptr;
+  int64_t rows = 0;
+};
+
+/// Outputs [first_panel * 16, first_panel * 16 + width) of the matrix go to columns
+/// [column, column + width) of out, moved by `offset` floats (another view of the same rows).
+struct GemmPart {
+  int64_t first_panel = 0, width = 0;
+  float* out = nullptr;  // null: the segment's own out, at `column`
+  int64_t out_stride = 0, column = 0;
+};
+
+enum class GemmStore : uint8_t {
+  kSet,       // out = sum + bias
+  kAdd,       // out += sum + bias
+  kSiluGate,  // panels in pairs: out = silu(sum0 + bias0) * (sum1 + bias1)
+};
+
+struct GemmCall {
+  const PackedMatrix* weight = nullptr;
+  const float* bias = nullptr;  // [16 * panels] or null
+  std::span<const GemmSegment> segments;
+  std::span<const GemmPart> parts;  // in order of first_panel, covering all panels
+  int64_t x_stride = 0;             // floats between rows of a segment
+  int64_t x_offset = 0;             // added to every row: the group of a grouped convolution
+  int64_t spans = 1, span_len = 0, span_step = 0;  // spans * span_len == weight->k
+  GemmStore store = GemmStore::kSet;
+};
+
+void gemm(StepContext& ctx, const GemmCall& call);
+
+}  // namespace syrinx::cpu

@@ -1,0 +1,420 @@
+// The body of gemm_{portable,avx2,avx512}.cc: written once for a vector type V that each of them
+// defines in an unnamed namespace, so that nothing compiled here for one instruction set can be
+// linked into another. No calls into the C++ library for the same reason.
+//
+// V: kLanes; F (kLanes floats), I (kLanes int32); load, store, load_bf16, set1, add, mul, fma,
+// div, max, min, round; zero_i, pairs (2 * kLanes int8 -> int16), set1_pair, madd (I += sums of
+// products of int16 pairs), to_f, pow2 (2^n of whole n in F).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/gemm_block.h"
+
+namespace syrinx::cpu {
+
+constexpr int kPanel = 16, kGroup = 64;
+constexpr int kPrefetch = 1024;  // bytes ahead in each stream of weights
+
+/// A stretch of k: `spans` times `len` values of x, beginning at x + offset.
+struct KBlock {
+  int64_t offset, spans, len;
+};
+
+template <class V>
+inline typename V::F load_weight(const float* b) {
+  return V::load(b);
+}
+template <class V>
+inline typename V::F load_weight(const uint16_t* b) {
+  return V::load_bf16(b);
+}
+
+/// sums [P][sum_step / 16][16] (+)= R rows times P panels over one block of k. The k products of an
+/// output are added one by one in order: the same bits for every R, P and split into blocks.
+template <class V, int R, int P, bool kStream, class W>
+inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, int64_t panel_step,
+                 float* sums, int64_t sum_step, bool first) {
+  using F = typename V::F;
+  constexpr int kVectors = kPanel / V::kLanes;
+  F c[R][P * kVectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+    for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        c[r][p * kVectors + v] =
+            first ? V::set1(0.0f) : V::load(sums + p * sum_step + r * kPanel + v * V::kLanes);
+      }
+    }
+  }
+  const float* a[R];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) a[r] = static_cast<const float*>(x[r]) + k.offset;
+  for (int64_t s = 0; s < k.spans; ++s) {
+    const int64_t begin = s * span_step, end = begin + k.len;
+    for (int64_t i = begin; i < end; ++i) {
+      F w[P * kVectors];
+#pragma GCC unroll 16
+      for (int p = 0; p < P; ++p) {
+        if (kStream) {
+          __builtin_prefetch(reinterpret_cast<const char*>(b + p * panel_step) + kPrefetch);
+        }
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) {
+          w[p * kVectors + v] = load_weight<V>(b + p * panel_step + v * V::kLanes);
+        }
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const F value = V::set1(a[r][i]);
+#pragma GCC unroll 16
+        for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::fma(value, w[v], c[r][v]);
+      }
+      b += kPanel;
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+    for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        V::store(sums + p * sum_step + r * kPanel + v * V::kLanes, c[r][p * kVectors + v]);
+      }
+    }
+  }
+}
+
+/// As tile, for int8 weights and int16 rows: groups [g0, g1), exact sums inside a group, groups
+/// added in order.
+template <class V, int R, int P, bool kStream>
+inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
+                    int64_t panel_bytes, float* sums, int64_t sum_step, bool first) {
+  using F = typename V::F;
+  using I = typename V::I;
+  constexpr int kVectors = kPanel / V::kLanes;
+  const int16_t* a[R];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) a[r] = static_cast<const int16_t*>(x[r]) + g0 * kGroup;
+  for (int64_t g = g0; g < g1; ++g) {
+    I c[R][P * kVectors];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+      for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::zero_i();
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < kGroup / 2; ++i) {
+      I w[P * kVectors];
+#pragma GCC unroll 16
+      for (int p = 0; p < P; ++p) {
+        if (kStream && i % 2 == 0) __builtin_prefetch(b + p * panel_bytes + kPrefetch);
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) {
+          w[p * kVectors + v] = V::pairs(b + p * panel_bytes + v * V::kLanes * 2);
+        }
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const I value = V::set1_pair(a[r] + 2 * i);
+#pragma GCC unroll 16
+        for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::madd(value, w[v], c[r][v]);
+      }
+      b += kPanel * 2;
+    }
+#pragma GCC unroll 16
+    for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        const F scale =
+            V::load_bf16(reinterpret_cast<const uint16_t*>(b + p * panel_bytes) + v * V::kLanes);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) {
+          float* to = sums + p * sum_step + r * kPanel + v * V::kLanes;
+          const F before = first ? V::set1(0.0f) : V::load(to);
+          V::store(to, V::fma(V::to_f(c[r][p * kVectors + v]), scale, before));
+        }
+      }
+    }
+    first = false;
+    b += kPanel * 2;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) a[r] += kGroup;
+  }
+}
+
+/// Rows of the tile that begins at `row`: tiles of a block differ by one row at most.
+static inline int tile_rows(int rows, int row) {
+  const int tiles = (rows + kTileRows - 1) / kTileRows;
+  const int small = rows / tiles, large = rows % tiles;  // the first `large` have one row more
+  return row < large * (small + 1) ? small + 1 : small;
+}
+
+template <class V, int P, bool kStream, class W>
+inline void any_tile(int rows, const void* const* x, KBlock k, int64_t span_step, const W* b,
+                     int64_t panel_step, float* sums, int64_t sum_step, bool first) {
+  switch (rows) {
+    case 1:
+      return tile<V, 1, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+    case 2:
+      return tile<V, 2, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+    case 3:
+      return tile<V, 3, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+    case 4:
+      return tile<V, 4, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+    case 5:
+      return tile<V, 5, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+    case 6:
+      return tile<V, 6, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+  }
+}
+
+template <class V, int P, bool kStream>
+inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
+                        int64_t panel_bytes, float* sums, int64_t sum_step, bool first) {
+  switch (rows) {
+    case 1:
+      return tile_q8<V, 1, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+    case 2:
+      return tile_q8<V, 2, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+    case 3:
+      return tile_q8<V, 3, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+    case 4:
+      return tile_q8<V, 4, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+    case 5:
+      return tile_q8<V, 5, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+    case 6:
+      return tile_q8<V, 6, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+  }
+}
+
+/// Calls f(block, k position) for blocks of about 256 k (a panel's part then stays in L1 while all
+/// rows pass), or one block of everything when the rows pass only once.
+template <class Body>
+inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
+  constexpr int64_t kBlock = 256;
+  if (whole) return f(KBlock{0, w.spans, w.span_len}, 0);
+  if (w.span_len >= kBlock) {
+    const int64_t pieces = (w.span_len + kBlock - 1) / kBlock;
+    const int64_t len = (w.span_len + pieces - 1) / pieces;
+    for (int64_t s = 0; s < w.spans; ++s) {
+      for (int64_t i = 0; i < w.span_len; i += len) {
+        const int64_t part = w.span_len - i < len ? w.span_len - i : len;
+        f(KBlock{s * w.span_step + i, 1, part}, s * w.span_len + i);
+      }
+    }
+    return;
+  }
+  const int64_t step = kBlock / w.span_len;
+  for (int64_t s = 0; s < w.spans; s += step) {
+    const int64_t part = w.spans - s < step ? w.spans - s : step;
+    f(KBlock{s * w.span_step, part, w.span_len}, s * w.span_len);
+  }
+}
+
+/// One panel, any number of rows. Weights of type S are widened to f32 first when several tiles
+/// use them.
+template <class V, class S>
+void one_panel(const GemmWeights& w, const GemmRows& rows, const S* b, float* sums) {
+  const bool single = rows.count <= kTileRows;
+  alignas(64) float wide[sizeof(S) == 4 ? 1 : 256 * kPanel];
+  for_k_blocks(w, single, [&](KBlock k, int64_t position) {
+    const S* part = b + position * kPanel;
+    const bool first = position == 0;
+    if constexpr (sizeof(S) != 4) {
+      if (!single) {
+        const int64_t values = k.spans * k.len * kPanel;
+        for (int64_t i = 0; i < values; i += V::kLanes) {
+          __builtin_prefetch(reinterpret_cast<const char*>(part + i) + kPrefetch);
+          V::store(wide + i, load_weight<V>(part + i));
+        }
+        for (int r = 0; r < rows.count;) {
+          const int n = tile_rows(rows.count, r);
+          any_tile<V, 1, false>(n, rows.x + r, k, w.span_step, wide, 0, sums + r * kPanel, 0,
+                                first);
+          r += n;
+        }
+        return;
+      }
+    }
+    for (int r = 0; r < rows.count;) {
+      const int n = tile_rows(rows.count, r);
+      if (r == 0) {
+        any_tile<V, 1, true>(n, rows.x, k, w.span_step, part, 0, sums, 0, first);
+      } else {
+        any_tile<V, 1, false>(n, rows.x + r, k, w.span_step, part, 0, sums + r * kPanel, 0, first);
+      }
+      r += n;
+    }
+  });
+}
+
+template <class V>
+void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums) {
+  const int64_t groups = w.padded_k / kGroup;
+  const int64_t step = rows.count <= kTileRows ? groups : 8;
+  for (int64_t g = 0; g < groups; g += step) {
+    const int64_t end = g + step < groups ? g + step : groups;
+    const uint8_t* part = b + g * (kPanel * kGroup + kPanel * 2);
+    for (int r = 0; r < rows.count;) {
+      const int n = tile_rows(rows.count, r);
+      if (r == 0) {
+        any_tile_q8<V, 1, true>(n, rows.x, g, end, part, 0, sums, 0, g == 0);
+      } else {
+        any_tile_q8<V, 1, false>(n, rows.x + r, g, end, part, 0, sums + r * kPanel, 0, g == 0);
+      }
+      r += n;
+    }
+  }
+}
+
+template <class V, class S>
+void products_of(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
+                 float* sums) {
+  const int64_t step = w.panel_bytes / static_cast<int64_t>(sizeof(S));
+  const S* b = reinterpret_cast<const S*>(w.data) + panel * step;
+  const int64_t sum_step = int64_t{rows.count} * kPanel;
+  const KBlock all{0, w.spans, w.span_len};
+  int p = 0;
+  // With few rows several panels at once keep the FMA units busy and read several streams.
+  if (rows.count == 1 && count == 4) {
+    tile<V, 1, 4, true>(rows.x, all, w.span_step, b, step, sums, sum_step, true);
+    p = 4;
+  }
+  for (; rows.count <= 3 && p + 2 <= count; p += 2) {
+    const S* at = b + p * step;
+    float* to = sums + p * sum_step;
+    if (rows.count == 1) {
+      tile<V, 1, 2, true>(rows.x, all, w.span_step, at, step, to, sum_step, true);
+    } else if (rows.count == 2) {
+      tile<V, 2, 2, true>(rows.x, all, w.span_step, at, step, to, sum_step, true);
+    } else {
+      tile<V, 3, 2, true>(rows.x, all, w.span_step, at, step, to, sum_step, true);
+    }
+  }
+  for (; p < count; ++p) one_panel<V>(w, rows, b + p * step, sums + p * sum_step);
+}
+
+template <class V>
+void products_q8(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
+                 float* sums) {
+  const uint8_t* b = w.data + panel * w.panel_bytes;
+  const int64_t sum_step = int64_t{rows.count} * kPanel, groups = w.padded_k / kGroup;
+  int p = 0;
+  if (rows.count == 1 && count == 4) {
+    tile_q8<V, 1, 4, true>(rows.x, 0, groups, b, w.panel_bytes, sums, sum_step, true);
+    p = 4;
+  }
+  for (; rows.count <= 3 && p + 2 <= count; p += 2) {
+    const uint8_t* at = b + p * w.panel_bytes;
+    float* to = sums + p * sum_step;
+    if (rows.count == 1) {
+      tile_q8<V, 1, 2, true>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
+    } else if (rows.count == 2) {
+      tile_q8<V, 2, 2, true>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
+    } else {
+      tile_q8<V, 3, 2, true>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
+    }
+  }
+  for (; p < count; ++p) one_panel_q8<V>(w, rows, b + p * w.panel_bytes, sums + p * sum_step);
+  for (int r = 0; r < rows.count; ++r) {
+    const typename V::F scale = V::set1(rows.scale[r]);
+    for (int q = 0; q < count; ++q) {
+      float* to = sums + q * sum_step + r * kPanel;
+      for (int v = 0; v < kPanel; v += V::kLanes) V::store(to + v, V::mul(V::load(to + v), scale));
+    }
+  }
+}
+
+template <class V>
+void products(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count, float* sums) {
+  if (w.type == 0) return products_of<V, float>(w, rows, panel, count, sums);
+  if (w.type == 1) return products_of<V, uint16_t>(w, rows, panel, count, sums);
+  products_q8<V>(w, rows, panel, count, sums);
+}
+
+/// x / (1 + e^-x); e^x to about 2 units in the last place.
+template <class V>
+inline typename V::F silu(typename V::F x) {
+  using F = typename V::F;
+  const F one = V::set1(1.0f);
+  const F t = V::min(V::max(V::mul(x, V::set1(-1.0f)), V::set1(-87.0f)), V::set1(87.0f));
+  const F n = V::round(V::mul(t, V::set1(1.44269504088896341f)));
+  F r = V::fma(n, V::set1(-0.693359375f), t);
+  r = V::fma(n, V::set1(2.12194440e-4f), r);
+  F y = V::set1(1.9875691500e-4f);
+  y = V::fma(y, r, V::set1(1.3981999507e-3f));
+  y = V::fma(y, r, V::set1(8.3334519073e-3f));
+  y = V::fma(y, r, V::set1(4.1665795894e-2f));
+  y = V::fma(y, r, V::set1(1.6666665459e-1f));
+  y = V::fma(y, r, V::set1(5.0000001201e-1f));
+  y = V::fma(V::mul(y, r), r, V::add(r, one));
+  return V::div(x, V::fma(y, V::pow2(n), one));
+}
+
+template <class V>
+void finish(const GemmFinish& f) {
+  using F = typename V::F;
+  alignas(64) float edge[kPanel];
+  for (int r = 0; r < f.rows; ++r) {
+    float* const out = f.out[r];
+    float* const to = f.width == kPanel ? out : edge;
+    if (f.add && to == edge) {
+      for (int i = 0; i < f.width; ++i) edge[i] = out[i];
+    }
+    for (int v = 0; v < kPanel; v += V::kLanes) {
+      F value = V::load(f.sums + r * kPanel + v);
+      if (f.bias) value = V::add(value, V::load(f.bias + v));
+      if (f.sums1) {
+        F up = V::load(f.sums1 + r * kPanel + v);
+        if (f.bias1) up = V::add(up, V::load(f.bias1 + v));
+        value = V::mul(silu<V>(value), up);
+      }
+      if (f.add) value = V::add(V::load(to + v), value);
+      V::store(to + v, value);
+    }
+    if (to == edge) {
+      for (int i = 0; i < f.width; ++i) out[i] = edge[i];
+    }
+  }
+}
+
+template <class V>
+float quantize(const float* x, int64_t k, int64_t padded_k, int16_t* q) {
+  float top = 0;
+  const int64_t whole = k / V::kLanes * V::kLanes;
+  if (whole > 0) {
+    typename V::F m = V::set1(0.0f);
+    for (int64_t i = 0; i < whole; i += V::kLanes) {
+      const typename V::F v = V::load(x + i);
+      m = V::max(m, V::max(v, V::mul(v, V::set1(-1.0f))));
+    }
+    alignas(64) float lanes[V::kLanes];
+    V::store(lanes, m);
+    for (int i = 0; i < V::kLanes; ++i) top = lanes[i] > top ? lanes[i] : top;
+  }
+  for (int64_t i = whole; i < k; ++i) {
+    const float v = x[i] < 0 ? -x[i] : x[i];
+    top = v > top ? v : top;
+  }
+  const float inverse = top > 0 ? 32767.0f / top : 0.0f;
+  for (int64_t i = 0; i < whole; i += V::kLanes) {
+    V::store_i16(q + i, V::round(V::mul(V::load(x + i), V::set1(inverse))));
+  }
+  if (whole < k) {
+    alignas(64) float rest[V::kLanes] = {};
+    alignas(64) int16_t rest_q[V::kLanes];
+    for (int64_t i = whole; i < k; ++i) rest[i - whole] = x[i];
+    V::store_i16(rest_q, V::round(V::mul(V::load(rest), V::set1(inverse))));
+    for (int64_t i = whole; i < k; ++i) q[i] = rest_q[i - whole];
+  }
+  for (int64_t i = k; i < padded_k; ++i) q[i] = 0;
+  return top / 32767.0f;
+}
+
+template <class V>
+constexpr GemmKernels kKernels = {products<V>, finish<V>, quantize<V>};
+
+}  // namespace syrinx::cpu

@@ -1,0 +1,78 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <cmath>
+
+#include "kernels/sample_impl.h"
+// clang-format off
+#include "kernels/cpu/avx2_begin.h"
+#include "kernels/cpu/simd.h"
+// clang-format on
+
+namespace syrinx::avx2 {
+
+bool copy_logits(const float* x, int64_t count, float* out, float* top) {
+  const V8 infinity = all(INFINITY);
+  V8 peak = all(-INFINITY), good = _mm256_cmp_ps(infinity, infinity, _CMP_EQ_OQ);
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const V8 v = load(x + i);
+    store(out + i, v);
+    peak = max(v, peak);
+    good = _mm256_and_ps(good, _mm256_cmp_ps(v, infinity, _CMP_LT_OQ));
+  }
+  bool fine = _mm256_movemask_ps(good) == 0xff;
+  float best = largest(peak);
+  for (; i < count; ++i) {
+    out[i] = x[i];
+    fine = fine && x[i] < INFINITY;
+    if (x[i] > best) best = x[i];
+  }
+  *top = best;
+  return fine;
+}
+
+void divide(float* x, int64_t count, float divisor) {
+  const V8 d = all(divisor);
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) store(x + i, div(load(x + i), d));
+  for (; i < count; ++i) x[i] /= divisor;
+}
+
+int64_t collect(const float* x, int64_t begin, int64_t end, float least, Candidate* out) {
+  const V8 bar = all(least);
+  int64_t found = 0, i = begin;
+  for (; i + 8 <= end; i += 8) {
+    int bits = _mm256_movemask_ps(_mm256_cmp_ps(load(x + i), bar, _CMP_GE_OQ));
+    for (; bits; bits &= bits - 1) {
+      const int64_t at = i + __builtin_ctz(static_cast<unsigned>(bits));
+      out[found++] = {x[at], static_cast<int32_t>(at)};
+    }
+  }
+  for (; i < end; ++i)
+    if (x[i] >= least) out[found++] = {x[i], static_cast<int32_t>(i)};
+  return found;
+}
+
+double exp_sum(const float* x, int64_t count, float shift) {
+  constexpr int64_t kBlock = 1024;  // f32 sums inside, f64 across
+  const V8 s = all(shift);
+  double total = 0;
+  for (int64_t start = 0; start < count; start += kBlock) {
+    const int64_t end = start + kBlock < count ? start + kBlock : count;
+    V8 a = all(0);
+    int64_t i = start;
+    for (; i + 8 <= end; i += 8) a = add(a, exp(sub(load(x + i), s)));
+    if (i < end) {
+      const __m256i lanes = lane_mask(end - i);
+      const V8 w = exp(sub(load_part(x + i, end - i), s));
+      a = add(a, _mm256_and_ps(w, _mm256_castsi256_ps(lanes)));
+    }
+    total += sum(a);
+  }
+  return total;
+}
+
+}  // namespace syrinx::avx2
+#include "kernels/cpu/avx2_end.h"
+#endif

@@ -1,0 +1,86 @@
+#include "kernels/embedding.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/features.h"
+#include "kernels/embedding_impl.h"
+
+namespace syrinx {
+namespace {
+
+int64_t grain(int64_t width) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(width, 1)); }
+
+auto row_loop() { return cpu::has_avx2() ? &avx2::embed_row : &ref::embed_row; }
+
+void check_table(const char* who, const View& table, int64_t width) {
+  const bool known =
+      table.dtype == DType::kF32 || table.dtype == DType::kF16 || table.dtype == DType::kBF16;
+  SYRINX_CHECK(known && table.shape.dims() == 2 && table.shape[1] == width, "[", who, "] table ",
+               dtype_name(table.dtype), " ", table.shape.str(), " for rows of ", width);
+}
+
+const char* row_of(const View& table, int64_t id) {
+  return static_cast<const char*>(table.data) + id * table.shape[1] * dtype_size(table.dtype);
+}
+
+}  // namespace
+
+void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
+           bool add) {
+  SYRINX_CHECK(out.shape.dims() == 2 && out.shape[0] == static_cast<int64_t>(ids.size()),
+               "[embed] ", ids.size(), " ids into ", out.shape.str());
+  const int64_t width = out.shape[1];
+  check_table("embed", table, width);
+  for (const int32_t id : ids)
+    SYRINX_CHECK(id >= 0 && id < table.shape[0], "[embed] id ", id, " of ", table.shape[0]);
+  float* to = out.f32();
+  const auto loop = row_loop();
+  ctx.pool.parallel_for(out.shape[0], grain(width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      loop(row_of(table, ids[i]), table.dtype, width, add, to + i * width);
+  });
+}
+
+void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
+               const View& out) {
+  const int64_t books = static_cast<int64_t>(tables.size());
+  SYRINX_CHECK(out.shape.dims() == 2 && out.shape[0] * books == static_cast<int64_t>(ids.size()),
+               "[embed_sum] ", ids.size(), " ids of ", books, " tables into ", out.shape.str());
+  const int64_t width = out.shape[1];
+  for (int64_t c = 0; c < books; ++c) {
+    check_table("embed_sum", tables[c], width);
+    for (int64_t i = c; i < static_cast<int64_t>(ids.size()); i += books)
+      SYRINX_CHECK(ids[i] < tables[c].shape[0], "[embed_sum] id ", ids[i], " of table ", c,
+                   " with ", tables[c].shape[0]);
+  }
+  float* to = out.f32();
+  const auto loop = row_loop();
+  ctx.pool.parallel_for(out.shape[0], grain(width * books), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      std::memset(to + i * width, 0, static_cast<size_t>(width) * sizeof(float));
+      for (int64_t c = 0; c < books; ++c)
+        if (const int32_t id = ids[i * books + c]; id >= 0)
+          loop(row_of(tables[c], id), tables[c].dtype, width, true, to + i * width);
+    }
+  });
+}
+
+void gather_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows, const View& out) {
+  SYRINX_CHECK(x.dtype == DType::kF32, "[gather_rows] x is ", dtype_name(x.dtype));
+  embed(ctx, x, rows, out);
+}
+
+void to_f32(StepContext& ctx, const View& x, const View& out) {
+  SYRINX_CHECK(x.count() == out.count(), "[to_f32] ", x.shape.str(), " into ", out.shape.str());
+  const View flat = x.reshape({1, x.count()});
+  check_table("to_f32", flat, x.count());
+  float* to = out.f32();
+  const auto loop = row_loop();
+  ctx.pool.parallel_for(x.count(), 65536, [&](int64_t begin, int64_t end) {
+    loop(static_cast<const char*>(x.data) + begin * dtype_size(x.dtype), x.dtype, end - begin,
+         false, to + begin);
+  });
+}
+
+}  // namespace syrinx

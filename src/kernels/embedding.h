@@ -1,0 +1,26 @@
+// Rows of tables by id. Tables are f32, f16 or bf16; results f32. An id outside its table is a bug
+// of the caller and throws InternalError before anything is written.
+#pragma once
+
+#include <span>
+
+#include "tensor/context.h"
+
+namespace syrinx {
+
+/// out[i] = table[ids[i]]. table [V, H]; out [N, H] f32. With `add`, out[i] += instead.
+void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
+           bool add = false);
+
+/// out[i] = sum over c of tables[c][ids[i * C + c]], in the order of c. C tables of [Vc, H] each;
+/// a negative id contributes nothing. out [N, H] f32.
+void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
+               const View& out);
+
+/// out[i] = x[rows[i]], f32: picks the rows whose logits are wanted. x [N, H], out [B, H].
+void gather_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows, const View& out);
+
+/// Converts f32, f16 or bf16 to f32; same count.
+void to_f32(StepContext& ctx, const View& x, const View& out);
+
+}  // namespace syrinx

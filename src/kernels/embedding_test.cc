@@ -1,0 +1,87 @@
+#include "kernels/embedding.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/fixture.h"
+#include "kernels/ref/half.h"
+
+namespace syrinx {
+namespace {
+
+using fixture::Bench;
+
+Tensor halved(const Tensor& x, DType dtype) {
+  Tensor out(x.shape(), dtype);
+  auto* to = static_cast<uint16_t*>(out.view().data);
+  for (int64_t i = 0; i < x.shape().count(); ++i)
+    to[i] = dtype == DType::kF16 ? ref::f32_to_f16(x.f32()[i]) : ref::f32_to_bf16(x.f32()[i]);
+  return out;
+}
+
+TEST(Half, ConversionsRoundToNearestEven) {
+  EXPECT_EQ(ref::f32_to_f16(1.f), 0x3c00);
+  EXPECT_EQ(ref::f32_to_f16(1.f + 0x1p-11f), 0x3c00);      // tie: even
+  EXPECT_EQ(ref::f32_to_f16(1.f + 3 * 0x1p-11f), 0x3c02);  // tie: even
+  EXPECT_EQ(ref::f32_to_f16(65504.f), 0x7bff);
+  EXPECT_EQ(ref::f32_to_f16(65520.f), 0x7c00);
+  EXPECT_EQ(ref::f32_to_f16(0x1p-24f), 1);
+  EXPECT_EQ(ref::f32_to_f16(-0x1p-26f), 0x8000);
+  EXPECT_EQ(ref::f32_to_bf16(1.f + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(ref::f32_to_bf16(1.f + 3 * 0x1p-8f), 0x3f82);
+  EXPECT_TRUE(std::isnan(ref::f16_to_f32(ref::f32_to_f16(NAN))));
+  EXPECT_TRUE(std::isnan(ref::bf16_to_f32(ref::f32_to_bf16(NAN))));
+  for (uint32_t h = 0; h < 0x10000; ++h) {  // every number survives the round trip
+    const uint16_t bits = static_cast<uint16_t>(h);
+    if ((h & 0x7c00) != 0x7c00 || (h & 0x3ff) == 0) {
+      EXPECT_EQ(ref::f32_to_f16(ref::f16_to_f32(bits)), bits);
+    }
+  }
+}
+
+TEST(Embedding, GathersAddsAndConverts) {
+  Bench bench(2);
+  for (const int64_t width : {1, 8, 19, 384}) {
+    const Tensor table = fixture::random({7, width}, 1);
+    const std::vector<int32_t> ids{6, 0, 3, 3};
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      const Tensor stored = dtype == DType::kF32 ? table.clone() : halved(table, dtype);
+      Tensor wide({7, width}, DType::kF32), out = fixture::poisoned({4, width});
+      to_f32(bench.ctx, stored, wide);
+      EXPECT_LT(fixture::difference(wide, table), dtype == DType::kBF16 ? 4e-3 : 5e-4);
+      embed(bench.ctx, stored, ids, out);
+      for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(std::memcmp(out.f32() + i * width, wide.f32() + ids[i] * width, width * 4), 0);
+      embed(bench.ctx, stored, ids, out, true);
+      EXPECT_EQ(out.f32()[width - 1], 2 * wide.f32()[7 * width - 1]);
+    }
+  }
+}
+
+TEST(Embedding, SumsCodebooksAndSkipsNegativeIds) {
+  Bench bench;
+  const Tensor a = fixture::random({5, 20}, 1), b = fixture::random({9, 20}, 2);
+  const std::vector<View> tables{a, b};
+  const std::vector<int32_t> ids{4, 8, -1, 2, -1, -1};
+  Tensor out = fixture::poisoned({3, 20});
+  embed_sum(bench.ctx, tables, ids, out);
+  for (int j = 0; j < 20; ++j) {
+    EXPECT_EQ(out.f32()[j], a.f32()[80 + j] + b.f32()[160 + j]);
+    EXPECT_EQ(out.f32()[20 + j], b.f32()[40 + j]);
+    EXPECT_EQ(out.f32()[40 + j], 0);
+  }
+}
+
+TEST(Embedding, AnIdOutsideItsTableIsABug) {
+  Bench bench;
+  const Tensor table = fixture::random({7, 8}, 1);
+  Tensor out({1, 8}, DType::kF32);
+  for (const int32_t id : {-1, 7}) {
+    const std::vector<int32_t> ids{id};
+    EXPECT_THROW(embed(bench.ctx, table, ids, out), InternalError);
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,130 @@
+#include "kernels/fft.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace syrinx {
+namespace {
+
+using Complex = std::complex<float>;
+
+// Written out: std::complex's own product checks for NaN and is several times slower.
+Complex times(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+Complex turn(double part) {
+  const double angle = -2 * std::numbers::pi * part;
+  return {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
+}
+
+}  // namespace
+
+RealFft::RealFft(int n) : n_(n) {
+  SYRINX_CHECK(n >= 2 && n % 2 == 0, "[fft] size ", n, " is not even");
+  const int half = n / 2;
+  int rest = half;
+  for (int p : {4, 2, 3, 5})
+    for (; rest % p == 0; rest /= p) factors_.push_back(p);
+  if (rest > 1) factors_.push_back(rest);
+  for (int k = 0; k < half; ++k) turns_.push_back(turn(static_cast<double>(k) / half));
+  for (int k = 0; k <= half; ++k) twists_.push_back(turn(static_cast<double>(k) / n));
+}
+
+// Stockham's form (van Loan, "Computational frameworks for the FFT", 1992): each pass splits off
+// one factor and leaves the data in order, so there is no permutation.
+void RealFft::transform(Complex* data, Complex* work, bool inverse) const {
+  const int half = n_ / 2;
+  Complex *from = data, *to = work;
+  int done = 1;  // product of the factors passed
+  const auto twiddle = [&](int k) {
+    const Complex t = turns_[k % half];
+    return inverse ? std::conj(t) : t;
+  };
+  for (const int p : factors_) {
+    const int left = half / done / p;  // transforms that remain below this pass
+    for (int j = 0; j < left; ++j) {
+      for (int q = 0; q < done; ++q) {
+        // Input r of the butterfly is at from[q + done * (j + left * r)].
+        for (int s = 0; s < p; ++s) {
+          Complex total = from[q + done * j];
+          for (int r = 1; r < p; ++r)
+            total += times(from[q + done * (j + left * r)],
+                           twiddle(static_cast<int>(int64_t{r} * s * (half / p) % half)));
+          to[q + done * (p * j + s)] = times(total, twiddle(j * s * done));
+        }
+      }
+    }
+    done *= p;
+    std::swap(from, to);
+  }
+  if (from != data) std::copy_n(from, half, data);
+}
+
+void RealFft::inverse(const Complex* spectrum, float* signal, Complex* scratch) const {
+  const int half = n_ / 2;
+  // The even and the odd samples as real and imaginary part of one transform of half the size.
+  for (int k = 0; k < half; ++k) {
+    Complex a = spectrum[k], b = std::conj(spectrum[half - k]);
+    if (k == 0) a = {a.real(), 0}, b = {b.real(), 0};  // their imaginary parts mean nothing
+    const Complex odd = times(a - b, std::conj(twists_[k]));
+    scratch[k] = a + b + Complex{-odd.imag(), odd.real()};
+  }
+  transform(scratch, scratch + half, true);
+  const float scale = 1.f / static_cast<float>(n_);
+  for (int k = 0; k < half; ++k) {
+    signal[2 * k] = scratch[k].real() * scale;
+    signal[2 * k + 1] = scratch[k].imag() * scale;
+  }
+}
+
+void RealFft::forward(const float* signal, Complex* spectrum, Complex* scratch) const {
+  const int half = n_ / 2;
+  for (int k = 0; k < half; ++k) scratch[k] = {signal[2 * k], signal[2 * k + 1]};
+  transform(scratch, scratch + half, false);
+  for (int k = 0; k <= half; ++k) {
+    const Complex a = scratch[k % half], b = std::conj(scratch[(half - k) % half]);
+    const Complex even = 0.5f * (a + b), odd = 0.5f * (a - b);
+    spectrum[k] = even + times({odd.imag(), -odd.real()}, twists_[k]);
+  }
+}
+
+InverseStft::InverseStft(int n_fft, int hop) : fft_(n_fft), hop_(hop) {
+  SYRINX_CHECK(hop > 0 && n_fft % hop == 0, "[inverse_stft] hop ", hop, " does not divide ", n_fft);
+  for (int i = 0; i < n_fft; ++i)
+    window_.push_back(static_cast<float>(0.5 - 0.5 * std::cos(2 * std::numbers::pi * i / n_fft)));
+}
+
+namespace {
+void put_out(const float* sums, const float* weights, int64_t count, float* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = weights[i] > 1e-11f ? sums[i] / weights[i] : sums[i];
+}
+}  // namespace
+
+void InverseStft::push(const Complex* spectrum, int64_t frames, float* state, float* out,
+                       Complex* scratch) const {
+  const int n = n_fft();
+  float *sums = state, *weights = state + n;
+  auto* frame = reinterpret_cast<float*>(scratch + n);
+  for (int64_t f = 0; f < frames; ++f) {
+    fft_.inverse(spectrum + f * fft_.bins(), frame, scratch);
+    for (int i = 0; i < n; ++i) {
+      sums[i] += frame[i] * window_[i];
+      weights[i] += window_[i] * window_[i];
+    }
+    put_out(sums, weights, hop_, out + f * hop_);
+    for (float* part : {sums, weights}) {
+      std::copy(part + hop_, part + n, part);
+      std::fill(part + n - hop_, part + n, 0.f);
+    }
+  }
+}
+
+void InverseStft::flush(float* state, float* out) const {
+  const int n = n_fft();
+  put_out(state, state + n, n - hop_, out);
+  std::fill_n(state, 2 * n, 0.f);
+}
+
+}  // namespace syrinx

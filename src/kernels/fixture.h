@@ -1,0 +1,53 @@
+// What the tests of kernels and layers share: a context with its pool, tensors of repeatable
+// pseudo-random numbers, poison, and comparisons. Only included by *_test.cc.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "tensor/context.h"
+
+namespace syrinx::fixture {
+
+struct Bench {
+  explicit Bench(int threads = 1) : pool(threads) {}
+  ThreadPool pool;
+  Arena arena;
+  StepContext ctx{pool, arena};
+};
+
+/// Normal numbers times `scale`.
+inline Tensor random(Shape shape, unsigned seed, float scale = 1) {
+  Tensor t(shape, DType::kF32);
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal(0, scale);
+  for (int64_t i = 0; i < shape.count(); ++i) t.f32()[i] = normal(engine);
+  return t;
+}
+
+/// Full of NaN: whatever a kernel forgets to write is seen.
+inline Tensor poisoned(Shape shape) {
+  Tensor t(shape, DType::kF32);
+  std::fill_n(t.f32(), shape.count(), std::numeric_limits<float>::quiet_NaN());
+  return t;
+}
+
+inline bool same_bits(const View& a, const View& b) {
+  return a.shape == b.shape && std::memcmp(a.data, b.data, a.bytes()) == 0;
+}
+
+/// Largest |a - b|, relative to the largest |b|; infinite when a number is not one.
+inline double difference(const View& a, const View& b) {
+  double worst = 0, top = 1e-30;
+  for (int64_t i = 0; i < b.count(); ++i) {
+    const double d = std::fabs(double{a.f32()[i]} - b.f32()[i]);
+    if (!(d < INFINITY)) return INFINITY;
+    worst = std::fmax(worst, d);
+    top = std::fmax(top, std::fabs(b.f32()[i]));
+  }
+  return worst / top;
+}
+
+}  // namespace syrinx::fixture

@@ -1,0 +1,164 @@
+#include "kernels/linear.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/gemm.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kPanel = PackedMatrix::kPanel;
+constexpr size_t kMaxParts = 8;
+
+int64_t panels_of(int64_t out) { return (out + kPanel - 1) / kPanel; }
+
+void check_part(const LinearPart& part, int64_t in) {
+  SYRINX_CHECK(part.weight.shape.dims() == 2 && part.weight.shape[1] == in, "[linear] weight ",
+               part.weight.shape.str(), ", inputs ", in);
+  if (!part.bias.empty()) expect_shape("linear bias", part.bias, Shape{part.weight.shape[0]});
+}
+
+/// Shape checks of the inputs; returns N.
+int64_t check_x(const PackedLinear& w, const View& x) {
+  SYRINX_CHECK(x.shape.dims() == 2 && x.dtype == DType::kF32, "[linear] x ", x.shape.str());
+  expect_shape("linear x", x, Shape{x.shape[0], w.in()});
+  return x.shape[0];
+}
+
+void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const cpu::GemmPart> to,
+         cpu::GemmStore store) {
+  const cpu::GemmSegment all{x.f32(), nullptr, x.shape[0]};
+  cpu::GemmCall call;
+  call.weight = &w.matrix();
+  call.bias = w.bias();
+  call.segments = std::span(&all, 1);
+  call.parts = to;
+  call.x_stride = call.span_len = w.in();
+  call.store = w.gated() ? cpu::GemmStore::kSiluGate : store;
+  cpu::gemm(ctx, call);
+}
+
+/// One out for all parts, side by side.
+void run_joined(StepContext& ctx, const PackedLinear& w, const View& x, const View& out,
+                cpu::GemmStore store) {
+  expect_shape("linear out", out, Shape{check_x(w, x), w.out()});
+  std::array<cpu::GemmPart, kMaxParts> parts;
+  int64_t panel = 0, column = 0;
+  size_t n = 0;
+  for (const int64_t size : w.part_sizes()) {
+    parts[n++] = {panel, size, out.f32(), w.out(), column};
+    panel += panels_of(size);
+    column += size;
+  }
+  run(ctx, w, x, std::span(parts.data(), n), store);
+}
+
+}  // namespace
+
+PackedLinear PackedLinear::pack(const View& weight, WeightType type, const View& bias) {
+  const LinearPart part{weight, bias};
+  return pack(std::span(&part, 1), type);
+}
+
+PackedLinear PackedLinear::pack(std::span<const LinearPart> parts, WeightType type) {
+  SYRINX_CHECK(!parts.empty() && parts.size() <= kMaxParts, "[linear] ", parts.size(), " parts");
+  const int64_t in = parts[0].weight.shape[-1];
+  PackedLinear w;
+  int64_t panels = 0;
+  bool any_bias = false;
+  for (const LinearPart& part : parts) {
+    check_part(part, in);
+    w.part_sizes_.push_back(part.weight.shape[0]);
+    w.out_ += part.weight.shape[0];
+    panels += panels_of(part.weight.shape[0]);
+    any_bias |= !part.bias.empty();
+  }
+  // Each part begins a panel; the rows between are zeros.
+  std::vector<int64_t> begins;
+  int64_t row = 0;
+  for (const int64_t size : w.part_sizes_) {
+    begins.push_back(row);
+    row += panels_of(size) * kPanel;
+  }
+  const int64_t rows = row - panels_of(w.part_sizes_.back()) * kPanel + w.part_sizes_.back();
+  w.matrix_ = PackedMatrix::pack(rows, in, type, [&](int64_t o, float* to) {
+    size_t p = begins.size() - 1;
+    while (begins[p] > o) --p;
+    const int64_t at = o - begins[p];
+    if (at < w.part_sizes_[p]) {
+      copy_as_f32(parts[p].weight, at * in, in, to);
+    } else {
+      std::fill_n(to, in, 0.0f);
+    }
+  });
+  if (any_bias) {
+    w.bias_ = Tensor(Shape{panels * kPanel}, DType::kF32);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (parts[p].bias.empty()) continue;
+      copy_as_f32(parts[p].bias, 0, w.part_sizes_[p], w.bias_.f32() + begins[p]);
+    }
+  }
+  return w;
+}
+
+PackedLinear PackedLinear::pack_gated(const LinearPart& gate, const LinearPart& up,
+                                      WeightType type) {
+  const int64_t out = gate.weight.shape[0], in = gate.weight.shape[-1];
+  check_part(gate, in);
+  check_part(up, in);
+  expect_shape("gated linear up", up.weight, Shape{out, in});
+  PackedLinear w;
+  w.gated_ = true;
+  w.out_ = out;
+  w.part_sizes_ = {out};
+  // Panel 2i of the matrix is panel i of the gate, 2i + 1 that of up.
+  const int64_t rows = 2 * panels_of(out) * kPanel;
+  auto source = [&](int64_t o) {
+    const int64_t panel = o / kPanel, at = panel / 2 * kPanel + o % kPanel;
+    return std::pair(panel % 2 ? &up : &gate, at);
+  };
+  w.matrix_ = PackedMatrix::pack(rows, in, type, [&](int64_t o, float* to) {
+    const auto [part, at] = source(o);
+    if (at < out) {
+      copy_as_f32(part->weight, at * in, in, to);
+    } else {
+      std::fill_n(to, in, 0.0f);
+    }
+  });
+  if (!gate.bias.empty() || !up.bias.empty()) {
+    w.bias_ = Tensor(Shape{rows}, DType::kF32);
+    for (int64_t o = 0; o < rows; ++o) {
+      const auto [part, at] = source(o);
+      if (at < out && !part->bias.empty()) copy_as_f32(part->bias, at, 1, w.bias_.f32() + o);
+    }
+  }
+  return w;
+}
+
+void linear(StepContext& ctx, const PackedLinear& w, const View& x, const View& out) {
+  run_joined(ctx, w, x, out, cpu::GemmStore::kSet);
+}
+
+void linear_add(StepContext& ctx, const PackedLinear& w, const View& x, const View& out) {
+  SYRINX_CHECK(!w.gated(), "linear_add of a gated linear");
+  run_joined(ctx, w, x, out, cpu::GemmStore::kAdd);
+}
+
+void linear_parts(StepContext& ctx, const PackedLinear& w, const View& x,
+                  std::span<const View> outs) {
+  const int64_t n = check_x(w, x);
+  SYRINX_CHECK(outs.size() == w.part_sizes().size(), "linear_parts: ", outs.size(), " outs for ",
+               w.part_sizes().size(), " parts");
+  std::array<cpu::GemmPart, kMaxParts> parts;
+  int64_t panel = 0;
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const int64_t size = w.part_sizes()[i];
+    expect_shape("linear_parts out", outs[i], Shape{n, size});
+    parts[i] = {panel, size, outs[i].f32(), size, 0};
+    panel += panels_of(size);
+  }
+  run(ctx, w, x, std::span(parts.data(), outs.size()), cpu::GemmStore::kSet);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,219 @@
+#include "kernels/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+#include "kernels/ref/linear_ref.h"
+#include "tensor/testing.h"
+
+namespace syrinx {
+namespace {
+
+using testing::GuardedOutput;
+using testing::random_tensor;
+using testing::relative_rms;
+using testing::rms_error;
+using testing::same_bits;
+
+constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kBF16, WeightType::kQ8};
+
+struct Machine {
+  explicit Machine(int threads) : pool(threads), ctx{pool, arena} {}
+  ThreadPool pool;
+  Arena arena;
+  StepContext ctx;
+};
+
+double tolerance(WeightType type) {
+  switch (type) {
+    case WeightType::kF32:
+      return 2e-6;
+    case WeightType::kBF16:
+      return 1e-2;
+    case WeightType::kQ8:
+      return 3e-2;
+  }
+  return 0;
+}
+
+class LinearTest : public ::testing::TestWithParam<WeightType> {};
+INSTANTIATE_TEST_SUITE_P(Types, LinearTest, ::testing::ValuesIn(kTypes),
+                         [](const auto& param) { return weight_type_name(param.param); });
+
+TEST_P(LinearTest, AgreesWithReferenceOnOddShapes) {
+  Machine machine(2);
+  uint32_t seed = 1;
+  for (int64_t in : {1, 7, 63, 64, 65, 300, 1030}) {
+    for (int64_t out : {1, 15, 16, 17, 33, 130}) {
+      const Tensor weight = random_tensor({out, in}, seed++);
+      const Tensor bias = random_tensor({out}, seed++);
+      const PackedLinear packed = PackedLinear::pack(weight, GetParam(), bias);
+      for (int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 13, 40, 100}) {
+        const Tensor x = random_tensor({n, in}, seed++);
+        Tensor want({n, out}, DType::kF32);
+        ref::linear(x, weight, bias, want);
+        GuardedOutput got({n, out});
+        linear(machine.ctx, packed, x, got.view());
+        ASSERT_TRUE(got.clean()) << n << " " << in << " " << out;
+        // Of the size that an output has without cancellation.
+        ASSERT_LT(rms_error(got.view(), want) / std::sqrt(in + 1.0), tolerance(GetParam()))
+            << n << " " << in << " " << out;
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, RowDoesNotDependOnBatchOrThreads) {
+  constexpr int64_t kIn = 777, kOut = 1000, kRows = 150;
+  const Tensor weight = random_tensor({kOut, kIn}, 1), x = random_tensor({kRows, kIn}, 2);
+  const PackedLinear packed = PackedLinear::pack(weight, GetParam());
+  Machine one(1), three(3);
+  Tensor whole({kRows, kOut}, DType::kF32);
+  linear(one.ctx, packed, x, whole);
+  for (int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 11, 31, 32, 97, 150}) {
+    for (Machine* machine : {&one, &three}) {
+      for (int64_t begin = 0; begin < kRows; begin += n) {
+        const int64_t end = std::min(begin + n, kRows);
+        Tensor part({end - begin, kOut}, DType::kF32);
+        linear(machine->ctx, packed, x.view().slice(begin, end), part);
+        ASSERT_TRUE(same_bits(part, whole.view().slice(begin, end))) << n << " at " << begin;
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, PartsAndAddAreThoseOfSeparateLinears) {
+  constexpr int64_t kIn = 200;
+  const int64_t sizes[] = {48, 17, 5};
+  Machine machine(2);
+  std::vector<Tensor> weights, biases;
+  std::vector<LinearPart> parts;
+  for (int64_t i = 0; i < 3; ++i) {
+    weights.push_back(random_tensor({sizes[i], kIn}, 10 + i));
+    biases.push_back(random_tensor({sizes[i]}, 20 + i));
+    parts.push_back({weights[i], i == 1 ? View{} : biases[i].view()});
+  }
+  const PackedLinear all = PackedLinear::pack(parts, GetParam());
+  ASSERT_EQ(all.out(), 70);
+  for (int64_t n : {1, 2, 9}) {
+    const Tensor x = random_tensor({n, kIn}, 30);
+    Tensor joined({n, 70}, DType::kF32), added = random_tensor({n, 70}, 31);
+    const Tensor before = added.clone();
+    linear(machine.ctx, all, x, joined);
+    linear_add(machine.ctx, all, x, added);
+    GuardedOutput outs[] = {GuardedOutput({n, 48}), GuardedOutput({n, 17}), GuardedOutput({n, 5})};
+    const View views[] = {outs[0].view(), outs[1].view(), outs[2].view()};
+    linear_parts(machine.ctx, all, x, views);
+    int64_t column = 0;
+    for (int64_t i = 0; i < 3; ++i) {
+      Tensor alone({n, sizes[i]}, DType::kF32);
+      linear(machine.ctx, PackedLinear::pack(weights[i], GetParam(), parts[i].bias), x, alone);
+      EXPECT_TRUE(outs[i].clean());
+      EXPECT_TRUE(same_bits(views[i], alone)) << "part " << i;
+      for (int64_t r = 0; r < n; ++r) {
+        for (int64_t o = 0; o < sizes[i]; ++o) {
+          const int64_t at = r * 70 + column + o;
+          ASSERT_EQ(joined.f32()[at], alone.f32()[r * sizes[i] + o]);
+          ASSERT_EQ(added.f32()[at], before.f32()[at] + joined.f32()[at]);
+        }
+      }
+      column += sizes[i];
+    }
+  }
+}
+
+TEST_P(LinearTest, GatedIsSiluTimesUp) {
+  constexpr int64_t kIn = 96, kOut = 41;
+  Machine machine(2);
+  const Tensor gate = random_tensor({kOut, kIn}, 1), up = random_tensor({kOut, kIn}, 2);
+  const Tensor bias = random_tensor({kOut}, 3);
+  const PackedLinear packed = PackedLinear::pack_gated({gate, bias}, {up}, GetParam());
+  Tensor whole({30, kOut}, DType::kF32);
+  const Tensor x = random_tensor({30, kIn}, 4);
+  linear(machine.ctx, packed, x, whole);
+  for (int64_t n : {1, 2, 3, 5, 30}) {
+    Tensor g({n, kOut}, DType::kF32), u({n, kOut}, DType::kF32), want({n, kOut}, DType::kF32);
+    const View some = x.view().slice(0, n);
+    linear(machine.ctx, PackedLinear::pack(gate, GetParam(), bias), some, g);
+    linear(machine.ctx, PackedLinear::pack(up, GetParam()), some, u);
+    ref::silu_gate(g, u, want);
+    GuardedOutput got({n, kOut});
+    linear(machine.ctx, packed, some, got.view());
+    EXPECT_TRUE(got.clean());
+    EXPECT_LT(relative_rms(got.view(), want), 1e-6);
+    EXPECT_TRUE(same_bits(got.view(), whole.view().slice(0, n)));
+  }
+}
+
+TEST(Linear, SiluIsSafeAtTheEnds) {
+  Machine machine(1);
+  Tensor gate({16, 1}, DType::kF32), up({16, 1}, DType::kF32), x({1, 1}, DType::kF32);
+  const float values[] = {-1e30f, -200, -88, -87, -30, -1,  -1e-20f, 0,
+                          1e-20f, 1,    30,  87,  88,  200, 1e30f,   2};
+  for (int i = 0; i < 16; ++i) gate.f32()[i] = values[i], up.f32()[i] = 1;
+  x.f32()[0] = 1;
+  Tensor got({1, 16}, DType::kF32), want({1, 16}, DType::kF32);
+  linear(machine.ctx, PackedLinear::pack_gated({gate}, {up}, WeightType::kF32), x, got);
+  ref::silu_gate(gate.view().reshape({1, 16}), up.view().reshape({1, 16}), want);
+  for (int i = 0; i < 16; ++i) {
+    const float bound = 1e-6f * std::fabs(want.f32()[i]);
+    EXPECT_NEAR(got.f32()[i], want.f32()[i],
+                values[i] < -80 ? std::fabs(values[i]) * 2e-38f : bound)
+        << values[i];
+  }
+}
+
+TEST(Linear, HalfWeightsAreReadExactly) {
+  Machine machine(1);
+  Tensor half({3, 2}, DType::kF16), brain({3, 2}, DType::kBF16), x({1, 2}, DType::kF32);
+  const uint16_t f16[] = {0x3c00, 0xc000, 0x0001, 0x7bff, 0x3555, 0x8000};
+  for (int i = 0; i < 6; ++i) half.view().f16()[i] = f16[i], brain.view().bf16()[i] = 0x3f80 + i;
+  x.f32()[0] = 1;
+  Tensor got({1, 3}, DType::kF32);
+  linear(machine.ctx, PackedLinear::pack(half, WeightType::kF32), x, got);
+  EXPECT_EQ(got.f32()[0], 1.0f);
+  EXPECT_EQ(got.f32()[1], 0x1p-24f);
+  EXPECT_EQ(got.f32()[2], 0.333251953125f);
+  linear(machine.ctx, PackedLinear::pack(brain, WeightType::kBF16), x, got);
+  EXPECT_EQ(got.f32()[1], from_bf16(0x3f82));
+}
+
+// The figures stated in linear.h.
+TEST(Linear, ErrorIsAsStated) {
+  constexpr int64_t kIn = 1024, kOut = 256, kRows = 16;
+  Machine machine(2);
+  std::mt19937 random(5);
+  std::student_t_distribution<float> heavy(3.0f);
+  for (const bool tails : {false, true}) {
+    Tensor weight = random_tensor({kOut, kIn}, 1), x = random_tensor({kRows, kIn}, 2);
+    if (tails) {
+      for (int64_t i = 0; i < weight.view().count(); ++i) weight.f32()[i] = heavy(random);
+      for (int64_t i = 0; i < x.view().count(); ++i) x.f32()[i] = heavy(random);
+    }
+    Tensor want({kRows, kOut}, DType::kF32), got({kRows, kOut}, DType::kF32);
+    ref::linear(x, weight, {}, want);
+    const char* tail = tails ? "Student t3" : "Gaussian";
+    for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
+      linear(machine.ctx, PackedLinear::pack(weight, type), x, got);
+      const double error = relative_rms(got, want);
+      std::printf("%s relative RMS error, %s: %.4f\n", weight_type_name(type), tail, error);
+      EXPECT_LT(error, type == WeightType::kBF16 ? 0.0025 : tails ? 0.013 : 0.0065);
+    }
+  }
+}
+
+TEST(Linear, WrongShapesAreBugs) {
+  Machine machine(1);
+  const PackedLinear packed = PackedLinear::pack(random_tensor({8, 4}, 1), WeightType::kF32);
+  Tensor x({2, 5}, DType::kF32), out({2, 8}, DType::kF32), narrow({2, 7}, DType::kF32);
+  EXPECT_THROW(linear(machine.ctx, packed, x, out), InternalError);
+  Tensor right({2, 4}, DType::kF32);
+  EXPECT_THROW(linear(machine.ctx, packed, right, narrow), InternalError);
+  EXPECT_NO_THROW(linear(machine.ctx, packed, right, out));
+}
+
+}  // namespace
+}  // namespace syrinx

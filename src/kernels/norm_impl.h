@@ -1,0 +1,22 @@
+// One row of each norm on raw pointers, plain and AVX2. See norm.h for what they compute.
+#pragma once
+
+#include <cstdint>
+
+namespace syrinx {
+
+#define SYRINX_NORM_ROWS                                                                        \
+  void rms_norm_row(const float* x, const float* weight, int64_t width, float eps, float* out); \
+  void add_row(float* x, const float* delta, int64_t width);                                    \
+  void layer_norm_row(const float* x, const float* weight, const float* bias, int64_t width,    \
+                      float eps, float* out);
+
+namespace ref {
+SYRINX_NORM_ROWS
+}
+namespace avx2 {
+SYRINX_NORM_ROWS
+}
+#undef SYRINX_NORM_ROWS
+
+}  // namespace syrinx

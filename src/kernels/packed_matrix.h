@@ -1,0 +1,50 @@
+// A weight matrix [out, k] in the order in which the products read it: panels of 16 outputs, and
+// in a panel one k after the other. Vector lanes are outputs, so nothing is ever summed across
+// lanes, and every output adds its k products in the same order however many rows share the call.
+// Immutable after pack(); safe to read from many threads.
+#pragma once
+
+#include <cstdint>
+
+#include "base/thread_pool.h"
+#include "tensor/tensor.h"
+
+namespace syrinx {
+
+/// How weights are kept. Activations and sums are f32 for kF32 and kBF16.
+/// kQ8: int8 weights with one scale per output and 64 inputs (8.25 bits a weight); activations
+/// become int16 per row, products and sums inside the 64 are exact integers.
+enum class WeightType : uint8_t { kF32, kBF16, kQ8 };
+
+/// "f32", "bf16", "q8"; static storage.
+const char* weight_type_name(WeightType type);
+
+/// Layout, K = k rounded up to kGroup for kQ8 (zeros), outputs rounded up to kPanel (zeros):
+///   kF32   panel p: [k][16] f32           kBF16  panel p: [k][16] bf16
+///   kQ8    panel p: K/64 groups of 32 pairs of k, [pair][16][2] int8, then [16] bf16 scales
+struct PackedMatrix {
+  static constexpr int64_t kPanel = 16, kGroup = 64;
+  static constexpr int64_t kGroupBytes = kPanel * kGroup + kPanel * 2;
+
+  WeightType type = WeightType::kF32;
+  int64_t out = 0, k = 0;
+  Tensor data;  // [bytes] u8
+
+  int64_t panels() const { return (out + kPanel - 1) / kPanel; }
+  int64_t padded_k() const;
+  int64_t panel_bytes() const;
+
+  /// fill(o, row) writes weights [k] of output o.
+  static PackedMatrix pack(int64_t out, int64_t k, WeightType type,
+                           FunctionRef<void(int64_t o, float* row)> fill);
+};
+
+/// Copies `count` elements of a f32, bf16 or f16 view, beginning at element `begin`, as f32.
+void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to);
+
+/// Nearest bf16, ties to even; NaN stays NaN.
+uint16_t to_bf16(float value);
+float from_bf16(uint16_t value);
+float from_f16(uint16_t value);
+
+}  // namespace syrinx

@@ -1,0 +1,71 @@
+#include "kernels/rope.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "kernels/cpu/features.h"
+#include "kernels/rope_impl.h"
+
+namespace syrinx {
+namespace {
+
+float scaled_frequency(float inv_freq, const RopeScaling& s) {
+  if (s.factor == 0) return inv_freq;
+  const double wave = 2 * std::numbers::pi / inv_freq;
+  const double low_wave = s.original_positions / s.low_freq_factor;
+  const double high_wave = s.original_positions / s.high_freq_factor;
+  if (wave > low_wave) return inv_freq / s.factor;
+  if (wave < high_wave) return inv_freq;
+  const double smooth =
+      (s.original_positions / wave - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
+  return static_cast<float>((1 - smooth) * inv_freq / s.factor + smooth * inv_freq);
+}
+
+}  // namespace
+
+RopeTable::RopeTable(const RopeSpec& spec, int64_t max_positions)
+    : spec_(spec),
+      cos_({max_positions, spec.dim / 2}, DType::kF32),
+      sin_({max_positions, spec.dim / 2}, DType::kF32) {
+  SYRINX_CHECK(spec.dim > 0 && spec.dim % 2 == 0, "[rope] dim ", spec.dim, " is not even");
+  const int half = spec.dim / 2;
+  for (int i = 0; i < half; ++i) {
+    const float exponent = static_cast<float>(2 * i) / static_cast<float>(spec.dim);
+    const float inv_freq = scaled_frequency(
+        static_cast<float>(1 / std::pow(spec.theta, double{exponent})), spec.scaling);
+    for (int64_t p = 0; p < max_positions; ++p) {
+      const double angle = static_cast<float>(p) * inv_freq;
+      cos_.f32()[p * half + i] = static_cast<float>(std::cos(angle));
+      sin_.f32()[p * half + i] = static_cast<float>(std::sin(angle));
+    }
+  }
+}
+
+void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positions,
+          const RopeTable& table) {
+  check_heads("rope", x);
+  SYRINX_CHECK(static_cast<int64_t>(positions.size()) == x.count(), "[rope] ", x.count(),
+               " rows and ", positions.size(), " positions");
+  SYRINX_CHECK(table.spec().dim <= x.dim, "[rope] a table of ", table.spec().dim,
+               " columns for heads of ", x.dim);
+  for (const int32_t p : positions)
+    SYRINX_CHECK(p >= 0 && p < table.max_positions(), "[rope] position ", p, " of at most ",
+                 table.max_positions());
+  const int half = table.spec().dim / 2;
+  auto turn = table.spec().layout == RopeLayout::kInterleaved ? &ref::rope_interleaved
+              : cpu::has_avx2()                               ? &avx2::rope_half_split
+                                                              : &ref::rope_half_split;
+  const int64_t width = int64_t{x.heads} * x.dim;
+  ctx.pool.parallel_for(x.count(), std::max<int64_t>(1, 32768 / width),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            const float* c = table.cos().f32() + int64_t{positions[i]} * half;
+                            const float* s = table.sin().f32() + int64_t{positions[i]} * half;
+                            for (int h = 0; h < x.heads; ++h)
+                              turn(x.row(i) + int64_t{h} * x.dim, c, s, half);
+                          }
+                        });
+}
+
+}  // namespace syrinx

@@ -1,0 +1,52 @@
+// Rotary position embedding. The table is made once per model and only read afterwards, from any
+// thread. Angles are f32(position) * f32(1 / theta^(2i/dim)), as transformers computes them.
+#pragma once
+
+#include <span>
+
+#include "kernels/heads.h"
+#include "tensor/context.h"
+
+namespace syrinx {
+
+/// Which pairs turn together: (i, i + dim/2) or (2i, 2i + 1).
+enum class RopeLayout : uint8_t { kHalfSplit, kInterleaved };
+
+/// The "llama3" stretch of long wavelengths; factor 0 means none.
+/// Formula: transformers:src/transformers/modeling_rope_utils.py, _compute_llama3_parameters.
+struct RopeScaling {
+  float factor = 0;
+  float low_freq_factor = 1;
+  float high_freq_factor = 4;
+  float original_positions = 8192;
+};
+
+struct RopeSpec {
+  int dim = 0;  ///< columns that turn: the first `dim` of each head, even
+  double theta = 10000;
+  RopeLayout layout = RopeLayout::kHalfSplit;
+  RopeScaling scaling = {};
+};
+
+/// cos and sin of every angle for positions [0, max_positions).
+class RopeTable {
+ public:
+  RopeTable() = default;
+  RopeTable(const RopeSpec& spec, int64_t max_positions);
+
+  const RopeSpec& spec() const { return spec_; }
+  int64_t max_positions() const { return cos_.empty() ? 0 : cos_.shape()[0]; }
+  /// [max_positions, dim / 2] f32.
+  const View& cos() const { return cos_.view(); }
+  const View& sin() const { return sin_.view(); }
+
+ private:
+  RopeSpec spec_;
+  Tensor cos_, sin_;
+};
+
+/// Turns every head of row i by positions[i], in place. positions [N].
+void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positions,
+          const RopeTable& table);
+
+}  // namespace syrinx

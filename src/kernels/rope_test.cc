@@ -1,0 +1,63 @@
+#include "kernels/rope.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using fixture::Bench;
+
+TEST(Rope, TurnsPairsByTheirAngle) {
+  Bench bench(2);
+  const std::vector<int32_t> positions{0, 3, 1000};
+  for (const RopeLayout layout : {RopeLayout::kHalfSplit, RopeLayout::kInterleaved}) {
+    const RopeTable table({24, 10000, layout}, 1001);
+    const Tensor x = fixture::random({3, 100}, 1);
+    Tensor y = x.clone();
+    rope(bench.ctx, {y, 4, 3, 32}, positions, table);
+    for (int i = 0; i < 3; ++i) {
+      for (int h = 0; h < 3; ++h) {
+        for (int j = 0; j < 12; ++j) {
+          const bool half = layout == RopeLayout::kHalfSplit;
+          const int a = i * 100 + 4 + h * 32 + (half ? j : 2 * j), b = a + (half ? 12 : 1);
+          const double angle = positions[i] * std::pow(10000., -2. * j / 24);
+          const double c = std::cos(angle), s = std::sin(angle);
+          EXPECT_NEAR(y.f32()[a], x.f32()[a] * c - x.f32()[b] * s, 2e-4);
+          EXPECT_NEAR(y.f32()[b], x.f32()[b] * c + x.f32()[a] * s, 2e-4);
+        }
+        for (int j = 24; j < 32; ++j) {  // beyond dim: untouched
+          const int a = i * 100 + 4 + h * 32 + j;
+          EXPECT_EQ(y.f32()[a], x.f32()[a]);
+        }
+      }
+      EXPECT_EQ(y.f32()[i * 100 + 3], x.f32()[i * 100 + 3]);
+    }
+  }
+}
+
+TEST(Rope, Llama3ScalingStretchesLongWavesOnly) {
+  RopeSpec spec{64, 500000};
+  const RopeTable plain(spec, 2);
+  spec.scaling = {32, 1, 4, 8192};
+  const RopeTable scaled(spec, 2);
+  const auto angle = [](const RopeTable& t, int i) { return std::asin(t.sin().f32()[32 + i]); };
+  EXPECT_EQ(angle(plain, 5), angle(scaled, 5));
+  EXPECT_NEAR(angle(scaled, 31), angle(plain, 31) / 32, 1e-12);
+  EXPECT_LT(angle(scaled, 16), angle(plain, 16));  // between: wavelength 4442
+  EXPECT_GT(angle(scaled, 16), angle(plain, 16) / 32);
+}
+
+TEST(Rope, APositionBeyondTheTableIsABug) {
+  Bench bench;
+  const RopeTable table({8, 10000}, 4);
+  Tensor x({1, 8}, DType::kF32);
+  const std::vector<int32_t> bad{4};
+  EXPECT_THROW(rope(bench.ctx, all_heads(x, 1), bad, table), InternalError);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,343 @@
+#include "kernels/sample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "kernels/cpu/features.h"
+#include "kernels/sample_impl.h"
+
+namespace syrinx {
+namespace {
+
+// Everything one row needs while it is sampled. Memory is the arena's, one set per row of the call.
+struct Scratch {
+  float* logits;      // [V]
+  Candidate* picked;  // [V]
+  uint64_t* seen;     // [V / 64 + 1], all zero between rows
+};
+
+struct Loops {
+  decltype(&ref::copy_logits) copy;
+  decltype(&ref::divide) divide;
+  decltype(&ref::collect) collect;
+  decltype(&ref::exp_sum) exp_sum;
+};
+
+Loops loops() {
+  if (cpu::has_avx2()) return {&avx2::copy_logits, &avx2::divide, &avx2::collect, &avx2::exp_sum};
+  return {&ref::copy_logits, &ref::divide, &ref::collect, &ref::exp_sum};
+}
+
+bool better(const Candidate& a, const Candidate& b) {
+  return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+}
+
+bool is_allowed(const SampleRule& rule, int32_t id) {
+  if (rule.ranges == 0) return true;
+  for (int r = 0; r < rule.ranges; ++r)
+    if (id >= rule.allowed[r].begin && id < rule.allowed[r].end) return true;
+  return false;
+}
+
+/// Divides or multiplies once per distinct id of the history (transformers,
+/// RepetitionPenaltyLogitsProcessor).
+void penalise(const SampleRow& row, int64_t vocabulary, Scratch& s) {
+  const float p = row.params.repetition_penalty;
+  std::span<const int32_t> history = row.history;
+  const size_t window = static_cast<size_t>(std::max(row.params.penalty_window, 0));
+  if (window && window < history.size()) history = history.last(window);
+  for (const int32_t id : history) {
+    if (id < 0 || id >= vocabulary || !is_allowed(row.rule, id)) continue;
+    uint64_t& word = s.seen[id / 64];
+    if (word >> (id % 64) & 1) continue;
+    word |= uint64_t{1} << (id % 64);
+    float& l = s.logits[id];
+    l = l < 0 ? l * p : l / p;
+  }
+  for (const int32_t id : history)
+    if (id >= 0 && id < vocabulary) s.seen[id / 64] = 0;
+}
+
+/// Ranges of ids that may be drawn, clipped to the vocabulary.
+struct Allowed {
+  std::array<IdRange, 3> range{};
+  int count = 0;
+  int64_t ids = 0;
+};
+
+Allowed allowed_ranges(const SampleRule& rule, int64_t vocabulary) {
+  Allowed out;
+  const int32_t end = static_cast<int32_t>(vocabulary);
+  if (rule.ranges == 0) return {{IdRange{0, end}}, 1, vocabulary};
+  for (int r = 0; r < rule.ranges; ++r) {
+    const IdRange clipped{std::max(rule.allowed[r].begin, 0), std::min(rule.allowed[r].end, end)};
+    if (clipped.begin >= clipped.end) continue;
+    out.range[out.count++] = clipped;
+    out.ids += clipped.end - clipped.begin;
+  }
+  return out;
+}
+
+/// The k best and whatever ties with the k-th, unordered. Walks the logits in pieces, raising the
+/// bar whenever enough better ones were found.
+int64_t collect_top(const Loops& f, const Allowed& allowed, int64_t k, Scratch& s) {
+  constexpr int64_t kPiece = 1024;
+  float bar = -INFINITY;
+  int64_t found = 0, cut_at = std::max<int64_t>(2 * k, 256);
+  const auto cut = [&] {
+    std::nth_element(s.picked, s.picked + (k - 1), s.picked + found, better);
+    bar = s.picked[k - 1].logit;
+    found = std::partition(s.picked + k, s.picked + found,
+                           [bar](const Candidate& c) { return c.logit == bar; }) -
+            s.picked;
+    cut_at = std::max<int64_t>({2 * k, 256, 2 * found});
+  };
+  for (int r = 0; r < allowed.count; ++r) {
+    for (int64_t i = allowed.range[r].begin; i < allowed.range[r].end; i += kPiece) {
+      const int64_t end = std::min<int64_t>(i + kPiece, allowed.range[r].end);
+      found += f.collect(s.logits, i, end, bar, s.picked + found);
+      if (found >= cut_at) cut();
+    }
+  }
+  if (found > k) cut();
+  return found;
+}
+
+int64_t collect_all(const Loops& f, const Allowed& allowed, float least, Scratch& s) {
+  int64_t found = 0;
+  for (int r = 0; r < allowed.count; ++r)
+    found +=
+        f.collect(s.logits, allowed.range[r].begin, allowed.range[r].end, least, s.picked + found);
+  return found;
+}
+
+double mass_of(const Loops& f, const Allowed& allowed, float top, const Scratch& s) {
+  double total = 0;
+  for (int r = 0; r < allowed.count; ++r)
+    total += f.exp_sum(s.logits + allowed.range[r].begin,
+                       allowed.range[r].end - allowed.range[r].begin, top);
+  return total;
+}
+
+double weight_of(const Candidate& c, float top) { return std::exp(double{c.logit} - top); }
+
+/// How many of the `count` best-first candidates top-p keeps: those whose betters together weigh
+/// less than p of `total`; at least one. `count` itself when the sum never gets there.
+int64_t nucleus(const Candidate* best_first, int64_t count, float top, double total, double p) {
+  double before = 0;
+  int64_t keep = 0;
+  while (keep < count && (keep == 0 || before < p * total))
+    before += weight_of(best_first[keep++], top);
+  return keep;
+}
+
+/// Top-k, top-p and min-p: leaves the survivors in s.picked, best first.
+int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed, float top,
+                  Scratch& s) {
+  const bool use_k = p.top_k > 0 && p.top_k < allowed.ids;
+  const bool use_p = p.top_p < 1;
+  int64_t count;
+  if (use_k) {
+    count = collect_top(f, allowed, p.top_k, s);
+    std::sort(s.picked, s.picked + count, better);
+    if (use_p) {
+      double total = 0;
+      for (int64_t i = 0; i < count; ++i) total += weight_of(s.picked[i], top);
+      count = nucleus(s.picked, count, top, total, p.top_p);
+    }
+  } else if (use_p) {
+    // Sort only as many as the nucleus needs: a few hundred nearly always.
+    const double total = mass_of(f, allowed, top, s);
+    for (int64_t k = 256;; k *= 8) {
+      const bool whole = k >= allowed.ids;
+      count = whole ? collect_all(f, allowed, -INFINITY, s) : collect_top(f, allowed, k, s);
+      std::sort(s.picked, s.picked + count, better);
+      const int64_t keep = nucleus(s.picked, count, top, total, p.top_p);
+      if (whole || keep < count) {
+        count = keep;
+        break;
+      }
+    }
+  } else {
+    // min-p alone: a little lower than needed, the exact test follows.
+    const float least = p.min_p > 0 ? top + std::log(p.min_p) - 1e-3f : -INFINITY;
+    count = collect_all(f, allowed, least, s);
+    std::sort(s.picked, s.picked + count, better);
+  }
+  if (p.min_p > 0) {
+    int64_t keep = 1;
+    while (keep < count && weight_of(s.picked[keep], top) >= p.min_p) ++keep;
+    count = std::min(keep, count);
+  }
+  return count;
+}
+
+int32_t draw(const Candidate* from, int64_t count, float top, double u) {
+  double total = 0;
+  for (int64_t i = 0; i < count; ++i) total += weight_of(from[i], top);
+  double left = u * total;
+  for (int64_t i = 0; i < count; ++i) {
+    left -= weight_of(from[i], top);
+    if (left < 0) return from[i].id;
+  }
+  return from[0].id;  // rounding at u near 1: the best is always a fair answer
+}
+
+/// No filter at all: finds the piece of the vocabulary first, then the id in it.
+int32_t draw_from_all(const Loops& f, const Allowed& allowed, float top, double u,
+                      const Scratch& s) {
+  constexpr int64_t kPiece = 1024;
+  double left = u * mass_of(f, allowed, top, s);
+  int32_t last = -1;
+  for (int r = 0; r < allowed.count; ++r) {
+    for (int64_t i = allowed.range[r].begin; i < allowed.range[r].end; i += kPiece) {
+      const int64_t end = std::min<int64_t>(i + kPiece, allowed.range[r].end);
+      const double mass = f.exp_sum(s.logits + i, end - i, top);
+      if (left >= mass) {
+        left -= mass;
+        continue;
+      }
+      for (int64_t j = i; j < end; ++j) {
+        const double w = std::exp(double{s.logits[j]} - top);
+        if (w > 0) last = static_cast<int32_t>(j);
+        left -= w;
+        if (left < 0 && last >= 0) return last;
+      }
+    }
+  }
+  if (last >= 0) return last;
+  for (int r = 0; r < allowed.count; ++r)  // rounding at u near 1: the best
+    for (int32_t j = allowed.range[r].begin; j < allowed.range[r].end; ++j)
+      if (s.logits[j] == top) return j;
+  return -1;
+}
+
+SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
+                        const SampleRow& row, Scratch& s, int32_t* id) {
+  *id = -1;
+  if (row.rule.forced >= 0) {
+    if (row.rule.forced >= vocabulary) return SampleStatus::kNothingAllowed;
+    *id = row.rule.forced;
+    return SampleStatus::kOk;
+  }
+  const Allowed allowed = allowed_ranges(row.rule, vocabulary);
+  float top = -INFINITY;
+  for (int r = 0; r < allowed.count; ++r) {
+    const int64_t begin = allowed.range[r].begin;
+    float largest;
+    if (!f.copy(logits + begin, allowed.range[r].end - begin, s.logits + begin, &largest))
+      return SampleStatus::kNotFinite;
+    top = std::max(top, largest);
+  }
+  if (top == -INFINITY) return SampleStatus::kNothingAllowed;
+
+  const SampleParams& p = row.params;
+  const bool penalty = p.repetition_penalty != 1 && !row.history.empty();
+  if (penalty) penalise(row, vocabulary, s);
+  const bool greedy = !(p.temperature > 0);
+  if (!greedy && p.temperature != 1)
+    for (int r = 0; r < allowed.count; ++r)
+      f.divide(s.logits + allowed.range[r].begin, allowed.range[r].end - allowed.range[r].begin,
+               p.temperature);
+  if (penalty) {
+    top = -INFINITY;
+    for (int r = 0; r < allowed.count; ++r)
+      for (int32_t j = allowed.range[r].begin; j < allowed.range[r].end; ++j)
+        top = std::max(top, s.logits[j]);
+  } else if (!greedy && p.temperature != 1) {
+    top /= p.temperature;
+  }
+  if (!(top < INFINITY)) return SampleStatus::kNotFinite;
+  if (greedy) {
+    collect_all(f, allowed, top, s);
+    *id = s.picked[0].id;
+    return SampleStatus::kOk;
+  }
+  const double u = philox_uniform(row.seed, row.step, row.codebook);
+  const bool plain = (p.top_k <= 0 || p.top_k >= allowed.ids) && p.top_p >= 1 && p.min_p <= 0;
+  *id = plain ? draw_from_all(f, allowed, top, u, s)
+              : draw(s.picked, survivors(f, p, allowed, top, s), top, u);
+  return *id < 0 ? SampleStatus::kNothingAllowed : SampleStatus::kOk;
+}
+
+}  // namespace
+
+const char* sample_status_text(SampleStatus status) {
+  switch (status) {
+    case SampleStatus::kOk:
+      return "ok";
+    case SampleStatus::kNotFinite:
+      return "the logits are not finite";
+    case SampleStatus::kNothingAllowed:
+      return "no allowed id has a chance";
+  }
+  return "?";
+}
+
+void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+            std::span<int32_t> ids, std::span<SampleStatus> status) {
+  const int64_t count = static_cast<int64_t>(rows.size());
+  SYRINX_CHECK(logits.shape.dims() == 2 && logits.shape[0] == count && ids.size() == rows.size() &&
+                   status.size() == rows.size(),
+               "[sample] logits ", logits.shape.str(), " for ", rows.size(), " rows, ", ids.size(),
+               " ids, ", status.size(), " statuses");
+  for (const SampleRow& row : rows)
+    SYRINX_CHECK(row.rule.ranges >= 0 && row.rule.ranges <= 3, "[sample] ", row.rule.ranges,
+                 " ranges of allowed ids");
+  const int64_t vocabulary = logits.shape[1];
+  const int64_t words = vocabulary / 64 + 1;
+  // One set of scratch per part of the work, and no more parts than threads.
+  const int64_t parts = std::min<int64_t>(ctx.pool.size(), count);
+  if (parts == 0) return;
+  const Arena::Mark mark(ctx.arena);
+  float* copies = ctx.arena.take({parts, vocabulary}, DType::kF32).f32();
+  auto* picked = static_cast<Candidate*>(
+      ctx.arena.take({parts, vocabulary, sizeof(Candidate)}, DType::kU8).data);
+  auto* seen = static_cast<uint64_t*>(ctx.arena.take({parts, words}, DType::kI64).data);
+  std::fill_n(seen, parts * words, uint64_t{0});
+  const Loops f = loops();
+  const float* from = logits.f32();
+  ctx.pool.parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      Scratch s{copies + part * vocabulary, picked + part * vocabulary, seen + part * words};
+      for (int64_t i = count * part / parts; i < count * (part + 1) / parts; ++i)
+        status[i] = sample_row(f, from + i * vocabulary, vocabulary, rows[i], s, &ids[i]);
+    }
+  });
+}
+
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xD2511F53u} * c[0], b = uint64_t{0xCD9E8D57u} * c[2];
+    c = {static_cast<uint32_t>(b >> 32) ^ c[1] ^ key[0], static_cast<uint32_t>(b),
+         static_cast<uint32_t>(a >> 32) ^ c[3] ^ key[1], static_cast<uint32_t>(a)};
+    key[0] += 0x9E3779B9u;
+    key[1] += 0xBB67AE85u;
+  }
+  return c;
+}
+
+namespace {
+std::array<uint32_t, 2> key_of(uint64_t seed) {
+  return {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+}
+}  // namespace
+
+float philox_uniform(uint64_t seed, uint32_t step, uint32_t codebook, uint32_t stream) {
+  return static_cast<float>(philox({step, codebook, stream, 0}, key_of(seed))[0] >> 8) * 0x1p-24f;
+}
+
+void philox_normal(uint64_t seed, uint32_t step, uint32_t stream, std::span<float> out) {
+  for (size_t i = 0; i < out.size(); i += 4) {
+    const auto bits = philox({step, static_cast<uint32_t>(i / 4), stream, 1}, key_of(seed));
+    for (size_t j = 0; j < 4 && i + j < out.size(); ++j) {
+      const double u = (bits[j & ~size_t{1}] + 0.5) * 0x1p-32;  // never 0
+      const double angle = 2 * std::numbers::pi * bits[j | 1] * 0x1p-32;
+      const double radius = std::sqrt(-2 * std::log(u));
+      out[i + j] = static_cast<float>(radius * (j % 2 ? std::sin(angle) : std::cos(angle)));
+    }
+  }
+}
+
+}  // namespace syrinx

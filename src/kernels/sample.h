@@ -1,0 +1,69 @@
+// Batched sampling: every row of logits has its own parameters and rules, and gives the same id in
+// whatever batch it is. Order of the steps as in transformers: repetition penalty, allowed ids,
+// temperature, top-k, top-p, min-p, softmax, draw. A row that cannot be sampled says so in its
+// status and disturbs no other.
+// Legend: B rows, V vocabulary.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "tensor/context.h"
+
+namespace syrinx {
+
+struct SampleParams {
+  float temperature = 1;         ///< <= 0: the largest logit, lowest id on ties
+  int top_k = 0;                 ///< 0: off. Ties with the k-th are kept.
+  float top_p = 1;               ///< >= 1: off
+  float min_p = 0;               ///< 0: off
+  float repetition_penalty = 1;  ///< 1: off. l < 0 ? l * p : l / p for every id of the history
+  int penalty_window = 0;        ///< only the last so many of the history; 0: all
+};
+
+/// Ids [begin, end).
+struct IdRange {
+  int32_t begin = 0, end = 0;
+};
+
+/// What a row may become. Without ranges every id is allowed.
+struct SampleRule {
+  std::array<IdRange, 3> allowed{};  ///< rising, disjoint
+  int ranges = 0;
+  int32_t forced = -1;  ///< >= 0: this id, whatever the logits say
+};
+
+struct SampleRow {
+  SampleParams params;
+  SampleRule rule;
+  std::span<const int32_t>
+      history;  ///< ids for the penalty, oldest first; others than [0, V) are ignored
+  uint64_t seed = 0;
+  uint32_t step = 0;      ///< of the request, from 0
+  uint32_t codebook = 0;  ///< within the step
+};
+
+enum class SampleStatus : uint8_t {
+  kOk,
+  kNotFinite,       ///< a NaN or +inf among the allowed logits
+  kNothingAllowed,  ///< no allowed id, or all of them -inf
+};
+/// For messages, e.g. "the logits are not finite"; static storage.
+const char* sample_status_text(SampleStatus status);
+
+/// ids[i] drawn from logits[i]; -1 where status[i] is not kOk. logits [B, V] f32, unchanged.
+void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+            std::span<int32_t> ids, std::span<SampleStatus> status);
+
+/// Philox 4x32-10 (Salmon et al., SC 2011): counter-based, so a draw needs no state.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+/// Uniform in [0, 1), 24 bits: key = seed, counter = (step, codebook, stream, 0).
+float philox_uniform(uint64_t seed, uint32_t step, uint32_t codebook, uint32_t stream = 0);
+
+/// out[i] = standard normal number i of (seed, step), by Box-Muller; for noise of flows and
+/// vocoders.
+void philox_normal(uint64_t seed, uint32_t step, uint32_t stream, std::span<float> out);
+
+}  // namespace syrinx

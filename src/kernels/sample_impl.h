@@ -1,0 +1,33 @@
+// The loops of sampling that run over a whole vocabulary, plain and AVX2.
+#pragma once
+
+#include <cstdint>
+
+namespace syrinx {
+
+/// One id and its logit.
+struct Candidate {
+  float logit;
+  int32_t id;
+};
+
+#define SYRINX_SAMPLE_LOOPS                                                                   \
+  /* Copies x to out and finds the largest; false when a NaN or +inf is among x. */           \
+  bool copy_logits(const float* x, int64_t count, float* out, float* largest);                \
+  /* x /= divisor */                                                                          \
+  void divide(float* x, int64_t count, float divisor);                                        \
+  /* Appends (x[i], i) for every x[i] >= least, begin <= i < end, in order; returns how many. \
+     `out` has room for end - begin. */                                                       \
+  int64_t collect(const float* x, int64_t begin, int64_t end, float least, Candidate* out);   \
+  /* Sum of e^(x[i] - shift), added in a fixed order. */                                      \
+  double exp_sum(const float* x, int64_t count, float shift);
+
+namespace ref {
+SYRINX_SAMPLE_LOOPS
+}
+namespace avx2 {
+SYRINX_SAMPLE_LOOPS
+}
+#undef SYRINX_SAMPLE_LOOPS
+
+}  // namespace syrinx

@@ -1,0 +1,235 @@
+#include "kernels/sample.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using fixture::Bench;
+
+int32_t one(const View& logits, const SampleRow& row, SampleStatus* status = nullptr) {
+  static Bench bench;
+  int32_t id = -7;
+  SampleStatus state;
+  sample(bench.ctx, logits, {&row, 1}, {&id, 1}, {&state, 1});
+  bench.arena.reset();
+  if (status) *status = state;
+  return id;
+}
+
+/// The steps of transformers' processors, written as they are there, in double.
+std::vector<double> probabilities(const View& logits, const SampleRow& row) {
+  const int64_t n = logits.shape[1];
+  std::vector<double> s(logits.f32(), logits.f32() + n);
+  const SampleParams& p = row.params;
+  std::vector<int32_t> seen;
+  for (size_t i = 0; i < row.history.size(); ++i) {
+    if (p.penalty_window && i + p.penalty_window < row.history.size()) continue;
+    const int32_t id = row.history[i];
+    if (std::count(seen.begin(), seen.end(), id)) continue;
+    seen.push_back(id);
+    s[id] = s[id] < 0 ? s[id] * p.repetition_penalty : s[id] / p.repetition_penalty;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    bool in = row.rule.ranges == 0;
+    for (int r = 0; r < row.rule.ranges; ++r)
+      in = in || (i >= row.rule.allowed[r].begin && i < row.rule.allowed[r].end);
+    if (!in) s[i] = -INFINITY;
+  }
+  for (double& x : s) x /= p.temperature;
+  const auto softmax = [&] {
+    std::vector<double> w(n);
+    const double top = *std::max_element(s.begin(), s.end());
+    double total = 0;
+    for (int64_t i = 0; i < n; ++i) total += w[i] = std::exp(s[i] - top);
+    for (double& x : w) x /= total;
+    return w;
+  };
+  if (p.top_k > 0 && p.top_k < n) {
+    std::vector<double> sorted = s;
+    std::sort(sorted.rbegin(), sorted.rend());
+    for (double& x : s)
+      if (x < sorted[p.top_k - 1]) x = -INFINITY;
+  }
+  if (p.top_p < 1) {
+    const auto w = softmax();
+    std::vector<int> order(n);
+    for (int64_t i = 0; i < n; ++i) order[i] = static_cast<int>(i);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return w[a] < w[b]; });
+    double sum = 0;
+    for (int64_t i = 0; i + 1 < n; ++i)
+      if ((sum += w[order[i]]) <= 1 - p.top_p) s[order[i]] = -INFINITY;
+  }
+  if (p.min_p > 0) {
+    const auto w = softmax();
+    const double top = *std::max_element(w.begin(), w.end());
+    for (int64_t i = 0; i < n; ++i)
+      if (w[i] < p.min_p * top) s[i] = -INFINITY;
+  }
+  return softmax();
+}
+
+TEST(Philox, KnownAnswers) {  // Random123's kat_vectors
+  using Four = std::array<uint32_t, 4>;
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (Four{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+            (Four{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (Four{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Philox, UniformAndNormalMoments) {
+  double sum = 0, square = 0;
+  for (uint32_t i = 0; i < 20000; ++i) {
+    const float u = philox_uniform(7, i, 3);
+    ASSERT_TRUE(u >= 0 && u < 1);
+    sum += u;
+  }
+  EXPECT_NEAR(sum / 20000, 0.5, 0.01);
+  std::vector<float> x(20001), y(10);
+  philox_normal(7, 1, 2, x);
+  sum = 0;
+  for (const float v : x) sum += v, square += double{v} * v;
+  EXPECT_NEAR(sum / x.size(), 0, 0.03);
+  EXPECT_NEAR(square / x.size(), 1, 0.05);
+  philox_normal(7, 1, 2, y);
+  EXPECT_TRUE(std::equal(y.begin(), y.end(), x.begin()));
+}
+
+TEST(Sample, GreedyTakesTheLowestOfEqualIds) {
+  Tensor logits({1, 100}, DType::kF32);
+  logits.f32()[31] = logits.f32()[77] = 5;
+  SampleRow row;
+  row.params.temperature = 0;
+  EXPECT_EQ(one(logits, row), 31);
+  row.rule.ranges = 2;
+  row.rule.allowed = {{{0, 10}, {40, 1000}}};
+  EXPECT_EQ(one(logits, row), 77);
+  const std::vector<int32_t> history{77, 3, 77};
+  row.history = history;
+  row.params.repetition_penalty = 1e9f;
+  EXPECT_EQ(one(logits, row), 77);  // still above the zeros
+  row.rule.forced = 99;
+  EXPECT_EQ(one(logits, row), 99);
+}
+
+struct Filter {
+  SampleParams params;
+  SampleRule rule;
+};
+
+// Observed counts against the probabilities of transformers' formulas; fixed seeds, so that the
+// chi-square bound (mean + 5 sigma) cannot fail by chance on another day.
+TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
+  const SampleRule some{{{{2, 30}, {33, 34}, {50, 300}}}, 3, -1};
+  const std::vector<Filter> filters{
+      {{}, {}},
+      {{0.7f}, {}},
+      {{0.9f, 50}, {}},
+      {{1.3f, 5}, some},
+      {{1, 0, 0.8f}, {}},
+      {{0.8f, 40, 0.9f}, some},
+      {{1, 0, 1, 0.05f}, {}},
+      {{0.9f, 0, 0.95f, 0.02f, 1.3f}, some},
+      {{0.9f, 20, 1, 0, 1.5f, 2}, {}},
+      {{1, 0, 0.01f}, {}},
+      {{1, 1}, {}},
+  };
+  const Tensor logits = fixture::random({1, 300}, 5, 2);
+  const std::vector<int32_t> history{4, 9, 4, 200, 33, 120, 121};
+  for (size_t f = 0; f < filters.size(); ++f) {
+    SampleRow row{filters[f].params, filters[f].rule, history, 99, 0, 0};
+    const auto want = probabilities(logits, row);
+    std::vector<int> counts(300);
+    constexpr int kDraws = 20000;
+    for (row.step = 0; row.step < kDraws; ++row.step) ++counts[one(logits, row)];
+    double chi = 0, rest_want = 0, rest_got = 0;
+    int cells = 0;
+    for (int i = 0; i < 300; ++i) {
+      if (want[i] == 0) {
+        EXPECT_EQ(counts[i], 0) << "filter " << f << ", id " << i;
+      } else if (want[i] * kDraws < 5) {
+        rest_want += want[i] * kDraws;
+        rest_got += counts[i];
+      } else {
+        chi += std::pow(counts[i] - want[i] * kDraws, 2) / (want[i] * kDraws);
+        ++cells;
+      }
+    }
+    if (rest_want > 5) chi += std::pow(rest_got - rest_want, 2) / rest_want, ++cells;
+    EXPECT_LT(chi, cells - 1 + 5 * std::sqrt(2. * cells)) << "filter " << f;
+  }
+}
+
+TEST(Sample, TopKKeepsTies) {
+  Tensor logits({1, 5000}, DType::kF32);  // all equal but one
+  logits.f32()[4000] = 1;
+  SampleRow row;
+  row.params.top_k = 3;
+  std::map<int32_t, int> seen;
+  for (row.step = 0; row.step < 300; ++row.step) ++seen[one(logits, row)];
+  EXPECT_GT(seen.size(), 200u);
+}
+
+TEST(Sample, SameDrawInAnyBatchAndThreads) {
+  constexpr int kRows = 16, kVocabulary = 30001;
+  const Tensor logits = fixture::random({kRows, kVocabulary}, 3, 3);
+  const std::vector<int32_t> history{5, 6, 7, 29999};
+  std::vector<SampleRow> rows;
+  for (int i = 0; i < kRows; ++i) {
+    SampleRow row;
+    row.params.temperature = 0.5f + 0.1f * i;
+    row.params.top_k = i % 3 == 0 ? 50 : 0;
+    row.params.top_p = i % 2 ? 0.9f : 1;
+    row.params.repetition_penalty = i % 5 ? 1.2f : 1;
+    row.history = history;
+    row.seed = 1000 + i;
+    row.step = i * 3;
+    rows.push_back(row);
+  }
+  for (const int threads : {1, 2, 5}) {
+    Bench bench(threads);
+    std::vector<int32_t> ids(kRows);
+    std::vector<SampleStatus> status(kRows);
+    sample(bench.ctx, logits, rows, ids, status);
+    for (int i = 0; i < kRows; ++i) {
+      EXPECT_EQ(status[i], SampleStatus::kOk);
+      EXPECT_EQ(ids[i], one(logits.view().slice(i, i + 1), rows[i])) << i;
+    }
+  }
+}
+
+TEST(Sample, BadRowsDisturbNoOther) {
+  Bench bench;
+  Tensor logits = fixture::random({5, 64}, 1);
+  logits.f32()[10] = NAN;
+  logits.f32()[64 + 3] = INFINITY;
+  for (int i = 0; i < 64; ++i) logits.f32()[3 * 64 + i] = -INFINITY;
+  std::vector<SampleRow> rows(5);
+  rows[4].rule.ranges = 1;
+  rows[4].rule.allowed[0] = {70, 80};
+  std::vector<int32_t> ids(5);
+  std::vector<SampleStatus> status(5);
+  sample(bench.ctx, logits, rows, ids, status);
+  EXPECT_EQ(status,
+            (std::vector{SampleStatus::kNotFinite, SampleStatus::kNotFinite, SampleStatus::kOk,
+                         SampleStatus::kNothingAllowed, SampleStatus::kNothingAllowed}));
+  EXPECT_EQ(ids[0], -1);
+  EXPECT_GE(ids[2], 0);
+  // A NaN outside the allowed ids is nobody's business.
+  rows[0].rule.ranges = 1;
+  rows[0].rule.allowed[0] = {11, 64};
+  SampleStatus state;
+  EXPECT_GE(one(logits.view().slice(0, 1), rows[0], &state), 11);
+  EXPECT_EQ(state, SampleStatus::kOk);
+}
+
+}  // namespace
+}  // namespace syrinx

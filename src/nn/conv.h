@@ -1,0 +1,91 @@
+// Streaming causal convolutions: each stream keeps the inputs that later outputs still need, so
+// that a stream cut into chunks anywhere gives the bits of one whole call. Layers are const after
+// construction and shared; one ConvState per layer and stream, used by one call at a time.
+// A call takes many streams (jobs) at once and allocates nothing once the arena is warm.
+// T input rows of a job, C input channels, O output channels; all f32, channels last.
+#pragma once
+
+#include <span>
+
+#include "kernels/conv.h"
+
+namespace syrinx {
+
+/// What one stream remembers of one layer: the past inputs.
+class ConvState {
+ public:
+  ConvState() = default;
+  /// Room for `rows` past rows of `channels`, `padding` of them held as zeros.
+  ConvState(int64_t rows, int64_t channels, int64_t padding)
+      : past(Shape{rows, channels}, DType::kF32), held(padding) {}
+  ConvState clone() const;
+
+  Tensor past;        ///< [rows, C], oldest first
+  int64_t held = 0;   ///< rows in use
+  bool fresh = true;  ///< nothing has passed yet
+};
+
+/// One stream's part of a batched call: x [T, C] -> out [rows(state, T), O].
+struct ConvJob {
+  View x;
+  ConvState* state = nullptr;
+  View out;
+};
+
+/// What stands left of the first input.
+enum class ConvPad : uint8_t { kZero, kReplicate };
+
+struct CausalConv1dOptions {
+  int64_t dilation = 1, stride = 1, groups = 1;
+  ConvPad pad = ConvPad::kZero;
+  WeightType type = WeightType::kF32;
+};
+
+/// Conv1d padded on the left by window - stride, as causal codecs do: T inputs give T / stride
+/// rows.
+class CausalConv1d {
+ public:
+  CausalConv1d() = default;
+  /// weight [O, C / groups, K], bias [O] or empty; window must be at least the stride.
+  CausalConv1d(const View& weight, const View& bias, const CausalConv1dOptions& options = {});
+
+  ConvState open() const;
+  /// Output rows of the next T inputs. With stride > 1 inputs short of a full stride are kept.
+  int64_t rows(const ConvState& state, int64_t t) const;
+  void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
+  void run(StepContext& ctx, const View& x, ConvState& state, const View& out) const;
+
+  int64_t in() const { return packed_.in(); }
+  int64_t out() const { return packed_.out(); }
+  size_t bytes() const { return packed_.bytes(); }
+
+ private:
+  PackedConv1d packed_;
+  CausalConv1dOptions options_;
+  int64_t window_ = 1;
+};
+
+/// ConvTranspose1d without its last K - stride samples, as causal codecs cut it: T inputs give
+/// T * stride rows, at once.
+class CausalConvTranspose1d {
+ public:
+  CausalConvTranspose1d() = default;
+  /// weight [C, O, K], bias [O] or empty.
+  CausalConvTranspose1d(const View& weight, const View& bias, int64_t stride,
+                        WeightType type = WeightType::kF32);
+
+  ConvState open() const;
+  int64_t rows(const ConvState& state, int64_t t) const;
+  void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
+  void run(StepContext& ctx, const View& x, ConvState& state, const View& out) const;
+
+  int64_t in() const { return packed_.in(); }
+  int64_t out() const { return packed_.out(); }
+  int64_t stride() const { return packed_.stride(); }
+  size_t bytes() const { return packed_.bytes(); }
+
+ private:
+  PackedConvTranspose1d packed_;
+};
+
+}  // namespace syrinx

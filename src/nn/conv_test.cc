@@ -1,0 +1,122 @@
+#include "nn/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "kernels/ref/conv_ref.h"
+#include "tensor/testing.h"
+
+namespace syrinx {
+namespace {
+
+using testing::random_tensor;
+using testing::relative_rms;
+using testing::same_bits;
+
+struct Case {
+  int64_t in, out, taps, dilation, stride, groups;
+};
+
+constexpr Case kCases[] = {{5, 7, 7, 1, 1, 1},  {16, 20, 7, 9, 1, 1},  {8, 8, 3, 2, 1, 8},
+                           {12, 6, 4, 1, 2, 1}, {30, 16, 10, 1, 5, 1}, {8, 8, 1, 1, 1, 1}};
+
+/// Feeds x to the layer in random chunks (some empty).
+template <class Layer>
+Tensor stream(StepContext& ctx, const Layer& layer, const View& x, int64_t rows, uint32_t seed) {
+  std::mt19937 random(seed);
+  ConvState state = layer.open();
+  Tensor out({rows, layer.out()}, DType::kF32);
+  int64_t written = 0;
+  for (int64_t begin = 0; begin < x.shape[0];) {
+    const int64_t end = std::min<int64_t>(begin + random() % 9, x.shape[0]);
+    const int64_t n = layer.rows(state, end - begin);
+    layer.run(ctx, x.slice(begin, end), state, out.view().slice(written, written + n));
+    begin = end;
+    written += n;
+    if (random() % 8 == 0) state = state.clone();
+  }
+  EXPECT_EQ(written, rows);
+  return out;
+}
+
+TEST(CausalConv, StreamedIsWhole) {
+  ThreadPool pool(2);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  for (const ConvPad pad : {ConvPad::kZero, ConvPad::kReplicate}) {
+    for (const Case& c : kCases) {
+      const Tensor weight = random_tensor({c.out, c.in / c.groups, c.taps}, 1);
+      const Tensor bias = random_tensor({c.out}, 2), x = random_tensor({100, c.in}, 3);
+      const CausalConv1d layer(
+          weight, bias,
+          {.dilation = c.dilation, .stride = c.stride, .groups = c.groups, .pad = pad});
+      const int64_t rows = 100 / c.stride;
+      const int64_t left = conv_window(c.taps, c.dilation) - c.stride;
+      Tensor padded({left + 100, c.in}, DType::kF32), want({rows, c.out}, DType::kF32);
+      for (int64_t r = 0; r < left && pad == ConvPad::kReplicate; ++r) {
+        std::copy_n(x.f32(), c.in, padded.f32() + r * c.in);
+      }
+      std::copy_n(x.f32(), 100 * c.in, padded.f32() + left * c.in);
+      ref::conv1d(padded, weight, bias, c.dilation, c.stride, c.groups, want);
+      ConvState state = layer.open();
+      Tensor whole({rows, c.out}, DType::kF32);
+      layer.run(ctx, x, state, whole);
+      EXPECT_LT(relative_rms(whole, want), 2e-6);
+      for (uint32_t seed = 0; seed < 5; ++seed) {
+        EXPECT_TRUE(same_bits(stream(ctx, layer, x, rows, seed), whole)) << c.taps << " " << seed;
+      }
+    }
+  }
+}
+
+TEST(CausalConvTranspose, StreamedIsWhole) {
+  ThreadPool pool(2);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  for (const Case& c : {Case{5, 7, 4, 1, 2, 1}, Case{32, 16, 16, 1, 8, 1}, Case{6, 3, 7, 1, 3, 1},
+                        Case{4, 4, 2, 1, 2, 1}}) {
+    const Tensor weight = random_tensor({c.in, c.out, c.taps}, 1), bias = random_tensor({c.out}, 2);
+    const Tensor x = random_tensor({50, c.in}, 3);
+    const CausalConvTranspose1d layer(weight, bias, c.stride);
+    Tensor full({49 * c.stride + c.taps, c.out}, DType::kF32);
+    ref::conv_transpose1d(x, weight, bias, c.stride, full);
+    ConvState state = layer.open();
+    Tensor whole({50 * c.stride, c.out}, DType::kF32);
+    layer.run(ctx, x, state, whole);
+    EXPECT_LT(relative_rms(whole, full.view().slice(0, 50 * c.stride)), 2e-6);
+    for (uint32_t seed = 0; seed < 5; ++seed) {
+      EXPECT_TRUE(same_bits(stream(ctx, layer, x, 50 * c.stride, seed), whole)) << c.taps;
+    }
+  }
+}
+
+TEST(CausalConv, JobsOfOneCallAreThoseOfSeparateCalls) {
+  ThreadPool pool(2);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  const CausalConv1d layer(random_tensor({24, 16, 7}, 1), random_tensor({24}, 2), {.dilation = 3});
+  constexpr int64_t kStreams = 5;
+  std::vector<ConvState> alone, together;
+  for (int64_t s = 0; s < kStreams; ++s) {
+    alone.push_back(layer.open());
+    together.push_back(layer.open());
+  }
+  for (uint32_t round = 0; round < 4; ++round) {
+    std::vector<Tensor> xs, want, got;
+    for (int64_t s = 0; s < kStreams; ++s) {
+      const int64_t t = (s * 3 + round) % 7;
+      xs.push_back(random_tensor({t, 16}, 100 + round * 10 + static_cast<uint32_t>(s)));
+      want.emplace_back(Shape{t, 24}, DType::kF32);
+      got.emplace_back(Shape{t, 24}, DType::kF32);
+      layer.run(ctx, xs[s], alone[s], want[s]);
+    }
+    std::vector<ConvJob> jobs;
+    for (int64_t s = 0; s < kStreams; ++s) jobs.push_back({xs[s], &together[s], got[s]});
+    layer.run(ctx, jobs);
+    for (int64_t s = 0; s < kStreams; ++s) EXPECT_TRUE(same_bits(got[s], want[s]));
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,71 @@
+# Sourced by ./run and ./check: packages and builds, each a no-op when nothing is missing.
+# Output goes to build/*.log; the terminal shows one line for a step that takes time.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-json3-dev libsimdjson-dev
+  libcli11-dev libpcre2-dev libutf8proc-dev flite1-dev"
+packages_check="libgtest-dev python3 pocketsphinx pocketsphinx-en-us flite sox curl"
+
+say() { printf '%s\n' "$*" >&2; }
+fail() { say "$1"; [ -z "${2:-}" ] || tail -n 25 "$2" >&2; exit 1; }
+
+# install_packages build|check: Debian packages that are not there yet.
+install_packages() {
+  local missing=() package list="$packages_build"
+  [ "$1" = check ] && list="$list $packages_check"
+  for package in $list; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' ||
+      missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  local apt=(apt-get) log="$root/build/packages.log"
+  mkdir -p "$root/build"
+  [ "$(id -u)" = 0 ] || apt=(sudo apt-get)
+  say "installing ${#missing[@]} Debian packages: ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  "${apt[@]}" update >"$log" 2>&1 || fail "apt-get update failed" "$log"
+  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1 ||
+    fail "apt-get install failed; the log is $log" "$log"
+}
+
+# build DIR TARGET [-DNAME=VALUE...]: configures when needed, then builds what changed.
+build() {
+  local dir="$root/build/$1" target=$2 log="$root/build/$1.log" option started=$SECONDS todo
+  local stale=no
+  shift 2
+  mkdir -p "$root/build"
+  [ -f "$dir/build.ninja" ] || stale=yes
+  for option in "$@"; do
+    sed 's/^/-D/; s/:[A-Z]*=/=/' "$dir/CMakeCache.txt" 2>/dev/null | grep -qxF -- "$option" ||
+      stale=yes
+  done
+  if [ "$stale" = yes ]; then
+    cmake -S "$root" -B "$dir" -G Ninja "$@" >"$log" 2>&1 ||
+      fail "cmake failed; the log is build/${log##*/}" "$log"
+  fi
+  todo=$(ninja -C "$dir" -n "$target" 2>/dev/null | grep -c '^\[' || true)
+  if [ "$todo" -le 2 ]; then  # only the check of the file lists
+    ninja -C "$dir" "$target" >"$log" 2>&1 || fail "the build failed; the log is build/${log##*/}" "$log"
+    return
+  fi
+  say "building $todo steps into build/${dir##*/} (the log is build/${log##*/})"
+  if [ -t 2 ]; then
+    { NINJA_STATUS='@%f of %t steps, %e s@' ninja -C "$dir" "$target" 2>&1 || echo '@failed@'; } |
+      tee "$log" | grep --line-buffered -oE '^@[^@]*@' | while read -r line; do
+        printf '\r  %s ' "${line//@/}" >&2
+      done
+    printf '\n' >&2
+    ! grep -q '^@failed@' "$log" || fail "the build failed; the log is build/${log##*/}" "$log"
+  else
+    ninja -C "$dir" "$target" >"$log" 2>&1 || fail "the build failed; the log is build/${log##*/}" "$log"
+  fi
+  say "built in $((SECONDS - started)) s"
+}
+
+# The program alone; a tree that was configured with tests keeps them.
+build_program() {
+  if [ -f "$root/build/release/build.ninja" ]; then
+    build release syrinx
+  else
+    build release syrinx -DCMAKE_BUILD_TYPE=Release -DSYRINX_TESTS=OFF
+  fi
+}
