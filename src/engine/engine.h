@@ -18,7 +18,6 @@ struct EngineOptions {
   int max_batch = 32;          ///< sequences in one AR step
   int max_prefill_rows = 128;  ///< prompt rows that may ride along in one AR step
   int max_requests = 256;      ///< accepted and unfinished; past it submit() says kOverloaded
-  int page_rows = 16;          ///< positions in a page of the KV cache
   size_t kv_bytes = 0;         ///< memory of the KV cache; 0: enough for max_batch long requests,
                                ///< at most 1 GiB
   double max_unread_s = 30;    ///< audio made ahead of a client that does not read

@@ -25,10 +25,10 @@ struct ArSeq {
 /// Prefill parts and single decode rows of many requests, in one batch. Borrowed for one step.
 struct ArBatch {
   std::span<const ArSeq> seqs;
-  int rows = 0;                 ///< of all sequences together
-  int emits = 0;                ///< E, how many sequences yield a step
-  Ragged ragged;                ///< rows and cache pages of `seqs`
-  std::span<KvPool* const> kv;  ///< one per ArTraits::kv, sharing the page tables
+  int rows = 0;                ///< of all sequences together
+  int emits = 0;               ///< E, how many sequences yield a step
+  Ragged ragged;               ///< rows and cache pages of `seqs`
+  std::span<const KvPool> kv;  ///< one per ArTraits::kv, sharing the page tables
   View scratch;  ///< u8 [scratch_bytes(E)], kept from forward() to the last logits() of the step
 };
 

@@ -1,0 +1,81 @@
+// The queue of one link inside one request: frames that came out of one stage and wait to be cut
+// into windows for the next (CONTRACT.md, I5). Engine thread only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+/// A chunk that may be cut now; fresh == 0: none.
+struct ChunkCut {
+  int left = 0, fresh = 0, ahead = 0;
+  bool last = false;
+  bool full = false;  ///< no larger chunk is ever cut
+};
+
+/// T: int32_t after an AR stage, float after a chunk stage.
+template <typename T>
+class Lane {
+ public:
+  /// Frames piled up beyond the steady chunk are taken along, up to this many chunks at once.
+  static constexpr int kMostChunks = 4;
+
+  Lane(ChunkPolicy policy, int width) : policy_(policy), width_(width) {
+    frames_.reserve((2 * kForget + policy.left) * width);
+  }
+
+  /// The producer appends whole frames here.
+  std::vector<T>& input() { return frames_; }
+  void close() { closed_ = true; }
+
+  /// Frames given by the producer, and frames that were fresh in some chunk.
+  int64_t given() const { return dropped_ + static_cast<int64_t>(frames_.size()) / width_; }
+  int64_t taken() const { return taken_; }
+  bool exhausted() const { return closed_ && taken_ == given(); }
+
+  ChunkCut next() const {
+    const int64_t waiting = given() - taken_;
+    const int64_t usable = closed_ ? waiting : waiting - policy_.lookahead;
+    const int want = taken_ == 0 ? policy_.initial : policy_.steady;
+    ChunkCut cut;
+    if (usable <= 0 || (usable < want && !closed_)) return cut;
+    const int most = kMostChunks * policy_.steady;
+    cut.fresh = static_cast<int>(std::min<int64_t>(usable, taken_ == 0 ? want : most));
+    cut.full = cut.fresh == most;
+    cut.left = static_cast<int>(std::min<int64_t>(taken_, policy_.left));
+    cut.ahead = static_cast<int>(std::min<int64_t>(waiting - cut.fresh, policy_.lookahead));
+    cut.last = closed_ && cut.fresh + cut.ahead == waiting;
+    return cut;
+  }
+
+  /// [left + fresh + ahead, width]; valid until input() is written to.
+  std::span<const T> window(const ChunkCut& cut) const {
+    const int64_t begin = taken_ - cut.left - dropped_;
+    return std::span<const T>(frames_).subspan(begin * width_,
+                                               (cut.left + cut.fresh + cut.ahead) * width_);
+  }
+
+  /// Marks the chunk's fresh frames as taken and forgets what no window will show again.
+  void take(const ChunkCut& cut) {
+    taken_ += cut.fresh;
+    const int64_t old = taken_ - policy_.left - dropped_;
+    if (old < kForget) return;
+    frames_.erase(frames_.begin(), frames_.begin() + old * width_);
+    dropped_ += old;
+  }
+
+ private:
+  static constexpr int64_t kForget = 512;  // frames; erasing seldom keeps the cost away
+  ChunkPolicy policy_;
+  int width_;
+  std::vector<T> frames_;
+  int64_t dropped_ = 0, taken_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,42 @@
+// Notices a stream that repeats itself: the last frames are one short pattern over and over.
+// Models that miss their end of speech do this for minutes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace syrinx {
+
+/// Counts, for every period up to kMaxPeriod, how long the newest frames have equalled those one
+/// period earlier. Fixed memory, O(kMaxPeriod) a frame.
+class RepetitionGuard {
+ public:
+  static constexpr int kMaxPeriod = 8;  ///< frames
+
+  /// Codes of one complete frame (what reaches the link).
+  void frame(std::span<const int32_t> codes) {
+    uint64_t hash = 1469598103934665603ull;  // FNV-1a over the codes
+    for (int32_t code : codes) hash = (hash ^ static_cast<uint32_t>(code)) * 1099511628211ull;
+    for (int period = 1; period <= kMaxPeriod; ++period) {
+      const bool same = seen_ >= period && past_[(seen_ - period) % kMaxPeriod] == hash;
+      run_[period - 1] = same ? run_[period - 1] + 1 : 0;
+    }
+    past_[seen_ % kMaxPeriod] = hash;
+    ++seen_;
+  }
+
+  /// Frames that the longest repetition has lasted.
+  int64_t repeated() const {
+    int64_t longest = 0;
+    for (int64_t run : run_) longest = run > longest ? run : longest;
+    return longest;
+  }
+
+ private:
+  std::array<uint64_t, kMaxPeriod> past_{};
+  std::array<int64_t, kMaxPeriod> run_{};
+  int64_t seen_ = 0;
+};
+
+}  // namespace syrinx

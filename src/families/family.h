@@ -1,0 +1,35 @@
+// The table of model families. A family is one folder with a load function; families.cc lists them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "io/json.h"
+#include "kernels/packed_matrix.h"
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+/// What a family's load function is given.
+struct LoadSpec {
+  std::string dir;                        ///< the checkpoint's directory, as its authors publish it
+  std::string model;                      ///< the name that clients will ask for
+  WeightType weights = WeightType::kF32;  ///< how linear weights are kept
+  bool dummy = false;                     ///< random weights; only the config is read
+};
+
+struct Family {
+  const char* name;
+  /// Whether a directory's config.json is of this family; exact, never a guess by substring.
+  bool (*claims)(const Config& config);
+  /// What `--weights auto` means for it on a CPU.
+  WeightType default_weights;
+  /// Throws LoadError.
+  std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
+};
+
+/// All families, in the order of the README.
+std::span<const Family> families();
+
+}  // namespace syrinx

@@ -1,0 +1,25 @@
+#include "model/request.h"
+
+namespace syrinx {
+
+const char* finish_reason_name(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kRepetition:
+      return "repetition";
+    case FinishReason::kCancelled:
+      return "cancelled";
+    case FinishReason::kError:
+      return "error";
+  }
+  return "unknown";
+}
+
+Status RequestState::append_text(std::string_view, bool) {
+  return Error{ErrorCode::kUnsupported, "this model takes its text at once, not in pieces", "text"};
+}
+
+}  // namespace syrinx

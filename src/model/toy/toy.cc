@@ -1,0 +1,255 @@
+#include "model/toy/toy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace syrinx {
+namespace {
+
+constexpr int kHidden = 16, kHeads = 2, kHeadDim = 8;
+constexpr int kVocab[2] = {64, 32};
+constexpr int kFeatures = 4, kHop = 20;
+
+/// Fixed noise in [-1, 1).
+std::vector<float> noise(size_t count, uint32_t stream) {
+  std::vector<float> out(count);
+  for (size_t i = 0; i < count; ++i) {
+    out[i] = 2 * philox_uniform(7, static_cast<uint32_t>(i), stream) - 1;
+  }
+  return out;
+}
+
+/// y[j] = sum_i x[i] w[i * outs + j]
+void matvec(const float* x, const std::vector<float>& w, int ins, int outs, float* y) {
+  for (int j = 0; j < outs; ++j) {
+    float sum = 0;
+    for (int i = 0; i < ins; ++i) sum += x[i] * w[static_cast<size_t>(i) * outs + j];
+    y[j] = sum;
+  }
+}
+
+class ToyState : public RequestState {
+ public:
+  ToyState(const SpeechRequest& request, const ToyOptions& options)
+      : options_(options), open_(request.text_open) {
+    for (SampleParams& params : sampling_) {
+      params.temperature = request.temperature.value_or(1.f);
+      params.top_k = request.top_k.value_or(0);
+      params.repetition_penalty = request.repetition_penalty.value_or(1.f);
+    }
+    max_steps_ = request.max_frames > 0 ? request.max_frames : 1000;
+    text_ = request.text;
+    codes_.reserve(2 * max_steps_);
+    for (auto& history : history_) history.reserve(max_steps_);
+  }
+
+  int prompt_rows() const override { return 3; }
+  int max_steps() const override { return max_steps_; }
+  bool ready() const override { return !open_ || begin_ + step() < text_.size(); }
+  const SampleParams& sampling(int k) const override { return sampling_[k]; }
+  SampleRule rule(int) const override { return {}; }
+  std::span<const int32_t> history(int k) const override { return history_[k]; }
+
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override {
+    out.frame(codes);
+    for (int k = 0; k < 2; ++k) history_[k].push_back(codes[k]);
+    codes_.insert(codes_.end(), codes.begin(), codes.end());
+    if (step() % options_.steps_per_byte != 0) return {};
+    const size_t at = begin_ + step() / options_.steps_per_byte;
+    if (at < text_.size() && text_[at] == '|') {
+      begin_ = at + 1;
+      codes_.clear();
+      return {Verdict::kNextSegment};
+    }
+    if (at >= text_.size() && !open_) return {Verdict::kFinished, FinishReason::kStop};
+    return {};
+  }
+
+  Status append_text(std::string_view text, bool last) override {
+    text_ += text;
+    open_ = open_ && !last;
+    return ok_status();
+  }
+
+  size_t step() const { return codes_.size() / 2; }
+  /// Byte spoken at position `pos`, or 0.
+  char byte_at(int pos) const {
+    const size_t at = begin_ + std::max(0, pos - prompt_rows() + 1) / options_.steps_per_byte;
+    return at < text_.size() ? text_[at] : 0;
+  }
+  const int32_t* codes_at(int pos) const { return &codes_[2 * (pos - prompt_rows())]; }
+
+ private:
+  ToyOptions options_;
+  std::string text_;
+  bool open_;
+  size_t begin_ = 0;  // of the segment
+  int max_steps_;
+  SampleParams sampling_[2];
+  std::vector<int32_t> codes_, history_[2];
+};
+
+class ToyAr : public ArStage {
+ public:
+  explicit ToyAr(int max_positions) {
+    traits_ = {
+        kHidden, {kVocab[0], kVocab[1]}, {{1, kHeads, kHeadDim, DType::kF32}}, max_positions};
+  }
+  const ArTraits& traits() const override { return traits_; }
+
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override {
+    const View x = ctx.arena.take({batch.rows, kHidden}, DType::kF32);
+    const View qkv = ctx.arena.take({batch.rows, 3 * kHidden}, DType::kF32);
+    const View mixed = ctx.arena.take({batch.rows, kHidden}, DType::kF32);
+    int row = 0;
+    for (const ArSeq& seq : batch.seqs) {
+      for (int i = 0; i < seq.rows; ++i, ++row) {
+        input(static_cast<const ToyState&>(*seq.state), seq.first_pos + i, x.f32() + row * kHidden);
+        matvec(x.f32() + row * kHidden, w_qkv_, kHidden, 3 * kHidden,
+               qkv.f32() + row * 3 * kHidden);
+      }
+    }
+    write_kv(ctx, {qkv, kHidden, kHeads, kHeadDim}, {qkv, 2 * kHidden, kHeads, kHeadDim},
+             batch.kv[0], 0, batch.ragged);
+    paged_attention(ctx, {qkv, 0, kHeads, kHeadDim}, batch.kv[0], 0, batch.ragged, {1.f}, mixed);
+    int e = 0;
+    for (size_t b = 0; b < batch.seqs.size(); ++b) {
+      if (!batch.seqs[b].emits) continue;
+      const int last = batch.ragged.row_begin[b + 1] - 1;
+      float* out = hidden.f32() + kHidden * e++;
+      for (int i = 0; i < kHidden; ++i) {
+        out[i] = std::tanh(x.f32()[last * kHidden + i] + mixed.f32()[last * kHidden + i]);
+      }
+    }
+  }
+
+  void logits(StepContext&, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override {
+    int e = 0;
+    for (const ArSeq& seq : batch.seqs) {
+      if (!seq.emits) continue;
+      float* row = out.f32() + int64_t{e} * kVocab[k];
+      float h[kHidden];
+      for (int i = 0; i < kHidden; ++i) {
+        h[i] = hidden.f32()[e * kHidden + i];
+        if (k == 1) h[i] += embed_[codes.i32()[2 * e] * kHidden + i];
+      }
+      matvec(h, w_head_[k], kHidden, kVocab[k], row);
+      const char byte =
+          static_cast<const ToyState&>(*seq.state).byte_at(seq.first_pos + seq.rows - 1);
+      if (byte == '~') row[3] = std::numeric_limits<float>::quiet_NaN();
+      ++e;
+    }
+  }
+
+ private:
+  void input(const ToyState& state, int pos, float* x) const {
+    const char byte = state.byte_at(pos);
+    if (byte == '^') throw std::runtime_error("the toy model stumbled over '^'");
+    const float* text = &embed_[(64 + static_cast<unsigned char>(byte)) * kHidden];
+    for (int i = 0; i < kHidden; ++i) x[i] = text[i] + 0.01f * static_cast<float>(pos % 7);
+    if (pos < state.prompt_rows()) return;
+    for (int k = 0; k < 2; ++k) {
+      const float* code = &embed_[state.codes_at(pos)[k] * kHidden];
+      for (int i = 0; i < kHidden; ++i) x[i] += code[i];
+    }
+  }
+
+  ArTraits traits_;
+  std::vector<float> embed_ = noise((64 + 256) * kHidden, 1);
+  std::vector<float> w_qkv_ = noise(kHidden * 3 * kHidden, 2);
+  std::vector<float> w_head_[2] = {noise(kHidden * kVocab[0], 3), noise(kHidden* kVocab[1], 4)};
+};
+
+/// Codes to features; frame t sees codes t-2 .. t+1.
+class ToyFeatures : public ChunkStage {
+ public:
+  int in_width() const override { return 2; }
+  int out_width() const override { return kFeatures; }
+  std::unique_ptr<StreamState> open(const RequestState&) const override {
+    return std::make_unique<StreamState>();
+  }
+  void run(StepContext&, std::span<ChunkJob> jobs) const override {
+    for (ChunkJob& job : jobs) {
+      const int frames = job.left + job.fresh + job.ahead;
+      for (int t = 0; t < job.fresh; ++t) {
+        for (int f = 0; f < kFeatures; ++f) {
+          float sum = 0;
+          for (int d = -2; d <= 1; ++d) {
+            const int at = job.left + t + d;
+            if (at < 0 || at >= frames) continue;
+            sum += static_cast<float>(d + 3) * embed_[job.codes[2 * at] * kFeatures + f] +
+                   embed_[job.codes[2 * at + 1] * kFeatures + f];
+          }
+          job.out[t * kFeatures + f] = sum;
+        }
+      }
+    }
+  }
+
+ private:
+  std::vector<float> embed_ = noise(64 * kFeatures, 5);
+};
+
+/// Features to samples through a filter with memory.
+class ToyVocoder : public ChunkStage {
+ public:
+  int in_width() const override { return kFeatures; }
+  int out_width() const override { return kHop; }
+  std::unique_ptr<StreamState> open(const RequestState&) const override {
+    return std::make_unique<Memory>();
+  }
+  void run(StepContext&, std::span<ChunkJob> jobs) const override {
+    for (ChunkJob& job : jobs) {
+      float& memory = static_cast<Memory*>(job.state)->last;
+      for (int i = 0; i < job.fresh * kHop; ++i) {
+        memory = 0.9f * memory + 0.01f * job.values[i / kHop * kFeatures + i % kFeatures];
+        job.out[i] = memory;
+      }
+    }
+  }
+
+ private:
+  struct Memory : StreamState {
+    float last = 0;
+  };
+};
+
+class ToyPipeline : public Pipeline {
+ public:
+  explicit ToyPipeline(ToyOptions options) : options_(options), ar_(options.max_positions) {
+    info_.family = info_.model = "toy";
+    info_.sample_rate = 1000;
+    info_.frame_rate = 50;
+    info_.voices = {{"toy", "the only voice"}};
+    info_.default_voice = "toy";
+    info_.late_text = LateText::kToken;
+    links_ = {{"features", &features_, {2, 3, 2, 1}}, {"vocoder", &vocoder_, {1, 4, 0, 0}}};
+  }
+  const PipelineInfo& info() const override { return info_; }
+  const ArStage& ar() const override { return ar_; }
+  std::span<const Link> links() const override { return links_; }
+  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override {
+    if (request.text.empty() && !request.text_open) {
+      return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
+    }
+    return std::unique_ptr<RequestState>(std::make_unique<ToyState>(request, options_));
+  }
+
+ private:
+  ToyOptions options_;
+  PipelineInfo info_;
+  ToyAr ar_;
+  ToyFeatures features_;
+  ToyVocoder vocoder_;
+  std::vector<Link> links_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Pipeline> make_toy_pipeline(ToyOptions options) {
+  return std::make_shared<ToyPipeline>(options);
+}
+
+}  // namespace syrinx

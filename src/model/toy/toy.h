@@ -1,0 +1,21 @@
+// A pipeline small enough to read at one sitting, for tests of the engine: an AR stage with a real
+// paged cache and two codes a step (the second depends on the first), then two chunk stages, the
+// first with left context and lookahead, the second with a stream state. Random but fixed weights.
+// The text speaks: one step per byte; '|' begins a new segment; "^" makes the AR stage throw,
+// "~" makes its logits NaN. Late text is taken byte by byte.
+#pragma once
+
+#include <memory>
+
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+struct ToyOptions {
+  int steps_per_byte = 1;
+  int max_positions = 4096;
+};
+
+std::shared_ptr<const Pipeline> make_toy_pipeline(ToyOptions options = {});
+
+}  // namespace syrinx
