@@ -54,7 +54,7 @@ KvPool::KvPool(const KvSpec& spec, int64_t pages) : spec_(spec), pages_(pages) {
   SYRINX_CHECK(spec.dtype == DType::kF32 || spec.dtype == DType::kF16 || spec.dtype == DType::kBF16,
                "[kv_pool] no cache of ", dtype_name(spec.dtype));
   bytes_ = page_bytes(spec) * static_cast<size_t>(pages);
-  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   if (bytes_ >= 8 * kHuge) madvise(memory, bytes_, MADV_HUGEPAGE);
   memory_ = static_cast<char*>(memory);

@@ -10,6 +10,8 @@
 namespace syrinx {
 namespace {
 
+constexpr int kMaxHalf = 256;
+
 float scaled_frequency(float inv_freq, const RopeScaling& s) {
   if (s.factor == 0) return inv_freq;
   const double wave = 2 * std::numbers::pi / inv_freq;
@@ -24,21 +26,28 @@ float scaled_frequency(float inv_freq, const RopeScaling& s) {
 
 }  // namespace
 
-RopeTable::RopeTable(const RopeSpec& spec, int64_t max_positions)
+RopeTable::RopeTable(const RopeSpec& spec, int64_t cached_positions)
     : spec_(spec),
-      cos_({max_positions, spec.dim / 2}, DType::kF32),
-      sin_({max_positions, spec.dim / 2}, DType::kF32) {
-  SYRINX_CHECK(spec.dim > 0 && spec.dim % 2 == 0, "[rope] dim ", spec.dim, " is not even");
+      inv_freq_({spec.dim / 2}, DType::kF32),
+      cos_({cached_positions, spec.dim / 2}, DType::kF32),
+      sin_({cached_positions, spec.dim / 2}, DType::kF32) {
+  SYRINX_CHECK(spec.dim > 0 && spec.dim % 2 == 0 && spec.dim <= 2 * kMaxHalf, "[rope] dim ",
+               spec.dim, " is not an even number up to ", 2 * kMaxHalf);
   const int half = spec.dim / 2;
   for (int i = 0; i < half; ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(spec.dim);
-    const float inv_freq = scaled_frequency(
+    inv_freq_.f32()[i] = scaled_frequency(
         static_cast<float>(1 / std::pow(spec.theta, double{exponent})), spec.scaling);
-    for (int64_t p = 0; p < max_positions; ++p) {
-      const double angle = static_cast<float>(p) * inv_freq;
-      cos_.f32()[p * half + i] = static_cast<float>(std::cos(angle));
-      sin_.f32()[p * half + i] = static_cast<float>(std::sin(angle));
-    }
+  }
+  for (int64_t p = 0; p < cached_positions; ++p)
+    angles(p, cos_.f32() + p * half, sin_.f32() + p * half);
+}
+
+void RopeTable::angles(int64_t position, float* cos, float* sin) const {
+  for (int i = 0; i < spec_.dim / 2; ++i) {
+    const double angle = static_cast<float>(position) * inv_freq_.f32()[i];
+    cos[i] = static_cast<float>(std::cos(angle));
+    sin[i] = static_cast<float>(std::sin(angle));
   }
 }
 
@@ -49,23 +58,26 @@ void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positio
                " rows and ", positions.size(), " positions");
   SYRINX_CHECK(table.spec().dim <= x.dim, "[rope] a table of ", table.spec().dim,
                " columns for heads of ", x.dim);
-  for (const int32_t p : positions)
-    SYRINX_CHECK(p >= 0 && p < table.max_positions(), "[rope] position ", p, " of at most ",
-                 table.max_positions());
+  for (const int32_t p : positions) SYRINX_CHECK(p >= 0, "[rope] position ", p);
   const int half = table.spec().dim / 2;
   auto turn = table.spec().layout == RopeLayout::kInterleaved ? &ref::rope_interleaved
               : cpu::has_avx2()                               ? &avx2::rope_half_split
                                                               : &ref::rope_half_split;
   const int64_t width = int64_t{x.heads} * x.dim;
-  ctx.pool.parallel_for(x.count(), std::max<int64_t>(1, 32768 / width),
-                        [&](int64_t begin, int64_t end) {
-                          for (int64_t i = begin; i < end; ++i) {
-                            const float* c = table.cos().f32() + int64_t{positions[i]} * half;
-                            const float* s = table.sin().f32() + int64_t{positions[i]} * half;
-                            for (int h = 0; h < x.heads; ++h)
-                              turn(x.row(i) + int64_t{h} * x.dim, c, s, half);
-                          }
-                        });
+  const int64_t grain = std::max<int64_t>(1, 32768 / width);
+  ctx.pool.parallel_for(x.count(), grain, [&](int64_t begin, int64_t end) {
+    float late_cos[kMaxHalf], late_sin[kMaxHalf];
+    for (int64_t i = begin; i < end; ++i) {
+      const float *c = late_cos, *s = late_sin;
+      if (positions[i] < table.cached_positions()) {
+        c = table.cos().f32() + int64_t{positions[i]} * half;
+        s = table.sin().f32() + int64_t{positions[i]} * half;
+      } else {
+        table.angles(positions[i], late_cos, late_sin);
+      }
+      for (int h = 0; h < x.heads; ++h) turn(x.row(i) + int64_t{h} * x.dim, c, s, half);
+    }
+  });
 }
 
 }  // namespace syrinx

@@ -28,21 +28,24 @@ struct RopeSpec {
   RopeScaling scaling = {};
 };
 
-/// cos and sin of every angle for positions [0, max_positions).
+/// cos and sin of every angle for positions [0, cached_positions). Later positions work as well,
+/// bit for bit; their angles are computed in each call.
 class RopeTable {
  public:
   RopeTable() = default;
-  RopeTable(const RopeSpec& spec, int64_t max_positions);
+  RopeTable(const RopeSpec& spec, int64_t cached_positions);
 
   const RopeSpec& spec() const { return spec_; }
-  int64_t max_positions() const { return cos_.empty() ? 0 : cos_.shape()[0]; }
-  /// [max_positions, dim / 2] f32.
+  int64_t cached_positions() const { return cos_.empty() ? 0 : cos_.shape()[0]; }
+  /// cos and sin [dim / 2] of one position >= 0, cached or not.
+  void angles(int64_t position, float* cos, float* sin) const;
+  /// [cached_positions, dim / 2] f32.
   const View& cos() const { return cos_.view(); }
   const View& sin() const { return sin_.view(); }
 
  private:
   RopeSpec spec_;
-  Tensor cos_, sin_;
+  Tensor inv_freq_, cos_, sin_;
 };
 
 /// Turns every head of row i by positions[i], in place. positions [N].

@@ -51,12 +51,15 @@ TEST(Rope, Llama3ScalingStretchesLongWavesOnly) {
   EXPECT_GT(angle(scaled, 16), angle(plain, 16) / 32);
 }
 
-TEST(Rope, APositionBeyondTheTableIsABug) {
+TEST(Rope, PositionsBeyondTheTableAreTheSameBits) {
   Bench bench;
-  const RopeTable table({8, 10000}, 4);
-  Tensor x({1, 8}, DType::kF32);
-  const std::vector<int32_t> bad{4};
-  EXPECT_THROW(rope(bench.ctx, all_heads(x, 1), bad, table), InternalError);
+  const RopeTable small({16, 10000}, 4), large({16, 10000}, 100);
+  Tensor x = fixture::random({2, 16}, 1), y = x.clone();
+  const std::vector<int32_t> positions{3, 99}, bad{0, -1};
+  rope(bench.ctx, all_heads(x, 1), positions, small);
+  rope(bench.ctx, all_heads(y, 1), positions, large);
+  EXPECT_TRUE(fixture::same_bits(x, y));
+  EXPECT_THROW(rope(bench.ctx, all_heads(x, 1), bad, small), InternalError);
 }
 
 }  // namespace

@@ -37,7 +37,14 @@ struct Avx2 {
     __builtin_memcpy(&both, p, 4);
     return _mm256_set1_epi32(both);
   }
-  static I madd(I a, I b, I c) { return _mm256_add_epi32(c, _mm256_madd_epi16(a, b)); }
+  // Spelled out: from intrinsics GCC computes all products of a tile first and spills the sums.
+  static I madd(I a, I b, I c) {
+    I product;
+    asm volatile("vpmaddwd %[b], %[a], %[p]\n\tvpaddd %[p], %[c], %[c]"
+                 : [c] "+x"(c), [p] "=&x"(product)
+                 : [a] "x"(a), [b] "x"(b));
+    return c;
+  }
   static F to_f(I v) { return _mm256_cvtepi32_ps(v); }
   static void store_i16(int16_t* p, F v) {
     const __m256i i = _mm256_cvtps_epi32(v);

@@ -1,0 +1,117 @@
+#include "io/hub.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "io/file.h"
+
+namespace syrinx {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// "Org/Name@revision" taken apart; organisation is empty when the text has another form.
+struct HubName {
+  std::string organisation, name, revision;
+};
+
+/// A part of a path that stays where it is put.
+bool is_plain(const std::string& part) {
+  return !part.empty() && part.size() <= 128 && part[0] != '.' &&
+         std::all_of(part.begin(), part.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '.' || c == '_' || c == '-';
+         });
+}
+
+HubName parse_name(const std::string& model) {
+  HubName out;
+  const size_t at = model.find('@'), slash = model.find('/');
+  const std::string name = model.substr(0, at);
+  if (slash >= name.size()) return {};
+  if (at != std::string::npos) out.revision = model.substr(at + 1);
+  out.name = name.substr(slash + 1);
+  if (!is_plain(name.substr(0, slash)) || !is_plain(out.name)) return {};
+  for (size_t begin = 0; at != std::string::npos && begin <= out.revision.size();) {
+    const size_t end = std::min(out.revision.find('/', begin), out.revision.size());
+    if (!is_plain(out.revision.substr(begin, end - begin))) return {};  // refs/pr/1 is a revision
+    begin = end + 1;
+  }
+  out.organisation = name.substr(0, slash);
+  return out;
+}
+
+/// Directories below `path`, sorted.
+std::vector<std::string> directories(const std::string& path) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(path, error), end; !error && each != end;
+       each.increment(error))
+    if (each->is_directory(error)) out.push_back(each->path().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// The snapshot that a revision names; empty when the cache does not have it.
+std::string find_snapshot(const std::string& root, const std::string& revision) {
+  const std::string ref = root + "/refs/" + (revision.empty() ? "main" : revision);
+  if (is_file(ref)) {
+    std::string hash = read_file(ref, 1024);
+    while (!hash.empty() && (hash.back() == '\n' || hash.back() == ' ')) hash.pop_back();
+    if (!is_plain(hash)) load_fault(ref, "", "expected the name of a snapshot, got " + shown(hash));
+    return root + "/snapshots/" + hash;
+  }
+  if (!revision.empty()) return root + "/snapshots/" + revision;
+  const auto all = directories(root + "/snapshots");
+  return all.size() == 1 ? all[0] : "";
+}
+
+std::string checked(const std::string& directory, const std::string& marker) {
+  if (!is_file(join_path(directory, marker)))
+    load_fault(directory, "", concat("expected a model directory with ", marker, " in it"));
+  return directory;
+}
+
+}  // namespace
+
+std::string hub_cache() {
+  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
+    if (const auto cache = environment(name); !cache.empty()) return cache;
+  if (const auto home = environment("HF_HOME"); !home.empty()) return join_path(home, "hub");
+  if (const auto cache = environment("XDG_CACHE_HOME"); !cache.empty())
+    return join_path(cache, "huggingface/hub");
+  const auto home = environment("HOME");
+  return home.empty() ? "" : join_path(home, ".cache/huggingface/hub");
+}
+
+std::string resolve_model(const std::string& model, const std::string& cache,
+                          const std::string& marker) {
+  if (is_directory(model)) return checked(model, marker);
+  if (is_file(model))
+    load_fault(model, "", concat("expected a model directory with ", marker, " in it, got a file"));
+  const HubName name = parse_name(model);
+  if (name.organisation.empty())
+    throw LoadError(concat("model ", shown(model),
+                           ": there is no such directory, and it is not a name of the form "
+                           "Org/Name or Org/Name@revision"));
+  if (cache.empty())
+    throw LoadError(concat("model ", shown(model), ": there is no such directory, and no cache of ",
+                           "downloaded models is known: set HF_HOME or HOME"));
+  const std::string root = join_path(cache, "models--" + name.organisation + "--" + name.name);
+  const std::string snapshot = find_snapshot(root, name.revision);
+  if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, marker);
+  throw LoadError(concat("model ", shown(model), ": looked for the directory ", shown(model),
+                         " and for ", snapshot.empty() ? root + "/snapshots" : snapshot,
+                         "; neither is there. Download it (huggingface-cli download ",
+                         name.organisation, "/", name.name,
+                         "), or give the directory where it lies"));
+}
+
+}  // namespace syrinx

@@ -1,0 +1,69 @@
+#include "io/hub.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "io/test_dir.h"
+
+namespace syrinx {
+namespace {
+
+std::string fault_of(const std::string& model, const std::string& cache) {
+  try {
+    resolve_model(model, cache);
+  } catch (const LoadError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_fault(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST(Hub, FindsDirectoriesAndSnapshots) {
+  const TestDir dir;
+  dir.write("mine/config.json", "{}");
+  EXPECT_EQ(resolve_model(dir.path("mine"), ""), dir.path("mine"));
+  const std::string root = "models--Org--Name-1.7B/";
+  dir.write(root + "snapshots/aaa/config.json", "{}");
+  dir.write(root + "snapshots/bbb/config.json", "{}");
+  dir.write(root + "refs/main", "bbb\n");
+  dir.write(root + "refs/refs/pr/1", "aaa");
+  EXPECT_EQ(resolve_model("Org/Name-1.7B", dir.path()), dir.path(root + "snapshots/bbb"));
+  EXPECT_EQ(resolve_model("Org/Name-1.7B@aaa", dir.path()), dir.path(root + "snapshots/aaa"));
+  EXPECT_EQ(resolve_model("Org/Name-1.7B@refs/pr/1", dir.path()), dir.path(root + "snapshots/aaa"));
+  dir.write("models--Org--One/snapshots/ccc/config.json", "{}");
+  EXPECT_EQ(resolve_model("Org/One", dir.path()), dir.path("models--Org--One/snapshots/ccc"));
+}
+
+TEST(Hub, SaysWhereItLookedAndWhatToDo) {
+  const TestDir dir;
+  expect_fault(fault_of("Org/Name", dir.path()), dir.path("models--Org--Name/snapshots"));
+  expect_fault(fault_of("Org/Name", dir.path()), "download Org/Name");
+  expect_fault(fault_of("Org/Name@v2", dir.path()), "models--Org--Name/snapshots/v2");
+  expect_fault(fault_of("Org/Name", ""), "set HF_HOME");
+  expect_fault(fault_of("nothing", dir.path()), "Org/Name@revision");
+  expect_fault(fault_of("../x", dir.path()), "no such directory");
+  expect_fault(fault_of("Org/Name@../../x", dir.path()), "no such directory");
+  expect_fault(fault_of("Org/Name@", dir.path()), "no such directory");
+  expect_fault(fault_of("a/b/c", dir.path()), "no such directory");
+  expect_fault(fault_of(dir.path(), dir.path()), "with config.json");
+  expect_fault(fault_of(dir.write("f", ""), dir.path()), "got a file");
+  dir.write("models--Org--Bad/refs/main", "../../..");
+  expect_fault(fault_of("Org/Bad", dir.path()), "name of a snapshot");
+}
+
+TEST(Hub, CacheFollowsTheEnvironment) {
+  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"})
+    ::unsetenv(name);
+  ::setenv("HOME", "/h", 1);
+  EXPECT_EQ(hub_cache(), "/h/.cache/huggingface/hub");
+  ::setenv("HF_HOME", "/f", 1);
+  EXPECT_EQ(hub_cache(), "/f/hub");
+  ::setenv("HF_HUB_CACHE", "/c", 1);
+  EXPECT_EQ(hub_cache(), "/c");
+}
+
+}  // namespace
+}  // namespace syrinx

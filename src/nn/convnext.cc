@@ -1,0 +1,57 @@
+#include "nn/convnext.h"
+
+#include <cstring>
+#include <new>
+
+#include "kernels/activation.h"
+
+namespace syrinx {
+
+ConvNeXt::ConvNeXt(const ConvNeXtConfig& c, const Weights& weights, WeightType type) {
+  const int64_t wide = c.channels * c.expansion;
+  const Weights conv = weights.scope(c.depthwise);
+  depthwise_ = CausalConv1d(conv.take("weight", {c.channels, 1, c.taps}),
+                            conv.take("bias", {c.channels}), {.groups = c.channels});
+  norm_ = LayerNorm(weights.scope("norm"), c.channels, c.eps);
+  up_ = load_linear(weights, "pwconv1", wide, c.channels, true, type);
+  down_ = load_linear_scaled(weights, "pwconv2", c.channels, wide, true,
+                             weights.f32("gamma", {c.channels}), type);
+}
+
+void ConvNeXt::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
+  int64_t rows = 0;
+  for (const ConvJob& job : jobs) rows += job.x.shape[0];
+  if (rows == 0) return;
+  const int64_t channels = depthwise_.out();
+  const Arena::Mark mark(ctx.arena);
+  const View y = ctx.arena.take({rows, channels}, DType::kF32);
+  const View wide = ctx.arena.take({rows, up_.out()}, DType::kF32);
+  // All jobs side by side, so that the linears see one batch.
+  auto* inner = static_cast<ConvJob*>(
+      ctx.arena.take({static_cast<int64_t>(jobs.size() * sizeof(ConvJob))}, DType::kU8).data);
+  int64_t at = 0;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const int64_t t = jobs[i].x.shape[0];
+    expect_shape("convnext", jobs[i].out, {t, channels});
+    new (inner + i) ConvJob{jobs[i].x, jobs[i].state, y.slice(at, at + t)};
+    at += t;
+  }
+  depthwise_.run(ctx, {inner, jobs.size()});
+  norm_(ctx, y, y);
+  linear(ctx, up_, y, wide);
+  activate(ctx, Activation::kGelu, wide, wide);
+  at = 0;
+  for (const ConvJob& job : jobs) {  // the residual, then the branch is added to it
+    const int64_t t = job.x.shape[0];
+    std::memcpy(y.f32() + at * channels, job.x.f32(), job.x.bytes());
+    at += t;
+  }
+  linear_add(ctx, down_, wide, y);
+  at = 0;
+  for (const ConvJob& job : jobs) {
+    std::memcpy(job.out.f32(), y.f32() + at * channels, job.out.bytes());
+    at += job.x.shape[0];
+  }
+}
+
+}  // namespace syrinx

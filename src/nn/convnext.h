@@ -1,0 +1,36 @@
+// The ConvNeXt block of streaming codecs: x + gamma * pw2(gelu(pw1(norm(depthwise(x))))).
+// Causal: a stream cut into chunks anywhere gives the bits of one whole call. Const after
+// construction; one ConvState per block and stream. T rows of a job, C channels.
+#pragma once
+
+#include "nn/conv.h"
+#include "nn/layers.h"
+
+namespace syrinx {
+
+struct ConvNeXtConfig {
+  int64_t channels = 0;
+  int64_t taps = 7;
+  int64_t expansion = 4;
+  float eps = 1e-6f;
+  const char* depthwise = "dwconv.conv";  ///< name of the convolution in the scope
+};
+
+class ConvNeXt {
+ public:
+  ConvNeXt() = default;
+  /// Names: <depthwise>.{weight,bias}, norm.{weight,bias}, pwconv1, pwconv2, gamma.
+  ConvNeXt(const ConvNeXtConfig& config, const Weights& weights, WeightType type);
+
+  ConvState open() const { return depthwise_.open(); }
+  /// Jobs: x [T, C] -> out [T, C]; out may be x.
+  void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
+  size_t bytes() const { return depthwise_.bytes() + up_.bytes() + down_.bytes(); }
+
+ private:
+  CausalConv1d depthwise_;
+  LayerNorm norm_;
+  PackedLinear up_, down_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,156 @@
+#include "nn/decoder.h"
+
+#include <cmath>
+
+namespace syrinx {
+namespace {
+
+/// A linear whose outputs are scaled by "<scale>.scale" when the config says so.
+PackedLinear load_branch_end(const Weights& block, const std::string& name,
+                             const std::string& scale, int64_t out, int64_t in, bool bias,
+                             const DecoderConfig& config, WeightType type) {
+  if (!config.layer_scale) return load_linear(block, name, out, in, bias, type);
+  const Tensor gain = block.scope(scale).f32("scale", {out});
+  return load_linear_scaled(block, name, out, in, bias, gain, type);
+}
+
+}  // namespace
+
+Decoder::Norm::Norm(const Weights& weights, const DecoderConfig& config) {
+  if (config.norm == NormKind::kRms) {
+    rms = RmsNorm(weights, config.hidden, config.norm_eps);
+  } else {
+    layer = LayerNorm(weights, config.hidden, config.norm_eps);
+  }
+}
+
+void Decoder::Norm::operator()(StepContext& ctx, const View& x, const View& out) const {
+  if (layer.empty()) {
+    rms(ctx, x, out);
+  } else {
+    layer(ctx, x, out);
+  }
+}
+
+Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType type)
+    : before_attention(weights.scope("input_layernorm"), c),
+      before_mlp(weights.scope("post_attention_layernorm"), c) {
+  const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
+  const LinearPart parts[] = {
+      take_linear(weights, "self_attn.q_proj", q, c.hidden, c.attention_bias),
+      take_linear(weights, "self_attn.k_proj", kv, c.hidden, c.attention_bias),
+      take_linear(weights, "self_attn.v_proj", kv, c.hidden, c.attention_bias)};
+  qkv = PackedLinear::pack(parts, type);
+  o = load_branch_end(weights, "self_attn.o_proj", "self_attn_layer_scale", c.hidden, q,
+                      c.output_bias, c, type);
+  if (c.qk_norm) {
+    q_norm = RmsNorm(weights.scope("self_attn.q_norm"), c.head_dim, c.norm_eps);
+    k_norm = RmsNorm(weights.scope("self_attn.k_norm"), c.head_dim, c.norm_eps);
+  }
+  if (c.mlp == MlpKind::kSwiGlu) {
+    up = PackedLinear::pack_gated(
+        take_linear(weights, "mlp.gate_proj", c.ffn, c.hidden, c.mlp_bias),
+        take_linear(weights, "mlp.up_proj", c.ffn, c.hidden, c.mlp_bias), type);
+  } else {
+    up = load_linear(weights, "mlp.fc1", c.ffn, c.hidden, c.mlp_bias, type);
+  }
+  down = load_branch_end(weights, c.mlp == MlpKind::kSwiGlu ? "mlp.down_proj" : "mlp.fc2",
+                         "mlp_layer_scale", c.hidden, c.ffn, c.mlp_bias, c, type);
+}
+
+Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType type)
+    : config_(config) {
+  SYRINX_CHECK(config.layers > 0 && config.hidden > 0 && config.heads > 0 && config.ffn > 0 &&
+                   config.kv_heads > 0 && config.heads % config.kv_heads == 0,
+               "[decoder] ", config.layers, " layers, hidden ", config.hidden, ", ", config.heads,
+               " heads over ", config.kv_heads, ", ffn ", config.ffn);
+  if (config_.rope.dim == 0) config_.rope.dim = config_.head_dim;
+  blocks_.reserve(config.layers);
+  for (int i = 0; i < config.layers; ++i)
+    blocks_.emplace_back(weights.scope("layers", i), config_, type);
+  if (config.final_norm) final_ = Norm(weights.scope("norm"), config_);
+  if (config.rotary) rope_ = RopeTable(config_.rope, config.rope_positions);
+}
+
+size_t Decoder::bytes() const {
+  size_t total = 0;
+  for (const Block& b : blocks_)
+    total += b.qkv.bytes() + b.o.bytes() + b.up.bytes() + b.down.bytes();
+  return total;
+}
+
+void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv, const Ragged& ragged,
+                     std::span<const int32_t> positions, const KvPool& pool, int layer,
+                     const View& out) const {
+  const DecoderConfig& c = config_;
+  const int64_t q_width = int64_t{c.heads} * c.head_dim;
+  const HeadsView q{qkv, 0, c.heads, c.head_dim};
+  const HeadsView k{qkv, q_width, c.kv_heads, c.head_dim};
+  const HeadsView v{qkv, q_width + int64_t{c.kv_heads} * c.head_dim, c.kv_heads, c.head_dim};
+  if (c.qk_norm) {
+    block.q_norm.heads(ctx, q);
+    block.k_norm.heads(ctx, k);
+  }
+  if (c.rotary) {
+    // q and k lie side by side: one pass turns both.
+    rope(ctx, {qkv, 0, c.heads + c.kv_heads, c.head_dim}, positions, rope_);
+  }
+  write_kv(ctx, k, v, pool, layer, ragged);
+  const float scale = 1.f / std::sqrt(static_cast<float>(c.head_dim));
+  paged_attention(ctx, q, pool, layer, ragged, {scale, c.window, c.causal}, out);
+}
+
+void Decoder::forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
+                      int first_layer) const {
+  const DecoderConfig& c = config_;
+  const int64_t n = ragged.rows();
+  expect_shape("decoder", x, {n, c.hidden});
+  const KvSpec& s = pool.spec();
+  SYRINX_CHECK(s.kv_heads == c.kv_heads && s.head_dim == c.head_dim && first_layer >= 0 &&
+                   first_layer + c.layers <= s.layers,
+               "[decoder] a pool of ", s.layers, " layers of ", s.kv_heads, " x ", s.head_dim,
+               " for ", c.layers, " of ", c.kv_heads, " x ", c.head_dim);
+  if (n == 0) return;
+  const Arena::Mark mark(ctx.arena);
+  const int64_t q_width = int64_t{c.heads} * c.head_dim;
+  const int64_t kv_width = int64_t{c.kv_heads} * c.head_dim;
+  const View positions = ctx.arena.take({n}, DType::kI32);
+  const View normed = ctx.arena.take({n, c.hidden}, DType::kF32);
+  const View qkv = ctx.arena.take({n, q_width + 2 * kv_width}, DType::kF32);
+  const View mixed = ctx.arena.take({n, q_width}, DType::kF32);
+  const View inner = ctx.arena.take({n, c.ffn}, DType::kF32);
+  const std::span<int32_t> at(positions.i32(), static_cast<size_t>(n));
+  ragged_positions(ragged, at);
+
+  for (int i = 0; i < c.layers; ++i) {
+    const Block& block = blocks_[i];
+    block.before_attention(ctx, x, normed);
+    linear(ctx, block.qkv, normed, qkv);
+    attend(ctx, block, qkv, ragged, at, pool, first_layer + i, mixed);
+    linear_add(ctx, block.o, mixed, x);
+    block.before_mlp(ctx, x, normed);
+    linear(ctx, block.up, normed, inner);
+    if (c.mlp == MlpKind::kGelu) activate(ctx, Activation::kGelu, inner, inner);
+    linear_add(ctx, block.down, inner, x);
+  }
+}
+
+void Decoder::norm(StepContext& ctx, const View& x, const View& out) const {
+  SYRINX_CHECK(config_.final_norm, "[decoder] has no final norm");
+  final_(ctx, x, out);
+}
+
+void Decoder::norm_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows,
+                        const View& out) const {
+  gather_rows(ctx, x, rows, out);
+  norm(ctx, out, out);
+}
+
+int64_t last_rows(const Ragged& ragged, std::span<int32_t> out) {
+  int64_t count = 0;
+  for (int64_t b = 0; b < ragged.sequences(); ++b)
+    if (ragged.row_begin[b] < ragged.row_begin[b + 1]) out[count++] = ragged.row_begin[b + 1] - 1;
+  return count;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,93 @@
+// Stacks of llama / qwen3-type transformer blocks over a paged cache: the backbone of AR stages, of
+// depth transformers and of codec transformers. Const after construction, shared by threads.
+// A row's result is the same bits in any batch, in any chunk of its prompt, on any threads.
+// Legend: N rows of the ragged batch, H hidden, D head size.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "kernels/activation.h"
+#include "kernels/attention.h"
+#include "kernels/rope.h"
+#include "nn/layers.h"
+
+namespace syrinx {
+
+/// RMS norm, or LayerNorm with bias.
+enum class NormKind : uint8_t { kRms, kLayer };
+/// down(silu(gate x) * up x), or fc2(gelu(fc1 x)).
+enum class MlpKind : uint8_t { kSwiGlu, kGelu };
+
+struct DecoderConfig {
+  int layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0;
+  float norm_eps = 1e-6f;
+  bool rotary = true;
+  RopeSpec rope = {};             ///< dim 0 means head_dim
+  int64_t rope_positions = 4096;  ///< cached angles; later positions work, more slowly
+  bool qk_norm = false;           ///< per-head RMS norm of q and k
+  bool attention_bias = false;    ///< of q, k and v
+  bool output_bias = false;       ///< of o
+  bool mlp_bias = false;
+  bool layer_scale = false;  ///< self_attn_layer_scale.scale, mlp_layer_scale.scale
+  int window = 0;            ///< sliding window in positions; 0: none
+  bool causal = true;
+  NormKind norm = NormKind::kRms;
+  MlpKind mlp = MlpKind::kSwiGlu;
+  bool final_norm = true;  ///< "norm" of the scope
+
+  KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
+};
+
+class Decoder {
+ public:
+  Decoder() = default;
+  /// Names of transformers below `weights`: layers.N.{input_layernorm, self_attn.{q,k,v,o}_proj,
+  /// self_attn.{q,k}_norm, post_attention_layernorm, mlp.{gate,up,down}_proj | mlp.{fc1,fc2}},
+  /// norm. The checkpoint may go afterwards.
+  Decoder(const DecoderConfig& config, const Weights& weights, WeightType type);
+
+  const DecoderConfig& config() const { return config_; }
+  size_t bytes() const;
+
+  /// Runs the blocks over the residual stream x [N, H], in place; keys and values of the rows are
+  /// stored in layers [first_layer, first_layer + layers) of the pool. The final norm is not
+  /// applied: pick the rows that matter first, then norm() them.
+  void forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
+               int first_layer = 0) const;
+
+  /// out [N, H] = final norm of x.
+  void norm(StepContext& ctx, const View& x, const View& out) const;
+  /// out [B, H] = final norm of the rows `rows` of x.
+  void norm_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows,
+                 const View& out) const;
+
+ private:
+  struct Norm {
+    Norm() = default;
+    Norm(const Weights& weights, const DecoderConfig& config);
+    void operator()(StepContext& ctx, const View& x, const View& out) const;
+    RmsNorm rms;
+    LayerNorm layer;
+  };
+  struct Block {
+    Block(const Weights& weights, const DecoderConfig& config, WeightType type);
+    Norm before_attention, before_mlp;
+    PackedLinear qkv, o, up, down;  // `up` is gate and up in one for SwiGLU
+    RmsNorm q_norm, k_norm;
+  };
+
+  void attend(StepContext& ctx, const Block& block, const View& qkv, const Ragged& ragged,
+              std::span<const int32_t> positions, const KvPool& pool, int layer,
+              const View& out) const;
+
+  DecoderConfig config_;
+  std::vector<Block> blocks_;
+  Norm final_;
+  RopeTable rope_;
+};
+
+/// The last row of every sequence that has rows, in order of sequences; returns how many.
+int64_t last_rows(const Ragged& ragged, std::span<int32_t> out);
+
+}  // namespace syrinx

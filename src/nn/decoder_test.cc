@@ -1,0 +1,335 @@
+#include "nn/decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "kernels/fixture.h"
+#include "nn/convnext.h"
+#include "nn/kv.h"
+
+namespace {
+std::atomic<int64_t> allocations{0};
+}
+
+// Every allocation of this test program is counted.
+__attribute__((noinline)) void* operator new(size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace syrinx {
+namespace {
+
+using fixture::Bench;
+
+DecoderConfig small() {
+  DecoderConfig c;
+  c.layers = 2, c.hidden = 48, c.heads = 4, c.kv_heads = 2, c.head_dim = 16, c.ffn = 80;
+  c.rope.theta = 10000;
+  c.rope_positions = 64;  // fewer than the tests use
+  return c;
+}
+
+DecoderConfig qwen3() {
+  DecoderConfig c = small();
+  c.qk_norm = true;
+  c.attention_bias = true;
+  return c;
+}
+
+DecoderConfig mimi() {
+  DecoderConfig c = small();
+  c.kv_heads = 4;
+  c.norm = NormKind::kLayer;
+  c.mlp = MlpKind::kGelu;
+  c.layer_scale = true;
+  c.window = 20;
+  c.rope.layout = RopeLayout::kInterleaved;
+  return c;
+}
+
+Weights dummy() { return Weights(dummy_weights()); }
+
+// Runs `inputs` (one [T, H] per sequence) in chunks over one pool of pages; all final states.
+std::vector<Tensor> run(const Decoder& decoder, const std::vector<const Tensor*>& inputs, int chunk,
+                        int threads) {
+  const DecoderConfig& c = decoder.config();
+  Bench bench(threads);
+  constexpr int kPages = 8;
+  const KvPool pool(c.kv_spec(DType::kF32), static_cast<int64_t>(inputs.size()) * kPages);
+  std::vector<int32_t> table(inputs.size() * kPages);
+  for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<int32_t>(table.size() - 1 - i);
+  std::vector<Tensor> outs;
+  for (const Tensor* x : inputs) outs.push_back(fixture::poisoned(x->shape()));
+  for (int done = 0;; done += chunk) {
+    std::vector<int32_t> begin{0}, length;
+    for (const Tensor* x : inputs) {
+      const int all = static_cast<int>(x->shape()[0]);
+      length.push_back(std::min(all, done + chunk));
+      begin.push_back(begin.back() + std::clamp(all - done, 0, chunk));
+    }
+    if (begin.back() == 0) return outs;
+    Tensor x({begin.back(), c.hidden}, DType::kF32), y = fixture::poisoned(x.shape());
+    const Ragged ragged{begin, length, table, kPages};
+    const auto copy = [&](bool in) {
+      for (size_t b = 0; b < inputs.size(); ++b)
+        for (int i = begin[b]; i < begin[b + 1]; ++i) {
+          const int64_t at = ragged.first_position(b) + i - begin[b];
+          if (in) {
+            std::copy_n(inputs[b]->f32() + at * c.hidden, c.hidden, x.f32() + i * c.hidden);
+          } else {
+            std::copy_n(y.f32() + i * c.hidden, c.hidden, outs[b].f32() + at * c.hidden);
+          }
+        }
+    };
+    copy(true);
+    decoder.forward(bench.ctx, x, ragged, pool);
+    decoder.norm(bench.ctx, x, y);
+    copy(false);
+    bench.arena.reset();
+  }
+}
+
+// The block once more, from the formulas and in double: qwen3() with its norms and biases.
+Tensor by_hand(const DecoderConfig& c, const Weights& root, const Tensor& input) {
+  const int64_t n = input.shape()[0], h = c.hidden, d = c.head_dim;
+  using Rows = std::vector<std::vector<double>>;
+  Rows x(n, std::vector<double>(h));
+  for (int64_t i = 0; i < n * h; ++i) x[i / h][i % h] = input.f32()[i];
+  const auto norm = [&](std::vector<double> v, const Tensor& w) {
+    double squares = 0;
+    for (const double a : v) squares += a * a;
+    const double f = 1 / std::sqrt(squares / v.size() + c.norm_eps);
+    for (size_t i = 0; i < v.size(); ++i) v[i] *= f * w.f32()[i];
+    return v;
+  };
+  const auto linear_of = [&](const Weights& w, const char* name, int64_t out,
+                             const std::vector<double>& v, bool bias) {
+    const int64_t in = static_cast<int64_t>(v.size());
+    const Tensor m = w.scope(name).f32("weight", {out, in});
+    std::vector<double> y(out);
+    for (int64_t o = 0; o < out; ++o)
+      for (int64_t i = 0; i < in; ++i) y[o] += m.f32()[o * in + i] * v[i];
+    if (bias) {
+      const Tensor b = w.scope(name).f32("bias", {out});
+      for (int64_t o = 0; o < out; ++o) y[o] += b.f32()[o];
+    }
+    return y;
+  };
+  for (int layer = 0; layer < c.layers; ++layer) {
+    const Weights w = root.scope("layers", layer);
+    const Tensor n1 = w.f32("input_layernorm.weight", {h}),
+                 n2 = w.f32("post_attention_layernorm.weight", {h}),
+                 qn = w.f32("self_attn.q_norm.weight", {d}),
+                 kn = w.f32("self_attn.k_norm.weight", {d});
+    Rows q(n), k(n), v(n);
+    for (int64_t t = 0; t < n; ++t) {
+      const auto y = norm(x[t], n1);
+      q[t] = linear_of(w, "self_attn.q_proj", c.heads * d, y, true);
+      k[t] = linear_of(w, "self_attn.k_proj", c.kv_heads * d, y, true);
+      v[t] = linear_of(w, "self_attn.v_proj", c.kv_heads * d, y, true);
+      const auto turn = [&](std::vector<double>& heads, const Tensor& weight) {
+        for (size_t at = 0; at < heads.size(); at += d) {
+          const auto y2 = norm({heads.begin() + at, heads.begin() + at + d}, weight);
+          for (int64_t i = 0; i < d / 2; ++i) {
+            const double angle = t * std::pow(c.rope.theta, -2. * i / d);
+            heads[at + i] = y2[i] * std::cos(angle) - y2[i + d / 2] * std::sin(angle);
+            heads[at + i + d / 2] = y2[i + d / 2] * std::cos(angle) + y2[i] * std::sin(angle);
+          }
+        }
+      };
+      turn(q[t], qn);
+      turn(k[t], kn);
+    }
+    for (int64_t t = 0; t < n; ++t) {
+      std::vector<double> mixed(c.heads * d);
+      for (int head = 0; head < c.heads; ++head) {
+        const int64_t kv = head / (c.heads / c.kv_heads) * d;
+        double total = 0;
+        for (int64_t s = 0; s <= t; ++s) {
+          double dot = 0;
+          for (int64_t i = 0; i < d; ++i) dot += q[t][head * d + i] * k[s][kv + i];
+          const double weight = std::exp(dot / std::sqrt(double(d)));
+          total += weight;
+          for (int64_t i = 0; i < d; ++i) mixed[head * d + i] += weight * v[s][kv + i];
+        }
+        for (int64_t i = 0; i < d; ++i) mixed[head * d + i] /= total;
+      }
+      const auto a = linear_of(w, "self_attn.o_proj", h, mixed, false);
+      for (int64_t i = 0; i < h; ++i) x[t][i] += a[i];
+      const auto y = norm(x[t], n2);
+      auto gate = linear_of(w, "mlp.gate_proj", c.ffn, y, false);
+      const auto up = linear_of(w, "mlp.up_proj", c.ffn, y, false);
+      for (int64_t i = 0; i < c.ffn; ++i) gate[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];
+      const auto m = linear_of(w, "mlp.down_proj", h, gate, false);
+      for (int64_t i = 0; i < h; ++i) x[t][i] += m[i];
+    }
+  }
+  const Tensor last = root.f32("norm.weight", {h});
+  Tensor out({n, h}, DType::kF32);
+  for (int64_t t = 0; t < n; ++t) {
+    const auto y = norm(x[t], last);
+    for (int64_t i = 0; i < h; ++i) out.f32()[t * h + i] = static_cast<float>(y[i]);
+  }
+  return out;
+}
+
+TEST(Decoder, AgreesWithTheFormulas) {
+  const Weights weights = dummy();
+  const DecoderConfig c = qwen3();
+  const Decoder decoder(c, weights, WeightType::kF32);
+  EXPECT_EQ(weights.report().faults(), "");
+  const Tensor x = fixture::random({90, c.hidden}, 1);
+  EXPECT_LT(fixture::difference(run(decoder, {&x}, 90, 1)[0], by_hand(c, weights, x)), 2e-5);
+}
+
+TEST(Decoder, SameBitsInAnyBatchChunkAndThreads) {
+  for (const DecoderConfig& c : {qwen3(), mimi()}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+      const Decoder decoder(c, dummy(), type);
+      const Tensor a = fixture::random({70, c.hidden}, 1), b = fixture::random({33, c.hidden}, 2),
+                   d = fixture::random({1, c.hidden}, 3);
+      const auto alone = run(decoder, {&a}, 70, 1);
+      for (const int chunk : {1, 13, 70}) {
+        for (const int threads : {1, 2}) {
+          const auto batch = run(decoder, {&d, &a, &b}, chunk, threads);
+          EXPECT_TRUE(fixture::same_bits(batch[1], alone[0]))
+              << weight_type_name(type) << " chunk " << chunk << " threads " << threads;
+        }
+      }
+    }
+  }
+}
+
+// A checkpoint without two tensors.
+class Incomplete : public WeightSource {
+ public:
+  std::string where(const std::string&) const override { return "file"; }
+  bool has(const std::string& name) const override {
+    return name != "m.layers.1.self_attn.q_norm.weight" && name != "m.norm.weight";
+  }
+  std::string describe(const std::string& name) const override { return all_->describe(name); }
+  std::optional<Shape> shape(const std::string& name) const override { return all_->shape(name); }
+  View take(const std::string& name, const Shape& shape) override {
+    return has(name) ? all_->take(name, shape) : View{};
+  }
+  std::vector<std::string> names() const override { return {}; }
+
+ private:
+  std::unique_ptr<WeightSource> all_ = dummy_weights();
+};
+
+TEST(Decoder, MissingTensorsAreAllNamed) {
+  const Weights weights(std::make_unique<Incomplete>());
+  const Decoder decoder(qwen3(), weights.scope("m"), WeightType::kF32);
+  EXPECT_EQ(weights.report().missing,
+            (std::vector<std::string>{"m.layers.1.self_attn.q_norm.weight", "m.norm.weight"}));
+}
+
+TEST(Decoder, ASteadyStepAllocatesNothing) {
+  const DecoderConfig c = qwen3();
+  const Decoder decoder(c, dummy(), WeightType::kQ8);
+  Bench bench(2);
+  LocalKv kv(c.kv_spec(), 3, 17);
+  const Tensor input = fixture::random({6, c.hidden}, 1);
+  Tensor x(input.shape(), DType::kF32), y({3, c.hidden}, DType::kF32);
+  std::vector<int32_t> last(3);
+  int64_t before = 0;
+  size_t scratch = 0;
+  for (int frame = 0; frame < 4; ++frame) {
+    if (frame == 3) before = allocations.load(), scratch = bench.arena.capacity();
+    kv.begin(3);
+    for (int step = 0; step < 16; ++step) {
+      bench.arena.reset();
+      const int rows = step == 0 ? 2 : 1;
+      const Ragged ragged = kv.append(rows);
+      const View part = x.view().slice(0, 3 * rows);
+      std::copy_n(input.f32(), part.count(), x.f32());
+      decoder.forward(bench.ctx, part, ragged, kv.pool());
+      EXPECT_EQ(last_rows(ragged, last), 3);
+      decoder.norm_rows(bench.ctx, part, last, y);
+    }
+  }
+  EXPECT_EQ(allocations.load() - before, 0);
+  EXPECT_EQ(bench.arena.capacity(), scratch);
+}
+
+TEST(Decoder, LocalAndPagedCachesAgree) {
+  const DecoderConfig c = qwen3();
+  const Decoder decoder(c, dummy(), WeightType::kF32);
+  const Tensor a = fixture::random({17, c.hidden}, 1), b = fixture::random({17, c.hidden}, 2);
+  const auto want = run(decoder, {&a, &b}, 17, 1);
+  Bench bench;
+  LocalKv kv(c.kv_spec(DType::kF32), 4, 17);
+  for (int frame = 0; frame < 2; ++frame) {  // the second time over what the first left behind
+    kv.begin(2);
+    for (int t = 0; t < 17; ++t) {
+      Tensor x({2, c.hidden}, DType::kF32), y({2, c.hidden}, DType::kF32);
+      std::copy_n(a.f32() + t * c.hidden, c.hidden, x.f32());
+      std::copy_n(b.f32() + t * c.hidden, c.hidden, x.f32() + c.hidden);
+      decoder.forward(bench.ctx, x, kv.append(1), kv.pool());
+      decoder.norm(bench.ctx, x, y);
+      for (int s = 0; s < 2; ++s)
+        EXPECT_TRUE(fixture::same_bits(y.view().slice(s, s + 1), want[s].view().slice(t, t + 1)));
+    }
+  }
+  EXPECT_THROW(kv.append(1), InternalError);
+  EXPECT_THROW(kv.begin(5), InternalError);
+}
+
+TEST(Decoder, RingsCarryEndlessStreams) {
+  const DecoderConfig c = mimi();
+  const Decoder decoder(c, dummy(), WeightType::kF32);
+  const Tensor a = fixture::random({150, c.hidden}, 1);
+  const auto want = run(decoder, {&a}, 150, 1);
+  Bench bench;
+  KvRings rings(c.kv_spec(DType::kF32), 2, c.window, 9);
+  KvRings::Ring other = rings.open(), ring = rings.open();
+  EXPECT_TRUE(rings.open().empty());
+  KvRings::Batch batch;
+  for (int t = 0; t < 150;) {
+    const int rows = std::min(t % 9 + 1, 150 - t);
+    batch.clear();
+    batch.add(other, 2);
+    batch.add(ring, rows);
+    Tensor x = fixture::random({2 + rows, c.hidden}, 9), y({2 + rows, c.hidden}, DType::kF32);
+    std::copy_n(a.f32() + t * c.hidden, rows * c.hidden, x.f32() + 2 * c.hidden);
+    decoder.forward(bench.ctx, x, batch.ragged(), rings.pool());
+    decoder.norm(bench.ctx, x, y);
+    EXPECT_TRUE(fixture::same_bits(y.view().slice(2, 2 + rows), want[0].view().slice(t, t + rows)))
+        << t;
+    t += rows;
+  }
+  other = {};
+  EXPECT_FALSE(rings.open().empty());
+}
+
+TEST(ConvNeXt, StreamsLikeTheWhole) {
+  const ConvNeXt block({.channels = 24}, dummy(), WeightType::kF32);
+  Bench one(1), two(2);
+  const Tensor a = fixture::random({40, 24}, 1), b = fixture::random({40, 24}, 2);
+  Tensor whole = fixture::poisoned({40, 24}), parts = fixture::poisoned({40, 24}),
+         rest = fixture::poisoned({40, 24});
+  ConvState state = block.open(), sa = block.open(), sb = block.open();
+  const ConvJob job{a, &state, whole};
+  block.run(one.ctx, {&job, 1});
+  for (int t = 0; t < 40; t += 5) {
+    const ConvJob jobs[] = {{b.view().slice(t, t + 5), &sb, rest.view().slice(t, t + 5)},
+                            {a.view().slice(t, t + 5), &sa, parts.view().slice(t, t + 5)}};
+    block.run(two.ctx, jobs);
+  }
+  EXPECT_TRUE(fixture::same_bits(parts, whole));
+  EXPECT_LT(fixture::difference(rest, b), 10);  // finite, and not b itself
+  EXPECT_FALSE(fixture::same_bits(rest, b));
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,56 @@
+#include "nn/layers.h"
+
+#include <cstring>
+
+#include "io/float_types.h"
+
+namespace syrinx {
+
+Embedding::Embedding(const Weights& weights, int64_t count, int64_t width, DType keep_as) {
+  SYRINX_CHECK(keep_as == DType::kBF16 || keep_as == DType::kF32, "[embedding] kept as ",
+               dtype_name(keep_as));
+  const View stored = weights.take("weight", {count, width});
+  table_ = Tensor({count, width}, keep_as);
+  if (stored.dtype == keep_as) {
+    std::memcpy(table_.view().data, stored.data, stored.bytes());
+    return;
+  }
+  Tensor row({width}, DType::kF32);
+  for (int64_t i = 0; i < count; ++i) {
+    copy_as_f32(stored, i * width, width, row.f32());
+    if (keep_as == DType::kF32) {
+      std::memcpy(table_.f32() + i * width, row.f32(), row.bytes());
+    } else {
+      for (int64_t j = 0; j < width; ++j)
+        table_.view().bf16()[i * width + j] = f32_to_bf16(row.f32()[j]);
+    }
+  }
+}
+
+LinearPart take_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,
+                       bool bias) {
+  const Weights scope = weights.scope(name);
+  return {scope.take("weight", {out, in}), bias ? scope.take("bias", {out}) : View{}};
+}
+
+PackedLinear load_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,
+                         bool bias, WeightType type) {
+  const LinearPart part = take_linear(weights, name, out, in, bias);
+  return PackedLinear::pack(part.weight, type, part.bias);
+}
+
+PackedLinear load_linear_scaled(const Weights& weights, const std::string& name, int64_t out,
+                                int64_t in, bool bias, const View& gain, WeightType type) {
+  expect_shape("load_linear_scaled", gain, {out});
+  const LinearPart part = take_linear(weights, name, out, in, bias);
+  Tensor weight = to_f32(part.weight), offset;
+  for (int64_t o = 0; o < out; ++o)
+    for (int64_t i = 0; i < in; ++i) weight.f32()[o * in + i] *= gain.f32()[o];
+  if (bias) {
+    offset = to_f32(part.bias);
+    for (int64_t o = 0; o < out; ++o) offset.f32()[o] *= gain.f32()[o];
+  }
+  return PackedLinear::pack(weight, type, offset);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,83 @@
+// Small layers as values: weights taken by name at load, kept in f32, const afterwards and shared
+// by threads. Legend: N rows, H width; activations f32.
+#pragma once
+
+#include <string>
+
+#include "io/weights.h"
+#include "kernels/embedding.h"
+#include "kernels/linear.h"
+#include "kernels/norm.h"
+
+namespace syrinx {
+
+/// "weight" [H] of the scope.
+class RmsNorm {
+ public:
+  RmsNorm() = default;
+  RmsNorm(const Weights& weights, int64_t width, float eps)
+      : weight_(weights.f32("weight", {width})), eps_(eps) {}
+
+  /// out = norm(x); [N, H].
+  void operator()(StepContext& ctx, const View& x, const View& out) const {
+    rms_norm(ctx, x, weight_, eps_, out);
+  }
+  /// Every head on its own, in place.
+  void heads(StepContext& ctx, const HeadsView& x) const { rms_norm_heads(ctx, x, weight_, eps_); }
+  const View& weight() const { return weight_.view(); }
+  float eps() const { return eps_; }
+  bool empty() const { return weight_.empty(); }
+
+ private:
+  Tensor weight_;
+  float eps_ = 0;
+};
+
+/// "weight" and "bias" [H] of the scope.
+class LayerNorm {
+ public:
+  LayerNorm() = default;
+  LayerNorm(const Weights& weights, int64_t width, float eps)
+      : weight_(weights.f32("weight", {width})), bias_(weights.f32("bias", {width})), eps_(eps) {}
+
+  void operator()(StepContext& ctx, const View& x, const View& out) const {
+    layer_norm(ctx, x, weight_, bias_, eps_, out);
+  }
+  bool empty() const { return weight_.empty(); }
+
+ private:
+  Tensor weight_, bias_;
+  float eps_ = 0;
+};
+
+/// A table "weight" [V, H], kept as f32 or bf16.
+class Embedding {
+ public:
+  Embedding() = default;
+  Embedding(const Weights& weights, int64_t count, int64_t width, DType keep_as = DType::kBF16);
+
+  /// out[i] = table[ids[i]], or += with `add`. out [N, H].
+  void operator()(StepContext& ctx, std::span<const int32_t> ids, const View& out,
+                  bool add = false) const {
+    embed(ctx, table_, ids, out, add);
+  }
+  const View& table() const { return table_.view(); }
+  size_t bytes() const { return table_.bytes(); }
+
+ private:
+  Tensor table_;
+};
+
+/// Weight and, if wanted, bias of the torch linear `name` [out, in]; valid while `weights` is.
+LinearPart take_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,
+                       bool bias);
+
+/// take_linear and pack.
+PackedLinear load_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,
+                         bool bias, WeightType type);
+
+/// The same with every output times gain[o]: a layer scale that costs nothing at run time.
+PackedLinear load_linear_scaled(const Weights& weights, const std::string& name, int64_t out,
+                                int64_t in, bool bias, const View& gain, WeightType type);
+
+}  // namespace syrinx

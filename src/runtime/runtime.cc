@@ -1,0 +1,140 @@
+#include "runtime/runtime.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <climits>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "families/family.h"
+#include "io/file.h"
+#include "io/hub.h"
+#include "io/json.h"
+
+namespace syrinx {
+namespace {
+
+/// Directory of the running program, or "".
+std::string program_dir() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size() - 1);
+  if (size <= 0) return "";
+  const std::string whole(path.data(), size);
+  return whole.substr(0, whole.rfind('/'));
+}
+
+/// Where the built-in voices lie: given, beside the program, in the source tree that a build folder
+/// belongs to, or installed.
+std::optional<std::string> find_voice(const LoadOptions& options) {
+  std::vector<std::string> places;
+  if (!options.voices_dir.empty()) {
+    places = {options.voices_dir};
+  } else {
+    const std::string here = program_dir();
+    places = {join_path(here, "voices"), join_path(here, "../voices"),
+              join_path(here, "../../voices"), join_path(here, "../share/syrinx/voices")};
+  }
+  for (const std::string& place : places) {
+    const std::string dir = join_path(place, options.model);
+    if (is_file(join_path(dir, "config.json"))) return dir;
+  }
+  return std::nullopt;
+}
+
+WeightType weight_type(const std::string& name, const Family& family) {
+  if (name == "auto") return family.default_weights;
+  for (WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+    if (name == weight_type_name(type)) return type;
+  }
+  throw LoadError("--weights " + name + ": known are auto, f32, bf16 and q8");
+}
+
+/// The last part of what the user called the model: "Org/Name@rev" and "/path/Name/" are "Name".
+std::string model_name(std::string name) {
+  if (const size_t at = name.rfind('@'); at != std::string::npos && at > name.rfind('/')) {
+    name.resize(at);
+  }
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  const size_t slash = name.rfind('/');
+  return slash == std::string::npos ? name : name.substr(slash + 1);
+}
+
+}  // namespace
+
+std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
+  const bool plain = options.model.find('/') == std::string::npos;
+  std::optional<std::string> voice;
+  if (plain && !is_directory(options.model)) voice = find_voice(options);
+  const std::string dir = voice ? *voice : resolve_model(options.model);
+  const Config config = Config::load(join_path(dir, "config.json"));
+  std::string known;
+  for (const Family& family : families()) {
+    if (family.claims(config)) {
+      return family.load(
+          {dir, model_name(options.model), weight_type(options.weights, family), options.dummy});
+    }
+    known += (known.empty() ? "" : ", ") + std::string(family.name);
+  }
+  throw LoadError(join_path(dir, "config.json") + ": model_type \"" +
+                  config.opt_s("model_type", "(none)") + "\" is of no known family (" + known +
+                  ")");
+}
+
+std::unique_ptr<Engine> load_engine(const LoadOptions& options) {
+  return std::make_unique<Engine>(load_pipeline(options), options.engine);
+}
+
+// ---------------------------------------------------------------------------- Collector
+
+struct Collector::Impl {
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<float> samples;
+  size_t taken = 0;
+  bool done = false;
+  Outcome outcome;
+};
+
+Collector::Collector() : impl_(std::make_unique<Impl>()) {}
+Collector::~Collector() = default;
+
+void Collector::audio(std::span<const float> samples) {
+  std::lock_guard lock(impl_->mutex);
+  impl_->samples.insert(impl_->samples.end(), samples.begin(), samples.end());
+  impl_->changed.notify_all();
+}
+
+void Collector::finished(const Outcome& outcome) {
+  std::lock_guard lock(impl_->mutex);
+  impl_->outcome = outcome;
+  impl_->done = true;
+  impl_->changed.notify_all();
+}
+
+const Outcome& Collector::wait() {
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait(lock, [&] { return impl_->done; });
+  return impl_->outcome;
+}
+
+const std::vector<float>& Collector::samples() const { return impl_->samples; }
+
+std::vector<float> Collector::next(double timeout_s) {
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                          [&] { return impl_->done || impl_->taken < impl_->samples.size(); });
+  std::vector<float> fresh(impl_->samples.begin() + static_cast<std::ptrdiff_t>(impl_->taken),
+                           impl_->samples.end());
+  impl_->taken = impl_->samples.size();
+  return fresh;
+}
+
+bool Collector::done() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->done && impl_->taken == impl_->samples.size();
+}
+
+}  // namespace syrinx

@@ -1,0 +1,136 @@
+#include "text/bpe.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "base/check.h"
+
+namespace syrinx {
+namespace {
+
+uint64_t pair_of(int32_t left, int32_t right) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+}
+
+uint64_t scramble(uint64_t key) {
+  key = (key ^ (key >> 31)) * 0x9e3779b97f4a7c15u;
+  return key ^ (key >> 29);
+}
+
+}  // namespace
+
+Bpe::Bpe(BpeTables tables) : tables_(std::move(tables)) {
+  SYRINX_CHECK(tables_.reachable.size() == tables_.bytes.size(), "tables of unlike size");
+  ids_.reserve(tables_.bytes.size());
+  for (int32_t id = 0; id < size(); ++id)
+    if (tables_.reachable[id] && !tables_.bytes[id].empty()) ids_.emplace(tables_.bytes[id], id);
+  for (int byte = 0; byte < 256; ++byte) {
+    const char c = static_cast<char>(byte);
+    byte_ids_[byte] = find(std::string_view(&c, 1));
+  }
+  size_t room = 16;
+  while (room < tables_.merges.size() * 2) room *= 2;
+  entries_.resize(room);
+  int32_t rank = 0;
+  for (const BpeMerge& merge : tables_.merges) {
+    const uint64_t pair = pair_of(merge.left, merge.right);
+    size_t slot = scramble(pair) & (room - 1);
+    while (entries_[slot].pair != ~0ull && entries_[slot].pair != pair)
+      slot = (slot + 1) & (room - 1);
+    entries_[slot] = {pair, rank++, merge.result};
+  }
+  tables_.merges.clear();
+  tables_.merges.shrink_to_fit();
+}
+
+const Bpe::Entry* Bpe::merge_of(int32_t left, int32_t right) const {
+  const uint64_t pair = pair_of(left, right);
+  for (size_t slot = scramble(pair);; ++slot) {
+    const Entry& entry = entries_[slot & (entries_.size() - 1)];
+    if (entry.pair == pair) return &entry;
+    if (entry.pair == ~0ull) return nullptr;
+  }
+}
+
+std::string_view Bpe::bytes(int32_t id) const {
+  return id >= 0 && id < size() ? std::string_view(tables_.bytes[id]) : std::string_view();
+}
+
+int32_t Bpe::find(std::string_view bytes) const {
+  const auto found = ids_.find(bytes);
+  return found == ids_.end() ? -1 : found->second;
+}
+
+void Bpe::start(std::string_view piece, std::vector<Symbol>& symbols) const {
+  bool after_unknown = false;
+  for (const char c : piece) {
+    const int32_t id = byte_ids_[static_cast<uint8_t>(c)];
+    const bool unknown = id < 0;
+    if (unknown && (tables_.unknown < 0 || (tables_.fuse_unknown && after_unknown))) continue;
+    const auto at = static_cast<int32_t>(symbols.size());
+    symbols.push_back({unknown ? tables_.unknown : id, at - 1, at + 1});
+    after_unknown = unknown;
+  }
+  if (!symbols.empty()) symbols.back().after = -1;
+}
+
+void Bpe::merge(std::vector<Symbol>& symbols) const {
+  struct Candidate {
+    int32_t rank, at, result;
+    bool operator>(const Candidate& other) const {
+      return rank != other.rank ? rank > other.rank : at > other.at;
+    }
+  };
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
+  const auto consider = [&](int32_t at) {
+    const int32_t next = symbols[at].after;
+    if (next < 0) return;
+    if (const Entry* entry = merge_of(symbols[at].id, symbols[next].id))
+      queue.push({entry->rank, at, entry->result});
+  };
+  for (int32_t at = 0; at < static_cast<int32_t>(symbols.size()); ++at) consider(at);
+  while (!queue.empty()) {
+    const Candidate best = queue.top();
+    queue.pop();
+    Symbol& left = symbols[best.at];
+    if (left.id < 0 || left.after < 0) continue;  // merged away, or now the last
+    Symbol& right = symbols[left.after];
+    const Entry* entry = merge_of(left.id, right.id);
+    if (!entry || entry->result != best.result) continue;  // its symbols have changed
+    left.id = best.result;
+    right.id = -1;
+    left.after = right.after;
+    if (left.after >= 0) symbols[left.after].before = best.at;
+    if (left.before >= 0) consider(left.before);
+    consider(best.at);
+  }
+}
+
+void Bpe::encode(std::string_view piece, std::vector<int32_t>& out) const {
+  if (tables_.ignore_merges) {
+    if (const int32_t id = find(piece); id >= 0) {
+      out.push_back(id);
+      return;
+    }
+  }
+  SYRINX_CHECK(piece.size() < (1u << 31), "piece of ", piece.size(), " bytes");
+  std::vector<Symbol> symbols;
+  symbols.reserve(piece.size());
+  start(piece, symbols);
+  merge(symbols);
+  for (const Symbol& symbol : symbols)
+    if (symbol.id >= 0) out.push_back(symbol.id);
+}
+
+std::vector<char32_t> byte_alphabet() {
+  // Bytes that print as themselves in Latin-1 do so; the others follow from U+0100 in their order.
+  std::vector<char32_t> out(256);
+  char32_t next = 256;
+  for (char32_t byte = 0; byte < 256; ++byte) {
+    const bool prints = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte != 0xad);
+    out[byte] = prints ? byte : next++;
+  }
+  return out;
+}
+
+}  // namespace syrinx

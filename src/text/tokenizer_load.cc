@@ -1,0 +1,472 @@
+// Loading of tokenizers from their files.
+#include <simdjson.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "text/tokenizer_parts.h"
+
+namespace syrinx {
+namespace {
+
+using simdjson::dom::element;
+
+constexpr size_t kMaxFileBytes = 256 << 20;
+constexpr size_t kMaxJsonDepth = 64;
+constexpr int64_t kMaxId = (1 << 22) - 1;  // ids lie in a table
+constexpr size_t kMaxMerges = 1 << 22;
+
+/// A JSON file with getters that name path and entry in their faults.
+class JsonFile {
+ public:
+  explicit JsonFile(const std::string& path) : path_(path) {
+    const simdjson::padded_string text(read_file(path, kMaxFileBytes));
+    auto error = parser_.allocate(std::max<size_t>(text.size(), 64), kMaxJsonDepth);
+    if (!error) error = parser_.parse(text).get(root_);
+    if (error) load_fault(path, "", concat("invalid JSON: ", simdjson::error_message(error)));
+  }
+
+  const std::string& path() const { return path_; }
+  element root() const { return root_; }
+
+  [[noreturn]] void fail(const std::string& entry, const std::string& what) const {
+    load_fault(path_, entry, what);
+  }
+
+  /// A field that is there and not null.
+  static bool has(element object, std::string_view key) {
+    element value;
+    return !object[key].get(value) && !value.is_null();
+  }
+  element get(element object, std::string_view key, const std::string& scope) const {
+    element value;
+    if (object[key].get(value)) fail(scope + std::string(key), "is missing");
+    return value;
+  }
+  simdjson::dom::array list(element object, std::string_view key, const std::string& scope) const {
+    simdjson::dom::array value;
+    if (get(object, key, scope).get(value)) fail(scope + std::string(key), "expected a list");
+    return value;
+  }
+  simdjson::dom::object map(element object, std::string_view key, const std::string& scope) const {
+    simdjson::dom::object value;
+    if (get(object, key, scope).get(value)) fail(scope + std::string(key), "expected an object");
+    return value;
+  }
+  std::string_view text(element object, std::string_view key, const std::string& scope) const {
+    std::string_view value;
+    if (get(object, key, scope).get(value)) fail(scope + std::string(key), "expected a string");
+    return value;
+  }
+  bool flag(element object, std::string_view key, bool absent, const std::string& scope) const {
+    if (!has(object, key)) return absent;
+    bool value = false;
+    if (object[key].get(value)) fail(scope + std::string(key), "expected true or false");
+    return value;
+  }
+  int32_t id(element value, const std::string& entry) const {
+    int64_t number = 0;
+    if (value.get(number) || number < 0 || number > kMaxId)
+      fail(entry, concat("expected an id in [0, ", kMaxId, "]"));
+    return static_cast<int32_t>(number);
+  }
+
+ private:
+  std::string path_;
+  simdjson::dom::parser parser_;
+  element root_;
+};
+
+/// Collects vocabulary and merges and checks them against each other.
+class TableBuilder {
+ public:
+  /// `tokens` must outlive the builder.
+  TableBuilder(const JsonFile& file, simdjson::dom::object tokens) {
+    // Ids lie in a table, so a few tokens must not ask for a huge one.
+    const auto max_id = static_cast<int32_t>(4 * tokens.size() + (1 << 16));
+    for (const auto& [token, value] : tokens) {
+      const int32_t id = file.id(value, "vocab " + shown(token));
+      if (id > max_id)
+        file.fail("vocab " + shown(token), concat("expected an id of at most ", max_id, " among ",
+                                                  tokens.size(), " tokens, got ", id));
+      if (static_cast<size_t>(id) >= tables_.bytes.size()) tables_.bytes.resize(id + 1);
+      if (!ids_.emplace(token, id).second) file.fail("vocab " + shown(token), "is given twice");
+      std::string& bytes = tables_.bytes[id];
+      if (!bytes.empty()) file.fail("vocab " + shown(token), concat("id ", id, " is taken"));
+      tables_.reachable.resize(tables_.bytes.size());
+      bool whole = false;
+      bytes = undo_byte_alphabet(token, whole);
+      tables_.reachable[id] = whole;
+    }
+  }
+
+  int32_t find(std::string_view token) const {
+    const auto found = ids_.find(token);
+    return found == ids_.end() ? -1 : found->second;
+  }
+  size_t count() const { return ids_.size(); }
+
+  /// `where` names file and line.
+  template <typename Where>
+  void add_merge(std::string_view left, std::string_view right, Where&& where) {
+    if (tables_.merges.size() == kMaxMerges) throw LoadError(where() + ": too many merges");
+    joined_.assign(left).append(right);
+    const BpeMerge merge{find(left), find(right), find(joined_)};
+    if (merge.left < 0 || merge.right < 0 || merge.result < 0)
+      throw LoadError(where() + ": " + shown(left) + " " + shown(right) +
+                      ": expected both and their union in the vocabulary");
+    tables_.merges.push_back(merge);
+  }
+
+  /// A merge as one text: two tokens with a space between them.
+  template <typename Where>
+  void add_merge(std::string_view line, Where&& where) {
+    const size_t space = line.find(' ');
+    if (space == line.npos || line.find(' ', space + 1) != line.npos)
+      throw LoadError(where() + ": expected two tokens, got " + shown(line));
+    add_merge(line.substr(0, space), line.substr(space + 1), where);
+  }
+
+  BpeTables& tables() { return tables_; }
+
+ private:
+  BpeTables tables_;
+  std::unordered_map<std::string_view, int32_t> ids_;
+  std::string joined_;
+};
+
+/// Sorts added tokens into those of the raw and those of the normalized text, with their ids.
+class AddedBuilder {
+ public:
+  AddedBuilder(const TableBuilder& vocab, std::string path)
+      : vocab_(vocab), path_(std::move(path)) {}
+
+  void add(AddedToken token) {
+    const auto known = ids_.find(token.content);
+    if (token.id < 0 && known != ids_.end()) token.id = known->second;
+    if (token.id < 0) token.id = vocab_.find(token.content);
+    if (token.id < 0) token.id = next_;
+    if (token.content.empty() || token.id > kMaxId)
+      load_fault(path_, concat("added token ", token.id), "expected a text and an id in range");
+    const auto [same, fresh] = tokens_.emplace(token.id, token);
+    if (!fresh && same->second.content != token.content)
+      load_fault(path_, concat("added token ", token.id),
+                 concat("is both ", shown(same->second.content), " and ", shown(token.content)));
+    same->second = token;
+    ids_[token.content] = token.id;
+    next_ = std::max(next_, token.id + 1);
+  }
+
+  /// After the tokens of the file, those the program adds.
+  void finish(std::vector<AddedToken> extra, TokenizerParts& parts) {
+    next_ = std::max<int32_t>(next_, static_cast<int32_t>(vocab_.count()));
+    for (auto& token : extra) add(std::move(token));
+    std::vector<AddedToken> raw, normalized;
+    for (auto [id, token] : tokens_) {
+      if (token.normalized) {
+        token.content = normalize(token.content, parts.form);
+        normalized.push_back(token);
+      } else {
+        raw.push_back(token);
+      }
+    }
+    parts.raw = AddedTokens(std::move(raw));
+    parts.normalized = AddedTokens(std::move(normalized));
+    parts.added = std::move(tokens_);
+    parts.added_ids = std::move(ids_);
+  }
+
+ private:
+  const TableBuilder& vocab_;
+  std::string path_;
+  std::unordered_map<int32_t, AddedToken> tokens_;
+  std::unordered_map<std::string, int32_t> ids_;
+  int32_t next_ = 0;
+};
+
+/// Reads the parts of tokenizer.json.
+class JsonLoader {
+ public:
+  explicit JsonLoader(const std::string& path) : file_(path) {}
+
+  TokenizerParts read(std::vector<AddedToken> extra) {
+    const element root = file_.root();
+    if (!root.is_object()) file_.fail("", "expected an object");
+    const element model = file_.get(root, "model", "");
+    check_model(model);
+    TableBuilder tables(file_, file_.map(model, "vocab", "model."));
+    read_merges(model, tables);
+    read_unknown(model, tables);
+    const NormalForm form = JsonFile::has(root, "normalizer")
+                                ? read_normalizer(file_.get(root, "normalizer", ""))
+                                : NormalForm::kNone;
+    if (JsonFile::has(root, "pre_tokenizer")) read_stage(file_.get(root, "pre_tokenizer", ""));
+    if (!byte_level_) file_.fail("pre_tokenizer", "expected a byte-level model (ByteLevel)");
+    if (JsonFile::has(root, "decoder") &&
+        file_.text(root["decoder"].value(), "type", "decoder.") != "ByteLevel")
+      file_.fail("decoder.type", "expected ByteLevel");
+    AddedBuilder added(tables, file_.path());
+    if (JsonFile::has(root, "added_tokens")) read_added(root, added);
+    TokenizerParts parts{.path = file_.path(),
+                         .raw = {},
+                         .normalized = {},
+                         .added_ids = {},
+                         .added = {},
+                         .form = form,
+                         .pieces = PreTokenizer(std::move(stages_)),
+                         .bpe = Bpe(std::move(tables.tables())),
+                         .prefix = {},
+                         .suffix = {}};
+    added.finish(std::move(extra), parts);
+    if (JsonFile::has(root, "post_processor"))
+      read_template(file_.get(root, "post_processor", ""), parts);
+    return parts;
+  }
+
+ private:
+  void check_model(element model) const {
+    if (JsonFile::has(model, "type") && file_.text(model, "type", "model.") != "BPE")
+      file_.fail("model.type", "expected BPE, got " + shown(file_.text(model, "type", "model.")));
+    for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
+      if (JsonFile::has(model, key) && !file_.text(model, key, "model.").empty())
+        file_.fail(std::string("model.") + key, "is not supported");
+    if (file_.flag(model, "byte_fallback", false, "model."))
+      file_.fail("model.byte_fallback", "is not supported");
+    double dropout = 0;
+    if (JsonFile::has(model, "dropout") && (model["dropout"].get(dropout) || dropout != 0))
+      file_.fail("model.dropout", "is not supported");
+  }
+
+  void read_merges(element model, TableBuilder& tables) const {
+    size_t index = 0;
+    const auto where = [&] { return concat(file_.path(), ": model.merges[", index, "]"); };
+    for (const element merge : file_.list(model, "merges", "model.")) {
+      std::string_view left, right;
+      simdjson::dom::array pair;
+      if (!merge.get(left)) {
+        tables.add_merge(left, where);
+      } else if (!merge.get(pair) && pair.size() == 2 && !pair.at(0).get(left) &&
+                 !pair.at(1).get(right)) {
+        tables.add_merge(left, right, where);
+      } else {
+        throw LoadError(where() + ": expected two tokens");
+      }
+      ++index;
+    }
+  }
+
+  void read_unknown(element model, TableBuilder& tables) const {
+    tables.tables().ignore_merges = file_.flag(model, "ignore_merges", false, "model.");
+    tables.tables().fuse_unknown = file_.flag(model, "fuse_unk", false, "model.");
+    if (!JsonFile::has(model, "unk_token")) return;
+    const auto token = file_.text(model, "unk_token", "model.");
+    tables.tables().unknown = tables.find(token);
+    if (tables.tables().unknown < 0)
+      file_.fail("model.unk_token", shown(token) + " is not in the vocabulary");
+  }
+
+  NormalForm read_normalizer(element normalizer) const {
+    const auto type = file_.text(normalizer, "type", "normalizer.");
+    if (type == "NFC") return NormalForm::kNfc;
+    if (type == "NFD") return NormalForm::kNfd;
+    if (type == "NFKC") return NormalForm::kNfkc;
+    if (type == "NFKD") return NormalForm::kNfkd;
+    if (type == "Sequence") {
+      const auto list = file_.list(normalizer, "normalizers", "normalizer.");
+      if (list.size() == 0) return NormalForm::kNone;
+      if (list.size() == 1) return read_normalizer(list.at(0).value());
+    }
+    file_.fail("normalizer.type", "expected one of NFC, NFD, NFKC, NFKD, got " + shown(type));
+  }
+
+  void read_stage(element stage) {
+    const std::string scope = "pre_tokenizer.";
+    const auto type = file_.text(stage, "type", scope);
+    if (type == "Sequence") {
+      for (const element each : file_.list(stage, "pretokenizers", scope)) read_stage(each);
+    } else if (type == "ByteLevel") {
+      byte_level_ = true;
+      SplitStage out;
+      out.add_prefix_space = file_.flag(stage, "add_prefix_space", true, scope);
+      if (file_.flag(stage, "use_regex", true, scope))
+        out.pattern.emplace_back(kGpt2Pattern, file_.path());
+      stages_.push_back(std::move(out));
+    } else if (type == "Split") {
+      stages_.push_back(read_split(stage));
+    } else if (type == "Digits") {
+      SplitStage out;
+      out.pattern.emplace_back("\\p{N}", file_.path());
+      if (!file_.flag(stage, "individual_digits", false, scope))
+        out.behavior = SplitBehavior::kContiguous;
+      stages_.push_back(std::move(out));
+    } else {
+      file_.fail("pre_tokenizer.type",
+                 "expected one of Sequence, ByteLevel, Split, Digits, got " + shown(type));
+    }
+    if (byte_level_ && type != "ByteLevel" && type != "Sequence")
+      file_.fail("pre_tokenizer", "expected ByteLevel to come last");
+  }
+
+  SplitStage read_split(element stage) const {
+    SplitStage out;
+    const element pattern = file_.get(stage, "pattern", "pre_tokenizer.");
+    const std::string where = file_.path() + ": pre_tokenizer.pattern";
+    if (JsonFile::has(pattern, "Regex")) {
+      out.pattern.emplace_back(std::string(file_.text(pattern, "Regex", "pre_tokenizer.pattern.")),
+                               where);
+    } else {
+      std::string literal;
+      for (const char c : file_.text(pattern, "String", "pre_tokenizer.pattern.")) {
+        const auto byte = static_cast<uint8_t>(c);
+        if (byte < 0x80 && byte > 0x20 && !std::isalnum(byte)) literal += '\\';
+        literal += c;
+      }
+      out.pattern.emplace_back(literal, where);
+    }
+    const auto behavior = file_.text(stage, "behavior", "pre_tokenizer.");
+    if (behavior == "Isolated")
+      out.behavior = SplitBehavior::kIsolated;
+    else if (behavior == "Removed")
+      out.behavior = SplitBehavior::kRemoved;
+    else if (behavior == "MergedWithPrevious")
+      out.behavior = SplitBehavior::kMergedWithPrevious;
+    else if (behavior == "MergedWithNext")
+      out.behavior = SplitBehavior::kMergedWithNext;
+    else if (behavior == "Contiguous")
+      out.behavior = SplitBehavior::kContiguous;
+    else
+      file_.fail("pre_tokenizer.behavior", "is unknown: " + shown(behavior));
+    out.invert = file_.flag(stage, "invert", false, "pre_tokenizer.");
+    return out;
+  }
+
+  void read_added(element root, AddedBuilder& added) const {
+    const std::string scope = "added_tokens.";
+    for (const element each : file_.list(root, "added_tokens", "")) {
+      AddedToken token;
+      token.id = file_.id(file_.get(each, "id", scope), "added_tokens.id");
+      token.content = file_.text(each, "content", scope);
+      token.special = file_.flag(each, "special", false, scope);
+      token.single_word = file_.flag(each, "single_word", false, scope);
+      token.lstrip = file_.flag(each, "lstrip", false, scope);
+      token.rstrip = file_.flag(each, "rstrip", false, scope);
+      token.normalized = file_.flag(each, "normalized", !token.special, scope);
+      added.add(std::move(token));
+    }
+  }
+
+  void read_template(element processor, TokenizerParts& parts) const {
+    const std::string scope = "post_processor.";
+    const auto type = file_.text(processor, "type", scope);
+    if (type == "ByteLevel") return;  // moves offsets, not ids
+    if (type == "Sequence") {
+      for (const element each : file_.list(processor, "processors", scope))
+        read_template(each, parts);
+      return;
+    }
+    if (type != "TemplateProcessing")
+      file_.fail("post_processor.type",
+                 "expected one of Sequence, ByteLevel, TemplateProcessing, got " + shown(type));
+    bool after = false;
+    for (const element item : file_.list(processor, "single", scope)) {
+      if (JsonFile::has(item, "Sequence")) {
+        after = true;
+        continue;
+      }
+      const element special = file_.get(item, "SpecialToken", scope + "single.");
+      const auto name = file_.text(special, "id", scope + "single.SpecialToken.");
+      const element tokens = file_.get(processor, "special_tokens", scope);
+      const element token = file_.get(tokens, name, scope + "special_tokens.");
+      for (const element id : file_.list(token, "ids", scope + "special_tokens."))
+        (after ? parts.suffix : parts.prefix)
+            .push_back(file_.id(id, scope + "special_tokens." + shown(name) + ".ids"));
+    }
+  }
+
+  JsonFile file_;
+  std::vector<SplitStage> stages_;
+  bool byte_level_ = false;
+};
+
+void read_merge_lines(const std::string& path, TableBuilder& tables) {
+  const std::string text = read_file(path, kMaxFileBytes);
+  size_t line = 0;
+  const auto where = [&] { return concat(path, ": line ", line); };
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view row(text.data() + begin, end - begin);
+    begin = end + 1;
+    ++line;
+    if (row.ends_with('\r')) row.remove_suffix(1);
+    if (row.empty() || row.starts_with("#version")) continue;
+    tables.add_merge(row, where);
+  }
+}
+
+/// The tokens that tokenizer_config.json adds.
+void read_added_decoder(const Config& config, AddedBuilder& added) {
+  const auto decoder = config.opt_sub("added_tokens_decoder");
+  if (!decoder) return;
+  for (const std::string& key : decoder->keys()) {
+    const Config entry = decoder->sub(key);
+    AddedToken token;
+    const bool digits =
+        !key.empty() && key.size() <= 9 &&
+        std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits) decoder->fail(key, "expected an id as the key");
+    token.id = std::stoi(key);
+    token.content = entry.s("content");
+    token.special = entry.opt_b("special", false);
+    token.single_word = entry.opt_b("single_word", false);
+    token.lstrip = entry.opt_b("lstrip", false);
+    token.rstrip = entry.opt_b("rstrip", false);
+    token.normalized = entry.opt_b("normalized", !token.special);
+    added.add(std::move(token));
+  }
+}
+
+}  // namespace
+
+TokenizerParts read_tokenizer_json(const std::string& path, std::vector<AddedToken> extra) {
+  return JsonLoader(path).read(std::move(extra));
+}
+
+TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string& merges,
+                                     const std::string& config_path,
+                                     std::vector<AddedToken> extra) {
+  const JsonFile file(vocab);
+  simdjson::dom::object tokens;
+  if (file.root().get(tokens)) file.fail("", "expected an object");
+  TableBuilder tables(file, tokens);
+  read_merge_lines(merges, tables);
+  const Config config =
+      config_path.empty() ? Config::parse("{}", vocab) : Config::load(config_path);
+  const std::string kind = config.opt_s("tokenizer_class", "Qwen2Tokenizer");
+  const bool gpt2 = kind.starts_with("GPT2Tokenizer") || kind.starts_with("WhisperTokenizer");
+  if (!gpt2 && !kind.starts_with("Qwen2Tokenizer"))
+    config.fail("tokenizer_class", "expected Qwen2Tokenizer or GPT2Tokenizer, got " + shown(kind));
+  std::vector<SplitStage> stages(2);
+  stages[gpt2 ? 1 : 0].pattern.emplace_back(
+      config.opt_s("pretokenize_regex", gpt2 ? kGpt2Pattern : kQwen2Pattern), config.where());
+  stages[1].add_prefix_space = config.opt_b("add_prefix_space", false);
+  AddedBuilder added(tables, config.where());
+  read_added_decoder(config, added);
+  TokenizerParts parts{.path = vocab,
+                       .raw = {},
+                       .normalized = {},
+                       .added_ids = {},
+                       .added = {},
+                       .form = gpt2 ? NormalForm::kNone : NormalForm::kNfc,
+                       .pieces = PreTokenizer(std::move(stages)),
+                       .bpe = Bpe(std::move(tables.tables())),
+                       .prefix = {},
+                       .suffix = {}};
+  added.finish(std::move(extra), parts);
+  return parts;
+}
+
+}  // namespace syrinx

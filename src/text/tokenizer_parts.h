@@ -1,0 +1,37 @@
+// What a tokenizer consists of once loaded; for the loader and the tokenizer only.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "text/added_tokens.h"
+#include "text/bpe.h"
+#include "text/pre_tokenizer.h"
+#include "text/unicode.h"
+
+namespace syrinx {
+
+struct TokenizerParts {
+  std::string path;        ///< for messages
+  AddedTokens raw;         ///< looked for in the text as it is
+  AddedTokens normalized;  ///< looked for after normalizing
+  std::unordered_map<std::string, int32_t> added_ids;
+  std::unordered_map<int32_t, AddedToken> added;  ///< by id
+  NormalForm form = NormalForm::kNone;
+  PreTokenizer pieces;
+  Bpe bpe;
+  std::vector<int32_t> prefix, suffix;
+};
+
+/// Undoes GPT-2's byte alphabet in a token; `whole` tells whether all of it was written in it,
+/// otherwise the token stands for itself.
+std::string undo_byte_alphabet(std::string_view token, bool& whole);
+
+/// Reads tokenizer.json.
+TokenizerParts read_tokenizer_json(const std::string& path, std::vector<AddedToken> extra);
+/// Reads vocab.json, merges.txt and, unless empty, tokenizer_config.json.
+TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string& merges,
+                                     const std::string& config, std::vector<AddedToken> extra);
+
+}  // namespace syrinx

@@ -1,0 +1,28 @@
+// What the text room needs to know of Unicode's tables (from utf8proc): normal forms, spaces,
+// words. Texts are valid UTF-8.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace syrinx {
+
+enum class NormalForm : uint8_t { kNone, kNfc, kNfd, kNfkc, kNfkd };
+
+/// The text in a normal form.
+std::string normalize(std::string_view text, NormalForm form);
+
+/// Length of the longest beginning of `text` whose NFC (or NFD) no later text can change.
+size_t normal_prefix(std::string_view text);
+
+/// White_Space as Unicode defines it.
+bool is_space(char32_t code);
+/// What regular expressions call \w: letters, marks, decimal digits, connectors.
+bool is_word(char32_t code);
+bool is_letter(char32_t code);
+bool is_upper(char32_t code);
+bool is_lower(char32_t code);
+bool is_digit(char32_t code);
+
+}  // namespace syrinx

@@ -1,0 +1,53 @@
+#include "text/unicode.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "text/utf8.h"
+
+namespace syrinx {
+namespace {
+
+TEST(Unicode, NormalForms) {
+  EXPECT_EQ(normalize("e\xcc\x81", NormalForm::kNfc), "\xc3\xa9");
+  EXPECT_EQ(normalize("\xc3\xa9", NormalForm::kNfd), "e\xcc\x81");
+  EXPECT_EQ(normalize("\xef\xac\x81", NormalForm::kNfc), "\xef\xac\x81");
+  EXPECT_EQ(normalize("\xef\xac\x81", NormalForm::kNfkc), "fi");
+  EXPECT_EQ(normalize("e\xcc\x81", NormalForm::kNone), "e\xcc\x81");
+  EXPECT_EQ(normalize(std::string("a\0b", 3), NormalForm::kNfc), std::string("a\0b", 3));
+  EXPECT_EQ(normalize("", NormalForm::kNfc), "");
+}
+
+TEST(Unicode, LongRunsOfMarksCostLittle) {
+  std::string text = "a";
+  for (int i = 0; i < 100'000; ++i) text += i % 2 ? "\xcc\xa3" : "\xcc\x81";  // to be reordered
+  EXPECT_GT(normalize(text, NormalForm::kNfc).size(), 100'000u);
+}
+
+TEST(Unicode, NormalPrefixIsFinal) {
+  std::mt19937 random(2);
+  const char32_t kCodes[] = {'a',    'e',    ' ',   0x301, 0x323,  0xe9,   0x1100, 0x1161,
+                             0x11a8, 0xac00, 0x9c7, 0x9be, 0x3099, 0x304b, 0x1f600};
+  for (int round = 0; round < 20'000; ++round) {
+    std::string head, tail;
+    for (int i = 0; i < 5; ++i) utf8_append(head, kCodes[random() % std::size(kCodes)]);
+    for (int i = 0; i < 3; ++i) utf8_append(tail, kCodes[random() % std::size(kCodes)]);
+    const size_t cut = normal_prefix(head);
+    ASSERT_EQ(normalize(head.substr(0, cut), NormalForm::kNfc) +
+                  normalize(head.substr(cut) + tail, NormalForm::kNfc),
+              normalize(head + tail, NormalForm::kNfc));
+  }
+}
+
+TEST(Unicode, Classes) {
+  EXPECT_TRUE(is_space(0x3000) && is_space('\n') && is_space(0x85));
+  EXPECT_FALSE(is_space(0x180e) || is_space(0x200b) || is_space('a'));
+  EXPECT_TRUE(is_word('_') && is_word(0xe9) && is_word(0x301) && is_word('7') && is_word(0x660e));
+  EXPECT_FALSE(is_word('-') || is_word(' ') || is_word(0x3002));
+  EXPECT_TRUE(is_letter('a') && is_upper('A') && is_lower('a') && is_digit('0'));
+  EXPECT_FALSE(is_letter('1') || is_upper('a') || is_lower('A') || is_digit('a'));
+}
+
+}  // namespace
+}  // namespace syrinx
