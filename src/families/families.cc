@@ -1,8 +1,20 @@
+#include <array>
+
 #include "families/family.h"
 
 namespace syrinx {
 
-// A new family adds its declaration and its row here.
-std::span<const Family> families() { return {}; }
+namespace qwen3_tts {
+bool claims(const Config& root);
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+}  // namespace qwen3_tts
+
+// A new family adds its declaration above and its row here.
+std::span<const Family> families() {
+  static constexpr std::array kFamilies{
+      Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
+  };
+  return kFamilies;
+}
 
 }  // namespace syrinx

@@ -11,16 +11,20 @@ namespace {
 
 DecoderConfig load_decoder(const Config& c) {
   DecoderConfig d;
-  d.hidden = c.i("hidden_size", 1, 1 << 16);
-  d.ffn = c.i("intermediate_size", 1, 1 << 18);
-  d.layers = c.i("num_hidden_layers", 1, 512);
-  d.heads = c.i("num_attention_heads", 1, 512);
-  d.kv_heads = c.i("num_key_value_heads", 1, 512);
-  d.head_dim = c.opt_i("head_dim", d.hidden / d.heads, 2, 256);
-  d.rms_eps = c.f("rms_norm_eps", 0, 1);
-  d.rope_theta = c.f("rope_theta", 1);
-  d.max_positions = c.opt_i("max_position_embeddings", 32768, 64, 1 << 20);
+  const auto size = [&](const char* key, int64_t most) {
+    return static_cast<int>(c.i(key, 1, most));
+  };
+  d.hidden = size("hidden_size", 1 << 16);
+  d.ffn = size("intermediate_size", 1 << 18);
+  d.layers = size("num_hidden_layers", 512);
+  d.heads = size("num_attention_heads", 512);
+  d.kv_heads = size("num_key_value_heads", 512);
+  d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
+  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
+  d.rope.theta = c.f("rope_theta", 1);
+  d.qk_norm = true;
   if (d.heads % d.kv_heads != 0) c.fail("num_key_value_heads", "must divide the heads");
+  if (d.head_dim % 8 != 0) c.fail("head_dim", "must be a multiple of 8");
   if (c.opt_s("hidden_act", "silu") != "silu") c.fail("hidden_act", "must be silu");
   if (c.opt_b("attention_bias", false)) c.fail("attention_bias", "is not supported");
   if (c.opt_b("use_sliding_window", false)) c.fail("use_sliding_window", "is not supported");
@@ -60,6 +64,7 @@ std::map<std::string, std::string> load_dialects(const Config& talker) {
 
 void load_talker(const Config& c, ModelConfig& m) {
   m.talker = load_decoder(c);
+  m.max_positions = c.opt_i("max_position_embeddings", m.max_positions, 64, 1 << 20);
   m.codebooks = c.i("num_code_groups", 2, 64);
   m.talker_vocab = c.i("vocab_size", ModelConfig::kOtherIds + 1, 1 << 24);
   m.text_vocab = c.i("text_vocab_size", 1, 1 << 24);
@@ -80,6 +85,7 @@ void load_talker(const Config& c, ModelConfig& m) {
   }
   const Config p = c.sub("code_predictor_config");
   m.predictor = load_decoder(p);
+  m.predictor.rope_positions = m.codebooks + 1;
   m.code_vocab = p.i("vocab_size", 1, 1 << 20);
   if (p.opt_i("num_code_groups", m.codebooks) != m.codebooks) {
     p.fail("num_code_groups", "differs from the talker's " + std::to_string(m.codebooks));

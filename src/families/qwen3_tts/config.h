@@ -8,15 +8,9 @@
 #include <string>
 
 #include "io/json.h"
+#include "nn/decoder.h"
 
 namespace syrinx::qwen3_tts {
-
-/// One stack of Qwen3 blocks.
-struct DecoderConfig {
-  int64_t hidden = 0, ffn = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
-  double rms_eps = 1e-6, rope_theta = 1e6;
-  int64_t max_positions = 0;
-};
 
 /// Ids of the talker's vocabulary that are no audio codes.
 struct CodecIds {
@@ -44,9 +38,10 @@ struct ModelConfig {
   Kind kind = Kind::kCustomVoice;
   std::string size;  ///< "0b6", "1b7"
   DecoderConfig talker, predictor;
-  int64_t codebooks = 16;    ///< C
-  int64_t talker_vocab = 0;  ///< audio codes of codebook 0, then 1024 other ids
-  int64_t code_vocab = 0;    ///< of the other codebooks
+  int64_t max_positions = 32768;  ///< of the talker
+  int64_t codebooks = 16;         ///< C
+  int64_t talker_vocab = 0;       ///< audio codes of codebook 0, then 1024 other ids
+  int64_t code_vocab = 0;         ///< of the other codebooks
   int64_t text_vocab = 0, text_hidden = 0;
   CodecIds codec;
   TextIds text;

@@ -7,7 +7,7 @@
 namespace syrinx::qwen3_tts {
 namespace {
 
-constexpr std::string_view kAssistant = "assistant\n", kUser = "user\n";
+constexpr std::string_view kUser = "user\n";
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -40,23 +40,12 @@ std::string list(const std::map<std::string, int64_t>& names) {
   return out;
 }
 
-bool ascii_alnum(unsigned char ch) { return std::isalnum(ch) != 0; }
-bool ascii_space(unsigned char ch) { return ch == ' ' || (ch >= 9 && ch <= 13); }
-
-/// Ideographic and full-width punctuation: U+3001..U+3002, U+FF01, U+FF0C, U+FF1A..B, U+FF1F.
-bool wide_punctuation(std::string_view at) {
-  if (at.size() < 3) return false;
-  const std::string_view ch = at.substr(0, 3);
-  return ch == "\u3001" || ch == "\u3002" || ch == "\uff01" || ch == "\uff0c" || ch == "\uff1a" ||
-         ch == "\uff1b" || ch == "\uff1f";
-}
-
 }  // namespace
 
-Frontend::Frontend(const ModelConfig& config, TextEncoder encode)
-    : config_(config), encode_(std::move(encode)) {
-  role_ = encode_(kAssistant);
-  if (role_.size() != 2) {
+Frontend::Frontend(const ModelConfig& config, Tokenizer tokenizer)
+    : config_(config), tokenizer_(std::move(tokenizer)) {
+  role_ = encode(std::string(kRoleText));
+  if (role_.size() != kRoleIds) {
     throw LoadError("the tokenizer cuts \"assistant\" and a newline into " +
                     std::to_string(role_.size()) + " ids, the model was made for 2");
   }
@@ -102,28 +91,23 @@ Result<VoiceChoice> Frontend::choose(const std::string& voice, const std::string
   return choice;
 }
 
-std::vector<int32_t> Frontend::first_text(std::string_view text) const {
-  // The role's newline and newlines of the text may become one id: the model's turn always has
-  // three ids of role, so cut after encoding.
-  std::vector<int32_t> ids = encode_(std::string(kAssistant) + std::string(text));
-  ids.erase(ids.begin(), ids.begin() + std::min<ptrdiff_t>(2, static_cast<ptrdiff_t>(ids.size())));
+std::vector<int32_t> Frontend::encode(const std::string& text) const {
+  return tokenizer_.encode(text, false);
+}
+
+std::vector<int32_t> Frontend::text_ids(std::string_view text) const {
+  std::vector<int32_t> ids = encode(std::string(kRoleText) + std::string(text));
+  ids.erase(ids.begin(), ids.begin() + std::min<size_t>(kRoleIds, ids.size()));
   return ids;
 }
 
-size_t Frontend::cut(std::string_view text) {
-  // Words end before a space or a mark that follows a letter or a digit: whatever comes next
-  // cannot reach back over it.
-  for (size_t i = text.size(); i-- > 1;) {
-    const auto here = static_cast<unsigned char>(text[i]);
-    const auto before = static_cast<unsigned char>(text[i - 1]);
-    const bool mark =
-        here < 0x80 ? !ascii_alnum(here) && here >= 0x20 : wide_punctuation(text.substr(i));
-    if (here == ' ' ? !ascii_space(before) : mark && (before >= 0x80 || ascii_alnum(before))) {
-      return i;
-    }
-  }
-  return 0;
+std::string_view Frontend::turn_text(std::string_view text) {
+  const size_t word = std::min(text.find_first_not_of(" \t\r\n\v\f"), text.size());
+  const size_t line = text.substr(0, word).find_last_of("\r\n");
+  return line == text.npos ? text : text.substr(line + 1);
 }
+
+StreamEncoder Frontend::stream() const { return StreamEncoder(tokenizer_, false); }
 
 std::vector<PromptRow> Frontend::head(const VoiceChoice& voice,
                                       std::string_view instructions) const {
@@ -161,18 +145,18 @@ std::vector<int32_t> Frontend::turn_ids(std::string_view text) const {
   const auto add = [&](const std::vector<int32_t>& more) {
     ids.insert(ids.end(), more.begin(), more.end());
   };
-  add(encode_(std::string(kAssistant) + std::string(text)));
+  add(encode(std::string(kRoleText) + std::string(text)));
   ids.push_back(config_.text.im_end);
-  add(encode_("\n"));
+  add(encode("\n"));
   add(role_);
   return ids;
 }
 
 std::vector<int32_t> Frontend::instruction_ids(std::string_view instructions) const {
-  std::vector<int32_t> ids = encode_(std::string(kUser) + std::string(instructions));
+  std::vector<int32_t> ids = encode(std::string(kUser) + std::string(instructions));
   ids.insert(ids.begin(), config_.text.im_start);
   ids.push_back(config_.text.im_end);
-  for (const int32_t id : encode_("\n")) ids.push_back(id);
+  for (const int32_t id : encode("\n")) ids.push_back(id);
   return ids;
 }
 

@@ -3,18 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "families/qwen3_tts/config.h"
+#include "text/tokenizer.h"
 
 namespace syrinx::qwen3_tts {
-
-/// Cuts plain text into ids; control tokens written out in it are plain text too.
-using TextEncoder = std::function<std::vector<int32_t>(std::string_view)>;
 
 struct PromptRow {
   int32_t text = -1;
@@ -29,19 +26,23 @@ struct VoiceChoice {
 
 class Frontend {
  public:
-  Frontend(const ModelConfig& config, TextEncoder encode);
+  /// Control tokens written out in a client's text are plain text. Throws LoadError when the
+  /// tokenizer does not cut a turn's role as the model was made for.
+  Frontend(const ModelConfig& config, Tokenizer tokenizer);
 
   /// Names are matched without case; an empty voice is default_voice(), "none" no speaker.
   Result<VoiceChoice> choose(const std::string& voice, const std::string& language) const;
   /// "vivian" where the checkpoint has it, else its first speaker, else "none".
   std::string default_voice() const;
 
-  /// Ids of text that begins the assistant's turn, without the turn's own three.
-  std::vector<int32_t> first_text(std::string_view text) const;
-  /// Ids of text that follows at a place that cut() allows.
-  std::vector<int32_t> more_text(std::string_view text) const { return encode_(text); }
-  /// Bytes at the front of `text`, more of which is to come, whose ids are final.
-  static size_t cut(std::string_view text);
+  /// Ids of the text of a turn, without those of the role before it. A turn's text must not begin
+  /// with a newline, which would join the role's own: see turn_text().
+  std::vector<int32_t> text_ids(std::string_view text) const;
+  static std::string_view turn_text(std::string_view text);
+  /// The same for text that comes in pieces: push kRoleText first and drop the first kRoleIds ids.
+  StreamEncoder stream() const;
+  static constexpr std::string_view kRoleText = "assistant\n";
+  static constexpr int kRoleIds = 2;
 
   /// Instruction and role rows, then codec control rows; the text's own rows come after them.
   std::vector<PromptRow> head(const VoiceChoice& voice, std::string_view instructions) const;
@@ -55,8 +56,10 @@ class Frontend {
   std::vector<int32_t> instruction_ids(std::string_view instructions) const;
 
  private:
+  std::vector<int32_t> encode(const std::string& text) const;
+
   const ModelConfig& config_;
-  TextEncoder encode_;
+  Tokenizer tokenizer_;
   std::vector<int32_t> role_;  // of the assistant's turn: im_start, "assistant", newline
 };
 
