@@ -6,14 +6,12 @@
 
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
-#include "kernels/norm.h"
 
 namespace syrinx {
 namespace {
 
 constexpr int64_t kPieceFrames = 8;  // of one stream in a pass
 constexpr int64_t kPassFrames = 16;  // of all streams: bounds the scratch (about 4 MB a frame)
-constexpr float kConvNextEps = 1e-6f;
 
 /// Room for `count` plain objects in the arena.
 template <typename T>
@@ -48,7 +46,7 @@ Qwen3CodecState Qwen3Codec::open() const {
   state.convs_.push_back(pre_conv_.open());
   for (const Upsample& stage : upsample_) {
     state.convs_.push_back(stage.up.open());
-    state.convs_.push_back(stage.depthwise.open());
+    state.convs_.push_back(stage.mix.open());
   }
   state.convs_.push_back(head_.open());
   for (const Block& block : blocks_) {
@@ -160,7 +158,6 @@ View Qwen3Codec::dequantise(StepContext& ctx, const Pass& pass) const {
 
 View Qwen3Codec::transform(StepContext& ctx, const Pass& pass, const View& latent) const {
   const int64_t n = pass.frames;
-  const auto eps = static_cast<float>(config_.rms_eps);
   const int heads = static_cast<int>(config_.heads), kv = static_cast<int>(config_.kv_heads);
   const int dim = static_cast<int>(config_.head_dim);
   const View out = take_f32(ctx, n, config_.latent);
@@ -176,18 +173,17 @@ View Qwen3Codec::transform(StepContext& ctx, const Pass& pass, const View& laten
   for (size_t l = 0; l < layers_.size(); ++l) {
     const TransformerLayer& layer = layers_[l];
     Arena::Mark layer_mark(ctx.arena);
-    rms_norm(ctx, x, layer.norm1, eps, normed);
+    layer.norm1(ctx, x, normed);
     const View qkv = apply(ctx, layer.qkv, normed);
     rope(ctx, {qkv, 0, heads, dim}, positions, rope_);
     rope(ctx, {qkv, int64_t{heads} * dim, kv, dim}, positions, rope_);
     const View mixed = take_f32(ctx, n, int64_t{heads} * dim);
     attend(ctx, pass, static_cast<int>(l), qkv, mixed);
-    add_scaled_inplace(ctx, x, apply(ctx, layer.out, mixed), layer.scale1);
-    rms_norm(ctx, x, layer.norm2, eps, normed);
-    const View wide = apply(ctx, layer.gate_up, normed);
-    add_scaled_inplace(ctx, x, apply(ctx, layer.down, wide), layer.scale2);
+    linear_add(ctx, layer.out, mixed, x);
+    layer.norm2(ctx, x, normed);
+    linear_add(ctx, layer.down, apply(ctx, layer.gate_up, normed), x);
   }
-  rms_norm(ctx, x, norm_, eps, normed);
+  norm_(ctx, x, normed);
   linear(ctx, out_proj_, normed, out);
   return out;
 }
@@ -215,7 +211,10 @@ View Qwen3Codec::convolve(StepContext& ctx, const Pass& pass, const Conv& layer,
                           int64_t rate, size_t& conv) const {
   int64_t out_rate = rate;
   if constexpr (requires { layer.stride(); }) out_rate *= layer.stride();
-  const View out = take_f32(ctx, pass.frames * out_rate, layer.out());
+  View out = x;  // a ConvNeXt works in place
+  if constexpr (requires { layer.out(); }) {
+    out = take_f32(ctx, pass.frames * out_rate, layer.out());
+  }
   Arena::Mark mark(ctx.arena);
   std::span<ConvJob> jobs = take_array<ConvJob>(ctx, pass.parts.size());
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -231,16 +230,9 @@ View Qwen3Codec::convolve(StepContext& ctx, const Pass& pass, const Conv& layer,
 
 View Qwen3Codec::upsample(StepContext& ctx, const Pass& pass, const Upsample& stage, const View& x,
                           int64_t& rate, size_t& conv) const {
-  const View out = convolve(ctx, pass, stage.up, x, rate, conv);
+  const View raised = convolve(ctx, pass, stage.up, x, rate, conv);
   rate *= stage.up.stride();
-  Arena::Mark mark(ctx.arena);
-  const View deep = convolve(ctx, pass, stage.depthwise, out, rate, conv);
-  layer_norm(ctx, deep, stage.norm, stage.norm_bias, kConvNextEps, deep);
-  const View wide = apply(ctx, stage.wide, deep);
-  activate(ctx, Activation::kGelu, wide, wide);
-  linear(ctx, stage.narrow, wide, deep);
-  add_scaled_inplace(ctx, out, deep, stage.gamma);
-  return out;
+  return convolve(ctx, pass, stage.mix, raised, rate, conv);
 }
 
 View Qwen3Codec::decode_block(StepContext& ctx, const Pass& pass, const Block& block, const View& x,

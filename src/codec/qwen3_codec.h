@@ -17,6 +17,8 @@
 #include "kernels/linear.h"
 #include "kernels/rope.h"
 #include "nn/conv.h"
+#include "nn/convnext.h"
+#include "nn/layers.h"
 #include "tensor/context.h"
 
 namespace syrinx {
@@ -58,17 +60,15 @@ class Qwen3Codec {
 
  private:
   struct TransformerLayer {
-    Tensor norm1, norm2, scale1, scale2;  // [H]
-    PackedLinear qkv, out, gate_up, down;
+    RmsNorm norm1, norm2;
+    PackedLinear qkv, out, gate_up, down;  // out and down with their layer scales
   };
   struct Snake {
     Tensor alpha, inv_beta;  // [C], out of the log domain
   };
   struct Upsample {
     CausalConvTranspose1d up;
-    CausalConv1d depthwise;
-    Tensor norm, norm_bias, gamma;  // [C]
-    PackedLinear wide, narrow;
+    ConvNeXt mix;
   };
   struct ResidualUnit {
     Snake act1, act2;
@@ -128,7 +128,7 @@ class Qwen3Codec {
   CausalConv1d pre_conv_;
   PackedLinear in_proj_, out_proj_;
   std::vector<TransformerLayer> layers_;
-  Tensor norm_;
+  RmsNorm norm_;
   RopeTable rope_;
   std::vector<Upsample> upsample_;
   CausalConv1d head_, tail_;

@@ -10,11 +10,6 @@ constexpr float kClusterFloor = 1e-5f;  // codebook = embedding_sum / max(cluste
 constexpr float kNoDivisionByZero = 1e-9f;
 constexpr int64_t kDilations[] = {1, 3, 9};
 
-PackedLinear load_linear(const Weights& w, int64_t in, int64_t out, bool bias, WeightType type) {
-  return PackedLinear::pack(w.take("weight", {out, in}), type,
-                            bias ? w.take("bias", {out}) : View{});
-}
-
 /// A convolution of one tap as a linear.
 PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, bool bias, WeightType type) {
   return PackedLinear::pack(w.take("weight", {out, in, 1}).reshape({out, in}), type,
@@ -81,18 +76,19 @@ Qwen3Codec::TransformerLayer Qwen3Codec::load_layer(const Weights& w) const {
   const int64_t q = config_.heads * config_.head_dim, kv = config_.kv_heads * config_.head_dim;
   const Weights attention = w.scope("self_attn"), mlp = w.scope("mlp");
   TransformerLayer layer;
-  layer.norm1 = w.f32("input_layernorm.weight", {hidden});
-  layer.norm2 = w.f32("post_attention_layernorm.weight", {hidden});
-  layer.scale1 = w.f32("self_attn_layer_scale.scale", {hidden});
-  layer.scale2 = w.f32("mlp_layer_scale.scale", {hidden});
-  const LinearPart parts[] = {{attention.take("q_proj.weight", {q, hidden})},
-                              {attention.take("k_proj.weight", {kv, hidden})},
-                              {attention.take("v_proj.weight", {kv, hidden})}};
+  const auto eps = static_cast<float>(config_.rms_eps);
+  layer.norm1 = RmsNorm(w.scope("input_layernorm"), hidden, eps);
+  layer.norm2 = RmsNorm(w.scope("post_attention_layernorm"), hidden, eps);
+  const Tensor scale1 = w.f32("self_attn_layer_scale.scale", {hidden});
+  const Tensor scale2 = w.f32("mlp_layer_scale.scale", {hidden});
+  const LinearPart parts[] = {take_linear(attention, "q_proj", q, hidden, false),
+                              take_linear(attention, "k_proj", kv, hidden, false),
+                              take_linear(attention, "v_proj", kv, hidden, false)};
   layer.qkv = PackedLinear::pack(parts, type_);
-  layer.out = load_linear(attention.scope("o_proj"), q, hidden, false, type_);
-  layer.gate_up = PackedLinear::pack_gated({mlp.take("gate_proj.weight", {ffn, hidden})},
-                                           {mlp.take("up_proj.weight", {ffn, hidden})}, type_);
-  layer.down = load_linear(mlp.scope("down_proj"), ffn, hidden, false, type_);
+  layer.out = load_linear_scaled(attention, "o_proj", hidden, q, false, scale1, type_);
+  layer.gate_up = PackedLinear::pack_gated(take_linear(mlp, "gate_proj", ffn, hidden, false),
+                                           take_linear(mlp, "up_proj", ffn, hidden, false), type_);
+  layer.down = load_linear_scaled(mlp, "down_proj", hidden, ffn, false, scale2, type_);
   return layer;
 }
 
@@ -102,10 +98,10 @@ void Qwen3Codec::load_transformer(const Weights& weights) {
   pre_conv_ = load_conv(weights.scope("pre_conv").scope("conv"), config_.codebook_dim,
                         config_.latent, 3, options);
   const Weights w = weights.scope("pre_transformer");
-  in_proj_ = load_linear(w.scope("input_proj"), config_.latent, config_.hidden, true, type_);
-  out_proj_ = load_linear(w.scope("output_proj"), config_.hidden, config_.latent, true, type_);
+  in_proj_ = load_linear(w, "input_proj", config_.hidden, config_.latent, true, type_);
+  out_proj_ = load_linear(w, "output_proj", config_.latent, config_.hidden, true, type_);
   for (int64_t l = 0; l < config_.layers; ++l) layers_.push_back(load_layer(w.scope("layers", l)));
-  norm_ = w.f32("norm.weight", {config_.hidden});
+  norm_ = RmsNorm(w.scope("norm"), config_.hidden, static_cast<float>(config_.rms_eps));
 }
 
 Qwen3Codec::Snake Qwen3Codec::load_snake(const Weights& weights, int64_t channels) const {
@@ -119,18 +115,12 @@ Qwen3Codec::Snake Qwen3Codec::load_snake(const Weights& weights, int64_t channel
 
 Qwen3Codec::Upsample Qwen3Codec::load_upsample(const Weights& w, int64_t factor) const {
   const int64_t width = config_.latent;
-  CausalConv1dOptions options;
-  options.groups = width;
   Upsample stage;
   stage.up =
       load_transpose(w.scope("0").scope("conv"), width, width, factor, factor, conv_type(type_));
-  const Weights block = w.scope("1");
-  stage.depthwise = load_conv(block.scope("dwconv").scope("conv"), width, width, 7, options);
-  stage.norm = block.f32("norm.weight", {width});
-  stage.norm_bias = block.f32("norm.bias", {width});
-  stage.gamma = block.f32("gamma", {width});
-  stage.wide = load_linear(block.scope("pwconv1"), width, 4 * width, true, type_);
-  stage.narrow = load_linear(block.scope("pwconv2"), 4 * width, width, true, type_);
+  ConvNeXtConfig mix;
+  mix.channels = width;
+  stage.mix = ConvNeXt(mix, w.scope("1"), type_);
   return stage;
 }
 
@@ -183,7 +173,7 @@ size_t Qwen3Codec::bytes() const {
     sum += l.qkv.bytes() + l.out.bytes() + l.gate_up.bytes() + l.down.bytes();
   }
   for (const Upsample& u : upsample_) {
-    sum += u.up.bytes() + u.depthwise.bytes() + u.wide.bytes() + u.narrow.bytes();
+    sum += u.up.bytes() + u.mix.bytes();
   }
   for (const Block& block : blocks_) {
     sum += block.up.bytes();

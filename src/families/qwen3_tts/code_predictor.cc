@@ -19,13 +19,11 @@ CodePredictor::CodePredictor(const ModelConfig& config, const Weights& weights, 
   const Weights tables = weights.scope("model").scope("codec_embedding");
   for (int64_t i = 0; i + 1 < config.codebooks; ++i) {
     tables_.push_back(tables.scope(std::to_string(i)).take("weight", {config.code_vocab, wide}));
-    heads_.push_back(PackedLinear::pack(
-        weights.scope("lm_head", i).take("weight", {config.code_vocab, narrow}), type));
+    heads_.push_back(load_linear(weights, "lm_head." + std::to_string(i), config.code_vocab, narrow,
+                                 false, type));
   }
   if (config.projected()) {
-    const Weights w = weights.scope("small_to_mtp_projection");
-    projection_ =
-        PackedLinear::pack(w.take("weight", {narrow, wide}), type, w.take("bias", {narrow}));
+    projection_ = load_linear(weights, "small_to_mtp_projection", narrow, wide, true, type);
   }
 }
 

@@ -13,10 +13,6 @@ std::span<int32_t> take_ids(StepContext& ctx, int64_t count) {
   return {ctx.arena.take({count}, DType::kI32).i32(), static_cast<size_t>(count)};
 }
 
-PackedLinear load_linear(const Weights& w, int64_t in, int64_t out, WeightType type) {
-  return PackedLinear::pack(w.take("weight", {out, in}), type, w.take("bias", {out}));
-}
-
 }  // namespace
 
 Talker::Talker(const ModelConfig& config, const Weights& weights, WeightType type)
@@ -27,10 +23,9 @@ Talker::Talker(const ModelConfig& config, const Weights& weights, WeightType typ
   const Weights model = weights.scope("model"), projection = weights.scope("text_projection");
   text_table_ = model.take("text_embedding.weight", {config.text_vocab, text});
   codec_table_ = model.take("codec_embedding.weight", {config.talker_vocab, hidden});
-  text_fc1_ = load_linear(projection.scope("linear_fc1"), text, text, type);
-  text_fc2_ = load_linear(projection.scope("linear_fc2"), text, hidden, type);
-  head_ =
-      PackedLinear::pack(weights.take("codec_head.weight", {config.talker_vocab, hidden}), type);
+  text_fc1_ = load_linear(projection, "linear_fc1", text, text, true, type);
+  text_fc2_ = load_linear(projection, "linear_fc2", hidden, text, true, type);
+  head_ = load_linear(weights, "codec_head", config.talker_vocab, hidden, false, type);
   tables_ = {codec_table_};
   tables_.insert(tables_.end(), predictor_.tables().begin(), predictor_.tables().end());
 
