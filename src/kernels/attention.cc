@@ -58,7 +58,8 @@ void check_spec(const KvSpec& spec, int64_t pages) {
 KvPool::KvPool(const KvSpec& spec, int64_t pages) : spec_(spec), pages_(pages) {
   check_spec(spec, pages);
   bytes_ = page_bytes(spec) * static_cast<size_t>(pages);
-  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   if (bytes_ >= 8 * kHuge) madvise(memory, bytes_, MADV_HUGEPAGE);
   memory_ = static_cast<char*>(memory);
@@ -170,32 +171,45 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
   }
   const auto attend = cpu::has_avx2() ? &avx2::attend : &ref::attend;
   float* to = out.f32();
+  AttentionTile common;
+  common.q_stride = q.stride();
+  common.out_stride = out.shape[1];
+  common.group = group;
+  common.dim = s.head_dim;
+  common.page_bytes = static_cast<int64_t>(s.kv_heads * head_bytes(s));
+  common.max_pages = ragged.max_pages;
+  common.dtype = s.dtype;
+  common.scale = spec.scale;
+  common.window = spec.window;
+  common.causal = spec.causal;
+  const auto head = [&](int64_t lane) {
+    return static_cast<const char*>(pool.keys(layer, 0, static_cast<int>(lane / parts)));
+  };
   ctx.pool.parallel_for(tiles[ragged.sequences()] * lanes, 1, [&](int64_t begin, int64_t end) {
-    int64_t b = 0;
+    int64_t b = 0, b_next = 0;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t index = item / lanes, lane = item % lanes;
       while (tiles[b + 1] <= index) ++b;
       const int64_t skip = (index - tiles[b]) * tile_rows;
       const int64_t row = ragged.row_begin[b] + skip;
       const int64_t column = lane * group * s.head_dim;
-      AttentionTile tile;
+      AttentionTile tile = common;
       tile.q = q.row(row) + column;
-      tile.q_stride = q.stride();
       tile.out = to + row * out.shape[1] + column;
-      tile.out_stride = out.shape[1];
       tile.rows = static_cast<int>(std::min<int64_t>(tile_rows, ragged.row_begin[b + 1] - row));
-      tile.group = group;
-      tile.dim = s.head_dim;
       tile.position = ragged.first_position(b) + skip;
       tile.kv_len = ragged.kv_len[b];
-      tile.head = static_cast<const char*>(pool.keys(layer, 0, static_cast<int>(lane / parts)));
-      tile.page_bytes = static_cast<int64_t>(s.kv_heads * head_bytes(s));
+      tile.head = head(lane);
       tile.table = ragged.page_table.data() + b * ragged.max_pages;
-      tile.max_pages = ragged.max_pages;
-      tile.dtype = s.dtype;
-      tile.scale = spec.scale;
-      tile.window = spec.window;
-      tile.causal = spec.causal;
+      if (item + 1 < end) {
+        const int64_t index_next = (item + 1) / lanes;
+        while (tiles[b_next + 1] <= index_next) ++b_next;
+        tile.next_head = head((item + 1) % lanes);
+        tile.next_table = ragged.page_table.data() + b_next * ragged.max_pages;
+        const int64_t from = int64_t{ragged.first_position(b_next)} + 1 - spec.window;
+        tile.next_page = spec.window && from > 0 ? from / kRows : 0;
+        tile.next_end = KvPool::pages_for(ragged.kv_len[b_next]);
+      }
       attend(tile);
     }
   });

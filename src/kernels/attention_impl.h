@@ -28,6 +28,11 @@ struct AttentionTile {
   int window = 0;
   bool causal = true;
 
+  /// What this thread will probably read next: only asked for, never used. Null: nothing.
+  const char* next_head = nullptr;
+  const int32_t* next_table = nullptr;
+  int64_t next_page = 0, next_end = 0;  ///< pages [next_page, next_end)
+
   /// Positions [first, last) that row i sees.
   int64_t last(int i) const { return causal ? position + i + 1 : kv_len; }
   int64_t first(int i) const {

@@ -38,16 +38,21 @@ struct BF16 {
   static SYRINX_INLINE V8 get(const T* p) { return load_bf16(p); }
 };
 
-/// C[i][0 .. 8N) += sum over k of A[i][k] B[k][0 .. 8N), i < M.
+/// C[i][0 .. 8N) += sum over k of A[i][k] B[k][0 .. 8N), i < M. Asks the memory for the same place
+/// in `next`, what will be read after B.
 template <typename Type, int M, int N>
 SYRINX_INLINE void product(const float* a, int64_t a_stride, const typename Type::T* b,
-                           int64_t b_stride, int64_t depth, float* c, int64_t c_stride) {
+                           int64_t b_stride, int64_t depth, float* c, int64_t c_stride,
+                           const typename Type::T* next) {
   V8 acc[M][N];
   for (int i = 0; i < M; ++i)
     for (int j = 0; j < N; ++j) acc[i][j] = load(c + i * c_stride + 8 * j);
   for (int64_t k = 0; k < depth; ++k) {
     V8 x[M];
     for (int i = 0; i < M; ++i) x[i] = all(a[i * a_stride + k]);
+    _mm_prefetch(reinterpret_cast<const char*>(next + k * b_stride), _MM_HINT_T1);
+    if (sizeof(typename Type::T) == 4 && N == 4)
+      _mm_prefetch(reinterpret_cast<const char*>(next + k * b_stride + 16), _MM_HINT_T1);
     for (int j = 0; j < N; ++j) {
       const V8 y = Type::get(b + k * b_stride + 8 * j);
       for (int i = 0; i < M; ++i) acc[i][j] = fma(x[i], y, acc[i][j]);
@@ -60,22 +65,23 @@ SYRINX_INLINE void product(const float* a, int64_t a_stride, const typename Type
 /// The same for any number of rows and any multiple of 8 columns.
 template <typename Type, int N>
 SYRINX_INLINE void product_rows(int m, const float* a, int64_t a_stride, const typename Type::T* b,
-                                int64_t b_stride, int64_t depth, float* c, int64_t c_stride) {
-  for (; m >= 3; m -= 3, a += 3 * a_stride, c += 3 * c_stride)
-    product<Type, 3, N>(a, a_stride, b, b_stride, depth, c, c_stride);
-  if (m == 2) product<Type, 2, N>(a, a_stride, b, b_stride, depth, c, c_stride);
-  if (m == 1) product<Type, 1, N>(a, a_stride, b, b_stride, depth, c, c_stride);
+                                int64_t b_stride, int64_t depth, float* c, int64_t c_stride,
+                                const typename Type::T* next) {
+  for (; m >= 3; m -= 3, a += 3 * a_stride, c += 3 * c_stride, next = b)
+    product<Type, 3, N>(a, a_stride, b, b_stride, depth, c, c_stride, next);
+  if (m == 2) product<Type, 2, N>(a, a_stride, b, b_stride, depth, c, c_stride, next);
+  if (m == 1) product<Type, 1, N>(a, a_stride, b, b_stride, depth, c, c_stride, next);
 }
 
 template <typename Type>
 void product_any(int m, int64_t columns, const float* a, int64_t a_stride,
                  const typename Type::T* b, int64_t b_stride, int64_t depth, float* c,
-                 int64_t c_stride) {
-  for (; columns >= 32; columns -= 32, b += 32, c += 32)
-    product_rows<Type, 4>(m, a, a_stride, b, b_stride, depth, c, c_stride);
-  for (; columns >= 16; columns -= 16, b += 16, c += 16)
-    product_rows<Type, 2>(m, a, a_stride, b, b_stride, depth, c, c_stride);
-  if (columns) product_rows<Type, 1>(m, a, a_stride, b, b_stride, depth, c, c_stride);
+                 int64_t c_stride, const typename Type::T* next) {
+  for (; columns >= 32; columns -= 32, b += 32, c += 32, next += 32)
+    product_rows<Type, 4>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
+  for (; columns >= 16; columns -= 16, b += 16, c += 16, next += 16)
+    product_rows<Type, 2>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
+  if (columns) product_rows<Type, 1>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
 }
 
 /// Scores of one block become weights e^(score - top); returns the factor for what came before.
@@ -131,10 +137,14 @@ void attend_as(const AttentionTile& t) {
     const int64_t count = std::min<int64_t>(last - start, kBlock);
     const int width = static_cast<int>((count + kRows - 1) / kRows * kRows);
     std::fill_n(scores, vectors * kBlock, 0.f);
-    for (int64_t p = skip; p < count; p += kRows) {
-      const T* keys = reinterpret_cast<const T*>(t.page((start + p) / kRows));
-      product_any<Type>(vectors, kRows, q, dim, keys, kRows, dim, scores + p, kBlock);
-    }
+    // What is read four pages from now is asked for while a page is worked on: its values while
+    // its keys are, then the keys of the next block. Into L2: L1 has too few misses in flight.
+    const auto keys = [&](int64_t p) SYRINX_LAMBDA {
+      return reinterpret_cast<const T*>(t.page((start + p) / kRows));
+    };
+    const auto values = [&](int64_t p) SYRINX_LAMBDA { return keys(p) + int64_t{kRows} * dim; };
+    for (int64_t p = skip; p < count; p += kRows)
+      product_any<Type>(vectors, kRows, q, dim, keys(p), kRows, dim, scores + p, kBlock, values(p));
     for (int i = 0; i < vectors; ++i) {
       const int row = i / t.group;
       const float keep = softmax_block(scores + i * kBlock, width, t.first(row) - start,
@@ -143,12 +153,16 @@ void attend_as(const AttentionTile& t) {
         for (int d = 0; d < dim; d += 8)
           store(mix + i * dim + d, mul(load(mix + i * dim + d), all(keep)));
     }
-    for (int64_t p = skip; p < count; p += kRows) {
-      const T* values =
-          reinterpret_cast<const T*>(t.page((start + p) / kRows)) + int64_t{kRows} * dim;
-      product_any<Type>(vectors, dim, scores + p, kBlock, values, dim,
-                        std::min<int64_t>(kRows, count - p), mix, dim);
-    }
+    const auto later = [&](int64_t p) SYRINX_LAMBDA {
+      if (start + p + kBlock < last) return keys(p + kBlock);
+      const int64_t ahead = t.next_page + p / kRows;
+      if (start + kBlock < last || !t.next_head || ahead >= t.next_end) return values(p);
+      return reinterpret_cast<const T*>(t.next_head +
+                                        t.next_table[ahead % t.max_pages] * t.page_bytes);
+    };
+    for (int64_t p = skip; p < count; p += kRows)
+      product_any<Type>(vectors, dim, scores + p, kBlock, values(p), dim,
+                        std::min<int64_t>(kRows, count - p), mix, dim, later(p));
   }
   for (int i = 0; i < vectors; ++i) {
     float* to = t.out + (i / t.group) * t.out_stride + int64_t{i % t.group} * dim;

@@ -1,0 +1,187 @@
+// One decode step of a whole transformer stack, and its attention alone: B sequences with `context`
+// cached positions each get one more token, final norm and logits included.
+//   decoder_bench --benchmark_filter='step/small' --benchmark_repetitions=5
+// small: 6 layers, hidden 384, 6 heads of 64, ffn 1024, vocabulary 4096.
+// mid: 16 layers, hidden 1024, 16 heads over 8, ffn 3072, vocabulary 30000.
+#include <time.h>
+
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "bench.h"
+#include "nn/decoder.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int kContext = 500, kTimed = 24;
+
+double seconds(clockid_t clock) {
+  timespec t;
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// The least disturbed single step, in ms: wall time, and CPU time of the whole process. On a
+/// shared machine means say more about the neighbours than about the program.
+struct Best {
+  double wall = std::numeric_limits<double>::max(), cpu = wall;
+  template <typename F>
+  void time(F f) {
+    const double w = seconds(CLOCK_MONOTONIC), c = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    f();
+    cpu = std::min(cpu, (seconds(CLOCK_PROCESS_CPUTIME_ID) - c) * 1e3);
+    wall = std::min(wall, (seconds(CLOCK_MONOTONIC) - w) * 1e3);
+  }
+  void report(benchmark::State& state) const {
+    state.counters["best_ms"] = wall;
+    state.counters["best_cpu_ms"] = cpu;
+  }
+};
+
+struct Size {
+  const char* name;
+  DecoderConfig config;
+  int vocabulary;
+};
+
+Size small() {
+  DecoderConfig c;
+  c.layers = 6, c.hidden = 384, c.heads = c.kv_heads = 6, c.head_dim = 64, c.ffn = 1024;
+  return {"small", c, 4096};
+}
+
+Size mid() {
+  DecoderConfig c;
+  c.layers = 16, c.hidden = 1024, c.heads = 16, c.kv_heads = 8, c.head_dim = 64, c.ffn = 3072;
+  return {"mid", c, 30000};
+}
+
+struct Model {
+  Decoder decoder;
+  PackedLinear head;
+};
+
+/// Packed once per size and type; the last one is kept.
+const Model& model(const Size& size, WeightType type) {
+  static std::string name;
+  static std::unique_ptr<Model> kept;
+  const std::string wanted = std::string(size.name) + weight_type_name(type);
+  if (name != wanted) {
+    kept.reset();
+    const Weights weights(dummy_weights());
+    kept = std::make_unique<Model>(
+        Model{Decoder(size.config, weights.scope("model"), type),
+              load_linear(weights, "lm_head", size.vocabulary, size.config.hidden, false, type)});
+    name = wanted;
+  }
+  return *kept;
+}
+
+// B sequences whose cache is full of something, so that all their pages are in memory.
+struct Batch {
+  Batch(const Size& size, int b, DType dtype)
+      : pages_each(static_cast<int>(KvPool::pages_for(kContext + kTimed))),
+        pool(size.config.kv_spec(dtype), int64_t{b} * pages_each),
+        begin(b + 1),
+        length(b, kContext),
+        table(static_cast<size_t>(b) * pages_each) {
+    std::iota(begin.begin(), begin.end(), 0);
+    std::iota(table.begin(), table.end(), 0);
+    const size_t numbers = KvPool::page_bytes(pool.spec()) * pool.pages() / dtype_size(dtype);
+    for (size_t i = 0; i < numbers; ++i) {
+      const float x = static_cast<float>(static_cast<int>(i * 2654435761u >> 20) % 256 - 128) / 128;
+      if (dtype == DType::kF32) {
+        static_cast<float*>(pool.keys(0, 0, 0))[i] = x;
+      } else {  // the same bits are a modest number as f16 and as bf16
+        static_cast<uint16_t*>(pool.keys(0, 0, 0))[i] =
+            static_cast<uint16_t>(0x3000 | (i * 40503u >> 3 & 0x87ff));
+      }
+    }
+  }
+  /// The next step: lengths grow by one, and start over before the pages end.
+  Ragged next() {
+    const int32_t now = length[0] < kContext + kTimed ? length[0] + 1 : kContext;
+    std::fill(length.begin(), length.end(), now);
+    return {begin, length, table, pages_each};
+  }
+  int pages_each;
+  KvPool pool;
+  std::vector<int32_t> begin, length, table;
+};
+
+void step(benchmark::State& state, const Size& size, WeightType type) {
+  const int b = static_cast<int>(state.range(0));
+  bench::Machine machine(static_cast<int>(state.range(1)));
+  const Model& m = model(size, type);
+  Batch batch(size, b, DType::kF16);
+  const int64_t hidden = size.config.hidden;
+  Tensor input({b, hidden}, DType::kF32), x({b, hidden}, DType::kF32),
+      normed({b, hidden}, DType::kF32), logits({b, size.vocabulary}, DType::kF32);
+  for (int64_t i = 0; i < b * hidden; ++i)
+    input.f32()[i] = static_cast<float>(i * 7919 % 1000) / 500 - 1;
+  Best best;
+  for (auto _ : state) {
+    best.time([&] {
+      machine.arena.reset();
+      std::copy_n(input.f32(), b * hidden, x.f32());
+      m.decoder.forward(machine.ctx, x, batch.next(), batch.pool);
+      m.decoder.norm(machine.ctx, x, normed);
+      linear(machine.ctx, m.head, normed, logits);
+    });
+    benchmark::DoNotOptimize(logits.f32());
+  }
+  best.report(state);
+}
+
+/// Attention of all layers of one step, nothing else.
+void attention(benchmark::State& state, const Size& size, DType dtype) {
+  const int b = static_cast<int>(state.range(0));
+  bench::Machine machine(static_cast<int>(state.range(1)));
+  const DecoderConfig& c = size.config;
+  Batch batch(size, b, dtype);
+  const int64_t width = int64_t{c.heads} * c.head_dim;
+  Tensor q({b, width}, DType::kF32), out({b, width}, DType::kF32);
+  for (int64_t i = 0; i < b * width; ++i)
+    q.f32()[i] = static_cast<float>(i * 7919 % 1000) / 500 - 1;
+  Best best;
+  for (auto _ : state) {
+    best.time([&] {
+      machine.arena.reset();
+      const Ragged ragged = batch.next();
+      for (int i = 0; i < c.layers; ++i)
+        paged_attention(machine.ctx, all_heads(q, c.heads), batch.pool, i, ragged, {0.125f}, out);
+    });
+    benchmark::DoNotOptimize(out.f32());
+  }
+  best.report(state);
+}
+
+void all() {
+  for (const Size& size : {small(), mid()}) {
+    const std::string name = size.name;
+    for (const WeightType type : {WeightType::kQ8, WeightType::kBF16}) {
+      auto* b = benchmark::RegisterBenchmark(
+          ("step/" + name + "/" + weight_type_name(type)).c_str(),
+          [size, type](benchmark::State& state) { step(state, size, type); });
+      bench::best_of(b->ArgNames({"B", "threads"})->ArgsProduct({{1, 4, 8, 16, 32}, {1, 2}}));
+    }
+    for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
+      auto* b = benchmark::RegisterBenchmark(
+          ("attention/" + name + "/" + dtype_name(dtype)).c_str(),
+          [size, dtype](benchmark::State& state) { attention(state, size, dtype); });
+      bench::best_of(b->ArgNames({"B", "threads"})->ArgsProduct({{1, 8, 32}, {1, 2}}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syrinx
+
+int main(int argc, char** argv) {
+  syrinx::all();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}
