@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "text/sentences.h"
+
 namespace syrinx::qwen3_tts {
 namespace {
 
@@ -13,23 +15,21 @@ constexpr size_t kSegmentBytes = 4000;  // a longer text is cut at the end of a 
 
 bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
 
-/// Where to cut a text of more than kSegmentBytes: after a sentence, else a word, else anywhere.
-size_t segment_end(std::string_view text) {
-  size_t word = 0;
-  for (size_t i = kSegmentBytes; i > kSegmentBytes / 4; --i) {
-    const char before = text[i - 1];
-    const bool space = text[i] == ' ' || text[i] == '\n';
-    if (space && (before == '.' || before == '!' || before == '?' || before == '\n')) return i;
-    if (i >= 3) {
-      const std::string_view last = text.substr(i - 3, 3);
-      if (last == "\u3002" || last == "\uff01" || last == "\uff1f") return i;
+/// The text in parts of whole sentences, last part first.
+std::vector<std::string> segments(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const Sentence& sentence : split_sentences(text)) {
+    const std::string_view words =
+        std::string_view(text).substr(sentence.begin, sentence.end - sentence.begin);
+    if (!parts.back().empty() && parts.back().size() + words.size() > kSegmentBytes) {
+      if (blank(parts.back())) parts.pop_back();
+      parts.emplace_back();
     }
-    if (space && word == 0) word = i;
+    parts.back() += words;
   }
-  if (word > 0) return word;
-  size_t i = kSegmentBytes;
-  while (i > kSegmentBytes - 4 && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) --i;
-  return i;
+  if (parts.size() > 1 && blank(parts.back())) parts.pop_back();
+  std::reverse(parts.begin(), parts.end());
+  return parts;
 }
 
 Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
@@ -60,14 +60,8 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
                  "text_in_prompt"};
   }
   if (blank(request.text) && !request.text_open) return nothing_to_say();
-  std::string_view rest = request.text;
-  while (rest.size() > kSegmentBytes) {
-    const size_t end = segment_end(rest);
-    if (!blank(rest.substr(0, end))) state->later_.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(end);
-  }
-  if (!blank(rest) || state->later_.empty()) state->later_.emplace_back(rest);
-  std::reverse(state->later_.begin(), state->later_.end());
+  state->later_ =
+      request.text.size() > kSegmentBytes ? segments(request.text) : std::vector{request.text};
   state->begin_segment();
   if (state->prompt_rows() + 2 > max_positions) {
     return Error{ErrorCode::kInvalid,
