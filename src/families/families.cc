@@ -2,6 +2,8 @@
 
 #include "families/family.h"
 #include "families/finch/finch.h"
+#include "families/qwen3_tts/config.h"
+#include "families/qwen3_tts/pipeline.h"
 
 namespace syrinx {
 
@@ -9,6 +11,7 @@ namespace syrinx {
 std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, WeightType::kF32, finch::load},
+      Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
   };
   return kFamilies;
 }
