@@ -15,7 +15,9 @@ namespace {
 constexpr int kRows = KvPool::kPageRows;
 constexpr size_t kHuge = 2u << 20;
 
-size_t head_bytes(const KvSpec& s) { return size_t{2} * kRows * s.head_dim * dtype_size(s.dtype); }
+size_t head_bytes(const KvSpec& s) {
+  return static_cast<size_t>(2 * kv_part_bytes(s.head_dim, s.dtype));
+}
 
 void check_ragged(const char* who, const Ragged& r, const KvPool& pool, int layer, int64_t rows) {
   const int64_t b = r.sequences();
@@ -51,8 +53,9 @@ KvPool::KvPool(const KvSpec& spec, int64_t pages) : spec_(spec), pages_(pages) {
       spec.head_dim > 0 && spec.head_dim % 8 == 0 && spec.head_dim <= AttentionTile::kMaxDim,
       "[kv_pool] head size ", spec.head_dim, " is not a multiple of 8 up to ",
       AttentionTile::kMaxDim);
-  SYRINX_CHECK(spec.dtype == DType::kF32 || spec.dtype == DType::kF16 || spec.dtype == DType::kBF16,
-               "[kv_pool] no cache of ", dtype_name(spec.dtype));
+  const bool known = spec.dtype == DType::kF32 || spec.dtype == DType::kF16 ||
+                     spec.dtype == DType::kBF16 || spec.dtype == DType::kI8;
+  SYRINX_CHECK(known, "[kv_pool] no cache of ", dtype_name(spec.dtype));
   bytes_ = page_bytes(spec) * static_cast<size_t>(pages);
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -113,6 +116,7 @@ void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const Kv
     if (ragged.row_begin[b] < ragged.row_begin[b + 1])
       check_pages("write_kv", ragged, pool, b, ragged.first_position(b));
   }
+  const auto write = cpu::has_avx2() ? &avx2::write_kv_row : &ref::write_kv_row;
   const int64_t grain = std::max<int64_t>(1, 8192 / (int64_t{s.kv_heads} * s.head_dim));
   ctx.pool.parallel_for(k.count(), grain, [&](int64_t begin, int64_t end) {
     int64_t b = 0;
@@ -122,9 +126,9 @@ void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const Kv
       const int32_t page =
           ragged.page_table[b * ragged.max_pages + (position / kRows) % ragged.max_pages];
       for (int h = 0; h < s.kv_heads; ++h)
-        ref::write_kv_row({k.row(i) + int64_t{h} * s.head_dim, v.row(i) + int64_t{h} * s.head_dim,
-                           static_cast<char*>(pool.keys(layer, page, h)), s.head_dim,
-                           static_cast<int>(position % kRows), s.dtype});
+        write({k.row(i) + int64_t{h} * s.head_dim, v.row(i) + int64_t{h} * s.head_dim,
+               static_cast<char*>(pool.keys(layer, page, h)), s.head_dim,
+               static_cast<int>(position % kRows), s.dtype});
     }
   });
 }
