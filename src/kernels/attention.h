@@ -91,4 +91,10 @@ void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const Kv
 void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out);
 
+/// write_kv, then paged_attention, the same bits: in one parallel pass when every sequence brings
+/// only a few rows, as in decoding.
+void write_and_attend(StepContext& ctx, const HeadsView& q, const HeadsView& k, const HeadsView& v,
+                      const KvPool& pool, int layer, const Ragged& ragged,
+                      const AttentionSpec& spec, const View& out);
+
 }  // namespace syrinx

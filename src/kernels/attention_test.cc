@@ -113,8 +113,13 @@ class Runner {
     const HeadsView q{qkv, 0, case_.heads, case_.dim};
     const HeadsView k{qkv, qw, case_.kv_heads, case_.dim};
     const HeadsView v{qkv, qw + kw, case_.kv_heads, case_.dim};
-    write_kv(ctx, k, v, pool_, 1, ragged);
-    paged_attention(ctx, q, pool_, 1, ragged, {0.3f, case_.window, case_.causal}, out);
+    const AttentionSpec spec{0.3f, case_.window, case_.causal};
+    if (done % 2) {
+      write_kv(ctx, k, v, pool_, 1, ragged);
+      paged_attention(ctx, q, pool_, 1, ragged, spec, out);
+    } else {
+      write_and_attend(ctx, q, k, v, pool_, 1, ragged, spec, out);
+    }
     for (size_t b = 0; b < sequences_.size(); ++b)
       std::copy_n(out.f32() + int64_t{begin[b]} * qw, int64_t{begin[b + 1] - begin[b]} * qw,
                   outs[b].f32() + int64_t{length[b] - (begin[b + 1] - begin[b])} * qw);
