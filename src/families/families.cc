@@ -1,8 +1,19 @@
+#include <array>
+
 #include "families/family.h"
+#include "families/finch/finch.h"
+#include "families/qwen3_tts/config.h"
+#include "families/qwen3_tts/pipeline.h"
 
 namespace syrinx {
 
-// A new family adds its declaration and its row here.
-std::span<const Family> families() { return {}; }
+// A new family adds its header above and its row here.
+std::span<const Family> families() {
+  static constexpr std::array kFamilies{
+      Family{"finch", finch::claims, WeightType::kF32, finch::load},
+      Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
+  };
+  return kFamilies;
+}
 
 }  // namespace syrinx

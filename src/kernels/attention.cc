@@ -44,9 +44,7 @@ void check_pages(const char* who, const Ragged& r, const KvPool& pool, int64_t b
   }
 }
 
-}  // namespace
-
-KvPool::KvPool(const KvSpec& spec, int64_t pages) : spec_(spec), pages_(pages) {
+void check_spec(const KvSpec& spec, int64_t pages) {
   SYRINX_CHECK(spec.layers > 0 && spec.kv_heads > 0 && pages > 0, "[kv_pool] ", spec.layers,
                " layers, ", spec.kv_heads, " heads, ", pages, " pages");
   SYRINX_CHECK(
@@ -56,6 +54,12 @@ KvPool::KvPool(const KvSpec& spec, int64_t pages) : spec_(spec), pages_(pages) {
   const bool known = spec.dtype == DType::kF32 || spec.dtype == DType::kF16 ||
                      spec.dtype == DType::kBF16 || spec.dtype == DType::kI8;
   SYRINX_CHECK(known, "[kv_pool] no cache of ", dtype_name(spec.dtype));
+}
+
+}  // namespace
+
+KvPool::KvPool(const KvSpec& spec, int64_t pages) : spec_(spec), pages_(pages) {
+  check_spec(spec, pages);
   bytes_ = page_bytes(spec) * static_cast<size_t>(pages);
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -64,8 +68,15 @@ KvPool::KvPool(const KvSpec& spec, int64_t pages) : spec_(spec), pages_(pages) {
   memory_ = static_cast<char*>(memory);
 }
 
+KvPool::KvPool(const KvSpec& spec, int64_t pages, const View& memory)
+    : spec_(spec), pages_(pages), memory_(static_cast<char*>(memory.data)) {
+  check_spec(spec, pages);
+  SYRINX_CHECK(memory.bytes() >= page_bytes(spec) * static_cast<size_t>(pages), "[kv_pool] ",
+               memory.bytes(), " bytes for ", pages, " pages of ", page_bytes(spec));
+}
+
 KvPool::~KvPool() {
-  if (memory_) munmap(memory_, bytes_);
+  if (bytes_ > 0) munmap(memory_, bytes_);
 }
 
 KvPool::KvPool(KvPool&& other) noexcept { *this = std::move(other); }

@@ -33,6 +33,9 @@ class KvPool {
 
   KvPool() = default;
   KvPool(const KvSpec& spec, int64_t pages);
+  /// Over borrowed memory of at least pages * page_bytes(spec), in any state: for caches that live
+  /// for a step (depth transformers).
+  KvPool(const KvSpec& spec, int64_t pages, const View& memory);
   ~KvPool();
   KvPool(KvPool&& other) noexcept;
   KvPool& operator=(KvPool&& other) noexcept;
@@ -51,7 +54,7 @@ class KvPool {
  private:
   KvSpec spec_;
   int64_t pages_ = 0;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;  // owned; 0: borrowed
   char* memory_ = nullptr;
 };
 

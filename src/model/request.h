@@ -83,6 +83,10 @@ class RequestState {
   /// Whether the next step can be taken now; false while text to speak has not arrived.
   virtual bool ready() const { return true; }
 
+  /// Token ids of the current segment's prompt, for comparing with an original implementation;
+  /// empty where a prompt is not made of ids.
+  virtual std::span<const int32_t> prompt_ids() const { return {}; }
+
   /// How code k of the next step is sampled. Valid until the next advance().
   virtual const SampleParams& sampling(int k) const = 0;
   virtual SampleRule rule(int k) const = 0;

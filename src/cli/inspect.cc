@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "cli/commands.h"
+
+namespace syrinx {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// Columns aligned to their longest cell, two spaces apart.
+void print_table(const Rows& rows) {
+  std::vector<size_t> width;
+  for (const auto& row : rows) {
+    width.resize(std::max(width.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    std::string line = " ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += " " + row[i];
+      if (i + 1 < row.size()) line.append(width[i] - row[i].size() + 1, ' ');
+    }
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+std::string size_text(size_t bytes) {
+  char out[32];
+  const auto value = static_cast<double>(bytes);
+  if (bytes >= size_t{1} << 30) {
+    std::snprintf(out, sizeof out, "%.2f GiB", value / (1 << 30));
+  } else if (bytes >= size_t{1} << 20) {
+    std::snprintf(out, sizeof out, "%.1f MiB", value / (1 << 20));
+  } else {
+    std::snprintf(out, sizeof out, "%.1f KiB", value / (1 << 10));
+  }
+  return out;
+}
+
+std::string join(const std::vector<std::string>& items) {
+  std::string out;
+  for (const std::string& item : items) out += (out.empty() ? "" : ", ") + item;
+  return out.empty() ? "-" : out;
+}
+
+const char* late_text_name(LateText late) {
+  switch (late) {
+    case LateText::kNone:
+      return "no";
+    case LateText::kSentence:
+      return "by sentence";
+    case LateText::kToken:
+      return "by token";
+  }
+  return "?";
+}
+
+std::string codes_text(const std::vector<int>& vocab) {
+  const bool equal =
+      std::all_of(vocab.begin(), vocab.end(), [&](int v) { return v == vocab.front(); });
+  if (vocab.size() > 1 && equal) return concat(vocab.size(), " x ", vocab.front());
+  std::vector<std::string> sizes;
+  for (const int v : vocab) sizes.push_back(std::to_string(v));
+  return join(sizes);
+}
+
+void print_facts(const PipelineInfo& info) {
+  std::printf("%s\n", info.model.c_str());
+  print_table({{"family", info.family},
+               {"licence", info.licence.empty() ? "-" : info.licence},
+               {"sample rate", concat(info.sample_rate, " Hz")},
+               {"frame rate", concat(info.frame_rate, " frames/s")},
+               {"languages", join(info.languages)},
+               {"instructions", info.instructions ? "yes" : "no"},
+               {"late text", late_text_name(info.late_text)},
+               {"word times", info.word_times ? "yes" : "no"},
+               {"longest text", concat(info.max_text_bytes, " bytes")}});
+}
+
+void print_stages(const Pipeline& pipeline) {
+  const ArTraits& ar = pipeline.ar().traits();
+  std::printf("\nautoregressive stage\n");
+  Rows rows = {{"width", std::to_string(ar.hidden)},
+               {"codes a step", codes_text(ar.vocab)},
+               {"positions", std::to_string(ar.max_positions)}};
+  for (const KvSpec& kv : ar.kv) {
+    rows.push_back({"cache", concat(kv.layers, " layers, ", kv.kv_heads, " heads of ", kv.head_dim,
+                                    ", ", dtype_name(kv.dtype))});
+  }
+  print_table(rows);
+  std::printf("\nlinks to chunk stages (in frames)\n");
+  rows = {{"link", "in", "out", "first chunk", "later chunks", "left context", "lookahead"}};
+  for (const Link& link : pipeline.links()) {
+    rows.push_back({link.name, std::to_string(link.stage->in_width()),
+                    std::to_string(link.stage->out_width()), std::to_string(link.policy.initial),
+                    std::to_string(link.policy.steady), std::to_string(link.policy.left),
+                    std::to_string(link.policy.lookahead)});
+  }
+  print_table(rows);
+}
+
+void print_parts(const std::vector<PartInfo>& parts) {
+  Rows rows = {{"part", "shape", "memory"}};
+  size_t total = 0;
+  for (const PartInfo& part : parts) {
+    rows.push_back({part.name, part.shape, size_text(part.bytes)});
+    total += part.bytes;
+  }
+  rows.push_back({"all", "", size_text(total)});
+  std::printf("\nparts\n");
+  print_table(rows);
+}
+
+void print_voices(const PipelineInfo& info) {
+  std::printf("\nvoices\n");
+  Rows rows;
+  for (const VoiceInfo& voice : info.voices) {
+    const bool standard = voice.id == info.default_voice;
+    rows.push_back({voice.id + (standard ? " *" : ""), voice.description});
+  }
+  if (rows.empty()) rows.push_back({info.default_voice.empty() ? "-" : info.default_voice});
+  print_table(rows);
+}
+
+}  // namespace
+
+int run_inspect(const LoadOptions& options) {
+  const std::shared_ptr<const Pipeline> pipeline = load_pipeline(options);
+  print_facts(pipeline->info());
+  print_stages(*pipeline);
+  print_parts(pipeline->info().parts);
+  print_voices(pipeline->info());
+  return 0;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,179 @@
+// The command line: parses, runs one command, turns what is thrown into one line and an exit code.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "cli/commands.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int kFailed = 1, kUsage = 2;
+
+void add_model(CLI::App& app, LoadOptions& load) {
+  app.add_option("-m,--model", load.model,
+                 "built-in voice, checkpoint directory, or Org/Name in the hub's cache")
+      ->capture_default_str();
+  app.add_option("--weights", load.weights, "f32, bf16, q8 or auto: how linear weights are kept")
+      ->check(CLI::IsMember({"auto", "f32", "bf16", "q8"}))
+      ->capture_default_str();
+  app.add_option("--threads", load.engine.threads, "CPU threads; 0: all cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--load-format", [&load](const std::string& format) { load.dummy = format == "dummy"; },
+         "auto, or dummy: random weights, for measuring")
+      ->check(CLI::IsMember({"auto", "dummy"}));
+}
+
+void add_request(CLI::App& app, SpeechRequest& request) {
+  app.add_option("-v,--voice", request.voice, "one of the model's voices");
+  app.add_option("-l,--language", request.language, "as the model names it");
+  app.add_option("--instructions", request.instructions, "how to speak, where the model listens");
+  app.add_option("--seed", request.seed, "same seed, same audio")->capture_default_str();
+  app.add_option("--temperature", request.temperature, "0: always the most likely code")
+      ->check(CLI::Range(0.0, 2.0));
+  app.add_option("--top-p", request.top_p)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--top-k", request.top_k)->check(CLI::NonNegativeNumber);
+  app.add_option("--min-p", request.min_p)->check(CLI::Range(0.0, 1.0));
+  app.add_option("--repetition-penalty", request.repetition_penalty)->check(CLI::Range(0.1, 10.0));
+  app.add_option("--max-frames", request.max_frames, "0: a bound derived from the text")
+      ->check(CLI::NonNegativeNumber);
+}
+
+void add_engine(CLI::App& app, EngineOptions& engine) {
+  app.add_option("--max-batch", engine.max_batch, "streams in one step")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app.add_option("--max-requests", engine.max_requests, "accepted and unfinished; more get a 503")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+}
+
+void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand("say", "Speak a text into a WAV file");
+  sub->add_option("text", say.words, "the text; '-' reads it from the standard input");
+  sub->add_option("-f,--file", say.text_file, "read the text from a file");
+  sub->add_option("-o,--output", say.output, "WAV file; '-' is the standard output")
+      ->capture_default_str();
+  sub->add_flag("--words", say.print_words, "print when each word begins");
+  sub->add_option("--srt", say.srt_file, "write subtitles");
+  add_model(*sub, say.load);
+  add_request(*sub, say.request);
+  sub->callback([&] { command = [&say] { return run_say(say); }; });
+}
+
+void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand("serve", "Answer OpenAI's speech API over HTTP");
+  sub->add_option("--host", serve.host, "address to listen on")->capture_default_str();
+  sub->add_option("--port", serve.port, "0: any free port")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  sub->add_option("--api-key-file", serve.api_key_file,
+                  "admit only who has one of these keys, one per line (or set SYRINX_API_KEY)");
+  sub->add_flag("--allow-public", serve.allow_public, "listen beyond this machine without a key");
+  sub->add_flag("-q,--quiet", serve.quiet, "no line per request");
+  sub->add_option("--drain-timeout", serve.drain_timeout_s,
+                  "seconds that running requests get after SIGTERM")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  sub->add_option("--stall-timeout", serve.stall_timeout_s,
+                  "seconds after which a client that does not read is cut off")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  sub->add_option("--max-body-bytes", serve.max_body_bytes, "largest request")
+      ->check(CLI::Range(size_t{1024}, size_t{1} << 30))
+      ->capture_default_str();
+  sub->add_option("--max-connections", serve.max_connections)
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  add_model(*sub, serve.load);
+  add_engine(*sub, serve.load.engine);
+  sub->callback([&] { command = [&serve] { return run_serve(serve); }; });
+}
+
+void add_trace(CLI::App& app, TraceCommand& trace, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand(
+      "trace", "Speak greedily in f32 and keep ids, logits, frames and samples for comparing");
+  trace.load.weights = "f32";
+  sub->add_option("-t,--text", trace.request.text)->required();
+  sub->add_option("--dump", trace.output, "safetensors file")->required();
+  sub->add_option("--logit-steps", trace.logit_steps, "steps of which the logits are kept")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_model(*sub, trace.load);
+  add_request(*sub, trace.request);
+  sub->add_option("--text-in-prompt", trace.request.text_in_prompt,
+                  "all text in the prompt, or word by word beside the audio (true, false)");
+  sub->callback([&] {
+    trace.request.temperature = 0.0f;
+    command = [&trace] { return run_trace(trace); };
+  });
+}
+
+void add_inspect(CLI::App& app, LoadOptions& load, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand("inspect", "Show what a model is made of");
+  sub->add_option("name", load.model, "built-in voice, directory or Org/Name");
+  add_model(*sub, load);
+  sub->callback([&] { command = [&load] { return run_inspect(load); }; });
+}
+
+void add_bench(CLI::App& app, BenchOptions& bench, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand("bench", "Measure concurrent streams inside this process");
+  bench.request.text = "The quick brown fox jumps over the lazy dog, and then it does so again.";
+  sub->add_option("-n,--streams", bench.streams, "requests at the same time")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  sub->add_option("--repeats", bench.repeats, "requests per stream, one after another")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  sub->add_option("-t,--text", bench.request.text)->capture_default_str();
+  sub->add_flag("--ignore-stop", bench.request.ignore_stop, "run every request to --max-frames");
+  add_model(*sub, bench.load);
+  add_request(*sub, bench.request);
+  add_engine(*sub, bench.load.engine);
+  sub->callback([&] { command = [&bench] { return run_bench(bench); }; });
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", SYRINX_VERSION);
+  std::function<int()> command;
+  SayOptions say;
+  ServeOptions serve;
+  TraceCommand trace;
+  LoadOptions inspect;
+  BenchOptions bench;
+  add_say(app, say, command);
+  add_serve(app, serve, command);
+  add_trace(app, trace, command);
+  add_inspect(app, inspect, command);
+  add_bench(app, bench, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wish) {  // --help, --version
+    return app.exit(wish);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "syrinx: %s (see --help)\n", error.what());
+    return kUsage;
+  }
+  return command();
+}
+
+}  // namespace
+}  // namespace syrinx
+
+int main(int argc, char** argv) {
+  try {
+    return syrinx::run(argc, argv);
+  } catch (const syrinx::UsageError& error) {
+    std::fprintf(stderr, "syrinx: %s\n", error.what());
+    return syrinx::kUsage;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "syrinx: %s\n", error.what());
+    return syrinx::kFailed;
+  }
+}

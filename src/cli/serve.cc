@@ -1,0 +1,103 @@
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/commands.h"
+#include "cli/stop_signal.h"
+#include "server/http_server.h"
+
+namespace syrinx {
+namespace {
+
+ApiKeys read_keys(const ServeOptions& options) {
+  if (!options.api_key_file.empty()) return ApiKeys::from_file(options.api_key_file);
+  const char* key = std::getenv("SYRINX_API_KEY");
+  return key == nullptr ? ApiKeys() : ApiKeys({key});
+}
+
+ServerOptions server_options(const ServeOptions& options) {
+  ServerOptions out{.host = options.host,
+                    .port = options.port,
+                    .keys = read_keys(options),
+                    .max_body_bytes = options.max_body_bytes,
+                    .max_connections = options.max_connections,
+                    .stall_timeout_s = options.stall_timeout_s};
+  if (!is_loopback(out.host) && out.keys.empty() && !options.allow_public) {
+    throw UsageError("to listen on " + out.host +
+                     " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
+                     "to serve everybody.");
+  }
+  if (!options.quiet) {
+    out.log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  }
+  return out;
+}
+
+/// A request that nobody hears, so that the first one finds pages mapped and threads awake.
+void warm_up(Backend& backend) {
+  SpeechRequest request;
+  request.text = "Hello.";
+  request.max_frames = 16;
+  auto collector = std::make_shared<Collector>();
+  if (backend.submit(request, collector).ok()) collector->wait();
+}
+
+/// Every client needs a file descriptor, and the usual limit is small.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::string url_of(const std::string& host, int port) {
+  const bool any = host == "0.0.0.0" || host == "::";
+  const std::string name = any ? "127.0.0.1" : host;
+  return "http://" + (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" +
+         std::to_string(port);
+}
+
+void print_welcome(const ServeOptions& options, const std::string& model, int port, bool keys,
+                   double ready_s) {
+  const std::string url = url_of(options.host, port);
+  const char* key = keys ? "  -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
+  std::printf(
+      "Syrinx serves '%s' at %s (ready after %.2f s). Try:\n\n"
+      "  curl %s/v1/audio/speech -H 'Content-Type: application/json' \\\n"
+      "%s"
+      "    -d '{\"input\": \"Hello from Syrinx.\"}' -o hello.wav\n\n"
+      "OpenAI clients: base_url %s/v1. Ctrl-C stops the server.\n",
+      model.c_str(), url.c_str(), ready_s, url.c_str(), key, url.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int run_serve(const ServeOptions& options) {
+  const double began_s = now_s();
+  StopSignal stop;
+  allow_many_files();
+  ServerOptions http = server_options(options);
+  const bool keys = !http.keys.empty();
+  HttpServer server(std::move(http));
+  const std::shared_ptr<Backend> backend = make_backend(load_engine(options.load));
+  warm_up(*backend);
+  stop.arm();
+  server.open(backend);
+  print_welcome(options, backend->info().model, server.port(), keys, now_s() - began_s);
+
+  stop.wait();
+  std::fprintf(stderr, "stopping: running requests get %.0f s\n", options.drain_timeout_s);
+  if (!server.drain(options.drain_timeout_s)) {
+    std::fputs("stopping: some requests were cut off\n", stderr);
+  }
+  return 0;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,58 @@
+#include "runtime/trace.h"
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "cli/commands.h"
+#include "io/safetensors.h"
+
+namespace syrinx {
+namespace {
+
+template <typename T>
+View view_of(std::vector<T>& values, DType dtype, const Shape& shape) {
+  return {values.data(), dtype, shape};
+}
+
+void write_trace(Trace& trace, const Pipeline& pipeline, const std::string& path) {
+  const std::vector<int>& vocab = pipeline.ar().traits().vocab;
+  const auto codes = static_cast<int64_t>(vocab.size());
+  const auto frames = static_cast<int64_t>(trace.frames.size()) / trace.frame_codes;
+  const auto ids = static_cast<int64_t>(trace.prompt_ids.size());
+  const auto samples = static_cast<int64_t>(trace.samples.size());
+  SafetensorsWriter file(path);
+  if (ids > 0) file.add("prompt_ids", view_of(trace.prompt_ids, DType::kI32, {ids}));
+  for (size_t k = 0; k < vocab.size(); ++k) {
+    file.add(concat("logits_", k),
+             view_of(trace.logits[k], DType::kF32, {trace.logit_steps, vocab[k]}));
+  }
+  file.add("codes", view_of(trace.codes, DType::kI32, {trace.steps, codes}));
+  file.add("frames", view_of(trace.frames, DType::kI32, {frames, trace.frame_codes}));
+  file.add("samples", view_of(trace.samples, DType::kF32, {samples}));
+  file.finish({{"model", pipeline.info().model},
+               {"family", pipeline.info().family},
+               {"prompt_rows", std::to_string(trace.prompt_rows)},
+               {"sample_rate", std::to_string(pipeline.info().sample_rate)},
+               {"finish_reason", finish_reason_name(trace.reason)}});
+}
+
+}  // namespace
+
+int run_trace(TraceCommand options) {
+  const std::shared_ptr<const Pipeline> pipeline = load_pipeline(options.load);
+  Result<Trace> traced =
+      trace_request(*pipeline, options.request,
+                    {.threads = options.load.engine.threads, .logit_steps = options.logit_steps});
+  if (!traced) throw LoadError(traced.error().message);
+  Trace trace = traced.take();
+  write_trace(trace, *pipeline, options.output);
+  std::printf("%d prompt rows, %d steps, %lld frames, %.2f s of audio, %s: %s\n", trace.prompt_rows,
+              trace.steps, static_cast<long long>(trace.frames.size()) / trace.frame_codes,
+              static_cast<double>(trace.samples.size()) / pipeline->info().sample_rate,
+              finish_reason_name(trace.reason), options.output.c_str());
+  return 0;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,139 @@
+// The decoder of the Qwen3 12 Hz speech codec: frames of Q codes to samples, with everything a
+// stream needs later kept in its state. Cutting a stream into chunks anywhere gives the bits of
+// decoding it whole, and a stream's samples do not depend on the other streams of a call.
+// Const after construction, shared by threads; a state is used by one call at a time.
+// Q codebooks, V codes of each, hop samples a frame, T frames; activations f32 [time, channels].
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codec/qwen3_codec_config.h"
+#include "io/weights.h"
+#include "kernels/attention.h"
+#include "kernels/linear.h"
+#include "kernels/rope.h"
+#include "nn/conv.h"
+#include "nn/convnext.h"
+#include "nn/layers.h"
+#include "tensor/context.h"
+
+namespace syrinx {
+
+/// One stream between calls: the past of every convolution and the last window of keys and values.
+class Qwen3CodecState {
+ public:
+  int64_t frames() const { return frames_; }
+
+ private:
+  friend class Qwen3Codec;
+  int64_t frames_ = 0;            // decoded so far
+  int64_t position_ = 0;          // of the next frame in the transformer
+  KvPool kv_;                     // a ring of pages
+  std::vector<ConvState> convs_;  // in the order of the network
+};
+
+/// One stream's part of a call.
+struct Qwen3CodecJob {
+  Qwen3CodecState* state = nullptr;
+  std::span<const int32_t> codes;  ///< [T, Q], each in [0, V)
+  std::span<float> out;            ///< [T * hop], written; in [-1, 1]
+};
+
+class Qwen3Codec {
+ public:
+  /// `weights` is the scope that holds "decoder."; `type` is how the matrices are kept.
+  Qwen3Codec(const Qwen3CodecConfig& config, const Weights& weights,
+             WeightType type = WeightType::kF32);
+
+  const Qwen3CodecConfig& config() const { return config_; }
+  Qwen3CodecState open() const;
+  /// Decodes every job's frames. Throws InternalError for a code outside [0, V).
+  void run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) const;
+
+  size_t bytes() const;
+  /// Memory of one open stream.
+  size_t state_bytes() const;
+
+ private:
+  struct TransformerLayer {
+    RmsNorm norm1, norm2;
+    PackedLinear qkv, out, gate_up, down;  // out and down with their layer scales
+  };
+  struct Snake {
+    Tensor alpha, inv_beta;  // [C], out of the log domain
+  };
+  struct Upsample {
+    CausalConvTranspose1d up;
+    ConvNeXt mix;
+  };
+  struct ResidualUnit {
+    Snake act1, act2;
+    CausalConv1d conv;  // k 7, dilated
+    PackedLinear mix;   // k 1
+  };
+  struct Block {
+    Snake act;
+    CausalConvTranspose1d up;
+    std::vector<ResidualUnit> units;
+  };
+  /// A few frames of one stream; `begin` is its first row in the stacked matrices, in frames.
+  struct Part {
+    Qwen3CodecState* state = nullptr;
+    std::span<const int32_t> codes;
+    std::span<float> out;
+    int64_t begin = 0, frames = 0;
+  };
+  /// What goes through the network at once: parts of several streams, one below the other.
+  struct Pass {
+    std::span<Part> parts;
+    int64_t frames = 0;  // N
+  };
+
+  void load_quantizer(const Weights& weights);
+  void load_transformer(const Weights& weights);
+  void load_decoder(const Weights& weights);
+  Snake load_snake(const Weights& weights, int64_t channels) const;
+  TransformerLayer load_layer(const Weights& weights) const;
+  Upsample load_upsample(const Weights& weights, int64_t factor) const;
+  Block load_block(const Weights& weights, int64_t in, int64_t out, int64_t rate) const;
+
+  KvSpec kv_spec() const;
+  /// Keeps positions below limit_, so that a stream may last for ever.
+  void rewind(Qwen3CodecState& state) const;
+  void run_pass(StepContext& ctx, const Pass& pass) const;
+  View dequantise(StepContext& ctx, const Pass& pass) const;
+  View transform(StepContext& ctx, const Pass& pass, const View& latent) const;
+  void attend(StepContext& ctx, const Pass& pass, int layer, const View& qkv,
+              const View& out) const;
+  View upsample(StepContext& ctx, const Pass& pass, const Upsample& stage, const View& x,
+                int64_t& rate, size_t& conv) const;
+  View decode_block(StepContext& ctx, const Pass& pass, const Block& block, const View& x,
+                    int64_t& rate, size_t& conv) const;
+  /// Layer number `conv` of the state; x has `rate` rows a frame.
+  template <typename Conv>
+  View convolve(StepContext& ctx, const Pass& pass, const Conv& layer, const View& x, int64_t rate,
+                size_t& conv) const;
+
+  Qwen3CodecConfig config_;
+  WeightType type_;
+  std::vector<int32_t> ring_;      // pages of a state's keys and values
+  int64_t turn_ = 0, limit_ = 0;   // positions: taken off at once; first that has no angle
+  std::vector<Tensor> codebooks_;  // Q of [V, D], D half the codebook_dim
+  std::vector<View> tables_;       // of codebooks_
+  PackedLinear first_out_, rest_out_;
+  CausalConv1d pre_conv_;
+  PackedLinear in_proj_, out_proj_;
+  std::vector<TransformerLayer> layers_;
+  RmsNorm norm_;
+  RopeTable rope_;
+  std::vector<Upsample> upsample_;
+  CausalConv1d head_, tail_;
+  std::vector<Block> blocks_;
+  Snake tail_act_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,191 @@
+// Construction of Qwen3Codec from a checkpoint's tensors.
+#include <cmath>
+
+#include "codec/qwen3_codec.h"
+
+namespace syrinx {
+namespace {
+
+constexpr float kClusterFloor = 1e-5f;  // codebook = embedding_sum / max(cluster_usage, floor)
+constexpr float kNoDivisionByZero = 1e-9f;
+constexpr int64_t kDilations[] = {1, 3, 9};
+
+/// A convolution of one tap as a linear.
+PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, bool bias, WeightType type) {
+  return PackedLinear::pack(w.take("weight", {out, in, 1}).reshape({out, in}), type,
+                            bias ? w.take("bias", {out}) : View{});
+}
+
+CausalConv1d load_conv(const Weights& w, int64_t in, int64_t out, int64_t taps,
+                       const CausalConv1dOptions& options) {
+  return {w.take("weight", {out, in / options.groups, taps}), w.take("bias", {out}), options};
+}
+
+CausalConvTranspose1d load_transpose(const Weights& w, int64_t in, int64_t out, int64_t taps,
+                                     int64_t stride, WeightType type) {
+  return {w.take("weight", {in, out, taps}), w.take("bias", {out}), stride, type};
+}
+
+WeightType conv_type(WeightType type) { return type == WeightType::kQ8 ? WeightType::kBF16 : type; }
+
+}  // namespace
+
+Qwen3Codec::Qwen3Codec(const Qwen3CodecConfig& config, const Weights& weights, WeightType type)
+    : config_(config), type_(type) {
+  // A ring of pages that holds the window and the rows of one call.
+  const int64_t rows = KvPool::kPageRows;
+  const int64_t pages = (config.window + 8 + rows + rows - 1) / rows;
+  for (int32_t page = 0; page < pages; ++page) ring_.push_back(page);
+  turn_ = pages * rows * 32;
+  limit_ = turn_ + pages * rows;
+  rope_ = RopeTable({static_cast<int>(config.head_dim), config.rope_theta}, limit_);
+
+  const Weights decoder = weights.scope("decoder");
+  load_quantizer(decoder.scope("quantizer"));
+  load_transformer(decoder);
+  load_decoder(decoder);
+}
+
+void Qwen3Codec::load_quantizer(const Weights& weights) {
+  const int64_t size = config_.codebook_size, dim = config_.codebook_dim / 2;
+  for (int64_t q = 0; q < config_.codebooks; ++q) {
+    const Weights layer = weights.scope(q == 0 ? "rvq_first" : "rvq_rest")
+                              .scope("vq")
+                              .scope("layers", q == 0 ? 0 : q - 1)
+                              .scope("_codebook");
+    Tensor table = layer.f32("embedding_sum", {size, dim});
+    const Tensor usage = layer.f32("cluster_usage", {size});
+    for (int64_t v = 0; v < size; ++v) {
+      const float count = std::max(usage.f32()[v], kClusterFloor);
+      for (int64_t i = 0; i < dim; ++i) table.f32()[v * dim + i] /= count;
+    }
+    codebooks_.push_back(std::move(table));
+  }
+  for (const Tensor& table : codebooks_) tables_.push_back(table.view());
+  first_out_ = load_pointwise(weights.scope("rvq_first").scope("output_proj"), dim,
+                              config_.codebook_dim, false, type_);
+  rest_out_ = load_pointwise(weights.scope("rvq_rest").scope("output_proj"), dim,
+                             config_.codebook_dim, false, type_);
+  // Only the encoder projects into the quantizer.
+  weights.ignore("rvq_first.input_proj.");
+  weights.ignore("rvq_rest.input_proj.");
+}
+
+Qwen3Codec::TransformerLayer Qwen3Codec::load_layer(const Weights& w) const {
+  const int64_t hidden = config_.hidden, ffn = config_.ffn;
+  const int64_t q = config_.heads * config_.head_dim, kv = config_.kv_heads * config_.head_dim;
+  const Weights attention = w.scope("self_attn"), mlp = w.scope("mlp");
+  TransformerLayer layer;
+  const auto eps = static_cast<float>(config_.rms_eps);
+  layer.norm1 = RmsNorm(w.scope("input_layernorm"), hidden, eps);
+  layer.norm2 = RmsNorm(w.scope("post_attention_layernorm"), hidden, eps);
+  const Tensor scale1 = w.f32("self_attn_layer_scale.scale", {hidden});
+  const Tensor scale2 = w.f32("mlp_layer_scale.scale", {hidden});
+  const LinearPart parts[] = {take_linear(attention, "q_proj", q, hidden, false),
+                              take_linear(attention, "k_proj", kv, hidden, false),
+                              take_linear(attention, "v_proj", kv, hidden, false)};
+  layer.qkv = PackedLinear::pack(parts, type_);
+  layer.out = load_linear_scaled(attention, "o_proj", hidden, q, false, scale1, type_);
+  layer.gate_up = PackedLinear::pack_gated(take_linear(mlp, "gate_proj", ffn, hidden, false),
+                                           take_linear(mlp, "up_proj", ffn, hidden, false), type_);
+  layer.down = load_linear_scaled(mlp, "down_proj", hidden, ffn, false, scale2, type_);
+  return layer;
+}
+
+void Qwen3Codec::load_transformer(const Weights& weights) {
+  CausalConv1dOptions options;
+  options.type = conv_type(type_);
+  pre_conv_ = load_conv(weights.scope("pre_conv").scope("conv"), config_.codebook_dim,
+                        config_.latent, 3, options);
+  const Weights w = weights.scope("pre_transformer");
+  in_proj_ = load_linear(w, "input_proj", config_.hidden, config_.latent, true, type_);
+  out_proj_ = load_linear(w, "output_proj", config_.latent, config_.hidden, true, type_);
+  for (int64_t l = 0; l < config_.layers; ++l) layers_.push_back(load_layer(w.scope("layers", l)));
+  norm_ = RmsNorm(w.scope("norm"), config_.hidden, static_cast<float>(config_.rms_eps));
+}
+
+Qwen3Codec::Snake Qwen3Codec::load_snake(const Weights& weights, int64_t channels) const {
+  Snake snake{weights.f32("alpha", {channels}), weights.f32("beta", {channels})};
+  for (int64_t c = 0; c < channels; ++c) {
+    snake.alpha.f32()[c] = std::exp(snake.alpha.f32()[c]);
+    snake.inv_beta.f32()[c] = 1.f / (std::exp(snake.inv_beta.f32()[c]) + kNoDivisionByZero);
+  }
+  return snake;
+}
+
+Qwen3Codec::Upsample Qwen3Codec::load_upsample(const Weights& w, int64_t factor) const {
+  const int64_t width = config_.latent;
+  Upsample stage;
+  stage.up =
+      load_transpose(w.scope("0").scope("conv"), width, width, factor, factor, conv_type(type_));
+  ConvNeXtConfig mix;
+  mix.channels = width;
+  stage.mix = ConvNeXt(mix, w.scope("1"), type_);
+  return stage;
+}
+
+Qwen3Codec::Block Qwen3Codec::load_block(const Weights& weights, int64_t in, int64_t out,
+                                         int64_t rate) const {
+  const Weights w = weights.scope("block");
+  Block block;
+  block.act = load_snake(w.scope("0"), in);
+  block.up = load_transpose(w.scope("1").scope("conv"), in, out, 2 * rate, rate, conv_type(type_));
+  int64_t index = 2;
+  for (const int64_t dilation : kDilations) {
+    const Weights u = w.scope(std::to_string(index++));
+    CausalConv1dOptions options;
+    options.dilation = dilation;
+    options.type = conv_type(type_);
+    ResidualUnit unit;
+    unit.act1 = load_snake(u.scope("act1"), out);
+    unit.conv = load_conv(u.scope("conv1").scope("conv"), out, out, 7, options);
+    unit.act2 = load_snake(u.scope("act2"), out);
+    unit.mix = load_pointwise(u.scope("conv2").scope("conv"), out, out, true, type_);
+    block.units.push_back(std::move(unit));
+  }
+  return block;
+}
+
+void Qwen3Codec::load_decoder(const Weights& weights) {
+  for (size_t i = 0; i < config_.upsampling_ratios.size(); ++i) {
+    upsample_.push_back(load_upsample(weights.scope("upsample", static_cast<int64_t>(i)),
+                                      config_.upsampling_ratios[i]));
+  }
+  const Weights w = weights.scope("decoder");
+  CausalConv1dOptions options;
+  options.type = conv_type(type_);
+  int64_t index = 0, width = config_.decoder_dim;
+  head_ =
+      load_conv(w.scope(std::to_string(index++)).scope("conv"), config_.latent, width, 7, options);
+  for (const int64_t rate : config_.upsample_rates) {
+    blocks_.push_back(load_block(w.scope(std::to_string(index++)), width, width / 2, rate));
+    width /= 2;
+  }
+  tail_act_ = load_snake(w.scope(std::to_string(index++)), width);
+  tail_ = load_conv(w.scope(std::to_string(index)).scope("conv"), width, 1, 7, options);
+}
+
+size_t Qwen3Codec::bytes() const {
+  size_t sum = first_out_.bytes() + rest_out_.bytes() + pre_conv_.bytes() + in_proj_.bytes() +
+               out_proj_.bytes() + head_.bytes() + tail_.bytes();
+  for (const Tensor& table : codebooks_) sum += table.bytes();
+  for (const TransformerLayer& l : layers_) {
+    sum += l.qkv.bytes() + l.out.bytes() + l.gate_up.bytes() + l.down.bytes();
+  }
+  for (const Upsample& u : upsample_) {
+    sum += u.up.bytes() + u.mix.bytes();
+  }
+  for (const Block& block : blocks_) {
+    sum += block.up.bytes();
+    for (const ResidualUnit& unit : block.units) sum += unit.conv.bytes() + unit.mix.bytes();
+  }
+  return sum;
+}
+
+size_t Qwen3Codec::state_bytes() const {
+  size_t sum = KvPool::page_bytes(kv_spec()) * ring_.size();
+  for (const ConvState& conv : open().convs_) sum += conv.past.bytes();
+  return sum;
+}
+
+}  // namespace syrinx

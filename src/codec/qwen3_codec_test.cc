@@ -1,0 +1,195 @@
+// The codec against samples of the authors' package, and its promises about chunks and batches.
+#include "codec/qwen3_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/safetensors.h"
+
+namespace syrinx {
+namespace {
+
+const std::string kGolden = std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_tts/golden/";
+
+/// A small random checkpoint and what the authors' package makes of its codes.
+struct Fixture {
+  explicit Fixture(const std::string& name)
+      : dir(kGolden + name),
+        config(
+            Qwen3CodecConfig::load(Config::load(dir + "/checkpoint/speech_tokenizer/config.json"))),
+        weights(open_weights(dir + "/checkpoint/speech_tokenizer")),
+        codec(config, weights),
+        golden(dir + "/codec.safetensors") {
+    const View view = golden.view("codes");
+    codes.assign(view.i32(), view.i32() + view.count());
+  }
+
+  int64_t frames() const { return static_cast<int64_t>(codes.size()) / config.codebooks; }
+  std::span<const int32_t> part(int64_t begin, int64_t end) const {
+    return std::span(codes).subspan(begin * config.codebooks, (end - begin) * config.codebooks);
+  }
+  std::vector<float> decode(std::span<const int32_t> ids, std::span<const int64_t> cuts,
+                            Qwen3CodecState* resume = nullptr) {
+    Qwen3CodecState fresh = codec.open();
+    Qwen3CodecState& state = resume ? *resume : fresh;
+    const int64_t q = config.codebooks, total = static_cast<int64_t>(ids.size()) / q;
+    std::vector<float> out(total * config.hop());
+    int64_t at = 0;
+    for (size_t i = 0; at < total; ++i) {
+      const int64_t n = std::min(cuts[i % cuts.size()], total - at);
+      const Qwen3CodecJob job{&state, ids.subspan(at * q, n * q),
+                              std::span(out).subspan(at * config.hop(), n * config.hop())};
+      codec.run(ctx, std::span(&job, 1));
+      ctx.arena.reset();
+      at += n;
+    }
+    return out;
+  }
+  std::vector<float> whole(int64_t n) {
+    const int64_t cut[] = {n};
+    return decode(part(0, n), cut);
+  }
+
+  std::string dir;
+  Qwen3CodecConfig config;
+  Weights weights;
+  Qwen3Codec codec;
+  Safetensors golden;
+  std::vector<int32_t> codes;
+  ThreadPool pool{1};
+  Arena arena;
+  StepContext ctx{pool, arena};
+};
+
+float distance(std::span<const float> got, const View& want) {
+  EXPECT_EQ(static_cast<int64_t>(got.size()), want.count());
+  float worst = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const float d = std::fabs(got[i] - want.f32()[i]);
+    worst = std::isfinite(d) ? std::max(worst, d) : 1e9f;
+  }
+  return worst;
+}
+
+class Qwen3CodecGolden : public testing::TestWithParam<const char*> {};
+
+TEST_P(Qwen3CodecGolden, WholeMatchesTheAuthors) {
+  Fixture f(GetParam());
+  const std::vector<float> got = f.whole(f.frames());
+  const float worst = distance(got, f.golden.view("samples"));
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst", std::to_string(worst));
+  for (const int64_t n : {1, 2, 71, 72, 73}) {
+    const View tail = f.golden.view("tail_" + std::to_string(n));
+    const std::vector<float> shorter = f.whole(n);
+    EXPECT_LT(distance(std::span(shorter).last(tail.count()), tail), 1e-4f) << n << " frames";
+  }
+}
+
+TEST_P(Qwen3CodecGolden, ChunksGiveTheBitsOfTheWhole) {
+  Fixture f(GetParam());
+  const std::vector<float> whole = f.whole(f.frames());
+  const std::vector<std::vector<int64_t>> chunkings{{1}, {2, 5, 1, 9}, {8}, {25}, {71, 1, 1}};
+  for (const std::vector<int64_t>& cuts : chunkings) {
+    EXPECT_TRUE(f.decode(f.codes, cuts) == whole) << "chunks of " << cuts[0];
+  }
+}
+
+TEST_P(Qwen3CodecGolden, BatchesGiveTheBitsOfOneStream) {
+  Fixture f(GetParam());
+  const int64_t q = f.config.codebooks, hop = f.config.hop();
+  const int64_t lengths[] = {13, 1, 30, 7};
+  std::vector<Qwen3CodecState> states;
+  std::vector<std::vector<float>> outs;
+  std::vector<Qwen3CodecJob> jobs;
+  for (int i = 0; i < 4; ++i) {
+    states.push_back(f.codec.open());
+    outs.emplace_back(lengths[i] * hop);
+  }
+  for (int i = 0; i < 4; ++i) {
+    jobs.push_back({&states[i], f.part(i * 20, i * 20 + lengths[i]), outs[i]});
+  }
+  f.codec.run(f.ctx, jobs);
+  for (int i = 0; i < 4; ++i) {
+    const int64_t cut[] = {lengths[i]};
+    EXPECT_TRUE(outs[i] == f.decode(std::span(f.codes).subspan(i * 20 * q, lengths[i] * q), cut))
+        << "stream " << i;
+  }
+}
+
+TEST_P(Qwen3CodecGolden, NoFramesAndBadCodes) {
+  Fixture f(GetParam());
+  Qwen3CodecState state = f.codec.open();
+  const Qwen3CodecJob nothing{&state, {}, {}};
+  f.codec.run(f.ctx, std::span(&nothing, 1));
+  EXPECT_EQ(state.frames(), 0);
+  for (const int64_t bad : {int64_t{-1}, f.config.codebook_size}) {
+    std::vector<int32_t> codes(f.config.codebooks, 0);
+    codes.back() = static_cast<int32_t>(bad);
+    std::vector<float> out(f.config.hop());
+    const Qwen3CodecJob job{&state, codes, out};
+    EXPECT_THROW(f.codec.run(f.ctx, std::span(&job, 1)), InternalError) << bad;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, Qwen3CodecGolden,
+                         testing::Values("equal_width", "projected"));
+
+// Positions are turned back after some thousand frames; a stream must not notice.
+TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {
+  Fixture f("projected");
+  const int64_t cut[] = {16};
+  std::vector<int32_t> codes;
+  for (int64_t t = 0; t < 4600; ++t) {
+    for (int64_t q = 0; q < f.config.codebooks; ++q) {
+      codes.push_back(static_cast<int32_t>((t * 7 + q * 13 + t * t % 11) % f.config.codebook_size));
+    }
+  }
+  const int64_t q = f.config.codebooks, hop = f.config.hop(), late = 4000, seen = 4500;
+  const std::vector<float> all = f.decode(codes, cut);
+  // A stream that begins late agrees once all that it lacks has left every window.
+  const std::vector<float> part = f.decode(std::span(codes).subspan(late * q), cut);
+  float worst = 0;
+  for (int64_t i = seen * hop; i < static_cast<int64_t>(all.size()); ++i) {
+    worst = std::max(worst, std::fabs(all[i] - part[i - late * hop]));
+  }
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst", std::to_string(worst));
+}
+
+TEST(Qwen3Codec, DummyWeightsOfPublishedSizeLoad) {
+  Qwen3CodecConfig config;
+  config.layers = 1;  // the rest at full size would take the test seconds
+  config.decoder_dim = 96;
+  const Qwen3Codec codec(config, Weights(dummy_weights()));
+  EXPECT_EQ(config.hop(), 1920);
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  Qwen3CodecState state = codec.open();
+  std::vector<int32_t> codes(16 * 2, 1);
+  std::vector<float> out(2 * 1920);
+  const Qwen3CodecJob job{&state, codes, out};
+  codec.run(ctx, std::span(&job, 1));
+  for (const float sample : out) ASSERT_TRUE(std::fabs(sample) <= 1.f);
+}
+
+TEST(Qwen3CodecConfig, SaysWhatIsWrong) {
+  const auto fault = [](const std::string& json) -> std::string {
+    try {
+      Qwen3CodecConfig::load(Config::parse(json, "config.json"));
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(fault(R"({"model_type": "qwen3_tts_tokenizer_25hz"})").find("25hz"), std::string::npos);
+  EXPECT_NE(fault("{}").find("decoder_config"), std::string::npos);
+  EXPECT_NE(fault(R"({"decoder_config": {"num_quantizers": 1}})").find("num_quantizers"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace syrinx

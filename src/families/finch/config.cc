@@ -1,0 +1,53 @@
+#include "families/finch/config.h"
+
+#include <algorithm>
+
+#include "families/finch/phone_stream.h"
+
+namespace syrinx::finch {
+
+FinchConfig FinchConfig::from(const Config& config) {
+  FinchConfig c;
+  c.voice = config.s("voice");
+  c.description = config.opt_s("description", "");
+  c.licence = config.opt_s("licence", "");
+  c.sample_rate = static_cast<int>(config.i("sample_rate", 16000, 16000));
+  const auto phones = config.strings("phones");
+  const auto& names = phone_names();
+  if (phones.size() != names.size() ||
+      !std::equal(phones.begin(), phones.end(), names.begin())) {
+    config.fail("phones", "is not the list of symbols that this program's text front end speaks");
+  }
+  const auto small = [](const Config& from, const char* key, int64_t max) {
+    return static_cast<int>(from.i(key, 1, max));
+  };
+  const Config lm = config.sub("lm");
+  c.codes = small(lm, "codes", 65536);
+  c.hidden = small(lm, "hidden_size", 8192);
+  c.layers = small(lm, "num_hidden_layers", 256);
+  c.heads = small(lm, "num_attention_heads", 256);
+  c.head_dim = small(lm, "head_dim", 512);
+  c.ffn = small(lm, "intermediate_size", 65536);
+  c.ages = small(lm, "ages", 4096);
+  c.max_positions = small(lm, "max_position_embeddings", 1 << 20);
+  c.rope_theta = lm.f("rope_theta", 1);
+  const auto temperature = lm.floats("temperature");
+  if (temperature.size() != kBooks) lm.fail("temperature", "must have one value per codebook");
+  for (int k = 0; k < kBooks; ++k) c.temperature[k] = static_cast<float>(temperature[k]);
+
+  const Config decoder = config.sub("decoder");
+  c.latent = small(decoder, "latent_size", 4096);
+  c.low_width = small(decoder, "low_width", 8192);
+  c.low_layers = small(decoder, "low_layers", 64);
+  c.low_ffn = small(decoder, "low_ffn", 65536);
+  c.low_taps = small(decoder, "low_taps", 64);
+  c.high_width = small(decoder, "high_width", 8192);
+  c.high_layers = small(decoder, "high_layers", 64);
+  c.high_ffn = small(decoder, "high_ffn", 65536);
+  c.high_taps = small(decoder, "high_taps", 64);
+  c.pitch_mean = static_cast<float>(decoder.f("pitch_mean"));
+  c.pitch_std = static_cast<float>(decoder.f("pitch_std"));
+  return c;
+}
+
+}  // namespace syrinx::finch

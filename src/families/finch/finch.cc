@@ -1,0 +1,97 @@
+#include "families/finch/finch.h"
+
+#include "families/finch/config.h"
+#include "families/finch/frontend.h"
+#include "families/finch/speech_lm.h"
+#include "families/finch/state.h"
+#include "families/finch/vocoder.h"
+
+namespace syrinx::finch {
+namespace {
+
+class FinchPipeline : public Pipeline {
+ public:
+  FinchPipeline(const FinchConfig& config, const Weights& weights, const LoadSpec& spec)
+      : config_(config),
+        frontend_(std::make_shared<const Frontend>()),
+        lm_(config, weights.scope("lm"), spec.weights),
+        vocoder_(config, weights.scope("decoder"), spec.weights) {
+    // One frame first: it is heard 160 ms of audio after the first step. The first layer of the
+    // vocoder sees one frame on each side.
+    links_ = {{"vocoder", &vocoder_, {.initial = 1, .steady = 6, .left = 1, .lookahead = 1}}};
+    info_.family = "finch";
+    info_.model = spec.model;
+    info_.licence = config.licence;
+    info_.sample_rate = config.sample_rate;
+    info_.frame_rate = static_cast<double>(config.sample_rate) / kFrameSamples;
+    info_.voices = {{config.voice, config.description}};
+    info_.default_voice = config.voice;
+    info_.languages = {"en"};
+    info_.late_text = LateText::kSentence;
+    info_.word_times = true;
+    info_.parts = {{"speech LM", concat(config.layers, " layers of ", config.hidden), lm_.bytes()},
+                   {"decoder", concat(config.low_layers, " layers of ", config.low_width, ", ",
+                                      config.high_layers, " of ", config.high_width),
+                    vocoder_.bytes()}};
+  }
+
+  const PipelineInfo& info() const override { return info_; }
+  const ArStage& ar() const override { return lm_; }
+  std::span<const Link> links() const override { return links_; }
+
+  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override {
+    if (const Status fault = check(request); !fault.ok()) return fault.error();
+    auto state = std::make_unique<FinchState>(request, config_, frontend_);
+    if (!state->speakable()) {
+      return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
+    }
+    return std::unique_ptr<RequestState>(std::move(state));
+  }
+
+ private:
+  Status check(const SpeechRequest& request) const {
+    if (request.text.size() > info_.max_text_bytes) {
+      return Error{ErrorCode::kInvalid, concat("the text has ", request.text.size(),
+                                               " bytes, the limit is ", info_.max_text_bytes),
+                   "input"};
+    }
+    if (!request.voice.empty() && request.voice != config_.voice) {
+      return Error{ErrorCode::kNotFound, concat("there is no voice '", request.voice,
+                                                "'; this model speaks as '", config_.voice, "'"),
+                   "voice"};
+    }
+    const std::string& language = request.language;
+    if (!language.empty() && !language.starts_with("en") && language != "English" &&
+        language != "english") {
+      return Error{ErrorCode::kUnsupported,
+                   concat("the language '", language, "' is not known; this model speaks English"),
+                   "language"};
+    }
+    if (!request.instructions.empty()) {
+      return Error{ErrorCode::kUnsupported, "this model cannot follow instructions",
+                   "instructions"};
+    }
+    return ok_status();
+  }
+
+  FinchConfig config_;
+  std::shared_ptr<const Frontend> frontend_;
+  SpeechLm lm_;
+  Vocoder vocoder_;
+  std::vector<Link> links_;
+  PipelineInfo info_;
+};
+
+}  // namespace
+
+bool claims(const Config& config) { return config.opt_s("model_type", "") == "finch"; }
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  const FinchConfig config = FinchConfig::from(Config::load(spec.dir + "/config.json"));
+  Weights weights(spec.dummy ? dummy_weights() : open_weights(spec.dir));
+  auto pipeline = std::make_shared<const FinchPipeline>(config, weights, spec);
+  weights.finish();
+  return pipeline;
+}
+
+}  // namespace syrinx::finch

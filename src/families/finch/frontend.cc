@@ -1,0 +1,126 @@
+#include "families/finch/frontend.h"
+
+#include <algorithm>
+
+extern "C" {
+void usenglish_init(cst_voice* voice);
+cst_lexicon* cmu_lex_init(void);
+cst_utterance* utt_synth_text2segs(cst_utterance* utterance);
+}
+
+namespace syrinx::finch {
+
+/// A voice without sound: language and lexicon only.
+struct Frontend::Flite {
+  cst_voice* voice = nullptr;
+  cst_lexicon* lexicon = nullptr;
+
+  Flite() {
+    flite_init();
+    voice = new_voice();
+    usenglish_init(voice);
+    lexicon = cmu_lex_init();
+    feat_set(voice->features, "lexicon", lexicon_val(lexicon));
+  }
+  ~Flite() { delete_voice(voice); }
+  Flite(const Flite&) = delete;
+  Flite& operator=(const Flite&) = delete;
+};
+
+namespace {
+
+struct DeleteUtterance {
+  void operator()(cst_utterance* utterance) const { delete_utterance(utterance); }
+};
+
+/// For each token of the utterance the piece that it came from. libflite notes where its reader
+/// stood after a token: one character past the space that follows it.
+std::vector<int> piece_of_token(cst_utterance* utterance, const Sentence& sentence) {
+  std::vector<size_t> ends;  // of the pieces in the sentence's text
+  size_t end = 0;
+  for (const Piece& piece : sentence.pieces) {
+    end += piece.text.size() + (ends.empty() ? 0 : 1);
+    ends.push_back(end);
+  }
+  std::vector<int> pieces;
+  for (const cst_item* token = relation_head(utt_relation(utterance, "Token")); token;
+       token = item_next(token)) {
+    const auto at = static_cast<size_t>(std::max(0, item_feat_int(token, "file_pos") - 2));
+    const auto it = std::upper_bound(ends.begin(), ends.end(), at);
+    const auto piece = static_cast<int>(std::min<size_t>(it - ends.begin(), ends.size() - 1));
+    pieces.push_back(pieces.empty() ? piece : std::max(piece, pieces.back()));
+  }
+  return pieces;
+}
+
+bool speaks(const std::vector<PhoneSymbol>& symbols) {
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [](const PhoneSymbol& symbol) { return symbol.word >= 0; });
+}
+
+/// The two halves of a sentence that has become too long in words.
+std::vector<Sentence> halve(const Sentence& sentence) {
+  const size_t count = sentence.pieces.size();
+  std::vector<Sentence> halves(2);
+  if (count > 1) {
+    const auto middle = sentence.pieces.begin() + static_cast<std::ptrdiff_t>(count / 2);
+    halves[0].pieces.assign(sentence.pieces.begin(), middle);
+    halves[1].pieces.assign(middle, sentence.pieces.end());
+  } else {
+    const Piece& piece = sentence.pieces.front();
+    size_t cut = piece.text.find(' ', piece.text.size() / 2);
+    if (cut == std::string::npos) cut = piece.text.size() / 2;
+    halves[0].pieces = {{piece.text.substr(0, cut), piece.begin, piece.end}};
+    halves[1].pieces = {{piece.text.substr(cut), piece.begin, piece.end}};
+  }
+  halves[1].rising = sentence.rising;
+  return halves;
+}
+
+}  // namespace
+
+Frontend::Frontend() : flite_(std::make_unique<Flite>()) {}
+Frontend::~Frontend() = default;
+
+Segment Frontend::read_pieces(const Sentence& sentence) const {
+  const std::string text = sentence.text();
+  std::unique_ptr<cst_utterance, DeleteUtterance> utterance(new_utterance());
+  utt_set_input_text(utterance.get(), text.c_str());
+  utt_init(utterance.get(), flite_->voice);
+  utt_synth_text2segs(utterance.get());
+  flite_->lexicon->postlex(utterance.get());  // "the" before a vowel, and the like
+
+  Segment segment;
+  segment.symbols = phone_stream(utterance.get(), sentence.rising);
+  const auto pieces = piece_of_token(utterance.get(), sentence);
+  int last = -1;
+  for (size_t i = 0; i < segment.symbols.size(); ++i) {
+    const int token = segment.symbols[i].token;
+    if (token < 0 || pieces[token] == last) continue;
+    last = pieces[token];
+    const Piece& piece = sentence.pieces[last];
+    segment.words.push_back({static_cast<int>(i), piece.begin, piece.end});
+  }
+  return segment;
+}
+
+std::vector<Segment> Frontend::read(const Sentence& sentence) const {
+  Segment whole;
+  {
+    const std::lock_guard lock(mutex_);
+    whole = read_pieces(sentence);
+  }
+  std::vector<Segment> segments;
+  if (!speaks(whole.symbols)) return segments;
+  const bool divisible = sentence.pieces.size() > 1 || sentence.pieces.front().text.size() > 8;
+  if (static_cast<int>(whole.symbols.size()) > kMaxSymbols && divisible) {
+    for (const Sentence& half : halve(sentence)) {
+      for (Segment& part : read(half)) segments.push_back(std::move(part));
+    }
+  } else {
+    segments.push_back(std::move(whole));
+  }
+  return segments;
+}
+
+}  // namespace syrinx::finch

@@ -1,0 +1,49 @@
+// Text to the symbols that finch speaks, with libflite's English front end (numbers, abbreviations,
+// pronunciation, phrasing). Needs no data files. Thread-safe: libflite is entered one call at a
+// time; a sentence takes about a millisecond.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "families/finch/phone_stream.h"
+#include "families/finch/sentences.h"
+
+namespace syrinx::finch {
+
+/// From `symbol` on, the bytes [begin, end) of the request's text are spoken.
+struct WordStart {
+  int symbol = 0;
+  int64_t begin = 0, end = 0;
+};
+
+/// What is spoken in one go: a sentence or a part of one.
+struct Segment {
+  std::vector<PhoneSymbol> symbols;  ///< begins and ends with a pause; never more than kMaxSymbols
+  std::vector<WordStart> words;      ///< in order
+};
+
+inline constexpr int kMaxSymbols = 180;
+
+class Frontend {
+ public:
+  Frontend();
+  ~Frontend();
+  Frontend(const Frontend&) = delete;
+  Frontend& operator=(const Frontend&) = delete;
+
+  /// The segments of one sentence; none when libflite finds nothing to say in it.
+  std::vector<Segment> read(const Sentence& sentence) const;
+
+ private:
+  struct Flite;
+  Segment read_pieces(const Sentence& sentence) const;
+
+  mutable std::mutex mutex_;
+  std::unique_ptr<Flite> flite_;
+};
+
+}  // namespace syrinx::finch

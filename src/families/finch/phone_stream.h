@@ -1,0 +1,38 @@
+// The symbols that finch speaks: one per phone of a libflite utterance, with the prosody classes
+// that the phone's place in its word and phrase decides. The trainer's data tool and the server's
+// text front end both call this code, so that the model hears at run time what it learned from.
+//
+// Knows libflite and the standard library only. Thread-compatible: no state.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "families/finch/flite_c.h"
+
+namespace syrinx::finch {
+
+/// One symbol of the aligned text stream.
+struct PhoneSymbol {
+  int16_t phone = 0;     ///< 0 is padding past the end; then the rows of phone_names()
+  int16_t phrase = 0;    ///< phrase kind x syllables left in the phrase, 0..kPhraseClasses-1
+  int16_t place = 0;     ///< syllables from phrase start x place in word x content word
+  int32_t word = -1;     ///< index of the word in the utterance, -1 for a pause
+  int32_t token = -1;    ///< index of the token that the word was read from, -1 for a pause
+};
+
+inline constexpr int kPhraseClasses = 13;  ///< 0 padding; 1 + kind (3) x syllables left (4)
+inline constexpr int kPlaceClasses = 26;   ///< 0 padding; 1 + start (3) x word (4) x content; 25 pause
+
+/// Names of the phones by id, e.g. "ah", "ah1" (stressed), "pau.end"; row 0 is padding.
+const std::vector<std::string_view>& phone_names();
+
+/// True when the sentence is a question that English speaks with a rising end: a question mark
+/// and no question word before the verb ("Is it raining?", not "Where is it?").
+bool is_rising_question(std::string_view sentence);
+
+/// The symbols of an utterance that has its Segment, SylStructure and Phrase relations.
+std::vector<PhoneSymbol> phone_stream(const cst_utterance* utterance, bool rising_end);
+
+}  // namespace syrinx::finch

@@ -1,0 +1,84 @@
+// One request of finch: the text still to speak, the pointer into the symbols of the sentence being
+// spoken, and the codes so far. Each sentence is a segment: positions begin again, the decoder's
+// stream goes on, so that there is no seam. Used by one thread at a time.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "families/finch/config.h"
+#include "families/finch/frontend.h"
+#include "model/request.h"
+
+namespace syrinx::finch {
+
+inline constexpr int kInputs = kBooks + kHeard + 3;  ///< ids of a row: codes, symbols, phrase, ...
+
+class FinchState : public RequestState {
+ public:
+  /// The texts that arrive are at most max_positions steps a sentence.
+  FinchState(const SpeechRequest& request, const FinchConfig& config,
+             std::shared_ptr<const Frontend> frontend);
+
+  /// Whether there is anything to say, now or once more text comes.
+  bool speakable() const { return open_ || !segment_.symbols.empty(); }
+
+  int prompt_rows() const override { return 1; }
+  int max_steps() const override;
+  bool ready() const override { return !segment_.symbols.empty(); }
+  const SampleParams& sampling(int k) const override { return sampling_[k]; }
+  SampleRule rule(int) const override { return {}; }
+  std::span<const int32_t> history(int k) const override { return history_[k]; }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
+
+  /// The ids of the row at `position` of the current segment, [kInputs]: codes of the three books,
+  /// the symbol under the pointer and the next three, phrase, place, steps since the last move.
+  void row_inputs(int position, std::span<int32_t> ids) const;
+
+  /// The move for these logits [kMoves]: the pointer stays while the probability that it should
+  /// have stayed so far is at least one half. Remembered for the next advance(); calling it again
+  /// changes nothing.
+  int choose_move(std::span<const float> logits);
+
+ private:
+  struct Row {
+    std::array<int32_t, kBooks> codes;
+    int32_t pointer = 0, age = 0;
+  };
+
+  void add_text(std::string_view text, bool last);
+  bool next_segment();  ///< false when nothing is left to say for now
+  void begin_segment(Segment segment);
+  void move_pointer(int count);
+  void emit_frame(int frame, StepOutput& out);
+  int32_t symbol_at(int index) const;  ///< 0 outside
+
+  const FinchConfig& config_;
+  std::shared_ptr<const Frontend> frontend_;
+  SampleParams sampling_[kBooks + 1];
+  std::vector<int32_t> history_[kBooks + 1];
+  int64_t max_frames_ = 0;  // of the request; 0: none
+  bool repeat_ = false;     // speak the text again and again until max_frames
+
+  bool open_ = false;
+  std::string tail_;        // of an open text: what may still grow, from byte tail_begin_ on
+  int64_t tail_begin_ = 0;
+  std::deque<Sentence> sentences_;
+  std::vector<Sentence> spoken_;  // only when repeating
+  std::deque<Segment> segments_;  // the rest of a long sentence
+
+  Segment segment_;
+  std::vector<Row> rows_;              // one per position
+  std::vector<std::array<int32_t, kBooks>> said_;  // per step
+  std::vector<int32_t> path_;          // pointer per frame
+  int frames_ = -1;                    // of the segment, once the pointer has passed the end
+  size_t next_word_ = 0;
+  int64_t frames_before_ = 0;  // of earlier segments
+  float survival_ = 1, pending_survival_ = 1;
+};
+
+}  // namespace syrinx::finch

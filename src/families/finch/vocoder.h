@@ -1,0 +1,63 @@
+// The chunk stage of finch: frames of codes and symbols to 640 samples each. A ConvNeXt trunk at 25
+// and 100 steps a second, then a source-filter head. Its first layer sees one frame before and one
+// after, which is the link's context; all else is causal with its state in the stream.
+// Const after load.
+#pragma once
+
+#include <vector>
+
+#include "families/finch/config.h"
+#include "families/finch/source.h"
+#include "io/weights.h"
+#include "model/stage.h"
+#include "nn/conv.h"
+#include "nn/layers.h"
+
+namespace syrinx::finch {
+
+inline constexpr int kStepsPerFrame = 4;
+inline constexpr int kFrameSamples = kStepsPerFrame * kHop;
+
+/// x + down(silu(up(norm(depthwise(x))))). Scope: conv, norm, up, down.
+class ResidualConv {
+ public:
+  ResidualConv(const Weights& weights, int width, int ffn, int taps, WeightType type);
+  ConvState open() const { return conv_.open(); }
+  /// In place on x [N, width]: the rows of all streams; part j of x belongs to states[j].
+  void run(StepContext& ctx, const View& x, std::span<const int64_t> rows,
+           std::span<ConvState* const> states) const;
+  size_t bytes() const { return conv_.bytes() + up_.bytes() + down_.bytes(); }
+
+ private:
+  CausalConv1d conv_;
+  RmsNorm norm_;
+  PackedLinear up_, down_;
+};
+
+class Vocoder : public ChunkStage {
+ public:
+  /// Scope `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone, head.
+  Vocoder(const FinchConfig& config, const Weights& weights, WeightType type);
+
+  int in_width() const override { return kFrameWidth; }
+  int out_width() const override { return kFrameSamples; }
+  std::unique_ptr<StreamState> open(const RequestState&) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  size_t bytes() const;
+
+ private:
+  struct Stream;
+  void gather(const ChunkJob& job, float* features, float* out) const;
+  void features(const int32_t* frame, float* out) const;
+  void trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low, const View& high) const;
+  void speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidden) const;
+
+  FinchConfig config_;
+  std::vector<Tensor> books_, phones_;  // f32 [codes, latent], [symbols, latent]
+  PackedLinear inp_, up_, tone_, head_;
+  std::vector<ResidualConv> low_, high_;
+  RmsNorm norm_;
+  Source source_;
+};
+
+}  // namespace syrinx::finch

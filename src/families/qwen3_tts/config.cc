@@ -1,0 +1,151 @@
+#include "families/qwen3_tts/config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "io/file.h"
+
+namespace syrinx::qwen3_tts {
+namespace {
+
+DecoderConfig load_decoder(const Config& c) {
+  DecoderConfig d;
+  const auto size = [&](const char* key, int64_t most) {
+    return static_cast<int>(c.i(key, 1, most));
+  };
+  d.hidden = size("hidden_size", 1 << 16);
+  d.ffn = size("intermediate_size", 1 << 18);
+  d.layers = size("num_hidden_layers", 512);
+  d.heads = size("num_attention_heads", 512);
+  d.kv_heads = size("num_key_value_heads", 512);
+  d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
+  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
+  d.rope.theta = c.f("rope_theta", 1);
+  d.qk_norm = true;
+  if (d.heads % d.kv_heads != 0) c.fail("num_key_value_heads", "must divide the heads");
+  if (d.head_dim % 8 != 0) c.fail("head_dim", "must be a multiple of 8");
+  if (c.opt_s("hidden_act", "silu") != "silu") c.fail("hidden_act", "must be silu");
+  if (c.opt_b("attention_bias", false)) c.fail("attention_bias", "is not supported");
+  if (c.opt_b("use_sliding_window", false)) c.fail("use_sliding_window", "is not supported");
+  if (const auto rope = c.opt_sub("rope_scaling")) {
+    // Sections of several axes are plain RoPE here, because all axes have one position.
+    const std::string type = rope->opt_s("rope_type", rope->opt_s("type", "default"));
+    if (type != "default") c.fail("rope_scaling", "type " + type + " is not supported");
+  }
+  return d;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
+  return text;
+}
+
+std::map<std::string, int64_t> lower_keys(const std::map<std::string, int64_t>& map) {
+  std::map<std::string, int64_t> out;
+  for (const auto& [name, id] : map) out[lower(name)] = id;
+  return out;
+}
+
+/// spk_is_dialect: speaker -> false, or the name of a language.
+std::map<std::string, std::string> load_dialects(const Config& talker) {
+  std::map<std::string, std::string> out;
+  const auto all = talker.opt_sub("spk_is_dialect");
+  if (!all) return out;
+  for (const std::string& speaker : all->keys()) {
+    const nlohmann::json& value = all->raw()[speaker];
+    if (value.is_boolean() && !value.get<bool>()) continue;
+    if (!value.is_string()) all->fail(speaker, "expected false or the name of a language");
+    out[lower(speaker)] = lower(value.get<std::string>());
+  }
+  return out;
+}
+
+void load_talker(const Config& c, ModelConfig& m) {
+  m.talker = load_decoder(c);
+  m.max_positions = c.opt_i("max_position_embeddings", m.max_positions, 64, 1 << 20);
+  m.codebooks = c.i("num_code_groups", 2, 64);
+  m.talker_vocab = c.i("vocab_size", ModelConfig::kOtherIds + 1, 1 << 24);
+  m.text_vocab = c.i("text_vocab_size", 1, 1 << 24);
+  m.text_hidden = c.i("text_hidden_size", 1, 1 << 16);
+  const int64_t last = m.talker_vocab - 1;
+  const auto id = [&](const char* key) { return static_cast<int32_t>(c.i(key, 0, last)); };
+  m.codec = {id("codec_pad_id"),      id("codec_bos_id"),     id("codec_eos_token_id"),
+             id("codec_think_id"),    id("codec_nothink_id"), id("codec_think_bos_id"),
+             id("codec_think_eos_id")};
+  if (c.has("spk_id")) m.speakers = lower_keys(c.map_i("spk_id", 0, last));
+  m.languages = lower_keys(c.map_i("codec_language_id", 0, last));
+  m.dialects = load_dialects(c);
+  for (const auto& [speaker, language] : m.dialects) {
+    if (!m.languages.contains(language)) {
+      c.fail("spk_is_dialect", "speaker " + speaker + " speaks " + language +
+                                   ", which codec_language_id does not have");
+    }
+  }
+  const Config p = c.sub("code_predictor_config");
+  m.predictor = load_decoder(p);
+  m.predictor.rope_positions = m.codebooks + 1;
+  m.code_vocab = p.i("vocab_size", 1, 1 << 20);
+  if (p.opt_i("num_code_groups", m.codebooks) != m.codebooks) {
+    p.fail("num_code_groups", "differs from the talker's " + std::to_string(m.codebooks));
+  }
+  if (m.codec.eos < m.audio_codes()) {
+    c.fail("codec_eos_token_id", "lies among the audio codes");
+  }
+}
+
+}  // namespace
+
+bool claims(const Config& root) {
+  const auto found = root.raw().find("model_type");
+  return found != root.raw().end() && found->is_string() && *found == "qwen3_tts";
+}
+
+ModelConfig load_model_config(const Config& root) {
+  ModelConfig m;
+  const std::string tokenizer = root.opt_s("tokenizer_type", "qwen3_tts_tokenizer_12hz");
+  if (tokenizer != "qwen3_tts_tokenizer_12hz") {
+    root.fail("tokenizer_type", "only qwen3_tts_tokenizer_12hz is supported, got " + tokenizer);
+  }
+  const std::string kind = root.s("tts_model_type");
+  if (kind == "custom_voice") {
+    m.kind = Kind::kCustomVoice;
+  } else if (kind == "voice_design") {
+    m.kind = Kind::kVoiceDesign;
+  } else if (kind == "base") {
+    m.kind = Kind::kBase;
+  } else {
+    root.fail("tts_model_type", "expected custom_voice, voice_design or base, got " + kind);
+  }
+  m.size = root.opt_s("tts_model_size", "");
+  load_talker(root.sub("talker_config"), m);
+  const auto id = [&](const char* key) {
+    return static_cast<int32_t>(root.i(key, 0, m.text_vocab - 1));
+  };
+  m.text = {id("im_start_token_id"), id("im_end_token_id"), id("tts_pad_token_id"),
+            id("tts_bos_token_id"), id("tts_eos_token_id")};
+  return m;
+}
+
+Defaults load_defaults(const std::string& path) {
+  Defaults d;
+  if (!is_file(path)) return d;
+  const Config c = Config::load(path);
+  const auto number = [&](const char* key, float absent, double max) {
+    return static_cast<float>(c.opt_f(key, absent, 0, max));
+  };
+  d.sample = c.opt_b("do_sample", d.sample);
+  d.temperature = number("temperature", d.temperature, 100);
+  d.top_p = number("top_p", d.top_p, 1);
+  d.top_k = static_cast<int>(c.opt_i("top_k", d.top_k, 0, 1 << 20));
+  d.repetition_penalty = number("repetition_penalty", d.repetition_penalty, 100);
+  d.inner_sample = c.opt_b("subtalker_dosample", d.inner_sample);
+  d.inner_temperature = number("subtalker_temperature", d.inner_temperature, 100);
+  d.inner_top_p = number("subtalker_top_p", d.inner_top_p, 1);
+  d.inner_top_k = static_cast<int>(c.opt_i("subtalker_top_k", d.inner_top_k, 0, 1 << 20));
+  d.max_frames = c.opt_i("max_new_tokens", d.max_frames, 1, 1 << 20);
+  return d;
+}
+
+}  // namespace syrinx::qwen3_tts

@@ -1,0 +1,69 @@
+// What config.json and generation_config.json of a Qwen3-TTS checkpoint say. Plain data, checked
+// when read: every id lies inside its table. Throws LoadError for what is missing, contradictory or
+// not supported.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "io/json.h"
+#include "nn/decoder.h"
+
+namespace syrinx::qwen3_tts {
+
+/// Ids of the talker's vocabulary that are no audio codes.
+struct CodecIds {
+  int32_t pad = 0, bos = 0, eos = 0, think = 0, nothink = 0, think_bos = 0, think_eos = 0;
+};
+
+/// Ids of the text vocabulary.
+struct TextIds {
+  int32_t im_start = 0, im_end = 0, tts_pad = 0, tts_bos = 0, tts_eos = 0;
+};
+
+/// generation_config.json, or the authors' defaults where it is silent.
+struct Defaults {
+  bool sample = true, inner_sample = true;
+  float temperature = 0.9f, top_p = 1.f, repetition_penalty = 1.05f;
+  float inner_temperature = 0.9f, inner_top_p = 1.f;
+  int top_k = 50, inner_top_k = 50;
+  int64_t max_frames = 2048;
+};
+
+/// What a checkpoint is made for.
+enum class Kind { kCustomVoice, kVoiceDesign, kBase };
+
+struct ModelConfig {
+  Kind kind = Kind::kCustomVoice;
+  std::string size;  ///< "0b6", "1b7"
+  DecoderConfig talker, predictor;
+  int64_t max_positions = 32768;  ///< of the talker
+  int64_t codebooks = 16;         ///< C
+  int64_t talker_vocab = 0;       ///< audio codes of codebook 0, then 1024 other ids
+  int64_t code_vocab = 0;         ///< of the other codebooks
+  int64_t text_vocab = 0, text_hidden = 0;
+  CodecIds codec;
+  TextIds text;
+  std::map<std::string, int64_t> speakers;      ///< lower case -> id
+  std::map<std::string, std::string> dialects;  ///< speaker -> language that he speaks natively
+  std::map<std::string, int64_t> languages;     ///< lower case -> id
+  Defaults defaults;
+
+  /// Ids [0, audio_codes()) of the talker are audio; those after it may not be sampled, except eos.
+  int64_t audio_codes() const { return talker_vocab - kOtherIds; }
+  /// The published 0.6B models ignore instructions.
+  bool instructions() const { return size != "0b6"; }
+  /// The predictor is narrower or wider than the talker, so its inputs are projected.
+  bool projected() const { return talker.hidden != predictor.hidden; }
+
+  static constexpr int64_t kOtherIds = 1024;
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+/// Absent files leave the defaults as they are.
+Defaults load_defaults(const std::string& path);
+
+}  // namespace syrinx::qwen3_tts

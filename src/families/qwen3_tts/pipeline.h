@@ -1,0 +1,60 @@
+// Qwen3-TTS: published checkpoints of the 12 Hz models as a pipeline of the talker and the codec.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "codec/qwen3_codec.h"
+#include "families/family.h"
+#include "families/qwen3_tts/config.h"
+#include "families/qwen3_tts/frontend.h"
+#include "families/qwen3_tts/talker.h"
+#include "model/pipeline.h"
+
+namespace syrinx::qwen3_tts {
+
+/// Frames to samples; the codec keeps all of its past, so there is neither left context nor
+/// lookahead.
+class CodecStage : public ChunkStage {
+ public:
+  explicit CodecStage(const Qwen3Codec& codec) : codec_(codec) {}
+  int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
+  int out_width() const override { return static_cast<int>(codec_.config().hop()); }
+  std::unique_ptr<StreamState> open(const RequestState&) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+
+ private:
+  const Qwen3Codec& codec_;
+};
+
+class Qwen3Tts : public Pipeline {
+ public:
+  /// Throws LoadError.
+  explicit Qwen3Tts(const LoadSpec& spec);
+
+  const PipelineInfo& info() const override { return info_; }
+  const ArStage& ar() const override { return *talker_; }
+  std::span<const Link> links() const override { return links_; }
+  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+
+  const ModelConfig& config() const { return config_; }
+  const Frontend& frontend() const { return *frontend_; }
+  const Talker& talker() const { return *talker_; }
+  const Qwen3Codec& codec() const { return *codec_; }
+
+ private:
+  void describe(const LoadSpec& spec);
+
+  ModelConfig config_;
+  std::unique_ptr<Frontend> frontend_;
+  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
+  std::unique_ptr<Talker> talker_;
+  std::unique_ptr<Qwen3Codec> codec_;
+  std::unique_ptr<CodecStage> stage_;
+  std::vector<Link> links_;
+  PipelineInfo info_;
+};
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+
+}  // namespace syrinx::qwen3_tts

@@ -1,0 +1,290 @@
+// Promises of the family that need no golden: batches, recomputation, late text, checks, faults.
+#include "families/qwen3_tts/fixture.h"
+#include "io/test_dir.h"
+
+namespace syrinx::qwen3_tts {
+namespace {
+
+class Qwen3TtsTest : public testing::Test {
+ protected:
+  Qwen3TtsTest() : model_({golden_dir("projected") + "/checkpoint", "tiny"}) {}
+
+  SpeechRequest request(const std::string& text) const {
+    SpeechRequest r;
+    r.text = text;
+    r.voice = "Vivian";
+    r.language = "en";
+    r.temperature = 0.f;
+    r.max_frames = 60;
+    r.ignore_stop = true;
+    return r;
+  }
+  Error refusal(const SpeechRequest& r) const {
+    auto opened = model_.open(r);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+
+  Qwen3Tts model_;
+};
+
+TEST_F(Qwen3TtsTest, SameBitsAloneAndInABatch) {
+  std::vector<SpeechRequest> requests;
+  for (const char* text :
+       {"Hello there.", "The quick brown fox jumps over the lazy dog", "a", "12"}) {
+    requests.push_back(request(text));
+  }
+  requests[1].text_in_prompt = false;
+  requests[2].voice = "none";
+  requests[3].instructions = "Speak slowly.";
+  std::vector<Track> alone;
+  for (const SpeechRequest& r : requests) {
+    Runner runner(model_);
+    alone.push_back(runner.open(r));
+    for (int i = 0; i < 40; ++i) runner.step(alone.back());
+  }
+  Runner runner(model_, 2);
+  std::vector<Track> together;
+  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
+  std::vector<Track*> all;
+  for (Track& track : together) all.push_back(&track);
+  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
+    ASSERT_GE(steps, 40u);
+    for (size_t s = 0; s < steps; ++s) {
+      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
+      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
+    }
+  }
+}
+
+TEST_F(Qwen3TtsTest, ADroppedCacheIsMadeAgain) {
+  Runner runner(model_);
+  SpeechRequest r = request("Hello there, how are you?");
+  r.text_in_prompt = false;
+  Track kept = runner.open(r), dropped = runner.open(r);
+  for (int i = 0; i < 30; ++i) {
+    runner.step(kept);
+    if (i % 7 == 3) runner.drop(dropped);
+    runner.step(dropped);
+  }
+  EXPECT_TRUE(kept.logits == dropped.logits);
+  EXPECT_EQ(kept.frames, dropped.frames);
+}
+
+TEST_F(Qwen3TtsTest, LateTextSpeaksAsTextKnownAtOnce) {
+  const std::string text = "Hello there, how are you? The fox isn't 12 years old; 你好，世界!";
+  SpeechRequest whole = request(text);
+  whole.text_in_prompt = false;
+  Runner runner(model_);
+  Track known = runner.open(whole);
+  for (int i = 0; i < 60; ++i) runner.step(known);
+
+  SpeechRequest late = request("");
+  late.text_open = true;
+  Track track = runner.open(late);
+  EXPECT_FALSE(track.state->ready());
+  size_t at = 0;
+  for (int guard = 0; guard < 500 && track.logits.size() < 60; ++guard) {
+    if (track.state->ready()) {
+      runner.step(track);
+    } else {
+      ASSERT_LT(at, text.size());
+      const size_t n = std::min<size_t>(1 + guard % 4, text.size() - at);
+      ASSERT_TRUE(
+          track.state->append_text(std::string_view(text).substr(at, n), at + n == text.size())
+              .ok());
+      at += n;
+    }
+  }
+  EXPECT_EQ(at, text.size());
+  EXPECT_TRUE(track.logits == known.logits);
+  EXPECT_EQ(track.frames, known.frames);
+  EXPECT_FALSE(track.state->append_text("more", true).ok());
+}
+
+TEST_F(Qwen3TtsTest, LateTextWaits) {
+  SpeechRequest late = request("Hello the");
+  late.text_open = true;
+  Runner runner(model_);
+  Track track = runner.open(late);
+  ASSERT_TRUE(track.state->ready());  // "Hello" is certain
+  for (int i = 0; i < 50; ++i) runner.step(track);
+  EXPECT_FALSE(track.state->ready());
+  const size_t before = track.logits.size();
+  EXPECT_LT(before, 10u);
+  ASSERT_TRUE(track.state->append_text("", true).ok());
+  EXPECT_TRUE(track.state->ready());
+  for (int i = 0; i < 50; ++i) runner.step(track);
+  EXPECT_EQ(track.logits.size(), before + 50);
+
+  late.text = "  ";
+  Track empty = runner.open(late);
+  EXPECT_FALSE(empty.state->ready());
+  const Status status = empty.state->append_text("\n", true);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().param, "input");
+}
+
+TEST_F(Qwen3TtsTest, LongTextIsSpokenInSegments) {
+  std::string text;
+  while (text.size() < 9000) text += "The quick brown fox jumps over the lazy dog. ";
+  auto opened = model_.open(request(text));
+  ASSERT_TRUE(opened.ok());
+  RequestState& state = *opened.value();
+  std::vector<int32_t> codes(model_.config().codebooks, 0), frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const int32_t end = model_.config().codec.eos;
+  int segments = 1;
+  for (int guard = 0; guard < 10; ++guard) {
+    codes[0] = 1;
+    EXPECT_EQ(state.advance(codes, out).next, Verdict::kContinue);
+    codes[0] = end;
+    const Verdict verdict = state.advance(codes, out);
+    if (verdict.next == Verdict::kFinished) break;
+    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+    EXPECT_GT(state.prompt_rows(), 100);
+    ++segments;
+  }
+  EXPECT_EQ(segments, 3);
+  EXPECT_EQ(frames.size(), 3 * codes.size());
+}
+
+TEST_F(Qwen3TtsTest, RulesAndBounds) {
+  SpeechRequest r = request("Hello there.");
+  r.ignore_stop = false;
+  r.max_frames = 0;
+  auto opened = model_.open(r);
+  ASSERT_TRUE(opened.ok());
+  RequestState& state = *opened.value();
+  const ModelConfig& c = model_.config();
+  std::vector<int32_t> codes(c.codebooks, 2), frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  for (int step = 0; step < 3; ++step) {
+    const SampleRule rule = state.rule(0);
+    EXPECT_EQ(rule.ranges, step < 2 ? 1 : 2) << "the end is barred for two steps";
+    EXPECT_EQ(rule.allowed[0].end, c.audio_codes());
+    state.advance(codes, out);
+  }
+  EXPECT_EQ(state.rule(1).ranges, 0);
+  EXPECT_EQ(state.history(0).size(), 3u);
+  EXPECT_TRUE(state.history(1).empty());
+  EXPECT_GT(state.max_steps(), 125);
+  EXPECT_LT(state.max_steps(), 1000);
+}
+
+TEST_F(Qwen3TtsTest, RefusesWhatItCannotSay) {
+  SpeechRequest r = request("Hello.");
+  r.voice = "nobody";
+  EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound);
+  EXPECT_NE(refusal(r).message.find("vivian"), std::string::npos);
+  r = request("Hello.");
+  r.language = "klingon";
+  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
+  EXPECT_EQ(refusal(r).param, "language");
+  EXPECT_EQ(refusal(request(" \n ")).param, "input");
+  r = request("Hello.");
+  r.text_open = true;
+  r.text_in_prompt = true;
+  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
+}
+
+TEST_F(Qwen3TtsTest, ControlTokensInTextArePlainText) {
+  const auto ids = model_.frontend().text_ids("a<|im_end|>b");
+  for (const int32_t id : ids) EXPECT_LT(id, model_.config().text.im_start - 1);
+  EXPECT_TRUE(model_.open(request("bad \xff\xfe bytes")).ok());
+}
+
+TEST_F(Qwen3TtsTest, DescribesItself) {
+  const PipelineInfo& info = model_.info();
+  EXPECT_EQ(info.family, "qwen3_tts");
+  EXPECT_EQ(info.voices.size(), 3u);
+  EXPECT_EQ(info.default_voice, "vivian");
+  EXPECT_EQ(info.sample_rate, 24000);
+  EXPECT_EQ(info.late_text, LateText::kToken);
+  EXPECT_TRUE(info.instructions);
+  EXPECT_FALSE(Qwen3Tts({golden_dir("equal_width") + "/checkpoint", "x"}).info().instructions);
+}
+
+/// A copy of the small checkpoint in which one file may be changed.
+struct Copy {
+  Copy() {
+    std::filesystem::copy(golden_dir("projected") + "/checkpoint", dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+  }
+  void replace(const std::string& file, const std::string& from, const std::string& to) {
+    std::string text = slurp(dir.path(file));
+    const size_t at = text.find(from);
+    ASSERT_NE(at, text.npos) << from;
+    dir.write(file, text.replace(at, from.size(), to));
+  }
+  std::string fault(bool dummy = false) const {
+    try {
+      Qwen3Tts model({dir.path(), "copy", WeightType::kF32, dummy});
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  TestDir dir;
+};
+
+TEST(Qwen3TtsLoad, ListsMissingAndWrongTensors) {
+  Copy copy;
+  copy.replace("model.safetensors", "talker.codec_head.weight", "talker.codec_hood.weight");
+  copy.replace("config.json", "\"text_hidden_size\": 24", "\"text_hidden_size\": 25");
+  const std::string fault = copy.fault();
+  EXPECT_NE(fault.find("talker.codec_head.weight"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("text_embedding"), std::string::npos) << fault;
+}
+
+TEST(Qwen3TtsLoad, NamesWhatItDoesNotSupport) {
+  Copy rate;
+  rate.replace("config.json", "qwen3_tts_tokenizer_12hz", "qwen3_tts_tokenizer_25hz");
+  EXPECT_NE(rate.fault().find("25hz"), std::string::npos);
+  Copy groups;
+  groups.replace("speech_tokenizer/config.json", "\"num_quantizers\": 6,\n  \"attention_bias\"",
+                 "\"num_quantizers\": 7,\n  \"attention_bias\"");
+  EXPECT_NE(groups.fault().find("codebooks"), std::string::npos) << groups.fault();
+  Copy gone;
+  std::filesystem::remove(gone.dir.path("speech_tokenizer/model.safetensors"));
+  EXPECT_NE(gone.fault().find("speech_tokenizer"), std::string::npos) << gone.fault();
+  Copy id;
+  id.replace("config.json", "\"codec_pad_id\": 140", "\"codec_pad_id\": 14000");
+  EXPECT_NE(id.fault().find("codec_pad_id"), std::string::npos) << id.fault();
+}
+
+TEST(Qwen3TtsLoad, BaseSaysThatCloningIsToCome) {
+  Copy copy;
+  copy.replace("config.json", "\"custom_voice\"", "\"base\"");
+  const Qwen3Tts model({copy.dir.path(), "base"});
+  SpeechRequest r;
+  r.text = "Hello.";
+  const auto opened = model.open(r);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(opened.error().message.find("Base"), std::string::npos);
+}
+
+TEST(Qwen3TtsLoad, DummyWeightsNeedNoCheckpoint) {
+  Copy copy;
+  std::filesystem::remove(copy.dir.path("model.safetensors"));
+  std::filesystem::remove(copy.dir.path("speech_tokenizer/model.safetensors"));
+  for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+    const Qwen3Tts model({copy.dir.path(), "dummy", type, true});
+    SpeechRequest r;
+    r.text = "Hello.";
+    r.ignore_stop = true;
+    Runner runner(model);
+    Track track = runner.open(r);
+    for (int i = 0; i < 4; ++i) runner.step(track);
+    EXPECT_EQ(track.frames.size(), 4u * model.config().codebooks) << weight_type_name(type);
+  }
+}
+
+}  // namespace
+}  // namespace syrinx::qwen3_tts

@@ -1,0 +1,205 @@
+#include "families/qwen3_tts/state.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "text/sentences.h"
+
+namespace syrinx::qwen3_tts {
+namespace {
+
+constexpr int64_t kNoEndBefore = 2;     // steps
+constexpr int64_t kSpareFrames = 125;   // ten seconds beyond what the text needs
+constexpr int64_t kFramesPerId = 15;    // slow speech: 1.2 s for one id
+constexpr size_t kSegmentBytes = 4000;  // a longer text is cut at the end of a sentence
+
+bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
+
+/// The text in parts of whole sentences, last part first.
+std::vector<std::string> segments(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const Sentence& sentence : split_sentences(text)) {
+    const std::string_view words =
+        std::string_view(text).substr(sentence.begin, sentence.end - sentence.begin);
+    if (!parts.back().empty() && parts.back().size() + words.size() > kSegmentBytes) {
+      if (blank(parts.back())) parts.pop_back();
+      parts.emplace_back();
+    }
+    parts.back() += words;
+  }
+  if (parts.size() > 1 && blank(parts.back())) parts.pop_back();
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
+
+}  // namespace
+
+Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
+                                                  const Frontend& frontend, int64_t max_positions,
+                                                  const SpeechRequest& request) {
+  if (config.kind == Kind::kBase) {
+    return Error{ErrorCode::kUnsupported,
+                 "this is a Base checkpoint of Qwen3-TTS, which speaks only with a cloned voice; "
+                 "cloning is not supported yet. Use a CustomVoice or VoiceDesign checkpoint",
+                 "model"};
+  }
+  std::unique_ptr<State> state(new State(config, frontend, max_positions));
+  Result<VoiceChoice> voice = frontend.choose(request.voice, request.language);
+  if (!voice) return voice.error();
+  state->voice_ = voice.value();
+  state->instructions_ = request.instructions;
+  state->set_sampling(request);
+  state->max_frames_ = request.max_frames;
+  state->ignore_stop_ = request.ignore_stop;
+  state->open_ = request.text_open;
+  state->text_in_prompt_ = request.text_in_prompt.value_or(!request.text_open);
+  if (request.text_open && state->text_in_prompt_) {
+    return Error{ErrorCode::kUnsupported, "text that is still to come cannot all be in the prompt",
+                 "text_in_prompt"};
+  }
+  if (blank(request.text) && !request.text_open) return nothing_to_say();
+  state->later_ =
+      request.text.size() > kSegmentBytes ? segments(request.text) : std::vector{request.text};
+  state->begin_segment();
+  if (state->prompt_rows() + 2 > max_positions) {
+    return Error{ErrorCode::kInvalid,
+                 "text and instructions take " + std::to_string(state->prompt_rows()) +
+                     " positions, the model has " + std::to_string(max_positions),
+                 "input"};
+  }
+  return std::unique_ptr<RequestState>(std::move(state));
+}
+
+void State::set_sampling(const SpeechRequest& request) {
+  const Defaults& d = config_.defaults;
+  SampleParams& outer = sampling_[0];
+  SampleParams& inner = sampling_[1];
+  outer = {d.sample ? d.temperature : 0.f, d.top_k, d.top_p, 0.f, d.repetition_penalty, 0};
+  inner = {d.inner_sample ? d.inner_temperature : 0.f, d.inner_top_k, d.inner_top_p, 0.f, 1.f, 0};
+  for (SampleParams* params : {&outer, &inner}) {
+    params->temperature = request.temperature.value_or(params->temperature);
+    params->top_k = request.top_k.value_or(params->top_k);
+    params->top_p = request.top_p.value_or(params->top_p);
+    params->min_p = request.min_p.value_or(params->min_p);
+  }
+  outer.repetition_penalty = request.repetition_penalty.value_or(outer.repetition_penalty);
+}
+
+/// Prompt of the next waiting segment; frames begin anew.
+void State::begin_segment() {
+  waiting_ = std::move(later_.back());
+  later_.pop_back();
+  beside_.clear(), frames_.clear(), firsts_.clear();
+  stream_.reset();
+  role_ids_ = 0;
+  text_ids_ = 0;
+  prompt_ = frontend_.head(voice_, instructions_);
+  if (text_in_prompt_) {
+    const std::vector<int32_t> ids = frontend_.text_ids(Frontend::turn_text(waiting_));
+    waiting_.clear();
+    frontend_.add_whole_text(ids, prompt_);
+    text_ids_ = static_cast<int64_t>(ids.size());
+  } else {
+    frontend_.add_first_text(-1, prompt_);
+    take_text(!text_open());
+  }
+}
+
+/// Ids of the text that waits, as far as they are certain; `final`: no more text comes.
+void State::take_text(bool final) {
+  std::vector<int32_t> ids;
+  if (!stream_) {
+    if (blank(waiting_) && !final) return;
+    stream_.emplace(frontend_.stream());
+    stream_->push(Frontend::kRoleText, ids);
+    waiting_ = std::string(Frontend::turn_text(waiting_));
+  }
+  stream_->push(waiting_, ids);
+  waiting_.clear();
+  if (final) stream_->finish(ids);
+  for (const int32_t id : ids) {
+    if (role_ids_ < Frontend::kRoleIds) {
+      ++role_ids_;
+    } else if (text_ids_++ == 0) {
+      prompt_.back().text = id;
+    } else {
+      beside_.push_back(id);
+    }
+  }
+  if (final) beside_.push_back(config_.text.tts_eos);
+}
+
+Status State::append_text(std::string_view text, bool last) {
+  if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "input"};
+  open_ = !last;
+  if (!later_.empty()) {  // an earlier segment is still being spoken
+    later_.front() += text;
+    return ok_status();
+  }
+  waiting_ += text;
+  if (last && text_ids_ == 0 && !stream_ && blank(waiting_)) return nothing_to_say();
+  take_text(last);
+  return ok_status();
+}
+
+int State::max_steps() const {
+  const int64_t room = max_positions_ - prompt_rows();
+  const int64_t bound = kSpareFrames + kFramesPerId * text_ids_;
+  const int64_t limit =
+      max_frames_ > 0 ? max_frames_ : std::min(bound, config_.defaults.max_frames);
+  return static_cast<int>(std::max<int64_t>(1, std::min(limit, room)));
+}
+
+bool State::ready() const {
+  if (text_ids_ == 0) return false;
+  // Step s is fed the row of frame s - 1.
+  return !text_open() || steps() <= static_cast<int64_t>(beside_.size());
+}
+
+SampleRule State::rule(int k) const {
+  SampleRule rule;
+  if (k > 0) return rule;
+  rule.allowed[0] = {0, static_cast<int32_t>(config_.audio_codes())};
+  rule.ranges = 1;
+  // While text is still to come, an end would cut it off.
+  if (steps() >= kNoEndBefore && !ignore_stop_ && !text_open()) {
+    rule.allowed[1] = {config_.codec.eos, config_.codec.eos + 1};
+    rule.ranges = 2;
+  }
+  return rule;
+}
+
+std::span<const int32_t> State::history(int k) const {
+  return k == 0 ? std::span<const int32_t>(firsts_) : std::span<const int32_t>();
+}
+
+Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
+  if (codes[0] == config_.codec.eos) {
+    if (later_.empty()) return {Verdict::kFinished, FinishReason::kStop};
+    begin_segment();
+    return {Verdict::kNextSegment, FinishReason::kStop};
+  }
+  out.frame(codes);
+  frames_.insert(frames_.end(), codes.begin(), codes.end());
+  firsts_.push_back(codes[0]);
+  return {};
+}
+
+int32_t State::input(int pos, std::span<int32_t> codes) const {
+  std::fill(codes.begin(), codes.end(), -1);
+  if (pos < prompt_rows()) {
+    SYRINX_CHECK(text_ids_ > 0 || pos + 1 < prompt_rows(), "row ", pos, " has no text yet");
+    codes[0] = prompt_[pos].codec;
+    return prompt_[pos].text;
+  }
+  const int64_t frame = pos - prompt_rows();
+  SYRINX_CHECK(frame < steps(), "row ", pos, " of ", prompt_rows(), " + ", steps());
+  std::copy_n(frames_.begin() + frame * config_.codebooks, config_.codebooks, codes.begin());
+  if (frame < static_cast<int64_t>(beside_.size())) return beside_[frame];
+  SYRINX_CHECK(!text_open(), "row ", pos, " has no text yet");
+  return config_.text.tts_pad;
+}
+
+}  // namespace syrinx::qwen3_tts

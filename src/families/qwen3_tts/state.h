@@ -1,0 +1,65 @@
+// One request: its prompt rows, the text that is spoken beside the audio, and the frames so far.
+// Made on the caller's thread, then touched by the engine's thread only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "families/qwen3_tts/frontend.h"
+#include "model/request.h"
+
+namespace syrinx::qwen3_tts {
+
+class State : public RequestState {
+ public:
+  /// Checks the request; `max_positions` bounds prompt and frames together.
+  static Result<std::unique_ptr<RequestState>> open(const ModelConfig& config,
+                                                    const Frontend& frontend, int64_t max_positions,
+                                                    const SpeechRequest& request);
+
+  int prompt_rows() const override { return static_cast<int>(prompt_.size()); }
+  int max_steps() const override;
+  bool ready() const override;
+  const SampleParams& sampling(int k) const override { return sampling_[k > 0]; }
+  SampleRule rule(int k) const override;
+  std::span<const int32_t> history(int k) const override;
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
+
+  /// What row `pos` is made of: a text id, and its codes into codes [C] (-1: none).
+  int32_t input(int pos, std::span<int32_t> codes) const;
+
+ private:
+  State(const ModelConfig& config, const Frontend& frontend, int64_t max_positions)
+      : config_(config), frontend_(frontend), max_positions_(max_positions) {}
+  void set_sampling(const SpeechRequest& request);
+  void begin_segment();
+  void take_text(bool final);
+  /// Whether more text of this segment may come.
+  bool text_open() const { return open_ && later_.empty(); }
+  int64_t steps() const { return static_cast<int64_t>(firsts_.size()); }
+
+  const ModelConfig& config_;
+  const Frontend& frontend_;
+  int64_t max_positions_;
+  VoiceChoice voice_;
+  std::string instructions_;
+  SampleParams sampling_[2];  // of codebook 0 and of the others
+  int max_frames_ = 0;
+  bool ignore_stop_ = false;
+  bool text_in_prompt_ = true;
+
+  std::string waiting_;                  // text that has no ids yet
+  std::vector<std::string> later_;       // segments to come, last first
+  bool open_ = false;                    // more text may come
+  std::optional<StreamEncoder> stream_;  // of text beside the audio, once it has begun
+  int role_ids_ = 0;                     // ids of the stream that were the role's
+  int64_t text_ids_ = 0;                 // of this segment so far; the first is in the prompt
+  std::vector<PromptRow> prompt_;
+  std::vector<int32_t> beside_;  // text id of the row of each frame
+  std::vector<int32_t> frames_;  // [steps, C]
+  std::vector<int32_t> firsts_;  // codebook 0 of each
+};
+
+}  // namespace syrinx::qwen3_tts

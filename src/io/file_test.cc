@@ -1,0 +1,61 @@
+#include "io/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "io/test_dir.h"
+
+namespace syrinx {
+namespace {
+
+TEST(File, ReadsWithABound) {
+  const TestDir dir;
+  const auto path = dir.write("a", "12345");
+  EXPECT_EQ(read_file(path, 5), "12345");
+  EXPECT_THROW(read_file(path, 4), LoadError);
+  EXPECT_THROW(read_file(dir.path(), 4), LoadError);
+  EXPECT_THROW(read_file(dir.path("none"), 4), LoadError);
+  ASSERT_EQ(::mkfifo(dir.path("pipe").c_str(), 0600), 0);
+  EXPECT_THROW(read_file(dir.path("pipe"), 4), LoadError);  // and does not wait for a writer
+}
+
+TEST(File, MapsAlsoEmptyOnes) {
+  const TestDir dir;
+  EXPECT_EQ(MappedFile::open(dir.write("a", "12345"))->bytes().size(), 5u);
+  EXPECT_TRUE(MappedFile::open(dir.write("b", ""))->bytes().empty());
+  EXPECT_THROW(MappedFile::open(dir.path()), LoadError);
+}
+
+TEST(File, NewFilesAppearWhole) {
+  const TestDir dir;
+  dir.write("a", "old");
+  {
+    NewFile file(dir.path("a")), other(dir.path("a"));
+    file.append("new text", 8);
+    file.overwrite(0, "N", 1);
+    other.append_part_of(file, 4, 8);
+    EXPECT_EQ(slurp(dir.path("a")), "old");
+    file.commit();
+    EXPECT_EQ(slurp(dir.path("a")), "New text");
+    other.commit();
+  }
+  EXPECT_EQ(slurp(dir.path("a")), "text");
+  struct stat info {};
+  ASSERT_EQ(::stat(dir.path("a").c_str(), &info), 0);
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  EXPECT_EQ(info.st_mode & 0777u, 0666u & ~mask);
+}
+
+TEST(File, ShownTextIsHarmless) {
+  EXPECT_EQ(shown("plain"), "plain");
+  EXPECT_EQ(shown(std::string("a\n\x1b[0m\0", 7)), "a\\x0a\\x1b[0m\\x00");
+  EXPECT_EQ(shown(std::string(1000, 'x'), 4), "xxxx... (1000 bytes)");
+  EXPECT_EQ(join_path("a", "b"), "a/b");
+  EXPECT_EQ(join_path("a/", "b"), "a/b");
+  EXPECT_EQ(join_path("", "b"), "b");
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,165 @@
+#include "runtime/trace.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "base/check.h"
+#include "kernels/sample.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int kPrefillRows = 128;
+
+/// The AR stage with a cache of its own for one sequence.
+class Runner {
+ public:
+  Runner(const Pipeline& pipeline, RequestState& state, const TraceOptions& options, Trace& trace)
+      : ar_(pipeline.ar()),
+        state_(state),
+        options_(options),
+        trace_(trace),
+        pool_(options.threads) {
+    pages_.resize(static_cast<size_t>(KvPool::pages_for(ar_.traits().max_positions)));
+    std::iota(pages_.begin(), pages_.end(), 0);
+    for (const KvSpec& spec : ar_.traits().kv) {
+      kv_.emplace_back(spec, static_cast<int64_t>(pages_.size()));
+    }
+    trace_.logits.resize(ar_.traits().vocab.size());
+  }
+
+  /// One segment from its prompt to its end.
+  Verdict run_segment() {
+    const int prompt = state_.prompt_rows();
+    SYRINX_CHECK(prompt >= 1, "a prompt has at least one row");
+    for (int pos = 0; pos + kPrefillRows < prompt; pos += kPrefillRows) {
+      step(pos, kPrefillRows, false);
+    }
+    const int rest = (prompt - 1) / kPrefillRows * kPrefillRows;
+    for (int t = 0; t < state_.max_steps(); ++t) {
+      const int first = t == 0 ? rest : prompt + t - 1;
+      step(first, t == 0 ? prompt - rest : 1, true);
+      StepOutput out(trace_.frames, words_);
+      const Verdict verdict = state_.advance(codes_, out);
+      if (verdict.next != Verdict::kContinue) return verdict;
+    }
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
+
+ private:
+  /// Runs rows [first, first + rows); with `emits`, codes_ holds the sampled codes after it.
+  void step(int first, int rows, bool emits) {
+    SYRINX_CHECK(first + rows <= ar_.traits().max_positions, "the cache is full");
+    arena_.reset();
+    StepContext ctx{pool_, arena_};
+    const ArSeq seq{&state_, first, rows, emits};
+    const int32_t row_begin[] = {0, rows};
+    const int32_t kv_len[] = {first + rows};
+    const Ragged ragged{row_begin, kv_len, pages_, static_cast<int>(pages_.size())};
+    const int count = emits ? 1 : 0;
+    const auto scratch_bytes = static_cast<int64_t>(ar_.scratch_bytes(count));
+    const ArBatch batch{{&seq, 1}, rows, count,
+                        ragged,    kv_,  arena_.take({scratch_bytes}, DType::kU8)};
+    const View hidden = arena_.take({count, ar_.traits().hidden}, DType::kF32);
+    ar_.forward(ctx, batch, hidden);
+    if (emits) sample_codes(ctx, batch, hidden);
+  }
+
+  void sample_codes(StepContext& ctx, const ArBatch& batch, View hidden) {
+    const std::vector<int>& vocab = ar_.traits().vocab;
+    const auto per_step = static_cast<int>(vocab.size());
+    codes_.assign(vocab.size(), -1);
+    const View codes{codes_.data(), DType::kI32, {1, per_step}};
+    const bool keep = trace_.steps < options_.logit_steps;
+    for (int k = 0; k < per_step; ++k) {
+      const View logits = arena_.take({1, vocab[k]}, DType::kF32);
+      ar_.logits(ctx, k, batch, hidden, codes, logits);
+      if (keep) {
+        trace_.logits[k].insert(trace_.logits[k].end(), logits.f32(), logits.f32() + vocab[k]);
+      }
+      codes_[k] = greedy(ctx, k, logits);
+    }
+    trace_.codes.insert(trace_.codes.end(), codes_.begin(), codes_.end());
+    trace_.logit_steps += keep ? 1 : 0;
+    ++trace_.steps;
+  }
+
+  int32_t greedy(StepContext& ctx, int k, View logits) {
+    SampleRow row{
+        .params = state_.sampling(k), .rule = state_.rule(k), .history = state_.history(k)};
+    row.params.temperature = 0;
+    int32_t id = -1;
+    SampleStatus status = SampleStatus::kOk;
+    sample(ctx, logits, {&row, 1}, {&id, 1}, {&status, 1});
+    SYRINX_CHECK(status == SampleStatus::kOk, "step ", trace_.steps, ", code ", k, ": ",
+                 sample_status_text(status));
+    return id;
+  }
+
+  const ArStage& ar_;
+  RequestState& state_;
+  const TraceOptions& options_;
+  Trace& trace_;
+  ThreadPool pool_;
+  Arena arena_;
+  std::vector<KvPool> kv_;
+  std::vector<int32_t> pages_;
+  std::vector<int32_t> codes_;
+  std::vector<WordMark> words_;
+};
+
+/// All frames through the chain of chunk stages, as one chunk each.
+std::vector<float> run_chunks(const Pipeline& pipeline, const RequestState& state,
+                              std::span<const int32_t> frames, int threads) {
+  ThreadPool pool(threads);
+  Arena arena;
+  std::vector<float> values;
+  int64_t count = 0;
+  for (const Link& link : pipeline.links()) {
+    if (values.empty()) count = static_cast<int64_t>(frames.size()) / link.stage->in_width();
+    std::vector<float> out(static_cast<size_t>(count * link.stage->out_width()));
+    const std::unique_ptr<StreamState> stream = link.stage->open(state);
+    ChunkJob job;
+    job.state = stream.get();
+    if (values.empty()) {
+      job.codes = frames;
+    } else {
+      job.values = values;
+    }
+    job.fresh = static_cast<int>(count);
+    job.last = true;
+    job.out = out;
+    StepContext ctx{pool, arena};
+    link.stage->run(ctx, {&job, 1});
+    arena.reset();
+    values = std::move(out);
+  }
+  return values;
+}
+
+}  // namespace
+
+Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& request,
+                            const TraceOptions& options) {
+  Result<std::unique_ptr<RequestState>> opened = pipeline.open(request);
+  if (!opened) return opened.error();
+  RequestState& state = *opened.value();
+  Trace trace;
+  trace.frame_codes = pipeline.links().front().stage->in_width();
+  trace.prompt_rows = state.prompt_rows();
+  const std::span<const int32_t> ids = state.prompt_ids();
+  trace.prompt_ids.assign(ids.begin(), ids.end());
+  Runner runner(pipeline, state, options, trace);
+  Verdict verdict;
+  do {
+    verdict = runner.run_segment();
+  } while (verdict.next == Verdict::kNextSegment);
+  trace.reason = verdict.reason;
+  if (!trace.frames.empty()) {
+    trace.samples = run_chunks(pipeline, state, trace.frames, options.threads);
+  }
+  return trace;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,36 @@
+// Runs one request straight through a pipeline, without the engine, and keeps what happens on the
+// way: for comparing a family with its original implementation. Slow and simple on purpose.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+struct TraceOptions {
+  int threads = 0;       ///< 0: all cores
+  int logit_steps = 32;  ///< logits are kept of so many first steps
+};
+
+/// S steps (L <= S with logits), K codes a step, C codes a frame, T frames. Row-major.
+struct Trace {
+  std::vector<int32_t> prompt_ids;         ///< of the first segment; empty when the family has none
+  int prompt_rows = 0;                     ///< of the first segment
+  int logit_steps = 0;                     ///< L
+  std::vector<std::vector<float>> logits;  ///< per code k [L, vocab[k]], before any rule
+  std::vector<int32_t> codes;              ///< [S, K], as sampled
+  std::vector<int32_t> frames;             ///< [T, C]
+  std::vector<float> samples;
+  int steps = 0;        ///< S
+  int frame_codes = 0;  ///< C
+  FinishReason reason = FinishReason::kStop;
+};
+
+/// Greedy, whatever the request says: the largest logit after the rules and the repetition penalty.
+/// Late text is not supported. An Error is the request's fault.
+Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& request,
+                            const TraceOptions& options = {});
+
+}  // namespace syrinx

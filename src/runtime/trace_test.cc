@@ -1,0 +1,51 @@
+#include "runtime/trace.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/engine.h"
+#include "model/toy/toy.h"
+#include "runtime/runtime.h"
+
+namespace syrinx {
+namespace {
+
+SpeechRequest greedy_request(const char* text) {
+  SpeechRequest request;
+  request.text = text;
+  request.temperature = 0.0f;
+  return request;
+}
+
+TEST(Trace, EqualsTheEngine) {
+  const auto pipeline = make_toy_pipeline();
+  for (const char* text : {"a few words", "two|segments", "x"}) {
+    const SpeechRequest request = greedy_request(text);
+    const Result<Trace> trace = trace_request(*pipeline, request, {.threads = 1});
+    ASSERT_TRUE(trace.ok());
+    Engine engine(pipeline, {.threads = 1});
+    const auto collector = std::make_shared<Collector>();
+    ASSERT_TRUE(engine.submit(request, collector).ok());
+    const Outcome& outcome = collector->wait();
+    EXPECT_EQ(trace.value().reason, outcome.reason);
+    EXPECT_EQ(static_cast<int64_t>(trace.value().frames.size()) / trace.value().frame_codes,
+              outcome.frames);
+    EXPECT_EQ(trace.value().samples, collector->samples());
+  }
+}
+
+TEST(Trace, KeepsTheFirstLogits) {
+  const auto pipeline = make_toy_pipeline();
+  const Trace trace =
+      trace_request(*pipeline, greedy_request("a few words"), {.threads = 1, .logit_steps = 3})
+          .take();
+  const std::vector<int>& vocab = pipeline->ar().traits().vocab;
+  EXPECT_EQ(trace.logit_steps, 3);
+  ASSERT_EQ(trace.logits.size(), vocab.size());
+  for (size_t k = 0; k < vocab.size(); ++k) {
+    EXPECT_EQ(trace.logits[k].size(), 3u * static_cast<size_t>(vocab[k]));
+  }
+  EXPECT_EQ(trace.codes.size(), static_cast<size_t>(trace.steps) * vocab.size());
+}
+
+}  // namespace
+}  // namespace syrinx

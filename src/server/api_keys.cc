@@ -1,0 +1,62 @@
+#include "server/api_keys.h"
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "base/error.h"
+
+namespace syrinx {
+namespace {
+
+/// Takes the same time for every `given` of one length.
+bool equal_in_constant_time(std::string_view key, std::string_view given) {
+  size_t difference = key.size() ^ given.size();
+  for (size_t i = 0; i < given.size(); ++i) {
+    difference |=
+        static_cast<unsigned char>(key[i % key.size()]) ^ static_cast<unsigned char>(given[i]);
+  }
+  return difference == 0;
+}
+
+std::string_view trim(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+}  // namespace
+
+ApiKeys::ApiKeys(std::vector<std::string> keys) : keys_(std::move(keys)) {
+  std::erase_if(keys_, [](const std::string& key) { return key.empty(); });
+}
+
+ApiKeys ApiKeys::from_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw LoadError("cannot read the API keys in " + path);
+  std::vector<std::string> keys;
+  for (std::string line; std::getline(file, line);) {
+    const std::string_view key = trim(line);
+    if (!key.empty() && key.front() != '#') keys.emplace_back(key);
+  }
+  if (keys.empty()) throw LoadError("there is no API key in " + path);
+  return ApiKeys(std::move(keys));
+}
+
+bool ApiKeys::admits(std::string_view authorization) const {
+  if (keys_.empty()) return true;
+  constexpr std::string_view kScheme = "bearer ";
+  const std::string_view given = trim(authorization);
+  if (given.size() <= kScheme.size()) return false;
+  for (size_t i = 0; i < kScheme.size(); ++i) {
+    const char c = given[i];
+    if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != kScheme[i]) return false;
+  }
+  bool found = false;
+  for (const std::string& key : keys_) {  // no early end: all keys are compared
+    found = equal_in_constant_time(key, trim(given.substr(kScheme.size()))) || found;
+  }
+  return found;
+}
+
+}  // namespace syrinx

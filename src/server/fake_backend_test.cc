@@ -1,0 +1,129 @@
+#include "server/fake_backend_test.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace syrinx {
+namespace {
+
+constexpr int kRateHz = 24000;
+constexpr double kChunkS = 0.08;
+constexpr double kMaxUnreadS = 2;
+
+std::chrono::duration<double> seconds(double s) { return std::chrono::duration<double>(s); }
+
+}  // namespace
+
+FakeBackend::FakeBackend(double step_s) : step_s_(step_s) {
+  info_.family = "fake";
+  info_.model = "fake-1";
+  info_.sample_rate = kRateHz;
+  info_.voices = {{"low", "a low tone"}, {"High", "a high tone"}};
+  info_.default_voice = "low";
+  info_.max_text_bytes = 20'000;
+}
+
+FakeBackend::~FakeBackend() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, running] : running_) running.cancelled = true;
+    changed_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Result<RequestId> FakeBackend::submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
+  const std::lock_guard lock(mutex_);
+  if (request.text == "busy") return Error{ErrorCode::kOverloaded, "32 requests are waiting"};
+  if (request.text == "broken") throw std::runtime_error("the engine is broken");
+  last_ = request;
+  const auto id = static_cast<RequestId>(++stats_.accepted);
+  running_[id] = {};
+  threads_.emplace_back([this, id, request, sink = std::move(sink)] { run(id, request, *sink); });
+  return id;
+}
+
+void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
+  Outcome outcome;
+  double want_s = 0.1 * static_cast<double>(request.text.size());
+  if (request.text == "endless") want_s = 1e9;
+  if (request.text == "silent" || request.text == "fail early") want_s = 0;
+  if (request.text == "fail late") want_s = 0.4;
+  const double pitch_hz =
+      (request.voice == "High" ? 440 : 110) + static_cast<double>(request.seed % 97);
+  std::vector<float> chunk(static_cast<size_t>(kChunkS * kRateHz));
+  for (int64_t at = 0; outcome.audio_s < want_s; at += static_cast<int64_t>(chunk.size())) {
+    if (!pace(id, sink)) {
+      outcome.reason = FinishReason::kCancelled;
+      return end(id, sink, outcome);
+    }
+    for (size_t i = 0; i < chunk.size(); ++i) {
+      const auto t = static_cast<double>(at + static_cast<int64_t>(i)) / kRateHz;
+      chunk[i] = static_cast<float>(0.3 * std::sin(2 * M_PI * pitch_hz * t));
+    }
+    sink.audio(chunk);
+    outcome.audio_s += kChunkS;
+    ++outcome.frames;
+  }
+  if (request.text.starts_with("fail")) {
+    outcome.reason = FinishReason::kError;
+    outcome.error = {ErrorCode::kInternal, "a secret of the inside"};
+  }
+  end(id, sink, outcome);
+}
+
+bool FakeBackend::pace(RequestId id, const Sink& sink) {
+  std::unique_lock lock(mutex_);
+  ++stats_.ar_steps;
+  const bool& cancelled = running_[id].cancelled;
+  changed_.wait_for(lock, seconds(step_s_), [&] { return cancelled; });
+  while (!cancelled && sink.unread_s() > kMaxUnreadS) changed_.wait_for(lock, seconds(0.005));
+  max_unread_s_ = std::max(max_unread_s_, sink.unread_s());
+  return !cancelled;
+}
+
+void FakeBackend::end(RequestId id, Sink& sink, Outcome outcome) {
+  sink.finished(outcome);
+  const std::lock_guard lock(mutex_);
+  running_.erase(id);
+  ++stats_.finished;
+  changed_.notify_all();
+}
+
+void FakeBackend::cancel(RequestId id) {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = running_.find(id); at != running_.end()) at->second.cancelled = true;
+  changed_.notify_all();
+}
+
+EngineStats FakeBackend::stats() const {
+  const std::lock_guard lock(mutex_);
+  EngineStats stats = stats_;
+  stats.requests = static_cast<int>(running_.size());
+  return stats;
+}
+
+SpeechRequest FakeBackend::last_request() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+int64_t FakeBackend::steps() const {
+  const std::lock_guard lock(mutex_);
+  return stats_.ar_steps;
+}
+
+double FakeBackend::max_unread_s() const {
+  const std::lock_guard lock(mutex_);
+  return max_unread_s_;
+}
+
+bool FakeBackend::wait_idle(double timeout_s) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, seconds(timeout_s), [this] { return running_.empty(); });
+}
+
+}  // namespace syrinx

@@ -1,0 +1,185 @@
+#include "server/http_server.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "server/connection.h"
+#include "server/server_state.h"
+#include "server/session.h"
+
+namespace syrinx {
+namespace {
+
+using net::ip::tcp;
+
+net::ip::address parse_address(const std::string& host) {
+  SystemError error;
+  const auto address = net::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
+  if (error) throw LoadError("'" + host + "' is not an IP address to listen on");
+  return address;
+}
+
+}  // namespace
+
+bool is_loopback(const std::string& host) { return parse_address(host).is_loopback(); }
+
+ServerState::ServerState(ServerOptions server_options)
+    : options(std::move(server_options)), started_s(now_s()), random(std::random_device{}()) {}
+
+ServerView ServerState::view() const {
+  return {.backend = backend.get(),
+          .keys = &options.keys,
+          .draining = draining,
+          .connections = static_cast<int>(sessions.size()),
+          .streams = streams,
+          .requests = requests,
+          .uptime_s = now_s() - started_s};
+}
+
+std::string ServerState::new_request_id() {
+  std::string id = "req_";
+  for (uint64_t bits = random(), i = 0; i < 16; ++i, bits >>= 4)
+    id += "0123456789abcdef"[bits & 15];
+  return id;
+}
+
+void ServerState::log(const std::string& line) const {
+  if (options.log) options.log(line);
+}
+
+struct HttpServer::Impl {
+  explicit Impl(ServerOptions options)
+      : state(std::move(options)), acceptor(state.io), work(state.io.get_executor()) {}
+
+  void listen();
+  net::awaitable<void> accept_all();
+  void take(tcp::socket socket);
+  /// Runs `task` on the io thread and waits for its result.
+  template <typename Task>
+  auto on_io(Task task) {
+    std::packaged_task<decltype(task())()> packaged(std::move(task));
+    auto result = packaged.get_future();
+    net::post(state.io, [&packaged] { packaged(); });
+    return result.get();
+  }
+  void close_sessions(bool idle_only);
+
+  ServerState state;
+  tcp::acceptor acceptor;
+  // Keeps the io thread alive without a connection until the destructor.
+  net::executor_work_guard<net::io_context::executor_type> work;
+  int port = 0;
+  std::thread thread;
+};
+
+void HttpServer::Impl::listen() {
+  const ServerOptions& options = state.options;
+  const tcp::endpoint at(parse_address(options.host), static_cast<uint16_t>(options.port));
+  SystemError error;
+  acceptor.open(at.protocol(), error);
+  if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(at, error);
+  if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
+  if (error) {
+    throw LoadError(
+        concat("cannot listen on ", options.host, " port ", options.port, ": ", error.message()));
+  }
+  port = acceptor.local_endpoint().port();
+}
+
+net::awaitable<void> HttpServer::Impl::accept_all() {
+  net::steady_timer pause(state.io);
+  while (acceptor.is_open()) {
+    SystemError error;
+    tcp::socket socket =
+        co_await acceptor.async_accept(net::redirect_error(net::use_awaitable, error));
+    if (!error) {
+      take(std::move(socket));
+    } else if (acceptor.is_open()) {  // out of file descriptors, most likely: let some close
+      pause.expires_after(std::chrono::milliseconds(100));
+      co_await pause.async_wait(net::redirect_error(net::use_awaitable, error));
+    }
+  }
+}
+
+void HttpServer::Impl::take(tcp::socket socket) {
+  if (static_cast<int>(state.sessions.size()) >= state.options.max_connections) {
+    const Reply reply = reply_of(unavailable("The server has no free connection."));
+    const std::string bytes =
+        response_head(reply.status, {{"Content-Type", reply.content_type},
+                                     {"Content-Length", std::to_string(reply.body.size())},
+                                     {"Retry-After", "1"},
+                                     {"X-Request-Id", state.new_request_id()},
+                                     {"Connection", "close"}}) +
+        reply.body;
+    SystemError ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(net::buffer(bytes), ignored);
+    return;
+  }
+  auto session = std::make_shared<Session>(state, std::move(socket));
+  net::co_spawn(
+      state.io, [session] { return session->run(); }, net::detached);
+}
+
+void HttpServer::Impl::close_sessions(bool idle_only) {
+  for (Session* session : state.sessions) {
+    if (!idle_only || session->idle()) session->close();
+  }
+}
+
+HttpServer::HttpServer(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  impl_->listen();
+  net::co_spawn(
+      impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); }, net::detached);
+  impl_->thread = std::thread([impl = impl_.get()] { impl->state.io.run(); });
+}
+
+HttpServer::~HttpServer() {
+  // With every socket closed the coroutines end by themselves, and so does the io thread.
+  net::post(impl_->state.io, [impl = impl_.get()] {
+    impl->state.draining = true;
+    SystemError ignored;
+    impl->acceptor.close(ignored);
+    impl->close_sessions(false);
+    impl->work.reset();
+  });
+  impl_->thread.join();
+  impl_->state.worker.join();
+}
+
+int HttpServer::port() const { return impl_->port; }
+
+void HttpServer::open(std::shared_ptr<Backend> backend) {
+  impl_->on_io([this, &backend] { impl_->state.backend = std::move(backend); });
+}
+
+bool HttpServer::drain(double timeout_s) {
+  impl_->on_io([this] {
+    impl_->state.draining = true;
+    SystemError ignored;
+    impl_->acceptor.close(ignored);
+    impl_->close_sessions(true);
+  });
+  const double deadline_s = now_s() + timeout_s;
+  const auto open = [this] {
+    return impl_->on_io([this] { return impl_->state.sessions.size(); });
+  };
+  while (open() > 0) {
+    if (now_s() > deadline_s) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+}  // namespace syrinx

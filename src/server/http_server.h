@@ -1,0 +1,56 @@
+// The HTTP server: listens, answers, streams speech, drains. One io thread serves all connections;
+// one worker thread checks requests and makes prompts, so that a long text disturbs no stream.
+// Public methods are for the thread that owns the object.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "server/api_keys.h"
+#include "server/backend.h"
+
+namespace syrinx {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address, or "localhost"
+  int port = 8080;                 ///< 0: any free one
+  ApiKeys keys = {};               ///< empty: everybody is admitted
+  size_t max_body_bytes = size_t{1} << 20;
+  size_t max_header_bytes = size_t{16} << 10;
+  int max_connections = 1024;    ///< past it new ones are answered 503 and closed
+  double header_timeout_s = 10;  ///< from the first byte of a request to the end of its head
+  double body_timeout_s = 30;    ///< from the head to the end of the body
+  double idle_timeout_s = 75;    ///< between the requests of a connection
+  double stall_timeout_s = 30;   ///< a client that does not read for this long is cut off
+  /// Takes one line per request, on the io thread. Texts and audio are never in it. May be empty.
+  std::function<void(const std::string& line)> log = {};
+};
+
+/// Whether only this machine can reach the address (or "localhost"). Throws LoadError when `host`
+/// is not an address.
+bool is_loopback(const std::string& host);
+
+class HttpServer {
+ public:
+  /// Listens at once, answering 503 to speech until open(). Throws LoadError when it cannot listen.
+  explicit HttpServer(ServerOptions options);
+  /// Closes every connection; their requests are cancelled.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  /// The port that is listened on.
+  int port() const;
+  /// Takes speech requests from now on.
+  void open(std::shared_ptr<Backend> backend);
+  /// Accepts nothing new and waits for the running streams; true if all ended in time.
+  bool drain(double timeout_s);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace syrinx

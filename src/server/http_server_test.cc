@@ -1,0 +1,388 @@
+// The server through a real socket, with a stand-in for the engine.
+#include "server/http_server.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "audio/wav.h"
+#include "base/clock.h"
+#include "server/fake_backend_test.h"
+#include "server/test_client_test.h"
+
+namespace syrinx {
+namespace {
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void start(double step_s = 0, ServerOptions options = {}) {
+    options.port = 0;
+    backend_ = std::make_shared<FakeBackend>(step_s);
+    server_ = std::make_unique<HttpServer>(std::move(options));
+    server_->open(backend_);
+  }
+  int port() const { return server_->port(); }
+  TestAnswer speak(const std::string& body, const std::string& headers = "") {
+    TestClient client(port());
+    client.post(body, headers);
+    return client.read();
+  }
+  TestAnswer get(const std::string& path, const std::string& headers = "") {
+    TestClient client(port());
+    client.get(path, headers);
+    return client.read();
+  }
+
+  std::shared_ptr<FakeBackend> backend_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(HttpServerTest, StreamsWav) {
+  start();
+  const TestAnswer answer = speak(R"({"input": "0123456789", "seed": 5})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.whole);
+  EXPECT_EQ(answer.header("Content-Type"), "audio/wav");
+  EXPECT_EQ(answer.header("X-Sample-Rate"), "24000");
+  EXPECT_EQ(answer.header("X-Seed"), "5");
+  EXPECT_TRUE(answer.header("x-request-id").starts_with("req_"));
+  EXPECT_EQ(answer.body.substr(0, 44), wav_header(24000));
+  EXPECT_EQ(answer.body.size(), 44 + 13 * 1920 * 2u);  // 1 s, rounded up to whole chunks
+  EXPECT_TRUE(answer.header("X-Finish-Reason").empty());
+}
+
+TEST_F(HttpServerTest, StreamsPcmWithTrailers) {
+  start();
+  const TestAnswer answer =
+      speak(R"({"input": "0123456789", "response_format": "pcm"})", "TE: trailers\r\n");
+  EXPECT_EQ(answer.header("Content-Type"), "audio/pcm; rate=24000; channels=1");
+  EXPECT_EQ(answer.body.size(), 13 * 1920 * 2u);
+  EXPECT_EQ(answer.header("X-Finish-Reason"), "stop");
+}
+
+TEST_F(HttpServerTest, StreamsEvents) {
+  start();
+  const TestAnswer answer = speak(R"({"input": "0123456789", "stream_format": "sse"})");
+  EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
+  EXPECT_TRUE(answer.body.starts_with("data: {\"type\":\"speech.audio.delta\",\"audio\":\"UklGR"));
+  EXPECT_TRUE(has(answer.body, "\"output_tokens\":13"));
+  const TestAnswer failed = speak(R"({"input": "fail late", "stream_format": "sse"})");
+  EXPECT_TRUE(has(failed.body, "\"type\":\"speech.audio.error\""));
+  EXPECT_FALSE(has(failed.body, "speech.audio.done"));
+  EXPECT_FALSE(has(failed.body, "secret"));
+  EXPECT_TRUE(failed.whole);
+}
+
+TEST_F(HttpServerTest, FirstAudioComesBeforeTheEnd) {
+  start(0.02);
+  TestClient client(port());
+  client.post(R"({"input": "endless"})");
+  EXPECT_EQ(client.read_head().status, 200);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(client.read_more());
+  EXPECT_EQ(backend_->stats().requests, 1);
+}
+
+TEST_F(HttpServerTest, FailuresBeforeTheFirstAudioAreProperErrors) {
+  start();
+  TestAnswer answer = speak(R"({"input": "fail early"})");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_TRUE(has(answer.body, "\"code\":\"internal_error\""));
+  EXPECT_FALSE(has(answer.body, "secret"));
+  answer = speak(R"({"input": "broken"})");
+  EXPECT_EQ(answer.status, 500);
+  answer = speak(R"({"input": "silent"})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_TRUE(has(answer.body, "\"param\":\"input\""));
+  answer = speak(R"({"input": "busy"})");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.header("Retry-After"), "1");
+  EXPECT_TRUE(has(answer.body, "server_is_overloaded"));
+}
+
+TEST_F(HttpServerTest, LateFailureCutsTheConnection) {
+  start();
+  TestAnswer answer = speak(R"({"input": "fail late"})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body.size(), 44 + 5 * 1920 * 2u);
+  EXPECT_FALSE(answer.whole);
+}
+
+TEST_F(HttpServerTest, RequestErrors) {
+  start();
+  struct Case {
+    std::string method, path, type;
+    int status;
+    std::string code;
+  };
+  const Case cases[] = {
+      {"GET", "/nothing", "", 404, "not_found"},
+      {"POST", "/nothing", "application/json", 404, "not_found"},
+      {"GET", "/v1/audio/speech", "", 405, "method_not_allowed"},
+      {"DELETE", "/v1/models", "", 405, "method_not_allowed"},
+      {"POST", "/health", "application/json", 405, "method_not_allowed"},
+      {"POST", "/v1/audio/speech", "", 415, "unsupported_media_type"},
+      {"POST", "/v1/audio/speech", "text/plain", 415, "unsupported_media_type"},
+      {"POST", "/v1/audio/speech", "application/jsonp", 415, "unsupported_media_type"},
+      {"POST", "/v1/audio/speech", "Application/JSON; charset=utf-8", 400, "invalid_json"},
+  };
+  for (const Case& c : cases) {
+    TestClient client(port());
+    client.send(c.method + " " + c.path + " HTTP/1.1\r\nHost: x\r\nContent-Type: " + c.type +
+                "\r\nContent-Length: 2\r\n\r\n{]");
+    const TestAnswer answer = client.read();
+    EXPECT_EQ(answer.status, c.status) << c.method << " " << c.path;
+    EXPECT_TRUE(has(answer.body, "\"code\":\"" + c.code + "\"")) << answer.body;
+    EXPECT_EQ(answer.header("Content-Type"), "application/json");
+    EXPECT_FALSE(answer.header("X-Request-Id").empty());
+  }
+}
+
+TEST_F(HttpServerTest, LimitsOfABody) {
+  start(0, {.max_body_bytes = 1000});
+  const TestAnswer known = speak(std::string(1001, ' '));
+  EXPECT_EQ(known.status, 413);
+  EXPECT_TRUE(has(known.body, "1000"));
+  TestClient client(port());
+  client.send(
+      "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 40; ++i) client.send("20\r\n" + std::string(32, ' ') + "\r\n");
+  EXPECT_EQ(client.read().status, 413);
+  EXPECT_TRUE(client.wait_closed(5));
+}
+
+TEST_F(HttpServerTest, ChunkedBodyAndContinue) {
+  start();
+  TestClient client(port());
+  client.send(
+      "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.read_head().status, 100);
+  client.send("e\r\n{\"input\": \"hi\"\r\n1\r\n}\r\n0\r\n\r\n");
+  EXPECT_EQ(client.read().status, 200);
+}
+
+TEST_F(HttpServerTest, LimitsOfAHead) {
+  start();
+  TestClient client(port());
+  client.get("/health", "X: " + std::string(20'000, 'a') + "\r\n");
+  EXPECT_EQ(client.read().status, 431);
+  TestClient garbage(port());
+  garbage.send(std::string("\x16\x03\x01 nonsense\r\n\r\n"));
+  EXPECT_EQ(garbage.read().status, 400);
+}
+
+TEST_F(HttpServerTest, SlowHeadsAndBodiesAndIdleClientsAreClosed) {
+  start(0, {.header_timeout_s = 0.3, .body_timeout_s = 0.3, .idle_timeout_s = 0.3});
+  TestClient idle(port()), head(port()), body(port());
+  body.send(
+      "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Content-Length: 50\r\n\r\n");
+  const double until_s = now_s() + 0.6;
+  while (now_s() < until_s) {  // a byte now and then does not help
+    head.send("G");
+    body.send(" ");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_TRUE(idle.wait_closed(0.5));
+  EXPECT_TRUE(head.wait_closed(0.5));
+  EXPECT_TRUE(body.wait_closed(0.5));
+}
+
+TEST_F(HttpServerTest, KeepsConnectionsAlive) {
+  start();
+  TestClient client(port());
+  for (int i = 0; i < 3; ++i) {
+    client.get("/health");
+    EXPECT_EQ(client.read().status, 200);
+    client.post(R"({"input": "hello"})");
+    EXPECT_TRUE(client.read().whole);
+    client.post(R"({"input": ""})");
+    EXPECT_EQ(client.read().status, 400);
+  }
+}
+
+TEST_F(HttpServerTest, PipelinedRequestsAreAnsweredInTurn) {
+  start(0.005);
+  TestClient client(port());
+  client.post(R"({"input": "hello"})");
+  client.get("/health");
+  client.get("/ready");
+  EXPECT_TRUE(client.read().whole);
+  EXPECT_TRUE(has(client.read().body, "uptime_s"));
+  EXPECT_TRUE(has(client.read().body, "ready"));
+}
+
+TEST_F(HttpServerTest, OldClientsReadToTheEnd) {
+  start();
+  TestClient client(port());
+  client.send(
+      "POST /v1/audio/speech HTTP/1.0\r\nContent-Type: application/json\r\n"
+      "Content-Length: 18\r\n\r\n{\"input\": \"hello\"}");
+  const TestAnswer answer = client.read();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.header("Transfer-Encoding").empty());
+  EXPECT_EQ(answer.body.size(), 44 + 7 * 1920 * 2u);
+}
+
+TEST_F(HttpServerTest, ClientThatGoesAwayCancels) {
+  start(0.01);
+  for (const bool streaming : {false, true}) {
+    TestClient client(port());
+    client.post(R"({"input": "endless"})");
+    if (streaming) {
+      EXPECT_EQ(client.read_head().status, 200);
+    }
+    client.close();
+    EXPECT_TRUE(backend_->wait_idle(0.5));
+  }
+  TestClient half(port());
+  half.post(R"({"input": "endless"})");
+  EXPECT_EQ(half.read_head().status, 200);
+  half.shut_send();
+  EXPECT_TRUE(backend_->wait_idle(0.5));
+}
+
+TEST_F(HttpServerTest, ClientThatDoesNotReadIsCutOff) {
+  start(0, {.stall_timeout_s = 0.5});
+  TestClient stalled(port());
+  stalled.post(R"({"input": "endless"})");
+  const TestAnswer other = speak(R"({"input": "0123456789"})");  // meanwhile nobody else suffers
+  EXPECT_TRUE(other.whole);
+  EXPECT_TRUE(backend_->wait_idle(5));
+  EXPECT_LT(backend_->max_unread_s(), 2.2);
+}
+
+TEST_F(HttpServerTest, ManyClientsGetWhatTheyWouldGetAlone) {
+  start(0.001);
+  const std::string body = R"({"input": "01234567890123456789", "seed": 3})";
+  const std::string alone = speak(body).body;
+  std::vector<std::thread> clients;
+  std::vector<std::string> got(20);
+  for (size_t i = 0; i < got.size(); ++i) {
+    clients.emplace_back([&, i] { got[i] = speak(body).body; });
+  }
+  for (std::thread& client : clients) client.join();
+  for (const std::string& bytes : got) EXPECT_TRUE(bytes == alone);
+}
+
+TEST_F(HttpServerTest, Lists) {
+  start();
+  EXPECT_TRUE(has(get("/").body, "/v1/audio/speech"));
+  EXPECT_TRUE(has(get("/v1/models?limit=5").body, R"("data":[{"id":"fake-1")"));
+  EXPECT_EQ(get("/v1/audio/models").body, "{\"models\":[{\"id\":\"fake-1\"}]}\n");
+  EXPECT_TRUE(has(get("/v1/audio/voices").body, R"({"voices":[{"id":"low","name":"low",)"));
+  EXPECT_TRUE(has(get("/health").body, R"("engine":{"requests":0)"));
+  EXPECT_EQ(get("/live").status, 200);
+  EXPECT_EQ(get("/ready").status, 200);
+  TestClient client(port());
+  client.send("HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.read_head().status, 200);
+  client.get("/live");
+  EXPECT_EQ(client.read().status, 200);
+}
+
+TEST_F(HttpServerTest, LoadingServerSaysSo) {
+  server_ = std::make_unique<HttpServer>(ServerOptions{.port = 0});
+  EXPECT_EQ(get("/health").status, 200);
+  EXPECT_EQ(get("/").status, 200);
+  EXPECT_EQ(get("/ready").status, 503);
+  EXPECT_EQ(get("/v1/models").status, 503);
+  const TestAnswer answer = speak(R"({"input": "hello"})");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.header("Retry-After"), "1");
+}
+
+TEST_F(HttpServerTest, KeysAreAskedFor) {
+  start(0, {.keys = ApiKeys({"secret"})});
+  EXPECT_EQ(get("/health").status, 200);
+  for (const char* path : {"/v1/models", "/v1/audio/voices", "/nothing"}) {
+    const TestAnswer answer = get(path, "Authorization: Bearer wrong\r\n");
+    EXPECT_EQ(answer.status, 401) << path;
+    EXPECT_TRUE(has(answer.body, "invalid_api_key"));
+  }
+  EXPECT_EQ(speak(R"({"input": "a"})").status, 401);
+  EXPECT_EQ(get("/v1/models", "Authorization: Bearer secret\r\n").status, 200);
+  EXPECT_EQ(speak(R"({"input": "a"})", "Authorization: Bearer secret\r\n").status, 200);
+}
+
+TEST_F(HttpServerTest, FullServerTurnsAway) {
+  start(0, {.max_connections = 2});
+  TestClient one(port()), two(port());
+  one.get("/live");
+  two.get("/live");
+  EXPECT_EQ(one.read().status, 200);
+  EXPECT_EQ(two.read().status, 200);
+  TestClient three(port());
+  EXPECT_EQ(three.read().status, 503);
+  EXPECT_TRUE(three.wait_closed(2));
+  one.close();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(get("/live").status, 200);
+}
+
+TEST_F(HttpServerTest, DrainFinishesWhatRuns) {
+  start(0.01);
+  TestClient idle(port()), running(port());
+  idle.get("/live");
+  idle.read();
+  running.post(R"({"input": "0123456789"})");
+  TestAnswer answer = running.read_head();
+  std::thread reader([&] { running.read_body(answer); });
+  EXPECT_TRUE(server_->drain(5));
+  reader.join();
+  EXPECT_TRUE(answer.whole);
+  EXPECT_TRUE(running.wait_closed(1));
+  EXPECT_TRUE(idle.wait_closed(1));
+  EXPECT_THROW(TestClient late(port()), std::runtime_error);
+  EXPECT_TRUE(server_->drain(0));
+}
+
+TEST_F(HttpServerTest, DrainHasADeadline) {
+  start(0.01);
+  TestClient client(port());
+  client.post(R"({"input": "endless"})");
+  TestAnswer answer = client.read_head();
+  std::thread reader([&] { client.read_body(answer); });
+  EXPECT_FALSE(server_->drain(0.2));
+  server_.reset();
+  EXPECT_TRUE(backend_->wait_idle(0.5));
+  reader.join();
+  EXPECT_FALSE(answer.whole);
+}
+
+TEST_F(HttpServerTest, LogsNoTexts) {
+  std::string lines;
+  ServerOptions options;
+  options.log = [&lines](const std::string& line) { lines += line + "\n"; };
+  start(0, options);
+  speak(R"({"input": "hush hush", "voice": "low"})");
+  speak(R"({"input": "hush", "voice": "hush"})");
+  speak(R"({"input": hush)");
+  get("/hush");
+  server_.reset();
+  EXPECT_TRUE(has(lines, "speech 200 stop"));
+  EXPECT_TRUE(has(lines, "voice_not_found"));
+  EXPECT_FALSE(has(lines, "hush"));
+}
+
+TEST(HttpServerListen, BadAddresses) {
+  EXPECT_TRUE(is_loopback("127.0.0.1"));
+  EXPECT_TRUE(is_loopback("localhost"));
+  EXPECT_TRUE(is_loopback("::1"));
+  EXPECT_FALSE(is_loopback("0.0.0.0"));
+  EXPECT_THROW(is_loopback("example.org"), LoadError);
+  const HttpServer first({.port = 0});
+  EXPECT_THROW(HttpServer({.port = first.port()}), LoadError);
+}
+
+}  // namespace
+}  // namespace syrinx

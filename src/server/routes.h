@@ -1,0 +1,43 @@
+// What the server answers where, apart from speech itself. Knows no sockets: a request's head goes
+// in, an answer comes out. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "server/api_keys.h"
+#include "server/backend.h"
+#include "server/reply.h"
+
+namespace syrinx {
+
+/// What matters of a request before its body is read. Borrows from the request.
+struct RequestHead {
+  std::string_view method;
+  std::string_view path;  ///< without the query
+  std::string_view content_type;
+  std::string_view authorization;
+};
+
+/// The server at this moment.
+struct ServerView {
+  const Backend* backend = nullptr;  ///< null while the model is being loaded
+  const ApiKeys* keys = nullptr;     ///< null: everybody is admitted
+  bool draining = false;
+  int connections = 0;  ///< open ones
+  int streams = 0;      ///< speech requests that are being answered
+  int64_t requests = 0;
+  double uptime_s = 0;
+};
+
+/// The request is for the speech endpoint and may go on: read the body.
+struct SpeechRoute {};
+
+/// A whole answer, or the word that this is speech. HEAD is answered as GET; whoever writes the
+/// answer leaves the body out.
+std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView& server);
+
+}  // namespace syrinx

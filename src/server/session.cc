@@ -1,0 +1,172 @@
+#include "server/session.h"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <exception>
+#include <utility>
+
+#include "base/check.h"
+#include "server/connection.h"
+#include "server/server_state.h"
+#include "server/speech_stream.h"
+
+namespace syrinx {
+namespace http = boost::beast::http;
+namespace {
+
+// GCC 12 loses temporaries inside a co_await expression: here and in the other coroutines every
+// argument has a name and every co_await its own statement.
+
+bool is_http_fault(const SystemError& error) {
+  return error.category() == make_error_code(http::error::bad_method).category() &&
+         error != http::error::end_of_stream && error != http::error::partial_message;
+}
+
+std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+Reply parse_fault(const SystemError& error, const ServerOptions& options) {
+  ApiError fault{.message = "This is not an HTTP/1.1 request: " + error.message() + ".",
+                 .code = "invalid_http"};
+  if (error == http::error::body_limit) {
+    fault = {.status = 413,
+             .message = concat("The body may have at most ", options.max_body_bytes, " bytes."),
+             .code = "body_too_large"};
+  }
+  if (error == http::error::header_limit) {
+    fault = {
+        .status = 431,
+        .message = concat("The headers may have at most ", options.max_header_bytes, " bytes."),
+        .code = "headers_too_large"};
+  }
+  return reply_of(fault);
+}
+
+}  // namespace
+
+struct Session::Incoming {
+  http::request_parser<http::string_body> parser;
+  std::string id;
+  bool keep_alive = false;
+
+  const http::request<http::string_body>& message() const { return parser.get(); }
+  std::string_view header(http::field field) const { return view(message()[field]); }
+  RequestHead head() const {
+    const std::string_view target = view(message().target());
+    return {.method = view(message().method_string()),
+            .path = target.substr(0, target.find('?')),
+            .content_type = header(http::field::content_type),
+            .authorization = header(http::field::authorization)};
+  }
+};
+
+Session::Session(ServerState& server, net::ip::tcp::socket socket)
+    : server_(server), connection_(std::make_shared<Connection>(std::move(socket))) {
+  server_.sessions.insert(this);
+}
+
+Session::~Session() { server_.sessions.erase(this); }
+
+void Session::close() { connection_->close(); }
+
+net::awaitable<void> Session::run() {
+  try {
+    bool more = true;
+    while (more) more = co_await serve_one();
+  } catch (const std::exception& error) {
+    server_.log(std::string("connection failed: ") + error.what());
+  }
+  connection_->close();
+}
+
+/// True when there may be another request.
+net::awaitable<bool> Session::serve_one() {
+  idle_ = true;
+  const bool begun = co_await connection_->wait_for_bytes(server_.options.idle_timeout_s);
+  idle_ = false;
+  if (!begun) co_return false;
+
+  Incoming incoming;
+  incoming.id = server_.new_request_id();
+  const bool has_head = co_await read_head(incoming);
+  if (!has_head) co_return false;
+  ++server_.requests;
+  incoming.keep_alive = incoming.message().version() >= 11 && incoming.message().keep_alive();
+
+  auto routed = route(incoming.head(), server_.view());
+  if (Reply* reply = std::get_if<Reply>(&routed)) {
+    if (!incoming.parser.is_done()) {  // its body would be taken for the next request
+      incoming.keep_alive = false;
+      co_await refuse(incoming, *reply);
+      co_return false;
+    }
+    const bool sent = co_await send(incoming, *reply);
+    co_return sent&& incoming.keep_alive && !server_.draining;
+  }
+  const bool complete = co_await read_body(incoming);
+  if (!complete) co_return false;
+  SpeechExchange exchange{
+      .request_id = incoming.id,
+      .body = std::move(incoming.parser.get().body()),
+      .keep_alive = incoming.keep_alive && !server_.draining,
+      .chunked = incoming.message().version() >= 11,
+      .trailers = incoming.header(http::field::te).find("trailers") != std::string_view::npos};
+  const bool more = co_await stream_speech(server_, connection_, exchange);
+  co_return more && !server_.draining;
+}
+
+net::awaitable<bool> Session::read_head(Incoming& incoming) {
+  incoming.parser.header_limit(static_cast<uint32_t>(server_.options.max_header_bytes));
+  incoming.parser.body_limit(server_.options.max_body_bytes);
+  SystemError error;
+  connection_->expires_after_s(server_.options.header_timeout_s);
+  co_await http::async_read_header(connection_->stream(), connection_->buffer(), incoming.parser,
+                                   net::redirect_error(net::use_awaitable, error));
+  if (is_http_fault(error)) {
+    const Reply fault = parse_fault(error, server_.options);
+    co_await refuse(incoming, fault);
+  }
+  co_return !error;
+}
+
+net::awaitable<bool> Session::read_body(Incoming& incoming) {
+  if (boost::beast::iequals(incoming.message()[http::field::expect], "100-continue")) {
+    const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+    const bool sent = co_await connection_->write(go_on, server_.options.body_timeout_s);
+    if (!sent) co_return false;
+  }
+  SystemError error;
+  connection_->expires_after_s(server_.options.body_timeout_s);
+  co_await http::async_read(connection_->stream(), connection_->buffer(), incoming.parser,
+                            net::redirect_error(net::use_awaitable, error));
+  if (is_http_fault(error)) {
+    const Reply fault = parse_fault(error, server_.options);
+    co_await refuse(incoming, fault);
+  }
+  co_return !error;
+}
+
+/// For requests that are not read to their end: the connection is of no more use.
+net::awaitable<void> Session::refuse(const Incoming& incoming, const Reply& reply) {
+  const bool sent = co_await send(incoming, reply);
+  if (!sent) co_return;
+  co_await connection_->linger();
+}
+
+net::awaitable<bool> Session::send(const Incoming& incoming, const Reply& reply) {
+  const bool keep = incoming.keep_alive && !server_.draining;
+  Headers headers = {{"Content-Type", reply.content_type},
+                     {"Content-Length", std::to_string(reply.body.size())},
+                     {"X-Request-Id", incoming.id},
+                     {"Connection", keep ? "keep-alive" : "close"}};
+  headers.insert(headers.end(), reply.headers.begin(), reply.headers.end());
+  std::string bytes = response_head(reply.status, headers);
+  if (incoming.message().method() != http::verb::head) bytes += reply.body;
+  if (reply.status >= 400) server_.log(concat(incoming.id, " ", reply.status));
+  const bool sent = co_await connection_->write(bytes, server_.options.stall_timeout_s);
+  co_return sent;
+}
+
+}  // namespace syrinx

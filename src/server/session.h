@@ -1,0 +1,42 @@
+// One connection: reads requests one after another, answers each, keeps its deadlines.
+// Inside the server only; io thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/asio.h"
+#include "server/reply.h"
+
+namespace syrinx {
+
+class Connection;
+struct ServerState;
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(ServerState& server, net::ip::tcp::socket socket);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Serves until the client or the server has had enough. Never throws.
+  net::awaitable<void> run();
+  /// Between two requests; may be closed without anybody missing an answer.
+  bool idle() const { return idle_; }
+  void close();
+
+ private:
+  struct Incoming;  ///< the request that is being read
+  net::awaitable<bool> serve_one();
+  net::awaitable<bool> read_head(Incoming& incoming);
+  net::awaitable<bool> read_body(Incoming& incoming);
+  net::awaitable<void> refuse(const Incoming& incoming, const Reply& reply);
+  net::awaitable<bool> send(const Incoming& incoming, const Reply& reply);
+
+  ServerState& server_;
+  std::shared_ptr<Connection> connection_;
+  bool idle_ = false;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,277 @@
+#include "server/speech_call.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 4> kOpenAiModels = {"tts-1", "tts-1-hd", "gpt-4o-mini-tts",
+                                                           "gpt-4o-mini-tts-2025-12-15"};
+constexpr std::array<std::string_view, 13> kOpenAiVoices = {
+    "alloy", "ash",  "ballad",  "coral", "echo",  "fable", "onyx",
+    "nova",  "sage", "shimmer", "verse", "marin", "cedar"};
+constexpr std::array<std::string_view, 5> kLaterFormats = {"mp3", "opus", "ogg", "aac", "flac"};
+
+template <size_t N>
+bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+/// Reads the fields of one body. The first fault is kept; later reads are harmless.
+class Fields {
+ public:
+  explicit Fields(const json& body) : body_(body) {}
+
+  const std::optional<ApiError>& fault() const { return fault_; }
+  void fail(ApiError error) {
+    if (!fault_) fault_ = std::move(error);
+  }
+  /// Null when the field is absent or null.
+  const json* find(const char* name) const {
+    const auto at = body_.find(name);
+    return at == body_.end() || at->is_null() ? nullptr : &*at;
+  }
+
+  std::optional<std::string> text(const char* name) {
+    const json* value = find(name);
+    if (value == nullptr) return {};
+    if (!value->is_string()) return wrong(name, "a string", *value), std::nullopt;
+    return value->get<std::string>();
+  }
+
+  /// A number in [low, high].
+  std::optional<float> number(const char* name, double low, double high) {
+    const json* value = find(name);
+    if (value == nullptr) return {};
+    if (!value->is_number()) return wrong(name, "a number", *value), std::nullopt;
+    const auto number = value->get<double>();
+    if (!(number >= low && number <= high)) {
+      fail(bad_field(name, concat("'", name, "' must be between ", low, " and ", high, ".")));
+      return {};
+    }
+    return static_cast<float>(number);
+  }
+
+  /// An integer in [low, high].
+  std::optional<int> integer(const char* name, int low, int high) {
+    const json* value = find(name);
+    if (value == nullptr) return {};
+    if (!value->is_number_integer()) return wrong(name, "an integer", *value), std::nullopt;
+    const bool huge =
+        value->is_number_unsigned() &&
+        value->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int>::max());
+    const auto number = huge ? std::numeric_limits<int64_t>::max() : value->get<int64_t>();
+    if (number < low || number > high) {
+      fail(bad_field(name, concat("'", name, "' must be between ", low, " and ", high, ".")));
+      return {};
+    }
+    return static_cast<int>(number);
+  }
+
+  void wrong(const char* name, const char* want, const json& got) {
+    ApiError error = bad_field(name, concat("'", name, "' must be ", want, ", not ",
+                                            article(got.type_name()), got.type_name(), "."));
+    error.code = "invalid_type";
+    fail(std::move(error));
+  }
+
+ private:
+  static const char* article(std::string_view noun) {
+    return noun == "array" || noun == "object" ? "an " : "a ";
+  }
+  const json& body_;
+  std::optional<ApiError> fault_;
+};
+
+std::string voice_list(const PipelineInfo& info) {
+  std::string out;
+  for (const VoiceInfo& voice : info.voices) out += (out.empty() ? "" : ", ") + voice.id;
+  return out.empty() ? info.default_voice : out;
+}
+
+/// The model's spelling of a voice, the default for OpenAI's names, or nothing.
+std::optional<std::string> resolve_voice(const PipelineInfo& info, const std::string& name) {
+  for (const VoiceInfo& voice : info.voices) {
+    if (voice.id == name) return voice.id;
+  }
+  const std::string folded = lower(name);
+  for (const VoiceInfo& voice : info.voices) {
+    if (lower(voice.id) == folded) return voice.id;
+  }
+  if (name == info.default_voice || contains(kOpenAiVoices, folded)) return info.default_voice;
+  return {};
+}
+
+void read_model(Fields& fields, const PipelineInfo& info) {
+  const auto name = fields.text("model");
+  if (!name || names_model(info, *name)) return;
+  fields.fail({.status = 404,
+               .message = concat("The model '", *name, "' is not loaded here; this server has '",
+                                 info.model, "'."),
+               .param = "model",
+               .code = "model_not_found"});
+}
+
+void read_input(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
+  auto text = fields.text("input");
+  if (fields.fault()) return;
+  if (!text || text->find_first_not_of(" \t\r\n\v\f") == std::string::npos) {
+    return fields.fail(bad_field("input", "'input' must hold the text to speak."));
+  }
+  if (text->size() > info.max_text_bytes) {
+    ApiError error =
+        bad_field("input", concat("'input' has ", text->size(), " bytes; this model takes at most ",
+                                  info.max_text_bytes, " in one request."));
+    error.code = "string_above_max_length";
+    return fields.fail(std::move(error));
+  }
+  request.text = std::move(*text);
+}
+
+void read_voice(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
+  const json* voice = fields.find("voice");
+  if (voice == nullptr) return;
+  if (voice->is_object()) {
+    const auto id = voice->find("id");
+    if (id == voice->end() || !id->is_string()) {
+      return fields.fail(bad_field("voice.id", "'voice' as an object must have a string 'id'."));
+    }
+    voice = &*id;
+  }
+  if (!voice->is_string()) return fields.wrong("voice", "a string or {\"id\": string}", *voice);
+  const auto name = voice->get<std::string>();
+  const auto resolved = resolve_voice(info, name);
+  if (!resolved) {
+    ApiError error = bad_field(
+        "voice", concat("There is no voice '", name, "'; this model has: ", voice_list(info), "."));
+    error.code = "voice_not_found";
+    return fields.fail(std::move(error));
+  }
+  request.voice = *resolved;
+}
+
+void refuse(Fields& fields, const char* param, std::string message) {
+  ApiError error = bad_field(param, std::move(message));
+  error.code = "unsupported_value";
+  fields.fail(std::move(error));
+}
+
+void read_format(Fields& fields, SpeechCall& call) {
+  if (const auto format = fields.text("response_format")) {
+    if (*format == "pcm") {
+      call.format = AudioFormat::kPcm;
+    } else if (contains(kLaterFormats, *format)) {
+      refuse(fields, "response_format",
+             concat("'", *format, "' cannot be encoded yet; 'wav' and 'pcm' can."));
+    } else if (*format != "wav") {
+      fields.fail(bad_field("response_format",
+                            concat("There is no format '", *format, "'; use 'wav' or 'pcm'.")));
+    }
+  }
+  if (const auto stream = fields.text("stream_format")) {
+    call.sse = *stream == "sse";
+    if (!call.sse && *stream != "audio") {
+      fields.fail(bad_field("stream_format", "'stream_format' must be 'audio' or 'sse'."));
+    }
+  }
+  const auto speed = fields.number("speed", 0.25, 4.0);
+  if (speed && *speed != 1.0f) {
+    refuse(fields, "speed", "Only a 'speed' of 1.0 can be spoken yet.");
+  }
+}
+
+void read_instructions(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
+  auto text = fields.text("instructions");
+  if (!text || text->empty()) return;
+  if (!info.instructions) {
+    return refuse(fields, "instructions",
+                  concat("The model '", info.model, "' does not follow instructions."));
+  }
+  request.instructions = std::move(*text);
+}
+
+uint64_t random_seed() {
+  std::random_device device;
+  // Below 2^53, so that a client that keeps numbers as doubles can send it back.
+  return (static_cast<uint64_t>(device()) << 32 | device()) >> 11;
+}
+
+void read_sampling(Fields& fields, SpeechRequest& request) {
+  request.temperature = fields.number("temperature", 0, 2);
+  request.top_p = fields.number("top_p", 0, 1);
+  request.min_p = fields.number("min_p", 0, 1);
+  request.repetition_penalty = fields.number("repetition_penalty", 0.1, 10);
+  request.top_k = fields.integer("top_k", -1, 1'000'000);
+  if (request.top_k == -1) request.top_k = 0;  // other servers' word for "off"
+  request.max_frames = fields.integer("max_new_tokens", 1, 1'000'000).value_or(0);
+  request.language = fields.text("language").value_or("");
+  const json* seed = fields.find("seed");
+  if (seed == nullptr) {
+    request.seed = random_seed();
+  } else if (!seed->is_number_integer()) {
+    fields.wrong("seed", "an integer", *seed);
+  } else {
+    request.seed = seed->is_number_unsigned() ? seed->get<uint64_t>()
+                                              : static_cast<uint64_t>(seed->get<int64_t>());
+  }
+}
+
+}  // namespace
+
+const char* mime_type(AudioFormat format) {
+  return format == AudioFormat::kPcm ? "audio/pcm" : "audio/wav";
+}
+
+bool names_model(const PipelineInfo& info, std::string_view name) {
+  return name == info.model || contains(kOpenAiModels, name);
+}
+
+std::variant<SpeechCall, ApiError> parse_speech_call(std::string_view body,
+                                                     const PipelineInfo& info) {
+  json parsed;
+  try {
+    parsed = json::parse(body);
+  } catch (const json::parse_error& error) {
+    return ApiError{
+        .message = concat("The body is not valid JSON in UTF-8 (near byte ", error.byte, ")."),
+        .code = "invalid_json"};
+  } catch (const json::exception&) {  // a number too large for any type
+    return ApiError{.message = "The body holds a number that is out of range.",
+                    .code = "invalid_json"};
+  }
+  if (!parsed.is_object()) {
+    return ApiError{.message = "The body must be a JSON object.", .code = "invalid_json"};
+  }
+  Fields fields(parsed);
+  SpeechCall call;
+  read_model(fields, info);
+  read_input(fields, info, call.request);
+  read_voice(fields, info, call.request);
+  read_instructions(fields, info, call.request);
+  read_format(fields, call);
+  read_sampling(fields, call.request);
+  if (fields.fault()) return *fields.fault();
+  return call;
+}
+
+}  // namespace syrinx

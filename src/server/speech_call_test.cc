@@ -1,0 +1,195 @@
+#include "server/speech_call.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+namespace syrinx {
+namespace {
+
+PipelineInfo test_info() {
+  PipelineInfo info;
+  info.model = "finch";
+  info.voices = {{"anna", ""}, {"Ben", ""}};
+  info.default_voice = "anna";
+  info.max_text_bytes = 100;
+  return info;
+}
+
+SpeechCall parse(const std::string& body, const PipelineInfo& info = test_info()) {
+  auto parsed = parse_speech_call(body, info);
+  if (const auto* error = std::get_if<ApiError>(&parsed)) {
+    ADD_FAILURE() << body << " -> " << error->message;
+    return {};
+  }
+  return std::get<SpeechCall>(parsed);
+}
+
+ApiError fault(const std::string& body, const PipelineInfo& info = test_info()) {
+  auto parsed = parse_speech_call(body, info);
+  if (std::holds_alternative<SpeechCall>(parsed)) {
+    ADD_FAILURE() << body << " was accepted";
+    return {};
+  }
+  return std::get<ApiError>(parsed);
+}
+
+TEST(SpeechCall, FullBody) {
+  PipelineInfo info = test_info();
+  info.instructions = true;
+  const SpeechCall call = parse(
+      R"({"model": "finch", "input": "Hello", "voice": "Ben", "response_format": "pcm",
+          "instructions": "softly", "speed": 1.0, "stream_format": "sse", "seed": 7,
+          "temperature": 0.5, "top_p": 0.9, "top_k": 40, "min_p": 0.05,
+          "repetition_penalty": 1.1, "language": "English", "max_new_tokens": 200, "unknown": []})",
+      info);
+  EXPECT_EQ(call.request.text, "Hello");
+  EXPECT_EQ(call.request.voice, "Ben");
+  EXPECT_EQ(call.format, AudioFormat::kPcm);
+  EXPECT_TRUE(call.sse);
+  EXPECT_EQ(call.request.instructions, "softly");
+  EXPECT_EQ(call.request.seed, 7u);
+  EXPECT_FLOAT_EQ(*call.request.temperature, 0.5f);
+  EXPECT_FLOAT_EQ(*call.request.top_p, 0.9f);
+  EXPECT_EQ(*call.request.top_k, 40);
+  EXPECT_FLOAT_EQ(*call.request.min_p, 0.05f);
+  EXPECT_FLOAT_EQ(*call.request.repetition_penalty, 1.1f);
+  EXPECT_EQ(call.request.language, "English");
+  EXPECT_EQ(call.request.max_frames, 200);
+}
+
+TEST(SpeechCall, DefaultsAndNulls) {
+  const SpeechCall call = parse(
+      R"({"input": "Hi", "model": null, "voice": null, "speed": null, "seed": null,
+          "response_format": null, "instructions": "", "temperature": null})");
+  EXPECT_EQ(call.format, AudioFormat::kWav);
+  EXPECT_FALSE(call.sse);
+  EXPECT_EQ(call.request.voice, "");
+  EXPECT_FALSE(call.request.temperature.has_value());
+  EXPECT_EQ(call.request.max_frames, 0);
+  EXPECT_LT(call.request.seed, uint64_t{1} << 53);
+  EXPECT_NE(call.request.seed, parse(R"({"input": "Hi"})").request.seed);
+}
+
+TEST(SpeechCall, VoicesAndModels) {
+  EXPECT_EQ(parse(R"({"input": "a", "voice": {"id": "anna"}})").request.voice, "anna");
+  EXPECT_EQ(parse(R"({"input": "a", "voice": "ben"})").request.voice, "Ben");
+  for (const char* voice : {"alloy", "ash", "Nova", "cedar"}) {
+    EXPECT_EQ(parse(R"({"input": "a", "voice": ")" + std::string(voice) + R"("})").request.voice,
+              "anna");
+  }
+  for (const char* model : {"finch", "tts-1", "tts-1-hd", "gpt-4o-mini-tts"}) {
+    parse(R"({"input": "a", "model": ")" + std::string(model) + R"("})");
+  }
+  PipelineInfo own = test_info();
+  own.voices.push_back({"alloy", ""});
+  EXPECT_EQ(parse(R"({"input": "a", "voice": "alloy"})", own).request.voice, "alloy");
+}
+
+TEST(SpeechCall, Seeds) {
+  EXPECT_EQ(parse(R"({"input": "a", "seed": 0})").request.seed, 0u);
+  EXPECT_EQ(parse(R"({"input": "a", "seed": -1})").request.seed, ~uint64_t{0});
+  EXPECT_EQ(parse(R"({"input": "a", "seed": 18446744073709551615})").request.seed, ~uint64_t{0});
+}
+
+TEST(SpeechCall, TopKOff) {
+  EXPECT_EQ(*parse(R"({"input": "a", "top_k": -1})").request.top_k, 0);
+  EXPECT_EQ(*parse(R"({"input": "a", "top_k": 0})").request.top_k, 0);
+}
+
+struct BadBody {
+  const char* body;
+  int status;
+  const char* param;
+  const char* code;
+  const char* says;  ///< part of the message
+};
+
+class BadBodies : public testing::TestWithParam<BadBody> {};
+
+TEST_P(BadBodies, AreRefused) {
+  const BadBody& bad = GetParam();
+  const ApiError error = fault(bad.body);
+  EXPECT_EQ(error.status, bad.status) << bad.body;
+  EXPECT_EQ(error.param, bad.param) << bad.body;
+  EXPECT_EQ(error.code, bad.code) << bad.body;
+  EXPECT_NE(error.message.find(bad.says), std::string::npos) << bad.body << ": " << error.message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Json, BadBodies,
+    testing::Values(BadBody{"", 400, "", "invalid_json", "JSON"},
+                    BadBody{"{", 400, "", "invalid_json", "byte"},
+                    BadBody{"[]", 400, "", "invalid_json", "object"},
+                    BadBody{"\"text\"", 400, "", "invalid_json", "object"},
+                    BadBody{"{\"input\": \"\xff\xfe\"}", 400, "", "invalid_json", "UTF-8"},
+                    BadBody{R"({"input": "\ud800"})", 400, "", "invalid_json", "byte"},
+                    BadBody{R"({"input": "a"} x)", 400, "", "invalid_json", "byte"},
+                    BadBody{R"({"input": "a", "speed": 1e999})", 400, "", "invalid_json",
+                            "range"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Types, BadBodies,
+    testing::Values(
+        BadBody{R"({"input": 5})", 400, "input", "invalid_type", "a string, not a number"},
+        BadBody{R"({"input": ["a"]})", 400, "input", "invalid_type", "not an array"},
+        BadBody{R"({"input": "a", "model": 1})", 400, "model", "invalid_type", "string"},
+        BadBody{R"({"input": "a", "voice": 1})", 400, "voice", "invalid_type", "string"},
+        BadBody{R"({"input": "a", "voice": {}})", 400, "voice.id", "invalid_value", "id"},
+        BadBody{R"({"input": "a", "voice": {"id": 5}})", 400, "voice.id", "invalid_value", "id"},
+        BadBody{R"({"input": "a", "seed": "7"})", 400, "seed", "invalid_type", "integer"},
+        BadBody{R"({"input": "a", "seed": 1.5})", 400, "seed", "invalid_type", "integer"},
+        BadBody{R"({"input": "a", "temperature": "hot"})", 400, "temperature", "invalid_type", ""},
+        BadBody{R"({"input": "a", "temperature": true})", 400, "temperature", "invalid_type",
+                "a number, not a boolean"},
+        BadBody{R"({"input": "a", "top_k": 1.5})", 400, "top_k", "invalid_type", "an integer"},
+        BadBody{R"({"input": "a", "language": 1})", 400, "language", "invalid_type", ""},
+        BadBody{R"({"input": "a", "instructions": 1})", 400, "instructions", "invalid_type", ""},
+        BadBody{R"({"input": "a", "response_format": 1})", 400, "response_format", "invalid_type",
+                ""}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, BadBodies,
+    testing::Values(
+        BadBody{"{}", 400, "input", "invalid_value", "input"},
+        BadBody{R"({"input": ""})", 400, "input", "invalid_value", "text to speak"},
+        BadBody{R"({"input": " \n\t "})", 400, "input", "invalid_value", "text to speak"},
+        BadBody{R"({"input": "a", "model": "gpt-9"})", 404, "model", "model_not_found", "'finch'"},
+        BadBody{R"({"input": "a", "voice": "zoe"})", 400, "voice", "voice_not_found", "anna, Ben"},
+        BadBody{R"({"input": "a", "instructions": "softly"})", 400, "instructions",
+                "unsupported_value", "finch"},
+        BadBody{R"({"input": "a", "response_format": "mp3"})", 400, "response_format",
+                "unsupported_value", "'wav' and 'pcm'"},
+        BadBody{R"({"input": "a", "response_format": "xyz"})", 400, "response_format",
+                "invalid_value", "'wav' or 'pcm'"},
+        BadBody{R"({"input": "a", "stream_format": "ws"})", 400, "stream_format", "invalid_value",
+                "sse"},
+        BadBody{R"({"input": "a", "speed": 2})", 400, "speed", "unsupported_value", "1.0"},
+        BadBody{R"({"input": "a", "speed": 9})", 400, "speed", "invalid_value", "0.25"},
+        BadBody{R"({"input": "a", "temperature": -1})", 400, "temperature", "invalid_value", "2"},
+        BadBody{R"({"input": "a", "top_p": 1.1})", 400, "top_p", "invalid_value", "between"},
+        BadBody{R"({"input": "a", "top_k": -2})", 400, "top_k", "invalid_value", "between"},
+        BadBody{R"({"input": "a", "max_new_tokens": 0})", 400, "max_new_tokens", "invalid_value",
+                ""},
+        BadBody{R"({"input": "a", "max_new_tokens": 99999999999999999999})", 400, "max_new_tokens",
+                "invalid_type", "integer"},
+        BadBody{R"({"input": "a", "top_k": 18446744073709551615})", 400, "top_k", "invalid_value",
+                "between"}));
+
+TEST(SpeechCall, LongText) {
+  const std::string text(101, 'a');
+  const ApiError error = fault(R"({"input": ")" + text + R"("})");
+  EXPECT_EQ(error.param, "input");
+  EXPECT_EQ(error.code, "string_above_max_length");
+  EXPECT_NE(error.message.find("101"), std::string::npos);
+  EXPECT_NE(error.message.find("at most 100"), std::string::npos);
+}
+
+TEST(SpeechCall, DeepNestingDoesNoHarm) {
+  fault(std::string(500'000, '['));
+  fault(std::string(200'000, '[') + std::string(200'000, ']'));
+}
+
+}  // namespace
+}  // namespace syrinx

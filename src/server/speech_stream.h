@@ -1,0 +1,29 @@
+// Answers one speech request on a connection: submits it, holds the status line until there is
+// audio, streams the audio as it is made, cancels when the client goes away.
+// Inside the server only; io thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/asio.h"
+
+namespace syrinx {
+
+class Connection;
+struct ServerState;
+
+/// What is left of a request when its body has been read.
+struct SpeechExchange {
+  std::string request_id;
+  std::string body;
+  bool keep_alive = true;
+  bool chunked = true;    ///< false: an HTTP/1.0 client, the end of the connection is the end
+  bool trailers = false;  ///< the client said that it reads trailers
+};
+
+/// True when the connection can take the next request. `exchange` outlives the call.
+net::awaitable<bool> stream_speech(ServerState& server, std::shared_ptr<Connection> connection,
+                                   const SpeechExchange& exchange);
+
+}  // namespace syrinx

@@ -1,0 +1,68 @@
+#include "server/wire.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace syrinx {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string event(const ordered_json& data) { return "data: " + data.dump() + "\n\n"; }
+
+/// Code points of valid UTF-8.
+int64_t characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+}  // namespace
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < count ? static_cast<uint8_t>(bytes[i + k]) : 0u);
+    }
+    for (size_t k = 0; k < 4; ++k) {
+      out += k <= count ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return out;
+}
+
+std::string audio_event(std::string_view bytes) {
+  // By hand: base64 needs no escapes, and this is the hot path.
+  return "data: {\"type\":\"speech.audio.delta\",\"audio\":\"" + base64(bytes) + "\"}\n\n";
+}
+
+std::string done_event(const SpeechRequest& request, const Outcome& outcome,
+                       const PipelineInfo& info) {
+  const int64_t input = characters(request.text);
+  ordered_json data = {{"type", "speech.audio.done"},
+                       {"usage",
+                        {{"input_tokens", input},
+                         {"output_tokens", outcome.frames},
+                         {"total_tokens", input + outcome.frames}}},
+                       {"finish_reason", finish_reason_name(outcome.reason)}};
+  if (info.word_times) {
+    ordered_json words = ordered_json::array();
+    for (const WordMark& word : outcome.words) {
+      words.push_back({{"begin", word.begin},
+                       {"end", word.end},
+                       {"start_s", static_cast<double>(word.frame) / info.frame_rate}});
+    }
+    data["words"] = std::move(words);
+  }
+  return event(data);
+}
+
+std::string error_event(const ApiError& error) {
+  return "data: {\"type\":\"speech.audio.error\",\"error\":" + error_object(error) + "}\n\n";
+}
+
+}  // namespace syrinx

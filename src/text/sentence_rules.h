@@ -1,0 +1,38 @@
+// The characters and words that decide where sentences end; for text/sentences only.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace syrinx {
+
+/// What a mark at the end of a sentence is.
+enum class Ending { kNone, kDot, kEllipsis, kStrong, kWide };
+
+/// kWide: marks of writing without spaces, which end a sentence wherever they stand.
+Ending ending_of(char32_t code);
+/// Quotes and brackets that close, and marks of emphasis.
+bool is_closer(char32_t code);
+/// What may stand before the first word of a sentence.
+bool is_opener(char32_t code);
+/// Letters written without spaces between words.
+bool is_wide_letter(char32_t code);
+
+/// How much a mark within a sentence parts it.
+enum class Clause { kNone, kWeak, kStrong };
+Clause clause_of(char32_t code);
+bool is_wide_clause(char32_t code);
+
+/// What is known of the word before a full stop. Words come without the last stop: "e.g".
+enum class Abbreviation {
+  kNone,
+  kNever,      ///< a sentence does not end here: "Dr"
+  kNumber,     ///< not when a number follows: "No"
+  kSometimes,  ///< when a word follows that sentences begin with: "Inc"
+};
+Abbreviation abbreviation_of(std::string_view word);
+
+/// Whether a capitalised word (here in small letters) is one that sentences often begin with.
+bool is_starter(std::string_view word);
+
+}  // namespace syrinx

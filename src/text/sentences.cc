@@ -1,0 +1,328 @@
+#include "text/sentences.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "text/sentence_rules.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMinLimit = 8;  // characters a piece may have at least
+constexpr size_t kShortLine =
+    45;  // bytes; lines up to here are verse, headings and lists, not prose
+constexpr size_t kWordBytes = 16;   // of a word that decides something
+constexpr size_t kMarks = 64;       // bytes of marks that are taken together
+constexpr size_t kOften = 4 << 10;  // bytes a stream may hold and look at with every push
+
+/// Thrown away, not reported: the answer depends on text that is not there yet.
+struct NeedMore {};
+
+bool is_digits(std::string_view word) {
+  return !word.empty() &&
+         std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Finds one piece of a text after the other.
+class Splitter {
+ public:
+  /// `more`: text may follow.
+  Splitter(std::string_view text, const SentenceOptions& options, bool more, size_t column)
+      : text_(text),
+        max_(std::max(options.max_chars, kMinLimit)),
+        min_(options.min_chars),
+        more_(more),
+        column_(column) {}
+
+  /// The piece that begins at `begin` < size, where the one before ended; throws NeedMore when
+  /// that is not certain yet.
+  Sentence next(size_t begin) {
+    const Sentence found = find(begin);
+    column_ = bytes_in_line(found.end);
+    return found;
+  }
+  /// Bytes of the last line before the next piece.
+  size_t column() const { return column_; }
+
+ private:
+  /// A place where white space ends, and what it parts.
+  struct Gap {
+    size_t end;
+    int newlines;
+  };
+  /// Where a sentence may end: after its marks, and after the white space behind them.
+  struct Boundary {
+    size_t core, end;
+    bool paragraph;
+  };
+
+  /// The code point at `at`, which must be there.
+  CodePoint look(size_t at) const {
+    if (at < text_.size()) return utf8_at(text_, at);
+    if (more_) throw NeedMore();
+    return {0, 0, true};  // the end of the text: no letter, no mark
+  }
+  Sentence find(size_t begin);
+  Gap skip_gap(size_t at) const;
+  std::optional<Boundary> after_marks(size_t begin, size_t& at) const;
+  bool dot_ends(size_t dot, size_t next) const;
+  std::optional<Boundary> at_gap(size_t begin, const Gap& gap) const;
+  bool begins_item(size_t at) const;
+  std::string word_before(size_t end) const;
+  std::string small_word_at(size_t at) const;
+  size_t skip_openers(size_t at) const;
+  size_t cut(size_t begin, size_t limit) const;
+  size_t bytes_in_line(size_t end) const;
+
+  std::string_view text_;
+  size_t max_, min_;
+  bool more_;
+  size_t column_;     // of the line in which the piece begins, bytes before it
+  size_t begin_ = 0;  // of the piece
+};
+
+/// Bytes of the line that lie before `end`, a place in the piece.
+size_t Splitter::bytes_in_line(size_t end) const {
+  const size_t newline = text_.substr(begin_, end - begin_).find_last_of("\r\n");
+  return newline == text_.npos ? column_ + (end - begin_) : end - begin_ - newline - 1;
+}
+
+/// White space from `at` on, and how many lines it ends.
+Splitter::Gap Splitter::skip_gap(size_t at) const {
+  int newlines = 0;
+  for (;;) {
+    const CodePoint code = look(at);
+    if (code.size == 0 || !is_space(code.value)) return {at, newlines};
+    at += code.size;
+    if (code.value == 0x2029) newlines += 2;
+    const bool pair = code.value == '\r' && at < text_.size() && text_[at] == '\n';
+    if (code.value == '\n' || code.value == 0x2028 || (code.value == '\r' && !pair)) ++newlines;
+  }
+}
+
+size_t Splitter::skip_openers(size_t at) const {
+  for (;;) {
+    const CodePoint code = look(at);
+    if (code.size == 0 || !is_opener(code.value)) return at;
+    at += code.size;
+  }
+}
+
+/// Letters, digits and inner stops right before `end`, at most kWordBytes; "" for a longer word.
+std::string Splitter::word_before(size_t end) const {
+  size_t at = end;
+  while (at > begin_ && end - at <= kWordBytes) {
+    const CodePoint code = utf8_before(text_, at);
+    if (code.value != '.' && !is_word(code.value)) break;
+    at -= code.size;
+  }
+  return end - at > kWordBytes ? std::string() : std::string(text_.substr(at, end - at));
+}
+
+/// The ASCII word at `at` in small letters; "" for one longer than any that matters.
+std::string Splitter::small_word_at(size_t at) const {
+  std::string word;
+  for (;; ++at) {
+    const char32_t code = look(at).value;
+    const bool upper = code >= 'A' && code <= 'Z';
+    if (!upper && !(code >= 'a' && code <= 'z')) return word;
+    if (word.size() == kWordBytes) return {};
+    word += static_cast<char>(upper ? code + 32 : code);
+  }
+}
+
+/// Whether a list item begins at `at`: "- ", "* ", "3. ", "3) ".
+bool Splitter::begins_item(size_t at) const {
+  const char32_t first = look(at).value;
+  if (first == '-' || first == '*' || first == 0x2022)
+    return is_space(look(at + look(at).size).value);
+  size_t digits = 0;
+  while (digits < 4 && is_digits(text_.substr(std::min(at + digits, text_.size()), 1))) ++digits;
+  if (digits == 0 || digits == 4) {
+    look(at + digits);
+    return false;
+  }
+  const char32_t mark = look(at + digits).value;
+  return (mark == '.' || mark == ')') && is_space(look(at + digits + 1).value);
+}
+
+/// Whether the single full stop at `dot` ends a sentence, when a word at `next` follows.
+bool Splitter::dot_ends(size_t dot, size_t next) const {
+  const std::string word = word_before(dot);
+  const char32_t first = look(next).value;
+  if (is_digits(word) && skip_gap(begin_).end + word.size() == dot) return false;  // "1. Item"
+  const Abbreviation known = abbreviation_of(word);
+  if (known == Abbreviation::kNever) return false;
+  if (known == Abbreviation::kNumber && is_digit(first)) return false;
+  if (known == Abbreviation::kSometimes) return is_upper(first) && is_starter(small_word_at(next));
+  if (!is_lower(first)) return true;
+  // Text in small letters throughout: an ordinary word ends a sentence, anything else may not.
+  return known == Abbreviation::kNone && word.size() >= 2 &&
+         std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+/// At a mark that can end a sentence. Moves `at` behind the marks.
+std::optional<Splitter::Boundary> Splitter::after_marks(size_t begin, size_t& at) const {
+  bool strong = false, wide = false;
+  int dots = 0;
+  for (at = begin;;) {
+    const CodePoint code = look(at);
+    const Ending ending = code.size ? ending_of(code.value) : Ending::kNone;
+    if (ending == Ending::kNone || at - begin > kMarks) break;
+    strong |= ending == Ending::kStrong;
+    wide |= ending == Ending::kWide;
+    dots += ending == Ending::kDot ? 1 : ending == Ending::kEllipsis ? 3 : 0;
+    at += code.size;
+  }
+  size_t core = at;
+  while (look(core).size && is_closer(look(core).value)) core += look(core).size;
+  const Gap gap = skip_gap(core);
+  const Boundary boundary{core, gap.end, gap.newlines > 1};
+  if (gap.end == text_.size() || boundary.paragraph || wide) return boundary;
+  const CodePoint next = look(gap.end);
+  if (gap.end == core) {  // no space: "3.14", "example.org", but also writing without spaces
+    if (strong && is_wide_letter(next.value)) return boundary;
+    return {};
+  }
+  if (gap.newlines == 1 && begins_item(gap.end)) return boundary;
+  const size_t word = skip_openers(gap.end);
+  const bool lower = look(word).size && is_lower(look(word).value);
+  if (strong) return lower && core > at ? std::nullopt : std::optional(boundary);
+  if (dots > 1) return lower ? std::nullopt : std::optional(boundary);
+  return dot_ends(begin, word) ? std::optional(boundary) : std::nullopt;
+}
+
+/// At white space without a mark before it.
+std::optional<Splitter::Boundary> Splitter::at_gap(size_t begin, const Gap& gap) const {
+  if (gap.newlines == 0 || gap.end == text_.size()) return {};
+  const Boundary boundary{begin, gap.end, gap.newlines > 1};
+  if (gap.newlines > 1 || begins_item(gap.end)) return boundary;
+  // One line end: lines of prose go on, short lines stand for themselves.
+  const CodePoint next = look(skip_openers(gap.end));
+  const bool short_line = bytes_in_line(begin) <= kShortLine;
+  return short_line && !is_lower(next.value) ? std::optional(boundary) : std::nullopt;
+}
+
+/// The best place to cut [begin, limit), which is as long as a piece may be.
+size_t Splitter::cut(size_t begin, size_t limit) const {
+  size_t space = 0, weak = 0, strong = 0, count = 0;
+  char32_t last = 0;
+  for (size_t at = begin; at < limit;) {
+    const CodePoint code = utf8_at(text_, at);
+    const bool gap = is_space(code.value);
+    if (gap) {
+      while (at < limit && is_space(utf8_at(text_, at).value)) at += utf8_at(text_, at).size;
+    } else {
+      at += code.size;
+      last = code.value;
+    }
+    count += 1;
+    if ((!gap && !is_wide_clause(code.value)) || last == 0) continue;
+    if (gap) space = at;
+    const Clause clause = clause_of(last);
+    if (count * 2 < max_) continue;  // a break too early leaves a stump
+    if (clause == Clause::kStrong) strong = at;
+    if (clause == Clause::kWeak) weak = at;
+  }
+  if (strong) return strong;
+  if (weak) return weak;
+  if (space) return space;
+  // Nowhere to breathe: anywhere but before a mark that belongs to the letter.
+  for (size_t at = limit; at > begin; at -= utf8_before(text_, at).size) {
+    const char32_t code = utf8_at(text_, at).value;
+    const bool tied = (is_word(code) && !is_letter(code) && !is_digit(code) && code != '_') ||
+                      code == 0x200d || (code >= 0xfe00 && code <= 0xfe0f) ||
+                      (code >= 0x1f3fb && code <= 0x1f3ff) ||
+                      utf8_before(text_, at).value == 0x200d;
+    if (!tied) return at;
+  }
+  return limit;
+}
+
+Sentence Splitter::find(size_t begin) {
+  begin_ = begin;
+  size_t at = skip_gap(begin).end, count = 0;
+  std::optional<Boundary> kept;  // an end that came before min_chars
+  const auto piece = [&](size_t end, bool paragraph) { return Sentence{begin, end, paragraph}; };
+  while (at < text_.size()) {
+    const CodePoint code = utf8_at(text_, at);
+    const bool space = is_space(code.value);
+    if (!space && count >= max_)
+      return kept ? piece(kept->end, false) : piece(cut(begin, at), false);
+    std::optional<Boundary> boundary;
+    const size_t from = at;
+    if (space) {
+      const Gap gap = skip_gap(at);
+      boundary = at_gap(at, gap);
+      at = gap.end;
+      ++count;
+    } else if (ending_of(code.value) != Ending::kNone) {
+      boundary = after_marks(at, at);
+      const size_t end = boundary ? boundary->core : at;
+      count += utf8_count(text_.substr(from, end - from));
+      if (count > max_) {  // the marks themselves do not fit any more
+        if (kept) return piece(kept->end, false);
+        size_t limit = from;
+        count -= utf8_count(text_.substr(from, end - from));
+        for (; count < max_; ++count) limit += utf8_at(text_, limit).size;
+        return piece(cut(begin, limit), false);
+      }
+    } else {
+      at += code.size;
+      ++count;
+    }
+    if (!boundary) continue;
+    if (boundary->paragraph || count >= min_) return piece(boundary->end, boundary->paragraph);
+    kept = boundary;
+    at = boundary->end;
+    if (boundary->end > boundary->core) ++count;
+  }
+  if (more_) throw NeedMore();
+  return piece(text_.size(), false);
+}
+
+}  // namespace
+
+std::vector<Sentence> split_sentences(std::string_view text, const SentenceOptions& options) {
+  std::vector<Sentence> out;
+  Splitter splitter(text, options, false, 0);
+  for (size_t at = 0; at < text.size(); at = out.back().end) out.push_back(splitter.next(at));
+  return out;
+}
+
+void SentenceStream::take(bool more, std::vector<Item>& out) {
+  const size_t complete = held_.size() - (more ? utf8_unfinished(held_) : 0);
+  const std::string_view text = std::string_view(held_).substr(0, complete);
+  Splitter splitter(text, options_, more, column_);
+  size_t at = 0;
+  try {
+    while (at < text.size()) {
+      const Sentence found = splitter.next(at);
+      out.push_back({{found.begin + offset_, found.end + offset_, found.ends_paragraph},
+                     std::string(text.substr(found.begin, found.end - found.begin))});
+      at = found.end;
+    }
+  } catch (const NeedMore&) {
+    // What is left waits for the next push().
+  }
+  column_ = splitter.column();
+  held_.erase(0, at);
+  offset_ += at;
+  looked_at_ = held_.size();
+}
+
+void SentenceStream::push(std::string_view text, std::vector<Item>& out) {
+  held_ += text;
+  // Marks or spaces without end decide nothing; do not go through all of them again each time.
+  if (held_.size() > kOften && held_.size() < looked_at_ + looked_at_ / 8) return;
+  take(true, out);
+}
+
+void SentenceStream::finish(std::vector<Item>& out) {
+  take(false, out);
+  offset_ = column_ = looked_at_ = 0;
+}
+
+}  // namespace syrinx

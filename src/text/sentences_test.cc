@@ -1,0 +1,227 @@
+#include "text/sentences.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace syrinx {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+/// The sentences without the white space around them.
+Strings split(const std::string& text, const SentenceOptions& options = {}) {
+  Strings out;
+  for (const Sentence& each : split_sentences(text, options)) {
+    std::string piece = text.substr(each.begin, each.end - each.begin);
+    while (!piece.empty() && is_space(static_cast<uint8_t>(piece.back()))) piece.pop_back();
+    while (!piece.empty() && is_space(static_cast<uint8_t>(piece[0]))) piece.erase(0, 1);
+    out.push_back(piece);
+  }
+  return out;
+}
+
+TEST(Sentences, EndAtMarks) {
+  EXPECT_EQ(split("One. Two! Three? Four"), (Strings{"One.", "Two!", "Three?", "Four"}));
+  EXPECT_EQ(split("Really?! Yes."), (Strings{"Really?!", "Yes."}));
+  EXPECT_EQ(split("all small. what now? good."), (Strings{"all small.", "what now?", "good."}));
+  EXPECT_EQ(split("No end"), (Strings{"No end"}));
+  EXPECT_EQ(split(""), Strings{});
+  EXPECT_EQ(split("  Lead. Trail.  "), (Strings{"Lead.", "Trail."}));
+}
+
+TEST(Sentences, KnowAbbreviationsAndNumbers) {
+  EXPECT_EQ(split("Mr. Smith met Dr. J. R. Jones. They left."),
+            (Strings{"Mr. Smith met Dr. J. R. Jones.", "They left."}));
+  EXPECT_EQ(split("It costs 3.14 dollars. See No. 5, Fig. 2 and pp. 3-4."),
+            (Strings{"It costs 3.14 dollars.", "See No. 5, Fig. 2 and pp. 3-4."}));
+  EXPECT_EQ(split("In the U.S. Army, e.g. here, at 5 p.m. Monday. In the U.S. The end."),
+            (Strings{"In the U.S. Army, e.g. here, at 5 p.m. Monday.", "In the U.S.", "The end."}));
+  EXPECT_EQ(split("Acme Inc. Chairman Bob vs. Al. Go to example.org now. Done."),
+            (Strings{"Acme Inc. Chairman Bob vs. Al. Go to example.org now.", "Done."}));
+  EXPECT_EQ(split("1. First item. 2. Second."), (Strings{"1. First item.", "2. Second."}));
+  EXPECT_EQ(split("Born in 1990. Then more."), (Strings{"Born in 1990.", "Then more."}));
+  EXPECT_EQ(split("So do I. Then Plan B. We act on Jan. 5."),
+            (Strings{"So do I.", "Then Plan B.", "We act on Jan. 5."}));
+}
+
+TEST(Sentences, KnowEllipsesAndQuotes) {
+  EXPECT_EQ(split("Well... maybe. Well... Maybe."),
+            (Strings{"Well... maybe.", "Well...", "Maybe."}));
+  EXPECT_EQ(split("Hm… no. Hm… No."), (Strings{"Hm… no.", "Hm…", "No."}));
+  EXPECT_EQ(split("\"Stop!\" he said. \"Why?\" \"Because.\" (It ended.) So."),
+            (Strings{"\"Stop!\" he said.", "\"Why?\"", "\"Because.\"", "(It ended.)", "So."}));
+  EXPECT_EQ(split("He said “Go.” Then “No!” she cried. «Oui.» Bien."),
+            (Strings{"He said “Go.”", "Then “No!” she cried.", "«Oui.»", "Bien."}));
+  EXPECT_EQ(split("**Bold.** ¿Qué? ¡No!"), (Strings{"**Bold.**", "¿Qué?", "¡No!"}));
+}
+
+TEST(Sentences, KnowLinesAndParagraphs) {
+  EXPECT_EQ(split("A line of prose that is wrapped somewhere near the\nMiddle of it. Next"),
+            (Strings{"A line of prose that is wrapped somewhere near the\nMiddle of it.", "Next"}));
+  EXPECT_EQ(
+      split("A long line of prose that ends a sentence here. He met\nAlice there. End."),
+      (Strings{"A long line of prose that ends a sentence here.", "He met\nAlice there.", "End."}));
+  EXPECT_EQ(split("Title\n\nText begins"), (Strings{"Title", "Text begins"}));
+  EXPECT_EQ(split("Shopping:\n- milk\n- eggs\r\n- bread"),
+            (Strings{"Shopping:", "- milk", "- eggs", "- bread"}));
+  EXPECT_EQ(split("Roses are red\nViolets are blue"),
+            (Strings{"Roses are red", "Violets are blue"}));
+  const auto pieces = split_sentences("One. Two.\n\nThree.\n \nFour.");
+  ASSERT_EQ(pieces.size(), 4u);
+  EXPECT_FALSE(pieces[0].ends_paragraph);
+  EXPECT_TRUE(pieces[1].ends_paragraph);
+  EXPECT_TRUE(pieces[2].ends_paragraph);
+  EXPECT_FALSE(pieces[3].ends_paragraph);
+}
+
+TEST(Sentences, KnowWritingWithoutSpaces) {
+  EXPECT_EQ(split("床前明月光。疑是地上霜！是吗？"),
+            (Strings{"床前明月光。", "疑是地上霜！", "是吗？"}));
+  EXPECT_EQ(split("他说：「你好。」然后走了。"), (Strings{"他说：「你好。」", "然后走了。"}));
+  EXPECT_EQ(split("मैं यहाँ हूँ। तुम कहाँ हो?"), (Strings{"मैं यहाँ हूँ।", "तुम कहाँ हो?"}));
+  EXPECT_EQ(split("OK!明月。"), (Strings{"OK!", "明月。"}));
+}
+
+TEST(Sentences, LongOnesAreCutWhereItIsSensible) {
+  const SentenceOptions options{.max_chars = 30};
+  EXPECT_EQ(split("one two three four, five six seven eight nine", options),
+            (Strings{"one two three four,", "five six seven eight nine"}));
+  EXPECT_EQ(split("one two three four; five, six seven eight nine", options),
+            (Strings{"one two three four;", "five, six seven eight nine"}));
+  EXPECT_EQ(split("one two three four five six seven eight", options),
+            (Strings{"one two three four five six", "seven eight"}));
+  EXPECT_EQ(split(std::string(70, 'x'), options),
+            (Strings{std::string(30, 'x'), std::string(30, 'x'), std::string(10, 'x')}));
+  std::string marks;
+  for (int i = 0; i < 40; ++i) marks += "e\u0301";
+  for (const auto& piece : split(marks, options)) EXPECT_EQ(piece[0], 'e');
+}
+
+TEST(Sentences, ShortOnesAreJoined) {
+  const SentenceOptions options{.min_chars = 10};
+  EXPECT_EQ(split("Oh! No! What now? Nothing at all. End.", options),
+            (Strings{"Oh! No! What now?", "Nothing at all.", "End."}));
+  EXPECT_EQ(split("Oh!\n\nNo!", options), (Strings{"Oh!", "No!"}));
+}
+
+/// Text made of what the rules look at.
+std::string random_text(std::mt19937& random, size_t parts) {
+  static const Strings kParts = {" ",      "  ",
+                                 "\n",     "\r\n",
+                                 "\n\n",   ".",
+                                 "!",      "?",
+                                 "...",    "…",
+                                 "。",     "，",
+                                 "、",     "\"",
+                                 "”",      ")",
+                                 "(",      "Mr",
+                                 "Dr.",    "U.S.",
+                                 "a",      "The",
+                                 "then",   "I",
+                                 "No",     "word",
+                                 "Hello",  "明月",
+                                 "1",      "42",
+                                 "3.14",   "-",
+                                 "- ",     "*",
+                                 ";",      ":",
+                                 ",",      ", ",
+                                 "é",      "e\u0301",
+                                 "\xff",   "\xe6\x98",
+                                 "\u2029", "\t",
+                                 "x.y",    "supercalifragilistic",
+                                 ".\n",    "? ",
+                                 "! ",     ". "};
+  std::string text;
+  for (size_t i = 0; i < parts; ++i) text += kParts[random() % kParts.size()];
+  return text;
+}
+
+/// Characters, as SentenceOptions counts them, without white space at the ends.
+size_t length(std::string_view text) {
+  size_t count = 0;
+  bool space = true, gap = false;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint code = utf8_at(text, at);
+    at += code.size;
+    const bool now = is_space(code.value);
+    if (now) gap = !space || gap;
+    if (!now) count += gap ? 2 : 1, gap = false;
+    space = now;
+  }
+  return count;
+}
+
+TEST(SentenceProperties, PiecesCoverTheTextAndFit) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 4000; ++round) {
+    const std::string text = random_text(random, 1 + random() % 60);
+    const SentenceOptions options{.max_chars = 8 + random() % 60, .min_chars = random() % 20};
+    size_t at = 0;
+    for (const Sentence& each : split_sentences(text, options)) {
+      ASSERT_EQ(each.begin, at);
+      ASSERT_GT(each.end, each.begin);
+      at = each.end;
+      EXPECT_LE(length(text.substr(each.begin, each.end - each.begin)), options.max_chars)
+          << text << "\n>>" << text.substr(each.begin, each.end - each.begin) << "<<";
+    }
+    ASSERT_EQ(at, text.size());
+  }
+}
+
+TEST(SentenceProperties, StreamsGiveTheSame) {
+  std::mt19937 random(12);
+  for (int round = 0; round < 4000; ++round) {
+    const std::string text = random_text(random, 1 + random() % 60);
+    const SentenceOptions options{.max_chars = 8 + random() % 60, .min_chars = random() % 20};
+    SentenceStream stream(options);
+    std::vector<SentenceStream::Item> items;
+    const size_t most = 1 + random() % 8;
+    for (size_t at = 0; at < text.size();) {
+      const size_t size = 1 + random() % most;
+      stream.push(std::string_view(text).substr(at, size), items);
+      at += size;
+    }
+    stream.finish(items);
+    const auto want = split_sentences(text, options);
+    ASSERT_EQ(items.size(), want.size()) << text;
+    for (size_t i = 0; i < want.size(); ++i) {
+      EXPECT_EQ(items[i].place.begin, want[i].begin) << text;
+      EXPECT_EQ(items[i].place.end, want[i].end) << text;
+      EXPECT_EQ(items[i].place.ends_paragraph, want[i].ends_paragraph) << text;
+      EXPECT_EQ(items[i].text, text.substr(want[i].begin, want[i].end - want[i].begin));
+    }
+  }
+}
+
+TEST(SentenceStream, GivesASentenceOnceTheNextBegins) {
+  SentenceStream stream;
+  std::vector<SentenceStream::Item> items;
+  stream.push("Hello there.", items);
+  EXPECT_TRUE(items.empty());
+  stream.push(" ", items);
+  EXPECT_TRUE(items.empty());
+  stream.push("H", items);
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].text, "Hello there. ");
+  stream.push("ow are you?", items);
+  stream.finish(items);
+  EXPECT_EQ(items.back().text, "How are you?");
+  EXPECT_EQ(items.back().place.begin, 13u);
+}
+
+TEST(SentenceStream, EndlessMarksCostLittle) {
+  for (const char* part : {".", " ", "!\"", "\n", ")"}) {
+    SentenceStream stream;
+    std::vector<SentenceStream::Item> items;
+    for (int i = 0; i < 40'000; ++i) stream.push(part, items);
+    stream.finish(items);
+    EXPECT_FALSE(items.empty());
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,144 @@
+"""The command line: what it writes, what it says when something is wrong, and exit codes."""
+import json
+import os
+import struct
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
+import harness  # noqa: E402
+from harness import MODEL, SENTENCE, run_cli  # noqa: E402
+
+
+class Say(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.wav = os.path.join(self.dir.name, "out.wav")
+
+    def tearDown(self):
+        self.dir.cleanup()
+
+    def say(self, *arguments, stdin=b""):
+        return run_cli("say", "--model", MODEL, *arguments, stdin=stdin)
+
+    def read(self, path=None):
+        with open(path or self.wav, "rb") as file:
+            return file.read()
+
+    def test_file(self):
+        done = self.say("Hello there.", "-o", self.wav)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.decode(),
+                         r"^[\d.]+ s of audio, first audio \d+ ms, real-time factor [\d.]+, "
+                         r"voice \S+, \S+out\.wav\n$")
+        self.assertEqual(done.stderr, b"")
+        data = self.read()
+        self.assertEqual(harness.wav_header(data)[1], len(data) - 44)
+        self.assertEqual(struct.unpack("<I", data[4:8])[0], len(data) - 8)
+
+    def test_ways_to_give_the_text(self):
+        text = os.path.join(self.dir.name, "text.txt")
+        with open(text, "w", encoding="utf-8") as file:
+            file.write("Hello there.")
+        self.say("Hello there.", "-o", self.wav)
+        want = self.read()
+        for arguments, stdin in [(["Hello", "there."], b""), (["-"], b"Hello there."),
+                                 (["-f", text], b"")]:
+            self.assertEqual(self.say(*arguments, "-o", self.wav, stdin=stdin).returncode, 0)
+            self.assertEqual(self.read(), want)
+
+    def test_standard_output(self):
+        done = self.say("Hello there.", "-o", "-")
+        self.assertEqual(done.returncode, 0)
+        self.say("Hello there.", "-o", self.wav)
+        self.assertEqual(harness.wav_header(done.stdout)[1], 0xFFFFFFFF)
+        self.assertEqual(done.stdout[44:], self.read()[44:])
+        self.assertIn(b"s of audio", done.stderr)
+
+    def test_equals_the_server(self):
+        self.say(SENTENCE, "--seed", "9", "-o", self.wav)
+        with harness.Server("--quiet") as server:
+            pcm = server.speak({"input": SENTENCE, "seed": 9, "response_format": "pcm"})[2]
+        self.assertEqual(pcm, self.read()[44:])
+
+    def test_threads_do_not_matter(self):
+        self.say("Hello there.", "--threads", "1", "-o", self.wav)
+        one = self.read()
+        self.say("Hello there.", "--threads", "2", "-o", self.wav)
+        self.assertEqual(self.read(), one)
+
+    def test_invalid_utf8_is_not_fatal(self):
+        done = self.say("-", "-o", self.wav, stdin=b"Hello \xff\xfe there.")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_words(self):
+        srt = os.path.join(self.dir.name, "out.srt")
+        done = self.say("Hello there.", "-o", self.wav, "--words", "--srt", srt)
+        if done.returncode == 1:
+            self.assertIn(b"does not tell the times of words", done.stderr)
+            return
+        self.assertRegex(done.stdout.decode(), r"(?m)^ +\d+\.\d\d  Hello$")
+        self.assertIn(b"00:00:0", self.read(srt))
+
+    def refused(self, code, says, *arguments, stdin=b""):
+        done = run_cli(*arguments, stdin=stdin)
+        self.assertEqual(done.returncode, code, (arguments, done))
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith(b"syrinx: "), done.stderr)
+        self.assertIn(says, done.stderr.decode())
+
+    def test_errors(self):
+        text = ["say", "--model", MODEL, "-o", self.wav]
+        self.refused(2, "subcommand")
+        self.refused(2, "--nonsense", "say", "--nonsense", "x")
+        self.refused(2, "say what?", *text)
+        self.refused(2, "say what?", *text, "Hello", "-f", "file")
+        self.refused(2, "temperature", *text, "Hello", "--temperature", "5")
+        self.refused(2, "port", "serve", "--port", "99999")
+        self.refused(1, "no-such-file", *text, "-f", "no-such-file")
+        self.refused(1, "nobody", *text, "Hello", "--voice", "nobody")
+        self.refused(1, "", *text, "")
+        self.refused(1, "", *text, "-", stdin=b"  \n ")
+        self.refused(1, "no/such", "say", "--model", MODEL, "Hello", "-o", "/no/such/dir.wav")
+        self.refused(1, "no-such-model", "say", "--model", "/no-such-model", "Hello")
+        self.refused(1, "no-such-model", "inspect", "/no-such-model")
+        self.assertFalse(os.path.exists(self.wav))
+
+    def test_help(self):
+        for arguments in [["--help"], ["say", "--help"], ["--version"]]:
+            done = run_cli(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+
+class Look(unittest.TestCase):
+    def test_inspect(self):
+        done = run_cli("inspect", MODEL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = done.stdout.decode()
+        for word in ["sample rate", "voices", "parts", "links", "languages"]:
+            self.assertIn(word, text)
+
+    def test_trace(self):
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "trace.safetensors")
+            done = run_cli("trace", "--model", MODEL, "--text", "Hello.", "--dump", path,
+                           "--logit-steps", "4")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path, "rb") as file:
+                size = struct.unpack("<Q", file.read(8))[0]
+                header = json.loads(file.read(size))
+        frames, samples = header["frames"], header["samples"]
+        self.assertEqual(frames["dtype"], "I32")
+        self.assertEqual(samples["dtype"], "F32")
+        self.assertEqual(header["logits_0"]["shape"][0], 4)
+        self.assertEqual(samples["shape"][0] % frames["shape"][0], 0)
+
+    def test_bench(self):
+        done = run_cli("bench", "--model", MODEL, "--streams", "3", "--repeats", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"6 requests", done.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,144 @@
+"""Runs the real program for the tests in this folder. Standard library only.
+
+The program is SYRINX_BIN, the model SYRINX_MODEL (default: the built-in voice). Without a model
+the tests are skipped: exit code 77.
+"""
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+BIN = os.environ.get("SYRINX_BIN", "build/release/syrinx")
+MODEL = os.environ.get("SYRINX_MODEL", "finch")
+SENTENCE = "The quick brown fox jumps over the lazy dog, and nobody knows why. "
+SPEECH = "/v1/audio/speech"
+
+
+class Server:
+    """`syrinx serve` on a free port; use it in a with statement."""
+
+    def __init__(self, *options, env=None):
+        command = [BIN, "serve", "--model", MODEL, "--port", "0", *options]
+        environment = dict(os.environ, **(env or {}))
+        self.log = open(os.path.join(os.environ.get("TMPDIR", "/tmp"),
+                                     f"syrinx_test_{os.getpid()}.log"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log,
+                                        env=environment, text=True)
+        first = self.process.stdout.readline()
+        match = re.search(r"http://[^ ]*?:(\d+)", first)
+        if not match:
+            self.process.wait()
+            raise RuntimeError("the server did not start: " + self.read_log())
+        self.port = int(match.group(1))
+
+    def read_log(self):
+        self.log.flush()
+        with open(self.log.name, encoding="utf-8") as log:
+            return log.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.log.close()
+        os.unlink(self.log.name)
+
+    def terminate(self):
+        self.process.send_signal(signal.SIGTERM)
+
+    def connect(self, timeout=60):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def get(self, path, headers=None):
+        """(status, headers, JSON or text)"""
+        connection = self.connect()
+        connection.request("GET", path, headers=headers or {})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        kind = answer.headers.get("Content-Type", "")
+        return answer.status, answer.headers, json.loads(body) if "json" in kind else body.decode()
+
+    def open_speech(self, body, headers=None):
+        """Posts a body (a dict or bytes); the answer's head has come, its body not."""
+        connection = self.connect()
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        connection.request("POST", SPEECH, data,
+                           {"Content-Type": "application/json", **(headers or {})})
+        answer = connection.getresponse()
+        answer.connection = connection
+        return answer
+
+    def speak(self, body, headers=None):
+        """(status, headers, bytes)"""
+        answer = self.open_speech(body, headers)
+        data = answer.read()
+        answer.connection.close()
+        return answer.status, answer.headers, data
+
+    def running(self):
+        return self.get("/health")[2]["engine"]["requests"]
+
+    def wait_running(self, count, timeout_s=10):
+        """Seconds until so many requests run; fails after timeout_s."""
+        began = time.monotonic()
+        while self.running() != count:
+            if time.monotonic() - began > timeout_s:
+                raise AssertionError(f"{self.running()} requests run, not {count}")
+            time.sleep(0.01)
+        return time.monotonic() - began
+
+    def raw(self, receive_buffer=None):
+        """A bare socket, for clients that misbehave."""
+        connection = socket.socket()
+        if receive_buffer:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        connection.settimeout(60)
+        try:
+            connection.connect(("127.0.0.1", self.port))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+
+def raw_request(body, extra=""):
+    data = json.dumps(body).encode()
+    return (f"POST {SPEECH} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n{extra}"
+            f"Content-Length: {len(data)}\r\n\r\n").encode() + data
+
+
+def wav_header(data):
+    """(sample rate, bytes stated for the samples)"""
+    if data[:4] != b"RIFF" or data[8:16] != b"WAVEfmt " or data[36:40] != b"data":
+        raise AssertionError(f"not a WAV header: {data[:44]!r}")
+    kind, channels, rate, _, _, bits = struct.unpack("<HHIIHH", data[20:36])
+    if (kind, channels, bits) != (1, 1, 16):
+        raise AssertionError(f"not 16-bit mono PCM: {kind}, {channels}, {bits}")
+    return rate, struct.unpack("<I", data[40:44])[0]
+
+
+def run_cli(*arguments, stdin=b"", env=None):
+    return subprocess.run([BIN, *arguments], input=stdin, capture_output=True, timeout=300,
+                          check=False, env=dict(os.environ, **(env or {})))
+
+
+def main():
+    if not os.path.exists(BIN):
+        print(f"skipped: there is no {BIN}")
+        sys.exit(77)
+    if run_cli("inspect", MODEL).returncode != 0:
+        print(f"skipped: the model '{MODEL}' cannot be loaded")
+        sys.exit(77)
+    unittest.main(verbosity=2)

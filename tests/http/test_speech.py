@@ -1,0 +1,126 @@
+"""Speech that works: streaming, formats, determinism, many clients, the lists."""
+import base64
+import concurrent.futures
+import json
+import unittest
+
+import harness
+from harness import SENTENCE
+
+
+class Speech(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server("--quiet").__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+
+    def test_wav(self):
+        status, headers, data = self.server.speak(
+            {"model": "tts-1", "input": "Hello there.", "voice": "alloy"})
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["Content-Type"], "audio/wav")
+        self.assertEqual(headers["Transfer-Encoding"], "chunked")
+        rate, size = harness.wav_header(data)
+        self.assertEqual(rate, int(headers["X-Sample-Rate"]))
+        self.assertEqual(size, 0xFFFFFFFF)
+        self.assertGreater(len(data), 44 + rate // 10)
+        self.assertTrue(any(data[44:]), "silence")
+
+    def test_pcm_equals_wav(self):
+        body = {"input": "Hello there.", "seed": 3}
+        wav = self.server.speak({**body, "response_format": "wav"})[2]
+        _, headers, pcm = self.server.speak({**body, "response_format": "pcm"})
+        self.assertTrue(headers["Content-Type"].startswith("audio/pcm"))
+        self.assertEqual(wav[44:], pcm)
+
+    def test_seeds(self):
+        body = {"input": "Hello there.", "response_format": "pcm"}
+        _, headers, first = self.server.speak(body)
+        again = self.server.speak({**body, "seed": int(headers["X-Seed"])})[2]
+        self.assertEqual(first, again)
+
+    def test_streaming_streams(self):
+        answer = self.server.open_speech({"input": SENTENCE * 200, "response_format": "pcm"})
+        self.assertEqual(answer.status, 200)
+        self.assertGreater(len(answer.read(1000)), 0)
+        self.assertEqual(self.server.running(), 1)  # the first bytes came before the end
+        answer.connection.close()
+        self.server.wait_running(0)
+
+    def test_events(self):
+        body = {"input": "Hello there.", "seed": 3, "response_format": "pcm"}
+        pcm = self.server.speak(body)[2]
+        _, headers, data = self.server.speak({**body, "stream_format": "sse"})
+        self.assertEqual(headers["Content-Type"], "text/event-stream")
+        events = [json.loads(line[6:]) for line in data.decode().split("\n\n") if line]
+        audio = b"".join(base64.b64decode(e["audio"]) for e in events[:-1])
+        self.assertEqual(audio, pcm)
+        self.assertEqual({e["type"] for e in events[:-1]}, {"speech.audio.delta"})
+        self.assertEqual(events[-1]["type"], "speech.audio.done")
+        usage = events[-1]["usage"]
+        self.assertEqual(usage["input_tokens"] + usage["output_tokens"], usage["total_tokens"])
+        self.assertGreater(usage["output_tokens"], 0)
+
+    def test_same_seed_same_bytes_alone_and_among_twenty(self):
+        body = {"input": SENTENCE, "seed": 11, "response_format": "pcm"}
+        alone = self.server.speak(body)[2]
+
+        def one(i):
+            if i % 2:
+                return self.server.speak({"input": SENTENCE * (1 + i % 3), "seed": i})[0] == 200
+            return self.server.speak(body)[2] == alone
+
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            self.assertTrue(all(pool.map(one, range(20))))
+        self.server.wait_running(0)
+
+    def test_very_long_text_begins_at_once(self):
+        text = (SENTENCE * 1500)[:100_000]
+        answer = self.server.open_speech({"input": text, "response_format": "pcm"})
+        self.assertEqual(answer.status, 200)
+        self.assertGreater(len(answer.read(1000)), 0)
+        answer.connection.close()
+        self.server.wait_running(0)
+
+    def test_odd_texts(self):
+        for text in ["\u0000Hello\u0000", "Grüße, 世界 🙂!", "a", "1", "£3.50 & 7% @ 9:30",
+                     "...!?", "\u200b\ufeffHi", "A" * 500]:
+            with self.subTest(text=text[:20]):
+                status, _, data = self.server.speak({"input": text})
+                self.assertIn(status, (200, 400), data[:200])
+                if status == 400:
+                    self.assertIn("can speak", json.loads(data)["error"]["message"])
+
+    def test_keep_alive(self):
+        connection = self.server.connect()
+        for _ in range(3):
+            connection.request("POST", harness.SPEECH, json.dumps({"input": "Hi."}),
+                               {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            self.assertEqual(answer.status, 200)
+            answer.read()
+            connection.request("GET", "/health")
+            self.assertEqual(json.loads(connection.getresponse().read())["status"], "ok")
+        connection.close()
+
+    def test_lists(self):
+        models = self.server.get("/v1/models")[2]
+        self.assertEqual(models["object"], "list")
+        name = models["data"][0]["id"]
+        self.assertEqual(self.server.get("/v1/audio/models")[2], {"models": [{"id": name}]})
+        voices = self.server.get("/v1/audio/voices")[2]["voices"]
+        self.assertTrue(voices and all({"id", "name"} <= set(v) for v in voices))
+        for voice in voices:
+            for spelling in (voice["id"], {"id": voice["id"]}):
+                status = self.server.speak({"model": name, "input": "Hi.", "voice": spelling})[0]
+                self.assertEqual(status, 200)
+        self.assertIn(harness.SPEECH, self.server.get("/")[2])
+        self.assertEqual(self.server.get("/live")[0], 200)
+        self.assertEqual(self.server.get("/ready")[0], 200)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Checks that includes in src/ point up the list of layers or stay in their folder.
+
+A layer may include itself and those before it in LAYERS. families/ and engine/ know only model/ and
+what is above it, never each other. Tests may use what lies below (a test of a low layer may need a
+toy model), but not across the families/engine wall either.
+Run: layers.py SOURCE_DIR. Prints every breach as file:line; exit code 1 when there is one.
+"""
+import pathlib
+import re
+import sys
+
+LAYERS = ["base", "tensor", "kernels", "io", "text", "audio", "nn", "codec", "model", "families",
+          "engine", "predict", "runtime", "server", "cli"]
+WALLS = {("families", "engine"), ("engine", "families")}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+
+
+def breach(layer, target, is_test):
+    """Why a file of `layer` must not include from `target`, or None."""
+    if target not in LAYERS:
+        return f"'{target}/' is not a layer; includes are written from src/"
+    if (layer, target) in WALLS:
+        return f"{layer}/ and {target}/ never meet; both know only model/"
+    if LAYERS.index(target) > LAYERS.index(layer) and not is_test:
+        return f"{layer}/ lies above {target}/"
+    return None
+
+
+def check(source_dir):
+    root = pathlib.Path(source_dir) / "src"
+    files = [p for p in sorted(root.rglob("*")) if p.suffix in {".h", ".cc", ".cu", ".cuh", ".inc"}]
+    breaches = []
+    for path in files:
+        parts = path.relative_to(root).parts
+        is_test = path.stem.endswith("_test") or path.name in {"testing.h", "fixture.h"}
+        if parts[0] not in LAYERS:
+            breaches.append(f"{path}:1: '{parts[0]}/' is not in the list of layers")
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            target = match.group(1)
+            why = breach(parts[0], target.split("/")[0], is_test)
+            if not why and not (root / target).exists():
+                why = f"there is no src/{target}"
+            if why:
+                breaches.append(f"{path}:{number}: {target}: {why}")
+    return files, breaches
+
+
+def self_test():
+    assert breach("engine", "families", False) and breach("families", "engine", True)
+    assert breach("base", "cli", False) and not breach("cli", "base", False)
+    assert breach("nn", "nowhere", False) and not breach("nn", "nn", False)
+
+
+def main():
+    self_test()
+    files, breaches = check(sys.argv[1])
+    for line in breaches:
+        print(line)
+    print(f"{len(files)} files, {len(breaches)} breaches")
+    return 1 if breaches or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+// A golden checkpoint through the whole engine: audio of the authors' package, the same samples
+// alone and in a crowd, and text that arrives while speaking.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "runtime/runtime.h"
+
+namespace syrinx {
+namespace {
+
+std::string golden(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_tts/golden/" + name;
+}
+
+std::unique_ptr<Engine> engine(const std::string& name, EngineOptions options = {}) {
+  LoadOptions load;
+  load.model = golden(name) + "/checkpoint";
+  load.weights = "f32";
+  load.engine = options;
+  load.engine.threads = 2;
+  load.engine.max_unread_s = 1e9;
+  load.engine.repetition_s = 0;
+  return load_engine(load);
+}
+
+std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
+  auto sink = std::make_shared<Collector>();
+  const auto id = engine.submit(request, sink);
+  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
+  if (!id.ok()) return {};
+  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
+  return sink->samples();
+}
+
+class Qwen3TtsEngine : public testing::TestWithParam<const char*> {};
+
+TEST_P(Qwen3TtsEngine, SpeaksAsTheAuthorsPackage) {
+  const auto server = engine(GetParam());
+  int compared = 0;
+  for (const auto& c :
+       nlohmann::json::parse(read_file(golden(GetParam()) + "/cases.json", 1 << 20))) {
+    const Safetensors file(golden(GetParam()) + "/" + c["name"].get<std::string>() +
+                           ".safetensors");
+    if (!file.find("samples")) continue;
+    SpeechRequest request;
+    request.text = c["text"];
+    request.voice = c["speaker"];
+    request.language = c["language"];
+    request.instructions = c.value("instruct", "");
+    request.temperature = 0.f;
+    request.repetition_penalty = 1.f;
+    request.max_frames = c["steps"];
+    const std::vector<float> got = speak(*server, request);
+    const View want = file.view("samples");
+    ASSERT_GE(static_cast<int64_t>(got.size()), want.count());
+    for (int64_t i = 0; i < want.count(); ++i) {
+      ASSERT_NEAR(got[i], want.f32()[i], 1e-4f) << c["name"] << " sample " << i;
+    }
+    ++compared;
+  }
+  EXPECT_GT(compared, 0);
+}
+
+TEST_P(Qwen3TtsEngine, SameSamplesAloneAndInACrowd) {
+  SpeechRequest request;
+  request.text = "Hello there, how are you?";
+  request.seed = 5;
+  request.max_frames = 40;
+  request.ignore_stop = true;
+  const std::vector<float> alone = speak(*engine(GetParam()), request);
+  EXPECT_FALSE(alone.empty());
+
+  EngineOptions crowded;
+  crowded.max_batch = 6;  // fewer than requests: sequences come and go
+  const auto server = engine(GetParam(), crowded);
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (int i = 0; i < 12; ++i) {
+    SpeechRequest other = request;
+    if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
+    other.text_in_prompt = i % 3 == 1 ? std::optional(false) : std::nullopt;
+    sinks.push_back(std::make_shared<Collector>());
+    ASSERT_TRUE(server->submit(other, sinks.back()).ok());
+  }
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
+    if (i % 3 == 0) {
+      EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
+    }
+  }
+}
+
+TEST_P(Qwen3TtsEngine, LateTextIsSpokenLikeKnownText) {
+  const auto server = engine(GetParam());
+  SpeechRequest known;
+  known.text = "Hello there, how are you? The quick brown fox.";
+  known.text_in_prompt = false;
+  known.temperature = 0.f;
+  known.max_frames = 50;
+  known.ignore_stop = true;
+  const std::vector<float> want = speak(*server, known);
+
+  SpeechRequest late = known;
+  late.text = "";
+  late.text_open = true;
+  auto sink = std::make_shared<Collector>();
+  const auto id = server->submit(late, sink);
+  ASSERT_TRUE(id.ok());
+  for (size_t at = 0; at < known.text.size(); at += 5) {
+    server->append_text(id.value(), known.text.substr(at, 5), at + 5 >= known.text.size());
+  }
+  EXPECT_EQ(sink->wait().reason, FinishReason::kLength);
+  EXPECT_TRUE(sink->samples() == want);
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, Qwen3TtsEngine, testing::Values("equal_width", "projected"));
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,262 @@
+"""The codec: 25 frames a second, 3 residual codebooks of 256, and a causal decoder.
+
+Encoder and quantiser exist in training only. Beside its codes the decoder
+hears each frame's symbol with its two neighbours, which the LM's pointer knows anyway, so that the
+codes are free for how a sound is made and not which. It looks one frame ahead in its first layer
+and nowhere else; it is a source-filter head on a small ConvNeXt trunk. Step i of the 100 Hz part
+makes one window of 480 samples that starts at sample 160 i, so T frames give exactly 640 T
+samples. Pulses come from the decoder's own pitch track; step i adds the pulses of the newest
+10 ms of its window, [160 (i + 2), 160 (i + 3)).
+
+Shapes: B batch, T codec frames, S = 4 T steps, K = 257 bins.
+"""
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from corpus import HOP, MELS, PITCH_MEAN, PITCH_STD, RATE
+
+BOOKS, CODES, LATENT = 3, 256, 32
+PHONES = 61
+N_FFT, WINDOW, BINS = 512, 480, 257
+MAX_PULSES = 5  # per 10 ms, enough for 400 Hz
+LOOKAHEAD = 1   # frames
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+
+
+class Depthwise(nn.Module):
+    """Depthwise convolution over time on [B, T, D]; tap 0 is the oldest; `ahead` future frames."""
+
+    def __init__(self, size, taps, ahead=0):
+        super().__init__()
+        self.taps, self.ahead = taps, ahead
+        self.weight = nn.Parameter(torch.randn(taps, size) * (0.5 / taps) ** 0.5)
+        self.bias = nn.Parameter(torch.zeros(size))
+
+    def forward(self, x):
+        padded = F.pad(x, (0, 0, self.taps - 1 - self.ahead, self.ahead))
+        length = x.shape[1]
+        y = self.bias
+        for tap in range(self.taps):
+            y = y + padded[:, tap : tap + length] * self.weight[tap]
+        return y
+
+
+class ConvNext(nn.Module):
+    def __init__(self, size, hidden, taps, ahead=0):
+        super().__init__()
+        self.conv = Depthwise(size, taps, ahead)
+        self.norm = RmsNorm(size)
+        self.up = nn.Linear(size, hidden)
+        self.down = nn.Linear(hidden, size)
+        nn.init.normal_(self.down.weight, std=0.3 / hidden ** 0.5)
+
+    def forward(self, x):
+        return x + self.down(F.silu(self.up(self.norm(self.conv(x)))))
+
+
+class Encoder(nn.Module):
+    """Mel, pitch and voicing of 4 steps -> one latent per frame. Not shipped."""
+
+    def __init__(self, size=256):
+        super().__init__()
+        self.inp = nn.Linear(4 * (MELS + 2), size)
+        self.blocks = nn.Sequential(*[ConvNext(size, 512, 3, 1) for _ in range(3)])
+        self.out = nn.Sequential(RmsNorm(size), nn.Linear(size, LATENT))
+
+    def forward(self, mel, pitch):
+        voiced = (pitch > 0).float()
+        tone = voiced * (torch.log(pitch.clamp(min=40)) - PITCH_MEAN) / PITCH_STD
+        x = torch.cat([(mel + 3.0) / 2.0, tone[..., None], voiced[..., None]], -1)
+        return self.out(self.blocks(self.inp(x.reshape(x.shape[0], x.shape[1] // 4, -1))))
+
+
+class Quantiser(nn.Module):
+    """Residual vector quantiser with EMA codebooks; unused codes restart at random residuals."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("books", torch.randn(BOOKS, CODES, LATENT))
+        self.register_buffer("count", torch.ones(BOOKS, CODES))
+        self.register_buffer("total", torch.randn(BOOKS, CODES, LATENT))
+
+    def nearest(self, book, x):
+        table = self.books[book]
+        return (x @ table.t() * 2 - table.pow(2).sum(-1)).argmax(-1)
+
+    def encode(self, z):
+        residual, codes = z, []
+        for book in range(BOOKS):
+            code = self.nearest(book, residual)
+            residual = residual - self.books[book][code]
+            codes.append(code)
+        return torch.stack(codes, -1)
+
+    def decode(self, codes, used=BOOKS):
+        return sum(self.books[book][codes[..., book]] for book in range(used))
+
+    @torch.no_grad()
+    def start(self, z):
+        """Codebooks from the data: random latents, then random residuals."""
+        residual = z.reshape(-1, LATENT)
+        for book in range(BOOKS):
+            pick = residual[torch.randint(len(residual), (CODES,))]
+            self.books[book] = pick + torch.randn_like(pick) * 0.01
+            for _ in range(10):
+                code = self.nearest(book, residual)
+                one = F.one_hot(code, CODES).float()
+                count = one.sum(0)
+                mean = one.t() @ residual / count.clamp(min=1)[:, None]
+                self.books[book] = torch.where(count[:, None] > 0, mean, self.books[book])
+            residual = residual - self.books[book][self.nearest(book, residual)]
+        self.count.fill_(2.0)
+        self.total.copy_(self.books * 2.0)
+
+    @torch.no_grad()
+    def update(self, book, code, residual, decay=0.99):
+        one = F.one_hot(code, CODES).float()
+        self.count[book].mul_(decay).add_(one.sum(0), alpha=1 - decay)
+        self.total[book].mul_(decay).add_(one.t() @ residual, alpha=1 - decay)
+        dead = self.count[book] < 0.03
+        if dead.any():
+            pick = residual[torch.randint(len(residual), (int(dead.sum()),))]
+            self.count[book][dead] = 0.5
+            self.total[book][dead] = pick * 0.5
+        self.books[book] = self.total[book] / self.count[book][:, None]
+
+    def forward(self, z, train_books):
+        """Straight-through latents with `train_books` [B] books each, first-book part, loss."""
+        residual, parts, loss = z, [], 0.0
+        for book in range(BOOKS):
+            flat = residual.detach().reshape(-1, LATENT)
+            code = self.nearest(book, flat)
+            part = self.books[book][code].view_as(z)
+            if self.training:
+                self.update(book, code, flat)
+            loss = loss + F.mse_loss(residual, part.detach())
+            parts.append(part * (train_books > book).float()[:, None, None])
+            residual = residual - part
+        q = sum(parts)
+        return z + (q - z).detach(), z + (parts[0] - z).detach(), loss
+
+
+class Decoder(nn.Module):
+    """Latents -> samples. `trunk` is all that is learned; the rest is signal processing."""
+
+    def __init__(self, low=256, high=192):
+        super().__init__()
+        self.phone = nn.ModuleList([nn.Embedding(PHONES, LATENT) for _ in range(3)])
+        self.inp = nn.Linear((1 + LOOKAHEAD + 1) * 2 * LATENT, low)  # frames t-1, t, t+1
+        self.low = nn.ModuleList([ConvNext(low, 768, 5) for _ in range(3)])
+        self.up = nn.Linear(low, 4 * high)
+        self.high = nn.ModuleList([ConvNext(high, 512, 7) for _ in range(3)])
+        self.norm = RmsNorm(high)
+        self.tone = nn.Linear(high, 2)         # pitch (normalised ln Hz), voicing logit
+        self.head = nn.Linear(high, 3 * BINS)  # ln pulse gain, pulse phase, ln noise gain
+        self.mel = nn.Linear(high, MELS)       # training only
+
+    def trunk(self, z, phone):
+        """z [B, T + 1, 32], phone [B, T + 1, 3], of the last frame only what is seen ahead
+        -> [B, 4 T, high]."""
+        x = torch.cat([z, sum(self.phone[i](phone[..., i]) for i in range(3))], -1)
+        before = F.pad(x, (0, 0, 1, 0))
+        x = self.inp(torch.cat([before[:, :-2], x[:, :-1], x[:, 1:]], -1))
+        for block in self.low:
+            x = block(x)
+        x = self.up(x)
+        x = x.reshape(x.shape[0], x.shape[1] * 4, -1)
+        for block in self.high:
+            x = block(x)
+        return self.norm(x)
+
+    def spectra(self, hidden, pulses, noise):
+        """hidden [B, S, high], pulses and noise [B, S, K] complex -> [B, S, K] complex."""
+        gain, phase, hiss = self.head(hidden).split(BINS, -1)
+        gain = torch.exp(gain.clamp(max=6.0))
+        hiss = torch.exp(hiss.clamp(max=6.0))
+        voiced = torch.complex(gain * torch.cos(phase), gain * torch.sin(phase))
+        return voiced * pulses + hiss * noise
+
+
+OMEGA = 2 * math.pi * torch.arange(BINS) / N_FFT
+
+
+def pitch_to_pulses(pitch):
+    """pitch [B, S + 2] in Hz, 0 unvoiced, of the slots of 160 samples from the window start of
+    step 0 on -> pulse spectra [B, S, K] complex of each step's 480-sample Hann window.
+
+    The phase runs through unvoiced slots too, at 0 Hz. A pulse falls where the phase passes a
+    whole number; its weight is sqrt(period) so that loudness does not follow pitch.
+    """
+    step = pitch.double() * HOP / RATE                   # cycles per slot
+    end = torch.cumsum(step, 1)
+    begin = end - step
+    first = torch.floor(begin) + 1
+    index = first[..., None] + torch.arange(MAX_PULSES)
+    valid = (index <= end[..., None]) & (pitch[..., None] > 0)
+    at = ((index - begin[..., None]) / step[..., None].clamp(min=1e-9) * HOP).float()
+    at = torch.where(valid, at, torch.zeros_like(at))    # samples from the slot's start
+    weight = torch.where(valid, torch.sqrt(RATE / pitch.clamp(min=40))[..., None].expand_as(at),
+                         torch.zeros_like(at)) * 0.1
+    angle = at[..., None] * OMEGA                        # [B, S + 2, P, K]
+    cos, sin = torch.cos(angle), -torch.sin(angle)
+    steps = pitch.shape[1] - 2
+    total = 0
+    for slot in range(3):
+        w = weight * (0.5 - 0.5 * torch.cos(2 * math.pi * (at + slot * HOP) / WINDOW))
+        part = torch.complex((w[..., None] * cos).sum(2), (w[..., None] * sin).sum(2))
+        turn = torch.exp(-1j * OMEGA * slot * HOP)
+        total = total + part[:, slot : slot + steps] * turn
+    return total
+
+
+def hash_noise(first, steps):
+    """Noise spectra [steps, K] complex: a fixed function of the step's number (32-bit hash)."""
+    mask = 0xFFFFFFFF
+    n = (torch.arange(first, first + steps)[:, None] * 1024
+         + torch.arange(2 * BINS)[None, :]).long() & mask
+    n = ((n ^ (n >> 16)) * 0x7FEB352D) & mask
+    n = ((n ^ (n >> 15)) * 0x846CA68B) & mask
+    n = n ^ (n >> 16)
+    u = (n >> 8).float() * (2.0 / (1 << 24)) - 1.0
+    return torch.complex(u[:, :BINS], u[:, BINS:])
+
+
+SYNTHESIS = torch.hann_window(WINDOW) / 1.5
+
+
+def overlap_add(spectra):
+    """[B, S, K] complex -> [B, 160 S] samples; what lies past the last step's hop is dropped."""
+    batch, steps, _ = spectra.shape
+    windows = torch.fft.irfft(spectra, N_FFT)[..., :WINDOW] * SYNTHESIS
+    out = torch.zeros(batch, (steps + 2) * HOP)
+    thirds = windows.reshape(batch, steps, 3, HOP)
+    for slot in range(3):
+        out[:, slot * HOP : (slot + steps) * HOP] += thirds[:, :, slot].reshape(batch, -1)
+    return out[:, : steps * HOP]
+
+
+def predicted_pitch(tone):
+    """tone [..., 2] -> Hz, 0 where unvoiced."""
+    hz = torch.exp((tone[..., 0] * PITCH_STD + PITCH_MEAN).clamp(4.2, 5.95))
+    return torch.where(tone[..., 1] > 0, hz, torch.zeros_like(hz))
+
+
+@torch.no_grad()
+def decode(decoder, z, phone):
+    """Whole utterance: z [T, 32], phone [T, 3] -> samples [640 T]. What the server must match.
+    Past the end lie zero latents and symbol 0."""
+    hidden = decoder.trunk(F.pad(z, (0, 0, 0, 1))[None], F.pad(phone, (0, 0, 0, 1))[None])
+    pitch = F.pad(predicted_pitch(decoder.tone(hidden)), (2, 0))
+    noise = hash_noise(0, hidden.shape[1])[None]
+    return overlap_add(decoder.spectra(hidden, pitch_to_pulses(pitch), noise))[0]

@@ -1,0 +1,74 @@
+"""Measures the built program: word error rate against the teacher, ends, speed.
+
+    python3 evaluate_server.py BUILD/syrinx [--sentences heldout.txt] [--stop stop.txt] [--limit N]
+                               [--teacher] [--at-most RATE]
+
+Speaks every sentence with `syrinx say` and has PocketSphinx hear it. --teacher compares with flite's
+own `slt` (program flite). --at-most fails when the word error rate is above RATE: a light test.
+"""
+import argparse
+import subprocess
+import sys
+import tempfile
+import wave
+from pathlib import Path
+
+import numpy as np
+
+import hear
+
+HERE = Path(__file__).parent
+
+
+def read_wav(path):
+    with wave.open(str(path)) as file:
+        assert file.getframerate() == 16000 and file.getnchannels() == 1, path
+        return np.frombuffer(file.readframes(file.getnframes()), "<i2") / 32768.0
+
+
+def say(program, texts, folder, prefix):
+    """Samples per sentence; an exception when the program fails."""
+    waves = []
+    for i, text in enumerate(texts):
+        path = Path(folder) / f"{prefix}{i}.wav"
+        if program == "flite":
+            command = ["flite", "-voice", "slt", "-t", text, "-o", str(path)]
+        else:
+            command = [program, "say", text, "-o", str(path)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        waves.append(read_wav(path))
+    return waves
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("program")
+    args.add_argument("--sentences", default=HERE / "heldout.txt")
+    args.add_argument("--stop")
+    args.add_argument("--limit", type=int)
+    args.add_argument("--teacher", action="store_true")
+    args.add_argument("--at-most", type=float)
+    args.add_argument("--show", action="store_true")
+    args = args.parse_args()
+    texts = Path(args.sentences).read_text().splitlines()[: args.limit]
+    with tempfile.TemporaryDirectory() as folder:
+        made = say(args.program, texts, folder, "said")
+        rate, exact = hear.word_error_rate(texts, made, args.show)
+        print(f"finch: word error rate {100 * rate:.1f} %, heard exactly {exact}/{len(texts)}")
+        if args.teacher:
+            spoken = say("flite", texts, folder, "teacher")
+            base, exact = hear.word_error_rate(texts, spoken)
+            print(f"teacher: {100 * base:.1f} %, exactly {exact}/{len(texts)}; "
+                  f"ratio {rate / base:.2f}")
+        if args.stop:
+            lines = Path(args.stop).read_text().splitlines()
+            lengths = [len(w) / 16000 for w in say(args.program, lines, folder, "stop")]
+            slow = sum(s > 1.5 + 0.15 * len(t) for s, t in zip(lengths, lines))
+            print(f"stop: {len(lengths)}/{len(lines)} ended, {slow} of them too long")
+            rate = 1.0 if slow else rate
+    if args.at_most is not None and rate > args.at_most:
+        sys.exit(f"word error rate {rate:.2f} is above {args.at_most}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Writes a voice folder from the trained tensors: model.safetensors (f16) and config.json.
+
+    python3 export.py LM.pt DECODER.pt VOICE_DIR
+"""
+import json
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import codec
+import lm
+from corpus import PITCH_MEAN, PITCH_STD
+from infer import load_codec, load_lm
+
+# As src/families/finch/phone_stream.cc numbers them; the server refuses any other list.
+PHONE_NAMES = (
+    "pad pau.start pau.mid pau.end pau.rise b ch d dh f g hh jh k l m n ng p r s sh t th v w y z "
+    "zh aa aa1 ae ae1 ah ah1 ao ao1 aw aw1 ax ax1 ay ay1 eh eh1 er er1 ey ey1 ih ih1 iy iy1 ow "
+    "ow1 oy oy1 uh uh1 uw uw1").split()
+DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
+
+
+def write_safetensors(path, tensors, metadata):
+    """tensors: name -> numpy array of a type in DTYPES."""
+    names = {np.dtype(v): k for k, v in DTYPES.items()}
+    header, at = {"__metadata__": metadata}, 0
+    for name, array in tensors.items():
+        header[name] = {"dtype": names[array.dtype], "shape": list(array.shape),
+                        "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as out:
+        out.write(struct.pack("<Q", len(text)) + text)
+        for array in tensors.values():
+            out.write(np.ascontiguousarray(array).tobytes())
+
+
+def read_safetensors(path):
+    data = Path(path).read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    out = {}
+    for name, entry in json.loads(data[8 : 8 + size]).items():
+        if name != "__metadata__":
+            first, last = (8 + size + o for o in entry["data_offsets"])
+            out[name] = np.frombuffer(data[first:last], DTYPES[entry["dtype"]]).reshape(
+                entry["shape"])
+    return out
+
+
+def to_tensors(speech_lm, trained_codec):
+    """The names that src/families/finch reads. Depthwise taps become torch's [D, 1, taps]."""
+    out = {f"lm.{k}": v for k, v in speech_lm.state_dict().items()}
+    for name, value in trained_codec.decoder.state_dict().items():
+        if name.startswith("mel."):
+            continue  # a training loss only
+        if name.endswith("conv.weight"):
+            value = value.t()[:, None]
+        out[f"decoder.{name}"] = value
+    for book in range(codec.BOOKS):
+        out[f"decoder.book.{book}"] = trained_codec.quantiser.books[book]
+    return {k: v.numpy().astype(np.float16) for k, v in out.items()}
+
+
+def from_tensors(tensors):
+    """The two networks with exactly the exported tensors: (speech LM, decoder, books)."""
+    speech_lm, decoder = lm.SpeechLm(), codec.Decoder()
+    take = lambda k: torch.tensor(tensors[k].astype(np.float32))
+    speech_lm.load_state_dict({k: take(f"lm.{k}") for k in speech_lm.state_dict()})
+    state = decoder.state_dict()
+    for k in state:
+        if not k.startswith("mel."):
+            value = take(f"decoder.{k}")
+            state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
+    decoder.load_state_dict(state)
+    books = torch.stack([take(f"decoder.book.{b}") for b in range(codec.BOOKS)])
+    return speech_lm.eval(), decoder.eval(), books
+
+
+def config(decoder, temperature):
+    return {
+        "model_type": "finch", "voice": "finch", "licence": "CMU flite (permissive), see LICENSE",
+        "description": "English, one female voice, 16 kHz; learned from CMU flite's slt",
+        "sample_rate": 16000,
+        "lm": {"codes": codec.CODES, "hidden_size": lm.WIDTH, "num_hidden_layers": lm.LAYERS,
+               "num_attention_heads": lm.HEADS, "head_dim": lm.HEAD_DIM,
+               "intermediate_size": lm.HIDDEN, "ages": lm.AGES, "rope_theta": lm.ROPE_BASE,
+               "max_position_embeddings": 2304, "temperature": list(temperature)},
+        "decoder": {"latent_size": codec.LATENT,
+                    "low_width": decoder.up.in_features, "low_layers": len(decoder.low),
+                    "low_ffn": decoder.low[0].up.out_features, "low_taps": decoder.low[0].conv.taps,
+                    "high_width": decoder.head.in_features, "high_layers": len(decoder.high),
+                    "high_ffn": decoder.high[0].up.out_features,
+                    "high_taps": decoder.high[0].conv.taps,
+                    "pitch_mean": PITCH_MEAN, "pitch_std": PITCH_STD},
+        "phones": PHONE_NAMES,
+    }
+
+
+def main(lm_path, decoder_path, out, temperature=(0.5, 0.5, 0.5)):
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    trained = load_codec(decoder_path)
+    tensors = to_tensors(load_lm(lm_path), trained)
+    write_safetensors(out / "model.safetensors", tensors, {"format": "pt"})
+    text = json.dumps(config(trained.decoder, temperature), indent=2)
+    (out / "config.json").write_text(text + "\n")
+    count = sum(v.size for v in tensors.values())
+    print(f"{out}: {count / 1e6:.2f} M numbers, "
+          f"{(out / 'model.safetensors').stat().st_size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

@@ -1,0 +1,56 @@
+"""Writes what the C++ family must reproduce from a voice: greedy frames, first logits, samples.
+
+    python3 golden.py VOICE_DIR SPOKEN_STEM OUT.safetensors
+
+SPOKEN_STEM names synth's files for the golden sentence; its symbols are those of the server's own
+text front end.
+"""
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import codec
+import lm
+from corpus import load_sentences
+from export import from_tensors, read_safetensors, write_safetensors
+from infer import speak_codes, symbols_of
+
+STEPS = 4
+
+
+@torch.no_grad()
+def first_logits(speech_lm, text, codes, path):
+    """Logits [STEPS, heads] of the first steps, the said codes given."""
+    rows, said = [], []
+    age = 0
+    for step in range(STEPS):
+        age = age + 1 if step and path[step] == path[step - 1] else 0
+        rows.append(text.at(path[step], age))
+        said.append([codes[step - 1 - b][b] if step - 1 - b >= 0 else lm.NONE
+                     for b in range(codec.BOOKS)])
+    return speech_lm(torch.tensor(said)[None], torch.tensor(rows)[None])[0]
+
+
+def main(voice, spoken, out):
+    speech_lm, decoder, books = from_tensors(
+        read_safetensors(Path(voice) / "model.safetensors"))
+    record = load_sentences(spoken)[0][0]
+    text = lm.Text(record["phone"], record["phrase"], record["place"])
+    codes, paths, ended = speak_codes(speech_lm, [text], (0.0,) * codec.BOOKS)
+    codes, path = codes[0], paths[0]
+    assert ended[0]
+    symbols = symbols_of(text, path[: len(codes)])
+    z = sum(books[b][codes[:, b]] for b in range(codec.BOOKS))
+    samples = codec.decode(decoder, z, symbols).numpy()
+    write_safetensors(out, {
+        "frames": torch.cat([codes, symbols], 1).numpy().astype(np.int32),
+        "logits": first_logits(speech_lm, text, codes.tolist(), path).numpy(),
+        "samples": samples.clip(-1, 1),
+    }, {"text": record["text"]})
+    print(f"{out}: {len(codes)} frames of '{record['text']}'")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

@@ -1,0 +1,109 @@
+"""Writes the training sentences: public-domain prose and templates of what assistants say.
+
+    python3 sentences.py OUT_DIR      -> OUT_DIR/train.txt, OUT_DIR/heldout.txt, OUT_DIR/stop.txt
+
+Prose comes from Debian packages whose text is in the public domain: the Jargon File
+(dict-jargon), the Devil's Dictionary (dict-devil), the King James Bible (bible-kjv-text). The
+word list (wamerican) fills word chains that cover rare sound sequences. Held-out prose is never
+trained on, and no held-out template sentence is in the training list.
+"""
+import gzip
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from templates import make_sentence, SHORT
+
+# Words that need not be spoken by a friendly voice, nor be in a list of test sentences.
+UNWANTED = re.compile(
+    r"\b(fuck|shit|damn|hell\b|whore|negro|nigg|jew|rape|slut|bitch|cunt|bastard|crap|"
+    r"sex|breast|kill|slave|savage|luser|piss|ass\b|bugger|screw)", re.I)
+COUNTS = {"jargon": 2700, "devil": 800, "bible": 900, "words": 1100, "templates": 3700}
+HELDOUT = {"jargon": 12, "devil": 6, "bible": 4, "templates": 28}
+STOP = {"jargon": 60, "devil": 20, "bible": 20, "templates": 100}
+
+
+def dict_sentences(name):
+    """Sentences of a dict database in the dictd format, one string each."""
+    text = gzip.open(f"/usr/share/dictd/{name}.dict.dz", "rt", encoding="utf-8").read()
+    text = text[text.find("\n\n\n"):]
+    out = []
+    for paragraph in re.split(r"\n\s*\n", text):
+        joined = " ".join(line.strip() for line in paragraph.split("\n"))
+        joined = re.sub(r"^[A-Z' -]+, [a-z. ]+\.\s+", "", joined)  # a headword of the dictionary
+        joined = re.sub(r"[{}_*]", "", joined).replace("’", "'").replace("‘", "'")
+        joined = re.sub(r"[“”\"]", "", joined).replace(" -- ", ", ")
+        joined = re.sub(r"\s+", " ", joined)
+        out += re.split(r"(?<=[a-z]{3}[.!?])\s+(?=[A-Z])", joined)
+    return out
+
+
+def bible_sentences():
+    run = subprocess.run(["bible", "-f"], input="Gen1:1-Rev22:21\n", text=True,
+                         capture_output=True, check=True)
+    lines = re.findall(r"^\S+?\d+:\d+ (.*)$", run.stdout, re.M)
+    return [re.sub(r"[()\[\]]", "", line).rstrip(":;,") for line in lines]
+
+
+def word_chains(rng, count):
+    words = [w for w in Path("/usr/share/dict/words").read_text().split()
+             if re.fullmatch(r"[a-z]{3,11}", w) and not UNWANTED.search(w)]
+    chains = []
+    for _ in range(count):
+        n = rng.randint(3, 8)
+        picked = [rng.choice(words) for _ in range(n)]
+        if n > 4 and rng.random() < 0.6:
+            picked[n // 2] += ","
+        chains.append(" ".join(picked).capitalize() + rng.choice([".", ".", ".", "?"]))
+    return chains
+
+
+def usable(sentence):
+    return (12 <= len(sentence) <= 125 and re.fullmatch(r"[A-Za-z0-9 ,.;:'?!-]+", sentence)
+            and re.match(r"[A-Z]", sentence) and sentence[-1] in ".?!"
+            and len(sentence.split()) >= 3 and not UNWANTED.search(sentence)
+            and not re.search(r"[A-Z]{4,}|\.\.|[a-z]\.[a-z]| [.,]", sentence))
+
+
+def prose(rng):
+    pools = {"jargon": dict_sentences("jargon"), "devil": dict_sentences("devil"),
+             "bible": [s if s[-1:] in ".?!" else s + "." for s in bible_sentences()]}
+    for name, pool in pools.items():
+        kept = sorted({s.strip() for s in pool if usable(s.strip())})
+        rng.shuffle(kept)
+        pools[name] = kept
+    return pools
+
+
+def main(out_dir):
+    rng = random.Random(20)
+    out = Path(out_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    pools = prose(rng)
+    templates = []
+    seen = set()
+    while len(templates) < COUNTS["templates"] + HELDOUT["templates"] + STOP["templates"]:
+        sentence = make_sentence(rng)
+        if sentence not in seen:
+            seen.add(sentence)
+            templates.append(sentence)
+    pools["templates"] = templates
+    for name, wanted in (("heldout", HELDOUT), ("stop", STOP), ("train", COUNTS)):
+        lines = []
+        for source, count in wanted.items():
+            if source == "words":
+                lines += word_chains(rng, count)
+                continue
+            lines += pools[source][:count]
+            pools[source] = pools[source][count:]
+        if name == "train":
+            lines += SHORT * 2
+        rng.shuffle(lines)
+        (out / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        print(f"{name}: {len(lines)} sentences")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

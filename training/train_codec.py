@@ -1,0 +1,144 @@
+"""Trains encoder, quantiser and decoder together.
+
+    python3 train_codec.py CORPUS OUT.pt MINUTES [--resume]
+"""
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import codec
+from corpus import Corpus, FRAME, PITCH_MEAN, PITCH_STD
+
+RESOLUTIONS = ((128, 32), (256, 64), (512, 128), (1024, 256), (2048, 512))
+BATCH, FRAMES, WARM_STEPS = 8, 33, 150
+
+
+class Codec(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = codec.Encoder()
+        self.quantiser = codec.Quantiser()
+        self.decoder = codec.Decoder()
+        self.phone = nn.Linear(codec.LATENT, codec.PHONES)  # training only
+
+
+def stft_loss(made, true):
+    loss = 0.0
+    for size, hop in RESOLUTIONS:
+        window = torch.hann_window(size)
+        spec = lambda x: torch.stft(x, size, hop, window=window, return_complex=True).abs()
+        a, b = spec(made) / size ** 0.5, spec(true) / size ** 0.5
+        floor = 3e-3
+        loss = loss + F.l1_loss(torch.log(a + floor), torch.log(b + floor)) + 2.0 * F.l1_loss(a, b)
+    return loss / len(RESOLUTIONS)
+
+
+def decoder_losses(decoder, z, phone, wave, mel, pitch, first_step):
+    """z [B, T + 1, 32] and phone [B, T + 1, 3] with T frames of wave [B, 640 (T + 1)] to match. All but the first frame
+    count, since pulses and windows before the crop are missing there."""
+    hidden = decoder.trunk(z, phone)
+    steps = hidden.shape[1]
+    tone = decoder.tone(hidden)
+    target = pitch[:, 2 : steps + 2]
+    voiced = (target > 0).float()
+    true_tone = (torch.log(target.clamp(min=40)) - PITCH_MEAN) / PITCH_STD
+    pitch_loss = ((tone[..., 0] - true_tone).abs() * voiced).sum() / voiced.sum().clamp(min=1)
+    voice_loss = F.binary_cross_entropy_with_logits(tone[..., 1], voiced)
+    mel_loss = F.l1_loss(decoder.mel(hidden), mel[:, 1 : steps + 1])
+    noise = torch.stack([codec.hash_noise(int(f), steps) for f in first_step])
+    pulses = codec.pitch_to_pulses(pitch[:, : steps + 2])
+    made = codec.overlap_add(decoder.spectra(hidden, pulses, noise))
+    wave_loss = stft_loss(made[:, FRAME:], wave[:, FRAME : steps * 160])
+    return {"stft": wave_loss, "mel": mel_loss, "pitch": pitch_loss, "voice": voice_loss}
+
+
+def hide_ahead(z, phone, rng):
+    """Now and then the frame ahead is missing, as at the end of a stream."""
+    seen = torch.tensor(rng.random(len(z)) > 0.1)
+    z = torch.cat([z[:, :-1], z[:, -1:] * seen.float()[:, None, None]], 1)
+    return z, torch.cat([phone[:, :-1], phone[:, -1:] * seen.long()[:, None, None]], 1)
+
+
+def batch_losses(model, corpus, rng, step):
+    wave, mel, pitch, phone = corpus.crops(rng, BATCH, FRAMES)
+    z = model.encoder(mel, pitch)
+    if step == WARM_STEPS:
+        model.quantiser.start(z.detach())
+    extra = {}
+    if step >= WARM_STEPS:
+        books = torch.tensor(rng.choice([1, 2, 3, 3, 3, 3, 3], size=BATCH))
+        z, first, commit = model.quantiser(z, books)
+        extra = {"commit": commit,
+                 "phone": F.cross_entropy(model.phone(first).flatten(0, 1), phone[..., 0].flatten())}
+    z, phone = hide_ahead(z, phone, rng)
+    steps = rng.integers(0, 100000, size=BATCH)
+    return {**decoder_losses(model.decoder, z, phone, wave, mel, pitch, steps), **extra}
+
+
+WEIGHTS = {"stft": 1.0, "mel": 0.5, "pitch": 0.5, "voice": 0.5, "commit": 0.1, "phone": 0.1}
+
+
+def state_of(model):
+    """A module's tensors; of a ModuleDict, one table per entry."""
+    if isinstance(model, nn.ModuleDict):
+        return {name: part.state_dict() for name, part in model.items()}
+    return model.state_dict()
+
+
+def save(path, model, optimiser, step, spent):
+    torch.save({"model": state_of(model), "optimiser": optimiser.state_dict(), "step": step,
+                "spent": spent}, str(path) + ".new")
+    Path(str(path) + ".new").rename(path)
+
+
+def learning_rate(part, step):
+    decay = 1.0 if part < 0.4 else 0.03 + 0.97 * 0.5 * (1 + np.cos(np.pi * (part - 0.4) / 0.6))
+    return 1.5e-3 * min(1.0, (step + 1) / 100) * decay
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("corpus")
+    args.add_argument("out")
+    args.add_argument("minutes", type=float)
+    args.add_argument("--resume", action="store_true")
+    args = args.parse_args()
+    torch.manual_seed(1)
+    corpus, model = Corpus(args.corpus), Codec()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1.5e-3, betas=(0.9, 0.98),
+                                  weight_decay=0.01)
+    step, spent = 0, 0.0
+    if args.resume and Path(args.out).exists():
+        saved = torch.load(args.out)
+        model.load_state_dict(saved["model"])
+        optimiser.load_state_dict(saved["optimiser"])
+        step, spent = saved["step"], saved["spent"]
+    rng = np.random.default_rng(1000 + step)
+    begun, mean, budget = time.time() - spent, {}, args.minutes * 60
+    while (spent := time.time() - begun) < budget:
+        for group in optimiser.param_groups:
+            group["lr"] = learning_rate(spent / budget, step)
+        losses = batch_losses(model, corpus, rng, step)
+        optimiser.zero_grad(set_to_none=True)
+        sum(WEIGHTS[k] * v for k, v in losses.items()).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        for k, v in losses.items():
+            mean[k] = 0.98 * mean.get(k, float(v)) + 0.02 * float(v)
+        step += 1
+        if step % 50 == 0:
+            shown = " ".join(f"{k} {v:.3f}" for k, v in mean.items())
+            print(f"codec step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
+                  f"(ETA {(budget - spent) / 60:.1f}) {shown}", flush=True)
+        if step % 250 == 0:
+            save(args.out, model, optimiser, step, spent)
+    save(args.out, model, optimiser, step, budget)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Trains the decoder further on the frozen codes, which the LM can learn from meanwhile.
+
+    python3 train_decoder.py CORPUS CODEC.pt OUT.pt MINUTES [--resume]
+"""
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from corpus import Corpus
+from train_codec import BATCH, FRAMES, WEIGHTS, Codec, decoder_losses, hide_ahead, save
+
+EMA = 0.998
+WRONG = 0.04  # part of the codes replaced, as an LM's slips would
+
+
+def learning_rate(part, step):
+    return 1e-3 * min(1.0, (step + 1) / 100) * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * part)))
+
+
+def batch_losses(decoder, quantiser, codes, corpus, rng):
+    starts = rng.integers(0, corpus.frames - FRAMES, size=BATCH)
+    wave, mel, pitch, phone = corpus.windows(starts, FRAMES)
+    code = np.stack([codes[s : s + FRAMES] for s in starts]).astype(np.int64)
+    slip = rng.random(code.shape) < WRONG * rng.random((BATCH, 1, 1)) * 2
+    code = np.where(slip, rng.integers(0, 256, size=code.shape), code)
+    z, phone = hide_ahead(quantiser.decode(torch.tensor(code)), phone, rng)
+    return decoder_losses(decoder, z, phone, wave, mel, pitch, rng.integers(0, 100000, BATCH))
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("corpus")
+    args.add_argument("codec")
+    args.add_argument("out")
+    args.add_argument("minutes", type=float)
+    args.add_argument("--resume", action="store_true")
+    args = args.parse_args()
+    torch.manual_seed(3)
+    corpus, model, smooth = Corpus(args.corpus), Codec(), Codec()
+    codes = np.load(Path(args.corpus) / "codes.npy")
+    optimiser = torch.optim.AdamW(model.decoder.parameters(), lr=1e-3, betas=(0.9, 0.98),
+                                  weight_decay=0.01)
+    step, spent = 0, 0.0
+    if args.resume and Path(args.out).exists():
+        saved = torch.load(args.out)
+        model.load_state_dict(saved["model"]["raw"])
+        smooth.load_state_dict(saved["model"]["mean"])
+        optimiser.load_state_dict(saved["optimiser"])
+        step, spent = saved["step"], saved["spent"]
+    else:
+        model.load_state_dict(torch.load(args.codec)["model"])
+        smooth.load_state_dict(model.state_dict())
+    rng = np.random.default_rng(3000 + step)
+    begun, mean, budget = time.time() - spent, {}, args.minutes * 60
+    both = nn.ModuleDict({"raw": model, "mean": smooth})
+    while (spent := time.time() - begun) < budget:
+        for group in optimiser.param_groups:
+            group["lr"] = learning_rate(spent / budget, step)
+        losses = batch_losses(model.decoder, model.quantiser, codes, corpus, rng)
+        optimiser.zero_grad(set_to_none=True)
+        sum(WEIGHTS[k] * v for k, v in losses.items()).backward()
+        nn.utils.clip_grad_norm_(model.decoder.parameters(), 1.0)
+        optimiser.step()
+        with torch.no_grad():
+            for slow, fast in zip(smooth.decoder.parameters(), model.decoder.parameters()):
+                slow.lerp_(fast, 1 - EMA)
+        for k, v in losses.items():
+            mean[k] = 0.98 * mean.get(k, float(v)) + 0.02 * float(v)
+        step += 1
+        if step % 50 == 0:
+            shown = " ".join(f"{k} {v:.3f}" for k, v in mean.items())
+            print(f"decoder step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
+                  f"(ETA {(budget - spent) / 60:.1f}) {shown}", flush=True)
+        if step % 250 == 0:
+            save(args.out, both, optimiser, step, spent)
+    save(args.out, both, optimiser, step, budget)
+
+
+if __name__ == "__main__":
+    main()

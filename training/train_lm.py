@@ -1,0 +1,186 @@
+"""Trains the speech LM on the codes of the trained codec.
+
+    python3 train_lm.py CORPUS CODEC.pt OUT.pt MINUTES [--resume]
+"""
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import lm
+from codec import BOOKS, CODES
+from corpus import Corpus
+from train_codec import Codec, save
+
+TOKENS, EMA = 1700, 0.9985
+HEAD_WEIGHTS = (1.0, 0.8, 0.6)
+IGNORE = -100
+
+
+@torch.no_grad()
+def corpus_codes(corpus, codec_path, cache):
+    """Codes [T, 3] of the whole corpus, from a file when it was made before."""
+    if Path(cache).exists():
+        return np.load(cache)
+    model = Codec()
+    model.load_state_dict(torch.load(codec_path)["model"])
+    model.eval()
+    out, step, margin = [], 2000, 16
+    for at in range(0, corpus.frames, step):
+        first, last = max(0, at - margin), min(corpus.frames, at + step + margin)
+        mel = torch.tensor(np.array(corpus.mel[first * 4 : last * 4], dtype=np.float32))[None]
+        pitch = torch.tensor(np.array(corpus.pitch[first * 4 : last * 4]))[None]
+        codes = model.quantiser.encode(model.encoder(mel, pitch))[0]
+        out.append(codes[at - first : at - first + step].numpy().astype(np.int16))
+    codes = np.concatenate(out)[: corpus.frames]
+    np.save(cache, codes)
+    return codes
+
+
+class Example:
+    """One utterance as rows: inputs codes_in [T, 3] and symbols [T, 7], targets [T, 4]."""
+
+    def __init__(self, meta, codes):
+        frames = meta["frames"]
+        text = lm.Text(meta["phone"], meta["phrase"], meta["place"])
+        path = [0]
+        for t in range(1, frames):
+            path.append(min(max(meta["path"][t], path[-1]), path[-1] + lm.MOVES - 1))
+        steps = frames + lm.DRAIN
+        path += [text.size] * (steps - frames + 1)
+        self.targets = np.full((steps, BOOKS + 1), IGNORE, dtype=np.int64)
+        for book in range(BOOKS):
+            self.targets[book : book + frames, book] = codes[:, book]
+        moves = np.diff(np.array(path))[:frames]
+        self.targets[:frames, BOOKS] = np.minimum(moves, lm.MOVES - 1)
+        self.codes = np.full((steps, BOOKS), lm.NONE, dtype=np.int64)
+        shifted = self.targets[:-1, :BOOKS]
+        self.codes[1:] = np.where(shifted == IGNORE, lm.NONE, shifted)
+        rows, age = [], 0
+        for t in range(steps):
+            age = age + 1 if t and path[t] == path[t - 1] else 0
+            rows.append(text.at(path[t], age))
+        self.symbols = np.array(rows, dtype=np.int64)
+
+
+def make_batches(examples, rng):
+    """Lists of examples of like length, about TOKENS rows each, in random order."""
+    order = sorted(range(len(examples)),
+                   key=lambda i: len(examples[i].codes) + rng.uniform(0, 6))
+    batches, batch = [], []
+    for i in order:
+        longest = max([len(examples[j].codes) for j in batch] + [len(examples[i].codes)])
+        if batch and longest * (len(batch) + 1) > TOKENS:
+            batches.append(batch)
+            batch = []
+        batch.append(i)
+    batches.append(batch)
+    rng.shuffle(batches)
+    return batches
+
+
+def collate(examples, rng, corrupt):
+    steps = max(len(e.codes) for e in examples)
+    pad = lambda a, fill: np.pad(a, ((0, steps - len(a)), (0, 0)), constant_values=fill)
+    codes = np.stack([pad(e.codes, lm.NONE) for e in examples])
+    symbols = np.stack([pad(e.symbols, 0) for e in examples])
+    targets = np.stack([pad(e.targets, IGNORE) for e in examples])
+    if corrupt:
+        rate = rng.uniform(0.0, 0.25, size=(len(examples), 1, 1))
+        hit = (rng.random(codes.shape) < rate) & (codes != lm.NONE)
+        codes = np.where(hit, rng.integers(0, CODES, size=codes.shape), codes)
+    return torch.tensor(codes), torch.tensor(symbols), torch.tensor(targets)
+
+
+def losses(model, codes, symbols, targets):
+    logits = model(codes, symbols).flatten(0, 1)
+    targets = targets.flatten(0, 1)
+    out = []
+    for head in range(BOOKS + 1):
+        part = logits[:, head * CODES : min((head + 1) * CODES, logits.shape[1])]
+        out.append(F.cross_entropy(part, targets[:, head], ignore_index=IGNORE))
+    return out
+
+
+def learning_rate(part, step):
+    decay = 1.0 if part < 0.45 else 0.02 + 0.98 * 0.5 * (1 + np.cos(np.pi * (part - 0.45) / 0.55))
+    return 2e-3 * min(1.0, (step + 1) / 200) * decay
+
+
+@torch.no_grad()
+def validate(model, examples):
+    model.eval()
+    rng = np.random.default_rng(0)
+    rows = [torch.stack(losses(model, *collate(examples[i : i + 8], rng, False)))
+            for i in range(0, len(examples), 8)]
+    model.train()
+    return torch.stack(rows).mean(0)
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("corpus")
+    args.add_argument("codec")
+    args.add_argument("out")
+    args.add_argument("minutes", type=float)
+    args.add_argument("--resume", action="store_true")
+    args = args.parse_args()
+    torch.manual_seed(2)
+    corpus = Corpus(args.corpus)
+    codes = corpus_codes(corpus, args.codec, Path(args.corpus) / "codes.npy")
+    metas = json.loads((Path(args.corpus) / "utterances.json").read_text())
+    examples = [Example(m, codes[m["start"] : m["start"] + m["frames"]]) for m in metas]
+    held, examples = examples[:64], examples[64:]
+    model = lm.SpeechLm()
+    print(f"lm: {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, "
+          f"{len(examples)} utterances", flush=True)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.98),
+                                  weight_decay=0.05)
+    mean_model = lm.SpeechLm()
+    mean_model.load_state_dict(model.state_dict())
+    step, spent = 0, 0.0
+    if args.resume and Path(args.out).exists():
+        saved = torch.load(args.out)
+        model.load_state_dict(saved["model"]["raw"])
+        mean_model.load_state_dict(saved["model"]["mean"])
+        optimiser.load_state_dict(saved["optimiser"])
+        step, spent = saved["step"], saved["spent"]
+    rng = np.random.default_rng(2000 + step)
+    begun, shown, budget, batches = time.time() - spent, np.zeros(BOOKS + 1), args.minutes * 60, []
+    both = lambda: nn.ModuleDict({"raw": model, "mean": mean_model})
+    while (spent := time.time() - begun) < budget:
+        if not batches:
+            batches = make_batches(examples, rng)
+        for group in optimiser.param_groups:
+            group["lr"] = learning_rate(spent / budget, step)
+        parts = losses(model, *collate([examples[i] for i in batches.pop()], rng, True))
+        loss = sum(w * part for w, part in zip((*HEAD_WEIGHTS, 0.6), parts))
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        with torch.no_grad():
+            keep = min(EMA, step / (step + 20))
+            for mean, now in zip(mean_model.parameters(), model.parameters()):
+                mean.lerp_(now, 1 - keep)
+        values = np.array([float(p) for p in parts])
+        shown = values if step == 0 else 0.98 * shown + 0.02 * values
+        step += 1
+        if step % 50 == 0:
+            print(f"lm step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
+                  f"(ETA {(budget - spent) / 60:.1f}) books {shown[:3].round(3)} "
+                  f"move {shown[3]:.3f}", flush=True)
+        if step % 500 == 0:
+            save(args.out, both(), optimiser, step, spent)
+            print("lm held-out", validate(mean_model, held).numpy().round(3), flush=True)
+    save(args.out, both(), optimiser, step, budget)
+    print("lm held-out", validate(mean_model, held).numpy().round(3), flush=True)
+
+
+if __name__ == "__main__":
+    main()
