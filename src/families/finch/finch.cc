@@ -30,8 +30,9 @@ class FinchPipeline : public Pipeline {
     info_.late_text = LateText::kSentence;
     info_.word_times = true;
     info_.parts = {{"speech LM", concat(config.layers, " layers of ", config.hidden), lm_.bytes()},
-                   {"decoder", concat(config.low_layers, " layers of ", config.low_width, ", ",
-                                      config.high_layers, " of ", config.high_width),
+                   {"decoder",
+                    concat(config.low_layers, " layers of ", config.low_width, ", ",
+                           config.high_layers, " of ", config.high_width),
                     vocoder_.bytes()}};
   }
 
@@ -51,13 +52,15 @@ class FinchPipeline : public Pipeline {
  private:
   Status check(const SpeechRequest& request) const {
     if (request.text.size() > info_.max_text_bytes) {
-      return Error{ErrorCode::kInvalid, concat("the text has ", request.text.size(),
-                                               " bytes, the limit is ", info_.max_text_bytes),
+      return Error{ErrorCode::kInvalid,
+                   concat("the text has ", request.text.size(), " bytes, the limit is ",
+                          info_.max_text_bytes),
                    "input"};
     }
     if (!request.voice.empty() && request.voice != config_.voice) {
-      return Error{ErrorCode::kNotFound, concat("there is no voice '", request.voice,
-                                                "'; this model speaks as '", config_.voice, "'"),
+      return Error{ErrorCode::kNotFound,
+                   concat("there is no voice '", request.voice, "'; this model speaks as '",
+                          config_.voice, "'"),
                    "voice"};
     }
     const std::string& language = request.language;
