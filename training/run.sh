@@ -45,7 +45,7 @@ step audio speak_all
 step corpus "$python" "$here/corpus.py" corpus audio/train00 audio/train01
 step codec.pt "$python" "$here/train_codec.py" corpus codec.pt "${CODEC_MIN:-30}" --resume
 step lm.pt "$python" "$here/train_lm.py" corpus codec.pt lm.pt "${LM_MIN:-35}" --resume
-step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt lm.pt decoder.pt \
+step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
   "${DECODER_MIN:-20}" --resume
 step voice "$python" "$here/export.py" lm.pt decoder.pt "$root/voices/finch"
 step golden "$python" "$here/golden.py" "$root/voices/finch" audio/golden \

@@ -16,9 +16,9 @@ class FinchPipeline : public Pipeline {
         frontend_(std::make_shared<const Frontend>()),
         lm_(config, weights.scope("lm"), spec.weights),
         vocoder_(config, weights.scope("decoder"), spec.weights) {
-    // One frame first: it is heard 160 ms of audio after the first step. The first layer of the
-    // vocoder sees one frame on each side.
-    links_ = {{"vocoder", &vocoder_, {.initial = 1, .steady = 6, .left = 1, .lookahead = 1}}};
+    // One frame first: it is complete after four steps. The first layer of the vocoder sees one
+    // frame on each side.
+    links_ = {{"vocoder", &vocoder_, {.initial = 1, .steady = 4, .left = 1, .lookahead = 1}}};
     info_.family = "finch";
     info_.model = spec.model;
     info_.licence = config.licence;
