@@ -3,8 +3,9 @@
     python3 evaluate_server.py BUILD/syrinx [--sentences heldout.txt] [--stop stop.txt] [--limit N]
                                [--teacher] [--at-most RATE]
 
-Speaks every sentence with `syrinx say` and has PocketSphinx hear it. --teacher compares with flite's
-own `slt` (program flite). --at-most fails when the word error rate is above RATE: a light test.
+Speaks every sentence with `syrinx say` and has PocketSphinx hear it. --teacher compares with
+flite's own `slt` (program flite). --at-most fails when the word error rate is above RATE: a light
+test.
 """
 import argparse
 import subprocess

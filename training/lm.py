@@ -2,9 +2,9 @@
 
 Step t hears the codes of step t-1 and the symbol under the pointer (with the next three, the
 place of the syllable in word and phrase, and how long the pointer has stood there). It says book
-k of frame t-k (a delay pattern) and how many symbols the pointer moves before step t+1. The pointer moves
-when the probability that it should have stayed falls below one half; passing the last symbol ends
-the speech. So nothing is skipped or repeated, and the pointer is the timing of the words.
+k of frame t-k (a delay pattern) and how many symbols the pointer moves before step t+1. The pointer
+moves when the probability that it should have stayed falls below one half; passing the last symbol
+ends the speech. So nothing is skipped or repeated, and the pointer is the timing of the words.
 
 Shapes: B batch, T steps, D width. Names of the tensors follow llama's.
 """

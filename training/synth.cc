@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-
 #include "families/finch/phone_stream.h"
 
 extern "C" cst_voice* register_cmu_us_slt(const char* directory);

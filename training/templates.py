@@ -20,7 +20,8 @@ NOUN = ("river window garden kitchen computer telephone mountain engine bottle l
         "umbrella jacket sandwich coffee breakfast orange chicken elephant rabbit horse "
         "neighbor captain judge lawyer nurse painter singer friend cousin daughter brother "
         "island forest desert valley ocean beach weather thunder shadow mirror ladder hammer "
-        "pencil notebook envelope package ticket passport suitcase bicycle carriage vehicle").split()
+        "pencil notebook envelope package ticket passport suitcase bicycle carriage "
+        "vehicle").split()
 VERB = ("opened closed watched followed carried painted repaired borrowed returned measured "
         "discovered ignored described collected delivered finished started changed noticed "
         "remembered forgot imagined improved destroyed protected questioned moved found lost "
@@ -34,7 +35,8 @@ TECH = ("server database network router software hardware processor memory firew
 FOOD = ("pasta bread butter cheese tomato soup apple banana lemon salad rice potatoes pizza "
         "chocolate honey sugar pepper mushrooms salmon beef yogurt cereal pancakes").split()
 WEATHER = ("sunny cloudy rainy windy foggy stormy snowy clear humid freezing mild warm").split()
-UNITS = "miles kilometers meters minutes hours days weeks pounds kilograms liters degrees percent".split()
+UNITS = ("miles kilometers meters minutes hours days weeks pounds kilograms liters degrees "
+         "percent").split()
 TASKS = ("call the dentist", "water the plants", "buy groceries", "take out the trash",
          "send the report", "pick up the children", "pay the electricity bill", "walk the dog",
          "charge the car", "book a table", "renew the insurance", "clean the garage",
@@ -45,7 +47,8 @@ SHORT = ["Yes.", "No.", "Okay.", "Hello.", "Hi there!", "Goodbye.", "Thank you."
          "Good night.", "Good evening.", "Welcome back.", "Well done!", "Not yet.", "One moment.",
          "Really?", "Are you sure?", "Ready?", "Is that all?", "What?", "Why not?", "Who is it?",
          "Stop.", "Go on.", "Turn left.", "Turn right.", "Done.", "Never mind.", "No problem.",
-         "You're welcome.", "Excuse me.", "See you soon.", "All right.", "Let's go.", "Hello, world.",
+         "You're welcome.", "Excuse me.", "See you soon.", "All right.", "Let's go.",
+         "Hello, world.",
          "One.", "Two.", "Three.", "Four.", "Five.", "Six.", "Seven.", "Eight.", "Nine.", "Ten.",
          "Zero.", "Eleven.", "Twelve.", "Twenty.", "A hundred.", "A thousand.", "Help!", "Wait.",
          "Testing.", "Hello, how are you?", "Can you hear me?", "Yes, please.", "No, thanks."]
@@ -85,7 +88,8 @@ PATTERNS = (
     "I'm sorry, I didn't understand that.", "I don't know the answer to that question, {name}.",
     "Sorry, something went wrong with the {tech}.", "Please try again in {n20} minutes.",
     "The {tech} could not connect to the {tech}.", "Your {tech} has been updated.",
-    "The {tech} needs {n100} gigabytes of memory.", "Version {n20} point {d} of the {tech} is ready.",
+    "The {tech} needs {n100} gigabytes of memory.",
+    "Version {n20} point {d} of the {tech} is ready.",
     "Restart the {tech}, then check the {tech} and the {tech}.",
     "The {adj} {tech} uses {n900} megabytes.", "Each {tech} runs {n20} times per second.",
     "The quick {adj} {noun} jumps over the lazy {noun}.",
@@ -123,15 +127,18 @@ def fillers(rng):
     pick = rng.choice
     return {
         "city": lambda: pick(CITIES), "weather": lambda: pick(WEATHER), "day": lambda: pick(DAYS),
-        "month": lambda: pick(MONTHS), "name": lambda: pick(NAMES), "surname": lambda: pick(SURNAMES),
+        "month": lambda: pick(MONTHS), "name": lambda: pick(NAMES),
+        "surname": lambda: pick(SURNAMES),
         "adj": lambda: pick(ADJ), "noun": lambda: pick(NOUN), "verb": lambda: pick(VERB),
-        "adv": lambda: pick(ADV), "adv_c": lambda: pick(ADV).capitalize(), "tech": lambda: pick(TECH),
+        "adv": lambda: pick(ADV), "adv_c": lambda: pick(ADV).capitalize(),
+        "tech": lambda: pick(TECH),
         "food": lambda: pick(FOOD), "units": lambda: pick(UNITS), "task": lambda: pick(TASKS),
         "side": lambda: pick(("left", "right")), "onoff": lambda: pick(("on", "off")),
         "d": lambda: str(rng.randint(0, 9)), "n20": lambda: str(rng.randint(1, 20)),
         "n60": lambda: str(rng.randint(1, 60)), "n100": lambda: str(rng.randint(1, 100)),
         "n900": lambda: str(rng.randint(100, 999)), "ord": lambda: ordinal(rng.randint(1, 31)),
-        "big": lambda: f"{int(10 ** rng.uniform(3, 6.9)):,}", "year": lambda: str(rng.randint(1700, 2035)),
+        "big": lambda: f"{int(10 ** rng.uniform(3, 6.9)):,}",
+        "year": lambda: str(rng.randint(1700, 2035)),
         "dec": lambda: f"{rng.uniform(0, 100):.2f}",
         "time": lambda: f"{rng.randint(1, 12)}:{rng.randint(0, 11) * 5:02d} {pick(('AM', 'PM'))}",
     }

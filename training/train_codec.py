@@ -34,13 +34,15 @@ def stft_loss(made, true):
         spec = lambda x: torch.stft(x, size, hop, window=window, return_complex=True).abs()
         a, b = spec(made) / size ** 0.5, spec(true) / size ** 0.5
         floor = 3e-3
-        loss = loss + F.l1_loss(torch.log(a + floor), torch.log(b + floor)) + 2.0 * F.l1_loss(a, b)
+        loss = loss + F.l1_loss(torch.log(a + floor), torch.log(b + floor))
+        loss = loss + 2.0 * F.l1_loss(a, b)
     return loss / len(RESOLUTIONS)
 
 
 def decoder_losses(decoder, z, phone, wave, mel, pitch, first_step):
-    """z [B, T + 1, 32] and phone [B, T + 1, 3] with T frames of wave [B, 640 (T + 1)] to match. All but the first frame
-    count, since pulses and windows before the crop are missing there."""
+    """z [B, T + 1, 32] and phone [B, T + 1, 3] with T frames of wave [B, 640 (T + 1)] to
+    match. All but the first frame count, since pulses and windows before the crop are missing
+    there."""
     hidden = decoder.trunk(z, phone)
     steps = hidden.shape[1]
     tone = decoder.tone(hidden)
@@ -74,7 +76,8 @@ def batch_losses(model, corpus, rng, step):
         books = torch.tensor(rng.choice([1, 2, 3, 3, 3, 3, 3], size=BATCH))
         z, first, commit = model.quantiser(z, books)
         extra = {"commit": commit,
-                 "phone": F.cross_entropy(model.phone(first).flatten(0, 1), phone[..., 0].flatten())}
+                 "phone": F.cross_entropy(model.phone(first).flatten(0, 1),
+                                          phone[..., 0].flatten())}
     z, phone = hide_ahead(z, phone, rng)
     steps = rng.integers(0, 100000, size=BATCH)
     return {**decoder_losses(model.decoder, z, phone, wave, mel, pitch, steps), **extra}

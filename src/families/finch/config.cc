@@ -14,8 +14,7 @@ FinchConfig FinchConfig::from(const Config& config) {
   c.sample_rate = static_cast<int>(config.i("sample_rate", 16000, 16000));
   const auto phones = config.strings("phones");
   const auto& names = phone_names();
-  if (phones.size() != names.size() ||
-      !std::equal(phones.begin(), phones.end(), names.begin())) {
+  if (phones.size() != names.size() || !std::equal(phones.begin(), phones.end(), names.begin())) {
     config.fail("phones", "is not the list of symbols that this program's text front end speaks");
   }
   const auto small = [](const Config& from, const char* key, int64_t max) {

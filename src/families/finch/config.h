@@ -8,9 +8,9 @@
 
 namespace syrinx::finch {
 
-inline constexpr int kBooks = 3;         ///< codebooks, residual, in a delay pattern of 0, 1, 2
-inline constexpr int kHeard = 4;         ///< symbols the LM hears: the current one, the next three
-inline constexpr int kMoves = 4;         ///< the pointer moves 0..3 symbols a step
+inline constexpr int kBooks = 3;  ///< codebooks, residual, in a delay pattern of 0, 1, 2
+inline constexpr int kHeard = 4;  ///< symbols the LM hears: the current one, the next three
+inline constexpr int kMoves = 4;  ///< the pointer moves 0..3 symbols a step
 inline constexpr int kFrameWidth = kBooks + 3;  ///< codes, then symbols: spoken, before, after
 inline constexpr int kMoveHead = kBooks;        ///< index of the pointer's head among the heads
 
@@ -26,10 +26,10 @@ struct FinchConfig {
   std::array<float, kBooks> temperature{};
 
   // The decoder.
-  int latent = 0;                               ///< width of a codebook entry
+  int latent = 0;                                                    ///< width of a codebook entry
   int low_width = 0, low_layers = 0, low_ffn = 0, low_taps = 0;      ///< at 25 Hz
   int high_width = 0, high_layers = 0, high_ffn = 0, high_taps = 0;  ///< at 100 Hz
-  float pitch_mean = 0, pitch_std = 0;          ///< of ln Hz
+  float pitch_mean = 0, pitch_std = 0;                               ///< of ln Hz
 
   /// Throws LoadError.
   static FinchConfig from(const Config& config);

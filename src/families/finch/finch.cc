@@ -16,9 +16,9 @@ class FinchPipeline : public Pipeline {
         frontend_(std::make_shared<const Frontend>()),
         lm_(config, weights.scope("lm"), spec.weights),
         vocoder_(config, weights.scope("decoder"), spec.weights) {
-    // One frame first: it is heard 160 ms of audio after the first step. The first layer of the
-    // vocoder sees one frame on each side.
-    links_ = {{"vocoder", &vocoder_, {.initial = 1, .steady = 6, .left = 1, .lookahead = 1}}};
+    // One frame first: it is complete after four steps. The first layer of the vocoder sees one
+    // frame on each side.
+    links_ = {{"vocoder", &vocoder_, {.initial = 1, .steady = 4, .left = 1, .lookahead = 1}}};
     info_.family = "finch";
     info_.model = spec.model;
     info_.licence = config.licence;
@@ -30,8 +30,9 @@ class FinchPipeline : public Pipeline {
     info_.late_text = LateText::kSentence;
     info_.word_times = true;
     info_.parts = {{"speech LM", concat(config.layers, " layers of ", config.hidden), lm_.bytes()},
-                   {"decoder", concat(config.low_layers, " layers of ", config.low_width, ", ",
-                                      config.high_layers, " of ", config.high_width),
+                   {"decoder",
+                    concat(config.low_layers, " layers of ", config.low_width, ", ",
+                           config.high_layers, " of ", config.high_width),
                     vocoder_.bytes()}};
   }
 
@@ -51,13 +52,15 @@ class FinchPipeline : public Pipeline {
  private:
   Status check(const SpeechRequest& request) const {
     if (request.text.size() > info_.max_text_bytes) {
-      return Error{ErrorCode::kInvalid, concat("the text has ", request.text.size(),
-                                               " bytes, the limit is ", info_.max_text_bytes),
+      return Error{ErrorCode::kInvalid,
+                   concat("the text has ", request.text.size(), " bytes, the limit is ",
+                          info_.max_text_bytes),
                    "input"};
     }
     if (!request.voice.empty() && request.voice != config_.voice) {
-      return Error{ErrorCode::kNotFound, concat("there is no voice '", request.voice,
-                                                "'; this model speaks as '", config_.voice, "'"),
+      return Error{ErrorCode::kNotFound,
+                   concat("there is no voice '", request.voice, "'; this model speaks as '",
+                          config_.voice, "'"),
                    "voice"};
     }
     const std::string& language = request.language;

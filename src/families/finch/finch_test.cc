@@ -80,7 +80,7 @@ class Driver {
         table.push_back(static_cast<int32_t>(static_cast<int64_t>(i) * pages + p));
       }
     }
-    const ArBatch batch{seqs, count, count, {begin, length, table, static_cast<int>(pages)},
+    const ArBatch batch{seqs,     count, count, {begin, length, table, static_cast<int>(pages)},
                         {&kv, 1}, {}};
     const auto& vocab = ar.traits().vocab;
     Tensor hidden({count, ar.traits().hidden}, DType::kF32);
@@ -145,8 +145,8 @@ std::vector<float> decode(const std::vector<int32_t>& frames, std::vector<int> c
     job.ahead = std::min(1, total - at - job.fresh);
     job.last = job.ahead == 0;
     const auto window = static_cast<size_t>(job.left + job.fresh + job.ahead);
-    job.codes = std::span(frames).subspan(
-        static_cast<size_t>(at - job.left) * stage.in_width(), window * stage.in_width());
+    job.codes = std::span(frames).subspan(static_cast<size_t>(at - job.left) * stage.in_width(),
+                                          window * stage.in_width());
     job.out = std::span(samples).subspan(static_cast<size_t>(at) * stage.out_width(),
                                          static_cast<size_t>(job.fresh) * stage.out_width());
     stage.run(driver.context(), {&job, 1});

@@ -36,19 +36,69 @@ struct Sign {
 
 // Sorted by code.
 constexpr std::array kSigns = std::to_array<Sign>({
-    {0xA0, " "}, {0xA1, ""}, {0xA2, " cents "}, {0xA3, "\x02"}, {0xA5, "\x03"},
-    {0xA7, " section "}, {0xA9, " copyright "}, {0xAB, "\""}, {0xAD, ""}, {0xAE, ""},
-    {0xB0, "\xB0"}, {0xB1, " plus or minus "}, {0xB2, " squared "}, {0xB3, " cubed "},
-    {0xB4, "'"}, {0xB5, "u"}, {0xB7, " "}, {0xBB, "\""}, {0xBC, " one quarter "},
-    {0xBD, " one half "}, {0xBE, " three quarters "}, {0xBF, ""}, {0xD7, " times "},
-    {0xF7, " divided by "}, {0x2010, "-"}, {0x2011, "-"}, {0x2012, "-"}, {0x2013, "\x1E"},
-    {0x2014, "\x1F"}, {0x2015, "\x1F"}, {0x2018, "'"}, {0x2019, "'"}, {0x201A, ","},
-    {0x201C, "\""}, {0x201D, "\""}, {0x201E, "\""}, {0x2022, "\x1F"}, {0x2026, "..."},
-    {0x2030, " per mille "}, {0x2032, "'"}, {0x2033, "\""}, {0x2044, "/"}, {0x20AC, "\x01"},
-    {0x20B9, "\x04"}, {0x2103, "\xB0" "C"}, {0x2109, "\xB0" "F"}, {0x2116, "number "},
-    {0x2122, ""}, {0x2190, " "}, {0x2192, " to "}, {0x2212, "-"}, {0x221A, " square root of "},
-    {0x221E, " infinity "}, {0x2248, " about "}, {0x2260, " is not equal to "},
-    {0x2264, " at most "}, {0x2265, " at least "}, {0x3C0, " pi "}, {0x3A9, " ohms "},
+    {0xA0, " "},
+    {0xA1, ""},
+    {0xA2, " cents "},
+    {0xA3, "\x02"},
+    {0xA5, "\x03"},
+    {0xA7, " section "},
+    {0xA9, " copyright "},
+    {0xAB, "\""},
+    {0xAD, ""},
+    {0xAE, ""},
+    {0xB0, "\xB0"},
+    {0xB1, " plus or minus "},
+    {0xB2, " squared "},
+    {0xB3, " cubed "},
+    {0xB4, "'"},
+    {0xB5, "u"},
+    {0xB7, " "},
+    {0xBB, "\""},
+    {0xBC, " one quarter "},
+    {0xBD, " one half "},
+    {0xBE, " three quarters "},
+    {0xBF, ""},
+    {0xD7, " times "},
+    {0xF7, " divided by "},
+    {0x2010, "-"},
+    {0x2011, "-"},
+    {0x2012, "-"},
+    {0x2013, "\x1E"},
+    {0x2014, "\x1F"},
+    {0x2015, "\x1F"},
+    {0x2018, "'"},
+    {0x2019, "'"},
+    {0x201A, ","},
+    {0x201C, "\""},
+    {0x201D, "\""},
+    {0x201E, "\""},
+    {0x2022, "\x1F"},
+    {0x2026, "..."},
+    {0x2030, " per mille "},
+    {0x2032, "'"},
+    {0x2033, "\""},
+    {0x2044, "/"},
+    {0x20AC, "\x01"},
+    {0x20B9, "\x04"},
+    {0x2103,
+     "\xB0"
+     "C"},
+    {0x2109,
+     "\xB0"
+     "F"},
+    {0x2116, "number "},
+    {0x2122, ""},
+    {0x2190, " "},
+    {0x2192, " to "},
+    {0x2212, "-"},
+    {0x221A, " square root of "},
+    {0x221E, " infinity "},
+    {0x2248, " about "},
+    {0x2260, " is not equal to "},
+    {0x2264, " at most "},
+    {0x2265, " at least "},
+    {0x3C0, " pi "},
+    {0x3A9, " ohms "},
     {0x3BC, "u"},
 });
 
@@ -74,8 +124,8 @@ bool is_combining(uint32_t code) {
 
 /// The plain form; " " for what has no English reading.
 std::string_view plain_form(uint32_t code) {
-  const auto sign = std::find_if(kSigns.begin(), kSigns.end(),
-                                 [code](const Sign& s) { return s.code == code; });
+  const auto sign =
+      std::find_if(kSigns.begin(), kSigns.end(), [code](const Sign& s) { return s.code == code; });
   if (sign != kSigns.end()) return sign->plain;
   if (is_combining(code)) return "";
   if (code >= 0xC0 && code < 0x180) return latin(code);

@@ -12,14 +12,13 @@ namespace syrinx::finch {
 namespace {
 
 constexpr std::array<std::string_view, 24> kConsonants = {
-    "b", "ch", "d", "dh", "f", "g", "hh", "jh", "k", "l", "m", "n",
-    "ng", "p", "r", "s", "sh", "t", "th", "v", "w", "y", "z", "zh"};
+    "b",  "ch", "d", "dh", "f",  "g", "hh", "jh", "k", "l", "m", "n",
+    "ng", "p",  "r", "s",  "sh", "t", "th", "v",  "w", "y", "z", "zh"};
 constexpr std::array<std::string_view, 32> kVowels = {
-    "aa", "aa1", "ae", "ae1", "ah", "ah1", "ao", "ao1", "aw", "aw1", "ax",
-    "ax1", "ay", "ay1", "eh", "eh1", "er", "er1", "ey", "ey1", "ih", "ih1",
-    "iy", "iy1", "ow", "ow1", "oy", "oy1", "uh", "uh1", "uw", "uw1"};
-constexpr std::array<std::string_view, 4> kPauses = {"pau.start", "pau.mid", "pau.end",
-                                                     "pau.rise"};
+    "aa",  "aa1", "ae",  "ae1", "ah",  "ah1", "ao",  "ao1", "aw",  "aw1", "ax",
+    "ax1", "ay",  "ay1", "eh",  "eh1", "er",  "er1", "ey",  "ey1", "ih",  "ih1",
+    "iy",  "iy1", "ow",  "ow1", "oy",  "oy1", "uh",  "uh1", "uw",  "uw1"};
+constexpr std::array<std::string_view, 4> kPauses = {"pau.start", "pau.mid", "pau.end", "pau.rise"};
 
 enum PhraseKind { kMiddle = 0, kFinal = 1, kRising = 2 };
 
@@ -77,8 +76,10 @@ std::map<const void*, SyllablePlace> syllable_places(const cst_utterance* uttera
 
 PhoneSymbol pause_symbol(bool first, bool last, bool rising_end) {
   PhoneSymbol symbol;
-  const std::string_view name = first ? "pau.start" : !last ? "pau.mid"
-                                : rising_end ? "pau.rise" : "pau.end";
+  const std::string_view name = first        ? "pau.start"
+                                : !last      ? "pau.mid"
+                                : rising_end ? "pau.rise"
+                                             : "pau.end";
   symbol.phone = static_cast<int16_t>(phone_id(name, false));
   const int kind = !last ? kMiddle : rising_end ? kRising : kFinal;
   symbol.phrase = static_cast<int16_t>(1 + kind * 4);
@@ -153,8 +154,9 @@ std::vector<PhoneSymbol> phone_stream(const cst_utterance* utterance, bool risin
     const auto found = places.find(syllable->contents);
     const SyllablePlace place = found == places.end() ? SyllablePlace{} : found->second;
     symbol.phrase = static_cast<int16_t>(1 + place.kind * 4 + std::min(place.to_end, 3));
-    symbol.place = static_cast<int16_t>(1 + std::min(place.from_start, 2) * 8 +
-                                        place_in_word(syllable) * 2 + (is_content_word(word) ? 1 : 0));
+    symbol.place =
+        static_cast<int16_t>(1 + std::min(place.from_start, 2) * 8 + place_in_word(syllable) * 2 +
+                             (is_content_word(word) ? 1 : 0));
     const auto word_at = words.find(word->contents);
     symbol.word = word_at == words.end() ? -1 : word_at->second;
     const cst_item* token = item_as(word, "Token");

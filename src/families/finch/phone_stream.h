@@ -15,15 +15,16 @@ namespace syrinx::finch {
 
 /// One symbol of the aligned text stream.
 struct PhoneSymbol {
-  int16_t phone = 0;     ///< 0 is padding past the end; then the rows of phone_names()
-  int16_t phrase = 0;    ///< phrase kind x syllables left in the phrase, 0..kPhraseClasses-1
-  int16_t place = 0;     ///< syllables from phrase start x place in word x content word
-  int32_t word = -1;     ///< index of the word in the utterance, -1 for a pause
-  int32_t token = -1;    ///< index of the token that the word was read from, -1 for a pause
+  int16_t phone = 0;   ///< 0 is padding past the end; then the rows of phone_names()
+  int16_t phrase = 0;  ///< phrase kind x syllables left in the phrase, 0..kPhraseClasses-1
+  int16_t place = 0;   ///< syllables from phrase start x place in word x content word
+  int32_t word = -1;   ///< index of the word in the utterance, -1 for a pause
+  int32_t token = -1;  ///< index of the token that the word was read from, -1 for a pause
 };
 
 inline constexpr int kPhraseClasses = 13;  ///< 0 padding; 1 + kind (3) x syllables left (4)
-inline constexpr int kPlaceClasses = 26;   ///< 0 padding; 1 + start (3) x word (4) x content; 25 pause
+inline constexpr int kPlaceClasses =
+    26;  ///< 0 padding; 1 + start (3) x word (4) x content; 25 pause
 
 /// Names of the phones by id, e.g. "ah", "ah1" (stressed), "pau.end"; row 0 is padding.
 const std::vector<std::string_view>& phone_names();

@@ -40,8 +40,8 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 size_t number_length(std::string_view text) {
   size_t i = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   const size_t first = i;
-  while (i < text.size() && (digit(text[i]) || (text[i] == ',' && i + 1 < text.size() &&
-                                                 digit(text[i + 1])))) {
+  while (i < text.size() &&
+         (digit(text[i]) || (text[i] == ',' && i + 1 < text.size() && digit(text[i + 1])))) {
     ++i;
   }
   if (i + 1 < text.size() && text[i] == '.' && digit(text[i + 1])) {
@@ -105,8 +105,9 @@ std::optional<Reading> read_money(std::string_view core, const Neighbours& near)
                               !magnitude(near.after).empty() && near.after != "bn";
     const std::string_view size = next_is_size ? magnitude(near.after) : magnitude(rest);
     if (!size.empty()) {
-      return Reading{minus + std::string(number) + ' ' + std::string(size) + ' ' +
-                         std::string(unit.many), next_is_size};
+      return Reading{
+          minus + std::string(number) + ' ' + std::string(size) + ' ' + std::string(unit.many),
+          next_is_size};
     }
     if (rest.empty()) return Reading{minus + amount(number, unit)};
   }
@@ -117,40 +118,76 @@ struct Unit {
   std::string_view sign, one, many;
 };
 constexpr std::array kUnits = std::to_array<Unit>({
-    {"km", "kilometer", "kilometers"}, {"m", "meter", "meters"},
-    {"cm", "centimeter", "centimeters"}, {"mm", "millimeter", "millimeters"},
-    {"um", "micrometer", "micrometers"}, {"nm", "nanometer", "nanometers"},
-    {"mi", "mile", "miles"}, {"ft", "foot", "feet"}, {"yd", "yard", "yards"},
-    {"kg", "kilogram", "kilograms"}, {"g", "gram", "grams"}, {"mg", "milligram", "milligrams"},
-    {"lb", "pound", "pounds"}, {"lbs", "pound", "pounds"}, {"oz", "ounce", "ounces"},
-    {"ml", "milliliter", "milliliters"}, {"mL", "milliliter", "milliliters"},
-    {"l", "liter", "liters"}, {"L", "liter", "liters"},
-    {"ms", "millisecond", "milliseconds"}, {"us", "microsecond", "microseconds"},
-    {"ns", "nanosecond", "nanoseconds"}, {"s", "second", "seconds"},
-    {"sec", "second", "seconds"}, {"min", "minute", "minutes"}, {"h", "hour", "hours"},
-    {"hr", "hour", "hours"}, {"hrs", "hour", "hours"},
+    {"km", "kilometer", "kilometers"},
+    {"m", "meter", "meters"},
+    {"cm", "centimeter", "centimeters"},
+    {"mm", "millimeter", "millimeters"},
+    {"um", "micrometer", "micrometers"},
+    {"nm", "nanometer", "nanometers"},
+    {"mi", "mile", "miles"},
+    {"ft", "foot", "feet"},
+    {"yd", "yard", "yards"},
+    {"kg", "kilogram", "kilograms"},
+    {"g", "gram", "grams"},
+    {"mg", "milligram", "milligrams"},
+    {"lb", "pound", "pounds"},
+    {"lbs", "pound", "pounds"},
+    {"oz", "ounce", "ounces"},
+    {"ml", "milliliter", "milliliters"},
+    {"mL", "milliliter", "milliliters"},
+    {"l", "liter", "liters"},
+    {"L", "liter", "liters"},
+    {"ms", "millisecond", "milliseconds"},
+    {"us", "microsecond", "microseconds"},
+    {"ns", "nanosecond", "nanoseconds"},
+    {"s", "second", "seconds"},
+    {"sec", "second", "seconds"},
+    {"min", "minute", "minutes"},
+    {"h", "hour", "hours"},
+    {"hr", "hour", "hours"},
+    {"hrs", "hour", "hours"},
     {"mph", "mile per hour", "miles per hour"},
     {"km/h", "kilometer per hour", "kilometers per hour"},
     {"kmh", "kilometer per hour", "kilometers per hour"},
     {"m/s", "meter per second", "meters per second"},
-    {"Hz", "hertz", "hertz"}, {"kHz", "kilohertz", "kilohertz"},
-    {"MHz", "megahertz", "megahertz"}, {"GHz", "gigahertz", "gigahertz"},
-    {"B", "byte", "bytes"}, {"kB", "kilobyte", "kilobytes"}, {"KB", "kilobyte", "kilobytes"},
-    {"MB", "megabyte", "megabytes"}, {"GB", "gigabyte", "gigabytes"},
-    {"TB", "terabyte", "terabytes"}, {"KiB", "kibibyte", "kibibytes"},
-    {"MiB", "mebibyte", "mebibytes"}, {"GiB", "gibibyte", "gibibytes"},
+    {"Hz", "hertz", "hertz"},
+    {"kHz", "kilohertz", "kilohertz"},
+    {"MHz", "megahertz", "megahertz"},
+    {"GHz", "gigahertz", "gigahertz"},
+    {"B", "byte", "bytes"},
+    {"kB", "kilobyte", "kilobytes"},
+    {"KB", "kilobyte", "kilobytes"},
+    {"MB", "megabyte", "megabytes"},
+    {"GB", "gigabyte", "gigabytes"},
+    {"TB", "terabyte", "terabytes"},
+    {"KiB", "kibibyte", "kibibytes"},
+    {"MiB", "mebibyte", "mebibytes"},
+    {"GiB", "gibibyte", "gibibytes"},
     {"kbps", "kilobit per second", "kilobits per second"},
     {"Mbps", "megabit per second", "megabits per second"},
     {"Gbps", "gigabit per second", "gigabits per second"},
     {"MB/s", "megabyte per second", "megabytes per second"},
     {"GB/s", "gigabyte per second", "gigabytes per second"},
     {"fps", "frame per second", "frames per second"},
-    {"W", "watt", "watts"}, {"kW", "kilowatt", "kilowatts"}, {"MW", "megawatt", "megawatts"},
-    {"kWh", "kilowatt hour", "kilowatt hours"}, {"mAh", "milliamp hour", "milliamp hours"},
-    {"V", "volt", "volts"}, {"mV", "millivolt", "millivolts"}, {"mA", "milliamp", "milliamps"},
-    {"dB", "decibel", "decibels"}, {"px", "pixel", "pixels"}, {"ha", "hectare", "hectares"},
-    {"\xB0", "degree", "degrees"}, {"\xB0" "C", "degree Celsius", "degrees Celsius"},
-    {"\xB0" "F", "degree Fahrenheit", "degrees Fahrenheit"}, {"x", "times", "times"},
+    {"W", "watt", "watts"},
+    {"kW", "kilowatt", "kilowatts"},
+    {"MW", "megawatt", "megawatts"},
+    {"kWh", "kilowatt hour", "kilowatt hours"},
+    {"mAh", "milliamp hour", "milliamp hours"},
+    {"V", "volt", "volts"},
+    {"mV", "millivolt", "millivolts"},
+    {"mA", "milliamp", "milliamps"},
+    {"dB", "decibel", "decibels"},
+    {"px", "pixel", "pixels"},
+    {"ha", "hectare", "hectares"},
+    {"\xB0", "degree", "degrees"},
+    {"\xB0"
+     "C",
+     "degree Celsius", "degrees Celsius"},
+    {"\xB0"
+     "F",
+     "degree Fahrenheit", "degrees Fahrenheit"},
+    {"x", "times", "times"},
 });
 
 const Unit* find_unit(std::string_view sign) {
@@ -165,8 +202,8 @@ std::optional<Reading> read_quantity(std::string_view core, const Neighbours& ne
     const std::string_view number = core.substr(0, length);
     if (core.substr(length) == "%") return Reading{std::string(number) + " percent"};
     if (const Unit* unit = find_unit(core.substr(length))) {
-      return Reading{std::string(number) + ' ' + std::string(number == "1" ? unit->one
-                                                                             : unit->many)};
+      return Reading{std::string(number) + ' ' +
+                     std::string(number == "1" ? unit->one : unit->many)};
     }
   }
   // A unit after a space. One letter alone is a unit only where nothing else is likely.
@@ -179,27 +216,37 @@ std::optional<Reading> read_quantity(std::string_view core, const Neighbours& ne
   return std::nullopt;
 }
 
+struct SignWord {
+  char sign;
+  std::string_view word;
+};
+
+template <size_t N>
+std::string_view find_word(const std::array<SignWord, N>& table, char sign) {
+  const auto it = std::find_if(table.begin(), table.end(),
+                               [sign](const SignWord& entry) { return entry.sign == sign; });
+  return it == table.end() ? std::string_view() : it->word;
+}
+
+constexpr std::array kAddressSigns = std::to_array<SignWord>({{'.', "dot"},
+                                                              {'/', "slash"},
+                                                              {'@', "at"},
+                                                              {'-', "dash"},
+                                                              {'_', "underscore"},
+                                                              {'?', "question mark"},
+                                                              {'=', "equals"},
+                                                              {'&', "and"},
+                                                              {'#', "hash"},
+                                                              {':', "colon"},
+                                                              {'%', "percent"},
+                                                              {'+', "plus"},
+                                                              {'~', "tilde"}});
+
 /// Every part as it is, the signs between them as words.
 std::string spell_signs(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    std::string_view word;
-    switch (text[i]) {
-      case '.': word = "dot"; break;
-      case '/': word = "slash"; break;
-      case '@': word = "at"; break;
-      case '-': word = "dash"; break;
-      case '_': word = "underscore"; break;
-      case '?': word = "question mark"; break;
-      case '=': word = "equals"; break;
-      case '&': word = "and"; break;
-      case '#': word = "hash"; break;
-      case ':': word = "colon"; break;
-      case '%': word = "percent"; break;
-      case '+': word = "plus"; break;
-      case '~': word = "tilde"; break;
-      default: break;
-    }
+    const std::string_view word = find_word(kAddressSigns, text[i]);
     if (!word.empty()) {
       out += ' ' + std::string(word) + ' ';
       continue;
@@ -216,7 +263,7 @@ std::string spell_signs(std::string_view text) {
 bool has_known_top_domain(std::string_view host) {
   static constexpr std::array<std::string_view, 26> kTop = {
       "com", "org", "net", "io", "dev", "edu", "gov", "uk", "de", "fr", "ai", "co", "info",
-      "app", "eu", "us", "ca", "jp", "ch", "it", "es", "nl", "se", "tv", "me", "int"};
+      "app", "eu",  "us",  "ca", "jp",  "ch",  "it",  "es", "nl", "se", "tv", "me", "int"};
   const size_t dot = host.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return false;
   return std::find(kTop.begin(), kTop.end(), lower(host.substr(dot + 1))) != kTop.end();
@@ -232,8 +279,9 @@ std::optional<Reading> read_address(std::string_view core) {
     return Reading{spell_signs(core)};
   }
   const std::string_view host = core.substr(0, core.find('/'));
-  const bool plain = std::all_of(host.begin(), host.end(),
-                                 [](char c) { return letter(c) || digit(c) || c == '.' || c == '-'; });
+  const bool plain = std::all_of(host.begin(), host.end(), [](char c) {
+    return letter(c) || digit(c) || c == '.' || c == '-';
+  });
   if (plain && host.size() > 3 && has_known_top_domain(host) && letter(host[0])) {
     return Reading{spell_signs(core)};
   }
@@ -242,8 +290,8 @@ std::optional<Reading> read_address(std::string_view core) {
 
 std::optional<Reading> read_date(std::string_view core) {
   static constexpr std::array<std::string_view, 12> kMonths = {
-      "January", "February", "March", "April", "May", "June", "July", "August", "September",
-      "October", "November", "December"};
+      "January", "February", "March",     "April",   "May",      "June",
+      "July",    "August",   "September", "October", "November", "December"};
   for (const char sign : {'-', '/'}) {
     const auto parts = split(core, sign);
     if (parts.size() != 3 || !all(parts[0], digit) || !all(parts[1], digit) ||
@@ -277,7 +325,8 @@ std::optional<Reading> read_range(std::string_view core) {
 
 std::optional<Reading> read_dotted(std::string_view core) {
   const auto parts = split(core, '.');
-  if (parts.size() >= 3 || (parts.size() == 2 && core.size() > 1 && (core[0] == 'v' || core[0] == 'V'))) {
+  if (parts.size() >= 3 ||
+      (parts.size() == 2 && core.size() > 1 && (core[0] == 'v' || core[0] == 'V'))) {
     const bool numbers = std::all_of(parts.begin(), parts.end(), [](std::string_view p) {
       return all(p.starts_with('v') || p.starts_with('V') ? p.substr(1) : p, digit);
     });
@@ -301,8 +350,8 @@ std::optional<Reading> read_dotted(std::string_view core) {
 
 bool is_spelled(std::string_view core) {
   static constexpr std::array<std::string_view, 26> kSpelled = {
-      "AI", "API", "APIs", "UI", "URL", "URLs", "IO", "EU", "UK", "USA", "UAE", "IP", "ID",
-      "IDs", "CEO", "CTO", "EV", "AC", "UV", "IT", "OS", "IoT", "TTS", "GPUs", "CPUs", "LLMs"};
+      "AI",  "API", "APIs", "UI", "URL", "URLs", "IO", "EU", "UK",  "USA", "UAE",  "IP",   "ID",
+      "IDs", "CEO", "CTO",  "EV", "AC",  "UV",   "IT", "OS", "IoT", "TTS", "GPUs", "CPUs", "LLMs"};
   return std::find(kSpelled.begin(), kSpelled.end(), core) != kSpelled.end();
 }
 
@@ -319,42 +368,62 @@ std::string spell_letters(std::string_view core) {
   return out;
 }
 
+/// Signs that read the same wherever they stand.
+constexpr std::array kPlainSigns = std::to_array<SignWord>({{'&', "and"},
+                                                            {'@', "at"},
+                                                            {'+', "plus"},
+                                                            {'=', "equals"},
+                                                            {'<', "less than"},
+                                                            {'>', "greater than"},
+                                                            {'%', "percent"},
+                                                            {'\\', "backslash"},
+                                                            {'$', "dollars"},
+                                                            {kEuro, "euros"},
+                                                            {kPound, "pounds"},
+                                                            {kYen, "yen"},
+                                                            {kRupee, "rupees"},
+                                                            {'\xB0', "degrees"}});
+
+/// The reading of a sign between two characters (' ' at the edges of the token).
+std::string_view read_sign(char sign, char before, char after, bool alone) {
+  const bool numbers = digit(before) && digit(after);
+  switch (sign) {
+    case '#':
+      return digit(after) ? " number " : letter(after) ? " hashtag " : " hash ";
+    case '^':
+      return numbers || letter(before) ? " to the power of " : " ";
+    case '*':
+      return numbers || alone ? " times " : " ";
+    case '~':
+      return digit(after) ? "about " : " ";
+    case '/':
+      return numbers ? "/" : letter(before) && letter(after) ? " slash " : " ";
+    case '\x1E':
+      return numbers ? " to " : " ";
+    case '-':
+      if (letter(before) || letter(after) || numbers) return "-";
+      return digit(after) ? " minus " : " ";
+    default:
+      return " ";
+  }
+}
+
 /// What remains: signs inside a token become words, other marks become spaces.
 std::string read_signs(std::string_view core) {
   std::string out;
-  const auto at = [&](size_t i) { return i < core.size() ? core[i] : ' '; };
   for (size_t i = 0; i < core.size(); ++i) {
     const char c = core[i];
-    const char before = i > 0 ? core[i - 1] : ' ';
-    const bool numbers = digit(before) && digit(at(i + 1));
-    const bool alone = core.size() == 1;
-    switch (c) {
-      case '&': out += " and "; break;
-      case '@': out += " at "; break;
-      case '+': out += " plus "; break;
-      case '=': out += " equals "; break;
-      case '<': out += " less than "; break;
-      case '>': out += " greater than "; break;
-      case '#': out += digit(at(i + 1)) ? " number " : letter(at(i + 1)) ? " hashtag " : " hash "; break;
-      case '%': out += " percent "; break;
-      case '^': out += numbers || letter(before) ? " to the power of " : " "; break;
-      case '*': out += numbers || alone ? " times " : " "; break;
-      case '~': out += digit(at(i + 1)) ? "about " : " "; break;
-      case '\\': out += " backslash "; break;
-      case '/': out += numbers ? "/" : letter(before) && letter(at(i + 1)) ? " slash " : " "; break;
-      case '-': out += letter(before) || letter(at(i + 1)) ? "-" : digit(at(i + 1)) ? (digit(before) ? "-" : " minus ") : " "; break;
-      case kEuro: out += " euros "; break;
-      case kPound: out += " pounds "; break;
-      case kYen: out += " yen "; break;
-      case kRupee: out += " rupees "; break;
-      case '$': out += " dollars "; break;
-      case '\xB0': out += " degrees "; break;
-      case '\x1E': out += numbers ? " to " : " "; break;
-      case '.': case ',': case ':': case '\'':
-        out += c;
-        break;
-      default:
-        out += letter(c) || digit(c) ? c : ' ';
+    const bool plain_mark = c == '.' || c == ',' || c == ':' || c == '\'';
+    if (letter(c) || digit(c) || plain_mark) {
+      out += c;
+      continue;
+    }
+    const std::string_view word = find_word(kPlainSigns, c);
+    if (!word.empty()) {
+      out += ' ' + std::string(word) + ' ';
+    } else {
+      out += read_sign(c, i > 0 ? core[i - 1] : ' ', i + 1 < core.size() ? core[i + 1] : ' ',
+                       core.size() == 1);
     }
   }
   return out;
@@ -368,9 +437,9 @@ bool is_number(std::string_view text) {
 
 bool is_abbreviation(std::string_view core) {
   static constexpr std::array<std::string_view, 36> kWords = {
-      "mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "etc", "no", "vol", "fig", "inc",
-      "ltd", "co", "gen", "col", "capt", "lt", "sgt", "rev", "hon", "pres", "gov", "sen", "rep",
-      "approx", "dept", "est", "jan", "feb", "aug", "sept", "oct", "nov"};
+      "mr",  "mrs", "ms",  "dr",     "prof", "st",  "jr",   "sr",  "vs",  "etc",  "no",  "vol",
+      "fig", "inc", "ltd", "co",     "gen",  "col", "capt", "lt",  "sgt", "rev",  "hon", "pres",
+      "gov", "sen", "rep", "approx", "dept", "est", "jan",  "feb", "aug", "sept", "oct", "nov"};
   if (core.size() == 1 && upper(core[0])) return true;
   if (core.find('.') != std::string_view::npos && core.size() <= 5 && letter(core[0])) return true;
   return std::find(kWords.begin(), kWords.end(), lower(core)) != kWords.end();

@@ -15,7 +15,7 @@ struct Neighbours {
 
 /// A reading and whether it used up the token after, too ("$5 million").
 struct Reading {
-  std::string text;       ///< words that libflite can read; empty when nothing is speakable
+  std::string text;  ///< words that libflite can read; empty when nothing is speakable
   bool took_next = false;
 };
 

@@ -1,6 +1,7 @@
 #include "families/finch/sentences.h"
 
 #include <algorithm>
+#include <span>
 
 #include "families/finch/fold.h"
 #include "families/finch/phone_stream.h"
@@ -32,9 +33,7 @@ bool is_trail_sign(char c) {
   return std::string_view("$%+#&=<>@\x01\x02\x03\x04\xB0").find(c) != std::string_view::npos;
 }
 
-int strength(char close) {
-  return static_cast<int>(std::string_view(",;:.!?").find(close));
-}
+int strength(char close) { return static_cast<int>(std::string_view(",;:.!?").find(close)); }
 
 /// Cuts one run of non-space characters into core and punctuation. The core may stay empty.
 Written take_apart(const FoldedChar* chars, size_t count) {
@@ -70,8 +69,9 @@ Written take_apart(const FoldedChar* chars, size_t count) {
 /// Punctuation that stands alone belongs to the token before it.
 void add_token(std::vector<Written>& tokens, Written token) {
   const bool bare = std::none_of(token.core.begin(), token.core.end(), is_core) &&
-                    (token.core.empty() || (token.core.size() > 1 && token.core.find_first_not_of(
-                                                "-=*#~<>+/\\&@") == std::string::npos) ||
+                    (token.core.empty() ||
+                     (token.core.size() > 1 &&
+                      token.core.find_first_not_of("-=*#~<>+/\\&@") == std::string::npos) ||
                      token.core == "-");
   if (!bare) {
     tokens.push_back(std::move(token));
@@ -138,18 +138,18 @@ std::string squeeze(std::string_view text) {
   return out;
 }
 
-/// Where to cut pieces whose text is too long: after the last comma past a third, else the last
-/// piece that fits.
-size_t cut_point(const std::vector<Piece>& pieces) {
+/// How many pieces the next sentence takes: all when they fit, else up to the last comma past a
+/// third, else as many as fit.
+size_t cut_point(std::span<const Piece> pieces) {
   size_t chars = 0, fits = 0, comma = 0;
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    chars += pieces[i].text.size() + 1;
-    if (chars > kMaxSentenceChars) break;
-    fits = i + 1;
-    const char last = pieces[i].text.back();
+  for (const Piece& piece : pieces) {
+    chars += piece.text.size() + (fits > 0 ? 1 : 0);
+    if (chars > kMaxSentenceChars) return comma > 0 ? comma : std::max<size_t>(fits, 1);
+    ++fits;
+    const char last = piece.text.back();
     if ((last == ',' || last == ';' || last == ':') && chars > kMaxSentenceChars / 3) comma = fits;
   }
-  return comma > 0 ? comma : std::max<size_t>(fits, 1);
+  return pieces.size();
 }
 
 /// One piece of text longer than a sentence may be: cut between its words, else anywhere.
@@ -177,13 +177,12 @@ void add_sentence(std::vector<Sentence>& out, std::vector<Piece>& pieces) {
     return;
   }
   const bool rising = is_rising_question(Sentence{bounded}.text());
-  while (Sentence{bounded}.text().size() > kMaxSentenceChars) {
-    const auto cut = bounded.begin() + static_cast<std::ptrdiff_t>(cut_point(bounded));
-    if (cut == bounded.end()) break;
-    out.push_back({std::vector<Piece>(bounded.begin(), cut)});
-    bounded.erase(bounded.begin(), cut);
+  for (std::span<const Piece> rest(bounded); !rest.empty();) {
+    const size_t cut = cut_point(rest);
+    out.push_back({{rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(cut)}});
+    rest = rest.subspan(cut);
   }
-  out.push_back({std::move(bounded), rising});
+  out.back().rising = rising;
 }
 
 }  // namespace
@@ -218,7 +217,8 @@ std::vector<Sentence> split_sentences(std::string_view utf8) {
     if (has_core(text)) {
       text += mark;
       pieces.push_back({std::move(text), tokens[reading.took_next ? i - 1 : i].begin, last->end});
-    } else if (!pieces.empty() && has_core(pieces.back().text.substr(pieces.back().text.size() - 1))) {
+    } else if (!pieces.empty() &&
+               has_core(pieces.back().text.substr(pieces.back().text.size() - 1))) {
       pieces.back().text += mark;
     }
     if (end) add_sentence(sentences, pieces);

@@ -45,8 +45,8 @@ SpeechLm::SpeechLm(const FinchConfig& config, const Weights& weights, WeightType
         head.slice(int64_t{k} * config.codes, int64_t{k + 1} * config.codes), type));
   }
   // The pointer decides the words: its four rows keep full precision.
-  heads_.push_back(PackedLinear::pack(
-      head.slice(int64_t{kBooks} * config.codes, head.shape[0]), WeightType::kF32));
+  heads_.push_back(PackedLinear::pack(head.slice(int64_t{kBooks} * config.codes, head.shape[0]),
+                                      WeightType::kF32));
 
   traits_.hidden = config.hidden;
   traits_.vocab.assign(kBooks, config.codes);

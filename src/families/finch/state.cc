@@ -6,8 +6,8 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed books
-constexpr int kMaxStepsPerSymbol = 12;    // 0.48 s; the slowest symbols of the teacher take 0.3 s
+constexpr int kDrain = kBooks - 1;      // steps after the last frame, for the delayed books
+constexpr int kMaxStepsPerSymbol = 12;  // 0.48 s; the slowest symbols of the teacher take 0.3 s
 constexpr int kMaxStepsBase = 50;
 
 /// A short silence: what is left to say when an open text ends without more words.
@@ -109,7 +109,8 @@ void FinchState::begin_segment(Segment segment) {
 }
 
 int FinchState::max_steps() const {
-  int64_t steps = kMaxStepsBase + kMaxStepsPerSymbol * static_cast<int64_t>(segment_.symbols.size());
+  int64_t steps =
+      kMaxStepsBase + kMaxStepsPerSymbol * static_cast<int64_t>(segment_.symbols.size());
   if (max_frames_ > 0) {
     const int64_t before = frames_before_ + (rows_.empty() ? std::max(frames_, 0) : 0);
     steps = std::min(steps, std::max<int64_t>(1, max_frames_ - before + kDrain));
@@ -183,9 +184,9 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
 
 void FinchState::emit_frame(int frame, StepOutput& out) {
   const int pointer = path_[frame];
-  const std::array<int32_t, kFrameWidth> codes = {
-      said_[frame][0],    said_[frame + 1][1],    said_[frame + 2][2],
-      symbol_at(pointer), symbol_at(pointer - 1), symbol_at(pointer + 1)};
+  const std::array<int32_t, kFrameWidth> codes = {said_[frame][0],        said_[frame + 1][1],
+                                                  said_[frame + 2][2],    symbol_at(pointer),
+                                                  symbol_at(pointer - 1), symbol_at(pointer + 1)};
   out.frame(codes);
   while (next_word_ < segment_.words.size() && segment_.words[next_word_].symbol <= pointer) {
     const WordStart& word = segment_.words[next_word_++];

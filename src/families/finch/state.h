@@ -65,17 +65,17 @@ class FinchState : public RequestState {
   bool repeat_ = false;     // speak the text again and again until max_frames
 
   bool open_ = false;
-  std::string tail_;        // of an open text: what may still grow, from byte tail_begin_ on
+  std::string tail_;  // of an open text: what may still grow, from byte tail_begin_ on
   int64_t tail_begin_ = 0;
   std::deque<Sentence> sentences_;
   std::vector<Sentence> spoken_;  // only when repeating
   std::deque<Segment> segments_;  // the rest of a long sentence
 
   Segment segment_;
-  std::vector<Row> rows_;              // one per position
+  std::vector<Row> rows_;                          // one per position
   std::vector<std::array<int32_t, kBooks>> said_;  // per step
-  std::vector<int32_t> path_;          // pointer per frame
-  int frames_ = -1;                    // of the segment, once the pointer has passed the end
+  std::vector<int32_t> path_;                      // pointer per frame
+  int frames_ = -1;  // of the segment, once the pointer has passed the end
   size_t next_word_ = 0;
   int64_t frames_before_ = 0;  // of earlier segments
   float survival_ = 1, pending_survival_ = 1;

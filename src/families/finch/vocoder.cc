@@ -181,8 +181,8 @@ void Vocoder::speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidd
     SourceState& state = static_cast<Stream*>(job.state)->source;
     for (int s = 0; s < job.fresh * kStepsPerFrame; ++s, ++at) {
       const float* t = tone.f32() + 2 * at;
-      const float log_pitch = std::clamp(t[0] * config_.pitch_std + config_.pitch_mean,
-                                         kMinLogPitch, kMaxLogPitch);
+      const float log_pitch =
+          std::clamp(t[0] * config_.pitch_std + config_.pitch_mean, kMinLogPitch, kMaxLogPitch);
       source_.step(state, head.f32() + at * head_.out(), t[1] > 0 ? std::exp(log_pitch) : 0.f,
                    &job.out[static_cast<size_t>(s) * kHop],
                    reinterpret_cast<std::complex<float>*>(scratch.data));
