@@ -278,6 +278,8 @@ TEST_F(HttpServerTest, Lists) {
   start();
   EXPECT_TRUE(has(get("/").body, "/v1/audio/speech"));
   EXPECT_TRUE(has(get("/v1/models?limit=5").body, R"("data":[{"id":"fake-1")"));
+  EXPECT_TRUE(has(get("/v1/models/fake-1").body, R"({"id":"fake-1","object":"model")"));
+  EXPECT_EQ(get("/v1/models/fake-2").status, 404);
   EXPECT_EQ(get("/v1/audio/models").body, "{\"models\":[{\"id\":\"fake-1\"}]}\n");
   EXPECT_TRUE(has(get("/v1/audio/voices").body, R"({"voices":[{"id":"low","name":"low",)"));
   EXPECT_TRUE(has(get("/health").body, R"("engine":{"requests":0)"));
