@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request: a clear error in OpenAI's shape, and nobody else is disturbed."""
+"""Whatever is wrong with a request gets a clear error in OpenAI's shape and disturbs nobody else."""
 import json
 import unittest
 
