@@ -50,6 +50,10 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
   app.add_option("--max-requests", engine.max_requests, "accepted and unfinished; more get a 503")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  app.add_option_function<size_t>(
+         "--kv-mib", [&engine](size_t mib) { engine.kv_bytes = mib << 20; },
+         "memory of the KV cache; by default enough for max-batch long requests, at most 1024")
+      ->check(CLI::Range(size_t{1}, size_t{1} << 20));
 }
 
 void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {

@@ -86,6 +86,7 @@ int run_serve(const ServeOptions& options) {
   ServerOptions http = server_options(options);
   const bool keys = !http.keys.empty();
   HttpServer server(std::move(http));
+  if (!options.quiet) std::fprintf(stderr, "loading %s\n", options.load.model.c_str());
   const std::shared_ptr<Backend> backend = make_backend(load_engine(options.load));
   warm_up(*backend);
   stop.arm();

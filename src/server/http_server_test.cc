@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "audio/wav.h"
-#include "base/clock.h"
 #include "server/fake_backend_test.h"
 #include "server/test_client_test.h"
 
@@ -186,15 +185,16 @@ TEST_F(HttpServerTest, SlowHeadsAndBodiesAndIdleClientsAreClosed) {
   body.send(
       "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
       "Content-Length: 50\r\n\r\n");
-  const double until_s = now_s() + 0.6;
-  while (now_s() < until_s) {  // a byte now and then does not help
-    head.send("G");
+  bool head_closed = false, body_closed = false;
+  for (int i = 0; i < 40 && !(head_closed && body_closed); ++i) {
+    head.send("G");  // a byte now and then does not help
     body.send(" ");
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    head_closed = head_closed || head.wait_closed(0.05);
+    body_closed = body_closed || body.wait_closed(0.05);
   }
-  EXPECT_TRUE(idle.wait_closed(0.5));
-  EXPECT_TRUE(head.wait_closed(0.5));
-  EXPECT_TRUE(body.wait_closed(0.5));
+  EXPECT_TRUE(head_closed);
+  EXPECT_TRUE(body_closed);
+  EXPECT_TRUE(idle.wait_closed(5));
 }
 
 TEST_F(HttpServerTest, KeepsConnectionsAlive) {
@@ -242,13 +242,13 @@ TEST_F(HttpServerTest, ClientThatGoesAwayCancels) {
       EXPECT_EQ(client.read_head().status, 200);
     }
     client.close();
-    EXPECT_TRUE(backend_->wait_idle(0.5));
+    EXPECT_TRUE(backend_->wait_idle(5));
   }
   TestClient half(port());
   half.post(R"({"input": "endless"})");
   EXPECT_EQ(half.read_head().status, 200);
   half.shut_send();
-  EXPECT_TRUE(backend_->wait_idle(0.5));
+  EXPECT_TRUE(backend_->wait_idle(5));
 }
 
 TEST_F(HttpServerTest, ClientThatDoesNotReadIsCutOff) {
@@ -278,6 +278,8 @@ TEST_F(HttpServerTest, Lists) {
   start();
   EXPECT_TRUE(has(get("/").body, "/v1/audio/speech"));
   EXPECT_TRUE(has(get("/v1/models?limit=5").body, R"("data":[{"id":"fake-1")"));
+  EXPECT_TRUE(has(get("/v1/models/fake-1").body, R"({"id":"fake-1","object":"model")"));
+  EXPECT_EQ(get("/v1/models/fake-2").status, 404);
   EXPECT_EQ(get("/v1/audio/models").body, "{\"models\":[{\"id\":\"fake-1\"}]}\n");
   EXPECT_TRUE(has(get("/v1/audio/voices").body, R"({"voices":[{"id":"low","name":"low",)"));
   EXPECT_TRUE(has(get("/health").body, R"("engine":{"requests":0)"));
@@ -325,8 +327,12 @@ TEST_F(HttpServerTest, FullServerTurnsAway) {
   EXPECT_EQ(three.read().status, 503);
   EXPECT_TRUE(three.wait_closed(2));
   one.close();
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_EQ(get("/live").status, 200);
+  int status = 0;
+  for (int i = 0; i < 50 && status != 200; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    status = get("/live").status;
+  }
+  EXPECT_EQ(status, 200);
 }
 
 TEST_F(HttpServerTest, DrainFinishesWhatRuns) {
@@ -337,11 +343,11 @@ TEST_F(HttpServerTest, DrainFinishesWhatRuns) {
   running.post(R"({"input": "0123456789"})");
   TestAnswer answer = running.read_head();
   std::thread reader([&] { running.read_body(answer); });
-  EXPECT_TRUE(server_->drain(5));
+  EXPECT_TRUE(server_->drain(30));
   reader.join();
   EXPECT_TRUE(answer.whole);
-  EXPECT_TRUE(running.wait_closed(1));
-  EXPECT_TRUE(idle.wait_closed(1));
+  EXPECT_TRUE(running.wait_closed(5));
+  EXPECT_TRUE(idle.wait_closed(5));
   EXPECT_THROW(TestClient late(port()), std::runtime_error);
   EXPECT_TRUE(server_->drain(0));
 }
@@ -354,7 +360,7 @@ TEST_F(HttpServerTest, DrainHasADeadline) {
   std::thread reader([&] { client.read_body(answer); });
   EXPECT_FALSE(server_->drain(0.2));
   server_.reset();
-  EXPECT_TRUE(backend_->wait_idle(0.5));
+  EXPECT_TRUE(backend_->wait_idle(5));
   reader.join();
   EXPECT_FALSE(answer.whole);
 }

@@ -12,6 +12,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view kSpeechPath = "/v1/audio/speech";
+constexpr std::string_view kModelPrefix = "/v1/models/";
 
 Reply json_reply(const ordered_json& body, int status = 200) {
   const auto replace = ordered_json::error_handler_t::replace;
@@ -70,12 +71,23 @@ Reply answer_ready(const ServerView& server) {
   return reply;
 }
 
+ordered_json model_object(const PipelineInfo& info) {
+  return {{"id", info.model}, {"object", "model"}, {"created", 0}, {"owned_by", info.family}};
+}
+
 Reply answer_models(const ServerView& server) {
+  const ordered_json model = model_object(server.backend->info());
+  return json_reply({{"object", "list"}, {"data", ordered_json::array({model})}});
+}
+
+/// GET /v1/models/NAME; names may hold slashes.
+Reply answer_model(std::string_view name, const ServerView& server) {
   const PipelineInfo& info = server.backend->info();
-  return json_reply(
-      {{"object", "list"},
-       {"data",
-        {{{"id", info.model}, {"object", "model"}, {"created", 0}, {"owned_by", info.family}}}}});
+  if (name == info.model) return json_reply(model_object(info));
+  return reply_of({.status = 404,
+                   .message = concat("The model '", name.substr(0, 200), "' is not loaded here."),
+                   .param = "model",
+                   .code = "model_not_found"});
 }
 
 Reply answer_audio_models(const ServerView& server) {
@@ -167,6 +179,9 @@ std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView
   if (head.path == kSpeechPath) {
     if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
     return SpeechRoute{};
+  }
+  if (head.path.starts_with(kModelPrefix) && head.method == "GET" && server.backend != nullptr) {
+    return answer_model(head.path.substr(kModelPrefix.size()), server);
   }
   return reply_of({.status = 404,
                    .message = concat("There is nothing at '", head.path.substr(0, 200),

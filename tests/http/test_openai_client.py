@@ -28,8 +28,8 @@ class OpenAiClient(unittest.TestCase):
                 model="gpt-4o-mini-tts", voice="coral", input="Hello there.",
                 response_format="pcm", extra_body={"seed": 4}) as answer:
             data = b"".join(answer.iter_bytes())
-        self.assertEqual(data, self.server.speak(
-            {"input": "Hello there.", "response_format": "pcm", "seed": 4})[2])
+        alone = self.server.speak({"input": "Hello there.", "response_format": "pcm", "seed": 4})[2]
+        self.assertTrue(data == alone)
 
     def test_default_format(self):
         data = self.client.audio.speech.create(model="tts-1", voice="alloy", input="Hi.").content

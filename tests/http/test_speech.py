@@ -34,13 +34,13 @@ class Speech(unittest.TestCase):
         wav = self.server.speak({**body, "response_format": "wav"})[2]
         _, headers, pcm = self.server.speak({**body, "response_format": "pcm"})
         self.assertTrue(headers["Content-Type"].startswith("audio/pcm"))
-        self.assertEqual(wav[44:], pcm)
+        self.assertTrue(wav[44:] == pcm)
 
     def test_seeds(self):
         body = {"input": "Hello there.", "response_format": "pcm"}
         _, headers, first = self.server.speak(body)
         again = self.server.speak({**body, "seed": int(headers["X-Seed"])})[2]
-        self.assertEqual(first, again)
+        self.assertTrue(first == again)
 
     def test_streaming_streams(self):
         answer = self.server.open_speech({"input": SENTENCE * 200, "response_format": "pcm"})
@@ -57,7 +57,7 @@ class Speech(unittest.TestCase):
         self.assertEqual(headers["Content-Type"], "text/event-stream")
         events = [json.loads(line[6:]) for line in data.decode().split("\n\n") if line]
         audio = b"".join(base64.b64decode(e["audio"]) for e in events[:-1])
-        self.assertEqual(audio, pcm)
+        self.assertTrue(audio == pcm)
         self.assertEqual({e["type"] for e in events[:-1]}, {"speech.audio.delta"})
         self.assertEqual(events[-1]["type"], "speech.audio.done")
         usage = events[-1]["usage"]
@@ -92,7 +92,7 @@ class Speech(unittest.TestCase):
                 status, _, data = self.server.speak({"input": text})
                 self.assertIn(status, (200, 400), data[:200])
                 if status == 400:
-                    self.assertIn("can speak", json.loads(data)["error"]["message"])
+                    self.assertEqual(json.loads(data)["error"]["param"], "input")
 
     def test_keep_alive(self):
         connection = self.server.connect()
