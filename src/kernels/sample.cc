@@ -242,9 +242,12 @@ SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
                p.temperature);
   if (penalty) {
     top = -INFINITY;
-    for (int r = 0; r < allowed.count; ++r)
-      for (int32_t j = allowed.range[r].begin; j < allowed.range[r].end; ++j)
-        top = std::max(top, s.logits[j]);
+    for (int r = 0; r < allowed.count; ++r) {
+      float* part = s.logits + allowed.range[r].begin;
+      float largest;
+      f.copy(part, allowed.range[r].end - allowed.range[r].begin, part, &largest);
+      top = std::max(top, largest);
+    }
   } else if (!greedy && p.temperature != 1) {
     top /= p.temperature;
   }
