@@ -32,35 +32,97 @@ RealFft::RealFft(int n) : n_(n) {
   for (int k = 0; k <= half; ++k) twists_.push_back(turn(static_cast<double>(k) / n));
 }
 
-// Stockham's form (van Loan, "Computational frameworks for the FFT", 1992): each pass splits off
-// one factor and leaves the data in order, so there is no permutation.
-void RealFft::transform(Complex* data, Complex* work, bool inverse) const {
-  const int half = n_ / 2;
-  Complex *from = data, *to = work;
-  int done = 1;  // product of the factors passed
-  const auto twiddle = [&](int k) {
-    const Complex t = turns_[k % half];
-    return inverse ? std::conj(t) : t;
-  };
-  for (const int p : factors_) {
-    const int left = half / done / p;  // transforms that remain below this pass
-    for (int j = 0; j < left; ++j) {
-      for (int q = 0; q < done; ++q) {
-        // Input r of the butterfly is at from[q + done * (j + left * r)].
-        for (int s = 0; s < p; ++s) {
-          Complex total = from[q + done * j];
-          for (int r = 1; r < p; ++r)
-            total += times(from[q + done * (j + left * r)],
-                           twiddle(static_cast<int>(int64_t{r} * s * (half / p) % half)));
-          to[q + done * (p * j + s)] = times(total, twiddle(j * s * done));
+namespace {
+
+template <bool kInverse>
+Complex twiddle(Complex t) {
+  return kInverse ? std::conj(t) : t;
+}
+
+/// a times -i, or i in the inverse.
+template <bool kInverse>
+Complex quarter(Complex a) {
+  return kInverse ? Complex{-a.imag(), a.real()} : Complex{a.imag(), -a.real()};
+}
+
+// One pass of Stockham's form (van Loan, "Computational frameworks for the FFT", 1992): splits off
+// one factor p and leaves the data in order, so there is no permutation. `done` is the product of
+// the factors passed, `left` the number of transforms that remain; input r of a butterfly is at
+// from[q + done * (j + left * r)], output s goes to to[q + done * (p * j + s)].
+
+template <bool kInverse>
+void pass2(const Complex* from, Complex* to, int left, int done, const Complex* turns) {
+  for (int j = 0; j < left; ++j) {
+    const Complex w = twiddle<kInverse>(turns[j * done]);
+    const Complex *x = from + done * j, *y = x + done * left;
+    Complex* out = to + 2 * done * j;
+    for (int q = 0; q < done; ++q) {
+      const Complex a = x[q], b = y[q];
+      out[q] = a + b;
+      out[q + done] = times(a - b, w);
+    }
+  }
+}
+
+template <bool kInverse>
+void pass4(const Complex* from, Complex* to, int left, int done, const Complex* turns) {
+  const int step = done * left;
+  for (int j = 0; j < left; ++j) {
+    const Complex w1 = twiddle<kInverse>(turns[j * done]);
+    const Complex w2 = twiddle<kInverse>(turns[2 * j * done]);
+    const Complex w3 = twiddle<kInverse>(turns[3 * j * done]);
+    const Complex* x = from + done * j;
+    Complex* out = to + 4 * done * j;
+    for (int q = 0; q < done; ++q) {
+      const Complex a = x[q], b = x[q + step], c = x[q + 2 * step], d = x[q + 3 * step];
+      const Complex sum = a + c, gap = a - c, other = b + d, turned = quarter<kInverse>(b - d);
+      out[q] = sum + other;
+      out[q + done] = times(gap + turned, w1);
+      out[q + 2 * done] = times(sum - other, w2);
+      out[q + 3 * done] = times(gap - turned, w3);
+    }
+  }
+}
+
+/// Any factor p of `half`, by the definition.
+template <bool kInverse>
+void pass_any(const Complex* from, Complex* to, int p, int left, int done, const Complex* turns,
+              int half) {
+  for (int j = 0; j < left; ++j) {
+    for (int q = 0; q < done; ++q) {
+      for (int s = 0; s < p; ++s) {
+        Complex total = from[q + done * j];
+        for (int r = 1; r < p; ++r) {
+          const int64_t k = int64_t{r} * s * (half / p) % half;
+          total += times(from[q + done * (j + left * r)], twiddle<kInverse>(turns[k]));
         }
+        to[q + done * (p * j + s)] = times(total, twiddle<kInverse>(turns[j * s * done]));
       }
+    }
+  }
+}
+
+template <bool kInverse>
+void transform(std::span<const int> factors, int half, const Complex* turns, Complex* data,
+               Complex* work) {
+  Complex *from = data, *to = work;
+  int done = 1;
+  for (const int p : factors) {
+    const int left = half / done / p;
+    if (p == 4) {
+      pass4<kInverse>(from, to, left, done, turns);
+    } else if (p == 2) {
+      pass2<kInverse>(from, to, left, done, turns);
+    } else {
+      pass_any<kInverse>(from, to, p, left, done, turns, half);
     }
     done *= p;
     std::swap(from, to);
   }
   if (from != data) std::copy_n(from, half, data);
 }
+
+}  // namespace
 
 void RealFft::inverse(const Complex* spectrum, float* signal, Complex* scratch) const {
   const int half = n_ / 2;
@@ -71,7 +133,7 @@ void RealFft::inverse(const Complex* spectrum, float* signal, Complex* scratch) 
     const Complex odd = times(a - b, std::conj(twists_[k]));
     scratch[k] = a + b + Complex{-odd.imag(), odd.real()};
   }
-  transform(scratch, scratch + half, true);
+  transform<true>(factors_, half, turns_.data(), scratch, scratch + half);
   const float scale = 1.f / static_cast<float>(n_);
   for (int k = 0; k < half; ++k) {
     signal[2 * k] = scratch[k].real() * scale;
@@ -82,7 +144,7 @@ void RealFft::inverse(const Complex* spectrum, float* signal, Complex* scratch) 
 void RealFft::forward(const float* signal, Complex* spectrum, Complex* scratch) const {
   const int half = n_ / 2;
   for (int k = 0; k < half; ++k) scratch[k] = {signal[2 * k], signal[2 * k + 1]};
-  transform(scratch, scratch + half, false);
+  transform<false>(factors_, half, turns_.data(), scratch, scratch + half);
   for (int k = 0; k <= half; ++k) {
     const Complex a = scratch[k % half], b = std::conj(scratch[(half - k) % half]);
     const Complex even = 0.5f * (a + b), odd = 0.5f * (a - b);

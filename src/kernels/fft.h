@@ -26,7 +26,6 @@ class RealFft {
                std::complex<float>* scratch) const;
 
  private:
-  void transform(std::complex<float>* data, std::complex<float>* work, bool inverse) const;
   int n_ = 0;
   std::vector<int> factors_;                 // of n / 2
   std::vector<std::complex<float>> turns_;   // exp(-2 pi i k / (n / 2))

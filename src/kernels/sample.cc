@@ -10,6 +10,9 @@
 namespace syrinx {
 namespace {
 
+// Below this the logits divided by the temperature could overflow, and the draw is certain anyway.
+constexpr float kColdest = 1e-5f;
+
 // Everything one row needs while it is sampled. Memory is the arena's, one set per row of the call.
 struct Scratch {
   float* logits;      // [V]
@@ -235,16 +238,19 @@ SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
   const SampleParams& p = row.params;
   const bool penalty = p.repetition_penalty != 1 && !row.history.empty();
   if (penalty) penalise(row, vocabulary, s);
-  const bool greedy = !(p.temperature > 0);
+  const bool greedy = !(p.temperature > kColdest);
   if (!greedy && p.temperature != 1)
     for (int r = 0; r < allowed.count; ++r)
       f.divide(s.logits + allowed.range[r].begin, allowed.range[r].end - allowed.range[r].begin,
                p.temperature);
   if (penalty) {
     top = -INFINITY;
-    for (int r = 0; r < allowed.count; ++r)
-      for (int32_t j = allowed.range[r].begin; j < allowed.range[r].end; ++j)
-        top = std::max(top, s.logits[j]);
+    for (int r = 0; r < allowed.count; ++r) {
+      float* part = s.logits + allowed.range[r].begin;
+      float largest;
+      f.copy(part, allowed.range[r].end - allowed.range[r].begin, part, &largest);
+      top = std::max(top, largest);
+    }
   } else if (!greedy && p.temperature != 1) {
     top /= p.temperature;
   }

@@ -14,7 +14,7 @@
 namespace syrinx {
 
 struct SampleParams {
-  float temperature = 1;         ///< <= 0: the largest logit, lowest id on ties
+  float temperature = 1;         ///< <= 1e-5: the largest logit, lowest id on ties
   int top_k = 0;                 ///< 0: off. Ties with the k-th are kept.
   float top_p = 1;               ///< >= 1: off
   float min_p = 0;               ///< 0: off
