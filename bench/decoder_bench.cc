@@ -90,16 +90,20 @@ struct Batch {
         table(static_cast<size_t>(b) * pages_each) {
     std::iota(begin.begin(), begin.end(), 0);
     std::iota(table.begin(), table.end(), 0);
-    const size_t numbers = KvPool::page_bytes(pool.spec()) * pool.pages() / dtype_size(dtype);
-    for (size_t i = 0; i < numbers; ++i) {
-      const float x = static_cast<float>(static_cast<int>(i * 2654435761u >> 20) % 256 - 128) / 128;
-      if (dtype == DType::kF32) {
-        static_cast<float*>(pool.keys(0, 0, 0))[i] = x;
-      } else {  // the same bits are a modest number as f16 and as bf16
-        static_cast<uint16_t*>(pool.keys(0, 0, 0))[i] =
-            static_cast<uint16_t>(0x3000 | (i * 40503u >> 3 & 0x87ff));
-      }
-    }
+    Tensor rows({pages_each * KvPool::kPageRows, size.config.kv_heads * size.config.head_dim},
+                DType::kF32);
+    for (int64_t i = 0; i < rows.shape().count(); ++i)
+      rows.f32()[i] = static_cast<float>(i * 40503 % 2048) / 1024 - 1;
+    bench::Machine machine(1);
+    const HeadsView heads = all_heads(rows, size.config.kv_heads);
+    const std::vector<int32_t> whole{0, static_cast<int32_t>(rows.shape()[0])};
+    for (int layer = 0; layer < size.config.layers; ++layer)
+      for (int s = 0; s < b; ++s)
+        write_kv(machine.ctx, heads, heads, pool, layer,
+                 {whole,
+                  {whole.data() + 1, 1},
+                  {table.data() + s * pages_each, static_cast<size_t>(pages_each)},
+                  pages_each});
   }
   /// The next step: lengths grow by one, and start over before the pages end.
   Ragged next() {
@@ -112,11 +116,11 @@ struct Batch {
   std::vector<int32_t> begin, length, table;
 };
 
-void step(benchmark::State& state, const Size& size, WeightType type) {
+void step(benchmark::State& state, const Size& size, WeightType type, DType cache) {
   const int b = static_cast<int>(state.range(0));
   bench::Machine machine(static_cast<int>(state.range(1)));
   const Model& m = model(size, type);
-  Batch batch(size, b, DType::kF16);
+  Batch batch(size, b, cache);
   const int64_t hidden = size.config.hidden;
   Tensor input({b, hidden}, DType::kF32), x({b, hidden}, DType::kF32),
       normed({b, hidden}, DType::kF32), logits({b, size.vocabulary}, DType::kF32);
@@ -163,12 +167,14 @@ void all() {
   for (const Size& size : {small(), mid()}) {
     const std::string name = size.name;
     for (const WeightType type : {WeightType::kQ8, WeightType::kBF16}) {
-      auto* b = benchmark::RegisterBenchmark(
-          ("step/" + name + "/" + weight_type_name(type)).c_str(),
-          [size, type](benchmark::State& state) { step(state, size, type); });
-      bench::best_of(b->ArgNames({"B", "threads"})->ArgsProduct({{1, 4, 8, 16, 32}, {1, 2}}));
+      for (const DType cache : {DType::kF16, DType::kI8}) {
+        auto* b = benchmark::RegisterBenchmark(
+            ("step/" + name + "/" + weight_type_name(type) + "/kv_" + dtype_name(cache)).c_str(),
+            [=](benchmark::State& state) { step(state, size, type, cache); });
+        bench::best_of(b->ArgNames({"B", "threads"})->ArgsProduct({{1, 4, 8, 16, 32}, {1, 2}}));
+      }
     }
-    for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
+    for (const DType dtype : {DType::kF16, DType::kI8, DType::kBF16, DType::kF32}) {
       auto* b = benchmark::RegisterBenchmark(
           ("attention/" + name + "/" + dtype_name(dtype)).c_str(),
           [size, dtype](benchmark::State& state) { attention(state, size, dtype); });

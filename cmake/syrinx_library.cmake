@@ -43,6 +43,8 @@ function(syrinx_library name)
     target_link_libraries(${target}_test PRIVATE syrinx_${target} ${ARG_TEST_DEPS} GTest::gtest_main)
     target_compile_definitions(${target}_test PRIVATE
       SYRINX_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SYRINX_BINARY_DIR="${PROJECT_BINARY_DIR}")
+    # Tests are built to be built quickly; what they test is built for speed.
+    target_compile_options(${target}_test PRIVATE -O1)
     gtest_discover_tests(${target}_test TEST_PREFIX ${name}: DISCOVERY_TIMEOUT 60
       PROPERTIES TIMEOUT 300)
   endif()

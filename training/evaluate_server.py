@@ -10,20 +10,11 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import wave
 from pathlib import Path
-
-import numpy as np
 
 import hear
 
 HERE = Path(__file__).parent
-
-
-def read_wav(path):
-    with wave.open(str(path)) as file:
-        assert file.getframerate() == 16000 and file.getnchannels() == 1, path
-        return np.frombuffer(file.readframes(file.getnframes()), "<i2") / 32768.0
 
 
 def say(program, texts, folder, prefix):
@@ -36,7 +27,7 @@ def say(program, texts, folder, prefix):
         else:
             command = [program, "say", text, "-o", str(path)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        waves.append(read_wav(path))
+        waves.append(hear.read_wav(path))
     return waves
 
 
@@ -50,6 +41,9 @@ def main():
     args.add_argument("--at-most", type=float)
     args.add_argument("--show", action="store_true")
     args = args.parse_args()
+    if not hear.available():
+        print("skipped: pocketsphinx is not installed")
+        sys.exit(77)
     texts = Path(args.sentences).read_text().splitlines()[: args.limit]
     with tempfile.TemporaryDirectory() as folder:
         made = say(args.program, texts, folder, "said")

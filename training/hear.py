@@ -1,16 +1,23 @@
-"""Word error rate of speech, as PocketSphinx (with its own 20k-word trigram) hears it."""
+"""Word error rate of speech, as PocketSphinx (with its own 20k-word trigram) hears it.
+
+Needs only Python's own library and the Debian packages pocketsphinx and pocketsphinx-en-us.
+"""
+import array
+import random
 import re
+import shutil
 import subprocess
 import tempfile
 import wave
 from pathlib import Path
 
-import numpy as np
-
 MODEL = Path("/usr/share/pocketsphinx/model/en-us")
+FLOOR = 3e-4    # -70 dB: digital silence is nothing that the recogniser was trained on
+MARGIN = 3200   # samples of silence before and after
 
 
-FLOOR = 3e-4  # -70 dB
+def available():
+    return MODEL.exists() and shutil.which("pocketsphinx_batch") is not None
 
 
 def words(text):
@@ -29,23 +36,29 @@ def errors(said, heard):
 
 def write_wav(path, samples, rate=16000):
     """samples in [-1, 1]."""
+    pcm = array.array("h", (round(max(-1.0, min(1.0, float(s))) * 32767) for s in samples))
     with wave.open(str(path), "wb") as out:
         out.setnchannels(1)
         out.setsampwidth(2)
         out.setframerate(rate)
-        out.writeframes((np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
+        out.writeframes(pcm.tobytes())
+
+
+def read_wav(path):
+    """16 kHz mono -> samples in [-1, 1]."""
+    with wave.open(str(path)) as file:
+        assert file.getframerate() == 16000 and file.getnchannels() == 1, path
+        pcm = array.array("h", file.readframes(file.getnframes()))
+    return [s / 32768.0 for s in pcm]
 
 
 def hear(waves):
     """16 kHz mono recordings -> what PocketSphinx hears, one string each."""
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        silence, rng = np.zeros(3200), np.random.default_rng(0)
+        folder, rng = Path(folder), random.Random(0)
         for i, samples in enumerate(waves):
-            padded = np.concatenate([silence, samples, silence])
-            # Digital silence is nothing that the recogniser was trained on: a faint room noise.
-            padded = padded + FLOOR * rng.standard_normal(len(padded))
-            write_wav(folder / f"{i}.wav", padded)
+            padded = [0.0] * MARGIN + [float(s) for s in samples] + [0.0] * MARGIN
+            write_wav(folder / f"{i}.wav", [s + rng.gauss(0, FLOOR) for s in padded])
         (folder / "list").write_text("".join(f"{i}\n" for i in range(len(waves))))
         subprocess.run(
             ["pocketsphinx_batch", "-hmm", MODEL / "en-us", "-lm", MODEL / "en-us.lm.bin",

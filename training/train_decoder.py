@@ -14,7 +14,6 @@ from corpus import Corpus
 from train_codec import BATCH, FRAMES, WEIGHTS, Codec, decoder_losses, hide_ahead, save
 
 EMA = 0.998
-WRONG = 0.04  # part of the codes replaced, as an LM's slips would
 
 
 def learning_rate(part, step):
@@ -25,8 +24,6 @@ def batch_losses(decoder, quantiser, codes, corpus, rng):
     starts = rng.integers(0, corpus.frames - FRAMES, size=BATCH)
     wave, mel, pitch, phone = corpus.windows(starts, FRAMES)
     code = np.stack([codes[s : s + FRAMES] for s in starts]).astype(np.int64)
-    slip = rng.random(code.shape) < WRONG * rng.random((BATCH, 1, 1)) * 2
-    code = np.where(slip, rng.integers(0, 256, size=code.shape), code)
     z, phone = hide_ahead(quantiser.decode(torch.tensor(code)), phone, rng)
     return decoder_losses(decoder, z, phone, wave, mel, pitch, rng.integers(0, 100000, BATCH))
 

@@ -11,7 +11,7 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kPieceFrames = 8;  // of one stream in a pass
-constexpr int64_t kPassFrames = 16;  // of all streams: bounds the scratch (about 4 MB a frame)
+constexpr int64_t kPassFrames = 8;   // of all streams: bounds the scratch, megabytes a frame
 
 /// Room for `count` plain objects in the arena.
 template <typename T>
@@ -32,12 +32,6 @@ View apply(StepContext& ctx, const PackedLinear& w, const View& x) {
   return out;
 }
 
-View snake(StepContext& ctx, const View& x, const Tensor& alpha, const Tensor& inv_beta) {
-  const View out = take_f32(ctx, x.shape[0], x.shape[1]);
-  snake(ctx, x, alpha, inv_beta, ChannelAxis::kLast, out);
-  return out;
-}
-
 }  // namespace
 
 Qwen3CodecState Qwen3Codec::open() const {
@@ -55,6 +49,10 @@ Qwen3CodecState Qwen3Codec::open() const {
   }
   state.convs_.push_back(tail_.open());
   return state;
+}
+
+void Qwen3Codec::snake(StepContext& ctx, const View& x, const Snake& act, const View& out) {
+  syrinx::snake(ctx, x, act.alpha, act.inv_beta, ChannelAxis::kLast, out);
 }
 
 KvSpec Qwen3Codec::kv_spec() const {
@@ -125,7 +123,7 @@ void Qwen3Codec::run_pass(StepContext& ctx, const Pass& pass) const {
   for (const Upsample& stage : upsample_) x = upsample(ctx, pass, stage, x, rate, conv);
   x = convolve(ctx, pass, head_, x, rate, conv);
   for (const Block& block : blocks_) x = decode_block(ctx, pass, block, x, rate, conv);
-  x = snake(ctx, x, tail_act_.alpha, tail_act_.inv_beta);
+  snake(ctx, x, tail_act_, x);
   x = convolve(ctx, pass, tail_, x, rate, conv);
   clamp(ctx, x, -1.f, 1.f, x);
   const float* samples = x.f32();
@@ -237,14 +235,15 @@ View Qwen3Codec::upsample(StepContext& ctx, const Pass& pass, const Upsample& st
 
 View Qwen3Codec::decode_block(StepContext& ctx, const Pass& pass, const Block& block, const View& x,
                               int64_t& rate, size_t& conv) const {
-  const View acted = snake(ctx, x, block.act.alpha, block.act.inv_beta);
-  const View out = convolve(ctx, pass, block.up, acted, rate, conv);
+  snake(ctx, x, block.act, x);
+  const View out = convolve(ctx, pass, block.up, x, rate, conv);
   rate *= block.up.stride();
   for (const ResidualUnit& unit : block.units) {
     Arena::Mark mark(ctx.arena);
-    const View first = snake(ctx, out, unit.act1.alpha, unit.act1.inv_beta);
+    const View first = take_f32(ctx, out.shape[0], out.shape[1]);
+    snake(ctx, out, unit.act1, first);
     const View mixed = convolve(ctx, pass, unit.conv, first, rate, conv);
-    syrinx::snake(ctx, mixed, unit.act2.alpha, unit.act2.inv_beta, ChannelAxis::kLast, mixed);
+    snake(ctx, mixed, unit.act2, mixed);
     linear_add(ctx, unit.mix, mixed, out);
   }
   return out;

@@ -101,6 +101,8 @@ class Qwen3Codec {
   Upsample load_upsample(const Weights& weights, int64_t factor) const;
   Block load_block(const Weights& weights, int64_t in, int64_t out, int64_t rate) const;
 
+  /// out may be x.
+  static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
   KvSpec kv_spec() const;
   /// Keeps positions below limit_, so that a stream may last for ever.
   void rewind(Qwen3CodecState& state) const;
@@ -111,6 +113,7 @@ class Qwen3Codec {
               const View& out) const;
   View upsample(StepContext& ctx, const Pass& pass, const Upsample& stage, const View& x,
                 int64_t& rate, size_t& conv) const;
+  /// Overwrites x.
   View decode_block(StepContext& ctx, const Pass& pass, const Block& block, const View& x,
                     int64_t& rate, size_t& conv) const;
   /// Layer number `conv` of the state; x has `rate` rows a frame.

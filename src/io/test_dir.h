@@ -31,6 +31,8 @@ class TestDir {
   std::string write(const std::string& name, const std::string& bytes) const {
     const std::filesystem::path at = path(name);
     std::filesystem::create_directories(at.parent_path());
+    // Some file systems wait for the disk when a file is cut to nothing and written anew.
+    std::filesystem::remove(at);
     std::ofstream(at, std::ios::binary) << bytes;
     return at.string();
   }

@@ -77,7 +77,7 @@ TEST_F(WeightsTest, UnusedIsAWarning) {
 
 TEST_F(WeightsTest, LongListsAreCut) {
   const Weights root = open();
-  for (int i = 0; i < 100; ++i) root.take("x" + std::to_string(i), {1});
+  for (int i = 0; i < 100; ++i) root.take(concat("x", i), {1});
   const std::string text = root.report().faults();
   EXPECT_NE(text.find("missing tensors (100)"), std::string::npos);
   EXPECT_NE(text.find("and 90 more"), std::string::npos);

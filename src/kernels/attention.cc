@@ -15,7 +15,9 @@ namespace {
 constexpr int kRows = KvPool::kPageRows;
 constexpr size_t kHuge = 2u << 20;
 
-size_t head_bytes(const KvSpec& s) { return size_t{2} * kRows * s.head_dim * dtype_size(s.dtype); }
+size_t head_bytes(const KvSpec& s) {
+  return static_cast<size_t>(2 * kv_part_bytes(s.head_dim, s.dtype));
+}
 
 void check_ragged(const char* who, const Ragged& r, const KvPool& pool, int layer, int64_t rows) {
   const int64_t b = r.sequences();
@@ -49,8 +51,9 @@ void check_spec(const KvSpec& spec, int64_t pages) {
       spec.head_dim > 0 && spec.head_dim % 8 == 0 && spec.head_dim <= AttentionTile::kMaxDim,
       "[kv_pool] head size ", spec.head_dim, " is not a multiple of 8 up to ",
       AttentionTile::kMaxDim);
-  SYRINX_CHECK(spec.dtype == DType::kF32 || spec.dtype == DType::kF16 || spec.dtype == DType::kBF16,
-               "[kv_pool] no cache of ", dtype_name(spec.dtype));
+  const bool known = spec.dtype == DType::kF32 || spec.dtype == DType::kF16 ||
+                     spec.dtype == DType::kBF16 || spec.dtype == DType::kI8;
+  SYRINX_CHECK(known, "[kv_pool] no cache of ", dtype_name(spec.dtype));
 }
 
 }  // namespace
@@ -108,73 +111,100 @@ void ragged_positions(const Ragged& ragged, std::span<int32_t> out) {
   }
 }
 
-void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
-              int layer, const Ragged& ragged) {
-  check_heads("write_kv", k);
-  check_heads("write_kv", v);
-  const KvSpec& s = pool.spec();
-  check_ragged("write_kv", ragged, pool, layer, k.count());
-  SYRINX_CHECK(v.count() == k.count() && k.heads == s.kv_heads && v.heads == s.kv_heads &&
-                   k.dim == s.head_dim && v.dim == s.head_dim,
-               "[write_kv] k of ", k.heads, " x ", k.dim, " and v of ", v.heads, " x ", v.dim,
-               " for a pool of ", s.kv_heads, " x ", s.head_dim);
-  for (int64_t b = 0; b < ragged.sequences(); ++b) {
-    SYRINX_CHECK(ragged.first_position(b) >= 0, "[write_kv] sequence ", b,
-                 " has more rows than positions");
-    if (ragged.row_begin[b] < ragged.row_begin[b + 1])
-      check_pages("write_kv", ragged, pool, b, ragged.first_position(b));
-  }
-  const int64_t grain = std::max<int64_t>(1, 8192 / (int64_t{s.kv_heads} * s.head_dim));
-  ctx.pool.parallel_for(k.count(), grain, [&](int64_t begin, int64_t end) {
-    int64_t b = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      while (ragged.row_begin[b + 1] <= i) ++b;
-      const int64_t position = ragged.first_position(b) + i - ragged.row_begin[b];
-      const int32_t page =
-          ragged.page_table[b * ragged.max_pages + (position / kRows) % ragged.max_pages];
-      for (int h = 0; h < s.kv_heads; ++h)
-        ref::write_kv_row({k.row(i) + int64_t{h} * s.head_dim, v.row(i) + int64_t{h} * s.head_dim,
-                           static_cast<char*>(pool.keys(layer, page, h)), s.head_dim,
-                           static_cast<int>(position % kRows), s.dtype});
+namespace {
+
+/// Writes kv head `h` of batch row `i`, a row of sequence `b`.
+class KvWriter {
+ public:
+  KvWriter(const char* who, const HeadsView& k, const HeadsView& v, const KvPool& pool, int layer,
+           const Ragged& ragged)
+      : k_(k), v_(v), pool_(pool), layer_(layer), ragged_(ragged) {
+    check_heads(who, k);
+    check_heads(who, v);
+    const KvSpec& s = pool.spec();
+    check_ragged(who, ragged, pool, layer, k.count());
+    SYRINX_CHECK(v.count() == k.count() && k.heads == s.kv_heads && v.heads == s.kv_heads &&
+                     k.dim == s.head_dim && v.dim == s.head_dim,
+                 "[", who, "] k of ", k.heads, " x ", k.dim, " and v of ", v.heads, " x ", v.dim,
+                 " for a pool of ", s.kv_heads, " x ", s.head_dim);
+    for (int64_t b = 0; b < ragged.sequences(); ++b) {
+      SYRINX_CHECK(ragged.first_position(b) >= 0, "[", who, "] sequence ", b,
+                   " has more rows than positions");
+      if (ragged.row_begin[b] < ragged.row_begin[b + 1])
+        check_pages(who, ragged, pool, b, ragged.first_position(b));
     }
-  });
+  }
+
+  void write(int64_t b, int64_t i, int h) const {
+    const int dim = k_.dim;
+    const int64_t position = ragged_.first_position(b) + i - ragged_.row_begin[b];
+    const int32_t page =
+        ragged_.page_table[b * ragged_.max_pages + (position / kRows) % ragged_.max_pages];
+    write_({k_.row(i) + int64_t{h} * dim, v_.row(i) + int64_t{h} * dim,
+            static_cast<char*>(pool_.keys(layer_, page, h)), dim,
+            static_cast<int>(position % kRows), pool_.spec().dtype});
+  }
+
+ private:
+  const HeadsView &k_, &v_;
+  const KvPool& pool_;
+  int layer_;
+  const Ragged& ragged_;
+  void (*write_)(const KvRow&) = cpu::has_avx2() ? &avx2::write_kv_row : &ref::write_kv_row;
+};
+
+/// How the rows of a batch are cut into tiles: consecutive rows of one sequence times heads that
+/// share a kv head. Heads that share one are cut evenly when they are more than a tile holds.
+struct Tiling {
+  Tiling(const HeadsView& q, const KvPool& pool) {
+    const int shared = q.heads / pool.spec().kv_heads;
+    while (shared % parts != 0 || shared / parts > AttentionTile::kMaxVectors) ++parts;
+    group = shared / parts;
+    rows = AttentionTile::kMaxVectors / group;
+    lanes = int64_t{pool.spec().kv_heads} * parts;
+  }
+  int parts = 1;  ///< tiles side by side per kv head
+  int group = 1;  ///< heads in a tile
+  int rows = 1;   ///< rows of a tile at most
+  int64_t lanes = 1;
+};
+
+void check_attention(const char* who, const HeadsView& q, const KvPool& pool, int layer,
+                     const Ragged& ragged, const AttentionSpec& spec, const View& out) {
+  check_heads(who, q);
+  const KvSpec& s = pool.spec();
+  check_ragged(who, ragged, pool, layer, q.count());
+  SYRINX_CHECK(q.dim == s.head_dim && q.heads % s.kv_heads == 0, "[", who, "] q of ", q.heads,
+               " x ", q.dim, " for a pool of ", s.kv_heads, " x ", s.head_dim);
+  expect_shape(who, out, {q.count(), int64_t{q.heads} * q.dim});
+  for (int64_t b = 0; b < ragged.sequences(); ++b) {
+    const int32_t rows = ragged.row_begin[b + 1] - ragged.row_begin[b];
+    SYRINX_CHECK(rows >= 0 && ragged.first_position(b) >= 0, "[", who, "] sequence ", b, " has ",
+                 rows, " rows and ", ragged.kv_len[b], " positions");
+    if (rows == 0) continue;
+    const int64_t seen = spec.window ? int64_t{ragged.first_position(b)} + 1 - spec.window : 0;
+    check_pages(who, ragged, pool, b, std::max<int64_t>(seen, 0));
+  }
 }
 
-void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
-                     const Ragged& ragged, const AttentionSpec& spec, const View& out) {
-  check_heads("paged_attention", q);
+/// Attention of all tiles; with a writer, a tile first stores the keys and values of its rows.
+void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
+                const Ragged& ragged, const AttentionSpec& spec, const View& out,
+                const KvWriter* writer) {
   const KvSpec& s = pool.spec();
-  check_ragged("paged_attention", ragged, pool, layer, q.count());
-  SYRINX_CHECK(q.dim == s.head_dim && q.heads % s.kv_heads == 0, "[paged_attention] q of ", q.heads,
-               " x ", q.dim, " for a pool of ", s.kv_heads, " x ", s.head_dim);
-  expect_shape("paged_attention", out, {q.count(), int64_t{q.heads} * q.dim});
-
-  // Heads that share a kv head are cut evenly when they are more than one tile holds.
-  const int shared = q.heads / s.kv_heads;
-  int parts = 1;
-  while (shared % parts != 0 || shared / parts > AttentionTile::kMaxVectors) ++parts;
-  const int group = shared / parts;
-  const int tile_rows = AttentionTile::kMaxVectors / group;
-  const int64_t lanes = int64_t{s.kv_heads} * parts;
-
+  const Tiling tiling(q, pool);
   const Arena::Mark mark(ctx.arena);
   int32_t* tiles = ctx.arena.take({ragged.sequences() + 1}, DType::kI32).i32();
   tiles[0] = 0;
-  for (int64_t b = 0; b < ragged.sequences(); ++b) {
-    const int32_t rows = ragged.row_begin[b + 1] - ragged.row_begin[b];
-    tiles[b + 1] = tiles[b] + (rows + tile_rows - 1) / tile_rows;
-    SYRINX_CHECK(rows >= 0 && ragged.first_position(b) >= 0, "[paged_attention] sequence ", b,
-                 " has ", rows, " rows and ", ragged.kv_len[b], " positions");
-    if (rows == 0) continue;
-    const int64_t seen = spec.window ? int64_t{ragged.first_position(b)} + 1 - spec.window : 0;
-    check_pages("paged_attention", ragged, pool, b, std::max<int64_t>(seen, 0));
-  }
+  for (int64_t b = 0; b < ragged.sequences(); ++b)
+    tiles[b + 1] =
+        tiles[b] + (ragged.row_begin[b + 1] - ragged.row_begin[b] + tiling.rows - 1) / tiling.rows;
   const auto attend = cpu::has_avx2() ? &avx2::attend : &ref::attend;
   float* to = out.f32();
   AttentionTile common;
   common.q_stride = q.stride();
   common.out_stride = out.shape[1];
-  common.group = group;
+  common.group = tiling.group;
   common.dim = s.head_dim;
   common.page_bytes = static_cast<int64_t>(s.kv_heads * head_bytes(s));
   common.max_pages = ragged.max_pages;
@@ -182,37 +212,74 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
   common.scale = spec.scale;
   common.window = spec.window;
   common.causal = spec.causal;
+  const int64_t lanes = tiling.lanes;
   const auto head = [&](int64_t lane) {
-    return static_cast<const char*>(pool.keys(layer, 0, static_cast<int>(lane / parts)));
+    return static_cast<const char*>(pool.keys(layer, 0, static_cast<int>(lane / tiling.parts)));
   };
   ctx.pool.parallel_for(tiles[ragged.sequences()] * lanes, 1, [&](int64_t begin, int64_t end) {
     int64_t b = 0, b_next = 0;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t index = item / lanes, lane = item % lanes;
       while (tiles[b + 1] <= index) ++b;
-      const int64_t skip = (index - tiles[b]) * tile_rows;
+      const int64_t skip = (index - tiles[b]) * tiling.rows;
       const int64_t row = ragged.row_begin[b] + skip;
-      const int64_t column = lane * group * s.head_dim;
+      const int64_t column = lane * tiling.group * s.head_dim;
       AttentionTile tile = common;
       tile.q = q.row(row) + column;
       tile.out = to + row * out.shape[1] + column;
-      tile.rows = static_cast<int>(std::min<int64_t>(tile_rows, ragged.row_begin[b + 1] - row));
+      tile.rows = static_cast<int>(std::min<int64_t>(tiling.rows, ragged.row_begin[b + 1] - row));
       tile.position = ragged.first_position(b) + skip;
       tile.kv_len = ragged.kv_len[b];
       tile.head = head(lane);
       tile.table = ragged.page_table.data() + b * ragged.max_pages;
       if (item + 1 < end) {
-        const int64_t index_next = (item + 1) / lanes;
-        while (tiles[b_next + 1] <= index_next) ++b_next;
+        while (tiles[b_next + 1] <= (item + 1) / lanes) ++b_next;
         tile.next_head = head((item + 1) % lanes);
         tile.next_table = ragged.page_table.data() + b_next * ragged.max_pages;
         const int64_t from = int64_t{ragged.first_position(b_next)} + 1 - spec.window;
         tile.next_page = spec.window && from > 0 ? from / kRows : 0;
         tile.next_end = KvPool::pages_for(ragged.kv_len[b_next]);
       }
+      for (int i = 0; writer && i < tile.rows; ++i)
+        writer->write(b, row + i, static_cast<int>(lane));
       attend(tile);
     }
   });
+}
+
+}  // namespace
+
+void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
+              int layer, const Ragged& ragged) {
+  const KvWriter writer("write_kv", k, v, pool, layer, ragged);
+  const int64_t grain = std::max<int64_t>(1, 1024 / (int64_t{k.heads} * k.dim));
+  ctx.pool.parallel_for(k.count(), grain, [&](int64_t begin, int64_t end) {
+    int64_t b = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      while (ragged.row_begin[b + 1] <= i) ++b;
+      for (int h = 0; h < k.heads; ++h) writer.write(b, i, h);
+    }
+  });
+}
+
+void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
+                     const Ragged& ragged, const AttentionSpec& spec, const View& out) {
+  check_attention("paged_attention", q, pool, layer, ragged, spec, out);
+  attend_all(ctx, q, pool, layer, ragged, spec, out, nullptr);
+}
+
+void write_and_attend(StepContext& ctx, const HeadsView& q, const HeadsView& k, const HeadsView& v,
+                      const KvPool& pool, int layer, const Ragged& ragged,
+                      const AttentionSpec& spec, const View& out) {
+  check_attention("write_and_attend", q, pool, layer, ragged, spec, out);
+  // A tile may write what it reads only if no other tile reads it.
+  const Tiling tiling(q, pool);
+  bool own = tiling.parts == 1;
+  for (int64_t b = 0; b < ragged.sequences(); ++b)
+    own = own && ragged.row_begin[b + 1] - ragged.row_begin[b] <= tiling.rows;
+  if (!own) write_kv(ctx, k, v, pool, layer, ragged);
+  const KvWriter writer("write_and_attend", k, v, pool, layer, ragged);
+  attend_all(ctx, q, pool, layer, ragged, spec, out, own ? &writer : nullptr);
 }
 
 }  // namespace syrinx

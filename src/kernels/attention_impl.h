@@ -39,14 +39,21 @@ struct AttentionTile {
     const int64_t begin = position + i + 1 - window;
     return window == 0 || begin < 0 ? 0 : begin;
   }
-  const char* page(int64_t index) const { return head + table[index % max_pages] * page_bytes; }
+  const char* page(int64_t index) const { return head + table[place(index)] * page_bytes; }
+  int64_t place(int64_t index) const { return index < max_pages ? index : index % max_pages; }
 };
+
+/// Bytes of the keys (or of the values) of one head in one page; kI8 adds a f32 scale per row.
+inline int64_t kv_part_bytes(int dim, DType dtype) {
+  constexpr int64_t kRows = 32;
+  return kRows * (dim * static_cast<int64_t>(dtype_size(dtype)) + (dtype == DType::kI8 ? 4 : 0));
+}
 
 /// Writes one row of keys and values at row `slot` of a page.
 struct KvRow {
   const float* k = nullptr;
   const float* v = nullptr;
-  char* keys = nullptr;  ///< [dim][kPageRows], then values [kPageRows][dim]
+  char* keys = nullptr;  ///< the values follow after kv_part_bytes
   int dim = 0;
   int slot = 0;
   DType dtype = DType::kF32;
@@ -58,6 +65,7 @@ void write_kv_row(const KvRow& row);
 }  // namespace ref
 namespace avx2 {
 void attend(const AttentionTile& tile);
-}
+void write_kv_row(const KvRow& row);
+}  // namespace avx2
 
 }  // namespace syrinx

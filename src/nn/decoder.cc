@@ -95,9 +95,8 @@ void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv, cons
     // q and k lie side by side: one pass turns both.
     rope(ctx, {qkv, 0, c.heads + c.kv_heads, c.head_dim}, positions, rope_);
   }
-  write_kv(ctx, k, v, pool, layer, ragged);
   const float scale = 1.f / std::sqrt(static_cast<float>(c.head_dim));
-  paged_attention(ctx, q, pool, layer, ragged, {scale, c.window, c.causal}, out);
+  write_and_attend(ctx, q, k, v, pool, layer, ragged, {scale, c.window, c.causal}, out);
 }
 
 void Decoder::forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,

@@ -1,5 +1,6 @@
 #include "families/qwen3_tts/pipeline.h"
 
+#include "families/qwen3_tts/dummy.h"
 #include "families/qwen3_tts/state.h"
 #include "io/file.h"
 
@@ -18,6 +19,20 @@ struct CodecStream : StreamState {
 
 std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& dir) {
   return spec.dummy ? dummy_weights() : open_weights(dir);
+}
+
+Tokenizer tokenizer(const LoadSpec& spec, const ModelConfig& config) {
+  const bool none = !is_file(join_path(spec.dir, "vocab.json")) &&
+                    !is_file(join_path(spec.dir, "tokenizer.json"));
+  if (spec.dummy && none && config.text_vocab >= kByteIds) return byte_tokenizer();
+  return Tokenizer::load(spec.dir);
+}
+
+/// Of the published size when random weights are measured and there is no config.
+Qwen3CodecConfig codec_config(const LoadSpec& spec, const std::string& dir) {
+  const std::string path = join_path(dir, "config.json");
+  if (spec.dummy && !is_file(path)) return {};
+  return Qwen3CodecConfig::load(Config::load(path));
 }
 
 std::string shape_of(const DecoderConfig& d) {
@@ -48,11 +63,9 @@ void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
 Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
   config_.defaults = load_defaults(join_path(spec.dir, "generation_config.json"));
-  frontend_ = std::make_unique<Frontend>(config_, Tokenizer::load(spec.dir));
-
+  frontend_ = std::make_unique<Frontend>(config_, tokenizer(spec, config_));
   const std::string codec_dir = join_path(spec.dir, "speech_tokenizer");
-  const Qwen3CodecConfig codec =
-      Qwen3CodecConfig::load(Config::load(join_path(codec_dir, "config.json")));
+  const Qwen3CodecConfig codec = codec_config(spec, codec_dir);
   if (codec.codebooks != config_.codebooks || codec.codebook_size < config_.audio_codes() ||
       codec.codebook_size < config_.code_vocab) {
     throw LoadError(
@@ -66,7 +79,7 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
   weights_->finish();
   {
     const Weights codec_weights(source(spec, codec_dir));
-    // The codec is a tenth of the work and keeps its precision: 8 bits only for the talker.
+    // Convolutions have no 8-bit form; the codec's other layers are a small part of it.
     codec_ = std::make_unique<Qwen3Codec>(
         codec, codec_weights,
         spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);

@@ -105,6 +105,8 @@ void State::begin_segment() {
     frontend_.add_first_text(-1, prompt_);
     take_text(!text_open());
   }
+  firsts_.reserve(max_steps());  // steps then allocate nothing
+  frames_.reserve(max_steps() * config_.codebooks);
 }
 
 /// Ids of the text that waits, as far as they are certain; `final`: no more text comes.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/attention.h"
 #include "kernels/attention_impl.h"
@@ -84,6 +85,117 @@ void product_any(int m, int64_t columns, const float* a, int64_t a_stride,
   if (columns) product_rows<Type, 1>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
 }
 
+SYRINX_INLINE __m256i load_int(const int32_t* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+
+/// Largest |x|, and NaN when one is among them: magnitudes compare like integers, NaN above all.
+class Magnitude {
+ public:
+  SYRINX_INLINE Magnitude() : top_(_mm256_setzero_si256()) {}
+  SYRINX_INLINE V8 see(V8 x) {
+    const __m256i bits = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7fffffff));
+    top_ = _mm256_max_epi32(top_, bits);
+    return x;
+  }
+  SYRINX_INLINE float largest() const {
+    __m128i s = _mm_max_epi32(_mm256_castsi256_si128(top_), _mm256_extracti128_si256(top_, 1));
+    s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+    s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0xb1));
+    return _mm_cvtss_f32(_mm_castsi128_ps(s));
+  }
+
+ private:
+  __m256i top_;
+};
+
+SYRINX_INLINE float largest_magnitude(const float* x, int count) {
+  Magnitude m;
+  for (int i = 0; i < count; i += 8) m.see(load(x + i));
+  return m.largest();
+}
+
+/// x as integers up to +-32767 of the returned unit, given the largest magnitude `top`; a NaN in x
+/// makes the unit NaN. count % 8 == 0.
+SYRINX_INLINE float to_int16(const float* x, int count, float top, int16_t* out) {
+  const V8 f = all(top > 0 ? 32767.f / top : 0.f);
+  for (int i = 0; i < count; i += 8) {
+    const __m256i n = _mm256_cvtps_epi32(mul(load(x + i), f));
+    const __m128i h = _mm_packs_epi32(_mm256_castsi256_si128(n), _mm256_extracti128_si256(n, 1));
+    _mm_store_si128(reinterpret_cast<__m128i*>(out + i), h);
+  }
+  return top * (1.f / 32767);
+}
+
+/// The same up to +-127.
+SYRINX_INLINE float to_int8(const float* x, int count, int8_t* out) {
+  const float top = largest_magnitude(x, count);
+  const V8 f = all(top > 0 ? 127.f / top : 0.f);
+  for (int i = 0; i < count; i += 8) {
+    const __m256i n = _mm256_cvtps_epi32(mul(load(x + i), f));
+    const __m128i h = _mm_packs_epi32(_mm256_castsi256_si128(n), _mm256_extracti128_si256(n, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out + i), _mm_packs_epi16(h, h));
+  }
+  return top * (1.f / 127);
+}
+
+/// Nearest even, saturating at +-65504; NaN stays NaN. count % 8 == 0.
+SYRINX_INLINE void to_f16(const float* x, int count, uint16_t* out) {
+  for (int i = 0; i < count; i += 8) {
+    const V8 v = max(all(-65504.f), min(all(65504.f), load(x + i)));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                     _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  }
+}
+
+/// C[i][0 .. 8N) += sum over k of A[i][2k] B[k][n][0] + A[i][2k + 1] B[k][n][1], exactly.
+/// Strides: a in numbers, b in bytes between pairs of rows.
+template <int M, int N>
+SYRINX_INLINE void product_q8_tile(const int16_t* a, int64_t a_stride, const char* b,
+                                   int64_t b_stride, int64_t depth, int32_t* c, int64_t c_stride,
+                                   const char* next) {
+  __m256i acc[M][N];
+  for (int i = 0; i < M; ++i)
+    for (int j = 0; j < N; ++j) acc[i][j] = load_int(c + i * c_stride + 8 * j);
+  for (int64_t k = 0; k < depth; ++k) {
+    __m256i x[M];
+    for (int i = 0; i < M; ++i) {
+      int32_t pair;
+      __builtin_memcpy(&pair, a + i * a_stride + 2 * k, 4);
+      x[i] = _mm256_set1_epi32(pair);
+    }
+    _mm_prefetch(next + k * b_stride, _MM_HINT_T1);
+    for (int j = 0; j < N; ++j) {
+      const __m256i y = _mm256_cvtepi8_epi16(
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + k * b_stride + 16 * j)));
+      for (int i = 0; i < M; ++i)
+        acc[i][j] = _mm256_add_epi32(acc[i][j], _mm256_madd_epi16(x[i], y));
+    }
+  }
+  for (int i = 0; i < M; ++i)
+    for (int j = 0; j < N; ++j)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(c + i * c_stride + 8 * j), acc[i][j]);
+}
+
+template <int N>
+SYRINX_INLINE void product_q8_rows(int m, const int16_t* a, int64_t a_stride, const char* b,
+                                   int64_t b_stride, int64_t depth, int32_t* c, int64_t c_stride,
+                                   const char* next) {
+  for (; m >= 3; m -= 3, a += 3 * a_stride, c += 3 * c_stride, next = b)
+    product_q8_tile<3, N>(a, a_stride, b, b_stride, depth, c, c_stride, next);
+  if (m == 2) product_q8_tile<2, N>(a, a_stride, b, b_stride, depth, c, c_stride, next);
+  if (m == 1) product_q8_tile<1, N>(a, a_stride, b, b_stride, depth, c, c_stride, next);
+}
+
+void product_q8(int m, int64_t columns, const int16_t* a, int64_t a_stride, const char* b,
+                int64_t b_stride, int64_t depth, int32_t* c, int64_t c_stride, const char* next) {
+  for (; columns >= 32; columns -= 32, b += 64, c += 32, next += 64)
+    product_q8_rows<4>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
+  for (; columns >= 16; columns -= 16, b += 32, c += 16, next += 32)
+    product_q8_rows<2>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
+  if (columns) product_q8_rows<1>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
+}
+
 /// Scores of one block become weights e^(score - top); returns the factor for what came before.
 /// Positions outside [low, high) of the block weigh nothing.
 SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high, float scale,
@@ -117,57 +229,169 @@ SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high
   return keep;
 }
 
+/// A cache of f32, f16 or bf16: q and the weights meet it as f32.
 template <typename Type>
-void attend_as(const AttentionTile& t) {
+class FloatCache {
+ public:
   using T = typename Type::T;
-  const int vectors = t.rows * t.group, dim = t.dim;
-  alignas(64) float q[kVectors * kDim], mix[kVectors * kDim], scores[kVectors * kBlock];
-  float top[kVectors], total[kVectors];
-  for (int i = 0; i < vectors; ++i) {
-    const float* from = t.q + (i / t.group) * t.q_stride + int64_t{i % t.group} * dim;
-    std::copy_n(from, dim, q + i * dim);
-    std::fill_n(mix + i * dim, dim, 0.f);
-    top[i] = -FLT_MAX;
-    total[i] = 0;
+
+  explicit FloatCache(const AttentionTile& t) : vectors_(t.rows * t.group), dim_(t.dim) {
+    for (int i = 0; i < vectors_; ++i) {
+      const float* from = t.q + (i / t.group) * t.q_stride + int64_t{i % t.group} * dim_;
+      std::copy_n(from, dim_, q_ + i * dim_);
+    }
   }
+
+  static const char* values(const char* keys, int dim) {
+    return keys + sizeof(T) * kRows * static_cast<size_t>(dim);
+  }
+
+  /// Scores of one page, scale left out. scores [vectors][kBlock].
+  void score(const char* keys, const char* next, float* scores) const {
+    for (int i = 0; i < vectors_; ++i) std::fill_n(scores + i * kBlock, kRows, 0.f);
+    product_any<Type>(vectors_, kRows, q_, dim_, at(keys), kRows, dim_, scores, kBlock, at(next));
+  }
+
+  void begin_mix(const float*, const char* const*, int64_t, int64_t) {}
+
+  /// mixed [vectors][dim] += weights of the page at p of the block times its first `count` values.
+  void mix(const float* weights, int64_t p, const char* values, const char* next, int64_t count,
+           float* mixed) const {
+    product_any<Type>(vectors_, dim_, weights + p, kBlock, at(values), dim_, count, mixed, dim_,
+                      at(next));
+  }
+
+  void end_mix(float*) const {}
+
+ private:
+  static const T* at(const char* p) { return reinterpret_cast<const T*>(p); }
+  int vectors_, dim_;
+  alignas(64) float q_[kVectors * kDim];
+};
+
+/// A cache of 8-bit numbers with one scale per row: sums of products are exact integers.
+class Q8Cache {
+ public:
+  explicit Q8Cache(const AttentionTile& t) : vectors_(t.rows * t.group), dim_(t.dim) {
+    for (int i = 0; i < vectors_; ++i) {
+      const float* from = t.q + (i / t.group) * t.q_stride + int64_t{i % t.group} * dim_;
+      q_scale_[i] = to_int16(from, dim_, largest_magnitude(from, dim_), q_ + i * dim_);
+    }
+  }
+
+  static const char* values(const char* keys, int dim) { return keys + kRows * (dim + 4); }
+
+  void score(const char* keys, const char* next, float* scores) const {
+    ask_for_scales(next);
+    alignas(64) int32_t sums[kVectors * kRows];
+    std::fill_n(sums, vectors_ * kRows, 0);
+    product_q8(vectors_, kRows, q_, dim_, keys, 2 * kRows, dim_ / 2, sums, kRows, next);
+    const auto* scale = reinterpret_cast<const float*>(keys + kRows * dim_);
+    for (int i = 0; i < vectors_; ++i)
+      for (int j = 0; j < kRows; j += 8)
+        store(scores + i * kBlock + j, mul(_mm256_cvtepi32_ps(load_int(sums + i * kRows + j)),
+                                           mul(load(scale + j), all(q_scale_[i]))));
+  }
+
+  /// Turns the weights of the block, times the scales of its rows, into 15-bit numbers.
+  void begin_mix(const float* weights, const char* const* pages, int64_t skip, int64_t count) {
+    const int64_t width = (count + kRows - 1) / kRows * kRows;
+    for (int i = 0; i < vectors_; ++i) {
+      alignas(64) float scaled[kBlock];
+      Magnitude top;
+      for (int64_t p = 0; p < skip; p += 8) store(scaled + p, all(0));
+      for (int64_t page = skip; page < width; page += kRows) {
+        const auto* scale =
+            reinterpret_cast<const float*>(values(pages[page / kRows], dim_) + kRows * dim_);
+        for (int64_t j = 0; j < kRows; j += 8) {
+          V8 w = mul(load(weights + i * kBlock + page + j), load(scale + j));
+          // Rows that were never written may hold anything as their scale.
+          if (page + j + 8 > count)
+            w = _mm256_and_ps(w, _mm256_castsi256_ps(lane_mask(count - page - j)));
+          store(scaled + page + j, top.see(w));
+        }
+      }
+      weight_scale_[i] =
+          to_int16(scaled, static_cast<int>(width), top.largest(), weights_ + i * kBlock);
+    }
+    std::fill_n(sums_, vectors_ * dim_, 0);
+  }
+
+  void mix(const float*, int64_t p, const char* values, const char* next, int64_t count, float*) {
+    ask_for_scales(next);
+    product_q8(vectors_, dim_, weights_ + p, kBlock, values, 2 * dim_, (count + 1) / 2, sums_, dim_,
+               next);
+  }
+
+  void end_mix(float* mixed) const {
+    for (int i = 0; i < vectors_; ++i)
+      for (int d = 0; d < dim_; d += 8) {
+        float* to = mixed + i * dim_ + d;
+        const V8 part = _mm256_cvtepi32_ps(load_int(sums_ + i * dim_ + d));
+        store(to, fma(part, all(weight_scale_[i]), load(to)));
+      }
+  }
+
+ private:
+  void ask_for_scales(const char* part) const {
+    _mm_prefetch(part + kRows * dim_, _MM_HINT_T1);
+    _mm_prefetch(part + kRows * dim_ + 64, _MM_HINT_T1);
+  }
+  int vectors_, dim_;
+  float q_scale_[kVectors], weight_scale_[kVectors];
+  alignas(64) int16_t q_[kVectors * kDim];
+  alignas(64) int16_t weights_[kVectors * kBlock];
+  alignas(64) int32_t sums_[kVectors * kDim];
+};
+
+template <typename Cache>
+void attend_as(const AttentionTile& t) {
+  const int vectors = t.rows * t.group, dim = t.dim;
+  Cache cache(t);
+  alignas(64) float mixed[kVectors * kDim], scores[kVectors * kBlock];
+  float top[kVectors], total[kVectors];
+  std::fill_n(mixed, vectors * dim, 0.f);
+  std::fill_n(top, vectors, -FLT_MAX);
+  std::fill_n(total, vectors, 0.f);
   const int64_t last = t.last(t.rows - 1);
   for (int64_t start = t.first(0) / kBlock * kBlock; start < last; start += kBlock) {
     // Pages before the window may be gone: skip them; their weights are 0.
     const int64_t skip = std::max<int64_t>(t.first(0) - start, 0) / kRows * kRows;
     const int64_t count = std::min<int64_t>(last - start, kBlock);
     const int width = static_cast<int>((count + kRows - 1) / kRows * kRows);
-    std::fill_n(scores, vectors * kBlock, 0.f);
     // What is read four pages from now is asked for while a page is worked on: its values while
     // its keys are, then the keys of the next block. Into L2: L1 has too few misses in flight.
-    const auto keys = [&](int64_t p) SYRINX_LAMBDA {
-      return reinterpret_cast<const T*>(t.page((start + p) / kRows));
-    };
-    const auto values = [&](int64_t p) SYRINX_LAMBDA { return keys(p) + int64_t{kRows} * dim; };
+    const char *pages[kBlock / kRows], *later[kBlock / kRows];
+    for (int64_t p = skip; p < count; p += kRows) {
+      const int64_t i = p / kRows, index = start / kRows + i;
+      pages[i] = later[i] = t.page(index);
+      if (start + p + kBlock < last) {
+        later[i] = t.page(index + kBlock / kRows);
+      } else if (start + kBlock >= last && t.next_head && t.next_page + i < t.next_end) {
+        later[i] = t.next_head + t.next_table[t.place(t.next_page + i)] * t.page_bytes;
+      }
+    }
+    for (int i = 0; i < vectors; ++i) std::fill_n(scores + i * kBlock, skip, 0.f);
     for (int64_t p = skip; p < count; p += kRows)
-      product_any<Type>(vectors, kRows, q, dim, keys(p), kRows, dim, scores + p, kBlock, values(p));
+      cache.score(pages[p / kRows], Cache::values(pages[p / kRows], dim), scores + p);
     for (int i = 0; i < vectors; ++i) {
       const int row = i / t.group;
       const float keep = softmax_block(scores + i * kBlock, width, t.first(row) - start,
                                        t.last(row) - start, t.scale, top[i], total[i]);
       if (keep != 1.f)
         for (int d = 0; d < dim; d += 8)
-          store(mix + i * dim + d, mul(load(mix + i * dim + d), all(keep)));
+          store(mixed + i * dim + d, mul(load(mixed + i * dim + d), all(keep)));
     }
-    const auto later = [&](int64_t p) SYRINX_LAMBDA {
-      if (start + p + kBlock < last) return keys(p + kBlock);
-      const int64_t ahead = t.next_page + p / kRows;
-      if (start + kBlock < last || !t.next_head || ahead >= t.next_end) return values(p);
-      return reinterpret_cast<const T*>(t.next_head +
-                                        t.next_table[ahead % t.max_pages] * t.page_bytes);
-    };
+    cache.begin_mix(scores, pages, skip, count);
     for (int64_t p = skip; p < count; p += kRows)
-      product_any<Type>(vectors, dim, scores + p, kBlock, values(p), dim,
-                        std::min<int64_t>(kRows, count - p), mix, dim, later(p));
+      cache.mix(scores, p, Cache::values(pages[p / kRows], dim), later[p / kRows],
+                std::min<int64_t>(kRows, count - p), mixed);
+    cache.end_mix(mixed);
   }
   for (int i = 0; i < vectors; ++i) {
     float* to = t.out + (i / t.group) * t.out_stride + int64_t{i % t.group} * dim;
     const V8 f = all(1.f / total[i]);
-    for (int d = 0; d < dim; d += 8) store(to + d, mul(load(mix + i * dim + d), f));
+    for (int d = 0; d < dim; d += 8) store(to + d, mul(load(mixed + i * dim + d), f));
   }
 }
 
@@ -176,12 +400,42 @@ void attend_as(const AttentionTile& t) {
 void attend(const AttentionTile& t) {
   switch (t.dtype) {
     case DType::kF32:
-      return attend_as<F32>(t);
+      return attend_as<FloatCache<F32>>(t);
     case DType::kF16:
-      return attend_as<F16>(t);
+      return attend_as<FloatCache<F16>>(t);
+    case DType::kI8:
+      return attend_as<Q8Cache>(t);
     default:
-      return attend_as<BF16>(t);
+      return attend_as<FloatCache<BF16>>(t);
   }
+}
+
+void write_kv_row(const KvRow& row) {
+  alignas(64) uint16_t half[kDim];
+  const int dim = row.dim;
+  if (row.dtype == DType::kI8) {
+    char* values = row.keys + kRows * (dim + 4);
+    alignas(64) int8_t k[kDim], v[kDim];
+    reinterpret_cast<float*>(row.keys + kRows * dim)[row.slot] = to_int8(row.k, dim, k);
+    reinterpret_cast<float*>(values + kRows * dim)[row.slot] = to_int8(row.v, dim, v);
+    auto* key_pairs = reinterpret_cast<uint16_t*>(row.keys);
+    for (int d = 0; d < dim; d += 2) {
+      uint16_t pair;
+      std::memcpy(&pair, k + d, 2);
+      key_pairs[d / 2 * kRows + row.slot] = pair;
+    }
+    char* to = values + int64_t{row.slot / 2} * 2 * dim + row.slot % 2;
+    for (int d = 0; d < dim; ++d) to[2 * d] = static_cast<char>(v[d]);
+    return;
+  }
+  if (row.dtype == DType::kF16) {
+    auto* keys = reinterpret_cast<uint16_t*>(row.keys);
+    to_f16(row.k, dim, half);
+    for (int d = 0; d < dim; ++d) keys[d * kRows + row.slot] = half[d];
+    to_f16(row.v, dim, keys + (kRows + row.slot) * dim);
+    return;
+  }
+  ref::write_kv_row(row);
 }
 
 }  // namespace syrinx::avx2

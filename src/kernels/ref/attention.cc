@@ -11,20 +11,46 @@ namespace {
 
 constexpr int kRows = KvPool::kPageRows;
 
-float read(const void* base, int64_t i, DType dtype) {
-  if (dtype == DType::kF32) return static_cast<const float*>(base)[i];
-  const uint16_t h = static_cast<const uint16_t*>(base)[i];
+/// Where number d of row `slot` lies in a part, and for kI8 where the scale of the row lies.
+int64_t key_at(int d, int64_t slot, DType dtype) {
+  return dtype == DType::kI8 ? int64_t{d / 2} * 2 * kRows + slot * 2 + d % 2 : d * kRows + slot;
+}
+int64_t value_at(int d, int64_t slot, int dim, DType dtype) {
+  return dtype == DType::kI8 ? slot / 2 * 2 * dim + d * 2 + slot % 2 : slot * dim + d;
+}
+const float* scales(const char* part, int dim) {
+  return reinterpret_cast<const float*>(part + int64_t{kRows} * dim);
+}
+
+float read(const char* part, int64_t i, int64_t slot, int dim, DType dtype) {
+  if (dtype == DType::kF32) return reinterpret_cast<const float*>(part)[i];
+  if (dtype == DType::kI8)
+    return static_cast<float>(static_cast<int8_t>(part[i])) * scales(part, dim)[slot];
+  const uint16_t h = reinterpret_cast<const uint16_t*>(part)[i];
   return dtype == DType::kF16 ? f16_to_f32(h) : bf16_to_f32(h);
 }
 
-void write(void* base, int64_t i, float x, DType dtype) {
+void write(char* part, int64_t i, float x, DType dtype) {
   if (dtype == DType::kF32) {
-    static_cast<float*>(base)[i] = x;
+    reinterpret_cast<float*>(part)[i] = x;
   } else if (dtype == DType::kF16) {
-    static_cast<uint16_t*>(base)[i] = f32_to_f16(std::clamp(x, -65504.f, 65504.f));
+    const float inside = std::isnan(x) ? x : std::clamp(x, -65504.f, 65504.f);
+    reinterpret_cast<uint16_t*>(part)[i] = f32_to_f16(inside);
+  } else if (dtype == DType::kI8) {
+    part[i] = static_cast<char>(std::isnan(x) ? 0 : std::lrint(x));
   } else {
-    static_cast<uint16_t*>(base)[i] = f32_to_bf16(x);
+    reinterpret_cast<uint16_t*>(part)[i] = f32_to_bf16(x);
   }
+}
+
+/// Prepares a row for 8 bits: stores its scale, returns the factor for its numbers.
+float scale_row(char* part, const float* x, int dim, int slot) {
+  float top = 0;
+  for (int d = 0; d < dim; ++d) top = std::max(top, std::fabs(x[d]));
+  for (int d = 0; d < dim; ++d)
+    if (std::isnan(x[d])) top = x[d];
+  const_cast<float*>(scales(part, dim))[slot] = top * (1.f / 127);
+  return top > 0 ? 127.f / top : 0.f;
 }
 
 void attend_one(const AttentionTile& t, const float* q, int64_t first, int64_t last, float* out) {
@@ -33,17 +59,19 @@ void attend_one(const AttentionTile& t, const float* q, int64_t first, int64_t l
   double mix[AttentionTile::kMaxDim] = {};
   for (int64_t p = first; p < last; ++p) {
     const char* keys = t.page(p / kRows);
-    const char* values = keys + int64_t{kRows} * t.dim * dtype_size(t.dtype);
+    const char* values = keys + kv_part_bytes(t.dim, t.dtype);
     const int64_t slot = p % kRows;
     double score = 0;
-    for (int d = 0; d < t.dim; ++d) score += double{q[d]} * read(keys, d * kRows + slot, t.dtype);
+    for (int d = 0; d < t.dim; ++d)
+      score += double{q[d]} * read(keys, key_at(d, slot, t.dtype), slot, t.dim, t.dtype);
     score *= t.scale;
     const double higher = std::max(top, score);
     const double keep = std::exp(top - higher), weight = std::exp(score - higher);
     top = higher;
     total = total * keep + weight;
     for (int d = 0; d < t.dim; ++d)
-      mix[d] = mix[d] * keep + weight * read(values, slot * t.dim + d, t.dtype);
+      mix[d] = mix[d] * keep +
+               weight * read(values, value_at(d, slot, t.dim, t.dtype), slot, t.dim, t.dtype);
   }
   for (int d = 0; d < t.dim; ++d) out[d] = static_cast<float>(mix[d] / total);
 }
@@ -58,10 +86,15 @@ void attend(const AttentionTile& t) {
 }
 
 void write_kv_row(const KvRow& row) {
-  char* values = row.keys + int64_t{kRows} * row.dim * dtype_size(row.dtype);
+  char* values = row.keys + kv_part_bytes(row.dim, row.dtype);
+  float k = 1, v = 1;
+  if (row.dtype == DType::kI8) {
+    k = scale_row(row.keys, row.k, row.dim, row.slot);
+    v = scale_row(values, row.v, row.dim, row.slot);
+  }
   for (int d = 0; d < row.dim; ++d) {
-    write(row.keys, int64_t{d} * kRows + row.slot, row.k[d], row.dtype);
-    write(values, int64_t{row.slot} * row.dim + d, row.v[d], row.dtype);
+    write(row.keys, key_at(d, row.slot, row.dtype), row.k[d] * k, row.dtype);
+    write(values, value_at(d, row.slot, row.dim, row.dtype), row.v[d] * v, row.dtype);
   }
 }
 

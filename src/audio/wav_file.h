@@ -1,0 +1,30 @@
+// Whole WAV files: writing what was spoken, and a small reader for tests and tools. Nothing that is
+// read is trusted; faults are LoadErrors naming file, chunk, expected and got. Rates are in Hz.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syrinx {
+
+/// Writes mono samples in [-1, 1] as 16-bit PCM; under its name the file appears whole or not at
+/// all.
+void write_wav(const std::string& path, std::span<const float> samples, int sample_rate_hz);
+
+/// What a WAV file holds; channels are interleaved.
+struct Wav {
+  uint32_t rate = 0, channels = 0;
+  std::vector<float> samples;
+};
+
+/// Reads 16-bit PCM (full scale is 32768) or 32-bit float in 1 to 8 channels; a stream's header of
+/// unknown length means all that follows. `path` is for messages.
+Wav parse_wav(std::string_view bytes, const std::string& path);
+/// The same from a file of at most `limit` bytes.
+Wav read_wav(const std::string& path, size_t limit = size_t{1} << 30);
+
+}  // namespace syrinx
