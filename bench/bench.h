@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tensor/context.h"
-#include "tensor/testing.h"
 
 namespace syrinx::bench {
 
@@ -18,6 +17,16 @@ struct Machine {
   Arena arena;
   StepContext ctx;
 };
+
+/// Numbers in [-1, 1), made quickly.
+inline Tensor filled(const Shape& shape, uint32_t seed) {
+  Tensor t(shape, DType::kF32);
+  for (int64_t i = 0; i < shape.count(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    t.f32()[i] = static_cast<float>(static_cast<int32_t>(seed)) * 0x1p-31f;
+  }
+  return t;
+}
 
 /// Best of the repetitions: on a shared machine the least disturbed one.
 inline void best_of(benchmark::internal::Benchmark* b) {

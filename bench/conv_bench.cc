@@ -28,9 +28,8 @@ constexpr int64_t kTaps = 7;
 
 void run_conv(benchmark::State& state, const ConvCase& c, int threads) {
   bench::Machine machine(threads);
-  const PackedConv1d packed =
-      PackedConv1d::pack(testing::random_tensor({c.channels, c.channels, kTaps}, 1));
-  const Tensor x = testing::random_tensor({c.time + 6 * c.dilation, c.channels}, 2);
+  const PackedConv1d packed = PackedConv1d::pack(bench::filled({c.channels, c.channels, kTaps}, 1));
+  const Tensor x = bench::filled({c.time + 6 * c.dilation, c.channels}, 2);
   Tensor out({c.time, c.channels}, DType::kF32);
   for (auto _ : state) conv1d(machine.ctx, packed, x, out, c.dilation);
   work(state, 2.0 * c.time * c.channels * c.channels * kTaps);
@@ -39,8 +38,8 @@ void run_conv(benchmark::State& state, const ConvCase& c, int threads) {
 void run_transpose(benchmark::State& state, const TransposeCase& c, int threads) {
   bench::Machine machine(threads);
   const auto packed =
-      PackedConvTranspose1d::pack(testing::random_tensor({c.in, c.out, 2 * c.stride}, 1), c.stride);
-  const Tensor x = testing::random_tensor({c.time + 1, c.in}, 2);
+      PackedConvTranspose1d::pack(bench::filled({c.in, c.out, 2 * c.stride}, 1), c.stride);
+  const Tensor x = bench::filled({c.time + 1, c.in}, 2);
   Tensor out({c.time * c.stride, c.out}, DType::kF32);
   for (auto _ : state) conv_transpose1d(machine.ctx, packed, x, out);
   work(state, 2.0 * c.time * c.in * c.out * 2 * c.stride);
@@ -59,7 +58,7 @@ struct Prepared {
   void argument(int kind, const memory::desc& desc, uint32_t seed) {
     memory m(desc, engine);
     const Tensor values =
-        testing::random_tensor({static_cast<int64_t>(desc.get_size() / sizeof(float))}, seed);
+        bench::filled({static_cast<int64_t>(desc.get_size() / sizeof(float))}, seed);
     std::copy_n(values.f32(), values.view().count(), static_cast<float*>(m.get_data_handle()));
     arguments[kind] = m;
   }

@@ -16,6 +16,9 @@ uint16_t round_up_bf16(float value) {
   return static_cast<uint16_t>((bits + 0xffff) >> 16);
 }
 
+/// Place of output o among the 16 bf16 of a panel: the halves of a 32-bit lane are 8 outputs apart.
+int64_t interleaved(int64_t o) { return o % 8 * 2 + o / 8; }
+
 /// rows [16][padded_k] f32 -> one q8 panel.
 void pack_q8_panel(const float* rows, int64_t padded_k, uint8_t* to) {
   for (int64_t g = 0; g < padded_k / kGroup; ++g, to += PackedMatrix::kGroupBytes) {
@@ -25,7 +28,7 @@ void pack_q8_panel(const float* rows, int64_t padded_k, uint8_t* to) {
       float top = 0;
       for (int64_t i = 0; i < kGroup; ++i) top = std::max(top, std::fabs(w[i]));
       const uint16_t scale = round_up_bf16(top / 127.0f);
-      std::memcpy(to + kPanel * kGroup + o * 2, &scale, 2);
+      std::memcpy(to + kPanel * kGroup + interleaved(o) * 2, &scale, 2);
       const float inverse = scale ? 1.0f / from_bf16(scale) : 0.0f;
       for (int64_t i = 0; i < kGroup; ++i) {
         const float value = std::clamp(std::nearbyint(w[i] * inverse), -127.0f, 127.0f);
@@ -122,7 +125,7 @@ PackedMatrix PackedMatrix::pack(int64_t out, int64_t k, WeightType type,
         if (type == WeightType::kF32) {
           reinterpret_cast<float*>(to)[i * kPanel + o] = value;
         } else {
-          reinterpret_cast<uint16_t*>(to)[i * kPanel + o] = to_bf16(value);
+          reinterpret_cast<uint16_t*>(to)[i * kPanel + interleaved(o)] = to_bf16(value);
         }
       }
     }

@@ -20,8 +20,8 @@ enum class WeightType : uint8_t { kF32, kBF16, kQ8 };
 const char* weight_type_name(WeightType type);
 
 /// Layout, K = k rounded up to kGroup for kQ8 (zeros), outputs rounded up to kPanel (zeros):
-///   kF32   panel p: [k][16] f32           kBF16  panel p: [k][16] bf16
-///   kQ8    panel p: K/64 groups of 32 pairs of k, [pair][16][2] int8, then [16] bf16 scales
+///   kF32   panel p: [k][16] f32           kBF16  panel p: [k][8][2] bf16, outputs i and i + 8
+///   kQ8    panel p: K/64 groups of 32 pairs of k, [pair][16][2] int8, then [8][2] bf16 scales
 struct PackedMatrix {
   static constexpr int64_t kPanel = 16, kGroup = 64;
   static constexpr int64_t kGroupBytes = kPanel * kGroup + kPanel * 2;

@@ -96,11 +96,13 @@ Tensor::Tensor(Shape shape, DType dtype) {
   constexpr size_t kAlign = 64, kHuge = 2u << 20;
   view_ = View{nullptr, dtype, shape, Device::kCpu};
   const size_t bytes = view_.bytes();
-  const size_t align = bytes >= 4 * kHuge ? kHuge : kAlign;
-  const size_t room = (std::max<size_t>(bytes, 1) + align - 1) / align * align;
-  memory_.reset(std::aligned_alloc(align, room));
-  if (!memory_) throw std::bad_alloc();
-  if (align == kHuge) madvise(memory_.get(), room, MADV_HUGEPAGE);
+  // Huge pages for whole stretches of 2 MB; what is left over stays on small ones.
+  const size_t align = bytes >= kHuge ? kHuge : kAlign;
+  const size_t room = (std::max<size_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, align, room) != 0) throw std::bad_alloc();
+  memory_.reset(memory);
+  if (align == kHuge) madvise(memory, room, MADV_HUGEPAGE);
   std::memset(memory_.get(), 0, room);
   view_.data = memory_.get();
 }

@@ -7,14 +7,15 @@ namespace syrinx::cpu {
 namespace {
 
 struct Avx2 {
-  static constexpr int kLanes = 8;
+  static constexpr int kLanes = 8, kUnroll = 4;
   using F = __m256;
   using I = __m256i;
   static F load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, F v) { _mm256_storeu_ps(p, v); }
-  static F load_bf16(const uint16_t* p) {
-    const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+  static void widen(const uint16_t* p, F (&w)[2]) {
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    w[0] = _mm256_castsi256_ps(_mm256_slli_epi32(both, 16));
+    w[1] = _mm256_castsi256_ps(_mm256_and_si256(both, _mm256_set1_epi32(-65536)));
   }
   static F set1(float v) { return _mm256_set1_ps(v); }
   static F add(F a, F b) { return _mm256_add_ps(a, b); }

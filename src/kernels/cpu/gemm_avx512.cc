@@ -8,14 +8,16 @@ namespace syrinx::cpu {
 namespace {
 
 struct Avx512 {
-  static constexpr int kLanes = 16;
+  static constexpr int kLanes = 16, kUnroll = 4;
   using F = __m512;
   using I = __m512i;
   static F load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, F v) { _mm512_storeu_ps(p, v); }
-  static F load_bf16(const uint16_t* p) {
-    const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+  static void widen(const uint16_t* p, F (&w)[1]) {
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i low = _mm256_slli_epi32(both, 16);
+    const __m256i high = _mm256_and_si256(both, _mm256_set1_epi32(-65536));
+    w[0] = _mm512_castsi512_ps(_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
   }
   static F set1(float v) { return _mm512_set1_ps(v); }
   static F add(F a, F b) { return _mm512_add_ps(a, b); }

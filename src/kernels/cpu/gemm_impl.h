@@ -2,9 +2,10 @@
 // defines in an unnamed namespace, so that nothing compiled here for one instruction set can be
 // linked into another. No calls into the C++ library for the same reason.
 //
-// V: kLanes; F (kLanes floats), I (kLanes int32); load, store, load_bf16, set1, add, mul, fma,
-// div, max, min, round; zero_i, pairs (2 * kLanes int8 -> int16), set1_pair, madd (I += sums of
-// products of int16 pairs), to_f, pow2 (2^n of whole n in F).
+// V: kLanes; kUnroll (pairs of k of the 8-bit loop, divides 4); F (kLanes floats), I (kLanes
+// int32); load, store, widen (16 bf16 in the order of packed_matrix.h), set1, add, mul, fma, div,
+// max, min, round; zero_i, pairs (2 * kLanes int8 -> int16), set1_pair, madd (I += sums of products
+// of int16 pairs), to_f, pow2 (2^n of whole n in F).
 #pragma once
 
 #include <cstdint>
@@ -14,27 +15,45 @@
 namespace syrinx::cpu {
 
 constexpr int kPanel = 16, kGroup = 64;
-constexpr int kPrefetch = 1024;  // bytes ahead in each stream of weights
+
+/// How a tile asks for weights that come later.
+/// kStream: these rows pass once, so the weights come from memory as fast as the tile eats them.
+/// kShare: the first of several tiles that use the same block; each asks for its share of the next
+/// block, which evens out the traffic.
+enum class Ahead { kStream, kShare };
+
+/// kShare: where the tile begins to ask, and bytes to go on per k.
+struct AheadShare {
+  const char* at;
+  int64_t step;
+};
+
+/// Bytes ahead in each stream for kStream: one row reads four streams, for which the processor's
+/// own prefetching is best; with more rows asking far ahead is up to 1.5x as fast.
+template <int R>
+constexpr int kStreamAhead = R == 1 ? 0 : 2048;
 
 /// A stretch of k: `spans` times `len` values of x, beginning at x + offset.
 struct KBlock {
   int64_t offset, spans, len;
 };
 
+/// One k of a panel as floats.
 template <class V>
-inline typename V::F load_weight(const float* b) {
-  return V::load(b);
+inline void load_panel(const float* b, typename V::F (&w)[kPanel / V::kLanes]) {
+#pragma GCC unroll 16
+  for (int v = 0; v < kPanel / V::kLanes; ++v) w[v] = V::load(b + v * V::kLanes);
 }
 template <class V>
-inline typename V::F load_weight(const uint16_t* b) {
-  return V::load_bf16(b);
+inline void load_panel(const uint16_t* b, typename V::F (&w)[kPanel / V::kLanes]) {
+  V::widen(b, w);
 }
 
 /// sums [P][sum_step / 16][16] (+)= R rows times P panels over one block of k. The k products of an
 /// output are added one by one in order: the same bits for every R, P and split into blocks.
-template <class V, int R, int P, bool kStream, class W>
+template <class V, int R, int P, Ahead kAhead, class W>
 inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, int64_t panel_step,
-                 float* sums, int64_t sum_step, bool first) {
+                 float* sums, int64_t sum_step, bool first, AheadShare share = {}) {
   using F = typename V::F;
   constexpr int kVectors = kPanel / V::kLanes;
   F c[R][P * kVectors];
@@ -55,22 +74,26 @@ inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, 
   for (int64_t s = 0; s < k.spans; ++s) {
     const int64_t begin = s * span_step, end = begin + k.len;
     for (int64_t i = begin; i < end; ++i) {
-      F w[P * kVectors];
-#pragma GCC unroll 16
-      for (int p = 0; p < P; ++p) {
-        if (kStream) {
-          __builtin_prefetch(reinterpret_cast<const char*>(b + p * panel_step) + kPrefetch);
-        }
-#pragma GCC unroll 16
-        for (int v = 0; v < kVectors; ++v) {
-          w[p * kVectors + v] = load_weight<V>(b + p * panel_step + v * V::kLanes);
-        }
+      if (kAhead == Ahead::kShare) {
+        __builtin_prefetch(share.at, 0, 2);  // into L2: in L1 it would push out this block
+        share.at += share.step;
       }
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
-        const F value = V::set1(a[r][i]);
+      for (int p = 0; p < P; ++p) {
+        const W* at = b + p * panel_step;
+        if (kAhead == Ahead::kStream && kStreamAhead<R>) {
+          __builtin_prefetch(reinterpret_cast<const char*>(at) + kStreamAhead<R>);
+        }
+        F w[kVectors];
+        load_panel<V>(at, w);
 #pragma GCC unroll 16
-        for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::fma(value, w[v], c[r][v]);
+        for (int r = 0; r < R; ++r) {
+          const F value = V::set1(a[r][i]);
+#pragma GCC unroll 16
+          for (int v = 0; v < kVectors; ++v) {
+            c[r][p * kVectors + v] = V::fma(value, w[v], c[r][p * kVectors + v]);
+          }
+        }
       }
       b += kPanel;
     }
@@ -89,9 +112,10 @@ inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, 
 
 /// As tile, for int8 weights and int16 rows: groups [g0, g1), exact sums inside a group, groups
 /// added in order.
-template <class V, int R, int P, bool kStream>
+template <class V, int R, int P, Ahead kAhead>
 inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
-                    int64_t panel_bytes, float* sums, int64_t sum_step, bool first) {
+                    int64_t panel_bytes, float* sums, int64_t sum_step, bool first,
+                    AheadShare share = {}) {
   using F = typename V::F;
   using I = typename V::I;
   constexpr int kVectors = kPanel / V::kLanes;
@@ -105,36 +129,46 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 #pragma GCC unroll 16
       for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::zero_i();
     }
-#pragma GCC unroll 2
-    for (int i = 0; i < kGroup / 2; ++i) {
-      I w[P * kVectors];
+    constexpr int kUnroll = V::kUnroll;
+    for (int i = 0; i < kGroup / 2; i += kUnroll) {
+      if (kAhead == Ahead::kShare && i % 4 == 0) {
+        __builtin_prefetch(share.at);  // into L1: these blocks are small
+        share.at += share.step;
+      }
 #pragma GCC unroll 16
-      for (int p = 0; p < P; ++p) {
-        if (kStream && i % 2 == 0) __builtin_prefetch(b + p * panel_bytes + kPrefetch);
+      for (int u = i; u < i + kUnroll; ++u) {
 #pragma GCC unroll 16
-        for (int v = 0; v < kVectors; ++v) {
-          w[p * kVectors + v] = V::pairs(b + p * panel_bytes + v * V::kLanes * 2);
+        for (int p = 0; p < P; ++p) {
+          const uint8_t* at = b + p * panel_bytes + (u - i) * kPanel * 2;
+          if (kAhead == Ahead::kStream && kStreamAhead<R> && (u - i) % 2 == 0) {
+            __builtin_prefetch(at + kStreamAhead<R>);
+          }
+          I w[kVectors];
+#pragma GCC unroll 16
+          for (int v = 0; v < kVectors; ++v) w[v] = V::pairs(at + v * V::kLanes * 2);
+#pragma GCC unroll 16
+          for (int r = 0; r < R; ++r) {
+            const I value = V::set1_pair(a[r] + 2 * u);
+#pragma GCC unroll 16
+            for (int v = 0; v < kVectors; ++v) {
+              c[r][p * kVectors + v] = V::madd(value, w[v], c[r][p * kVectors + v]);
+            }
+          }
         }
       }
-#pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
-        const I value = V::set1_pair(a[r] + 2 * i);
-#pragma GCC unroll 16
-        for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::madd(value, w[v], c[r][v]);
-      }
-      b += kPanel * 2;
+      b += kUnroll * kPanel * 2;
     }
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) {
+      F scale[kVectors];
+      V::widen(reinterpret_cast<const uint16_t*>(b + p * panel_bytes), scale);
 #pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) {
-        const F scale =
-            V::load_bf16(reinterpret_cast<const uint16_t*>(b + p * panel_bytes) + v * V::kLanes);
+      for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
+        for (int v = 0; v < kVectors; ++v) {
           float* to = sums + p * sum_step + r * kPanel + v * V::kLanes;
           const F before = first ? V::set1(0.0f) : V::load(to);
-          V::store(to, V::fma(V::to_f(c[r][p * kVectors + v]), scale, before));
+          V::store(to, V::fma(V::to_f(c[r][p * kVectors + v]), scale[v], before));
         }
       }
     }
@@ -152,41 +186,43 @@ static inline int tile_rows(int rows, int row) {
   return row < large * (small + 1) ? small + 1 : small;
 }
 
-template <class V, int P, bool kStream, class W>
+template <class V, int P, Ahead kAhead, class W>
 inline void any_tile(int rows, const void* const* x, KBlock k, int64_t span_step, const W* b,
-                     int64_t panel_step, float* sums, int64_t sum_step, bool first) {
+                     int64_t panel_step, float* sums, int64_t sum_step, bool first,
+                     AheadShare share = {}) {
   switch (rows) {
     case 1:
-      return tile<V, 1, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+      return tile<V, 1, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
     case 2:
-      return tile<V, 2, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+      return tile<V, 2, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
     case 3:
-      return tile<V, 3, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+      return tile<V, 3, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
     case 4:
-      return tile<V, 4, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+      return tile<V, 4, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
     case 5:
-      return tile<V, 5, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+      return tile<V, 5, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
     case 6:
-      return tile<V, 6, P, kStream>(x, k, span_step, b, panel_step, sums, sum_step, first);
+      return tile<V, 6, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
   }
 }
 
-template <class V, int P, bool kStream>
+template <class V, int P, Ahead kAhead>
 inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
-                        int64_t panel_bytes, float* sums, int64_t sum_step, bool first) {
+                        int64_t panel_bytes, float* sums, int64_t sum_step, bool first,
+                        AheadShare share = {}) {
   switch (rows) {
     case 1:
-      return tile_q8<V, 1, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+      return tile_q8<V, 1, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
     case 2:
-      return tile_q8<V, 2, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+      return tile_q8<V, 2, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
     case 3:
-      return tile_q8<V, 3, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+      return tile_q8<V, 3, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
     case 4:
-      return tile_q8<V, 4, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+      return tile_q8<V, 4, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
     case 5:
-      return tile_q8<V, 5, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+      return tile_q8<V, 5, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
     case 6:
-      return tile_q8<V, 6, P, kStream>(x, g0, g1, b, panel_bytes, sums, sum_step, first);
+      return tile_q8<V, 6, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
   }
 }
 
@@ -214,38 +250,24 @@ inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
   }
 }
 
-/// One panel, any number of rows. Weights of type S are widened to f32 first when several tiles
-/// use them.
+/// One panel, any number of rows.
 template <class V, class S>
 void one_panel(const GemmWeights& w, const GemmRows& rows, const S* b, float* sums) {
   const bool single = rows.count <= kTileRows;
-  alignas(64) float wide[sizeof(S) == 4 ? 1 : 256 * kPanel];
+  const int64_t tiles = (rows.count + kTileRows - 1) / kTileRows;
   for_k_blocks(w, single, [&](KBlock k, int64_t position) {
     const S* part = b + position * kPanel;
     const bool first = position == 0;
-    if constexpr (sizeof(S) != 4) {
-      if (!single) {
-        const int64_t values = k.spans * k.len * kPanel;
-        for (int64_t i = 0; i < values; i += V::kLanes) {
-          __builtin_prefetch(reinterpret_cast<const char*>(part + i) + kPrefetch);
-          V::store(wide + i, load_weight<V>(part + i));
-        }
-        for (int r = 0; r < rows.count;) {
-          const int n = tile_rows(rows.count, r);
-          any_tile<V, 1, false>(n, rows.x + r, k, w.span_step, wide, 0, sums + r * kPanel, 0,
-                                first);
-          r += n;
-        }
-        return;
-      }
+    if (single) {
+      return any_tile<V, 1, Ahead::kStream>(rows.count, rows.x, k, w.span_step, part, 0, sums, 0,
+                                            first, {});
     }
-    for (int r = 0; r < rows.count;) {
+    const int64_t size = k.spans * k.len, step = (kPanel * sizeof(S) + tiles - 1) / tiles;
+    AheadShare share{reinterpret_cast<const char*>(part + size * kPanel), step};
+    for (int r = 0; r < rows.count; share.at += size * step) {
       const int n = tile_rows(rows.count, r);
-      if (r == 0) {
-        any_tile<V, 1, true>(n, rows.x, k, w.span_step, part, 0, sums, 0, first);
-      } else {
-        any_tile<V, 1, false>(n, rows.x + r, k, w.span_step, part, 0, sums + r * kPanel, 0, first);
-      }
+      any_tile<V, 1, Ahead::kShare>(n, rows.x + r, k, w.span_step, part, 0, sums + r * kPanel, 0,
+                                    first, share);
       r += n;
     }
   });
@@ -254,17 +276,22 @@ void one_panel(const GemmWeights& w, const GemmRows& rows, const S* b, float* su
 template <class V>
 void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums) {
   const int64_t groups = w.padded_k / kGroup;
-  const int64_t step = rows.count <= kTileRows ? groups : 8;
-  for (int64_t g = 0; g < groups; g += step) {
-    const int64_t end = g + step < groups ? g + step : groups;
-    const uint8_t* part = b + g * (kPanel * kGroup + kPanel * 2);
-    for (int r = 0; r < rows.count;) {
+  if (rows.count <= kTileRows) {
+    return any_tile_q8<V, 1, Ahead::kStream>(rows.count, rows.x, 0, groups, b, 0, sums, 0, true,
+                                             {});
+  }
+  constexpr int64_t kBlock = 8, kGroupBytes = kPanel * kGroup + kPanel * 2;
+  const int64_t tiles = (rows.count + kTileRows - 1) / kTileRows;
+  // A tile asks 8 times per group (every 4 pairs of k).
+  const int64_t step = (kGroupBytes / 8 + tiles - 1) / tiles;
+  for (int64_t g = 0; g < groups; g += kBlock) {
+    const int64_t end = g + kBlock < groups ? g + kBlock : groups;
+    const uint8_t* part = b + g * kGroupBytes;
+    AheadShare share{reinterpret_cast<const char*>(part + (end - g) * kGroupBytes), step};
+    for (int r = 0; r < rows.count; share.at += (end - g) * 8 * step) {
       const int n = tile_rows(rows.count, r);
-      if (r == 0) {
-        any_tile_q8<V, 1, true>(n, rows.x, g, end, part, 0, sums, 0, g == 0);
-      } else {
-        any_tile_q8<V, 1, false>(n, rows.x + r, g, end, part, 0, sums + r * kPanel, 0, g == 0);
-      }
+      any_tile_q8<V, 1, Ahead::kShare>(n, rows.x + r, g, end, part, 0, sums + r * kPanel, 0, g == 0,
+                                       share);
       r += n;
     }
   }
@@ -280,18 +307,16 @@ void products_of(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
   int p = 0;
   // With few rows several panels at once keep the FMA units busy and read several streams.
   if (rows.count == 1 && count == 4) {
-    tile<V, 1, 4, true>(rows.x, all, w.span_step, b, step, sums, sum_step, true);
+    tile<V, 1, 4, Ahead::kStream>(rows.x, all, w.span_step, b, step, sums, sum_step, true);
     p = 4;
   }
-  for (; rows.count <= 3 && p + 2 <= count; p += 2) {
+  for (; rows.count <= 2 && p + 2 <= count; p += 2) {
     const S* at = b + p * step;
     float* to = sums + p * sum_step;
     if (rows.count == 1) {
-      tile<V, 1, 2, true>(rows.x, all, w.span_step, at, step, to, sum_step, true);
-    } else if (rows.count == 2) {
-      tile<V, 2, 2, true>(rows.x, all, w.span_step, at, step, to, sum_step, true);
+      tile<V, 1, 2, Ahead::kStream>(rows.x, all, w.span_step, at, step, to, sum_step, true);
     } else {
-      tile<V, 3, 2, true>(rows.x, all, w.span_step, at, step, to, sum_step, true);
+      tile<V, 2, 2, Ahead::kStream>(rows.x, all, w.span_step, at, step, to, sum_step, true);
     }
   }
   for (; p < count; ++p) one_panel<V>(w, rows, b + p * step, sums + p * sum_step);
@@ -304,18 +329,16 @@ void products_q8(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
   const int64_t sum_step = int64_t{rows.count} * kPanel, groups = w.padded_k / kGroup;
   int p = 0;
   if (rows.count == 1 && count == 4) {
-    tile_q8<V, 1, 4, true>(rows.x, 0, groups, b, w.panel_bytes, sums, sum_step, true);
+    tile_q8<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w.panel_bytes, sums, sum_step, true);
     p = 4;
   }
-  for (; rows.count <= 3 && p + 2 <= count; p += 2) {
+  for (; rows.count <= 2 && p + 2 <= count; p += 2) {
     const uint8_t* at = b + p * w.panel_bytes;
     float* to = sums + p * sum_step;
     if (rows.count == 1) {
-      tile_q8<V, 1, 2, true>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
-    } else if (rows.count == 2) {
-      tile_q8<V, 2, 2, true>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
+      tile_q8<V, 1, 2, Ahead::kStream>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
     } else {
-      tile_q8<V, 3, 2, true>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
+      tile_q8<V, 2, 2, Ahead::kStream>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
     }
   }
   for (; p < count; ++p) one_panel_q8<V>(w, rows, b + p * w.panel_bytes, sums + p * sum_step);
