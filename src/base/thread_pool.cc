@@ -14,7 +14,13 @@ namespace {
 // what a shared core can spare.
 constexpr int kSpins = 2000;
 
-void relax() { __builtin_ia32_pause(); }
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
 
 }  // namespace
 

@@ -205,6 +205,19 @@ TEST(Linear, ErrorIsAsStated) {
   }
 }
 
+TEST(Linear, Q8OfVerySmallAndVeryLargeWeightsStaysFinite) {
+  Machine machine(1);
+  for (const float size : {0.0f, 1e-44f, 1e-36f, 1e-30f, 1e30f}) {
+    Tensor weight = random_tensor({16, 64}, 1, size), x = random_tensor({1, 64}, 2);
+    Tensor want({1, 16}, DType::kF32), got({1, 16}, DType::kF32);
+    ref::linear(x, weight, {}, want);
+    linear(machine.ctx, PackedLinear::pack(weight, WeightType::kQ8), x, got);
+    for (int64_t o = 0; o < 16; ++o) {
+      EXPECT_NEAR(got.f32()[o], want.f32()[o], size > 1e-32f ? 0.3 * size : 1e-33) << size;
+    }
+  }
+}
+
 TEST(Linear, WrongShapesAreBugs) {
   Machine machine(1);
   const PackedLinear packed = PackedLinear::pack(random_tensor({8, 4}, 1), WeightType::kF32);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 namespace syrinx {
@@ -21,20 +20,42 @@ int64_t interleaved(int64_t o) { return o % 8 * 2 + o / 8; }
 
 /// rows [16][padded_k] f32 -> one q8 panel.
 void pack_q8_panel(const float* rows, int64_t padded_k, uint8_t* to) {
+  // Adding this leaves the nearest whole number in the low bits, also when loops are vectorised.
+  constexpr float kRound = 12582912.0f;
   for (int64_t g = 0; g < padded_k / kGroup; ++g, to += PackedMatrix::kGroupBytes) {
-    auto* q = reinterpret_cast<int8_t*>(to);
     for (int64_t o = 0; o < kPanel; ++o) {
       const float* w = rows + o * padded_k + g * kGroup;
-      float top = 0;
-      for (int64_t i = 0; i < kGroup; ++i) top = std::max(top, std::fabs(w[i]));
-      const uint16_t scale = round_up_bf16(top / 127.0f);
+      uint32_t top_bits = 0;  // magnitudes order like their bits
+      for (int64_t i = 0; i < kGroup; ++i) {
+        top_bits = std::max(top_bits, std::bit_cast<uint32_t>(w[i]) & 0x7fffffffu);
+      }
+      // Weights too small for their scale to have an inverse count as zero.
+      constexpr float kSmallest = 1e-35f;
+      const float top = std::bit_cast<float>(top_bits);
+      const uint16_t scale = top < kSmallest ? 0 : round_up_bf16(top / 127.0f);
       std::memcpy(to + kPanel * kGroup + interleaved(o) * 2, &scale, 2);
       const float inverse = scale ? 1.0f / from_bf16(scale) : 0.0f;
+      uint8_t q[kGroup];
       for (int64_t i = 0; i < kGroup; ++i) {
-        const float value = std::clamp(std::nearbyint(w[i] * inverse), -127.0f, 127.0f);
-        q[(i / 2) * kPanel * 2 + o * 2 + i % 2] = static_cast<int8_t>(value);
+        q[i] = static_cast<uint8_t>(std::bit_cast<uint32_t>(w[i] * inverse + kRound));
       }
+      for (int64_t i = 0; i < kGroup; i += 2) std::memcpy(to + i * kPanel + o * 2, q + i, 2);
     }
+  }
+}
+
+/// rows [16][k] f32 -> one f32 panel.
+void pack_f32_panel(const float* rows, int64_t k, float* to) {
+  for (int64_t i = 0; i < k; ++i) {
+    for (int64_t o = 0; o < kPanel; ++o) to[i * kPanel + o] = rows[o * k + i];
+  }
+}
+
+/// rows [16][k] f32 -> one bf16 panel; halves [16][k] is scratch.
+void pack_bf16_panel(const float* rows, int64_t k, uint16_t* halves, uint16_t* to) {
+  for (int64_t i = 0; i < kPanel * k; ++i) halves[i] = to_bf16(rows[i]);
+  for (int64_t i = 0; i < k; ++i) {
+    for (int64_t o = 0; o < kPanel; ++o) to[i * kPanel + interleaved(o)] = halves[o * k + i];
   }
 }
 
@@ -54,8 +75,8 @@ const char* weight_type_name(WeightType type) {
 
 uint16_t to_bf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  const uint32_t nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = bits >> 16 | 0x40;
+  return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : nearest);
 }
 
 float from_bf16(uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); }
@@ -73,12 +94,16 @@ void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to) {
     case DType::kF32:
       std::copy_n(from.f32() + begin, count, to);
       return;
-    case DType::kBF16:
-      for (int64_t i = 0; i < count; ++i) to[i] = from_bf16(from.bf16()[begin + i]);
+    case DType::kBF16: {
+      const uint16_t* source = from.bf16() + begin;
+      for (int64_t i = 0; i < count; ++i) to[i] = from_bf16(source[i]);
       return;
-    case DType::kF16:
-      for (int64_t i = 0; i < count; ++i) to[i] = from_f16(from.f16()[begin + i]);
+    }
+    case DType::kF16: {
+      const uint16_t* source = from.f16() + begin;
+      for (int64_t i = 0; i < count; ++i) to[i] = from_f16(source[i]);
       return;
+    }
     default:
       SYRINX_CHECK(false, "weights are ", dtype_name(from.dtype), ", expected f32, bf16 or f16");
   }
@@ -109,25 +134,23 @@ PackedMatrix PackedMatrix::pack(int64_t out, int64_t k, WeightType type,
   m.k = k;
   m.data = Tensor(Shape{m.panels() * m.panel_bytes()}, DType::kU8);
   const int64_t padded = m.padded_k();
-  Tensor rows(Shape{kPanel, padded}, DType::kF32);
+  Tensor rows(Shape{kPanel, padded}, DType::kF32), halves;
+  if (type == WeightType::kBF16) halves = Tensor(Shape{kPanel, k}, DType::kBF16);
   for (int64_t p = 0; p < m.panels(); ++p) {
     const int64_t width = std::min(kPanel, out - p * kPanel);
     if (width < kPanel) std::memset(rows.f32(), 0, rows.bytes());
     for (int64_t o = 0; o < width; ++o) fill(p * kPanel + o, rows.f32() + o * padded);
     auto* to = static_cast<uint8_t*>(m.data.view().data) + p * m.panel_bytes();
-    if (type == WeightType::kQ8) {
-      pack_q8_panel(rows.f32(), padded, to);
-      continue;
-    }
-    for (int64_t i = 0; i < k; ++i) {
-      for (int64_t o = 0; o < kPanel; ++o) {
-        const float value = rows.f32()[o * padded + i];
-        if (type == WeightType::kF32) {
-          reinterpret_cast<float*>(to)[i * kPanel + o] = value;
-        } else {
-          reinterpret_cast<uint16_t*>(to)[i * kPanel + interleaved(o)] = to_bf16(value);
-        }
-      }
+    switch (type) {
+      case WeightType::kF32:
+        pack_f32_panel(rows.f32(), k, reinterpret_cast<float*>(to));
+        break;
+      case WeightType::kBF16:
+        pack_bf16_panel(rows.f32(), k, halves.view().bf16(), reinterpret_cast<uint16_t*>(to));
+        break;
+      case WeightType::kQ8:
+        pack_q8_panel(rows.f32(), padded, to);
+        break;
     }
   }
   return m;
