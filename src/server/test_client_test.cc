@@ -63,7 +63,7 @@ void TestClient::get(const std::string& path, const std::string& headers) {
 
 bool TestClient::read_more() {
   pollfd wait{fd_, POLLIN, 0};
-  if (poll(&wait, 1, 5000) <= 0) return false;
+  if (poll(&wait, 1, 60'000) <= 0) return false;
   char buffer[65536];
   const ssize_t n = recv(fd_, buffer, sizeof buffer, 0);
   if (n <= 0) return false;

@@ -30,7 +30,7 @@ class TestClient {
   /// Reads the body of `answer` to its end or to the end of the connection.
   void read_body(TestAnswer& answer);
   TestAnswer read();
-  /// At least one byte more of the stream; false at its end or after 5 s.
+  /// At least one byte more of the stream; false at its end or after 60 s.
   bool read_more();
   /// The server closed the connection (reads and drops what comes before).
   bool wait_closed(double timeout_s);
