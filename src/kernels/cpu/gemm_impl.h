@@ -22,7 +22,8 @@ constexpr int kPanel = 16, kGroup = 64;
 /// block, which evens out the traffic.
 enum class Ahead { kStream, kShare };
 
-/// kShare: where the tile begins to ask, and bytes to go on per k.
+/// kShare: where the tile begins to ask, and bytes to go on per k (at most 16 weights over 2
+/// tiles).
 struct AheadShare {
   const char* at;
   int64_t step;
@@ -74,9 +75,11 @@ inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, 
   for (int64_t s = 0; s < k.spans; ++s) {
     const int64_t begin = s * span_step, end = begin + k.len;
     for (int64_t i = begin; i < end; ++i) {
-      if (kAhead == Ahead::kShare) {
+      // Not at every k: asking again for a line that is on its way costs up to a third.
+      constexpr int kEvery = 8 / sizeof(W);
+      if (kAhead == Ahead::kShare && i % kEvery == 0) {
         __builtin_prefetch(share.at, 0, 2);  // into L2: in L1 it would push out this block
-        share.at += share.step;
+        share.at += kEvery * share.step;
       }
 #pragma GCC unroll 16
       for (int p = 0; p < P; ++p) {
