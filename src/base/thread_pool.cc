@@ -32,7 +32,7 @@ struct ThreadPool::Impl {
 
   std::vector<std::thread> workers;
   const FunctionRef<void(int64_t, int64_t)>* body = nullptr;
-  int64_t count = 0, step = 0;
+  int64_t count = 0, grain = 1, smallest = 1;
   std::atomic<int64_t> next{0};
   std::atomic<uint64_t> state{0};
   std::atomic<int> asleep{0};
@@ -40,11 +40,18 @@ struct ThreadPool::Impl {
   std::mutex mutex;
   std::condition_variable wake;
 
+  /// Parts shrink as the job runs out: few in all, and threads that share their core with other
+  /// work still end together.
   void work() {
-    for (;;) {
-      const int64_t begin = next.fetch_add(step, std::memory_order_relaxed);
-      if (begin >= count) return;
-      (*body)(begin, std::min(begin + step, count));
+    const int64_t share = int64_t{4} * (static_cast<int64_t>(workers.size()) + 1);
+    int64_t begin = next.load(std::memory_order_relaxed);
+    while (begin < count) {
+      const int64_t size = std::max(smallest, (count - begin) / share / grain * grain);
+      const int64_t end = std::min(begin + size, count);
+      if (next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) {
+        (*body)(begin, end);
+        begin = next.load(std::memory_order_relaxed);
+      }
     }
   }
 
@@ -108,12 +115,11 @@ void ThreadPool::parallel_for(int64_t count, int64_t grain,
   if (count <= grain || impl_->workers.empty()) return body(0, count);
 
   Impl& pool = *impl_;
-  // A few parts per thread even out cores that are shared with other work.
-  const int64_t grains = (count + grain - 1) / grain;
-  const int64_t parts = std::min(grains, int64_t{4} * size());
+  const int64_t most_parts = int64_t{6} * size(), grains = (count + grain - 1) / grain;
   pool.body = &body;
   pool.count = count;
-  pool.step = (grains + parts - 1) / parts * grain;
+  pool.grain = grain;
+  pool.smallest = (grains + most_parts - 1) / most_parts * grain;
   pool.next.store(0, std::memory_order_relaxed);
   const uint64_t ticket = pool.state.load(std::memory_order_relaxed) / Impl::kTicket + 1;
   pool.state.store(ticket * Impl::kTicket | Impl::kOpen);

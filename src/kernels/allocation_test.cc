@@ -6,8 +6,8 @@
 #include <new>
 
 #include "kernels/conv.h"
+#include "kernels/fixture.h"
 #include "kernels/linear.h"
-#include "tensor/testing.h"
 
 namespace {
 std::atomic<int64_t> allocations{0};
@@ -24,7 +24,7 @@ __attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { 
 namespace syrinx {
 namespace {
 
-using testing::random_tensor;
+using fixture::random;
 
 TEST(Allocation, SteadyStateTakesNone) {
   ThreadPool pool(2);
@@ -32,12 +32,12 @@ TEST(Allocation, SteadyStateTakesNone) {
   StepContext ctx{pool, arena};
   std::vector<PackedLinear> linears;
   for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
-    linears.push_back(PackedLinear::pack(random_tensor({600, 500}, 1), type));
+    linears.push_back(PackedLinear::pack(random({600, 500}, 1), type));
   }
-  const PackedConv1d conv = PackedConv1d::pack(random_tensor({64, 64, 7}, 2));
-  const PackedConv1d depthwise = PackedConv1d::pack(random_tensor({64, 1, 7}, 3), {}, 64);
-  const auto transposed = PackedConvTranspose1d::pack(random_tensor({64, 32, 4}, 4), 2);
-  const Tensor x = random_tensor({40, 500}, 5), audio = random_tensor({406, 64}, 6);
+  const PackedConv1d conv = PackedConv1d::pack(random({64, 64, 7}, 2));
+  const PackedConv1d depthwise = PackedConv1d::pack(random({64, 1, 7}, 3), {}, 64);
+  const auto transposed = PackedConvTranspose1d::pack(random({64, 32, 4}, 4), 2);
+  const Tensor x = random({40, 500}, 5), audio = random({406, 64}, 6);
   Tensor out({40, 600}, DType::kF32), wave({400, 64}, DType::kF32), up({810, 32}, DType::kF32);
   const ConvSegment segments[] = {{audio.view().slice(0, 306), wave.view().slice(0, 300)},
                                   {audio.view().slice(300, 406), wave.view().slice(300, 400)}};

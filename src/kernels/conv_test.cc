@@ -2,23 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/fixture.h"
 #include "kernels/ref/conv_ref.h"
-#include "tensor/testing.h"
 
 namespace syrinx {
 namespace {
 
-using testing::GuardedOutput;
-using testing::random_tensor;
-using testing::relative_rms;
-using testing::same_bits;
-
-struct Machine {
-  explicit Machine(int threads) : pool(threads), ctx{pool, arena} {}
-  ThreadPool pool;
-  Arena arena;
-  StepContext ctx;
-};
+using fixture::GuardedOutput;
+using fixture::random;
+using fixture::relative_rms;
+using fixture::same_bits;
 
 struct Case {
   int64_t in, out, taps, dilation, stride, groups;
@@ -32,15 +25,15 @@ constexpr Case kCases[] = {
 };
 
 TEST(Conv, AgreesWithReference) {
-  Machine machine(2);
+  fixture::Bench machine(2);
   uint32_t seed = 1;
   for (const Case& c : kCases) {
-    const Tensor weight = random_tensor({c.out, c.in / c.groups, c.taps}, seed++);
-    const Tensor bias = random_tensor({c.out}, seed++);
+    const Tensor weight = random({c.out, c.in / c.groups, c.taps}, seed++);
+    const Tensor bias = random({c.out}, seed++);
     const PackedConv1d packed = PackedConv1d::pack(weight, bias, c.groups);
     for (int64_t t : {1, 6, 60, 400}) {
       const int64_t rows = conv_rows(t, c.taps, c.dilation, c.stride);
-      const Tensor x = random_tensor({t, c.in}, seed++);
+      const Tensor x = random({t, c.in}, seed++);
       Tensor want({rows, c.out}, DType::kF32);
       ref::conv1d(x, weight, bias, c.dilation, c.stride, c.groups, want);
       GuardedOutput got({rows, c.out});
@@ -52,8 +45,8 @@ TEST(Conv, AgreesWithReference) {
 }
 
 TEST(Conv, HalfWeightsAreClose) {
-  Machine machine(1);
-  const Tensor weight = random_tensor({40, 64, 7}, 1), x = random_tensor({50, 64}, 2);
+  fixture::Bench machine(1);
+  const Tensor weight = random({40, 64, 7}, 1), x = random({50, 64}, 2);
   Tensor want({32, 40}, DType::kF32), got({32, 40}, DType::kF32);
   ref::conv1d(x, weight, {}, 3, 1, 1, want);
   conv1d(machine.ctx, PackedConv1d::pack(weight, {}, 1, WeightType::kBF16), x, got, 3);
@@ -61,12 +54,12 @@ TEST(Conv, HalfWeightsAreClose) {
 }
 
 TEST(Conv, SegmentsAndThreadsDoNotChangeARow) {
-  Machine one(1), three(3);
+  fixture::Bench one(1), three(3);
   for (const Case& c : kCases) {
-    const Tensor weight = random_tensor({c.out, c.in / c.groups, c.taps}, 1);
+    const Tensor weight = random({c.out, c.in / c.groups, c.taps}, 1);
     const PackedConv1d packed = PackedConv1d::pack(weight, {}, c.groups);
     const int64_t window = conv_window(c.taps, c.dilation), rows = 700;
-    const Tensor x = random_tensor({(rows - 1) * c.stride + window, c.in}, 2);
+    const Tensor x = random({(rows - 1) * c.stride + window, c.in}, 2);
     Tensor whole({rows, c.out}, DType::kF32), parts({rows, c.out}, DType::kF32);
     conv1d(one.ctx, packed, x, whole, c.dilation, c.stride);
     std::vector<ConvSegment> segments;
@@ -86,18 +79,18 @@ TEST(Conv, SegmentsAndThreadsDoNotChangeARow) {
 }
 
 TEST(ConvTranspose, AgreesWithReference) {
-  Machine machine(2);
+  fixture::Bench machine(2);
   uint32_t seed = 1;
   const Case cases[] = {{3, 5, 4, 1, 2, 1}, {64, 32, 16, 1, 8, 1}, {33, 17, 7, 1, 3, 1},
                         {8, 1, 2, 1, 2, 1}, {16, 16, 3, 1, 5, 1},  {20, 24, 5, 1, 1, 1}};
   for (const Case& c : cases) {
-    const Tensor weight = random_tensor({c.in, c.out, c.taps}, seed++);
-    const Tensor bias = random_tensor({c.out}, seed++);
+    const Tensor weight = random({c.in, c.out, c.taps}, seed++);
+    const Tensor bias = random({c.out}, seed++);
     const auto packed = PackedConvTranspose1d::pack(weight, c.stride, bias);
     const int64_t before = packed.window() - 1;
     for (int64_t t : {1, 5, 100}) {
       Tensor x({before + t, c.in}, DType::kF32);
-      const Tensor data = random_tensor({t, c.in}, seed++);
+      const Tensor data = random({t, c.in}, seed++);
       std::copy_n(data.f32(), t * c.in, x.f32() + before * c.in);
       Tensor full({(t - 1) * c.stride + c.taps, c.out}, DType::kF32);
       ref::conv_transpose1d(data, weight, bias, c.stride, full);
@@ -113,8 +106,8 @@ TEST(ConvTranspose, AgreesWithReference) {
 }
 
 TEST(Conv, WrongShapesAreBugs) {
-  Machine machine(1);
-  const PackedConv1d packed = PackedConv1d::pack(random_tensor({8, 4, 3}, 1));
+  fixture::Bench machine(1);
+  const PackedConv1d packed = PackedConv1d::pack(random({8, 4, 3}, 1));
   Tensor x({10, 4}, DType::kF32), out({9, 8}, DType::kF32);
   EXPECT_THROW(conv1d(machine.ctx, packed, x, out), InternalError);
   Tensor right({8, 8}, DType::kF32);

@@ -2,6 +2,7 @@
 // pseudo-random numbers, poison, and comparisons. Only included by *_test.cc.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -49,5 +50,50 @@ inline double difference(const View& a, const View& b) {
   }
   return worst / top;
 }
+
+/// RMS of a - b.
+inline double rms_error(const View& a, const View& b) {
+  double error = 0;
+  for (int64_t i = 0; i < b.count(); ++i) {
+    const double d = double{a.f32()[i]} - b.f32()[i];
+    error += d * d;
+  }
+  return std::sqrt(error / static_cast<double>(std::max<int64_t>(b.count(), 1)));
+}
+
+/// RMS of a - b over RMS of b.
+inline double relative_rms(const View& a, const View& b) {
+  double power = 0;
+  for (int64_t i = 0; i < b.count(); ++i) power += double{b.f32()[i]} * b.f32()[i];
+  power /= static_cast<double>(std::max<int64_t>(b.count(), 1));
+  return rms_error(a, b) / std::sqrt(power + 1e-300);
+}
+
+/// An output full of NaN with NaN on both sides: what a kernel leaves unwritten or writes outside
+/// shows.
+class GuardedOutput {
+ public:
+  explicit GuardedOutput(const Shape& shape)
+      : memory_(Shape{shape.count() + 2 * kGuard}, DType::kF32), shape_(shape) {
+    for (int64_t i = 0; i < memory_.shape()[0]; ++i) memory_.f32()[i] = poison();
+  }
+  View view() const {
+    return memory_.view().slice(kGuard, kGuard + shape_.count()).reshape(shape_);
+  }
+  /// All of the inside written, nothing outside touched.
+  bool clean() const {
+    for (int64_t i = 0; i < memory_.shape()[0]; ++i) {
+      const bool inside = i >= kGuard && i < kGuard + shape_.count();
+      if (std::isnan(memory_.f32()[i]) == inside) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kGuard = 64;
+  static float poison() { return std::numeric_limits<float>::quiet_NaN(); }
+  Tensor memory_;
+  Shape shape_;
+};
 
 }  // namespace syrinx::fixture

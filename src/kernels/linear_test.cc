@@ -6,26 +6,19 @@
 #include <cstdio>
 #include <random>
 
+#include "kernels/fixture.h"
 #include "kernels/ref/linear_ref.h"
-#include "tensor/testing.h"
 
 namespace syrinx {
 namespace {
 
-using testing::GuardedOutput;
-using testing::random_tensor;
-using testing::relative_rms;
-using testing::rms_error;
-using testing::same_bits;
+using fixture::GuardedOutput;
+using fixture::random;
+using fixture::relative_rms;
+using fixture::rms_error;
+using fixture::same_bits;
 
 constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kBF16, WeightType::kQ8};
-
-struct Machine {
-  explicit Machine(int threads) : pool(threads), ctx{pool, arena} {}
-  ThreadPool pool;
-  Arena arena;
-  StepContext ctx;
-};
 
 double tolerance(WeightType type) {
   switch (type) {
@@ -44,15 +37,15 @@ INSTANTIATE_TEST_SUITE_P(Types, LinearTest, ::testing::ValuesIn(kTypes),
                          [](const auto& param) { return weight_type_name(param.param); });
 
 TEST_P(LinearTest, AgreesWithReferenceOnOddShapes) {
-  Machine machine(2);
+  fixture::Bench machine(2);
   uint32_t seed = 1;
   for (int64_t in : {1, 7, 63, 64, 65, 300, 1030}) {
     for (int64_t out : {1, 15, 16, 17, 33, 130}) {
-      const Tensor weight = random_tensor({out, in}, seed++);
-      const Tensor bias = random_tensor({out}, seed++);
+      const Tensor weight = random({out, in}, seed++);
+      const Tensor bias = random({out}, seed++);
       const PackedLinear packed = PackedLinear::pack(weight, GetParam(), bias);
       for (int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 13, 40, 100}) {
-        const Tensor x = random_tensor({n, in}, seed++);
+        const Tensor x = random({n, in}, seed++);
         Tensor want({n, out}, DType::kF32);
         ref::linear(x, weight, bias, want);
         GuardedOutput got({n, out});
@@ -68,13 +61,13 @@ TEST_P(LinearTest, AgreesWithReferenceOnOddShapes) {
 
 TEST_P(LinearTest, RowDoesNotDependOnBatchOrThreads) {
   constexpr int64_t kIn = 777, kOut = 1000, kRows = 150;
-  const Tensor weight = random_tensor({kOut, kIn}, 1), x = random_tensor({kRows, kIn}, 2);
+  const Tensor weight = random({kOut, kIn}, 1), x = random({kRows, kIn}, 2);
   const PackedLinear packed = PackedLinear::pack(weight, GetParam());
-  Machine one(1), three(3);
+  fixture::Bench one(1), three(3);
   Tensor whole({kRows, kOut}, DType::kF32);
   linear(one.ctx, packed, x, whole);
   for (int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 11, 31, 32, 97, 150}) {
-    for (Machine* machine : {&one, &three}) {
+    for (fixture::Bench* machine : {&one, &three}) {
       for (int64_t begin = 0; begin < kRows; begin += n) {
         const int64_t end = std::min(begin + n, kRows);
         Tensor part({end - begin, kOut}, DType::kF32);
@@ -88,19 +81,19 @@ TEST_P(LinearTest, RowDoesNotDependOnBatchOrThreads) {
 TEST_P(LinearTest, PartsAndAddAreThoseOfSeparateLinears) {
   constexpr int64_t kIn = 200;
   const int64_t sizes[] = {48, 17, 5};
-  Machine machine(2);
+  fixture::Bench machine(2);
   std::vector<Tensor> weights, biases;
   std::vector<LinearPart> parts;
   for (int64_t i = 0; i < 3; ++i) {
-    weights.push_back(random_tensor({sizes[i], kIn}, 10 + i));
-    biases.push_back(random_tensor({sizes[i]}, 20 + i));
+    weights.push_back(random({sizes[i], kIn}, 10 + i));
+    biases.push_back(random({sizes[i]}, 20 + i));
     parts.push_back({weights[i], i == 1 ? View{} : biases[i].view()});
   }
   const PackedLinear all = PackedLinear::pack(parts, GetParam());
   ASSERT_EQ(all.out(), 70);
   for (int64_t n : {1, 2, 9}) {
-    const Tensor x = random_tensor({n, kIn}, 30);
-    Tensor joined({n, 70}, DType::kF32), added = random_tensor({n, 70}, 31);
+    const Tensor x = random({n, kIn}, 30);
+    Tensor joined({n, 70}, DType::kF32), added = random({n, 70}, 31);
     const Tensor before = added.clone();
     linear(machine.ctx, all, x, joined);
     linear_add(machine.ctx, all, x, added);
@@ -127,12 +120,12 @@ TEST_P(LinearTest, PartsAndAddAreThoseOfSeparateLinears) {
 
 TEST_P(LinearTest, GatedIsSiluTimesUp) {
   constexpr int64_t kIn = 96, kOut = 41;
-  Machine machine(2);
-  const Tensor gate = random_tensor({kOut, kIn}, 1), up = random_tensor({kOut, kIn}, 2);
-  const Tensor bias = random_tensor({kOut}, 3);
+  fixture::Bench machine(2);
+  const Tensor gate = random({kOut, kIn}, 1), up = random({kOut, kIn}, 2);
+  const Tensor bias = random({kOut}, 3);
   const PackedLinear packed = PackedLinear::pack_gated({gate, bias}, {up}, GetParam());
   Tensor whole({30, kOut}, DType::kF32);
-  const Tensor x = random_tensor({30, kIn}, 4);
+  const Tensor x = random({30, kIn}, 4);
   linear(machine.ctx, packed, x, whole);
   for (int64_t n : {1, 2, 3, 5, 30}) {
     Tensor g({n, kOut}, DType::kF32), u({n, kOut}, DType::kF32), want({n, kOut}, DType::kF32);
@@ -149,7 +142,7 @@ TEST_P(LinearTest, GatedIsSiluTimesUp) {
 }
 
 TEST(Linear, SiluIsSafeAtTheEnds) {
-  Machine machine(1);
+  fixture::Bench machine(1);
   Tensor gate({16, 1}, DType::kF32), up({16, 1}, DType::kF32), x({1, 1}, DType::kF32);
   const float values[] = {-1e30f, -200, -88, -87, -30, -1,  -1e-20f, 0,
                           1e-20f, 1,    30,  87,  88,  200, 1e30f,   2};
@@ -167,7 +160,7 @@ TEST(Linear, SiluIsSafeAtTheEnds) {
 }
 
 TEST(Linear, HalfWeightsAreReadExactly) {
-  Machine machine(1);
+  fixture::Bench machine(1);
   Tensor half({3, 2}, DType::kF16), brain({3, 2}, DType::kBF16), x({1, 2}, DType::kF32);
   const uint16_t f16[] = {0x3c00, 0xc000, 0x0001, 0x7bff, 0x3555, 0x8000};
   for (int i = 0; i < 6; ++i) half.view().f16()[i] = f16[i], brain.view().bf16()[i] = 0x3f80 + i;
@@ -184,14 +177,14 @@ TEST(Linear, HalfWeightsAreReadExactly) {
 // The figures stated in linear.h.
 TEST(Linear, ErrorIsAsStated) {
   constexpr int64_t kIn = 1024, kOut = 256, kRows = 16;
-  Machine machine(2);
-  std::mt19937 random(5);
+  fixture::Bench machine(2);
+  std::mt19937 engine(5);
   std::student_t_distribution<float> heavy(3.0f);
   for (const bool tails : {false, true}) {
-    Tensor weight = random_tensor({kOut, kIn}, 1), x = random_tensor({kRows, kIn}, 2);
+    Tensor weight = random({kOut, kIn}, 1), x = random({kRows, kIn}, 2);
     if (tails) {
-      for (int64_t i = 0; i < weight.view().count(); ++i) weight.f32()[i] = heavy(random);
-      for (int64_t i = 0; i < x.view().count(); ++i) x.f32()[i] = heavy(random);
+      for (int64_t i = 0; i < weight.view().count(); ++i) weight.f32()[i] = heavy(engine);
+      for (int64_t i = 0; i < x.view().count(); ++i) x.f32()[i] = heavy(engine);
     }
     Tensor want({kRows, kOut}, DType::kF32), got({kRows, kOut}, DType::kF32);
     ref::linear(x, weight, {}, want);
@@ -206,9 +199,9 @@ TEST(Linear, ErrorIsAsStated) {
 }
 
 TEST(Linear, Q8OfVerySmallAndVeryLargeWeightsStaysFinite) {
-  Machine machine(1);
+  fixture::Bench machine(1);
   for (const float size : {0.0f, 1e-44f, 1e-36f, 1e-30f, 1e30f}) {
-    Tensor weight = random_tensor({16, 64}, 1, size), x = random_tensor({1, 64}, 2);
+    Tensor weight = random({16, 64}, 1, size), x = random({1, 64}, 2);
     Tensor want({1, 16}, DType::kF32), got({1, 16}, DType::kF32);
     ref::linear(x, weight, {}, want);
     linear(machine.ctx, PackedLinear::pack(weight, WeightType::kQ8), x, got);
@@ -219,8 +212,8 @@ TEST(Linear, Q8OfVerySmallAndVeryLargeWeightsStaysFinite) {
 }
 
 TEST(Linear, WrongShapesAreBugs) {
-  Machine machine(1);
-  const PackedLinear packed = PackedLinear::pack(random_tensor({8, 4}, 1), WeightType::kF32);
+  fixture::Bench machine(1);
+  const PackedLinear packed = PackedLinear::pack(random({8, 4}, 1), WeightType::kF32);
   Tensor x({2, 5}, DType::kF32), out({2, 8}, DType::kF32), narrow({2, 7}, DType::kF32);
   EXPECT_THROW(linear(machine.ctx, packed, x, out), InternalError);
   Tensor right({2, 4}, DType::kF32);

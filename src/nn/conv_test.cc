@@ -4,15 +4,15 @@
 
 #include <random>
 
+#include "kernels/fixture.h"
 #include "kernels/ref/conv_ref.h"
-#include "tensor/testing.h"
 
 namespace syrinx {
 namespace {
 
-using testing::random_tensor;
-using testing::relative_rms;
-using testing::same_bits;
+using fixture::random;
+using fixture::relative_rms;
+using fixture::same_bits;
 
 struct Case {
   int64_t in, out, taps, dilation, stride, groups;
@@ -24,17 +24,17 @@ constexpr Case kCases[] = {{5, 7, 7, 1, 1, 1},  {16, 20, 7, 9, 1, 1},  {8, 8, 3,
 /// Feeds x to the layer in random chunks (some empty).
 template <class Layer>
 Tensor stream(StepContext& ctx, const Layer& layer, const View& x, int64_t rows, uint32_t seed) {
-  std::mt19937 random(seed);
+  std::mt19937 engine(seed);
   ConvState state = layer.open();
   Tensor out({rows, layer.out()}, DType::kF32);
   int64_t written = 0;
   for (int64_t begin = 0; begin < x.shape[0];) {
-    const int64_t end = std::min<int64_t>(begin + random() % 9, x.shape[0]);
+    const int64_t end = std::min<int64_t>(begin + engine() % 9, x.shape[0]);
     const int64_t n = layer.rows(state, end - begin);
     layer.run(ctx, x.slice(begin, end), state, out.view().slice(written, written + n));
     begin = end;
     written += n;
-    if (random() % 8 == 0) state = state.clone();
+    if (engine() % 8 == 0) state = state.clone();
   }
   EXPECT_EQ(written, rows);
   return out;
@@ -46,8 +46,8 @@ TEST(CausalConv, StreamedIsWhole) {
   StepContext ctx{pool, arena};
   for (const ConvPad pad : {ConvPad::kZero, ConvPad::kReplicate}) {
     for (const Case& c : kCases) {
-      const Tensor weight = random_tensor({c.out, c.in / c.groups, c.taps}, 1);
-      const Tensor bias = random_tensor({c.out}, 2), x = random_tensor({100, c.in}, 3);
+      const Tensor weight = random({c.out, c.in / c.groups, c.taps}, 1);
+      const Tensor bias = random({c.out}, 2), x = random({100, c.in}, 3);
       const CausalConv1d layer(
           weight, bias,
           {.dilation = c.dilation, .stride = c.stride, .groups = c.groups, .pad = pad});
@@ -76,8 +76,8 @@ TEST(CausalConvTranspose, StreamedIsWhole) {
   StepContext ctx{pool, arena};
   for (const Case& c : {Case{5, 7, 4, 1, 2, 1}, Case{32, 16, 16, 1, 8, 1}, Case{6, 3, 7, 1, 3, 1},
                         Case{4, 4, 2, 1, 2, 1}}) {
-    const Tensor weight = random_tensor({c.in, c.out, c.taps}, 1), bias = random_tensor({c.out}, 2);
-    const Tensor x = random_tensor({50, c.in}, 3);
+    const Tensor weight = random({c.in, c.out, c.taps}, 1), bias = random({c.out}, 2);
+    const Tensor x = random({50, c.in}, 3);
     const CausalConvTranspose1d layer(weight, bias, c.stride);
     Tensor full({49 * c.stride + c.taps, c.out}, DType::kF32);
     ref::conv_transpose1d(x, weight, bias, c.stride, full);
@@ -95,7 +95,7 @@ TEST(CausalConv, JobsOfOneCallAreThoseOfSeparateCalls) {
   ThreadPool pool(2);
   Arena arena;
   StepContext ctx{pool, arena};
-  const CausalConv1d layer(random_tensor({24, 16, 7}, 1), random_tensor({24}, 2), {.dilation = 3});
+  const CausalConv1d layer(random({24, 16, 7}, 1), random({24}, 2), {.dilation = 3});
   constexpr int64_t kStreams = 5;
   std::vector<ConvState> alone, together;
   for (int64_t s = 0; s < kStreams; ++s) {
@@ -106,7 +106,7 @@ TEST(CausalConv, JobsOfOneCallAreThoseOfSeparateCalls) {
     std::vector<Tensor> xs, want, got;
     for (int64_t s = 0; s < kStreams; ++s) {
       const int64_t t = (s * 3 + round) % 7;
-      xs.push_back(random_tensor({t, 16}, 100 + round * 10 + static_cast<uint32_t>(s)));
+      xs.push_back(random({t, 16}, 100 + round * 10 + static_cast<uint32_t>(s)));
       want.emplace_back(Shape{t, 24}, DType::kF32);
       got.emplace_back(Shape{t, 24}, DType::kF32);
       layer.run(ctx, xs[s], alone[s], want[s]);

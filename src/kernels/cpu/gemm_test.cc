@@ -8,13 +8,13 @@
 
 #include "base/cpu_features.h"
 #include "kernels/cpu/gemm_block.h"
+#include "kernels/fixture.h"
 #include "kernels/packed_matrix.h"
-#include "tensor/testing.h"
 
 namespace syrinx::cpu {
 namespace {
 
-using testing::random_tensor;
+using fixture::random;
 
 struct Set {
   const char* name;
@@ -60,7 +60,7 @@ std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, c
 TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
   for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
     for (const int64_t k : {5, 64, 531}) {
-      const Tensor weight = random_tensor({80, k}, 1), x = random_tensor({20, k}, 2);
+      const Tensor weight = random({80, k}, 1), x = random({20, k}, 2);
       const PackedMatrix m = PackedMatrix::pack(
           80, k, type, [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
       const double bound = type == WeightType::kF32    ? 2e-6
@@ -88,7 +88,7 @@ TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
 }
 
 TEST(Gemm, QuantizedRowsAreTheSameOnEveryInstructionSet) {
-  const Tensor x = random_tensor({1, 77}, 3);
+  const Tensor x = random({1, 77}, 3);
   for (const Set& set : runnable()) {
     int16_t q[128];
     std::memset(q, 1, sizeof q);
@@ -104,7 +104,7 @@ TEST(Gemm, QuantizedRowsAreTheSameOnEveryInstructionSet) {
 }
 
 TEST(Gemm, FinishAddsBiasAndKeepsToItsColumns) {
-  const Tensor sums = random_tensor({2, 3, 16}, 4), bias = random_tensor({32}, 5);
+  const Tensor sums = random({2, 3, 16}, 4), bias = random({32}, 5);
   for (const Set& set : runnable()) {
     for (const int width : {16, 5}) {
       for (const int kind : {0, 1, 2}) {
