@@ -10,7 +10,7 @@
 #include <map>
 #include <numbers>
 
-#include "io/float_types.h"
+#include "base/float16.h"
 #include "io/weights.h"
 
 namespace syrinx {

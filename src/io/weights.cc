@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/float16.h"
 #include "io/file.h"
-#include "io/float_types.h"
 #include "io/safetensors.h"
 
 namespace syrinx {

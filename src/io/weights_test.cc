@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "io/float_types.h"
+#include "base/float16.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
 

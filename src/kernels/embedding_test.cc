@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "base/float16.h"
 #include "kernels/fixture.h"
-#include "kernels/ref/half.h"
 
 namespace syrinx {
 namespace {
@@ -16,26 +16,26 @@ Tensor halved(const Tensor& x, DType dtype) {
   Tensor out(x.shape(), dtype);
   auto* to = static_cast<uint16_t*>(out.view().data);
   for (int64_t i = 0; i < x.shape().count(); ++i)
-    to[i] = dtype == DType::kF16 ? ref::f32_to_f16(x.f32()[i]) : ref::f32_to_bf16(x.f32()[i]);
+    to[i] = dtype == DType::kF16 ? f32_to_f16(x.f32()[i]) : f32_to_bf16(x.f32()[i]);
   return out;
 }
 
 TEST(Half, ConversionsRoundToNearestEven) {
-  EXPECT_EQ(ref::f32_to_f16(1.f), 0x3c00);
-  EXPECT_EQ(ref::f32_to_f16(1.f + 0x1p-11f), 0x3c00);      // tie: even
-  EXPECT_EQ(ref::f32_to_f16(1.f + 3 * 0x1p-11f), 0x3c02);  // tie: even
-  EXPECT_EQ(ref::f32_to_f16(65504.f), 0x7bff);
-  EXPECT_EQ(ref::f32_to_f16(65520.f), 0x7c00);
-  EXPECT_EQ(ref::f32_to_f16(0x1p-24f), 1);
-  EXPECT_EQ(ref::f32_to_f16(-0x1p-26f), 0x8000);
-  EXPECT_EQ(ref::f32_to_bf16(1.f + 0x1p-8f), 0x3f80);
-  EXPECT_EQ(ref::f32_to_bf16(1.f + 3 * 0x1p-8f), 0x3f82);
-  EXPECT_TRUE(std::isnan(ref::f16_to_f32(ref::f32_to_f16(NAN))));
-  EXPECT_TRUE(std::isnan(ref::bf16_to_f32(ref::f32_to_bf16(NAN))));
+  EXPECT_EQ(f32_to_f16(1.f), 0x3c00);
+  EXPECT_EQ(f32_to_f16(1.f + 0x1p-11f), 0x3c00);      // tie: even
+  EXPECT_EQ(f32_to_f16(1.f + 3 * 0x1p-11f), 0x3c02);  // tie: even
+  EXPECT_EQ(f32_to_f16(65504.f), 0x7bff);
+  EXPECT_EQ(f32_to_f16(65520.f), 0x7c00);
+  EXPECT_EQ(f32_to_f16(0x1p-24f), 1);
+  EXPECT_EQ(f32_to_f16(-0x1p-26f), 0x8000);
+  EXPECT_EQ(f32_to_bf16(1.f + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(f32_to_bf16(1.f + 3 * 0x1p-8f), 0x3f82);
+  EXPECT_TRUE(std::isnan(f16_to_f32(f32_to_f16(NAN))));
+  EXPECT_TRUE(std::isnan(bf16_to_f32(f32_to_bf16(NAN))));
   for (uint32_t h = 0; h < 0x10000; ++h) {  // every number survives the round trip
     const uint16_t bits = static_cast<uint16_t>(h);
     if ((h & 0x7c00) != 0x7c00 || (h & 0x3ff) == 0) {
-      EXPECT_EQ(ref::f32_to_f16(ref::f16_to_f32(bits)), bits);
+      EXPECT_EQ(f32_to_f16(f16_to_f32(bits)), bits);
     }
   }
 }

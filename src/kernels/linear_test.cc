@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <random>
 
+#include "base/float16.h"
 #include "kernels/fixture.h"
 #include "kernels/ref/linear_ref.h"
 
@@ -171,7 +172,7 @@ TEST(Linear, HalfWeightsAreReadExactly) {
   EXPECT_EQ(got.f32()[1], 0x1p-24f);
   EXPECT_EQ(got.f32()[2], 0.333251953125f);
   linear(machine.ctx, PackedLinear::pack(brain, WeightType::kBF16), x, got);
-  EXPECT_EQ(got.f32()[1], from_bf16(0x3f82));
+  EXPECT_EQ(got.f32()[1], bf16_to_f32(0x3f82));
 }
 
 // The figures stated in linear.h.

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/float16.h"
+
 namespace syrinx {
 namespace {
 
@@ -34,7 +36,7 @@ void pack_q8_panel(const float* rows, int64_t padded_k, uint8_t* to) {
       const float top = std::bit_cast<float>(top_bits);
       const uint16_t scale = top < kSmallest ? 0 : round_up_bf16(top / 127.0f);
       std::memcpy(to + kPanel * kGroup + interleaved(o) * 2, &scale, 2);
-      const float inverse = scale ? 1.0f / from_bf16(scale) : 0.0f;
+      const float inverse = scale ? 1.0f / bf16_to_f32(scale) : 0.0f;
       uint8_t q[kGroup];
       for (int64_t i = 0; i < kGroup; ++i) {
         q[i] = static_cast<uint8_t>(std::bit_cast<uint32_t>(w[i] * inverse + kRound));
@@ -53,7 +55,7 @@ void pack_f32_panel(const float* rows, int64_t k, float* to) {
 
 /// rows [16][k] f32 -> one bf16 panel; halves [16][k] is scratch.
 void pack_bf16_panel(const float* rows, int64_t k, uint16_t* halves, uint16_t* to) {
-  for (int64_t i = 0; i < kPanel * k; ++i) halves[i] = to_bf16(rows[i]);
+  for (int64_t i = 0; i < kPanel * k; ++i) halves[i] = f32_to_bf16(rows[i]);
   for (int64_t i = 0; i < k; ++i) {
     for (int64_t o = 0; o < kPanel; ++o) to[i * kPanel + interleaved(o)] = halves[o * k + i];
   }
@@ -73,22 +75,6 @@ const char* weight_type_name(WeightType type) {
   return "?";
 }
 
-uint16_t to_bf16(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = bits >> 16 | 0x40;
-  return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : nearest);
-}
-
-float from_bf16(uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); }
-
-float from_f16(uint16_t value) {
-  const uint32_t sign = uint32_t{value & 0x8000u} << 16, rest = value & 0x7fffu;
-  if (rest >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000u | (rest & 0x3ff) << 13);
-  // Scaling by 2^112 turns the exponent bias of f16 into that of f32, subnormals included.
-  const float magnitude = std::bit_cast<float>(rest << 13) * 0x1p112f;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
-}
-
 void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to) {
   switch (from.dtype) {
     case DType::kF32:
@@ -96,12 +82,12 @@ void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to) {
       return;
     case DType::kBF16: {
       const uint16_t* source = from.bf16() + begin;
-      for (int64_t i = 0; i < count; ++i) to[i] = from_bf16(source[i]);
+      for (int64_t i = 0; i < count; ++i) to[i] = bf16_to_f32(source[i]);
       return;
     }
     case DType::kF16: {
       const uint16_t* source = from.f16() + begin;
-      for (int64_t i = 0; i < count; ++i) to[i] = from_f16(source[i]);
+      for (int64_t i = 0; i < count; ++i) to[i] = f16_to_f32(source[i]);
       return;
     }
     default:

@@ -42,9 +42,4 @@ struct PackedMatrix {
 /// Copies `count` elements of a f32, bf16 or f16 view, beginning at element `begin`, as f32.
 void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to);
 
-/// Nearest bf16, ties to even; NaN stays NaN.
-uint16_t to_bf16(float value);
-float from_bf16(uint16_t value);
-float from_f16(uint16_t value);
-
 }  // namespace syrinx

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "io/float_types.h"
+#include "base/float16.h"
 
 namespace syrinx {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/float16.h"
 #include "kernels/attention_impl.h"
-#include "kernels/ref/half.h"
 
 namespace syrinx::ref {
 namespace {

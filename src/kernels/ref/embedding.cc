@@ -1,5 +1,5 @@
+#include "base/float16.h"
 #include "kernels/embedding_impl.h"
-#include "kernels/ref/half.h"
 
 namespace syrinx::ref {
 
