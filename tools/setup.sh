@@ -27,9 +27,22 @@ install_packages() {
     fail "apt-get install failed; the log is $log" "$log"
 }
 
+# show_progress FOLDER LOG: one line for a build of more than two steps, and a counter on terminals.
+show_progress() {
+  local line steps='' said=''
+  while IFS= read -r line; do
+    [[ "$line" =~ ^@([0-9]+)/([0-9]+)@ ]] && [ "${BASH_REMATCH[2]}" -gt 2 ] || continue
+    steps=${BASH_REMATCH[2]}
+    [ -n "$said" ] || say "building $steps steps into $1 (the log is $2)"
+    said=yes
+    [ ! -t 2 ] || printf '\r  %d of %d ' "${BASH_REMATCH[1]}" "$steps" >&2
+  done
+  [ -z "$said" ] || [ ! -t 2 ] || printf '\n' >&2
+}
+
 # build DIR TARGET [-DNAME=VALUE...]: configures when needed, then builds what changed.
 build() {
-  local dir="$root/build/$1" target=$2 log="$root/build/$1.log" option started=$SECONDS todo
+  local dir="$root/build/$1" target=$2 log="$root/build/$1.log" option started=$SECONDS
   local stale=no
   shift 2
   mkdir -p "$root/build"
@@ -42,23 +55,11 @@ build() {
     cmake -S "$root" -B "$dir" -G Ninja "$@" >"$log" 2>&1 ||
       fail "cmake failed; the log is build/${log##*/}" "$log"
   fi
-  todo=$(ninja -C "$dir" -n "$target" 2>/dev/null | grep -c '^\[' || true)
-  if [ "$todo" -le 2 ]; then  # only the check of the file lists
-    ninja -C "$dir" "$target" >"$log" 2>&1 || fail "the build failed; the log is build/${log##*/}" "$log"
-    return
-  fi
-  say "building $todo steps into build/${dir##*/} (the log is build/${log##*/})"
-  if [ -t 2 ]; then
-    { NINJA_STATUS='@%f of %t steps, %e s@' ninja -C "$dir" "$target" 2>&1 || echo '@failed@'; } |
-      tee "$log" | grep --line-buffered -oE '^@[^@]*@' | while read -r line; do
-        printf '\r  %s ' "${line//@/}" >&2
-      done
-    printf '\n' >&2
-    ! grep -q '^@failed@' "$log" || fail "the build failed; the log is build/${log##*/}" "$log"
-  else
-    ninja -C "$dir" "$target" >"$log" 2>&1 || fail "the build failed; the log is build/${log##*/}" "$log"
-  fi
-  say "built in $((SECONDS - started)) s"
+  # Says nothing when nothing is to be done; the check of the file lists counts two steps.
+  { NINJA_STATUS='@%f/%t@' ninja -C "$dir" "$target" 2>&1 || echo '@failed@'; } | tee "$log" |
+    show_progress "build/${dir##*/}" "build/${log##*/}"
+  [ "$(tail -n 1 "$log")" != '@failed@' ] || fail "the build failed; the log is build/${log##*/}" "$log"
+  [ $((SECONDS - started)) -lt 5 ] || say "built in $((SECONDS - started)) s"
 }
 
 # The program alone; a tree that was configured with tests keeps them.
