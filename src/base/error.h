@@ -28,6 +28,7 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
   std::string param = {};
+  double retry_after_s = 0;  ///< with kOverloaded: when to come back; 0: no prediction
 };
 
 /// A checkpoint, config or voice file that cannot be used; names file, entry, expected, got.

@@ -30,6 +30,8 @@ struct SpeechRequest {
   uint64_t seed = 0;
   int max_frames = 0;        ///< 0: a bound derived from the text
   bool ignore_stop = false;  ///< measure with a fixed length: run to max_frames
+  int initial_chunk_frames = 0;  ///< of the first chunk to be made audible; 0: the engine decides
+  uint64_t client = 0;           ///< who asks (a hash of key or address), for fairness
 };
 
 enum class FinishReason { kStop, kLength, kRepetition, kCancelled, kError };
@@ -82,6 +84,17 @@ class RequestState {
   virtual int max_steps() const = 0;
   /// Whether the next step can be taken now; false while text to speak has not arrived.
   virtual bool ready() const { return true; }
+
+  /// Scale s of classifier-free guidance: codes are drawn from u + s (c - u), where c are the
+  /// sequence's logits and u its companion's. Unset: no companion. Constant.
+  virtual std::optional<float> guidance() const { return std::nullopt; }
+  /// Rows of the companion's prompt, at least 1. Constant within a segment.
+  virtual int companion_rows() const { return prompt_rows(); }
+
+  /// Appends one key for each leading row of the prompt whose cache may be shared with other
+  /// requests: rows with the same keys before and at them must be fed the same input. A token id is
+  /// its own key; a vector's is a hash of its bytes. Fewer keys than rows, or none, are fine.
+  virtual void prefix_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
 
   /// Token ids of the current segment's prompt, for comparing with an original implementation;
   /// empty where a prompt is not made of ids.

@@ -19,7 +19,8 @@ struct ArSeq {
   RequestState* state = nullptr;
   int first_pos = 0;
   int rows = 1;
-  bool emits = true;  ///< false: a part of a prompt that is not its end
+  bool emits = true;       ///< false: a part of a prompt that is not its end
+  bool companion = false;  ///< the rows of the state's guidance companion
 };
 
 /// Prefill parts and single decode rows of many requests, in one batch. Borrowed for one step.
@@ -54,7 +55,8 @@ class ArStage {
 
   /// Logits f32 [E, vocab[k]] of code k. codes i32 [E, K] holds the codes < k of this step, so
   /// that heads may be independent (delay patterns) or run a depth transformer (inner steps).
-  /// Called for k = 0 .. K-1 in turn.
+  /// Called for k = 0 .. K-1 in turn. A companion has a row of its own, with the codes of the
+  /// sequence that it belongs to; the engine merges the logits of the two.
   virtual void logits(StepContext&, int k, const ArBatch&, View hidden, View codes,
                       View out) const = 0;
 };
