@@ -72,8 +72,9 @@ Scheduler::Scheduler(std::shared_ptr<const Pipeline> pipeline, const EngineOptio
       add_place(threads, true, true, true);
       break;
     case Executors::kSplit:
-      add_place(std::max(1, threads / 2), true, false, false);
-      add_place(std::max(1, threads - threads / 2), false, true, false);
+      // The first to be filled comes first: chunks go beside the AR stage while that is possible.
+      add_place(std::max(1, threads / 2), false, true, false);
+      add_place(std::max(1, threads - threads / 2), true, true, false);
       sharing_.split = true;
       break;
     case Executors::kEach:
