@@ -55,10 +55,10 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--executors",
-         [&engine](const std::string& name) { engine.executors = *find_executors(name); },
+         [&engine](const std::string& name) { engine.executors = find_executors(name); },
          "shared: all threads on one batch; split: language model beside codec; each: a batch a "
-         "thread (shared)")
-      ->check(CLI::IsMember({"shared", "split", "each"}));
+         "thread; auto: split with two threads or more (auto)")
+      ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
   app.add_option("--max-batch", engine.max_batch, "streams in one step")
       ->check(CLI::Range(2, 4096))
       ->capture_default_str();
