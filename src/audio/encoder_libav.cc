@@ -205,6 +205,7 @@ std::string LibavEncoder::open_muxer(const Recipe& how) {
     return "out of memory";
   }
   muxer_->pb->seekable = 0;
+  muxer_->metadata_header_padding = 0;  // FLAC would send 8 KiB of nothing first
   muxer_->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT | AVFMT_FLAG_FLUSH_PACKETS;
   AVStream* stream = avformat_new_stream(muxer_, nullptr);
   if (stream == nullptr || avcodec_parameters_from_context(stream->codecpar, codec_) < 0) {
