@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "cli/bench_arguments.h"
 #include "cli/commands.h"
 
 namespace syrinx {
@@ -186,16 +187,8 @@ void add_inspect(CLI::App& app, LoadOptions& load, std::function<int()>& command
 }
 
 void add_bench(CLI::App& app, BenchOptions& bench, std::function<int()>& command) {
-  CLI::App* sub = app.add_subcommand("bench", "Measure concurrent streams inside this process");
-  bench.request.text = "The quick brown fox jumps over the lazy dog, and then it does so again.";
-  sub->add_option("-n,--streams", bench.streams, "requests at the same time")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  sub->add_option("--repeats", bench.repeats, "requests per stream, one after another")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  sub->add_option("-t,--text", bench.request.text)->capture_default_str();
-  sub->add_flag("--ignore-stop", bench.request.ignore_stop, "run every request to --max-frames");
+  CLI::App* sub = app.add_subcommand("bench", "Measure a server, or an engine in this process");
+  add_bench_arguments(*sub, bench);
   add_model(*sub, bench.load);
   add_request(*sub, bench.request);
   add_engine(*sub, bench.load.engine);
