@@ -92,8 +92,8 @@ void CausalConv1d::run(StepContext& ctx, const View& x, ConvState& state, const 
 }
 
 CausalConvTranspose1d::CausalConvTranspose1d(const View& weight, const View& bias, int64_t stride,
-                                             WeightType type)
-    : packed_(PackedConvTranspose1d::pack(weight, stride, bias, type)) {}
+                                             WeightType type, int64_t groups)
+    : packed_(PackedConvTranspose1d::pack(weight, stride, bias, type, groups)) {}
 
 ConvState CausalConvTranspose1d::open() const {
   return ConvState(packed_.window() - 1, packed_.in(), packed_.window() - 1);
