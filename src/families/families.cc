@@ -1,5 +1,7 @@
 #include <array>
 
+#include "families/csm/config.h"
+#include "families/csm/pipeline.h"
 #include "families/family.h"
 #include "families/finch/finch.h"
 #include "families/qwen3_tts/config.h"
@@ -12,6 +14,7 @@ std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, WeightType::kF32, finch::load},
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
+      Family{"csm", csm::claims, WeightType::kBF16, csm::load},
   };
   return kFamilies;
 }
