@@ -36,11 +36,8 @@ void MimiDecoder::load_quantizer(const Weights& weights, WeightType type) {
 void MimiDecoder::load_network(const Weights& weights, WeightType type) {
   const int64_t hidden = config_.hidden;
   const WeightType conv = mimi::conv_type(type);
-  upsample_ = {weights.scope("upsample.conv").take("weight", {hidden, 1, 2 * kRate}),
-               {},
-               kRate,
-               conv,
-               hidden};
+  const View up = weights.scope("upsample.conv").take("weight", {hidden, 1, 2 * kRate});
+  upsample_ = CausalConvTranspose1d(up, {}, kRate, conv, 0, hidden);
   transformer_ = StreamDecoder(config_.transformer(), weights.scope("decoder_transformer"), type,
                                static_cast<int>(kPassFrames * kRate));
   const Weights layers = weights.scope("decoder.layers");
@@ -50,10 +47,10 @@ void MimiDecoder::load_network(const Weights& weights, WeightType type) {
   options.type = conv;
   head_ = mimi::load_conv(next(0), hidden, width, config_.taps, options);
   for (const int64_t ratio : config_.ratios) {
-    const Weights up = next(2).scope("conv");  // an activation has a number of its own
+    const Weights raise = next(2).scope("conv");  // an activation has a number of its own
     Block block;
-    block.up = {up.take("weight", {width, width / 2, 2 * ratio}), up.take("bias", {width / 2}),
-                ratio, conv};
+    block.up = {raise.take("weight", {width, width / 2, 2 * ratio}),
+                raise.take("bias", {width / 2}), ratio, conv};
     width /= 2;
     for (int64_t i = 0; i < config_.residual_layers; ++i) {
       block.units.push_back(mimi::load_unit(config_, next(1), width, i, type));

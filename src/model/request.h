@@ -36,6 +36,7 @@ struct SpeechRequest {
   std::optional<bool> text_in_prompt;
   std::optional<float> temperature, top_p, min_p, repetition_penalty;
   std::optional<int> top_k;
+  std::optional<float> guidance;  ///< scale of classifier-free guidance, where the model uses it
   uint64_t seed = 0;
   int max_frames = 0;            ///< 0: a bound derived from the text
   bool ignore_stop = false;      ///< measure with a fixed length: run to max_frames
