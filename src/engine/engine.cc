@@ -235,6 +235,10 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
                  concat("the text has ", request.text.size(), " bytes, the limit is ", limit),
                  "input"};
   }
+  if (!request.context.empty() && !pipeline.info().context) {
+    return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
+                 "context"};
+  }
   {
     std::lock_guard lock(impl_->mutex);
     Error error;

@@ -422,6 +422,9 @@ TEST(Engine, RefusesWhatItCannotDo) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("131 positions, there is room for 128"), std::string::npos)
       << refused.error().message;
+  SpeechRequest talk = say("x");
+  talk.context.push_back({"0", "hello", {}});
+  EXPECT_EQ(engine.submit(talk, ear).error().param, "context");
 
   SpeechRequest open = say("");
   open.text_open = true;
