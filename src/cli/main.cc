@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <sstream>
 #include <string>
 
 #include "cli/commands.h"
@@ -119,6 +120,16 @@ void add_serve_security(CLI::App& app, ServeOptions& serve) {
       ->capture_default_str();
 }
 
+/// Every option and its value as a config file; those without a value as comments.
+int print_config(const CLI::App& command) {
+  std::istringstream lines(command.config_to_str(true, true));
+  std::printf("[%s]\n", command.get_name().c_str());
+  for (std::string line; std::getline(lines, line);) {
+    std::printf("%s%s\n", line.ends_with("=\"\"") ? "# " : "", line.c_str());
+  }
+  return 0;
+}
+
 void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command) {
   CLI::App* sub = app.add_subcommand("serve", "Answer OpenAI's speech API over HTTP");
   sub->add_option("--host", serve.host, "address to listen on")->capture_default_str();
@@ -146,7 +157,17 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   add_serve_security(*sub, serve);
   add_models(*sub, serve);
   add_engine(*sub, serve.load.engine);
-  sub->callback([&] { command = [&serve] { return run_serve(serve); }; });
+  sub->fallthrough();  // lets --config stand after the command
+  CLI::Option* print =
+      sub->add_flag("--print-config")->description("print every option as a config file and end");
+  print->configurable(false);
+  sub->callback([&serve, &command, sub, print] {
+    if (print->count() > 0) {
+      command = [sub] { return print_config(*sub); };
+    } else {
+      command = [&serve] { return run_serve(serve); };
+    }
+  });
 }
 
 void add_trace(CLI::App& app, TraceCommand& trace, std::function<int()>& command) {
@@ -207,6 +228,8 @@ int run(int argc, char** argv) {
   CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
   app.require_subcommand(1);
   app.set_version_flag("--version", SYRINX_VERSION);
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.set_config("--config", "", "TOML file: options of a command under its name, as [serve]");
   std::function<int()> command;
   SayOptions say;
   ServeOptions serve;
