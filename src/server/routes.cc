@@ -262,7 +262,9 @@ std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView
   for (const Get& get : kGets) {
     if (head.path != get.path || (head.method == "POST" && head.path == kVoicesPath)) continue;
     if (!get.open && !admitted) return unauthorized();
-    if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
+    if (head.method != "GET" && head.method != "HEAD") {
+      return wrong_method(head, head.path == kVoicesPath ? "GET, HEAD, POST" : "GET, HEAD");
+    }
     if (get.needs_model && server.models == nullptr) {
       return reply_of(unavailable("The model is still being loaded."));
     }
