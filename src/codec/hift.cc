@@ -36,10 +36,10 @@ void Hift::run_piece(StepContext& ctx, const View& mel, bool last, const HiftNoi
   excite(ctx, mel, last, noise, state);
   if (last && state.source_.frames == 0) return;  // an empty stream
   const View spectrum = analyse(ctx, last, state);
-  View x = first_.run(ctx, mel, last, state.first_);
+  View x = convolve_rows(ctx, first_, mel, last, state.first_);
   for (size_t i = 0; i < stages_.size(); ++i) x = run_stage(ctx, i, x, spectrum, last, state);
   leaky_relu(ctx, x, kLastLeak, x);
-  synthesise(ctx, last_.run(ctx, x, last, state.last_), last, state, out);
+  synthesise(ctx, convolve_rows(ctx, last_, x, last, state.last_), last, state, out);
 }
 
 /// Mel to pitch to excitation, appended to the state's.
@@ -48,7 +48,7 @@ void Hift::excite(StepContext& ctx, const View& mel, bool last, const HiftNoise&
   Arena::Mark mark(ctx.arena);
   View x = mel;
   for (size_t i = 0; i < pitch_.size(); ++i) {
-    x = pitch_[i].run(ctx, x, last, state.pitch_[i]);
+    x = convolve_rows(ctx, pitch_[i], x, last, state.pitch_[i]);
     activate(ctx, Activation::kElu, x, x);
   }
   const View f0 = take_rows(ctx, x.shape[0], 1);
@@ -75,7 +75,7 @@ View Hift::analyse(StepContext& ctx, bool last, HiftState& state) const {
   const int64_t keep = std::min(have, half + 1);
   s.erase(s.begin(), s.end() - keep);
   state.excited_ = keep;
-  return stft_.run(ctx, x, last, state.stft_);
+  return convolve_rows(ctx, stft_, x, false, state.stft_);  // whole windows only
 }
 
 View Hift::run_block(StepContext& ctx, const Block& block, const View& input, bool last,
@@ -85,9 +85,9 @@ View Hift::run_block(StepContext& ctx, const Block& block, const View& input, bo
     state.waiting[i / 2].push(x);
     View y = take_rows(ctx, x.shape[0], x.shape[1]);
     snake(ctx, x, block.acts[i].alpha, block.acts[i].inv_alpha, ChannelAxis::kLast, y);
-    y = block.convs[i].run(ctx, y, last, state.convs[i]);
+    y = convolve_rows(ctx, block.convs[i], y, last, state.convs[i]);
     snake(ctx, y, block.acts[i + 1].alpha, block.acts[i + 1].inv_alpha, ChannelAxis::kLast, y);
-    x = block.convs[i + 1].run(ctx, y, last, state.convs[i + 1]);
+    x = convolve_rows(ctx, block.convs[i + 1], y, last, state.convs[i + 1]);
     state.waiting[i / 2].pop_into_sum(x);
   }
   return x;
@@ -112,10 +112,10 @@ View Hift::run_stage(StepContext& ctx, size_t index, const View& input, const Vi
   const Stage& stage = stages_[index];
   HiftState::Stage& s = state.stages_[index];
   leaky_relu(ctx, input, config_.leak, input);
-  View x = stage.up.run(ctx, input, last, s.up);
+  View x = convolve_rows(ctx, stage.up, input, last, s.up);
   if (index + 1 == stages_.size()) x = mirror(ctx, x, state);
-  const View source =
-      run_block(ctx, stage.source, stage.down.run(ctx, spectrum, last, s.down), last, s.source);
+  const View source = run_block(
+      ctx, stage.source, convolve_rows(ctx, stage.down, spectrum, last, s.down), last, s.source);
   s.up_rows.push(x);
   s.source_rows.push(source);
   const int64_t rows = std::min(s.up_rows.rows(), s.source_rows.rows());

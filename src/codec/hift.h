@@ -14,7 +14,7 @@
 #include "codec/hift_source.h"
 #include "kernels/fft.h"
 #include "kernels/linear.h"
-#include "nn/stream_conv.h"
+#include "nn/row_queue.h"
 
 namespace syrinx {
 
@@ -51,7 +51,7 @@ class HiftState {
     std::vector<RowQueue> waiting;  // residual inputs
   };
   struct Stage {
-    StreamConvTranspose1d::State up;
+    ConvState up;
     ConvState down;
     Block source;
     RowQueue up_rows, source_rows;
@@ -92,12 +92,12 @@ class Hift {
     Tensor alpha, inv_alpha;
   };
   struct Block {
-    std::vector<StreamConv1d> convs;  // dilated, plain, dilated, ...
+    std::vector<CausalConv1d> convs;  // dilated, plain, dilated, ...
     std::vector<Snake> acts;          // one before each
   };
   struct Stage {
-    StreamConvTranspose1d up;
-    StreamConv1d down;
+    CausalConvTranspose1d up;
+    CausalConv1d down;
     Block source;
     std::vector<Block> blocks;
   };
@@ -123,10 +123,10 @@ class Hift {
 
   HiftConfig config_;
   int64_t lookahead_ = 0;
-  std::vector<StreamConv1d> pitch_;
+  std::vector<CausalConv1d> pitch_;
   PackedLinear pitch_out_;
   HiftSource source_;
-  StreamConv1d stft_, first_, last_;
+  CausalConv1d stft_, first_, last_;
   std::vector<Stage> stages_;
   InverseStft istft_;
 };

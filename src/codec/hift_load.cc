@@ -14,17 +14,16 @@ constexpr float kNoDivisionByZero = 1e-9f;
 WeightType conv_type(WeightType type) { return type == WeightType::kQ8 ? WeightType::kBF16 : type; }
 
 /// A convolution padded by half its window on both sides.
-StreamConv1d load_same(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t dilation,
+CausalConv1d load_same(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t dilation,
                        WeightType type) {
-  const int64_t pad = dilation * (taps - 1) / 2;
-  return {take_weight_normed(w, {out, in, taps}),
+  return {folded_weight(w, {out, in, taps}),
           w.f32("bias", {out}),
-          {.dilation = dilation, .left = pad, .right = pad, .type = type}};
+          {.dilation = dilation, .ahead = dilation * (taps - 1) / 2, .type = type}};
 }
 
 /// The STFT as a convolution: rows of cosines, then of negative sines, under a periodic Hann
 /// window.
-StreamConv1d make_stft(int64_t n, int64_t hop) {
+CausalConv1d make_stft(int64_t n, int64_t hop) {
   const int64_t bins = n / 2 + 1;
   Tensor weight({2 * bins, 1, n}, DType::kF32);
   for (int64_t k = 0; k < bins; ++k) {
@@ -35,7 +34,7 @@ StreamConv1d make_stft(int64_t n, int64_t hop) {
       weight.f32()[(bins + k) * n + i] = static_cast<float>(-window * std::sin(angle));
     }
   }
-  return {weight, {}, {.stride = hop}};
+  return {weight, {}, {.stride = hop, .ahead = n - hop}};  // no zeros at the front
 }
 
 }  // namespace
@@ -95,14 +94,14 @@ void Hift::load_stages(const Weights& weights, WeightType type) {
     const auto at = static_cast<int64_t>(i);
     const Weights up = weights.scope("ups", at), down = weights.scope("source_downs", at);
     const int64_t half = channels / 2, rate = config_.rates[i];
-    stage.up = {take_weight_normed(up, {channels, half, config_.rate_kernels[i]}),
-                up.f32("bias", {half}), rate, type};
+    stage.up = {folded_weight(up, {channels, half, config_.rate_kernels[i]}),
+                up.f32("bias", {half}), rate, type, (config_.rate_kernels[i] - rate) / 2};
     int64_t stride = 1;  // from the STFT's rate to this one
     for (size_t later = i + 1; later < count; ++later) stride *= config_.rates[later];
-    const int64_t taps = stride == 1 ? 1 : 2 * stride, pad = stride / 2;
+    const int64_t taps = stride == 1 ? 1 : 2 * stride, pad = stride / 2;  // zeros at the front
     stage.down = {down.f32("weight", {half, bins, taps}),
                   down.f32("bias", {half}),
-                  {.stride = stride, .left = pad, .right = pad, .type = type}};
+                  {.stride = stride, .ahead = taps - stride - pad, .type = type}};
     stage.source =
         load_block(weights.scope("source_resblocks", at), half, config_.source_kernels[i], type);
     for (const int64_t kernel : config_.kernels) {
@@ -116,14 +115,14 @@ void Hift::load_stages(const Weights& weights, WeightType type) {
 
 HiftState::Block Hift::open(const Block& block, int64_t channels) const {
   HiftState::Block state;
-  for (const StreamConv1d& conv : block.convs) state.convs.push_back(conv.open());
+  for (const CausalConv1d& conv : block.convs) state.convs.push_back(conv.open());
   for (size_t i = 0; i < block.convs.size() / 2; ++i) state.waiting.emplace_back(channels);
   return state;
 }
 
 HiftState Hift::open(std::span<const float> phase_offset) const {
   HiftState state;
-  for (const StreamConv1d& conv : pitch_) state.pitch_.push_back(conv.open());
+  for (const CausalConv1d& conv : pitch_) state.pitch_.push_back(conv.open());
   state.source_ = source_.open(phase_offset);
   state.stft_ = stft_.open();
   state.first_ = first_.open();
@@ -149,33 +148,33 @@ HiftState Hift::open(std::span<const float> phase_offset) const {
 }
 
 int64_t Hift::certain(const Block& block, int64_t rows) const {
-  for (const StreamConv1d& conv : block.convs) rows = conv.certain(rows);
+  for (const CausalConv1d& conv : block.convs) rows = certain_rows(conv, rows);
   return rows;
 }
 
 /// Samples that are certain once `frames` frames have come in and more may follow.
 int64_t Hift::certain_samples(int64_t frames) const {
   int64_t pitch = frames;
-  for (const StreamConv1d& conv : pitch_) pitch = conv.certain(pitch);
+  for (const CausalConv1d& conv : pitch_) pitch = certain_rows(conv, pitch);
   const int64_t excitation = source_.certain(pitch), mirrored = config_.n_fft / 2;
-  const int64_t spectrum = excitation > mirrored ? stft_.certain(excitation + mirrored) : 0;
-  int64_t rows = first_.certain(frames);
+  const int64_t spectrum = excitation > mirrored ? certain_rows(stft_, excitation + mirrored) : 0;
+  int64_t rows = certain_rows(first_, frames);
   for (size_t i = 0; i < stages_.size(); ++i) {
-    rows = stages_[i].up.certain(rows);
+    rows = certain_rows(stages_[i].up, rows);
     if (i + 1 == stages_.size()) rows = rows > 1 ? rows + 1 : 0;
-    rows = std::min(rows, certain(stages_[i].source, stages_[i].down.certain(spectrum)));
+    rows = std::min(rows, certain(stages_[i].source, certain_rows(stages_[i].down, spectrum)));
     int64_t slowest = rows;
     for (const Block& block : stages_[i].blocks) slowest = std::min(slowest, certain(block, rows));
     rows = slowest;
   }
-  return std::max<int64_t>(0, last_.certain(rows) * config_.stft_hop - config_.n_fft / 2);
+  return std::max<int64_t>(0, certain_rows(last_, rows) * config_.stft_hop - config_.n_fft / 2);
 }
 
 size_t Hift::bytes() const {
   size_t sum = first_.bytes() + last_.bytes() + stft_.bytes() + pitch_out_.bytes();
-  for (const StreamConv1d& conv : pitch_) sum += conv.bytes();
+  for (const CausalConv1d& conv : pitch_) sum += conv.bytes();
   const auto add = [&](const Block& block) {
-    for (const StreamConv1d& conv : block.convs) sum += conv.bytes();
+    for (const CausalConv1d& conv : block.convs) sum += conv.bytes();
   };
   for (const Stage& stage : stages_) {
     sum += stage.up.bytes() + stage.down.bytes();

@@ -31,7 +31,7 @@ S3FlowEncoder::S3FlowEncoder(const S3FlowConfig& config, const Weights& weights,
   const int64_t taps = config.lookahead + 1;
   ahead_ = {look.take("conv1.weight", {width, width, taps}),
             look.take("conv1.bias", {width}),
-            {.right = config.lookahead, .type = conv_type(type)}};
+            {.ahead = config.lookahead, .type = conv_type(type)}};
   back_ = {look.take("conv2.weight", {width, width, 3}),
            look.take("conv2.bias", {width}),
            {.type = conv_type(type)}};
@@ -93,7 +93,7 @@ void S3FlowEncoder::push(StepContext& ctx, std::span<const int32_t> tokens, bool
   tokens_(ctx, tokens, rows);
   const View x = embed(ctx, embed_, rows);
   state.skip.push(x);
-  const View seen = ahead_.run(ctx, x, last, state.ahead);
+  const View seen = convolve_rows(ctx, ahead_, x, last, state.ahead);
   leaky_relu(ctx, seen, kLeak, seen);
   const View out = take_rows(ctx, seen.shape[0], config_.width);
   back_.run(ctx, seen, state.back, out);

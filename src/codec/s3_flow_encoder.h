@@ -9,7 +9,7 @@
 
 #include "codec/s3_flow_config.h"
 #include "nn/rel_attention.h"
-#include "nn/stream_conv.h"
+#include "nn/row_queue.h"
 
 namespace syrinx {
 
@@ -52,7 +52,7 @@ class S3FlowEncoder {
   S3FlowConfig config_;
   Embedding tokens_;
   Embed embed_, up_embed_;
-  StreamConv1d ahead_;
+  CausalConv1d ahead_;
   CausalConv1d back_, up_;
   std::vector<Layer> layers_, up_layers_;
   LayerNorm norm_;
