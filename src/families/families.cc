@@ -1,5 +1,6 @@
 #include <array>
 
+#include "families/cosyvoice2/pipeline.h"
 #include "families/family.h"
 #include "families/finch/finch.h"
 #include "families/orpheus/config.h"
@@ -15,6 +16,7 @@ std::span<const Family> families() {
       Family{"finch", finch::claims, WeightType::kF32, finch::load},
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
+      Family{"cosyvoice2", nullptr, WeightType::kBF16, cosyvoice2::load, cosyvoice2::kMarker},
   };
   return kFamilies;
 }

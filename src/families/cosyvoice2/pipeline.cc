@@ -13,7 +13,7 @@ std::unique_ptr<WeightSource> source(const LoadSpec& spec, const char* file) {
 
 Tokenizer tokenizer(const LoadSpec& spec) {
   const std::string dir = join_path(spec.dir, kTokenizerFolder);
-  if (spec.dummy && !is_file(join_path(dir, "vocab.json"))) return byte_tokenizer();
+  if (spec.dummy && !is_file(join_path(dir, "vocab.json"))) return byte_tokenizer({});
   return Tokenizer::load(dir, markup());
 }
 
