@@ -61,7 +61,7 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
          "thread; auto: split with two threads or more (auto)")
       ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
   app.add_option("--max-batch", engine.max_batch, "streams in one step")
-      ->check(CLI::Range(2, 4096))
+      ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   app.add_option("--max-prefill-rows", engine.max_prefill_rows,
                  "prompt rows that ride along in one step")
