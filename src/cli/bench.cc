@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "bench/load.h"
+#include "bench/measure_steps.h"
 #include "bench/report.h"
 #include "bench/search.h"
 #include "cli/commands.h"
@@ -62,6 +63,48 @@ std::string body_fields(const BenchOptions& options) {
     fields.update(extra);
   }
   return fields.empty() ? "" : fields.dump();
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  NewFile file(path);
+  file.append(text.data(), text.size());
+  file.commit();
+}
+
+std::vector<std::string> texts_of(const BenchOptions& options) {
+  if (!options.text.empty()) return {options.text};
+  if (options.text_file.empty()) return built_in_texts();
+  return parse_texts(read_file(options.text_file, kMaxWorkloadBytes), options.text_file);
+}
+
+int run_profile(const BenchOptions& options) {
+  if (!options.url.empty()) throw UsageError("--profile-steps measures in this process");
+  const bool terminal = isatty(STDERR_FILENO);
+  MeasureOptions measure{options.load, options.request, texts_of(options)};
+  if (options.duration_s > 0) measure.seconds = options.duration_s;
+  measure.progress = [terminal](const std::string& what) {
+    if (terminal) std::fprintf(stderr, "\r\033[K%s", what.c_str());
+  };
+  const StepProfile profile = measure_steps(measure);
+  if (terminal) std::fputs("\r\033[K", stderr);
+  write_text(options.profile_file, profile_json(profile));
+  std::printf("%s, %d threads: a step of 1 takes %s, of %d %s", profile.model.c_str(),
+              profile.threads, time_text(profile.step_s(1, 64, 0)).c_str(),
+              profile.decode.back().batch,
+              time_text(profile.step_s(profile.decode.back().batch, 64, 0)).c_str());
+  for (size_t i = 0; i < profile.links.size(); ++i) {
+    const LinkProfile& link = profile.links[i];
+    std::printf("; %s, %d frames: %s", link.name.c_str(), link.policy.steady,
+                time_text(profile.chunks_s(i, 1, link.policy.steady)).c_str());
+  }
+  std::printf("\nin a running engine: steps %.2f", profile.ar_in_engine);
+  for (const LinkProfile& link : profile.links) {
+    std::printf(", %s %.2f", link.name.c_str(), link.in_engine);
+  }
+  std::printf(" times as long; overhead %s a batch and %.1f us a member\n%s\n",
+              time_text(profile.batch_overhead_s).c_str(), 1e6 * profile.sequence_overhead_s,
+              options.profile_file.c_str());
+  return 0;
 }
 
 /// One call of `syrinx bench`.
@@ -131,14 +174,7 @@ void Bench::choose_load() {
   if (kind == LoadKind::kTrace) {
     traffic_.trace = parse_trace(read_file(options_.trace, kMaxWorkloadBytes), options_.trace);
   }
-  if (!options_.text.empty()) {
-    traffic_.texts = {options_.text};
-  } else if (!options_.text_file.empty()) {
-    traffic_.texts =
-        parse_texts(read_file(options_.text_file, kMaxWorkloadBytes), options_.text_file);
-  } else {
-    traffic_.texts = built_in_texts();
-  }
+  traffic_.texts = texts_of(options_);
   traffic_.seed = options_.request.seed;
   traffic_.audible_level = std::pow(10.0, options_.audible_dbfs / 20);
   report_.targets = {.first_audio_s = options_.target_first_audio_ms / 1e3,
@@ -277,19 +313,16 @@ void Bench::publish() {
     std::printf("%s\n\n%s%s", head.c_str(), table_text(report_.summaries, report_.targets).c_str(),
                 remarks_text(report_).c_str());
   }
-  const auto write = [](const std::string& path, const std::string& text) {
-    NewFile file(path);
-    file.append(text.data(), text.size());
-    file.commit();
-  };
   const auto json = [this] { return report_json(report_, options_.json_requests); };
   if (quiet) std::fputs(json().c_str(), stdout);
-  if (!quiet && !options_.json_file.empty()) write(options_.json_file, json());
-  if (!options_.html_file.empty()) write(options_.html_file, report_html(report_));
+  if (!quiet && !options_.json_file.empty()) write_text(options_.json_file, json());
+  if (!options_.html_file.empty()) write_text(options_.html_file, report_html(report_));
 }
 
 }  // namespace
 
-int run_bench(const BenchOptions& options) { return Bench(options).run(); }
+int run_bench(const BenchOptions& options) {
+  return options.profile_file.empty() ? Bench(options).run() : run_profile(options);
+}
 
 }  // namespace syrinx

@@ -118,6 +118,10 @@ void add_bench_arguments(CLI::App& app, BenchOptions& bench) {
       ->group(group);
   app.add_flag("--json-requests", bench.json_requests, "with every request in it")->group(group);
   app.add_option("--html", bench.html_file, "write a report with charts")->group(group);
+  app.add_option("--profile-steps", bench.profile_file,
+                 "measure what steps and chunks of the model cost instead, and write that as JSON "
+                 "for `syrinx simulate`; --duration is then the seconds for each batch size")
+      ->group(group);
 }
 
 }  // namespace syrinx
