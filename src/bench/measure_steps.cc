@@ -13,16 +13,17 @@
 #include "bench/percentiles.h"
 #include "engine/executor.h"
 #include "engine/lane.h"
+#include "engine/scheduler.h"
 #include "io/file.h"
 
 namespace syrinx {
 namespace {
 
-constexpr int kFewest = 5;            // measurements of a point, however long they take
-constexpr int kLongDecode = 4000;     // steps of one batch size
-constexpr int kMostLaneFrames = 512;  // kept of a request, for the chunk stages
+constexpr int kFewest = 5;         // measurements of a point, however long they take
+constexpr int kLongDecode = 4000;  // steps of one batch size
 constexpr size_t kMostTraceBytes = size_t{512} << 20;
 constexpr size_t kMostRaw = 2000;  // raw points of a batch size
+constexpr int kQuantiles = 100;
 constexpr double kEngine_s = 2.0;  // of a running engine, for each load
 
 double median(std::vector<double> values) {
@@ -40,6 +41,20 @@ std::vector<int> batch_sizes(int most) {
   }
   sizes.push_back(most);
   return sizes;
+}
+
+/// kQuantiles of the values, scaled so that their mean is 1. Nothing for no values.
+std::vector<double> quantiles(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  std::vector<double> out;
+  double sum = 0;
+  for (int i = 0; i < kQuantiles; ++i) {
+    out.push_back(percentile(values, (i + 0.5) / kQuantiles));
+    sum += out.back();
+  }
+  for (double& value : out) value *= kQuantiles / sum;
+  return out;
 }
 
 /// A request that is being decoded without an engine.
@@ -72,7 +87,7 @@ class Measurement {
     profile_.weights = options_.load.weights;
     profile_.threads = options_.load.engine.threads > 0 ? options_.load.engine.threads : cores;
     profile_.sample_rate = pipeline_->info().sample_rate;
-    profile_.max_positions = ar_.max_positions;
+    profile_.pages = Scheduler::pages_for(ar_, options_.load.engine);
     profile_.page_rows = KvPool::kPageRows;
     utterances();
     for (const int size : batch_sizes(most_)) decode(size);
@@ -235,9 +250,8 @@ void Measurement::decode(int size) {
     if (std::any_of(runners.begin(), runners.end(), [](const Runner& r) { return r.ended; })) break;
     kv /= size;
     const double seconds = step(runners, ar_.max_positions);
-    if (prompts && pipeline_->ar().traits().max_positions > 0 &&
-        std::any_of(runners.begin(), runners.end(),
-                    [](const Runner& r) { return r.state->prompt_rows() > 1; })) {
+    if (prompts && std::any_of(runners.begin(), runners.end(),
+                               [](const Runner& r) { return r.state->prompt_rows() > 1; })) {
       continue;  // rows of prompts are another table
     }
     int bin = 0;
@@ -326,7 +340,10 @@ std::vector<float> Measurement::run_chunks(size_t link, int jobs, int frames, do
 void Measurement::chunks(size_t link) {
   const std::span<const Link> links = pipeline_->links();
   const Link& of = links[link];
-  LinkProfile profile{of.name, of.policy, 0, batch_sizes(most_), {}, {}};
+  LinkProfile profile;
+  profile.name = of.name;
+  profile.policy = of.policy;
+  profile.jobs = batch_sizes(most_);
   double samples = 1;
   for (size_t i = links.size(); i-- > link;) {
     samples *= links[i].stage->out_width();
@@ -443,7 +460,13 @@ void Measurement::compare(const std::string& trace) {
                     static_cast<double>(utterance.segments.size() * profile_.utterances.size());
     }
   }
-  std::vector<double> took(1 + profile_.links.size()), expected(took.size());
+  std::vector<std::vector<double>> factors(1 + profile_.links.size());  // of each batch
+  std::vector<double> took(factors.size()), expected(factors.size());
+  const auto add = [&](size_t stage, double seconds, double alone_s) {
+    took[stage] += seconds;
+    expected[stage] += alone_s;
+    factors[stage].push_back(seconds / alone_s);
+  };
   for (const nlohmann::json& event : *list) {
     if (!event.is_object() || event.value("ph", "") != "X") continue;
     const std::string name = event.value("name", "");
@@ -451,20 +474,22 @@ void Measurement::compare(const std::string& trace) {
     if (batch <= 0 || units <= 0) continue;
     const double seconds = event.value("dur", 0.0) / 1e6;
     if (name == "ar" && units == batch) {
-      took[0] += seconds;
-      expected[0] += profile_.step_s(batch, typical_kv, 0);
+      add(0, seconds, profile_.step_s(batch, typical_kv, 0));
     }
     for (size_t i = 0; i < profile_.links.size(); ++i) {
       if (name != profile_.links[i].name) continue;
-      took[i + 1] += seconds;
-      expected[i + 1] += profile_.chunks_s(i, batch, static_cast<double>(units) / batch);
+      add(i + 1, seconds, profile_.chunks_s(i, batch, static_cast<double>(units) / batch));
     }
   }
   const auto ratio = [&](size_t i) {
     return expected[i] > 0 ? std::clamp(took[i] / expected[i], 0.2, 5.0) : 1.0;
   };
   profile_.ar_in_engine = ratio(0);
-  for (size_t i = 0; i < profile_.links.size(); ++i) profile_.links[i].in_engine = ratio(i + 1);
+  profile_.ar_spread = quantiles(factors[0]);
+  for (size_t i = 0; i < profile_.links.size(); ++i) {
+    profile_.links[i].in_engine = ratio(i + 1);
+    profile_.links[i].spread = quantiles(factors[i + 1]);
+  }
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ Json link_json(const LinkProfile& link) {
           {"multiple", link.policy.multiple},
           {"samples_per_frame", link.samples_per_frame},
           {"in_engine", link.in_engine},
+          {"spread", link.spread},
           {"jobs", link.jobs},
           {"frames", link.frames},
           {"seconds", link.seconds}};
@@ -53,6 +54,14 @@ int small(const Config& from, const std::string& key, int least) {
   return static_cast<int>(from.i(key, least, 1 << 24));
 }
 
+std::vector<double> spread(const Config& from, const std::string& key) {
+  std::vector<double> out = from.floats(key);
+  for (const double value : out) {
+    if (!(value >= 0 && value < 1e6)) from.fail(key, "holds a factor that makes no sense");
+  }
+  return out;
+}
+
 LinkProfile read_link(const Config& from) {
   LinkProfile link;
   link.name = from.s("name");
@@ -63,6 +72,7 @@ LinkProfile read_link(const Config& from) {
   link.policy.multiple = small(from, "multiple", 1);
   link.samples_per_frame = from.f("samples_per_frame", 1e-6, 1e9);
   link.in_engine = from.f("in_engine", 0.01, 100);
+  link.spread = spread(from, "spread");
   link.jobs = counts(from, "jobs");
   link.frames = counts(from, "frames");
   const auto& rows = from.raw().at("seconds");
@@ -168,9 +178,10 @@ std::string profile_json(const StepProfile& profile) {
                     {"weights", profile.weights},
                     {"threads", profile.threads},
                     {"sample_rate", profile.sample_rate},
-                    {"max_positions", profile.max_positions},
                     {"page_rows", profile.page_rows},
+                    {"pages", profile.pages},
                     {"ar_in_engine", profile.ar_in_engine},
+                    {"ar_spread", profile.ar_spread},
                     {"batch_overhead_s", profile.batch_overhead_s},
                     {"sequence_overhead_s", profile.sequence_overhead_s},
                     {"decode", decode},
@@ -188,8 +199,9 @@ StepProfile parse_profile(const std::string& text, const std::string& path) {
   profile.weights = from.s("weights");
   profile.threads = small(from, "threads", 1);
   profile.sample_rate = static_cast<int>(from.i("sample_rate", 1000, 384000));
-  profile.max_positions = small(from, "max_positions", 1);
   profile.page_rows = small(from, "page_rows", 1);
+  profile.pages = small(from, "pages", 1);
+  profile.ar_spread = spread(from, "ar_spread");
   profile.ar_in_engine = from.f("ar_in_engine", 0.01, 100);
   profile.batch_overhead_s = from.f("batch_overhead_s", 0, 1);
   profile.sequence_overhead_s = from.f("sequence_overhead_s", 0, 1);

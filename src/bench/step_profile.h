@@ -24,7 +24,8 @@ struct LinkProfile {
   double samples_per_frame = 0;              ///< at the end of the pipeline
   std::vector<int> jobs, frames;             ///< ascending
   std::vector<std::vector<double>> seconds;  ///< [jobs][frames]
-  double in_engine = 1;  ///< seconds inside a running engine / seconds measured alone
+  double in_engine = 1;        ///< mean seconds inside a running engine / seconds measured alone
+  std::vector<double> spread;  ///< quantiles of single batches around that mean; mean 1
 };
 
 /// A part of a request with a prompt of its own.
@@ -46,15 +47,16 @@ struct StepProfile {
   std::string model, weights;
   int threads = 1;
   int sample_rate = 24000;
-  int max_positions = 0, page_rows = 1;
+  int page_rows = 1, pages = 1;                 ///< of the KV cache that the engine would take
   std::vector<DecodeCosts> decode;              ///< ascending in batch
   std::vector<std::pair<int, double>> prefill;  ///< rows of prompts, seconds; may be empty
   std::vector<LinkProfile> links;
   double ar_in_engine = 1;         ///< as LinkProfile::in_engine
+  std::vector<double> ar_spread;   ///< as LinkProfile::spread
   double batch_overhead_s = 0;     ///< of the engine's thread for a batch
   double sequence_overhead_s = 0;  ///< and for each sequence or chunk in it
   std::vector<UtteranceProfile> utterances;
-  /// Every measurement: {"decode": [[batch, kv, s]], "chunks": [[link, jobs, frames, s]]}, as JSON.
+  /// As JSON: {"decode": [[batch, kv, s]] of single steps, "chunks": [[link, jobs, frames, s]]}.
   std::string raw = "{}";
 
   /// An AR batch of `decodes` one-row sequences with `kv` cached positions on average, and
