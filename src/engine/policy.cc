@@ -70,13 +70,18 @@ class StepFiller {
   int set_aside_ = 0, rows_ = 0;
 };
 
-/// All chunks of one link, in the order of the list, as far as the batch goes.
-void take_chunks(const Snapshot& snapshot, int link, Plan& plan) {
+/// Chunks of one link, in the order of the list, as far as the batch and its time go.
+void take_chunks(const Snapshot& snapshot, int link, Plan& plan,
+                 double longest_s = std::numeric_limits<double>::infinity()) {
   plan.kind = Plan::kChunks;
   plan.link = link;
+  int frames = 0;
   for (const ChunkView& chunk : snapshot.chunks) {
     if (static_cast<int>(plan.chunk_slots.size()) == snapshot.max_batch) break;
-    if (chunk.link == link) plan.chunk_slots.push_back(chunk.slot);
+    if (chunk.link != link) continue;
+    frames += chunk.frames;
+    if (!plan.chunk_slots.empty() && snapshot.costs.links[link].of(frames) > longest_s) break;
+    plan.chunk_slots.push_back(chunk.slot);
   }
 }
 
@@ -98,6 +103,28 @@ int fullest_link(const Snapshot& snapshot) {
 int count_full(const Snapshot& snapshot) {
   return static_cast<int>(std::count_if(snapshot.chunks.begin(), snapshot.chunks.end(),
                                         [](const ChunkView& chunk) { return chunk.full; }));
+}
+
+/// The largest batch of either stage. A batch of chunks lasts at most `longest_s`.
+void plan_largest(Snapshot& snapshot, Plan& plan, double longest_s) {
+  plan.clear();
+  const bool steps = snapshot.may_step && !snapshot.sequences.empty();
+  const bool chunks = snapshot.may_chunk && !snapshot.chunks.empty();
+  // Chunks wait for company as long as steps can be taken or come back soon; full ones gain nothing
+  // by waiting, and neither does a batch that is full.
+  const int waiting = static_cast<int>(snapshot.chunks.size());
+  const int runnable = static_cast<int>(snapshot.sequences.size()) + snapshot.steps_in_flight;
+  const bool batch_full = waiting >= snapshot.max_batch || 2 * count_full(snapshot) > runnable;
+  const bool steps_come = snapshot.steps_in_flight > 0 || (!snapshot.may_step && runnable > 0);
+  if (chunks && batch_full) return take_chunks(snapshot, fullest_link(snapshot), plan, longest_s);
+  if (steps) {
+    const bool whole = static_cast<int>(snapshot.sequences.size()) >= snapshot.max_batch;
+    if (!snapshot.ahead || whole) take_steps(snapshot, plan);
+    if (plan.kind != Plan::kIdle) return;
+  }
+  if (chunks && !snapshot.ahead && (!snapshot.may_step || !steps_come)) {
+    take_chunks(snapshot, fullest_link(snapshot), plan, longest_s);
+  }
 }
 
 // ---------------------------------------------------------------------------- streaming
@@ -153,7 +180,9 @@ void fill_steps(const Snapshot& snapshot, const Ranking& ranking, Plan& plan) {
 
 double urgent_slack_s(const CostModel& costs, int max_batch) {
   double work_s = costs.ar.of(max_batch);
-  for (const StageCost& link : costs.links) work_s += link.of(max_batch * kTypicalChunkFrames);
+  for (const StageCost& link : costs.links) {
+    work_s += std::min(link.of(max_batch * kTypicalChunkFrames), kStreamingRules.longest_chunks_s);
+  }
   return work_s + kStreamingRules.margin_s;
 }
 
@@ -170,38 +199,21 @@ void plan_streaming(Snapshot& snapshot, Plan& plan) {
 
   // Of equal tiers chunks go first: they are what becomes audible.
   if (chunk.tier <= 1 && chunk.tier <= step.tier) {
-    return take_chunks(snapshot, snapshot.chunks.front().link, plan);
+    return take_chunks(snapshot, snapshot.chunks.front().link, plan,
+                       kStreamingRules.longest_chunks_s);
   }
   if (step.tier <= 1) {
     fill_steps(snapshot, ranking, plan);
     if (plan.kind != Plan::kIdle) return;
   }
-  plan_throughput(snapshot, plan);
+  plan_largest(snapshot, plan, kStreamingRules.longest_chunks_s);
 }
 
 // ---------------------------------------------------------------------------- the others
 
 void plan_throughput(Snapshot& snapshot, Plan& plan) {
-  plan.clear();
-  const bool steps = snapshot.may_step && !snapshot.sequences.empty();
-  const bool chunks = snapshot.may_chunk && !snapshot.chunks.empty();
-  // Chunks wait for company as long as steps can be taken or come back soon; full ones gain nothing
-  // by waiting, and neither does a batch that is full.
-  const int waiting = static_cast<int>(snapshot.chunks.size());
-  const int runnable = static_cast<int>(snapshot.sequences.size()) + snapshot.steps_in_flight;
-  const bool batch_full = waiting >= snapshot.max_batch || 2 * count_full(snapshot) > runnable;
-  const bool steps_come = snapshot.steps_in_flight > 0 || (!snapshot.may_step && runnable > 0);
-  if (chunks && batch_full) return take_chunks(snapshot, fullest_link(snapshot), plan);
-  if (steps) {
-    const bool whole = static_cast<int>(snapshot.sequences.size()) >= snapshot.max_batch;
-    if (!snapshot.ahead || whole) take_steps(snapshot, plan);
-    if (plan.kind != Plan::kIdle) return;
-  }
-  if (chunks && !snapshot.ahead && (!snapshot.may_step || !steps_come)) {
-    take_chunks(snapshot, fullest_link(snapshot), plan);
-  }
+  plan_largest(snapshot, plan, std::numeric_limits<double>::infinity());
 }
-
 void plan_fcfs(Snapshot& snapshot, Plan& plan) {
   plan.clear();
   if (snapshot.may_chunk && !snapshot.chunks.empty()) {

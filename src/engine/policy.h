@@ -46,7 +46,7 @@ struct Snapshot {
   bool may_chunk = true;  ///< and chunk batches
   bool ahead = false;  ///< the executor is busy: plan only what would not be planned better later
   int steps_in_flight = 0;  ///< sequences in AR batches that run now and come back soon
-  CostModel costs;
+  CostModel costs{};
   std::vector<SequenceView> sequences{};  ///< in admission order
   std::vector<ChunkView> chunks{};        ///< in admission order
 };
@@ -97,6 +97,8 @@ struct StreamingRules {
   double margin_s = 0.03;    ///< a stream this close to silence, beyond the work ahead, is urgent
   double patience_s = 0.25;  ///< a request that waited so long for its first audio is as urgent
   double fill = 0.5;         ///< relaxed rows may make an urgent batch longer by this share
+  double longest_chunks_s = 0.01;  ///< of a batch of chunks, if it has more than one: on a CPU more
+                                   ///< frames at once are not cheaper, and others wait meanwhile
 };
 inline constexpr StreamingRules kStreamingRules{};
 

@@ -56,8 +56,8 @@ std::string str(const Plan& plan) {
   return text;
 }
 
-/// A batch of 4 costs 14 ms, a batch of chunks 10 ms and a bit: urgent is below about 60 ms.
-CostModel costs() { return {{0.010, 0.001}, {{0.010, 0.0003}, {0.002, 0.0001}}}; }
+/// A batch of 4 costs 14 ms, one of 4 chunks 7 ms: urgent is below about 55 ms.
+CostModel costs() { return {{0.010, 0.001}, {{0.002, 0.0003}, {0.002, 0.0001}}}; }
 
 struct Case {
   const char* name;
@@ -184,6 +184,20 @@ TEST(StreamingPolicy, RelaxedRowsFillAnUrgentBatchOnlyALittle) {
   snapshot.costs.ar.unit_s = 0;  // a step costs the same for any batch
   plan_streaming(snapshot, plan);
   EXPECT_EQ(plan.sequences.size(), 20u);
+}
+
+TEST(StreamingPolicy, ABatchOfChunksIsShortUnlessOneIsLong) {
+  Snapshot snapshot{.max_batch = 32};
+  snapshot.costs = costs();
+  for (int slot = 0; slot < 8; ++slot) snapshot.chunks.push_back(chunk(slot, 0.01));
+  Plan plan;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.chunk_slots.size(), 6u) << "2 ms and 6 x 4 frames of 0.3 ms are within 10 ms";
+  for (ChunkView& view : snapshot.chunks) view.frames = 100;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.chunk_slots.size(), 1u);
+  plan_throughput(snapshot, plan);
+  EXPECT_EQ(plan.chunk_slots.size(), 8u);
 }
 
 TEST(ThroughputPolicy, Table) {

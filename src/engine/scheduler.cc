@@ -67,13 +67,14 @@ Scheduler::Scheduler(std::shared_ptr<const Pipeline> pipeline, const EngineOptio
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads = options.threads > 0 ? options.threads : cores;
   if (!options.trace_file.empty()) trace_ = std::make_unique<TraceLog>(options.trace_file, now_s());
-  switch (options.executors) {
+  switch (options.executors.value_or(threads > 1 ? Executors::kSplit : Executors::kShared)) {
     case Executors::kShared:
       add_place(threads, true, true, true);
       break;
     case Executors::kSplit:
-      add_place(std::max(1, threads / 2), true, false, false);
-      add_place(std::max(1, threads - threads / 2), false, true, false);
+      // The first to be filled comes first: chunks go beside the AR stage while that is possible.
+      add_place(std::max(1, threads / 2), false, true, false);
+      add_place(std::max(1, threads - threads / 2), true, true, false);
       sharing_.split = true;
       break;
     case Executors::kEach:
