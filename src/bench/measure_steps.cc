@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "bench/percentiles.h"
+#include "bench/simulator.h"
 #include "engine/executor.h"
 #include "engine/lane.h"
 #include "engine/scheduler.h"
@@ -24,6 +26,7 @@ constexpr int kLongDecode = 4000;  // steps of one batch size
 constexpr size_t kMostTraceBytes = size_t{512} << 20;
 constexpr size_t kMostRaw = 2000;  // raw points of a batch size
 constexpr int kQuantiles = 100;
+constexpr size_t kAlone = 32;      // requests that find the engine asleep
 constexpr double kEngine_s = 2.0;  // of a running engine, for each load
 
 double median(std::vector<double> values) {
@@ -393,12 +396,21 @@ void Measurement::in_engine() {
     double batches, members, overhead_s;
   };
   std::vector<Sample> samples;
+  std::vector<double> first_audio;  // of requests that find the engine asleep
   {
     EngineOptions engine_options = options_.load.engine;
     engine_options.trace_file = trace;
     engine_options.executors = Executors::kShared;
     engine_options.max_wait_s = 1e6;
     Engine engine(pipeline_, engine_options);
+    for (size_t i = 0; i < kAlone; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      SpeechRequest request = options_.request;
+      request.text = options_.texts[i % options_.texts.size()];
+      const auto sink = std::make_shared<Collector>();
+      if (!engine.submit(request, sink).ok()) continue;
+      first_audio.push_back(sink->wait().first_audio_s);
+    }
     for (const int streams : {1, std::max(2, most_ / 2)}) {
       say(concat("an engine with ", streams, " streams"));
       const auto look = [&] {
@@ -446,6 +458,20 @@ void Measurement::in_engine() {
   profile_.sequence_overhead_s = b;
   profile_.batch_overhead_s =
       many.batches > 0 ? std::max(0.0, (many.overhead_s - b * many.members) / many.batches) : 0;
+
+  // What the stages do not explain of a request that finds everybody asleep.
+  SimulationOptions simulation;
+  simulation.noise = false;
+  TrafficOptions traffic;
+  traffic.repeats = static_cast<int>(first_audio.size());
+  std::vector<double> expected;
+  for (const RequestRecord& record :
+       simulate(profile_, simulation, {LoadKind::kStreams, 1}, traffic).requests) {
+    expected.push_back(record.first_audio_s.value_or(0));
+  }
+  if (!first_audio.empty()) {
+    profile_.wake_s = std::max(0.0, median(first_audio) - median(expected));
+  }
 }
 
 void Measurement::compare(const std::string& trace) {

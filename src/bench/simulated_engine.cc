@@ -57,7 +57,8 @@ bool SimulatedEngine::submit(std::unique_ptr<SimulatedRequest> request, double n
   prompts_free_s_ = std::max(prompts_free_s_, now) + request->utterance->open_s;
   for (const LinkProfile& link : profile_.links) request->lanes.emplace_back(link.policy, 1);
   request->fractions.resize(profile_.links.size());
-  mail_.emplace_back(prompts_free_s_, std::move(request));
+  const double wake_s = unfinished() == 0 ? profile_.wake_s : 0;
+  mail_.emplace_back(prompts_free_s_ + wake_s, std::move(request));
   return true;
 }
 

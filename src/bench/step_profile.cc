@@ -184,6 +184,7 @@ std::string profile_json(const StepProfile& profile) {
                     {"ar_spread", profile.ar_spread},
                     {"batch_overhead_s", profile.batch_overhead_s},
                     {"sequence_overhead_s", profile.sequence_overhead_s},
+                    {"wake_s", profile.wake_s},
                     {"decode", decode},
                     {"prefill", prefill},
                     {"links", links},
@@ -205,6 +206,7 @@ StepProfile parse_profile(const std::string& text, const std::string& path) {
   profile.ar_in_engine = from.f("ar_in_engine", 0.01, 100);
   profile.batch_overhead_s = from.f("batch_overhead_s", 0, 1);
   profile.sequence_overhead_s = from.f("sequence_overhead_s", 0, 1);
+  profile.wake_s = from.f("wake_s", 0, 1);
   for (const Config& item : from.subs("decode")) {
     DecodeCosts row;
     row.batch = small(item, "batch", 1);

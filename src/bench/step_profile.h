@@ -55,6 +55,7 @@ struct StepProfile {
   std::vector<double> ar_spread;   ///< as LinkProfile::spread
   double batch_overhead_s = 0;     ///< of the engine's thread for a batch
   double sequence_overhead_s = 0;  ///< and for each sequence or chunk in it
+  double wake_s = 0;               ///< that a request waits more when it finds the engine asleep
   std::vector<UtteranceProfile> utterances;
   /// As JSON: {"decode": [[batch, kv, s]] of single steps, "chunks": [[link, jobs, frames, s]]}.
   std::string raw = "{}";

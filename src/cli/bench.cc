@@ -81,9 +81,9 @@ int run_profile(const BenchOptions& options) {
   for (const LinkProfile& link : profile.links) {
     std::printf(", %s %.2f", link.name.c_str(), link.in_engine);
   }
-  std::printf(" times as long; overhead %s a batch and %.1f us a member\n%s\n",
-              time_text(profile.batch_overhead_s).c_str(), 1e6 * profile.sequence_overhead_s,
-              options.profile_file.c_str());
+  std::printf(" times as long; overhead %.1f us a batch and %.1f us a member, %s to wake up\n%s\n",
+              1e6 * profile.batch_overhead_s, 1e6 * profile.sequence_overhead_s,
+              time_text(profile.wake_s).c_str(), options.profile_file.c_str());
   return 0;
 }
 
