@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -9,6 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/many_files.h"
 #include "cli/stop_signal.h"
 #include "server/http_server.h"
 
@@ -99,14 +98,6 @@ void reload(HttpServer& server, const ServeOptions& options) try {
   print_line("reloading keys, certificate and models");
 } catch (const LoadError& error) {
   print_line(std::string("nothing is reloaded: ") + error.what());
-}
-
-/// Every client needs a file descriptor, and the usual limit is small.
-void allow_many_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string url_of(const std::string& host, int port, bool tls) {
