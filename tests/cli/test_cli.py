@@ -138,7 +138,7 @@ class Look(unittest.TestCase):
     def test_bench(self):
         done = run_cli("bench", "--model", MODEL, "--streams", "3", "--repeats", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"6 requests", done.stdout)
+        self.assertRegex(done.stdout, rb"3 streams +6 ")
 
 
 class ConfigFile(unittest.TestCase):
