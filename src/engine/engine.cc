@@ -130,7 +130,6 @@ void Engine::Impl::run() {
 /// Waits while there is nothing to do. False when the engine is to stop and nothing is in flight.
 bool Engine::Impl::take_what_came(bool idle) {
   done.clear(), mail.clear();
-  const double now = now_s();
   std::unique_lock lock(mutex);
   scheduler.take_ended(ended);
   for (uint64_t client : ended) {
@@ -140,7 +139,7 @@ bool Engine::Impl::take_what_came(bool idle) {
     }
   }
   if (!ended.empty()) request_ended.notify_all();
-  load = scheduler.load(now);
+  load = scheduler.load();
   scheduler.costs(costs);
   const auto something = [&] {
     return !mailbox.empty() || !returned.empty() ||
@@ -234,6 +233,10 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
     return Error{ErrorCode::kInvalid,
                  concat("the text has ", request.text.size(), " bytes, the limit is ", limit),
                  "input"};
+  }
+  if (!request.context.empty() && !pipeline.info().context) {
+    return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
+                 "context"};
   }
   {
     std::lock_guard lock(impl_->mutex);

@@ -422,6 +422,9 @@ TEST(Engine, RefusesWhatItCannotDo) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("131 positions, there is room for 128"), std::string::npos)
       << refused.error().message;
+  SpeechRequest talk = say("x");
+  talk.context.push_back({"0", "hello", {}});
+  EXPECT_EQ(engine.submit(talk, ear).error().param, "context");
 
   SpeechRequest open = say("");
   open.text_open = true;
@@ -446,7 +449,8 @@ TEST(Engine, CountsWhatItDoes) {
     ear->wait();
     ASSERT_TRUE(engine.drain(10));
     std::string text;
-    engine.metrics().write_prometheus("a \"toy\"", text);
+    const NamedMetrics named{"a \"toy\"", &engine.metrics()};
+    write_prometheus({&named, 1}, text);
     EXPECT_NE(text.find("syrinx_requests_accepted_total{model=\"a \\\"toy\\\"\"} 1\n"),
               std::string::npos);
     EXPECT_NE(text.find("syrinx_first_audio_seconds_count{model=\"a \\\"toy\\\"\"} 1\n"),

@@ -147,7 +147,7 @@ TEST_F(HttpServerTest, ShowsMetrics) {
   const TestAnswer answer = client.read();
   EXPECT_EQ(answer.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_TRUE(has(answer.body, "\nsyrinx_http_requests_total 2\n")) << answer.body;
-  EXPECT_TRUE(has(answer.body, "\nfake_metric 1\n"));
+  EXPECT_TRUE(has(answer.body, "\nsyrinx_requests_accepted_total{model=\""));
 }
 
 TEST_F(HttpServerTest, FirstAudioComesBeforeTheEnd) {

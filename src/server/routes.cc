@@ -125,7 +125,14 @@ Reply answer_metrics(const RequestHead&, const ServerView& server) {
   add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
   add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
   add("ready", "gauge", "1 when speech requests are taken.", ready(server) ? 1 : 0);
-  if (server.models != nullptr) server.models->first()->write_metrics(reply.body);
+  if (server.models == nullptr) return reply;
+  const std::vector<ModelTable::Entry> models = server.models->list();
+  std::vector<NamedMetrics> engines;
+  for (const ModelTable::Entry& model : models) {
+    const EngineMetrics* metrics = model.backend ? model.backend->metrics() : nullptr;
+    if (metrics != nullptr) engines.push_back({model.name, metrics});
+  }
+  write_prometheus(engines, reply.body);
   return reply;
 }
 
