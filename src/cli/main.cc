@@ -246,6 +246,13 @@ void add_bench(CLI::App& app, BenchOptions& bench, std::function<int()>& command
   sub->callback([&] { command = [&bench] { return run_bench(bench); }; });
 }
 
+void add_simulate(CLI::App& app, SimulateOptions& simulate, std::function<int()>& command) {
+  CLI::App* sub =
+      app.add_subcommand("simulate", "Compute what a load would meet, from measured costs");
+  add_simulate_arguments(*sub, simulate);
+  sub->callback([&] { command = [&simulate] { return run_simulate(simulate); }; });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
   app.require_subcommand(1);
@@ -259,12 +266,14 @@ int run(int argc, char** argv) {
   LoadOptions inspect;
   BenchOptions bench;
   HubPullOptions pull;
+  SimulateOptions simulate;
   add_say(app, say, command);
   add_serve(app, serve, command);
   add_trace(app, trace, command);
   add_inspect(app, inspect, command);
   add_bench(app, bench, command);
   add_hub(app, pull, command);
+  add_simulate(app, simulate, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {  // --help, --version
