@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "server/playground.h"
 
 namespace syrinx {
 namespace {
@@ -35,6 +36,7 @@ Reply answer_home(const ServerView& server) {
   }
   reply.body +=
       "\n"
+      "GET  /                  in a browser: the playground\n"
       "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
       "GET  /v1/models         the loaded model\n"
       "GET  /v1/audio/models   the same, for clients that list speech models\n"
@@ -72,7 +74,15 @@ Reply answer_ready(const ServerView& server) {
 }
 
 ordered_json model_object(const PipelineInfo& info) {
-  return {{"id", info.model}, {"object", "model"}, {"created", 0}, {"owned_by", info.family}};
+  return {{"id", info.model},
+          {"object", "model"},
+          {"created", 0},
+          {"owned_by", info.family},
+          // What OpenAI's models do not tell and a page wants to know before it speaks.
+          {"sample_rate", info.sample_rate},
+          {"languages", info.languages},
+          {"instructions", info.instructions},
+          {"max_input_bytes", info.max_text_bytes}};
 }
 
 Reply answer_models(const ServerView& server) {
@@ -150,6 +160,13 @@ bool is_json(std::string_view content_type) {
   return rest.empty() || rest.front() == ';' || rest.front() == ' ';
 }
 
+/// The page is for browsers; "/" tells everybody else what there is, in plain text.
+std::optional<Reply> answer_playground(const RequestHead& head) {
+  if (head.method != "GET" && head.method != "HEAD") return {};
+  if (head.path == "/" && head.accept.find("text/html") == std::string_view::npos) return {};
+  return playground_reply(head.path);
+}
+
 std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& server) {
   if (head.method != "POST") return wrong_method(head, "POST");
   if (!is_json(head.content_type)) {
@@ -165,6 +182,7 @@ std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& se
 }  // namespace
 
 std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView& server) {
+  if (auto page = answer_playground(head)) return std::move(*page);
   const bool admitted = server.keys == nullptr || server.keys->admits(head.authorization);
   for (const Get& get : kGets) {
     if (head.path != get.path) continue;

@@ -18,8 +18,9 @@ namespace syrinx {
 struct RequestHead {
   std::string_view method;
   std::string_view path;  ///< without the query
-  std::string_view content_type;
-  std::string_view authorization;
+  std::string_view content_type = {};
+  std::string_view authorization = {};
+  std::string_view accept = {};
 };
 
 /// The server at this moment.

@@ -58,7 +58,8 @@ struct Session::Incoming {
     return {.method = view(message().method_string()),
             .path = target.substr(0, target.find('?')),
             .content_type = header(http::field::content_type),
-            .authorization = header(http::field::authorization)};
+            .authorization = header(http::field::authorization),
+            .accept = header(http::field::accept)};
   }
 };
 
