@@ -40,14 +40,43 @@ void add_request(CLI::App& app, SpeechRequest& request) {
   app.add_option("--top-k", request.top_k)->check(CLI::NonNegativeNumber);
   app.add_option("--min-p", request.min_p)->check(CLI::Range(0.0, 1.0));
   app.add_option("--repetition-penalty", request.repetition_penalty)->check(CLI::Range(0.1, 10.0));
+  app.add_option("--guidance", request.guidance, "scale of guidance, where the model uses it")
+      ->check(CLI::Range(0.0, 20.0));
   app.add_option("--max-frames", request.max_frames, "0: a bound derived from the text")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--initial-chunk-frames", request.initial_chunk_frames,
+                 "frames of the first chunk; 0: as the load allows")
       ->check(CLI::NonNegativeNumber);
 }
 
 void add_engine(CLI::App& app, EngineOptions& engine) {
-  app.add_option("--max-batch", engine.max_batch, "streams in one step")
-      ->check(CLI::Range(1, 4096))
+  app.add_option("--policy", engine.policy,
+                 "streaming: playback deadlines; throughput: largest batches; fcfs: the baseline")
+      ->check(CLI::IsMember({"streaming", "throughput", "fcfs"}))
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--executors",
+         [&engine](const std::string& name) { engine.executors = find_executors(name); },
+         "shared: all threads on one batch; split: language model beside codec; each: a batch a "
+         "thread; auto: split with two threads or more (auto)")
+      ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
+  app.add_option("--max-batch", engine.max_batch, "streams in one step")
+      ->check(CLI::Range(2, 4096))
+      ->capture_default_str();
+  app.add_option("--max-prefill-rows", engine.max_prefill_rows,
+                 "prompt rows that ride along in one step")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--max-wait", engine.max_wait_s,
+                 "seconds of predicted wait past which requests get a 503")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--max-per-client", engine.max_per_client,
+                 "unfinished requests of one key or address; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--trace-file", engine.trace_file,
+                 "write what the engine does, for Perfetto or chrome://tracing");
   app.add_option("--max-requests", engine.max_requests, "accepted and unfinished; more get a 503")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

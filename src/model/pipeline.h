@@ -19,6 +19,7 @@ struct ChunkPolicy {
   int steady = 8;     ///< fresh frames of every later chunk
   int left = 0;       ///< frames seen again before the fresh ones
   int lookahead = 0;  ///< frames that must exist after the fresh ones, unless the stream ended
+  int multiple = 1;   ///< fresh frames come in multiples of this, except at the end of the stream
 };
 
 /// Feeds a chunk stage from the stage before it.

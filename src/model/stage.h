@@ -1,5 +1,5 @@
 // The two kinds of network that a pipeline is made of. Both are const after load and shared by all
-// requests; they run on one executor's thread with that executor's StepContext.
+// requests and executors; a call runs on one executor's thread with that executor's StepContext.
 // E: sequences that yield a step, H: hidden width, K: codes a step, C: codes a frame.
 #pragma once
 
@@ -61,7 +61,8 @@ class ArStage {
                       View out) const = 0;
 };
 
-/// What a chunk stage remembers of one stream between chunks.
+/// What a chunk stage remembers of one stream between chunks. It must not refer to the RequestState
+/// that it was opened with: the two may be at work at the same time, on different threads.
 class StreamState {
  public:
   virtual ~StreamState() = default;

@@ -1,5 +1,8 @@
 #include "server/api_error.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -63,7 +66,7 @@ ApiError to_api_error(const Error& error) {
     case ErrorCode::kCancelled:  // only a server that stops cancels a request before its audio
       out.status = 503;
       out.code = "server_is_overloaded";
-      out.retry_after_s = 1;
+      out.retry_after_s = std::max(1, static_cast<int>(std::ceil(error.retry_after_s)));
       break;
     case ErrorCode::kTimeout:
       out.status = 408;

@@ -27,6 +27,7 @@ class FakeBackend : public Backend {
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override;
   void cancel(RequestId id) override;
   EngineStats stats() const override;
+  void write_metrics(std::string& out) const override { out += "fake_metric 1\n"; }
 
   /// The info may be changed before the first request.
   PipelineInfo& mutable_info() { return info_; }

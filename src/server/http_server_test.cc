@@ -80,6 +80,17 @@ TEST_F(HttpServerTest, StreamsEvents) {
   EXPECT_TRUE(failed.whole);
 }
 
+TEST_F(HttpServerTest, ShowsMetrics) {
+  start();
+  speak(R"({"input": "0123456789"})");
+  TestClient client(port());
+  client.get("/metrics");
+  const TestAnswer answer = client.read();
+  EXPECT_EQ(answer.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_TRUE(has(answer.body, "\nsyrinx_http_requests_total 2\n")) << answer.body;
+  EXPECT_TRUE(has(answer.body, "\nfake_metric 1\n"));
+}
+
 TEST_F(HttpServerTest, FirstAudioComesBeforeTheEnd) {
   start(0.02);
   TestClient client(port());
