@@ -18,10 +18,25 @@ std::string in_quotes(const std::string& text) {
   return out + "'";
 }
 
-std::vector<std::string> command_names(const std::vector<CommandFacts>& all) {
-  std::vector<std::string> names;
-  for (size_t i = 1; i < all.size(); ++i) names.push_back(all[i].name);
-  return names;
+/// Commands below others become words and options of those: shells need to know no more.
+std::vector<CommandFacts> merged(const std::vector<CommandFacts>& all) {
+  std::vector<CommandFacts> out;
+  for (const CommandFacts& command : all) {
+    if (command.name.find(' ') == std::string::npos) {
+      out.push_back(command);
+      if (&command == &all.front() || command.commands.empty()) continue;
+      OptionFacts names;
+      names.positional = "command";
+      names.choices = command.commands;
+      out.back().options.push_back(names);
+    } else {
+      for (const OptionFacts& option : command.options) {
+        const bool help = !option.names.empty() && option.names.back() == "--help";
+        if (!help && !option.names.empty()) out.back().options.push_back(option);
+      }
+    }
+  }
+  return out;
 }
 
 std::string bash_script(const std::vector<CommandFacts>& all) {
@@ -48,7 +63,7 @@ std::string bash_script(const std::vector<CommandFacts>& all) {
   out += "  esac\n  case \"$command\" in\n";
   for (const CommandFacts& command : all) {
     std::vector<std::string> words;
-    if (&command == &all.front()) words = command_names(all);
+    if (&command == &all.front()) words = all.front().commands;
     for (const OptionFacts& option : command.options) {
       words.insert(words.end(), option.names.begin(), option.names.end());
       if (option.names.empty()) {
@@ -124,7 +139,7 @@ std::string zsh_script(const std::vector<CommandFacts>& all) {
 
 std::string fish_script(const std::vector<CommandFacts>& all) {
   std::string out = "# fish completion for syrinx; made by 'syrinx completion fish'\n";
-  const std::string names = join(command_names(all));
+  const std::string names = join(all.front().commands);
   const std::string none = "'not __fish_seen_subcommand_from " + names + "'";
   for (const CommandFacts& command : all) {
     const bool top = &command == &all.front();
@@ -154,7 +169,7 @@ std::string fish_script(const std::vector<CommandFacts>& all) {
 }  // namespace
 
 std::string completion_script(const CLI::App& app, const std::string& shell) {
-  const std::vector<CommandFacts> all = describe(app);
+  const std::vector<CommandFacts> all = merged(describe(app));
   if (shell == "zsh") return zsh_script(all);
   return shell == "fish" ? fish_script(all) : bash_script(all);
 }

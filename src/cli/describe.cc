@@ -1,6 +1,8 @@
 #include "cli/describe.h"
 
 #include <CLI/Option.hpp>
+#include <algorithm>
+#include <utility>
 
 namespace syrinx {
 namespace {
@@ -31,19 +33,23 @@ OptionFacts facts_of(const CLI::Option& option) {
   return facts;
 }
 
-CommandFacts facts_of(const CLI::App& app) {
-  CommandFacts facts{app.get_name(), app.get_description(), app.get_footer(), {}};
+/// `prefix` is "" or ends with a space.
+void add_facts(const CLI::App& app, const std::string& prefix, std::vector<CommandFacts>& all) {
+  CommandFacts facts{prefix + app.get_name(), app.get_description(), app.get_footer(), {}, {}};
   for (const CLI::Option* option : app.get_options()) facts.options.push_back(facts_of(*option));
-  return facts;
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const CLI::App* command : commands) facts.commands.push_back(command->get_name());
+  const bool program = all.empty();
+  all.push_back(std::move(facts));
+  const std::string below = program ? "" : prefix + app.get_name() + " ";
+  for (const CLI::App* command : commands) add_facts(*command, below, all);
 }
 
 }  // namespace
 
 std::vector<CommandFacts> describe(const CLI::App& app) {
-  std::vector<CommandFacts> all = {facts_of(app)};
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    all.push_back(facts_of(*command));
-  }
+  std::vector<CommandFacts> all;
+  add_facts(app, "", all);
   return all;
 }
 

@@ -18,11 +18,14 @@ struct OptionFacts {
 };
 
 struct CommandFacts {
-  std::string name, description, footer;
+  std::string name;  ///< "say"; of a command below another one "hub pull"
+  std::string description, footer;
   std::vector<OptionFacts> options;
+  std::vector<std::string> commands;  ///< names of those below, the first part left out
 };
 
-/// The program's own options come first, under the program's name; then its commands.
+/// The program's own options come first, under the program's name; then its commands, each followed
+/// by those below it.
 std::vector<CommandFacts> describe(const CLI::App& app);
 
 }  // namespace syrinx

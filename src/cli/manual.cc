@@ -123,6 +123,7 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
   std::string out = ".TH SYRINX 1 \"\" \"Syrinx " + plain(version) + "\" \"User Commands\"\n";
   out += ".SH NAME\nsyrinx \\- a streaming server for speech language models\n.SH SYNOPSIS\n";
   for (size_t i = 1; i < all.size(); ++i) {
+    if (!all[i].commands.empty()) continue;
     out += bold("syrinx " + all[i].name) + " [\\fIOPTIONS\\fR]";
     for (const OptionFacts& option : all[i].options) {
       if (!option.names.empty()) continue;
@@ -138,6 +139,7 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
   write_footer(program.footer, true, out);
   out += ".SH COMMANDS\n";
   for (size_t i = 1; i < all.size(); ++i) {
+    if (!all[i].commands.empty()) continue;
     out += ".SS \"" + plain(all[i].name) + " \\- " + plain(all[i].description) + "\"\n";
     write_options(all[i], out);
     write_footer(all[i].footer, all[i].options.size() > 1, out);
