@@ -162,7 +162,8 @@ class TakeView {
   play(seconds = 0) {
     if (!this.take) return;
     const from = Math.round(seconds * this.take.rate);
-    player.play(this.take, from >= this.take.length ? 0 : from);
+    const {length, done} = this.take;
+    player.play(this.take, from < length ? from : done ? 0 : length);
   }
 
   toggle() {
