@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "cli/bench_arguments.h"
 #include "cli/book.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
@@ -86,14 +87,20 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->check(CLI::Range(size_t{1}, size_t{1} << 20));
 }
 
+void add_format(CLI::App& app, std::string& format, const std::string& otherwise) {
+  app.add_option("--format", format, "of the audio; " + otherwise)
+      ->check(CLI::IsMember({"wav", "flac", "mp3", "opus", "aac", "pcm"}));
+}
+
 void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
-  CLI::App* sub = app.add_subcommand("say", "Speak a text, aloud or into a WAV file");
+  CLI::App* sub = app.add_subcommand("say", "Speak a text, aloud or into a file");
   sub->add_option("text", say.words, "the text; '-' reads it from the standard input");
   sub->add_option("-f,--file", say.text_file, "read the text from a file");
   sub->add_option("-o,--output", say.output,
-                  "WAV file; '-' is the standard output. Without it the text is played when this "
+                  "audio file; '-' is the standard output. Without it the text is played when this "
                   "is a terminal and a player is there (aplay, ffplay, mpv, play, or "
                   "SYRINX_PLAYER, a command that reads WAV), and written to speech.wav otherwise");
+  add_format(*sub, say.format, "by default as the output's name ends, or wav");
   sub->add_flag("--play", say.play, "play, also where there is no terminal or an -o");
   sub->add_flag("--words", say.print_words, "print when each word begins");
   sub->add_option("--srt", say.srt_file, "write subtitles");
@@ -102,10 +109,10 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
   sub->footer(
       "Examples:\n"
       "  syrinx say \"Good morning.\"                         hear it\n"
-      "  syrinx say \"Good morning.\" -o morning.wav          keep it\n"
+      "  syrinx say \"Good morning.\" -o morning.mp3          keep it\n"
       "  syrinx say - -o news.wav < news.txt                 a text from elsewhere\n"
       "  syrinx say -f talk.txt -o talk.wav --srt talk.srt   with subtitles\n"
-      "  syrinx say Hello -o - | ffmpeg -i - hello.mp3       into another program");
+      "  syrinx say Hello -o - --format opus | ssh host ...   into another program");
   sub->callback([&] { command = [&say] { return run_say(say); }; });
 }
 
@@ -114,11 +121,12 @@ void add_book(CLI::App& app, BookOptions& book, std::function<int()>& command) {
   sub->add_option("text", book.text_file, "text file; '-' is the standard input")->required();
   sub->add_option(
       "-o,--output", book.output,
-      "a directory ('name/') for a WAV file per chapter and a playlist, or one WAV "
+      "a directory ('name/') for a file per chapter and a playlist, or one audio "
       "file with a cue sheet of its chapters; by default a directory named as the text");
   sub->add_option("-j,--jobs", book.jobs, "parts that are spoken at the same time")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  add_format(*sub, book.format, "by default as the output's name ends, or wav");
   sub->add_flag("--restart", book.restart, "begin anew instead of going on");
   add_model(*sub, book.load);
   add_request(*sub, book.request);
@@ -155,6 +163,37 @@ void add_texts(CLI::App& app, std::string& shell, std::function<int()>& command)
   manual->callback([&, print] { print([&] { return manual_page(app, SYRINX_VERSION); }); });
 }
 
+void add_serve_security(CLI::App& app, ServeOptions& serve) {
+  app.add_option("--tls-cert", serve.tls_cert, "certificate chain (PEM): serve HTTPS");
+  app.add_option("--tls-key", serve.tls_key, "private key of the certificate (PEM)");
+  app.add_option("--cors-origin", serve.cors_origins,
+                 "let pages of this origin (https://example.org) use the server; may be repeated");
+  app.add_option("--allowed-host", serve.allowed_hosts,
+                 "a name that the server goes by; without one any, on loopback only its own");
+  app.add_option("--client-rpm", serve.client_requests_per_min,
+                 "requests a minute from one key or address; 0: any number; default: 600, on "
+                 "loopback any number");
+  app.add_option("--client-concurrency", serve.client_concurrency,
+                 "requests at a time from one key or address; 0: any number; default: 32, on "
+                 "loopback any number");
+  app.add_option("--max-connections-per-address", serve.max_connections_per_address,
+                 "0: any number; this machine's own are not counted")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--max-audio", serve.max_audio_s, "seconds of audio in one answer; 0: any number")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--header-timeout", serve.header_timeout_s, "seconds to send a request's head")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--body-timeout", serve.body_timeout_s, "seconds to send a request's body")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--idle-timeout", serve.idle_timeout_s, "seconds that an idle connection is kept")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
 void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command) {
   CLI::App* sub = app.add_subcommand("serve", "Answer OpenAI's speech API over HTTP");
   sub->add_option("--host", serve.host, "address to listen on")->capture_default_str();
@@ -179,6 +218,7 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--max-connections", serve.max_connections)
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  add_serve_security(*sub, serve);
   add_model(*sub, serve.load);
   add_engine(*sub, serve.load.engine);
   sub->callback([&] { command = [&serve] { return run_serve(serve); }; });
@@ -211,16 +251,8 @@ void add_inspect(CLI::App& app, LoadOptions& load, std::function<int()>& command
 }
 
 void add_bench(CLI::App& app, BenchOptions& bench, std::function<int()>& command) {
-  CLI::App* sub = app.add_subcommand("bench", "Measure concurrent streams inside this process");
-  bench.request.text = "The quick brown fox jumps over the lazy dog, and then it does so again.";
-  sub->add_option("-n,--streams", bench.streams, "requests at the same time")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  sub->add_option("--repeats", bench.repeats, "requests per stream, one after another")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  sub->add_option("-t,--text", bench.request.text)->capture_default_str();
-  sub->add_flag("--ignore-stop", bench.request.ignore_stop, "run every request to --max-frames");
+  CLI::App* sub = app.add_subcommand("bench", "Measure a server, or an engine in this process");
+  add_bench_arguments(*sub, bench);
   add_model(*sub, bench.load);
   add_request(*sub, bench.request);
   add_engine(*sub, bench.load.engine);

@@ -207,6 +207,12 @@ std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& se
 }  // namespace
 
 std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView& server) {
+  if (server.access != nullptr) {
+    if (auto refusal = refuse_access(*server.access, head.browser)) return reply_of(*refusal);
+    if (head.method == "OPTIONS") {
+      if (auto answer = answer_preflight(*server.access, head.browser)) return std::move(*answer);
+    }
+  }
   if (auto page = answer_playground(head)) return std::move(*page);
   const bool admitted = server.keys == nullptr || server.keys->admits(head.authorization);
   for (const Get& get : kGets) {

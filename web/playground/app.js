@@ -53,7 +53,8 @@ const sides = () => ($('compare').checked ? ['a', 'b'] : ['a']).map(side);
 
 /** The request of a side; without its seed when nobody chose one. */
 function bodyOf({voice, temperature, seed}, format) {
-  const body = {model: model.id, input: $('text').value, voice, response_format: format};
+  const body = {model: model.id, input: $('text').value, response_format: format};
+  if (voice) body.voice = voice;
   const instructions = $('instructions').value.trim(), language = $('language').value.trim();
   if (instructions) body.instructions = instructions;
   if (language) body.language = language;
@@ -132,7 +133,8 @@ class TakeView {
   }
 
   async speak(signal) {
-    await api.stream(this.body, {
+    // The model's own rate: nothing between its samples and the loudspeaker.
+    await api.stream({...this.body, sample_rate: model.sample_rate}, {
       signal,
       start: (rate) => {
         this.firstMs = performance.now() - this.began;
@@ -275,6 +277,7 @@ async function speak() {
     const view = new TakeView(settings, body, chosen.length);
     view.ready = () => {
       if (view === views[0]) view.play();
+      if (voices.length === 0) connect();  // the model was loaded for this
     };
     return view;
   });
@@ -352,7 +355,7 @@ async function connect() {
     const models = list.data;
     fill($('model'), models.map((m) => [m.id, m.id]));
     model = {sample_rate: 24000, ...models.find((m) => m.id === $('model').value)};
-    voices = (await api.json('v1/audio/voices')).voices;
+    voices = (await api.json(`v1/audio/voices?model=${encodeURIComponent(model.id)}`)).voices;
     const first = voices.find((v) => v.default)?.id;
     const fresh = $('voice-a').options.length === 0;
     for (const letter of ['a', 'b']) {
