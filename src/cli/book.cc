@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "cli/audio_file.h"
 #include "cli/book_text.h"
 #include "cli/book_work.h"
 #include "io/file.h"
@@ -76,6 +77,12 @@ Target find_target(const BookOptions& options) {
   return {directory, path};
 }
 
+AudioFormat find_format(const BookOptions& options, const Target& target) {
+  const auto asked = audio_format(options.format);
+  if (asked || target.directory) return asked.value_or(AudioFormat::kWav);
+  return format_of_file(target.path);
+}
+
 /// One line on a terminal, rewritten; elsewhere nothing.
 class Progress {
  public:
@@ -109,6 +116,7 @@ class Book {
         chapters_(find_chapters(text_)),
         parts_(cut_book(text_, chapters_)),
         target_(find_target(options)),
+        format_(find_format(options, target_)),
         work_(target_.work(), identity(), options.restart) {}
 
   int speak();
@@ -141,6 +149,7 @@ class Book {
   const std::vector<Chapter> chapters_;
   const std::vector<BookPart> parts_;
   const Target target_;
+  const AudioFormat format_;
   BookWork work_;
   int rate_ = 0;  // Hz
 };
@@ -159,7 +168,8 @@ std::string Book::identity() const {
 std::string Book::file_of(size_t chapter) const {
   if (!target_.directory) return target_.path;
   return join_path(target_.path,
-                   chapter_file_name(chapters_[chapter], chapter + 1, chapters_.size()) + ".wav");
+                   chapter_file_name(chapters_[chapter], chapter + 1, chapters_.size()) + "." +
+                       audio_format_name(format_));
 }
 
 Book::Running Book::submit(Engine& engine, const BookPart& part) const {
@@ -198,7 +208,7 @@ void Book::finish_file(size_t chapter) {
     if (!here || !begins_chapter(i)) continue;
     marks.push_back({chapters_[parts_[i].chapter].title, place.marks[marks.size()]});
   }
-  work_.finish_file(file_of(chapter), rate_, marks);
+  work_.finish_file(file_of(chapter), {.format = format_, .in_rate_hz = rate_}, marks);
 }
 
 void Book::write_playlist() const {

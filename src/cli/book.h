@@ -12,7 +12,8 @@ struct BookOptions {
   LoadOptions load;
   SpeechRequest request;  ///< its text is not used
   std::string text_file;  ///< "-": the standard input
-  std::string output;     ///< a WAV file, or a directory; empty: a directory named as the text
+  std::string output;     ///< a file, or a directory; empty: a directory named as the text
+  std::string format;     ///< "wav", "mp3", ...; empty: as the output's name ends
   bool restart = false;   ///< begin anew, whatever was spoken before
   int jobs = 4;           ///< parts that are spoken at the same time
 };

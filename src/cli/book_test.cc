@@ -111,7 +111,8 @@ TEST_F(BookFiles, GoesOnAfterAnInterruption) {
   work.add(two_, true, true);
   EXPECT_EQ(work.place().cut_short, 1u);
   EXPECT_EQ(work.place().marks, (std::vector<uint64_t>{0, 2}));
-  work.finish_file(path_ + ".wav", 16000, {{"One", 0}, {"Two", 2}});
+  work.finish_file(path_ + ".wav", {.format = AudioFormat::kWav, .in_rate_hz = 16000},
+                   {{"One", 0}, {"Two", 2}});
   std::string want = wav_header(16000, 3);
   append_s16(std::vector<float>{0.25f, -0.25f, 0.5f}, want);
   EXPECT_EQ(read(path_ + ".wav"), want);

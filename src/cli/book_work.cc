@@ -19,7 +19,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kBlock = 1 << 20;  // bytes
+constexpr size_t kBlock = 1 << 19;  // samples
 
 [[noreturn]] void fail(const std::string& doing, const std::string& path) {
   throw LoadError("cannot " + doing + " " + path + ": " + std::strerror(errno));
@@ -100,25 +100,39 @@ void BookWork::add(std::span<const float> samples, bool begins_chapter, bool cut
   write_journal();
 }
 
-void BookWork::finish_file(const std::string& file, int sample_rate_hz,
+void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
                            const std::vector<BookMark>& marks) {
+  auto encoder = make_encoder(audio);
+  if (!encoder) throw LoadError(encoder.error().message);
   NewFile out(file);
-  const std::string header = wav_header(sample_rate_hz, static_cast<int64_t>(place_.samples));
-  out.append(header.data(), header.size());
-  std::vector<char> block(kBlock);
   const uint64_t size = 2 * place_.samples;
+  std::vector<int16_t> block(kBlock);
   for (uint64_t at = 0; at < size;) {
-    const size_t want = std::min<uint64_t>(block.size(), size - at);
+    const size_t want = std::min<uint64_t>(2 * block.size(), size - at);
     const ssize_t got = pread(fd_, block.data(), want, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail("read", part_path_);
-    out.append(block.data(), static_cast<size_t>(got));
-    at += static_cast<uint64_t>(got);
+    if (got < 2) fail("read", part_path_);
+    const size_t count = static_cast<size_t>(got) / 2;
+    std::vector<float> samples(count);
+    for (size_t i = 0; i < count; ++i)
+      samples[i] = static_cast<float>(block[i]) / 32767;  // as append_s16
+    std::string bytes;
+    encoder.value()->encode(samples, bytes);
+    out.append(bytes.data(), bytes.size());
+    at += 2 * count;
+  }
+  std::string rest;
+  encoder.value()->flush(rest);
+  out.append(rest.data(), rest.size());
+  if (audio.format == AudioFormat::kWav) {  // now the length is known
+    const std::string header = wav_header(audio.in_rate_hz, static_cast<int64_t>(place_.samples));
+    if (out.size() == 0) out.append(header.data(), header.size());
+    out.overwrite(0, header.data(), header.size());
   }
   out.commit();
   if (marks.size() > 1) {
     write_new(file.substr(0, file.rfind('.')) + ".cue",
-              cue_sheet(file.substr(file.rfind('/') + 1), sample_rate_hz, marks));
+              cue_sheet(file.substr(file.rfind('/') + 1), audio.in_rate_hz, marks));
   }
   place_.samples = 0;
   place_.marks.clear();
@@ -137,7 +151,8 @@ std::string cue_sheet(const std::string& file_name, int sample_rate_hz,
     std::replace(text.begin(), text.end(), '"', '\'');
     return "\"" + text + "\"";
   };
-  std::string out = "FILE " + quoted(file_name) + " WAVE\n";
+  const bool mp3 = file_name.ends_with(".mp3");  // the other kinds go by the name of WAVE
+  std::string out = "FILE " + quoted(file_name) + (mp3 ? " MP3\n" : " WAVE\n");
   for (size_t i = 0; i < marks.size(); ++i) {
     const uint64_t frames = marks[i].sample * 75 / static_cast<uint64_t>(sample_rate_hz);
     char line[96];

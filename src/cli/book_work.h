@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "audio/encoder.h"
+
 namespace syrinx {
 
 /// How far a book is.
@@ -36,9 +38,10 @@ class BookWork {
   const BookPlace& place() const { return place_; }
   /// One more part; `begins_chapter` sets a mark before it. On disk when the call returns.
   void add(std::span<const float> samples, bool begins_chapter, bool cut_short);
-  /// Writes what there is as `file` (WAV) and begins an empty one. With more than one mark a cue
-  /// sheet is written beside it.
-  void finish_file(const std::string& file, int sample_rate_hz, const std::vector<BookMark>& marks);
+  /// Writes what there is as `file` and begins an empty one. With more than one mark a cue sheet is
+  /// written beside it.
+  void finish_file(const std::string& file, const EncoderOptions& audio,
+                   const std::vector<BookMark>& marks);
   /// Removes both files: the book is whole.
   void finish();
 

@@ -27,6 +27,7 @@ struct SayOptions {
   std::vector<std::string> words;  ///< the text, or "-" for the standard input
   std::string text_file;
   std::string output;  ///< "-": the standard output; empty: a player, or else speech.wav
+  std::string format;  ///< "wav", "mp3", ...; empty: as the output's name ends
   bool play = false;   ///< also when there is an output
   bool print_words = false;
   std::string srt_file;

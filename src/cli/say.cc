@@ -84,7 +84,12 @@ void open_outputs(SayOptions& options, int sample_rate_hz, Outputs& outputs) {
     options.play = at_terminal;
     if (!at_terminal) options.output = kDefaultFile;
   }
-  if (!options.output.empty()) outputs.file.emplace(options.output, sample_rate_hz);
+  if (!options.output.empty()) {
+    const AudioFormat format = options.format.empty()
+                                   ? format_of_file(options.output)
+                                   : audio_format(options.format).value_or(AudioFormat::kWav);
+    outputs.file.emplace(options.output, sample_rate_hz, format);
+  }
   if (options.play) outputs.player.emplace(*player, sample_rate_hz);
 }
 

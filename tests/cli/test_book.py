@@ -60,6 +60,10 @@ class Book(unittest.TestCase):
         self.assertEqual(cue.count("INDEX 01"), 3)
         self.assertIn('TITLE "Chapter 2"', cue)
         self.assertNotIn("all.wav.journal", os.listdir(self.dir))
+        done = self.book("birds.txt", "-o", "mp3/", "--format", "mp3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(self.read("mp3", "01-chapter-1.mp3").startswith(b"\xff"))
+        self.assertIn(b"01-chapter-1.mp3", self.read("mp3", "book.m3u8"))
 
     def test_goes_on_where_it_was(self):
         text = book_text(2, 25).encode()

@@ -153,6 +153,21 @@ class Play(unittest.TestCase):
                               env={"PATH": self.dir, "SDL_AUDIODRIVER": "dummy"})
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
+    def test_formats(self):
+        for name, begins in [("a.wav", b"RIFF"), ("a.flac", b"fLaC"), ("a.opus", b"OggS"),
+                             ("a.ogg", b"OggS"), ("a.aac", b"\xff\xf1"), ("a.MP3", b"\xff\xf3"),
+                             ("noending", b"RIFF")]:
+            done = self.say("-o", name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(self.read(name).startswith(begins), name)
+        self.say("-o", "a.pcm")
+        self.assertTrue(self.read("a.pcm") == self.read("a.wav")[44:])
+        self.assertTrue(self.say("-o", "-", "--format", "flac").stdout == self.read("a.flac"))
+        done = self.say("-o", "a.m4a")
+        self.assertEqual((done.returncode, os.path.exists(os.path.join(self.dir, "a.m4a"))),
+                         (1, False))
+        self.assertIn(b".m4a", done.stderr)
+
     def test_incomplete_is_told(self):
         done = self.say("-o", "cut.wav", "--max-frames", "5")
         self.assertEqual(done.returncode, 3)
