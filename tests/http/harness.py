@@ -30,7 +30,8 @@ class Server:
         name = f"syrinx_test_{os.getpid()}_{id(self)}.log"
         self.log = open(os.path.join(os.environ.get("TMPDIR", "/tmp"), name), "w+",
                         encoding="utf-8")
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log,
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=self.log,
                                         env=environment, text=True)
         first = self.process.stdout.readline()
         match = re.search(r"https?://[^ ]*?:(\d+)", first)
