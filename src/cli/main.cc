@@ -57,10 +57,14 @@ void add_request(CLI::App& app, SpeechRequest& request) {
   app.add_option("--seed", request.seed, "same seed, same audio")->capture_default_str();
   app.add_option("--temperature", request.temperature, "0: always the most likely code")
       ->check(CLI::Range(0.0, 2.0));
-  app.add_option("--top-p", request.top_p)->check(CLI::Range(0.0, 1.0));
-  app.add_option("--top-k", request.top_k)->check(CLI::NonNegativeNumber);
-  app.add_option("--min-p", request.min_p)->check(CLI::Range(0.0, 1.0));
-  app.add_option("--repetition-penalty", request.repetition_penalty)->check(CLI::Range(0.1, 10.0));
+  app.add_option("--top-p", request.top_p, "only the likeliest codes that make up so much")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--top-k", request.top_k, "only so many codes; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--min-p", request.min_p, "only codes this likely, the likeliest being 1")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--repetition-penalty", request.repetition_penalty, "1: none")
+      ->check(CLI::Range(0.1, 10.0));
   app.add_option("--guidance", request.guidance, "scale of guidance, where the model uses it")
       ->check(CLI::Range(0.0, 20.0));
   app.add_option("--max-frames", request.max_frames, "0: a bound derived from the text")
@@ -245,7 +249,7 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--max-body-bytes", serve.max_body_bytes, "largest request")
       ->check(CLI::Range(size_t{1024}, size_t{1} << 30))
       ->capture_default_str();
-  sub->add_option("--max-connections", serve.max_connections)
+  sub->add_option("--max-connections", serve.max_connections, "open at a time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   add_serve_security(*sub, serve);
@@ -268,7 +272,7 @@ void add_trace(CLI::App& app, TraceCommand& trace, std::function<int()>& command
   CLI::App* sub = app.add_subcommand(
       "trace", "Speak greedily in f32 and keep ids, logits, frames and samples for comparing");
   trace.load.weights = "f32";
-  sub->add_option("-t,--text", trace.request.text)->required();
+  sub->add_option("-t,--text", trace.request.text, "what to speak")->required();
   sub->add_option("--dump", trace.output, "safetensors file")->required();
   sub->add_option("--logit-steps", trace.logit_steps, "steps of which the logits are kept")
       ->check(CLI::NonNegativeNumber)
@@ -312,14 +316,6 @@ void add_bench(CLI::App& app, BenchOptions& bench, std::function<int()>& command
 
 int run(int argc, char** argv) {
   CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
-  app.footer(
-      "Examples:\n"
-      "  syrinx say \"Good morning.\"       speak\n"
-      "  syrinx serve                     OpenAI's speech API and a page at http://127.0.0.1:8080\n"
-      "  syrinx book alice.txt            a whole book, resumable\n"
-      "  syrinx COMMAND --help            all options, with examples\n\n"
-      "Exit codes: 0 done, 1 failed, 2 the command line makes no sense, 3 spoken but not to the "
-      "end.");
   app.require_subcommand(1);
   app.set_version_flag("--version", SYRINX_VERSION);
   app.allow_config_extras(CLI::config_extras_mode::error);
@@ -341,6 +337,15 @@ int run(int argc, char** argv) {
   add_bench(app, bench, command);
   add_hub(app, pull, command);
   add_texts(app, shell, command);
+  // Last, because commands inherit what is there when they are made.
+  app.footer(
+      "Examples:\n"
+      "  syrinx say \"Good morning.\"       speak\n"
+      "  syrinx serve                     OpenAI's speech API and a page at http://127.0.0.1:8080\n"
+      "  syrinx book alice.txt            a whole book, resumable\n"
+      "  syrinx COMMAND --help            all options, with examples\n\n"
+      "Exit codes: 0 done, 1 failed, 2 the command line makes no sense, 3 spoken but not to the "
+      "end.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {  // --help, --version

@@ -57,7 +57,6 @@ void write_options(const CommandFacts& command, std::string& out) {
       out += (option.description.empty() ? "Default: " : " (default: ") + plain(option.standard) +
              (option.description.empty() ? "." : ").");
     }
-    if (option.description.empty() && option.standard.empty()) out += "Sampling.";
     out += "\n";
   }
 }

@@ -66,7 +66,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         page = done.stdout.decode().replace("\\-", "-")
         for command in commands():
-            self.assertIn(f'.SS "{command} - ', page)
+            self.assertRegex(page, rf'(?m)^\.SS "{command} ')
             for option in re.findall(r"(--[\w-]+)", run_cli(command, "--help").stdout.decode()):
                 self.assertIn(option, page, command)
         for word in ["EXIT STATUS", "SYRINX_API_KEY", "SYRINX_PLAYER"]:
@@ -77,6 +77,7 @@ class Texts(unittest.TestCase):
             self.assertEqual([line for line in lint.splitlines() if "missing date" not in line], [])
 
     def test_help_teaches(self):
+        self.assertNotIn("Examples:", run_cli("inspect", "--help").stdout.decode())
         for command in ["say", "book", "completion", "manual"]:
             text = run_cli(command, "--help").stdout.decode()
             self.assertIn("Examples:\n", text)
