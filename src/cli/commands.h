@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/simulator.h"
 #include "runtime/runtime.h"
 
 namespace syrinx {
@@ -107,5 +108,12 @@ struct BenchOptions {
   std::string profile_file;  ///< measure the costs of steps instead
 };
 int run_bench(const BenchOptions& options);
+
+struct SimulateOptions {
+  std::string profile_file;
+  SimulationOptions how;
+  BenchOptions load;  ///< the load, targets and results of it
+};
+int run_simulate(const SimulateOptions& options);
 
 }  // namespace syrinx

@@ -314,6 +314,13 @@ void add_bench(CLI::App& app, BenchOptions& bench, std::function<int()>& command
   sub->callback([&] { command = [&bench] { return run_bench(bench); }; });
 }
 
+void add_simulate(CLI::App& app, SimulateOptions& simulate, std::function<int()>& command) {
+  CLI::App* sub =
+      app.add_subcommand("simulate", "Compute what a load would meet, from measured costs");
+  add_simulate_arguments(*sub, simulate);
+  sub->callback([&] { command = [&simulate] { return run_simulate(simulate); }; });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
   app.require_subcommand(1);
@@ -329,6 +336,7 @@ int run(int argc, char** argv) {
   BookOptions book;
   std::string shell;
   HubPullOptions pull;
+  SimulateOptions simulate;
   add_say(app, say, command);
   add_book(app, book, command);
   add_serve(app, serve, command);
@@ -336,6 +344,7 @@ int run(int argc, char** argv) {
   add_inspect(app, inspect, command);
   add_bench(app, bench, command);
   add_hub(app, pull, command);
+  add_simulate(app, simulate, command);
   add_texts(app, shell, command);
   // Last, because commands inherit what is there when they are made.
   app.footer(
