@@ -449,7 +449,8 @@ TEST(Engine, CountsWhatItDoes) {
     ear->wait();
     ASSERT_TRUE(engine.drain(10));
     std::string text;
-    engine.metrics().write_prometheus("a \"toy\"", text);
+    const NamedMetrics named{"a \"toy\"", &engine.metrics()};
+    write_prometheus({&named, 1}, text);
     EXPECT_NE(text.find("syrinx_requests_accepted_total{model=\"a \\\"toy\\\"\"} 1\n"),
               std::string::npos);
     EXPECT_NE(text.find("syrinx_first_audio_seconds_count{model=\"a \\\"toy\\\"\"} 1\n"),

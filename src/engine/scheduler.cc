@@ -175,9 +175,11 @@ double Scheduler::places() const {
   return std::max(kLeastPlaces, std::min(kHeadroom * capacity, place_limit_.places()));
 }
 
-Load Scheduler::load(double now) const {
+/// Under load requests end as fast as their audio can be made.
+Load Scheduler::load() const {
+  const double capacity = metrics_.streams_capacity.value();
   return {static_cast<int>(active_.size()), static_cast<int>(waiting_.size()), places(),
-          finish_rate_.per_second(now)};
+          mean_audio_s_ > 0 ? std::min(capacity, place_limit_.places()) / mean_audio_s_ : 0};
 }
 
 /// Gives free places to those who wait: first of the client that has the fewest, then in order.
