@@ -34,11 +34,19 @@ struct ServeOptions {
   int port = 8080;
   std::string api_key_file;
   bool allow_public = false;
-  bool quiet = false;  ///< no line per request
+  std::string tls_cert, tls_key;           ///< PEM files
+  std::vector<std::string> cors_origins;   ///< pages that may use the server
+  std::vector<std::string> allowed_hosts;  ///< further names that the server goes by
+  int client_requests_per_min = -1;        ///< -1: no limit on this machine, 600 beyond
+  int client_concurrency = -1;             ///< -1: no limit on this machine, 32 beyond
+  bool quiet = false;                      ///< no line per request
   double drain_timeout_s = 30;
   double stall_timeout_s = 30;
   size_t max_body_bytes = size_t{1} << 20;
   int max_connections = 1024;
+  int max_connections_per_address = 256;
+  double max_audio_s = 3600;
+  double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
 };
 int run_serve(const ServeOptions& options);
 
@@ -52,11 +60,36 @@ struct TraceCommand {
 };
 int run_trace(TraceCommand options);
 
+/// A load on a server (url) or on an engine in this process. At most one of rates, streams,
+/// listeners and trace is given; each of their values is a run of its own.
 struct BenchOptions {
   LoadOptions load;
-  SpeechRequest request;
-  int streams = 8;
-  int repeats = 3;  ///< requests that each stream makes, one after another
+  SpeechRequest request;  ///< what every request takes; text and seed are the run's
+  std::string url;        ///< http://host:port; empty: in this process
+  std::string api_key_file;
+  std::string fields;  ///< a JSON object added to every body
+  int sample_rate_hz = 24000;
+  double timeout_s = 60;
+  bool new_connections = false;
+
+  std::vector<double> rates;  ///< requests a second, open loop
+  std::vector<int> streams, listeners;
+  std::string trace;
+  double trace_speed = 1;
+  std::string text, text_file;  ///< instead of the built-in texts
+  double duration_s = 0;        ///< 0: 30, or by repeats where they count
+  double warmup_s = -1;         ///< negative: 2, but 0 for counted repeats and traces
+  int repeats = 0;              ///< of streams; 0: 3, unless a duration is given
+  double audible_dbfs = -40;
+
+  bool search = false;
+  double search_start = 0;  ///< 0: 1 request a second, or 4 clients
+  double search_precision = 0.05;
+  double target_first_audio_ms = 100, target_percentile = 90, target_viable = 0.999;
+
+  std::string json_file, html_file;
+  bool json_requests = false;
+  std::string profile_file;  ///< measure the costs of steps instead
 };
 int run_bench(const BenchOptions& options);
 

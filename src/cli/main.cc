@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "cli/bench_arguments.h"
 #include "cli/commands.h"
 
 namespace syrinx {
@@ -55,10 +56,10 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--executors",
-         [&engine](const std::string& name) { engine.executors = *find_executors(name); },
+         [&engine](const std::string& name) { engine.executors = find_executors(name); },
          "shared: all threads on one batch; split: language model beside codec; each: a batch a "
-         "thread (shared)")
-      ->check(CLI::IsMember({"shared", "split", "each"}));
+         "thread; auto: split with two threads or more (auto)")
+      ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
   app.add_option("--max-batch", engine.max_batch, "streams in one step")
       ->check(CLI::Range(2, 4096))
       ->capture_default_str();
@@ -98,6 +99,37 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
   sub->callback([&] { command = [&say] { return run_say(say); }; });
 }
 
+void add_serve_security(CLI::App& app, ServeOptions& serve) {
+  app.add_option("--tls-cert", serve.tls_cert, "certificate chain (PEM): serve HTTPS");
+  app.add_option("--tls-key", serve.tls_key, "private key of the certificate (PEM)");
+  app.add_option("--cors-origin", serve.cors_origins,
+                 "let pages of this origin (https://example.org) use the server; may be repeated");
+  app.add_option("--allowed-host", serve.allowed_hosts,
+                 "a name that the server goes by; without one any, on loopback only its own");
+  app.add_option("--client-rpm", serve.client_requests_per_min,
+                 "requests a minute from one key or address; 0: any number; default: 600, on "
+                 "loopback any number");
+  app.add_option("--client-concurrency", serve.client_concurrency,
+                 "requests at a time from one key or address; 0: any number; default: 32, on "
+                 "loopback any number");
+  app.add_option("--max-connections-per-address", serve.max_connections_per_address,
+                 "0: any number; this machine's own are not counted")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--max-audio", serve.max_audio_s, "seconds of audio in one answer; 0: any number")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--header-timeout", serve.header_timeout_s, "seconds to send a request's head")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--body-timeout", serve.body_timeout_s, "seconds to send a request's body")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--idle-timeout", serve.idle_timeout_s, "seconds that an idle connection is kept")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
 void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command) {
   CLI::App* sub = app.add_subcommand("serve", "Answer OpenAI's speech API over HTTP");
   sub->add_option("--host", serve.host, "address to listen on")->capture_default_str();
@@ -122,6 +154,7 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--max-connections", serve.max_connections)
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  add_serve_security(*sub, serve);
   add_model(*sub, serve.load);
   add_engine(*sub, serve.load.engine);
   sub->callback([&] { command = [&serve] { return run_serve(serve); }; });
@@ -154,16 +187,8 @@ void add_inspect(CLI::App& app, LoadOptions& load, std::function<int()>& command
 }
 
 void add_bench(CLI::App& app, BenchOptions& bench, std::function<int()>& command) {
-  CLI::App* sub = app.add_subcommand("bench", "Measure concurrent streams inside this process");
-  bench.request.text = "The quick brown fox jumps over the lazy dog, and then it does so again.";
-  sub->add_option("-n,--streams", bench.streams, "requests at the same time")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  sub->add_option("--repeats", bench.repeats, "requests per stream, one after another")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  sub->add_option("-t,--text", bench.request.text)->capture_default_str();
-  sub->add_flag("--ignore-stop", bench.request.ignore_stop, "run every request to --max-frames");
+  CLI::App* sub = app.add_subcommand("bench", "Measure a server, or an engine in this process");
+  add_bench_arguments(*sub, bench);
   add_model(*sub, bench.load);
   add_request(*sub, bench.request);
   add_engine(*sub, bench.load.engine);

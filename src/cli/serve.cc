@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -9,6 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/many_files.h"
 #include "cli/stop_signal.h"
 #include "server/http_server.h"
 
@@ -21,14 +20,41 @@ ApiKeys read_keys(const ServeOptions& options) {
   return key == nullptr ? ApiKeys() : ApiKeys({key});
 }
 
+AccessRules access_rules(const ServeOptions& options, bool loopback) {
+  AccessRules rules{.hosts = options.allowed_hosts, .origins = options.cors_origins};
+  if (!loopback) return rules;
+  // Also when names are listed: a page of a stranger must not reach this machine by its own name.
+  for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) rules.hosts.emplace_back(name);
+  rules.hosts.push_back(options.host);
+  return rules;
+}
+
 ServerOptions server_options(const ServeOptions& options) {
-  ServerOptions out{.host = options.host,
-                    .port = options.port,
-                    .keys = read_keys(options),
-                    .max_body_bytes = options.max_body_bytes,
-                    .max_connections = options.max_connections,
-                    .stall_timeout_s = options.stall_timeout_s};
-  if (!is_loopback(out.host) && out.keys.empty() && !options.allow_public) {
+  const bool loopback = is_loopback(options.host);
+  const auto limit = [&](int value, int beyond) {
+    return value >= 0 ? value : loopback ? 0 : beyond;
+  };
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    throw UsageError("--tls-cert and --tls-key belong together");
+  }
+  ServerOptions out{
+      .host = options.host,
+      .port = options.port,
+      .keys = read_keys(options),
+      .tls_certificate = options.tls_cert,
+      .tls_key = options.tls_key,
+      .access = access_rules(options, loopback),
+      .limits = {.requests_per_min = double(limit(options.client_requests_per_min, 600)),
+                 .concurrent = limit(options.client_concurrency, 32)},
+      .max_body_bytes = options.max_body_bytes,
+      .max_connections = options.max_connections,
+      .max_connections_per_address = options.max_connections_per_address,
+      .header_timeout_s = options.header_timeout_s,
+      .body_timeout_s = options.body_timeout_s,
+      .idle_timeout_s = options.idle_timeout_s,
+      .stall_timeout_s = options.stall_timeout_s,
+      .max_audio_s = options.max_audio_s};
+  if (!loopback && out.keys.empty() && !options.allow_public) {
     throw UsageError("to listen on " + out.host +
                      " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
                      "to serve everybody.");
@@ -48,30 +74,23 @@ void warm_up(Backend& backend) {
   if (backend.submit(request, collector).ok()) collector->wait();
 }
 
-/// Every client needs a file descriptor, and the usual limit is small.
-void allow_many_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-std::string url_of(const std::string& host, int port) {
+std::string url_of(const std::string& host, int port, bool tls) {
   const bool any = host == "0.0.0.0" || host == "::";
   const std::string name = any ? "127.0.0.1" : host;
-  return "http://" + (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" +
+  return (tls ? "https://" : "http://") +
+         (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" +
          std::to_string(port);
 }
 
 void print_welcome(const ServeOptions& options, const std::string& model, int port, bool keys,
                    double ready_s) {
-  const std::string url = url_of(options.host, port);
+  const std::string url = url_of(options.host, port, !options.tls_cert.empty());
   const char* key = keys ? "  -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
   std::printf(
       "Syrinx serves '%s' at %s (ready after %.2f s). Try:\n\n"
       "  curl %s/v1/audio/speech -H 'Content-Type: application/json' \\\n"
       "%s"
-      "    -d '{\"input\": \"Hello from Syrinx.\"}' -o hello.wav\n\n"
+      "    -d '{\"input\": \"Hello from Syrinx.\"}' -o hello.mp3\n\n"
       "OpenAI clients: base_url %s/v1. Ctrl-C stops the server.\n",
       model.c_str(), url.c_str(), ready_s, url.c_str(), key, url.c_str());
   std::fflush(stdout);

@@ -27,13 +27,13 @@ enum class Executors {
 std::optional<Executors> find_executors(std::string_view name);
 
 struct EngineOptions {
-  int threads = 0;  ///< of the kernels, the engine's own included; 0: all cores
-  Executors executors = Executors::kShared;
-  std::string policy = "streaming";  ///< streaming, throughput or fcfs
-  int max_batch = 32;                ///< sequences in one AR step, chunks in one chunk step
-  int max_prefill_rows = 128;        ///< prompt rows that may ride along in one AR step
-  int max_requests = 256;            ///< accepted and unfinished; past it submit() says kOverloaded
-  int max_per_client = 0;            ///< the same for each client; 0: no limit
+  int threads = 0;                     ///< of the kernels, the engine's own included; 0: all cores
+  std::optional<Executors> executors;  ///< unset: split with two threads or more, else shared
+  std::string policy = "streaming";    ///< streaming, throughput or fcfs
+  int max_batch = 32;                  ///< sequences in one AR step, chunks in one chunk step
+  int max_prefill_rows = 128;          ///< prompt rows that may ride along in one AR step
+  int max_requests = 256;      ///< accepted and unfinished; past it submit() says kOverloaded
+  int max_per_client = 0;      ///< the same for each client; 0: no limit
   double max_wait_s = 2;       ///< predicted wait for a place past which submit() says kOverloaded
   size_t kv_bytes = 0;         ///< memory of the KV cache; 0: enough for max_batch long requests,
                                ///< at most 1 GiB

@@ -67,7 +67,7 @@ Scheduler::Scheduler(std::shared_ptr<const Pipeline> pipeline, const EngineOptio
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads = options.threads > 0 ? options.threads : cores;
   if (!options.trace_file.empty()) trace_ = std::make_unique<TraceLog>(options.trace_file, now_s());
-  switch (options.executors) {
+  switch (options.executors.value_or(threads > 1 ? Executors::kSplit : Executors::kShared)) {
     case Executors::kShared:
       add_place(threads, true, true, true);
       break;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,6 +10,7 @@ namespace {
 
 const char* error_type(int status) {
   if (status == 401) return "authentication_error";
+  if (status == 403) return "permission_error";
   if (status == 429) return "rate_limit_error";
   return status >= 500 ? "server_error" : "invalid_request_error";
 }

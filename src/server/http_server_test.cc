@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "audio/decode_test.h"
 #include "audio/wav.h"
 #include "server/fake_backend_test.h"
 #include "server/test_client_test.h"
@@ -46,7 +47,8 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_F(HttpServerTest, StreamsWav) {
   start();
-  const TestAnswer answer = speak(R"({"input": "0123456789", "seed": 5})");
+  const TestAnswer answer =
+      speak(R"({"input": "0123456789", "seed": 5, "response_format": "wav"})");
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(answer.whole);
   EXPECT_EQ(answer.header("Content-Type"), "audio/wav");
@@ -67,9 +69,65 @@ TEST_F(HttpServerTest, StreamsPcmWithTrailers) {
   EXPECT_EQ(answer.header("X-Finish-Reason"), "stop");
 }
 
+TEST_F(HttpServerTest, EveryFormat) {
+  start();
+  const struct {
+    const char* name;
+    const char* type;
+    std::string magic;
+  } formats[] = {{"mp3", "audio/mpeg", "\xFF"},  {"opus", "audio/ogg", "OggS"},
+                 {"ogg", "audio/ogg", "OggS"},   {"aac", "audio/aac", "\xFF"},
+                 {"flac", "audio/flac", "fLaC"}, {"wav", "audio/wav", "RIFF"}};
+  for (const auto& format : formats) {
+    const std::string body =
+        R"({"input": "0123456789", "seed": 5, "response_format": ")" + std::string(format.name);
+    const TestAnswer answer = speak(body + "\"}");
+    EXPECT_TRUE(answer.whole);
+    EXPECT_EQ(answer.header("Content-Type"), format.type);
+    EXPECT_TRUE(answer.body.starts_with(format.magic)) << format.name;
+    const DecodedAudio got = decode_audio(answer.body);
+    const double seconds = static_cast<double>(got.samples.size()) / got.rate_hz;
+    EXPECT_EQ(answer.header("X-Sample-Rate"), std::to_string(got.rate_hz));
+    EXPECT_NEAR(seconds, 13 * 0.08, 0.1) << format.name;
+    EXPECT_TRUE(speak(body + "\"}").body == answer.body) << format.name;
+  }
+  EXPECT_EQ(speak(R"({"input": "hello"})").header("Content-Type"), "audio/mpeg");
+}
+
+TEST_F(HttpServerTest, PcmIsAt24kHzUnlessAskedOtherwise) {
+  start();
+  backend_->mutable_info().sample_rate = 12000;  // the tones come twice as long
+  server_->open(backend_);
+  TestAnswer answer = speak(R"({"input": "0123456789", "response_format": "pcm"})");
+  EXPECT_EQ(answer.header("Content-Type"), "audio/pcm; rate=24000; channels=1");
+  EXPECT_EQ(answer.body.size(), 2 * 13 * 1920 * 2u);
+  answer = speak(R"({"input": "0123456789", "response_format": "pcm", "sample_rate": 12000})");
+  EXPECT_EQ(answer.header("X-Sample-Rate"), "12000");
+  EXPECT_EQ(answer.body.size(), 13 * 1920 * 2u);
+}
+
+TEST_F(HttpServerTest, Speed) {
+  start();
+  const TestAnswer answer =
+      speak(R"({"input": "01234567890123456789", "response_format": "pcm", "speed": 2})");
+  EXPECT_NEAR(static_cast<double>(answer.body.size()), 25 * 1920, 25 * 1920 * 0.06);
+}
+
+TEST_F(HttpServerTest, AudioHasABound) {
+  start(0, {.max_audio_s = 1.0});
+  const TestAnswer answer =
+      speak(R"({"input": "endless", "response_format": "pcm"})", "TE: trailers\r\n");
+  EXPECT_TRUE(answer.whole);
+  EXPECT_EQ(answer.header("X-Finish-Reason"), "length");
+  EXPECT_GE(answer.body.size(), 48000u);
+  EXPECT_LT(answer.body.size(), 60000u);
+  EXPECT_TRUE(backend_->wait_idle(5));
+}
+
 TEST_F(HttpServerTest, StreamsEvents) {
   start();
-  const TestAnswer answer = speak(R"({"input": "0123456789", "stream_format": "sse"})");
+  const TestAnswer answer =
+      speak(R"({"input": "0123456789", "stream_format": "sse", "response_format": "wav"})");
   EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
   EXPECT_TRUE(answer.body.starts_with("data: {\"type\":\"speech.audio.delta\",\"audio\":\"UklGR"));
   EXPECT_TRUE(has(answer.body, "\"output_tokens\":13"));
@@ -119,7 +177,7 @@ TEST_F(HttpServerTest, FailuresBeforeTheFirstAudioAreProperErrors) {
 
 TEST_F(HttpServerTest, LateFailureCutsTheConnection) {
   start();
-  TestAnswer answer = speak(R"({"input": "fail late"})");
+  TestAnswer answer = speak(R"({"input": "fail late", "response_format": "wav"})");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body.size(), 44 + 5 * 1920 * 2u);
   EXPECT_FALSE(answer.whole);
@@ -237,7 +295,7 @@ TEST_F(HttpServerTest, OldClientsReadToTheEnd) {
   TestClient client(port());
   client.send(
       "POST /v1/audio/speech HTTP/1.0\r\nContent-Type: application/json\r\n"
-      "Content-Length: 18\r\n\r\n{\"input\": \"hello\"}");
+      "Content-Length: 44\r\n\r\n{\"input\": \"hello\", \"response_format\": \"wav\"}");
   const TestAnswer answer = client.read();
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(answer.header("Transfer-Encoding").empty());
@@ -374,6 +432,63 @@ TEST_F(HttpServerTest, DrainHasADeadline) {
   EXPECT_TRUE(backend_->wait_idle(5));
   reader.join();
   EXPECT_FALSE(answer.whole);
+}
+
+TEST_F(HttpServerTest, LimitsOfAClient) {
+  start(0, {.keys = ApiKeys({"one", "two"}), .limits = {.requests_per_min = 2, .concurrent = 0}});
+  const auto as = [&](const std::string& key) {
+    return speak(R"({"input": "hello"})", "Authorization: Bearer " + key + "\r\n");
+  };
+  EXPECT_EQ(as("one").header("x-ratelimit-remaining-requests"), "1");
+  const uint64_t one = backend_->last_request().client;
+  EXPECT_EQ(as("one").status, 200);
+  EXPECT_EQ(backend_->last_request().client, one);
+  const TestAnswer refused = as("one");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_TRUE(has(refused.body, "\"type\":\"rate_limit_error\""));
+  EXPECT_EQ(refused.header("Retry-After"), "30");
+  EXPECT_EQ(refused.header("x-ratelimit-limit-requests"), "2");
+  EXPECT_EQ(as("two").status, 200);
+  EXPECT_NE(backend_->last_request().client, one);
+  EXPECT_EQ(as("three").status, 401);
+}
+
+TEST_F(HttpServerTest, RequestsAtATime) {
+  start(0.01, {.limits = {.requests_per_min = 0, .concurrent = 1}});
+  TestClient client(port());
+  client.post(R"({"input": "endless"})");
+  EXPECT_EQ(client.read_head().status, 200);
+  EXPECT_EQ(speak(R"({"input": "hello"})").status, 429);
+  client.close();
+  EXPECT_TRUE(backend_->wait_idle(5));
+  int status = 429;
+  for (int i = 0; i < 100 && status == 429; ++i) status = speak(R"({"input": "hello"})").status;
+  EXPECT_EQ(status, 200);
+}
+
+TEST_F(HttpServerTest, Browsers) {
+  start(0, {.access = {.hosts = {"here"}, .origins = {"https://app.example"}}});
+  const auto ask = [&](const std::string& line, const std::string& headers) {
+    TestClient client(port());
+    client.send(line + " HTTP/1.1\r\n" + headers +
+                "Content-Type: application/json\r\nContent-Length: 18\r\n\r\n"
+                "{\"input\": \"hello\"}");
+    return client.read();
+  };
+  const std::string speech = "POST /v1/audio/speech";
+  EXPECT_EQ(ask(speech, "Host: here:80\r\n").status, 200);
+  EXPECT_EQ(ask(speech, "Host: elsewhere\r\n").status, 403);
+  EXPECT_EQ(ask("GET /health", "Host: elsewhere\r\n").status, 403);
+  EXPECT_EQ(ask(speech, "Host: here\r\nOrigin: https://evil.example\r\n").status, 403);
+  const TestAnswer answer = ask(speech, "Host: here\r\nOrigin: https://app.example\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.header("Access-Control-Allow-Origin"), "https://app.example");
+  const std::string ask_first = "Host: here\r\nOrigin: https://app.example\r\n";
+  EXPECT_EQ(ask("OPTIONS /v1/audio/speech", ask_first).status, 204);
+  EXPECT_EQ(ask("OPTIONS /v1/audio/speech", "Host: here\r\n").status, 405);
+  EXPECT_TRUE(ask("GET /live", "Host: here\r\nOrigin: https://evil.example\r\n")
+                  .header("Access-Control-Allow-Origin")
+                  .empty());
 }
 
 TEST_F(HttpServerTest, LogsNoTexts) {

@@ -190,6 +190,12 @@ std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& se
 }  // namespace
 
 std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView& server) {
+  if (server.access != nullptr) {
+    if (auto refusal = refuse_access(*server.access, head.browser)) return reply_of(*refusal);
+    if (head.method == "OPTIONS") {
+      if (auto answer = answer_preflight(*server.access, head.browser)) return std::move(*answer);
+    }
+  }
   const bool admitted = server.keys == nullptr || server.keys->admits(head.authorization);
   for (const Get& get : kGets) {
     if (head.path != get.path) continue;
