@@ -6,6 +6,8 @@
 #include "families/orpheus/pipeline.h"
 #include "families/qwen3_tts/config.h"
 #include "families/qwen3_tts/pipeline.h"
+#include "families/zonos/config.h"
+#include "families/zonos/pipeline.h"
 
 namespace syrinx {
 
@@ -15,6 +17,7 @@ std::span<const Family> families() {
       Family{"finch", finch::claims, WeightType::kF32, finch::load},
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
+      Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},
   };
   return kFamilies;
 }

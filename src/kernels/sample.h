@@ -20,6 +20,7 @@ struct SampleParams {
   float min_p = 0;               ///< 0: off
   float repetition_penalty = 1;  ///< 1: off. l < 0 ? l * p : l / p for every id of the history
   int penalty_window = 0;        ///< only the last so many of the history; 0: all
+  bool penalty_each = false;     ///< once for every occurrence of an id, not once for each id
 };
 
 /// Ids [begin, end).
