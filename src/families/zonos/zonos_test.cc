@@ -23,7 +23,9 @@ nlohmann::json facts() { return nlohmann::json::parse(read_file(golden("cases.js
 Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
 
 TEST(ZonosNumbers, AsTheAuthorsWriteThem) {
-  for (const auto& pair : facts()["numbers"]) {
+  const nlohmann::json all = facts()["numbers"];
+  EXPECT_EQ(all.size(), 8u);
+  for (const auto& pair : all) {
     EXPECT_EQ(normalize_numbers(pair[0].get<std::string>()), pair[1].get<std::string>());
   }
   // Their code stops at numbers of more than 36 digits.
@@ -51,7 +53,9 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
   if (version.value().find(" 1.51 ") == std::string::npos) {
     GTEST_SKIP() << "the golden is of espeak-ng 1.51, this is " << version.value();
   }
-  for (const auto& row : facts()["phonemes"]) {
+  const nlohmann::json all = facts()["phonemes"];
+  EXPECT_EQ(all.size(), 24u);
+  for (const auto& row : all) {
     const auto got = espeak_phonemes(row[1].get<std::string>(), row[0].get<std::string>());
     ASSERT_TRUE(got.ok()) << got.error().message;
     EXPECT_EQ(got.value(), row[2].get<std::string>()) << row[1];

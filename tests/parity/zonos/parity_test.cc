@@ -25,7 +25,8 @@ nlohmann::json read_cases() {
 
 /// Phonemes of the golden texts; of others their own letters.
 Result<std::string> phonemes(std::string_view text, std::string_view) {
-  for (const auto& c : read_cases()["cases"]) {
+  const nlohmann::json all = read_cases()["cases"];
+  for (const auto& c : all) {
     if (c["text"] == text) return c["phonemes"].get<std::string>();
   }
   return std::string(text);
@@ -44,7 +45,9 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> out;
-  for (const auto& json : read_cases()["cases"]) {
+  const nlohmann::json all = read_cases()["cases"];
+  EXPECT_EQ(all.size(), 4u);
+  for (const auto& json : all) {
     Case c;
     c.name = json["name"];
     c.frames = json["frames"];
