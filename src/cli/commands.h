@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/simulator.h"
 #include "runtime/runtime.h"
 
 namespace syrinx {
@@ -29,7 +30,10 @@ struct SayOptions {
 int run_say(SayOptions options);
 
 struct ServeOptions {
-  LoadOptions load;
+  LoadOptions load;                 ///< of every model; `model` is not used
+  std::vector<std::string> models;  ///< the first is loaded at once, others when asked for
+  double model_keep_s = 600;
+  size_t model_memory_mib = 0;
   std::string host = "127.0.0.1";
   int port = 8080;
   std::string api_key_file;
@@ -49,6 +53,12 @@ struct ServeOptions {
   double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
 };
 int run_serve(const ServeOptions& options);
+
+struct HubPullOptions {
+  std::vector<std::string> models;
+  std::vector<std::string> include;
+};
+int run_hub_pull(const HubPullOptions& options);
 
 int run_inspect(const LoadOptions& options);
 
@@ -92,5 +102,12 @@ struct BenchOptions {
   std::string profile_file;  ///< measure the costs of steps instead
 };
 int run_bench(const BenchOptions& options);
+
+struct SimulateOptions {
+  std::string profile_file;
+  SimulationOptions how;
+  BenchOptions load;  ///< the load, targets and results of it
+};
+int run_simulate(const SimulateOptions& options);
 
 }  // namespace syrinx

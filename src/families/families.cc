@@ -1,5 +1,8 @@
 #include <array>
 
+#include "families/cosyvoice2/pipeline.h"
+#include "families/csm/config.h"
+#include "families/csm/pipeline.h"
 #include "families/family.h"
 #include "families/finch/finch.h"
 #include "families/orpheus/config.h"
@@ -16,8 +19,10 @@ std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, WeightType::kF32, finch::load},
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
+      Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
       Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},
+      Family{"cosyvoice2", nullptr, WeightType::kBF16, cosyvoice2::load, cosyvoice2::kMarker},
   };
   return kFamilies;
 }
