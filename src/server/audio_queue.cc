@@ -3,61 +3,67 @@
 #include <algorithm>
 #include <utility>
 
-#include "audio/wav.h"
-
 namespace syrinx {
 
-AudioQueue::AudioQueue(int sample_rate_hz, std::function<void()> wake)
-    : sample_rate_hz_(sample_rate_hz), wake_(std::move(wake)) {}
+AudioQueue::AudioQueue(int sample_rate_hz, std::function<void()> wake, double max_audio_s)
+    : sample_rate_hz_(sample_rate_hz), max_audio_s_(max_audio_s), wake_(std::move(wake)) {}
 
 void AudioQueue::audio(std::span<const float> samples) {
   const std::lock_guard lock(mutex_);
-  if (!wake_ || samples.empty()) return;
-  append_s16(samples, bytes_);
+  if (!wake_ || samples.empty() || outcome_) return;
+  samples_.insert(samples_.end(), samples.begin(), samples.end());
+  accepted_ += static_cast<int64_t>(samples.size());
+  const double audio_s = static_cast<double>(accepted_) / sample_rate_hz_;
+  if (max_audio_s_ > 0 && audio_s >= max_audio_s_) {
+    outcome_.emplace();
+    outcome_->reason = FinishReason::kLength;
+    outcome_->audio_s = audio_s;
+  }
   wake_();
 }
 
 void AudioQueue::finished(const Outcome& outcome) {
   const std::lock_guard lock(mutex_);
-  outcome_ = outcome;
+  if (!outcome_) outcome_ = outcome;
   if (wake_) wake_();
 }
 
 double AudioQueue::unread_s() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<double>(bytes_.size() - begin_ + in_flight_) / 2 / sample_rate_hz_;
+  return static_cast<double>(samples_.size() - begin_ + in_flight_) / sample_rate_hz_;
 }
 
-size_t AudioQueue::take(std::string& out, size_t max_bytes) {
+size_t AudioQueue::take(std::vector<float>& out, size_t most) {
   const std::lock_guard lock(mutex_);
-  const size_t count = std::min(max_bytes, bytes_.size() - begin_);
-  out.append(bytes_, begin_, count);
+  const size_t count = std::min(most, samples_.size() - begin_);
+  const auto from = samples_.begin() + static_cast<std::ptrdiff_t>(begin_);
+  out.insert(out.end(), from, from + static_cast<std::ptrdiff_t>(count));
   begin_ += count;
   in_flight_ += count;
-  if (begin_ == bytes_.size()) {
-    bytes_.clear();
+  if (begin_ == samples_.size()) {
+    samples_.clear();
     begin_ = 0;
-  } else if (begin_ > (size_t{1} << 20)) {  // keeps the cost of moving the rest small
-    bytes_.erase(0, begin_);
+  } else if (begin_ > (size_t{1} << 19)) {  // keeps the cost of moving the rest small
+    samples_.erase(samples_.begin(), samples_.begin() + static_cast<std::ptrdiff_t>(begin_));
     begin_ = 0;
   }
   return count;
 }
 
-void AudioQueue::written(size_t bytes) {
+void AudioQueue::written(size_t samples) {
   const std::lock_guard lock(mutex_);
-  in_flight_ -= std::min(in_flight_, bytes);
+  in_flight_ -= std::min(in_flight_, samples);
 }
 
 std::optional<Outcome> AudioQueue::end() const {
   const std::lock_guard lock(mutex_);
-  return bytes_.size() == begin_ ? outcome_ : std::nullopt;
+  return samples_.size() == begin_ ? outcome_ : std::nullopt;
 }
 
 void AudioQueue::detach() {
   const std::lock_guard lock(mutex_);
   wake_ = nullptr;
-  bytes_.clear();
+  samples_.clear();
   begin_ = in_flight_ = 0;
 }
 

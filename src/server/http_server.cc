@@ -34,7 +34,10 @@ net::ip::address parse_address(const std::string& host) {
 bool is_loopback(const std::string& host) { return parse_address(host).is_loopback(); }
 
 ServerState::ServerState(ServerOptions server_options)
-    : options(std::move(server_options)), started_s(now_s()), random(std::random_device{}()) {}
+    : options(std::move(server_options)),
+      started_s(now_s()),
+      random(std::random_device{}()),
+      encoders(std::max(1u, std::thread::hardware_concurrency())) {}
 
 ServerView ServerState::view() const {
   return {.backend = backend.get(),
@@ -156,6 +159,7 @@ HttpServer::~HttpServer() {
   });
   impl_->thread.join();
   impl_->state.worker.join();
+  impl_->state.encoders.join();
 }
 
 int HttpServer::port() const { return impl_->port; }

@@ -24,6 +24,7 @@ struct ServerOptions {
   double body_timeout_s = 30;    ///< from the head to the end of the body
   double idle_timeout_s = 75;    ///< between the requests of a connection
   double stall_timeout_s = 30;   ///< a client that does not read for this long is cut off
+  double max_audio_s = 3600;     ///< of one answer; longer ones end as "length"; 0: no bound
   /// Takes one line per request, on the io thread. Texts and audio are never in it. May be empty.
   std::function<void(const std::string& line)> log = {};
 };

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "audio/decode_test.h"
 #include "audio/wav.h"
 #include "server/fake_backend_test.h"
 #include "server/test_client_test.h"
@@ -46,7 +47,8 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_F(HttpServerTest, StreamsWav) {
   start();
-  const TestAnswer answer = speak(R"({"input": "0123456789", "seed": 5})");
+  const TestAnswer answer =
+      speak(R"({"input": "0123456789", "seed": 5, "response_format": "wav"})");
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(answer.whole);
   EXPECT_EQ(answer.header("Content-Type"), "audio/wav");
@@ -67,9 +69,65 @@ TEST_F(HttpServerTest, StreamsPcmWithTrailers) {
   EXPECT_EQ(answer.header("X-Finish-Reason"), "stop");
 }
 
+TEST_F(HttpServerTest, EveryFormat) {
+  start();
+  const struct {
+    const char* name;
+    const char* type;
+    std::string magic;
+  } formats[] = {{"mp3", "audio/mpeg", "\xFF"},  {"opus", "audio/ogg", "OggS"},
+                 {"ogg", "audio/ogg", "OggS"},   {"aac", "audio/aac", "\xFF"},
+                 {"flac", "audio/flac", "fLaC"}, {"wav", "audio/wav", "RIFF"}};
+  for (const auto& format : formats) {
+    const std::string body =
+        R"({"input": "0123456789", "seed": 5, "response_format": ")" + std::string(format.name);
+    const TestAnswer answer = speak(body + "\"}");
+    EXPECT_TRUE(answer.whole);
+    EXPECT_EQ(answer.header("Content-Type"), format.type);
+    EXPECT_TRUE(answer.body.starts_with(format.magic)) << format.name;
+    const DecodedAudio got = decode_audio(answer.body);
+    const double seconds = static_cast<double>(got.samples.size()) / got.rate_hz;
+    EXPECT_EQ(answer.header("X-Sample-Rate"), std::to_string(got.rate_hz));
+    EXPECT_NEAR(seconds, 13 * 0.08, 0.1) << format.name;
+    EXPECT_TRUE(speak(body + "\"}").body == answer.body) << format.name;
+  }
+  EXPECT_EQ(speak(R"({"input": "hello"})").header("Content-Type"), "audio/mpeg");
+}
+
+TEST_F(HttpServerTest, PcmIsAt24kHzUnlessAskedOtherwise) {
+  start();
+  backend_->mutable_info().sample_rate = 12000;  // the tones come twice as long
+  server_->open(backend_);
+  TestAnswer answer = speak(R"({"input": "0123456789", "response_format": "pcm"})");
+  EXPECT_EQ(answer.header("Content-Type"), "audio/pcm; rate=24000; channels=1");
+  EXPECT_EQ(answer.body.size(), 2 * 13 * 1920 * 2u);
+  answer = speak(R"({"input": "0123456789", "response_format": "pcm", "sample_rate": 12000})");
+  EXPECT_EQ(answer.header("X-Sample-Rate"), "12000");
+  EXPECT_EQ(answer.body.size(), 13 * 1920 * 2u);
+}
+
+TEST_F(HttpServerTest, Speed) {
+  start();
+  const TestAnswer answer =
+      speak(R"({"input": "01234567890123456789", "response_format": "pcm", "speed": 2})");
+  EXPECT_NEAR(static_cast<double>(answer.body.size()), 25 * 1920, 25 * 1920 * 0.06);
+}
+
+TEST_F(HttpServerTest, AudioHasABound) {
+  start(0, {.max_audio_s = 1.0});
+  const TestAnswer answer =
+      speak(R"({"input": "endless", "response_format": "pcm"})", "TE: trailers\r\n");
+  EXPECT_TRUE(answer.whole);
+  EXPECT_EQ(answer.header("X-Finish-Reason"), "length");
+  EXPECT_GE(answer.body.size(), 48000u);
+  EXPECT_LT(answer.body.size(), 60000u);
+  EXPECT_TRUE(backend_->wait_idle(5));
+}
+
 TEST_F(HttpServerTest, StreamsEvents) {
   start();
-  const TestAnswer answer = speak(R"({"input": "0123456789", "stream_format": "sse"})");
+  const TestAnswer answer =
+      speak(R"({"input": "0123456789", "stream_format": "sse", "response_format": "wav"})");
   EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
   EXPECT_TRUE(answer.body.starts_with("data: {\"type\":\"speech.audio.delta\",\"audio\":\"UklGR"));
   EXPECT_TRUE(has(answer.body, "\"output_tokens\":13"));
@@ -108,7 +166,7 @@ TEST_F(HttpServerTest, FailuresBeforeTheFirstAudioAreProperErrors) {
 
 TEST_F(HttpServerTest, LateFailureCutsTheConnection) {
   start();
-  TestAnswer answer = speak(R"({"input": "fail late"})");
+  TestAnswer answer = speak(R"({"input": "fail late", "response_format": "wav"})");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.body.size(), 44 + 5 * 1920 * 2u);
   EXPECT_FALSE(answer.whole);
@@ -226,7 +284,7 @@ TEST_F(HttpServerTest, OldClientsReadToTheEnd) {
   TestClient client(port());
   client.send(
       "POST /v1/audio/speech HTTP/1.0\r\nContent-Type: application/json\r\n"
-      "Content-Length: 18\r\n\r\n{\"input\": \"hello\"}");
+      "Content-Length: 44\r\n\r\n{\"input\": \"hello\", \"response_format\": \"wav\"}");
   const TestAnswer answer = client.read();
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(answer.header("Transfer-Encoding").empty());

@@ -87,12 +87,12 @@ TEST(Wire, Done) {
   PipelineInfo info;
   info.frame_rate = 10;
   info.word_times = true;
-  SpeechRequest request;
-  request.text = "h\xc3\xa9";
+  SpeechCall call;
+  call.request.text = "h\xc3\xa9";
   Outcome outcome;
   outcome.frames = 5;
   outcome.words = {{0, 3, 2}};
-  EXPECT_EQ(done_event(request, outcome, info),
+  EXPECT_EQ(done_event(call, outcome, info),
             "data: {\"type\":\"speech.audio.done\",\"usage\":{\"input_tokens\":2,"
             "\"output_tokens\":5,\"total_tokens\":7},\"finish_reason\":\"stop\","
             "\"words\":[{\"begin\":0,\"end\":3,\"start_s\":0.2}]}\n\n");
@@ -104,17 +104,17 @@ TEST(AudioQueue, CountsWhatIsUnread) {
   queue.audio(std::vector<float>(500));
   EXPECT_EQ(wakes, 1);
   EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);
-  std::string out;
-  EXPECT_EQ(queue.take(out, 600), 600u);
+  std::vector<float> out;
+  EXPECT_EQ(queue.take(out, 300), 300u);
   EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);  // taken is not yet written
-  queue.written(600);
+  queue.written(300);
   EXPECT_DOUBLE_EQ(queue.unread_s(), 0.2);
   queue.finished({});
   EXPECT_EQ(wakes, 2);
   EXPECT_FALSE(queue.end().has_value());
-  EXPECT_EQ(queue.take(out, 600), 400u);
+  EXPECT_EQ(queue.take(out, 600), 200u);
   EXPECT_TRUE(queue.end().has_value());
-  EXPECT_EQ(out.size(), 1000u);
+  EXPECT_EQ(out.size(), 500u);
 }
 
 TEST(AudioQueue, DetachedDropsAudio) {

@@ -37,6 +37,9 @@ struct ServerState {
   // Destroyed first: handlers that never ran hold sessions, which know the members above.
   boost::asio::io_context io{1};
   boost::asio::thread_pool worker{1};
+  /// Encodes audio where that takes time. As many threads as cores: streams share them fairly, and
+  /// the engine, which they feed on, keeps its own.
+  boost::asio::thread_pool encoders;
 };
 
 }  // namespace syrinx

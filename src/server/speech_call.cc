@@ -22,7 +22,9 @@ constexpr std::array<std::string_view, 4> kOpenAiModels = {"tts-1", "tts-1-hd", 
 constexpr std::array<std::string_view, 13> kOpenAiVoices = {
     "alloy", "ash",  "ballad",  "coral", "echo",  "fable", "onyx",
     "nova",  "sage", "shimmer", "verse", "marin", "cedar"};
-constexpr std::array<std::string_view, 5> kLaterFormats = {"mp3", "opus", "ogg", "aac", "flac"};
+constexpr int kPcmHz = 24000;
+constexpr int kMinHz = 8000, kMaxHz = 48000;  // of "sample_rate"
+constexpr size_t kMaxInstructionBytes = 16 << 10;
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -70,6 +72,13 @@ class Fields {
       return {};
     }
     return static_cast<float>(number);
+  }
+
+  std::optional<bool> flag(const char* name) {
+    const json* value = find(name);
+    if (value == nullptr) return {};
+    if (!value->is_boolean()) return wrong(name, "true or false", *value), std::nullopt;
+    return value->get<bool>();
   }
 
   /// An integer in [low, high].
@@ -176,16 +185,17 @@ void refuse(Fields& fields, const char* param, std::string message) {
   fields.fail(std::move(error));
 }
 
-void read_format(Fields& fields, SpeechCall& call) {
-  if (const auto format = fields.text("response_format")) {
-    if (*format == "pcm") {
-      call.format = AudioFormat::kPcm;
-    } else if (contains(kLaterFormats, *format)) {
-      refuse(fields, "response_format",
-             concat("'", *format, "' cannot be encoded yet; 'wav' and 'pcm' can."));
-    } else if (*format != "wav") {
-      fields.fail(bad_field("response_format",
-                            concat("There is no format '", *format, "'; use 'wav' or 'pcm'.")));
+void read_format(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
+  call.audio = {.format = AudioFormat::kMp3, .in_rate_hz = info.sample_rate};
+  if (const auto name = fields.text("response_format")) {
+    const auto format = audio_format(*name);
+    if (format) {
+      call.audio.format = *format;
+    } else {
+      fields.fail(
+          bad_field("response_format",
+                    concat("There is no format '", *name,
+                           "'; 'response_format' must be mp3, opus, aac, flac, wav or pcm.")));
     }
   }
   if (const auto stream = fields.text("stream_format")) {
@@ -194,9 +204,35 @@ void read_format(Fields& fields, SpeechCall& call) {
       fields.fail(bad_field("stream_format", "'stream_format' must be 'audio' or 'sse'."));
     }
   }
-  const auto speed = fields.number("speed", 0.25, 4.0);
-  if (speed && *speed != 1.0f) {
-    refuse(fields, "speed", "Only a 'speed' of 1.0 can be spoken yet.");
+  call.audio.speed = fields.number("speed", 0.25, 4.0).value_or(1.0f);
+  const int default_hz = call.audio.format == AudioFormat::kPcm ? kPcmHz : 0;
+  call.audio.out_rate_hz = fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz);
+}
+
+/// Fields of other servers that ask for what no model here can do, or that change nothing here.
+void read_foreign(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
+  for (const char* name :
+       {"ref_audio", "ref_text", "references", "speaker_embedding", "x_vector_only_mode"}) {
+    const json* value = fields.find(name);
+    if (value == nullptr || *value == false) continue;
+    refuse(fields, name, concat("The model '", info.model, "' cannot clone a voice."));
+  }
+  if (const auto task = fields.text("task_type")) {
+    if (*task != "CustomVoice" && !(*task == "VoiceDesign" && info.instructions)) {
+      refuse(fields, "task_type",
+             concat("The model '", info.model, "' does not do the task '", *task, "'."));
+    }
+  }
+  fields.flag("stream");  // every answer is streamed
+  if (const auto words = fields.flag("word_timestamps")) {
+    call.words = *words;
+    if (*words && !info.word_times) {
+      refuse(fields, "word_timestamps",
+             concat("The model '", info.model, "' does not know when its words begin."));
+    } else if (*words && !call.sse) {
+      refuse(fields, "word_timestamps",
+             "'word_timestamps' come in the last event: ask for 'stream_format': 'sse'.");
+    }
   }
 }
 
@@ -206,6 +242,12 @@ void read_instructions(Fields& fields, const PipelineInfo& info, SpeechRequest& 
   if (!info.instructions) {
     return refuse(fields, "instructions",
                   concat("The model '", info.model, "' does not follow instructions."));
+  }
+  if (text->size() > kMaxInstructionBytes) {
+    ApiError error = bad_field("instructions", concat("'instructions' may have at most ",
+                                                      kMaxInstructionBytes, " bytes."));
+    error.code = "string_above_max_length";
+    return fields.fail(std::move(error));
   }
   request.instructions = std::move(*text);
 }
@@ -224,6 +266,7 @@ void read_sampling(Fields& fields, SpeechRequest& request) {
   request.top_k = fields.integer("top_k", -1, 1'000'000);
   if (request.top_k == -1) request.top_k = 0;  // other servers' word for "off"
   request.max_frames = fields.integer("max_new_tokens", 1, 1'000'000).value_or(0);
+  request.initial_chunk_frames = fields.integer("initial_codec_chunk_frames", 0, 1000).value_or(0);
   request.language = fields.text("language").value_or("");
   const json* seed = fields.find("seed");
   if (seed == nullptr) {
@@ -237,10 +280,6 @@ void read_sampling(Fields& fields, SpeechRequest& request) {
 }
 
 }  // namespace
-
-const char* mime_type(AudioFormat format) {
-  return format == AudioFormat::kPcm ? "audio/pcm" : "audio/wav";
-}
 
 bool names_model(const PipelineInfo& info, std::string_view name) {
   return name == info.model || contains(kOpenAiModels, name);
@@ -268,7 +307,8 @@ std::variant<SpeechCall, ApiError> parse_speech_call(std::string_view body,
   read_input(fields, info, call.request);
   read_voice(fields, info, call.request);
   read_instructions(fields, info, call.request);
-  read_format(fields, call);
+  read_format(fields, info, call);
+  read_foreign(fields, info, call);
   read_sampling(fields, call.request);
   if (fields.fault()) return *fields.fault();
   return call;

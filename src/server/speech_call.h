@@ -5,24 +5,22 @@
 #include <string_view>
 #include <variant>
 
+#include "audio/encoder.h"
 #include "model/pipeline.h"
 #include "model/request.h"
 #include "server/api_error.h"
 
 namespace syrinx {
 
-/// How audio goes over the wire. Both are 16-bit mono at the model's rate; kWav begins with a
-/// header.
-enum class AudioFormat { kWav, kPcm };
-
-/// "audio/wav", "audio/pcm"; static storage.
-const char* mime_type(AudioFormat format);
-
 /// A checked call. Without "seed" in the body the request has a random one.
 struct SpeechCall {
   SpeechRequest request;
-  AudioFormat format = AudioFormat::kWav;
-  bool sse = false;  ///< stream_format "sse": events with base64 audio instead of the bare bytes
+  /// How audio goes over the wire. Without "sample_rate" in the body, pcm is at 24 kHz, as OpenAI's
+  /// clients take for granted, and other formats, which tell their rate, as near as they can to the
+  /// model's.
+  EncoderOptions audio;
+  bool words = true;  ///< word times in the last event, where the model knows them
+  bool sse = false;   ///< stream_format "sse": events with base64 audio instead of the bare bytes
 };
 
 /// Whether `name` means the loaded model: its own name, or one of OpenAI's speech models, which

@@ -42,11 +42,14 @@ TEST(SpeechCall, FullBody) {
       R"({"model": "finch", "input": "Hello", "voice": "Ben", "response_format": "pcm",
           "instructions": "softly", "speed": 1.0, "stream_format": "sse", "seed": 7,
           "temperature": 0.5, "top_p": 0.9, "top_k": 40, "min_p": 0.05,
-          "repetition_penalty": 1.1, "language": "English", "max_new_tokens": 200, "unknown": []})",
+          "repetition_penalty": 1.1, "language": "English", "max_new_tokens": 200, "unknown": [], "stream": true,
+          "task_type": "CustomVoice", "initial_codec_chunk_frames": 3, "ref_audio": null})",
       info);
   EXPECT_EQ(call.request.text, "Hello");
   EXPECT_EQ(call.request.voice, "Ben");
-  EXPECT_EQ(call.format, AudioFormat::kPcm);
+  EXPECT_EQ(call.audio.format, AudioFormat::kPcm);
+  EXPECT_EQ(call.audio.out_rate_hz, 24000);
+  EXPECT_EQ(call.request.initial_chunk_frames, 3);
   EXPECT_TRUE(call.sse);
   EXPECT_EQ(call.request.instructions, "softly");
   EXPECT_EQ(call.request.seed, 7u);
@@ -63,7 +66,9 @@ TEST(SpeechCall, DefaultsAndNulls) {
   const SpeechCall call = parse(
       R"({"input": "Hi", "model": null, "voice": null, "speed": null, "seed": null,
           "response_format": null, "instructions": "", "temperature": null})");
-  EXPECT_EQ(call.format, AudioFormat::kWav);
+  EXPECT_EQ(call.audio.format, AudioFormat::kMp3);
+  EXPECT_EQ(call.audio.out_rate_hz, 0);
+  EXPECT_EQ(call.audio.speed, 1.0);
   EXPECT_FALSE(call.sse);
   EXPECT_EQ(call.request.voice, "");
   EXPECT_FALSE(call.request.temperature.has_value());
@@ -159,13 +164,27 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{R"({"input": "a", "voice": "zoe"})", 400, "voice", "voice_not_found", "anna, Ben"},
         BadBody{R"({"input": "a", "instructions": "softly"})", 400, "instructions",
                 "unsupported_value", "finch"},
-        BadBody{R"({"input": "a", "response_format": "mp3"})", 400, "response_format",
-                "unsupported_value", "'wav' and 'pcm'"},
         BadBody{R"({"input": "a", "response_format": "xyz"})", 400, "response_format",
-                "invalid_value", "'wav' or 'pcm'"},
+                "invalid_value", "mp3, opus"},
         BadBody{R"({"input": "a", "stream_format": "ws"})", 400, "stream_format", "invalid_value",
                 "sse"},
-        BadBody{R"({"input": "a", "speed": 2})", 400, "speed", "unsupported_value", "1.0"},
+        BadBody{R"({"input": "a", "sample_rate": 7999})", 400, "sample_rate", "invalid_value", ""},
+        BadBody{R"({"input": "a", "ref_audio": "x"})", 400, "ref_audio", "unsupported_value",
+                "clone"},
+        BadBody{R"({"input": "a", "references": []})", 400, "references", "unsupported_value",
+                "clone"},
+        BadBody{R"({"input": "a", "speaker_embedding": [1]})", 400, "speaker_embedding",
+                "unsupported_value", "clone"},
+        BadBody{R"({"input": "a", "task_type": "Base"})", 400, "task_type", "unsupported_value",
+                "'Base'"},
+        BadBody{R"({"input": "a", "task_type": "VoiceDesign"})", 400, "task_type",
+                "unsupported_value", "finch"},
+        BadBody{R"({"input": "a", "word_timestamps": true})", 400, "word_timestamps",
+                "unsupported_value", "words"},
+        BadBody{R"({"input": "a", "word_timestamps": 1})", 400, "word_timestamps", "invalid_type",
+                ""},
+        BadBody{R"({"input": "a", "initial_codec_chunk_frames": -1})", 400,
+                "initial_codec_chunk_frames", "invalid_value", ""},
         BadBody{R"({"input": "a", "speed": 9})", 400, "speed", "invalid_value", "0.25"},
         BadBody{R"({"input": "a", "temperature": -1})", 400, "temperature", "invalid_value", "2"},
         BadBody{R"({"input": "a", "top_p": 1.1})", 400, "top_p", "invalid_value", "between"},
@@ -176,6 +195,24 @@ INSTANTIATE_TEST_SUITE_P(
                 "invalid_type", "integer"},
         BadBody{R"({"input": "a", "top_k": 18446744073709551615})", 400, "top_k", "invalid_value",
                 "between"}));
+
+TEST(SpeechCall, RatesAndSpeed) {
+  SpeechCall call =
+      parse(R"({"input": "a", "response_format": "wav", "sample_rate": 48000, "speed": 0.5})");
+  EXPECT_EQ(call.audio.out_rate_hz, 48000);
+  EXPECT_EQ(call.audio.speed, 0.5);
+  call = parse(R"({"input": "a", "response_format": "ogg"})");
+  EXPECT_EQ(call.audio.format, AudioFormat::kOpus);
+}
+
+TEST(SpeechCall, WordTimestamps) {
+  PipelineInfo info = test_info();
+  info.word_times = true;
+  const std::string body = R"({"input": "a", "stream_format": "sse", "word_timestamps": )";
+  EXPECT_TRUE(parse(body + "true}", info).words);
+  EXPECT_FALSE(parse(body + "false}", info).words);
+  EXPECT_EQ(fault(R"({"input": "a", "word_timestamps": true})", info).param, "word_timestamps");
+}
 
 TEST(SpeechCall, LongText) {
   const std::string text(101, 'a');

@@ -5,8 +5,8 @@
 #include <exception>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "audio/wav.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "server/audio_queue.h"
@@ -19,7 +19,13 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxWriteBytes = size_t{64} << 10;  // 1.4 s of audio at 24 kHz
+/// Samples that are encoded and written at once: little, where encoding takes time, so that many
+/// streams take turns on few threads.
+constexpr size_t kCheapSamples = 32 << 10, kCostlySamples = 8 << 10;
+
+bool failed(const Outcome& outcome) {
+  return outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
+}
 
 class SpeechStream {
  public:
@@ -30,8 +36,9 @@ class SpeechStream {
         connection_(std::move(connection)),
         exchange_(exchange),
         wakeup_(std::make_shared<Wakeup>(server.io)),
-        queue_(std::make_shared<AudioQueue>(backend_->info().sample_rate,
-                                            [wakeup = wakeup_] { wakeup->post(); })) {
+        queue_(std::make_shared<AudioQueue>(
+            backend_->info().sample_rate, [wakeup = wakeup_] { wakeup->post(); },
+            server.options.max_audio_s)) {
     ++server_.streams;
     connection_->watch(wakeup_);
   }
@@ -50,6 +57,8 @@ class SpeechStream {
  private:
   net::awaitable<void> submit();
   void prepare();
+  net::awaitable<void> pump();
+  void encode();
   net::awaitable<void> hold();
   void end_early(const Outcome& outcome);
   void fail(const Error& error);
@@ -72,7 +81,11 @@ class SpeechStream {
   std::optional<RequestId> id_;
   std::optional<ApiError> fault_;  // before the first audio
   std::string trouble_;            // what the client is not told of it
-  std::string audio_;              // taken from the queue, not yet written
+  std::unique_ptr<Encoder> encoder_;
+  std::optional<Outcome> outcome_;  // the engine is done and all of its audio is encoded
+  std::vector<float> samples_;      // taken from the queue, to be encoded
+  std::string coded_;               // not yet written
+  size_t unwritten_ = 0;            // samples in coded_
 };
 
 net::awaitable<bool> SpeechStream::run() {
@@ -99,6 +112,9 @@ void SpeechStream::prepare() try {
     return;
   }
   call_ = std::move(std::get<SpeechCall>(parsed));
+  auto encoder = make_encoder(call_.audio);
+  if (!encoder) return fail(encoder.error());
+  encoder_ = encoder.take();
   const Result<RequestId> id = backend_->submit(call_.request, queue_);
   if (id) {
     id_ = id.value();
@@ -122,15 +138,40 @@ net::awaitable<void> SpeechStream::submit() {
   co_await net::co_spawn(server_.worker, std::move(job), net::use_awaitable);
 }
 
+/// Encodes what has come meanwhile; at the end of the audio, what the encoder holds back too.
+net::awaitable<void> SpeechStream::pump() {
+  samples_.clear();
+  unwritten_ += queue_->take(samples_, encoder_->cheap() ? kCheapSamples : kCostlySamples);
+  outcome_ = queue_->end();
+  if (samples_.empty() && !outcome_) co_return;
+  if (encoder_->cheap()) {
+    encode();
+    co_return;
+  }
+  auto job = [this]() -> net::awaitable<void> {
+    encode();
+    co_return;
+  };
+  co_await net::co_spawn(server_.encoders, std::move(job), net::use_awaitable);
+}
+
+void SpeechStream::encode() try {
+  if (!samples_.empty()) encoder_->encode(samples_, coded_);
+  if (outcome_ && outcome_->audio_s > 0 && !failed(*outcome_)) encoder_->flush(coded_);
+} catch (const std::exception& error) {
+  fail({ErrorCode::kInternal, error.what()});
+}
+
 /// Waits for the first audio, so that every failure before it is a proper error.
 net::awaitable<void> SpeechStream::hold() {
   while (!fault_ && !connection_->gone()) {
-    if (queue_->take(audio_, kMaxWriteBytes) > 0) break;
-    if (const auto outcome = queue_->end()) {
-      end_early(*outcome);
+    co_await pump();
+    if (fault_ || !coded_.empty()) break;
+    if (outcome_) {
+      end_early(*outcome_);
       break;
     }
-    co_await wakeup_->wait();
+    if (samples_.empty()) co_await wakeup_->wait();
   }
 }
 
@@ -158,51 +199,47 @@ net::awaitable<bool> SpeechStream::refuse() {
   co_return sent&& exchange_.keep_alive;
 }
 
-/// audio_ holds the first audio.
+/// coded_ holds the first audio.
 net::awaitable<bool> SpeechStream::stream() {
   const double stall_s = server_.options.stall_timeout_s;
   const double first_ms = elapsed_ms();
   std::string bytes = head();
-  if (call_.format == AudioFormat::kWav) {
-    audio_.insert(0, wav_header(backend_->info().sample_rate));
-  }
   for (;;) {
-    const size_t taken = audio_.size();
-    if (taken > 0) bytes += wrap(audio_);
-    audio_.clear();
-    if (const auto outcome = queue_->end()) {
-      const bool done = co_await finish(bytes, *outcome);
-      log(concat("speech 200 ", done ? finish_reason_name(outcome->reason) : "cut off",
-                 " first_ms=", static_cast<int>(first_ms),
-                 " total_ms=", static_cast<int>(elapsed_ms()), " audio_s=", outcome->audio_s,
-                 " underruns=", outcome->underruns));
+    if (!coded_.empty()) bytes += wrap(coded_);
+    coded_.clear();
+    if (outcome_) {
+      const bool done = co_await finish(bytes, *outcome_);
+      log(concat("speech 200 ", done ? finish_reason_name(outcome_->reason) : "cut off", " ",
+                 audio_format_name(call_.audio.format), " first_ms=", static_cast<int>(first_ms),
+                 " total_ms=", static_cast<int>(elapsed_ms()), " audio_s=", outcome_->audio_s,
+                 " underruns=", outcome_->underruns));
       co_return done&& exchange_.keep_alive;
     }
     const bool sent = co_await connection_->write(bytes, stall_s);
     if (!sent) break;
     bytes.clear();
-    queue_->written(taken);
-    while (queue_->take(audio_, kMaxWriteBytes) == 0 && !queue_->end() && !connection_->gone()) {
-      co_await wakeup_->wait();
+    queue_->written(std::exchange(unwritten_, 0));
+    while (coded_.empty() && !outcome_ && !fault_ && !connection_->gone()) {
+      co_await pump();
+      if (samples_.empty() && !outcome_) co_await wakeup_->wait();
     }
-    if (connection_->gone()) break;
+    if (fault_ || connection_->gone()) break;
   }
-  log("speech 200 client gone or not reading");
+  log(fault_ ? "speech 200 failed: " + trouble_ : "speech 200 client gone or not reading");
   co_return false;
 }
 
 /// Writes the last audio and what ends the body. A failed request ends without that, so that
 /// nobody takes half a sentence for all of it.
 net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& outcome) {
-  const bool failed =
-      outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
-  if (failed && !outcome.error.message.empty()) log("failed: " + outcome.error.message);
+  const bool bad = failed(outcome);
+  if (bad && !outcome.error.message.empty()) log("failed: " + outcome.error.message);
   if (call_.sse) {
-    const std::string last = failed ? error_event(to_api_error(outcome.error))
-                                    : done_event(call_.request, outcome, backend_->info());
+    const std::string last = bad ? error_event(to_api_error(outcome.error))
+                                 : done_event(call_, outcome, backend_->info());
     bytes += exchange_.chunked ? http_chunk(last) : last;
   }
-  const bool whole = call_.sse || !failed;
+  const bool whole = call_.sse || !bad;
   if (whole && exchange_.chunked) {
     const Headers trailers = {{"X-Finish-Reason", finish_reason_name(outcome.reason)}};
     bytes += last_http_chunk(exchange_.trailers ? trailers : Headers{});
@@ -217,9 +254,9 @@ net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& out
 }
 
 std::string SpeechStream::head() const {
-  const int rate = backend_->info().sample_rate;
-  std::string type = mime_type(call_.format);
-  if (call_.format == AudioFormat::kPcm) type += concat("; rate=", rate, "; channels=1");
+  const int rate = encoder_->rate_hz();
+  std::string type = mime_type(call_.audio.format);
+  if (call_.audio.format == AudioFormat::kPcm) type += concat("; rate=", rate, "; channels=1");
   Headers headers = {{"Content-Type", call_.sse ? "text/event-stream" : type},
                      {"X-Request-Id", exchange_.request_id},
                      {"X-Sample-Rate", std::to_string(rate)},

@@ -40,21 +40,21 @@ std::string audio_event(std::string_view bytes) {
   return "data: {\"type\":\"speech.audio.delta\",\"audio\":\"" + base64(bytes) + "\"}\n\n";
 }
 
-std::string done_event(const SpeechRequest& request, const Outcome& outcome,
-                       const PipelineInfo& info) {
-  const int64_t input = characters(request.text);
+std::string done_event(const SpeechCall& call, const Outcome& outcome, const PipelineInfo& info) {
+  const int64_t input = characters(call.request.text);
   ordered_json data = {{"type", "speech.audio.done"},
                        {"usage",
                         {{"input_tokens", input},
                          {"output_tokens", outcome.frames},
                          {"total_tokens", input + outcome.frames}}},
                        {"finish_reason", finish_reason_name(outcome.reason)}};
-  if (info.word_times) {
+  if (info.word_times && call.words) {
     ordered_json words = ordered_json::array();
     for (const WordMark& word : outcome.words) {
-      words.push_back({{"begin", word.begin},
-                       {"end", word.end},
-                       {"start_s", static_cast<double>(word.frame) / info.frame_rate}});
+      words.push_back(
+          {{"begin", word.begin},
+           {"end", word.end},
+           {"start_s", static_cast<double>(word.frame) / info.frame_rate / call.audio.speed}});
     }
     data["words"] = std::move(words);
   }

@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "server/api_error.h"
+#include "server/speech_call.h"
 
 namespace syrinx {
 
@@ -16,10 +17,9 @@ std::string base64(std::string_view bytes);
 /// `data: {"type": "speech.audio.delta", "audio": ...}` with the empty line after it.
 std::string audio_event(std::string_view bytes);
 /// The last event. input_tokens counts the characters of the text, output_tokens frames of audio.
-/// Word times, where the model has them, as {"begin", "end", "start_s"}: bytes of the text and
-/// when they begin to sound.
-std::string done_event(const SpeechRequest& request, const Outcome& outcome,
-                       const PipelineInfo& info);
+/// Word times, where the model has them and the call wants them, as {"begin", "end", "start_s"}:
+/// bytes of the text and when they begin to sound.
+std::string done_event(const SpeechCall& call, const Outcome& outcome, const PipelineInfo& info);
 std::string error_event(const ApiError& error);
 
 }  // namespace syrinx

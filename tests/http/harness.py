@@ -129,6 +129,13 @@ def wav_header(data):
     return rate, struct.unpack("<I", data[40:44])[0]
 
 
+def ffmpeg_decode(data, rate):
+    """16-bit mono samples at `rate`, as bytes."""
+    return subprocess.run(["ffmpeg", "-v", "error", "-i", "pipe:0", "-f", "s16le", "-ac", "1",
+                           "-ar", str(rate), "pipe:1"], input=data, capture_output=True,
+                          check=True).stdout
+
+
 def run_cli(*arguments, stdin=b"", env=None):
     return subprocess.run([BIN, *arguments], input=stdin, capture_output=True, timeout=300,
                           check=False, env=dict(os.environ, **(env or {})))

@@ -2,6 +2,7 @@
 import base64
 import concurrent.futures
 import json
+import shutil
 import unittest
 
 import harness
@@ -19,7 +20,8 @@ class Speech(unittest.TestCase):
 
     def test_wav(self):
         status, headers, data = self.server.speak(
-            {"model": "tts-1", "input": "Hello there.", "voice": "alloy"})
+            {"model": "tts-1", "input": "Hello there.", "voice": "alloy",
+             "response_format": "wav"})
         self.assertEqual(status, 200)
         self.assertEqual(headers["Content-Type"], "audio/wav")
         self.assertEqual(headers["Transfer-Encoding"], "chunked")
@@ -30,11 +32,37 @@ class Speech(unittest.TestCase):
         self.assertTrue(any(data[44:]), "silence")
 
     def test_pcm_equals_wav(self):
-        body = {"input": "Hello there.", "seed": 3}
+        body = {"input": "Hello there.", "seed": 3, "sample_rate": 24000}
         wav = self.server.speak({**body, "response_format": "wav"})[2]
         _, headers, pcm = self.server.speak({**body, "response_format": "pcm"})
         self.assertTrue(headers["Content-Type"].startswith("audio/pcm"))
         self.assertTrue(wav[44:] == pcm)
+
+    def test_every_format_is_the_same_sound(self):
+        if shutil.which("ffmpeg") is None:
+            self.skipTest("ffmpeg is not installed")
+        for rate in (16000, 24000):
+            body = {"input": SENTENCE, "seed": 3, "sample_rate": rate}
+            pcm = self.server.speak({**body, "response_format": "pcm"})[2]
+            samples = len(pcm) // 2
+            # Samples that a decoder yields more than there are; aac cannot declare its priming.
+            for name, least, most in [("wav", 0, 0), ("flac", 0, 0), ("opus", 0, 0),
+                                      ("mp3", 0, 2 * 576), ("aac", 1024, 2 * 1024)]:
+                with self.subTest(format=name, rate=rate):
+                    status, headers, data = self.server.speak({**body, "response_format": name})
+                    self.assertEqual(status, 200)
+                    decoded = harness.ffmpeg_decode(data, rate)
+                    more = len(decoded) // 2 - samples
+                    self.assertTrue(least <= more <= most, more)
+                    if name in ("wav", "flac"):
+                        self.assertTrue(decoded == pcm)
+
+    def test_speed(self):
+        body = {"input": SENTENCE, "seed": 3, "response_format": "pcm"}
+        whole = len(self.server.speak(body)[2])
+        for speed in (0.25, 0.5, 2.0, 4.0):
+            size = len(self.server.speak({**body, "speed": speed})[2])
+            self.assertAlmostEqual(size * speed / whole, 1, delta=0.05)
 
     def test_seeds(self):
         body = {"input": "Hello there.", "response_format": "pcm"}

@@ -1,0 +1,164 @@
+#include "audio/encoder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "audio/encoder_libav.h"
+#include "audio/resampler.h"
+#include "audio/time_stretch.h"
+#include "audio/wav.h"
+#include "base/check.h"
+
+namespace syrinx {
+namespace {
+
+struct FormatRow {
+  AudioFormat format;
+  const char* name;
+  const char* mime;
+};
+constexpr std::array<FormatRow, 6> kFormats = {{
+    {AudioFormat::kMp3, "mp3", "audio/mpeg"},
+    {AudioFormat::kOpus, "opus", "audio/ogg"},
+    {AudioFormat::kAac, "aac", "audio/aac"},
+    {AudioFormat::kFlac, "flac", "audio/flac"},
+    {AudioFormat::kWav, "wav", "audio/wav"},
+    {AudioFormat::kPcm, "pcm", "audio/pcm"},
+}};
+
+const FormatRow& row(AudioFormat format) { return kFormats[static_cast<size_t>(format)]; }
+
+/// Signed 16-bit little-endian, with or without a header in front.
+class PcmEncoder : public Encoder {
+ public:
+  PcmEncoder(int rate_hz, bool header) : rate_hz_(rate_hz), header_(header) {}
+  int rate_hz() const override { return rate_hz_; }
+  bool cheap() const override { return true; }
+  void encode(std::span<const float> samples, std::string& out) override {
+    if (std::exchange(header_, false)) out += wav_header(rate_hz_);
+    append_s16(samples, out);
+  }
+  void flush(std::string&) override {}
+
+ private:
+  const int rate_hz_;
+  bool header_;
+};
+
+/// Speed and rate are changed in front of the encoder proper.
+class ConvertingEncoder : public Encoder {
+ public:
+  ConvertingEncoder(const EncoderOptions& options, int rate_hz, std::unique_ptr<Encoder> encoder)
+      : encoder_(std::move(encoder)) {
+    if (options.speed != 1) {
+      stretch_ = std::make_unique<TimeStretch>(options.in_rate_hz, options.speed);
+    }
+    if (rate_hz != options.in_rate_hz) {
+      resampler_ = std::make_unique<Resampler>(options.in_rate_hz, rate_hz);
+    }
+  }
+  int rate_hz() const override { return encoder_->rate_hz(); }
+  bool cheap() const override { return false; }
+
+  void encode(std::span<const float> samples, std::string& out) override {
+    if (stretch_) {
+      stretched_.clear();
+      stretch_->push(samples, stretched_);
+      samples = stretched_;
+    }
+    resample(samples, out);
+  }
+
+  void flush(std::string& out) override {
+    if (stretch_) {
+      stretched_.clear();
+      stretch_->flush(stretched_);
+      resample(stretched_, out);
+    }
+    if (resampler_) {
+      resampled_.clear();
+      resampler_->flush(resampled_);
+      if (!resampled_.empty()) encoder_->encode(resampled_, out);
+    }
+    encoder_->flush(out);
+  }
+
+ private:
+  void resample(std::span<const float> samples, std::string& out) {
+    if (resampler_) {
+      resampled_.clear();
+      resampler_->push(samples, resampled_);
+      samples = resampled_;
+    }
+    if (!samples.empty()) encoder_->encode(samples, out);
+  }
+
+  std::unique_ptr<Encoder> encoder_;
+  std::unique_ptr<TimeStretch> stretch_;
+  std::unique_ptr<Resampler> resampler_;
+  std::vector<float> stretched_, resampled_;  // kept to reuse their memory
+};
+
+bool by_hand(AudioFormat format) {
+  return format == AudioFormat::kWav || format == AudioFormat::kPcm;
+}
+
+/// The rate to encode at, or nothing when the format does not know the one asked for.
+std::optional<int> choose_rate(const EncoderOptions& options) {
+  const int want = options.out_rate_hz > 0 ? options.out_rate_hz : options.in_rate_hz;
+  const std::span<const int> known =
+      by_hand(options.format) ? std::span<const int>() : libav_rates(options.format);
+  if (known.empty()) return want;
+  const auto at = std::lower_bound(known.begin(), known.end(), want);
+  if (at != known.end() && *at == want) return want;
+  if (options.out_rate_hz > 0) return {};
+  return at == known.end() ? known.back() : *at;
+}
+
+std::string rate_list(AudioFormat format) {
+  std::string out;
+  for (const int rate : libav_rates(format))
+    out += (out.empty() ? "" : ", ") + std::to_string(rate);
+  return out;
+}
+
+}  // namespace
+
+std::optional<AudioFormat> audio_format(std::string_view name) {
+  if (name == "ogg") return AudioFormat::kOpus;
+  for (const FormatRow& each : kFormats) {
+    if (name == each.name) return each.format;
+  }
+  return {};
+}
+
+const char* audio_format_name(AudioFormat format) { return row(format).name; }
+const char* mime_type(AudioFormat format) { return row(format).mime; }
+
+Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options) {
+  if (!(options.speed >= TimeStretch::kMinSpeed && options.speed <= TimeStretch::kMaxSpeed)) {
+    return Error{ErrorCode::kInvalid, "'speed' must be between 0.25 and 4.", "speed"};
+  }
+  const std::optional<int> rate = choose_rate(options);
+  if (!rate) {
+    return Error{ErrorCode::kInvalid,
+                 concat(row(options.format).name, " has no sample rate of ", options.out_rate_hz,
+                        " Hz; it has ", rate_list(options.format), "."),
+                 "sample_rate"};
+  }
+  std::unique_ptr<Encoder> encoder;
+  if (by_hand(options.format)) {
+    encoder = std::make_unique<PcmEncoder>(*rate, options.format == AudioFormat::kWav);
+  } else {
+    auto made = make_libav_encoder(options.format, *rate);
+    if (!made) return made.error();
+    encoder = made.take();
+  }
+  if (options.speed == 1 && *rate == options.in_rate_hz) return encoder;
+  return std::unique_ptr<Encoder>(
+      std::make_unique<ConvertingEncoder>(options, *rate, std::move(encoder)));
+}
+
+}  // namespace syrinx

@@ -1,0 +1,320 @@
+#include "audio/encoder_libav.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/channel_layout.h>
+#include <libavutil/mem.h>
+#include <libavutil/opt.h>
+}
+
+namespace syrinx {
+namespace {
+
+constexpr std::array<int, 9> kMp3Rates = {8000,  11025, 12000, 16000, 22050,
+                                          24000, 32000, 44100, 48000};
+constexpr std::array<int, 5> kOpusRates = {8000, 12000, 16000, 24000, 48000};
+constexpr std::array<int, 12> kAacRates = {8000,  11025, 12000, 16000, 22050, 24000,
+                                           32000, 44100, 48000, 64000, 88200, 96000};
+constexpr int kOpusDecodedHz = 48000;  // whatever it was encoded from
+constexpr int kWriteBytes = 4096;
+
+/// What differs between the formats. Bit rates are for one voice: on the safe side of transparent,
+/// since speech is what is sent.
+struct Recipe {
+  const char* codec;
+  const char* muxer;
+  AVSampleFormat sample;
+  std::array<std::pair<const char*, const char*>, 4> codec_options;
+  std::array<std::pair<const char*, const char*>, 4> muxer_options;
+};
+
+Recipe recipe(AudioFormat format) {
+  switch (format) {
+    case AudioFormat::kMp3:
+      return {"libmp3lame",
+              "mp3",
+              AV_SAMPLE_FMT_FLTP,
+              {{{"compression_level", "5"}}},
+              {{{"write_xing", "0"}, {"id3v2_version", "0"}}}};
+    case AudioFormat::kOpus:
+      // A page for every packet: players get 20 ms at a time.
+      return {"libopus",
+              "ogg",
+              AV_SAMPLE_FMT_FLT,
+              {{{"frame_duration", "20"}, {"compression_level", "5"}}},
+              {{{"page_duration", "20000"}}}};
+    case AudioFormat::kAac:
+      return {"aac", "adts", AV_SAMPLE_FMT_FLTP, {{{"aac_coder", "fast"}}}, {}};
+    default:
+      return {"flac", "flac", AV_SAMPLE_FMT_S16, {{{"compression_level", "4"}}}, {}};
+  }
+}
+
+int bit_rate(AudioFormat format, int rate_hz) {
+  switch (format) {
+    case AudioFormat::kMp3:
+      return rate_hz <= 16000 ? 64'000 : rate_hz <= 24000 ? 96'000 : 128'000;
+    case AudioFormat::kOpus:
+      return rate_hz <= 16000 ? 32'000 : 48'000;
+    case AudioFormat::kAac:
+      return rate_hz <= 16000 ? 48'000 : rate_hz <= 24000 ? 64'000 : 96'000;
+    default:
+      return 0;
+  }
+}
+
+/// Blocks of about 40 ms: longer ones are smaller by 2 % and heard later.
+int flac_block(int rate_hz) { return rate_hz <= 16000 ? 576 : rate_hz <= 32000 ? 1152 : 2304; }
+
+/// An MP3 frame without sound that declares how many samples of priming to skip: "Info" with a size
+/// of "unknown", then LAME's extension. `frame` is the first frame of the stream, whose header is
+/// repeated. Without any field FFmpeg would play the frame too; a number of frames would be a lie.
+/// Layout: http://gabriel.mp3-tech.org/mp3infotag.html.
+std::string mp3_info_frame(std::string_view frame, int priming) {
+  constexpr size_t kHeader = 4, kExtension = 36, kDelayAt = 21;
+  constexpr int kDecoderDelay = 528 + 1;  // decoders add it by themselves
+  std::string out(frame.size(), '\0');
+  const bool mpeg1 = (static_cast<uint8_t>(frame[1]) & 0x08) != 0;
+  const size_t tag = kHeader + (mpeg1 ? 17 : 9);  // after the side information of one channel
+  const size_t extension = tag + 12;
+  SYRINX_CHECK(extension + kExtension <= out.size(), "[encoder] MP3 frame of ", out.size());
+  std::copy_n(frame.begin(), kHeader, out.begin());
+  std::memcpy(out.data() + tag, "Info\0\0\0\x02\xFF\xFF\xFF\xFF", 12);
+  std::memcpy(out.data() + extension, "LAMEsyrnx", 9);
+  const int delay = std::clamp(priming - kDecoderDelay, 0, 4095);
+  out[extension + kDelayAt] = static_cast<char>(delay >> 4);
+  out[extension + kDelayAt + 1] = static_cast<char>((delay & 15) << 4);
+  return out;
+}
+
+class LibavEncoder : public Encoder {
+ public:
+  LibavEncoder(AudioFormat format, int rate_hz) : format_(format), coded_rate_hz_(rate_hz) {}
+  ~LibavEncoder() override;
+  LibavEncoder(const LibavEncoder&) = delete;
+  LibavEncoder& operator=(const LibavEncoder&) = delete;
+
+  /// Empty, or what went wrong.
+  std::string open();
+  int rate_hz() const override {
+    return format_ == AudioFormat::kOpus ? kOpusDecodedHz : coded_rate_hz_;
+  }
+  bool cheap() const override { return false; }
+  void encode(std::span<const float> samples, std::string& out) override;
+  void flush(std::string& out) override;
+
+ private:
+  std::string open_codec(const Recipe& recipe);
+  std::string open_muxer(const Recipe& recipe);
+  void begin();
+  void send_frame();
+  void take_packets(bool end);
+  void put(std::string_view bytes) { out_->append(bytes); }
+  static int write(void* self, uint8_t* bytes, int count);
+
+  const AudioFormat format_;
+  const int coded_rate_hz_;
+  AVCodecContext* codec_ = nullptr;
+  AVFormatContext* muxer_ = nullptr;
+  AVFrame* frame_ = nullptr;
+  AVPacket* packet_ = nullptr;
+  std::vector<float> waiting_;  // less than a frame
+  int64_t samples_ = 0;         // given to the codec
+  bool begun_ = false, first_packet_ = true;
+  std::string* out_ = nullptr;  // of the call that runs
+};
+
+LibavEncoder::~LibavEncoder() {
+  if (muxer_ != nullptr) {
+    if (muxer_->pb != nullptr) av_freep(&muxer_->pb->buffer);
+    avio_context_free(&muxer_->pb);
+    avformat_free_context(muxer_);
+  }
+  avcodec_free_context(&codec_);
+  av_frame_free(&frame_);
+  av_packet_free(&packet_);
+}
+
+int LibavEncoder::write(void* self, uint8_t* bytes, int count) {
+  auto* encoder = static_cast<LibavEncoder*>(self);
+  if (encoder->out_ == nullptr) return count;  // nobody listens in the destructor
+  encoder->put({reinterpret_cast<const char*>(bytes), static_cast<size_t>(count)});
+  return count;
+}
+
+std::string LibavEncoder::open() {
+  const Recipe how = recipe(format_);
+  if (std::string why = open_codec(how); !why.empty()) return why;
+  if (std::string why = open_muxer(how); !why.empty()) return why;
+  frame_ = av_frame_alloc();
+  packet_ = av_packet_alloc();
+  if (frame_ == nullptr || packet_ == nullptr) return "out of memory";
+  frame_->format = codec_->sample_fmt;
+  frame_->sample_rate = coded_rate_hz_;
+  frame_->nb_samples = codec_->frame_size;
+  frame_->ch_layout = AV_CHANNEL_LAYOUT_MONO;
+  if (av_frame_get_buffer(frame_, 0) < 0) return "out of memory";
+  waiting_.reserve(codec_->frame_size);
+  return "";
+}
+
+std::string LibavEncoder::open_codec(const Recipe& how) {
+  const AVCodec* codec = avcodec_find_encoder_by_name(how.codec);
+  if (codec == nullptr) return concat("libavcodec has no encoder ", how.codec);
+  codec_ = avcodec_alloc_context3(codec);
+  if (codec_ == nullptr) return "out of memory";
+  codec_->sample_rate = coded_rate_hz_;
+  codec_->sample_fmt = how.sample;
+  codec_->ch_layout = AV_CHANNEL_LAYOUT_MONO;
+  codec_->time_base = {1, coded_rate_hz_};
+  codec_->bit_rate = bit_rate(format_, coded_rate_hz_);
+  codec_->thread_count = 1;
+  codec_->flags |= AV_CODEC_FLAG_BITEXACT;  // no version of a library in the bytes
+  if (format_ == AudioFormat::kFlac) codec_->frame_size = flac_block(coded_rate_hz_);
+  if (format_ != AudioFormat::kMp3) codec_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  AVDictionary* options = nullptr;
+  for (const auto& [name, value] : how.codec_options) {
+    if (name != nullptr) av_dict_set(&options, name, value, 0);
+  }
+  const int bad = avcodec_open2(codec_, codec, &options);
+  av_dict_free(&options);
+  if (bad < 0 || codec_->frame_size <= 0) return concat(how.codec, " does not open");
+  return "";
+}
+
+std::string LibavEncoder::open_muxer(const Recipe& how) {
+  if (avformat_alloc_output_context2(&muxer_, nullptr, how.muxer, nullptr) < 0) {
+    return concat("libavformat has no ", how.muxer);
+  }
+  auto* buffer = static_cast<uint8_t*>(av_malloc(kWriteBytes));
+  muxer_->pb =
+      avio_alloc_context(buffer, kWriteBytes, 1, this, nullptr, &LibavEncoder::write, nullptr);
+  if (muxer_->pb == nullptr) {
+    av_free(buffer);
+    return "out of memory";
+  }
+  muxer_->pb->seekable = 0;
+  muxer_->metadata_header_padding = 0;  // FLAC would send 8 KiB of nothing first
+  muxer_->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT | AVFMT_FLAG_FLUSH_PACKETS;
+  AVStream* stream = avformat_new_stream(muxer_, nullptr);
+  if (stream == nullptr || avcodec_parameters_from_context(stream->codecpar, codec_) < 0) {
+    return "out of memory";
+  }
+  stream->time_base = codec_->time_base;
+  for (const auto& [name, value] : how.muxer_options) {
+    if (name != nullptr) av_opt_set(muxer_->priv_data, name, value, 0);
+  }
+  return "";
+}
+
+/// Writes the header of the format.
+void LibavEncoder::begin() {
+  if (std::exchange(begun_, true)) return;
+  const int bad = avformat_write_header(muxer_, nullptr);
+  SYRINX_CHECK(bad >= 0, "[encoder] the header of ", audio_format_name(format_), ": ", bad);
+  avio_flush(muxer_->pb);
+}
+
+void LibavEncoder::encode(std::span<const float> samples, std::string& out) {
+  out_ = &out;
+  begin();
+  const auto whole = static_cast<size_t>(codec_->frame_size);
+  while (!samples.empty()) {
+    const auto part = samples.first(std::min(samples.size(), whole - waiting_.size()));
+    waiting_.insert(waiting_.end(), part.begin(), part.end());
+    samples = samples.subspan(part.size());
+    if (waiting_.size() == whole) send_frame();
+  }
+  out_ = nullptr;
+}
+
+void LibavEncoder::flush(std::string& out) {
+  out_ = &out;
+  begin();
+  if (!waiting_.empty()) send_frame();
+  const int bad = avcodec_send_frame(codec_, nullptr);
+  SYRINX_CHECK(bad >= 0, "[encoder] the end of ", audio_format_name(format_), ": ", bad);
+  take_packets(true);
+  av_write_trailer(muxer_);
+  avio_flush(muxer_->pb);
+  out_ = nullptr;
+}
+
+/// Gives the codec what waits: a whole frame, or the last one.
+void LibavEncoder::send_frame() {
+  int bad = av_frame_make_writable(frame_);
+  SYRINX_CHECK(bad >= 0, "[encoder] out of memory");
+  frame_->nb_samples = static_cast<int>(waiting_.size());
+  frame_->pts = samples_;
+  for (float& sample : waiting_) {
+    sample = std::isnan(sample) ? 0.0f : std::clamp(sample, -1.0f, 1.0f);
+  }
+  if (codec_->sample_fmt == AV_SAMPLE_FMT_S16) {
+    auto* to = reinterpret_cast<int16_t*>(frame_->data[0]);
+    for (const float sample : waiting_) *to++ = static_cast<int16_t>(std::lrintf(sample * 32767.f));
+  } else {
+    std::copy(waiting_.begin(), waiting_.end(), reinterpret_cast<float*>(frame_->data[0]));
+  }
+  samples_ += frame_->nb_samples;
+  waiting_.clear();
+  bad = avcodec_send_frame(codec_, frame_);
+  SYRINX_CHECK(bad >= 0, "[encoder] ", audio_format_name(format_), " refuses a frame: ", bad);
+  take_packets(false);
+}
+
+void LibavEncoder::take_packets(bool end) {
+  for (;;) {
+    const int got = avcodec_receive_packet(codec_, packet_);
+    if (got == AVERROR(EAGAIN) || got == AVERROR_EOF) break;
+    SYRINX_CHECK(got >= 0, "[encoder] ", audio_format_name(format_), " fails: ", got);
+    if (std::exchange(first_packet_, false) && format_ == AudioFormat::kMp3) {
+      const std::string_view frame(reinterpret_cast<const char*>(packet_->data), packet_->size);
+      put(mp3_info_frame(frame, codec_->initial_padding));
+    }
+    av_packet_rescale_ts(packet_, codec_->time_base, muxer_->streams[0]->time_base);
+    packet_->stream_index = 0;
+    const int bad = av_write_frame(muxer_, packet_);
+    av_packet_unref(packet_);
+    SYRINX_CHECK(bad >= 0, "[encoder] ", audio_format_name(format_), " does not mux: ", bad);
+  }
+  if (!end) avio_flush(muxer_->pb);
+}
+
+}  // namespace
+
+std::span<const int> libav_rates(AudioFormat format) {
+  switch (format) {
+    case AudioFormat::kMp3:
+      return kMp3Rates;
+    case AudioFormat::kOpus:
+      return kOpusRates;
+    case AudioFormat::kAac:
+      return kAacRates;
+    default:
+      return {};
+  }
+}
+
+Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int rate_hz) {
+  static std::once_flag quiet;  // the libraries must not print
+  std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
+  auto encoder = std::make_unique<LibavEncoder>(format, rate_hz);
+  if (std::string why = encoder->open(); !why.empty()) {
+    return Error{ErrorCode::kInternal, concat(audio_format_name(format), " cannot be encoded at ",
+                                              rate_hz, " Hz: ", why)};
+  }
+  return std::unique_ptr<Encoder>(std::move(encoder));
+}
+
+}  // namespace syrinx

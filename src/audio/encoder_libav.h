@@ -1,0 +1,17 @@
+// The formats that FFmpeg's libraries encode. Inside audio/ only.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "audio/encoder.h"
+
+namespace syrinx {
+
+/// Rates in Hz that the format's encoder takes, ascending; empty: any.
+std::span<const int> libav_rates(AudioFormat format);
+
+/// `format` is kMp3, kOpus, kAac or kFlac, the rate one of the above.
+Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int rate_hz);
+
+}  // namespace syrinx

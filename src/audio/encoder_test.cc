@@ -1,0 +1,224 @@
+// Every format is decoded again: length, delay and sound must be what went in.
+#include "audio/encoder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "audio/decode_test.h"
+#include "audio/wav_file.h"
+
+namespace syrinx {
+namespace {
+
+/// A chirp: what is shifted, cut or doubled shows.
+std::vector<float> sound(int count, int rate_hz) {
+  std::vector<float> out(count);
+  for (int i = 0; i < count; ++i) {
+    const double t = static_cast<double>(i) / rate_hz;
+    out[i] = static_cast<float>(0.4 * std::sin(2 * std::numbers::pi * (200 + 400 * t) * t));
+  }
+  return out;
+}
+
+std::string encode(const EncoderOptions& options, const std::vector<float>& samples,
+                   unsigned cut_seed = 0) {
+  auto made = make_encoder(options);
+  if (!made) {
+    ADD_FAILURE() << made.error().message;
+    return {};
+  }
+  const auto encoder = made.take();
+  std::string out;
+  std::mt19937 random(cut_seed);
+  for (size_t at = 0; at < samples.size();) {
+    const size_t part =
+        cut_seed == 0 ? samples.size() : std::min<size_t>(1 + random() % 3000, samples.size() - at);
+    encoder->encode(std::span(samples).subspan(at, part), out);
+    at += part;
+  }
+  encoder->flush(out);
+  return out;
+}
+
+/// How alike two signals are over `count` samples: 1 is equal up to loudness.
+double likeness(std::span<const float> a, std::span<const float> b, size_t count) {
+  double ab = 0, aa = 1e-12, bb = 1e-12;
+  for (size_t i = 0; i < count; ++i) {
+    ab += a[i] * b[i];
+    aa += a[i] * a[i];
+    bb += b[i] * b[i];
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+struct Case {
+  AudioFormat format;
+  int in_rate_hz;
+  int samples;
+};
+
+class EveryFormat : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryFormat, DecodesToTheSameSoundOfExactLength) {
+  const Case c = GetParam();
+  const auto in = sound(c.samples, c.in_rate_hz);
+  const EncoderOptions options{.format = c.format, .in_rate_hz = c.in_rate_hz};
+  const std::string bytes = encode(options, in);
+  const int rate = make_encoder(options).value()->rate_hz();
+  const DecodedAudio got = decode_audio(bytes);
+  EXPECT_EQ(got.rate_hz, rate);
+  const auto want_samples =
+      static_cast<size_t>((int64_t{c.samples} * rate + c.in_rate_hz / 2) / c.in_rate_hz);
+  const size_t frame = c.format == AudioFormat::kMp3 ? 1152 : 1024;
+  size_t priming = 0;
+  if (c.format == AudioFormat::kAac) {  // ADTS declares neither priming nor padding
+    priming = 1024;
+    EXPECT_GE(got.samples.size(), want_samples + priming);
+    EXPECT_LT(got.samples.size(), want_samples + priming + frame);
+  } else if (c.format == AudioFormat::kMp3) {
+    EXPECT_GE(got.samples.size(), want_samples);
+    EXPECT_LT(got.samples.size(), want_samples + 2 * frame);
+  } else {
+    EXPECT_EQ(got.samples.size(), want_samples);
+  }
+  const auto want = sound(static_cast<int>(want_samples), rate);
+  const std::span<const float> heard = std::span<const float>(got.samples).subspan(priming);
+  ASSERT_GE(heard.size(), want.size());
+  EXPECT_GT(likeness(heard, want, want.size()), 0.99);
+  // The beginning and the end too, not only the bulk.
+  const size_t edge = std::min<size_t>(want.size(), rate / 20);
+  EXPECT_GT(likeness(heard, want, edge), 0.95);
+  EXPECT_GT(likeness(heard.subspan(want.size() - edge), std::span(want).last(edge), edge), 0.95);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Audio, EveryFormat,
+    testing::Values(Case{AudioFormat::kMp3, 24000, 48001}, Case{AudioFormat::kMp3, 16000, 30000},
+                    Case{AudioFormat::kMp3, 44100, 60000}, Case{AudioFormat::kMp3, 48000, 96000},
+                    Case{AudioFormat::kMp3, 25000, 50000}, Case{AudioFormat::kOpus, 24000, 48001},
+                    Case{AudioFormat::kOpus, 16000, 30011}, Case{AudioFormat::kOpus, 48000, 70000},
+                    Case{AudioFormat::kOpus, 22050, 44100}, Case{AudioFormat::kOpus, 44100, 44100},
+                    Case{AudioFormat::kAac, 24000, 48001}, Case{AudioFormat::kAac, 16000, 30000},
+                    Case{AudioFormat::kAac, 44100, 88200}, Case{AudioFormat::kFlac, 24000, 48001},
+                    Case{AudioFormat::kFlac, 16000, 7}, Case{AudioFormat::kFlac, 44100, 60000},
+                    Case{AudioFormat::kWav, 24000, 48001}, Case{AudioFormat::kWav, 22050, 3}),
+    [](const auto& test) {
+      return std::string(audio_format_name(test.param.format)) + "_" +
+             std::to_string(test.param.in_rate_hz) + "_" + std::to_string(test.param.samples);
+    });
+
+TEST(Encoder, HowAStreamIsCutChangesNothing) {
+  const auto in = sound(60'000, 24000);
+  for (const AudioFormat format : {AudioFormat::kMp3, AudioFormat::kOpus, AudioFormat::kAac,
+                                   AudioFormat::kFlac, AudioFormat::kWav, AudioFormat::kPcm}) {
+    for (const int rate : {0, 16000}) {
+      for (const double speed : {1.0, 1.3}) {
+        const EncoderOptions options{
+            .format = format, .in_rate_hz = 24000, .out_rate_hz = rate, .speed = speed};
+        const std::string whole = encode(options, in);
+        EXPECT_FALSE(whole.empty());
+        EXPECT_TRUE(encode(options, in, 1) == whole) << audio_format_name(format) << " " << rate;
+        EXPECT_TRUE(encode(options, in, 2) == whole) << audio_format_name(format) << " " << rate;
+      }
+    }
+  }
+}
+
+TEST(Encoder, FlacIsLossless) {
+  const auto in = sound(20'000, 24000);
+  const std::string pcm = encode({.format = AudioFormat::kWav, .in_rate_hz = 24000}, in);
+  const DecodedAudio flac =
+      decode_audio(encode({.format = AudioFormat::kFlac, .in_rate_hz = 24000}, in));
+  const DecodedAudio wav = decode_audio(pcm);
+  EXPECT_TRUE(flac.samples == wav.samples);
+}
+
+TEST(Encoder, ResamplesPcmToAnyRate) {
+  const auto in = sound(16'000, 16000);
+  for (const int rate : {8000, 24000, 48000}) {
+    const EncoderOptions options{
+        .format = AudioFormat::kWav, .in_rate_hz = 16000, .out_rate_hz = rate};
+    const Wav got = parse_wav(encode(options, in), "test");
+    EXPECT_EQ(got.rate, static_cast<uint32_t>(rate));
+    ASSERT_EQ(got.samples.size(), static_cast<size_t>(rate));
+    EXPECT_GT(likeness(got.samples, sound(rate, rate), rate), 0.999) << rate;
+  }
+}
+
+/// Zero crossings a second, of the middle.
+double pitch(std::span<const float> samples, int rate_hz) {
+  int crossings = 0;
+  const auto middle = samples.subspan(samples.size() / 4, samples.size() / 2);
+  for (size_t i = 1; i < middle.size(); ++i) crossings += (middle[i - 1] < 0) != (middle[i] < 0);
+  return crossings / 2.0 * rate_hz / static_cast<double>(middle.size());
+}
+
+TEST(Encoder, SpeedKeepsThePitch) {
+  std::vector<float> in(48'000);
+  for (size_t i = 0; i < in.size(); ++i) {
+    in[i] = static_cast<float>(0.4 * std::sin(2 * std::numbers::pi * 220 * i / 24000));
+  }
+  for (const double speed : {0.25, 0.5, 0.9, 1.5, 2.0, 4.0}) {
+    const EncoderOptions options{.format = AudioFormat::kWav, .in_rate_hz = 24000, .speed = speed};
+    const Wav got = parse_wav(encode(options, in), "test");
+    EXPECT_NEAR(static_cast<double>(got.samples.size()), 48'000 / speed, 48'000 / speed * 0.03)
+        << speed;
+    EXPECT_NEAR(pitch(got.samples, 24000), 220, 4) << speed;
+  }
+}
+
+TEST(Encoder, FirstBytesComeEarly) {
+  for (const AudioFormat format : {AudioFormat::kMp3, AudioFormat::kOpus, AudioFormat::kAac,
+                                   AudioFormat::kFlac, AudioFormat::kWav, AudioFormat::kPcm}) {
+    const auto encoder = make_encoder({.format = format, .in_rate_hz = 24000}).take();
+    std::string out;
+    encoder->encode(sound(24000 / 5, 24000), out);  // 0.2 s
+    EXPECT_GT(out.size(), 500u) << audio_format_name(format);
+  }
+}
+
+TEST(Encoder, OddInput) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float big = std::numeric_limits<float>::infinity();
+  for (const AudioFormat format : {AudioFormat::kMp3, AudioFormat::kOpus, AudioFormat::kAac,
+                                   AudioFormat::kFlac, AudioFormat::kWav}) {
+    for (const double speed : {1.0, 2.0}) {
+      std::vector<float> in(5000, nan);
+      std::fill(in.begin(), in.begin() + 2000, big);
+      std::fill(in.begin() + 2000, in.begin() + 3000, -big);
+      const EncoderOptions options{.format = format, .in_rate_hz = 24000, .speed = speed};
+      EXPECT_FALSE(encode(options, in).empty());
+      encode(options, {});            // an end without a beginning
+      encode(options, {0.5f, 0.5f});  // less than a frame
+    }
+  }
+}
+
+TEST(Encoder, Refusals) {
+  const auto rate =
+      make_encoder({.format = AudioFormat::kMp3, .in_rate_hz = 24000, .out_rate_hz = 23000});
+  ASSERT_FALSE(rate.ok());
+  EXPECT_EQ(rate.error().param, "sample_rate");
+  EXPECT_NE(rate.error().message.find("22050"), std::string::npos);
+  for (const double speed : {0.2, 4.1, std::nan("")}) {
+    const auto made = make_encoder({.in_rate_hz = 24000, .speed = speed});
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().param, "speed");
+  }
+}
+
+TEST(Encoder, Names) {
+  EXPECT_EQ(audio_format("ogg"), AudioFormat::kOpus);
+  EXPECT_EQ(audio_format("mp3"), AudioFormat::kMp3);
+  EXPECT_FALSE(audio_format("tape").has_value());
+  EXPECT_STREQ(mime_type(AudioFormat::kMp3), "audio/mpeg");
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,69 @@
+#include "audio/resampler.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+extern "C" {
+#include <libavutil/channel_layout.h>
+#include <libavutil/samplefmt.h>
+#include <libswresample/swresample.h>
+}
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kPiece = 4096;  // samples given to swresample at once
+
+}  // namespace
+
+void Resampler::Free::operator()(SwrContext* context) const { swr_free(&context); }
+
+Resampler::Resampler(int in_rate_hz, int out_rate_hz)
+    : in_rate_hz_(in_rate_hz), out_rate_hz_(out_rate_hz) {
+  for (const int rate : {in_rate_hz, out_rate_hz}) {
+    SYRINX_CHECK(rate >= 1000 && rate <= 384'000, "[resampler] a rate of ", rate, " Hz");
+  }
+  AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;
+  SwrContext* context = nullptr;
+  int bad = swr_alloc_set_opts2(&context, &mono, AV_SAMPLE_FMT_FLT, out_rate_hz, &mono,
+                                AV_SAMPLE_FMT_FLT, in_rate_hz, 0, nullptr);
+  context_.reset(context);
+  if (bad >= 0) bad = swr_init(context);
+  SYRINX_CHECK(bad >= 0, "[resampler] swresample refuses ", in_rate_hz, " to ", out_rate_hz);
+}
+
+Resampler::~Resampler() = default;
+
+void Resampler::convert(const float* data, int count, std::vector<float>& out) {
+  const int room = swr_get_out_samples(context_.get(), count) + 64;
+  const size_t begin = out.size();
+  out.resize(begin + room);
+  auto* to = reinterpret_cast<uint8_t*>(out.data() + begin);
+  const auto* from = reinterpret_cast<const uint8_t*>(data);
+  const int made = swr_convert(context_.get(), &to, room, data == nullptr ? nullptr : &from, count);
+  SYRINX_CHECK(made >= 0 && made <= room, "[resampler] swr_convert says ", made);
+  out.resize(begin + made);
+  out_ += made;
+}
+
+void Resampler::push(std::span<const float> samples, std::vector<float>& out) {
+  in_ += static_cast<int64_t>(samples.size());
+  while (!samples.empty()) {
+    const auto piece = samples.first(std::min(samples.size(), kPiece));
+    convert(piece.data(), static_cast<int>(piece.size()), out);
+    samples = samples.subspan(piece.size());
+  }
+}
+
+void Resampler::flush(std::vector<float>& out) {
+  if (in_ == 0) return;
+  convert(nullptr, 0, out);
+  // The filter's tail may end a sample early or late.
+  const int64_t want = (in_ * out_rate_hz_ + in_rate_hz_ / 2) / in_rate_hz_;
+  if (out_ > want) out.resize(out.size() - std::min<size_t>(out.size(), out_ - want));
+  if (out_ < want) out.resize(out.size() + static_cast<size_t>(want - out_), 0.0f);
+  out_ = want;
+}
+
+}  // namespace syrinx
