@@ -1,8 +1,9 @@
 // What the server speaks with. An Engine in the program, a stand-in in tests; later a group of
-// engines. Every method is safe from any thread; cancel() and stats() return at once.
+// engines. Every method is safe from any thread; all but submit() return at once.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "engine/engine.h"
 
@@ -15,6 +16,8 @@ class Backend {
   /// As Engine::submit(): may take a while for a long text, but never waits for audio.
   virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
   virtual void cancel(RequestId id) = 0;
+  /// As Engine::append_text().
+  virtual void append_text(RequestId id, std::string text, bool last) = 0;
   virtual EngineStats stats() const = 0;
 };
 
