@@ -12,6 +12,7 @@
 #include "server/connection.h"
 #include "server/server_state.h"
 #include "server/speech_stream.h"
+#include "server/ws_connection.h"
 
 namespace syrinx {
 namespace http = boost::beast::http;
@@ -95,6 +96,14 @@ net::awaitable<bool> Session::serve_one() {
   ++server_.requests;
   incoming.keep_alive = incoming.message().version() >= 11 && incoming.message().keep_alive();
 
+  if (wants_websocket(incoming.message())) {
+    Reply refusal;
+    bool refused = false;
+    co_await serve_websocket(server_, connection_, incoming.message(), incoming.id, refusal,
+                             refused);
+    if (refused) co_await refuse(incoming, refusal);
+    co_return false;
+  }
   auto routed = route(incoming.head(), server_.view());
   if (Reply* reply = std::get_if<Reply>(&routed)) {
     if (!incoming.parser.is_done()) {  // its body would be taken for the next request
