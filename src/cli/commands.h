@@ -34,11 +34,19 @@ struct ServeOptions {
   int port = 8080;
   std::string api_key_file;
   bool allow_public = false;
-  bool quiet = false;  ///< no line per request
+  std::string tls_cert, tls_key;           ///< PEM files
+  std::vector<std::string> cors_origins;   ///< pages that may use the server
+  std::vector<std::string> allowed_hosts;  ///< further names that the server goes by
+  int client_requests_per_min = -1;        ///< -1: no limit on this machine, 600 beyond
+  int client_concurrency = -1;             ///< -1: no limit on this machine, 32 beyond
+  bool quiet = false;                      ///< no line per request
   double drain_timeout_s = 30;
   double stall_timeout_s = 30;
   size_t max_body_bytes = size_t{1} << 20;
   int max_connections = 1024;
+  int max_connections_per_address = 256;
+  double max_audio_s = 3600;
+  double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
 };
 int run_serve(const ServeOptions& options);
 

@@ -39,14 +39,43 @@ void add_request(CLI::App& app, SpeechRequest& request) {
   app.add_option("--top-k", request.top_k)->check(CLI::NonNegativeNumber);
   app.add_option("--min-p", request.min_p)->check(CLI::Range(0.0, 1.0));
   app.add_option("--repetition-penalty", request.repetition_penalty)->check(CLI::Range(0.1, 10.0));
+  app.add_option("--guidance", request.guidance, "scale of guidance, where the model uses it")
+      ->check(CLI::Range(0.0, 20.0));
   app.add_option("--max-frames", request.max_frames, "0: a bound derived from the text")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--initial-chunk-frames", request.initial_chunk_frames,
+                 "frames of the first chunk; 0: as the load allows")
       ->check(CLI::NonNegativeNumber);
 }
 
 void add_engine(CLI::App& app, EngineOptions& engine) {
-  app.add_option("--max-batch", engine.max_batch, "streams in one step")
-      ->check(CLI::Range(1, 4096))
+  app.add_option("--policy", engine.policy,
+                 "streaming: playback deadlines; throughput: largest batches; fcfs: the baseline")
+      ->check(CLI::IsMember({"streaming", "throughput", "fcfs"}))
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--executors",
+         [&engine](const std::string& name) { engine.executors = find_executors(name); },
+         "shared: all threads on one batch; split: language model beside codec; each: a batch a "
+         "thread; auto: split with two threads or more (auto)")
+      ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
+  app.add_option("--max-batch", engine.max_batch, "streams in one step")
+      ->check(CLI::Range(2, 4096))
+      ->capture_default_str();
+  app.add_option("--max-prefill-rows", engine.max_prefill_rows,
+                 "prompt rows that ride along in one step")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--max-wait", engine.max_wait_s,
+                 "seconds of predicted wait past which requests get a 503")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--max-per-client", engine.max_per_client,
+                 "unfinished requests of one key or address; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--trace-file", engine.trace_file,
+                 "write what the engine does, for Perfetto or chrome://tracing");
   app.add_option("--max-requests", engine.max_requests, "accepted and unfinished; more get a 503")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
@@ -67,6 +96,37 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
   add_model(*sub, say.load);
   add_request(*sub, say.request);
   sub->callback([&] { command = [&say] { return run_say(say); }; });
+}
+
+void add_serve_security(CLI::App& app, ServeOptions& serve) {
+  app.add_option("--tls-cert", serve.tls_cert, "certificate chain (PEM): serve HTTPS");
+  app.add_option("--tls-key", serve.tls_key, "private key of the certificate (PEM)");
+  app.add_option("--cors-origin", serve.cors_origins,
+                 "let pages of this origin (https://example.org) use the server; may be repeated");
+  app.add_option("--allowed-host", serve.allowed_hosts,
+                 "a name that the server goes by; without one any, on loopback only its own");
+  app.add_option("--client-rpm", serve.client_requests_per_min,
+                 "requests a minute from one key or address; 0: any number; default: 600, on "
+                 "loopback any number");
+  app.add_option("--client-concurrency", serve.client_concurrency,
+                 "requests at a time from one key or address; 0: any number; default: 32, on "
+                 "loopback any number");
+  app.add_option("--max-connections-per-address", serve.max_connections_per_address,
+                 "0: any number; this machine's own are not counted")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--max-audio", serve.max_audio_s, "seconds of audio in one answer; 0: any number")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--header-timeout", serve.header_timeout_s, "seconds to send a request's head")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--body-timeout", serve.body_timeout_s, "seconds to send a request's body")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--idle-timeout", serve.idle_timeout_s, "seconds that an idle connection is kept")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command) {
@@ -93,6 +153,7 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--max-connections", serve.max_connections)
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  add_serve_security(*sub, serve);
   add_model(*sub, serve.load);
   add_engine(*sub, serve.load.engine);
   sub->callback([&] { command = [&serve] { return run_serve(serve); }; });

@@ -21,14 +21,41 @@ ApiKeys read_keys(const ServeOptions& options) {
   return key == nullptr ? ApiKeys() : ApiKeys({key});
 }
 
+AccessRules access_rules(const ServeOptions& options, bool loopback) {
+  AccessRules rules{.hosts = options.allowed_hosts, .origins = options.cors_origins};
+  if (!loopback) return rules;
+  // Also when names are listed: a page of a stranger must not reach this machine by its own name.
+  for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) rules.hosts.emplace_back(name);
+  rules.hosts.push_back(options.host);
+  return rules;
+}
+
 ServerOptions server_options(const ServeOptions& options) {
-  ServerOptions out{.host = options.host,
-                    .port = options.port,
-                    .keys = read_keys(options),
-                    .max_body_bytes = options.max_body_bytes,
-                    .max_connections = options.max_connections,
-                    .stall_timeout_s = options.stall_timeout_s};
-  if (!is_loopback(out.host) && out.keys.empty() && !options.allow_public) {
+  const bool loopback = is_loopback(options.host);
+  const auto limit = [&](int value, int beyond) {
+    return value >= 0 ? value : loopback ? 0 : beyond;
+  };
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    throw UsageError("--tls-cert and --tls-key belong together");
+  }
+  ServerOptions out{
+      .host = options.host,
+      .port = options.port,
+      .keys = read_keys(options),
+      .tls_certificate = options.tls_cert,
+      .tls_key = options.tls_key,
+      .access = access_rules(options, loopback),
+      .limits = {.requests_per_min = double(limit(options.client_requests_per_min, 600)),
+                 .concurrent = limit(options.client_concurrency, 32)},
+      .max_body_bytes = options.max_body_bytes,
+      .max_connections = options.max_connections,
+      .max_connections_per_address = options.max_connections_per_address,
+      .header_timeout_s = options.header_timeout_s,
+      .body_timeout_s = options.body_timeout_s,
+      .idle_timeout_s = options.idle_timeout_s,
+      .stall_timeout_s = options.stall_timeout_s,
+      .max_audio_s = options.max_audio_s};
+  if (!loopback && out.keys.empty() && !options.allow_public) {
     throw UsageError("to listen on " + out.host +
                      " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
                      "to serve everybody.");
@@ -56,16 +83,17 @@ void allow_many_files() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::string url_of(const std::string& host, int port) {
+std::string url_of(const std::string& host, int port, bool tls) {
   const bool any = host == "0.0.0.0" || host == "::";
   const std::string name = any ? "127.0.0.1" : host;
-  return "http://" + (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" +
+  return (tls ? "https://" : "http://") +
+         (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" +
          std::to_string(port);
 }
 
 void print_welcome(const ServeOptions& options, const std::string& model, int port, bool keys,
                    double ready_s) {
-  const std::string url = url_of(options.host, port);
+  const std::string url = url_of(options.host, port, !options.tls_cert.empty());
   const char* key = keys ? "  -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
   std::printf(
       "Syrinx serves '%s' at %s (ready after %.2f s). Try:\n\n"

@@ -1,38 +1,23 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <atomic>
+#include <cmath>
 #include <condition_variable>
+#include <limits>
+#include <map>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
-#include "engine/active.h"
-#include "engine/executor.h"
-#include "engine/page_allocator.h"
-#include "engine/policy.h"
+#include "engine/scheduler.h"
 
 namespace syrinx {
 namespace {
 
-constexpr size_t kMostKvBytes = size_t{1} << 30;
-constexpr int kTypicalPositions = 1024;
 /// How often a request paused by its reader is looked at again.
 constexpr auto kPausedPoll = std::chrono::milliseconds(10);
-
-/// Pages that the options buy for this pipeline.
-int64_t pages_for(const ArTraits& traits, const EngineOptions& options) {
-  size_t page_bytes = 0;
-  for (const KvSpec& spec : traits.kv) page_bytes += KvPool::page_bytes(spec);
-  page_bytes = std::max<size_t>(page_bytes, 1);
-  if (options.kv_bytes) return std::max<int64_t>(1, options.kv_bytes / page_bytes);
-  const int64_t wanted =
-      options.max_batch * KvPool::pages_for(std::min(traits.max_positions, kTypicalPositions));
-  const int64_t longest = KvPool::pages_for(traits.max_positions);
-  return std::clamp<int64_t>(kMostKvBytes / page_bytes, 1, std::max(wanted, longest));
-}
 
 struct Mail {
   enum Kind { kSubmit, kCancel, kText } kind;
@@ -42,48 +27,56 @@ struct Mail {
   bool last = false;
 };
 
+std::vector<std::string> stage_names(const Pipeline& pipeline) {
+  std::vector<std::string> names = {"ar"};
+  for (const Link& link : pipeline.links()) names.push_back(link.name);
+  return names;
+}
+
+void check(const EngineOptions& options) {
+  const auto at_least = [](const char* name, double value, double least) {
+    if (value < least)
+      throw LoadError(concat(name, " is ", value, ", at least ", least, " is needed"));
+  };
+  at_least("threads", options.threads, 0);
+  at_least("max_batch", options.max_batch, 2);  // a guidance pair fills two places
+  at_least("max_prefill_rows", options.max_prefill_rows, 1);
+  at_least("max_requests", options.max_requests, 1);
+  at_least("max_per_client", options.max_per_client, 0);
+}
+
 }  // namespace
 
 struct Engine::Impl {
   std::shared_ptr<const Pipeline> pipeline;
   EngineOptions options;
-  Executor executor;
-  PageAllocator pages;
+  EngineMetrics metrics;
 
-  // Shared with callers, under `mutex`.
+  // Shared with callers and executors, under `mutex`.
   mutable std::mutex mutex;
-  std::condition_variable mail_came, request_ended;
+  std::condition_variable something_came, request_ended;
   std::vector<Mail> mailbox;
+  std::vector<Batch*> returned;
   RequestId next_id = 1;
   int unfinished = 0;
+  std::map<uint64_t, int> of_client;  ///< unfinished requests of each
   bool draining = false, stopping = false;
-  EngineStats stats;
+  Load load;
+  CostModel costs;
 
   // The engine thread's own.
-  std::vector<std::unique_ptr<Active>> active;  // in admission order
   std::vector<Mail> mail;
-  Snapshot snapshot;
-  Plan plan;
-  bool idle = true;     // nothing to do until mail comes
-  bool paused = false;  // somebody waits for its reader
-  std::vector<StepSequence> step;
-  std::vector<ChunkJob> jobs;
-  std::vector<ChunkCut> cuts;
-  std::vector<Active*> batch;
-  std::vector<int> slots;
-  EngineStats counted;
+  std::vector<Batch*> done;
+  std::vector<uint64_t> ended;
+  Scheduler scheduler;
   std::thread thread;
 
-  Impl(std::shared_ptr<const Pipeline> p, EngineOptions o)
+  Impl(std::shared_ptr<const Pipeline> p, const EngineOptions& o)
       : pipeline(std::move(p)),
         options(o),
-        executor(*pipeline, o.threads, pages_for(pipeline->ar().traits(), o), o.max_batch),
-        pages(static_cast<int>(pages_for(pipeline->ar().traits(), o))) {
-    snapshot.max_batch = options.max_batch;
-    snapshot.max_prefill_rows = options.max_prefill_rows;
-    snapshot.page_rows = KvPool::kPageRows;
-    counted.pages = counted.pages_free = pages.total();
-    stats = counted;
+        metrics(stage_names(*pipeline)),
+        scheduler(pipeline, options, metrics, [this](Batch* batch) { give_back(batch); }) {
+    load.places = options.max_requests;
     thread = std::thread([this] { run(); });
   }
 
@@ -92,344 +85,146 @@ struct Engine::Impl {
       std::lock_guard lock(mutex);
       stopping = true;
     }
-    mail_came.notify_all();
+    something_came.notify_all();
     thread.join();
   }
 
-  /// Positions that a sequence may have: what the model knows and the cache holds.
-  int64_t most_positions() const {
-    return std::min<int64_t>(pipeline->ar().traits().max_positions,
-                             int64_t{pages.total()} * KvPool::kPageRows);
-  }
-  static int64_t positions_of(const RequestState& state) {
-    return int64_t{state.prompt_rows()} + state.max_steps();
-  }
-  bool fits(const RequestState& state) const { return positions_of(state) <= most_positions(); }
-  std::string too_long(const RequestState& state) const {
-    return concat("the text may need ", positions_of(state), " positions, there is room for ",
-                  most_positions());
+  /// Called by executors.
+  void give_back(Batch* batch) {
+    {
+      std::lock_guard lock(mutex);
+      returned.push_back(batch);
+    }
+    something_came.notify_one();
   }
 
   void run();
-  bool take_mail();
-  void apply(Mail& letter);
-  void look(double now);
-  void look_at(Active& request, int slot, double now);
-  bool make_room();
-  void drop_cache(Active& request);
-
-  void run_step();
-  void commit_step(Active& request, const StepSequence& ran, int& emitted);
-  void end_steps(Active& request, FinishReason reason);
-  void run_chunks();
-  ChunkCut next_cut(Active& request, int link) const;
-  void lay_out_chunk(Active& request, int link, ChunkJob& job);
-  void commit_chunk(Active& request, const ChunkJob& job, const ChunkCut& cut);
-  void deliver(Active& request, std::span<const float> samples, double now);
-  void fail(Active& request, ErrorCode code, const std::string& message);
-  void finish(Active& request, FinishReason reason);
-  void sweep();
-  template <typename F>
-  void guarded(F&& work);
+  bool take_what_came(bool idle);
+  Error* refusal(const SpeechRequest& request, Error& error);
 };
 
 // ---------------------------------------------------------------------------- turn
 
 void Engine::Impl::run() {
-  while (take_mail()) {
-    sweep();
-    const double now = now_s();
-    look(now);
-    plan_streaming(snapshot, plan);
-    idle = plan.kind == Plan::kIdle && (snapshot.sequences.empty() || !make_room());
-    if (plan.kind == Plan::kIdle) continue;
-    batch.clear();
-    guarded([&] { plan.kind == Plan::kAr ? run_step() : run_chunks(); });
-    sweep();
+  bool idle = true;
+  while (take_what_came(idle)) {
+    for (Batch* batch : done) scheduler.commit(batch);
+    for (Mail& letter : mail) {
+      switch (letter.kind) {
+        case Mail::kSubmit:
+          scheduler.take_in(std::move(letter.active));
+          break;
+        case Mail::kCancel:
+          scheduler.cancel(letter.id);
+          break;
+        case Mail::kText:
+          scheduler.append_text(letter.id, letter.text, letter.last);
+          break;
+      }
+    }
+    idle = !scheduler.dispatch();
   }
-  for (auto& request : active) finish(*request, FinishReason::kCancelled);
-  sweep();
+  scheduler.end_all();
 }
 
-/// Waits while there is nothing to do. False when the engine is to stop.
-bool Engine::Impl::take_mail() {
-  {
-    std::unique_lock lock(mutex);
-    const auto something = [&] { return stopping || !mailbox.empty(); };
-    counted.accepted = stats.accepted;
-    stats = counted;
-    if (idle) {
-      if (paused) {
-        mail_came.wait_for(lock, kPausedPoll, something);
-      } else {
-        mail_came.wait(lock, something);
-      }
+/// Waits while there is nothing to do. False when the engine is to stop and nothing is in flight.
+bool Engine::Impl::take_what_came(bool idle) {
+  done.clear(), mail.clear();
+  const double now = now_s();
+  std::unique_lock lock(mutex);
+  scheduler.take_ended(ended);
+  for (uint64_t client : ended) {
+    --unfinished;
+    if (auto it = of_client.find(client); it != of_client.end() && --it->second == 0) {
+      of_client.erase(it);
     }
-    if (stopping) {
-      for (Mail& letter : mailbox) {
-        if (letter.kind == Mail::kSubmit) active.push_back(std::move(letter.active));
-      }
-      mailbox.clear();
-      return false;
-    }
-    mail.swap(mailbox);
   }
-  for (Mail& letter : mail) apply(letter);
+  if (!ended.empty()) request_ended.notify_all();
+  load = scheduler.load(now);
+  scheduler.costs(costs);
+  const auto something = [&] {
+    return !mailbox.empty() || !returned.empty() ||
+           (stopping && scheduler.batches_in_flight() == 0);
+  };
+  if (idle && scheduler.paused()) {
+    something_came.wait_for(lock, kPausedPoll, something);
+  } else if (idle) {
+    something_came.wait(lock, something);
+  }
+  done.swap(returned);
+  mail.swap(mailbox);
+  if (!stopping) return true;
+  for (Mail& letter : mail) {
+    if (letter.kind == Mail::kSubmit) scheduler.take_in(std::move(letter.active));
+  }
   mail.clear();
-  return true;
-}
-
-void Engine::Impl::apply(Mail& letter) {
-  if (letter.kind == Mail::kSubmit) {
-    active.push_back(std::move(letter.active));
-    return;
-  }
-  for (auto& request : active) {
-    if (request->id != letter.id) continue;
-    if (letter.kind == Mail::kCancel) return finish(*request, FinishReason::kCancelled);
-    batch.assign(1, request.get());
-    guarded([&] {
-      const Status status = request->state->append_text(letter.text, letter.last);
-      if (!status.ok()) fail(*request, status.error().code, status.error().message);
-    });
-  }
-}
-
-/// Runs work on `batch`; whatever it throws fails the requests of that batch and nobody else (I8).
-template <typename F>
-void Engine::Impl::guarded(F&& work) {
-  try {
-    work();
-  } catch (const std::exception& e) {
-    for (Active* request : batch) fail(*request, ErrorCode::kInternal, e.what());
-  }
-}
-
-// ---------------------------------------------------------------------------- plan
-
-void Engine::Impl::look(double now) {
-  snapshot.sequences.clear();
-  snapshot.chunks.clear();
-  snapshot.pages_free = pages.available();
-  paused = false;
-  for (size_t slot = 0; slot < active.size(); ++slot) {
-    look_at(*active[slot], static_cast<int>(slot), now);
-  }
-}
-
-void Engine::Impl::look_at(Active& request, int slot, double now) {
-  if (request.started() && request.sink->unread_s() > options.max_unread_s) {
-    paused = true;
-    return;
-  }
-  const bool started = request.started();
-  const double slack = request.slack_s(now);
-  const int links = static_cast<int>(pipeline->links().size());
-  for (int link = 0; link < links; ++link) {
-    const ChunkCut cut = next_cut(request, link);
-    if (cut.fresh == 0) continue;
-    snapshot.chunks.push_back({slot, link, request.id, cut.full || cut.last, started, slack});
-  }
-  if (request.ar_open && request.state->ready()) {
-    snapshot.sequences.push_back({slot, request.id, request.rows_due(),
-                                  static_cast<int>(request.pages.size()), request.kv_len, started,
-                                  slack});
-  }
-}
-
-/// Takes the pages of the youngest request for the sake of the oldest that wants to go on; the
-/// loser computes its cache again later (I2).
-bool Engine::Impl::make_room() {
-  const auto oldest = std::min_element(
-      snapshot.sequences.begin(), snapshot.sequences.end(),
-      [](const SequenceView& a, const SequenceView& b) { return a.order < b.order; });
-  for (size_t slot = active.size(); slot-- > 0;) {
-    if (active[slot]->pages.empty() || static_cast<int>(slot) == oldest->slot) continue;
-    drop_cache(*active[slot]);
-    ++counted.preemptions;
-    return true;
+  lock.unlock();
+  for (Batch* batch : done) scheduler.commit(batch);
+  while (scheduler.batches_in_flight() > 0) {
+    lock.lock();
+    something_came.wait(lock, [&] { return !returned.empty(); });
+    done.clear();
+    done.swap(returned);
+    lock.unlock();
+    for (Batch* batch : done) scheduler.commit(batch);
   }
   return false;
 }
 
-void Engine::Impl::drop_cache(Active& request) {
-  pages.give_back(request.pages);
-  request.kv_len = 0;
-  counted.pages_free = pages.available();
-}
-
-// ---------------------------------------------------------------------------- AR steps
-
-void Engine::Impl::run_step() {
-  step.clear();
-  for (const PlannedSequence& planned : plan.sequences) {
-    Active& request = *active[planned.slot];
-    const int due = request.rows_due();
-    const bool fits =
-        pages.grow(request.pages, static_cast<int>(KvPool::pages_for(request.kv_len + due)));
-    SYRINX_CHECK(fits, "a plan took more pages than there are");
-    step.push_back({request.state.get(), request.pages, request.kv_len, planned.rows,
-                    planned.rows == due, request.seed, request.total_steps});
-    batch.push_back(&request);
-  }
-  counted.pages_free = pages.available();
-  executor.run_step(step);
-  ++counted.ar_steps;
-  int emitted = 0;
-  for (size_t i = 0; i < step.size(); ++i) {
-    Active& request = *batch[i];
-    try {
-      commit_step(request, step[i], emitted);
-    } catch (const std::exception& e) {
-      fail(request, ErrorCode::kInternal, e.what());
-    }
-  }
-}
-
-void Engine::Impl::commit_step(Active& request, const StepSequence& ran, int& emitted) {
-  request.kv_len += ran.rows;
-  if (!ran.emits) return;
-  const int e = emitted++;
-  if (executor.status(e) != SampleStatus::kOk) {
-    return fail(request, ErrorCode::kInternal, sample_status_text(executor.status(e)));
-  }
-  const int width = pipeline->links().front().stage->in_width();
-  const size_t before = request.codes.input().size();
-  StepOutput out(request.codes.input(), request.outcome.words);
-  const Verdict verdict = request.state->advance(executor.codes(e), out);
-  ++request.steps, ++request.total_steps;
-  const std::span<const int32_t> fresh = std::span(request.codes.input()).subspan(before);
-  for (size_t i = 0; i < fresh.size(); i += width) request.guard.frame(fresh.subspan(i, width));
-
-  const double frame_rate = pipeline->info().frame_rate;
-  if (verdict.next == Verdict::kFinished) return end_steps(request, verdict.reason);
-  if (options.repetition_s > 0 && request.guard.repeated() > options.repetition_s * frame_rate) {
-    return end_steps(request, FinishReason::kRepetition);
-  }
-  if (verdict.next == Verdict::kNextSegment) {
-    drop_cache(request);
-    request.steps = 0;
-    if (!fits(*request.state)) fail(request, ErrorCode::kInvalid, too_long(*request.state));
-  } else if (request.steps >= request.state->max_steps()) {
-    end_steps(request, FinishReason::kLength);
-  }
-}
-
-void Engine::Impl::end_steps(Active& request, FinishReason reason) {
-  request.ar_open = false;
-  request.reason = reason;
-  request.codes.close();
-  drop_cache(request);
-  if (request.codes.exhausted()) finish(request, reason);
-}
-
-// ---------------------------------------------------------------------------- chunks
-
-ChunkCut Engine::Impl::next_cut(Active& request, int link) const {
-  return link == 0 ? request.codes.next() : request.values[link - 1].next();
-}
-
-void Engine::Impl::lay_out_chunk(Active& request, int link, ChunkJob& job) {
-  const ChunkCut cut = next_cut(request, link);
-  job = {request.streams[link].get(), {}, {}, cut.left, cut.fresh, cut.ahead, cut.last, {}};
-  if (link == 0) {
-    job.codes = request.codes.window(cut);
-  } else {
-    job.values = request.values[link - 1].window(cut);
-  }
-  job.out = executor.take(int64_t{cut.fresh} * pipeline->links()[link].stage->out_width());
-  cuts.push_back(cut);
-}
-
-void Engine::Impl::run_chunks() {
-  executor.begin_chunks();
-  jobs.clear(), cuts.clear();
-  for (int slot : plan.chunk_slots) {
-    batch.push_back(active[slot].get());
-    lay_out_chunk(*batch.back(), plan.link, jobs.emplace_back());
-  }
-  executor.run_chunks(*pipeline->links()[plan.link].stage, jobs);
-  ++counted.chunk_steps;
-  for (size_t i = 0; i < jobs.size(); ++i) commit_chunk(*batch[i], jobs[i], cuts[i]);
-}
-
-void Engine::Impl::commit_chunk(Active& request, const ChunkJob& job, const ChunkCut& cut) {
-  const size_t link = plan.link;
-  bool exhausted;
-  if (link == 0) {
-    request.codes.take(cut);
-    exhausted = request.codes.exhausted();
-  } else {
-    request.values[link - 1].take(cut);
-    exhausted = request.values[link - 1].exhausted();
-  }
-  if (link + 1 < pipeline->links().size()) {
-    Lane<float>& next = request.values[link];
-    next.input().insert(next.input().end(), job.out.begin(), job.out.end());
-    if (exhausted) next.close();
-    if (next.exhausted()) finish(request, request.reason);
-    return;
-  }
-  deliver(request, job.out, now_s());
-  if (exhausted) finish(request, request.reason);
-}
-
-void Engine::Impl::deliver(Active& request, std::span<const float> samples, double now) {
-  Outcome& outcome = request.outcome;
-  const double seconds = static_cast<double>(samples.size()) / pipeline->info().sample_rate;
-  if (!request.started()) {
-    outcome.first_audio_s = now - request.submitted_s;
-    request.playing_since_s = now;
-  } else if (const double late = -request.slack_s(now); late > 0) {
-    // The listener ran dry: the player waits and goes on from here.
-    ++outcome.underruns;
-    outcome.max_underrun_s = std::max(outcome.max_underrun_s, late);
-    request.playing_since_s += late;
-  }
-  outcome.audio_s += seconds;
-  counted.audio_s += seconds;
-  request.sink->audio(samples);
-}
-
-// ---------------------------------------------------------------------------- the end
-
-void Engine::Impl::fail(Active& request, ErrorCode code, const std::string& message) {
-  if (!request.sink) return;
-  request.outcome.error = {code, message};
-  finish(request, FinishReason::kError);
-}
-
-/// Tells the sink and returns the pages; the record goes at the next sweep().
-void Engine::Impl::finish(Active& request, FinishReason reason) {
-  if (!request.sink) return;
-  drop_cache(request);
-  request.ar_open = false;
-  request.outcome.reason = reason;
-  request.outcome.frames = request.codes.given();
-  request.outcome.total_s = now_s() - request.submitted_s;
-  const std::shared_ptr<Sink> sink = std::move(request.sink);
-  request.sink = nullptr;
-  sink->finished(request.outcome);
-}
-
-void Engine::Impl::sweep() {
-  const auto ended = [](const auto& request) { return !request->sink; };
-  const auto gone = std::erase_if(active, ended);
-  if (gone == 0) return;
-  counted.finished += static_cast<int64_t>(gone);
-  std::lock_guard lock(mutex);
-  unfinished -= static_cast<int>(gone);
-  request_ended.notify_all();
-}
-
 // ---------------------------------------------------------------------------- front
 
-Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options)
-    : impl_(std::make_unique<Impl>(std::move(pipeline), options)) {}
+std::optional<Executors> find_executors(std::string_view name) {
+  if (name == "shared") return Executors::kShared;
+  if (name == "split") return Executors::kSplit;
+  if (name == "each") return Executors::kEach;
+  return std::nullopt;
+}
+
+Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options) {
+  check(options);
+  impl_ = std::make_unique<Impl>(std::move(pipeline), options);
+}
 
 Engine::~Engine() = default;
 
 const Pipeline& Engine::pipeline() const { return *impl_->pipeline; }
+const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
+
+/// Takes a place for the request, or says why there is none. Under the lock.
+Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
+  const double wait_s = predicted_wait_s(load);
+  const double back_s = std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0;
+  metrics.predicted_wait_s.set(std::isfinite(wait_s) ? wait_s : 0);
+  error.code = ErrorCode::kOverloaded;
+  if (draining) {
+    error.message = "the server is shutting down";
+    return &error;
+  }
+  error.retry_after_s = back_s;
+  if (unfinished >= options.max_requests) {
+    error.message = concat("all ", options.max_requests, " places are taken");
+    metrics.rejected_places.add();
+    return &error;
+  }
+  const auto mine = of_client.find(request.client);
+  if (options.max_per_client > 0 && mine != of_client.end() &&
+      mine->second >= options.max_per_client) {
+    error.message = concat("this client has ", mine->second, " unfinished requests, the limit is ",
+                           options.max_per_client);
+    metrics.rejected_client.add();
+    return &error;
+  }
+  if (wait_s > options.max_wait_s && std::isfinite(wait_s)) {
+    error.message = concat("the wait for a place would be ", std::round(10 * wait_s) / 10,
+                           " s, the limit is ", options.max_wait_s, " s");
+    metrics.rejected_queue.add();
+    return &error;
+  }
+  ++unfinished;
+  ++of_client[request.client];
+  ++load.waiting;  // until the next turn counts anew
+  return nullptr;
+}
 
 Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
   const double now = now_s();
@@ -442,16 +237,14 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
   }
   {
     std::lock_guard lock(impl_->mutex);
-    if (impl_->draining) return Error{ErrorCode::kOverloaded, "the server is shutting down"};
-    if (impl_->unfinished >= impl_->options.max_requests) {
-      return Error{ErrorCode::kOverloaded,
-                   concat("all ", impl_->options.max_requests, " places are taken")};
-    }
-    ++impl_->unfinished;  // the place is ours from here on
+    Error error;
+    if (impl_->refusal(request, error)) return error;
   }
   const auto leave = [&](Error error) {
     std::lock_guard lock(impl_->mutex);
     --impl_->unfinished;
+    --impl_->load.waiting;
+    if (--impl_->of_client[request.client] == 0) impl_->of_client.erase(request.client);
     impl_->request_ended.notify_all();
     return error;
   };
@@ -461,11 +254,18 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
     const std::span<const Link> links = pipeline.links();
     auto active = std::make_unique<Active>(links[0].policy, links[0].stage->in_width());
     active->state = opened.take();
-    if (!impl_->fits(*active->state)) {
-      return leave({ErrorCode::kInvalid, impl_->too_long(*active->state), "input"});
+    const RequestState& state = *active->state;
+    const std::string problem = impl_->scheduler.misfit(state);
+    if (!problem.empty()) return leave({ErrorCode::kInvalid, problem, "input"});
+    active->guided = state.guidance().has_value();
+    active->scale = state.guidance().value_or(1);
+    for (int t = 0; t < (active->guided ? 2 : 1); ++t) {
+      const int rows = t == 0 ? state.prompt_rows() : state.companion_rows();
+      active->tracks[t].cache.pages.reserve(KvPool::pages_for(rows + state.max_steps()));
     }
-    active->pages.reserve(KvPool::pages_for(Impl::positions_of(*active->state)));
     active->seed = request.seed;
+    active->client = request.client;
+    active->first_frames = request.initial_chunk_frames;
     active->submitted_s = now;
     for (size_t i = 0; i < links.size(); ++i) {
       if (i > 0) active->values.emplace_back(links[i].policy, links[i].stage->in_width());
@@ -474,9 +274,9 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
     active->sink = std::move(sink);
     std::lock_guard lock(impl_->mutex);
     const RequestId id = active->id = impl_->next_id++;
-    ++impl_->stats.accepted;
+    impl_->metrics.accepted.add();
     impl_->mailbox.push_back({Mail::kSubmit, id, std::move(active)});
-    impl_->mail_came.notify_all();
+    impl_->something_came.notify_all();
     return id;
   } catch (const std::exception& e) {
     return leave({ErrorCode::kInternal, e.what()});
@@ -486,13 +286,13 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
 void Engine::cancel(RequestId id) {
   std::lock_guard lock(impl_->mutex);
   impl_->mailbox.push_back({Mail::kCancel, id});
-  impl_->mail_came.notify_all();
+  impl_->something_came.notify_all();
 }
 
 void Engine::append_text(RequestId id, std::string text, bool last) {
   std::lock_guard lock(impl_->mutex);
   impl_->mailbox.push_back({Mail::kText, id, nullptr, std::move(text), last});
-  impl_->mail_came.notify_all();
+  impl_->something_came.notify_all();
 }
 
 bool Engine::drain(double timeout_s) {
@@ -502,10 +302,36 @@ bool Engine::drain(double timeout_s) {
                                        [&] { return impl_->unfinished == 0; });
 }
 
-EngineStats Engine::stats() const {
+CostModel Engine::costs() const {
   std::lock_guard lock(impl_->mutex);
-  EngineStats stats = impl_->stats;
+  return impl_->costs;
+}
+
+EngineStats Engine::stats() const {
+  const EngineMetrics& metrics = impl_->metrics;
+  const auto batches = [](const StageMetrics& stage) {
+    int64_t count = 0;
+    for (size_t b = 0; b <= stage.batch.bounds().size(); ++b) {
+      count += static_cast<int64_t>(stage.batch.count(b));
+    }
+    return count;
+  };
+  EngineStats stats;
+  stats.capacity_streams = metrics.streams_capacity.value();
+  stats.pages = static_cast<int>(metrics.pages.value());
+  stats.pages_free = static_cast<int>(metrics.pages_free.value());
+  stats.preemptions = static_cast<int64_t>(metrics.preemptions.value());
+  stats.accepted = static_cast<int64_t>(metrics.accepted.value());
+  stats.audio_s = metrics.audio_s.value();
+  stats.ar_steps = batches(metrics.stages[0]);
+  for (size_t i = 1; i < metrics.stages.size(); ++i)
+    stats.chunk_steps += batches(metrics.stages[i]);
+  for (const Counter& reason : metrics.finished) {
+    stats.finished += static_cast<int64_t>(reason.value());
+  }
+  std::lock_guard lock(impl_->mutex);
   stats.requests = impl_->unfinished;
+  stats.running = impl_->load.running;
   return stats;
 }
 

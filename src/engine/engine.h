@@ -4,24 +4,43 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "engine/cost.h"
+#include "engine/metrics.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
 
+/// Where batches run.
+enum class Executors {
+  kShared,  ///< one executor with all threads, on the engine's own thread
+  kSplit,   ///< the AR stage on one executor, the chunk stages on another, half the threads each
+  kEach,    ///< one executor a thread, each running any stage
+};
+/// "shared", "split" or "each"; unset for another name.
+std::optional<Executors> find_executors(std::string_view name);
+
 struct EngineOptions {
-  int threads = 0;             ///< of the kernels, the engine's own included; 0: all cores
-  int max_batch = 32;          ///< sequences in one AR step
-  int max_prefill_rows = 128;  ///< prompt rows that may ride along in one AR step
+  int threads = 0;                     ///< of the kernels, the engine's own included; 0: all cores
+  std::optional<Executors> executors;  ///< unset: split with two threads or more, else shared
+  std::string policy = "streaming";    ///< streaming, throughput or fcfs
+  int max_batch = 32;                  ///< sequences in one AR step, chunks in one chunk step
+  int max_prefill_rows = 128;          ///< prompt rows that may ride along in one AR step
   int max_requests = 256;      ///< accepted and unfinished; past it submit() says kOverloaded
+  int max_per_client = 0;      ///< the same for each client; 0: no limit
+  double max_wait_s = 2;       ///< predicted wait for a place past which submit() says kOverloaded
   size_t kv_bytes = 0;         ///< memory of the KV cache; 0: enough for max_batch long requests,
                                ///< at most 1 GiB
+  bool share_prefixes = true;  ///< reuse the cache of equal prompt prefixes
   double max_unread_s = 30;    ///< audio made ahead of a client that does not read
   double repetition_s = 6;     ///< a stream that repeats itself this long is ended; 0: never
+  std::string trace_file;      ///< a Chrome trace of everything the engine does; empty: none
 };
 
 using RequestId = uint64_t;
@@ -32,6 +51,7 @@ struct Outcome {
   Error error;  ///< when reason is kError
   int64_t frames = 0;
   double audio_s = 0;
+  double waited_s = 0;        ///< from submit() to the first step
   double first_audio_s = 0;   ///< from submit() to the first samples delivered
   double total_s = 0;         ///< from submit() to the end
   int underruns = 0;          ///< chunks that came after the listener had run dry
@@ -46,15 +66,19 @@ class Sink {
   virtual ~Sink() = default;
   /// Mono samples in [-1, 1] at the pipeline's rate; borrowed for the call.
   virtual void audio(std::span<const float> samples) = 0;
+  /// Words whose frames were just made; their audio comes with a later call.
+  virtual void words(std::span<const WordMark>) {}
   /// The last call. Comes exactly once for every accepted request.
   virtual void finished(const Outcome& outcome) = 0;
   /// Seconds of audio delivered but not yet taken by the client; any thread.
   virtual double unread_s() const { return 0; }
 };
 
-/// A momentary picture, for logs, health and tests.
+/// A momentary picture, for logs, health and tests. More is in EngineMetrics.
 struct EngineStats {
-  int requests = 0;
+  int requests = 0;             ///< accepted and unfinished
+  int running = 0;              ///< of them, those that have a place
+  double capacity_streams = 0;  ///< real-time streams that the learned costs allow; 0: not known
   int pages_free = 0, pages = 0;
   int64_t ar_steps = 0, chunk_steps = 0, preemptions = 0;
   int64_t accepted = 0, finished = 0;
@@ -63,6 +87,7 @@ struct EngineStats {
 
 class Engine {
  public:
+  /// Throws LoadError when an option makes no sense or the trace file cannot be written.
   explicit Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options = {});
   /// Ends what is running with kCancelled.
   ~Engine();
@@ -72,6 +97,7 @@ class Engine {
   const Pipeline& pipeline() const;
 
   /// Checks the request on the caller's thread; an Error means that the sink is never called.
+  /// kOverloaded comes at once and says in retry_after_s when there should be room.
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink);
   /// Takes effect before the next step; the sink hears finished(kCancelled). Unknown ids: nothing.
   void cancel(RequestId id);
@@ -81,6 +107,10 @@ class Engine {
   /// Refuses new requests and waits for the running ones; true if all ended in time.
   bool drain(double timeout_s);
   EngineStats stats() const;
+  /// Counters and histograms since the start; read at any time.
+  const EngineMetrics& metrics() const;
+  /// What batches were found to cost so far.
+  CostModel costs() const;
 
  private:
   struct Impl;

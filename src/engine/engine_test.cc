@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -146,6 +147,166 @@ TEST(Engine, SameSamplesAloneAndInAnyBatch) {
   }
 }
 
+/// Every way of running gives the same samples.
+TEST(Engine, SameSamplesWithAnyPolicyOnAnyExecutors) {
+  std::vector<SpeechRequest> requests;
+  for (int i = 0; i < 12; ++i) {
+    requests.push_back(say(long_text(60 + 23 * i, i), 100 + i));
+    requests.back().max_frames = 330;
+    if (i % 4 == 1) requests.back().text[30] = '|';
+    if (i % 3 == 2) requests.back().guidance = 1.5f;
+    if (i % 2 == 0) requests.back().instructions = long_text(40 + i, 3);
+  }
+  std::vector<std::vector<float>> expected;
+  for (const SpeechRequest& request : requests) expected.push_back(alone(request));
+  for (const char* policy : {"streaming", "throughput", "fcfs"}) {
+    for (Executors executors : {Executors::kShared, Executors::kSplit, Executors::kEach}) {
+      EngineOptions options = with_pages(40);
+      options.policy = policy;
+      options.executors = executors;
+      options.threads = 3;
+      options.max_batch = 5;
+      options.max_prefill_rows = 17;
+      Engine engine(make_toy_pipeline(), options);
+      std::vector<std::shared_ptr<Ear>> ears;
+      for (const SpeechRequest& request : requests) {
+        ears.push_back(std::make_shared<Ear>());
+        ASSERT_TRUE(engine.submit(request, ears.back()).ok());
+      }
+      for (size_t i = 0; i < requests.size(); ++i) {
+        EXPECT_EQ(ears[i]->wait().reason, FinishReason::kStop) << ears[i]->wait().error.message;
+        EXPECT_EQ(ears[i]->samples(), expected[i])
+            << policy << " " << static_cast<int>(executors) << " request " << i;
+      }
+      EXPECT_EQ(engine.stats().pages_free, engine.stats().pages);
+    }
+  }
+}
+
+TEST(Engine, GuidanceChangesTheSpeechAndScaleOneDoesNot) {
+  SpeechRequest plain = say(long_text(80, 2), 7), one = plain, strong = plain;
+  plain.temperature = one.temperature = strong.temperature = 0.f;
+  one.guidance = 1.f;
+  strong.guidance = 3.f;
+  // u + 1 (c - u) is c but for rounding, which the greedy choice does not see here.
+  EXPECT_EQ(alone(plain), alone(one));
+  EXPECT_NE(alone(plain), alone(strong));
+}
+
+TEST(Engine, AGuidedFaultEndsTheRequestOnly) {
+  Engine engine(make_toy_pipeline(), small());
+  SpeechRequest bad = say("abc~def"), good = say(long_text(60, 1));
+  bad.guidance = good.guidance = 2.f;
+  auto first = std::make_shared<Ear>(), second = std::make_shared<Ear>();
+  ASSERT_TRUE(engine.submit(bad, first).ok());
+  ASSERT_TRUE(engine.submit(good, second).ok());
+  EXPECT_EQ(first->wait().reason, FinishReason::kError);
+  EXPECT_EQ(second->wait().reason, FinishReason::kStop);
+  EXPECT_EQ(second->samples(), alone(good));
+}
+
+TEST(Engine, EqualPrefixesAreComputedOnceAndSoundTheSame) {
+  EngineOptions apart = small();
+  apart.share_prefixes = false;
+  for (Executors executors : {Executors::kShared, Executors::kEach}) {
+    EngineOptions options = small();
+    options.executors = executors;
+    Engine engine(make_toy_pipeline(), options);
+    for (int i = 0; i < 6; ++i) {
+      SpeechRequest request = say(long_text(50, i), i);
+      request.instructions = long_text(100, 5);
+      if (i >= 3) request.instructions += long_text(20, i);  // differs in the middle of a page
+      if (i % 2 == 1) request.guidance = 2.f;
+      auto ear = std::make_shared<Ear>();
+      ASSERT_TRUE(engine.submit(request, ear).ok());
+      EXPECT_EQ(ear->wait().reason, FinishReason::kStop);
+      EXPECT_EQ(ear->samples(), alone(request, apart)) << i;
+    }
+    EXPECT_GE(engine.metrics().prefix_rows.value(), 5 * 96);
+    EXPECT_EQ(engine.stats().pages_free, engine.stats().pages);
+  }
+}
+
+TEST(Engine, PreemptionAndSharedPrefixesGetAlong) {
+  Engine engine(make_toy_pipeline(), with_pages(16));
+  std::vector<std::shared_ptr<Ear>> ears;
+  std::vector<SpeechRequest> requests;
+  for (int i = 0; i < 8; ++i) {
+    requests.push_back(say(long_text(120, i), i));
+    requests.back().instructions = long_text(70, 1) + long_text(30, i % 3);
+    requests.back().max_frames = 125;
+    if (i % 2) requests.back().guidance = 1.4f;
+    ears.push_back(std::make_shared<Ear>());
+    ASSERT_TRUE(engine.submit(requests.back(), ears.back()).ok());
+  }
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(ears[i]->wait().reason, FinishReason::kStop) << ears[i]->wait().error.message;
+    EXPECT_EQ(ears[i]->samples(), alone(requests[i])) << "request " << i;
+  }
+  EXPECT_GT(engine.stats().preemptions, 0) << "the test did not force any";
+  EXPECT_GT(engine.metrics().prefix_rows.value(), 0);
+}
+
+TEST(Engine, CancelsAndLateTextWhileBatchesAreInFlight) {
+  EngineOptions options = small();
+  options.executors = Executors::kEach;
+  Engine engine(make_toy_pipeline(), options);
+  for (int round = 0; round < 30; ++round) {
+    SpeechRequest open = say("", 4);
+    open.text_open = true;
+    auto doomed = std::make_shared<Ear>(), kept = std::make_shared<Ear>();
+    const auto a = engine.submit(open, doomed), b = engine.submit(open, kept);
+    const std::string text = long_text(60, round);
+    for (size_t i = 0; i < text.size(); i += 5) {
+      engine.append_text(a.value(), text.substr(i, 5), false);
+      engine.append_text(b.value(), text.substr(i, 5), i + 5 >= text.size());
+    }
+    engine.cancel(a.value());
+    EXPECT_EQ(doomed->wait().reason, FinishReason::kCancelled);
+    EXPECT_EQ(kept->wait().reason, FinishReason::kStop);
+    if (round % 10 == 0) {
+      EXPECT_EQ(kept->samples(), alone(say(text, 4)));
+    }
+  }
+  EXPECT_TRUE(engine.drain(30));
+  EXPECT_EQ(engine.stats().pages_free, engine.stats().pages);
+}
+
+TEST(Engine, AClientHasNoMoreThanItsShare) {
+  EngineOptions options = small();
+  options.max_per_client = 2;
+  Engine engine(make_toy_pipeline(), options);
+  SpeechRequest open = say("", 1);
+  open.text_open = true;
+  open.client = 42;
+  auto ear = std::make_shared<Ear>();
+  const auto first = engine.submit(open, ear);
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(engine.submit(open, std::make_shared<Ear>()).ok());
+  const auto third = engine.submit(open, std::make_shared<Ear>());
+  ASSERT_FALSE(third.ok());
+  EXPECT_EQ(third.error().code, ErrorCode::kOverloaded);
+  EXPECT_EQ(third.error().message, "this client has 2 unfinished requests, the limit is 2");
+  SpeechRequest other = say("other");
+  other.client = 43;
+  EXPECT_TRUE(engine.submit(other, std::make_shared<Ear>()).ok());
+  engine.cancel(first.value());
+  ear->wait();
+  for (int i = 0; i < 100 && !engine.submit(open, std::make_shared<Ear>()).ok(); ++i) {
+    ASSERT_LT(i, 99) << "the place did not come free";
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(Engine, RefusesOptionsThatMakeNoSense) {
+  EngineOptions options = small();
+  options.policy = "nonsense";
+  EXPECT_THROW(Engine(make_toy_pipeline(), options), LoadError);
+  options = small();
+  options.max_batch = 1;
+  EXPECT_THROW(Engine(make_toy_pipeline(), options), LoadError);
+}
+
 TEST(Engine, SeedsMatter) {
   EXPECT_EQ(alone(say(long_text(50, 0), 5)), alone(say(long_text(50, 0), 5)));
   EXPECT_NE(alone(say(long_text(50, 0), 5)), alone(say(long_text(50, 0), 6)));
@@ -259,6 +420,35 @@ TEST(Engine, RefusesWhatItCannotDo) {
   engine.cancel(second.value());
   two->wait();
   EXPECT_FALSE(ear->done()) << "a refused request's sink was called";
+}
+
+TEST(Engine, CountsWhatItDoes) {
+  EngineOptions options = small();
+  options.trace_file = ::testing::TempDir() + "syrinx_engine_trace.json";
+  {
+    Engine engine(make_toy_pipeline(), options);
+    auto ear = std::make_shared<Ear>();
+    ASSERT_TRUE(engine.submit(say(long_text(100, 1)), ear).ok());
+    ear->wait();
+    ASSERT_TRUE(engine.drain(10));
+    std::string text;
+    engine.metrics().write_prometheus("a \"toy\"", text);
+    EXPECT_NE(text.find("syrinx_requests_accepted_total{model=\"a \\\"toy\\\"\"} 1\n"),
+              std::string::npos);
+    EXPECT_NE(text.find("syrinx_first_audio_seconds_count{model=\"a \\\"toy\\\"\"} 1\n"),
+              std::string::npos);
+    EXPECT_NE(text.find("syrinx_audio_seconds_total{model=\"a \\\"toy\\\"\"} 2\n"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(engine.stats().finished, 1);
+    EXPECT_GT(engine.metrics().busy_s.value(), 0);
+    EXPECT_GT(engine.costs().ar.of(1), 0);
+  }
+  std::ifstream file(options.trace_file);
+  const std::string trace((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_NE(trace.find("\"name\":\"vocoder\",\"pid\":1"), std::string::npos);
+  EXPECT_NE(trace.find("\"reason\":\"stop\""), std::string::npos);
+  EXPECT_NE(trace.find("\"events_left_out\":\"0\""), std::string::npos);
 }
 
 TEST(Engine, LengthAndRepetitionEndAStream) {

@@ -18,13 +18,13 @@ struct ChunkCut {
   bool full = false;  ///< no larger chunk is ever cut
 };
 
+/// Frames piled up beyond the steady chunk are taken along, up to so many at once.
+inline int most_frames(const ChunkPolicy& policy) { return 4 * policy.steady; }
+
 /// T: int32_t after an AR stage, float after a chunk stage.
 template <typename T>
 class Lane {
  public:
-  /// Frames piled up beyond the steady chunk are taken along, up to this many chunks at once.
-  static constexpr int kMostChunks = 4;
-
   Lane(ChunkPolicy policy, int width) : policy_(policy), width_(width) {
     frames_.reserve((2 * kForget + policy.left) * width);
   }
@@ -32,20 +32,30 @@ class Lane {
   /// The producer appends whole frames here.
   std::vector<T>& input() { return frames_; }
   void close() { closed_ = true; }
+  bool closed() const { return closed_; }
 
   /// Frames given by the producer, and frames that were fresh in some chunk.
   int64_t given() const { return dropped_ + static_cast<int64_t>(frames_.size()) / width_; }
   int64_t taken() const { return taken_; }
+  int64_t waiting() const { return given() - taken_; }
+  const ChunkPolicy& policy() const { return policy_; }
   bool exhausted() const { return closed_ && taken_ == given(); }
 
-  ChunkCut next() const {
+  /// The chunk to cut now. `first` frames are wanted of the stream's first chunk (0: the policy's
+  /// `initial`); in a `hurry`, later ones are as small as `initial`.
+  ChunkCut next(int first = 0, bool hurry = false) const {
     const int64_t waiting = given() - taken_;
     const int64_t usable = closed_ ? waiting : waiting - policy_.lookahead;
-    const int want = taken_ == 0 ? policy_.initial : policy_.steady;
+    int want = policy_.steady;
+    if (taken_ == 0) want = first > 0 ? first : policy_.initial;
+    if (taken_ > 0 && hurry) want = std::min(policy_.initial, policy_.steady);
+    want = (want + policy_.multiple - 1) / policy_.multiple * policy_.multiple;
     ChunkCut cut;
     if (usable <= 0 || (usable < want && !closed_)) return cut;
-    const int most = kMostChunks * policy_.steady;
+    const int most = most_frames(policy_);
     cut.fresh = static_cast<int>(std::min<int64_t>(usable, taken_ == 0 ? want : most));
+    const bool to_end = closed_ && cut.fresh == waiting;
+    if (!to_end) cut.fresh -= cut.fresh % policy_.multiple;
     cut.full = cut.fresh == most;
     cut.left = static_cast<int>(std::min<int64_t>(taken_, policy_.left));
     cut.ahead = static_cast<int>(std::min<int64_t>(waiting - cut.fresh, policy_.lookahead));

@@ -2,102 +2,352 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "base/check.h"
 #include "kernels/sample.h"
 
 namespace syrinx {
 namespace {
 
-SequenceView decode(int slot, double slack) {
-  return {slot, static_cast<uint64_t>(slot), 1, 1, 20, true, slack};
+SequenceView decode(int slot, double slack_s) {
+  return {.slot = slot,
+          .order = static_cast<uint64_t>(slot),
+          .decoding = true,
+          .started = true,
+          .slack_s = slack_s};
 }
-SequenceView prompt(int slot, int rows) {
-  return {slot, static_cast<uint64_t>(slot), rows, 0, 0, false, 0};
+SequenceView prompt(int slot, int rows, double waited_s = 0) {
+  return {.slot = slot,
+          .order = static_cast<uint64_t>(slot),
+          .rows_due = rows,
+          .pages_wanted = (rows + 31) / 32,
+          .slack_s = -waited_s};
+}
+SequenceView with_pages(SequenceView view, int pages) {
+  view.pages_wanted = pages;
+  return view;
+}
+SequenceView pair(SequenceView view, int companion_due) {
+  view.companion_due = companion_due;
+  return view;
+}
+ChunkView chunk(int slot, double slack_s, bool full = false, int link = 0) {
+  return {.slot = slot,
+          .link = link,
+          .order = static_cast<uint64_t>(slot),
+          .frames = 4,
+          .full = full,
+          .started = true,
+          .slack_s = slack_s};
+}
+ChunkView first_chunk(int slot, double waited_s = 0) {
+  return {.slot = slot, .order = static_cast<uint64_t>(slot), .slack_s = -waited_s};
 }
 
 std::string str(const Plan& plan) {
   std::string text = plan.kind == Plan::kAr ? "ar" : plan.kind == Plan::kChunks ? "chunks" : "idle";
-  for (const auto& seq : plan.sequences) text += concat(" ", seq.slot, "x", seq.rows);
+  for (const auto& seq : plan.sequences) {
+    text += concat(" ", seq.slot, "x", seq.rows);
+    if (seq.companion_rows > 0) text += concat("+", seq.companion_rows);
+  }
   for (int slot : plan.chunk_slots) text += concat(" ", slot);
   return text;
 }
 
-TEST(StreamingPolicy, Table) {
-  struct Case {
-    const char* name;
-    std::vector<SequenceView> sequences;
-    std::vector<ChunkView> chunks;
-    int pages_free;
-    const char* plan;
-  };
-  const Case cases[] = {
-      {"nothing", {}, {}, 9, "idle"},
-      {"whoever runs dry first", {decode(0, 3), decode(1, 1)}, {}, 9, "ar 1x1 0x1"},
-      {"startup before running", {decode(0, 0.1), prompt(1, 5)}, {}, 9, "ar 1x5 0x1"},
-      {"prompts share the rows", {prompt(0, 20), prompt(1, 40)}, {}, 9, "ar 0x20 1x30"},
-      {"first chunk at once", {decode(0, 3)}, {{1, 0, 1, false, false, 0}}, 9, "chunks 1"},
-      {"relaxed chunk waits", {decode(0, 3)}, {{1, 0, 1, false, true, 3}}, 9, "ar 0x1"},
-      {"full chunk runs", {decode(0, 3)}, {{1, 0, 1, true, true, 3}}, 9, "chunks 1"},
-      {"relaxed chunk when idle", {}, {{1, 0, 1, false, true, 3}}, 9, "chunks 1"},
-      {"urgent chunk takes the relaxed along",
-       {decode(0, 3)},
-       {{1, 0, 1, false, true, 3}, {2, 0, 2, false, true, 0.1}},
-       9,
-       "chunks 2 1"},
-      {"one link at a time",
-       {},
-       {{1, 0, 1, false, true, 3}, {2, 1, 2, false, true, 0.1}},
-       9,
-       "chunks 2"},
-      {"no pages for the prompt", {decode(0, 3), prompt(1, 40)}, {}, 1, "ar 0x1"},
-      {"a decode's page is set aside", {{0, 0, 1, 1, 32, true, 3}, prompt(1, 40)}, {}, 2, "ar 0x1"},
-      {"and a prompt takes the rest",
-       {{0, 0, 1, 1, 32, true, 3}, prompt(1, 40)},
-       {},
-       3,
-       "ar 1x40 0x1"},
-      {"stuck without pages", {{0, 0, 1, 1, 32, true, 3}}, {}, 0, "idle"},
-  };
+/// A batch of 4 costs 14 ms, one of 4 chunks 7 ms: urgent is below about 55 ms.
+CostModel costs() { return {{0.010, 0.001}, {{0.002, 0.0003}, {0.002, 0.0001}}}; }
+
+struct Case {
+  const char* name;
+  std::vector<SequenceView> sequences;
+  std::vector<ChunkView> chunks;
+  const char* plan;
+  int pages_free = 9;
+  bool may_step = true, may_chunk = true, ahead = false;
+  int steps_in_flight = 0;
+};
+
+void expect_plans(Policy policy, std::span<const Case> cases) {
   for (const Case& c : cases) {
-    Snapshot snapshot{.max_batch = 4, .max_prefill_rows = 50, .page_rows = 32};
+    Snapshot snapshot{.max_batch = 4, .max_prefill_rows = 50};
     snapshot.pages_free = c.pages_free;
+    snapshot.may_step = c.may_step, snapshot.may_chunk = c.may_chunk, snapshot.ahead = c.ahead;
+    snapshot.steps_in_flight = c.steps_in_flight;
+    snapshot.costs = costs();
     snapshot.sequences = c.sequences;
     snapshot.chunks = c.chunks;
     Plan plan;
-    plan_streaming(snapshot, plan);
+    policy(snapshot, plan);
     EXPECT_EQ(str(plan), c.plan) << c.name;
   }
 }
 
-TEST(StreamingPolicy, RandomPlansKeepTheLimits) {
-  for (uint32_t round = 0; round < 2000; ++round) {
-    auto random = [&, i = 0u](int below) mutable {
-      return static_cast<int>(philox_uniform(round, i++, 0) * static_cast<float>(below));
-    };
-    Snapshot snapshot{
-        .max_batch = 1 + random(6), .max_prefill_rows = 1 + random(60), .page_rows = 16};
-    snapshot.pages_free = random(8);
-    const int count = random(10);
-    for (int slot = 0; slot < count; ++slot) {
-      const bool fresh = random(2) == 0;
-      const int len = fresh ? 0 : 1 + random(100);
-      snapshot.sequences.push_back({slot, static_cast<uint64_t>(slot), fresh ? 1 + random(90) : 1,
-                                    (len + 15) / 16, len, random(2) == 0, random(4) * 1.0});
+TEST(StreamingPolicy, Table) {
+  const Case cases[] = {
+      {"nothing", {}, {}, "idle"},
+      {"nobody urgent: largest batch, who runs dry first leads",
+       {decode(0, 3), decode(1, 1)},
+       {},
+       "ar 1x1 0x1"},
+      {"startup before the relaxed", {decode(0, 3), prompt(1, 5)}, {}, "ar 1x5 0x1"},
+      {"about to run dry before startup", {prompt(0, 40), decode(1, 0.01)}, {}, "ar 1x1 0x40"},
+      {"startup in order of arrival", {prompt(1, 20), prompt(0, 20)}, {}, "ar 0x20 1x20"},
+      {"who waited too long is urgent too",
+       {decode(0, 0.01), prompt(1, 5), prompt(2, 5, 1.0)},
+       {},
+       "ar 2x5 0x1 1x5"},
+      {"prompts share the rows", {prompt(0, 20), prompt(1, 40)}, {}, "ar 0x20 1x30"},
+      {"first chunk at once", {decode(0, 3)}, {first_chunk(1)}, "chunks 1"},
+      {"first chunk before first step", {prompt(0, 5)}, {first_chunk(1)}, "chunks 1"},
+      {"but not before one that runs dry", {decode(0, 0.01)}, {first_chunk(1)}, "ar 0x1"},
+      {"relaxed chunk waits for company",
+       {decode(0, 3), decode(2, 3)},
+       {chunk(1, 3)},
+       "ar 0x1 2x1"},
+      {"urgent chunk takes the relaxed along",
+       {decode(0, 3)},
+       {chunk(1, 3), chunk(2, 0.01)},
+       "chunks 2 1"},
+      {"one link at a time", {}, {chunk(1, 3), chunk(2, 0.01, false, 1)}, "chunks 2"},
+      {"full chunks run when they are many",
+       {decode(0, 3)},
+       {chunk(1, 3, true), chunk(2, 3, true)},
+       "chunks 1 2"},
+      {"relaxed chunk when there is nothing else", {}, {chunk(1, 3)}, "chunks 1"},
+      {"no pages for the prompt", {decode(0, 3), prompt(1, 40)}, {}, "ar 0x1", 1},
+      {"a decode's page is set aside",
+       {with_pages(decode(0, 3), 1), prompt(1, 40)},
+       {},
+       "ar 0x1",
+       2},
+      {"and a prompt takes the rest",
+       {with_pages(decode(0, 3), 1), prompt(1, 40)},
+       {},
+       "ar 1x40 0x1",
+       3},
+      {"stuck without pages", {with_pages(decode(0, 3), 1)}, {}, "idle", 0},
+      {"a pair fills two places",
+       {pair(decode(0, 1), 1), pair(decode(1, 2), 1), decode(2, 3)},
+       {},
+       "ar 0x1+1 1x1+1"},
+      {"a pair is never split",
+       {decode(0, 1), decode(1, 1), decode(2, 1), pair(decode(3, 2), 1), decode(4, 3)},
+       {},
+       "ar 0x1 1x1 2x1 4x1"},
+      {"a pair's prompts end together", {pair(prompt(0, 30), 30)}, {}, "ar 0x29+21"},
+      {"a chunk executor takes chunks as they come",
+       {decode(0, 3)},
+       {chunk(1, 3)},
+       "chunks 1",
+       9,
+       false},
+      {"a step executor takes no chunks",
+       {decode(0, 3)},
+       {chunk(1, 0.01)},
+       "ar 0x1",
+       9,
+       true,
+       false},
+      {"ahead of time only what is urgent or full",
+       {decode(0, 3)},
+       {chunk(1, 3)},
+       "idle",
+       9,
+       true,
+       true,
+       true},
+      {"ahead of time an urgent chunk", {}, {chunk(1, 0.01)}, "chunks 1", 9, true, true, true},
+      {"while steps run elsewhere, chunks wait for company",
+       {},
+       {chunk(1, 3)},
+       "idle",
+       9,
+       true,
+       true,
+       false,
+       3},
+  };
+  expect_plans(plan_streaming, cases);
+}
+
+TEST(StreamingPolicy, RelaxedRowsFillAnUrgentBatchOnlyALittle) {
+  Snapshot snapshot{.max_batch = 32, .max_prefill_rows = 50};
+  snapshot.pages_free = 99;
+  snapshot.costs = {{0.001, 0.001}, {{0.001, 0.0001}}};
+  snapshot.sequences = {decode(0, 0.001)};
+  for (int slot = 1; slot < 20; ++slot) snapshot.sequences.push_back(decode(slot, 5));
+  Plan plan;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.sequences.size(), 2u) << "half of 2 ms is worth one more row of 1 ms";
+  snapshot.costs.ar.unit_s = 0;  // a step costs the same for any batch
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.sequences.size(), 20u);
+}
+
+TEST(StreamingPolicy, ABatchOfChunksIsShortUnlessOneIsLong) {
+  Snapshot snapshot{.max_batch = 32};
+  snapshot.costs = costs();
+  for (int slot = 0; slot < 8; ++slot) snapshot.chunks.push_back(chunk(slot, 0.01));
+  Plan plan;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.chunk_slots.size(), 6u) << "2 ms and 6 x 4 frames of 0.3 ms are within 10 ms";
+  for (ChunkView& view : snapshot.chunks) view.frames = 100;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.chunk_slots.size(), 1u);
+  plan_throughput(snapshot, plan);
+  EXPECT_EQ(plan.chunk_slots.size(), 8u);
+}
+
+TEST(ThroughputPolicy, Table) {
+  const Case cases[] = {
+      {"nothing", {}, {}, "idle"},
+      {"in order of arrival, deadlines do not count",
+       {decode(0, 9), decode(1, 0)},
+       {},
+       "ar 0x1 1x1"},
+      {"chunks wait while steps can be taken",
+       {decode(0, 9), prompt(3, 2)},
+       {chunk(1, 0)},
+       "ar 0x1 3x2"},
+      {"until a batch of them is full",
+       {decode(0, 9)},
+       {chunk(1, 0), chunk(2, 0), chunk(3, 0), chunk(4, 0), chunk(5, 0)},
+       "chunks 1 2 3 4"},
+      {"or nothing else is left", {}, {chunk(1, 0)}, "chunks 1"},
+      {"the fullest link",
+       {},
+       {chunk(1, 0), chunk(2, 0, false, 1), chunk(3, 0, false, 1)},
+       "chunks 2 3"},
+  };
+  expect_plans(plan_throughput, cases);
+}
+
+TEST(FcfsPolicy, Table) {
+  const Case cases[] = {
+      {"nothing", {}, {}, "idle"},
+      {"in order of arrival",
+       {decode(0, 9), decode(1, 9), decode(2, 9), decode(3, 9), prompt(4, 3)},
+       {},
+       "ar 0x1 1x1 2x1 3x1"},
+      {"chunks as soon as they can be cut",
+       {decode(0, 0)},
+       {chunk(1, 9), chunk(2, 9)},
+       "chunks 1 2"},
+  };
+  expect_plans(plan_fcfs, cases);
+}
+
+TEST(Policies, AreFoundByName) {
+  EXPECT_EQ(find_policy("fcfs"), plan_fcfs);
+  EXPECT_EQ(find_policy("nonsense"), nullptr);
+  EXPECT_EQ(policies().size(), 3u);
+}
+
+/// Requests played through a policy, without an engine: every one takes prompt, steps and chunks.
+struct Play {
+  struct Request {
+    int prompt = 0, companion = 0;  // rows still due
+    int pages = 0;
+    int steps = 0;
+    int waiting = 0;  // frames for the chunk stage
+    int done_chunks = 0;
+    bool guided = false;
+  };
+  std::vector<Request> requests;
+
+  Snapshot look(int max_batch, int prefill, int pages_free, double slack_s) const {
+    Snapshot s{.max_batch = max_batch, .max_prefill_rows = prefill};
+    s.pages_free = pages_free;
+    s.costs = costs();
+    for (int i = 0; i < static_cast<int>(requests.size()); ++i) {
+      const Request& r = requests[i];
+      const double slack = slack_s * ((i * 7) % 5);
+      if (r.waiting > 0) {
+        s.chunks.push_back(
+            {i, 0, static_cast<uint64_t>(i), r.waiting, r.waiting >= 8, r.done_chunks > 0, slack});
+      }
+      if (r.steps == 0) continue;
+      SequenceView view{.slot = i, .order = static_cast<uint64_t>(i)};
+      view.decoding = r.prompt == 0 && r.companion == 0;
+      view.rows_due = view.decoding ? 1 : std::max(1, r.prompt);
+      view.companion_due = r.guided ? std::max(1, r.companion) : 0;
+      view.pages_wanted = r.pages;
+      view.started = r.done_chunks > 0;
+      view.slack_s = slack;
+      s.sequences.push_back(view);
     }
-    const std::vector<SequenceView> before = snapshot.sequences;
-    Plan plan;
-    plan_streaming(snapshot, plan);
-    EXPECT_LE(static_cast<int>(plan.sequences.size()), snapshot.max_batch);
-    int prefill = 0, pages = 0;
-    for (const auto& seq : plan.sequences) {
-      const SequenceView& view = before[seq.slot];
-      EXPECT_GE(seq.rows, 1);
-      EXPECT_LE(seq.rows, view.rows_due);
-      if (view.kv_len == 0) prefill += seq.rows;
-      pages += std::max(0, (view.kv_len + view.rows_due + 15) / 16 - view.pages_held);
+    return s;
+  }
+};
+
+TEST(Policies, KeepTheLimitsAndServeEverybody) {
+  for (const NamedPolicy& policy : policies()) {
+    for (uint32_t round = 0; round < 300; ++round) {
+      auto random = [&, i = 0u](int below) mutable {
+        return static_cast<int>(philox_uniform(round, i++, 0) * static_cast<float>(below));
+      };
+      const int max_batch = 2 + random(6), prefill = 2 + random(60);
+      const double slack_s = random(3) * 0.1;
+      Play play;
+      const int count = 1 + random(12);
+      for (int i = 0; i < count; ++i) {
+        const bool guided = random(3) == 0;
+        play.requests.push_back(
+            {1 + random(90), guided ? 1 + random(90) : 0, random(2), 1 + random(20), 0, 0, guided});
+      }
+      int turns = 0;
+      for (;; ++turns) {
+        ASSERT_LT(turns, 4000) << policy.name << " starves somebody, round " << round;
+        const Snapshot before =
+            play.look(max_batch, prefill, random(2) ? 40 : 1 + random(3), slack_s);
+        if (before.sequences.empty() && before.chunks.empty()) break;
+        Snapshot snapshot = before;
+        Plan plan;
+        policy.plan(snapshot, plan);
+        ASSERT_NE(plan.kind, Plan::kIdle) << policy.name;
+        std::set<int> seen;
+        if (plan.kind == Plan::kChunks) {
+          ASSERT_LE(static_cast<int>(plan.chunk_slots.size()), max_batch);
+          for (int slot : plan.chunk_slots) {
+            ASSERT_TRUE(seen.insert(slot).second);
+            ASSERT_GT(play.requests[slot].waiting, 0) << "planned without a chunk";
+            play.requests[slot].waiting = 0;
+            ++play.requests[slot].done_chunks;
+          }
+          continue;
+        }
+        int places = 0, prompts = 0, pages = 0;
+        for (const PlannedSequence& seq : plan.sequences) {
+          ASSERT_TRUE(seen.insert(seq.slot).second);
+          Play::Request& r = play.requests[seq.slot];
+          ASSERT_GT(r.steps, 0) << "planned though it has ended";
+          const bool decoding = r.prompt == 0 && r.companion == 0;
+          const int due = decoding ? 1 : std::max(1, r.prompt);
+          const int companion_due = r.guided ? std::max(1, r.companion) : 0;
+          ASSERT_LE(seq.rows, due);
+          ASSERT_LE(seq.companion_rows, companion_due);
+          ASSERT_GE(seq.rows + seq.companion_rows, 1);
+          if (r.guided) {
+            ASSERT_EQ(seq.rows == due, seq.companion_rows == companion_due) << "a pair was split";
+          }
+          places += r.guided ? 2 : 1;
+          pages += r.pages;
+          if (!decoding) prompts += seq.rows + seq.companion_rows;
+          const bool whole = seq.rows == due;
+          r.prompt = std::max(0, r.prompt - seq.rows);
+          r.companion = std::max(0, r.companion - seq.companion_rows);
+          if (whole) {
+            --r.steps;
+            ++r.waiting;
+          }
+        }
+        ASSERT_LE(places, max_batch);
+        ASSERT_LE(prompts, prefill);
+        ASSERT_LE(pages, before.pages_free);
+      }
     }
-    EXPECT_LE(prefill, snapshot.max_prefill_rows);
-    EXPECT_LE(pages, snapshot.pages_free);
   }
 }
 

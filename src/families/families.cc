@@ -2,6 +2,8 @@
 
 #include "families/family.h"
 #include "families/finch/finch.h"
+#include "families/orpheus/config.h"
+#include "families/orpheus/pipeline.h"
 #include "families/qwen3_tts/config.h"
 #include "families/qwen3_tts/pipeline.h"
 
@@ -12,6 +14,7 @@ std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, WeightType::kF32, finch::load},
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
+      Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
   };
   return kFamilies;
 }

@@ -114,4 +114,21 @@ std::string resolve_model(const std::string& model, const std::string& cache,
                          "), or give the directory where it lies"));
 }
 
+std::string resolve_part(const std::string& model_dir, const std::string& part,
+                         const std::string& cache, const std::string& marker) {
+  const std::string inside = join_path(model_dir, part.substr(part.find('/') + 1));
+  if (is_directory(inside)) return checked(inside, marker);
+  const HubName name = parse_name(part);
+  SYRINX_CHECK(!name.organisation.empty(), "[hub] part ", part);
+  const std::string root = join_path(cache, "models--" + name.organisation + "--" + name.name);
+  const std::string snapshot = cache.empty() ? "" : find_snapshot(root, name.revision);
+  if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, marker);
+  throw LoadError(concat(model_dir, ": needs ", part,
+                         ", which is published apart from it; looked "
+                         "for ",
+                         inside, cache.empty() ? "" : " and " + root,
+                         ". Download it (huggingface-cli download ", part, " --local-dir ", inside,
+                         ")"));
+}
+
 }  // namespace syrinx

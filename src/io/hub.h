@@ -15,4 +15,11 @@ std::string hub_cache();
 std::string resolve_model(const std::string& model, const std::string& cache = hub_cache(),
                           const std::string& marker = "config.json");
 
+/// The directory of a part that a model needs and its authors publish apart from it, such as a
+/// codec: the folder Name of "Org/Name" inside the model's directory, or else that model in the
+/// cache.
+std::string resolve_part(const std::string& model_dir, const std::string& part,
+                         const std::string& cache = hub_cache(),
+                         const std::string& marker = "config.json");
+
 }  // namespace syrinx

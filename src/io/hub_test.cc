@@ -54,6 +54,26 @@ TEST(Hub, SaysWhereItLookedAndWhatToDo) {
   expect_fault(fault_of("Org/Bad", dir.path()), "name of a snapshot");
 }
 
+TEST(Hub, FindsPartsBesideTheModelOrInTheCache) {
+  const TestDir dir;
+  const std::string model = dir.path("model"), cache = dir.path("cache");
+  const auto fault = [&](const std::string& where) {
+    try {
+      resolve_part(model, "Org/Codec", where);
+    } catch (const LoadError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  expect_fault(fault(cache), "needs Org/Codec");
+  expect_fault(fault(cache), cache + "/models--Org--Codec");
+  expect_fault(fault(""), "download Org/Codec --local-dir " + model + "/Codec");
+  dir.write("cache/models--Org--Codec/snapshots/ccc/config.json", "{}");
+  EXPECT_EQ(resolve_part(model, "Org/Codec", cache), cache + "/models--Org--Codec/snapshots/ccc");
+  dir.write("model/Codec/config.json", "{}");
+  EXPECT_EQ(resolve_part(model, "Org/Codec", cache), model + "/Codec");
+}
+
 TEST(Hub, CacheFollowsTheEnvironment) {
   for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"})
     ::unsetenv(name);

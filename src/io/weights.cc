@@ -11,6 +11,7 @@
 #include "base/float16.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "io/torch_pickle.h"
 
 namespace syrinx {
 namespace {
@@ -40,6 +41,43 @@ class CheckpointWeights : public WeightSource {
  private:
   Safetensors file_;
 };
+
+/// A PyTorch checkpoint.
+class TorchWeights : public WeightSource {
+ public:
+  explicit TorchWeights(const std::string& path) : file_(path) {}
+
+  std::string where(const std::string&) const override { return file_.path(); }
+  bool has(const std::string& name) const override { return file_.find(name) != nullptr; }
+  std::string describe(const std::string& name) const override { return file_.find(name)->str(); }
+  std::optional<Shape> shape(const std::string& name) const override {
+    const TorchTensor* tensor = file_.find(name);
+    if (!tensor || tensor->sizes.size() > Shape::kMaxDims) return {};
+    return Shape(std::span<const int64_t>(tensor->sizes));
+  }
+  View take(const std::string& name, const Shape& want) override {
+    const TorchTensor* tensor = file_.find(name);
+    if (!tensor || !tensor->dtype || shape(name) != want) return {};
+    return file_.view(*tensor);
+  }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const TorchTensor& tensor : file_.tensors()) names.push_back(tensor.name);
+    return names;
+  }
+
+ private:
+  TorchPickle file_;
+};
+
+/// The PyTorch file that `path` means; empty when it means safetensors.
+std::string torch_file(const std::string& path) {
+  if (path.ends_with(".bin") || path.ends_with(".pt") || path.ends_with(".pth")) return path;
+  const std::string file = join_path(path, "pytorch_model.bin");
+  const bool safe = is_file(join_path(path, "model.safetensors")) ||
+                    is_file(join_path(path, "model.safetensors.index.json"));
+  return is_directory(path) && !safe && is_file(file) ? file : "";
+}
 
 /// Zeros that cost address space only: the kernel maps its zero page for reads.
 class Zeros {
@@ -78,6 +116,8 @@ struct Weights::Ledger {
 };
 
 std::unique_ptr<WeightSource> open_weights(const std::string& path) {
+  if (const std::string file = torch_file(path); !file.empty())
+    return std::make_unique<TorchWeights>(file);
   return std::make_unique<CheckpointWeights>(path);
 }
 

@@ -37,7 +37,9 @@ class WeightSource {
   virtual std::vector<std::string> names() const = 0;
 };
 
-/// A checkpoint: what io/safetensors.h opens from `path` (a file, an index or a directory).
+/// A checkpoint: what io/safetensors.h opens from `path` (a file, an index or a directory), or a
+/// PyTorch file: `path` ending in .bin, .pt or .pth, or a directory that has pytorch_model.bin and
+/// no safetensors.
 std::unique_ptr<WeightSource> open_weights(const std::string& path);
 
 /// Random weights of any asked shape in bf16, for measuring at full size: matrices are normal,

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -91,6 +92,13 @@ KvPool& KvPool::operator=(KvPool&& other) noexcept {
 
 size_t KvPool::page_bytes(const KvSpec& spec) {
   return static_cast<size_t>(spec.layers) * spec.kv_heads * head_bytes(spec);
+}
+
+void KvPool::copy_page(int64_t from, int64_t to) const {
+  const size_t bytes = static_cast<size_t>(spec_.kv_heads) * head_bytes(spec_);
+  for (int layer = 0; layer < spec_.layers; ++layer) {
+    std::memcpy(keys(layer, to, 0), keys(layer, from, 0), bytes);
+  }
 }
 
 void* KvPool::keys(int layer, int64_t page, int kv_head) const {

@@ -47,6 +47,9 @@ class KvPool {
   /// Pages that hold `positions` positions.
   static int64_t pages_for(int64_t positions) { return (positions + kPageRows - 1) / kPageRows; }
 
+  /// All rows of a page, over all layers. No kernel may be writing either page.
+  void copy_page(int64_t from, int64_t to) const;
+
   /// Keys and values of one head; the values follow the keys.
   void* keys(int layer, int64_t page, int kv_head) const;
   void* values(int layer, int64_t page, int kv_head) const;

@@ -29,8 +29,8 @@ struct SpeechRequest {
   std::optional<int> top_k;
   std::optional<float> guidance;  ///< scale of classifier-free guidance, where the model uses it
   uint64_t seed = 0;
-  int max_frames = 0;        ///< 0: a bound derived from the text
-  bool ignore_stop = false;  ///< measure with a fixed length: run to max_frames
+  int max_frames = 0;            ///< 0: a bound derived from the text
+  bool ignore_stop = false;      ///< measure with a fixed length: run to max_frames
   int initial_chunk_frames = 0;  ///< of the first chunk to be made audible; 0: the engine decides
   uint64_t client = 0;           ///< who asks (a hash of key or address), for fairness
 };

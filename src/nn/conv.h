@@ -1,6 +1,8 @@
-// Streaming causal convolutions: each stream keeps the inputs that later outputs still need, so
-// that a stream cut into chunks anywhere gives the bits of one whole call. Layers are const after
-// construction and shared; one ConvState per layer and stream, used by one call at a time.
+// Streaming convolutions: each stream keeps the inputs that later outputs still need, so that a
+// stream cut into chunks anywhere gives the bits of one whole call. They are causal unless told to
+// look ahead: then an output comes once the inputs after it are there, and the job that is marked
+// as the last gives the rest. Layers are const after construction and shared; one ConvState per
+// layer and stream, used by one call at a time.
 // A call takes many streams (jobs) at once and allocates nothing once the arena is warm.
 // T input rows of a job, C input channels, O output channels; all f32, channels last.
 #pragma once
@@ -25,11 +27,12 @@ class ConvState {
   bool fresh = true;  ///< nothing has passed yet
 };
 
-/// One stream's part of a batched call: x [T, C] -> out [rows(state, T), O].
+/// One stream's part of a batched call: x [T, C] -> out [rows(state, T, last), O].
 struct ConvJob {
   View x;
   ConvState* state = nullptr;
   View out;
+  bool last = false;  ///< no input follows: zeros stand in for what the layer looks ahead to
 };
 
 /// What stands left of the first input.
@@ -37,26 +40,29 @@ enum class ConvPad : uint8_t { kZero, kReplicate };
 
 struct CausalConv1dOptions {
   int64_t dilation = 1, stride = 1, groups = 1;
+  int64_t ahead = 0;  ///< inputs after its own that an output sees: the padding on the right
   ConvPad pad = ConvPad::kZero;
   WeightType type = WeightType::kF32;
 };
 
-/// Conv1d padded on the left by window - stride, as causal codecs do: T inputs give T / stride
-/// rows.
+/// Conv1d padded on the left by window - stride - ahead and on the right by `ahead`: T inputs give
+/// T / stride rows in all. Without `ahead` it is causal; with half of window - 1 it is a "same"
+/// convolution, whose outputs come that many inputs late.
 class CausalConv1d {
  public:
   CausalConv1d() = default;
-  /// weight [O, C / groups, K], bias [O] or empty; window must be at least the stride.
+  /// weight [O, C / groups, K], bias [O] or empty; window must be at least stride + ahead.
   CausalConv1d(const View& weight, const View& bias, const CausalConv1dOptions& options = {});
 
   ConvState open() const;
   /// Output rows of the next T inputs. With stride > 1 inputs short of a full stride are kept.
-  int64_t rows(const ConvState& state, int64_t t) const;
+  int64_t rows(const ConvState& state, int64_t t, bool last = false) const;
   void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
   void run(StepContext& ctx, const View& x, ConvState& state, const View& out) const;
 
   int64_t in() const { return packed_.in(); }
   int64_t out() const { return packed_.out(); }
+  int64_t ahead() const { return options_.ahead; }
   size_t bytes() const { return packed_.bytes(); }
 
  private:
@@ -65,27 +71,30 @@ class CausalConv1d {
   int64_t window_ = 1;
 };
 
-/// ConvTranspose1d without its last K - stride samples, as causal codecs cut it: T inputs give
-/// T * stride rows, at once.
+/// ConvTranspose1d cut to T * stride rows: without its last K - stride samples, as causal codecs
+/// do, or without its first `crop` (torch's padding) and the rest at the end. Then the first call
+/// gives `crop` rows less, and the last one that many more.
 class CausalConvTranspose1d {
  public:
   CausalConvTranspose1d() = default;
-  /// weight [C, O, K], bias [O] or empty.
+  /// weight [C, O, K], bias [O] or empty; crop in [0, stride].
   CausalConvTranspose1d(const View& weight, const View& bias, int64_t stride,
-                        WeightType type = WeightType::kF32);
+                        WeightType type = WeightType::kF32, int64_t crop = 0);
 
   ConvState open() const;
-  int64_t rows(const ConvState& state, int64_t t) const;
+  int64_t rows(const ConvState& state, int64_t t, bool last = false) const;
   void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
   void run(StepContext& ctx, const View& x, ConvState& state, const View& out) const;
 
   int64_t in() const { return packed_.in(); }
   int64_t out() const { return packed_.out(); }
   int64_t stride() const { return packed_.stride(); }
+  int64_t crop() const { return crop_; }
   size_t bytes() const { return packed_.bytes(); }
 
  private:
   PackedConvTranspose1d packed_;
+  int64_t crop_ = 0;
 };
 
 }  // namespace syrinx

@@ -21,17 +21,20 @@ struct Case {
 constexpr Case kCases[] = {{5, 7, 7, 1, 1, 1},  {16, 20, 7, 9, 1, 1},  {8, 8, 3, 2, 1, 8},
                            {12, 6, 4, 1, 2, 1}, {30, 16, 10, 1, 5, 1}, {8, 8, 1, 1, 1, 1}};
 
-/// Feeds x to the layer in random chunks (some empty).
+/// Feeds x to the layer in random chunks (some empty); the end is told with the last input, or
+/// alone.
 template <class Layer>
 Tensor stream(StepContext& ctx, const Layer& layer, const View& x, int64_t rows, uint32_t seed) {
   std::mt19937 engine(seed);
   ConvState state = layer.open();
   Tensor out({rows, layer.out()}, DType::kF32);
-  int64_t written = 0;
-  for (int64_t begin = 0; begin < x.shape[0];) {
+  int64_t written = 0, begin = 0;
+  for (bool last = false; !last;) {
     const int64_t end = std::min<int64_t>(begin + engine() % 9, x.shape[0]);
-    const int64_t n = layer.rows(state, end - begin);
-    layer.run(ctx, x.slice(begin, end), state, out.view().slice(written, written + n));
+    last = end == x.shape[0] && (begin == end || engine() % 2);
+    const int64_t n = layer.rows(state, end - begin, last);
+    const ConvJob job{x.slice(begin, end), &state, out.view().slice(written, written + n), last};
+    layer.run(ctx, std::span(&job, 1));
     begin = end;
     written += n;
     if (engine() % 8 == 0) state = state.clone();
@@ -87,6 +90,52 @@ TEST(CausalConvTranspose, StreamedIsWhole) {
     EXPECT_LT(relative_rms(whole, full.view().slice(0, 50 * c.stride)), 2e-6);
     for (uint32_t seed = 0; seed < 5; ++seed) {
       EXPECT_TRUE(same_bits(stream(ctx, layer, x, 50 * c.stride, seed), whole)) << c.taps;
+    }
+  }
+}
+
+TEST(CausalConv, LookingAheadIsSamePadding) {
+  ThreadPool pool(2);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  for (const Case& c : {Case{16, 20, 7, 9, 1, 1}, Case{8, 8, 7, 3, 1, 8}, Case{5, 7, 4, 1, 1, 1}}) {
+    const Tensor weight = random({c.out, c.in / c.groups, c.taps}, 1), bias = random({c.out}, 2);
+    const int64_t window = conv_window(c.taps, c.dilation), ahead = (window - 1) / 2;
+    const CausalConv1d layer(weight, bias,
+                             {.dilation = c.dilation, .groups = c.groups, .ahead = ahead});
+    for (const int64_t rows : {0, 1, 2, 26, 27, 28, 60}) {
+      const Tensor x = random({rows, c.in}, 3);
+      Tensor padded({window - 1 + rows, c.in}, DType::kF32), want({rows, c.out}, DType::kF32);
+      std::copy_n(x.f32(), x.view().count(), padded.f32() + (window - 1 - ahead) * c.in);
+      if (rows > 0) ref::conv1d(padded, weight, bias, c.dilation, 1, c.groups, want);
+      for (uint32_t seed = 0; seed < 5; ++seed) {
+        const Tensor got = stream(ctx, layer, x, rows, seed);
+        EXPECT_LT(relative_rms(got, want), 2e-6) << c.taps << " " << rows << " " << seed;
+        EXPECT_TRUE(same_bits(got, stream(ctx, layer, x, rows, seed + 100)));
+      }
+    }
+  }
+}
+
+TEST(CausalConvTranspose, CroppedAsTorchPads) {
+  ThreadPool pool(2);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  for (const Case& c :
+       {Case{5, 7, 4, 1, 2, 1}, Case{32, 16, 16, 1, 8, 1}, Case{6, 3, 6, 1, 3, 1}}) {
+    const int64_t crop = (c.stride + 1) / 2;
+    const Tensor weight = random({c.in, c.out, c.taps}, 1), bias = random({c.out}, 2);
+    const CausalConvTranspose1d layer(weight, bias, c.stride, WeightType::kF32, crop);
+    for (const int64_t rows : {0, 1, 2, 30}) {
+      const Tensor x = random({rows, c.in}, 3);
+      Tensor full({std::max<int64_t>(rows - 1, 0) * c.stride + c.taps, c.out}, DType::kF32);
+      if (rows > 0) ref::conv_transpose1d(x, weight, bias, c.stride, full);
+      const View want = full.view().slice(crop, crop + rows * c.stride);
+      for (uint32_t seed = 0; seed < 5; ++seed) {
+        const Tensor got = stream(ctx, layer, x, rows * c.stride, seed);
+        EXPECT_LT(relative_rms(got, want), 2e-6) << c.taps << " " << rows << " " << seed;
+        EXPECT_TRUE(same_bits(got, stream(ctx, layer, x, rows * c.stride, seed + 100)));
+      }
     }
   }
 }

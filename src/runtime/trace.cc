@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "kernels/guidance.h"
 #include "kernels/sample.h"
 
 namespace syrinx {
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int kPrefillRows = 128;
 
-/// The AR stage with a cache of its own for one sequence.
+/// The AR stage with a cache of its own for one sequence and its guidance companion.
 class Runner {
  public:
   Runner(const Pipeline& pipeline, RequestState& state, const TraceOptions& options, Trace& trace)
@@ -20,8 +21,10 @@ class Runner {
         state_(state),
         options_(options),
         trace_(trace),
+        sequences_(state.guidance() ? 2 : 1),
         pool_(options.threads) {
-    pages_.resize(static_cast<size_t>(KvPool::pages_for(ar_.traits().max_positions)));
+    max_pages_ = static_cast<int>(KvPool::pages_for(ar_.traits().max_positions));
+    pages_.resize(static_cast<size_t>(sequences_) * max_pages_);
     std::iota(pages_.begin(), pages_.end(), 0);
     for (const KvSpec& spec : ar_.traits().kv) {
       kv_.emplace_back(spec, static_cast<int64_t>(pages_.size()));
@@ -31,15 +34,17 @@ class Runner {
 
   /// One segment from its prompt to its end.
   Verdict run_segment() {
-    const int prompt = state_.prompt_rows();
-    SYRINX_CHECK(prompt >= 1, "a prompt has at least one row");
-    for (int pos = 0; pos + kPrefillRows < prompt; pos += kPrefillRows) {
-      step(pos, kPrefillRows, false);
-    }
-    const int rest = (prompt - 1) / kPrefillRows * kPrefillRows;
+    cached_[0] = cached_[1] = 0;
     for (int t = 0; t < state_.max_steps(); ++t) {
-      const int first = t == 0 ? rest : prompt + t - 1;
-      step(first, t == 0 ? prompt - rest : 1, true);
+      int due[2] = {state_.prompt_rows() + t - cached_[0], 0};
+      if (sequences_ == 2) due[1] = state_.companion_rows() + t - cached_[1];
+      while (std::max(due[0], due[1]) > kPrefillRows) {
+        int part[2];
+        for (int s = 0; s < 2; ++s) part[s] = std::clamp(due[s] - 1, 0, kPrefillRows);
+        step(part, false);
+        for (int s = 0; s < 2; ++s) due[s] -= part[s];
+      }
+      step(due, true);
       StepOutput out(trace_.frames, words_);
       const Verdict verdict = state_.advance(codes_, out);
       if (verdict.next != Verdict::kContinue) return verdict;
@@ -48,19 +53,27 @@ class Runner {
   }
 
  private:
-  /// Runs rows [first, first + rows); with `emits`, codes_ holds the sampled codes after it.
-  void step(int first, int rows, bool emits) {
-    SYRINX_CHECK(first + rows <= ar_.traits().max_positions, "the cache is full");
+  /// Runs the next rows of each sequence; with `emits`, codes_ holds the sampled codes after it.
+  void step(const int (&rows)[2], bool emits) {
     arena_.reset();
     StepContext ctx{pool_, arena_};
-    const ArSeq seq{&state_, first, rows, emits};
-    const int32_t row_begin[] = {0, rows};
-    const int32_t kv_len[] = {first + rows};
-    const Ragged ragged{row_begin, kv_len, pages_, static_cast<int>(pages_.size())};
-    const int count = emits ? 1 : 0;
+    std::vector<ArSeq> seqs;
+    std::vector<int32_t> row_begin = {0}, kv_len, table;
+    for (int s = 0; s < sequences_; ++s) {
+      if (rows[s] == 0) continue;
+      seqs.push_back({&state_, cached_[s], rows[s], emits, s == 1});
+      cached_[s] += rows[s];
+      SYRINX_CHECK(cached_[s] <= ar_.traits().max_positions, "the cache is full");
+      row_begin.push_back(row_begin.back() + rows[s]);
+      kv_len.push_back(cached_[s]);
+      const auto pages = pages_.begin() + static_cast<std::ptrdiff_t>(s) * max_pages_;
+      table.insert(table.end(), pages, pages + max_pages_);
+    }
+    const Ragged ragged{row_begin, kv_len, table, max_pages_};
+    const int count = emits ? sequences_ : 0;
     const auto scratch_bytes = static_cast<int64_t>(ar_.scratch_bytes(count));
-    const ArBatch batch{{&seq, 1}, rows, count,
-                        ragged,    kv_,  arena_.take({scratch_bytes}, DType::kU8)};
+    const ArBatch batch{
+        seqs, row_begin.back(), count, ragged, kv_, arena_.take({scratch_bytes}, DType::kU8)};
     const View hidden = arena_.take({count, ar_.traits().hidden}, DType::kF32);
     ar_.forward(ctx, batch, hidden);
     if (emits) sample_codes(ctx, batch, hidden);
@@ -69,16 +82,20 @@ class Runner {
   void sample_codes(StepContext& ctx, const ArBatch& batch, View hidden) {
     const std::vector<int>& vocab = ar_.traits().vocab;
     const auto per_step = static_cast<int>(vocab.size());
+    const GuidedRow merged{0, sequences_ == 2, state_.guidance().value_or(1)};
+    std::vector<int32_t> both(vocab.size() * sequences_, -1);
+    const View codes{both.data(), DType::kI32, {sequences_, per_step}};
     codes_.assign(vocab.size(), -1);
-    const View codes{codes_.data(), DType::kI32, {1, per_step}};
     const bool keep = trace_.steps < options_.logit_steps;
     for (int k = 0; k < per_step; ++k) {
-      const View logits = arena_.take({1, vocab[k]}, DType::kF32);
+      const View logits = arena_.take({sequences_, vocab[k]}, DType::kF32);
       ar_.logits(ctx, k, batch, hidden, codes, logits);
+      merge_guidance(ctx, logits, {&merged, 1});
       if (keep) {
         trace_.logits[k].insert(trace_.logits[k].end(), logits.f32(), logits.f32() + vocab[k]);
       }
-      codes_[k] = greedy(ctx, k, logits);
+      codes_[k] = greedy(ctx, k, {logits.data, DType::kF32, {1, vocab[k]}});
+      for (int s = 0; s < sequences_; ++s) both[s * per_step + k] = codes_[k];
     }
     trace_.codes.insert(trace_.codes.end(), codes_.begin(), codes_.end());
     trace_.logit_steps += keep ? 1 : 0;
@@ -101,10 +118,13 @@ class Runner {
   RequestState& state_;
   const TraceOptions& options_;
   Trace& trace_;
+  const int sequences_;
   ThreadPool pool_;
   Arena arena_;
   std::vector<KvPool> kv_;
-  std::vector<int32_t> pages_;
+  int max_pages_ = 0;
+  std::vector<int32_t> pages_;  // of each sequence
+  int cached_[2] = {0, 0};
   std::vector<int32_t> codes_;
   std::vector<WordMark> words_;
 };

@@ -19,7 +19,7 @@ struct Trace {
   std::vector<int32_t> prompt_ids;         ///< of the first segment; empty when the family has none
   int prompt_rows = 0;                     ///< of the first segment
   int logit_steps = 0;                     ///< L
-  std::vector<std::vector<float>> logits;  ///< per code k [L, vocab[k]], before any rule
+  std::vector<std::vector<float>> logits;  ///< per code k [L, vocab[k]], after guidance, before any rule
   std::vector<int32_t> codes;              ///< [S, K], as sampled
   std::vector<int32_t> frames;             ///< [T, C]
   std::vector<float> samples;

@@ -19,17 +19,22 @@ SpeechRequest greedy_request(const char* text) {
 TEST(Trace, EqualsTheEngine) {
   const auto pipeline = make_toy_pipeline();
   for (const char* text : {"a few words", "two|segments", "x"}) {
-    const SpeechRequest request = greedy_request(text);
-    const Result<Trace> trace = trace_request(*pipeline, request, {.threads = 1});
-    ASSERT_TRUE(trace.ok());
-    Engine engine(pipeline, {.threads = 1});
-    const auto collector = std::make_shared<Collector>();
-    ASSERT_TRUE(engine.submit(request, collector).ok());
-    const Outcome& outcome = collector->wait();
-    EXPECT_EQ(trace.value().reason, outcome.reason);
-    EXPECT_EQ(static_cast<int64_t>(trace.value().frames.size()) / trace.value().frame_codes,
-              outcome.frames);
-    EXPECT_EQ(trace.value().samples, collector->samples());
+    for (const bool guided : {false, true}) {
+      SpeechRequest request = greedy_request(text);
+      if (guided) request.guidance = 2.f;
+      const Result<Trace> trace = trace_request(*pipeline, request, {.threads = 1});
+      ASSERT_TRUE(trace.ok());
+      EngineOptions options;
+      options.threads = 1;
+      Engine engine(pipeline, options);
+      const auto collector = std::make_shared<Collector>();
+      ASSERT_TRUE(engine.submit(request, collector).ok());
+      const Outcome& outcome = collector->wait();
+      EXPECT_EQ(trace.value().reason, outcome.reason);
+      EXPECT_EQ(static_cast<int64_t>(trace.value().frames.size()) / trace.value().frame_codes,
+                outcome.frames);
+      EXPECT_EQ(trace.value().samples, collector->samples());
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include "server/api_error.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -8,6 +10,7 @@ namespace {
 
 const char* error_type(int status) {
   if (status == 401) return "authentication_error";
+  if (status == 403) return "permission_error";
   if (status == 429) return "rate_limit_error";
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
@@ -63,7 +66,7 @@ ApiError to_api_error(const Error& error) {
     case ErrorCode::kCancelled:  // only a server that stops cancels a request before its audio
       out.status = 503;
       out.code = "server_is_overloaded";
-      out.retry_after_s = 1;
+      out.retry_after_s = std::max(1, static_cast<int>(std::ceil(error.retry_after_s)));
       break;
     case ErrorCode::kTimeout:
       out.status = 408;

@@ -43,20 +43,20 @@ ApiKeys ApiKeys::from_file(const std::string& path) {
   return ApiKeys(std::move(keys));
 }
 
-bool ApiKeys::admits(std::string_view authorization) const {
-  if (keys_.empty()) return true;
+std::optional<size_t> ApiKeys::find(std::string_view authorization) const {
   constexpr std::string_view kScheme = "bearer ";
   const std::string_view given = trim(authorization);
-  if (given.size() <= kScheme.size()) return false;
+  if (given.size() <= kScheme.size()) return {};
   for (size_t i = 0; i < kScheme.size(); ++i) {
     const char c = given[i];
-    if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != kScheme[i]) return false;
+    if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != kScheme[i]) return {};
   }
-  bool found = false;
-  for (const std::string& key : keys_) {  // no early end: all keys are compared
-    found = equal_in_constant_time(key, trim(given.substr(kScheme.size()))) || found;
+  const std::string_view key = trim(given.substr(kScheme.size()));
+  size_t found = keys_.size();
+  for (size_t i = 0; i < keys_.size(); ++i) {  // no early end: all keys are compared
+    if (equal_in_constant_time(keys_[i], key)) found = i;
   }
-  return found;
+  return found < keys_.size() ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace syrinx

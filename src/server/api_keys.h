@@ -1,6 +1,7 @@
 // Who may use the server. Const after construction; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,12 @@ class ApiKeys {
 
   /// Without keys everybody is admitted.
   bool empty() const { return keys_.empty(); }
-  /// Whether an Authorization header carries one of the keys. The time that this takes does not
-  /// depend on how much of a key was right.
-  bool admits(std::string_view authorization) const;
+  /// Which of the keys an Authorization header carries. The time that this takes does not depend on
+  /// how much of a key was right, or on which one.
+  std::optional<size_t> find(std::string_view authorization) const;
+  bool admits(std::string_view authorization) const {
+    return empty() || find(authorization).has_value();
+  }
 
  private:
   std::vector<std::string> keys_;

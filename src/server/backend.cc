@@ -17,6 +17,9 @@ class EngineBackend : public Backend {
     engine_->append_text(id, std::move(text), last);
   }
   EngineStats stats() const override { return engine_->stats(); }
+  void write_metrics(std::string& out) const override {
+    engine_->metrics().write_prometheus(info().model, out);
+  }
 
  private:
   std::unique_ptr<Engine> engine_;

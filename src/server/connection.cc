@@ -1,5 +1,7 @@
 #include "server/connection.h"
 
+#include <poll.h>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -13,6 +15,7 @@ constexpr size_t kReadBytes = 4096;
 constexpr size_t kMaxEarlyBytes = size_t{64} << 10;  // of requests sent before an answer ended
 constexpr size_t kMaxLingerBytes = size_t{8} << 20;  // thrown away after a refusal
 constexpr double kLingerS = 2;
+constexpr auto kPollEvery = std::chrono::milliseconds(200);
 /// Small, so that what a client has not read is known here and not hidden in the kernel; the
 /// kernel doubles it. 128 KiB are 2.7 s of 24 kHz audio.
 constexpr int kSendBufferBytes = 128 << 10;
@@ -42,14 +45,33 @@ void Wakeup::post() {
   net::post(io_, [self = shared_from_this()] { self->notify(); });
 }
 
-Connection::Connection(net::ip::tcp::socket socket) : stream_(std::move(socket)) {
+Connection::Connection(net::ip::tcp::socket socket, std::shared_ptr<TlsContext> tls)
+    : stream_(std::move(socket), std::move(tls)), poll_timer_(stream_.get_executor()) {
   SystemError ignored;
   stream_.socket().set_option(net::ip::tcp::no_delay(true), ignored);
   stream_.socket().set_option(net::socket_base::send_buffer_size(kSendBufferBytes), ignored);
   stream_.socket().non_blocking(true, ignored);
 }
 
-void Connection::expires_after_s(double timeout_s) { stream_.expires_after(seconds(timeout_s)); }
+void Connection::expires_after_s(double timeout_s) {
+  stream_.lowest().expires_after(seconds(timeout_s));
+}
+
+net::awaitable<bool> Connection::handshake(double timeout_s) {
+  if (stream_.tls() == nullptr) co_return true;
+  SystemError error;
+  expires_after_s(timeout_s);
+  co_await stream_.tls()->async_handshake(boost::asio::ssl::stream_base::server,
+                                          net::redirect_error(net::use_awaitable, error));
+  co_return !error;
+}
+
+net::awaitable<void> Connection::shut_tls() {
+  if (stream_.tls() == nullptr || gone_) co_return;
+  SystemError ignored;
+  expires_after_s(kLingerS);
+  co_await stream_.tls()->async_shutdown(net::redirect_error(net::use_awaitable, ignored));
+}
 
 net::awaitable<bool> Connection::write(const std::string& bytes, double timeout_s) {
   SystemError error;
@@ -71,7 +93,7 @@ net::awaitable<bool> Connection::wait_for_bytes(double timeout_s) {
 
 net::awaitable<void> Connection::linger() {
   SystemError error;
-  stream_.socket().shutdown(net::socket_base::shutdown_send, error);
+  if (stream_.tls() == nullptr) stream_.socket().shutdown(net::socket_base::shutdown_send, error);
   expires_after_s(kLingerS);
   for (size_t total = 0; !error && total < kMaxLingerBytes;) {
     buffer_.clear();
@@ -92,26 +114,44 @@ void Connection::watch_more() {
                               });
 }
 
+void Connection::report_gone() {
+  gone_ = true;
+  if (wakeup_) wakeup_->notify();
+}
+
 void Connection::on_readable() {
+  if (stream_.tls() != nullptr) return poll_later();
   SystemError error;
   buffer_.commit(stream_.socket().read_some(buffer_.prepare(kReadBytes), error));
   if (error && error != net::error::would_block) {
-    gone_ = true;
-    wakeup_->notify();
+    report_gone();
   } else if (buffer_.size() < kMaxEarlyBytes) {
     watch_more();
   }
 }
 
+/// What came is not looked at while TLS is writing. Whether the client has hung up behind it, the
+/// kernel knows; it is asked now and then.
+void Connection::poll_later() {
+  pollfd state{.fd = stream_.socket().native_handle(), .events = POLLRDHUP, .revents = 0};
+  if (poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
+    return report_gone();
+  }
+  poll_timer_.expires_after(kPollEvery);
+  poll_timer_.async_wait([self = shared_from_this()](const SystemError& error) {
+    if (!error && self->wakeup_) self->poll_later();
+  });
+}
+
 void Connection::unwatch() {
   wakeup_.reset();
+  poll_timer_.cancel();
   SystemError ignored;
   stream_.socket().cancel(ignored);
 }
 
 void Connection::close() {
-  gone_ = true;
-  if (wakeup_) wakeup_->notify();
+  report_gone();
   SystemError ignored;
   stream_.socket().close(ignored);
 }

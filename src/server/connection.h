@@ -7,9 +7,10 @@
 // clang-format on
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <memory>
 #include <string>
+
+#include "server/byte_stream.h"
 
 namespace syrinx {
 
@@ -30,9 +31,10 @@ class Wakeup : public std::enable_shared_from_this<Wakeup> {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  explicit Connection(net::ip::tcp::socket socket);
+  /// `tls` null: plain bytes.
+  Connection(net::ip::tcp::socket socket, std::shared_ptr<TlsContext> tls);
 
-  boost::beast::tcp_stream& stream() { return stream_; }
+  ByteStream& stream() { return stream_; }
   /// What was read and not yet parsed.
   boost::beast::flat_buffer& buffer() { return buffer_; }
 
@@ -41,10 +43,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Writes all of it within timeout_s; false when the client is gone or does not read.
   /// `bytes` stay with the caller, who waits.
   net::awaitable<bool> write(const std::string& bytes, double timeout_s);
+  /// With TLS, agrees on keys; false when that fails or takes longer. Without, nothing to do.
+  net::awaitable<bool> handshake(double timeout_s);
   /// Waits for the first byte of a request.
   net::awaitable<bool> wait_for_bytes(double timeout_s);
   /// Says goodbye so that a client that is still sending gets to read the answer.
   net::awaitable<void> linger();
+
+  /// Ends TLS in order, so that the client knows that nothing is missing.
+  net::awaitable<void> shut_tls();
 
   /// Watches for the end of the client until unwatch(); then gone() is true and `wakeup` hears of
   /// it. A client that closes only its sending side counts as gone.
@@ -57,7 +64,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   void watch_more();
   void on_readable();
-  boost::beast::tcp_stream stream_;
+  void poll_later();
+  void report_gone();
+  ByteStream stream_;
+  net::steady_timer poll_timer_;
   boost::beast::flat_buffer buffer_;
   std::shared_ptr<Wakeup> wakeup_;
   bool gone_ = false;

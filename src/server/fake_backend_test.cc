@@ -57,6 +57,15 @@ void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
   const double pitch_hz =
       (request.voice == "High" ? 440 : 110) + static_cast<double>(request.seed % 97);
   std::vector<float> chunk(static_cast<size_t>(kChunkS * kRateHz));
+  for (size_t at = 0; info_.word_times && at < request.text.size();) {
+    const size_t end = std::min(request.text.find(' ', at), request.text.size());
+    const auto frame = static_cast<int64_t>(0.1 * static_cast<double>(at) * info_.frame_rate);
+    if (end > at) {
+      outcome.words.push_back({static_cast<int64_t>(at), static_cast<int64_t>(end), frame});
+    }
+    at = end + 1;
+  }
+  if (!outcome.words.empty()) sink.words(outcome.words);
   for (int64_t at = 0; wants_more(id, outcome.audio_s); at += static_cast<int64_t>(chunk.size())) {
     if (!pace(id, sink)) {
       outcome.reason = FinishReason::kCancelled;
@@ -73,14 +82,6 @@ void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
   if (request.text.starts_with("fail")) {
     outcome.reason = FinishReason::kError;
     outcome.error = {ErrorCode::kInternal, "a secret of the inside"};
-  }
-  for (size_t at = 0; info_.word_times && at < request.text.size();) {
-    const size_t end = std::min(request.text.find(' ', at), request.text.size());
-    const auto frame = static_cast<int64_t>(0.1 * static_cast<double>(at) * info_.frame_rate);
-    if (end > at) {
-      outcome.words.push_back({static_cast<int64_t>(at), static_cast<int64_t>(end), frame});
-    }
-    at = end + 1;
   }
   end(id, sink, outcome);
 }

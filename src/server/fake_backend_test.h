@@ -29,6 +29,7 @@ class FakeBackend : public Backend {
   void cancel(RequestId id) override;
   void append_text(RequestId id, std::string text, bool last) override;
   EngineStats stats() const override;
+  void write_metrics(std::string& out) const override { out += "fake_metric 1\n"; }
 
   /// The info may be changed before the first request.
   PipelineInfo& mutable_info() { return info_; }

@@ -36,12 +36,19 @@ bool is_loopback(const std::string& host) { return parse_address(host).is_loopba
 ServerState::ServerState(ServerOptions server_options)
     : options(std::move(server_options)),
       started_s(now_s()),
+      limits(options.limits),
       random(std::random_device{}()),
-      encoders(std::max(1u, std::thread::hardware_concurrency())) {}
+      salt(random()),
+      encoders(std::max(1u, std::thread::hardware_concurrency())) {
+  if (!options.tls_certificate.empty()) {
+    tls = make_tls_context(options.tls_certificate, options.tls_key);
+  }
+}
 
 ServerView ServerState::view() const {
   return {.backend = backend.get(),
           .keys = &options.keys,
+          .access = &options.access,
           .draining = draining,
           .connections = static_cast<int>(sessions.size()),
           .streams = streams,
@@ -66,6 +73,7 @@ struct HttpServer::Impl {
 
   void listen();
   net::awaitable<void> accept_all();
+  bool has_room(const net::ip::address& address) const;
   void take(tcp::socket socket);
   /// Runs `task` on the io thread and waits for its result.
   template <typename Task>
@@ -115,24 +123,47 @@ net::awaitable<void> HttpServer::Impl::accept_all() {
   }
 }
 
+/// What stands for an address: of IPv6 the first 64 bits, which is what one subscriber has.
+uint64_t ServerState::hash_address(const net::ip::address& address) const {
+  if (address.is_v4()) return hash_client(address.to_string(), salt);
+  const auto v6 = address.to_v6();
+  if (v6.is_v4_mapped()) {
+    return hash_client(net::ip::make_address_v4(net::ip::v4_mapped, v6).to_string(), salt);
+  }
+  const auto bytes = v6.to_bytes();
+  return hash_client({reinterpret_cast<const char*>(bytes.data()), 8}, salt);
+}
+
+bool HttpServer::Impl::has_room(const net::ip::address& address) const {
+  if (static_cast<int>(state.sessions.size()) >= state.options.max_connections) return false;
+  const int most = state.options.max_connections_per_address;
+  if (most <= 0 || address.is_loopback()) return true;
+  const auto at = state.addresses.find(state.hash_address(address));
+  return at == state.addresses.end() || at->second < most;
+}
+
 void HttpServer::Impl::take(tcp::socket socket) {
-  if (static_cast<int>(state.sessions.size()) >= state.options.max_connections) {
-    const Reply reply = reply_of(unavailable("The server has no free connection."));
-    const std::string bytes =
-        response_head(reply.status, {{"Content-Type", reply.content_type},
-                                     {"Content-Length", std::to_string(reply.body.size())},
-                                     {"Retry-After", "1"},
-                                     {"X-Request-Id", state.new_request_id()},
-                                     {"Connection", "close"}}) +
-        reply.body;
-    SystemError ignored;
-    socket.non_blocking(true, ignored);
-    socket.write_some(net::buffer(bytes), ignored);
+  SystemError gone;
+  const net::ip::address address = socket.remote_endpoint(gone).address();
+  if (gone) return;
+  if (has_room(address)) {
+    auto session = std::make_shared<Session>(state, std::move(socket), address);
+    net::co_spawn(
+        state.io, [session] { return session->run(); }, net::detached);
     return;
   }
-  auto session = std::make_shared<Session>(state, std::move(socket));
-  net::co_spawn(
-      state.io, [session] { return session->run(); }, net::detached);
+  if (state.tls) return;  // nobody could read an answer
+  const Reply reply = reply_of(unavailable("The server has no free connection."));
+  const std::string bytes =
+      response_head(reply.status, {{"Content-Type", reply.content_type},
+                                   {"Content-Length", std::to_string(reply.body.size())},
+                                   {"Retry-After", "1"},
+                                   {"X-Request-Id", state.new_request_id()},
+                                   {"Connection", "close"}}) +
+      reply.body;
+  SystemError ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(net::buffer(bytes), ignored);
 }
 
 void HttpServer::Impl::close_sessions(bool idle_only) {

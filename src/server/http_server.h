@@ -8,18 +8,25 @@
 #include <memory>
 #include <string>
 
+#include "server/access.h"
 #include "server/api_keys.h"
 #include "server/backend.h"
+#include "server/client_limits.h"
 
 namespace syrinx {
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address, or "localhost"
-  int port = 8080;                 ///< 0: any free one
-  ApiKeys keys = {};               ///< empty: everybody is admitted
+  std::string host = "127.0.0.1";                  ///< an IPv4 or IPv6 address, or "localhost"
+  int port = 8080;                                 ///< 0: any free one
+  ApiKeys keys = {};                               ///< empty: everybody is admitted
+  std::string tls_certificate = {}, tls_key = {};  ///< PEM files; empty: no TLS
+  AccessRules access = {};                         ///< of browsers
+  LimitOptions limits = {};                        ///< of each key, or address without keys
   size_t max_body_bytes = size_t{1} << 20;
   size_t max_header_bytes = size_t{16} << 10;
-  int max_connections = 1024;    ///< past it new ones are answered 503 and closed
+  int max_connections = 1024;  ///< past it new ones are answered 503 and closed
+  /// From one address, so that nobody takes all; 0: no limit. Not for this machine's own.
+  int max_connections_per_address = 256;
   double header_timeout_s = 10;  ///< from the first byte of a request to the end of its head
   double body_timeout_s = 30;    ///< from the head to the end of the body
   double idle_timeout_s = 75;    ///< between the requests of a connection

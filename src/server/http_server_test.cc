@@ -138,6 +138,17 @@ TEST_F(HttpServerTest, StreamsEvents) {
   EXPECT_TRUE(failed.whole);
 }
 
+TEST_F(HttpServerTest, ShowsMetrics) {
+  start();
+  speak(R"({"input": "0123456789"})");
+  TestClient client(port());
+  client.get("/metrics");
+  const TestAnswer answer = client.read();
+  EXPECT_EQ(answer.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_TRUE(has(answer.body, "\nsyrinx_http_requests_total 2\n")) << answer.body;
+  EXPECT_TRUE(has(answer.body, "\nfake_metric 1\n"));
+}
+
 TEST_F(HttpServerTest, FirstAudioComesBeforeTheEnd) {
   start(0.02);
   TestClient client(port());
@@ -421,6 +432,63 @@ TEST_F(HttpServerTest, DrainHasADeadline) {
   EXPECT_TRUE(backend_->wait_idle(5));
   reader.join();
   EXPECT_FALSE(answer.whole);
+}
+
+TEST_F(HttpServerTest, LimitsOfAClient) {
+  start(0, {.keys = ApiKeys({"one", "two"}), .limits = {.requests_per_min = 2, .concurrent = 0}});
+  const auto as = [&](const std::string& key) {
+    return speak(R"({"input": "hello"})", "Authorization: Bearer " + key + "\r\n");
+  };
+  EXPECT_EQ(as("one").header("x-ratelimit-remaining-requests"), "1");
+  const uint64_t one = backend_->last_request().client;
+  EXPECT_EQ(as("one").status, 200);
+  EXPECT_EQ(backend_->last_request().client, one);
+  const TestAnswer refused = as("one");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_TRUE(has(refused.body, "\"type\":\"rate_limit_error\""));
+  EXPECT_EQ(refused.header("Retry-After"), "30");
+  EXPECT_EQ(refused.header("x-ratelimit-limit-requests"), "2");
+  EXPECT_EQ(as("two").status, 200);
+  EXPECT_NE(backend_->last_request().client, one);
+  EXPECT_EQ(as("three").status, 401);
+}
+
+TEST_F(HttpServerTest, RequestsAtATime) {
+  start(0.01, {.limits = {.requests_per_min = 0, .concurrent = 1}});
+  TestClient client(port());
+  client.post(R"({"input": "endless"})");
+  EXPECT_EQ(client.read_head().status, 200);
+  EXPECT_EQ(speak(R"({"input": "hello"})").status, 429);
+  client.close();
+  EXPECT_TRUE(backend_->wait_idle(5));
+  int status = 429;
+  for (int i = 0; i < 100 && status == 429; ++i) status = speak(R"({"input": "hello"})").status;
+  EXPECT_EQ(status, 200);
+}
+
+TEST_F(HttpServerTest, Browsers) {
+  start(0, {.access = {.hosts = {"here"}, .origins = {"https://app.example"}}});
+  const auto ask = [&](const std::string& line, const std::string& headers) {
+    TestClient client(port());
+    client.send(line + " HTTP/1.1\r\n" + headers +
+                "Content-Type: application/json\r\nContent-Length: 18\r\n\r\n"
+                "{\"input\": \"hello\"}");
+    return client.read();
+  };
+  const std::string speech = "POST /v1/audio/speech";
+  EXPECT_EQ(ask(speech, "Host: here:80\r\n").status, 200);
+  EXPECT_EQ(ask(speech, "Host: elsewhere\r\n").status, 403);
+  EXPECT_EQ(ask("GET /health", "Host: elsewhere\r\n").status, 403);
+  EXPECT_EQ(ask(speech, "Host: here\r\nOrigin: https://evil.example\r\n").status, 403);
+  const TestAnswer answer = ask(speech, "Host: here\r\nOrigin: https://app.example\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.header("Access-Control-Allow-Origin"), "https://app.example");
+  const std::string ask_first = "Host: here\r\nOrigin: https://app.example\r\n";
+  EXPECT_EQ(ask("OPTIONS /v1/audio/speech", ask_first).status, 204);
+  EXPECT_EQ(ask("OPTIONS /v1/audio/speech", "Host: here\r\n").status, 405);
+  EXPECT_TRUE(ask("GET /live", "Host: here\r\nOrigin: https://evil.example\r\n")
+                  .header("Access-Control-Allow-Origin")
+                  .empty());
 }
 
 TEST_F(HttpServerTest, LogsNoTexts) {

@@ -41,6 +41,7 @@ Reply answer_home(const ServerView& server) {
       "GET  /v1/audio/voices   its voices\n"
       "GET  /health            alive, and how busy\n"
       "GET  /live              alive\n"
+      "GET  /metrics           counters for Prometheus\n"
       "GET  /ready             200 when requests are taken, 503 while loading or stopping\n";
   return reply;
 }
@@ -54,13 +55,36 @@ Reply answer_health(const ServerView& server) {
                       {"requests", server.requests}};
   if (server.backend != nullptr) {
     const EngineStats stats = server.backend->stats();
-    out["engine"] = {{"requests", stats.requests},       {"accepted", stats.accepted},
-                     {"finished", stats.finished},       {"audio_s", stats.audio_s},
-                     {"ar_steps", stats.ar_steps},       {"chunk_steps", stats.chunk_steps},
-                     {"preemptions", stats.preemptions}, {"pages", stats.pages},
+    out["engine"] = {{"requests", stats.requests},
+                     {"running", stats.running},
+                     {"capacity_streams", stats.capacity_streams},
+                     {"accepted", stats.accepted},
+                     {"finished", stats.finished},
+                     {"audio_s", stats.audio_s},
+                     {"ar_steps", stats.ar_steps},
+                     {"chunk_steps", stats.chunk_steps},
+                     {"preemptions", stats.preemptions},
+                     {"pages", stats.pages},
                      {"pages_free", stats.pages_free}};
   }
   return json_reply(out);
+}
+
+/// In Prometheus' text format: the server's own counters, then the engine's.
+Reply answer_metrics(const ServerView& server) {
+  Reply reply;
+  reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  const auto add = [&](const char* name, const char* type, const char* help, double value) {
+    reply.body += concat("# HELP syrinx_http_", name, " ", help, "\n# TYPE syrinx_http_", name, " ",
+                         type, "\nsyrinx_http_", name, " ", value, "\n");
+  };
+  add("connections", "gauge", "Open connections.", server.connections);
+  add("streams", "gauge", "Speech requests being answered.", server.streams);
+  add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
+  add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
+  add("ready", "gauge", "1 when speech requests are taken.", ready(server) ? 1 : 0);
+  if (server.backend != nullptr) server.backend->write_metrics(reply.body);
+  return reply;
 }
 
 Reply answer_live(const ServerView&) { return json_reply({{"status", "ok"}}); }
@@ -112,10 +136,11 @@ struct Get {
   bool open;         ///< without a key
   bool needs_model;  ///< 503 while it is being loaded
 };
-constexpr std::array<Get, 7> kGets = {{
+constexpr std::array<Get, 8> kGets = {{
     {"/", answer_home, true, false},
     {"/health", answer_health, true, false},
     {"/live", answer_live, true, false},
+    {"/metrics", answer_metrics, true, false},
     {"/ready", answer_ready, true, false},
     {"/v1/models", answer_models, false, true},
     {"/v1/audio/models", answer_audio_models, false, true},
@@ -165,6 +190,12 @@ std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& se
 }  // namespace
 
 std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView& server) {
+  if (server.access != nullptr) {
+    if (auto refusal = refuse_access(*server.access, head.browser)) return reply_of(*refusal);
+    if (head.method == "OPTIONS") {
+      if (auto answer = answer_preflight(*server.access, head.browser)) return std::move(*answer);
+    }
+  }
   const bool admitted = server.keys == nullptr || server.keys->admits(head.authorization);
   for (const Get& get : kGets) {
     if (head.path != get.path) continue;

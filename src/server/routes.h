@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "server/access.h"
 #include "server/api_keys.h"
 #include "server/backend.h"
 #include "server/reply.h"
@@ -20,12 +21,14 @@ struct RequestHead {
   std::string_view path;  ///< without the query
   std::string_view content_type;
   std::string_view authorization;
+  BrowserFacts browser = {};
 };
 
 /// The server at this moment.
 struct ServerView {
-  const Backend* backend = nullptr;  ///< null while the model is being loaded
-  const ApiKeys* keys = nullptr;     ///< null: everybody is admitted
+  const Backend* backend = nullptr;     ///< null while the model is being loaded
+  const ApiKeys* keys = nullptr;        ///< null: everybody is admitted
+  const AccessRules* access = nullptr;  ///< null: every browser is admitted
   bool draining = false;
   int connections = 0;  ///< open ones
   int streams = 0;      ///< speech requests that are being answered

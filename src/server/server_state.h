@@ -2,13 +2,17 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
 #include <memory>
 #include <random>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "server/byte_stream.h"
+#include "server/client_limits.h"
 #include "server/http_server.h"
 #include "server/routes.h"
 
@@ -24,16 +28,21 @@ struct ServerState {
   ServerView view() const;
   /// "req_" and 16 hex digits, hard to guess and unlikely to repeat.
   std::string new_request_id();
+  uint64_t hash_address(const boost::asio::ip::address& address) const;
   void log(const std::string& line) const;
 
   const ServerOptions options;
   const double started_s;
   std::shared_ptr<Backend> backend;  ///< null until the model is loaded
+  std::shared_ptr<TlsContext> tls;   ///< null: plain HTTP
+  ClientLimits limits;
+  std::unordered_map<uint64_t, int> addresses;  ///< open connections from each, hashed
   bool draining = false;
   int streams = 0;
   int64_t requests = 0;
   std::unordered_set<Session*> sessions;
   std::mt19937_64 random;
+  uint64_t salt;  ///< of client hashes
   // Destroyed first: handlers that never ran hold sessions, which know the members above.
   boost::asio::io_context io{1};
   boost::asio::thread_pool worker{1};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "server/connection.h"
 #include "server/server_state.h"
 #include "server/speech_stream.h"
@@ -51,6 +52,7 @@ struct Session::Incoming {
   http::request_parser<http::string_body> parser;
   std::string id;
   bool keep_alive = false;
+  Headers headers;  ///< that every answer to it carries
 
   const http::request<http::string_body>& message() const { return parser.get(); }
   std::string_view header(http::field field) const { return view(message()[field]); }
@@ -59,23 +61,49 @@ struct Session::Incoming {
     return {.method = view(message().method_string()),
             .path = target.substr(0, target.find('?')),
             .content_type = header(http::field::content_type),
-            .authorization = header(http::field::authorization)};
+            .authorization = header(http::field::authorization),
+            .browser = browser()};
+  }
+  BrowserFacts browser() const {
+    const http::verb verb = message().method();
+    const bool reads =
+        verb == http::verb::get || verb == http::verb::head || verb == http::verb::options;
+    return {.host = header(http::field::host),
+            .origin = header(http::field::origin),
+            .requested_headers = header(http::field::access_control_request_headers),
+            .reads_only = reads && header(http::field::upgrade).empty()};
   }
 };
 
-Session::Session(ServerState& server, net::ip::tcp::socket socket)
-    : server_(server), connection_(std::make_shared<Connection>(std::move(socket))) {
+Session::Session(ServerState& server, net::ip::tcp::socket socket, const net::ip::address& address)
+    : server_(server),
+      address_(server.hash_address(address)),
+      connection_(std::make_shared<Connection>(std::move(socket), server.tls)) {
   server_.sessions.insert(this);
+  ++server_.addresses[address_];
 }
 
-Session::~Session() { server_.sessions.erase(this); }
+Session::~Session() {
+  server_.sessions.erase(this);
+  const auto at = server_.addresses.find(address_);
+  if (--at->second == 0) server_.addresses.erase(at);
+}
+
+/// Whoever is admitted by a key is known by it, others by their address.
+uint64_t Session::client(const Incoming& incoming) const {
+  const auto key = server_.options.keys.find(incoming.header(http::field::authorization));
+  return key ? hash_client(concat("key ", *key), server_.salt) : address_;
+}
 
 void Session::close() { connection_->close(); }
 
 net::awaitable<void> Session::run() {
   try {
-    bool more = true;
+    idle_ = true;
+    bool more = co_await connection_->handshake(server_.options.header_timeout_s);
+    const bool agreed = more;
     while (more) more = co_await serve_one();
+    if (agreed) co_await connection_->shut_tls();
   } catch (const std::exception& error) {
     server_.log(std::string("connection failed: ") + error.what());
   }
@@ -97,13 +125,16 @@ net::awaitable<bool> Session::serve_one() {
   incoming.keep_alive = incoming.message().version() >= 11 && incoming.message().keep_alive();
 
   if (wants_websocket(incoming.message())) {
-    Reply refusal;
-    bool refused = false;
-    co_await serve_websocket(server_, connection_, incoming.message(), incoming.id, refusal,
-                             refused);
-    if (refused) co_await refuse(incoming, refusal);
+    const WsUpgrade upgrade{.request = incoming.message(),
+                            .id = incoming.id,
+                            .browser = incoming.browser(),
+                            .address = address_};
+    std::optional<Reply> refusal;
+    co_await serve_websocket(server_, connection_, upgrade, refusal);
+    if (refusal) co_await refuse(incoming, *refusal);
     co_return false;
   }
+  incoming.headers = cors_headers(server_.options.access, incoming.browser());
   auto routed = route(incoming.head(), server_.view());
   if (Reply* reply = std::get_if<Reply>(&routed)) {
     if (!incoming.parser.is_done()) {  // its body would be taken for the next request
@@ -114,6 +145,15 @@ net::awaitable<bool> Session::serve_one() {
     const bool sent = co_await send(incoming, *reply);
     co_return sent&& incoming.keep_alive && !server_.draining;
   }
+  const uint64_t who = client(incoming);
+  ClientLimits::Verdict verdict = server_.limits.admit(who, now_s());
+  incoming.headers.insert(incoming.headers.end(), verdict.headers.begin(), verdict.headers.end());
+  if (verdict.refusal) {
+    incoming.keep_alive = false;
+    const Reply refusal = reply_of(*verdict.refusal);
+    co_await refuse(incoming, refusal);
+    co_return false;
+  }
   const bool complete = co_await read_body(incoming);
   if (!complete) co_return false;
   SpeechExchange exchange{
@@ -121,7 +161,9 @@ net::awaitable<bool> Session::serve_one() {
       .body = std::move(incoming.parser.get().body()),
       .keep_alive = incoming.keep_alive && !server_.draining,
       .chunked = incoming.message().version() >= 11,
-      .trailers = incoming.header(http::field::te).find("trailers") != std::string_view::npos};
+      .trailers = incoming.header(http::field::te).find("trailers") != std::string_view::npos,
+      .client = who,
+      .headers = std::move(incoming.headers)};
   const bool more = co_await stream_speech(server_, connection_, exchange);
   co_return more && !server_.draining;
 }
@@ -170,6 +212,8 @@ net::awaitable<bool> Session::send(const Incoming& incoming, const Reply& reply)
                      {"Content-Length", std::to_string(reply.body.size())},
                      {"X-Request-Id", incoming.id},
                      {"Connection", keep ? "keep-alive" : "close"}};
+  if (reply.content_type.empty()) headers.erase(headers.begin());
+  headers.insert(headers.end(), incoming.headers.begin(), incoming.headers.end());
   headers.insert(headers.end(), reply.headers.begin(), reply.headers.end());
   std::string bytes = response_head(reply.status, headers);
   if (incoming.message().method() != http::verb::head) bytes += reply.body;

@@ -15,7 +15,7 @@ struct ServerState;
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(ServerState& server, net::ip::tcp::socket socket);
+  Session(ServerState& server, net::ip::tcp::socket socket, const net::ip::address& address);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -34,7 +34,10 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<void> refuse(const Incoming& incoming, const Reply& reply);
   net::awaitable<bool> send(const Incoming& incoming, const Reply& reply);
 
+  uint64_t client(const Incoming& incoming) const;
+
   ServerState& server_;
+  const uint64_t address_;  // hashed
   std::shared_ptr<Connection> connection_;
   bool idle_ = false;
 };

@@ -112,6 +112,7 @@ void SpeechStream::prepare() try {
     return;
   }
   call_ = std::move(std::get<SpeechCall>(parsed));
+  call_.request.client = exchange_.client;
   auto encoder = make_encoder(call_.audio);
   if (!encoder) return fail(encoder.error());
   encoder_ = encoder.take();
@@ -192,6 +193,7 @@ net::awaitable<bool> SpeechStream::refuse() {
                      {"Content-Length", std::to_string(reply.body.size())},
                      {"X-Request-Id", exchange_.request_id},
                      {"Connection", exchange_.keep_alive ? "keep-alive" : "close"}};
+  headers.insert(headers.end(), exchange_.headers.begin(), exchange_.headers.end());
   headers.insert(headers.end(), reply.headers.begin(), reply.headers.end());
   log(concat("speech ", reply.status, " ", fault_->code, trouble_.empty() ? "" : ": ", trouble_));
   const std::string bytes = response_head(reply.status, headers) + reply.body;
@@ -249,6 +251,7 @@ net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& out
     // Without chunks only a reset connection tells a cut from an end.
     SystemError ignored;
     connection_->stream().socket().set_option(net::socket_base::linger(true, 0), ignored);
+    connection_->close();
   }
   co_return sent&& whole&& exchange_.chunked;
 }
@@ -263,6 +266,7 @@ std::string SpeechStream::head() const {
                      {"X-Seed", std::to_string(call_.request.seed)},
                      {"Cache-Control", "no-store"},
                      {"Connection", exchange_.keep_alive ? "keep-alive" : "close"}};
+  headers.insert(headers.end(), exchange_.headers.begin(), exchange_.headers.end());
   if (exchange_.chunked) headers.emplace_back("Transfer-Encoding", "chunked");
   if (exchange_.trailers) headers.emplace_back("Trailer", "X-Finish-Reason");
   return response_head(200, headers);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/asio.h"
+#include "server/reply.h"
 
 namespace syrinx {
 
@@ -20,6 +21,8 @@ struct SpeechExchange {
   bool keep_alive = true;
   bool chunked = true;    ///< false: an HTTP/1.0 client, the end of the connection is the end
   bool trailers = false;  ///< the client said that it reads trailers
+  uint64_t client = 0;    ///< who asks, hashed
+  Headers headers = {};   ///< that every answer carries
 };
 
 /// True when the connection can take the next request. `exchange` outlives the call.

@@ -42,13 +42,4 @@ std::string bearer_of(const KeyHeaders& headers) {
   return {};
 }
 
-bool same_origin(std::string_view origin, std::string_view host) {
-  if (origin.empty()) return true;
-  const auto scheme = origin.find("://");
-  if (scheme == std::string_view::npos) return false;  // "null": a file, a sandbox
-  const std::string_view name = origin.substr(scheme + 3);
-  return !host.empty() &&
-         boost::beast::iequals({name.data(), name.size()}, {host.data(), host.size()});
-}
-
 }  // namespace syrinx

@@ -20,8 +20,4 @@ struct KeyHeaders {
 /// "Bearer KEY" for ApiKeys::admits(), or nothing when no key was sent.
 std::string bearer_of(const KeyHeaders& headers);
 
-/// Whether a browser's page may talk to this server: without an Origin it is no browser, else the
-/// origin must be the server itself, or a key must have opened the door.
-bool same_origin(std::string_view origin, std::string_view host);
-
 }  // namespace syrinx

@@ -93,7 +93,6 @@ class CartesiaDialect : public Dialect {
     if (at == open_.end()) return;
     Open& state = at->second;
     if (event.kind == SpeechEvent::kStarted) {
-      state.utterance_s = state.audio_s;
       state.stepped_s = event.at_s;
     } else if (event.kind == SpeechEvent::kAudio && !event.bytes.empty()) {
       JsonOut json = named("chunk", 206, false, event.context);
@@ -101,8 +100,9 @@ class CartesiaDialect : public Dialect {
       json["step_time"] = 1e3 * (event.at_s - std::exchange(state.stepped_s, event.at_s));
       json["flush_id"] = state.flushed;
       out.push_back(SendMessage{dump_json(json)});
+    } else if (event.kind == SpeechEvent::kWords) {
+      say_words(event, state, out);
     } else if (event.kind == SpeechEvent::kSpoken) {
-      if (!event.words.empty()) say_words(event, state, out);
       state.audio_s += event.audio_s;
     } else if (event.kind == SpeechEvent::kFlushed) {
       JsonOut json = named("flush_done", 206, false, event.context);
@@ -126,8 +126,7 @@ class CartesiaDialect : public Dialect {
   struct Open {
     bool closed = false;  ///< its last transcript has come
     int64_t flushed = 0;
-    double audio_s = 0;      ///< of the utterances that have ended
-    double utterance_s = 0;  ///< where the one being spoken begins
+    double audio_s = 0;  ///< of the utterances that have ended
     double stepped_s = 0;
   };
 
@@ -160,8 +159,8 @@ class CartesiaDialect : public Dialect {
     JsonOut words = JsonOut::array(), starts = JsonOut::array(), ends = JsonOut::array();
     for (const TimedWord& word : event.words) {
       words.push_back(word.text);
-      starts.push_back(state.utterance_s + word.begin_s);
-      ends.push_back(state.utterance_s + word.end_s);
+      starts.push_back(state.audio_s + word.begin_s);
+      ends.push_back(state.audio_s + word.end_s);
     }
     JsonOut json = named("timestamps", 206, false, event.context);
     json["flush_id"] = state.flushed;

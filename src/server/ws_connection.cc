@@ -22,6 +22,23 @@
 namespace syrinx {
 namespace http = boost::beast::http;
 namespace websocket = boost::beast::websocket;
+
+// How Beast ends a stream of ours; found by the type of the stream.
+void beast_close_socket(ByteStream& stream) { stream.lowest().close(); }
+
+template <typename Handler>
+void async_teardown(boost::beast::role_type role, ByteStream& stream, Handler&& handler) {
+  if (stream.tls() != nullptr) {
+    stream.tls()->async_shutdown(std::forward<Handler>(handler));
+  } else {
+    websocket::async_teardown(role, stream.socket(), std::forward<Handler>(handler));
+  }
+}
+
+void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& error) {
+  websocket::teardown(role, stream.socket(), error);
+}
+
 namespace {
 
 constexpr size_t kMaxMessageBytes = size_t{256} << 10;
@@ -35,20 +52,19 @@ std::string_view view(boost::beast::string_view text) { return {text.data(), tex
 
 /// Reader, writer and timer of one WebSocket, all on the io thread. The writer is the coroutine
 /// that the caller waits for; it ends after the reader.
-template <typename Stream>
-class WsConnection : public std::enable_shared_from_this<WsConnection<Stream>> {
+class WsConnection : public std::enable_shared_from_this<WsConnection> {
  public:
-  /// `keeper` keeps `stream` alive.
-  WsConnection(ServerState& server, Stream& stream, std::shared_ptr<void> keeper, std::string id)
+  WsConnection(ServerState& server, std::shared_ptr<Connection> connection, std::string id)
       : server_(server),
-        keeper_(std::move(keeper)),
+        connection_(std::move(connection)),
         id_(std::move(id)),
-        ws_(stream),
+        ws_(connection_->stream()),
         timer_(server.io),
         wakeup_(std::make_shared<Wakeup>(server.io)),
         room_(std::make_shared<Wakeup>(server.io)) {}
 
-  net::awaitable<void> run(const UpgradeRequest& request, std::unique_ptr<Dialect> dialect);
+  net::awaitable<void> run(const UpgradeRequest& request, std::unique_ptr<Dialect> dialect,
+                           uint64_t client);
 
  private:
   net::awaitable<bool> accept(const UpgradeRequest& request);
@@ -59,9 +75,9 @@ class WsConnection : public std::enable_shared_from_this<WsConnection<Stream>> {
   void cut();
 
   ServerState& server_;
-  const std::shared_ptr<void> keeper_;
+  const std::shared_ptr<Connection> connection_;
   const std::string id_;
-  websocket::stream<Stream&> ws_;
+  websocket::stream<ByteStream&> ws_;
   net::steady_timer timer_;
   const std::shared_ptr<Wakeup> wakeup_;  // of the writer
   const std::shared_ptr<Wakeup> room_;    // of the reader, when replies pile up
@@ -71,9 +87,8 @@ class WsConnection : public std::enable_shared_from_this<WsConnection<Stream>> {
   double writing_since_s_ = 0;
 };
 
-template <typename Stream>
-net::awaitable<bool> WsConnection<Stream>::accept(const UpgradeRequest& request) {
-  boost::beast::get_lowest_layer(ws_).expires_never();  // the WebSocket's own deadlines take over
+net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
+  connection_->stream().lowest().expires_never();  // the WebSocket's own deadlines take over
   websocket::stream_base::timeout deadlines{};
   deadlines.handshake_timeout = kHandshake;
   deadlines.idle_timeout = kSilence;
@@ -93,17 +108,16 @@ net::awaitable<bool> WsConnection<Stream>::accept(const UpgradeRequest& request)
   co_return !error;
 }
 
-template <typename Stream>
-net::awaitable<void> WsConnection<Stream>::run(const UpgradeRequest& request,
-                                               std::unique_ptr<Dialect> dialect) {
+net::awaitable<void> WsConnection::run(const UpgradeRequest& request,
+                                       std::unique_ptr<Dialect> dialect, uint64_t client) {
   const bool accepted = co_await accept(request);
   if (!accepted) co_return;
   const double began_s = now_s();
-  const SessionLimits limits{.max_audio_s = server_.options.max_audio_s};
+  const SessionLimits limits{.max_audio_s = server_.options.max_audio_s, .client = client};
   session_ = std::make_unique<TextSession>(
       server_.backend, std::move(dialect), limits, [wakeup = wakeup_] { wakeup->post(); }, began_s);
   reading_ = true;
-  const auto self = this->shared_from_this();
+  const auto self = shared_from_this();
   net::co_spawn(
       server_.io, [self] { return self->read_all(); }, net::detached);
   tick();
@@ -119,8 +133,7 @@ net::awaitable<void> WsConnection<Stream>::run(const UpgradeRequest& request,
   session_.reset();  // cancels what is being spoken
 }
 
-template <typename Stream>
-net::awaitable<void> WsConnection<Stream>::read_all() {
+net::awaitable<void> WsConnection::read_all() {
   boost::beast::flat_buffer buffer;
   try {
     while (!over_) {
@@ -142,8 +155,7 @@ net::awaitable<void> WsConnection<Stream>::read_all() {
   wakeup_->notify();
 }
 
-template <typename Stream>
-net::awaitable<void> WsConnection<Stream>::write_all() {
+net::awaitable<void> WsConnection::write_all() {
   try {
     while (!over_) {
       const SendMessage* frame = session_->next(now_s());
@@ -171,8 +183,7 @@ net::awaitable<void> WsConnection<Stream>::write_all() {
 }
 
 /// The closing handshake, after everything was said.
-template <typename Stream>
-net::awaitable<void> WsConnection<Stream>::say_goodbye() {
+net::awaitable<void> WsConnection::say_goodbye() {
   if (over_ || !session_->closing()) co_return;
   const CloseConnection& close = *session_->closing();
   constexpr size_t kMaxReason = 120;  // 123 bytes with the code
@@ -186,10 +197,9 @@ net::awaitable<void> WsConnection<Stream>::say_goodbye() {
 
 /// Four times a second: a reader that does not read, a client that says nothing, a server that
 /// wants to stop.
-template <typename Stream>
-void WsConnection<Stream>::tick() {
+void WsConnection::tick() {
   timer_.expires_after(kTick);
-  timer_.async_wait([self = this->shared_from_this()](const SystemError& error) {
+  timer_.async_wait([self = shared_from_this()](const SystemError& error) {
     if (error || self->over_ || !self->session_) return;
     const double now = now_s();
     if (self->writing_since_s_ > 0 &&
@@ -206,40 +216,46 @@ void WsConnection<Stream>::tick() {
 }
 
 /// Ends reads and writes that are under way.
-template <typename Stream>
-void WsConnection<Stream>::cut() {
-  boost::beast::get_lowest_layer(ws_).close();
-}
+void WsConnection::cut() { connection_->stream().lowest().close(); }
 
-Reply refusal_of(const ServerState& server, const UpgradeRequest& request,
-                 std::unique_ptr<Dialect>& dialect, const std::string& id) {
+/// What an upgrade is let through with.
+struct Admission {
+  std::unique_ptr<Dialect> dialect;
+  uint64_t client = 0;
+  ClientLimits::Place place;  // among those being served
+};
+
+std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admission& admission) {
+  const UpgradeRequest& request = upgrade.request;
   const std::string_view target = view(request.target());
   const auto mark = target.find('?');
   const std::string_view query = mark == target.npos ? "" : target.substr(mark + 1);
+  if (const auto error = refuse_access(server.options.access, upgrade.browser)) {
+    return reply_of(*error);
+  }
   const KeyHeaders keys{.authorization = view(request[http::field::authorization]),
                         .xi_api_key = view(request["xi-api-key"]),
                         .x_api_key = view(request["X-API-Key"]),
                         .subprotocols = view(request[http::field::sec_websocket_protocol]),
                         .query = query};
-  if (!server.options.keys.admits(bearer_of(keys))) {
+  const auto key = server.options.keys.find(bearer_of(keys));
+  if (!key && !server.options.keys.empty()) {
     return reply_of({.status = 401,
                      .message = "This server wants an API key: Authorization: Bearer <key>.",
                      .code = "invalid_api_key"});
   }
-  // A page of another origin may not use this machine's server; keys know better who asks.
-  if (server.options.keys.empty() &&
-      !same_origin(view(request[http::field::origin]), view(request[http::field::host]))) {
-    return reply_of({.status = 403,
-                     .message = "Pages of other origins may not use this server.",
-                     .code = "origin_not_allowed"});
-  }
   if (server.draining) return reply_of(unavailable("The server is stopping."));
   if (!server.backend) return reply_of(unavailable("The model is still being loaded."));
   const DialectRequest wish{
-      .path = std::string(target.substr(0, mark)), .query = std::string(query), .id = id};
+      .path = std::string(target.substr(0, mark)), .query = std::string(query), .id = upgrade.id};
   ApiError error;
-  dialect = make_dialect(wish, server.backend->info(), error);
-  return reply_of(error);
+  admission.dialect = make_dialect(wish, server.backend->info(), error);
+  if (!admission.dialect) return reply_of(error);
+  admission.client = key ? hash_client(concat("key ", *key), server.salt) : upgrade.address;
+  ClientLimits::Verdict verdict = server.limits.admit(admission.client, now_s());
+  if (verdict.refusal) return reply_of(*verdict.refusal);
+  admission.place = std::move(verdict.place);
+  return {};
 }
 
 }  // namespace
@@ -247,25 +263,20 @@ Reply refusal_of(const ServerState& server, const UpgradeRequest& request,
 bool wants_websocket(const UpgradeRequest& request) { return websocket::is_upgrade(request); }
 
 net::awaitable<void> serve_websocket(ServerState& server, std::shared_ptr<Connection> connection,
-                                     const UpgradeRequest& request, const std::string& id,
-                                     Reply& refusal, bool& refused) {
-  std::unique_ptr<Dialect> dialect;
-  refusal = refusal_of(server, request, dialect, id);
-  if (dialect && connection->buffer().size() > 0) {
-    dialect.reset();
+                                     const WsUpgrade& upgrade, std::optional<Reply>& refusal) {
+  Admission admission;
+  refusal = admit(server, upgrade, admission);
+  if (!refusal && connection->buffer().size() > 0) {
     refusal = reply_of({.message = "Wait for the answer to the upgrade before sending frames.",
                         .code = "invalid_http"});
   }
-  refused = dialect == nullptr;
-  if (refused) co_return;
-  using Stream = std::remove_reference_t<decltype(connection->stream())>;
-  auto socket =
-      std::make_shared<WsConnection<Stream>>(server, connection->stream(), connection, id);
+  if (refusal) co_return;
+  auto socket = std::make_shared<WsConnection>(server, connection, upgrade.id);
   ++server.streams;
   try {
-    co_await socket->run(request, std::move(dialect));
+    co_await socket->run(upgrade.request, std::move(admission.dialect), admission.client);
   } catch (const std::exception& error) {
-    server.log(id + " websocket failed: " + error.what());
+    server.log(upgrade.id + " websocket failed: " + error.what());
   }
   --server.streams;
 }

@@ -69,8 +69,8 @@ std::string recode(std::string_view s16, SampleCoding coding) {
   return out;
 }
 
-std::vector<TimedWord> timed_words(const std::string& text, const std::vector<WordMark>& marks,
-                                   double frame_rate, double speed, double audio_s) {
+std::vector<TimedWord> timed_words(const std::string& text, std::span<const WordMark> marks,
+                                   double frames_per_s, double end_s) {
   std::vector<TimedWord> out;
   const auto size = static_cast<int64_t>(text.size());
   int64_t after = 0;
@@ -80,16 +80,27 @@ std::vector<TimedWord> timed_words(const std::string& text, const std::vector<Wo
     after = mark.end;
     const int64_t next =
         i + 1 < marks.size() ? std::clamp(marks[i + 1].begin, mark.end, size) : size;
-    const double begin_s = static_cast<double>(mark.frame) / frame_rate / speed;
+    const double begin_s = static_cast<double>(mark.frame) / frames_per_s;
     if (!out.empty()) out.back().end_s = std::max(out.back().begin_s, begin_s);
     out.push_back(
         {.text = text.substr(static_cast<size_t>(mark.begin),
                              static_cast<size_t>(mark.end - mark.begin)),
          .tail = text.substr(static_cast<size_t>(mark.end), static_cast<size_t>(next - mark.end)),
          .begin_s = begin_s,
-         .end_s = std::max(begin_s, audio_s)});
+         .end_s = std::max(begin_s, end_s)});
   }
   return out;
+}
+
+void SpeechQueue::words(std::span<const WordMark> marks) {
+  const std::lock_guard lock(words_mutex_);
+  words_.insert(words_.end(), marks.begin(), marks.end());
+}
+
+void SpeechQueue::take_words(std::vector<WordMark>& out) {
+  const std::lock_guard lock(words_mutex_);
+  out.insert(out.end(), words_.begin(), words_.end());
+  words_.clear();
 }
 
 SpeechContexts::SpeechContexts(std::shared_ptr<Backend> backend, ContextLimits limits,
@@ -116,12 +127,7 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
   Context& context = contexts_.emplace_back();
   context.name = name;
   context.options = std::move(options);
-  const PipelineInfo& info = backend_->info();
-  // Word times come at the end of a request: by sentence they come while they are of use.
-  const bool early_words =
-      context.options.words && info.word_times && info.late_text != LateText::kToken;
-  context.sentences =
-      info.late_text == LateText::kNone || context.options.by_sentence || early_words;
+  context.sentences = backend_->info().late_text == LateText::kNone || context.options.by_sentence;
 }
 
 void SpeechContexts::add_text(const std::string& name, std::string_view text) {
@@ -234,8 +240,9 @@ std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utte
   SpeechRequest request = context.options.call.request;
   request.text = utterance.text;
   request.text_open = !utterance.closed;
+  request.client = limits_.client;
   auto queue =
-      std::make_shared<AudioQueue>(backend_->info().sample_rate, wake_, limits_.max_audio_s);
+      std::make_shared<SpeechQueue>(backend_->info().sample_rate, wake_, limits_.max_audio_s);
   const Result<RequestId> id = backend_->submit(request, queue);
   if (!id) return inner_fault(id.error());
   utterance.id = id.value();
@@ -287,6 +294,7 @@ std::optional<SpeechEvent> SpeechContexts::next_of(Context& context) {
 
 std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance& utterance) {
   const int rate_hz = backend_->info().sample_rate;
+  if (auto event = words_of(context, utterance, false)) return event;
   samples_.clear();
   const size_t count = utterance.queue->take(samples_, static_cast<size_t>(kPieceS * rate_hz));
   if (count == 0) {
@@ -318,6 +326,23 @@ std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance&
   return start;
 }
 
+/// Words whose end is known: that of the last one is the audio's.
+std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance& utterance,
+                                                    bool all) {
+  if (!context.options.words) return {};
+  std::vector<WordMark>& marks = utterance.marks;
+  utterance.queue->take_words(marks);
+  if (marks.empty() || (!all && marks.size() == 1)) return {};
+  const double speed = context.options.call.audio.speed;
+  SpeechEvent event{.kind = SpeechEvent::kWords, .context = context.name};
+  event.words = timed_words(utterance.text, marks, backend_->info().frame_rate * speed,
+                            utterance.audio_s / speed);
+  marks.erase(marks.begin(), marks.end() - (all ? 0 : 1));
+  if (!all && !event.words.empty()) event.words.pop_back();  // comes again with its end
+  if (event.words.empty()) return {};
+  return event;
+}
+
 /// Pops the utterance. Queues the rest of its audio and what follows it; returns the first of that.
 SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const Outcome& outcome) {
   const std::string name = context.name;
@@ -328,13 +353,10 @@ SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const
     events_.pop_back();
     return event;
   }
-  const double speed = context.options.call.audio.speed;
-  SpeechEvent spoken{
-      .kind = SpeechEvent::kSpoken, .context = name, .audio_s = utterance.audio_s / speed};
-  if (context.options.words && backend_->info().word_times) {
-    spoken.words = timed_words(utterance.text, outcome.words, backend_->info().frame_rate, speed,
-                               spoken.audio_s);
-  }
+  SpeechEvent spoken{.kind = SpeechEvent::kSpoken,
+                     .context = name,
+                     .audio_s = utterance.audio_s / context.options.call.audio.speed};
+  auto last_words = words_of(context, utterance, true);
   SpeechEvent rest{.kind = SpeechEvent::kAudio, .context = name};
   if (utterance.encoder) {
     utterance.encoder->flush(rest.bytes);
@@ -346,9 +368,12 @@ SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const
   context.text_bytes -= std::min(context.text_bytes, utterance.text.size());
   context.utterances.pop_front();
   if (flushes) events_.push_front({.kind = SpeechEvent::kFlushed, .context = name});
-  if (rest.bytes.empty()) return spoken;
   events_.push_front(std::move(spoken));
-  return rest;
+  if (!rest.bytes.empty()) events_.push_front(std::move(rest));
+  if (last_words) events_.push_front(std::move(*last_words));
+  SpeechEvent first = std::move(events_.front());
+  events_.pop_front();
+  return first;
 }
 
 void SpeechContexts::written() {

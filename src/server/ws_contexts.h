@@ -9,7 +9,9 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,20 @@ struct ContextLimits {
   int max_utterances = 64;                    ///< of a context, that wait or are spoken
   size_t max_text_bytes = size_t{256} << 10;  ///< of a context, that wait or are spoken
   double max_audio_s = 0;                     ///< of an utterance; 0: no bound but the model's
+  uint64_t client = 0;                        ///< as in SpeechRequest
+};
+
+/// Carries audio and the times of words.
+class SpeechQueue : public AudioQueue {
+ public:
+  using AudioQueue::AudioQueue;
+  void words(std::span<const WordMark> marks) override;
+  /// Moves what came since the last call to the end of `out`.
+  void take_words(std::vector<WordMark>& out);
+
+ private:
+  std::mutex words_mutex_;
+  std::vector<WordMark> words_;
 };
 
 class SpeechContexts {
@@ -61,10 +77,11 @@ class SpeechContexts {
     bool closed = false;    // no text follows
     bool flushes = false;   // kFlushed after it
     bool speakable = false;
-    std::shared_ptr<AudioQueue> queue = {};  // once submitted
+    std::shared_ptr<SpeechQueue> queue = {};  // once submitted
     std::optional<RequestId> id = {};
     std::unique_ptr<Encoder> encoder = {};  // from the first audio on
     double audio_s = 0;                     // as taken
+    std::vector<WordMark> marks = {};       // whose times were not told yet
   };
   struct Context {
     std::string name;
@@ -84,6 +101,7 @@ class SpeechContexts {
   std::optional<ApiError> submit(Context& context, Utterance& utterance);
   std::optional<SpeechEvent> next_of(Context& context);
   std::optional<SpeechEvent> audio_of(Context& context, Utterance& utterance);
+  std::optional<SpeechEvent> words_of(Context& context, Utterance& utterance, bool all);
   SpeechEvent end_of(Context& context, Utterance& utterance, const Outcome& outcome);
   void drop(Utterance& utterance);
   void fail(Context& context, ApiError error);
@@ -104,9 +122,9 @@ class SpeechContexts {
 /// s16le samples in another coding: f32le, G.711 mu-law or A-law.
 std::string recode(std::string_view s16, SampleCoding coding);
 
-/// Words of a text that was spoken in audio_s, each with what follows it. Times are those of
-/// `speed`; the last word ends with the audio.
-std::vector<TimedWord> timed_words(const std::string& text, const std::vector<WordMark>& marks,
-                                   double frame_rate, double speed, double audio_s);
+/// The words at `marks`, bytes of `text`, each with what follows it up to the next. A word ends
+/// where the next begins, the last one at end_s.
+std::vector<TimedWord> timed_words(const std::string& text, std::span<const WordMark> marks,
+                                   double frames_per_s, double end_s);
 
 }  // namespace syrinx

@@ -79,7 +79,8 @@ struct SpeechEvent {
   enum Kind {
     kStarted,   ///< the first audio of an utterance comes next
     kAudio,     ///< `bytes`
-    kSpoken,    ///< an utterance has ended; `words` if wanted and known
+    kWords,     ///< `words` of the utterance, in order, if wanted and known; may be ahead of audio
+    kSpoken,    ///< an utterance has ended
     kFlushed,   ///< everything up to a flush has been sent
     kFinished,  ///< the context is gone, all its audio has been sent
     kFailed,    ///< the context is gone; `error` says why

@@ -16,8 +16,9 @@ namespace {
 
 constexpr int kMaxContexts = 5;
 
-/// The times of characters. Leading white space of an utterance has none and is left out.
-JsonOut alignment(const std::vector<TimedWord>& words) {
+/// The times of characters, from origin_s on. Leading white space of an utterance has none and is
+/// left out.
+JsonOut alignment(const std::vector<TimedWord>& words, double origin_s) {
   JsonOut chars = JsonOut::array(), starts = JsonOut::array(), lengths = JsonOut::array();
   for (const TimedWord& word : words) {
     const std::string text = word.text + word.tail;
@@ -74,8 +75,12 @@ class ElevenLabsDialect : public Dialect {
   void event(const SpeechEvent& event, Actions& out) override {
     if (event.kind == SpeechEvent::kAudio && !event.bytes.empty()) {
       send(event.context, base64(event.bytes), nullptr, out);
-    } else if (event.kind == SpeechEvent::kSpoken && !event.words.empty()) {
-      send(event.context, "", alignment(event.words), out);
+    } else if (event.kind == SpeechEvent::kWords && !event.words.empty()) {
+      double& told_s = open_[event.context].told_s;
+      send(event.context, "", alignment(event.words, told_s), out);
+      told_s = event.words.back().end_s;
+    } else if (event.kind == SpeechEvent::kSpoken) {
+      open_[event.context].told_s -= event.audio_s;  // the next one counts from its own beginning
     } else if (event.kind == SpeechEvent::kFinished) {
       open_.erase(event.context);
       final(event.context, out);
@@ -95,6 +100,7 @@ class ElevenLabsDialect : public Dialect {
  private:
   struct Open {
     bool unflushed = false;  ///< there is text that no flush of the client's followed
+    double told_s = 0;       ///< up to where alignments went, in the utterance being spoken
   };
 
   /// Opens the context with the first message that it gets; false after a refusal.

@@ -53,8 +53,15 @@ class NativeDialect : public Dialect {
         return start(event, out);
       case SpeechEvent::kAudio:
         return audio(event, out);
+      case SpeechEvent::kWords:
+        for (const TimedWord& word : event.words) {
+          words_.push_back({{"word", word.text},
+                            {"start_ms", milliseconds(word.begin_s)},
+                            {"end_ms", milliseconds(word.end_s)}});
+        }
+        return;
       case SpeechEvent::kSpoken:
-        return spoken(event, out);
+        return spoken(out);
       case SpeechEvent::kFlushed:
         send({{"type", "session.done"},
               {"utterance_index", utterance_++},
@@ -154,18 +161,13 @@ class NativeDialect : public Dialect {
     out.push_back(SendMessage{event.bytes, true});
   }
 
-  void spoken(const SpeechEvent& event, Actions& out) {
+  void spoken(Actions& out) {
     if (!started_) return;
     if (options_->words) {
       JsonOut json = named("audio.chunk");
       json["chunk_id"] = chunk_++;
       json["audio_b64"] = "";
-      json["timestamps"] = JsonOut::array();
-      for (const TimedWord& word : event.words) {
-        json["timestamps"].push_back({{"word", word.text},
-                                      {"start_ms", milliseconds(word.begin_s)},
-                                      {"end_ms", milliseconds(word.end_s)}});
-      }
+      json["timestamps"] = std::exchange(words_, JsonOut::array());
       send(json, out);
     }
     end_audio(false, out);
@@ -187,6 +189,7 @@ class NativeDialect : public Dialect {
   void reset() {
     open_ = dirty_ = started_ = false;
     flushes_ = sentence_ = 0;
+    words_ = JsonOut::array();
   }
 
   static void send(const JsonOut& json, Actions& out) {
@@ -207,6 +210,7 @@ class NativeDialect : public Dialect {
   int flushes_ = 0;       // that were not answered yet
   int64_t utterance_ = 0, sentence_ = 0, chunk_ = 0;
   size_t total_bytes_ = 0;
+  JsonOut words_ = JsonOut::array();  // of the utterance: told at its end, as vLLM-Omni does
 };
 
 }  // namespace

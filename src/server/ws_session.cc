@@ -10,7 +10,8 @@ TextSession::TextSession(std::shared_ptr<Backend> backend, std::unique_ptr<Diale
       contexts_(std::move(backend),
                 {.max_contexts = dialect_->max_contexts(),
                  .max_text_bytes = limits.max_text_bytes,
-                 .max_audio_s = limits.max_audio_s},
+                 .max_audio_s = limits.max_audio_s,
+                 .client = limits.client},
                 std::move(wake)),
       active_s_(now_s) {
   Actions actions;

@@ -4,6 +4,7 @@
 // One thread, but for `wake`.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@ namespace syrinx {
 struct SessionLimits {
   size_t max_text_bytes = size_t{256} << 10;  ///< of a context, that wait or are spoken
   double max_audio_s = 0;                     ///< of an utterance; 0: no bound but the model's
+  uint64_t client = 0;                        ///< as in SpeechRequest
 };
 
 class TextSession {

@@ -32,11 +32,12 @@ class Server:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log,
                                         env=environment, text=True)
         first = self.process.stdout.readline()
-        match = re.search(r"http://[^ ]*?:(\d+)", first)
+        match = re.search(r"https?://[^ ]*?:(\d+)", first)
         if not match:
             self.process.wait()
             raise RuntimeError("the server did not start: " + self.read_log())
         self.port = int(match.group(1))
+        self.context = None  # of TLS
 
     def read_log(self):
         self.log.flush()
@@ -58,6 +59,9 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
 
     def connect(self, timeout=60):
+        if self.context:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout,
+                                               context=self.context)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def get(self, path, headers=None):
@@ -115,7 +119,7 @@ class Server:
 
 def raw_request(body, extra=""):
     data = json.dumps(body).encode()
-    return (f"POST {SPEECH} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n{extra}"
+    return (f"POST {SPEECH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{extra}"
             f"Content-Length: {len(data)}\r\n\r\n").encode() + data
 
 
@@ -127,6 +131,16 @@ def wav_header(data):
     if (kind, channels, bits) != (1, 1, 16):
         raise AssertionError(f"not 16-bit mono PCM: {kind}, {channels}, {bits}")
     return rate, struct.unpack("<I", data[40:44])[0]
+
+
+def make_certificate(folder):
+    """(certificate, key) for 127.0.0.1: PEM files in `folder`."""
+    certificate, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=test",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+    return certificate, key
 
 
 def ffmpeg_decode(data, rate):

@@ -1,11 +1,16 @@
 """Clients that go away, do not read, or trickle; and a server that is told to stop."""
+import concurrent.futures
 import contextlib
 import http.client
 import json
+import shutil
 import socket
+import ssl
+import tempfile
 import threading
 import time
 import unittest
+import warnings
 
 import harness
 from harness import SENTENCE
@@ -109,7 +114,85 @@ class Stopping(unittest.TestCase):
             client.close()
 
 
+class Tls(unittest.TestCase):
+    def setUp(self):
+        if shutil.which("openssl") is None:
+            self.skipTest("openssl is not installed")
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.certificate, self.key = harness.make_certificate(self.folder.name)
+        self.context = ssl.create_default_context(cafile=self.certificate)
+
+    def test_streams(self):
+        with harness.Server("--tls-cert", self.certificate, "--tls-key", self.key) as server:
+            server.context = self.context
+            body = {"input": SENTENCE, "seed": 5}
+            first = server.speak(body)
+            self.assertEqual(first[0], 200)
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                for answer in pool.map(lambda _: server.speak(body), range(8)):
+                    self.assertTrue(answer[2] == first[2])
+            connection = server.connect()
+            for _ in range(3):  # the connection is kept
+                connection.request("GET", "/live")
+                self.assertEqual(connection.getresponse().read(), b'{"status":"ok"}\n')
+            connection.close()
+
+    def test_going_away_cancels(self):
+        with harness.Server("--tls-cert", self.certificate, "--tls-key", self.key) as server:
+            server.context = self.context
+            for _ in range(3):
+                answer = server.open_speech({"input": LONG})
+                answer.read(1000)
+                self.assertEqual(server.running(), 1)
+                answer.close()
+                answer.connection.close()
+                self.assertLess(server.wait_running(0), 5)
+
+    def test_bad_handshakes(self):
+        with harness.Server("--tls-cert", self.certificate, "--tls-key", self.key,
+                            "--header-timeout", "1") as server:
+            server.context = self.context
+            silent = server.raw()
+            for data in [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"x" * 70000]:
+                with server.raw() as client:
+                    with contextlib.suppress(ConnectionError):
+                        client.sendall(data)
+                        client.recv(100)
+            old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                old.maximum_version = ssl.TLSVersion.TLSv1_1
+            with self.assertRaises(OSError), server.raw() as client:
+                old.wrap_socket(client).close()
+            self.assertEqual(silent.recv(10), b"")
+            silent.close()
+            self.assertEqual(server.get("/live")[0], 200)
+
+    def test_bad_files(self):
+        for options in (["--tls-cert", self.certificate],
+                        ["--tls-cert", self.certificate, "--tls-key", self.certificate],
+                        ["--tls-cert", "/nowhere", "--tls-key", self.key]):
+            refused = harness.run_cli("serve", "--port", "0", *options)
+            self.assertIn(refused.returncode, (1, 2))
+            self.assertEqual(refused.stderr.count(b"\n"), 1)
+
+
 class Access(unittest.TestCase):
+    def test_other_names(self):
+        with harness.Server("--allowed-host", "speech.example") as server:
+            for host, status in [("127.0.0.1", 200), ("localhost:1", 200), ("speech.example", 200),
+                                 ("evil.example", 403)]:
+                self.assertEqual(server.get("/live", {"Host": host})[0], status)
+
+    def test_limits(self):
+        with harness.Server("--client-rpm", "3") as server:
+            answers = [server.speak({"input": "Hi."}) for _ in range(4)]
+            self.assertEqual([a[0] for a in answers], [200, 200, 200, 429])
+            self.assertEqual(answers[3][1]["Retry-After"], "20")
+            self.assertEqual(server.get("/live")[0], 200)
+
     def test_keys(self):
         with harness.Server(env={"SYRINX_API_KEY": "open sesame"}) as server:
             key = {"Authorization": "Bearer open sesame"}

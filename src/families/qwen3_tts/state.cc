@@ -87,6 +87,15 @@ void State::set_sampling(const SpeechRequest& request) {
   outer.repetition_penalty = request.repetition_penalty.value_or(outer.repetition_penalty);
 }
 
+/// Beside the audio, the last row gets the first text, which may not have come yet.
+void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
+  const size_t count = prompt_.size() - (text_in_prompt_ ? 0 : 1);
+  for (const PromptRow& row : std::span(prompt_).first(count)) {
+    keys.push_back(uint64_t{static_cast<uint32_t>(row.text)} << 32 |
+                   static_cast<uint32_t>(row.codec));
+  }
+}
+
 /// Prompt of the next waiting segment; frames begin anew.
 void State::begin_segment() {
   waiting_ = std::move(later_.back());

@@ -20,6 +20,7 @@ class State : public RequestState {
 
   int prompt_rows() const override { return static_cast<int>(prompt_.size()); }
   int max_steps() const override;
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   bool ready() const override;
   const SampleParams& sampling(int k) const override { return sampling_[k > 0]; }
   SampleRule rule(int k) const override;

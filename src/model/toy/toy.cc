@@ -40,11 +40,18 @@ class ToyState : public RequestState {
     }
     max_steps_ = request.max_frames > 0 ? request.max_frames : 1000;
     text_ = request.text;
+    instructions_ = request.instructions;
+    guidance_ = request.guidance;
     codes_.reserve(2 * max_steps_);
     for (auto& history : history_) history.reserve(max_steps_);
   }
 
-  int prompt_rows() const override { return 3; }
+  int prompt_rows() const override { return static_cast<int>(instructions_.size()) + 3; }
+  int companion_rows() const override { return static_cast<int>(instructions_.size()) + 2; }
+  std::optional<float> guidance() const override { return guidance_; }
+  void prefix_keys(bool, std::vector<uint64_t>& keys) const override {
+    for (unsigned char byte : instructions_) keys.push_back(byte);
+  }
   int max_steps() const override { return max_steps_; }
   bool ready() const override { return !open_ || begin_ + step() < text_.size(); }
   const SampleParams& sampling(int k) const override { return sampling_[k]; }
@@ -73,16 +80,23 @@ class ToyState : public RequestState {
   }
 
   size_t step() const { return codes_.size() / 2; }
-  /// Byte spoken at position `pos`, or 0.
-  char byte_at(int pos) const {
+  /// Byte spoken at position `pos` of the sequence or its companion, or 0.
+  char byte_at(int pos, bool companion) const {
+    if (pos < static_cast<int>(instructions_.size())) return instructions_[pos];
+    if (companion) return 0;
     const size_t at = begin_ + std::max(0, pos - prompt_rows() + 1) / options_.steps_per_byte;
     return at < text_.size() ? text_[at] : 0;
   }
-  const int32_t* codes_at(int pos) const { return &codes_[2 * (pos - prompt_rows())]; }
+  /// Codes that are fed at `pos`; null in the prompt.
+  const int32_t* codes_at(int pos, bool companion) const {
+    const int prompt = companion ? companion_rows() : prompt_rows();
+    return pos < prompt ? nullptr : &codes_[2 * (pos - prompt)];
+  }
 
  private:
   ToyOptions options_;
-  std::string text_;
+  std::string text_, instructions_;
+  std::optional<float> guidance_;
   bool open_;
   size_t begin_ = 0;  // of the segment
   int max_steps_;
@@ -105,7 +119,8 @@ class ToyAr : public ArStage {
     int row = 0;
     for (const ArSeq& seq : batch.seqs) {
       for (int i = 0; i < seq.rows; ++i, ++row) {
-        input(static_cast<const ToyState&>(*seq.state), seq.first_pos + i, x.f32() + row * kHidden);
+        input(static_cast<const ToyState&>(*seq.state), seq.first_pos + i, seq.companion,
+              x.f32() + row * kHidden);
         matvec(x.f32() + row * kHidden, w_qkv_, kHidden, 3 * kHidden,
                qkv.f32() + row * 3 * kHidden);
       }
@@ -136,22 +151,22 @@ class ToyAr : public ArStage {
         if (k == 1) h[i] += embed_[codes.i32()[2 * e] * kHidden + i];
       }
       matvec(h, w_head_[k], kHidden, kVocab[k], row);
-      const char byte =
-          static_cast<const ToyState&>(*seq.state).byte_at(seq.first_pos + seq.rows - 1);
+      const char byte = static_cast<const ToyState&>(*seq.state)
+                            .byte_at(seq.first_pos + seq.rows - 1, seq.companion);
       if (byte == '~') row[3] = std::numeric_limits<float>::quiet_NaN();
       ++e;
     }
   }
 
  private:
-  void input(const ToyState& state, int pos, float* x) const {
-    const char byte = state.byte_at(pos);
+  void input(const ToyState& state, int pos, bool companion, float* x) const {
+    const char byte = state.byte_at(pos, companion);
     if (byte == '^') throw std::runtime_error("the toy model stumbled over '^'");
     const float* text = &embed_[(64 + static_cast<unsigned char>(byte)) * kHidden];
     for (int i = 0; i < kHidden; ++i) x[i] = text[i] + 0.01f * static_cast<float>(pos % 7);
-    if (pos < state.prompt_rows()) return;
-    for (int k = 0; k < 2; ++k) {
-      const float* code = &embed_[state.codes_at(pos)[k] * kHidden];
+    const int32_t* codes = state.codes_at(pos, companion);
+    for (int k = 0; codes && k < 2; ++k) {
+      const float* code = &embed_[codes[k] * kHidden];
       for (int i = 0; i < kHidden; ++i) x[i] += code[i];
     }
   }

@@ -65,6 +65,22 @@ TEST_P(Qwen3TtsEngine, SpeaksAsTheAuthorsPackage) {
   EXPECT_GT(compared, 0);
 }
 
+TEST_P(Qwen3TtsEngine, InstructionsAreComputedOnceAndSoundTheSame) {
+  EngineOptions apart;
+  apart.share_prefixes = false;
+  const auto once = engine(GetParam()), again = engine(GetParam(), apart);
+  for (const char* text : {"Hello there.", "Quite another sentence."}) {
+    SpeechRequest request;
+    request.text = text;
+    request.instructions = "Speak slowly, with a calm and warm voice, as one who tells a story.";
+    request.max_frames = 12;
+    request.ignore_stop = true;
+    EXPECT_EQ(speak(*once, request), speak(*again, request)) << text;
+  }
+  EXPECT_GE(once->metrics().prefix_rows.value(), 8);
+  EXPECT_EQ(again->metrics().prefix_rows.value(), 0);
+}
+
 TEST_P(Qwen3TtsEngine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
   request.text = "Hello there, how are you?";

@@ -1,0 +1,133 @@
+// The convolutional decoder of DAC and of SNAC: latent frames to samples through blocks of snake,
+// transposed convolution and dilated residual units. Not causal: every convolution is padded on
+// both sides, so a sample needs delay() samples' worth of later frames. As a stream each layer
+// keeps what it still needs, so that nothing is computed twice and cutting a stream anywhere gives
+// the bits of decoding it whole; a stream's samples do not depend on the other streams of a call.
+// Const after construction, shared by threads; a state is used by one call at a time.
+// Networks: descript-audio-codec:dac/model/dac.py, snac:snac/layers.py.
+// T frames, D latent width; activations f32 [time, channels].
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "io/weights.h"
+#include "kernels/linear.h"
+#include "nn/conv.h"
+
+namespace syrinx {
+
+/// How tensors are called below the decoder's scope.
+enum class DacNames {
+  kSequential,  ///< model.0, model.1.block.0.alpha, ...: the authors of DAC and SNAC
+  kNamed        ///< conv1, block.0.snake1.alpha, ...: DacModel of transformers
+};
+
+struct DacDecoderConfig {
+  int64_t latent = 1024;    ///< D
+  int64_t channels = 1536;  ///< after the first convolution; halved by every block
+  std::vector<int64_t> rates{8, 8, 4, 2};
+  bool depthwise = false;  ///< SNAC: the first and the dilated convolutions are depthwise
+  bool noise = false;      ///< SNAC: every block adds noise times a linear of its input
+  DacNames names = DacNames::kSequential;
+
+  /// Samples a frame.
+  int64_t hop() const;
+  /// Samples by which the output of a stream lags behind its input before the stream ends.
+  int64_t delay() const;
+  /// Frames after the last one of a chunk that make all of its samples certain.
+  int64_t lookahead() const { return (delay() + hop() - 1) / hop(); }
+};
+
+/// One stream between calls.
+class DacDecoderState {
+ private:
+  friend class DacDecoder;
+  std::vector<ConvState> convs_, delays_;  // in the order of the network
+  std::vector<int64_t> noise_at_;          // next row of each block's noise
+  uint64_t seed_ = 0;
+};
+
+/// One stream's part of a call.
+struct DacDecoderJob {
+  DacDecoderState* state = nullptr;
+  View latent;  ///< [T, D]
+  View out;     ///< [samples(before, T, last)] f32, in [-1, 1]
+  bool last = false;
+};
+
+class DacDecoder {
+ public:
+  DacDecoder(const DacDecoderConfig& config, const Weights& weights, WeightType type);
+
+  const DacDecoderConfig& config() const { return config_; }
+  /// `seed` makes the noise: sample t of block b is the same however the stream is cut.
+  DacDecoderState open(uint64_t seed) const;
+  /// Samples that T more frames yield in a stream that has had `before`.
+  int64_t samples(int64_t before, int64_t t, bool last) const;
+  void run(StepContext& ctx, std::span<const DacDecoderJob> jobs) const;
+
+  size_t bytes() const;
+  size_t state_bytes() const;
+
+  /// Normal numbers of rows [begin, begin + count) of block `block`, for one stream.
+  static void noise(uint64_t seed, int block, int64_t begin, std::span<float> out);
+
+ private:
+  struct Snake {
+    Tensor alpha, inv_alpha;  // [C]
+  };
+  struct ResidualUnit {
+    Snake act1, act2;
+    CausalConv1d conv;  // k 7, dilated
+    PackedLinear mix;   // k 1
+  };
+  struct Block {
+    Snake act;
+    CausalConvTranspose1d up;
+    PackedLinear noise;  // empty: none
+    std::vector<ResidualUnit> units;
+  };
+  /// A few frames of one stream.
+  struct Part {
+    DacDecoderState* state = nullptr;
+    View latent;
+    float* out = nullptr;
+    bool last = false;
+  };
+  /// Rows of all parts, one below the other.
+  struct Stack {
+    View x;                   // [sum of rows, channels]
+    std::span<int64_t> rows;  // of each part
+  };
+
+  Snake load_snake(const Weights& weights, int64_t channels) const;
+  CausalConv1d load_conv(const Weights& weights, int64_t in, int64_t out, int64_t dilation,
+                         bool depthwise) const;
+  WeightType conv_type() const;
+
+  /// out may be x.
+  static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
+  /// The oldest rows of what is held and of `in`, as many as `out` takes; the rest is held.
+  static void delay_rows(ConvState& held, std::span<const float> in, std::span<float> out);
+  /// Decodes the parts; samples [parts], how many each yields.
+  void run_pass(StepContext& ctx, std::span<Part> parts, std::span<int64_t> samples) const;
+  /// Layer number `conv` of the states.
+  template <typename Conv>
+  Stack convolve(StepContext& ctx, std::span<const Part> parts, const Conv& layer, const Stack& in,
+                 size_t& conv) const;
+  void add_noise(StepContext& ctx, std::span<const Part> parts, const PackedLinear& gain,
+                 size_t block, const Stack& x) const;
+  Stack run_unit(StepContext& ctx, std::span<const Part> parts, const ResidualUnit& unit,
+                 const Stack& in, size_t& conv, size_t& delay) const;
+
+  DacDecoderConfig config_;
+  WeightType type_;
+  CausalConv1d head_, tail_;
+  PackedLinear spread_;  // SNAC: after its depthwise first convolution
+  std::vector<Block> blocks_;
+  Snake tail_act_;
+};
+
+}  // namespace syrinx

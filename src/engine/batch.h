@@ -1,0 +1,96 @@
+// One batch of one stage: inputs that the engine laid out, results that an executor wrote. Owns all
+// of it, so that nothing else of a request is touched while the batch runs, save the RequestState
+// of an AR batch. Reused; a warm batch does not allocate.
+// E: rows that are sampled, one for each sequence that emits (a guidance pair counts once).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/policy.h"
+#include "kernels/sample.h"
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+struct Active;
+
+/// One sequence of an AR batch. A companion directly follows the sequence that it belongs to.
+struct StepSequence {
+  RequestState* state = nullptr;
+  int first_pos = 0;
+  int rows = 1;
+  bool emits = true;
+  bool companion = false;
+  bool guided = false;  ///< a companion that emits follows
+  float scale = 1;      ///< of the guidance
+  uint64_t seed = 0;
+  uint32_t step = 0;  ///< of the request, over all segments
+};
+
+class Batch {
+ public:
+  /// Room for batches of up to `places` sequences of `pages` pages, or chunks of any of the links.
+  void warm(int places, int pages, std::span<const Link> links);
+
+  /// Begins an AR batch of sequences with at most `table_width` pages each.
+  void begin_step(int table_width);
+  /// `pages` are copied.
+  void add(const StepSequence& sequence, std::span<const int32_t> pages);
+
+  /// Begins a batch of chunks of link `link`.
+  void begin_chunks(int link, const ChunkStage& stage);
+  /// The window's frames are copied.
+  void add(StreamState* state, std::span<const int32_t> window, int left, int fresh, int ahead,
+           bool last);
+  void add(StreamState* state, std::span<const float> window, int left, int fresh, int ahead,
+           bool last);
+  /// Ends the laying out: from here on jobs() may be run.
+  void seal_chunks();
+
+  Plan::Kind kind() const { return kind_; }
+  int link() const { return link_; }
+  const ChunkStage& stage() const { return *stage_; }
+
+  std::span<const StepSequence> sequences() const { return sequences_; }
+  /// Rows of all sequences, or fresh frames of all jobs.
+  int units() const { return units_; }
+  int table_width() const { return table_width_; }
+  std::span<const int32_t> page_table() const { return page_table_; }
+
+  std::span<ChunkJob> jobs() { return jobs_; }
+
+  /// Whose sequence or job i is. For the engine's eyes only.
+  std::vector<Active*> owners;
+  int executor = 0;      ///< where it runs
+  double planned_s = 0;  ///< when it was laid out
+
+  // Results, written by the executor.
+  int codes_per_step = 0;
+  std::vector<int32_t> codes;        ///< [E, codes_per_step]
+  std::vector<SampleStatus> status;  ///< [E], the first fault among a row's codes
+  std::string fault;                 ///< not empty: the stage threw this
+  double began_s = 0, ended_s = 0;   ///< when it ran
+
+  std::span<const int32_t> codes_of(int e) const {
+    return std::span(codes).subspan(static_cast<size_t>(e) * codes_per_step, codes_per_step);
+  }
+
+ private:
+  void add_job(StreamState* state, int left, int fresh, int ahead, bool last);
+
+  Plan::Kind kind_ = Plan::kIdle;
+  int link_ = 0;
+  int units_ = 0;
+  const ChunkStage* stage_ = nullptr;
+  std::vector<StepSequence> sequences_;
+  int table_width_ = 0;
+  std::vector<int32_t> page_table_;
+  std::vector<ChunkJob> jobs_;
+  std::vector<int32_t> window_codes_;
+  std::vector<float> window_values_, samples_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,52 @@
+// What a batch costs in time, as a straight line over its size, learned while running. Policies
+// plan with it, admission counts with it, the simulator replays it.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+namespace syrinx {
+
+/// Seconds of a batch of n units: rows of the AR stage, fresh frames of a chunk stage.
+struct StageCost {
+  double fixed_s = 0;
+  double unit_s = 0;
+  double of(double n) const { return n > 0 ? fixed_s + unit_s * n : 0; }
+};
+
+struct CostModel {
+  StageCost ar;
+  std::vector<StageCost> links;
+};
+
+/// Least squares over (n, seconds) with old samples fading out. Constant memory. A line that slopes
+/// down or starts below zero is not a cost: then the mean per unit, or the mean alone, is taken.
+class CostLearner {
+ public:
+  void sample(double n, double seconds) {
+    // An outlier (the machine was taken away) counts as at most four times what was expected.
+    if (weight_ >= 8) seconds = std::min(seconds, 4 * cost().of(n));
+    weight_ = kKeep * weight_ + 1;
+    n_ = kKeep * n_ + n;
+    s_ = kKeep * s_ + seconds;
+    nn_ = kKeep * nn_ + n * n;
+    ns_ = kKeep * ns_ + n * seconds;
+  }
+
+  StageCost cost() const {
+    if (weight_ == 0) return {};
+    const double spread = nn_ - n_ * n_ / weight_;
+    const double slope = spread > 1e-9 * nn_ ? (ns_ - n_ * s_ / weight_) / spread : 0;
+    const double start = (s_ - slope * n_) / weight_;
+    if (slope < 0) return {s_ / weight_, 0};
+    if (start < 0) return {0, n_ > 0 ? s_ / n_ : 0};
+    return {start, slope};
+  }
+  bool known() const { return weight_ > 0; }
+
+ private:
+  static constexpr double kKeep = 0.995;  // about the last 200 batches count
+  double weight_ = 0, n_ = 0, s_ = 0, nn_ = 0, ns_ = 0;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,97 @@
+// Which page of the KV cache holds what: pages of running sequences, shared prefixes, an LRU over
+// prefixes that nobody uses now. Knows no bytes: a page is a number, copying one is the caller's.
+// Engine thread only.
+//
+// A page that more than one holder counts on is never written again: whoever wants to write behind
+// its rows gets a copy first (reserve()). So a prefix may end in the middle of a page.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace syrinx {
+
+/// The cache of one sequence: positions [0, rows) lie in `pages`, in order. Pages past the rows may
+/// be held already.
+struct KvHold {
+  std::vector<int32_t> pages;
+  int rows = 0;
+};
+
+/// The rows of a page that are to be copied before a step writes behind them.
+struct PageCopy {
+  int32_t from = 0, to = 0;
+};
+
+class KvCache {
+ public:
+  KvCache(int pages, int page_rows);
+
+  int total() const { return static_cast<int>(holders_.size()); }
+  /// Pages that can be had: free ones and those of prefixes that nobody uses.
+  int available() const { return static_cast<int>(free_.size()) + idle_; }
+  /// Pages of known prefixes, used or not.
+  int prefix_pages() const { return static_cast<int>(lru_.size()); }
+
+  /// Pages that reserve(hold, rows) would take.
+  int wanted(const KvHold& hold, int rows) const;
+  /// Makes room for `rows` positions, forgetting idle prefixes where needed, and appends what must
+  /// be copied first. False and nothing changed when wanted() > available().
+  bool reserve(KvHold& hold, int rows, std::vector<PageCopy>& copies);
+  void release(KvHold& hold);
+
+  /// A second sequence with the same positions (a draft, a branch); it shares every page.
+  void fork(const KvHold& from, KvHold& to);
+  /// Forgets the positions from `rows` on.
+  void truncate(KvHold& hold, int rows);
+
+  /// Lets the empty `hold` share the longest known prefix of `keys` (see
+  /// RequestState::prefix_keys), at most `most_rows` of it. Returns its rows.
+  int adopt(std::span<const uint64_t> keys, int most_rows, KvHold& hold);
+  /// Makes the rows of `keys`, which `hold` has computed, known as a prefix. Where somebody else
+  /// was first, `hold` changes to the pages that are known.
+  void publish(std::span<const uint64_t> keys, KvHold& hold);
+  /// Changes whenever adopt() might find more than before.
+  uint64_t published() const { return published_; }
+
+ private:
+  /// A page of a known prefix: the keys of its rows; fewer than a page's only at a leaf.
+  struct Node {
+    int32_t page = -1;
+    int32_t parent = -1;
+    std::vector<uint64_t> keys;
+    std::vector<int32_t> children;  ///< latest last
+    std::list<int32_t>::iterator age;
+  };
+  struct Match {
+    int32_t node = -1;
+    int rows = 0;
+  };
+
+  Match best_child(const std::vector<int32_t>& children, std::span<const uint64_t> keys) const;
+  std::vector<int32_t>& children_of(int32_t node) {
+    return node < 0 ? roots_ : nodes_.at(node).children;
+  }
+  void touch(int32_t node);
+  int32_t take_page();
+  void forget_oldest();
+  void hold_page(int32_t page);
+  void leave_page(int32_t page);
+
+  const int page_rows_;
+  std::vector<int32_t> free_;
+  std::vector<int32_t> holders_;  ///< of each page: sequences, and 1 for being a prefix
+  std::vector<char> is_prefix_;   ///< of each page
+  int idle_ = 0;                  ///< pages that are a prefix and nothing else
+  std::unordered_map<int32_t, Node> nodes_;
+  std::vector<int32_t> roots_;
+  std::list<int32_t>
+      lru_;  ///< nodes, the longest unused first; a parent is younger than its children
+  int32_t next_node_ = 0;
+  uint64_t published_ = 0;
+};
+
+}  // namespace syrinx

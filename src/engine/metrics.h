@@ -1,0 +1,86 @@
+// What the engine counts from the first request on. One writer per value (the engine's thread, or
+// submit() under its lock); read from any thread at any time.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace syrinx {
+
+/// A number that only its one writer changes.
+class Counter {
+ public:
+  void add(double amount = 1) { value_.store(value() + amount, std::memory_order_relaxed); }
+  double value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> value_{0};
+};
+
+class Gauge {
+ public:
+  void set(double value) { value_.store(value, std::memory_order_relaxed); }
+  double value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> value_{0};
+};
+
+/// Counts by upper bounds, as Prometheus does.
+class Histogram {
+ public:
+  /// Rising bounds; what lies above the last is counted too.
+  explicit Histogram(std::span<const double> bounds)
+      : bounds_(bounds.begin(), bounds.end()), counts_(bounds.size() + 1) {}
+  void observe(double value);
+  std::span<const double> bounds() const { return bounds_; }
+  /// Of bucket i, not cumulative; i == bounds().size() is the rest.
+  uint64_t count(size_t i) const { return counts_[i].load(std::memory_order_relaxed); }
+  double sum() const { return sum_.value(); }
+
+ private:
+  std::vector<double> bounds_;
+  std::deque<std::atomic<uint64_t>> counts_;
+  Counter sum_;
+};
+
+/// What one stage did.
+struct StageMetrics {
+  explicit StageMetrics(std::string name);
+  std::string stage;
+  Histogram batch;         ///< sequences or chunks in a batch
+  Histogram step_seconds;  ///< of a batch
+  Counter units;           ///< rows or frames
+};
+
+struct EngineMetrics {
+  /// "ar", then the links' names.
+  explicit EngineMetrics(std::span<const std::string> stages);
+
+  Counter accepted;
+  std::array<Counter, 5> finished;                           ///< by FinishReason
+  Counter rejected_queue, rejected_places, rejected_client;  ///< by reason
+  Gauge running, waiting, streams_capacity, predicted_wait_s;
+  Histogram wait_s;         ///< from submit to the first place in a plan
+  Histogram first_audio_s;  ///< from submit to the first samples delivered
+  Histogram slack_s;        ///< of a stream when a chunk arrives; below 0: an underrun
+  Histogram underrun_s;     ///< the longest wait of each listener that had one
+  Counter underruns;
+  Gauge pages, pages_free, prefix_pages;
+  Counter prompt_rows, prefix_rows;  ///< rows of prompts, and how many of them were shared
+  Counter preemptions;
+  Counter audio_s;
+  Counter busy_s;      ///< executors at work
+  Counter overhead_s;  ///< the engine's thread planning, laying out and committing
+  std::deque<StageMetrics> stages;
+
+  /// In Prometheus' text format (version 0.0.4), every sample with the label model="...".
+  void write_prometheus(const std::string& model, std::string& out) const;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,44 @@
+// A record of what the engine did, in the Chrome trace event format, for Perfetto or
+// chrome://tracing. Bounded: after max_events the rest is left out, and the file says so.
+// Engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace syrinx {
+
+class TraceLog {
+ public:
+  /// Throws LoadError when the file cannot be written. Times are seconds on the engine's clock.
+  TraceLog(const std::string& path, double epoch_s, int64_t max_events = 2'000'000);
+  ~TraceLog();
+  TraceLog(const TraceLog&) = delete;
+  TraceLog& operator=(const TraceLog&) = delete;
+
+  /// Names a row of the picture.
+  void name_row(int row, const char* name);
+  /// Work on a row: what ran, how many sequences or chunks, how many rows or frames.
+  void work(int row, const char* what, double began_s, double ended_s, int batch, int units);
+  /// The life of a request, from submission to its end, and moments in it.
+  void request_began(uint64_t id, double at_s);
+  void request_moment(uint64_t id, const char* what, double at_s);
+  void request_ended(uint64_t id, const char* reason, double at_s);
+
+ private:
+  bool room();
+  double micros(double at_s) const { return (at_s - epoch_s_) * 1e6; }
+
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
+  double epoch_s_;
+  int64_t left_;
+  int64_t dropped_ = 0;
+  bool first_ = true;
+};
+
+}  // namespace syrinx

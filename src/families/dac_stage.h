@@ -1,0 +1,51 @@
+// Codes to samples by a codec of the DAC kind, as the chunk stage of the families that use one.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "codec/dac_codec.h"
+#include "model/stage.h"
+
+namespace syrinx {
+
+/// Decodes every frame once, when it first shows in a window; the link needs the codec's
+/// lookahead() and no left context.
+class DacStage : public ChunkStage {
+ public:
+  /// `seed_of` gives the seed of a request's noise; none for codecs without noise.
+  explicit DacStage(const DacCodec& codec, uint64_t (*seed_of)(const RequestState&) = nullptr)
+      : codec_(codec), seed_of_(seed_of) {}
+
+  int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
+  int out_width() const override { return static_cast<int>(codec_.config().hop()); }
+
+  std::unique_ptr<StreamState> open(const RequestState& state) const override {
+    auto stream = std::make_unique<Stream>();
+    stream->state = codec_.open(seed_of_ ? seed_of_(state) : 0);
+    return stream;
+  }
+
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override {
+    Arena::Mark mark(ctx.arena);
+    const auto bytes = static_cast<int64_t>(jobs.size() * sizeof(DacCodecJob));
+    auto* inner = static_cast<DacCodecJob*>(ctx.arena.take({bytes}, DType::kU8).data);
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const ChunkJob& job = jobs[i];
+      const size_t left = static_cast<size_t>(job.left) * static_cast<size_t>(in_width());
+      new (inner + i) DacCodecJob{&static_cast<Stream*>(job.state)->state, job.codes.subspan(left),
+                                  job.fresh, job.last, job.out};
+    }
+    codec_.run(ctx, {inner, jobs.size()});
+  }
+
+ private:
+  struct Stream : StreamState {
+    DacCodecState state;
+  };
+  const DacCodec& codec_;
+  uint64_t (*seed_of_)(const RequestState&);
+};
+
+}  // namespace syrinx

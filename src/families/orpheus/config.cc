@@ -1,0 +1,84 @@
+#include "families/orpheus/config.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "io/file.h"
+#include "nn/llama_config.h"
+
+namespace syrinx::orpheus {
+namespace {
+
+constexpr int64_t kLlamaVocab = 128256;  // Llama 3's, special tokens included
+constexpr int64_t kOrpheusVocab = kLlamaVocab + 10 + kFrameTokens * 4096;  // without padding
+constexpr int64_t kMostPadding = 64;
+// The models are trained on sequences of this length; the config tells Llama's 131072.
+constexpr int64_t kTrainedPositions = 8192;
+
+}  // namespace
+
+const std::vector<std::string>& voices() {
+  static const std::vector<std::string> kVoices{"tara", "leah", "jess", "leo",
+                                                "dan",  "mia",  "zac",  "zoe"};
+  return kVoices;
+}
+
+bool claims(const Config& root) {
+  const auto type = root.raw().find("model_type"), vocab = root.raw().find("vocab_size");
+  if (type == root.raw().end() || *type != "llama") return false;
+  if (vocab == root.raw().end() || !vocab->is_number_integer()) return false;
+  const auto size = vocab->get<int64_t>();
+  return size >= kOrpheusVocab && size <= kOrpheusVocab + kMostPadding;
+}
+
+ModelConfig load_model_config(const Config& root) {
+  ModelConfig m;
+  m.lm = load_llama_config(root);
+  m.vocab = root.i("vocab_size", 1, 1 << 24);
+  m.max_positions =
+      std::min(kTrainedPositions, root.opt_i("max_position_embeddings", kTrainedPositions, 64));
+  m.lm.rope_positions = m.max_positions;
+  m.tied = root.opt_b("tie_word_embeddings", true);
+  return m;
+}
+
+TokenIds load_ids(const Tokenizer& tokenizer) {
+  const auto custom = [&](int number) {
+    return tokenizer.need_id("<custom_token_" + std::to_string(number) + ">");
+  };
+  TokenIds ids;
+  ids.begin_of_text = tokenizer.need_id("<|begin_of_text|>");
+  ids.end_of_text = tokenizer.need_id("<|eot_id|>");
+  ids.start_of_speech = custom(1);
+  ids.end_of_speech = custom(2);
+  ids.start_of_human = custom(3);
+  ids.end_of_human = custom(4);
+  ids.start_of_ai = custom(5);
+  ids.first_code = custom(10);
+  return ids;
+}
+
+TokenIds published_ids() {
+  return {128000, 128009, 128259, 128260, 128261, 128257, 128258, 128266};
+}
+
+void check_ids(const ModelConfig& c, const std::string& where) {
+  const auto last = static_cast<int64_t>(c.ids.first_code) + kFrameTokens * c.block;
+  if (c.ids.end_of_speech >= c.ids.first_code || last > c.vocab) {
+    load_fault(where, "vocab_size",
+               "the codes are ids " + std::to_string(c.ids.first_code) + " to " +
+                   std::to_string(last - 1) + " (" + std::to_string(kFrameTokens) + " blocks of " +
+                   std::to_string(c.block) + ", as many as the codec has), the model has " +
+                   std::to_string(c.vocab) + " ids");
+  }
+  for (const int32_t id : {c.ids.begin_of_text, c.ids.end_of_text, c.ids.start_of_human,
+                           c.ids.end_of_human, c.ids.start_of_ai, c.ids.start_of_speech}) {
+    if (id < 0 || id >= c.vocab) {
+      load_fault(
+          where, "vocab_size",
+          "the tokenizer's id " + std::to_string(id) + " is not below " + std::to_string(c.vocab));
+    }
+  }
+}
+
+}  // namespace syrinx::orpheus

@@ -1,0 +1,69 @@
+// What config.json and the tokenizer of an Orpheus checkpoint say. The config is that of a plain
+// Llama; what makes it Orpheus are the tokens <custom_token_N> at the end of the vocabulary. Throws
+// LoadError for what is missing, contradictory or not supported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "nn/decoder.h"
+#include "text/tokenizer.h"
+
+namespace syrinx::orpheus {
+
+/// Tokens of a frame, in the order in which they are made. Each has its own block of ids.
+inline constexpr int kFrameTokens = 7;
+/// Latent frames of the codec in those tokens.
+inline constexpr int kFrameLatents = 4;
+/// Codes of a latent frame: of the three quantizers of SNAC.
+inline constexpr int kQuantizers = 3;
+
+/// Ids that are no codes.
+struct TokenIds {
+  int32_t begin_of_text = 0;    ///< <|begin_of_text|>, before the text as the tokenizer puts it
+  int32_t end_of_text = 0;      ///< <|eot_id|>
+  int32_t start_of_human = 0;   ///< <custom_token_3>
+  int32_t end_of_human = 0;     ///< <custom_token_4>
+  int32_t start_of_ai = 0;      ///< <custom_token_5>
+  int32_t start_of_speech = 0;  ///< <custom_token_1>
+  int32_t end_of_speech = 0;    ///< <custom_token_2>
+  int32_t first_code = 0;       ///< <custom_token_10>
+};
+
+struct ModelConfig {
+  DecoderConfig lm;
+  int64_t vocab = 0;
+  int64_t max_positions = 8192;
+  bool tied = true;      ///< the head is the embedding table
+  int64_t block = 4096;  ///< ids of one block: codes of a quantizer
+  TokenIds ids;
+
+  /// The ids that may be spoken begin at `end_of_speech`: the sampler sees them counted from there.
+  int32_t audio_begin() const { return ids.end_of_speech; }
+  int32_t audio_ids() const {
+    return static_cast<int32_t>(ids.first_code - audio_begin() + kFrameTokens * block);
+  }
+  /// First id of the block of token `place` of a frame, counted from audio_begin().
+  int32_t block_begin(int place) const {
+    return static_cast<int32_t>(ids.first_code - audio_begin() + place * block);
+  }
+};
+
+/// Voices of the published English checkpoints, the default first.
+const std::vector<std::string>& voices();
+
+/// Whether this config.json belongs to the family: a Llama whose vocabulary is Llama 3's with the
+/// tokens of Orpheus after it.
+bool claims(const Config& root);
+/// All but ids and block.
+ModelConfig load_model_config(const Config& root);
+/// The ids of the tokens by their names.
+TokenIds load_ids(const Tokenizer& tokenizer);
+/// Those of the published checkpoints, for random weights without a tokenizer.
+TokenIds published_ids();
+/// Throws LoadError unless ids and blocks lie inside the vocabulary as they should.
+void check_ids(const ModelConfig& config, const std::string& where);
+
+}  // namespace syrinx::orpheus

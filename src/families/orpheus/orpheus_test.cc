@@ -1,0 +1,271 @@
+// Promises of the family that need no golden: tokens to frames, rules, text in parts, checks,
+// faults of checkpoints.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "families/orpheus/pipeline.h"
+#include "families/orpheus/state.h"
+#include "io/file.h"
+#include "io/test_dir.h"
+
+namespace syrinx::orpheus {
+namespace {
+
+std::string checkpoint() {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/orpheus/golden/checkpoint";
+}
+
+class OrpheusTest : public testing::Test {
+ protected:
+  OrpheusTest() : model_({checkpoint(), "tiny"}) {}
+
+  std::unique_ptr<RequestState> open(const SpeechRequest& request) const {
+    auto opened = model_.open(request);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+    return opened.take();
+  }
+  Error refusal(const SpeechRequest& request) const {
+    auto opened = model_.open(request);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+  SpeechRequest say(const std::string& text) const {
+    SpeechRequest request;
+    request.text = text;
+    return request;
+  }
+  /// The token with `code` at its place of the frame, as the sampler gives it.
+  int32_t token(int step, int32_t code) const {
+    return model_.config().block_begin(step % kFrameTokens) + code;
+  }
+  Verdict feed(RequestState& state, int32_t id) {
+    StepOutput out(frames_, words_);
+    return state.advance(std::span(&id, 1), out);
+  }
+
+  Orpheus model_;
+  std::vector<int32_t> frames_;
+  std::vector<WordMark> words_;
+};
+
+TEST_F(OrpheusTest, TokensBecomeLatentFramesAsSoonAsTheyCan) {
+  const auto state = open(say("Hello."));
+  const size_t sizes[] = {0, 0, 3, 6, 6, 9, 12, 12, 12, 15};
+  for (int step = 0; step < 10; ++step) {
+    feed(*state, token(step, 10 + step));
+    EXPECT_EQ(frames_.size(), sizes[step]) << step;
+  }
+  EXPECT_EQ(frames_, (std::vector<int32_t>{10, 11, 12, 10, 11, 13, 10, 14, 15, 10, 14, 16,  //
+                                           17, 18, 19}));
+}
+
+TEST_F(OrpheusTest, EachTokenHasItsBlock) {
+  const auto state = open(say("Hello."));
+  for (int step = 0; step < 15; ++step) {
+    const SampleRule rule = state->rule(0);
+    const bool may_end = step > 0 && step % kFrameTokens == 0;
+    ASSERT_EQ(rule.ranges, may_end ? 2 : 1) << step;
+    if (may_end) {
+      EXPECT_EQ(rule.allowed[0].end, 1);
+    }
+    EXPECT_EQ(rule.allowed[rule.ranges - 1].begin, token(step, 0));
+    EXPECT_EQ(rule.allowed[rule.ranges - 1].end, token(step, 64));
+    EXPECT_EQ(state->history(0).size(), static_cast<size_t>(step));
+    feed(*state, token(step, 1));
+  }
+  EXPECT_EQ(feed(*state, 0).next, Verdict::kFinished);
+}
+
+TEST_F(OrpheusTest, DefaultsAndBounds) {
+  const auto state = open(say("Hello."));
+  EXPECT_FLOAT_EQ(state->sampling(0).temperature, 0.6f);
+  EXPECT_FLOAT_EQ(state->sampling(0).top_p, 0.8f);
+  EXPECT_FLOAT_EQ(state->sampling(0).repetition_penalty, 1.3f);
+  EXPECT_EQ(state->sampling(0).penalty_window, 0);
+  EXPECT_GT(state->max_steps(), 840);
+  SpeechRequest request = say("Hello.");
+  for (const auto& [frames, steps] : {std::pair{1, 3}, {2, 4}, {3, 6}, {4, 7}, {5, 10}, {8, 14}}) {
+    request.max_frames = frames;
+    EXPECT_EQ(open(request)->max_steps(), steps) << frames;
+  }
+  std::vector<uint64_t> keys;
+  state->prefix_keys(false, keys);
+  EXPECT_EQ(keys.size(), static_cast<size_t>(state->prompt_rows()));
+  EXPECT_EQ(keys[0], static_cast<uint64_t>(state->prompt_ids()[0]));
+}
+
+TEST_F(OrpheusTest, LongTextIsSpokenInSegments) {
+  std::string text;
+  while (text.size() < 1500) text += "The quick brown fox jumps over the lazy dog. ";
+  const auto state = open(say(text));
+  int segments = 1;
+  for (; segments < 20; ++segments) {
+    for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
+    const Verdict verdict = feed(*state, 0);
+    if (verdict.next == Verdict::kFinished) break;
+    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+    EXPECT_TRUE(state->ready());
+    EXPECT_TRUE(state->history(0).empty());
+  }
+  EXPECT_EQ(segments, 5);
+  EXPECT_EQ(frames_.size(), 5u * 12);
+}
+
+TEST_F(OrpheusTest, OpenTextWaitsForWholeSentences) {
+  SpeechRequest request =
+      say("Hello there, this is a sentence of some considerable length, is it not");
+  request.text_open = true;
+  const auto state = open(request);
+  EXPECT_FALSE(state->ready());
+  ASSERT_TRUE(state->append_text("? And", false).ok());
+  ASSERT_TRUE(state->ready());
+  const int rows = state->prompt_rows();
+  for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
+  EXPECT_EQ(feed(*state, 0).next, Verdict::kNextSegment);
+  EXPECT_FALSE(state->ready());
+  ASSERT_TRUE(state->append_text(" more.", true).ok());
+  ASSERT_TRUE(state->ready());
+  EXPECT_LT(state->prompt_rows(), rows);
+  EXPECT_FALSE(state->append_text("x", true).ok());
+  feed(*state, token(0, 1));
+  for (int step = 1; step < 7; ++step) feed(*state, token(step, 1));
+  EXPECT_EQ(feed(*state, 0).next, Verdict::kFinished);
+}
+
+TEST_F(OrpheusTest, AnOpenTextMayEndWithNothingMore) {
+  SpeechRequest request =
+      say("Hello there, this is a sentence of some considerable length, is it not? A");
+  request.text_open = true;
+  const auto state = open(request);
+  ASSERT_TRUE(state->ready());
+  for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
+  EXPECT_EQ(feed(*state, 0).next, Verdict::kNextSegment);
+  ASSERT_TRUE(state->append_text("", true).ok());  // "A" is spoken
+  for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
+  EXPECT_EQ(feed(*state, 0).next, Verdict::kFinished);
+
+  SpeechRequest silent = say("  ");
+  silent.text_open = true;
+  const Status status = open(silent)->append_text("\n", true);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().param, "input");
+}
+
+TEST_F(OrpheusTest, RefusesWhatItCannotSay) {
+  SpeechRequest request = say("Hello.");
+  request.voice = "nobody";
+  EXPECT_EQ(refusal(request).code, ErrorCode::kNotFound);
+  EXPECT_NE(refusal(request).message.find("tara"), std::string::npos);
+  EXPECT_EQ(refusal(say(" \n ")).param, "input");
+  request = say("Hello.");
+  request.text_in_prompt = false;
+  EXPECT_EQ(refusal(request).code, ErrorCode::kUnsupported);
+}
+
+TEST_F(OrpheusTest, ControlTokensInTextArePlainText) {
+  const auto plain = open(say("a<|eot_id|>b<custom_token_2>"));
+  const auto ids = plain->prompt_ids();
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), model_.config().ids.end_of_text), 1);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), model_.config().ids.end_of_speech), 0);
+}
+
+TEST_F(OrpheusTest, DescribesItself) {
+  const PipelineInfo& info = model_.info();
+  EXPECT_EQ(info.family, "orpheus");
+  EXPECT_EQ(info.default_voice, "tara");
+  EXPECT_EQ(info.sample_rate, 24000);
+  EXPECT_DOUBLE_EQ(info.frame_rate, 46.875);
+  EXPECT_EQ(model_.links()[0].policy.lookahead, 10);
+  EXPECT_EQ(model_.links()[0].policy.left, 0);
+}
+
+TEST(OrpheusClaims, TheVocabularyTells) {
+  const auto claimed = [](const char* text) { return claims(Config::parse(text, "config.json")); };
+  EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156940})"));
+  EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156938})"));
+  EXPECT_FALSE(claimed(R"({"model_type": "llama", "vocab_size": 128256})"));
+  EXPECT_FALSE(claimed(R"({"model_type": "qwen2", "vocab_size": 156940})"));
+  EXPECT_FALSE(claimed(R"({"vocab_size": 156940})"));
+}
+
+/// A copy of the small checkpoint in which one file may be changed.
+struct Copy {
+  Copy() {
+    std::filesystem::copy(checkpoint(), dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+  }
+  void replace(const std::string& file, const std::string& from, const std::string& to) {
+    std::string text = slurp(dir.path(file));
+    const size_t at = text.find(from);
+    ASSERT_NE(at, text.npos) << from;
+    dir.write(file, text.replace(at, from.size(), to));
+  }
+  std::string fault() const {
+    try {
+      Orpheus model({dir.path(), "copy"});
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  TestDir dir;
+};
+
+void expect_fault(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST(OrpheusLoad, SaysWhatIsWrong) {
+  Copy head;
+  head.replace("model.safetensors", "model.layers.1.mlp.up_proj.weight",
+               "model.layers.1.mlp.xx_proj.weight");
+  head.replace("config.json", "\"intermediate_size\": 160", "\"intermediate_size\": 168");
+  expect_fault(head.fault(), "model.layers.1.mlp.up_proj.weight");
+  expect_fault(head.fault(), "expected [64, 168], got bf16 [64, 160]");
+  Copy token;
+  token.replace("tokenizer.json", "<custom_token_10>", "<kustom_token_10>");
+  expect_fault(token.fault(), "<custom_token_10>");
+  Copy rope;
+  rope.replace("config.json", "\"rope_type\": \"llama3\"", "\"rope_type\": \"yarn\"");
+  expect_fault(rope.fault(), "yarn");
+  Copy codes;
+  codes.replace("config.json", "\"vocab_size\": 8", "\"vocab_size\": 7");
+  expect_fault(codes.fault(), "7 blocks of 64");
+  Copy strides;
+  strides.replace("snac_24khz/config.json", "4,\n  2,\n  1", "2,\n  2,\n  1");
+  expect_fault(strides.fault(), "vq_strides");
+}
+
+TEST(OrpheusLoad, NamesTheCodecThatIsMissing) {
+  Copy copy;
+  std::filesystem::remove_all(copy.dir.path("snac_24khz"));
+  ::setenv("HF_HUB_CACHE", copy.dir.path("cache").c_str(), 1);
+  expect_fault(copy.fault(), "download hubertsiuzdak/snac_24khz");
+  // The same part from the hub's cache.
+  std::filesystem::create_directories(
+      copy.dir.path("cache/models--hubertsiuzdak--snac_24khz/snapshots"));
+  std::filesystem::copy(checkpoint() + "/snac_24khz",
+                        copy.dir.path("cache/models--hubertsiuzdak--snac_24khz/snapshots/abc"),
+                        std::filesystem::copy_options::recursive);
+  EXPECT_EQ(copy.fault(), "");
+  ::unsetenv("HF_HUB_CACHE");
+}
+
+TEST(OrpheusLoad, DummyWeightsNeedTheConfigOnly) {
+  TestDir dir;
+  std::string config = slurp(checkpoint() + "/config.json");
+  const size_t at = config.find("\"vocab_size\": ") + 14;
+  config.replace(at, config.find_first_of(",\n", at) - at, "156940");
+  dir.write("config.json", config);
+  const Orpheus model({dir.path(), "dummy", WeightType::kQ8, true});
+  EXPECT_EQ(model.config().audio_ids(), 28680);
+  SpeechRequest request;
+  request.text = "Hello.";
+  EXPECT_TRUE(model.open(request).ok());
+}
+
+}  // namespace
+}  // namespace syrinx::orpheus

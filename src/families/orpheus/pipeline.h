@@ -1,0 +1,46 @@
+// Orpheus: published checkpoints as a pipeline of the language model and SNAC.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "codec/snac.h"
+#include "families/dac_stage.h"
+#include "families/family.h"
+#include "families/orpheus/config.h"
+#include "families/orpheus/speech_lm.h"
+#include "model/pipeline.h"
+
+namespace syrinx::orpheus {
+
+class Orpheus : public Pipeline {
+ public:
+  /// Throws LoadError.
+  explicit Orpheus(const LoadSpec& spec);
+
+  const PipelineInfo& info() const override { return info_; }
+  const ArStage& ar() const override { return *lm_; }
+  std::span<const Link> links() const override { return links_; }
+  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+
+  const ModelConfig& config() const { return config_; }
+  const SpeechLm& lm() const { return *lm_; }
+  const DacCodec& codec() const { return *codec_; }
+
+ private:
+  void load_codec(const LoadSpec& spec);
+  void describe(const LoadSpec& spec);
+
+  ModelConfig config_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
+  std::unique_ptr<SpeechLm> lm_;
+  std::unique_ptr<DacCodec> codec_;
+  std::unique_ptr<DacStage> stage_;
+  std::vector<Link> links_;
+  PipelineInfo info_;
+};
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+
+}  // namespace syrinx::orpheus

@@ -1,0 +1,53 @@
+#include "families/orpheus/speech_lm.h"
+
+#include "families/orpheus/state.h"
+#include "kernels/embedding.h"
+
+namespace syrinx::orpheus {
+namespace {
+
+std::span<int32_t> take_ids(StepContext& ctx, int64_t count) {
+  return {ctx.arena.take({count}, DType::kI32).i32(), static_cast<size_t>(count)};
+}
+
+}  // namespace
+
+SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType type)
+    : decoder_(config.lm, weights.scope("model"), type),
+      table_(weights.scope("model").take("embed_tokens.weight",
+                                         {config.vocab, int64_t{config.lm.hidden}})) {
+  const int64_t hidden = config.lm.hidden, begin = config.audio_begin();
+  const View head = config.tied ? table_ : weights.take("lm_head.weight", {config.vocab, hidden});
+  if (config.tied) weights.ignore("lm_head.");
+  head_ = PackedLinear::pack(head.slice(begin, begin + config.audio_ids()), type);
+  traits_.hidden = config.lm.hidden;
+  traits_.vocab = {config.audio_ids()};
+  traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
+  traits_.max_positions = static_cast<int>(config.max_positions);
+}
+
+void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+  Arena::Mark mark(ctx.arena);
+  const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
+  std::span<int32_t> ids = take_ids(ctx, batch.rows);
+  size_t row = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    const State& state = static_cast<const State&>(*seq.state);
+    for (int i = 0; i < seq.rows; ++i) ids[row++] = state.input(seq.first_pos + i);
+  }
+  embed(ctx, table_, ids, x);
+  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
+  if (batch.emits == 0) return;
+  std::span<int32_t> last = take_ids(ctx, batch.emits);
+  size_t e = 0;
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
+  }
+  decoder_.norm_rows(ctx, x, last, hidden);
+}
+
+void SpeechLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {
+  linear(ctx, head_, hidden, out);
+}
+
+}  // namespace syrinx::orpheus

@@ -1,0 +1,52 @@
+// Pickles as data: a stack machine that knows containers, numbers, text, names of globals, calls
+// and persistent ids, and turns them into a graph of values without running anything. What a call
+// or an id means is the reader's business (io/torch_pickle.h). Protocols 2 to 5, the opcodes that
+// torch.save writes; any other is a fault.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syrinx {
+
+/// A value by its index in Pickle::values. Values may be shared and may contain themselves.
+using PickleId = uint32_t;
+
+struct PickleValue {
+  enum Kind : uint8_t {
+    kNone,
+    kBool,    ///< number
+    kInt,     ///< number
+    kFloat,   ///< real
+    kText,    ///< text, UTF-8 as written
+    kBytes,   ///< text
+    kGlobal,  ///< text: "module name"
+    kTuple,   ///< items
+    kList,    ///< items
+    kDict,    ///< items: key, value, key, value, ...
+    kCall,    ///< items: the global, then its argument tuple
+    kRef,     ///< items: the persistent id, a tuple
+  };
+  Kind kind = kNone;
+  int64_t number = 0;
+  double real = 0;
+  std::string text = {};
+  std::vector<PickleId> items = {};
+};
+
+struct Pickle {
+  std::vector<PickleValue> values;
+  PickleId root = 0;
+};
+
+/// Called for every global before it is kept: false refuses the file.
+using GlobalFilter = bool (*)(std::string_view name);
+
+/// Throws LoadError, with `path` in the message. Calls of a `dict_type` global ("collections
+/// OrderedDict") without arguments become dicts; attributes set on values are dropped.
+Pickle read_pickle(std::string_view bytes, const std::string& path, GlobalFilter allowed,
+                   std::string_view dict_type);
+
+}  // namespace syrinx

@@ -1,0 +1,38 @@
+// The table of contents of a zip archive whose entries are stored without compression, as PyTorch
+// writes them (zip64 included). Checked when read; faults are LoadErrors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "io/file.h"
+
+namespace syrinx {
+
+/// Bytes [begin, end) of the file.
+struct ZipEntry {
+  uint64_t begin = 0, end = 0;
+  uint64_t size() const { return end - begin; }
+};
+
+class ZipArchive {
+ public:
+  static constexpr size_t kMaxEntries = 1 << 20;
+  explicit ZipArchive(std::shared_ptr<const MappedFile> file);
+
+  /// Null when there is no such entry.
+  const ZipEntry* find(const std::string& name) const;
+  const std::unordered_map<std::string, ZipEntry>& entries() const { return entries_; }
+  std::string_view text(const ZipEntry& entry) const;
+
+ private:
+  void read_directory(uint64_t begin, uint64_t size, uint64_t count);
+  std::shared_ptr<const MappedFile> file_;
+  std::unordered_map<std::string, ZipEntry> entries_;
+};
+
+}  // namespace syrinx

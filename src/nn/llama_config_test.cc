@@ -1,0 +1,62 @@
+#include "nn/llama_config.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace syrinx {
+namespace {
+
+nlohmann::json csm_backbone() {
+  return {{"hidden_size", 2048},
+          {"intermediate_size", 8192},
+          {"num_hidden_layers", 16},
+          {"num_attention_heads", 32},
+          {"num_key_value_heads", 8},
+          {"rms_norm_eps", 1e-5},
+          {"rope_theta", 500000},
+          {"rope_scaling",
+           {{"rope_type", "llama3"},
+            {"factor", 32.0},
+            {"low_freq_factor", 0.125},
+            {"high_freq_factor", 0.5},
+            {"original_max_position_embeddings", 1024}}}};
+}
+
+DecoderConfig load(const nlohmann::json& json) {
+  return load_llama_config(Config::parse(json.dump(), "config.json"));
+}
+
+TEST(LlamaConfig, ReadsWhatIsThere) {
+  const DecoderConfig d = load(csm_backbone());
+  EXPECT_EQ(d.layers, 16);
+  EXPECT_EQ(d.head_dim, 64);
+  EXPECT_EQ(d.rope.scaling.factor, 32);
+  EXPECT_EQ(d.rope.scaling.high_freq_factor, 0.5f);
+  EXPECT_EQ(d.rope.scaling.original_positions, 1024);
+  EXPECT_FALSE(d.attention_bias || d.mlp_bias);
+  nlohmann::json plain = csm_backbone();
+  plain["rope_scaling"] = nullptr;
+  EXPECT_EQ(load(plain).rope.scaling.factor, 0);
+}
+
+TEST(LlamaConfig, NamesWhatIsWrong) {
+  const auto fault = [](const char* key, const nlohmann::json& value) -> std::string {
+    nlohmann::json json = csm_backbone();
+    json[key] = value;
+    try {
+      load(json);
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(fault("hidden_size", nullptr).find("hidden_size"), std::string::npos);
+  EXPECT_NE(fault("num_key_value_heads", 5).find("num_key_value_heads"), std::string::npos);
+  EXPECT_NE(fault("hidden_act", "gelu").find("silu"), std::string::npos);
+  EXPECT_NE(fault("rope_scaling", {{"rope_type", "yarn"}}).find("yarn"), std::string::npos);
+  EXPECT_NE(fault("rope_scaling", {{"rope_type", "llama3"}}).find("factor"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace syrinx

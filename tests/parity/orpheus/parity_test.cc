@@ -1,0 +1,206 @@
+// A small Orpheus checkpoint against its originals (see README.md): prompt ids, logits, greedy
+// frames and samples, through the pipeline alone and through the engine.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "families/orpheus/pipeline.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "runtime/runtime.h"
+#include "runtime/trace.h"
+
+namespace syrinx {
+namespace {
+
+constexpr uint64_t kSeed = 77;  // of make_golden.py, for the codec's noise
+
+std::string golden(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/orpheus/golden/" + name;
+}
+
+/// The small vocabulary is not the published one, so the checkpoint is loaded by name.
+std::shared_ptr<const Pipeline> load(WeightType weights = WeightType::kF32) {
+  return orpheus::load({golden("checkpoint"), "tiny", weights});
+}
+
+struct Case {
+  std::string name;
+  SpeechRequest request;
+  int steps = 0;
+  bool ended = false;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  for (const auto& json : nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20))) {
+    Case c;
+    c.name = json["name"];
+    c.steps = json["steps"];
+    c.ended = json["ended"];
+    c.request.text = json["text"];
+    c.request.voice = json["voice"];
+    c.request.repetition_penalty = json["penalty"];
+    c.request.temperature = 0.f;
+    c.request.ignore_stop = json["ignore_stop"];
+    c.request.seed = kSeed;
+    c.request.max_frames = c.ended ? 1000 : c.steps / 7 * 4;
+    out.push_back(std::move(c));
+  }
+  return out;
+}
+
+std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
+
+float worst_of(std::span<const float> got, const View& want) {
+  EXPECT_GE(static_cast<int64_t>(got.size()), want.count());
+  if (static_cast<int64_t>(got.size()) < want.count()) return 1e30f;
+  float worst = 0;
+  for (int64_t i = 0; i < want.count(); ++i) {
+    worst = std::max(worst, std::fabs(got[i] - want.f32()[i]));
+  }
+  return worst;
+}
+
+TEST(OrpheusParity, PromptLogitsFramesAndSamples) {
+  const auto model = load();
+  TraceOptions options;
+  options.threads = 2;
+  options.logit_steps = 1000;
+  for (const Case& c : cases()) {
+    const Safetensors file(golden(c.name + ".safetensors"));
+    const Result<Trace> traced = trace_request(*model, c.request, options);
+    ASSERT_TRUE(traced.ok()) << traced.error().message;
+    const Trace& t = traced.value();
+    EXPECT_EQ(t.prompt_ids, ints(file.view("prompt_ids"))) << c.name;
+    EXPECT_EQ(t.reason, c.ended ? FinishReason::kStop : FinishReason::kLength) << c.name;
+    EXPECT_EQ(t.steps, c.ended ? c.steps + 1 : c.steps / 7 * 7) << c.name;
+    EXPECT_EQ(t.frames, ints(file.view("frames"))) << c.name;
+    const View logits = file.view("logits");
+    float top = 0;
+    for (int64_t i = 0; i < logits.count(); ++i) top = std::max(top, std::fabs(logits.f32()[i]));
+    const float worst = worst_of(t.logits[0], logits);
+    EXPECT_LT(worst, 1e-4f) << c.name << " (largest logit " << top << ")";
+    RecordProperty(c.name + "_logits", std::to_string(worst * 1e6) + "e-6");
+    if (!file.find("samples")) continue;
+    const float apart = worst_of(t.samples, file.view("samples"));
+    EXPECT_EQ(static_cast<int64_t>(t.samples.size()), file.view("samples").count());
+    EXPECT_LT(apart, 1e-4f) << c.name;
+    RecordProperty(c.name + "_samples", std::to_string(apart * 1e6) + "e-6");
+  }
+}
+
+std::unique_ptr<Engine> engine(EngineOptions options = {}, WeightType weights = WeightType::kF32) {
+  options.threads = 2;
+  options.max_unread_s = 1e9;
+  options.repetition_s = 0;
+  return std::make_unique<Engine>(load(weights), options);
+}
+
+std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
+  auto sink = std::make_shared<Collector>();
+  const auto id = engine.submit(request, sink);
+  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
+  if (!id.ok()) return {};
+  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
+  return sink->samples();
+}
+
+TEST(OrpheusEngine, StreamsTheSamplesOfTheOriginals) {
+  const auto server = engine();
+  for (const Case& c : cases()) {
+    const Safetensors file(golden(c.name + ".safetensors"));
+    if (!file.find("samples")) continue;
+    const std::vector<float> got = speak(*server, c.request);
+    EXPECT_EQ(static_cast<int64_t>(got.size()), file.view("samples").count());
+    EXPECT_LT(worst_of(got, file.view("samples")), 1e-4f) << c.name;
+  }
+}
+
+TEST(OrpheusEngine, SameSamplesAloneAndInACrowd) {
+  SpeechRequest request;
+  request.text = "Hello there, how are you?";
+  request.seed = 5;
+  request.max_frames = 90;
+  request.ignore_stop = true;
+  for (const WeightType weights : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+    const std::vector<float> alone = speak(*engine({}, weights), request);
+    EXPECT_EQ(alone.size(), 90u * 512);
+    EngineOptions crowded;
+    crowded.max_batch = 5;  // fewer than requests: sequences come and go
+    const auto server = engine(crowded, weights);
+    std::vector<std::shared_ptr<Collector>> sinks;
+    for (int i = 0; i < 9; ++i) {
+      SpeechRequest other = request;
+      if (i % 3 != 0) {
+        other.text = "The fox number " + std::to_string(i);
+        other.voice = i % 2 ? "none" : "leo";
+        other.seed = static_cast<uint64_t>(i);
+        other.temperature = 0.2f * static_cast<float>(i);
+        other.max_frames = 20 * i;
+      }
+      sinks.push_back(std::make_shared<Collector>());
+      ASSERT_TRUE(server->submit(other, sinks.back()).ok());
+    }
+    for (int i = 0; i < 9; ++i) {
+      EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
+      if (i % 3 == 0) {
+        EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
+      }
+    }
+  }
+}
+
+TEST(OrpheusEngine, TextMayComeSentenceBySentence) {
+  const std::string text =
+      "Hello there, how are you today? I am fine. The weather is good in the north. The quick "
+      "brown "
+      "fox jumps over the lazy dog, and that is all that there is to say about it.";
+  const auto server = engine();
+  std::vector<std::vector<float>> spoken;
+  for (const size_t piece : {text.size(), size_t{7}}) {
+    SpeechRequest late;
+    late.text_open = true;
+    late.seed = 3;
+    late.max_frames = 400;
+    auto sink = std::make_shared<Collector>();
+    const auto id = server->submit(late, sink);
+    ASSERT_TRUE(id.ok());
+    for (size_t at = 0; at < text.size(); at += piece) {
+      server->append_text(id.value(), text.substr(at, piece), at + piece >= text.size());
+    }
+    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
+    spoken.push_back(sink->samples());
+  }
+  EXPECT_FALSE(spoken[0].empty());
+  EXPECT_TRUE(spoken[0] == spoken[1]);
+}
+
+/// How far smaller weights move the logits of the same rows, as RMS over RMS. A width of 64 is a
+/// single group of 8-bit weights, so this bounds mistakes; docs/families/orpheus.md has figures of
+/// the published width.
+TEST(OrpheusParity, SmallerWeightsLoseLittle) {
+  SpeechRequest request = cases()[0].request;
+  TraceOptions options;
+  options.threads = 2;
+  options.logit_steps = 1;  // later steps have other rows once a choice differs
+  const Trace exact = trace_request(*load(), request, options).take();
+  for (const auto& [weights, bound] :
+       {std::pair{WeightType::kBF16, 0.01}, {WeightType::kQ8, 0.1}}) {
+    const Trace other = trace_request(*load(weights), request, options).take();
+    double error = 0, power = 0;
+    for (size_t i = 0; i < exact.logits[0].size(); ++i) {
+      const double d = other.logits[0][i] - exact.logits[0][i];
+      error += d * d;
+      power += double{exact.logits[0][i]} * exact.logits[0][i];
+    }
+    EXPECT_LT(std::sqrt(error / power), bound) << weight_type_name(weights);
+    EXPECT_GT(error, 0) << weight_type_name(weights);
+    RecordProperty(weight_type_name(weights),
+                   std::to_string(100 * std::sqrt(error / power)) + " %");
+  }
+}
+
+}  // namespace
+}  // namespace syrinx
