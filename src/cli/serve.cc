@@ -1,8 +1,10 @@
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/stop_signal.h"
 #include "server/http_server.h"
+#include "server/wyoming_server.h"
 
 namespace syrinx {
 namespace {
@@ -29,6 +32,8 @@ AccessRules access_rules(const ServeOptions& options, bool loopback) {
   rules.hosts.push_back(options.host);
   return rules;
 }
+
+void log_line(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
 ServerOptions server_options(const ServeOptions& options) {
   const bool loopback = is_loopback(options.host);
@@ -60,9 +65,7 @@ ServerOptions server_options(const ServeOptions& options) {
                      " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
                      "to serve everybody.");
   }
-  if (!options.quiet) {
-    out.log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
-  }
+  if (!options.quiet) out.log = log_line;
   return out;
 }
 
@@ -109,6 +112,10 @@ void print_welcome(const ServeOptions& options, const std::string& model, int po
 
 int run_serve(const ServeOptions& options) {
   const double began_s = now_s();
+  if (options.wyoming_port >= 0 && !is_loopback(options.wyoming_host) && !options.allow_public) {
+    throw UsageError("Wyoming has no keys: to serve it on " + options.wyoming_host +
+                     " say --allow-public.");
+  }
   StopSignal stop;
   allow_many_files();
   ServerOptions http = server_options(options);
@@ -118,12 +125,29 @@ int run_serve(const ServeOptions& options) {
   const std::shared_ptr<Backend> backend = make_backend(load_engine(options.load));
   warm_up(*backend);
   stop.arm();
+  std::optional<WyomingServer> wyoming;
+  if (options.wyoming_port >= 0) {
+    WyomingOptions home{.host = options.wyoming_host,
+                        .port = options.wyoming_port,
+                        .stall_timeout_s = options.stall_timeout_s,
+                        .max_audio_s = options.max_audio_s};
+    if (!options.quiet) home.log = log_line;
+    wyoming.emplace(std::move(home), backend);
+  }
   server.open(backend);
   print_welcome(options, backend->info().model, server.port(), keys, now_s() - began_s);
+  if (wyoming) {
+    std::printf("Home Assistant (Wyoming): %s, port %d.\n", options.wyoming_host.c_str(),
+                wyoming->port());
+    std::fflush(stdout);
+  }
 
   stop.wait();
   std::fprintf(stderr, "stopping: running requests get %.0f s\n", options.drain_timeout_s);
-  if (!server.drain(options.drain_timeout_s)) {
+  const double deadline_s = now_s() + options.drain_timeout_s;
+  bool whole = server.drain(options.drain_timeout_s);
+  if (wyoming) whole = wyoming->drain(std::max(0.0, deadline_s - now_s())) && whole;
+  if (!whole) {
     std::fputs("stopping: some requests were cut off\n", stderr);
   }
   return 0;
