@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "server/ws_dialect.h"
 
 namespace syrinx {
 namespace {
@@ -36,6 +37,7 @@ Reply answer_home(const ServerView& server) {
   reply.body +=
       "\n"
       "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
+      "WS   /v1/audio/speech/stream   text in while audio comes out\n"
       "GET  /v1/models         the loaded model\n"
       "GET  /v1/audio/models   the same, for clients that list speech models\n"
       "GET  /v1/audio/voices   its voices\n"
@@ -96,7 +98,13 @@ Reply answer_ready(const ServerView& server) {
 }
 
 ordered_json model_object(const PipelineInfo& info) {
-  return {{"id", info.model}, {"object", "model"}, {"created", 0}, {"owned_by", info.family}};
+  return {{"id", info.model},
+          {"object", "model"},
+          {"created", 0},
+          {"owned_by", info.family},
+          {"late_text", late_text_name(info.late_text)},
+          {"word_times", info.word_times},
+          {"sample_rate", info.sample_rate}};
 }
 
 Reply answer_models(const ServerView& server) {

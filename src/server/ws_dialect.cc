@@ -22,9 +22,9 @@ std::string_view voice_in(std::string_view path, std::string_view end) {
 
 }  // namespace
 
-bool is_dialect_path(std::string_view path) {
-  return path == kNative || path == kCartesia || path == kDeepgram ||
-         !voice_in(path, kSingle).empty() || !voice_in(path, kMulti).empty();
+const char* late_text_name(LateText late) {
+  if (late == LateText::kToken) return "token";
+  return late == LateText::kSentence ? "sentence" : "none";
 }
 
 std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const PipelineInfo& info,

@@ -123,7 +123,7 @@ struct DialectRequest {
 /// make no sense: `error` says what is wrong.
 std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const PipelineInfo& info,
                                       ApiError& error);
-/// Whether make_dialect() knows the path.
-bool is_dialect_path(std::string_view path);
+/// "token", "sentence" or "none"; static storage.
+const char* late_text_name(LateText late);
 
 }  // namespace syrinx

@@ -19,9 +19,6 @@ std::unique_ptr<Dialect> make_cartesia_dialect(const std::string& id, const Pipe
 std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::string& id,
                                                const PipelineInfo& info, ApiError& error);
 
-/// "token", "sentence" or "none"; static storage.
-const char* late_text_name(LateText late);
-
 inline int64_t milliseconds(double seconds) { return std::llround(1e3 * seconds); }
 
 }  // namespace syrinx

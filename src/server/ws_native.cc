@@ -215,11 +215,6 @@ class NativeDialect : public Dialect {
 
 }  // namespace
 
-const char* late_text_name(LateText late) {
-  if (late == LateText::kToken) return "token";
-  return late == LateText::kSentence ? "sentence" : "none";
-}
-
 std::unique_ptr<Dialect> make_native_dialect(const PipelineInfo& info) {
   return std::make_unique<NativeDialect>(info);
 }
