@@ -29,7 +29,10 @@ struct SayOptions {
 int run_say(SayOptions options);
 
 struct ServeOptions {
-  LoadOptions load;
+  LoadOptions load;                 ///< of every model; `model` is not used
+  std::vector<std::string> models;  ///< the first is loaded at once, others when asked for
+  double model_keep_s = 600;
+  size_t model_memory_mib = 0;
   std::string host = "127.0.0.1";
   int port = 8080;
   std::string api_key_file;
@@ -52,6 +55,12 @@ struct ServeOptions {
 };
 int run_serve(const ServeOptions& options);
 
+struct HubPullOptions {
+  std::vector<std::string> models;
+  std::vector<std::string> include;
+};
+int run_hub_pull(const HubPullOptions& options);
+
 int run_inspect(const LoadOptions& options);
 
 struct TraceCommand {
@@ -62,11 +71,36 @@ struct TraceCommand {
 };
 int run_trace(TraceCommand options);
 
+/// A load on a server (url) or on an engine in this process. At most one of rates, streams,
+/// listeners and trace is given; each of their values is a run of its own.
 struct BenchOptions {
   LoadOptions load;
-  SpeechRequest request;
-  int streams = 8;
-  int repeats = 3;  ///< requests that each stream makes, one after another
+  SpeechRequest request;  ///< what every request takes; text and seed are the run's
+  std::string url;        ///< http://host:port; empty: in this process
+  std::string api_key_file;
+  std::string fields;  ///< a JSON object added to every body
+  int sample_rate_hz = 24000;
+  double timeout_s = 60;
+  bool new_connections = false;
+
+  std::vector<double> rates;  ///< requests a second, open loop
+  std::vector<int> streams, listeners;
+  std::string trace;
+  double trace_speed = 1;
+  std::string text, text_file;  ///< instead of the built-in texts
+  double duration_s = 0;        ///< 0: 30, or by repeats where they count
+  double warmup_s = -1;         ///< negative: 2, but 0 for counted repeats and traces
+  int repeats = 0;              ///< of streams; 0: 3, unless a duration is given
+  double audible_dbfs = -40;
+
+  bool search = false;
+  double search_start = 0;  ///< 0: 1 request a second, or 4 clients
+  double search_precision = 0.05;
+  double target_first_audio_ms = 100, target_percentile = 90, target_viable = 0.999;
+
+  std::string json_file, html_file;
+  bool json_requests = false;
+  std::string profile_file;  ///< measure the costs of steps instead
 };
 int run_bench(const BenchOptions& options);
 

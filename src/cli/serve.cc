@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,12 +9,15 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/many_files.h"
 #include "cli/stop_signal.h"
 #include "server/http_server.h"
 #include "server/wyoming_server.h"
 
 namespace syrinx {
 namespace {
+
+void print_line(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
 ApiKeys read_keys(const ServeOptions& options) {
   if (!options.api_key_file.empty()) return ApiKeys::from_file(options.api_key_file);
@@ -32,8 +33,6 @@ AccessRules access_rules(const ServeOptions& options, bool loopback) {
   rules.hosts.push_back(options.host);
   return rules;
 }
-
-void log_line(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
 ServerOptions server_options(const ServeOptions& options) {
   const bool loopback = is_loopback(options.host);
@@ -65,7 +64,9 @@ ServerOptions server_options(const ServeOptions& options) {
                      " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
                      "to serve everybody.");
   }
-  if (!options.quiet) out.log = log_line;
+  if (!options.quiet) {
+    out.log = [](const std::string& line) { print_line(line); };
+  }
   return out;
 }
 
@@ -78,12 +79,28 @@ void warm_up(Backend& backend) {
   if (backend.submit(request, collector).ok()) collector->wait();
 }
 
-/// Every client needs a file descriptor, and the usual limit is small.
-void allow_many_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
+std::vector<ModelSource> model_sources(const ServeOptions& options) {
+  std::vector<std::string> models = options.models;
+  if (models.empty()) models.push_back(options.load.model);
+  std::vector<ModelSource> out;
+  for (const std::string& model : models) {
+    LoadOptions load = options.load;
+    load.model = model;
+    out.push_back({model_name(model), [load, quiet = options.quiet] {
+                     if (!quiet) print_line("loading " + load.model);
+                     auto backend = make_backend(load_engine(load));
+                     warm_up(*backend);
+                     return backend;
+                   }});
+  }
+  return out;
+}
+
+void reload(HttpServer& server, const ServeOptions& options) try {
+  server.reload(read_keys(options));
+  print_line("reloading keys, certificate and models");
+} catch (const LoadError& error) {
+  print_line(std::string("nothing is reloaded: ") + error.what());
 }
 
 std::string url_of(const std::string& host, int port, bool tls) {
@@ -121,9 +138,11 @@ int run_serve(const ServeOptions& options) {
   ServerOptions http = server_options(options);
   const bool keys = !http.keys.empty();
   HttpServer server(std::move(http));
-  if (!options.quiet) std::fprintf(stderr, "loading %s\n", options.load.model.c_str());
-  const std::shared_ptr<Backend> backend = make_backend(load_engine(options.load));
-  warm_up(*backend);
+  const auto models = std::make_shared<ModelTable>(
+      model_sources(options),
+      ModelTableOptions{.keep_s = options.model_keep_s,
+                        .memory_bytes = options.model_memory_mib << 20,
+                        .log = [](const std::string& line) { print_line(line); }});
   stop.arm();
   std::optional<WyomingServer> wyoming;
   if (options.wyoming_port >= 0) {
@@ -131,18 +150,20 @@ int run_serve(const ServeOptions& options) {
                         .port = options.wyoming_port,
                         .stall_timeout_s = options.stall_timeout_s,
                         .max_audio_s = options.max_audio_s};
-    if (!options.quiet) home.log = log_line;
-    wyoming.emplace(std::move(home), backend);
+    if (!options.quiet) {
+      home.log = [](const std::string& line) { print_line(line); };
+    }
+    wyoming.emplace(std::move(home), models);
   }
-  server.open(backend);
-  print_welcome(options, backend->info().model, server.port(), keys, now_s() - began_s);
+  server.open(models);
+  print_welcome(options, models->list()[0].name, server.port(), keys, now_s() - began_s);
   if (wyoming) {
     std::printf("Home Assistant (Wyoming): %s, port %d.\n", options.wyoming_host.c_str(),
                 wyoming->port());
     std::fflush(stdout);
   }
 
-  stop.wait();
+  while (stop.wait() == StopSignal::Event::kReload) reload(server, options);
   std::fprintf(stderr, "stopping: running requests get %.0f s\n", options.drain_timeout_s);
   const double deadline_s = now_s() + options.drain_timeout_s;
   bool whole = server.drain(options.drain_timeout_s);

@@ -17,9 +17,7 @@ class EngineBackend : public Backend {
     engine_->append_text(id, std::move(text), last);
   }
   EngineStats stats() const override { return engine_->stats(); }
-  void write_metrics(std::string& out) const override {
-    engine_->metrics().write_prometheus(info().model, out);
-  }
+  const EngineMetrics* metrics() const override { return &engine_->metrics(); }
 
  private:
   std::unique_ptr<Engine> engine_;

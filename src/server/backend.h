@@ -19,8 +19,8 @@ class Backend {
   /// As Engine::append_text().
   virtual void append_text(RequestId id, std::string text, bool last) = 0;
   virtual EngineStats stats() const = 0;
-  /// Counters in Prometheus' text format, appended to `out`.
-  virtual void write_metrics(std::string& out) const = 0;
+  /// Counters since the start; null where there is no engine.
+  virtual const EngineMetrics* metrics() const = 0;
 };
 
 /// A Backend around one engine.

@@ -7,6 +7,7 @@
 // One thread per request; chunks of 80 ms; the seed decides the samples.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -29,7 +30,7 @@ class FakeBackend : public Backend {
   void cancel(RequestId id) override;
   void append_text(RequestId id, std::string text, bool last) override;
   EngineStats stats() const override;
-  void write_metrics(std::string& out) const override { out += "fake_metric 1\n"; }
+  const EngineMetrics* metrics() const override { return &metrics_; }
 
   /// The info may be changed before the first request.
   PipelineInfo& mutable_info() { return info_; }
@@ -59,6 +60,7 @@ class FakeBackend : public Backend {
   void end(RequestId id, Sink& sink, Outcome outcome);
 
   PipelineInfo info_;
+  EngineMetrics metrics_{std::array<std::string, 1>{"ar"}};
   const double step_s_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

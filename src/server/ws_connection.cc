@@ -16,6 +16,7 @@
 #include "server/connection.h"
 #include "server/server_state.h"
 #include "server/ws_auth.h"
+#include "server/ws_fields.h"
 #include "server/ws_session.h"
 #include "text/utf8.h"
 
@@ -46,9 +47,26 @@ constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // of replies: past it n
 constexpr auto kTick = std::chrono::milliseconds(250);
 /// A client that sends nothing, not even the answer to a ping, for this long is gone.
 constexpr auto kSilence = std::chrono::seconds(60);
+constexpr std::string_view kVoiceAsModel = "/v1/speak";  // its "model" may be a voice
 constexpr auto kHandshake = std::chrono::seconds(10);
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+/// The model that a query names, in the words of any dialect; "" for the first. Vendors' own names
+/// mean that too.
+std::string model_in(std::string_view text) {
+  const Query query(text);
+  const std::string name = query.find("model_id").value_or(query.find("model").value_or(""));
+  return is_vendor_model(name) ? "" : name;
+}
+
+/// What an upgrade is let through with.
+struct Admission {
+  std::shared_ptr<Backend> backend;
+  std::unique_ptr<Dialect> dialect;
+  uint64_t client = 0;
+  ClientLimits::Place place;  // among those being served
+};
 
 /// Reader, writer and timer of one WebSocket, all on the io thread. The writer is the coroutine
 /// that the caller waits for; it ends after the reader.
@@ -63,8 +81,7 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
         wakeup_(std::make_shared<Wakeup>(server.io)),
         room_(std::make_shared<Wakeup>(server.io)) {}
 
-  net::awaitable<void> run(const UpgradeRequest& request, std::unique_ptr<Dialect> dialect,
-                           uint64_t client);
+  net::awaitable<void> run(const UpgradeRequest& request, Admission& admission);
 
  private:
   net::awaitable<bool> accept(const UpgradeRequest& request);
@@ -108,14 +125,15 @@ net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
   co_return !error;
 }
 
-net::awaitable<void> WsConnection::run(const UpgradeRequest& request,
-                                       std::unique_ptr<Dialect> dialect, uint64_t client) {
+net::awaitable<void> WsConnection::run(const UpgradeRequest& request, Admission& admission) {
   const bool accepted = co_await accept(request);
   if (!accepted) co_return;
   const double began_s = now_s();
-  const SessionLimits limits{.max_audio_s = server_.options.max_audio_s, .client = client};
+  const SessionLimits limits{.max_audio_s = server_.options.max_audio_s,
+                             .client = admission.client};
   session_ = std::make_unique<TextSession>(
-      server_.backend, std::move(dialect), limits, [wakeup = wakeup_] { wakeup->post(); }, began_s);
+      std::move(admission.backend), std::move(admission.dialect), limits,
+      [wakeup = wakeup_] { wakeup->post(); }, began_s);
   reading_ = true;
   const auto self = shared_from_this();
   net::co_spawn(
@@ -218,17 +236,11 @@ void WsConnection::tick() {
 /// Ends reads and writes that are under way.
 void WsConnection::cut() { connection_->stream().lowest().close(); }
 
-/// What an upgrade is let through with.
-struct Admission {
-  std::unique_ptr<Dialect> dialect;
-  uint64_t client = 0;
-  ClientLimits::Place place;  // among those being served
-};
-
 std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admission& admission) {
   const UpgradeRequest& request = upgrade.request;
   const std::string_view target = view(request.target());
   const auto mark = target.find('?');
+  const std::string_view path = target.substr(0, mark);
   const std::string_view query = mark == target.npos ? "" : target.substr(mark + 1);
   if (const auto error = refuse_access(server.options.access, upgrade.browser)) {
     return reply_of(*error);
@@ -238,18 +250,25 @@ std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admiss
                         .x_api_key = view(request["X-API-Key"]),
                         .subprotocols = view(request[http::field::sec_websocket_protocol]),
                         .query = query};
-  const auto key = server.options.keys.find(bearer_of(keys));
-  if (!key && !server.options.keys.empty()) {
+  const auto key = server.keys.find(bearer_of(keys));
+  if (!key && !server.keys.empty()) {
     return reply_of({.status = 401,
                      .message = "This server wants an API key: Authorization: Bearer <key>.",
                      .code = "invalid_api_key"});
   }
   if (server.draining) return reply_of(unavailable("The server is stopping."));
-  if (!server.backend) return reply_of(unavailable("The model is still being loaded."));
+  if (!server.models) return reply_of(unavailable("The model is still being loaded."));
+  Result<std::shared_ptr<Backend>> found = server.models->find(model_in(query));
+  if (!found && path == kVoiceAsModel) found = server.models->find("");
+  if (!found) return reply_of(to_api_error(found.error()));
+  admission.backend = found.value();
+  if (!admission.backend) {
+    return reply_of(unavailable("This model is not loaded yet; POST /v1/audio/speech loads it."));
+  }
   const DialectRequest wish{
-      .path = std::string(target.substr(0, mark)), .query = std::string(query), .id = upgrade.id};
+      .path = std::string(path), .query = std::string(query), .id = upgrade.id};
   ApiError error;
-  admission.dialect = make_dialect(wish, server.backend->info(), error);
+  admission.dialect = make_dialect(wish, admission.backend->info(), error);
   if (!admission.dialect) return reply_of(error);
   admission.client = key ? hash_client(concat("key ", *key), server.salt) : upgrade.address;
   ClientLimits::Verdict verdict = server.limits.admit(admission.client, now_s());
@@ -274,7 +293,7 @@ net::awaitable<void> serve_websocket(ServerState& server, std::shared_ptr<Connec
   auto socket = std::make_shared<WsConnection>(server, connection, upgrade.id);
   ++server.streams;
   try {
-    co_await socket->run(upgrade.request, std::move(admission.dialect), admission.client);
+    co_await socket->run(upgrade.request, admission);
   } catch (const std::exception& error) {
     server.log(upgrade.id + " websocket failed: " + error.what());
   }

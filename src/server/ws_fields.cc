@@ -128,9 +128,18 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields,
   if (!format) body["response_format"] = "pcm";
   const bool raw = !format || *format == "pcm";
   if (raw && value_at(body, "sample_rate") == nullptr) body["sample_rate"] = info.sample_rate;
-  auto parsed = parse_speech_call(dump_json(body), info);
+  if (const auto model = string_at(body, "model"); model && !names_model(info, *model)) {
+    return ApiError{.status = 404,
+                    .message = concat("This connection speaks with '", info.model,
+                                      "'; another model is named in its query (?model=)."),
+                    .param = "model",
+                    .code = "model_not_found"};
+  }
+  auto parsed = SpeechBody::parse(dump_json(body));
   if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  ContextOptions options{.call = std::move(std::get<SpeechCall>(parsed))};
+  auto call = std::get<SpeechBody>(parsed).call(info);
+  if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);
+  ContextOptions options{.call = std::move(std::get<SpeechCall>(call))};
   options.call.request.text.clear();
   return options;
 }
@@ -160,7 +169,14 @@ std::optional<SampleCoding> parse_coding(std::string_view name) {
 }
 
 bool is_vendor_model(std::string_view name) {
-  return name.starts_with("eleven_") || name.starts_with("sonic") || name.starts_with("aura");
+  return is_openai_model(name) || name.starts_with("eleven_") || name.starts_with("sonic") ||
+         name.starts_with("aura");
+}
+
+bool names_model(const PipelineInfo& info, std::string_view name) {
+  const std::string_view own = info.model;
+  return name.empty() || name == own || is_vendor_model(name) ||
+         own.substr(own.rfind('/') + 1) == name.substr(name.rfind('/') + 1);
 }
 
 }  // namespace syrinx

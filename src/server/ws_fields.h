@@ -40,7 +40,7 @@ class Query {
 std::string url_decode(std::string_view text);
 
 /// Checks `fields`, named as in POST /v1/audio/speech without "input", as that endpoint does.
-/// Without "sample_rate" raw audio is at the model's rate.
+/// Without "sample_rate" raw audio is at the model's rate. A "model" must be the connection's.
 std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields,
                                                        const PipelineInfo& info);
 
@@ -52,5 +52,8 @@ std::optional<SampleCoding> parse_coding(std::string_view name);
 
 /// Whether a model's name is one of another vendor's, which their clients send along.
 bool is_vendor_model(std::string_view name);
+/// Whether `name` means the model of this connection: its own name or the last part of it, nothing,
+/// or a vendor's name.
+bool names_model(const PipelineInfo& info, std::string_view name);
 
 }  // namespace syrinx

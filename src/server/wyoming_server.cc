@@ -34,13 +34,13 @@ constexpr int kSendBufferBytes = 64 << 10;
 class Client;
 
 struct State {
-  explicit State(WyomingOptions wyoming, std::shared_ptr<Backend> with)
-      : options(std::move(wyoming)), backend(std::move(with)) {}
+  explicit State(WyomingOptions wyoming, std::shared_ptr<ModelTable> with)
+      : options(std::move(wyoming)), models(std::move(with)) {}
   void log(const std::string& line) const {
     if (options.log) options.log(line);
   }
   const WyomingOptions options;
-  const std::shared_ptr<Backend> backend;
+  const std::shared_ptr<ModelTable> models;
   std::unordered_set<Client*> clients;
   bool stopping = false;
   net::io_context io{1};  // destroyed first: its handlers know the members above
@@ -93,8 +93,9 @@ class Client : public std::enable_shared_from_this<Client> {
 
 net::awaitable<void> Client::run() {
   const double began_s = now_s();
+  const std::shared_ptr<Backend> backend = state_.models->first();
   session_ = std::make_unique<TextSession>(
-      state_.backend, make_wyoming_dialect(state_.backend->info()),
+      backend, make_wyoming_dialect(backend->info()),
       SessionLimits{.max_audio_s = state_.options.max_audio_s},
       [wakeup = wakeup_] { wakeup->post(); }, began_s);
   reading_ = true;
@@ -179,8 +180,8 @@ void Client::tick() {
 }  // namespace
 
 struct WyomingServer::Impl {
-  Impl(WyomingOptions options, std::shared_ptr<Backend> backend)
-      : state(std::move(options), std::move(backend)),
+  Impl(WyomingOptions options, std::shared_ptr<ModelTable> models)
+      : state(std::move(options), std::move(models)),
         acceptor(state.io),
         work(state.io.get_executor()) {}
 
@@ -238,8 +239,8 @@ net::awaitable<void> WyomingServer::Impl::accept_all() {
   }
 }
 
-WyomingServer::WyomingServer(WyomingOptions options, std::shared_ptr<Backend> backend)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(backend))) {
+WyomingServer::WyomingServer(WyomingOptions options, std::shared_ptr<ModelTable> models)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(models))) {
   impl_->listen();
   net::co_spawn(
       impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); }, net::detached);

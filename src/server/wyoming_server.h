@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "server/backend.h"
+#include "server/model_table.h"
 
 namespace syrinx {
 
@@ -22,8 +22,8 @@ struct WyomingOptions {
 
 class WyomingServer {
  public:
-  /// Throws LoadError when it cannot listen.
-  WyomingServer(WyomingOptions options, std::shared_ptr<Backend> backend);
+  /// Speaks with the first model. Throws LoadError when it cannot listen.
+  WyomingServer(WyomingOptions options, std::shared_ptr<ModelTable> models);
   /// Closes every connection; what they speak is cancelled.
   ~WyomingServer();
   WyomingServer(const WyomingServer&) = delete;

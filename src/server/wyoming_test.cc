@@ -70,7 +70,8 @@ class WyomingServerTest : public testing::Test {
     backend_ = std::make_shared<FakeBackend>(step_s);
     backend_->mutable_info().late_text = LateText::kToken;
     backend_->mutable_info().languages = {"english", "auto"};
-    server_ = std::make_unique<WyomingServer>(std::move(options), backend_);
+    server_ =
+        std::make_unique<WyomingServer>(std::move(options), std::make_shared<ModelTable>(backend_));
   }
 
   struct Heard {

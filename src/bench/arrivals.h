@@ -1,0 +1,33 @@
+// When requests come, and in which order texts are spoken. The same seed gives the same on every
+// machine. Free functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace syrinx {
+
+inline constexpr size_t kMostArrivals = 2'000'000;
+
+/// Uniform in [0, 1), the same on every standard library.
+double uniform(std::mt19937_64& random);
+
+/// A Poisson process of `rate` > 0 a second: times in [0, duration_s), ascending. Ends early at
+/// kMostArrivals.
+std::vector<double> poisson_arrivals(double rate, double duration_s, uint64_t seed);
+
+/// The i-th of `count` > 0 texts: each round takes every text once, in an order of its own.
+class Rounds {
+ public:
+  Rounds(size_t count, uint64_t seed);
+  size_t next();
+
+ private:
+  std::mt19937_64 random_;
+  std::vector<size_t> order_;
+  size_t at_ = 0;
+};
+
+}  // namespace syrinx

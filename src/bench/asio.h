@@ -1,0 +1,16 @@
+// The part of Boost.Asio that this folder's own headers need.
+#pragma once
+
+// clang-format off
+#include <utility>  // first: Boost 1.74 uses std::exchange without saying so
+#include <boost/asio/awaitable.hpp>
+// clang-format on
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+namespace syrinx {
+
+namespace net = boost::asio;
+using SystemError = boost::system::error_code;
+
+}  // namespace syrinx

@@ -1,0 +1,34 @@
+// Line and point charts as SVG, drawn with the colours of the page they stand in (CSS variables
+// --line-0 .. --line-5, --ink, --faint). Plain data to text; any thread.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace syrinx {
+
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+  int colour = 0;
+  bool line = true;    ///< joined; otherwise dots
+  bool steps = false;  ///< a line that holds its value until the next point
+};
+
+struct Chart {
+  std::string title, x_label, y_label;
+  std::vector<Series> series = {};
+  double y_least = 0;  ///< the axis goes down at least to here
+  double y_most = 0;   ///< and up at least to here
+  double mark = 0;     ///< a dashed horizontal line; 0: none
+  std::string mark_label = {};
+};
+
+/// An <svg> element; names and labels are escaped here.
+std::string chart_svg(const Chart& chart);
+
+/// About `count` round numbers that cover [low, high], ascending; for axes.
+std::vector<double> ticks(double low, double high, int count);
+
+}  // namespace syrinx

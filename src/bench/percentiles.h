@@ -1,0 +1,22 @@
+// Percentiles of measured values. Plain data and free functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace syrinx {
+
+/// The value below which a share p in [0, 1] of `sorted` lies, between ranks by linear
+/// interpolation (numpy's default, which the peers' benchmarks use). 0 for no values.
+double percentile(std::span<const double> sorted, double p);
+
+struct Percentiles {
+  size_t count = 0;
+  double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, max = 0;
+};
+
+/// All zeros for no values.
+Percentiles percentiles(std::vector<double> values);
+
+}  // namespace syrinx

@@ -1,0 +1,46 @@
+// What a listener hears of one stream: a player that starts with the first sample it gets, plays in
+// real time and waits when it runs dry. Knows times and durations only. Plain data, one thread.
+//
+//   underrun    a chunk came after the player had run dry; the player waits and goes on from there
+//               (SGLang-Omni's audio_underrun_s is the longest of them)
+//   stall       all waits of a stream together; equals the head start that would have hidden them
+//               (vLLM-Omni's audio_underrun)
+//   viable      chunk i + 1 came before the chunks up to i had been played by a player that never
+//               waits: equation 2 of the VoxServe paper, as its benchmark/goodput.py counts it
+#pragma once
+
+#include <cstdint>
+
+namespace syrinx {
+
+/// Pieces that come closer together than this are one chunk: TCP cuts where it likes.
+inline constexpr double kSameChunk_s = 0.001;
+
+struct PlaybackFigures {
+  int chunks = 0;
+  int viable_chunks = 0;  ///< of the chunks after the first
+  int underruns = 0;
+  double max_underrun_s = 0;
+  double stall_s = 0;
+  double audio_s = 0;
+
+  bool viable() const { return underruns == 0; }
+};
+
+class Playback {
+ public:
+  /// Audio of `audio_s` > 0 arrived at `at_s` (any fixed origin; never goes back). Returns when its
+  /// first sample is heard.
+  double arrive(double at_s, double audio_s);
+
+  const PlaybackFigures& figures() const { return figures_; }
+  /// When all that arrived so far has been played; 0 before the first audio.
+  double ends_s() const { return ends_s_; }
+
+ private:
+  PlaybackFigures figures_;
+  double chunk_began_s_ = 0;  // arrival of the current chunk's first piece
+  double ends_s_ = 0;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,123 @@
+#include "cli/bench_arguments.h"
+
+#include <CLI/CLI.hpp>
+
+namespace syrinx {
+namespace {
+
+constexpr double kMostRate = 10'000, kMostSeconds = 7 * 86400;
+constexpr int kMostClients = 4096;
+
+void add_load(CLI::App& app, BenchOptions& bench) {
+  const char* group = "Load";
+  app.add_option("-r,--rate,--rates", bench.rates,
+                 "open loop: requests a second, Poisson arrivals; several, with commas: a run each")
+      ->delimiter(',')
+      ->check(CLI::Range(0.001, kMostRate))
+      ->group(group);
+  app.add_option("-n,--streams", bench.streams,
+                 "closed loop: clients that ask again when they have their answer (default 8)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostClients))
+      ->group(group);
+  app.add_option("--realtime", bench.listeners,
+                 "listeners that ask again when they have heard their answer")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostClients))
+      ->group(group);
+  app.add_option("--trace", bench.trace,
+                 "replay JSON Lines with time (seconds), text, voice and further fields")
+      ->group(group);
+  app.add_option("--trace-speed", bench.trace_speed, "2: twice as fast")
+      ->check(CLI::Range(0.001, 1000.0))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("-d,--duration", bench.duration_s, "seconds that are measured (default 30)")
+      ->check(CLI::Range(0.1, kMostSeconds))
+      ->group(group);
+  app.add_option("--warmup", bench.warmup_s,
+                 "seconds before them that are not (default 2; 0 with --repeats and --trace)")
+      ->check(CLI::Range(0.0, kMostSeconds))
+      ->group(group);
+  app.add_option("--repeats", bench.repeats,
+                 "with --streams and no --duration: requests per client (default 3)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->group(group);
+  app.add_option("-t,--text", bench.text, "always this text; by default texts of varied lengths")
+      ->group(group);
+  app.add_option("--text-file", bench.text_file, "one text per line")->group(group);
+}
+
+void add_target(CLI::App& app, BenchOptions& bench) {
+  const char* group = "Target";
+  app.add_option(
+         "-u,--url", bench.url,
+         "http://host:port of any server with OpenAI's speech API; --model is then the name "
+         "to ask for. Without it: an engine in this process")
+      ->group(group);
+  app.add_flag_callback(
+         "--in-process", [&bench] { bench.url.clear(); }, "no server; the default")
+      ->group(group);
+  app.add_option("--api-key-file", bench.api_key_file,
+                 "its first line is sent as a bearer token (or set SYRINX_API_KEY or "
+                 "OPENAI_API_KEY)")
+      ->group(group);
+  app.add_option("--extra", bench.fields, "a JSON object added to every body")->group(group);
+  app.add_option("--sample-rate", bench.sample_rate_hz, "of pcm where the answer does not tell")
+      ->check(CLI::Range(1000, 384000))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--timeout", bench.timeout_s, "seconds for a request as a whole")
+      ->check(CLI::Range(0.1, kMostSeconds))
+      ->capture_default_str()
+      ->group(group);
+  app.add_flag("--new-connections", bench.new_connections, "a connection for every request")
+      ->group(group);
+  app.add_flag("--ignore-stop", bench.request.ignore_stop,
+               "in this process: run every request to --max-frames")
+      ->group(group);
+}
+
+void add_targets(CLI::App& app, BenchOptions& bench) {
+  const char* group = "Targets and search";
+  app.add_option("--target-ttfa-ms", bench.target_first_audio_ms, "first audio within so long")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--target-percentile", bench.target_percentile, "... for so many percent")
+      ->check(CLI::Range(1.0, 100.0))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--target-viable", bench.target_viable,
+                 "share of requests without failure or underrun")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str()
+      ->group(group);
+  app.add_flag("--search", bench.search,
+               "find the highest rate that holds the targets, or with --streams or --realtime the "
+               "highest number of clients; begins at the value given there")
+      ->group(group);
+  app.add_option("--search-precision", bench.search_precision, "of the answer, as a share of it")
+      ->check(CLI::Range(0.001, 0.5))
+      ->capture_default_str()
+      ->group(group);
+}
+
+}  // namespace
+
+void add_bench_arguments(CLI::App& app, BenchOptions& bench) {
+  add_load(app, bench);
+  add_target(app, bench);
+  add_targets(app, bench);
+  const char* group = "Results";
+  app.add_option("--audible-dbfs", bench.audible_dbfs, "quieter samples count as leading silence")
+      ->check(CLI::Range(-90.0, -1.0))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--json", bench.json_file, "write figures; '-' is the standard output")
+      ->group(group);
+  app.add_flag("--json-requests", bench.json_requests, "with every request in it")->group(group);
+  app.add_option("--html", bench.html_file, "write a report with charts")->group(group);
+}
+
+}  // namespace syrinx
