@@ -16,11 +16,11 @@ class Backend {
   /// As Engine::submit(): may take a while for a long text, but never waits for audio.
   virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
   virtual void cancel(RequestId id) = 0;
-  /// As Engine::append_text().
-  virtual void append_text(RequestId id, std::string text, bool last) = 0;
   virtual EngineStats stats() const = 0;
   /// Counters since the start; null where there is no engine.
   virtual const EngineMetrics* metrics() const = 0;
+  /// As Engine::append_text().
+  virtual void append_text(RequestId id, std::string text, bool last) = 0;
 };
 
 /// A Backend around one engine.
