@@ -64,7 +64,7 @@ std::string table(const Report& report) {
            cell(std::to_string(s.failed), s.failed > 0 ? "bad" : "") +
            cell(time_text(s.first_audio.p50)) + cell(time_text(s.first_audio.p90)) +
            cell(time_text(s.first_audio.p95)) + cell(time_text(s.first_audio.p99)) +
-           cell(time_text(s.audible.p90)) + cell(share_text(s.smooth)) +
+           cell(s.audible.count > 0 ? time_text(s.audible.p90) : "-") + cell(share_text(s.smooth)) +
            cell(share_text(s.smooth_50ms)) + cell(share_text(s.smooth_100ms)) +
            cell(share_text(s.smooth_200ms)) + cell(share_text(s.viable_chunks)) +
            cell(time_text(s.longest_underrun.max)) + cell(time_text(s.total.p50)) +

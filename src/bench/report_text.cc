@@ -74,7 +74,9 @@ std::string table_text(const std::vector<LoadSummary>& summaries, const ServiceT
   add("first audio p50", [](const LoadSummary& r) { return time_text(r.first_audio.p50); });
   add("p90", [](const LoadSummary& r) { return time_text(r.first_audio.p90); });
   add("p99", [](const LoadSummary& r) { return time_text(r.first_audio.p99); });
-  add("audible p90", [](const LoadSummary& r) { return time_text(r.audible.p90); });
+  const bool audible = std::any_of(summaries.begin(), summaries.end(),
+                                   [](const LoadSummary& r) { return r.audible.count > 0; });
+  if (audible) add("audible p90", [](const LoadSummary& r) { return time_text(r.audible.p90); });
   add("no underrun", [](const LoadSummary& r) { return share_text(r.smooth); });
   add("<= 100 ms", [](const LoadSummary& r) { return share_text(r.smooth_100ms); });
   add("longest", [](const LoadSummary& r) { return time_text(r.longest_underrun.max); });

@@ -101,7 +101,8 @@ LoadSummary summarize(const LoadResult& result, const ServiceTargets& targets) {
   out.goodput = share(good, out.seconds);
   std::sort(for_target.begin(), for_target.end());
   out.target_first_audio_s = percentile(for_target, targets.percentile);
-  out.holds = out.requests > 0 && !result.stopped && out.target_first_audio_s <= targets.first_audio_s &&
+  out.holds = out.requests > 0 && !result.stopped &&
+              out.target_first_audio_s <= targets.first_audio_s &&
               share(smooth, out.requests) >= targets.viable;
   return out;
 }

@@ -25,10 +25,10 @@ class BenchTarget {
 };
 
 struct HttpTargetOptions {
-  std::string url;             ///< http://host:port[/base]; the path of the API is appended
-  std::string model;           ///< sent as "model" unless empty
-  std::string api_key;         ///< sent as a bearer token unless empty
-  std::string fields;          ///< a JSON object merged into every body, or empty
+  std::string url = {};        ///< http://host:port[/base]; the path of the API is appended
+  std::string model = {};      ///< sent as "model" unless empty
+  std::string api_key = {};    ///< sent as a bearer token unless empty
+  std::string fields = {};     ///< a JSON object merged into every body, or empty
   int sample_rate_hz = 24000;  ///< of bare samples, where the answer does not tell
   double timeout_s = 60;       ///< of a request as a whole
   bool keep_alive = true;      ///< use connections again

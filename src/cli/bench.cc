@@ -3,28 +3,21 @@
 // clang-format on
 #include <unistd.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/check.h"
-#include "bench/load.h"
-#include "bench/report.h"
-#include "bench/search.h"
-#include "cli/commands.h"
+#include "bench/measure_steps.h"
+#include "cli/load_command.h"
 #include "cli/many_files.h"
 #include "io/file.h"
 
 namespace syrinx {
 namespace {
 
-constexpr double kDuration_s = 30, kWarmup_s = 2;
-constexpr int kRepeats = 3, kStreams = 8;
 constexpr size_t kMaxKeyFileBytes = 4096;
 
 std::string api_key(const BenchOptions& options) {
@@ -64,232 +57,94 @@ std::string body_fields(const BenchOptions& options) {
   return fields.empty() ? "" : fields.dump();
 }
 
-/// One call of `syrinx bench`.
-class Bench {
- public:
-  explicit Bench(const BenchOptions& options) : options_(options) {}
-
-  int run() {
-    choose_load();
-    open_target();
-    probe();
-    if (options_.search) {
-      search();
-    } else {
-      for (const LoadPoint& point : points_) measure(point, traffic_);
-    }
-    publish();
-    return 0;
+int run_profile(const BenchOptions& options) {
+  if (!options.url.empty()) throw UsageError("--profile-steps measures in this process");
+  const bool terminal = isatty(STDERR_FILENO);
+  MeasureOptions measure{options.load, options.request, texts_of(options)};
+  if (options.duration_s > 0) measure.seconds = options.duration_s;
+  measure.progress = [terminal](const std::string& what) {
+    if (terminal) std::fprintf(stderr, "\r\033[K%s", what.c_str());
+  };
+  const StepProfile profile = measure_steps(measure);
+  if (terminal) std::fputs("\r\033[K", stderr);
+  write_text(options.profile_file, profile_json(profile));
+  std::printf("%s, %d threads: a step of 1 takes %s, of %d %s", profile.model.c_str(),
+              profile.threads, time_text(profile.step_s(1, 64, 0)).c_str(),
+              profile.decode.back().batch,
+              time_text(profile.step_s(profile.decode.back().batch, 64, 0)).c_str());
+  for (size_t i = 0; i < profile.links.size(); ++i) {
+    const LinkProfile& link = profile.links[i];
+    std::printf("; %s, %d frames: %s", link.name.c_str(), link.policy.steady,
+                time_text(profile.chunks_s(i, 1, link.policy.steady)).c_str());
   }
-
- private:
-  void choose_load();
-  void choose_times(bool counted);
-  void open_target();
-  void probe();
-  const LoadSummary& measure(const LoadPoint& point, const TrafficOptions& traffic);
-  void search();
-  void give_up_when_hopeless(TrafficOptions& traffic, const LoadPoint& point) const;
-  void publish();
-  void fact(const std::string& name, const std::string& value) {
-    report_.facts.emplace_back(name, value);
+  std::printf("\nin a running engine: steps %.2f", profile.ar_in_engine);
+  for (const LinkProfile& link : profile.links) {
+    std::printf(", %s %.2f", link.name.c_str(), link.in_engine);
   }
-
-  const BenchOptions& options_;
-  TrafficOptions traffic_;
-  std::vector<LoadPoint> points_;
-  net::io_context io_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<BenchTarget> target_;  // refers to the two above
-  Report report_;
-};
-
-void Bench::choose_load() {
-  const int kinds = !options_.rates.empty() + !options_.streams.empty() +
-                    !options_.listeners.empty() + !options_.trace.empty();
-  if (kinds > 1) throw UsageError("give one of --rates, --streams, --realtime and --trace");
-  for (const double rate : options_.rates) points_.push_back({LoadKind::kRate, rate});
-  for (const int count : options_.streams) {
-    points_.push_back({LoadKind::kStreams, static_cast<double>(count)});
-  }
-  for (const int count : options_.listeners) {
-    points_.push_back({LoadKind::kRealtime, static_cast<double>(count)});
-  }
-  if (!options_.trace.empty()) points_.push_back({LoadKind::kTrace, options_.trace_speed});
-  if (points_.empty() && options_.search) points_.push_back({LoadKind::kRate, 1});
-  if (points_.empty()) points_.push_back({LoadKind::kStreams, kStreams});
-  const LoadKind kind = points_.front().kind;
-  if (options_.search && kind == LoadKind::kTrace) {
-    throw UsageError("--search needs --rates, --streams or --realtime");
-  }
-  const bool counted = kind == LoadKind::kStreams && options_.duration_s == 0 && !options_.search;
-  if (options_.repeats > 0 && !counted) {
-    throw UsageError("--repeats is for --streams without --duration and --search");
-  }
-  choose_times(counted);
-
-  if (kind == LoadKind::kTrace) {
-    traffic_.trace = parse_trace(read_file(options_.trace, kMaxWorkloadBytes), options_.trace);
-  }
-  if (!options_.text.empty()) {
-    traffic_.texts = {options_.text};
-  } else if (!options_.text_file.empty()) {
-    traffic_.texts =
-        parse_texts(read_file(options_.text_file, kMaxWorkloadBytes), options_.text_file);
-  } else {
-    traffic_.texts = built_in_texts();
-  }
-  traffic_.seed = options_.request.seed;
-  traffic_.audible_level = std::pow(10.0, options_.audible_dbfs / 20);
-  report_.targets = {.first_audio_s = options_.target_first_audio_ms / 1e3,
-                     .percentile = options_.target_percentile / 100,
-                     .viable = options_.target_viable};
+  std::printf(" times as long; overhead %.1f us a batch and %.1f us a member, %s to wake up\n%s\n",
+              1e6 * profile.batch_overhead_s, 1e6 * profile.sequence_overhead_s,
+              time_text(profile.wake_s).c_str(), options.profile_file.c_str());
+  return 0;
 }
 
-void Bench::choose_times(bool counted) {
-  const bool traced = points_.front().kind == LoadKind::kTrace;
-  if (counted) traffic_.repeats = options_.repeats > 0 ? options_.repeats : kRepeats;
-  traffic_.duration_s = options_.duration_s > 0 ? options_.duration_s : kDuration_s;
-  traffic_.warmup_s =
-      options_.warmup_s >= 0 ? options_.warmup_s : (counted || traced ? 0 : kWarmup_s);
-  if (counted) {
-    fact("clients", concat(traffic_.repeats, " requests each, one after another"));
-  } else if (traced) {
-    fact("trace", options_.trace);
-  } else {
-    const char* arrivals = points_.front().kind == LoadKind::kRate      ? "Poisson arrivals"
-                           : points_.front().kind == LoadKind::kStreams ? "closed loop"
-                                                                        : "listeners in real time";
-    fact("load", concat(arrivals, ", ", traffic_.duration_s, " s measured after ",
-                        traffic_.warmup_s, " s of warm-up"));
-  }
+std::unique_ptr<BenchTarget> http_target(const BenchOptions& options, net::io_context& io,
+                                         LoadCommand& command) {
+  if (options.request.ignore_stop) throw UsageError("--ignore-stop needs --in-process");
+  allow_many_files();
+  command.fact("model asked for", options.load.model);
+  return make_http_target(io, {.url = options.url,
+                               .model = options.load.model,
+                               .api_key = api_key(options),
+                               .fields = body_fields(options),
+                               .sample_rate_hz = options.sample_rate_hz,
+                               .timeout_s = options.timeout_s,
+                               .keep_alive = !options.new_connections});
 }
 
-void Bench::open_target() {
-  if (options_.url.empty()) {
-    if (!options_.fields.empty()) throw UsageError("--extra needs --url");
-    engine_ = load_engine(options_.load);
-    target_ = make_engine_target(io_, *engine_, options_.request, options_.timeout_s);
-    fact("weights", options_.load.weights);
-    fact("threads", options_.load.engine.threads == 0
-                        ? concat(std::thread::hardware_concurrency(), " (all cores)")
-                        : concat(options_.load.engine.threads));
-    fact("max batch", concat(options_.load.engine.max_batch));
-  } else {
-    if (options_.request.ignore_stop) throw UsageError("--ignore-stop needs --in-process");
-    allow_many_files();
-    target_ = make_http_target(io_, {.url = options_.url,
-                                     .model = options_.load.model,
-                                     .api_key = api_key(options_),
-                                     .fields = body_fields(options_),
-                                     .sample_rate_hz = options_.sample_rate_hz,
-                                     .timeout_s = options_.timeout_s,
-                                     .keep_alive = !options_.new_connections});
-    fact("model asked for", options_.load.model);
-  }
-  report_.title = target_->describe();
-  const size_t texts = traffic_.trace.empty() ? traffic_.texts.size() : traffic_.trace.size();
-  fact("texts",
-       texts == 1 && !options_.text.empty() ? "\"" + shown(options_.text) + "\"" : concat(texts));
-  fact("seed", concat(traffic_.seed));
-  char date[32];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
-  fact("date", date);
+std::unique_ptr<BenchTarget> engine_target(const BenchOptions& options, net::io_context& io,
+                                           std::unique_ptr<Engine>& engine, LoadCommand& command) {
+  if (!options.fields.empty()) throw UsageError("--extra needs --url");
+  const EngineOptions& how = options.load.engine;
+  engine = load_engine(options.load);
+  command.fact("weights", options.load.weights);
+  command.fact("threads", how.threads == 0
+                              ? concat(std::thread::hardware_concurrency(), " (all cores)")
+                              : concat(how.threads));
+  command.fact("policy", how.policy);
+  command.fact("max batch", concat(how.max_batch));
+  return make_engine_target(io, *engine, options.request, options.timeout_s);
 }
 
 /// One request first: it says early what is wrong, and what is slow only once is not measured.
-void Bench::probe() {
-  TrafficOptions once = traffic_;
-  once.repeats = 1;
-  if (once.texts.empty()) once.texts = {traffic_.trace.front().utterance.text};
-  const LoadResult result = run_load(io_, *target_, {LoadKind::kStreams, 1}, once);
+void probe(net::io_context& io, BenchTarget& target, TrafficOptions traffic) {
+  traffic.repeats = 1;
+  traffic.warmup_s = 0;
+  const LoadResult result = run_load(io, target, {LoadKind::kStreams, 1}, traffic);
   const RequestRecord& record = result.requests.front();
-  if (!record.ok()) {
-    throw LoadError(concat(report_.title, ": the first request failed (",
-                           failure_name(record.failure), "): ", record.detail));
-  }
-}
-
-const LoadSummary& Bench::measure(const LoadPoint& point, const TrafficOptions& traffic) {
-  const bool terminal = isatty(STDERR_FILENO);
-  std::function<void(const LoadProgress&)> progress;
-  if (terminal) {
-    progress = [name = point_name(point)](const LoadProgress& now) {
-      const std::string total = now.total_s > 0 ? concat(" of ", std::round(now.total_s)) : "";
-      std::fprintf(stderr, "\r\033[K%s  %.0f%s s  %d sent, %d done, %d under way", name.c_str(),
-                   std::max(0.0, now.elapsed_s), total.c_str(), now.sent, now.done, now.running);
-      if (now.failed > 0) std::fprintf(stderr, ", %d failed", now.failed);
-      std::fflush(stderr);
-    };
-  }
-  report_.runs.push_back(run_load(io_, *target_, point, traffic, progress));
-  report_.summaries.push_back(summarize(report_.runs.back(), report_.targets));
-  if (terminal) std::fputs("\r\033[K", stderr);
-  return report_.summaries.back();
-}
-
-/// A rate that is far too high is not tried to its end: the backlog would take as long again.
-void Bench::give_up_when_hopeless(TrafficOptions& traffic, const LoadPoint& point) const {
-  if (point.kind != LoadKind::kRate) return;
-  const double expected = point.level * traffic.duration_s;
-  const double late_allowed = 10 + 2 * (1 - report_.targets.percentile) * expected;
-  const double bad_allowed = 10 + 2 * (1 - report_.targets.viable) * expected;
-  traffic.give_up = [=, late = 0, bad = 0,
-                     limit_s = report_.targets.first_audio_s](const RequestRecord& record) mutable {
-    late += !record.ok() || *record.first_audio_s > limit_s;
-    bad += !record.ok() || !record.playback.viable();
-    return late > late_allowed || bad > bad_allowed;
-  };
-}
-
-void Bench::search() {
-  const LoadPoint first = points_.front();
-  SearchOptions how{.start = first.level,
-                    .precision = options_.search_precision,
-                    .whole = first.kind != LoadKind::kRate};
-  how.most = how.whole ? traffic_.max_in_flight : 10'000;
-  fact("search",
-       concat("from ", point_name(first), ", to within ", 100 * options_.search_precision, " %"));
-  report_.searched = true;
-  report_.search = search_highest(how, [&](double level, bool confirm) {
-    TrafficOptions traffic = traffic_;
-    if (confirm) {
-      traffic.duration_s *= 2;
-      traffic.seed += 1;
-    }
-    const LoadPoint point{first.kind, level};
-    give_up_when_hopeless(traffic, point);
-    const LoadSummary& run = measure(point, traffic);
-    std::fprintf(stderr, "%s%s: first audio p%g %s, %s without underrun: %s\n",
-                 point_name(point).c_str(), confirm ? ", once more and longer" : "",
-                 100 * report_.targets.percentile, time_text(run.target_first_audio_s).c_str(),
-                 share_text(run.smooth).c_str(), run.holds ? "held" : "missed");
-    return run.holds;
-  });
-}
-
-void Bench::publish() {
-  const bool quiet = options_.json_file == "-";
-  if (!quiet) {
-    std::string head = report_.title;
-    for (const auto& [name, value] : report_.facts) head += " | " + name + ": " + value;
-    std::printf("%s\n\n%s%s", head.c_str(), table_text(report_.summaries, report_.targets).c_str(),
-                remarks_text(report_).c_str());
-  }
-  const auto write = [](const std::string& path, const std::string& text) {
-    NewFile file(path);
-    file.append(text.data(), text.size());
-    file.commit();
-  };
-  const auto json = [this] { return report_json(report_, options_.json_requests); };
-  if (quiet) std::fputs(json().c_str(), stdout);
-  if (!quiet && !options_.json_file.empty()) write(options_.json_file, json());
-  if (!options_.html_file.empty()) write(options_.html_file, report_html(report_));
+  if (record.ok()) return;
+  throw LoadError(concat(target.describe(), ": the first request failed (",
+                         failure_name(record.failure), "): ", record.detail));
 }
 
 }  // namespace
 
-int run_bench(const BenchOptions& options) { return Bench(options).run(); }
+int run_bench(const BenchOptions& options) {
+  if (!options.profile_file.empty()) return run_profile(options);
+  LoadCommand command(options);
+  const TrafficOptions& traffic = command.traffic();
+  net::io_context io;
+  std::unique_ptr<Engine> engine;
+  const std::unique_ptr<BenchTarget> target = options.url.empty()
+                                                  ? engine_target(options, io, engine, command)
+                                                  : http_target(options, io, command);
+  command.title(target->describe());
+  const size_t texts = traffic.trace.empty() ? traffic.texts.size() : traffic.trace.size();
+  command.fact("texts", options.text.empty() ? concat(texts) : "\"" + shown(options.text) + "\"");
+  probe(io, *target, traffic);
+  return command.run(
+      [&](const LoadPoint& point, const TrafficOptions& how, const ShowProgress& progress) {
+        return run_load(io, *target, point, how, progress);
+      });
+}
 
 }  // namespace syrinx

@@ -25,13 +25,6 @@ void add_load(CLI::App& app, BenchOptions& bench) {
       ->delimiter(',')
       ->check(CLI::Range(1, kMostClients))
       ->group(group);
-  app.add_option("--trace", bench.trace,
-                 "replay JSON Lines with time (seconds), text, voice and further fields")
-      ->group(group);
-  app.add_option("--trace-speed", bench.trace_speed, "2: twice as fast")
-      ->check(CLI::Range(0.001, 1000.0))
-      ->capture_default_str()
-      ->group(group);
   app.add_option("-d,--duration", bench.duration_s, "seconds that are measured (default 30)")
       ->check(CLI::Range(0.1, kMostSeconds))
       ->group(group);
@@ -43,9 +36,6 @@ void add_load(CLI::App& app, BenchOptions& bench) {
                  "with --streams and no --duration: requests per client (default 3)")
       ->check(CLI::Range(1, 1'000'000))
       ->group(group);
-  app.add_option("-t,--text", bench.text, "always this text; by default texts of varied lengths")
-      ->group(group);
-  app.add_option("--text-file", bench.text_file, "one text per line")->group(group);
 }
 
 void add_target(CLI::App& app, BenchOptions& bench) {
@@ -103,21 +93,82 @@ void add_targets(CLI::App& app, BenchOptions& bench) {
       ->group(group);
 }
 
+void add_texts(CLI::App& app, BenchOptions& bench) {
+  const char* group = "Load";
+  app.add_option("--trace", bench.trace,
+                 "replay JSON Lines with time (seconds), text, voice and further fields")
+      ->group(group);
+  app.add_option("--trace-speed", bench.trace_speed, "2: twice as fast")
+      ->check(CLI::Range(0.001, 1000.0))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("-t,--text", bench.text, "always this text; by default texts of varied lengths")
+      ->group(group);
+  app.add_option("--text-file", bench.text_file, "one text per line")->group(group);
+}
+
+void add_files(CLI::App& app, BenchOptions& bench) {
+  const char* group = "Results";
+  app.add_option("--json", bench.json_file, "write figures; '-' is the standard output")
+      ->group(group);
+  app.add_flag("--json-requests", bench.json_requests, "with every request in it")->group(group);
+  app.add_option("--html", bench.html_file, "write a report with charts")->group(group);
+}
+
 }  // namespace
 
 void add_bench_arguments(CLI::App& app, BenchOptions& bench) {
   add_load(app, bench);
+  add_texts(app, bench);
   add_target(app, bench);
   add_targets(app, bench);
+  add_files(app, bench);
   const char* group = "Results";
   app.add_option("--audible-dbfs", bench.audible_dbfs, "quieter samples count as leading silence")
       ->check(CLI::Range(-90.0, -1.0))
       ->capture_default_str()
       ->group(group);
-  app.add_option("--json", bench.json_file, "write figures; '-' is the standard output")
+  app.add_option("--profile-steps", bench.profile_file,
+                 "measure what steps and chunks of the model cost instead, and write that as JSON "
+                 "for `syrinx simulate`; --duration is then the seconds for each batch size")
       ->group(group);
-  app.add_flag("--json-requests", bench.json_requests, "with every request in it")->group(group);
-  app.add_option("--html", bench.html_file, "write a report with charts")->group(group);
+}
+
+void add_simulate_arguments(CLI::App& app, SimulateOptions& simulate) {
+  SimulationOptions& how = simulate.how;
+  app.add_option("--profile", simulate.profile_file, "what `syrinx bench --profile-steps` wrote")
+      ->required();
+  app.add_option("--policy", how.policy, "streaming, throughput or fcfs")
+      ->check(CLI::IsMember({"streaming", "throughput", "fcfs"}))
+      ->capture_default_str();
+  app.add_option("--executors", how.executors,
+                 "of an engine, each as fast as the profile says and running any stage")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_flag("--split", how.split, "instead: the AR stage on one, chunk stages on another");
+  app.add_option("--replicas", how.replicas, "whole engines; a request goes to the least busy")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--max-batch", how.max_batch)->check(CLI::Range(2, 4096))->capture_default_str();
+  app.add_option("--max-prefill-rows", how.max_prefill_rows)
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--max-requests", how.max_requests, "of an engine, accepted and unfinished")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--max-wait", how.max_wait_s, "predicted wait past which requests are refused")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  app.add_option_function<double>(
+         "--network-ms", [&how](double ms) { how.delivery_s = ms / 1e3; },
+         "from the engine to the client")
+      ->check(CLI::Range(0.0, 1e4));
+  app.add_flag("!--no-noise", how.noise, "batches take their typical time, always");
+  app.add_option("--seed", simulate.load.request.seed, "of arrivals and texts")
+      ->capture_default_str();
+  add_load(app, simulate.load);
+  add_targets(app, simulate.load);
+  add_files(app, simulate.load);
 }
 
 }  // namespace syrinx

@@ -347,9 +347,17 @@ double Scheduler::pipe_s(Active& request) {
 ChunkCut Scheduler::next_cut(Active& request, size_t link, double slack_s) {
   const bool hurry = request.started() && late_share_ < kOverload &&
                      slack_s < urgent_slack_s(snapshot_.costs, options_.max_batch);
-  if (link > 0) return request.values[link - 1].next(0, hurry);
-  return request.codes.next(request.first_frames > 0 ? request.first_frames : first_chunk_.frames(),
-                            hurry);
+  const ChunkStage& stage = *pipeline_->links()[link].stage;
+  const StreamState& state = *request.streams[link];
+  if (link > 0) {
+    const Lane<float>& lane = request.values[link - 1];
+    const WaitingFrames waiting{{}, lane.frames(), lane.closed()};
+    return lane.with_fresh(stage.cut(state, waiting, lane.next(0, hurry).fresh));
+  }
+  const Lane<int32_t>& lane = request.codes;
+  const int first = request.first_frames > 0 ? request.first_frames : first_chunk_.frames();
+  const WaitingFrames waiting{lane.frames(), {}, lane.closed()};
+  return lane.with_fresh(stage.cut(state, waiting, lane.next(first, hurry).fresh));
 }
 
 void Scheduler::begin_segment(Active& request) {

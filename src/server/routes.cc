@@ -1,11 +1,13 @@
 #include "server/routes.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/check.h"
 #include "server/openapi.h"
+#include "server/playground.h"
 #include "server/ws_dialect.h"
 
 namespace syrinx {
@@ -52,6 +54,19 @@ const char* state_name(const ServerView& server) {
   return server.models == nullptr ? "loading" : "ready";
 }
 
+/// The first value of `name` in "a=1&b=2".
+std::optional<std::string> query_value(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), pair.size() + 1));
+    const size_t equals = pair.find('=');
+    if (equals != std::string_view::npos && pair.substr(0, equals) == name) {
+      return percent_decoded(pair.substr(equals + 1));
+    }
+  }
+  return {};
+}
+
 Reply answer_home(const RequestHead&, const ServerView& server) {
   Reply reply;
   reply.content_type = "text/plain; charset=utf-8";
@@ -62,6 +77,7 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
   }
   reply.body +=
       "\n"
+      "GET  /                  in a browser: the playground\n"
       "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
       "WS   /v1/audio/speech/stream   text in while audio comes out\n"
       "POST /v1/audio/speech/batch   up to 32 texts, all audio in one answer\n"
@@ -138,12 +154,15 @@ ordered_json model_object(const ModelTable::Entry& model) {
                       {"created", 0},
                       {"owned_by", model.backend ? model.backend->info().family : "syrinx"},
                       {"loaded", model.backend != nullptr}};
-  if (model.backend) {
-    const PipelineInfo& info = model.backend->info();
-    out["late_text"] = late_text_name(info.late_text);
-    out["word_times"] = info.word_times;
-    out["sample_rate"] = info.sample_rate;
-  }
+  if (!model.backend) return out;
+  // What OpenAI's models do not tell and a page wants to know before it speaks.
+  const PipelineInfo& info = model.backend->info();
+  out["sample_rate"] = info.sample_rate;
+  out["languages"] = info.languages;
+  out["instructions"] = info.instructions;
+  out["max_input_bytes"] = info.max_text_bytes;
+  out["late_text"] = late_text_name(info.late_text);
+  out["word_times"] = info.word_times;
   return out;
 }
 
@@ -176,10 +195,9 @@ Reply answer_audio_models(const RequestHead&, const ServerView& server) {
 
 /// Of "model" in the query, or of the first model.
 Reply answer_voices(const RequestHead& head, const ServerView& server) {
-  constexpr std::string_view kModel = "model=";
   std::shared_ptr<const Backend> backend = server.models->first();
-  if (head.query.starts_with(kModel)) {
-    const std::string name = percent_decoded(head.query.substr(kModel.size()));
+  if (const auto value = query_value(head.query, "model")) {
+    const std::string& name = *value;
     backend = nullptr;
     for (const auto& model : server.models->list()) {
       if (model.name != name) continue;
@@ -278,6 +296,13 @@ bool is_json(std::string_view content_type) {
   return rest.empty() || rest.front() == ';' || rest.front() == ' ';
 }
 
+/// The page is for browsers; "/" tells everybody else what there is, in plain text.
+std::optional<Reply> answer_playground(const RequestHead& head) {
+  if (head.method != "GET" && head.method != "HEAD") return {};
+  if (head.path == "/" && head.accept.find("text/html") == std::string_view::npos) return {};
+  return playground_reply(head.path);
+}
+
 std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& server) {
   if (head.method != "POST") return wrong_method(head, "POST");
   if (!is_json(head.content_type)) {
@@ -299,6 +324,7 @@ std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView
       if (auto answer = answer_preflight(*server.access, head.browser)) return std::move(*answer);
     }
   }
+  if (auto page = answer_playground(head)) return std::move(*page);
   const bool admitted = server.keys == nullptr || server.keys->admits(head.authorization);
   for (const Get& get : kGets) {
     if (head.path != get.path || (head.method == "POST" && head.path == kVoicesPath)) continue;
