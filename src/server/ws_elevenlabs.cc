@@ -30,7 +30,7 @@ JsonOut alignment(const std::vector<TimedWord>& words, double origin_s) {
     }
     const double length_s = word.end_s - word.begin_s;
     const auto edge_ms = [&](size_t i) {
-      return milliseconds(word.begin_s +
+      return milliseconds(word.begin_s - origin_s +
                           length_s * static_cast<double>(i) / static_cast<double>(points.size()));
     };
     for (size_t i = 0; i < points.size(); ++i) {
