@@ -57,6 +57,8 @@ struct ServeOptions {
   int max_connections_per_address = 256;
   double max_audio_s = 3600;
   double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
+  int wyoming_port = -1;  ///< for Home Assistant; 0: any free one; -1: off
+  std::string wyoming_host = "127.0.0.1";
 };
 int run_serve(const ServeOptions& options);
 

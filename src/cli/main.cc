@@ -237,6 +237,12 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--api-key-file", serve.api_key_file,
                   "admit only who has one of these keys, one per line (or set SYRINX_API_KEY)");
   sub->add_flag("--allow-public", serve.allow_public, "listen beyond this machine without a key");
+  sub->add_option("--wyoming-port", serve.wyoming_port,
+                  "also serve Home Assistant (Wyoming) at this port, usually 10200; 0: any free port")
+      ->check(CLI::Range(0, 65535));
+  sub->add_option("--wyoming-host", serve.wyoming_host,
+                  "address of that; Wyoming has no keys: beyond this machine say --allow-public")
+      ->capture_default_str();
   sub->add_flag("-q,--quiet", serve.quiet, "no line per request");
   sub->add_option("--drain-timeout", serve.drain_timeout_s,
                   "seconds that running requests get after SIGTERM")

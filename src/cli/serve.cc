@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "cli/many_files.h"
 #include "cli/stop_signal.h"
 #include "server/http_server.h"
+#include "server/wyoming_server.h"
 
 namespace syrinx {
 namespace {
@@ -126,6 +129,10 @@ void print_welcome(const ServeOptions& options, const std::string& model, int po
 
 int run_serve(const ServeOptions& options) {
   const double began_s = now_s();
+  if (options.wyoming_port >= 0 && !is_loopback(options.wyoming_host) && !options.allow_public) {
+    throw UsageError("Wyoming has no keys: to serve it on " + options.wyoming_host +
+                     " say --allow-public.");
+  }
   StopSignal stop;
   allow_many_files();
   ServerOptions http = server_options(options);
@@ -137,12 +144,31 @@ int run_serve(const ServeOptions& options) {
                         .memory_bytes = options.model_memory_mib << 20,
                         .log = [](const std::string& line) { print_line(line); }});
   stop.arm();
+  std::optional<WyomingServer> wyoming;
+  if (options.wyoming_port >= 0) {
+    WyomingOptions home{.host = options.wyoming_host,
+                        .port = options.wyoming_port,
+                        .stall_timeout_s = options.stall_timeout_s,
+                        .max_audio_s = options.max_audio_s};
+    if (!options.quiet) {
+      home.log = [](const std::string& line) { print_line(line); };
+    }
+    wyoming.emplace(std::move(home), models);
+  }
   server.open(models);
   print_welcome(options, models->list()[0].name, server.port(), keys, now_s() - began_s);
+  if (wyoming) {
+    std::printf("Home Assistant (Wyoming): %s, port %d.\n", options.wyoming_host.c_str(),
+                wyoming->port());
+    std::fflush(stdout);
+  }
 
   while (stop.wait() == StopSignal::Event::kReload) reload(server, options);
   std::fprintf(stderr, "stopping: running requests get %.0f s\n", options.drain_timeout_s);
-  if (!server.drain(options.drain_timeout_s)) {
+  const double deadline_s = now_s() + options.drain_timeout_s;
+  bool whole = server.drain(options.drain_timeout_s);
+  if (wyoming) whole = wyoming->drain(std::max(0.0, deadline_s - now_s())) && whole;
+  if (!whole) {
     std::fputs("stopping: some requests were cut off\n", stderr);
   }
   return 0;

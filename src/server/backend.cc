@@ -13,6 +13,9 @@ class EngineBackend : public Backend {
     return engine_->submit(request, std::move(sink));
   }
   void cancel(RequestId id) override { engine_->cancel(id); }
+  void append_text(RequestId id, std::string text, bool last) override {
+    engine_->append_text(id, std::move(text), last);
+  }
   EngineStats stats() const override { return engine_->stats(); }
   const EngineMetrics* metrics() const override { return &engine_->metrics(); }
 

@@ -1,8 +1,9 @@
 // What the server speaks with. An Engine in the program, a stand-in in tests; later a group of
-// engines. Every method is safe from any thread; cancel() and stats() return at once.
+// engines. Every method is safe from any thread; all but submit() return at once.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "engine/engine.h"
 
@@ -18,6 +19,8 @@ class Backend {
   virtual EngineStats stats() const = 0;
   /// Counters since the start; null where there is no engine.
   virtual const EngineMetrics* metrics() const = 0;
+  /// As Engine::append_text().
+  virtual void append_text(RequestId id, std::string text, bool last) = 0;
 };
 
 /// A Backend around one engine.

@@ -41,21 +41,32 @@ Result<RequestId> FakeBackend::submit(const SpeechRequest& request, std::shared_
   if (request.text == "broken") throw std::runtime_error("the engine is broken");
   last_ = request;
   const auto id = static_cast<RequestId>(++stats_.accepted);
-  running_[id] = {};
+  Running& running = running_[id];
+  running.open = request.text_open;
+  running.want_s = 0.1 * static_cast<double>(request.text.size());
+  if (request.text.starts_with("endless")) running.want_s = 1e9;
+  if (request.text == "silent" || request.text == "fail early") running.want_s = 0;
+  if (request.text == "fail late") running.want_s = 0.4;
+  texts_.push_back(request.text);
   threads_.emplace_back([this, id, request, sink = std::move(sink)] { run(id, request, *sink); });
   return id;
 }
 
 void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
   Outcome outcome;
-  double want_s = 0.1 * static_cast<double>(request.text.size());
-  if (request.text == "endless") want_s = 1e9;
-  if (request.text == "silent" || request.text == "fail early") want_s = 0;
-  if (request.text == "fail late") want_s = 0.4;
   const double pitch_hz =
       (request.voice == "High" ? 440 : 110) + static_cast<double>(request.seed % 97);
   std::vector<float> chunk(static_cast<size_t>(kChunkS * kRateHz));
-  for (int64_t at = 0; outcome.audio_s < want_s; at += static_cast<int64_t>(chunk.size())) {
+  for (size_t at = 0; info_.word_times && at < request.text.size();) {
+    const size_t end = std::min(request.text.find(' ', at), request.text.size());
+    const auto frame = static_cast<int64_t>(0.1 * static_cast<double>(at) * info_.frame_rate);
+    if (end > at) {
+      outcome.words.push_back({static_cast<int64_t>(at), static_cast<int64_t>(end), frame});
+    }
+    at = end + 1;
+  }
+  if (!outcome.words.empty()) sink.words(outcome.words);
+  for (int64_t at = 0; wants_more(id, outcome.audio_s); at += static_cast<int64_t>(chunk.size())) {
     if (!pace(id, sink)) {
       outcome.reason = FinishReason::kCancelled;
       return end(id, sink, outcome);
@@ -73,6 +84,29 @@ void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
     outcome.error = {ErrorCode::kInternal, "a secret of the inside"};
   }
   end(id, sink, outcome);
+}
+
+bool FakeBackend::wants_more(RequestId id, double audio_s) {
+  std::unique_lock lock(mutex_);
+  const Running& running = running_[id];
+  changed_.wait(lock,
+                [&] { return running.cancelled || !running.open || audio_s < running.want_s; });
+  return running.cancelled || audio_s < running.want_s;
+}
+
+void FakeBackend::append_text(RequestId id, std::string text, bool last) {
+  const std::lock_guard lock(mutex_);
+  const auto at = running_.find(id);
+  if (at == running_.end()) return;
+  at->second.want_s += 0.1 * static_cast<double>(text.size());
+  at->second.open = !last;
+  texts_[id - 1] += text;
+  changed_.notify_all();
+}
+
+std::vector<std::string> FakeBackend::texts() const {
+  const std::lock_guard lock(mutex_);
+  return texts_;
 }
 
 bool FakeBackend::pace(RequestId id, const Sink& sink) {

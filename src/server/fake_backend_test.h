@@ -2,7 +2,8 @@
 //   "busy"        submit() says kOverloaded       "broken"     submit() throws
 //   "fail early"  kError before any audio         "fail late"  kError after 0.4 s of audio
 //   "silent"      ends without audio              "endless"    goes on until it is cancelled
-//   anything else: 0.1 s of audio per byte of text.
+//   anything else: 0.1 s of audio per byte of text, late text included; a mark for each word of
+//   the first text, if the info has word times.
 // One thread per request; chunks of 80 ms; the seed decides the samples.
 #pragma once
 
@@ -27,11 +28,14 @@ class FakeBackend : public Backend {
   const PipelineInfo& info() const override { return info_; }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override;
   void cancel(RequestId id) override;
+  void append_text(RequestId id, std::string text, bool last) override;
   EngineStats stats() const override;
   const EngineMetrics* metrics() const override { return &metrics_; }
 
   /// The info may be changed before the first request.
   PipelineInfo& mutable_info() { return info_; }
+  /// All texts so far, those that came late joined to their requests, in the order of submit().
+  std::vector<std::string> texts() const;
   /// What submit() got last.
   SpeechRequest last_request() const;
   /// Steps made, over all requests.
@@ -44,8 +48,13 @@ class FakeBackend : public Backend {
  private:
   struct Running {
     bool cancelled = false;
+    bool open = false;  // more text may follow
+    double want_s = 0;  // of audio
+    std::string text;
   };
   void run(RequestId id, const SpeechRequest& request, Sink& sink);
+  /// Waits for text; false when all of it was spoken.
+  bool wants_more(RequestId id, double audio_s);
   /// False when the request was cancelled.
   bool pace(RequestId id, const Sink& sink);
   void end(RequestId id, Sink& sink, Outcome outcome);
@@ -58,6 +67,7 @@ class FakeBackend : public Backend {
   std::map<RequestId, Running> running_;
   std::vector<std::thread> threads_;
   SpeechRequest last_;
+  std::vector<std::string> texts_;  // of request i + 1
   EngineStats stats_;
   double max_unread_s_ = 0;
 };

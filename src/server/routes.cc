@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "server/openapi.h"
 #include "server/playground.h"
+#include "server/ws_dialect.h"
 
 namespace syrinx {
 namespace {
@@ -78,6 +79,7 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "\n"
       "GET  /                  in a browser: the playground\n"
       "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
+      "WS   /v1/audio/speech/stream   text in while audio comes out\n"
       "POST /v1/audio/speech/batch   up to 32 texts, all audio in one answer\n"
       "GET  /v1/models         what is served\n"
       "GET  /v1/audio/models   the same, for clients that list speech models\n"
@@ -159,6 +161,8 @@ ordered_json model_object(const ModelTable::Entry& model) {
   out["languages"] = info.languages;
   out["instructions"] = info.instructions;
   out["max_input_bytes"] = info.max_text_bytes;
+  out["late_text"] = late_text_name(info.late_text);
+  out["word_times"] = info.word_times;
   return out;
 }
 

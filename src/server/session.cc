@@ -14,6 +14,7 @@
 #include "server/server_state.h"
 #include "server/speech_batch.h"
 #include "server/speech_stream.h"
+#include "server/ws_connection.h"
 
 namespace syrinx {
 namespace http = boost::beast::http;
@@ -131,6 +132,16 @@ net::awaitable<bool> Session::serve_one() {
   ++server_.requests;
   incoming.keep_alive = incoming.message().version() >= 11 && incoming.message().keep_alive();
 
+  if (wants_websocket(incoming.message())) {
+    const WsUpgrade upgrade{.request = incoming.message(),
+                            .id = incoming.id,
+                            .browser = incoming.browser(),
+                            .address = address_};
+    std::optional<Reply> refusal;
+    co_await serve_websocket(server_, connection_, upgrade, refusal);
+    if (refusal) co_await refuse(incoming, *refusal);
+    co_return false;
+  }
   incoming.headers = cors_headers(server_.options.access, incoming.browser());
   auto routed = route(incoming.head(), server_.view());
   if (Reply* reply = std::get_if<Reply>(&routed)) {

@@ -1,0 +1,303 @@
+#include "server/ws_connection.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "server/connection.h"
+#include "server/server_state.h"
+#include "server/ws_auth.h"
+#include "server/ws_fields.h"
+#include "server/ws_session.h"
+#include "text/utf8.h"
+
+namespace syrinx {
+namespace http = boost::beast::http;
+namespace websocket = boost::beast::websocket;
+
+// How Beast ends a stream of ours; found by the type of the stream.
+void beast_close_socket(ByteStream& stream) { stream.lowest().close(); }
+
+template <typename Handler>
+void async_teardown(boost::beast::role_type role, ByteStream& stream, Handler&& handler) {
+  if (stream.tls() != nullptr) {
+    stream.tls()->async_shutdown(std::forward<Handler>(handler));
+  } else {
+    websocket::async_teardown(role, stream.socket(), std::forward<Handler>(handler));
+  }
+}
+
+void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& error) {
+  websocket::teardown(role, stream.socket(), error);
+}
+
+namespace {
+
+constexpr size_t kMaxMessageBytes = size_t{256} << 10;
+constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // of replies: past it nothing is read
+constexpr auto kTick = std::chrono::milliseconds(250);
+/// A client that sends nothing, not even the answer to a ping, for this long is gone.
+constexpr auto kSilence = std::chrono::seconds(60);
+constexpr std::string_view kVoiceAsModel = "/v1/speak";  // its "model" may be a voice
+constexpr auto kHandshake = std::chrono::seconds(10);
+
+std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+/// The model that a query names, in the words of any dialect; "" for the first. Vendors' own names
+/// mean that too.
+std::string model_in(std::string_view text) {
+  const Query query(text);
+  const std::string name = query.find("model_id").value_or(query.find("model").value_or(""));
+  return is_vendor_model(name) ? "" : name;
+}
+
+/// What an upgrade is let through with.
+struct Admission {
+  std::shared_ptr<Backend> backend;
+  std::unique_ptr<Dialect> dialect;
+  uint64_t client = 0;
+  ClientLimits::Place place;  // among those being served
+};
+
+/// Reader, writer and timer of one WebSocket, all on the io thread. The writer is the coroutine
+/// that the caller waits for; it ends after the reader.
+class WsConnection : public std::enable_shared_from_this<WsConnection> {
+ public:
+  WsConnection(ServerState& server, std::shared_ptr<Connection> connection, std::string id)
+      : server_(server),
+        connection_(std::move(connection)),
+        id_(std::move(id)),
+        ws_(connection_->stream()),
+        timer_(server.io),
+        wakeup_(std::make_shared<Wakeup>(server.io)),
+        room_(std::make_shared<Wakeup>(server.io)) {}
+
+  net::awaitable<void> run(const UpgradeRequest& request, Admission& admission);
+
+ private:
+  net::awaitable<bool> accept(const UpgradeRequest& request);
+  net::awaitable<void> read_all();
+  net::awaitable<void> write_all();
+  net::awaitable<void> say_goodbye();
+  void tick();
+  void cut();
+
+  ServerState& server_;
+  const std::shared_ptr<Connection> connection_;
+  const std::string id_;
+  websocket::stream<ByteStream&> ws_;
+  net::steady_timer timer_;
+  const std::shared_ptr<Wakeup> wakeup_;  // of the writer
+  const std::shared_ptr<Wakeup> room_;    // of the reader, when replies pile up
+  std::unique_ptr<TextSession> session_;
+  bool reading_ = false;  // the reader is at work
+  bool over_ = false;     // nothing more is read or written
+  double writing_since_s_ = 0;
+};
+
+net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
+  connection_->stream().lowest().expires_never();  // the WebSocket's own deadlines take over
+  websocket::stream_base::timeout deadlines{};
+  deadlines.handshake_timeout = kHandshake;
+  deadlines.idle_timeout = kSilence;
+  deadlines.keep_alive_pings = true;
+  ws_.set_option(deadlines);
+  ws_.read_message_max(kMaxMessageBytes);
+  ws_.auto_fragment(false);
+  const std::string_view wish = view(request[http::field::sec_websocket_protocol]);
+  const std::string protocol(wish.substr(0, wish.find(',')));
+  ws_.set_option(
+      websocket::stream_base::decorator([id = id_, protocol](websocket::response_type& response) {
+        response.set("X-Request-Id", id);
+        if (!protocol.empty()) response.set(http::field::sec_websocket_protocol, protocol);
+      }));
+  SystemError error;
+  co_await ws_.async_accept(request, net::redirect_error(net::use_awaitable, error));
+  co_return !error;
+}
+
+net::awaitable<void> WsConnection::run(const UpgradeRequest& request, Admission& admission) {
+  const bool accepted = co_await accept(request);
+  if (!accepted) co_return;
+  const double began_s = now_s();
+  const SessionLimits limits{.max_audio_s = server_.options.max_audio_s,
+                             .client = admission.client};
+  session_ = std::make_unique<TextSession>(
+      std::move(admission.backend), std::move(admission.dialect), limits,
+      [wakeup = wakeup_] { wakeup->post(); }, began_s);
+  reading_ = true;
+  const auto self = shared_from_this();
+  net::co_spawn(
+      server_.io, [self] { return self->read_all(); }, net::detached);
+  tick();
+  co_await write_all();
+  co_await say_goodbye();
+  over_ = true;
+  cut();
+  room_->notify();
+  while (reading_) co_await wakeup_->wait();
+  timer_.cancel();
+  server_.log(concat(id_, " websocket closed after ", now_s() - began_s,
+                     " s, utterances=", session_->contexts().utterances()));
+  session_.reset();  // cancels what is being spoken
+}
+
+net::awaitable<void> WsConnection::read_all() {
+  boost::beast::flat_buffer buffer;
+  try {
+    while (!over_) {
+      SystemError error;
+      co_await ws_.async_read(buffer, net::redirect_error(net::use_awaitable, error));
+      if (error) break;
+      const auto bytes = buffer.cdata();
+      session_->message({static_cast<const char*>(bytes.data()), bytes.size()}, ws_.got_binary(),
+                        now_s());
+      buffer.consume(buffer.size());
+      wakeup_->notify();
+      while (!over_ && session_->backlog_bytes() > kMaxBacklogBytes) co_await room_->wait();
+    }
+  } catch (const std::exception& error) {
+    server_.log(id_ + " websocket: " + error.what());
+  }
+  reading_ = false;
+  over_ = true;
+  wakeup_->notify();
+}
+
+net::awaitable<void> WsConnection::write_all() {
+  try {
+    while (!over_) {
+      const SendMessage* frame = session_->next(now_s());
+      for (const std::string& trouble : session_->take_troubles()) {
+        server_.log(id_ + " failed: " + trouble);
+      }
+      if (frame == nullptr) {
+        if (session_->closing()) break;
+        co_await wakeup_->wait();
+        continue;
+      }
+      ws_.binary(frame->binary);
+      writing_since_s_ = now_s();
+      SystemError error;
+      const net::const_buffer bytes = net::buffer(frame->bytes);
+      co_await ws_.async_write(bytes, net::redirect_error(net::use_awaitable, error));
+      writing_since_s_ = 0;
+      if (error) break;
+      session_->written();
+      room_->notify();
+    }
+  } catch (const std::exception& error) {
+    server_.log(id_ + " websocket: " + error.what());
+  }
+}
+
+/// The closing handshake, after everything was said.
+net::awaitable<void> WsConnection::say_goodbye() {
+  if (over_ || !session_->closing()) co_return;
+  const CloseConnection& close = *session_->closing();
+  constexpr size_t kMaxReason = 120;  // 123 bytes with the code
+  websocket::close_reason reason(static_cast<websocket::close_code>(close.code));
+  std::string text = close.reason.substr(0, kMaxReason);
+  while (!text.empty() && !utf8_valid(text)) text.pop_back();
+  reason.reason = boost::beast::string_view(text);
+  SystemError error;
+  co_await ws_.async_close(reason, net::redirect_error(net::use_awaitable, error));
+}
+
+/// Four times a second: a reader that does not read, a client that says nothing, a server that
+/// wants to stop.
+void WsConnection::tick() {
+  timer_.expires_after(kTick);
+  timer_.async_wait([self = shared_from_this()](const SystemError& error) {
+    if (error || self->over_ || !self->session_) return;
+    const double now = now_s();
+    if (self->writing_since_s_ > 0 &&
+        now - self->writing_since_s_ > self->server_.options.stall_timeout_s) {
+      self->server_.log(self->id_ + " websocket: the client does not read");
+      self->over_ = true;
+      self->cut();
+    } else {
+      self->session_->tick(now, self->server_.draining);
+      self->tick();
+    }
+    self->wakeup_->notify();
+  });
+}
+
+/// Ends reads and writes that are under way.
+void WsConnection::cut() { connection_->stream().lowest().close(); }
+
+std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admission& admission) {
+  const UpgradeRequest& request = upgrade.request;
+  const std::string_view target = view(request.target());
+  const auto mark = target.find('?');
+  const std::string_view path = target.substr(0, mark);
+  const std::string_view query = mark == target.npos ? "" : target.substr(mark + 1);
+  if (const auto error = refuse_access(server.options.access, upgrade.browser)) {
+    return reply_of(*error);
+  }
+  const KeyHeaders keys{.authorization = view(request[http::field::authorization]),
+                        .xi_api_key = view(request["xi-api-key"]),
+                        .x_api_key = view(request["X-API-Key"]),
+                        .subprotocols = view(request[http::field::sec_websocket_protocol]),
+                        .query = query};
+  const auto key = server.keys.find(bearer_of(keys));
+  if (!key && !server.keys.empty()) {
+    return reply_of({.status = 401,
+                     .message = "This server wants an API key: Authorization: Bearer <key>.",
+                     .code = "invalid_api_key"});
+  }
+  if (server.draining) return reply_of(unavailable("The server is stopping."));
+  if (!server.models) return reply_of(unavailable("The model is still being loaded."));
+  Result<std::shared_ptr<Backend>> found = server.models->find(model_in(query));
+  if (!found && path == kVoiceAsModel) found = server.models->find("");
+  if (!found) return reply_of(to_api_error(found.error()));
+  admission.backend = found.value();
+  if (!admission.backend) {
+    return reply_of(unavailable("This model is not loaded yet; POST /v1/audio/speech loads it."));
+  }
+  const DialectRequest wish{
+      .path = std::string(path), .query = std::string(query), .id = upgrade.id};
+  ApiError error;
+  admission.dialect = make_dialect(wish, admission.backend->info(), error);
+  if (!admission.dialect) return reply_of(error);
+  admission.client = key ? hash_client(concat("key ", *key), server.salt) : upgrade.address;
+  ClientLimits::Verdict verdict = server.limits.admit(admission.client, now_s());
+  if (verdict.refusal) return reply_of(*verdict.refusal);
+  admission.place = std::move(verdict.place);
+  return {};
+}
+
+}  // namespace
+
+bool wants_websocket(const UpgradeRequest& request) { return websocket::is_upgrade(request); }
+
+net::awaitable<void> serve_websocket(ServerState& server, std::shared_ptr<Connection> connection,
+                                     const WsUpgrade& upgrade, std::optional<Reply>& refusal) {
+  Admission admission;
+  refusal = admit(server, upgrade, admission);
+  if (!refusal && connection->buffer().size() > 0) {
+    refusal = reply_of({.message = "Wait for the answer to the upgrade before sending frames.",
+                        .code = "invalid_http"});
+  }
+  if (refusal) co_return;
+  auto socket = std::make_shared<WsConnection>(server, connection, upgrade.id);
+  ++server.streams;
+  try {
+    co_await socket->run(upgrade.request, admission);
+  } catch (const std::exception& error) {
+    server.log(upgrade.id + " websocket failed: " + error.what());
+  }
+  --server.streams;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,182 @@
+#include "server/ws_fields.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/check.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int kMaxDepth = 32;
+constexpr size_t kMaxParameters = 64;
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+const JsonIn* value_at(const JsonIn& object, const char* name) {
+  const auto at = object.find(name);
+  return at == object.end() || at->is_null() ? nullptr : &*at;
+}
+
+struct FormatName {
+  std::string_view name, format;
+  SampleCoding coding;
+};
+constexpr std::array<FormatName, 10> kFormatNames = {{
+    {"pcm", "pcm", SampleCoding::kS16},
+    {"ulaw", "pcm", SampleCoding::kMulaw},
+    {"mulaw", "pcm", SampleCoding::kMulaw},
+    {"alaw", "pcm", SampleCoding::kAlaw},
+    {"mp3", "mp3", SampleCoding::kS16},
+    {"opus", "opus", SampleCoding::kS16},
+    {"wav", "wav", SampleCoding::kS16},
+    {"flac", "flac", SampleCoding::kS16},
+    {"aac", "aac", SampleCoding::kS16},
+    {"ogg", "opus", SampleCoding::kS16},
+}};
+
+}  // namespace
+
+std::optional<JsonIn> parse_object(std::string_view bytes) {
+  // Depth is bounded before anything is built.
+  bool too_deep = false;
+  const auto bounded = [&too_deep](int depth, JsonIn::parse_event_t, JsonIn&) {
+    if (depth > kMaxDepth) too_deep = true;
+    return !too_deep;
+  };
+  try {
+    JsonIn parsed = JsonIn::parse(bytes, bounded, false);
+    if (too_deep || !parsed.is_object()) return {};
+    return parsed;
+  } catch (const JsonIn::exception&) {  // a number out of every range
+    return {};
+  }
+}
+
+std::string dump_json(const JsonIn& json) {
+  return json.dump(-1, ' ', false, JsonIn::error_handler_t::replace);
+}
+
+std::string dump_json(const JsonOut& json) {
+  return json.dump(-1, ' ', false, JsonOut::error_handler_t::replace);
+}
+
+std::optional<std::string> string_at(const JsonIn& object, const char* name) {
+  const JsonIn* value = value_at(object, name);
+  if (value == nullptr || !value->is_string()) return {};
+  return value->get<std::string>();
+}
+
+std::optional<double> number_at(const JsonIn& object, const char* name) {
+  const JsonIn* value = value_at(object, name);
+  if (value == nullptr || !value->is_number()) return {};
+  return value->get<double>();
+}
+
+bool true_at(const JsonIn& object, const char* name) {
+  const JsonIn* value = value_at(object, name);
+  return value != nullptr && value->is_boolean() && value->get<bool>();
+}
+
+std::string url_decode(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+') {
+      out += ' ';
+    } else if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
+               hex_digit(text[i + 2]) >= 0) {
+      out += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+Query::Query(std::string_view query) {
+  while (!query.empty() && parameters_.size() < kMaxParameters) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), part.size() + 1));
+    const size_t equals = part.find('=');
+    if (part.empty()) continue;
+    parameters_.emplace_back(
+        url_decode(part.substr(0, equals)),
+        equals == std::string_view::npos ? "" : url_decode(part.substr(equals + 1)));
+  }
+}
+
+std::optional<std::string> Query::find(std::string_view name) const {
+  for (const auto& [key, value] : parameters_) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields,
+                                                       const PipelineInfo& info) {
+  JsonIn body = fields;
+  body["input"] = "text";  // what is checked elsewhere
+  const auto format = string_at(body, "response_format");
+  if (!format) body["response_format"] = "pcm";
+  const bool raw = !format || *format == "pcm";
+  if (raw && value_at(body, "sample_rate") == nullptr) body["sample_rate"] = info.sample_rate;
+  if (const auto model = string_at(body, "model"); model && !names_model(info, *model)) {
+    return ApiError{.status = 404,
+                    .message = concat("This connection speaks with '", info.model,
+                                      "'; another model is named in its query (?model=)."),
+                    .param = "model",
+                    .code = "model_not_found"};
+  }
+  auto parsed = SpeechBody::parse(dump_json(body));
+  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
+  auto call = std::get<SpeechBody>(parsed).call(info);
+  if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);
+  ContextOptions options{.call = std::move(std::get<SpeechCall>(call))};
+  options.call.request.text.clear();
+  return options;
+}
+
+std::optional<SampleCoding> parse_output_format(std::string_view name, JsonIn& fields) {
+  const size_t underscore = name.find('_');
+  const std::string_view kind = name.substr(0, underscore);
+  const auto at = std::find_if(kFormatNames.begin(), kFormatNames.end(),
+                               [kind](const FormatName& row) { return row.name == kind; });
+  if (at == kFormatNames.end()) return {};
+  fields["response_format"] = at->format;
+  if (underscore == std::string_view::npos) return at->coding;
+  const std::string_view digits = name.substr(underscore + 1);
+  int rate_hz = 0;
+  const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), rate_hz).ptr;
+  if (rate_hz <= 0 || (end != digits.data() + digits.size() && *end != '_')) return {};
+  fields["sample_rate"] = rate_hz;
+  return at->coding;
+}
+
+std::optional<SampleCoding> parse_coding(std::string_view name) {
+  if (name == "pcm_s16le" || name == "linear16" || name == "pcm") return SampleCoding::kS16;
+  if (name == "pcm_f32le") return SampleCoding::kF32;
+  if (name == "pcm_mulaw" || name == "mulaw" || name == "ulaw") return SampleCoding::kMulaw;
+  if (name == "pcm_alaw" || name == "alaw") return SampleCoding::kAlaw;
+  return {};
+}
+
+bool is_vendor_model(std::string_view name) {
+  return is_openai_model(name) || name.starts_with("eleven_") || name.starts_with("sonic") ||
+         name.starts_with("aura");
+}
+
+bool names_model(const PipelineInfo& info, std::string_view name) {
+  const std::string_view own = info.model;
+  return name.empty() || name == own || is_vendor_model(name) ||
+         own.substr(own.rfind('/') + 1) == name.substr(name.rfind('/') + 1);
+}
+
+}  // namespace syrinx

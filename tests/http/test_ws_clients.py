@@ -1,0 +1,123 @@
+"""Other vendors' own clients, where they are installed; otherwise skipped (exit code 77)."""
+import asyncio
+import importlib.util
+import sys
+import unittest
+
+import harness
+
+NAMES = ("elevenlabs", "cartesia", "deepgram", "wyoming")
+HAVE = {name for name in NAMES if importlib.util.find_spec(name)}
+if not HAVE:
+    print("skipped: none of these is installed: " + ", ".join(NAMES))
+    sys.exit(77)
+
+PIECES = ["Good morning. ", "How are you ", "today?"]
+
+
+def needs(name):
+    return unittest.skipUnless(name in HAVE, f"the package {name} is not installed")
+
+
+class Clients(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server("--wyoming-port", "0")
+        for line in iter(cls.server.process.stdout.readline, ""):
+            if "Wyoming" in line:
+                cls.wyoming = int(line.rsplit("port ", 1)[1].rstrip(".\n"))
+                break
+        cls.host = f"127.0.0.1:{cls.server.port}"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+
+    @needs("elevenlabs")
+    def test_elevenlabs(self):
+        from elevenlabs.client import ElevenLabs
+        client = ElevenLabs(api_key="any", base_url=f"http://{self.host}")
+        # Its realtime client insists on wss.
+        client.text_to_speech._ws_base_url = f"ws://{self.host}"
+        audio = b"".join(client.text_to_speech.convert_realtime(
+            "alloy", text=iter(PIECES), model_id="eleven_turbo_v2_5", output_format="pcm_24000"))
+        self.assertGreater(len(audio), 24000)
+        mp3 = b"".join(client.text_to_speech.convert_realtime(
+            "alloy", text=iter(PIECES), model_id="eleven_turbo_v2_5"))
+        self.assertIn(b"\xff", mp3[:2])
+
+    @needs("cartesia")
+    def test_cartesia(self):
+        from cartesia import Cartesia
+        client = Cartesia(api_key="any", base_url=f"http://{self.host}",
+                          websocket_base_url=f"ws://{self.host}")
+        with client.tts.websocket_connect() as connection:
+            context = connection.context(
+                model_id="sonic-3", voice={"mode": "id", "id": "alloy"}, add_timestamps=True,
+                output_format={"container": "raw", "encoding": "pcm_s16le", "sample_rate": 24000})
+            for piece in PIECES:
+                context.push(piece)
+            context.no_more_inputs()
+            audio, words = b"", []
+            for event in context.receive():
+                if event.type == "chunk":
+                    audio += event.audio or b""
+                elif event.type == "timestamps":
+                    words += event.word_timestamps.words
+            self.assertGreater(len(audio), 24000)
+            if harness.MODEL == "finch":
+                self.assertEqual(words, ["Good", "morning", "How", "are", "you", "today"])
+
+    @needs("deepgram")
+    def test_deepgram(self):
+        from deepgram import DeepgramClient
+        from deepgram.environment import DeepgramClientEnvironment
+        from deepgram.speak.v1.types import SpeakV1Text
+        here = DeepgramClientEnvironment(
+            base=f"http://{self.host}", production=f"ws://{self.host}", agent=f"ws://{self.host}",
+            agent_rest=f"http://{self.host}")
+        client = DeepgramClient(api_key="any", environment=here)
+        with client.speak.v1.connect(model="aura-2-thalia-en", encoding="linear16",
+                                     sample_rate=24000) as connection:
+            for piece in PIECES:
+                connection.send_text(SpeakV1Text(text=piece))
+            connection.send_flush()
+            audio = 0
+            for message in connection:
+                if isinstance(message, bytes):
+                    audio += len(message)
+                elif message.type == "Flushed":
+                    break
+            connection.send_close()
+        self.assertGreater(audio, 24000)
+
+    @needs("wyoming")
+    def test_wyoming(self):
+        from wyoming.audio import AudioChunk
+        from wyoming.client import AsyncTcpClient
+        from wyoming.info import Describe, Info
+        from wyoming.tts import (Synthesize, SynthesizeChunk, SynthesizeStart, SynthesizeStop,
+                                 SynthesizeVoice)
+
+        async def talk():
+            async with AsyncTcpClient("127.0.0.1", self.wyoming) as client:
+                await client.write_event(Describe().event())
+                info = Info.from_event(await client.read_event())
+                voice = info.tts[0].voices[0].name
+                await client.write_event(
+                    SynthesizeStart(voice=SynthesizeVoice(name=voice)).event())
+                for piece in PIECES:
+                    await client.write_event(SynthesizeChunk(text=piece).event())
+                await client.write_event(Synthesize(text="".join(PIECES)).event())
+                await client.write_event(SynthesizeStop().event())
+                audio = 0
+                while (event := await client.read_event()).type != "synthesize-stopped":
+                    if AudioChunk.is_type(event.type):
+                        audio += len(AudioChunk.from_event(event).audio)
+                return audio
+
+        self.assertGreater(asyncio.run(talk()), 10000)
+
+
+if __name__ == "__main__":
+    harness.main()
