@@ -1,5 +1,6 @@
 #include <array>
 
+#include "families/chatterbox/pipeline.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/csm/config.h"
 #include "families/csm/pipeline.h"
@@ -20,6 +21,7 @@ std::span<const Family> families() {
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
       Family{"cosyvoice2", nullptr, WeightType::kBF16, cosyvoice2::load, cosyvoice2::kMarker},
+      Family{"chatterbox", nullptr, WeightType::kBF16, chatterbox::load, chatterbox::kMarker},
   };
   return kFamilies;
 }
