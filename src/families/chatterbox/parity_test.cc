@@ -204,6 +204,7 @@ TEST(Chatterbox, PublishedDefaults) {
 
 TEST(Chatterbox, LongTextsArePartsAndRefusalsNameTheField) {
   SpeechRequest request;
+  request.max_frames = 9;
   for (int i = 0; i < 12; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
   const auto state = model().open(request).take();
   std::vector<int32_t> frames;
@@ -211,7 +212,9 @@ TEST(Chatterbox, LongTextsArePartsAndRefusalsNameTheField) {
   StepOutput out(frames, words);
   const int32_t code = 5, stop = kStopSpeech;
   EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
+  EXPECT_EQ(state->max_steps(), 9);  // of the part, however many are taken
   EXPECT_EQ(state->advance({&stop, 1}, out).next, Verdict::kNextSegment);
+  EXPECT_EQ(state->max_steps(), 8);
   EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
   EXPECT_EQ(frames, (std::vector<int32_t>{5, 5 | kS3SegmentStart}));
   EXPECT_EQ(state->advance({&stop, 1}, out).next, Verdict::kFinished);

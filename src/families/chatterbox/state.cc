@@ -103,6 +103,7 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
 void State::begin_segment() {
   text_ = std::move(later_.back());
   later_.pop_back();
+  frames_before_ = frames_;
   begins_ = frames_ > 0;
   history_.assign(1, kStartSpeech);
   history_.reserve(static_cast<size_t>(max_steps()) + 1);  // steps then allocate nothing
@@ -113,7 +114,7 @@ int State::prompt_rows() const { return voice_count() + static_cast<int>(text_.s
 int State::max_steps() const {
   int64_t limit = std::min<int64_t>(kMostSteps, config_.speech_positions - 1);
   if (max_frames_ > 0) {
-    const int64_t left = std::max<int64_t>(1, max_frames_ - frames_);
+    const int64_t left = std::max<int64_t>(1, max_frames_ - frames_before_);
     limit = std::min(limit, left);
   }
   return static_cast<int>(limit);

@@ -56,7 +56,7 @@ class State : public S3State {
   std::vector<std::vector<int32_t>> later_;  // ids of the parts to come, last first
   std::vector<int32_t> text_;                // of this part, with start and stop
   std::vector<int32_t> history_;             // start of speech, then the codes of this part
-  int64_t frames_ = 0;                       // emitted, of all parts
+  int64_t frames_ = 0, frames_before_ = 0;   // emitted, of all parts and of earlier ones
   bool begins_ = false;                      // no frame of this part yet, but of earlier ones
 };
 
