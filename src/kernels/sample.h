@@ -27,6 +27,8 @@ struct SampleParams {
   int ras_window = 0, ras_repeats = 1;
   /// Min-p before top-p, which then holds a share of what min-p left (Chatterbox). Top-k is off.
   bool min_p_first = false;
+  /// The repetition penalty counts once for every occurrence of an id, not once for each id.
+  bool penalty_each = false;
 };
 
 /// Ids [begin, end).
