@@ -1,5 +1,6 @@
 #include <array>
 
+#include "families/chatterbox/pipeline.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/csm/config.h"
 #include "families/csm/pipeline.h"
@@ -23,6 +24,7 @@ std::span<const Family> families() {
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
       Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},
       Family{"cosyvoice2", nullptr, WeightType::kBF16, cosyvoice2::load, cosyvoice2::kMarker},
+      Family{"chatterbox", nullptr, WeightType::kBF16, chatterbox::load, chatterbox::kMarker},
   };
   return kFamilies;
 }

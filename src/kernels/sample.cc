@@ -141,6 +141,17 @@ int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed,
   const bool use_k = p.top_k > 0 && p.top_k < allowed.ids;
   const bool use_p = p.top_p < 1;
   int64_t count;
+  if (p.min_p_first && p.min_p > 0) {
+    // A little lower than needed, the exact test follows.
+    count = collect_all(f, allowed, top + std::log(p.min_p) - 1e-3f, s);
+    std::sort(s.picked, s.picked + count, better);
+    int64_t keep = 1;
+    while (keep < count && weight_of(s.picked[keep], top) >= p.min_p) ++keep;
+    count = std::min(keep, count);
+    double total = 0;
+    for (int64_t i = 0; i < count; ++i) total += weight_of(s.picked[i], top);
+    return use_p ? nucleus(s.picked, count, top, total, p.top_p) : count;
+  }
   if (use_k) {
     count = collect_top(f, allowed, p.top_k, s);
     std::sort(s.picked, s.picked + count, better);

@@ -338,6 +338,29 @@ TEST(Sample, RepetitionAwareAsItsAuthorsDoIt) {
   }
 }
 
+TEST(Sample, MinPMayComeFirst) {
+  Tensor logits({1, 5}, DType::kF32);
+  const double mass[] = {0.4, 0.2, 0.15, 0.15, 0.1};
+  for (int i = 0; i < 5; ++i) logits.f32()[i] = static_cast<float>(std::log(mass[i]));
+  SampleRow row;
+  row.params.min_p = 0.3f;  // leaves the first four, 0.9 of the mass
+  row.params.top_p = 0.7f;  // three of those hold 0.75 / 0.9, two only 0.6 / 0.9
+  row.seed = 1;
+  const auto drawn = [&](bool first) {
+    row.params.min_p_first = first;
+    std::map<int32_t, int> seen;
+    for (row.step = 0; row.step < 4000; ++row.step) ++seen[one(logits, row)];
+    return seen;
+  };
+  std::map<int32_t, int> seen = drawn(true);
+  ASSERT_EQ(seen.size(), 3u);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(seen[i] / 4000.0, mass[i] / 0.75, 0.04) << i;
+  row.params.top_p = 0.6f;  // of all: two; of what min-p left: two as well, in other shares
+  EXPECT_EQ(drawn(true).size(), 2u);
+  row.params.top_p = 1;
+  EXPECT_EQ(drawn(true).size(), 4u);
+}
+
 TEST(Sample, RepetitionAwareKeepsTheOnlyId) {
   Tensor logits({1, 3}, DType::kF32);
   logits.f32()[0] = logits.f32()[2] = -INFINITY;

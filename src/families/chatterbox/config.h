@@ -1,0 +1,33 @@
+// Sizes of a Chatterbox checkpoint. It has no config file: what the shapes of the tensors tell is
+// read from them, the rest is fixed in the authors' code. Plain data.
+// Source: chatterbox:src/chatterbox/models/t3/{llama_configs.py,modules/t3_config.py},
+// s3gen/s3gen.py.
+#pragma once
+
+#include "codec/hift.h"
+#include "codec/s3_flow_config.h"
+#include "nn/decoder.h"
+
+namespace syrinx::chatterbox {
+
+inline constexpr int32_t kStartText = 255, kStopText = 0;
+inline constexpr int32_t kSpeechCodes = 6561;  ///< ids below are S3 tokens
+inline constexpr int32_t kStartSpeech = 6561, kStopSpeech = 6562;
+inline constexpr int64_t kMostSteps = 1000;
+
+struct ModelConfig {
+  DecoderConfig decoder;  ///< Llama, with learned positions beside the rotary ones
+  int64_t text_vocab = 704, text_positions = 2050;
+  int64_t speech_vocab = 8194, speech_positions = 4100;
+  int64_t speaker = 256;  ///< of the voice encoder's vector
+  int64_t queries = 32;   ///< of the perceiver
+  int64_t perceiver_heads = 4;
+  S3FlowConfig flow;
+  HiftConfig hift;
+};
+
+/// Shapes of t3_cfg.safetensors and s3gen.safetensors; what is absent keeps its published size, and
+/// the layers then say what they miss.
+ModelConfig read_config(const Weights& t3, const Weights& s3gen);
+
+}  // namespace syrinx::chatterbox

@@ -1,0 +1,260 @@
+// Chatterbox against what the authors' code computes on a small checkpoint: clean text and ids, the
+// voice's rows, merged logits, greedy tokens, samples; and what requests may ask for.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "families/chatterbox/pipeline.h"
+#include "families/chatterbox/state.h"
+#include "io/safetensors.h"
+#include "io/test_dir.h"
+#include "kernels/sample.h"
+
+namespace syrinx::chatterbox {
+namespace {
+
+std::string golden_path(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/chatterbox/golden/" + name;
+}
+
+std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
+
+float distance(const float* got, const View& want) {
+  float worst = 0, top = 1e-30f;
+  for (int64_t i = 0; i < want.count(); ++i) {
+    worst = std::max(worst, std::fabs(got[i] - want.f32()[i]));
+    top = std::max(top, std::fabs(want.f32()[i]));
+  }
+  return worst / top;
+}
+
+SpeechRequest request_of(const nlohmann::json& c) {
+  SpeechRequest request;
+  request.text = c["text"];
+  request.temperature = 0.f;
+  request.guidance = c["guidance"].get<float>();
+  request.seed = 7;
+  return request;
+}
+
+/// The language model alone, one request and its companion.
+struct Runner {
+  explicit Runner(const Chatterbox& m) : model(m), kv(m.lm().traits().kv[0], 2 * kPages) {
+    for (int32_t page = 0; page < 2 * kPages; ++page) pages.push_back(page);
+  }
+
+  /// Merged logits of the step after rows [begin, end).
+  std::vector<float> step(State& state, int begin, int end) {
+    arena.reset();
+    const int count = state.guidance() ? 2 : 1, rows = end - begin;
+    const ArSeq seqs[] = {{&state, begin, rows, true, false}, {&state, begin, rows, true, true}};
+    const int32_t row_begin[] = {0, rows, 2 * rows}, kv_len[] = {end, end};
+    const auto n = static_cast<size_t>(count);
+    const Ragged ragged{
+        {row_begin, n + 1}, {kv_len, n}, std::span(pages).first(n * kPages), kPages};
+    const ArBatch batch{{seqs, n}, count * rows, count, ragged, {&kv, 1}, {}};
+    const View hidden = arena.take({count, model.lm().traits().hidden}, DType::kF32);
+    const View out = arena.take({count, model.lm().traits().vocab[0]}, DType::kF32);
+    model.lm().forward(ctx, batch, hidden);
+    model.lm().logits(ctx, 0, batch, hidden, {}, out);
+    std::vector<float> merged(out.f32(), out.f32() + out.shape[1]);
+    for (size_t i = 0; count == 2 && i < merged.size(); ++i) {
+      const float u = out.f32()[merged.size() + i];
+      merged[i] = u + *state.guidance() * (merged[i] - u);
+    }
+    return merged;
+  }
+  int32_t sample_one(const State& state, std::vector<float>& logits) {
+    const View view{logits.data(), DType::kF32, {1, static_cast<int64_t>(logits.size())}};
+    const SampleRow row{state.sampling(0), state.rule(0), state.history(0), 0, 0, 0};
+    int32_t id = -1;
+    SampleStatus status;
+    sample(ctx, view, {&row, 1}, {&id, 1}, {&status, 1});
+    return id;
+  }
+
+  static constexpr int kPages = 16;
+  const Chatterbox& model;
+  ThreadPool pool{1};
+  Arena arena;
+  StepContext ctx{pool, arena};
+  KvPool kv;
+  std::vector<int32_t> pages;
+};
+
+const Chatterbox& model() {
+  static const Chatterbox m({golden_path("checkpoint"), "tiny"});
+  return m;
+}
+
+nlohmann::json cases() {
+  nlohmann::json all;
+  std::ifstream(golden_path("cases.json")) >> all;
+  return all;
+}
+
+TEST(ChatterboxParity, TextsAndVoice) {
+  const TextTokenizer tokenizer(golden_path("checkpoint/tokenizer.json"));
+  for (const auto& c : cases()) {
+    const std::string text = clean(c["text"].get<std::string>());
+    EXPECT_EQ(text, c["clean"].get<std::string>());
+    const Safetensors golden(golden_path(c["name"].get<std::string>() + ".safetensors"));
+    std::vector<int32_t> ids = tokenizer.encode(text);
+    ids.insert(ids.begin(), kStartText);
+    ids.push_back(kStopText);
+    EXPECT_EQ(ids, ints(golden.view("text_ids"))) << c["name"];
+    const View want = golden.view("voice");
+    const Voice& voice = model().voices().at("default");
+    ASSERT_EQ(voice.rows.shape(), want.shape);
+    EXPECT_LT(distance(voice.rows.f32(), want), 1e-5f);
+  }
+  EXPECT_EQ(clean(" a   b "), "a b.");
+}
+
+TEST(ChatterboxParity, LogitsAndGreedyTokens) {
+  float worst = 0;
+  for (const auto& c : cases()) {
+    const Safetensors golden(golden_path(c["name"].get<std::string>() + ".safetensors"));
+    auto opened = model().open(request_of(c));
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    auto& state = static_cast<State&>(*opened.value());
+    EXPECT_EQ(state.guidance().has_value(), c["guidance"] != 1.0);
+    const std::vector<int32_t> want = ints(golden.view("tokens"));
+    const View logits = golden.view("logits");
+    Runner runner(model());
+    int begin = 0;
+    for (size_t t = 0; t < want.size(); ++t) {
+      const int end = state.prompt_rows() + static_cast<int>(t);
+      std::vector<float> got = runner.step(state, begin, end);
+      begin = end;
+      const auto row = static_cast<int64_t>(t);
+      if (row < logits.shape[0]) {
+        worst = std::max(worst, distance(got.data(), logits.slice(row, row + 1)));
+      }
+      const int32_t id = runner.sample_one(state, got);
+      ASSERT_EQ(id, want[t]) << c["name"] << ", step " << t;
+      std::vector<int32_t> frames;
+      std::vector<WordMark> words;
+      StepOutput out(frames, words);
+      const Verdict verdict = state.advance({&id, 1}, out);
+      EXPECT_EQ(verdict.next, id == kStopSpeech ? Verdict::kFinished : Verdict::kContinue);
+      EXPECT_EQ(frames.size(), id < kSpeechCodes ? 1u : 0u);
+    }
+  }
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst_logits", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST(ChatterboxParity, SamplesOfTheStreamingMode) {
+  const Safetensors golden(golden_path("samples.safetensors"));
+  std::vector<int32_t> frames = ints(golden.view("tokens"));
+  std::erase_if(frames, [](int32_t code) { return code >= kSpeechCodes; });
+  const auto state = model().open(request_of(cases().back())).take();
+  Runner runner(model());
+  std::vector<float> values;
+  for (const Link& link : model().links()) {
+    const auto stream = link.stage->open(*state);
+    std::vector<float> out(frames.size() * static_cast<size_t>(link.stage->out_width()));
+    ChunkJob job;
+    job.state = stream.get();
+    if (values.empty()) {
+      job.codes = frames;
+    } else {
+      job.values = values;
+    }
+    job.fresh = static_cast<int>(frames.size());
+    job.last = true;
+    job.out = out;
+    link.stage->run(runner.ctx, {&job, 1});
+    values = std::move(out);
+  }
+  const View want = golden.view("samples");
+  ASSERT_EQ(static_cast<int64_t>(values.size()), want.count());
+  float worst = 0;
+  for (int64_t i = 0; i < want.count(); ++i) {
+    worst = std::max(worst, std::fabs(values[i] - want.f32()[i]));
+  }
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst_samples", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST(Chatterbox, PublishedDefaults) {
+  SpeechRequest request;
+  request.text = "Hello.";
+  const auto state = model().open(request).take();
+  const SampleParams& p = state->sampling(0);
+  EXPECT_FLOAT_EQ(p.temperature, 0.8f);
+  EXPECT_FLOAT_EQ(p.min_p, 0.05f);
+  EXPECT_FLOAT_EQ(p.top_p, 1);
+  EXPECT_FLOAT_EQ(p.repetition_penalty, 1.2f);
+  EXPECT_TRUE(p.min_p_first);
+  EXPECT_FLOAT_EQ(*state->guidance(), 1.5f);
+  EXPECT_EQ(state->companion_rows(), state->prompt_rows());
+  EXPECT_EQ(state->history(0).size(), 1u);
+  std::vector<uint64_t> keys, other;
+  state->prefix_keys(false, keys);
+  state->prefix_keys(true, other);
+  EXPECT_EQ(keys.size(), other.size());
+  EXPECT_EQ(keys[7], other[7]);
+  EXPECT_NE(keys[8], other[8]);
+}
+
+TEST(Chatterbox, LongTextsArePartsAndRefusalsNameTheField) {
+  SpeechRequest request;
+  request.max_frames = 9;
+  for (int i = 0; i < 12; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
+  const auto state = model().open(request).take();
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const int32_t code = 5, stop = kStopSpeech;
+  EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
+  EXPECT_EQ(state->max_steps(), 9);  // of the part, however many are taken
+  EXPECT_EQ(state->advance({&stop, 1}, out).next, Verdict::kNextSegment);
+  EXPECT_EQ(state->max_steps(), 8);
+  EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
+  EXPECT_EQ(frames, (std::vector<int32_t>{5, 5 | kS3SegmentStart}));
+  EXPECT_EQ(state->advance({&stop, 1}, out).next, Verdict::kFinished);
+  const auto fault = [](auto change) {
+    SpeechRequest r;
+    r.text = "Hello.";
+    change(r);
+    auto opened = model().open(r);
+    return opened.ok() ? std::string("accepted") : opened.error().param;
+  };
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.voice = "nobody"; }), "voice");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.text = " \n"; }), "input");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.text_open = true; }), "input");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.language = "german"; }), "language");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.instructions = "softly"; }), "instructions");
+}
+
+TEST(Chatterbox, MissingAndDamagedFilesAreFaults) {
+  const auto fault = [](const std::string& file, bool remove) {
+    TestDir dir;
+    std::filesystem::copy(golden_path("checkpoint"), dir.path("m"));
+    if (remove) {
+      std::filesystem::remove(dir.path("m/" + file));
+    } else {
+      dir.write("m/" + file, slurp(dir.path("m/" + file)).substr(0, 500));
+    }
+    try {
+      const Chatterbox broken({dir.path("m"), "x"});
+      return std::string("loaded");
+    } catch (const LoadError& e) {
+      return std::string(e.what());
+    }
+  };
+  for (const char* file :
+       {"t3_cfg.safetensors", "s3gen.safetensors", "tokenizer.json", "conds.pt"}) {
+    EXPECT_NE(fault(file, false).find(file), std::string::npos) << file;
+  }
+  EXPECT_NE(fault("tokenizer.json", true).find("tokenizer.json"), std::string::npos);
+  EXPECT_EQ(fault("conds.pt", true), "loaded");  // without a voice
+}
+
+}  // namespace
+}  // namespace syrinx::chatterbox

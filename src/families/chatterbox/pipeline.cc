@@ -1,0 +1,99 @@
+#include "families/chatterbox/pipeline.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "families/chatterbox/state.h"
+#include "io/file.h"
+
+namespace syrinx::chatterbox {
+namespace {
+
+std::unique_ptr<WeightSource> source(const LoadSpec& spec, const char* file) {
+  return spec.dummy ? dummy_weights() : open_weights(join_path(spec.dir, file));
+}
+
+/// 20 ms of silence and 20 ms that rise like half a cosine, against what the voice's reference
+/// leaves at the beginning.
+std::vector<float> fade_in(int64_t sample_rate) {
+  const auto half = static_cast<size_t>(sample_rate / 50);
+  std::vector<float> fade(2 * half, 0.f);
+  for (size_t i = 0; i < half; ++i) {
+    const double turn = 1 - static_cast<double>(i) / static_cast<double>(half - 1);
+    fade[half + i] = static_cast<float>((std::cos(std::numbers::pi * turn) + 1) / 2);
+  }
+  return fade;
+}
+
+}  // namespace
+
+Chatterbox::Chatterbox(const LoadSpec& spec) {
+  const std::string tokenizer = join_path(spec.dir, "tokenizer.json");
+  tokenizer_ = spec.dummy && !is_file(tokenizer) ? std::make_unique<TextTokenizer>()
+                                                 : std::make_unique<TextTokenizer>(tokenizer);
+  weights_ = std::make_unique<Weights>(source(spec, kMarker));
+  const Weights codec(source(spec, "s3gen.safetensors"));
+  config_ = read_config(*weights_, codec);
+  if (tokenizer_->size() > config_.text_vocab) {
+    throw LoadError(tokenizer + ": has " + std::to_string(tokenizer_->size()) +
+                    " ids, the model's table " + std::to_string(config_.text_vocab));
+  }
+  lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+  weights_->finish();
+  flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"), spec.weights);
+  hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"), spec.weights);
+  codec.ignore("tokenizer.");  // both encode new reference audio
+  codec.ignore("speaker_encoder.");
+  codec.finish();
+  voices_ = load_voices(spec.dir, config_, *flow_);
+  if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
+  for (auto& [name, voice] : voices_) lm_->prepare(voice);
+  flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
+  vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio,
+                                                    fade_in(config_.hift.source.sample_rate));
+  // Both stages cut at borders of their own (ChunkStage::cut); these figures are what they mostly
+  // do.
+  const int chunk = static_cast<int>(config_.flow.chunk);
+  const int ahead = static_cast<int>(config_.flow.lookahead);
+  links_ = {{"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
+            {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
+  describe(spec);
+}
+
+void Chatterbox::describe(const LoadSpec& spec) {
+  const DecoderConfig& d = config_.decoder;
+  const S3FlowConfig& f = config_.flow;
+  const auto text = [](int64_t number) { return std::to_string(number); };
+  info_.family = "chatterbox";
+  info_.model = spec.model;
+  info_.licence = "MIT";
+  info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
+  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->out_width();
+  for (const auto& [name, voice] : voices_) info_.voices.push_back({name, "stored voice"});
+  if (!voices_.empty()) info_.default_voice = voices_.begin()->first;
+  info_.languages = {"english"};
+  info_.parts = {
+      {"language model",
+       text(d.layers) + " layers, width " + text(d.hidden) + ", heads " + text(d.heads) + "/" +
+           text(d.kv_heads) + " x " + text(d.head_dim) + ", ffn " + text(d.ffn),
+       lm_->bytes()},
+      {"tables", text(config_.text_vocab) + " texts, " + text(config_.speech_vocab) + " codes",
+       lm_->table_bytes()},
+      {"flow",
+       text(f.layers) + " + " + text(f.up_layers) + " encoder layers x " + text(f.width) + ", " +
+           text((f.middle + 2) * f.blocks) + " estimator blocks x " + text(f.channels) + ", " +
+           text(f.steps) + " steps; " + text(int64_t(flow_->bytes_per_second() >> 20)) +
+           " MB a second of a stream",
+       flow_->bytes()},
+      {"vocoder", text(vocoder_stage_->out_width()) + " samples a code", hift_->bytes()}};
+}
+
+Result<std::unique_ptr<RequestState>> Chatterbox::open(const SpeechRequest& request) const {
+  return State::open(config_, *tokenizer_, voices_, request);
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Chatterbox>(spec);
+}
+
+}  // namespace syrinx::chatterbox

@@ -1,0 +1,175 @@
+#include "families/chatterbox/state.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "text/sentences.h"
+
+namespace syrinx::chatterbox {
+namespace {
+
+constexpr size_t kPartChars = 300;  // about 20 s; the authors' bound is 40 s a call
+constexpr int kStarts = 2;          // rows of the start of speech, as the authors feed it
+
+std::string list(const Voices& voices) {
+  std::string out;
+  for (const auto& [name, voice] : voices) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
+
+/// The text in parts of whole sentences.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  if (text.size() <= kPartChars) {
+    parts.push_back(text);
+  } else {
+    for (const Sentence& s : split_sentences(text, {.max_chars = kPartChars})) {
+      const std::string sentence = text.substr(s.begin, s.end - s.begin);
+      if (!parts.empty() && parts.back().size() + sentence.size() <= kPartChars) {
+        parts.back() += sentence;
+      } else {
+        parts.push_back(sentence);
+      }
+    }
+  }
+  std::erase_if(parts, blank);
+  return parts;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
+                                                  const TextTokenizer& tokenizer,
+                                                  const Voices& voices,
+                                                  const SpeechRequest& request) {
+  if (request.text_open) {
+    return Error{ErrorCode::kUnsupported, "this model takes the whole text at once", "input"};
+  }
+  if (!request.instructions.empty()) {
+    return Error{ErrorCode::kUnsupported, "this model takes no instructions", "instructions"};
+  }
+  if (!request.language.empty() && request.language != "auto" && request.language != "en" &&
+      request.language != "english") {
+    return Error{ErrorCode::kUnsupported, "this model speaks English", "language"};
+  }
+  if (voices.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 "this checkpoint has no stored voice (conds.pt), and cloning one from audio is "
+                 "not supported yet",
+                 "voice"};
+  }
+  const auto voice = request.voice.empty() ? voices.begin() : voices.find(request.voice);
+  if (voice == voices.end()) {
+    return Error{ErrorCode::kNotFound,
+                 "the model has no voice \"" + request.voice + "\"; it has " + list(voices),
+                 "voice"};
+  }
+  std::unique_ptr<State> state(new State(config, tokenizer));
+  state->voice_ = &voice->second;
+  state->flow_voice_ = voice->second.flow;
+  state->seed_ = request.seed;
+  state->max_frames_ = request.max_frames;
+  state->ignore_stop_ = request.ignore_stop;
+  const float scale = request.guidance.value_or(1.5f);
+  if (scale != 1) state->guidance_ = scale;
+  state->sampling_ = {.temperature = request.temperature.value_or(0.8f),
+                      .top_k = request.top_k.value_or(0),
+                      .top_p = request.top_p.value_or(1.f),
+                      .min_p = request.min_p.value_or(0.05f),
+                      .repetition_penalty = request.repetition_penalty.value_or(1.2f)};
+  state->sampling_.min_p_first = true;
+  for (const std::string& part : parts_of(request.text)) {
+    std::vector<int32_t> ids = tokenizer.encode(clean(part));
+    if (static_cast<int64_t>(ids.size()) + 2 > config.text_positions) {
+      return Error{ErrorCode::kInvalid,
+                   "a part of the text has " + std::to_string(ids.size()) +
+                       " ids, the model takes " + std::to_string(config.text_positions - 2),
+                   "input"};
+    }
+    ids.insert(ids.begin(), kStartText);
+    ids.push_back(kStopText);
+    state->later_.push_back(std::move(ids));
+  }
+  if (state->later_.empty()) {
+    return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
+  }
+  std::reverse(state->later_.begin(), state->later_.end());
+  state->begin_segment();
+  return std::unique_ptr<RequestState>(std::move(state));
+}
+
+void State::begin_segment() {
+  text_ = std::move(later_.back());
+  later_.pop_back();
+  frames_before_ = frames_;
+  begins_ = frames_ > 0;
+  history_.assign(1, kStartSpeech);
+  history_.reserve(static_cast<size_t>(max_steps()) + 1);  // steps then allocate nothing
+}
+
+int State::prompt_rows() const { return voice_count() + static_cast<int>(text_.size()) + kStarts; }
+
+int State::max_steps() const {
+  int64_t limit = std::min<int64_t>(kMostSteps, config_.speech_positions - 1);
+  if (max_frames_ > 0) {
+    const int64_t left = std::max<int64_t>(1, max_frames_ - frames_before_);
+    limit = std::min(limit, left);
+  }
+  return static_cast<int>(limit);
+}
+
+void State::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
+  // A voice's vectors are its own: their place in memory names them while the model lives.
+  const auto voice = reinterpret_cast<uintptr_t>(voice_);
+  for (int i = 0; i < voice_count(); ++i) keys.push_back(uint64_t{voice} * 64 + i);
+  for (size_t i = 0; i < text_.size(); ++i) {
+    keys.push_back(companion ? uint64_t{1} << 32 : static_cast<uint64_t>(text_[i]));
+  }
+}
+
+SampleRule State::rule(int) const {
+  SampleRule rule;
+  if (ignore_stop_) {
+    rule.allowed[0] = {0, kSpeechCodes};
+    rule.ranges = 1;
+  }
+  return rule;
+}
+
+Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
+  const int32_t code = codes[0];
+  if (code == kStopSpeech) {
+    if (later_.empty()) return {Verdict::kFinished, FinishReason::kStop};
+    begin_segment();
+    return {Verdict::kNextSegment, FinishReason::kStop};
+  }
+  history_.push_back(code);
+  if (code < kSpeechCodes) {  // others are fed back but never spoken
+    const int32_t frame[] = {code | (begins_ ? kS3SegmentStart : 0)};
+    out.frame(frame);
+    begins_ = false;
+    ++frames_;
+  }
+  return {};
+}
+
+Row State::input(int pos, bool companion) const {
+  Row row;
+  const int text = pos - voice_count(), speech = text - static_cast<int>(text_.size());
+  if (text < 0) return row;
+  if (speech < 0) {
+    if (!companion) row.text = text_[static_cast<size_t>(text)];
+    row.text_position = text;
+    return row;
+  }
+  const auto step = static_cast<size_t>(std::max(0, speech - kStarts + 1));  // into history_
+  SYRINX_CHECK(step < history_.size(), "row ", pos, " of ", prompt_rows(), " + ",
+               history_.size() - 1);
+  row.speech = history_[step];
+  row.speech_position = static_cast<int32_t>(step);
+  return row;
+}
+
+}  // namespace syrinx::chatterbox

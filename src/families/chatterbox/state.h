@@ -1,0 +1,63 @@
+// One request of Chatterbox: the parts of its text, each a segment with a prompt of its own, and
+// the speech tokens so far. Made on the caller's thread, then touched by the engine's thread only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "families/chatterbox/text.h"
+#include "families/chatterbox/voice.h"
+#include "families/s3/state.h"
+
+namespace syrinx::chatterbox {
+
+/// What a row is made of: ids of four tables that are added up; -1: none.
+struct Row {
+  int32_t text = -1, text_position = -1, speech = -1, speech_position = -1;
+};
+
+class State : public S3State {
+ public:
+  /// Checks the request.
+  static Result<std::unique_ptr<RequestState>> open(const ModelConfig& config,
+                                                    const TextTokenizer& tokenizer,
+                                                    const Voices& voices,
+                                                    const SpeechRequest& request);
+
+  int prompt_rows() const override;
+  int max_steps() const override;
+  std::optional<float> guidance() const override { return guidance_; }
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  std::span<const int32_t> prompt_ids() const override { return text_; }
+  const SampleParams& sampling(int) const override { return sampling_; }
+  SampleRule rule(int k) const override;
+  std::span<const int32_t> history(int) const override { return history_; }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+
+  /// Rows [2 + queries, H] that every prompt begins with.
+  const View& voice_rows() const { return voice_->rows.view(); }
+  /// What row `pos` of the current segment is made of; nothing for rows of the voice.
+  Row input(int pos, bool companion) const;
+
+ private:
+  State(const ModelConfig& config, const TextTokenizer& tokenizer)
+      : config_(config), tokenizer_(tokenizer) {}
+  void begin_segment();
+  int voice_count() const { return static_cast<int>(voice_rows().shape[0]); }
+
+  const ModelConfig& config_;
+  const TextTokenizer& tokenizer_;
+  const Voice* voice_ = nullptr;
+  std::optional<float> guidance_;
+  SampleParams sampling_;
+  int max_frames_ = 0;
+  bool ignore_stop_ = false;
+
+  std::vector<std::vector<int32_t>> later_;  // ids of the parts to come, last first
+  std::vector<int32_t> text_;                // of this part, with start and stop
+  std::vector<int32_t> history_;             // start of speech, then the codes of this part
+  int64_t frames_ = 0, frames_before_ = 0;   // emitted, of all parts and of earlier ones
+  bool begins_ = false;                      // no frame of this part yet, but of earlier ones
+};
+
+}  // namespace syrinx::chatterbox

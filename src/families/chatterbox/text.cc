@@ -1,0 +1,149 @@
+#include "families/chatterbox/text.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "io/file.h"
+#include "io/json.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace syrinx::chatterbox {
+namespace {
+
+constexpr const char* kWords = "\\w+|[^\\w\\s]+";
+constexpr std::string_view kSpace = "[SPACE]";
+constexpr int64_t kMaxId = 1 << 16;
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+/// " ".join(text.split())
+std::string single_spaced(std::string_view text) {
+  std::string out;
+  bool gap = false;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = utf8_at(text, at);
+    if (is_space(c.value)) {
+      gap = !out.empty();
+    } else {
+      if (gap) out += ' ';
+      gap = false;
+      out += text.substr(at, c.size);
+    }
+    at += c.size;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string clean(std::string_view raw) {
+  std::string text = utf8_repair(raw);
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] -= 'a' - 'A';
+  text = single_spaced(text);
+  constexpr std::pair<std::string_view, std::string_view> kSigns[] = {
+      {"...", ", "}, {"…", ", "}, {":", ","},  {" - ", ", "}, {";", ", "}, {"—", "-"},
+      {"–", "-"},    {" ,", ","}, {"“", "\""}, {"”", "\""},   {"‘", "'"},  {"’", "'"}};
+  for (const auto& [from, to] : kSigns) text = replaced(std::move(text), from, to);
+  while (text.ends_with(' ')) text.pop_back();
+  if (text.empty() || std::string_view(".!?-,").find(text.back()) == std::string_view::npos) {
+    text += '.';
+  }
+  return text;
+}
+
+TextTokenizer::TextTokenizer(const std::string& path) : words_(kWords, path) {
+  const Config root = Config::load(path);
+  const Config model = root.sub("model");
+  if (model.s("type") != "BPE") model.fail("type", "expected BPE");
+  if (root.sub("pre_tokenizer").s("type") != "Whitespace") {
+    root.fail("pre_tokenizer", "expected Whitespace");
+  }
+  if (root.has("normalizer")) root.fail("normalizer", "is not supported");
+  for (const auto& [token, id] : model.map_i("vocab", 0, kMaxId)) {
+    vocabulary_[token] = static_cast<int32_t>(id);
+    size_ = std::max(size_, static_cast<int32_t>(id) + 1);
+  }
+  const auto id_of = [&](const std::string& token, const char* entry) {
+    const auto found = vocabulary_.find(token);
+    if (found == vocabulary_.end()) model.fail(entry, shown(token) + " is not in the vocabulary");
+    return found->second;
+  };
+  unknown_ = id_of(model.s("unk_token"), "unk_token");
+  int32_t rank = 0;
+  for (const nlohmann::json& merge : model.raw().value("merges", nlohmann::json::array())) {
+    std::string left, right;
+    if (merge.is_string()) {
+      const std::string both = merge.get<std::string>();
+      const size_t gap = both.find(' ');
+      if (gap != both.npos) left = both.substr(0, gap), right = both.substr(gap + 1);
+    } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() &&
+               merge[1].is_string()) {
+      left = merge[0].get<std::string>(), right = merge[1].get<std::string>();
+    }
+    if (left.empty() || right.empty()) model.fail("merges", "expected pairs of tokens");
+    merges_[{id_of(left, "merges"), id_of(right, "merges")}] = {rank++,
+                                                                id_of(left + right, "merges")};
+  }
+  for (const Config& entry : root.subs("added_tokens")) {
+    const auto id = static_cast<int32_t>(entry.i("id", 0, kMaxId));
+    size_ = std::max(size_, id + 1);
+    if (entry.s("content") == kSpace) space_ = id;
+  }
+  if (space_ < 0) root.fail("added_tokens", "[SPACE] is missing");
+}
+
+TextTokenizer::TextTokenizer() : words_(kWords, "(characters)") {
+  for (char ch = '!'; ch <= '~'; ++ch) vocabulary_[std::string(1, ch)] = ch;
+  unknown_ = 1, space_ = 2, size_ = 256;
+}
+
+void TextTokenizer::encode_word(std::string_view word, std::vector<int32_t>& out) const {
+  std::vector<int32_t> symbols;
+  for (size_t at = 0; at < word.size();) {
+    const size_t size = utf8_at(word, at).size;
+    const auto found = vocabulary_.find(std::string(word.substr(at, size)));
+    symbols.push_back(found == vocabulary_.end() ? unknown_ : found->second);
+    at += size;
+  }
+  for (;;) {  // the pair of lowest rank, the first of equals
+    size_t best = symbols.size();
+    std::pair<int32_t, int32_t> merge{INT32_MAX, -1};
+    for (size_t i = 0; i + 1 < symbols.size(); ++i) {
+      const auto found = merges_.find({symbols[i], symbols[i + 1]});
+      if (found != merges_.end() && found->second.first < merge.first) {
+        best = i, merge = found->second;
+      }
+    }
+    if (best == symbols.size()) break;
+    symbols[best] = merge.second;
+    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+  }
+  out.insert(out.end(), symbols.begin(), symbols.end());
+}
+
+std::vector<int32_t> TextTokenizer::encode(std::string_view text) const {
+  std::vector<int32_t> out;
+  RegexMatcher words(words_);
+  // Tokens written out in the text are plain text; only spaces become one.
+  size_t begin = 0;
+  const std::string valid = utf8_repair(text);
+  for (size_t at = 0; at <= valid.size(); ++at) {
+    if (at < valid.size() && valid[at] != ' ') continue;
+    const std::string_view part = std::string_view(valid).substr(begin, at - begin);
+    for (size_t from = 0; words.find(part, from) == RegexMatcher::Found::kMatch;
+         from = words.end()) {
+      encode_word(part.substr(words.begin(), words.end() - words.begin()), out);
+    }
+    if (at < valid.size()) out.push_back(space_);
+    begin = at + 1;
+  }
+  return out;
+}
+
+}  // namespace syrinx::chatterbox

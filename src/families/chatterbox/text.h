@@ -1,0 +1,41 @@
+// Chatterbox's text: the clean-up of punctuation and the tokenizer, a character-level BPE over
+// words and runs of signs, in which a space is a token of its own. Const after loading; any thread.
+// Source: chatterbox:src/chatterbox/tts.py (punc_norm), models/tokenizers/tokenizer.py
+// (EnTokenizer).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "text/regex.h"
+
+namespace syrinx::chatterbox {
+
+/// First letter large (ASCII), one space between words, rare signs replaced, an end mark added.
+std::string clean(std::string_view text);
+
+class TextTokenizer {
+ public:
+  /// Reads tokenizer.json: model BPE with an unknown token, pre-tokenizer Whitespace. Throws
+  /// LoadError for anything else.
+  explicit TextTokenizer(const std::string& path);
+  /// Every printable ASCII character its own id, for measuring without files.
+  TextTokenizer();
+
+  /// At most a few hundred characters: the cost of a word grows with the square of its length.
+  std::vector<int32_t> encode(std::string_view text) const;
+  int32_t size() const { return size_; }
+
+ private:
+  void encode_word(std::string_view word, std::vector<int32_t>& out) const;
+
+  std::unordered_map<std::string, int32_t> vocabulary_;
+  std::map<std::pair<int32_t, int32_t>, std::pair<int32_t, int32_t>> merges_;  // to rank, result
+  Regex words_;
+  int32_t unknown_ = -1, space_ = -1, size_ = 0;
+};
+
+}  // namespace syrinx::chatterbox

@@ -1,0 +1,127 @@
+#include "families/chatterbox/voice.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "io/file.h"
+#include "io/torch_pickle.h"
+#include "io/weights.h"
+#include "kernels/sample.h"
+
+namespace syrinx::chatterbox {
+namespace {
+
+constexpr int64_t kMostTokens = 1500, kDummyTokens = 75;
+
+class CondsFile {
+ public:
+  explicit CondsFile(const std::string& path) : file_(path) {}
+  [[noreturn]] void fail(const std::string& name, const std::string& what) const {
+    load_fault(file_.path(), name, what);
+  }
+  const TorchTensor& get(const std::string& name) const {
+    const TorchTensor* tensor = file_.find(name);
+    if (!tensor) fail(name, "is missing");
+    return *tensor;
+  }
+
+  std::vector<int32_t> ids(const std::string& name, int64_t bound) const {
+    const TorchTensor& tensor = get(name);
+    if (tensor.count() > kMostTokens) fail(name, "too many ids: " + tensor.str());
+    const View view = file_.view(tensor);
+    std::vector<int32_t> out;
+    for (int64_t i = 0; i < view.count(); ++i) {
+      int64_t id = -1;
+      if (view.dtype == DType::kI32) {
+        id = view.i32()[i];
+      } else if (view.dtype == DType::kI64) {
+        id = static_cast<const int64_t*>(view.data)[i];
+      } else {
+        fail(name, "expected i32 or i64, got " + tensor.str());
+      }
+      if (id < 0 || id >= bound) {
+        fail(name, "id " + std::to_string(id) + " is outside [0, " + std::to_string(bound) + ")");
+      }
+      out.push_back(static_cast<int32_t>(id));
+    }
+    return out;
+  }
+
+  /// `count` floats, whatever the sizes.
+  Tensor floats(const std::string& name, int64_t least, int64_t most) const {
+    const TorchTensor& tensor = get(name);
+    const bool known =
+        tensor.dtype && (*tensor.dtype == DType::kF32 || *tensor.dtype == DType::kF16 ||
+                         *tensor.dtype == DType::kBF16);
+    if (!known || tensor.count() < least || tensor.count() > most) {
+      fail(name, "expected " + std::to_string(least) + " floats, got " + tensor.str());
+    }
+    const View view = file_.view(tensor);
+    return to_f32(view.reshape({view.count()}));
+  }
+
+ private:
+  TorchPickle file_;
+};
+
+Voice load_voice(const std::string& path, const ModelConfig& config, const S3Flow& flow) {
+  const CondsFile file(path);
+  Voice voice;
+  const Tensor speaker = file.floats("t3.speaker_emb", config.speaker, config.speaker);
+  voice.speaker.assign(speaker.f32(), speaker.f32() + config.speaker);
+  voice.prompt_speech = file.ids("t3.cond_prompt_speech_tokens", config.speech_vocab);
+  if (static_cast<int64_t>(voice.prompt_speech.size()) > config.speech_positions) {
+    file.fail("t3.cond_prompt_speech_tokens", "has more tokens than the model has positions");
+  }
+  voice.emotion = file.floats("t3.emotion_adv", 1, 1).f32()[0];
+  std::vector<int32_t> tokens = file.ids("gen.prompt_token", config.flow.vocab);
+  const int64_t mel = config.flow.mel;
+  Tensor feat = file.floats("gen.prompt_feat", 0, (2 * kMostTokens + 2) * mel);
+  // A mel frame or token too many at the end is cut off, as its authors warn and do.
+  const int64_t frames = feat.view().count() / mel;
+  tokens.resize(std::min<size_t>(tokens.size(), static_cast<size_t>(frames / config.flow.ratio)));
+  const auto rows = static_cast<int64_t>(tokens.size()) * config.flow.ratio;
+  Tensor prompt({rows, mel}, DType::kF32);
+  std::copy_n(feat.f32(), rows * mel, prompt.f32());
+  const Tensor vector = file.floats("gen.embedding", config.flow.speaker, config.flow.speaker);
+  voice.flow = flow.voice(std::move(tokens), std::move(prompt),
+                          {vector.f32(), static_cast<size_t>(config.flow.speaker)});
+  return voice;
+}
+
+}  // namespace
+
+Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Flow& flow) {
+  Voices voices;
+  const std::string path = join_path(dir, "conds.pt");
+  if (is_file(path)) voices.emplace("default", load_voice(path, config, flow));
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(join_path(dir, "voices"), error), end;
+       !error && each != end; each.increment(error)) {
+    if (each->path().extension() != ".pt") continue;
+    const std::string name = each->path().stem().string();
+    if (!voices.emplace(name, load_voice(each->path().string(), config, flow)).second) {
+      load_fault(each->path().string(), "", "there is another voice of this name");
+    }
+  }
+  return voices;
+}
+
+Voices dummy_voices(const ModelConfig& config, const S3Flow& flow) {
+  Voice voice;
+  voice.speaker.assign(static_cast<size_t>(config.speaker), 0.1f);
+  std::vector<int32_t> tokens;
+  for (int64_t i = 0; i < kDummyTokens; ++i) {
+    tokens.push_back(static_cast<int32_t>(i * 37 % config.flow.vocab));
+  }
+  voice.prompt_speech = tokens;
+  Tensor mel({kDummyTokens * config.flow.ratio, config.flow.mel}, DType::kF32);
+  philox_normal(1, 0, 0, {mel.f32(), static_cast<size_t>(mel.view().count())});
+  const std::vector<float> speaker(static_cast<size_t>(config.flow.speaker), 1.f);
+  voice.flow = flow.voice(tokens, std::move(mel), speaker);
+  Voices voices;
+  voices.emplace("dummy", std::move(voice));
+  return voices;
+}
+
+}  // namespace syrinx::chatterbox
