@@ -94,8 +94,10 @@ std::string escaped(std::string_view word) {
       out += "&lt;";
     } else if (c == '>') {
       out += "&gt;";
+    } else if (c == '\n' || c == '\r' || c == '[' || c == ']') {
+      out += ' ';  // a line's end would end a clause, brackets would begin phonemes
     } else if (c != '\0') {
-      out += c == '\n' || c == '\r' ? ' ' : c;  // a line's end would end a clause
+      out += c;
     }
   }
   return out;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kCodec = "descript/dac_44khz";
 constexpr size_t kMostSpeakers = 1000;
+constexpr size_t kMostText = 20'000;  // bytes: each segment costs a run of espeak-ng at admission
 
 /// Fresh frames of the chunks: 46 ms first, then 93 ms.
 constexpr int kInitial = 4, kSteady = 8;
@@ -115,6 +116,7 @@ void Zonos::describe(const LoadSpec& spec) {
   }
   info_.late_text = LateText::kSentence;
   info_.instructions = true;
+  info_.max_text_bytes = kMostText;
   const DecoderConfig& d = config_.lm;
   info_.parts = {
       {"language model",

@@ -64,6 +64,7 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
   const auto markup = espeak_phonemes("a <break time=\"9s\"/> & b \xff</speak>", "en-us");
   ASSERT_TRUE(markup.ok());
   EXPECT_NE(markup.value().find("b"), std::string::npos);
+  EXPECT_EQ(espeak_phonemes("x [[f]] y", "en-us").value(), "ˈɛks ˈɛf wˈaɪ");
 }
 
 TEST(ZonosPhonemes, SaysWhatIsMissing) {
@@ -288,7 +289,7 @@ TEST(ZonosLoad, SaysWhatIsWrong) {
   Copy codec;
   std::filesystem::remove_all(codec.dir.path("dac_44khz"));
   ::setenv("HF_HUB_CACHE", codec.dir.path("cache").c_str(), 1);
-  expect_fault(codec.fault(), "download descript/dac_44khz");
+  expect_fault(codec.fault(), "needs descript/dac_44khz");
   ::unsetenv("HF_HUB_CACHE");
 }
 
