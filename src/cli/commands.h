@@ -30,7 +30,10 @@ struct SayOptions {
 int run_say(SayOptions options);
 
 struct ServeOptions {
-  LoadOptions load;
+  LoadOptions load;                 ///< of every model; `model` is not used
+  std::vector<std::string> models;  ///< the first is loaded at once, others when asked for
+  double model_keep_s = 600;
+  size_t model_memory_mib = 0;
   std::string host = "127.0.0.1";
   int port = 8080;
   std::string api_key_file;
@@ -50,6 +53,12 @@ struct ServeOptions {
   double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
 };
 int run_serve(const ServeOptions& options);
+
+struct HubPullOptions {
+  std::vector<std::string> models;
+  std::vector<std::string> include;
+};
+int run_hub_pull(const HubPullOptions& options);
 
 int run_inspect(const LoadOptions& options);
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <sstream>
 #include <string>
 
 #include "cli/bench_arguments.h"
@@ -13,10 +14,7 @@ namespace {
 
 constexpr int kFailed = 1, kUsage = 2;
 
-void add_model(CLI::App& app, LoadOptions& load) {
-  app.add_option("-m,--model", load.model,
-                 "built-in voice, checkpoint directory, or Org/Name in the hub's cache")
-      ->capture_default_str();
+void add_load(CLI::App& app, LoadOptions& load) {
   app.add_option("--weights", load.weights, "f32, bf16, q8 or auto: how linear weights are kept")
       ->check(CLI::IsMember({"auto", "f32", "bf16", "q8"}))
       ->capture_default_str();
@@ -27,6 +25,28 @@ void add_model(CLI::App& app, LoadOptions& load) {
          "--load-format", [&load](const std::string& format) { load.dummy = format == "dummy"; },
          "auto, or dummy: random weights, for measuring")
       ->check(CLI::IsMember({"auto", "dummy"}));
+}
+
+void add_model(CLI::App& app, LoadOptions& load) {
+  app.add_option("-m,--model", load.model,
+                 "built-in voice, checkpoint directory, or Org/Name in the hub's cache")
+      ->capture_default_str();
+  add_load(app, load);
+}
+
+void add_models(CLI::App& app, ServeOptions& serve) {
+  app.add_option("-m,--model", serve.models,
+                 "built-in voice, checkpoint directory, or Org/Name in the hub's cache; may be "
+                 "repeated: the first is loaded at once and answers when no model is named, others "
+                 "are loaded when asked for (default: finch)");
+  app.add_option("--model-keep", serve.model_keep_s,
+                 "seconds that a model but the first is kept after its last use; 0: for ever")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--model-memory-mib", serve.model_memory_mib,
+                 "weights of all models together; past it those out of use are let go; 0: no bound")
+      ->capture_default_str();
+  add_load(app, serve.load);
 }
 
 void add_request(CLI::App& app, SpeechRequest& request) {
@@ -61,7 +81,7 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
          "thread; auto: split with two threads or more (auto)")
       ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
   app.add_option("--max-batch", engine.max_batch, "streams in one step")
-      ->check(CLI::Range(2, 4096))
+      ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   app.add_option("--max-prefill-rows", engine.max_prefill_rows,
                  "prompt rows that ride along in one step")
@@ -130,6 +150,16 @@ void add_serve_security(CLI::App& app, ServeOptions& serve) {
       ->capture_default_str();
 }
 
+/// Every option and its value as a config file; those without a value as comments.
+int print_config(const CLI::App& command) {
+  std::istringstream lines(command.config_to_str(true, true));
+  std::printf("[%s]\n", command.get_name().c_str());
+  for (std::string line; std::getline(lines, line);) {
+    std::printf("%s%s\n", line.ends_with("=\"\"") ? "# " : "", line.c_str());
+  }
+  return 0;
+}
+
 void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command) {
   CLI::App* sub = app.add_subcommand("serve", "Answer OpenAI's speech API over HTTP");
   sub->add_option("--host", serve.host, "address to listen on")->capture_default_str();
@@ -155,9 +185,19 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   add_serve_security(*sub, serve);
-  add_model(*sub, serve.load);
+  add_models(*sub, serve);
   add_engine(*sub, serve.load.engine);
-  sub->callback([&] { command = [&serve] { return run_serve(serve); }; });
+  sub->fallthrough();  // lets --config stand after the command
+  CLI::Option* print =
+      sub->add_flag("--print-config")->description("print every option as a config file and end");
+  print->configurable(false);
+  sub->callback([&serve, &command, sub, print] {
+    if (print->count() > 0) {
+      command = [sub] { return print_config(*sub); };
+    } else {
+      command = [&serve] { return run_serve(serve); };
+    }
+  });
 }
 
 void add_trace(CLI::App& app, TraceCommand& trace, std::function<int()>& command) {
@@ -186,6 +226,17 @@ void add_inspect(CLI::App& app, LoadOptions& load, std::function<int()>& command
   sub->callback([&] { command = [&load] { return run_inspect(load); }; });
 }
 
+void add_hub(CLI::App& app, HubPullOptions& pull, std::function<int()>& command) {
+  CLI::App* hub = app.add_subcommand("hub", "Models of the hub");
+  hub->require_subcommand(1);
+  CLI::App* sub = hub->add_subcommand("pull",
+                                      "Download models into the hub's local cache, or go on with "
+                                      "it (HF_ENDPOINT, HF_HOME, HF_TOKEN)");
+  sub->add_option("model", pull.models, "Org/Name or Org/Name@revision")->required();
+  sub->add_option("--include", pull.include, "only files like this: '*.safetensors'; repeatable");
+  sub->callback([&] { command = [&pull] { return run_hub_pull(pull); }; });
+}
+
 void add_bench(CLI::App& app, BenchOptions& bench, std::function<int()>& command) {
   CLI::App* sub = app.add_subcommand("bench", "Measure a server, or an engine in this process");
   add_bench_arguments(*sub, bench);
@@ -206,6 +257,8 @@ int run(int argc, char** argv) {
   CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
   app.require_subcommand(1);
   app.set_version_flag("--version", SYRINX_VERSION);
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.set_config("--config", "", "TOML file: options of a command under its name, as [serve]");
   std::function<int()> command;
   SayOptions say;
   ServeOptions serve;
@@ -213,12 +266,14 @@ int run(int argc, char** argv) {
   LoadOptions inspect;
   BenchOptions bench;
   SimulateOptions simulate;
+  HubPullOptions pull;
   add_say(app, say, command);
   add_serve(app, serve, command);
   add_trace(app, trace, command);
   add_inspect(app, inspect, command);
   add_bench(app, bench, command);
   add_simulate(app, simulate, command);
+  add_hub(app, pull, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {  // --help, --version

@@ -14,6 +14,8 @@
 namespace syrinx {
 namespace {
 
+void print_line(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
 ApiKeys read_keys(const ServeOptions& options) {
   if (!options.api_key_file.empty()) return ApiKeys::from_file(options.api_key_file);
   const char* key = std::getenv("SYRINX_API_KEY");
@@ -60,7 +62,7 @@ ServerOptions server_options(const ServeOptions& options) {
                      "to serve everybody.");
   }
   if (!options.quiet) {
-    out.log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+    out.log = [](const std::string& line) { print_line(line); };
   }
   return out;
 }
@@ -72,6 +74,30 @@ void warm_up(Backend& backend) {
   request.max_frames = 16;
   auto collector = std::make_shared<Collector>();
   if (backend.submit(request, collector).ok()) collector->wait();
+}
+
+std::vector<ModelSource> model_sources(const ServeOptions& options) {
+  std::vector<std::string> models = options.models;
+  if (models.empty()) models.push_back(options.load.model);
+  std::vector<ModelSource> out;
+  for (const std::string& model : models) {
+    LoadOptions load = options.load;
+    load.model = model;
+    out.push_back({model_name(model), [load, quiet = options.quiet] {
+                     if (!quiet) print_line("loading " + load.model);
+                     auto backend = make_backend(load_engine(load));
+                     warm_up(*backend);
+                     return backend;
+                   }});
+  }
+  return out;
+}
+
+void reload(HttpServer& server, const ServeOptions& options) try {
+  server.reload(read_keys(options));
+  print_line("reloading keys, certificate and models");
+} catch (const LoadError& error) {
+  print_line(std::string("nothing is reloaded: ") + error.what());
 }
 
 std::string url_of(const std::string& host, int port, bool tls) {
@@ -105,14 +131,16 @@ int run_serve(const ServeOptions& options) {
   ServerOptions http = server_options(options);
   const bool keys = !http.keys.empty();
   HttpServer server(std::move(http));
-  if (!options.quiet) std::fprintf(stderr, "loading %s\n", options.load.model.c_str());
-  const std::shared_ptr<Backend> backend = make_backend(load_engine(options.load));
-  warm_up(*backend);
+  const auto models = std::make_shared<ModelTable>(
+      model_sources(options),
+      ModelTableOptions{.keep_s = options.model_keep_s,
+                        .memory_bytes = options.model_memory_mib << 20,
+                        .log = [](const std::string& line) { print_line(line); }});
   stop.arm();
-  server.open(backend);
-  print_welcome(options, backend->info().model, server.port(), keys, now_s() - began_s);
+  server.open(models);
+  print_welcome(options, models->list()[0].name, server.port(), keys, now_s() - began_s);
 
-  stop.wait();
+  while (stop.wait() == StopSignal::Event::kReload) reload(server, options);
   std::fprintf(stderr, "stopping: running requests get %.0f s\n", options.drain_timeout_s);
   if (!server.drain(options.drain_timeout_s)) {
     std::fputs("stopping: some requests were cut off\n", stderr);

@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM as an event to wait for. Make it before any other thread: threads made later
-// inherit that the signals are blocked, so that only this class sees them.
+// SIGINT and SIGTERM, and SIGHUP, as events to wait for. Make it before any other thread: threads
+// made later inherit that the signals are blocked, so that only this class sees them.
 #pragma once
 
 namespace syrinx {
@@ -11,8 +11,10 @@ class StopSignal {
   StopSignal();
   /// From now on there is something to finish before the end.
   void arm();
-  /// Blocks until the first signal.
-  void wait();
+  enum class Event { kStop, kReload };
+  /// Blocks until the first signal to stop, or a SIGHUP, which without a terminal means to reload
+  /// (with one it means that the terminal is gone: stop).
+  Event wait();
 
  private:
   struct State;

@@ -59,6 +59,7 @@ struct Active {
   double submitted_s = 0;
   double playing_since_s = 0;  ///< when the listener could start
   int chunks_delivered = 0;
+  bool starved = false;  ///< since the last chunk there was a time without text to speak
   Outcome outcome;
 
   Active(ChunkPolicy policy, int width) : codes(policy, width) {}

@@ -29,4 +29,18 @@ double predicted_wait_s(const Load& load) {
   return missing / load.finish_rate;
 }
 
+void PlaceLimit::observe(double late_share, int running, double now_s) {
+  constexpr double kEvery_s = 0.25;  // long enough for a change to show
+  constexpr double kMany = 0.005, kFew = 0.0005;
+  constexpr double kBack = 0.95, kOut = 1.01;
+  if (now_s - changed_s_ < kEvery_s) return;
+  changed_s_ = now_s;
+  if (late_share > kMany) {
+    places_ = std::max(1.0, kBack * std::min<double>(places_, running));
+  } else if (late_share < kFew) {
+    places_ *= kOut;
+    if (places_ > 1e6) places_ = std::numeric_limits<double>::infinity();
+  }
+}
+
 }  // namespace syrinx

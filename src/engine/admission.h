@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,20 @@ struct Load {
 /// Seconds until one more request would get a place; 0: at once. Infinite when there is no place
 /// and nothing is known of when one will be free.
 double predicted_wait_s(const Load& load);
+
+/// Takes back places when streams run dry although the costs said that there was room (they miss
+/// what other programs take), and gives them out again slowly.
+class PlaceLimit {
+ public:
+  /// What happened until `now_s`: the share of chunks that came late, how many requests run.
+  void observe(double late_share, int running, double now_s);
+  /// At most so many may run; infinite while all is well.
+  double places() const { return places_; }
+
+ private:
+  double places_ = std::numeric_limits<double>::infinity();
+  double changed_s_ = 0;
+};
 
 /// How much of something happens a second, over about the last `memory_s`.
 class Rate {

@@ -32,7 +32,6 @@ void Scheduler::commit(Batch* batch) {
   stage.step_seconds.observe(took_s);
   stage.units.add(batch->units());
   metrics_.busy_s.add(took_s);
-  busy_rate_.add(took_s, began_s);
   (step ? step_cost_ : chunk_costs_[batch->link()]).sample(batch->units(), took_s);
   if (trace_) {
     trace_->work(batch->executor + 1, stage.stage.c_str(), batch->began_s, batch->ended_s,
@@ -47,6 +46,10 @@ void Scheduler::commit(Batch* batch) {
 }
 
 void Scheduler::learn_capacity() {
+  const double now = now_s();
+  const double chunks = chunk_rate_.per_second(now);
+  late_share_ = chunks > 0 ? late_rate_.per_second(now) / chunks : 0;
+  place_limit_.observe(late_share_, static_cast<int>(active_.size()), now);
   const double audio_s = metrics_.audio_s.value();
   if (audio_s <= 0) return;
   per_second_.ar_rows = totals_.ar_rows / audio_s;
@@ -197,7 +200,11 @@ void Scheduler::deliver(Active& request, std::span<const float> samples, double 
     if (request.chunks_delivered == 1 && request.first_frames == 0) {
       first_chunk_.second_chunk(slack, outcome.audio_s);
     }
-    if (slack < 0) {
+    chunk_rate_.add(1, now);
+    if (slack < 0 && request.starved) {
+      request.playing_since_s -= slack;  // it was the text that came late
+    } else if (slack < 0) {
+      late_rate_.add(1, now);
       // The listener ran dry: the player waits and goes on from here.
       ++outcome.underruns;
       outcome.max_underrun_s = std::max(outcome.max_underrun_s, -slack);
@@ -207,6 +214,7 @@ void Scheduler::deliver(Active& request, std::span<const float> samples, double 
     }
   }
   ++request.chunks_delivered;
+  request.starved = false;
   const double seconds = static_cast<double>(samples.size()) / pipeline_->info().sample_rate;
   outcome.audio_s += seconds;
   metrics_.audio_s.add(seconds);
@@ -244,7 +252,7 @@ void Scheduler::end_all() {
   for (auto& request : active_) finish(*request, FinishReason::kCancelled);
   for (auto& request : waiting_) finish(*request, FinishReason::kCancelled);
   sweep();
-  promote(now_s());
+  promote();
 }
 
 }  // namespace syrinx

@@ -39,7 +39,7 @@ void check(const EngineOptions& options) {
       throw LoadError(concat(name, " is ", value, ", at least ", least, " is needed"));
   };
   at_least("threads", options.threads, 0);
-  at_least("max_batch", options.max_batch, 2);  // a guidance pair fills two places
+  at_least("max_batch", options.max_batch, 1);
   at_least("max_prefill_rows", options.max_prefill_rows, 1);
   at_least("max_requests", options.max_requests, 1);
   at_least("max_per_client", options.max_per_client, 0);
@@ -235,6 +235,10 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
                  concat("the text has ", request.text.size(), " bytes, the limit is ", limit),
                  "input"};
   }
+  if (!request.context.empty() && !pipeline.info().context) {
+    return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
+                 "context"};
+  }
   {
     std::lock_guard lock(impl_->mutex);
     Error error;
@@ -258,6 +262,9 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
     const std::string problem = impl_->scheduler.misfit(state);
     if (!problem.empty()) return leave({ErrorCode::kInvalid, problem, "input"});
     active->guided = state.guidance().has_value();
+    if (active->guided && impl_->options.max_batch < 2) {
+      return leave({ErrorCode::kUnsupported, "guidance needs a batch of at least 2"});
+    }
     active->scale = state.guidance().value_or(1);
     for (int t = 0; t < (active->guided ? 2 : 1); ++t) {
       const int rows = t == 0 ? state.prompt_rows() : state.companion_rows();

@@ -298,12 +298,26 @@ TEST(Engine, AClientHasNoMoreThanItsShare) {
   }
 }
 
+TEST(Engine, APairNeedsABatchOfTwo) {
+  EngineOptions options = small();
+  options.max_batch = 1;
+  Engine engine(make_toy_pipeline(), options);
+  SpeechRequest request = say(long_text(40, 1));
+  request.guidance = 2.f;
+  EXPECT_EQ(engine.submit(request, std::make_shared<Ear>()).error().code, ErrorCode::kUnsupported);
+  request.guidance.reset();
+  auto ear = std::make_shared<Ear>();
+  ASSERT_TRUE(engine.submit(request, ear).ok());
+  ear->wait();
+  EXPECT_EQ(ear->samples(), alone(request));
+}
+
 TEST(Engine, RefusesOptionsThatMakeNoSense) {
   EngineOptions options = small();
   options.policy = "nonsense";
   EXPECT_THROW(Engine(make_toy_pipeline(), options), LoadError);
   options = small();
-  options.max_batch = 1;
+  options.max_batch = 0;
   EXPECT_THROW(Engine(make_toy_pipeline(), options), LoadError);
 }
 
@@ -408,6 +422,9 @@ TEST(Engine, RefusesWhatItCannotDo) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("131 positions, there is room for 128"), std::string::npos)
       << refused.error().message;
+  SpeechRequest talk = say("x");
+  talk.context.push_back({"0", "hello", {}});
+  EXPECT_EQ(engine.submit(talk, ear).error().param, "context");
 
   SpeechRequest open = say("");
   open.text_open = true;
@@ -432,7 +449,8 @@ TEST(Engine, CountsWhatItDoes) {
     ear->wait();
     ASSERT_TRUE(engine.drain(10));
     std::string text;
-    engine.metrics().write_prometheus("a \"toy\"", text);
+    const NamedMetrics named{"a \"toy\"", &engine.metrics()};
+    write_prometheus({&named, 1}, text);
     EXPECT_NE(text.find("syrinx_requests_accepted_total{model=\"a \\\"toy\\\"\"} 1\n"),
               std::string::npos);
     EXPECT_NE(text.find("syrinx_first_audio_seconds_count{model=\"a \\\"toy\\\"\"} 1\n"),
@@ -509,7 +527,10 @@ class AllocationCounter : public Sink {
 
 TEST(Engine, ASteadyStepAllocatesNothing) {
   std::atomic<bool> all_submitted{false};
-  Engine engine(make_toy_pipeline(), small());
+  // One executor: each other one grows its scratch when it first meets a stage, whenever that is.
+  EngineOptions options = small();
+  options.executors = Executors::kShared;
+  Engine engine(make_toy_pipeline(), options);
   std::vector<std::shared_ptr<AllocationCounter>> sinks;
   SpeechRequest request = say(long_text(900, 1));
   for (int i = 0; i < 4; ++i) {

@@ -69,6 +69,23 @@ TEST(Admission, WaitIsWhoIsAheadOverHowFastTheyLeave) {
   EXPECT_TRUE(std::isinf(predicted_wait_s({10, 0, 10, 0})));
 }
 
+TEST(Admission, PlacesAreTakenBackWhileStreamsRunDry) {
+  PlaceLimit limit;
+  EXPECT_TRUE(std::isinf(limit.places()));
+  limit.observe(0, 100, 1);
+  EXPECT_TRUE(std::isinf(limit.places()));
+  limit.observe(0.1, 100, 2);
+  EXPECT_DOUBLE_EQ(limit.places(), 95);
+  limit.observe(0.1, 100, 2.1);  // too early to tell
+  EXPECT_DOUBLE_EQ(limit.places(), 95);
+  limit.observe(0.1, 95, 2.3);
+  EXPECT_DOUBLE_EQ(limit.places(), 0.95 * 95);
+  limit.observe(0.002, 80, 3);  // neither well nor bad
+  EXPECT_DOUBLE_EQ(limit.places(), 0.95 * 95);
+  for (int i = 0; i < 10; ++i) limit.observe(0, 80, 4 + i);
+  EXPECT_GT(limit.places(), 99);
+}
+
 TEST(Rate, CountsTheLastSeconds) {
   Rate rate(5);
   EXPECT_EQ(rate.per_second(100), 0);

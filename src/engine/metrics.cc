@@ -33,42 +33,66 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// Writes samples that share the label of the model.
+/// Writes one metric after the other, each for all engines.
 class Writer {
  public:
-  Writer(const std::string& model, std::string& out)
-      : label_("model=\"" + escaped(model) + "\""), out_(out) {}
+  Writer(std::span<const NamedMetrics> engines, std::string& out) : engines_(engines), out_(out) {}
 
+  template <typename Of>
+  void counter(const char* name, const char* help, Of&& of) {
+    one(name, "counter", help, of);
+  }
+  template <typename Of>
+  void gauge(const char* name, const char* help, Of&& of) {
+    one(name, "gauge", help, of);
+  }
+  template <typename Of>
+  void histogram(const char* name, const char* help, Of&& of) {
+    head(name, "histogram", help);
+    for (const NamedMetrics& engine : engines_) {
+      histogram(name, of(*engine.metrics), label("model", engine.model));
+    }
+  }
+  /// `write` is called with each engine's metrics and label.
+  template <typename Write>
+  void several(const char* name, const char* type, const char* help, Write&& write) {
+    head(name, type, help);
+    for (const NamedMetrics& engine : engines_) {
+      write(*engine.metrics, label("model", engine.model));
+    }
+  }
+
+  static std::string label(const char* name, const std::string& value) {
+    return std::string(name) + "=\"" + escaped(value) + '"';
+  }
+  void sample(const std::string& name, const std::string& labels, double value) {
+    out_ += "syrinx_" + name + '{' + labels + "} " + number(value) + '\n';
+  }
+  void histogram(const std::string& name, const Histogram& h, const std::string& labels) {
+    uint64_t total = 0;
+    for (size_t i = 0; i <= h.bounds().size(); ++i) {
+      total += h.count(i);
+      const std::string le = i < h.bounds().size() ? number(h.bounds()[i]) : "+Inf";
+      sample(name + "_bucket", labels + ',' + label("le", le), static_cast<double>(total));
+    }
+    sample(name + "_sum", labels, h.sum());
+    sample(name + "_count", labels, static_cast<double>(total));
+  }
+
+ private:
   void head(const char* name, const char* type, const char* help) {
     out_ += std::string("# HELP syrinx_") + name + ' ' + help + "\n# TYPE syrinx_" + name + ' ' +
             type + '\n';
   }
-  void sample(const std::string& name, double value, const std::string& more = {}) {
-    out_ += "syrinx_" + name + '{' + label_ + (more.empty() ? "" : "," + more) + "} " +
-            number(value) + '\n';
-  }
-  void one(const char* name, const char* type, const char* help, double value) {
+  template <typename Of>
+  void one(const char* name, const char* type, const char* help, Of& of) {
     head(name, type, help);
-    sample(name, value);
-  }
-  void histogram(const std::string& name, const Histogram& h, const std::string& more = {}) {
-    uint64_t total = 0;
-    const std::string comma = more.empty() ? "" : more + ",";
-    for (size_t i = 0; i <= h.bounds().size(); ++i) {
-      total += h.count(i);
-      const std::string le = i < h.bounds().size() ? number(h.bounds()[i]) : "+Inf";
-      sample(name + "_bucket", static_cast<double>(total), comma + "le=\"" + le + '"');
+    for (const NamedMetrics& engine : engines_) {
+      sample(name, label("model", engine.model), of(*engine.metrics));
     }
-    sample(name + "_sum", h.sum(), more);
-    sample(name + "_count", static_cast<double>(total), more);
-  }
-  void histogram(const char* name, const char* help, const Histogram& h) {
-    head(name, "histogram", help);
-    histogram(std::string(name), h);
   }
 
- private:
-  std::string label_;
+  std::span<const NamedMetrics> engines_;
   std::string& out_;
 };
 
@@ -88,48 +112,85 @@ EngineMetrics::EngineMetrics(std::span<const std::string> names)
   for (const std::string& name : names) stages.emplace_back(name);
 }
 
-void EngineMetrics::write_prometheus(const std::string& model, std::string& out) const {
-  Writer w(model, out);
-  w.one("requests_accepted_total", "counter", "Requests taken in.", accepted.value());
-  w.head("requests_finished_total", "counter", "Requests that ended, by reason.");
-  for (size_t i = 0; i < finished.size(); ++i) {
-    w.sample("requests_finished_total", finished[i].value(),
-             std::string("reason=\"") + finish_reason_name(static_cast<FinishReason>(i)) + '"');
-  }
-  w.head("requests_rejected_total", "counter", "Requests refused for lack of room, by reason.");
-  w.sample("requests_rejected_total", rejected_queue.value(), "reason=\"wait\"");
-  w.sample("requests_rejected_total", rejected_places.value(), "reason=\"places\"");
-  w.sample("requests_rejected_total", rejected_client.value(), "reason=\"client\"");
-  w.one("requests_running", "gauge", "Requests being spoken.", running.value());
-  w.one("requests_waiting", "gauge", "Requests queued for a place.", waiting.value());
-  w.one("streams_capacity", "gauge",
-        "Real-time streams that the learned costs allow; 0 while unknown.",
-        streams_capacity.value());
-  w.one("predicted_wait_seconds", "gauge", "Wait that a new request would have.",
-        predicted_wait_s.value());
-  w.histogram("queue_wait_seconds", "From submission to the first step.", wait_s);
-  w.histogram("first_audio_seconds", "From submission to the first samples.", first_audio_s);
-  w.histogram("slack_seconds", "Audio a listener had left when a chunk arrived.", slack_s);
-  w.histogram("underrun_seconds", "Longest gap of each request that had one.", underrun_s);
-  w.one("underruns_total", "counter", "Chunks that came after the listener had run dry.",
-        underruns.value());
-  w.one("kv_pages", "gauge", "Pages of the KV cache.", pages.value());
-  w.one("kv_pages_free", "gauge", "Pages that can be had.", pages_free.value());
-  w.one("kv_prefix_pages", "gauge", "Pages of known prefixes.", prefix_pages.value());
-  w.one("prompt_rows_total", "counter", "Prompt rows of all requests.", prompt_rows.value());
-  w.one("prefix_hit_rows_total", "counter", "Prompt rows found in the cache.", prefix_rows.value());
-  w.one("preemptions_total", "counter", "Caches dropped for want of pages.", preemptions.value());
-  w.one("audio_seconds_total", "counter", "Audio delivered.", audio_s.value());
-  w.one("executor_busy_seconds_total", "counter", "Executors at work.", busy_s.value());
-  w.one("engine_overhead_seconds_total", "counter", "Planning, laying out, committing.",
-        overhead_s.value());
-  w.head("batch_size", "histogram", "Sequences or chunks in a batch.");
-  const auto label = [](const StageMetrics& s) { return "stage=\"" + escaped(s.stage) + '"'; };
-  for (const StageMetrics& s : stages) w.histogram("batch_size", s.batch, label(s));
-  w.head("step_seconds", "histogram", "Time of a batch.");
-  for (const StageMetrics& s : stages) w.histogram("step_seconds", s.step_seconds, label(s));
-  w.head("units_total", "counter", "Rows of the AR stage, frames of the others.");
-  for (const StageMetrics& s : stages) w.sample("units_total", s.units.value(), label(s));
+void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
+  using M = EngineMetrics;
+  Writer w(engines, out);
+  w.counter("requests_accepted_total", "Requests taken in.",
+            [](const M& m) { return m.accepted.value(); });
+  w.several("requests_finished_total", "counter", "Requests that ended, by reason.",
+            [&](const M& m, const std::string& model) {
+              for (size_t i = 0; i < m.finished.size(); ++i) {
+                const char* reason = finish_reason_name(static_cast<FinishReason>(i));
+                w.sample("requests_finished_total", model + ',' + Writer::label("reason", reason),
+                         m.finished[i].value());
+              }
+            });
+  w.several("requests_rejected_total", "counter", "Requests refused for lack of room, by reason.",
+            [&](const M& m, const std::string& model) {
+              const auto sample = [&](const char* reason, const Counter& count) {
+                w.sample("requests_rejected_total", model + ',' + Writer::label("reason", reason),
+                         count.value());
+              };
+              sample("wait", m.rejected_queue);
+              sample("places", m.rejected_places);
+              sample("client", m.rejected_client);
+            });
+  w.gauge("requests_running", "Requests being spoken.",
+          [](const M& m) { return m.running.value(); });
+  w.gauge("requests_waiting", "Requests queued for a place.",
+          [](const M& m) { return m.waiting.value(); });
+  w.gauge("streams_capacity", "Real-time streams that the learned costs allow; 0 while unknown.",
+          [](const M& m) { return m.streams_capacity.value(); });
+  w.gauge("predicted_wait_seconds", "Wait that a new request would have.",
+          [](const M& m) { return m.predicted_wait_s.value(); });
+  w.histogram("queue_wait_seconds", "From submission to the first step.",
+              [](const M& m) -> const Histogram& { return m.wait_s; });
+  w.histogram("first_audio_seconds", "From submission to the first samples.",
+              [](const M& m) -> const Histogram& { return m.first_audio_s; });
+  w.histogram("slack_seconds", "Audio a listener had left when a chunk arrived.",
+              [](const M& m) -> const Histogram& { return m.slack_s; });
+  w.histogram("underrun_seconds", "Longest gap of each request that had one.",
+              [](const M& m) -> const Histogram& { return m.underrun_s; });
+  w.counter("underruns_total", "Chunks that came after the listener had run dry.",
+            [](const M& m) { return m.underruns.value(); });
+  w.gauge("kv_pages", "Pages of the KV cache.", [](const M& m) { return m.pages.value(); });
+  w.gauge("kv_pages_free", "Pages that can be had.",
+          [](const M& m) { return m.pages_free.value(); });
+  w.gauge("kv_prefix_pages", "Pages of known prefixes.",
+          [](const M& m) { return m.prefix_pages.value(); });
+  w.counter("prompt_rows_total", "Prompt rows of all requests.",
+            [](const M& m) { return m.prompt_rows.value(); });
+  w.counter("prefix_hit_rows_total", "Prompt rows found in the cache.",
+            [](const M& m) { return m.prefix_rows.value(); });
+  w.counter("preemptions_total", "Caches dropped for want of pages.",
+            [](const M& m) { return m.preemptions.value(); });
+  w.counter("audio_seconds_total", "Audio delivered.",
+            [](const M& m) { return m.audio_s.value(); });
+  w.counter("executor_busy_seconds_total", "Executors at work.",
+            [](const M& m) { return m.busy_s.value(); });
+  w.counter("engine_overhead_seconds_total", "Planning, laying out, committing.",
+            [](const M& m) { return m.overhead_s.value(); });
+  const auto stage_label = [](const std::string& model, const StageMetrics& stage) {
+    return model + ',' + Writer::label("stage", stage.stage);
+  };
+  w.several("batch_size", "histogram", "Sequences or chunks in a batch.",
+            [&](const M& m, const std::string& model) {
+              for (const StageMetrics& s : m.stages) {
+                w.histogram("batch_size", s.batch, stage_label(model, s));
+              }
+            });
+  w.several("step_seconds", "histogram", "Time of a batch.",
+            [&](const M& m, const std::string& model) {
+              for (const StageMetrics& s : m.stages) {
+                w.histogram("step_seconds", s.step_seconds, stage_label(model, s));
+              }
+            });
+  w.several("units_total", "counter", "Rows of the AR stage, frames of the others.",
+            [&](const M& m, const std::string& model) {
+              for (const StageMetrics& s : m.stages) {
+                w.sample("units_total", stage_label(model, s), s.units.value());
+              }
+            });
 }
 
 }  // namespace syrinx

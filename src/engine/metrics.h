@@ -78,9 +78,14 @@ struct EngineMetrics {
   Counter busy_s;      ///< executors at work
   Counter overhead_s;  ///< the engine's thread planning, laying out and committing
   std::deque<StageMetrics> stages;
-
-  /// In Prometheus' text format (version 0.0.4), every sample with the label model="...".
-  void write_prometheus(const std::string& model, std::string& out) const;
 };
+
+struct NamedMetrics {
+  std::string model;
+  const EngineMetrics* metrics = nullptr;
+};
+/// Appends the metrics of all engines in Prometheus' text format (version 0.0.4), every sample with
+/// the label model="...".
+void write_prometheus(std::span<const NamedMetrics> engines, std::string& out);
 
 }  // namespace syrinx

@@ -15,8 +15,9 @@ constexpr size_t kMostKvBytes = size_t{1} << 30;
 constexpr int kTypicalPositions = 1024;
 /// A shorter common beginning is not worth waiting for.
 constexpr int kLeastCommonRows = 8;
-/// Places are limited only while executors are this busy: otherwise there is room.
-constexpr double kBusy = 0.85;
+constexpr double kLeastPlaces = 8;
+/// A share of late chunks past which smaller chunks would only add to the load.
+constexpr double kOverload = 0.005;
 /// Of the capacity that was learned, what is given away.
 constexpr double kHeadroom = 0.95;
 constexpr double kLeastAudio_s = 20;  // made before the capacity counts as learned
@@ -165,28 +166,28 @@ void Scheduler::costs(CostModel& model) const {
   for (const CostLearner& learner : chunk_costs_) model.links.push_back(learner.cost());
 }
 
-/// Requests that may run at once.
-double Scheduler::places(double now) const {
-  if (!realtime_ || metrics_.audio_s.value() < kLeastAudio_s) return options_.max_requests;
-  const double busy = busy_rate_.per_second(now) / static_cast<double>(places_.size());
+/// Requests that may run at once: as many as can be fed at the speed of playback, but a few always.
+double Scheduler::places() const {
   const double capacity = metrics_.streams_capacity.value();
-  if (busy < kBusy || capacity <= 0) return options_.max_requests;
-  return std::max(1.0, kHeadroom * capacity);
+  if (!realtime_ || capacity <= 0 || metrics_.audio_s.value() < kLeastAudio_s) {
+    return options_.max_requests;
+  }
+  return std::max(kLeastPlaces, std::min(kHeadroom * capacity, place_limit_.places()));
 }
 
 Load Scheduler::load(double now) const {
-  return {static_cast<int>(active_.size()), static_cast<int>(waiting_.size()), places(now),
+  return {static_cast<int>(active_.size()), static_cast<int>(waiting_.size()), places(),
           finish_rate_.per_second(now)};
 }
 
 /// Gives free places to those who wait: first of the client that has the fewest, then in order.
-void Scheduler::promote(double now) {
+void Scheduler::promote() {
   std::erase_if(waiting_, [&](const auto& request) {
     if (!request->sink) ended_.push_back(request->client);
     return !request->sink;
   });
   if (waiting_.empty()) return;
-  const double places_now = places(now);
+  const double places_now = places();
   while (!waiting_.empty() && static_cast<double>(active_.size()) < places_now) {
     size_t best = 0;
     if (waiting_.size() > 1 && places_now < options_.max_requests) {
@@ -220,7 +221,7 @@ void Scheduler::sweep() {
 
 bool Scheduler::dispatch() {
   sweep();
-  promote(now_s());
+  promote();
   bool any = false;
   for (Place& place : places_) {
     while (!place.free.empty() && fill(place)) {
@@ -291,7 +292,11 @@ void Scheduler::look_at(Active& request, int slot, double now) {
     snapshot_.chunks.push_back({slot, static_cast<int>(link), request.id, cut.fresh,
                                 cut.full || cut.last, started, slack});
   }
-  if (!request.ar_open || request.stepping || !request.state->ready()) return;
+  if (!request.ar_open || request.stepping) return;
+  if (!request.state->ready()) {
+    request.starved = true;
+    return;
+  }
   if (options_.share_prefixes) look_for_prefix(request);
   snapshot_.sequences.push_back(view(request, slot, started ? slack + pipe_s(request) : slack));
 }
@@ -338,8 +343,8 @@ double Scheduler::pipe_s(Active& request) {
 }
 
 ChunkCut Scheduler::next_cut(Active& request, size_t link, double slack_s) {
-  const bool hurry =
-      request.started() && slack_s < urgent_slack_s(snapshot_.costs, options_.max_batch);
+  const bool hurry = request.started() && late_share_ < kOverload &&
+                     slack_s < urgent_slack_s(snapshot_.costs, options_.max_batch);
   if (link > 0) return request.values[link - 1].next(0, hurry);
   return request.codes.next(request.first_frames > 0 ? request.first_frames : first_chunk_.frames(),
                             hurry);

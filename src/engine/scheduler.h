@@ -99,8 +99,8 @@ class Scheduler {
   void fail(Active& request, ErrorCode code, const std::string& message);
   void finish(Active& request, FinishReason reason);
   void sweep();
-  void promote(double now);
-  double places(double now) const;
+  void promote();
+  double places() const;
   void learn_capacity();
   void guarded(Active& request, FunctionRef<void()> work);
 
@@ -133,7 +133,9 @@ class Scheduler {
   std::vector<double> samples_per_frame_;  ///< of each link
   std::vector<int> chunk_frames_;          ///< steady chunk of each link
   FirstChunk first_chunk_;
-  Rate finish_rate_{5.0}, busy_rate_{1.0};
+  Rate finish_rate_{5.0}, chunk_rate_{1.0}, late_rate_{1.0};
+  double late_share_ = 0;  ///< of the chunks of the last second
+  PlaceLimit place_limit_;
   WorkPerSecond totals_;      ///< since the start: rows of steps, frames of links
   WorkPerSecond per_second_;  ///< of audio
   int64_t commits_ = 0;

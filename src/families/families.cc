@@ -1,5 +1,7 @@
 #include <array>
 
+#include "families/csm/config.h"
+#include "families/csm/pipeline.h"
 #include "families/family.h"
 #include "families/finch/finch.h"
 #include "families/orpheus/config.h"
@@ -14,6 +16,7 @@ std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, WeightType::kF32, finch::load},
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
+      Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
   };
   return kFamilies;

@@ -17,11 +17,6 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// "Org/Name@revision" taken apart; organisation is empty when the text has another form.
-struct HubName {
-  std::string organisation, name, revision;
-};
-
 /// A part of a path that stays where it is put.
 bool is_plain(const std::string& part) {
   return !part.empty() && part.size() <= 128 && part[0] != '.' &&
@@ -29,23 +24,6 @@ bool is_plain(const std::string& part) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   c == '.' || c == '_' || c == '-';
          });
-}
-
-HubName parse_name(const std::string& model) {
-  HubName out;
-  const size_t at = model.find('@'), slash = model.find('/');
-  const std::string name = model.substr(0, at);
-  if (slash >= name.size()) return {};
-  if (at != std::string::npos) out.revision = model.substr(at + 1);
-  out.name = name.substr(slash + 1);
-  if (!is_plain(name.substr(0, slash)) || !is_plain(out.name)) return {};
-  for (size_t begin = 0; at != std::string::npos && begin <= out.revision.size();) {
-    const size_t end = std::min(out.revision.find('/', begin), out.revision.size());
-    if (!is_plain(out.revision.substr(begin, end - begin))) return {};  // refs/pr/1 is a revision
-    begin = end + 1;
-  }
-  out.organisation = name.substr(0, slash);
-  return out;
 }
 
 /// Directories below `path`, sorted.
@@ -81,6 +59,27 @@ std::string checked(const std::string& directory, const std::string& marker) {
 
 }  // namespace
 
+HubName parse_hub_name(const std::string& model) {
+  HubName out;
+  const size_t at = model.find('@'), slash = model.find('/');
+  const std::string name = model.substr(0, at);
+  if (slash >= name.size()) return {};
+  if (at != std::string::npos) out.revision = model.substr(at + 1);
+  out.name = name.substr(slash + 1);
+  if (!is_plain(name.substr(0, slash)) || !is_plain(out.name)) return {};
+  for (size_t begin = 0; at != std::string::npos && begin <= out.revision.size();) {
+    const size_t end = std::min(out.revision.find('/', begin), out.revision.size());
+    if (!is_plain(out.revision.substr(begin, end - begin))) return {};  // refs/pr/1 is a revision
+    begin = end + 1;
+  }
+  out.organisation = name.substr(0, slash);
+  return out;
+}
+
+std::string hub_folder(const std::string& cache, const HubName& name) {
+  return join_path(cache, "models--" + name.organisation + "--" + name.name);
+}
+
 std::string hub_cache() {
   for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
     if (const auto cache = environment(name); !cache.empty()) return cache;
@@ -96,7 +95,7 @@ std::string resolve_model(const std::string& model, const std::string& cache,
   if (is_directory(model)) return checked(model, marker);
   if (is_file(model))
     load_fault(model, "", concat("expected a model directory with ", marker, " in it, got a file"));
-  const HubName name = parse_name(model);
+  const HubName name = parse_hub_name(model);
   if (name.organisation.empty())
     throw LoadError(concat("model ", shown(model),
                            ": there is no such directory, and it is not a name of the form "
@@ -104,31 +103,29 @@ std::string resolve_model(const std::string& model, const std::string& cache,
   if (cache.empty())
     throw LoadError(concat("model ", shown(model), ": there is no such directory, and no cache of ",
                            "downloaded models is known: set HF_HOME or HOME"));
-  const std::string root = join_path(cache, "models--" + name.organisation + "--" + name.name);
+  const std::string root = hub_folder(cache, name);
   const std::string snapshot = find_snapshot(root, name.revision);
   if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, marker);
   throw LoadError(concat("model ", shown(model), ": looked for the directory ", shown(model),
                          " and for ", snapshot.empty() ? root + "/snapshots" : snapshot,
-                         "; neither is there. Download it (huggingface-cli download ",
-                         name.organisation, "/", name.name,
-                         "), or give the directory where it lies"));
+                         "; neither is there. Download it (syrinx hub pull ", name.organisation,
+                         "/", name.name, "), or give the directory where it lies"));
 }
 
 std::string resolve_part(const std::string& model_dir, const std::string& part,
                          const std::string& cache, const std::string& marker) {
   const std::string inside = join_path(model_dir, part.substr(part.find('/') + 1));
   if (is_directory(inside)) return checked(inside, marker);
-  const HubName name = parse_name(part);
+  const HubName name = parse_hub_name(part);
   SYRINX_CHECK(!name.organisation.empty(), "[hub] part ", part);
-  const std::string root = join_path(cache, "models--" + name.organisation + "--" + name.name);
+  const std::string root = hub_folder(cache, name);
   const std::string snapshot = cache.empty() ? "" : find_snapshot(root, name.revision);
   if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, marker);
   throw LoadError(concat(model_dir, ": needs ", part,
                          ", which is published apart from it; looked "
                          "for ",
                          inside, cache.empty() ? "" : " and " + root,
-                         ". Download it (huggingface-cli download ", part, " --local-dir ", inside,
-                         ")"));
+                         ". Download it: syrinx hub pull ", part));
 }
 
 }  // namespace syrinx

@@ -10,6 +10,16 @@ namespace syrinx {
 /// $XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub; empty when no home is known.
 std::string hub_cache();
 
+/// "Org/Name@revision" taken apart. A revision may hold slashes ("refs/pr/1").
+struct HubName {
+  std::string organisation, name, revision;
+};
+/// An empty organisation when the text has another form, or parts that would not stay where they
+/// are put as folders.
+HubName parse_hub_name(const std::string& model);
+/// Where the cache keeps a model: it holds refs/, snapshots/ and blobs/.
+std::string hub_folder(const std::string& cache, const HubName& name);
+
 /// The directory of `model`, which holds a file named `marker`. LoadError tells where it looked
 /// and what to do. `cache` has the layout models--Org--Name/{refs/main, snapshots/<hash>}.
 std::string resolve_model(const std::string& model, const std::string& cache = hub_cache(),

@@ -107,8 +107,8 @@ void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment
   Arena::Mark mark(ctx.arena);
   std::span<cpu::GemmSegment> all = gemm_segments(ctx, segments, 1);
   if (w.depthwise()) {
-    cpu::depthwise(ctx, w.depthwise_weight().f32(), w.bias(), w.in(), w.taps(), all, dilation,
-                   stride);
+    cpu::depthwise(
+        ctx, {w.depthwise_weight().f32(), w.bias(), w.in(), 1, w.taps(), dilation, stride}, all);
   } else {
     run_gemm(ctx, w, all, dilation, stride);
   }
@@ -121,15 +121,20 @@ void conv1d(StepContext& ctx, const PackedConv1d& w, const View& x, const View& 
 }
 
 PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t stride,
-                                                  const View& bias, WeightType type) {
-  SYRINX_CHECK(weight.shape.dims() == 3 && stride >= 1, "[conv_transpose1d] weight ",
-               weight.shape.str(), ", stride ", stride);
+                                                  const View& bias, WeightType type,
+                                                  int64_t groups) {
+  SYRINX_CHECK(weight.shape.dims() == 3 && stride >= 1 &&
+                   (groups == 1 || (groups == weight.shape[0] && weight.shape[1] == 1)),
+               "[conv_transpose1d] weight ", weight.shape.str(), ", stride ", stride, ", groups ",
+               groups);
   const int64_t in = weight.shape[0], out = weight.shape[1], taps = weight.shape[2];
   const int64_t window = (taps + stride - 1) / stride;
   // Sample t * s + p takes tap p + i * s of input t - i: phase p is a convolution over the window,
   // oldest input first. The s phases are s * O outputs of one convolution.
-  Tensor all(weight.shape, DType::kF32), phases(Shape{stride * out, in, window}, DType::kF32);
+  Tensor all(weight.shape, DType::kF32);
   copy_as_f32(weight, 0, weight.count(), all.f32());
+  if (groups > 1) return pack_depthwise(all, stride, window, bias);
+  Tensor phases(Shape{stride * out, in, window}, DType::kF32);
   for (int64_t p = 0; p < stride; ++p) {
     for (int64_t i = 0; p + i * stride < taps; ++i) {
       for (int64_t o = 0; o < out; ++o) {
@@ -153,12 +158,46 @@ PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t st
   return w;
 }
 
+/// weight [C, 1, K] f32.
+PackedConvTranspose1d PackedConvTranspose1d::pack_depthwise(const View& weight, int64_t stride,
+                                                            int64_t window, const View& bias) {
+  const int64_t channels = weight.shape[0], taps = weight.shape[2];
+  PackedConvTranspose1d w;
+  w.stride_ = stride;
+  w.taps_ = taps;
+  PackedConv1d& phases = w.phases_;
+  phases.in_ = phases.groups_ = channels;
+  phases.out_ = stride * channels;
+  phases.taps_ = window;
+  phases.depthwise_ = Tensor(Shape{window, stride * channels}, DType::kF32);
+  for (int64_t j = 0; j < taps; ++j) {
+    const int64_t i = j / stride, p = j % stride;
+    float* to = phases.depthwise_.f32() + ((window - 1 - i) * stride + p) * channels;
+    for (int64_t c = 0; c < channels; ++c) to[c] = weight.f32()[c * taps + j];
+  }
+  if (!bias.empty()) {
+    expect_shape("conv_transpose1d bias", bias, Shape{channels});
+    phases.bias_ = Tensor(Shape{stride * channels}, DType::kF32);
+    for (int64_t p = 0; p < stride; ++p) {
+      copy_as_f32(bias, 0, channels, phases.bias_.f32() + p * channels);
+    }
+  }
+  return w;
+}
+
 void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w,
                       std::span<const ConvSegment> segments) {
   check_segments("conv_transpose1d", segments, w.in(), w.out(), w.window(), 1, w.stride());
   if (segments.empty()) return;
   Arena::Mark mark(ctx.arena);
-  run_gemm(ctx, w.phases(), gemm_segments(ctx, segments, w.stride()), 1, 1);
+  std::span<cpu::GemmSegment> all = gemm_segments(ctx, segments, w.stride());
+  const PackedConv1d& phases = w.phases();
+  if (w.depthwise()) {
+    cpu::depthwise(
+        ctx, {phases.depthwise_weight().f32(), phases.bias(), w.in(), w.stride(), w.window()}, all);
+  } else {
+    run_gemm(ctx, phases, all, 1, 1);
+  }
 }
 
 void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w, const View& x,

@@ -36,7 +36,7 @@ class PackedConv1d {
 
   /// [O rounded up per group, K * C / groups], k = tap * C / groups + channel; empty if depthwise.
   const PackedMatrix& matrix() const { return matrix_; }
-  /// [K, C] f32 if depthwise.
+  /// [K, O] f32 if depthwise.
   const Tensor& depthwise_weight() const { return depthwise_; }
   /// [16 * panels] f32 ([C] if depthwise), or null.
   const float* bias() const { return bias_.empty() ? nullptr : bias_.f32(); }
@@ -68,12 +68,14 @@ void conv1d(StepContext& ctx, const PackedConv1d& w, const View& x, const View& 
 class PackedConvTranspose1d {
  public:
   PackedConvTranspose1d() = default;
-  /// weight [C, O, K] f32 | bf16 | f16 (torch's layout, one group), bias [O] or empty.
+  /// weight [C, O, K] f32 | bf16 | f16 (torch's layout), bias [O] or empty. groups is 1, or C with
+  /// weight [C, 1, K] (depthwise, O = C).
   static PackedConvTranspose1d pack(const View& weight, int64_t stride, const View& bias = {},
-                                    WeightType type = WeightType::kF32);
+                                    WeightType type = WeightType::kF32, int64_t groups = 1);
 
   int64_t in() const { return phases_.in(); }
   int64_t out() const { return phases_.out() / stride_; }
+  bool depthwise() const { return phases_.groups() > 1; }
   int64_t stride() const { return stride_; }
   int64_t taps() const { return taps_; }
   /// M: inputs seen by one output.
@@ -82,7 +84,9 @@ class PackedConvTranspose1d {
   const PackedConv1d& phases() const { return phases_; }
 
  private:
-  PackedConv1d phases_;  // [s * O, C, M]
+  static PackedConvTranspose1d pack_depthwise(const View& weight, int64_t stride, int64_t window,
+                                              const View& bias);
+  PackedConv1d phases_;  // [s * O, C, M], or depthwise with s outputs a channel
   int64_t stride_ = 1, taps_ = 0;
 };
 

@@ -81,19 +81,22 @@ TEST(Conv, SegmentsAndThreadsDoNotChangeARow) {
 TEST(ConvTranspose, AgreesWithReference) {
   fixture::Bench machine(2);
   uint32_t seed = 1;
-  const Case cases[] = {{3, 5, 4, 1, 2, 1}, {64, 32, 16, 1, 8, 1}, {33, 17, 7, 1, 3, 1},
-                        {8, 1, 2, 1, 2, 1}, {16, 16, 3, 1, 5, 1},  {20, 24, 5, 1, 1, 1}};
+  const Case cases[] = {{3, 5, 4, 1, 2, 1},    {64, 32, 16, 1, 8, 1}, {33, 17, 7, 1, 3, 1},
+                        {8, 1, 2, 1, 2, 1},    {16, 16, 3, 1, 5, 1},  {20, 24, 5, 1, 1, 1},
+                        {24, 24, 4, 1, 2, 24}, {9, 9, 7, 1, 3, 9},    {600, 600, 4, 1, 2, 600}};
   for (const Case& c : cases) {
-    const Tensor weight = random({c.in, c.out, c.taps}, seed++);
+    const Tensor weight = random({c.in, c.out / c.groups, c.taps}, seed++);
     const Tensor bias = random({c.out}, seed++);
-    const auto packed = PackedConvTranspose1d::pack(weight, c.stride, bias);
+    const auto packed =
+        PackedConvTranspose1d::pack(weight, c.stride, bias, WeightType::kF32, c.groups);
+    EXPECT_EQ(packed.depthwise(), c.groups > 1);
     const int64_t before = packed.window() - 1;
     for (int64_t t : {1, 5, 100}) {
       Tensor x({before + t, c.in}, DType::kF32);
       const Tensor data = random({t, c.in}, seed++);
       std::copy_n(data.f32(), t * c.in, x.f32() + before * c.in);
       Tensor full({(t - 1) * c.stride + c.taps, c.out}, DType::kF32);
-      ref::conv_transpose1d(data, weight, bias, c.stride, full);
+      ref::conv_transpose1d(data, weight, bias, c.stride, full, c.groups);
       GuardedOutput got({t * c.stride, c.out});
       conv_transpose1d(machine.ctx, packed, x, got.view());
       ASSERT_TRUE(got.clean());

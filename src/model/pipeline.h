@@ -56,6 +56,7 @@ struct PipelineInfo {
   std::vector<std::string> languages;
   LateText late_text = LateText::kNone;
   bool instructions = false;
+  bool context = false;  ///< hears earlier turns of a conversation
   bool word_times = false;
   size_t max_text_bytes = 200'000;
   std::vector<PartInfo> parts;

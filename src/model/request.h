@@ -16,6 +16,13 @@
 
 namespace syrinx {
 
+/// An earlier turn of a conversation, which a model may hear before it speaks.
+struct ContextTurn {
+  std::string voice;           ///< who spoke, as SpeechRequest::voice
+  std::string text;            ///< what was said
+  std::vector<int32_t> codes;  ///< its audio: frames [T, C] of the model's codec
+};
+
 /// One thing a client wants spoken. Empty strings and unset options take the model's defaults.
 struct SpeechRequest {
   std::string text;        ///< UTF-8; invalid bytes are replaced, never fatal
@@ -23,6 +30,8 @@ struct SpeechRequest {
   std::string voice;
   std::string language;  ///< as the model names it; empty: the model decides
   std::string instructions;
+  /// What was said before, oldest first; refused where PipelineInfo::context is not set.
+  std::vector<ContextTurn> context;
   /// All text in the prompt instead of word by word beside the audio, where the model has both.
   std::optional<bool> text_in_prompt;
   std::optional<float> temperature, top_p, min_p, repetition_penalty;

@@ -100,8 +100,8 @@ void CausalConv1d::run(StepContext& ctx, const View& x, ConvState& state, const 
 }
 
 CausalConvTranspose1d::CausalConvTranspose1d(const View& weight, const View& bias, int64_t stride,
-                                             WeightType type, int64_t crop)
-    : packed_(PackedConvTranspose1d::pack(weight, stride, bias, type)), crop_(crop) {
+                                             WeightType type, int64_t crop, int64_t groups)
+    : packed_(PackedConvTranspose1d::pack(weight, stride, bias, type, groups)), crop_(crop) {
   SYRINX_CHECK(crop >= 0 && crop <= stride, "causal conv: crops ", crop, " of a stride of ",
                stride);
 }

@@ -77,9 +77,10 @@ class CausalConv1d {
 class CausalConvTranspose1d {
  public:
   CausalConvTranspose1d() = default;
-  /// weight [C, O, K], bias [O] or empty; crop in [0, stride].
+  /// weight [C, O / groups, K], bias [O] or empty; crop in [0, stride]; groups is 1 or C
+  /// (depthwise).
   CausalConvTranspose1d(const View& weight, const View& bias, int64_t stride,
-                        WeightType type = WeightType::kF32, int64_t crop = 0);
+                        WeightType type = WeightType::kF32, int64_t crop = 0, int64_t groups = 1);
 
   ConvState open() const;
   int64_t rows(const ConvState& state, int64_t t, bool last = false) const;

@@ -78,12 +78,12 @@ TEST(CausalConvTranspose, StreamedIsWhole) {
   Arena arena;
   StepContext ctx{pool, arena};
   for (const Case& c : {Case{5, 7, 4, 1, 2, 1}, Case{32, 16, 16, 1, 8, 1}, Case{6, 3, 7, 1, 3, 1},
-                        Case{4, 4, 2, 1, 2, 1}}) {
-    const Tensor weight = random({c.in, c.out, c.taps}, 1), bias = random({c.out}, 2);
+                        Case{4, 4, 2, 1, 2, 1}, Case{12, 12, 4, 1, 2, 12}}) {
+    const Tensor weight = random({c.in, c.out / c.groups, c.taps}, 1), bias = random({c.out}, 2);
     const Tensor x = random({50, c.in}, 3);
-    const CausalConvTranspose1d layer(weight, bias, c.stride);
+    const CausalConvTranspose1d layer(weight, bias, c.stride, WeightType::kF32, 0, c.groups);
     Tensor full({49 * c.stride + c.taps, c.out}, DType::kF32);
-    ref::conv_transpose1d(x, weight, bias, c.stride, full);
+    ref::conv_transpose1d(x, weight, bias, c.stride, full, c.groups);
     ConvState state = layer.open();
     Tensor whole({50 * c.stride, c.out}, DType::kF32);
     layer.run(ctx, x, state, whole);

@@ -79,36 +79,54 @@ size_t Decoder::bytes() const {
   return total;
 }
 
-void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv, const Ragged& ragged,
-                     std::span<const int32_t> positions, const KvPool& pool, int layer,
-                     const View& out) const {
+void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
+                     std::span<const DecoderPart> parts, std::span<const int32_t> positions,
+                     int layer, const View& out) const {
   const DecoderConfig& c = config_;
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
-  const HeadsView q{qkv, 0, c.heads, c.head_dim};
-  const HeadsView k{qkv, q_width, c.kv_heads, c.head_dim};
-  const HeadsView v{qkv, q_width + int64_t{c.kv_heads} * c.head_dim, c.kv_heads, c.head_dim};
   if (c.qk_norm) {
-    block.q_norm.heads(ctx, q);
-    block.k_norm.heads(ctx, k);
+    block.q_norm.heads(ctx, {qkv, 0, c.heads, c.head_dim});
+    block.k_norm.heads(ctx, {qkv, q_width, c.kv_heads, c.head_dim});
   }
   if (c.rotary) {
     // q and k lie side by side: one pass turns both.
     rope(ctx, {qkv, 0, c.heads + c.kv_heads, c.head_dim}, positions, rope_);
   }
-  const float scale = 1.f / std::sqrt(static_cast<float>(c.head_dim));
-  write_and_attend(ctx, q, k, v, pool, layer, ragged, {scale, c.window, c.causal}, out);
+  const AttentionSpec spec{1.f / std::sqrt(static_cast<float>(c.head_dim)), c.window, c.causal};
+  for (const DecoderPart& part : parts) {
+    const int64_t end = part.begin + part.ragged.rows();
+    const View rows = qkv.slice(part.begin, end);
+    write_and_attend(ctx, {rows, 0, c.heads, c.head_dim}, {rows, q_width, c.kv_heads, c.head_dim},
+                     {rows, q_width + int64_t{c.kv_heads} * c.head_dim, c.kv_heads, c.head_dim},
+                     *part.pool, layer, part.ragged, spec, out.slice(part.begin, end));
+  }
 }
 
-void Decoder::forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
-                      int first_layer) const {
+void Decoder::check_pool(const KvPool& pool, int first_layer) const {
   const DecoderConfig& c = config_;
-  const int64_t n = ragged.rows();
-  expect_shape("decoder", x, {n, c.hidden});
   const KvSpec& s = pool.spec();
   SYRINX_CHECK(s.kv_heads == c.kv_heads && s.head_dim == c.head_dim && first_layer >= 0 &&
                    first_layer + c.layers <= s.layers,
                "[decoder] a pool of ", s.layers, " layers of ", s.kv_heads, " x ", s.head_dim,
                " for ", c.layers, " of ", c.kv_heads, " x ", c.head_dim);
+}
+
+void Decoder::forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
+                      int first_layer) const {
+  const DecoderPart all{0, ragged, &pool};
+  forward(ctx, x, std::span(&all, 1), first_layer);
+}
+
+void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts,
+                      int first_layer) const {
+  const DecoderConfig& c = config_;
+  int64_t n = 0;
+  for (const DecoderPart& part : parts) {
+    check_pool(*part.pool, first_layer);
+    SYRINX_CHECK(part.begin == n, "[decoder] a part begins at row ", part.begin, ", not ", n);
+    n += part.ragged.rows();
+  }
+  expect_shape("decoder", x, {n, c.hidden});
   if (n == 0) return;
   const Arena::Mark mark(ctx.arena);
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
@@ -119,13 +137,15 @@ void Decoder::forward(StepContext& ctx, const View& x, const Ragged& ragged, con
   const View mixed = ctx.arena.take({n, q_width}, DType::kF32);
   const View inner = ctx.arena.take({n, c.ffn}, DType::kF32);
   const std::span<int32_t> at(positions.i32(), static_cast<size_t>(n));
-  ragged_positions(ragged, at);
+  for (const DecoderPart& part : parts) {
+    ragged_positions(part.ragged, at.subspan(part.begin, part.ragged.rows()));
+  }
 
   for (int i = 0; i < c.layers; ++i) {
     const Block& block = blocks_[i];
     block.before_attention(ctx, x, normed);
     linear(ctx, block.qkv, normed, qkv);
-    attend(ctx, block, qkv, ragged, at, pool, first_layer + i, mixed);
+    attend(ctx, block, qkv, parts, at, first_layer + i, mixed);
     linear_add(ctx, block.o, mixed, x);
     block.before_mlp(ctx, x, normed);
     linear(ctx, block.up, normed, inner);

@@ -39,6 +39,13 @@ struct DecoderConfig {
   KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
 };
 
+/// Sequences of a batch that share a pool of pages: the rows [begin, begin + ragged.rows()) of x.
+struct DecoderPart {
+  int64_t begin = 0;
+  Ragged ragged;
+  const KvPool* pool = nullptr;
+};
+
 class Decoder {
  public:
   Decoder() = default;
@@ -48,12 +55,16 @@ class Decoder {
   Decoder(const DecoderConfig& config, const Weights& weights, WeightType type);
 
   const DecoderConfig& config() const { return config_; }
+  const RopeTable& rope_table() const { return rope_; }
   size_t bytes() const;
 
   /// Runs the blocks over the residual stream x [N, H], in place; keys and values of the rows are
   /// stored in layers [first_layer, first_layer + layers) of the pool. The final norm is not
   /// applied: pick the rows that matter first, then norm() them.
   void forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
+               int first_layer = 0) const;
+  /// The same for sequences in several pools; the parts lie one below the other and cover x.
+  void forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts,
                int first_layer = 0) const;
 
   /// out [N, H] = final norm of x.
@@ -77,8 +88,9 @@ class Decoder {
     RmsNorm q_norm, k_norm;
   };
 
-  void attend(StepContext& ctx, const Block& block, const View& qkv, const Ragged& ragged,
-              std::span<const int32_t> positions, const KvPool& pool, int layer,
+  void check_pool(const KvPool& pool, int first_layer) const;
+  void attend(StepContext& ctx, const Block& block, const View& qkv,
+              std::span<const DecoderPart> parts, std::span<const int32_t> positions, int layer,
               const View& out) const;
 
   DecoderConfig config_;

@@ -53,4 +53,15 @@ PackedLinear load_linear_scaled(const Weights& weights, const std::string& name,
   return PackedLinear::pack(weight, type, offset);
 }
 
+Tensor transposed(const View& weight) {
+  SYRINX_CHECK(weight.shape.dims() == 2, "[transposed] weight ", weight.shape.str());
+  const int64_t in = weight.shape[0], out = weight.shape[1];
+  Tensor turned({out, in}, DType::kF32), row({out}, DType::kF32);
+  for (int64_t i = 0; i < in; ++i) {
+    copy_as_f32(weight, i * out, out, row.f32());
+    for (int64_t o = 0; o < out; ++o) turned.f32()[o * in + i] = row.f32()[o];
+  }
+  return turned;
+}
+
 }  // namespace syrinx

@@ -80,4 +80,7 @@ PackedLinear load_linear(const Weights& weights, const std::string& name, int64_
 PackedLinear load_linear_scaled(const Weights& weights, const std::string& name, int64_t out,
                                 int64_t in, bool bias, const View& gain, WeightType type);
 
+/// Weights stored as [in, out] in the order that linears take: f32 [out, in].
+Tensor transposed(const View& weight);
+
 }  // namespace syrinx

@@ -52,7 +52,9 @@ WeightType weight_type(const std::string& name, const Family& family) {
   throw LoadError("--weights " + name + ": known are auto, f32, bf16 and q8");
 }
 
-/// The last part of what the user called the model: "Org/Name@rev" and "/path/Name/" are "Name".
+}  // namespace
+
+// "Org/Name@rev" and "/path/Name/" are "Name".
 std::string model_name(std::string name) {
   if (const size_t at = name.rfind('@'); at != std::string::npos && at > name.rfind('/')) {
     name.resize(at);
@@ -61,8 +63,6 @@ std::string model_name(std::string name) {
   const size_t slash = name.rfind('/');
   return slash == std::string::npos ? name : name.substr(slash + 1);
 }
-
-}  // namespace
 
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const bool plain = options.model.find('/') == std::string::npos;

@@ -20,6 +20,9 @@ struct LoadOptions {
   EngineOptions engine;
 };
 
+/// What clients call a model that is loaded as `model`: the last part of it, without a revision.
+std::string model_name(std::string model);
+
 /// Names the family that a directory's config.json belongs to and loads it. Throws LoadError.
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 

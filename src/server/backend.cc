@@ -14,9 +14,7 @@ class EngineBackend : public Backend {
   }
   void cancel(RequestId id) override { engine_->cancel(id); }
   EngineStats stats() const override { return engine_->stats(); }
-  void write_metrics(std::string& out) const override {
-    engine_->metrics().write_prometheus(info().model, out);
-  }
+  const EngineMetrics* metrics() const override { return &engine_->metrics(); }
 
  private:
   std::unique_ptr<Engine> engine_;

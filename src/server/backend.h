@@ -16,8 +16,8 @@ class Backend {
   virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
   virtual void cancel(RequestId id) = 0;
   virtual EngineStats stats() const = 0;
-  /// Counters in Prometheus' text format, appended to `out`.
-  virtual void write_metrics(std::string& out) const = 0;
+  /// Counters since the start; null where there is no engine.
+  virtual const EngineMetrics* metrics() const = 0;
 };
 
 /// A Backend around one engine.

@@ -6,6 +6,7 @@
 // One thread per request; chunks of 80 ms; the seed decides the samples.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -27,7 +28,7 @@ class FakeBackend : public Backend {
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override;
   void cancel(RequestId id) override;
   EngineStats stats() const override;
-  void write_metrics(std::string& out) const override { out += "fake_metric 1\n"; }
+  const EngineMetrics* metrics() const override { return &metrics_; }
 
   /// The info may be changed before the first request.
   PipelineInfo& mutable_info() { return info_; }
@@ -50,6 +51,7 @@ class FakeBackend : public Backend {
   void end(RequestId id, Sink& sink, Outcome outcome);
 
   PipelineInfo info_;
+  EngineMetrics metrics_{std::array<std::string, 1>{"ar"}};
   const double step_s_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -36,6 +36,7 @@ bool is_loopback(const std::string& host) { return parse_address(host).is_loopba
 ServerState::ServerState(ServerOptions server_options)
     : options(std::move(server_options)),
       started_s(now_s()),
+      keys(options.keys),
       limits(options.limits),
       random(std::random_device{}()),
       salt(random()),
@@ -46,8 +47,8 @@ ServerState::ServerState(ServerOptions server_options)
 }
 
 ServerView ServerState::view() const {
-  return {.backend = backend.get(),
-          .keys = &options.keys,
+  return {.models = models.get(),
+          .keys = &keys,
           .access = &options.access,
           .draining = draining,
           .connections = static_cast<int>(sessions.size()),
@@ -69,7 +70,10 @@ void ServerState::log(const std::string& line) const {
 
 struct HttpServer::Impl {
   explicit Impl(ServerOptions options)
-      : state(std::move(options)), acceptor(state.io), work(state.io.get_executor()) {}
+      : state(std::move(options)),
+        acceptor(state.io),
+        sweep_timer(state.io),
+        work(state.io.get_executor()) {}
 
   void listen();
   net::awaitable<void> accept_all();
@@ -84,9 +88,11 @@ struct HttpServer::Impl {
     return result.get();
   }
   void close_sessions(bool idle_only);
+  net::awaitable<void> sweep_models();
 
   ServerState state;
   tcp::acceptor acceptor;
+  net::steady_timer sweep_timer;
   // Keeps the io thread alive without a connection until the destructor.
   net::executor_work_guard<net::io_context::executor_type> work;
   int port = 0;
@@ -172,10 +178,22 @@ void HttpServer::Impl::close_sessions(bool idle_only) {
   }
 }
 
+net::awaitable<void> HttpServer::Impl::sweep_models() {
+  while (acceptor.is_open()) {
+    SystemError stopped;
+    sweep_timer.expires_after(std::chrono::seconds(1));
+    co_await sweep_timer.async_wait(net::redirect_error(net::use_awaitable, stopped));
+    if (stopped) break;
+    if (state.models) net::post(state.loader, [models = state.models] { models->sweep(now_s()); });
+  }
+}
+
 HttpServer::HttpServer(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
   impl_->listen();
   net::co_spawn(
       impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); }, net::detached);
+  net::co_spawn(
+      impl_->state.io, [impl = impl_.get()] { return impl->sweep_models(); }, net::detached);
   impl_->thread = std::thread([impl = impl_.get()] { impl->state.io.run(); });
 }
 
@@ -185,18 +203,38 @@ HttpServer::~HttpServer() {
     impl->state.draining = true;
     SystemError ignored;
     impl->acceptor.close(ignored);
+    impl->sweep_timer.cancel();
     impl->close_sessions(false);
     impl->work.reset();
   });
   impl_->thread.join();
+  impl_->state.loader.join();
   impl_->state.worker.join();
   impl_->state.encoders.join();
 }
 
 int HttpServer::port() const { return impl_->port; }
 
+void HttpServer::open(std::shared_ptr<ModelTable> models) {
+  impl_->on_io([this, &models] { impl_->state.models = std::move(models); });
+}
+
 void HttpServer::open(std::shared_ptr<Backend> backend) {
-  impl_->on_io([this, &backend] { impl_->state.backend = std::move(backend); });
+  open(std::make_shared<ModelTable>(std::move(backend)));
+}
+
+void HttpServer::reload(ApiKeys keys) {
+  const ServerOptions& options = impl_->state.options;
+  std::shared_ptr<TlsContext> tls;
+  if (!options.tls_certificate.empty()) {
+    tls = make_tls_context(options.tls_certificate, options.tls_key);
+  }
+  impl_->on_io([&] {
+    impl_->state.keys = std::move(keys);
+    impl_->state.tls = std::move(tls);
+    if (!impl_->state.models) return;
+    net::post(impl_->state.loader, [models = impl_->state.models] { models->reload(); });
+  });
 }
 
 bool HttpServer::drain(double timeout_s) {

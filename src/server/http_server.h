@@ -12,6 +12,7 @@
 #include "server/api_keys.h"
 #include "server/backend.h"
 #include "server/client_limits.h"
+#include "server/model_table.h"
 
 namespace syrinx {
 
@@ -51,8 +52,13 @@ class HttpServer {
 
   /// The port that is listened on.
   int port() const;
-  /// Takes speech requests from now on.
+  /// Takes speech requests from now on. A second table takes the place of the first.
+  void open(std::shared_ptr<ModelTable> models);
   void open(std::shared_ptr<Backend> backend);
+  /// Takes other keys and the TLS files as they are now for what comes from here on, and loads the
+  /// models again, in the background. Running streams go on. Throws LoadError, and nothing changes,
+  /// when the TLS files cannot be used.
+  void reload(ApiKeys keys);
   /// Accepts nothing new and waits for the running streams; true if all ended in time.
   bool drain(double timeout_s);
 

@@ -13,6 +13,7 @@
 #include "audio/wav.h"
 #include "server/fake_backend_test.h"
 #include "server/test_client_test.h"
+#include "server/wire.h"
 
 namespace syrinx {
 namespace {
@@ -146,7 +147,7 @@ TEST_F(HttpServerTest, ShowsMetrics) {
   const TestAnswer answer = client.read();
   EXPECT_EQ(answer.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_TRUE(has(answer.body, "\nsyrinx_http_requests_total 2\n")) << answer.body;
-  EXPECT_TRUE(has(answer.body, "\nfake_metric 1\n"));
+  EXPECT_TRUE(has(answer.body, "\nsyrinx_requests_accepted_total{model=\""));
 }
 
 TEST_F(HttpServerTest, FirstAudioComesBeforeTheEnd) {
@@ -432,6 +433,82 @@ TEST_F(HttpServerTest, DrainHasADeadline) {
   EXPECT_TRUE(backend_->wait_idle(5));
   reader.join();
   EXPECT_FALSE(answer.whole);
+}
+
+TEST_F(HttpServerTest, Batch) {
+  start(0.001);
+  TestClient client(port());
+  const std::string body =
+      R"({"response_format": "wav", "voice": "low", "seed": 4, "items": [
+          {"input": "0123456789"}, {"input": "fail late"}, {"input": "a", "voice": "nobody"},
+          {"input": "0123456789", "voice": "High", "response_format": "mp3"}, {"input": "busy"}]})";
+  const auto post = [&](const std::string& text) {
+    client.send(
+        "POST /v1/audio/speech/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "Content-Length: " +
+        std::to_string(text.size()) + "\r\n\r\n" + text);
+    return client.read();
+  };
+  const TestAnswer answer = post(body);
+  EXPECT_EQ(answer.status, 200);
+  const std::string alone =
+      speak(R"({"input": "0123456789", "response_format": "wav", "seed": 4})").body;
+  EXPECT_TRUE(has(answer.body, R"({"index":0,"status":"success","audio_data":")" + base64(alone)));
+  EXPECT_TRUE(has(answer.body, R"({"index":1,"status":"error","error":{"message":"The server)"));
+  EXPECT_TRUE(has(answer.body, R"("code":"voice_not_found")"));
+  EXPECT_TRUE(has(answer.body, R"("media_type":"audio/mpeg")"));
+  EXPECT_TRUE(has(answer.body, R"("total":5,"succeeded":2,"failed":3)"));
+  EXPECT_EQ(post(R"({"items": []})").status, 400);
+  EXPECT_EQ(post(R"({"items": ["a"]})").status, 400);
+  EXPECT_EQ(post(R"({"input": "a"})").status, 400);
+  std::string many = R"({"items": [{"input": "a"})";
+  for (int i = 0; i < 32; ++i) many += R"(, {"input": "a"})";
+  EXPECT_EQ(post(many + "]}").status, 400);
+  EXPECT_TRUE(has(post(R"({"model": "gpt-99", "items": [{"input": "a"}]})").body,
+                  R"("code":"model_not_found")"));
+}
+
+TEST_F(HttpServerTest, SeveralModels) {
+  start();
+  const auto source = [](const std::string& name) {
+    return ModelSource{name, [name] {
+                         auto backend = std::make_shared<FakeBackend>();
+                         backend->mutable_info().model = name;
+                         backend->mutable_info().voices = {{"voice of " + name, ""}};
+                         return backend;
+                       }};
+  };
+  server_->open(
+      std::make_shared<ModelTable>(std::vector{source("one"), source("two")}, ModelTableOptions{}));
+  const auto two = R"({"input": "hello", "model": "two", "voice": "voice of two"})";
+  EXPECT_TRUE(has(get("/v1/models").body, R"("id":"two","object":"model","created":0,)"));
+  EXPECT_TRUE(has(get("/v1/models/two").body, R"("loaded":false)"));
+  EXPECT_EQ(speak(two).status, 200);
+  EXPECT_TRUE(has(get("/v1/models/two").body, R"("loaded":true)"));
+  EXPECT_EQ(speak(R"({"input": "hello", "model": "one", "voice": "voice of one"})").status, 200);
+  EXPECT_EQ(speak(R"({"input": "hello", "voice": "voice of two"})").status, 400);
+  EXPECT_EQ(speak(R"({"input": "hello", "model": "three"})").status, 404);
+  EXPECT_TRUE(has(get("/v1/audio/voices").body, "voice of one"));
+  EXPECT_TRUE(has(get("/v1/audio/voices?model=two").body, "voice of two"));
+  EXPECT_EQ(get("/v1/audio/voices?model=three").status, 404);
+  server_->reload(ApiKeys());
+  EXPECT_EQ(speak(two).status, 200);
+}
+
+TEST_F(HttpServerTest, VoicesCannotBeAddedOrTaken) {
+  start();
+  const auto ask = [&](const std::string& line) {
+    TestClient client(port());
+    client.send(line + " HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+    return client.read();
+  };
+  EXPECT_EQ(ask("POST /v1/audio/voices").status, 400);
+  EXPECT_TRUE(has(ask("POST /v1/audio/voice_consents").body, "clone a voice"));
+  EXPECT_EQ(ask("DELETE /v1/audio/voices/low").status, 403);
+  EXPECT_EQ(ask("DELETE /v1/audio/voices/l%6Fw").status, 403);
+  EXPECT_EQ(ask("DELETE /v1/audio/voices/nobody").status, 404);
+  EXPECT_EQ(ask("PUT /v1/audio/voices/low").status, 405);
+  EXPECT_EQ(ask("PUT /v1/audio/voices").status, 405);
 }
 
 TEST_F(HttpServerTest, LimitsOfAClient) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "server/openapi.h"
 
 namespace syrinx {
 namespace {
@@ -12,33 +13,60 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view kSpeechPath = "/v1/audio/speech";
+constexpr std::string_view kBatchPath = "/v1/audio/speech/batch";
 constexpr std::string_view kModelPrefix = "/v1/models/";
+constexpr std::string_view kVoicesPath = "/v1/audio/voices";
+constexpr std::string_view kVoicePrefix = "/v1/audio/voices/";
+constexpr std::string_view kConsentsPath = "/v1/audio/voice_consents";
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// "%41" is "A"; what is no such escape stays as it is.
+std::string percent_decoded(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
+                        hex_digit(text[i + 2]) >= 0;
+    out +=
+        escape ? static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
+    if (escape) i += 2;
+  }
+  return out;
+}
 
 Reply json_reply(const ordered_json& body, int status = 200) {
   const auto replace = ordered_json::error_handler_t::replace;
   return {.status = status, .body = body.dump(-1, ' ', false, replace) + "\n"};
 }
 
-bool ready(const ServerView& server) { return server.backend != nullptr && !server.draining; }
+bool ready(const ServerView& server) { return server.models != nullptr && !server.draining; }
 
 const char* state_name(const ServerView& server) {
   if (server.draining) return "draining";
-  return server.backend == nullptr ? "loading" : "ready";
+  return server.models == nullptr ? "loading" : "ready";
 }
 
-Reply answer_home(const ServerView& server) {
+Reply answer_home(const RequestHead&, const ServerView& server) {
   Reply reply;
   reply.content_type = "text/plain; charset=utf-8";
   reply.body = "Syrinx: a streaming server for speech language models.\n";
-  if (server.backend != nullptr) {
-    reply.body += concat("Model: ", server.backend->info().model, "\n");
+  if (server.models != nullptr) {
+    for (const auto& model : server.models->list())
+      reply.body += concat("Model: ", model.name, "\n");
   }
   reply.body +=
       "\n"
       "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
-      "GET  /v1/models         the loaded model\n"
+      "POST /v1/audio/speech/batch   up to 32 texts, all audio in one answer\n"
+      "GET  /v1/models         what is served\n"
       "GET  /v1/audio/models   the same, for clients that list speech models\n"
-      "GET  /v1/audio/voices   its voices\n"
+      "GET  /v1/audio/voices   the voices (?model=NAME)\n"
+      "GET  /openapi.json      all of this for machines\n"
       "GET  /health            alive, and how busy\n"
       "GET  /live              alive\n"
       "GET  /metrics           counters for Prometheus\n"
@@ -46,15 +74,15 @@ Reply answer_home(const ServerView& server) {
   return reply;
 }
 
-Reply answer_health(const ServerView& server) {
+Reply answer_health(const RequestHead&, const ServerView& server) {
   ordered_json out = {{"status", "ok"},
                       {"state", state_name(server)},
                       {"uptime_s", server.uptime_s},
                       {"connections", server.connections},
                       {"streams", server.streams},
                       {"requests", server.requests}};
-  if (server.backend != nullptr) {
-    const EngineStats stats = server.backend->stats();
+  if (server.models != nullptr) {
+    const EngineStats stats = server.models->first()->stats();
     out["engine"] = {{"requests", stats.requests},
                      {"running", stats.running},
                      {"capacity_streams", stats.capacity_streams},
@@ -71,7 +99,7 @@ Reply answer_health(const ServerView& server) {
 }
 
 /// In Prometheus' text format: the server's own counters, then the engine's.
-Reply answer_metrics(const ServerView& server) {
+Reply answer_metrics(const RequestHead&, const ServerView& server) {
   Reply reply;
   reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
   const auto add = [&](const char* name, const char* type, const char* help, double value) {
@@ -83,43 +111,75 @@ Reply answer_metrics(const ServerView& server) {
   add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
   add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
   add("ready", "gauge", "1 when speech requests are taken.", ready(server) ? 1 : 0);
-  if (server.backend != nullptr) server.backend->write_metrics(reply.body);
+  if (server.models == nullptr) return reply;
+  const std::vector<ModelTable::Entry> models = server.models->list();
+  std::vector<NamedMetrics> engines;
+  for (const ModelTable::Entry& model : models) {
+    const EngineMetrics* metrics = model.backend ? model.backend->metrics() : nullptr;
+    if (metrics != nullptr) engines.push_back({model.name, metrics});
+  }
+  write_prometheus(engines, reply.body);
   return reply;
 }
 
-Reply answer_live(const ServerView&) { return json_reply({{"status", "ok"}}); }
+Reply answer_live(const RequestHead&, const ServerView&) { return json_reply({{"status", "ok"}}); }
 
-Reply answer_ready(const ServerView& server) {
+Reply answer_ready(const RequestHead&, const ServerView& server) {
   Reply reply = json_reply({{"status", state_name(server)}}, ready(server) ? 200 : 503);
   if (!ready(server)) reply.headers.emplace_back("Retry-After", "1");
   return reply;
 }
 
-ordered_json model_object(const PipelineInfo& info) {
-  return {{"id", info.model}, {"object", "model"}, {"created", 0}, {"owned_by", info.family}};
+ordered_json model_object(const ModelTable::Entry& model) {
+  return {{"id", model.name},
+          {"object", "model"},
+          {"created", 0},
+          {"owned_by", model.backend ? model.backend->info().family : "syrinx"},
+          {"loaded", model.backend != nullptr}};
 }
 
-Reply answer_models(const ServerView& server) {
-  const ordered_json model = model_object(server.backend->info());
-  return json_reply({{"object", "list"}, {"data", ordered_json::array({model})}});
+Reply answer_models(const RequestHead&, const ServerView& server) {
+  ordered_json models = ordered_json::array();
+  for (const auto& model : server.models->list()) models.push_back(model_object(model));
+  return json_reply({{"object", "list"}, {"data", models}});
 }
 
-/// GET /v1/models/NAME; names may hold slashes.
-Reply answer_model(std::string_view name, const ServerView& server) {
-  const PipelineInfo& info = server.backend->info();
-  if (name == info.model) return json_reply(model_object(info));
+Reply no_such_model(std::string_view name) {
   return reply_of({.status = 404,
-                   .message = concat("The model '", name.substr(0, 200), "' is not loaded here."),
+                   .message = concat("The model '", name.substr(0, 200), "' is not served here."),
                    .param = "model",
                    .code = "model_not_found"});
 }
 
-Reply answer_audio_models(const ServerView& server) {
-  return json_reply({{"models", {{{"id", server.backend->info().model}}}}});
+/// GET /v1/models/NAME; names may hold slashes.
+Reply answer_model(std::string_view name, const ServerView& server) {
+  for (const auto& model : server.models->list()) {
+    if (name == model.name) return json_reply(model_object(model));
+  }
+  return no_such_model(name);
 }
 
-Reply answer_voices(const ServerView& server) {
-  const PipelineInfo& info = server.backend->info();
+Reply answer_audio_models(const RequestHead&, const ServerView& server) {
+  ordered_json models = ordered_json::array();
+  for (const auto& model : server.models->list()) models.push_back({{"id", model.name}});
+  return json_reply({{"models", models}});
+}
+
+/// Of "model" in the query, or of the first model.
+Reply answer_voices(const RequestHead& head, const ServerView& server) {
+  constexpr std::string_view kModel = "model=";
+  std::shared_ptr<const Backend> backend = server.models->first();
+  if (head.query.starts_with(kModel)) {
+    const std::string name = percent_decoded(head.query.substr(kModel.size()));
+    backend = nullptr;
+    for (const auto& model : server.models->list()) {
+      if (model.name != name) continue;
+      if (!model.backend) return json_reply({{"voices", ordered_json::array()}});
+      backend = model.backend;
+    }
+    if (!backend) return no_such_model(name);
+  }
+  const PipelineInfo& info = backend->info();
   ordered_json voices = ordered_json::array();
   for (const VoiceInfo& voice : info.voices) {
     voices.push_back({{"id", voice.id},
@@ -130,18 +190,52 @@ Reply answer_voices(const ServerView& server) {
   return json_reply({{"voices", voices}});
 }
 
+/// POST of a voice or of a consent to clone one.
+Reply refuse_cloning() {
+  return reply_of({.status = 400,
+                   .message = "No model that is served here can clone a voice, so none can be "
+                              "added; GET /v1/audio/voices lists those there are.",
+                   .code = "unsupported_operation"});
+}
+
+Reply answer_delete_voice(std::string_view name, const ServerView& server) {
+  const std::string wanted = percent_decoded(name);
+  for (const auto& model : server.models->list()) {
+    if (!model.backend) continue;
+    for (const VoiceInfo& voice : model.backend->info().voices) {
+      if (voice.id != wanted) continue;
+      return reply_of({.status = 403,
+                       .message = concat("The voice '", wanted, "' belongs to the model '",
+                                         model.name, "' and cannot be deleted."),
+                       .param = "voice",
+                       .code = "voice_is_built_in"});
+    }
+  }
+  return reply_of({.status = 404,
+                   .message = concat("There is no voice '", wanted.substr(0, 200), "'."),
+                   .param = "voice",
+                   .code = "voice_not_found"});
+}
+
+Reply answer_openapi(const RequestHead&, const ServerView&) {
+  Reply reply;
+  reply.body = openapi_document();
+  return reply;
+}
+
 struct Get {
   std::string_view path;
-  Reply (*answer)(const ServerView&);
+  Reply (*answer)(const RequestHead&, const ServerView&);
   bool open;         ///< without a key
   bool needs_model;  ///< 503 while it is being loaded
 };
-constexpr std::array<Get, 8> kGets = {{
+constexpr std::array<Get, 9> kGets = {{
     {"/", answer_home, true, false},
     {"/health", answer_health, true, false},
     {"/live", answer_live, true, false},
     {"/metrics", answer_metrics, true, false},
     {"/ready", answer_ready, true, false},
+    {"/openapi.json", answer_openapi, true, false},
     {"/v1/models", answer_models, false, true},
     {"/v1/audio/models", answer_audio_models, false, true},
     {"/v1/audio/voices", answer_voices, false, true},
@@ -183,7 +277,7 @@ std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& se
                      .code = "unsupported_media_type"});
   }
   if (server.draining) return reply_of(unavailable("The server is stopping."));
-  if (server.backend == nullptr) return reply_of(unavailable("The model is still being loaded."));
+  if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
   return {};
 }
 
@@ -198,21 +292,31 @@ std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView
   }
   const bool admitted = server.keys == nullptr || server.keys->admits(head.authorization);
   for (const Get& get : kGets) {
-    if (head.path != get.path) continue;
+    if (head.path != get.path || (head.method == "POST" && head.path == kVoicesPath)) continue;
     if (!get.open && !admitted) return unauthorized();
-    if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
-    if (get.needs_model && server.backend == nullptr) {
+    if (head.method != "GET" && head.method != "HEAD") {
+      return wrong_method(head, head.path == kVoicesPath ? "GET, HEAD, POST" : "GET, HEAD");
+    }
+    if (get.needs_model && server.models == nullptr) {
       return reply_of(unavailable("The model is still being loaded."));
     }
-    return get.answer(server);
+    return get.answer(head, server);
   }
   if (!admitted) return unauthorized();
-  if (head.path == kSpeechPath) {
+  if (head.path == kSpeechPath || head.path == kBatchPath) {
     if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
-    return SpeechRoute{};
+    return SpeechRoute{.batch = head.path == kBatchPath};
   }
-  if (head.path.starts_with(kModelPrefix) && head.method == "GET" && server.backend != nullptr) {
-    return answer_model(head.path.substr(kModelPrefix.size()), server);
+  if (head.path == kVoicesPath || head.path == kConsentsPath) {
+    return head.method == "POST" ? refuse_cloning() : wrong_method(head, "POST");
+  }
+  if (server.models != nullptr && head.path.starts_with(kVoicePrefix)) {
+    if (head.method != "DELETE") return wrong_method(head, "DELETE");
+    return answer_delete_voice(head.path.substr(kVoicePrefix.size()), server);
+  }
+  if (server.models != nullptr && head.path.starts_with(kModelPrefix)) {
+    if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
+    return answer_model(percent_decoded(head.path.substr(kModelPrefix.size())), server);
   }
   return reply_of({.status = 404,
                    .message = concat("There is nothing at '", head.path.substr(0, 200),

@@ -10,7 +10,7 @@
 
 #include "server/access.h"
 #include "server/api_keys.h"
-#include "server/backend.h"
+#include "server/model_table.h"
 #include "server/reply.h"
 
 namespace syrinx {
@@ -18,7 +18,8 @@ namespace syrinx {
 /// What matters of a request before its body is read. Borrows from the request.
 struct RequestHead {
   std::string_view method;
-  std::string_view path;  ///< without the query
+  std::string_view path;        ///< without the query
+  std::string_view query = {};  ///< without the question mark
   std::string_view content_type;
   std::string_view authorization;
   BrowserFacts browser = {};
@@ -26,7 +27,7 @@ struct RequestHead {
 
 /// The server at this moment.
 struct ServerView {
-  const Backend* backend = nullptr;     ///< null while the model is being loaded
+  const ModelTable* models = nullptr;   ///< null while the first model is being loaded
   const ApiKeys* keys = nullptr;        ///< null: everybody is admitted
   const AccessRules* access = nullptr;  ///< null: every browser is admitted
   bool draining = false;
@@ -36,8 +37,10 @@ struct ServerView {
   double uptime_s = 0;
 };
 
-/// The request is for the speech endpoint and may go on: read the body.
-struct SpeechRoute {};
+/// The request is for speech and may go on: read the body.
+struct SpeechRoute {
+  bool batch = false;
+};
 
 /// A whole answer, or the word that this is speech. HEAD is answered as GET; whoever writes the
 /// answer leaves the body out.

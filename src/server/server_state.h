@@ -14,6 +14,7 @@
 #include "server/byte_stream.h"
 #include "server/client_limits.h"
 #include "server/http_server.h"
+#include "server/model_table.h"
 #include "server/routes.h"
 
 namespace syrinx {
@@ -33,8 +34,9 @@ struct ServerState {
 
   const ServerOptions options;
   const double started_s;
-  std::shared_ptr<Backend> backend;  ///< null until the model is loaded
-  std::shared_ptr<TlsContext> tls;   ///< null: plain HTTP
+  std::shared_ptr<ModelTable> models;  ///< null until the first model is loaded
+  std::shared_ptr<TlsContext> tls;     ///< null: plain HTTP
+  ApiKeys keys;
   ClientLimits limits;
   std::unordered_map<uint64_t, int> addresses;  ///< open connections from each, hashed
   bool draining = false;
@@ -46,6 +48,7 @@ struct ServerState {
   // Destroyed first: handlers that never ran hold sessions, which know the members above.
   boost::asio::io_context io{1};
   boost::asio::thread_pool worker{1};
+  boost::asio::thread_pool loader{1};  ///< of models
   /// Encodes audio where that takes time. As many threads as cores: streams share them fairly, and
   /// the engine, which they feed on, keeps its own.
   boost::asio::thread_pool encoders;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "server/connection.h"
 #include "server/server_state.h"
+#include "server/speech_batch.h"
 #include "server/speech_stream.h"
 
 namespace syrinx {
@@ -24,6 +25,11 @@ namespace {
 bool is_http_fault(const SystemError& error) {
   return error.category() == make_error_code(http::error::bad_method).category() &&
          error != http::error::end_of_stream && error != http::error::partial_message;
+}
+
+std::string_view query_of(std::string_view target) {
+  const size_t mark = target.find('?');
+  return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
 }
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
@@ -59,6 +65,7 @@ struct Session::Incoming {
     const std::string_view target = view(message().target());
     return {.method = view(message().method_string()),
             .path = target.substr(0, target.find('?')),
+            .query = query_of(target),
             .content_type = header(http::field::content_type),
             .authorization = header(http::field::authorization),
             .browser = browser()};
@@ -90,7 +97,7 @@ Session::~Session() {
 
 /// Whoever is admitted by a key is known by it, others by their address.
 uint64_t Session::client(const Incoming& incoming) const {
-  const auto key = server_.options.keys.find(incoming.header(http::field::authorization));
+  const auto key = server_.keys.find(incoming.header(http::field::authorization));
   return key ? hash_client(concat("key ", *key), server_.salt) : address_;
 }
 
@@ -153,7 +160,12 @@ net::awaitable<bool> Session::serve_one() {
       .trailers = incoming.header(http::field::te).find("trailers") != std::string_view::npos,
       .client = who,
       .headers = std::move(incoming.headers)};
-  const bool more = co_await stream_speech(server_, connection_, exchange);
+  bool more = false;
+  if (std::get<SpeechRoute>(routed).batch) {
+    more = co_await answer_batch(server_, connection_, exchange);
+  } else {
+    more = co_await stream_speech(server_, connection_, exchange);
+  }
   co_return more && !server_.draining;
 }
 

@@ -131,16 +131,6 @@ std::optional<std::string> resolve_voice(const PipelineInfo& info, const std::st
   return {};
 }
 
-void read_model(Fields& fields, const PipelineInfo& info) {
-  const auto name = fields.text("model");
-  if (!name || names_model(info, *name)) return;
-  fields.fail({.status = 404,
-               .message = concat("The model '", *name, "' is not loaded here; this server has '",
-                                 info.model, "'."),
-               .param = "model",
-               .code = "model_not_found"});
-}
-
 void read_input(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
   auto text = fields.text("input");
   if (fields.fault()) return;
@@ -281,12 +271,16 @@ void read_sampling(Fields& fields, SpeechRequest& request) {
 
 }  // namespace
 
-bool names_model(const PipelineInfo& info, std::string_view name) {
-  return name == info.model || contains(kOpenAiModels, name);
+bool is_openai_model(std::string_view name) { return contains(kOpenAiModels, name); }
+
+SpeechBody::SpeechBody(json fields) {
+  if (const auto model = fields.find("model"); model != fields.end() && model->is_string()) {
+    model_ = model->get<std::string>();
+  }
+  fields_ = std::make_shared<const json>(std::move(fields));
 }
 
-std::variant<SpeechCall, ApiError> parse_speech_call(std::string_view body,
-                                                     const PipelineInfo& info) {
+std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
   json parsed;
   try {
     parsed = json::parse(body);
@@ -301,9 +295,13 @@ std::variant<SpeechCall, ApiError> parse_speech_call(std::string_view body,
   if (!parsed.is_object()) {
     return ApiError{.message = "The body must be a JSON object.", .code = "invalid_json"};
   }
-  Fields fields(parsed);
+  return SpeechBody(std::move(parsed));
+}
+
+std::variant<SpeechCall, ApiError> SpeechBody::call(const PipelineInfo& info) const {
+  Fields fields(*fields_);
   SpeechCall call;
-  read_model(fields, info);
+  fields.text("model");  // only its type is of interest here
   read_input(fields, info, call.request);
   read_voice(fields, info, call.request);
   read_instructions(fields, info, call.request);
@@ -312,6 +310,27 @@ std::variant<SpeechCall, ApiError> parse_speech_call(std::string_view body,
   read_sampling(fields, call.request);
   if (fields.fault()) return *fields.fault();
   return call;
+}
+
+std::variant<std::vector<SpeechBody>, ApiError> SpeechBody::items() const {
+  const auto items = fields_->find("items");
+  if (items == fields_->end() || !items->is_array() || items->empty() ||
+      items->size() > kMaxItems) {
+    return bad_field("items", concat("'items' must be a list of 1 to ", kMaxItems, " requests."));
+  }
+  json common = *fields_;
+  common.erase("items");
+  std::vector<SpeechBody> out;
+  for (const json& item : *items) {
+    if (!item.is_object()) return bad_field("items", "Every item must be a JSON object.");
+    json fields = common;
+    for (const auto& [name, value] : item.items()) {
+      if (!value.is_null()) fields[name] = value;
+    }
+    fields["model"] = common.value("model", json());  // one model speaks a batch
+    out.push_back(SpeechBody(std::move(fields)));
+  }
+  return out;
 }
 
 }  // namespace syrinx

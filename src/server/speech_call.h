@@ -2,8 +2,12 @@
 // into a SpeechRequest. Knows no sockets; any thread. Every refusal names the field at fault.
 #pragma once
 
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "audio/encoder.h"
 #include "model/pipeline.h"
@@ -23,13 +27,29 @@ struct SpeechCall {
   bool sse = false;   ///< stream_format "sse": events with base64 audio instead of the bare bytes
 };
 
-/// Whether `name` means the loaded model: its own name, or one of OpenAI's speech models, which
-/// existing clients ask for.
-bool names_model(const PipelineInfo& info, std::string_view name);
+/// Whether `name` is one of OpenAI's speech models, which existing clients ask for.
+bool is_openai_model(std::string_view name);
 
-/// Parses and checks a body. Unknown fields are ignored and null counts as absent; "model" and
-/// "voice" may be left out.
-std::variant<SpeechCall, ApiError> parse_speech_call(std::string_view body,
-                                                     const PipelineInfo& info);
+/// A body that is a JSON object, or an item of a batch with the batch's fields for what it lacks.
+/// Cheap to copy.
+class SpeechBody {
+ public:
+  static std::variant<SpeechBody, ApiError> parse(std::string_view body);
+  /// Items that a batch may have.
+  static constexpr size_t kMaxItems = 32;
+
+  /// The field "model" where it is a string, or "".
+  const std::string& model() const { return model_; }
+  /// Checks the fields. Unknown ones are ignored and null counts as absent; "model" and "voice" may
+  /// be left out. Whether the model is served is not asked here.
+  std::variant<SpeechCall, ApiError> call(const PipelineInfo& info) const;
+  /// The bodies in "items", 1 to kMaxItems.
+  std::variant<std::vector<SpeechBody>, ApiError> items() const;
+
+ private:
+  explicit SpeechBody(nlohmann::json fields);
+  std::shared_ptr<const nlohmann::json> fields_;
+  std::string model_;
+};
 
 }  // namespace syrinx

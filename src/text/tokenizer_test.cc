@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "io/test_dir.h"
+#include "text/byte_tokenizer.h"
 #include "text/utf8.h"
 
 namespace syrinx {
@@ -199,6 +200,16 @@ TEST(TokenizerDamage, PublishedLayoutIsRefusedOrRead) {
       use(load);
     });
   }
+}
+
+TEST(ByteTokenizer, BytesAndWords) {
+  const std::string words[] = {"assistant", "<|end|>"};
+  const Tokenizer tokenizer = byte_tokenizer(words);
+  EXPECT_EQ(tokenizer.size(), byte_ids(words));
+  EXPECT_EQ(tokenizer.encode("az\xc3\xa9"), (std::vector<int32_t>{'a', 'z', 0xc3, 0xa9}));
+  EXPECT_EQ(tokenizer.encode("assistant"), std::vector<int32_t>{tokenizer.need_id("assistant")});
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("assist<|end|>!")), "assist<|end|>!");
+  EXPECT_LT(tokenizer.need_id("<|end|>"), byte_ids(words));
 }
 
 }  // namespace

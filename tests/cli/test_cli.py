@@ -140,5 +140,36 @@ class Look(unittest.TestCase):
         self.assertIn(b"6 requests", done.stdout)
 
 
+class ConfigFile(unittest.TestCase):
+    def config(self, text, *arguments):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write(text)
+            file.flush()
+            return run_cli("serve", "--config", file.name, "--print-config", *arguments)
+
+    def test_what_is_printed_can_be_read(self):
+        printed = run_cli("serve", "--print-config", "--port", "1234", "--client-rpm", "5",
+                          "--model", "one", "--model", "two")
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        for line in (b"[serve]", b"port=1234", b"client-rpm=5", b'model=["one", "two"]',
+                     b'# tls-cert=""'):
+            self.assertIn(line, printed.stdout.splitlines())
+        again = self.config(printed.stdout.decode())
+        self.assertEqual(again.stdout, printed.stdout, again.stderr)
+
+    def test_the_command_line_wins(self):
+        done = self.config("[serve]\nport = 1\nmax-batch = 2\n", "--port", "3")
+        self.assertIn(b"port=3", done.stdout.splitlines())
+        self.assertIn(b"max-batch=2", done.stdout.splitlines())
+
+    def test_faults(self):
+        for text in ("[serve]\nprot = 1\n", "[serve]\nport = many\n", "port = 1\n",
+                     "[serve]\nport = 70000\n"):
+            done = self.config(text)
+            self.assertEqual(done.returncode, 2, text)
+            self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.assertEqual(run_cli("serve", "--config", "/nowhere").returncode, 2)
+
+
 if __name__ == "__main__":
     harness.main()

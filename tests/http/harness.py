@@ -29,7 +29,8 @@ class Server:
         environment = dict(os.environ, **(env or {}))
         self.log = open(os.path.join(os.environ.get("TMPDIR", "/tmp"),
                                      f"syrinx_test_{os.getpid()}.log"), "w+", encoding="utf-8")
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log,
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=self.log,
                                         env=environment, text=True)
         first = self.process.stdout.readline()
         match = re.search(r"https?://[^ ]*?:(\d+)", first)

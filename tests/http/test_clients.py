@@ -3,7 +3,10 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
+import os
+import pathlib
 import shutil
+import signal
 import socket
 import ssl
 import tempfile
@@ -112,6 +115,61 @@ class Stopping(unittest.TestCase):
             server.terminate()
             self.assertEqual(server.process.wait(timeout=20), 1)
             client.close()
+
+
+class Models(unittest.TestCase):
+    def test_loaded_when_asked_for_and_let_go(self):
+        source = pathlib.Path(harness.BIN).resolve().parents[2] / "voices" / "finch"
+        if harness.MODEL != "finch" or not source.is_dir():
+            self.skipTest("the built-in voice is elsewhere")
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(source, os.path.join(folder, "second"))
+            with harness.Server("--model", os.path.join(folder, "second"),
+                                "--model-keep", "1") as server:
+                def loaded():
+                    return {m["id"]: m["loaded"] for m in server.get("/v1/models")[2]["data"]}
+                self.assertEqual(loaded(), {"finch": True, "second": False})
+                body = {"input": SENTENCE, "seed": 1}
+                first = server.speak(body)
+                second = server.speak({**body, "model": "second"})
+                self.assertEqual((first[0], second[0]), (200, 200))
+                self.assertTrue(first[2] == second[2])
+                self.assertEqual(loaded(), {"finch": True, "second": True})
+                deadline = time.monotonic() + 10
+                while loaded()["second"] and time.monotonic() < deadline:
+                    time.sleep(0.1)
+                self.assertEqual(loaded(), {"finch": True, "second": False})
+                self.assertEqual(server.speak({**body, "model": "third"})[0], 404)
+
+    def test_reload_keeps_streams(self):
+        with tempfile.NamedTemporaryFile("w") as keys, \
+                harness.Server("--api-key-file", self.write(keys, "old")) as server:
+            old, new = {"Authorization": "Bearer old"}, {"Authorization": "Bearer new"}
+            body = {"input": SENTENCE * 12, "seed": 1, "response_format": "pcm"}
+            whole = server.speak(body, old)[2]
+            running = server.open_speech(body, old)
+            got = running.read(1000)
+            self.write(keys, "new")
+            server.process.send_signal(signal.SIGHUP)
+            deadline = time.monotonic() + 10
+            while server.get("/v1/models", new)[0] != 200 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.assertEqual(server.get("/v1/models", old)[0], 401)
+            while "loaded again" not in server.read_log() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.assertIn("loaded again", server.read_log())
+            got += running.read()
+            running.connection.close()
+            self.assertTrue(got == whole)
+            self.assertTrue(server.speak(body, new)[2] == whole)
+
+    @staticmethod
+    def write(file, text):
+        file.seek(0)
+        file.write(text + "\n")
+        file.truncate()
+        file.flush()
+        return file.name
 
 
 class Tls(unittest.TestCase):

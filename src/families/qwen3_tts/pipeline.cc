@@ -1,8 +1,8 @@
 #include "families/qwen3_tts/pipeline.h"
 
-#include "families/qwen3_tts/dummy.h"
 #include "families/qwen3_tts/state.h"
 #include "io/file.h"
+#include "text/byte_tokenizer.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -24,7 +24,8 @@ std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& di
 Tokenizer tokenizer(const LoadSpec& spec, const ModelConfig& config) {
   const bool none = !is_file(join_path(spec.dir, "vocab.json")) &&
                     !is_file(join_path(spec.dir, "tokenizer.json"));
-  if (spec.dummy && none && config.text_vocab >= kByteIds) return byte_tokenizer();
+  const std::string role[] = {"assistant"};
+  if (spec.dummy && none && config.text_vocab >= byte_ids(role)) return byte_tokenizer(role);
   return Tokenizer::load(spec.dir);
 }
 

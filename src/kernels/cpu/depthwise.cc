@@ -4,26 +4,28 @@
 
 namespace syrinx::cpu {
 
-void depthwise(StepContext& ctx, const float* w, const float* bias, int64_t channels, int64_t taps,
-               std::span<const GemmSegment> segments, int64_t dilation, int64_t stride) {
+void depthwise(StepContext& ctx, const DepthwiseCall& call, std::span<const GemmSegment> segments) {
+  const int64_t channels = call.channels, width = call.phases * channels;
   for (const GemmSegment& s : segments) {
     auto rows = [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) {
-        float* __restrict out = s.out + t * channels;
-        if (bias) {
-          std::copy_n(bias, channels, out);
+        if (call.bias) {
+          std::copy_n(call.bias, width, s.out + t * width);
         } else {
-          std::fill_n(out, channels, 0.0f);
+          std::fill_n(s.out + t * width, width, 0.0f);
         }
-        for (int64_t j = 0; j < taps; ++j) {
-          const float* __restrict x = s.x + (t * stride + j * dilation) * channels;
-          const float* __restrict tap = w + j * channels;
-          for (int64_t c = 0; c < channels; ++c) out[c] += tap[c] * x[c];
+        for (int64_t j = 0; j < call.taps; ++j) {
+          const float* __restrict x = s.x + (t * call.stride + j * call.dilation) * channels;
+          for (int64_t p = 0; p < call.phases; ++p) {
+            float* __restrict out = s.out + t * width + p * channels;
+            const float* __restrict tap = call.w + j * width + p * channels;
+            for (int64_t c = 0; c < channels; ++c) out[c] += tap[c] * x[c];
+          }
         }
       }
     };
     // Memory-bound: about 2 floats a nanosecond and core.
-    if (s.rows * channels * taps > 100'000) {
+    if (s.rows * width * call.taps > 100'000) {
       ctx.pool.parallel_for(s.rows, 8, rows);
     } else {
       rows(0, s.rows);

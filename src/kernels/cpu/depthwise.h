@@ -7,8 +7,15 @@
 
 namespace syrinx::cpu {
 
-/// out[t, c] = bias[c] + sum over j of w[j, c] x[t * stride + j * dilation, c]; bias may be null.
-void depthwise(StepContext& ctx, const float* w, const float* bias, int64_t channels, int64_t taps,
-               std::span<const GemmSegment> segments, int64_t dilation, int64_t stride);
+/// One channel of input makes `phases` of output: out [T_out, phases * channels],
+/// out[t, p, c] = bias[p, c] + sum over j of w[j, p, c] x[t * stride + j * dilation, c].
+/// bias may be null.
+struct DepthwiseCall {
+  const float* w = nullptr;
+  const float* bias = nullptr;
+  int64_t channels = 0, phases = 1, taps = 0;
+  int64_t dilation = 1, stride = 1;
+};
+void depthwise(StepContext& ctx, const DepthwiseCall& call, std::span<const GemmSegment> segments);
 
 }  // namespace syrinx::cpu

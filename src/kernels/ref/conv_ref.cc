@@ -22,9 +22,9 @@ void conv1d(const View& x, const View& weight, const View& bias, int64_t dilatio
 }
 
 void conv_transpose1d(const View& x, const View& weight, const View& bias, int64_t stride,
-                      const View& out) {
+                      const View& out, int64_t groups) {
   const int64_t t_in = x.shape[0], channels = x.shape[1];
-  const int64_t o_count = weight.shape[1], taps = weight.shape[2];
+  const int64_t per_group = weight.shape[1], taps = weight.shape[2], o_count = per_group * groups;
   std::vector<double> sums(static_cast<size_t>(out.count()));
   for (size_t i = 0; i < sums.size(); ++i) {
     sums[i] = bias.empty() ? 0.0 : bias.f32()[static_cast<int64_t>(i) % o_count];
@@ -32,9 +32,10 @@ void conv_transpose1d(const View& x, const View& weight, const View& bias, int64
   for (int64_t t = 0; t < t_in; ++t) {
     for (int64_t j = 0; j < taps; ++j) {
       for (int64_t c = 0; c < channels; ++c) {
-        for (int64_t o = 0; o < o_count; ++o) {
-          sums[(t * stride + j) * o_count + o] +=
-              double{x.f32()[t * channels + c]} * weight.f32()[(c * o_count + o) * taps + j];
+        const int64_t group = c / (channels / groups);
+        for (int64_t o = 0; o < per_group; ++o) {
+          sums[(t * stride + j) * o_count + group * per_group + o] +=
+              double{x.f32()[t * channels + c]} * weight.f32()[(c * per_group + o) * taps + j];
         }
       }
     }

@@ -9,8 +9,9 @@ namespace syrinx::ref {
 void conv1d(const View& x, const View& weight, const View& bias, int64_t dilation, int64_t stride,
             int64_t groups, const View& out);
 
-/// torch's conv_transpose1d without padding: x [T, C], weight [C, O, K] -> out [(T-1)*s + K, O].
+/// torch's conv_transpose1d without padding: x [T, C], weight [C, O / groups, K] ->
+/// out [(T-1)*s + K, O].
 void conv_transpose1d(const View& x, const View& weight, const View& bias, int64_t stride,
-                      const View& out);
+                      const View& out, int64_t groups = 1);
 
 }  // namespace syrinx::ref

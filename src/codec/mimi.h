@@ -1,0 +1,84 @@
+// The decoder of the Mimi speech codec: frames of Q codes to samples, with everything a stream
+// needs later kept in its state. Cutting a stream into chunks anywhere gives the bits of decoding
+// it whole, and a stream's samples do not depend on the other streams of a call. Const after
+// construction, shared by threads; a state is used by one call at a time. Layout and names:
+// transformers' MimiModel. Q codebooks, V codes of each, hop samples a frame, T frames, H width of
+// the latent; activations f32 [time, channels].
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "codec/mimi_config.h"
+#include "io/weights.h"
+#include "nn/stream_decoder.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx {
+
+/// One stream between calls: the past of every convolution, the last window of keys and values.
+class MimiState {
+ public:
+  int64_t frames() const { return frames_; }
+
+ private:
+  friend class MimiDecoder;
+  int64_t frames_ = 0;  // decoded so far
+  StreamKv kv_;
+  std::vector<ConvState> convs_;  // in the order of the network
+};
+
+/// One stream's part of a call.
+struct MimiJob {
+  MimiState* state = nullptr;
+  std::span<const int32_t> codes;  ///< [T, Q], each in [0, V)
+  std::span<float> out;            ///< [T * hop], written; about [-1, 1], not clipped
+};
+
+/// A residual unit of SEANet: x + conv1(elu(conv(elu(x)))), in place.
+struct MimiResidualUnit {
+  CausalConv1d conv;  // C -> C / compress, dilated
+  PackedLinear mix;   // C / compress -> C
+};
+
+class MimiDecoder {
+ public:
+  /// `weights` is the scope that holds "quantizer.", "upsample.", "decoder_transformer." and
+  /// "decoder."; `type` is how the matrices are kept (convolutions: bf16 instead of 8 bits).
+  MimiDecoder(const MimiConfig& config, const Weights& weights, WeightType type = WeightType::kF32);
+
+  const MimiConfig& config() const { return config_; }
+  MimiState open() const;
+  /// Decodes every job's frames. Throws InternalError for a code outside [0, V).
+  void run(StepContext& ctx, std::span<const MimiJob> jobs) const;
+
+  size_t bytes() const;
+  /// Memory of one open stream.
+  size_t state_bytes() const;
+
+ private:
+  struct Block {
+    CausalConvTranspose1d up;
+    std::vector<MimiResidualUnit> units;
+  };
+
+  void load_quantizer(const Weights& weights, WeightType type);
+  void load_network(const Weights& weights, WeightType type);
+  void run_pass(StepContext& ctx, std::span<const MimiJob> jobs,
+                std::span<const PassPart> parts) const;
+  /// [frames, H].
+  View dequantise(StepContext& ctx, std::span<const MimiJob> jobs,
+                  std::span<const PassPart> parts) const;
+
+  MimiConfig config_;
+  std::vector<Tensor> codebooks_;  // Q of [V, D]
+  std::vector<View> tables_;       // of codebooks_
+  PackedLinear semantic_out_, acoustic_out_;
+  CausalConvTranspose1d upsample_;
+  StreamDecoder transformer_;
+  CausalConv1d head_, tail_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace syrinx

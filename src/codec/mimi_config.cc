@@ -1,0 +1,86 @@
+#include "codec/mimi_config.h"
+
+#include <string>
+
+namespace syrinx {
+
+int64_t MimiConfig::hop() const {
+  int64_t samples = kLatentRate;
+  for (const int64_t ratio : ratios) samples *= ratio;
+  return samples;
+}
+
+DecoderConfig MimiConfig::transformer() const {
+  DecoderConfig d;
+  d.layers = static_cast<int>(layers);
+  d.hidden = static_cast<int>(hidden);
+  d.heads = static_cast<int>(heads);
+  d.kv_heads = static_cast<int>(kv_heads);
+  d.head_dim = static_cast<int>(head_dim);
+  d.ffn = static_cast<int>(ffn);
+  d.norm_eps = norm_eps;
+  d.rope.theta = rope_theta;
+  d.attention_bias = d.output_bias = attention_bias;
+  d.layer_scale = true;
+  d.window = static_cast<int>(window);
+  d.norm = NormKind::kLayer;
+  d.mlp = MlpKind::kGelu;
+  d.final_norm = false;
+  return d;
+}
+
+MimiConfig MimiConfig::load(const Config& config) {
+  const std::string kind = config.opt_s("model_type", "mimi");
+  if (kind != "mimi") config.fail("model_type", "expected mimi, got " + kind);
+  MimiConfig c;
+  const auto size = [&](const char* key, int64_t& value, int64_t min, int64_t max) {
+    value = config.opt_i(key, value, min, max);
+  };
+  size("sampling_rate", c.sample_rate, 1000, 192000);
+  size("num_quantizers", c.codebooks, 2, 64);
+  size("num_semantic_quantizers", c.semantic, 1, c.codebooks - 1);
+  size("codebook_size", c.codebook_size, 1, 1 << 20);
+  size("codebook_dim", c.codebook_dim, 1, 1 << 14);
+  size("hidden_size", c.hidden, 1, 1 << 14);
+  size("num_filters", c.filters, 1, 1 << 12);
+  size("num_residual_layers", c.residual_layers, 0, 16);
+  size("dilation_growth_rate", c.dilation_growth, 1, 8);
+  size("compress", c.compress, 1, 64);
+  size("kernel_size", c.taps, 1, 64);
+  size("last_kernel_size", c.last_taps, 1, 64);
+  size("residual_kernel_size", c.residual_taps, 1, 64);
+  size("num_hidden_layers", c.layers, 1, 256);
+  size("num_attention_heads", c.heads, 1, 256);
+  size("num_key_value_heads", c.kv_heads, 1, 256);
+  c.head_dim = config.opt_i("head_dim", c.hidden / c.heads, 2, 256);
+  size("intermediate_size", c.ffn, 1, 1 << 16);
+  size("sliding_window", c.window, 1, 4096);
+  c.norm_eps = static_cast<float>(config.opt_f("norm_eps", c.norm_eps, 0, 1));
+  c.rope_theta = config.opt_f("rope_theta", c.rope_theta, 1);
+  c.attention_bias = config.opt_b("attention_bias", false);
+  if (config.has("upsampling_ratios")) c.ratios = config.ints("upsampling_ratios", 1, 64);
+
+  const auto only = [&](const char* key, bool fine, const std::string& what) {
+    if (!fine) config.fail(key, "only " + what + " is supported");
+  };
+  only("upsampling_ratios", !c.ratios.empty() && c.ratios.size() <= 8, "a list of 1 to 8");
+  only("num_key_value_heads", c.heads % c.kv_heads == 0, "a divisor of the heads");
+  only("head_dim", c.head_dim % 8 == 0, "a multiple of 8");
+  only("compress", c.filters % c.compress == 0, "a divisor of the filters");
+  only("audio_channels", config.opt_i("audio_channels", 1) == 1, "one channel");
+  only("use_causal_conv", config.opt_b("use_causal_conv", true), "true");
+  only("use_conv_shortcut", !config.opt_b("use_conv_shortcut", false), "false");
+  only("pad_mode", config.opt_s("pad_mode", "constant") == "constant", "constant");
+  only("trim_right_ratio", config.opt_f("trim_right_ratio", 1) == 1, "1");
+  only("hidden_act", config.opt_s("hidden_act", "gelu") == "gelu", "gelu");
+  only("upsample_groups", config.opt_i("upsample_groups", c.hidden) == c.hidden,
+       "one group a channel");
+  only("vector_quantization_hidden_dimension",
+       config.opt_i("vector_quantization_hidden_dimension", c.codebook_dim) == c.codebook_dim &&
+           c.codebook_dim != c.hidden,
+       "the size of codebook_dim, other than hidden_size,");
+  if (config.has("rope_scaling")) config.fail("rope_scaling", "is not supported");
+  return c;
+}
+
+}  // namespace syrinx

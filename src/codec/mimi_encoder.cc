@@ -1,0 +1,192 @@
+#include "codec/mimi_encoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "codec/mimi_layers.h"
+#include "kernels/activation.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kPieceFrames = 8;  // bounds the scratch
+constexpr int64_t kRate = MimiConfig::kLatentRate;
+
+/// x with rows after it so that there is a multiple of `stride`: zeros, or the last row again. Only
+/// the end of a recording needs any.
+View padded(StepContext& ctx, const View& x, int64_t stride, ConvPad pad) {
+  const int64_t rows = x.shape[0], width = x.shape[1];
+  const int64_t whole = (rows + stride - 1) / stride * stride;
+  if (whole == rows) return x;
+  const View longer = take_rows(ctx, whole, width);
+  std::memcpy(longer.f32(), x.f32(), x.bytes());
+  for (int64_t row = rows; row < whole; ++row) {
+    float* to = longer.f32() + row * width;
+    if (pad == ConvPad::kReplicate) {
+      std::copy_n(x.f32() + (rows - 1) * width, width, to);
+    } else {
+      std::fill_n(to, width, 0.f);
+    }
+  }
+  return longer;
+}
+
+View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, const View& x) {
+  const View out = take_rows(ctx, conv.rows(state, x.shape[0]), conv.out());
+  conv.run(ctx, x, state, out);
+  return out;
+}
+
+}  // namespace
+
+/// What a recording has left in the layers so far.
+struct MimiEncoder::Stream {
+  std::vector<ConvState> convs;  // in the order of the network
+  StreamKv kv;
+};
+
+MimiEncoder::MimiEncoder(const MimiConfig& config, const Weights& weights) : config_(config) {
+  const Weights quantizer = weights.scope("quantizer");
+  semantic_ = load_quantizer(quantizer, true);
+  acoustic_ = load_quantizer(quantizer, false);
+  load_network(weights);
+}
+
+MimiEncoder::Quantizer MimiEncoder::load_quantizer(const Weights& weights, bool semantic) const {
+  const int64_t size = config_.codebook_size, dim = config_.codebook_dim;
+  const int64_t end = semantic ? config_.semantic : config_.codebooks;
+  Quantizer q;
+  q.first = semantic ? 0 : config_.semantic;
+  q.in = mimi::load_projection(weights.scope(semantic ? mimi::kSemantic : mimi::kAcoustic),
+                               "input_proj", config_.hidden, dim, WeightType::kF32);
+  for (int64_t book = q.first; book < end; ++book) {
+    q.codebooks.push_back(mimi::load_codebook(config_, weights, book));
+    Tensor bias({size}, DType::kF32);
+    for (int64_t v = 0; v < size; ++v) {
+      const float* e = q.codebooks.back().f32() + v * dim;
+      double norm = 0;
+      for (int64_t i = 0; i < dim; ++i) norm += double{e[i]} * e[i];
+      bias.f32()[v] = static_cast<float>(-norm / 2);
+    }
+    q.stages.push_back(PackedLinear::pack(q.codebooks.back(), WeightType::kF32, bias));
+  }
+  return q;
+}
+
+void MimiEncoder::load_network(const Weights& weights) {
+  const int64_t hidden = config_.hidden;
+  const Weights layers = weights.scope("encoder.layers");
+  int64_t index = 0, width = config_.filters;
+  const auto next = [&](int64_t skip) { return layers.scope(std::to_string(index += skip)); };
+  head_ = mimi::load_conv(next(0), 1, width, config_.taps, {});
+  for (auto ratio = config_.ratios.rbegin(); ratio != config_.ratios.rend(); ++ratio) {
+    Block block;
+    block.stride = *ratio;
+    for (int64_t i = 0; i < config_.residual_layers; ++i) {
+      block.units.push_back(mimi::load_unit(config_, next(1), width, i, WeightType::kF32));
+    }
+    // An activation has a number of its own.
+    block.down = mimi::load_conv(next(2), width, 2 * width, 2 * *ratio, {.stride = *ratio});
+    width *= 2;
+    blocks_.push_back(std::move(block));
+  }
+  tail_ = mimi::load_conv(next(2), width, hidden, config_.last_taps, {});
+  transformer_ = StreamDecoder(config_.transformer(), weights.scope("encoder_transformer"),
+                               WeightType::kF32, static_cast<int>(kPieceFrames * kRate));
+  downsample_ = {weights.scope("downsample.conv").take("weight", {hidden, hidden, 2 * kRate}),
+                 {},
+                 {.stride = kRate, .pad = ConvPad::kReplicate}};
+}
+
+MimiEncoder::Stream MimiEncoder::open() const {
+  Stream stream;
+  stream.convs.push_back(head_.open());
+  for (const Block& block : blocks_) {
+    for (const MimiResidualUnit& unit : block.units) stream.convs.push_back(unit.conv.open());
+    stream.convs.push_back(block.down.open());
+  }
+  stream.convs.push_back(tail_.open());
+  stream.convs.push_back(downsample_.open());
+  stream.kv = transformer_.open();
+  return stream;
+}
+
+std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float> samples) const {
+  const int64_t q = config_.codebooks, hop = config_.hop();
+  const int64_t total = frames(static_cast<int64_t>(samples.size()));
+  std::vector<int32_t> codes(total * q);
+  Stream stream = open();
+  for (int64_t at = 0; at < total;) {
+    // Pieces are even in latent rows, and so is the room between turns of the positions.
+    const int64_t n = std::min({kPieceFrames, total - at, transformer_.room(stream.kv) / kRate});
+    const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples.size() - begin);
+    run_piece(ctx, stream, samples.subspan(begin, count), std::span(codes).subspan(at * q, n * q));
+    at += n;
+  }
+  return codes;
+}
+
+void MimiEncoder::run_piece(StepContext& ctx, Stream& stream, std::span<const float> samples,
+                            std::span<int32_t> codes) const {
+  const Arena::Mark mark(ctx.arena);
+  const auto count = static_cast<int64_t>(samples.size());
+  View x = take_rows(ctx, count, 1);
+  std::copy(samples.begin(), samples.end(), x.f32());
+  ConvState* state = stream.convs.data();
+  x = convolve(ctx, head_, *state++, x);
+  for (const Block& block : blocks_) {
+    for (const MimiResidualUnit& unit : block.units) {
+      const Arena::Mark unit_mark(ctx.arena);
+      const View first = take_rows(ctx, x.shape[0], x.shape[1]);
+      activate(ctx, Activation::kElu, x, first);
+      const View inner = convolve(ctx, unit.conv, *state++, first);
+      activate(ctx, Activation::kElu, inner, inner);
+      linear_add(ctx, unit.mix, inner, x);
+    }
+    activate(ctx, Activation::kElu, x, x);
+    x = convolve(ctx, block.down, *state++, padded(ctx, x, block.stride, ConvPad::kZero));
+  }
+  activate(ctx, Activation::kElu, x, x);
+  x = convolve(ctx, tail_, *state++, x);
+  const StreamRows rows{&stream.kv, x.shape[0]};
+  transformer_.forward(ctx, x, std::span(&rows, 1));
+  x = convolve(ctx, downsample_, *state++, padded(ctx, x, kRate, ConvPad::kReplicate));
+  quantise(ctx, semantic_, x, codes);
+  quantise(ctx, acoustic_, x, codes);
+}
+
+void MimiEncoder::quantise(StepContext& ctx, const Quantizer& quantizer, const View& latent,
+                           std::span<int32_t> codes) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t n = latent.shape[0], q = config_.codebooks, dim = config_.codebook_dim;
+  const View rest = take_rows(ctx, n, dim);
+  const View scores = take_rows(ctx, n, config_.codebook_size);
+  linear(ctx, quantizer.in, latent, rest);
+  for (size_t s = 0; s < quantizer.stages.size(); ++s) {
+    linear(ctx, quantizer.stages[s], rest, scores);
+    for (int64_t t = 0; t < n; ++t) {
+      const float* row = scores.f32() + t * config_.codebook_size;
+      const int64_t best = std::max_element(row, row + config_.codebook_size) - row;
+      codes[t * q + quantizer.first + static_cast<int64_t>(s)] = static_cast<int32_t>(best);
+      const float* e = quantizer.codebooks[s].f32() + best * dim;
+      float* x = rest.f32() + t * dim;
+      for (int64_t i = 0; i < dim; ++i) x[i] -= e[i];
+    }
+  }
+}
+
+size_t MimiEncoder::bytes() const {
+  size_t sum = head_.bytes() + tail_.bytes() + downsample_.bytes() + transformer_.bytes();
+  for (const Block& block : blocks_) {
+    sum += block.down.bytes();
+    for (const MimiResidualUnit& unit : block.units) sum += unit.conv.bytes() + unit.mix.bytes();
+  }
+  for (const Quantizer* quantizer : {&semantic_, &acoustic_}) {
+    sum += quantizer->in.bytes();
+    for (const Tensor& book : quantizer->codebooks) sum += book.bytes();
+    for (const PackedLinear& stage : quantizer->stages) sum += stage.bytes();
+  }
+  return sum;
+}
+
+}  // namespace syrinx

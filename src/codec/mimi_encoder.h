@@ -1,0 +1,61 @@
+// The encoder of the Mimi speech codec: samples to frames of Q codes, a whole recording at once.
+// Const after construction, shared by threads; each call has a StepContext of its own.
+// Layout and names: transformers' MimiModel, whose codes these are. Q codebooks, V codes of each,
+// hop samples a frame, T frames, H width of the latent; activations f32 [time, channels].
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "codec/mimi.h"
+
+namespace syrinx {
+
+class MimiEncoder {
+ public:
+  /// `weights` is the scope that holds "encoder.", "encoder_transformer.", "downsample." and
+  /// "quantizer.". Fewer bits would choose other codes, so all is kept in f32.
+  MimiEncoder(const MimiConfig& config, const Weights& weights);
+
+  const MimiConfig& config() const { return config_; }
+  /// T: a frame for each begun hop of samples.
+  int64_t frames(int64_t samples) const { return (samples + config_.hop() - 1) / config_.hop(); }
+  /// samples mono at config().sample_rate, about [-1, 1] -> codes [T, Q]. Memory does not grow with
+  /// the recording but for the codes.
+  std::vector<int32_t> encode(StepContext& ctx, std::span<const float> samples) const;
+
+  size_t bytes() const;
+
+ private:
+  struct Block {
+    std::vector<MimiResidualUnit> units;
+    CausalConv1d down;
+    int64_t stride = 1;
+  };
+  /// One of the two residual quantizers: codebooks [first, first + stages.size()).
+  struct Quantizer {
+    int64_t first = 0;
+    PackedLinear in;                   // H -> D
+    std::vector<Tensor> codebooks;     // [V, D]
+    std::vector<PackedLinear> stages;  // x . e - |e|^2 / 2 of each code e: the nearest is largest
+  };
+  struct Stream;
+
+  Quantizer load_quantizer(const Weights& weights, bool semantic) const;
+  void load_network(const Weights& weights);
+  Stream open() const;
+  /// A piece of whole frames, or the end of the recording -> codes [frames, Q].
+  void run_piece(StepContext& ctx, Stream& stream, std::span<const float> samples,
+                 std::span<int32_t> codes) const;
+  void quantise(StepContext& ctx, const Quantizer& quantizer, const View& latent,
+                std::span<int32_t> codes) const;
+
+  MimiConfig config_;
+  CausalConv1d head_, tail_, downsample_;
+  std::vector<Block> blocks_;
+  StreamDecoder transformer_;
+  Quantizer semantic_, acoustic_;
+};
+
+}  // namespace syrinx

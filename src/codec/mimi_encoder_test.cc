@@ -1,0 +1,52 @@
+// The encoder of Mimi against codes of transformers' MimiModel.
+#include "codec/mimi_encoder.h"
+
+#include <gtest/gtest.h>
+
+#include "audio/wav_file.h"
+#include "io/safetensors.h"
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+class MimiEncoderGolden : public testing::TestWithParam<const char*> {};
+
+TEST_P(MimiEncoderGolden, CodesOfSpeechAndNoiseAreTheOriginals) {
+  const std::string parity = std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/";
+  const std::string dir = parity + "golden/" + GetParam();
+  const Weights weights(open_weights(dir));
+  const MimiEncoder encoder(MimiConfig::load(Config::load(dir + "/config.json")), weights);
+  EXPECT_EQ(weights.report().missing.size(), 0u);
+  const Safetensors golden(dir + "/encode.safetensors");
+  const std::vector<float> speech = read_wav(parity + "speech.wav").samples;
+  const View noise = golden.view("noise");
+  fixture::Bench bench(2);
+  int compared = 0;
+  for (const std::string& name : golden.names()) {
+    const size_t cut = name.find('_');
+    if (cut == name.npos) continue;
+    const size_t length = std::stoul(name.substr(cut + 1));
+    const std::span<const float> signal =
+        name.starts_with("speech")
+            ? std::span(speech)
+            : std::span<const float>(noise.f32(), static_cast<size_t>(noise.count()));
+    ASSERT_LE(length, signal.size());
+    const std::vector<int32_t> codes = encoder.encode(bench.ctx, signal.first(length));
+    const View want = golden.view(name);
+    EXPECT_EQ(encoder.frames(static_cast<int64_t>(length)), want.shape[0]);
+    ASSERT_EQ(static_cast<int64_t>(codes.size()), want.count()) << name;
+    int64_t wrong = 0;
+    for (size_t i = 0; i < codes.size(); ++i) wrong += codes[i] != want.i32()[i];
+    EXPECT_EQ(wrong, 0) << name << ", of " << codes.size();
+    ++compared;
+  }
+  EXPECT_EQ(compared, 10);
+  EXPECT_TRUE(encoder.encode(bench.ctx, {}).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, MimiEncoderGolden,
+                         testing::Values("published_rates", "other_shapes"));
+
+}  // namespace
+}  // namespace syrinx

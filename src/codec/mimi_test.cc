@@ -1,0 +1,221 @@
+// The decoder of Mimi against samples of transformers' MimiModel, and its promises about chunks and
+// batches.
+#include "codec/mimi.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/safetensors.h"
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+std::string golden_dir(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/golden/" + name;
+}
+
+struct Checkpoint {
+  explicit Checkpoint(const std::string& name, WeightType type = WeightType::kF32)
+      : dir(golden_dir(name)),
+        config(MimiConfig::load(Config::load(dir + "/config.json"))),
+        weights(open_weights(dir)),
+        decoder(config, weights, type),
+        golden(dir + "/decode.safetensors") {
+    const View view = golden.view("codes");
+    codes.assign(view.i32(), view.i32() + view.count());
+  }
+
+  int64_t frames() const { return static_cast<int64_t>(codes.size()) / config.codebooks; }
+  std::span<const int32_t> part(int64_t begin, int64_t end) const {
+    return std::span(codes).subspan(begin * config.codebooks, (end - begin) * config.codebooks);
+  }
+  /// Decodes in chunks of `cuts` frames, over and over.
+  std::vector<float> decode(std::span<const int32_t> ids, std::span<const int64_t> cuts) {
+    MimiState state = decoder.open();
+    const int64_t q = config.codebooks, hop = config.hop();
+    const int64_t total = static_cast<int64_t>(ids.size()) / q;
+    std::vector<float> out(total * hop);
+    for (int64_t at = 0, i = 0; at < total; ++i) {
+      const int64_t n = std::min(cuts[i % cuts.size()], total - at);
+      const MimiJob job{&state, ids.subspan(at * q, n * q),
+                        std::span(out).subspan(at * hop, n * hop)};
+      decoder.run(bench.ctx, std::span(&job, 1));
+      bench.arena.reset();
+      at += n;
+    }
+    EXPECT_EQ(state.frames(), total);
+    return out;
+  }
+  std::vector<float> whole(int64_t n) {
+    const int64_t cut[] = {std::max<int64_t>(n, 1)};
+    return decode(part(0, n), cut);
+  }
+
+  std::string dir;
+  MimiConfig config;
+  Weights weights;
+  MimiDecoder decoder;
+  Safetensors golden;
+  std::vector<int32_t> codes;
+  fixture::Bench bench{2};
+};
+
+/// Largest difference of the end of `got` from `want`.
+float distance(std::span<const float> got, const View& want) {
+  EXPECT_GE(static_cast<int64_t>(got.size()), want.count());
+  const std::span<const float> end = got.last(want.count());
+  float worst = 0;
+  for (size_t i = 0; i < end.size(); ++i) {
+    const float d = std::fabs(end[i] - want.f32()[i]);
+    worst = std::isfinite(d) ? std::max(worst, d) : 1e9f;
+  }
+  return worst;
+}
+
+class MimiGolden : public testing::TestWithParam<const char*> {};
+
+TEST_P(MimiGolden, WholeMatchesTheOriginalAtEveryLength) {
+  Checkpoint c(GetParam());
+  EXPECT_EQ(c.weights.report().missing.size(), 0u);
+  float worst = 0;
+  for (const std::string& name : c.golden.names()) {
+    if (!name.starts_with("tail_")) continue;
+    worst = std::max(worst, distance(c.whole(std::stoll(name.substr(5))), c.golden.view(name)));
+  }
+  EXPECT_LT(worst, 1e-4f);
+  EXPECT_TRUE(c.whole(0).empty());
+  RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST_P(MimiGolden, ChunksGiveTheBitsOfTheWhole) {
+  Checkpoint c(GetParam());
+  const std::vector<float> whole = c.whole(c.frames());
+  const std::vector<std::vector<int64_t>> chunkings{{1}, {2, 5, 1, 9}, {8}, {25}, {124, 1, 1}};
+  for (const std::vector<int64_t>& cuts : chunkings) {
+    EXPECT_TRUE(c.decode(c.codes, cuts) == whole) << "chunks of " << cuts[0];
+  }
+}
+
+TEST_P(MimiGolden, BatchesGiveTheBitsOfOneStream) {
+  Checkpoint c(GetParam());
+  const int64_t q = c.config.codebooks, hop = c.config.hop();
+  const int64_t lengths[] = {13, 1, 30, 7, 0};
+  std::vector<MimiState> states;
+  std::vector<std::vector<float>> outs;
+  std::vector<MimiJob> jobs;
+  for (const int64_t n : lengths) {
+    states.push_back(c.decoder.open());
+    outs.emplace_back(n * hop);
+  }
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const auto begin = static_cast<int64_t>(i) * 20;
+    jobs.push_back({&states[i], c.part(begin, begin + lengths[i]), outs[i]});
+  }
+  c.decoder.run(c.bench.ctx, jobs);
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const int64_t cut[] = {3};
+    EXPECT_TRUE(outs[i] == c.decode(std::span(c.codes).subspan(i * 20 * q, lengths[i] * q), cut))
+        << "stream " << i;
+  }
+}
+
+TEST_P(MimiGolden, BadCodesAreBugsOfTheCaller) {
+  Checkpoint c(GetParam());
+  MimiState state = c.decoder.open();
+  for (const int64_t bad : {int64_t{-1}, c.config.codebook_size}) {
+    std::vector<int32_t> codes(c.config.codebooks, 0);
+    codes.back() = static_cast<int32_t>(bad);
+    std::vector<float> out(c.config.hop());
+    const MimiJob job{&state, codes, out};
+    EXPECT_THROW(c.decoder.run(c.bench.ctx, std::span(&job, 1)), InternalError) << bad;
+  }
+}
+
+TEST_P(MimiGolden, HalfWeightsAreClose) {
+  Checkpoint full(GetParam()), half(GetParam(), WeightType::kBF16);
+  const std::vector<float> want = full.whole(60), got = half.whole(60);
+  double error = 0, power = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    error += std::pow(double{got[i]} - want[i], 2);
+    power += std::pow(double{want[i]}, 2);
+  }
+  EXPECT_LT(std::sqrt(error / power), 0.03);
+  RecordProperty("relative_rms", std::to_string(std::sqrt(error / power)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, MimiGolden,
+                         testing::Values("published_rates", "other_shapes"));
+
+// Positions are turned back after some thousand frames; a stream must not notice.
+TEST(Mimi, LongStreamsGoOnAsTheyWere) {
+  Checkpoint c("other_shapes");
+  const int64_t q = c.config.codebooks, hop = c.config.hop(), late = 5000, seen = 5300;
+  std::vector<int32_t> codes;
+  for (int64_t t = 0; t < 5700; ++t) {  // turned back after 5280
+    for (int64_t k = 0; k < q; ++k) {
+      codes.push_back(static_cast<int32_t>((t * 7 + k * 13 + t * t % 11) % c.config.codebook_size));
+    }
+  }
+  const int64_t cut[] = {16}, other[] = {5, 3};
+  const std::vector<float> all = c.decode(codes, cut);
+  EXPECT_TRUE(c.decode(codes, other) == all);
+  // A stream that begins late agrees once all that it lacks has left every layer's window.
+  const std::vector<float> part = c.decode(std::span(codes).subspan(late * q), cut);
+  float worst = 0;
+  for (int64_t i = seen * hop; i < static_cast<int64_t>(all.size()); ++i) {
+    worst = std::max(worst, std::fabs(all[i] - part[i - late * hop]));
+  }
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst", std::to_string(worst));
+}
+
+TEST(Mimi, DummyWeightsOfPublishedSizeLoad) {
+  MimiConfig config;
+  EXPECT_EQ(config.hop(), 1920);
+  config.layers = 1;  // the rest at full size would take the test seconds
+  config.filters = 8;
+  const MimiDecoder decoder(config, Weights(dummy_weights()), WeightType::kQ8);
+  fixture::Bench bench;
+  MimiState state = decoder.open();
+  const std::vector<int32_t> codes(32 * 2, 1);
+  std::vector<float> out(2 * 1920, NAN);
+  const MimiJob job{&state, codes, out};
+  decoder.run(bench.ctx, std::span(&job, 1));
+  for (const float sample : out) ASSERT_TRUE(std::isfinite(sample));
+  EXPECT_GT(decoder.state_bytes(), 1'000'000u);
+}
+
+TEST(MimiConfig, SaysWhatIsWrong) {
+  const auto fault = [](const std::string& json) -> std::string {
+    try {
+      MimiConfig::load(Config::parse(json, "config.json"));
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(fault("{}"), "");
+  for (const auto& [key, value] : {std::pair{"model_type", "\"encodec\""},
+                                   {"num_quantizers", "1"},
+                                   {"audio_channels", "2"},
+                                   {"use_conv_shortcut", "true"},
+                                   {"upsample_groups", "4"},
+                                   {"num_key_value_heads", "3"},
+                                   {"upsampling_ratios", "[]"},
+                                   {"codebook_dim", "512"},
+                                   {"hidden_act", "\"relu\""},
+                                   {"head_dim", "12"},
+                                   {"rope_scaling", "{}"},
+                                   {"sliding_window", "0"}}) {
+    const std::string json = std::string("{\"") + key + "\": " + value + "}";
+    EXPECT_NE(fault(json).find(std::string(key) == "codebook_dim" ? "vector_quant" : key),
+              std::string::npos)
+        << json << " " << fault(json);
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

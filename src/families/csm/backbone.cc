@@ -1,0 +1,172 @@
+#include "families/csm/backbone.h"
+
+#include "families/csm/state.h"
+#include "kernels/embedding.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx::csm {
+namespace {
+
+constexpr const char* kTable = "backbone_model.embed_tokens.embed_audio_tokens.weight";
+constexpr const char* kDepthTable = "depth_decoder.model.embed_tokens.weight";
+
+DType kv_type(WeightType type) { return type == WeightType::kF32 ? DType::kF32 : DType::kF16; }
+
+/// The C tables of one tensor [C * V, H].
+std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
+                              const std::string& name) {
+  const int64_t v = config.code_vocab;
+  const View all = weights.take(name, {config.codebooks * v, config.backbone.hidden});
+  std::vector<View> tables;
+  for (int64_t c = 0; c < config.codebooks; ++c) tables.push_back(all.slice(c * v, (c + 1) * v));
+  return tables;
+}
+
+/// Of the codes, which a tied checkpoint may hold under either name, and of the text.
+std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
+  const bool other = config.tied && !weights.has(kTable) && weights.has(kDepthTable);
+  std::vector<View> tables = code_tables(config, weights, other ? kDepthTable : kTable);
+  tables.push_back(
+      weights.take("embed_text_tokens.weight", {config.text_vocab, config.backbone.hidden}));
+  return tables;
+}
+
+std::vector<View> depth_tables(const ModelConfig& config, const Weights& weights,
+                               const std::vector<View>& inputs) {
+  if (!config.tied) return code_tables(config, weights, kDepthTable);
+  weights.ignore(kDepthTable);
+  return {inputs.begin(), inputs.end() - 1};
+}
+
+}  // namespace
+
+DepthDecoder::DepthDecoder(const ModelConfig& config, const Weights& weights,
+                           std::vector<View> tables, WeightType type)
+    : decoder_(config.depth, weights.scope("model"), type),
+      kv_(config.depth.kv_spec(kv_type(type))),
+      pages_each_(KvPool::pages_for(config.codebooks)),
+      tables_(std::move(tables)) {
+  const int64_t depth = config.depth.hidden, v = config.code_vocab;
+  projection_ = load_linear(weights.scope("model"), "inputs_embeds_projector", depth,
+                            config.backbone.hidden, false, type);
+  const View heads = weights.take("codebooks_head.weight", {config.codebooks - 1, depth, v});
+  for (int64_t i = 0; i + 1 < config.codebooks; ++i) {
+    const Tensor head = transposed(heads.slice(i, i + 1).reshape({depth, v}));
+    heads_.push_back(PackedLinear::pack(head, type));
+  }
+}
+
+size_t DepthDecoder::scratch_bytes(int emits) const {
+  return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));
+}
+
+size_t DepthDecoder::bytes() const {
+  size_t sum = decoder_.bytes() + projection_.bytes();
+  for (const PackedLinear& head : heads_) sum += head.bytes();
+  return sum;
+}
+
+/// A step begins with two rows a sequence, the backbone's hidden row and code 0; later one row, the
+/// code before.
+View DepthDecoder::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
+  const int64_t emits = hidden.shape[0], wide = hidden.shape[1], per_step = codes.shape[1];
+  const int64_t rows = k == 1 ? 2 : 1;
+  const View narrow = take_rows(ctx, rows * emits, decoder_.config().hidden);
+  const Arena::Mark mark(ctx.arena);
+  std::span<int32_t> ids = take_array<int32_t>(ctx, emits);
+  for (int64_t e = 0; e < emits; ++e) ids[e] = codes.i32()[e * per_step + k - 1];
+  View x = take_rows(ctx, emits, wide);
+  embed(ctx, tables_[k - 1], ids, x);
+  if (k == 1) {
+    const View both = take_rows(ctx, 2 * emits, wide);
+    for (int64_t e = 0; e < emits; ++e) {
+      std::copy_n(hidden.f32() + e * wide, wide, both.f32() + 2 * e * wide);
+      std::copy_n(x.f32() + e * wide, wide, both.f32() + (2 * e + 1) * wide);
+    }
+    x = both;
+  }
+  linear(ctx, projection_, x, narrow);
+  return narrow;
+}
+
+void DepthDecoder::logits(StepContext& ctx, int k, const View& hidden, const View& codes,
+                          const View& scratch, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t emits = hidden.shape[0];
+  const int32_t rows = k == 1 ? 2 : 1;
+  const View x = inputs(ctx, k, hidden, codes);
+  std::span<int32_t> row_begin = take_array<int32_t>(ctx, emits + 1);
+  std::span<int32_t> kv_len = take_array<int32_t>(ctx, emits);
+  std::span<int32_t> last = take_array<int32_t>(ctx, emits);
+  std::span<int32_t> pages = take_array<int32_t>(ctx, emits * pages_each_);
+  for (size_t i = 0; i < pages.size(); ++i) pages[i] = static_cast<int32_t>(i);
+  for (int32_t e = 0; e < emits; ++e) {
+    row_begin[e + 1] = (e + 1) * rows;
+    kv_len[e] = k + 1;
+    last[e] = row_begin[e + 1] - 1;
+  }
+  const KvPool kv(kv_, emits * pages_each_, scratch);
+  decoder_.forward(ctx, x, {row_begin, kv_len, pages, static_cast<int>(pages_each_)}, kv);
+  const View top = take_rows(ctx, emits, decoder_.config().hidden);
+  decoder_.norm_rows(ctx, x, last, top);
+  linear(ctx, heads_[k - 1], top, out);
+}
+
+Backbone::Backbone(const ModelConfig& config, const Weights& weights, WeightType type)
+    : config_(config),
+      tables_(input_tables(config, weights)),
+      decoder_(config.backbone, weights.scope("backbone_model"), type),
+      head_(
+          load_linear(weights, "lm_head", config.code_vocab, config.backbone.hidden, false, type)),
+      depth_(config, weights.scope("depth_decoder"), depth_tables(config, weights, tables_), type) {
+  traits_.hidden = config.backbone.hidden;
+  traits_.vocab.assign(config.codebooks, static_cast<int>(config.code_vocab));
+  traits_.kv = {config.backbone.kv_spec(kv_type(type))};
+  traits_.max_positions = static_cast<int>(config.max_positions);
+}
+
+size_t Backbone::table_bytes() const {
+  size_t sum = 0;
+  for (const View& table : tables_) sum += table.bytes();
+  return sum;
+}
+
+View Backbone::embed_rows(StepContext& ctx, const ArBatch& batch) const {
+  const View x = take_rows(ctx, batch.rows, config_.backbone.hidden);
+  const Arena::Mark mark(ctx.arena);
+  const size_t slots = tables_.size();
+  std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows * slots);
+  size_t row = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    const State& state = static_cast<const State&>(*seq.state);
+    for (int i = 0; i < seq.rows; ++i, ++row) {
+      state.input(seq.first_pos + i, ids.subspan(row * slots, slots));
+    }
+  }
+  embed_sum(ctx, tables_, ids, x);
+  return x;
+}
+
+void Backbone::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+  const Arena::Mark mark(ctx.arena);
+  const View x = embed_rows(ctx, batch);
+  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
+  if (batch.emits == 0) return;
+  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
+  size_t e = 0;
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
+  }
+  decoder_.norm_rows(ctx, x, last, hidden);
+}
+
+void Backbone::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+                      View out) const {
+  if (k == 0) {
+    linear(ctx, head_, hidden, out);
+  } else {
+    depth_.logits(ctx, k, hidden, codes, batch.scratch, out);
+  }
+}
+
+}  // namespace syrinx::csm

@@ -1,0 +1,86 @@
+#include "families/csm/config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "io/file.h"
+#include "nn/llama_config.h"
+
+namespace syrinx::csm {
+namespace {
+
+void load_depth(const Config& c, ModelConfig& m) {
+  m.depth = load_llama_config(c);
+  m.depth.rope_positions = m.codebooks;
+  const auto same = [&](const char* key, int64_t want) {
+    const int64_t got = c.opt_i(key, want);
+    if (got != want)
+      c.fail(key, "is " + std::to_string(got) + ", the backbone has " + std::to_string(want));
+  };
+  same("num_codebooks", m.codebooks);
+  same("vocab_size", m.code_vocab);
+  same("backbone_hidden_size", m.backbone.hidden);
+}
+
+/// Keys with a prefix: "" or "depth_decoder_".
+void load_sampling(const Config& c, const std::string& prefix, SampleParams& p) {
+  const auto number = [&](const char* key, float absent, double max) {
+    return static_cast<float>(c.opt_f(prefix + key, absent, 0, max));
+  };
+  p.temperature = number("temperature", p.temperature, 100);
+  p.top_p = number("top_p", p.top_p, 1);
+  p.top_k = static_cast<int>(c.opt_i(prefix + "top_k", p.top_k, 0, 1 << 20));
+  p.repetition_penalty = number("repetition_penalty", p.repetition_penalty, 100);
+  if (!c.opt_b(prefix + "do_sample", true)) p.temperature = 0;
+}
+
+}  // namespace
+
+bool claims(const Config& root) {
+  const auto found = root.raw().find("model_type");
+  return found != root.raw().end() && found->is_string() && *found == "csm";
+}
+
+ModelConfig load_model_config(const Config& root) {
+  ModelConfig m;
+  m.backbone = load_llama_config(root);
+  m.max_positions = root.i("max_position_embeddings", 64, 1 << 20);
+  m.backbone.rope_positions = m.max_positions;
+  m.codebooks = root.i("num_codebooks", 2, 64);
+  m.code_vocab = root.i("vocab_size", 2, 1 << 20);
+  m.text_vocab = root.i("text_vocab_size", 1, 1 << 24);
+  m.end_code = static_cast<int32_t>(root.i("codebook_eos_token_id", 0, m.code_vocab - 1));
+  const auto text = [&](const char* key) {
+    return static_cast<int32_t>(root.i(key, 0, m.text_vocab - 1));
+  };
+  m.audio_token = text("audio_token_id");
+  m.audio_end_token = text("audio_eos_token_id");
+  m.tied = root.opt_b("tie_codebooks_embeddings", true);
+  m.weights_file = root.opt_s("transformers_weights", "");
+  if (m.weights_file.find('/') != std::string::npos) {
+    root.fail("transformers_weights", "must be a file of this directory");
+  }
+  load_depth(root.sub("depth_decoder_config"), m);
+  const Config codec = root.sub("codec_config");
+  m.codec = MimiConfig::load(codec);
+  if (m.codec.codebooks != m.codebooks) {
+    codec.fail("num_quantizers", "is " + std::to_string(m.codec.codebooks) + ", the model makes " +
+                                     std::to_string(m.codebooks));
+  }
+  if (m.codec.codebook_size > m.code_vocab) {
+    codec.fail("codebook_size", "is " + std::to_string(m.codec.codebook_size) +
+                                    ", the model makes " + std::to_string(m.code_vocab));
+  }
+  if (m.end_code >= m.audio_codes()) root.fail("codebook_eos_token_id", "is no code of the codec");
+  return m;
+}
+
+Defaults load_defaults(const std::string& path) {
+  Defaults d;
+  if (!is_file(path)) return d;
+  const Config c = Config::load(path);
+  load_sampling(c, "", d.outer);
+  load_sampling(c, "depth_decoder_", d.inner);
+  return d;
+}
+
+}  // namespace syrinx::csm

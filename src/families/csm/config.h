@@ -1,0 +1,44 @@
+// What config.json and generation_config.json of a CSM checkpoint say (transformers' layout). Plain
+// data, checked when read: every id lies inside its table. Throws LoadError for what is missing,
+// contradictory or not supported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "codec/mimi_config.h"
+#include "io/json.h"
+#include "kernels/sample.h"
+#include "nn/decoder.h"
+
+namespace syrinx::csm {
+
+struct ModelConfig {
+  DecoderConfig backbone, depth;
+  int64_t max_positions = 2048;  ///< of the backbone
+  int64_t codebooks = 32;        ///< C
+  int64_t code_vocab = 0;  ///< V, of each codebook's table and head; more than there are codes
+  int64_t text_vocab = 0;
+  int32_t end_code = 0;                          ///< a frame of nothing else is the end
+  int32_t audio_token = 0, audio_end_token = 0;  ///< stand for frames among text ids
+  bool tied = true;  ///< the depth decoder reads the backbone's code tables
+  MimiConfig codec;
+  /// The file that holds the tensors, where the config names one.
+  std::string weights_file;
+
+  /// Codes that the codec knows: [0, audio_codes()).
+  int64_t audio_codes() const { return codec.codebook_size; }
+};
+
+/// Of codebook 0, and of the others: generation_config.json, or the authors' where it is silent.
+struct Defaults {
+  SampleParams outer{.temperature = 0.9f, .top_k = 50}, inner = outer;
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+/// An absent file leaves the defaults as they are.
+Defaults load_defaults(const std::string& path);
+
+}  // namespace syrinx::csm

@@ -1,0 +1,371 @@
+// Promises of the family that need no golden: batches, recomputation, segments, late text, context,
+// checks, faults.
+#include "families/csm/fixture.h"
+#include "io/test_dir.h"
+
+namespace syrinx::csm {
+namespace {
+
+class CsmTest : public testing::Test {
+ protected:
+  CsmTest() : model_({golden_dir("taught") + "/checkpoint", "tiny"}) {}
+
+  SpeechRequest request(const std::string& text) const {
+    SpeechRequest r;
+    r.text = text;
+    r.temperature = 0.f;
+    r.max_frames = 60;
+    r.ignore_stop = true;
+    return r;
+  }
+  Error refusal(const SpeechRequest& r) const {
+    auto opened = model_.open(r);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+  std::unique_ptr<RequestState> open(const SpeechRequest& r) const {
+    auto opened = model_.open(r);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+    return opened.take();
+  }
+  /// `frames` frames of code `code`.
+  std::vector<int32_t> frames(int count, int32_t code = 1) const {
+    return std::vector<int32_t>(count * model_.config().codebooks, code);
+  }
+  /// Takes steps as if the model had said `codes`; returns the last verdict.
+  Verdict say(RequestState& state, std::span<const int32_t> codes) {
+    StepOutput out(said_, words_);
+    Verdict verdict;
+    const auto width = static_cast<size_t>(model_.config().codebooks);
+    for (size_t at = 0; at < codes.size(); at += width) {
+      verdict = state.advance(codes.subspan(at, width), out);
+    }
+    return verdict;
+  }
+  Verdict end(RequestState& state) { return say(state, frames(1, 0)); }
+
+  Csm model_;
+  std::vector<int32_t> said_;
+  std::vector<WordMark> words_;
+};
+
+TEST_F(CsmTest, SameBitsAloneAndInABatch) {
+  std::vector<SpeechRequest> requests;
+  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"}) {
+    requests.push_back(request(text));
+  }
+  requests.push_back(request("I'm fine"));
+  requests[3].context = {{"1", "how are you?", frames(7, 5)}, {"0", "warm", frames(40, 9)}};
+  requests[1].voice = "42";
+  requests[1].repetition_penalty = 1.2f;
+  std::vector<Track> alone;
+  for (const SpeechRequest& r : requests) {
+    Runner runner(model_);
+    alone.push_back(runner.open(r));
+    for (int i = 0; i < 40; ++i) runner.step(alone.back());
+  }
+  Runner runner(model_, 2);
+  std::vector<Track> together;
+  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
+  std::vector<Track*> all;
+  for (Track& track : together) all.push_back(&track);
+  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
+    ASSERT_GE(steps, 40u);
+    for (size_t s = 0; s < steps; ++s) {
+      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
+      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
+    }
+  }
+}
+
+TEST_F(CsmTest, ADroppedCacheIsMadeAgain) {
+  Runner runner(model_);
+  SpeechRequest r = request("Hello there, how are you?");
+  r.context = {{"1", "how are you?", frames(7, 5)}};
+  Track kept = runner.open(r), dropped = runner.open(r);
+  for (int i = 0; i < 30; ++i) {
+    runner.step(kept);
+    if (i % 7 == 3) runner.drop(dropped);
+    runner.step(dropped);
+  }
+  EXPECT_TRUE(kept.logits == dropped.logits);
+  EXPECT_EQ(kept.frames, dropped.frames);
+}
+
+TEST_F(CsmTest, OnlyAFrameOfEndCodesEnds) {
+  SpeechRequest r = request("Hello.");
+  r.ignore_stop = false;
+  const auto state = open(r);
+  std::vector<int32_t> almost = frames(1, 0);
+  almost.back() = 3;
+  EXPECT_EQ(say(*state, almost).next, Verdict::kContinue);
+  EXPECT_EQ(said_, almost);
+  const Verdict verdict = end(*state);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kStop);
+  EXPECT_EQ(said_, almost) << "the end is not spoken";
+  EXPECT_EQ(end(*open(request("Hello."))).next, Verdict::kContinue) << "ignore_stop";
+}
+
+TEST_F(CsmTest, RulesAndBounds) {
+  SpeechRequest r = request("Hello there.");
+  r.max_frames = 0;
+  r.repetition_penalty = 1.3f;
+  const auto state = open(r);
+  EXPECT_EQ(state->rule(0).allowed[0].end, model_.config().audio_codes());
+  EXPECT_EQ(state->rule(3).ranges, 1);
+  say(*state, frames(2, 4));
+  EXPECT_EQ(state->history(0).size(), 2u);
+  EXPECT_TRUE(state->history(1).empty());
+  EXPECT_EQ(state->sampling(0).repetition_penalty, 1.3f);
+  EXPECT_EQ(state->sampling(1).repetition_penalty, 1.f);
+  EXPECT_GT(state->max_steps(), 125);
+  EXPECT_LT(state->max_steps(), 1125);
+  // What the checkpoint says, codebook 0 and the others apart.
+  const auto plain = open([] {
+    SpeechRequest p;
+    p.text = "x";
+    return p;
+  }());
+  EXPECT_EQ(plain->sampling(0).temperature, 0.96f);
+  EXPECT_EQ(plain->sampling(1).temperature, 0.9f);
+  EXPECT_EQ(plain->sampling(0).top_k, 50);
+  EXPECT_EQ(plain->sampling(1).top_k, 40);
+}
+
+TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
+  std::string text;
+  while (text.size() < 1000) text += "The quick brown fox jumps over the lazy dog. ";
+  SpeechRequest r = request(text);
+  r.max_frames = 0;
+  r.ignore_stop = false;
+  r.context = {{"1", "how are you?", frames(7, 5)}};
+  const auto state = open(r);
+  const int first = state->prompt_rows();
+  say(*state, frames(30, 4));
+  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+  const int second = state->prompt_rows();
+  EXPECT_GT(second, first + 30) << "the frames of the first segment and its text are heard";
+  // The new prompt goes on where the one before ended.
+  const auto before = open(r);
+  std::vector<uint64_t> old_keys, new_keys;
+  before->prefix_keys(false, old_keys);
+  state->prefix_keys(false, new_keys);
+  ASSERT_EQ(static_cast<int>(new_keys.size()), second);
+  EXPECT_TRUE(std::equal(old_keys.begin(), old_keys.end(), new_keys.begin()));
+
+  say(*state, frames(1900, 4));  // more than is worth hearing again
+  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+  EXPECT_LT(state->prompt_rows(), second);
+  say(*state, frames(5, 4));
+  EXPECT_EQ(end(*state).next, Verdict::kFinished);
+}
+
+TEST_F(CsmTest, LateTextIsSpokenSentenceBySentenceHoweverItComes) {
+  const std::string text = "Hello there. How are you?  The fox isn't 12 years old; it is older.";
+  const auto prompts = [&](size_t piece) {
+    SpeechRequest r = request("");
+    r.text_open = true;
+    r.ignore_stop = false;
+    const auto state = open(r);
+    EXPECT_FALSE(state->ready());
+    std::vector<std::vector<int32_t>> all;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      EXPECT_TRUE(state->append_text(text.substr(at, piece), at + piece >= text.size()).ok());
+      while (state->ready() && state->prompt_ids().size() > 0) {
+        all.emplace_back(state->prompt_ids().begin(), state->prompt_ids().end());
+        say(*state, frames(3, 2));
+        const Verdict verdict = end(*state);
+        if (verdict.next == Verdict::kFinished) return all;
+        EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+      }
+    }
+    // All was spoken before the text was closed: one step ends the request.
+    EXPECT_TRUE(state->ready());
+    EXPECT_EQ(state->rule(0).forced, model_.config().end_code);
+    EXPECT_EQ(end(*state).next, Verdict::kFinished);
+    return all;
+  };
+  const auto whole = prompts(text.size());
+  ASSERT_EQ(whole.size(), 3u);
+  EXPECT_EQ(whole[0], model_.frontend().turn(0, "Hello there."));
+  for (const size_t piece : {1, 5, 30}) EXPECT_EQ(prompts(piece), whole) << piece;
+}
+
+TEST_F(CsmTest, LateTextThatNeverComes) {
+  SpeechRequest r = request(" ");
+  r.text_open = true;
+  const auto state = open(r);
+  EXPECT_FALSE(state->ready());
+  EXPECT_EQ(state->prompt_rows(), 1);
+  EXPECT_LE(state->prompt_rows() + state->max_steps(), model_.config().max_positions);
+  const Status status = state->append_text("\n", true);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().param, "input");
+  EXPECT_FALSE(state->append_text("more", true).ok());
+
+  const auto spoken = open(r);
+  ASSERT_TRUE(spoken->append_text("Hello. And", false).ok());
+  ASSERT_TRUE(spoken->ready());
+}
+
+TEST_F(CsmTest, PrefixKeysAreThoseOfTheRows) {
+  SpeechRequest r = request("Hello.");
+  r.context = {{"1", "hello there", frames(3, 5)}};
+  r.context[0].codes[4] = 6;
+  SpeechRequest other = r;
+  other.context[0].codes.back() = 6;
+  std::vector<uint64_t> a, b, same;
+  open(r)->prefix_keys(false, a);
+  open(r)->prefix_keys(false, same);
+  open(other)->prefix_keys(false, b);
+  EXPECT_EQ(a, same);
+  ASSERT_EQ(a.size(), b.size());
+  const std::vector<int32_t> text = model_.frontend().turn(1, "hello there");
+  for (size_t i = 0; i < text.size(); ++i) EXPECT_EQ(a[i], static_cast<uint64_t>(text[i]));
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i] == b[i], i != text.size() + 2) << i;
+}
+
+TEST_F(CsmTest, RefusesWhatItCannotSay) {
+  for (const char* voice : {"nobody", "-1", "1000", "1x", "99999999999999"}) {
+    SpeechRequest r = request("Hello.");
+    r.voice = voice;
+    EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound) << voice;
+  }
+  SpeechRequest r = request("Hello.");
+  r.language = "german";
+  EXPECT_EQ(refusal(r).param, "language");
+  r = request("Hello.");
+  r.instructions = "whisper";
+  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
+  r = request("Hello.");
+  r.text_in_prompt = false;
+  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
+  EXPECT_EQ(refusal(request(" \n ")).param, "input");
+}
+
+TEST_F(CsmTest, RefusesContextThatIsNone) {
+  const auto refused = [&](const ContextTurn& turn) {
+    SpeechRequest r = request("Hello.");
+    r.context = {{"0", "fine", frames(2)}, turn};
+    EXPECT_EQ(refusal(r).param, "context");
+    return refusal(r).message;
+  };
+  EXPECT_NE(refused({"x", "a", {}}).find("turn 1"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", {1, 2}}).find("2 codes"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(1, 99)}).find("99"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(1, -1)}).find("-1"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(2100)}).find("positions"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(1990)}).find("needs"), std::string::npos);
+}
+
+TEST_F(CsmTest, ControlTokensInTextArePlainText) {
+  const auto ids = model_.frontend().turn(0, "a<|end_of_text|>b");
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), ids.back()), 1);
+  EXPECT_TRUE(model_.open(request("bad \xff\xfe bytes")).ok());
+}
+
+TEST_F(CsmTest, DescribesItself) {
+  const PipelineInfo& info = model_.info();
+  EXPECT_EQ(info.family, "csm");
+  EXPECT_EQ(info.default_voice, "0");
+  EXPECT_EQ(info.sample_rate, 24000);
+  EXPECT_EQ(info.late_text, LateText::kSentence);
+  EXPECT_TRUE(info.context);
+}
+
+/// A copy of a small checkpoint in which files may be changed.
+struct Copy {
+  explicit Copy(const std::string& name = "taught") {
+    std::filesystem::copy(golden_dir(name) + "/checkpoint", dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+  }
+  void replace(const std::string& file, const std::string& from, const std::string& to) {
+    std::string text = slurp(dir.path(file));
+    const size_t at = text.find(from);
+    ASSERT_NE(at, text.npos) << from;
+    dir.write(file, text.replace(at, from.size(), to));
+  }
+  std::string fault() const {
+    try {
+      Csm model({dir.path(), "copy"});
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  TestDir dir;
+};
+
+TEST(CsmLoad, ListsMissingAndWrongTensors) {
+  Copy copy;
+  copy.replace("model.safetensors", "\"lm_head.weight", "\"lm_hood.weight");
+  copy.replace("model.safetensors", "codec_model.upsample", "codec_model.upstairs");
+  copy.replace("config.json", "\"text_vocab_size\": 352", "\"text_vocab_size\": 360");
+  const std::string fault = copy.fault();
+  for (const char* name : {"lm_head.weight", "codec_model.upsample.conv.weight",
+                           "embed_text_tokens.weight", "[360, 64]", "[352, 64]"}) {
+    EXPECT_NE(fault.find(name), std::string::npos) << name << " in " << fault;
+  }
+}
+
+TEST(CsmLoad, TakesTheLayoutOfTransformersBesideTheAuthors) {
+  // The published repository holds both; model.safetensors is the authors'.
+  Copy copy("published_rates");
+  const Tensor tensor({2, 2}, DType::kF32);
+  SafetensorsWriter writer(copy.dir.path("model.safetensors"));
+  writer.add("backbone.layers.0.attn.q_proj.weight", tensor);
+  writer.finish();
+  EXPECT_EQ(copy.fault(), "");
+  copy.replace("config.json", "\"transformers_weights\"", "\"some_other_key\"");
+  EXPECT_EQ(copy.fault(), "") << "the index has its usual name";
+  std::filesystem::remove(copy.dir.path("transformers.safetensors.index.json"));
+  EXPECT_NE(copy.fault().find("authors' own layout"), std::string::npos) << copy.fault();
+}
+
+TEST(CsmLoad, NamesWhatItDoesNotSupport) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"\"num_quantizers\": 6", "\"num_quantizers\": 7"},
+      {"\"codebook_size\": 32", "\"codebook_size\": 64"},
+      {"\"backbone_hidden_size\": 64", "\"backbone_hidden_size\": 32"},
+      {"\"audio_token_id\": 344", "\"audio_token_id\": 34400"},
+      {"\"codebook_eos_token_id\": 0", "\"codebook_eos_token_id\": 33"},
+      {"\"sliding_window\": 250", "\"sliding_window\": 0"},
+      {"\"hidden_act\": \"gelu\"", "\"hidden_act\": \"relu\""}};
+  for (const auto& [from, to] : changes) {
+    Copy copy;
+    copy.replace("config.json", from, to);
+    const std::string key(from + 1, std::string(from).find('"', 1) - 1);
+    EXPECT_NE(copy.fault().find(key), std::string::npos) << to << ": " << copy.fault();
+  }
+  Copy outside;
+  outside.replace("config.json", "\"architectures\": null",
+                  "\"transformers_weights\": \"../x.safetensors\"");
+  EXPECT_NE(outside.fault().find("transformers_weights"), std::string::npos);
+  Copy silent;
+  silent.replace("tokenizer.json", "<|begin_of_text|>", "<|begin_of_toxt|>");
+  EXPECT_NE(silent.fault(), "");
+}
+
+TEST(CsmLoad, DummyWeightsNeedNoCheckpoint) {
+  Copy copy("published_rates");
+  std::filesystem::remove(copy.dir.path("transformers-00001-of-00002.safetensors"));
+  std::filesystem::remove(copy.dir.path("transformers.safetensors.index.json"));
+  std::filesystem::remove(copy.dir.path("tokenizer.json"));
+  for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+    const Csm model({copy.dir.path(), "dummy", type, true});
+    SpeechRequest r;
+    r.text = "Hello.";
+    r.ignore_stop = true;
+    Runner runner(model);
+    Track track = runner.open(r);
+    for (int i = 0; i < 4; ++i) runner.step(track);
+    EXPECT_EQ(track.frames.size(), 4u * model.config().codebooks) << weight_type_name(type);
+  }
+}
+
+}  // namespace
+}  // namespace syrinx::csm

@@ -1,0 +1,117 @@
+#include "families/csm/pipeline.h"
+
+#include "families/csm/state.h"
+#include "io/file.h"
+#include "nn/stream_pass.h"
+#include "text/byte_tokenizer.h"
+
+namespace syrinx::csm {
+namespace {
+
+constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
+constexpr const char* kIndex = "transformers.safetensors.index.json";
+constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
+
+struct CodecStream : StreamState {
+  explicit CodecStream(MimiState fresh) : state(std::move(fresh)) {}
+  MimiState state;
+};
+
+/// The published repository holds the authors' own layout as model.safetensors, and transformers'
+/// beside it.
+std::unique_ptr<WeightSource> source(const LoadSpec& spec, const ModelConfig& config) {
+  if (spec.dummy) return dummy_weights([](const std::string&) { return true; });
+  std::string file = config.weights_file;
+  if (file.empty() && is_file(join_path(spec.dir, kIndex))) file = kIndex;
+  auto weights = open_weights(file.empty() ? spec.dir : join_path(spec.dir, file));
+  if (weights->has(kOriginalName)) {
+    throw LoadError(weights->where(kOriginalName) +
+                    ": these are the weights in the authors' own layout, without the codec; "
+                    "download the transformers-*.safetensors files and " +
+                    std::string(kIndex) + " too");
+  }
+  return weights;
+}
+
+Tokenizer tokenizer(const LoadSpec& spec, const ModelConfig& config) {
+  const std::string words[] = {Frontend::kBegin, Frontend::kEnd};
+  const bool none = !is_file(join_path(spec.dir, "tokenizer.json"));
+  if (spec.dummy && none && config.text_vocab >= byte_ids(words)) return byte_tokenizer(words);
+  return Tokenizer::load(spec.dir);
+}
+
+std::string shape_of(const DecoderConfig& d) {
+  return std::to_string(d.layers) + " layers, width " + std::to_string(d.hidden) + ", heads " +
+         std::to_string(d.heads) + "/" + std::to_string(d.kv_heads) + " x " +
+         std::to_string(d.head_dim) + ", ffn " + std::to_string(d.ffn);
+}
+
+}  // namespace
+
+std::unique_ptr<StreamState> CodecStage::open(const RequestState&) const {
+  return std::make_unique<CodecStream>(codec_.open());
+}
+
+void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  const Arena::Mark mark(ctx.arena);
+  std::span<MimiJob> mimi = take_array<MimiJob>(ctx, jobs.size());
+  const auto width = static_cast<size_t>(in_width());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const ChunkJob& job = jobs[i];
+    mimi[i] = {&static_cast<CodecStream*>(job.state)->state,
+               job.codes.subspan(job.left * width, job.fresh * width), job.out};
+  }
+  codec_.run(ctx, mimi);
+}
+
+Csm::Csm(const LoadSpec& spec) {
+  config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
+  defaults_ = load_defaults(join_path(spec.dir, "generation_config.json"));
+  frontend_ = std::make_unique<Frontend>(config_, tokenizer(spec, config_));
+  weights_ = std::make_unique<Weights>(source(spec, config_));
+  backbone_ = std::make_unique<Backbone>(config_, *weights_, spec.weights);
+  const Weights codec = weights_->scope("codec_model");
+  codec_ = std::make_unique<MimiDecoder>(config_.codec, codec, spec.weights);
+  for (const char* encoder : {"encoder.", "encoder_transformer.", "downsample.",
+                              "quantizer.semantic_residual_vector_quantizer.input_proj.",
+                              "quantizer.acoustic_residual_vector_quantizer.input_proj."}) {
+    codec.ignore(encoder);
+  }
+  weights_->finish();
+  stage_ = std::make_unique<CodecStage>(*codec_);
+  links_ = {{"codec", stage_.get(), kPolicy}};
+  describe(spec);
+}
+
+void Csm::describe(const LoadSpec& spec) {
+  const MimiConfig& codec = config_.codec;
+  info_.family = "csm";
+  info_.model = spec.model;
+  info_.licence = "Apache-2.0";
+  info_.sample_rate = static_cast<int>(codec.sample_rate);
+  info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
+  info_.voices = {{"0", "speaker 0 of the conversation"}, {"1", "speaker 1 of the conversation"}};
+  info_.default_voice = "0";
+  info_.languages = {"auto"};
+  info_.late_text = LateText::kSentence;
+  info_.context = true;
+  const std::string tables =
+      std::to_string(config_.text_vocab) + " texts, " + std::to_string(config_.codebooks) + " x " +
+      std::to_string(config_.code_vocab) + " codes x " + std::to_string(config_.backbone.hidden);
+  info_.parts = {{"backbone", shape_of(config_.backbone), backbone_->bytes()},
+                 {"depth decoder", shape_of(config_.depth), backbone_->depth().bytes()},
+                 {"tables", tables, backbone_->table_bytes()},
+                 {"codec",
+                  std::to_string(codec.codebooks) + " x " + std::to_string(codec.codebook_size) +
+                      " codes, " + std::to_string(codec.layers) + " layers, " +
+                      std::to_string(codec.hop()) + " samples a frame",
+                  codec_->bytes()}};
+}
+
+Result<std::unique_ptr<RequestState>> Csm::open(const SpeechRequest& request) const {
+  return State::open(config_, defaults_, *frontend_, request);
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Csm>(spec); }
+
+}  // namespace syrinx::csm

@@ -1,0 +1,61 @@
+// CSM: conversational speech, as a pipeline of the backbone with its depth decoder and Mimi.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "codec/mimi.h"
+#include "families/csm/backbone.h"
+#include "families/csm/config.h"
+#include "families/csm/frontend.h"
+#include "families/family.h"
+#include "model/pipeline.h"
+
+namespace syrinx::csm {
+
+/// Frames to samples; the codec keeps all of its past, so there is neither left context nor
+/// lookahead.
+class CodecStage : public ChunkStage {
+ public:
+  explicit CodecStage(const MimiDecoder& codec) : codec_(codec) {}
+  int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
+  int out_width() const override { return static_cast<int>(codec_.config().hop()); }
+  std::unique_ptr<StreamState> open(const RequestState&) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+
+ private:
+  const MimiDecoder& codec_;
+};
+
+class Csm : public Pipeline {
+ public:
+  /// Throws LoadError.
+  explicit Csm(const LoadSpec& spec);
+
+  const PipelineInfo& info() const override { return info_; }
+  const ArStage& ar() const override { return *backbone_; }
+  std::span<const Link> links() const override { return links_; }
+  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+
+  const ModelConfig& config() const { return config_; }
+  const Frontend& frontend() const { return *frontend_; }
+  const Backbone& backbone() const { return *backbone_; }
+  const MimiDecoder& codec() const { return *codec_; }
+
+ private:
+  void describe(const LoadSpec& spec);
+
+  ModelConfig config_;
+  Defaults defaults_;
+  std::unique_ptr<Frontend> frontend_;
+  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
+  std::unique_ptr<Backbone> backbone_;
+  std::unique_ptr<MimiDecoder> codec_;
+  std::unique_ptr<CodecStage> stage_;
+  std::vector<Link> links_;
+  PipelineInfo info_;
+};
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+
+}  // namespace syrinx::csm

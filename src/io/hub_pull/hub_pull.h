@@ -1,0 +1,33 @@
+// Downloads a model from the hub into its local cache, in the layout of the hub's own tools:
+// blobs/<hash>, snapshots/<commit>/<path> as links to them, refs/<revision>. Every file is compared
+// with the hash that the hub states before it appears under its name; a download that was cut goes
+// on where it stopped. Faults are LoadErrors. One thread; one process at a time per model.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace syrinx {
+
+struct PullOptions {
+  std::string endpoint;              ///< of the hub's API, without a slash at the end
+  std::string cache;                 ///< as hub_cache()
+  std::string token = {};            ///< of a user, for models that need one; sent to the hub only
+  std::vector<std::string> include;  ///< patterns like "*.safetensors"; empty: every file
+  int retries = 5;                   ///< of a transfer, with growing pauses
+  double pause_s = 1;                ///< before the first of them
+  /// Takes a line for people when a file begins, is there already, or is tried again.
+  std::function<void(const std::string& line)> log = {};
+};
+
+/// $HF_ENDPOINT, or the public hub.
+std::string hub_endpoint();
+/// $HF_TOKEN, or the file that the hub's own tools keep; empty: none.
+std::string hub_token();
+
+/// Downloads "Org/Name" or "Org/Name@revision"; the directory of the snapshot.
+std::string pull_model(const std::string& model, const PullOptions& options);
+
+}  // namespace syrinx

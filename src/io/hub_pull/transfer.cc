@@ -1,0 +1,88 @@
+#include "io/hub_pull/transfer.h"
+
+#include <curl/curl.h>
+
+#include <mutex>
+
+#include "base/error.h"
+
+namespace syrinx {
+
+struct Transfer::Impl {
+  CURL* curl = nullptr;
+  curl_slist* headers = nullptr;
+};
+
+namespace {
+
+struct Receiver {
+  CURL* curl;
+  bool ranged;
+  const std::function<bool(std::string_view)>* take;
+  bool wrong_range = false;
+};
+
+size_t receive(char* data, size_t one, size_t count, void* opaque) {
+  auto* receiver = static_cast<Receiver*>(opaque);
+  int64_t status = 0;
+  curl_easy_getinfo(receiver->curl, CURLINFO_RESPONSE_CODE, &status);
+  if (status != 200 && status != 206) return one * count;  // the body of an error
+  if (receiver->ranged && status != 206) {
+    receiver->wrong_range = true;
+    return 0;
+  }
+  return (*receiver->take)({data, one * count}) ? one * count : 0;
+}
+
+}  // namespace
+
+Transfer::Transfer(std::string token) : impl_(std::make_unique<Impl>()) {
+  static std::once_flag once;
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  impl_->curl = curl_easy_init();
+  if (impl_->curl == nullptr) throw LoadError("libcurl does not start");
+  if (!token.empty()) {  // libcurl keeps it from other hosts after a redirect
+    impl_->headers = curl_slist_append(nullptr, ("Authorization: Bearer " + token).c_str());
+  }
+}
+
+Transfer::~Transfer() {
+  curl_slist_free_all(impl_->headers);
+  curl_easy_cleanup(impl_->curl);
+}
+
+TransferResult Transfer::get(const std::string& url, int64_t from,
+                             const std::function<bool(std::string_view)>& take) {
+  CURL* curl = impl_->curl;
+  Receiver receiver{.curl = curl, .ranged = from > 0, .take = &take};
+  curl_easy_reset(curl);
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, impl_->headers);
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "syrinx");
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  // No way from https down to http.
+  curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR,
+                   url.starts_with("https:") ? "https" : "http,https");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 30L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 60L);
+  curl_easy_setopt(curl, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(from));
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &receiver);
+  const CURLcode code = curl_easy_perform(curl);
+  TransferResult result;
+  curl_off_t retry_after = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &result.status);
+  curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after);
+  result.retry_after_s = static_cast<double>(retry_after);
+  if (code != CURLE_OK) result.trouble = curl_easy_strerror(code);
+  result.cannot_continue =
+      receiver.wrong_range || code == CURLE_RANGE_ERROR || (from > 0 && result.status == 416);
+  if (result.cannot_continue) result.trouble = "the server does not continue downloads";
+  return result;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,149 @@
+// For tests of families: a step loop without an engine, and comparisons with goldens.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+/// Largest difference over the largest magnitude.
+inline float relative(std::span<const float> got, std::span<const float> want) {
+  EXPECT_EQ(got.size(), want.size());
+  float worst = 0, top = 1e-30f;
+  for (size_t i = 0; i < std::min(got.size(), want.size()); ++i) {
+    const float d = std::fabs(got[i] - want[i]);
+    worst = std::isfinite(d) ? std::max(worst, d) : 1e30f;
+    top = std::max(top, std::fabs(want[i]));
+  }
+  return worst / top;
+}
+
+inline std::span<const float> floats(const View& view) {
+  return {view.f32(), static_cast<size_t>(view.count())};
+}
+inline std::vector<int32_t> ints(const View& view) {
+  return {view.i32(), view.i32() + view.count()};
+}
+
+/// One sequence of a Runner.
+struct Track {
+  std::unique_ptr<RequestState> state;
+  std::vector<int32_t> pages;
+  int cached = 0;  // positions
+  bool finished = false;
+  std::vector<int32_t> frames;
+  std::vector<std::vector<float>> logits;  // of codebook 0, each step
+  std::vector<std::vector<float>> inner;   // of the others, each step, side by side
+};
+
+/// Steps sequences of a stage with one cache together, as the engine would.
+class Runner {
+ public:
+  explicit Runner(const Pipeline& model, int threads = 1)
+      : model_(model), pool_(threads), kv_(model.ar().traits().kv[0], kPages) {
+    for (int32_t page = kPages - 1; page >= 0; --page) free_.push_back(page);
+  }
+
+  Track open(const SpeechRequest& request) {
+    Track track;
+    auto opened = model_.open(request);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+    if (opened.ok()) track.state = opened.take();
+    return track;
+  }
+
+  /// One step of every unfinished, ready track; prompts are fed `chunk` rows at a time.
+  void step(std::span<Track*> tracks, int chunk = 1 << 20);
+  void step(Track& track) {
+    Track* one[] = {&track};
+    step(one);
+  }
+  /// Forgets the cache of a track: its rows are made and run again.
+  void drop(Track& track) {
+    track.cached = 0;
+    free_.insert(free_.end(), track.pages.begin(), track.pages.end());
+    track.pages.clear();
+  }
+  StepContext& context() { return ctx_; }
+
+ private:
+  static constexpr int kPages = 256, kTable = 32;
+  const Pipeline& model_;
+  ThreadPool pool_;
+  Arena arena_;
+  StepContext ctx_{pool_, arena_};
+  KvPool kv_;
+  std::vector<int32_t> free_;
+};
+
+inline void Runner::step(std::span<Track*> tracks, int chunk) {
+  const ArTraits& traits = model_.ar().traits();
+  const int codes_per_step = static_cast<int>(traits.vocab.size());
+  std::vector<ArSeq> seqs;
+  std::vector<Track*> running;
+  std::vector<int32_t> row_begin{0}, kv_len, table;
+  int emits = 0;
+  for (Track* track : tracks) {
+    if (track->finished || !track->state->ready()) continue;
+    const int steps = static_cast<int>(track->frames.size()) / codes_per_step;
+    const int due = track->state->prompt_rows() + steps - track->cached;
+    const int rows = std::min(due, chunk);
+    seqs.push_back({track->state.get(), track->cached, rows, rows == due});
+    track->cached += rows;
+    while (static_cast<int>(track->pages.size()) * KvPool::kPageRows < track->cached) {
+      track->pages.push_back(free_.back());
+      free_.pop_back();
+    }
+    row_begin.push_back(row_begin.back() + rows);
+    kv_len.push_back(track->cached);
+    std::vector<int32_t> line = track->pages;
+    line.resize(kTable, 0);
+    table.insert(table.end(), line.begin(), line.end());
+    if (rows == due) running.push_back(track), ++emits;
+  }
+  if (seqs.empty()) return;
+  arena_.reset();
+  const Ragged ragged{row_begin, kv_len, table, kTable};
+  const View scratch =
+      arena_.take({static_cast<int64_t>(model_.ar().scratch_bytes(emits))}, DType::kU8);
+  const ArBatch batch{seqs, row_begin.back(), emits, ragged, std::span(&kv_, 1), scratch};
+  const View hidden = arena_.take({emits, traits.hidden}, DType::kF32);
+  model_.ar().forward(ctx_, batch, hidden);
+  if (emits == 0) return;
+  std::vector<int32_t> memory(emits * codes_per_step, 0), ids(emits);
+  const View codes{memory.data(), DType::kI32, {emits, codes_per_step}};
+  for (Track* track : running) track->inner.emplace_back();
+  for (int k = 0; k < codes_per_step; ++k) {
+    const View logits = arena_.take({emits, traits.vocab[k]}, DType::kF32);
+    model_.ar().logits(ctx_, k, batch, hidden, codes, logits);
+    std::vector<SampleRow> rows;
+    for (int e = 0; e < emits; ++e) {
+      RequestState& state = *running[e]->state;
+      rows.push_back({state.sampling(k), state.rule(k), state.history(k), 0, 0, 0});
+      const auto row = floats(logits.slice(e, e + 1));
+      if (k == 0) running[e]->logits.emplace_back(row.begin(), row.end());
+      if (k > 0)
+        running[e]->inner.back().insert(running[e]->inner.back().end(), row.begin(), row.end());
+    }
+    std::vector<SampleStatus> status(emits);
+    sample(ctx_, logits, rows, ids, status);
+    for (int e = 0; e < emits; ++e) {
+      EXPECT_EQ(status[e], SampleStatus::kOk);
+      memory[e * codes_per_step + k] = ids[e];
+    }
+  }
+  for (int e = 0; e < emits; ++e) {
+    std::vector<WordMark> words;
+    StepOutput out(running[e]->frames, words);
+    const Verdict verdict = running[e]->state->advance(
+        std::span(memory).subspan(e * codes_per_step, codes_per_step), out);
+    running[e]->finished = verdict.next == Verdict::kFinished;
+  }
+}
+
+}  // namespace syrinx

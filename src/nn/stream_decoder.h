@@ -1,0 +1,66 @@
+// A transformer over endless streams: causal, each row sees the last `window` positions of its own
+// stream, whose keys and values lie in a ring of pages (f32). Positions are turned back from time
+// to time, so a stream may last for ever at full precision. Cutting a stream into calls anywhere,
+// and other streams in a call, change no bit. Const after construction, shared by threads; a
+// stream's state is used by one call at a time. Legend: N rows of all streams together, H hidden.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "nn/decoder.h"
+
+namespace syrinx {
+
+/// What a StreamDecoder remembers of one stream.
+class StreamKv {
+ public:
+  /// Of the next row; falls back by whole turns of the ring when it becomes large.
+  int64_t position() const { return position_; }
+
+ private:
+  friend class StreamDecoder;
+  KvPool pool_;
+  int64_t position_ = 0;
+};
+
+/// The next `rows` rows of one stream.
+struct StreamRows {
+  StreamKv* kv = nullptr;
+  int64_t rows = 0;
+};
+
+class StreamDecoder {
+ public:
+  StreamDecoder() = default;
+  /// config.window >= 1 and config.causal; names as for Decoder. Streams bring at most `max_rows`
+  /// rows to a call.
+  StreamDecoder(DecoderConfig config, const Weights& weights, WeightType type, int max_rows);
+
+  const DecoderConfig& config() const { return decoder_.config(); }
+  size_t bytes() const { return decoder_.bytes(); }
+  /// Memory of one stream.
+  size_t state_bytes() const { return KvPool::page_bytes(kv_spec()) * ring_.size(); }
+
+  StreamKv open() const;
+  /// How many rows the stream may bring to its next call: 1 .. max_rows. Call it before each call;
+  /// this is where positions are turned back.
+  int64_t room(StreamKv& kv) const;
+
+  /// Runs the blocks over the residual stream x [N, H], in place: the streams' rows, one below the
+  /// other. The final norm is not applied.
+  void forward(StepContext& ctx, const View& x, std::span<const StreamRows> streams) const;
+  /// out [N, H] = final norm of x.
+  void norm(StepContext& ctx, const View& x, const View& out) const { decoder_.norm(ctx, x, out); }
+
+ private:
+  KvSpec kv_spec() const { return config().kv_spec(DType::kF32); }
+  void turn_back(StreamKv& kv) const;
+
+  Decoder decoder_;
+  std::vector<int32_t> ring_;     // pages of a stream
+  int64_t turn_ = 0, limit_ = 0;  // positions: taken off at once; first that no row may have
+  int64_t max_rows_ = 0;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,82 @@
+// How causal networks take many streams at once: a pass is a few frames of several streams, one
+// below the other in one matrix [rows, channels], and every layer runs over all of it. Streams of a
+// pass stay apart: each layer has a ConvState per stream.
+#pragma once
+
+#include <algorithm>
+#include <new>
+#include <span>
+
+#include "nn/conv.h"
+
+namespace syrinx {
+
+/// Room for `count` plain objects in the arena.
+template <typename T>
+std::span<T> take_array(StepContext& ctx, size_t count) {
+  const View memory = ctx.arena.take(Shape{static_cast<int64_t>(count * sizeof(T))}, DType::kU8);
+  T* first = static_cast<T*>(memory.data);
+  for (size_t i = 0; i < count; ++i) new (first + i) T();
+  return {first, count};
+}
+
+/// f32 [rows, columns] in the arena.
+inline View take_rows(StepContext& ctx, int64_t rows, int64_t columns) {
+  return ctx.arena.take(Shape{rows, columns}, DType::kF32);
+}
+
+/// Frames [from, from + frames) of job number `job`; `begin` is their first frame in the pass.
+struct PassPart {
+  size_t job = 0;
+  int64_t from = 0;
+  int64_t begin = 0, frames = 0;
+};
+
+/// Cuts jobs of `frames[i]` frames into passes of at most `most` frames and runs them in turn; a
+/// pass has at most room(i) frames of job i, asked for right before it. Frames of a job come in
+/// order, and each pass holds as many jobs as fit.
+void run_passes(StepContext& ctx, std::span<const int64_t> frames, int64_t most,
+                FunctionRef<int64_t(size_t job)> room,
+                FunctionRef<void(std::span<const PassPart>)> run);
+
+/// A pass on its way through the layers of a network.
+class StreamPass {
+ public:
+  /// convs(i): the ConvStates of part i's stream, in the order of the layers.
+  StreamPass(StepContext& ctx, std::span<const PassPart> parts,
+             FunctionRef<std::span<ConvState>(size_t part)> convs);
+
+  std::span<const PassPart> parts() const { return parts_; }
+  int64_t frames() const { return frames_; }
+  /// Rows a frame now has.
+  int64_t rate() const { return rate_; }
+
+  /// x [frames * rate, C] through the next layer. Layers with an out() write a new matrix, whose
+  /// rows are `stride` times as many for transposed convolutions; others work in place.
+  template <typename Layer>
+  View run(StepContext& ctx, const Layer& layer, const View& x) {
+    int64_t rate = rate_;
+    if constexpr (requires { layer.stride(); }) rate *= layer.stride();
+    View out = x;
+    if constexpr (requires { layer.out(); }) out = take_rows(ctx, frames_ * rate, layer.out());
+    const Arena::Mark mark(ctx.arena);
+    std::span<ConvJob> jobs = take_array<ConvJob>(ctx, parts_.size());
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const int64_t begin = parts_[i].begin, end = begin + parts_[i].frames;
+      jobs[i] = {x.slice(begin * rate_, end * rate_), &convs_[i][layer_],
+                 out.slice(begin * rate, end * rate)};
+    }
+    layer.run(ctx, jobs);
+    rate_ = rate;
+    ++layer_;
+    return out;
+  }
+
+ private:
+  std::span<const PassPart> parts_;
+  std::span<std::span<ConvState>> convs_;
+  int64_t frames_ = 0, rate_ = 1;
+  size_t layer_ = 0;
+};
+
+}  // namespace syrinx

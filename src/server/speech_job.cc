@@ -1,0 +1,144 @@
+#include "server/speech_job.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <utility>
+
+#include "base/check.h"
+#include "server/connection.h"
+#include "server/server_state.h"
+
+namespace syrinx {
+namespace {
+
+/// Samples that are encoded and written at once: few, where encoding takes time, so that many
+/// streams take turns on few threads.
+constexpr size_t kCheapSamples = 32 << 10, kCostlySamples = 8 << 10;
+
+/// Runs `task` on a thread of `pool` and comes back to the io thread.
+template <typename Task>
+net::awaitable<void> run_on(net::thread_pool& pool, Task task) {
+  auto job = [task]() -> net::awaitable<void> {
+    task();
+    co_return;
+  };
+  co_await net::co_spawn(pool, std::move(job), net::use_awaitable);
+}
+
+}  // namespace
+
+bool is_bad(const Outcome& outcome) {
+  return outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
+}
+
+SpeechJob::SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client)
+    : server_(server), wakeup_(std::move(wakeup)), client_(client) {}
+
+/// However it ended: nothing goes on for a client that nobody serves.
+SpeechJob::~SpeechJob() {
+  if (queue_) queue_->detach();
+  if (id_) backend_->cancel(*id_);
+  // A model that was let go meanwhile ends with its last stream, and that takes time.
+  if (backend_) net::post(server_.worker, [backend = std::move(backend_)] {});
+}
+
+void SpeechJob::fail(const Error& error) {
+  fault_ = to_api_error(error);
+  if (error.code == ErrorCode::kInternal) trouble_ = error.message;
+}
+
+net::awaitable<void> SpeechJob::start(std::string_view text_of_body) {
+  const auto parse = [this, text_of_body] {
+    auto parsed = SpeechBody::parse(text_of_body);
+    if (auto* fault = std::get_if<ApiError>(&parsed)) {
+      fault_ = std::move(*fault);
+      return;
+    }
+    body_ = std::move(std::get<SpeechBody>(parsed));
+    submit();
+  };
+  co_await run_on(server_.worker, parse);
+  if (!fault_ && !id_) co_await find_model();
+}
+
+net::awaitable<void> SpeechJob::start(SpeechBody body) {
+  body_ = std::move(body);
+  const auto task = [this] { submit(); };
+  co_await run_on(server_.worker, task);
+  if (!fault_ && !id_) co_await find_model();
+}
+
+/// Loads the model, which was known and not there.
+net::awaitable<void> SpeechJob::find_model() {
+  const auto load = [this, models = server_.models] {
+    if (const auto loaded = models->load(body_->model()); !loaded) fail(loaded.error());
+  };
+  co_await run_on(server_.loader, load);
+  if (fault_) co_return;
+  const auto task = [this] { submit(); };
+  co_await run_on(server_.worker, task);
+  if (!fault_ && !id_) fault_ = unavailable("The model was unloaded; try again.");
+}
+
+/// On a worker thread. Neither id_ nor fault_ afterwards: the model must be loaded first.
+void SpeechJob::submit() try {
+  auto found = server_.models->find(body_->model());
+  if (!found) return fail(found.error());
+  backend_ = found.take();
+  if (!backend_) return;
+  auto call = body_->call(backend_->info());
+  if (auto* fault = std::get_if<ApiError>(&call)) {
+    fault_ = std::move(*fault);
+    return;
+  }
+  call_ = std::move(std::get<SpeechCall>(call));
+  call_.request.client = client_;
+  body_.reset();
+  auto encoder = make_encoder(call_.audio);
+  if (!encoder) return fail(encoder.error());
+  encoder_ = encoder.take();
+  queue_ = std::make_shared<AudioQueue>(
+      backend_->info().sample_rate, [wakeup = wakeup_] { wakeup->post(); },
+      server_.options.max_audio_s);
+  const Result<RequestId> id = backend_->submit(call_.request, queue_);
+  if (!id) return fail(id.error());
+  id_ = id.value();
+} catch (const std::exception& error) {
+  fail({ErrorCode::kInternal, error.what()});
+}
+
+net::awaitable<bool> SpeechJob::pump() {
+  samples_.clear();
+  unwritten_ += queue_->take(samples_, encoder_->cheap() ? kCheapSamples : kCostlySamples);
+  outcome_ = queue_->end();
+  if (samples_.empty() && !outcome_) co_return false;
+  if (encoder_->cheap()) {
+    encode();
+  } else {
+    const auto task = [this] { encode(); };
+    co_await run_on(server_.encoders, task);
+  }
+  co_return true;
+}
+
+void SpeechJob::encode() try {
+  if (!samples_.empty()) encoder_->encode(samples_, bytes_);
+  if (outcome_ && outcome_->audio_s > 0 && !is_bad(*outcome_)) encoder_->flush(bytes_);
+} catch (const std::exception& error) {
+  fail({ErrorCode::kInternal, error.what()});
+}
+
+void SpeechJob::written() { queue_->written(std::exchange(unwritten_, 0)); }
+
+ApiError SpeechJob::no_audio() {
+  if (outcome_->reason == FinishReason::kError) {
+    fail(outcome_->error);
+    return *fault_;
+  }
+  if (outcome_->reason == FinishReason::kCancelled) return unavailable("The server is stopping.");
+  return bad_field("input", "There is nothing in 'input' that this model can speak.");
+}
+
+}  // namespace syrinx

@@ -1,0 +1,83 @@
+// One text on its way to bytes: checked, submitted to a model, its audio encoded as it is made.
+// Cancelled when destroyed. Inside the server only; one coroutine at a time, on the io thread
+// unless said otherwise.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "audio/encoder.h"
+#include "server/asio.h"
+#include "server/audio_queue.h"
+#include "server/backend.h"
+#include "server/speech_call.h"
+
+namespace syrinx {
+
+class Wakeup;
+struct ServerState;
+
+class SpeechJob {
+ public:
+  /// `wakeup` hears of new audio and of the end.
+  SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client);
+  ~SpeechJob();
+  SpeechJob(const SpeechJob&) = delete;
+  SpeechJob& operator=(const SpeechJob&) = delete;
+
+  /// Checks the body, finds or loads its model and submits it; afterwards fault() is set or audio
+  /// will come. Works on other threads: a body may be large and its prompt slow to make.
+  net::awaitable<void> start(std::string_view text_of_body);
+  /// The same for a body that was parsed by somebody else.
+  net::awaitable<void> start(SpeechBody body);
+
+  /// Encodes what has come meanwhile, on another thread where that takes time; at the end of the
+  /// audio, what the encoder holds back too. False when nothing had come: wait for the wakeup.
+  net::awaitable<bool> pump();
+  /// Encoded, to be taken by the caller, who then says written() once it is on its way.
+  std::string& bytes() { return bytes_; }
+  const std::string& bytes() const { return bytes_; }
+  void written();
+
+  /// What went wrong before the engine took over or in the encoder. trouble() is for the log.
+  const std::optional<ApiError>& fault() const { return fault_; }
+  const std::string& trouble() const { return trouble_; }
+  /// Set once the engine is done and all of its audio is in bytes().
+  const std::optional<Outcome>& outcome() const { return outcome_; }
+  /// Why there is no audio in an outcome; for outcomes without any bytes.
+  ApiError no_audio();
+
+  /// Valid without a fault.
+  const SpeechCall& call() const { return call_; }
+  const PipelineInfo& info() const { return backend_->info(); }
+  int rate_hz() const { return encoder_->rate_hz(); }
+
+ private:
+  net::awaitable<void> find_model();
+  void submit();
+  void encode();
+  void fail(const Error& error);
+
+  ServerState& server_;
+  const std::shared_ptr<Wakeup> wakeup_;
+  const uint64_t client_;
+  std::optional<SpeechBody> body_;
+  std::shared_ptr<Backend> backend_;
+  std::shared_ptr<AudioQueue> queue_;
+  std::unique_ptr<Encoder> encoder_;
+  SpeechCall call_;
+  std::optional<RequestId> id_;
+  std::optional<ApiError> fault_;
+  std::string trouble_;
+  std::optional<Outcome> outcome_;
+  std::vector<float> samples_;  // being encoded
+  std::string bytes_;
+  size_t unwritten_ = 0;  // samples in bytes_
+};
+
+/// Whether an outcome is no end to be proud of: failed or cancelled.
+bool is_bad(const Outcome& outcome);
+
+}  // namespace syrinx

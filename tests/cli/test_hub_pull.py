@@ -1,0 +1,203 @@
+"""`syrinx hub pull` against a stand-in of the hub's HTTP API: whole, cut, corrupt, resumed."""
+import hashlib
+import http.server
+import json
+import os
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
+import harness  # noqa: E402
+from harness import run_cli  # noqa: E402
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+CONFIG = b'{"model_type": "none"}'
+WEIGHTS = os.urandom(1 << 20)
+
+
+def git_hash(data):
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    files = {"config.json": CONFIG, "sub/model weights.bin": WEIGHTS, "empty.txt": b""}
+    lies, cuts, faults, log, extra, no_ranges = {}, [], [], [], [], False
+
+    def do_GET(self):
+        Hub.log.append((self.path, self.headers.get("Range"), self.headers.get("Authorization")))
+        if Hub.faults:
+            self.answer(Hub.faults.pop(), b"busy")
+        elif self.path.startswith("/api/models/Org/Name/revision/main?"):
+            self.list()
+        elif self.path.startswith(f"/Org/Name/resolve/{COMMIT}/"):
+            name = self.path.split("/", 5)[5]
+            self.answer(302, b"", {"Location": f"/cdn/{name}"})
+        elif self.path.startswith("/cdn/"):
+            self.send_file(self.path[5:].replace("%20", " "))
+        elif "Secret" in self.path:
+            self.answer(401, b"no")
+        else:
+            self.answer(404, b"nothing here")
+
+    def list(self):
+        siblings = list(Hub.extra)
+        for name, data in Hub.files.items():
+            entry = {"rfilename": name, "size": len(data), "blobId": git_hash(data)}
+            if len(data) > 1000:
+                entry["lfs"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+            siblings.append(entry)
+        self.answer(200, json.dumps({"sha": COMMIT, "siblings": siblings}).encode())
+
+    def send_file(self, name):
+        data = Hub.lies.get(name, Hub.files[name])
+        asked, status, headers = self.headers.get("Range"), 200, {}
+        if asked:
+            begin = int(asked[6:].split("-")[0])
+            if not Hub.no_ranges:
+                headers = {"Content-Range": f"bytes {begin}-{len(data) - 1}/{len(data)}"}
+                data, status = data[begin:], 206
+        if Hub.cuts and len(data) > 1000:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            for each, value in headers.items():
+                self.send_header(each, value)
+            self.end_headers()
+            self.wfile.write(data[:Hub.cuts.pop()])
+            self.close_connection = True
+        else:
+            self.answer(status, data, headers)
+
+    def answer(self, status, body, headers=None):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Quiet(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):
+        pass  # clients hang up: that is what is tested
+
+
+class HubPull(unittest.TestCase):
+    def setUp(self):
+        Hub.lies, Hub.cuts, Hub.faults, Hub.log, Hub.extra = {}, [], [], [], []
+        Hub.no_ranges = False
+        self.hub = Quiet(("127.0.0.1", 0), Hub)
+        threading.Thread(target=self.hub.serve_forever, daemon=True).start()
+        self.home = tempfile.TemporaryDirectory()
+        self.root = os.path.join(self.home.name, "hub", "models--Org--Name")
+        self.snapshot = os.path.join(self.root, "snapshots", COMMIT)
+
+    def tearDown(self):
+        self.hub.shutdown()
+        self.hub.server_close()
+        self.home.cleanup()
+
+    def pull(self, *arguments, **env):
+        return run_cli("hub", "pull", *arguments, env={
+            "HF_ENDPOINT": f"http://127.0.0.1:{self.hub.server_port}/", "HF_HOME": self.home.name,
+            "HF_TOKEN": "", "HF_HUB_CACHE": "", "HOME": self.home.name, **env})
+
+    def blob(self, data):
+        return os.path.join(self.root, "blobs", hashlib.sha256(data).hexdigest())
+
+    def check(self):
+        for name, data in Hub.files.items():
+            path = os.path.join(self.snapshot, name)
+            with open(path, "rb") as file:
+                self.assertTrue(file.read() == data, name)
+            self.assertTrue(os.path.islink(path))
+        with open(os.path.join(self.root, "refs", "main"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), COMMIT)
+
+    def test_whole(self):
+        done = self.pull("Org/Name", HF_TOKEN="secret")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.decode().strip(), self.snapshot)
+        self.check()
+        self.assertEqual({entry[2] for entry in Hub.log}, {"Bearer secret"})
+        self.assertNotIn(b"secret", done.stdout + done.stderr)
+        Hub.log.clear()
+        self.assertEqual(self.pull("Org/Name").returncode, 0)
+        self.assertEqual(len(Hub.log), 1)  # the list alone: everything is there
+        # The rest of the program finds it there.
+        env = {"HF_HOME": self.home.name, "HF_HUB_CACHE": ""}
+        self.assertIn(b"no known family", run_cli("inspect", "Org/Name", env=env).stderr)
+
+    def test_goes_on_after_a_cut(self):
+        Hub.cuts = [300_000, 400_000]
+        done = self.pull("Org/Name")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check()
+        ranges = [r for path, r, _ in Hub.log if r and path.startswith("/cdn")]
+        self.assertEqual(ranges, ["bytes=400000-", "bytes=700000-"])
+
+    def test_begins_anew_where_the_hub_cannot_go_on(self):
+        Hub.cuts, Hub.no_ranges = [300_000], True
+        done = self.pull("Org/Name")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check()
+
+    def test_goes_on_in_another_process(self):
+        os.makedirs(os.path.join(self.root, "blobs"))
+        with open(self.blob(WEIGHTS) + ".incomplete", "wb") as file:
+            file.write(WEIGHTS[:123_456])
+        self.assertEqual(self.pull("Org/Name").returncode, 0)
+        self.check()
+        self.assertIn("bytes=123456-", [r for _, r, _ in Hub.log])
+
+    def test_corrupt_files_do_not_appear(self):
+        Hub.lies = {"sub/model weights.bin": b"x" * len(WEIGHTS)}
+        done = self.pull("Org/Name")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"another hash", done.stderr)
+        self.assertFalse(os.path.exists(self.blob(WEIGHTS)))
+        self.assertFalse(os.path.exists(self.blob(WEIGHTS) + ".incomplete"))
+        self.assertFalse(os.path.exists(os.path.join(self.root, "refs")))
+        Hub.lies = {}
+        self.assertEqual(self.pull("Org/Name").returncode, 0)
+        self.check()
+
+    def test_a_busy_hub_is_asked_again(self):
+        Hub.faults = [503, 429]
+        done = self.pull("Org/Name")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"trying again", done.stderr)
+
+    def test_hostile_lists(self):
+        for entry in ({"rfilename": "../../evil", "size": 1, "blobId": git_hash(b"x")},
+                      {"rfilename": "/etc/evil", "size": 1, "blobId": git_hash(b"x")},
+                      {"rfilename": "a//b", "size": 1, "blobId": git_hash(b"x")},
+                      {"rfilename": "evil", "size": 1, "blobId": "../../../evil"},
+                      {"rfilename": "evil", "size": -5, "blobId": git_hash(b"x")},
+                      {"rfilename": 5, "size": 1}, "evil"):
+            Hub.extra = [entry]
+            with self.subTest(entry=entry):
+                done = self.pull("Org/Name")
+                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.stderr.count(b"\n"), 1)
+                self.assertFalse(os.path.exists(self.root))
+
+    def test_faults(self):
+        for model, says in [("Org/Nobody", b"404"), ("Org/Secret", b"HF_TOKEN"),
+                            ("nothing", b"Org/Name"), ("../x/y", b"Org/Name")]:
+            done = self.pull(model)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(says, done.stderr)
+
+    def test_patterns(self):
+        self.assertEqual(self.pull("Org/Name", "--include", "*.json").returncode, 0)
+        self.assertEqual(os.listdir(self.snapshot), ["config.json"])
+
+
+if __name__ == "__main__":
+    harness.main()
