@@ -95,7 +95,7 @@ class Bench(unittest.TestCase):
 
     def test_profile_and_simulation(self):
         profile = self.path("profile.json")
-        done = run_cli("bench", "--model", MODEL, "--profile-steps", profile, "-d", "0.02",
+        done = run_cli("bench", "--model", MODEL, "--profile-steps", profile, "-d", "0.1",
                        "--max-batch", "4")
         self.assertEqual(done.returncode, 0, done.stderr)
         for policy in ("streaming", "throughput", "fcfs"):
