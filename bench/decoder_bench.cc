@@ -3,6 +3,8 @@
 //   decoder_bench --benchmark_filter='step/small' --benchmark_repetitions=5
 // small: 6 layers, hidden 384, 6 heads of 64, ffn 1024, vocabulary 4096.
 // mid: 16 layers, hidden 1024, 16 heads over 8, ffn 3072, vocabulary 30000.
+// qwen05: the language model of CosyVoice2: 24 layers, hidden 896, 14 heads over 2, ffn 4864,
+// vocabulary 6564.
 #include <time.h>
 
 #include <limits>
@@ -57,6 +59,12 @@ Size mid() {
   DecoderConfig c;
   c.layers = 16, c.hidden = 1024, c.heads = 16, c.kv_heads = 8, c.head_dim = 64, c.ffn = 3072;
   return {"mid", c, 30000};
+}
+
+Size qwen05() {
+  DecoderConfig c;
+  c.layers = 24, c.hidden = 896, c.heads = 14, c.kv_heads = 2, c.head_dim = 64, c.ffn = 4864;
+  return {"qwen05", c, 6564};
 }
 
 struct Model {
@@ -164,7 +172,7 @@ void attention(benchmark::State& state, const Size& size, DType dtype) {
 }
 
 void all() {
-  for (const Size& size : {small(), mid()}) {
+  for (const Size& size : {small(), mid(), qwen05()}) {
     const std::string name = size.name;
     for (const WeightType type : {WeightType::kQ8, WeightType::kBF16}) {
       for (const DType cache : {DType::kF16, DType::kI8}) {

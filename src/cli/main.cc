@@ -265,15 +265,15 @@ int run(int argc, char** argv) {
   TraceCommand trace;
   LoadOptions inspect;
   BenchOptions bench;
-  SimulateOptions simulate;
   HubPullOptions pull;
+  SimulateOptions simulate;
   add_say(app, say, command);
   add_serve(app, serve, command);
   add_trace(app, trace, command);
   add_inspect(app, inspect, command);
   add_bench(app, bench, command);
-  add_simulate(app, simulate, command);
   add_hub(app, pull, command);
+  add_simulate(app, simulate, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {  // --help, --version

@@ -33,7 +33,7 @@ struct MimiConfig {
 
   /// Samples a frame.
   int64_t hop() const;
-  /// Of the encoder or the decoder; its window must be kept by the caller of an offline run too.
+  /// The blocks of the encoder and of the decoder, which are alike.
   DecoderConfig transformer() const;
   static MimiConfig load(const Config& config);
 };

@@ -13,13 +13,9 @@
 
 #include "codec/qwen3_codec_config.h"
 #include "io/weights.h"
-#include "kernels/attention.h"
-#include "kernels/linear.h"
-#include "kernels/rope.h"
-#include "nn/conv.h"
 #include "nn/convnext.h"
-#include "nn/layers.h"
-#include "tensor/context.h"
+#include "nn/stream_decoder.h"
+#include "nn/stream_pass.h"
 
 namespace syrinx {
 
@@ -30,9 +26,8 @@ class Qwen3CodecState {
 
  private:
   friend class Qwen3Codec;
-  int64_t frames_ = 0;            // decoded so far
-  int64_t position_ = 0;          // of the next frame in the transformer
-  KvPool kv_;                     // a ring of pages
+  int64_t frames_ = 0;  // decoded so far
+  StreamKv kv_;
   std::vector<ConvState> convs_;  // in the order of the network
 };
 
@@ -59,10 +54,6 @@ class Qwen3Codec {
   size_t state_bytes() const;
 
  private:
-  struct TransformerLayer {
-    RmsNorm norm1, norm2;
-    PackedLinear qkv, out, gate_up, down;  // out and down with their layer scales
-  };
   struct Snake {
     Tensor alpha, inv_beta;  // [C], out of the log domain
   };
@@ -80,59 +71,35 @@ class Qwen3Codec {
     CausalConvTranspose1d up;
     std::vector<ResidualUnit> units;
   };
-  /// A few frames of one stream; `begin` is its first row in the stacked matrices, in frames.
-  struct Part {
-    Qwen3CodecState* state = nullptr;
-    std::span<const int32_t> codes;
-    std::span<float> out;
-    int64_t begin = 0, frames = 0;
-  };
-  /// What goes through the network at once: parts of several streams, one below the other.
-  struct Pass {
-    std::span<Part> parts;
-    int64_t frames = 0;  // N
-  };
+  static constexpr int64_t kPassFrames = 8;  // of all streams: bounds the scratch, MBs a frame
 
   void load_quantizer(const Weights& weights);
   void load_transformer(const Weights& weights);
   void load_decoder(const Weights& weights);
   Snake load_snake(const Weights& weights, int64_t channels) const;
-  TransformerLayer load_layer(const Weights& weights) const;
   Upsample load_upsample(const Weights& weights, int64_t factor) const;
   Block load_block(const Weights& weights, int64_t in, int64_t out, int64_t rate) const;
 
   /// out may be x.
   static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
-  KvSpec kv_spec() const;
-  /// Keeps positions below limit_, so that a stream may last for ever.
-  void rewind(Qwen3CodecState& state) const;
-  void run_pass(StepContext& ctx, const Pass& pass) const;
-  View dequantise(StepContext& ctx, const Pass& pass) const;
-  View transform(StepContext& ctx, const Pass& pass, const View& latent) const;
-  void attend(StepContext& ctx, const Pass& pass, int layer, const View& qkv,
-              const View& out) const;
-  View upsample(StepContext& ctx, const Pass& pass, const Upsample& stage, const View& x,
-                int64_t& rate, size_t& conv) const;
+  using Jobs = std::span<const Qwen3CodecJob>;
+  void run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
+  /// [frames, codebook_dim].
+  View dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
+  /// [frames, latent].
+  View transform(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts,
+                 const View& latent) const;
   /// Overwrites x.
-  View decode_block(StepContext& ctx, const Pass& pass, const Block& block, const View& x,
-                    int64_t& rate, size_t& conv) const;
-  /// Layer number `conv` of the state; x has `rate` rows a frame.
-  template <typename Conv>
-  View convolve(StepContext& ctx, const Pass& pass, const Conv& layer, const View& x, int64_t rate,
-                size_t& conv) const;
+  View decode_block(StepContext& ctx, StreamPass& pass, const Block& block, const View& x) const;
 
   Qwen3CodecConfig config_;
   WeightType type_;
-  std::vector<int32_t> ring_;      // pages of a state's keys and values
-  int64_t turn_ = 0, limit_ = 0;   // positions: taken off at once; first that has no angle
   std::vector<Tensor> codebooks_;  // Q of [V, D], D half the codebook_dim
   std::vector<View> tables_;       // of codebooks_
   PackedLinear first_out_, rest_out_;
   CausalConv1d pre_conv_;
   PackedLinear in_proj_, out_proj_;
-  std::vector<TransformerLayer> layers_;
-  RmsNorm norm_;
-  RopeTable rope_;
+  StreamDecoder transformer_;
   std::vector<Upsample> upsample_;
   CausalConv1d head_, tail_;
   std::vector<Block> blocks_;

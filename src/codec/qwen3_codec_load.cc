@@ -32,14 +32,6 @@ WeightType conv_type(WeightType type) { return type == WeightType::kQ8 ? WeightT
 
 Qwen3Codec::Qwen3Codec(const Qwen3CodecConfig& config, const Weights& weights, WeightType type)
     : config_(config), type_(type) {
-  // A ring of pages that holds the window and the rows of one call.
-  const int64_t rows = KvPool::kPageRows;
-  const int64_t pages = (config.window + 8 + rows + rows - 1) / rows;
-  for (int32_t page = 0; page < pages; ++page) ring_.push_back(page);
-  turn_ = pages * rows * 32;
-  limit_ = turn_ + pages * rows;
-  rope_ = RopeTable({static_cast<int>(config.head_dim), config.rope_theta}, limit_);
-
   const Weights decoder = weights.scope("decoder");
   load_quantizer(decoder.scope("quantizer"));
   load_transformer(decoder);
@@ -71,27 +63,6 @@ void Qwen3Codec::load_quantizer(const Weights& weights) {
   weights.ignore("rvq_rest.input_proj.");
 }
 
-Qwen3Codec::TransformerLayer Qwen3Codec::load_layer(const Weights& w) const {
-  const int64_t hidden = config_.hidden, ffn = config_.ffn;
-  const int64_t q = config_.heads * config_.head_dim, kv = config_.kv_heads * config_.head_dim;
-  const Weights attention = w.scope("self_attn"), mlp = w.scope("mlp");
-  TransformerLayer layer;
-  const auto eps = static_cast<float>(config_.rms_eps);
-  layer.norm1 = RmsNorm(w.scope("input_layernorm"), hidden, eps);
-  layer.norm2 = RmsNorm(w.scope("post_attention_layernorm"), hidden, eps);
-  const Tensor scale1 = w.f32("self_attn_layer_scale.scale", {hidden});
-  const Tensor scale2 = w.f32("mlp_layer_scale.scale", {hidden});
-  const LinearPart parts[] = {take_linear(attention, "q_proj", q, hidden, false),
-                              take_linear(attention, "k_proj", kv, hidden, false),
-                              take_linear(attention, "v_proj", kv, hidden, false)};
-  layer.qkv = PackedLinear::pack(parts, type_);
-  layer.out = load_linear_scaled(attention, "o_proj", hidden, q, false, scale1, type_);
-  layer.gate_up = PackedLinear::pack_gated(take_linear(mlp, "gate_proj", ffn, hidden, false),
-                                           take_linear(mlp, "up_proj", ffn, hidden, false), type_);
-  layer.down = load_linear_scaled(mlp, "down_proj", hidden, ffn, false, scale2, type_);
-  return layer;
-}
-
 void Qwen3Codec::load_transformer(const Weights& weights) {
   CausalConv1dOptions options;
   options.type = conv_type(type_);
@@ -100,8 +71,18 @@ void Qwen3Codec::load_transformer(const Weights& weights) {
   const Weights w = weights.scope("pre_transformer");
   in_proj_ = load_linear(w, "input_proj", config_.hidden, config_.latent, true, type_);
   out_proj_ = load_linear(w, "output_proj", config_.latent, config_.hidden, true, type_);
-  for (int64_t l = 0; l < config_.layers; ++l) layers_.push_back(load_layer(w.scope("layers", l)));
-  norm_ = RmsNorm(w.scope("norm"), config_.hidden, static_cast<float>(config_.rms_eps));
+  DecoderConfig d;
+  d.layers = static_cast<int>(config_.layers);
+  d.hidden = static_cast<int>(config_.hidden);
+  d.heads = static_cast<int>(config_.heads);
+  d.kv_heads = static_cast<int>(config_.kv_heads);
+  d.head_dim = static_cast<int>(config_.head_dim);
+  d.ffn = static_cast<int>(config_.ffn);
+  d.norm_eps = static_cast<float>(config_.rms_eps);
+  d.rope.theta = config_.rope_theta;
+  d.layer_scale = true;
+  d.window = static_cast<int>(config_.window);
+  transformer_ = StreamDecoder(d, w, type_, static_cast<int>(kPassFrames));
 }
 
 Qwen3Codec::Snake Qwen3Codec::load_snake(const Weights& weights, int64_t channels) const {
@@ -167,11 +148,8 @@ void Qwen3Codec::load_decoder(const Weights& weights) {
 
 size_t Qwen3Codec::bytes() const {
   size_t sum = first_out_.bytes() + rest_out_.bytes() + pre_conv_.bytes() + in_proj_.bytes() +
-               out_proj_.bytes() + head_.bytes() + tail_.bytes();
+               out_proj_.bytes() + transformer_.bytes() + head_.bytes() + tail_.bytes();
   for (const Tensor& table : codebooks_) sum += table.bytes();
-  for (const TransformerLayer& l : layers_) {
-    sum += l.qkv.bytes() + l.out.bytes() + l.gate_up.bytes() + l.down.bytes();
-  }
   for (const Upsample& u : upsample_) {
     sum += u.up.bytes() + u.mix.bytes();
   }
@@ -183,7 +161,7 @@ size_t Qwen3Codec::bytes() const {
 }
 
 size_t Qwen3Codec::state_bytes() const {
-  size_t sum = KvPool::page_bytes(kv_spec()) * ring_.size();
+  size_t sum = transformer_.state_bytes();
   for (const ConvState& conv : open().convs_) sum += conv.past.bytes();
   return sum;
 }

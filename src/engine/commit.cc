@@ -9,7 +9,8 @@
 namespace syrinx {
 namespace {
 
-constexpr int kLearnEvery = 32;  // batches between two looks at the capacity
+constexpr int kLearnEvery = 32;    // batches between two looks at the capacity
+constexpr double kNewMean = 0.02;  // weight of the newest request in the mean length
 
 }  // namespace
 
@@ -239,7 +240,10 @@ void Scheduler::finish(Active& request, FinishReason reason) {
   outcome.reason = reason;
   outcome.frames = request.codes.given();
   outcome.total_s = now - request.submitted_s;
-  finish_rate_.add(1, now);
+  if (outcome.audio_s > 0) {
+    const double weight = mean_audio_s_ > 0 ? kNewMean : 1;
+    mean_audio_s_ += weight * (outcome.audio_s - mean_audio_s_);
+  }
   metrics_.finished[static_cast<size_t>(reason)].add();
   if (outcome.max_underrun_s > 0) metrics_.underrun_s.observe(outcome.max_underrun_s);
   if (trace_) trace_->request_ended(request.id, finish_reason_name(reason), now);

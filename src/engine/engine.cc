@@ -130,7 +130,6 @@ void Engine::Impl::run() {
 /// Waits while there is nothing to do. False when the engine is to stop and nothing is in flight.
 bool Engine::Impl::take_what_came(bool idle) {
   done.clear(), mail.clear();
-  const double now = now_s();
   std::unique_lock lock(mutex);
   scheduler.take_ended(ended);
   for (uint64_t client : ended) {
@@ -140,7 +139,7 @@ bool Engine::Impl::take_what_came(bool idle) {
     }
   }
   if (!ended.empty()) request_ended.notify_all();
-  load = scheduler.load(now);
+  load = scheduler.load();
   scheduler.costs(costs);
   const auto something = [&] {
     return !mailbox.empty() || !returned.empty() ||

@@ -34,7 +34,7 @@ struct EngineOptions {
   int max_prefill_rows = 128;          ///< prompt rows that may ride along in one AR step
   int max_requests = 256;      ///< accepted and unfinished; past it submit() says kOverloaded
   int max_per_client = 0;      ///< the same for each client; 0: no limit
-  double max_wait_s = 0.5;     ///< predicted wait for a place past which submit() says kOverloaded
+  double max_wait_s = 2;       ///< predicted wait for a place past which submit() says kOverloaded
   size_t kv_bytes = 0;         ///< memory of the KV cache; 0: enough for max_batch long requests,
                                ///< at most 1 GiB
   bool share_prefixes = true;  ///< reuse the cache of equal prompt prefixes

@@ -56,11 +56,24 @@ class Lane {
     cut.fresh = static_cast<int>(std::min<int64_t>(usable, taken_ == 0 ? want : most));
     const bool to_end = closed_ && cut.fresh == waiting;
     if (!to_end) cut.fresh -= cut.fresh % policy_.multiple;
-    cut.full = cut.fresh == most;
+    return with_fresh(cut.fresh);
+  }
+
+  /// A chunk of `fresh` frames that wait, whatever the policy says.
+  ChunkCut with_fresh(int fresh) const {
+    ChunkCut cut;
+    if (fresh <= 0) return cut;
+    cut.fresh = static_cast<int>(std::min<int64_t>(fresh, waiting()));
+    cut.full = cut.fresh >= most_frames(policy_);
     cut.left = static_cast<int>(std::min<int64_t>(taken_, policy_.left));
-    cut.ahead = static_cast<int>(std::min<int64_t>(waiting - cut.fresh, policy_.lookahead));
-    cut.last = closed_ && cut.fresh + cut.ahead == waiting;
+    cut.ahead = static_cast<int>(std::min<int64_t>(waiting() - cut.fresh, policy_.lookahead));
+    cut.last = closed_ && cut.fresh + cut.ahead == waiting();
     return cut;
+  }
+
+  /// All frames that wait; valid until input() is written to.
+  std::span<const T> frames() const {
+    return std::span<const T>(frames_).subspan((taken_ - dropped_) * width_);
   }
 
   /// [left + fresh + ahead, width]; valid until input() is written to.

@@ -47,6 +47,25 @@ TEST(Lane, EveryFrameFreshOnceWithItsNeighbours) {
   }
 }
 
+TEST(Lane, AStageMayTakeOtherChunksThanThePolicy) {
+  Lane<int32_t> lane({8, 8, 1, 2}, 1);
+  for (int i = 0; i < 6; ++i) lane.input().push_back(i);
+  EXPECT_EQ(lane.next().fresh, 0);
+  EXPECT_EQ(lane.frames().size(), 6u);
+  EXPECT_EQ(lane.with_fresh(0).fresh, 0);
+  const ChunkCut cut = lane.with_fresh(3);
+  EXPECT_EQ(cut.fresh, 3);
+  EXPECT_EQ(cut.ahead, 2);
+  EXPECT_FALSE(cut.last);
+  lane.take(cut);
+  EXPECT_EQ(lane.frames().front(), 3);
+  lane.close();
+  const ChunkCut rest = lane.with_fresh(9);
+  EXPECT_EQ(rest.fresh, 3);
+  EXPECT_EQ(rest.left, 1);
+  EXPECT_TRUE(rest.last);
+}
+
 TEST(RepetitionGuard, CountsPatternsNotSpeech) {
   RepetitionGuard guard;
   for (int i = 0; i < 100; ++i) {

@@ -175,9 +175,11 @@ double Scheduler::places() const {
   return std::max(kLeastPlaces, std::min(kHeadroom * capacity, place_limit_.places()));
 }
 
-Load Scheduler::load(double now) const {
+/// Under load requests end as fast as their audio can be made.
+Load Scheduler::load() const {
+  const double capacity = metrics_.streams_capacity.value();
   return {static_cast<int>(active_.size()), static_cast<int>(waiting_.size()), places(),
-          finish_rate_.per_second(now)};
+          mean_audio_s_ > 0 ? std::min(capacity, place_limit_.places()) / mean_audio_s_ : 0};
 }
 
 /// Gives free places to those who wait: first of the client that has the fewest, then in order.
@@ -345,9 +347,17 @@ double Scheduler::pipe_s(Active& request) {
 ChunkCut Scheduler::next_cut(Active& request, size_t link, double slack_s) {
   const bool hurry = request.started() && late_share_ < kOverload &&
                      slack_s < urgent_slack_s(snapshot_.costs, options_.max_batch);
-  if (link > 0) return request.values[link - 1].next(0, hurry);
-  return request.codes.next(request.first_frames > 0 ? request.first_frames : first_chunk_.frames(),
-                            hurry);
+  const ChunkStage& stage = *pipeline_->links()[link].stage;
+  const StreamState& state = *request.streams[link];
+  if (link > 0) {
+    const Lane<float>& lane = request.values[link - 1];
+    const WaitingFrames waiting{{}, lane.frames(), lane.closed()};
+    return lane.with_fresh(stage.cut(state, waiting, lane.next(0, hurry).fresh));
+  }
+  const Lane<int32_t>& lane = request.codes;
+  const int first = request.first_frames > 0 ? request.first_frames : first_chunk_.frames();
+  const WaitingFrames waiting{lane.frames(), {}, lane.closed()};
+  return lane.with_fresh(stage.cut(state, waiting, lane.next(first, hurry).fresh));
 }
 
 void Scheduler::begin_segment(Active& request) {

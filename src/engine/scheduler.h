@@ -51,7 +51,7 @@ class Scheduler {
   /// Whether a reader's pace holds somebody up: look again soon, without a cause.
   bool paused() const { return paused_; }
   int batches_in_flight() const { return in_flight_; }
-  Load load(double now) const;
+  Load load() const;
   void costs(CostModel& model) const;
   /// Why the state's current segment can never be run, or nothing. Any thread.
   std::string misfit(const RequestState& state) const;
@@ -133,8 +133,9 @@ class Scheduler {
   std::vector<double> samples_per_frame_;  ///< of each link
   std::vector<int> chunk_frames_;          ///< steady chunk of each link
   FirstChunk first_chunk_;
-  Rate finish_rate_{5.0}, chunk_rate_{1.0}, late_rate_{1.0};
-  double late_share_ = 0;  ///< of the chunks of the last second
+  Rate chunk_rate_{1.0}, late_rate_{1.0};
+  double mean_audio_s_ = 0;  ///< of the requests that ended lately
+  double late_share_ = 0;    ///< of the chunks of the last second
   PlaceLimit place_limit_;
   WorkPerSecond totals_;      ///< since the start: rows of steps, frames of links
   WorkPerSecond per_second_;  ///< of audio

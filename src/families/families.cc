@@ -1,5 +1,6 @@
 #include <array>
 
+#include "families/cosyvoice2/pipeline.h"
 #include "families/csm/config.h"
 #include "families/csm/pipeline.h"
 #include "families/family.h"
@@ -18,6 +19,7 @@ std::span<const Family> families() {
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
+      Family{"cosyvoice2", nullptr, WeightType::kBF16, cosyvoice2::load, cosyvoice2::kMarker},
   };
   return kFamilies;
 }

@@ -51,10 +51,13 @@ std::string find_snapshot(const std::string& root, const std::string& revision) 
   return all.size() == 1 ? all[0] : "";
 }
 
-std::string checked(const std::string& directory, const std::string& marker) {
-  if (!is_file(join_path(directory, marker)))
-    load_fault(directory, "", concat("expected a model directory with ", marker, " in it"));
-  return directory;
+std::string checked(const std::string& directory, const std::vector<std::string>& markers) {
+  std::string names;
+  for (const std::string& marker : markers) {
+    if (is_file(join_path(directory, marker))) return directory;
+    names += (names.empty() ? "" : " or ") + marker;
+  }
+  load_fault(directory, "", concat("expected a model directory with ", names, " in it"));
 }
 
 }  // namespace
@@ -91,10 +94,10 @@ std::string hub_cache() {
 }
 
 std::string resolve_model(const std::string& model, const std::string& cache,
-                          const std::string& marker) {
-  if (is_directory(model)) return checked(model, marker);
+                          const std::vector<std::string>& markers) {
+  if (is_directory(model)) return checked(model, markers);
   if (is_file(model))
-    load_fault(model, "", concat("expected a model directory with ", marker, " in it, got a file"));
+    load_fault(model, "", "expected a model directory, got a file");
   const HubName name = parse_hub_name(model);
   if (name.organisation.empty())
     throw LoadError(concat("model ", shown(model),
@@ -105,7 +108,7 @@ std::string resolve_model(const std::string& model, const std::string& cache,
                            "downloaded models is known: set HF_HOME or HOME"));
   const std::string root = hub_folder(cache, name);
   const std::string snapshot = find_snapshot(root, name.revision);
-  if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, marker);
+  if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, markers);
   throw LoadError(concat("model ", shown(model), ": looked for the directory ", shown(model),
                          " and for ", snapshot.empty() ? root + "/snapshots" : snapshot,
                          "; neither is there. Download it (syrinx hub pull ", name.organisation,
@@ -115,12 +118,12 @@ std::string resolve_model(const std::string& model, const std::string& cache,
 std::string resolve_part(const std::string& model_dir, const std::string& part,
                          const std::string& cache, const std::string& marker) {
   const std::string inside = join_path(model_dir, part.substr(part.find('/') + 1));
-  if (is_directory(inside)) return checked(inside, marker);
+  if (is_directory(inside)) return checked(inside, {marker});
   const HubName name = parse_hub_name(part);
   SYRINX_CHECK(!name.organisation.empty(), "[hub] part ", part);
   const std::string root = hub_folder(cache, name);
   const std::string snapshot = cache.empty() ? "" : find_snapshot(root, name.revision);
-  if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, marker);
+  if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, {marker});
   throw LoadError(concat(model_dir, ": needs ", part,
                          ", which is published apart from it; looked "
                          "for ",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace syrinx {
 
@@ -20,10 +21,10 @@ HubName parse_hub_name(const std::string& model);
 /// Where the cache keeps a model: it holds refs/, snapshots/ and blobs/.
 std::string hub_folder(const std::string& cache, const HubName& name);
 
-/// The directory of `model`, which holds a file named `marker`. LoadError tells where it looked
-/// and what to do. `cache` has the layout models--Org--Name/{refs/main, snapshots/<hash>}.
+/// The directory of `model`, which holds a file named like one of `markers`. LoadError tells where
+/// it looked and what to do. `cache` has the layout models--Org--Name/{refs/main, snapshots/<hash>}.
 std::string resolve_model(const std::string& model, const std::string& cache = hub_cache(),
-                          const std::string& marker = "config.json");
+                          const std::vector<std::string>& markers = {"config.json"});
 
 /// The directory of a part that a model needs and its authors publish apart from it, such as a
 /// codec: the folder Name of "Org/Name" inside the model's directory, or else that model in the

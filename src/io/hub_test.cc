@@ -40,7 +40,7 @@ TEST(Hub, FindsDirectoriesAndSnapshots) {
 TEST(Hub, SaysWhereItLookedAndWhatToDo) {
   const TestDir dir;
   expect_fault(fault_of("Org/Name", dir.path()), dir.path("models--Org--Name/snapshots"));
-  expect_fault(fault_of("Org/Name", dir.path()), "download Org/Name");
+  expect_fault(fault_of("Org/Name", dir.path()), "syrinx hub pull Org/Name");
   expect_fault(fault_of("Org/Name@v2", dir.path()), "models--Org--Name/snapshots/v2");
   expect_fault(fault_of("Org/Name", ""), "set HF_HOME");
   expect_fault(fault_of("nothing", dir.path()), "Org/Name@revision");
@@ -67,7 +67,7 @@ TEST(Hub, FindsPartsBesideTheModelOrInTheCache) {
   };
   expect_fault(fault(cache), "needs Org/Codec");
   expect_fault(fault(cache), cache + "/models--Org--Codec");
-  expect_fault(fault(""), "download Org/Codec --local-dir " + model + "/Codec");
+  expect_fault(fault(""), "syrinx hub pull Org/Codec");
   dir.write("cache/models--Org--Codec/snapshots/ccc/config.json", "{}");
   EXPECT_EQ(resolve_part(model, "Org/Codec", cache), cache + "/models--Org--Codec/snapshots/ccc");
   dir.write("model/Codec/config.json", "{}");

@@ -76,6 +76,15 @@ void clamp(StepContext& ctx, const View& x, float low, float high, const View& o
   });
 }
 
+void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out) {
+  expect_shape("leaky_relu", out, x.shape);
+  const float* in = x.f32();
+  float* to = out.f32();
+  over(ctx, x.count(), [&](int64_t begin, int64_t n) {
+    for (int64_t i = begin; i < begin + n; ++i) to[i] = in[i] > 0 ? in[i] : slope * in[i];
+  });
+}
+
 void add_inplace(StepContext& ctx, const View& x, const View& y) {
   expect_shape("add_inplace", y, x.shape);
   float* to = x.f32();

@@ -106,5 +106,14 @@ TEST(Activation, SumsAndGates) {
   }
 }
 
+TEST(LeakyRelu, ScalesWhatIsNegative) {
+  Bench bench;
+  const float x[] = {-2, -0.f, 0, 0.5f, 3}, want[] = {-0.2f, 0, 0, 0.5f, 3};
+  Tensor in({5}, DType::kF32);
+  std::copy_n(x, 5, in.f32());
+  leaky_relu(bench.ctx, in, 0.1f, in);
+  for (int i = 0; i < 5; ++i) EXPECT_FLOAT_EQ(in.f32()[i], want[i]);
+}
+
 }  // namespace
 }  // namespace syrinx

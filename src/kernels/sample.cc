@@ -144,7 +144,10 @@ int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed,
   if (use_k) {
     count = collect_top(f, allowed, p.top_k, s);
     std::sort(s.picked, s.picked + count, better);
-    if (use_p) {
+    if (p.ras_window > 0) {
+      count = std::min<int64_t>(count, p.top_k);
+      if (use_p) count = nucleus(s.picked, count, top, mass_of(f, allowed, top, s), p.top_p);
+    } else if (use_p) {
       double total = 0;
       for (int64_t i = 0; i < count; ++i) total += weight_of(s.picked[i], top);
       count = nucleus(s.picked, count, top, total, p.top_p);
@@ -164,11 +167,12 @@ int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed,
     }
   } else {
     // min-p alone: a little lower than needed, the exact test follows.
-    const float least = p.min_p > 0 ? top + std::log(p.min_p) - 1e-3f : -INFINITY;
+    const float least =
+        p.min_p > 0 && p.ras_window == 0 ? top + std::log(p.min_p) - 1e-3f : -INFINITY;
     count = collect_all(f, allowed, least, s);
     std::sort(s.picked, s.picked + count, better);
   }
-  if (p.min_p > 0) {
+  if (p.min_p > 0 && p.ras_window == 0) {
     int64_t keep = 1;
     while (keep < count && weight_of(s.picked[keep], top) >= p.min_p) ++keep;
     count = std::min(keep, count);
@@ -216,6 +220,29 @@ int32_t draw_from_all(const Loops& f, const Allowed& allowed, float top, double 
   return -1;
 }
 
+bool repeats(const SampleRow& row, int32_t id) {
+  const auto window = static_cast<size_t>(row.params.ras_window);
+  std::span<const int32_t> history = row.history;
+  if (history.size() > window) history = history.last(window);
+  return std::count(history.begin(), history.end(), id) >= row.params.ras_repeats;
+}
+
+/// Draws from all ids but this one, which stays when there is no other.
+int32_t draw_other(const Loops& f, const Allowed& allowed, const SampleRow& row, int32_t id,
+                   Scratch& s) {
+  s.logits[id] = -INFINITY;
+  float top = -INFINITY;
+  for (int r = 0; r < allowed.count; ++r) {
+    float* part = s.logits + allowed.range[r].begin;
+    float largest;
+    f.copy(part, allowed.range[r].end - allowed.range[r].begin, part, &largest);
+    top = std::max(top, largest);
+  }
+  if (top == -INFINITY) return id;
+  const double u = philox_uniform(row.seed, row.step, row.codebook, 1);
+  return draw_from_all(f, allowed, top, u, s);
+}
+
 SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
                         const SampleRow& row, Scratch& s, int32_t* id) {
   *id = -1;
@@ -261,9 +288,13 @@ SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
     return SampleStatus::kOk;
   }
   const double u = philox_uniform(row.seed, row.step, row.codebook);
-  const bool plain = (p.top_k <= 0 || p.top_k >= allowed.ids) && p.top_p >= 1 && p.min_p <= 0;
+  const bool plain = (p.top_k <= 0 || p.top_k >= allowed.ids) && p.top_p >= 1 &&
+                     (p.min_p <= 0 || p.ras_window > 0);
   *id = plain ? draw_from_all(f, allowed, top, u, s)
               : draw(s.picked, survivors(f, p, allowed, top, s), top, u);
+  if (*id >= 0 && p.ras_window > 0 && repeats(row, *id)) {
+    *id = draw_other(f, allowed, row, *id, s);
+  }
   return *id < 0 ? SampleStatus::kNothingAllowed : SampleStatus::kOk;
 }
 

@@ -20,6 +20,11 @@ struct SampleParams {
   float min_p = 0;               ///< 0: off
   float repetition_penalty = 1;  ///< 1: off. l < 0 ? l * p : l / p for every id of the history
   int penalty_window = 0;        ///< only the last so many of the history; 0: all
+  /// Repetition-aware sampling (VALL-E 2, arXiv 2406.05370): an id that is among the last
+  /// ras_window of the history at least ras_repeats times is drawn again, from all other ids. 0:
+  /// off. When on, top-k and top-p are one filter: the fewest best ids that hold top_p of the whole
+  /// mass, at most top_k; min-p is off (CosyVoice:cosyvoice/utils/common.py).
+  int ras_window = 0, ras_repeats = 1;
 };
 
 /// Ids [begin, end).

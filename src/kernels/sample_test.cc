@@ -255,5 +255,83 @@ TEST(Sample, BadRowsDisturbNoOther) {
   EXPECT_EQ(state, SampleStatus::kOk);
 }
 
+/// The authors' steps, as they are there, in double: probabilities of the id that is drawn.
+std::vector<double> ras_probabilities(const View& logits, const SampleRow& row) {
+  const int64_t n = logits.shape[1];
+  const SampleParams& p = row.params;
+  const auto softmax = [&](const std::vector<double>& s) {
+    std::vector<double> w(n);
+    double total = 0;
+    for (int64_t i = 0; i < n; ++i) total += w[i] = std::exp(s[i]);
+    for (double& x : w) x /= total;
+    return w;
+  };
+  std::vector<double> scores(logits.f32(), logits.f32() + n), out(n, 0.0);
+  for (double& x : scores) x /= p.temperature;
+  const std::vector<double> all = softmax(scores);
+  std::vector<int> order(n);
+  for (int i = 0; i < n; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return all[a] > all[b]; });
+  double sum = 0;
+  int count = 0;
+  while (count < n && sum < p.top_p && count < p.top_k) sum += all[order[count++]];
+  for (int i = 0; i < count; ++i) {
+    const int id = order[i];
+    const auto begin = row.history.size() > static_cast<size_t>(p.ras_window)
+                           ? row.history.end() - p.ras_window
+                           : row.history.begin();
+    const double chance = all[id] / sum;
+    if (std::count(begin, row.history.end(), id) < p.ras_repeats) {
+      out[id] += chance;
+      continue;
+    }
+    std::vector<double> rest = scores;
+    rest[id] = -INFINITY;
+    const std::vector<double> again = softmax(rest);
+    for (int64_t j = 0; j < n; ++j) out[j] += chance * again[j];
+  }
+  return out;
+}
+
+TEST(Sample, RepetitionAwareAsItsAuthorsDoIt) {
+  constexpr int kIds = 40, kDraws = 20000;
+  Tensor logits({1, kIds}, DType::kF32);
+  for (int i = 0; i < kIds; ++i) logits.f32()[i] = std::sin(1.7f * static_cast<float>(i)) * 2;
+  const std::vector<int32_t> history{7, 0, 38, 38, 1, 5, 5, 5, 12, 13, 14};
+  struct Case {
+    int top_k, window, repeats;
+    float top_p, temperature;
+  };
+  for (const Case& c : {Case{25, 10, 1, 0.8f, 1}, Case{3, 10, 2, 0.8f, 1}, Case{25, 4, 1, 0.2f, 1},
+                        Case{40, 10, 1, 0.5f, 0.7f}}) {
+    SampleRow row;
+    row.params = {.temperature = c.temperature, .top_k = c.top_k, .top_p = c.top_p};
+    row.params.ras_window = c.window, row.params.ras_repeats = c.repeats;
+    row.params.min_p = 0.9f;  // has no say here
+    row.history = history;
+    row.seed = 3;
+    const std::vector<double> want = ras_probabilities(logits, row);
+    std::vector<int> seen(kIds, 0);
+    for (int i = 0; i < kDraws; ++i) {
+      row.step = static_cast<uint32_t>(i);
+      ++seen[one(logits, row)];
+    }
+    for (int i = 0; i < kIds; ++i) {
+      const double deviation = std::sqrt(want[i] * (1 - want[i]) / kDraws);
+      EXPECT_NEAR(static_cast<double>(seen[i]) / kDraws, want[i], 5 * deviation + 1e-9) << i;
+    }
+  }
+}
+
+TEST(Sample, RepetitionAwareKeepsTheOnlyId) {
+  Tensor logits({1, 3}, DType::kF32);
+  logits.f32()[0] = logits.f32()[2] = -INFINITY;
+  const int32_t history[] = {1, 1};
+  SampleRow row;
+  row.params.ras_window = 10;
+  row.history = history;
+  EXPECT_EQ(one(logits, row), 1);
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -79,6 +79,14 @@ struct ChunkJob {
   std::span<float> out;  ///< [fresh, out_width], to be written
 };
 
+/// All frames of a stream that have come and were not fresh yet: codes or values [n, in_width], as
+/// the stage is fed.
+struct WaitingFrames {
+  std::span<const int32_t> codes;
+  std::span<const float> values;
+  bool closed = false;  ///< no more will come
+};
+
 /// Maps chunks of frames to chunks of frames or samples. How a stream is cut into chunks must not
 /// change what comes out.
 class ChunkStage {
@@ -88,6 +96,10 @@ class ChunkStage {
   virtual int out_width() const = 0;  ///< elements that come out per frame; samples at the end
   virtual std::unique_ptr<StreamState> open(const RequestState&) const = 0;
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
+  /// How many of the waiting frames the next chunk takes as fresh ones, when the link's policy would
+  /// take `planned`; 0: it waits for more. For stages whose frames come in blocks of their own. At
+  /// the end of a stream repeated chunks must take all. No chunk of this stream runs meanwhile.
+  virtual int cut(const StreamState&, const WaitingFrames&, int planned) const { return planned; }
 };
 
 }  // namespace syrinx

@@ -52,6 +52,15 @@ WeightType weight_type(const std::string& name, const Family& family) {
   throw LoadError("--weights " + name + ": known are auto, f32, bf16 and q8");
 }
 
+/// Files by which the directories of models are told.
+std::vector<std::string> markers() {
+  std::vector<std::string> out{"config.json"};
+  for (const Family& family : families()) {
+    if (!family.claims) out.emplace_back(family.marker);
+  }
+  return out;
+}
+
 }  // namespace
 
 // "Org/Name@rev" and "/path/Name/" are "Name".
@@ -68,14 +77,18 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const bool plain = options.model.find('/') == std::string::npos;
   std::optional<std::string> voice;
   if (plain && !is_directory(options.model)) voice = find_voice(options);
-  const std::string dir = voice ? *voice : resolve_model(options.model);
+  const std::string dir = voice ? *voice : resolve_model(options.model, hub_cache(), markers());
+  const auto load = [&](const Family& family) {
+    return family.load(
+        {dir, model_name(options.model), weight_type(options.weights, family), options.dummy});
+  };
+  for (const Family& family : families()) {
+    if (!family.claims && is_file(join_path(dir, family.marker))) return load(family);
+  }
   const Config config = Config::load(join_path(dir, "config.json"));
   std::string known;
   for (const Family& family : families()) {
-    if (family.claims(config)) {
-      return family.load(
-          {dir, model_name(options.model), weight_type(options.weights, family), options.dummy});
-    }
+    if (family.claims && family.claims(config)) return load(family);
     known += (known.empty() ? "" : ", ") + std::string(family.name);
   }
   throw LoadError(join_path(dir, "config.json") + ": model_type \"" +

@@ -1,5 +1,6 @@
 #include "server/routes.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -49,6 +50,19 @@ bool ready(const ServerView& server) { return server.models != nullptr && !serve
 const char* state_name(const ServerView& server) {
   if (server.draining) return "draining";
   return server.models == nullptr ? "loading" : "ready";
+}
+
+/// The first value of `name` in "a=1&b=2".
+std::optional<std::string> query_value(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), pair.size() + 1));
+    const size_t equals = pair.find('=');
+    if (equals != std::string_view::npos && pair.substr(0, equals) == name) {
+      return percent_decoded(pair.substr(equals + 1));
+    }
+  }
+  return {};
 }
 
 Reply answer_home(const RequestHead&, const ServerView& server) {
@@ -167,10 +181,9 @@ Reply answer_audio_models(const RequestHead&, const ServerView& server) {
 
 /// Of "model" in the query, or of the first model.
 Reply answer_voices(const RequestHead& head, const ServerView& server) {
-  constexpr std::string_view kModel = "model=";
   std::shared_ptr<const Backend> backend = server.models->first();
-  if (head.query.starts_with(kModel)) {
-    const std::string name = percent_decoded(head.query.substr(kModel.size()));
+  if (const auto value = query_value(head.query, "model")) {
+    const std::string& name = *value;
     backend = nullptr;
     for (const auto& model : server.models->list()) {
       if (model.name != name) continue;

@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cmath>
 #include <exception>
 #include <utility>
 
@@ -113,6 +114,9 @@ net::awaitable<bool> SpeechJob::pump() {
   samples_.clear();
   unwritten_ += queue_->take(samples_, encoder_->cheap() ? kCheapSamples : kCostlySamples);
   outcome_ = queue_->end();
+  if (outcome_ && outcome_->frames == 0) {  // ended by the queue, which knows no frames
+    outcome_->frames = std::llround(outcome_->audio_s * info().frame_rate);
+  }
   if (samples_.empty() && !outcome_) co_return false;
   if (encoder_->cheap()) {
     encode();

@@ -59,7 +59,8 @@ class Say(unittest.TestCase):
     def test_equals_the_server(self):
         self.say(SENTENCE, "--seed", "9", "-o", self.wav)
         with harness.Server("--quiet") as server:
-            pcm = server.speak({"input": SENTENCE, "seed": 9, "response_format": "pcm"})[2]
+            pcm = server.speak({"input": SENTENCE, "seed": 9, "response_format": "pcm",
+                                "sample_rate": 16000})[2]
         self.assertTrue(pcm == self.read()[44:])
 
     def test_threads_do_not_matter(self):

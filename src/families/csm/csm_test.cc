@@ -1,5 +1,6 @@
 // Promises of the family that need no golden: batches, recomputation, segments, late text, context,
 // checks, faults.
+#include "audio/wav_file.h"
 #include "families/csm/fixture.h"
 #include "io/test_dir.h"
 
@@ -261,6 +262,20 @@ TEST_F(CsmTest, RefusesContextThatIsNone) {
   EXPECT_NE(refused({"0", "a", frames(1990)}).find("needs"), std::string::npos);
 }
 
+TEST_F(CsmTest, ARecordingBecomesContext) {
+  const std::vector<float> speech =
+      read_wav(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/speech.wav").samples;
+  SpeechRequest r = request("Hello.");
+  r.context = {{"1", "the quick", model_.encode(std::span(speech).first(9000))}};
+  const int64_t frames = (9000 + model_.config().codec.hop() - 1) / model_.config().codec.hop();
+  EXPECT_EQ(static_cast<int64_t>(r.context[0].codes.size()), frames * model_.config().codebooks);
+  Runner runner(model_);
+  Track track = runner.open(r);
+  EXPECT_GT(track.state->prompt_rows(), frames);
+  runner.step(track);
+  EXPECT_EQ(static_cast<int64_t>(track.frames.size()), model_.config().codebooks);
+}
+
 TEST_F(CsmTest, ControlTokensInTextArePlainText) {
   const auto ids = model_.frontend().turn(0, "a<|end_of_text|>b");
   EXPECT_EQ(std::count(ids.begin(), ids.end(), ids.back()), 1);
@@ -310,6 +325,14 @@ TEST(CsmLoad, ListsMissingAndWrongTensors) {
                            "embed_text_tokens.weight", "[360, 64]", "[352, 64]"}) {
     EXPECT_NE(fault.find(name), std::string::npos) << name << " in " << fault;
   }
+}
+
+TEST(CsmLoad, ACheckpointWithoutTheEncoderSpeaksButTakesNoRecording) {
+  Copy copy;
+  copy.replace("model.safetensors", "codec_model.downsample", "codec_model.downstairs");
+  const Csm model({copy.dir.path(), "copy"});
+  const std::vector<float> silence(1000, 0.f);
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(model.encode(silence), LoadError);
 }
 
 TEST(CsmLoad, TakesTheLayoutOfTransformersBesideTheAuthors) {

@@ -8,6 +8,7 @@
 namespace syrinx::csm {
 namespace {
 
+/// A frame costs the codec a small part of what it costs the backbone, whatever the chunk.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
 constexpr const char* kIndex = "transformers.safetensors.index.json";
 constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
@@ -81,6 +82,19 @@ Csm::Csm(const LoadSpec& spec) {
   stage_ = std::make_unique<CodecStage>(*codec_);
   links_ = {{"codec", stage_.get(), kPolicy}};
   describe(spec);
+}
+
+std::vector<int32_t> Csm::encode(std::span<const float> samples) const {
+  std::call_once(encoder_once_, [&] {
+    const Weights codec = weights_->scope("codec_model");
+    auto encoder = std::make_unique<MimiEncoder>(config_.codec, codec);
+    codec.finish();
+    encoder_ = std::move(encoder);
+  });
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  return encoder_->encode(ctx, samples);
 }
 
 void Csm::describe(const LoadSpec& spec) {

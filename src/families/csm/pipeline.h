@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "codec/mimi.h"
+#include "codec/mimi_encoder.h"
 #include "families/csm/backbone.h"
 #include "families/csm/config.h"
 #include "families/csm/frontend.h"
@@ -37,6 +39,10 @@ class Csm : public Pipeline {
   std::span<const Link> links() const override { return links_; }
   Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
 
+  /// Frames [T, C] of a recording, mono at info().sample_rate: what ContextTurn::codes holds. Any
+  /// thread. The first call loads the encoder, and throws LoadError when the checkpoint lacks it.
+  std::vector<int32_t> encode(std::span<const float> samples) const;
+
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
   const Backbone& backbone() const { return *backbone_; }
@@ -51,6 +57,8 @@ class Csm : public Pipeline {
   std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
   std::unique_ptr<Backbone> backbone_;
   std::unique_ptr<MimiDecoder> codec_;
+  mutable std::once_flag encoder_once_;
+  mutable std::unique_ptr<MimiEncoder> encoder_;
   std::unique_ptr<CodecStage> stage_;
   std::vector<Link> links_;
   PipelineInfo info_;

@@ -243,7 +243,7 @@ TEST(OrpheusLoad, NamesTheCodecThatIsMissing) {
   Copy copy;
   std::filesystem::remove_all(copy.dir.path("snac_24khz"));
   ::setenv("HF_HUB_CACHE", copy.dir.path("cache").c_str(), 1);
-  expect_fault(copy.fault(), "download hubertsiuzdak/snac_24khz");
+  expect_fault(copy.fault(), "syrinx hub pull hubertsiuzdak/snac_24khz");
   // The same part from the hub's cache.
   std::filesystem::create_directories(
       copy.dir.path("cache/models--hubertsiuzdak--snac_24khz/snapshots"));

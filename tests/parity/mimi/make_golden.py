@@ -131,8 +131,6 @@ def encode_goldens(model, lengths):
             for n in lengths:
                 codes = model.encode(signal[None, None, :n]).audio_codes[0]
                 out[f"{name}_{n}"] = codes.t().int().contiguous()
-        latent = model.encoder(signals["speech"][None, None, :longest])
-        out["latent"] = latent[0].t().contiguous()[-8:].clone()
     modeling_mimi.MimiEuclideanCodebook.quantize = quantize
     out["noise"] = signals["noise"].clone()
     distinct = len(set(out[f"speech_{longest}"].flatten().tolist()))

@@ -1,0 +1,169 @@
+#include "codec/hift.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/activation.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kPieceFrames = 32;  // bounds the scratch, which is ~100 KB a frame
+constexpr float kLastLeak = 0.01f;    // torch's default, used before the last convolution
+constexpr float kMostMagnitude = 1e2f;
+
+View take_rows(StepContext& ctx, int64_t rows, int64_t width) {
+  return ctx.arena.take({rows, width}, DType::kF32);
+}
+
+}  // namespace
+
+void Hift::run(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
+               HiftState& state, std::vector<float>& out) const {
+  const int64_t frames = mel.shape[0];
+  expect_shape("hift mel", mel, {frames, config_.mel});
+  int64_t begin = 0;
+  do {
+    const int64_t end = std::min(begin + kPieceFrames, frames);
+    Arena::Mark mark(ctx.arena);
+    run_piece(ctx, mel.slice(begin, end), last && end == frames, noise, state, out);
+    begin = end;
+  } while (begin < frames);
+}
+
+void Hift::run_piece(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
+                     HiftState& state, std::vector<float>& out) const {
+  excite(ctx, mel, last, noise, state);
+  if (last && state.source_.frames == 0) return;  // an empty stream
+  const View spectrum = analyse(ctx, last, state);
+  View x = convolve_rows(ctx, first_, mel, last, state.first_);
+  for (size_t i = 0; i < stages_.size(); ++i) x = run_stage(ctx, i, x, spectrum, last, state);
+  leaky_relu(ctx, x, kLastLeak, x);
+  synthesise(ctx, convolve_rows(ctx, last_, x, last, state.last_), last, state, out);
+}
+
+/// Mel to pitch to excitation, appended to the state's.
+void Hift::excite(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
+                  HiftState& state) const {
+  Arena::Mark mark(ctx.arena);
+  View x = mel;
+  for (size_t i = 0; i < pitch_.size(); ++i) {
+    x = convolve_rows(ctx, pitch_[i], x, last, state.pitch_[i]);
+    activate(ctx, Activation::kElu, x, x);
+  }
+  const View f0 = take_rows(ctx, x.shape[0], 1);
+  linear(ctx, pitch_out_, x, f0);
+  const std::span<float> pitch(f0.f32(), static_cast<size_t>(f0.count()));
+  for (float& value : pitch) value = std::abs(value);
+  source_.run(pitch, last, noise, state.source_, state.excitation_);
+}
+
+/// The STFT of the excitation, centered: mirrored at both ends of the stream. [rows, n_fft + 2]
+View Hift::analyse(StepContext& ctx, bool last, HiftState& state) const {
+  std::vector<float>& s = state.excitation_;
+  const int64_t half = config_.n_fft / 2, have = static_cast<int64_t>(s.size());
+  // Mirroring needs half a window beyond the sample it turns at; at the end, that of the past.
+  if (!state.analysing_ && have <= half) return take_rows(ctx, 0, 2 * (half + 1));
+  const int64_t before = state.analysing_ ? 0 : half, after = last ? half : 0;
+  const int64_t fresh = have - state.excited_;
+  const View x = take_rows(ctx, before + fresh + after, 1);
+  float* to = x.f32();
+  for (int64_t i = 0; i < before; ++i) *to++ = s[static_cast<size_t>(half - i)];
+  to = std::copy(s.begin() + state.excited_, s.end(), to);
+  for (int64_t i = 0; i < after; ++i) *to++ = s[static_cast<size_t>(have - 2 - i)];
+  state.analysing_ = true;
+  const int64_t keep = std::min(have, half + 1);
+  s.erase(s.begin(), s.end() - keep);
+  state.excited_ = keep;
+  return convolve_rows(ctx, stft_, x, false, state.stft_);  // whole windows only
+}
+
+View Hift::run_block(StepContext& ctx, const Block& block, const View& input, bool last,
+                     HiftState::Block& state) const {
+  View x = input;
+  for (size_t i = 0; i < block.convs.size(); i += 2) {
+    state.waiting[i / 2].push(x);
+    View y = take_rows(ctx, x.shape[0], x.shape[1]);
+    snake(ctx, x, block.acts[i].alpha, block.acts[i].inv_alpha, ChannelAxis::kLast, y);
+    y = convolve_rows(ctx, block.convs[i], y, last, state.convs[i]);
+    snake(ctx, y, block.acts[i + 1].alpha, block.acts[i + 1].inv_alpha, ChannelAxis::kLast, y);
+    x = convolve_rows(ctx, block.convs[i + 1], y, last, state.convs[i + 1]);
+    state.waiting[i / 2].pop_into_sum(x);
+  }
+  return x;
+}
+
+/// One row more at the front, equal to the second: torch's ReflectionPad1d((1, 0)).
+View Hift::mirror(StepContext& ctx, const View& x, HiftState& state) const {
+  if (state.mirror_done_) return x;
+  state.mirrored_.push(x);
+  const int64_t rows = state.mirrored_.rows(), width = x.shape[1];
+  if (rows < 2) return take_rows(ctx, 0, width);
+  const View out = take_rows(ctx, rows + 1, width);
+  const View all = state.mirrored_.pop(ctx, rows);
+  std::copy_n(all.f32() + width, width, out.f32());
+  std::copy_n(all.f32(), rows * width, out.f32() + width);
+  state.mirror_done_ = true;
+  return out;
+}
+
+View Hift::run_stage(StepContext& ctx, size_t index, const View& input, const View& spectrum,
+                     bool last, HiftState& state) const {
+  const Stage& stage = stages_[index];
+  HiftState::Stage& s = state.stages_[index];
+  leaky_relu(ctx, input, config_.leak, input);
+  View x = convolve_rows(ctx, stage.up, input, last, s.up);
+  if (index + 1 == stages_.size()) x = mirror(ctx, x, state);
+  const View source = run_block(
+      ctx, stage.source, convolve_rows(ctx, stage.down, spectrum, last, s.down), last, s.source);
+  s.up_rows.push(x);
+  s.source_rows.push(source);
+  const int64_t rows = std::min(s.up_rows.rows(), s.source_rows.rows());
+  SYRINX_CHECK(!last || s.up_rows.rows() == s.source_rows.rows(), "[hift] ", s.up_rows.rows(),
+               " rows beside ", s.source_rows.rows(), " of the source");
+  x = s.up_rows.pop(ctx, rows);
+  s.source_rows.pop_into_sum(x);
+  int64_t ready = INT64_MAX;
+  for (size_t b = 0; b < stage.blocks.size(); ++b) {
+    Arena::Mark mark(ctx.arena);
+    s.block_rows[b].push(run_block(ctx, stage.blocks[b], x, last, s.blocks[b]));
+    ready = std::min(ready, s.block_rows[b].rows());
+  }
+  const View sum = s.block_rows[0].pop(ctx, ready);
+  for (size_t b = 1; b < s.block_rows.size(); ++b) s.block_rows[b].pop_into_sum(sum);
+  scale_inplace(ctx, sum, 1.f / static_cast<float>(stage.blocks.size()));
+  return sum;
+}
+
+/// Magnitudes and phases [rows, n_fft + 2] to samples.
+void Hift::synthesise(StepContext& ctx, const View& x, bool last, HiftState& state,
+                      std::vector<float>& out) const {
+  const int64_t rows = x.shape[0], bins = istft_.fft().bins(), hop = istft_.hop();
+  const View memory = take_rows(ctx, rows * bins + istft_.scratch_size(), 2);
+  auto* spectrum = reinterpret_cast<std::complex<float>*>(memory.f32());
+  ctx.pool.parallel_for(rows, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * bins; i < end * bins; ++i) {
+      const float* row = x.f32() + i / bins * 2 * bins;
+      const float magnitude = std::min(std::exp(row[i % bins]), kMostMagnitude);
+      const float phase = std::sin(row[bins + i % bins]);
+      spectrum[i] = {magnitude * std::cos(phase), magnitude * std::sin(phase)};
+    }
+  });
+  // The inverse puts out the samples that start where each frame starts: half a window early, and
+  // at the end one hop beyond the last of them belongs to the stream.
+  const int64_t tail = last ? istft_.n_fft() - hop : 0;
+  const View samples = take_rows(ctx, rows * hop + tail, 1);
+  istft_.push(spectrum, rows, state.overlap_.data(), samples.f32(), spectrum + rows * bins);
+  int64_t count = rows * hop;
+  if (last) {
+    istft_.flush(state.overlap_.data(), samples.f32() + count);
+    count += istft_.n_fft() / 2 - hop;
+  }
+  const int64_t skip = std::min(state.trim_, count);
+  state.trim_ -= skip;
+  for (int64_t i = skip; i < count; ++i) {
+    out.push_back(std::clamp(samples.f32()[i], -config_.limit, config_.limit));
+  }
+}
+
+}  // namespace syrinx

@@ -1,0 +1,134 @@
+// HiFT, a neural source-filter vocoder that ends in an inverse STFT: frames of mel to samples.
+// Every layer looks both ways, so samples come out late by the network's right context, which is
+// lookahead() frames; at the end of a stream the rest comes with the zeros the original pads with.
+// What layers need later stays in the stream's state: nothing is computed twice, and a stream cut
+// anywhere gives the bits of one whole call.
+// Source: CosyVoice:cosyvoice/hifigan/{generator,f0_predictor}.py (HiFTGenerator).
+// Const after construction, shared by threads; a state is used by one call at a time.
+// T frames, M mel bands; activations f32 [time, channels].
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "codec/hift_source.h"
+#include "kernels/fft.h"
+#include "kernels/linear.h"
+#include "nn/row_queue.h"
+
+namespace syrinx {
+
+/// The published 24 kHz vocoder; hop is the product of the rates and of the STFT's hop.
+struct HiftConfig {
+  int64_t mel = 80;
+  int64_t channels = 512;     ///< after the first convolution; halved by every upsampling
+  int64_t f0_channels = 512;  ///< of the pitch predictor
+  std::vector<int64_t> rates{8, 5, 3}, rate_kernels{16, 11, 7};
+  std::vector<int64_t> kernels{3, 7, 11};         ///< of the residual blocks at each rate
+  std::vector<int64_t> source_kernels{7, 7, 11};  ///< of the source's residual block at each rate
+  std::vector<int64_t> dilations{1, 3, 5};
+  int64_t n_fft = 16, stft_hop = 4;
+  float leak = 0.1f;    ///< of the leaky ReLUs before upsampling
+  float limit = 0.99f;  ///< of the samples
+  HiftSourceConfig source;
+
+  int64_t hop() const;
+};
+
+class Hift;
+
+/// One stream between calls.
+class HiftState {
+ public:
+  HiftState(HiftState&&) = default;
+  HiftState& operator=(HiftState&&) = default;
+
+ private:
+  friend class Hift;
+  HiftState() = default;
+  struct Block {
+    std::vector<ConvState> convs;
+    std::vector<RowQueue> waiting;  // residual inputs
+  };
+  struct Stage {
+    ConvState up;
+    ConvState down;
+    Block source;
+    RowQueue up_rows, source_rows;
+    std::vector<Block> blocks;
+    std::vector<RowQueue> block_rows;
+  };
+  std::vector<ConvState> pitch_;
+  HiftSource::State source_;
+  std::vector<float> excitation_;  // made and not yet analysed; the last samples stay
+  int64_t excited_ = 0;            // samples of it that were analysed
+  bool analysing_ = false;         // its beginning has been mirrored
+  ConvState stft_, first_, last_;
+  std::vector<Stage> stages_;
+  RowQueue mirrored_;  // the last rate's rows until the second has come
+  bool mirror_done_ = false;
+  std::vector<float> overlap_;
+  int64_t trim_ = 0;  // samples still to be dropped at the front
+};
+
+class Hift {
+ public:
+  /// `weights` is the scope of the vocoder; q8 keeps convolutions in bf16; the pitch
+  /// predictor is f32 always.
+  Hift(const HiftConfig& config, const Weights& weights, WeightType type = WeightType::kF32);
+
+  const HiftConfig& config() const { return config_; }
+  /// Samples of frame t are certain once frame t + lookahead() has come in.
+  int64_t lookahead() const { return lookahead_; }
+  HiftState open(std::span<const float> phase_offset = {}) const;
+  /// Takes mel [T, M] and appends the samples that became certain to `out`. `last`: nothing
+  /// follows; all samples of the stream, hop() a frame, are then out.
+  void run(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise, HiftState& state,
+           std::vector<float>& out) const;
+  size_t bytes() const;
+
+ private:
+  struct Snake {
+    Tensor alpha, inv_alpha;
+  };
+  struct Block {
+    std::vector<CausalConv1d> convs;  // dilated, plain, dilated, ...
+    std::vector<Snake> acts;          // one before each
+  };
+  struct Stage {
+    CausalConvTranspose1d up;
+    CausalConv1d down;
+    Block source;
+    std::vector<Block> blocks;
+  };
+
+  Block load_block(const Weights& weights, int64_t channels, int64_t taps, WeightType type) const;
+  void load_stages(const Weights& weights, WeightType type);
+  HiftState::Block open(const Block& block, int64_t channels) const;
+  int64_t certain_samples(int64_t frames) const;
+  int64_t certain(const Block& block, int64_t rows) const;
+
+  void run_piece(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
+                 HiftState& state, std::vector<float>& out) const;
+  View run_block(StepContext& ctx, const Block& block, const View& x, bool last,
+                 HiftState::Block& state) const;
+  void excite(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
+              HiftState& state) const;
+  View analyse(StepContext& ctx, bool last, HiftState& state) const;
+  View run_stage(StepContext& ctx, size_t index, const View& x, const View& spectrum, bool last,
+                 HiftState& state) const;
+  View mirror(StepContext& ctx, const View& x, HiftState& state) const;
+  void synthesise(StepContext& ctx, const View& x, bool last, HiftState& state,
+                  std::vector<float>& out) const;
+
+  HiftConfig config_;
+  int64_t lookahead_ = 0;
+  std::vector<CausalConv1d> pitch_;
+  PackedLinear pitch_out_;
+  HiftSource source_;
+  CausalConv1d stft_, first_, last_;
+  std::vector<Stage> stages_;
+  InverseStft istft_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,187 @@
+// Construction of Hift from a checkpoint's tensors, and its right context.
+#include <cmath>
+#include <numbers>
+
+#include "codec/hift.h"
+#include "nn/layers.h"
+#include "nn/weight_norm.h"
+
+namespace syrinx {
+namespace {
+
+constexpr float kNoDivisionByZero = 1e-9f;
+
+WeightType conv_type(WeightType type) { return type == WeightType::kQ8 ? WeightType::kBF16 : type; }
+
+/// A convolution padded by half its window on both sides.
+CausalConv1d load_same(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t dilation,
+                       WeightType type) {
+  return {folded_weight(w, {out, in, taps}),
+          w.f32("bias", {out}),
+          {.dilation = dilation, .ahead = dilation * (taps - 1) / 2, .type = type}};
+}
+
+/// The STFT as a convolution: rows of cosines, then of negative sines, under a periodic Hann
+/// window.
+CausalConv1d make_stft(int64_t n, int64_t hop) {
+  const int64_t bins = n / 2 + 1;
+  Tensor weight({2 * bins, 1, n}, DType::kF32);
+  for (int64_t k = 0; k < bins; ++k) {
+    for (int64_t i = 0; i < n; ++i) {
+      const double window = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * double(i) / double(n));
+      const double angle = 2 * std::numbers::pi * double(k * i % n) / double(n);
+      weight.f32()[k * n + i] = static_cast<float>(window * std::cos(angle));
+      weight.f32()[(bins + k) * n + i] = static_cast<float>(-window * std::sin(angle));
+    }
+  }
+  return {weight, {}, {.stride = hop, .ahead = n - hop}};  // no zeros at the front
+}
+
+}  // namespace
+
+int64_t HiftConfig::hop() const {
+  int64_t product = stft_hop;
+  for (const int64_t rate : rates) product *= rate;
+  return product;
+}
+
+Hift::Hift(const HiftConfig& config, const Weights& weights, WeightType type)
+    : config_(config), istft_(static_cast<int>(config.n_fft), static_cast<int>(config.stft_hop)) {
+  SYRINX_CHECK(config.rates.size() == config.rate_kernels.size() &&
+                   config.rates.size() == config.source_kernels.size() && !config.rates.empty(),
+               "[hift] ", config.rates.size(), " rates");
+  config_.source.hop = config_.hop();
+  // A pitch decides every later phase, so its predictor always keeps all bits; it costs little.
+  const Weights f0 = weights.scope("f0_predictor");
+  for (int i = 0; i < 5; ++i) {
+    pitch_.push_back(load_same(f0.scope("condnet", 2 * i), i == 0 ? config.mel : config.f0_channels,
+                               config.f0_channels, 3, 1, WeightType::kF32));
+  }
+  pitch_out_ = load_linear(f0, "classifier", 1, config.f0_channels, true, WeightType::kF32);
+  source_ = HiftSource(config_.source, weights.scope("m_source"));
+  stft_ = make_stft(config.n_fft, config.stft_hop);
+  first_ = load_same(weights.scope("conv_pre"), config.mel, config.channels, 7, 1, conv_type(type));
+  load_stages(weights, conv_type(type));
+  constexpr int64_t kManyFrames = 256;
+  lookahead_ = kManyFrames - certain_samples(kManyFrames) / config_.hop();
+}
+
+Hift::Block Hift::load_block(const Weights& weights, int64_t channels, int64_t taps,
+                             WeightType type) const {
+  Block block;
+  for (size_t i = 0; i < config_.dilations.size(); ++i) {
+    for (const int part : {1, 2}) {
+      const std::string number = std::to_string(part) + "." + std::to_string(i);
+      Snake snake{weights.f32("activations" + number + ".alpha", {channels}),
+                  Tensor({channels}, DType::kF32)};
+      for (int64_t c = 0; c < channels; ++c) {
+        snake.inv_alpha.f32()[c] = 1.f / (snake.alpha.f32()[c] + kNoDivisionByZero);
+      }
+      block.acts.push_back(std::move(snake));
+      block.convs.push_back(load_same(weights.scope("convs" + number), channels, channels, taps,
+                                      part == 1 ? config_.dilations[i] : 1, type));
+    }
+  }
+  return block;
+}
+
+void Hift::load_stages(const Weights& weights, WeightType type) {
+  const size_t count = config_.rates.size();
+  const int64_t bins = config_.n_fft + 2;
+  int64_t channels = config_.channels, index = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Stage stage;
+    const auto at = static_cast<int64_t>(i);
+    const Weights up = weights.scope("ups", at), down = weights.scope("source_downs", at);
+    const int64_t half = channels / 2, rate = config_.rates[i];
+    stage.up = {folded_weight(up, {channels, half, config_.rate_kernels[i]}),
+                up.f32("bias", {half}), rate, type, (config_.rate_kernels[i] - rate) / 2};
+    int64_t stride = 1;  // from the STFT's rate to this one
+    for (size_t later = i + 1; later < count; ++later) stride *= config_.rates[later];
+    const int64_t taps = stride == 1 ? 1 : 2 * stride, pad = stride / 2;  // zeros at the front
+    stage.down = {down.f32("weight", {half, bins, taps}),
+                  down.f32("bias", {half}),
+                  {.stride = stride, .ahead = taps - stride - pad, .type = type}};
+    stage.source =
+        load_block(weights.scope("source_resblocks", at), half, config_.source_kernels[i], type);
+    for (const int64_t kernel : config_.kernels) {
+      stage.blocks.push_back(load_block(weights.scope("resblocks", index++), half, kernel, type));
+    }
+    stages_.push_back(std::move(stage));
+    channels = half;
+  }
+  last_ = load_same(weights.scope("conv_post"), channels, bins, 7, 1, type);
+}
+
+HiftState::Block Hift::open(const Block& block, int64_t channels) const {
+  HiftState::Block state;
+  for (const CausalConv1d& conv : block.convs) state.convs.push_back(conv.open());
+  for (size_t i = 0; i < block.convs.size() / 2; ++i) state.waiting.emplace_back(channels);
+  return state;
+}
+
+HiftState Hift::open(std::span<const float> phase_offset) const {
+  HiftState state;
+  for (const CausalConv1d& conv : pitch_) state.pitch_.push_back(conv.open());
+  state.source_ = source_.open(phase_offset);
+  state.stft_ = stft_.open();
+  state.first_ = first_.open();
+  state.last_ = last_.open();
+  int64_t channels = config_.channels;
+  for (const Stage& stage : stages_) {
+    channels /= 2;
+    HiftState::Stage s;
+    s.up = stage.up.open();
+    s.down = stage.down.open();
+    s.source = open(stage.source, channels);
+    s.up_rows = s.source_rows = RowQueue(channels);
+    for (const Block& block : stage.blocks) {
+      s.blocks.push_back(open(block, channels));
+      s.block_rows.emplace_back(channels);
+    }
+    state.stages_.push_back(std::move(s));
+  }
+  state.mirrored_ = RowQueue(channels);
+  state.overlap_.assign(static_cast<size_t>(istft_.state_size()), 0.f);
+  state.trim_ = config_.n_fft / 2;
+  return state;
+}
+
+int64_t Hift::certain(const Block& block, int64_t rows) const {
+  for (const CausalConv1d& conv : block.convs) rows = certain_rows(conv, rows);
+  return rows;
+}
+
+/// Samples that are certain once `frames` frames have come in and more may follow.
+int64_t Hift::certain_samples(int64_t frames) const {
+  int64_t pitch = frames;
+  for (const CausalConv1d& conv : pitch_) pitch = certain_rows(conv, pitch);
+  const int64_t excitation = source_.certain(pitch), mirrored = config_.n_fft / 2;
+  const int64_t spectrum = excitation > mirrored ? certain_rows(stft_, excitation + mirrored) : 0;
+  int64_t rows = certain_rows(first_, frames);
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    rows = certain_rows(stages_[i].up, rows);
+    if (i + 1 == stages_.size()) rows = rows > 1 ? rows + 1 : 0;
+    rows = std::min(rows, certain(stages_[i].source, certain_rows(stages_[i].down, spectrum)));
+    int64_t slowest = rows;
+    for (const Block& block : stages_[i].blocks) slowest = std::min(slowest, certain(block, rows));
+    rows = slowest;
+  }
+  return std::max<int64_t>(0, certain_rows(last_, rows) * config_.stft_hop - config_.n_fft / 2);
+}
+
+size_t Hift::bytes() const {
+  size_t sum = first_.bytes() + last_.bytes() + stft_.bytes() + pitch_out_.bytes();
+  for (const CausalConv1d& conv : pitch_) sum += conv.bytes();
+  const auto add = [&](const Block& block) {
+    for (const CausalConv1d& conv : block.convs) sum += conv.bytes();
+  };
+  for (const Stage& stage : stages_) {
+    sum += stage.up.bytes() + stage.down.bytes();
+    add(stage.source);
+    for (const Block& block : stage.blocks) add(block);
+  }
+  return sum;
+}
+
+}  // namespace syrinx

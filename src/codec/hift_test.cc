@@ -1,0 +1,149 @@
+// HiFT against the original implementation (tests/parity/hift), whole, in pieces, and at its edges.
+#include "codec/hift.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "io/safetensors.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kHop = 480;
+
+std::string golden_path(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/hift/golden/" + name;
+}
+
+struct Fixture {
+  explicit Fixture(const std::string& name)
+      : kind(name),
+        golden(golden_path("golden.safetensors")),
+        weights(open_weights(golden_path("model.safetensors"))),
+        hift(config(name), weights) {
+    EXPECT_EQ(weights.finish(), "");
+  }
+
+  static HiftConfig config(const std::string& name) {
+    HiftConfig c;
+    c.mel = 12, c.channels = 32, c.f0_channels = 16;
+    c.source.phase = name == "held" ? SinePhase::kHeld : SinePhase::kInterpolated;
+    return c;
+  }
+  View at(int64_t frames, const char* what) const {
+    return golden.view(kind + "." + std::to_string(frames) + "." + what);
+  }
+
+  /// The stream of `frames` frames in pieces of the given sizes in turn; the end may come with the
+  /// last piece or alone.
+  std::vector<float> speak(int64_t frames, std::span<const int64_t> pieces,
+                           bool end_alone = false) {
+    HiftState state = hift.open({at(frames, "phases").f32(), 9});
+    const float* normal = at(frames, "noise").f32();
+    auto noise = [&](int64_t frame, std::span<float> out) {
+      std::copy_n(normal + frame * kHop, kHop, out.begin());
+    };
+    const View mel = golden.view("mel");
+    std::vector<float> out;
+    int64_t begin = 0;
+    for (size_t i = 0; begin < frames; ++i) {
+      const int64_t end = std::min(begin + pieces[i % pieces.size()], frames);
+      hift.run(ctx, mel.slice(begin, end), end == frames && !end_alone, noise, state, out);
+      arena.reset();
+      const int64_t certain = std::max<int64_t>(0, end - hift.lookahead()) * kHop;
+      EXPECT_GE(static_cast<int64_t>(out.size()), certain) << end << " of " << frames;
+      begin = end;
+    }
+    if (end_alone) hift.run(ctx, mel.slice(0, 0), true, noise, state, out);
+    return out;
+  }
+
+  std::string kind;
+  Safetensors golden;
+  Weights weights;
+  Hift hift;
+  ThreadPool pool{2};
+  Arena arena;
+  StepContext ctx{pool, arena};
+};
+
+class HiftGolden : public testing::TestWithParam<const char*> {};
+
+TEST_P(HiftGolden, WholeMatchesTheOriginal) {
+  Fixture f(GetParam());
+  float worst = 0;
+  for (const int64_t frames : {1, 2, 19, 20, 21, 70}) {
+    const int64_t all[] = {frames};
+    const std::vector<float> got = f.speak(frames, all);
+    const View want = f.at(frames, "samples");
+    ASSERT_EQ(static_cast<int64_t>(got.size()), want.count());
+    for (int64_t i = 0; i < want.count(); ++i) {
+      ASSERT_NEAR(got[i], want.f32()[i], 1e-4f) << "sample " << i << " of " << frames << " frames";
+      worst = std::max(worst, std::fabs(got[i] - want.f32()[i]));
+    }
+  }
+  RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST_P(HiftGolden, PiecesGiveTheBitsOfTheWhole) {
+  Fixture f(GetParam());
+  const std::vector<std::vector<int64_t>> cuts{{1}, {2, 5, 1, 9}, {32}, {33}, {69, 1}};
+  for (const int64_t frames : {1, 2, 21, 70}) {
+    const int64_t all[] = {frames};
+    const std::vector<float> whole = f.speak(frames, all);
+    for (const std::vector<int64_t>& pieces : cuts) {
+      EXPECT_TRUE(f.speak(frames, pieces) == whole) << frames << " in pieces of " << pieces[0];
+      EXPECT_TRUE(f.speak(frames, pieces, true) == whole) << frames << ", end alone";
+    }
+  }
+}
+
+TEST(Hift, LookaheadIsExact) {
+  Fixture f("interpolated");
+  EXPECT_EQ(f.hift.lookahead(), 20);
+  const HiftNoise quiet = [](int64_t, std::span<float> out) {
+    std::fill(out.begin(), out.end(), 0.f);
+  };
+  const View mel = f.golden.view("mel");
+  HiftState state = f.hift.open();
+  std::vector<float> out;
+  int64_t fed = 0;
+  while (static_cast<int64_t>(out.size()) < kHop) {
+    f.hift.run(f.ctx, mel.slice(fed, fed + 1), false, quiet, state, out);
+    ++fed;
+  }
+  EXPECT_EQ(fed, f.hift.lookahead() + 1);
+}
+
+TEST(Hift, AnEmptyStreamIsSilent) {
+  Fixture f("held");
+  std::vector<float> out;
+  HiftState state = f.hift.open();
+  const HiftNoise none = [](int64_t, std::span<float>) { FAIL(); };
+  f.hift.run(f.ctx, f.golden.view("mel").slice(0, 0), true, none, state, out);
+  EXPECT_TRUE(out.empty());
+}
+
+TEST(Hift, Bf16WeightsStayClose) {
+  Fixture f("interpolated");
+  const int64_t all[] = {21};
+  const std::vector<float> full = f.speak(21, all);
+  Weights again(open_weights(golden_path("model.safetensors")));
+  const size_t bytes = f.hift.bytes();
+  f.hift = Hift(Fixture::config("interpolated"), again, WeightType::kBF16);
+  EXPECT_LT(f.hift.bytes(), bytes);
+  const std::vector<float> half = f.speak(21, all);
+  double error = 0, power = 0;
+  for (size_t i = 0; i < full.size(); ++i) {
+    error += std::pow(half[i] - full[i], 2), power += std::pow(full[i], 2);
+  }
+  EXPECT_GT(error, 0);
+  EXPECT_LT(std::sqrt(error / power), 0.05);
+  RecordProperty("relative_rms", std::to_string(std::sqrt(error / power)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, HiftGolden, testing::Values("interpolated", "held"));
+
+}  // namespace
+}  // namespace syrinx

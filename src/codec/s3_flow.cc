@@ -1,0 +1,129 @@
+#include "codec/s3_flow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace syrinx {
+
+S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType type,
+               int64_t max_frames)
+    : config_(config) {
+  std::vector<float> span;
+  for (int64_t s = 0; s <= config.steps; ++s) {
+    const float turn = static_cast<float>(s) / static_cast<float>(config.steps);
+    span.push_back(1 - std::cos(turn * 0.5f * std::numbers::pi_v<float>));
+  }
+  float t = span[0];
+  for (int64_t s = 0; s < config.steps; ++s) {
+    times_.push_back(t);
+    deltas_.push_back(span[s + 1] - t);
+    t += deltas_.back();
+  }
+  speaker_ = load_linear(weights, "spk_embed_affine_layer", config.mel, config.speaker, true,
+                         WeightType::kF32);
+  encoder_ = std::make_unique<S3FlowEncoder>(config, weights, type);
+  estimator_ = std::make_unique<S3FlowEstimator>(config, weights.scope("decoder.estimator"), times_,
+                                                 type, max_frames);
+}
+
+S3FlowState S3FlowState::clone() const {
+  S3FlowState copy(voice_, encoder_.clone(), estimator_.clone());
+  copy.tokens_ = tokens_;
+  return copy;
+}
+
+std::shared_ptr<const S3FlowVoice> S3Flow::voice(std::vector<int32_t> tokens, Tensor mel,
+                                                 std::span<const float> speaker) const {
+  const auto frames = static_cast<int64_t>(tokens.size()) * config_.ratio;
+  if (frames > 0) expect_shape("s3_flow voice", mel, {frames, config_.mel});
+  SYRINX_CHECK(static_cast<int64_t>(speaker.size()) == config_.speaker, "[s3_flow] a speaker of ",
+               speaker.size(), " numbers, expected ", config_.speaker);
+  double power = 0;
+  for (const float value : speaker) power += double{value} * value;
+  const double length = std::max(std::sqrt(power), 1e-12);
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  const View unit = arena.take({1, config_.speaker}, DType::kF32);
+  for (size_t i = 0; i < speaker.size(); ++i) {
+    unit.f32()[i] = static_cast<float>(speaker[i] / length);
+  }
+  auto voice = std::make_shared<S3FlowVoice>();
+  voice->tokens = std::move(tokens);
+  voice->mel = std::move(mel);
+  voice->speaker = Tensor({config_.mel}, DType::kF32);
+  linear(ctx, speaker_, unit, voice->speaker.view().reshape({1, config_.mel}));
+  return voice;
+}
+
+S3FlowState S3Flow::open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
+                         const S3FlowNoise& noise) const {
+  S3FlowState state(voice, encoder_->open(), estimator_->open());
+  std::vector<float> none;
+  run(ctx, voice->tokens, false, noise, state, none);
+  SYRINX_CHECK(none.empty(), "[s3_flow] a prompt has no frames to speak");
+  return state;
+}
+
+int64_t S3Flow::certain(int64_t tokens) const {
+  return std::max<int64_t>(0, tokens - config_.lookahead) / config_.chunk * config_.chunk;
+}
+
+void S3Flow::run(StepContext& ctx, std::span<const int32_t> tokens, bool last,
+                 const S3FlowNoise& noise, S3FlowState& state, std::vector<float>& mel) const {
+  encoder_->push(ctx, tokens, last, state.encoder_);
+  state.tokens_ += static_cast<int64_t>(tokens.size());
+  const int64_t prompt = static_cast<int64_t>(state.voice_->tokens.size()) * config_.ratio;
+  for (;;) {
+    const int64_t ready = std::min(state.encoder_.ready.rows(), config_.chunk);
+    if (ready == 0 || (ready < config_.chunk && !last)) return;
+    Arena::Mark mark(ctx.arena);
+    const View mean = encoder_->encode(ctx, ready, state.encoder_);
+    const View out = ctx.arena.take(mean.shape, DType::kF32);
+    const int64_t before = state.estimator_.frames;
+    solve(ctx, mean, noise, state, out);
+    const int64_t skip = std::clamp<int64_t>(prompt - before, 0, mean.shape[0]);
+    mel.insert(mel.end(), out.f32() + skip * config_.mel, out.f32() + out.count());
+  }
+}
+
+/// Euler's method from noise to mel for the next chunk of frames. out [F, M].
+void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise, S3FlowState& state,
+                   const View& out) const {
+  const int64_t frames = mean.shape[0], m = config_.mel, width = estimator_->in();
+  const int64_t before = state.estimator_.frames;
+  const View x = ctx.arena.take({2 * frames, width}, DType::kF32);
+  const View slope = ctx.arena.take({2 * frames, m}, DType::kF32);
+  const S3FlowVoice& voice = *state.voice_;
+  const int64_t prompt = static_cast<int64_t>(voice.tokens.size()) * config_.ratio;
+  // Columns: x, mean, speaker, prompt. Without conditions all but x are zero.
+  std::fill_n(x.f32(), x.count(), 0.f);
+  for (int64_t f = 0; f < frames; ++f) {
+    float* row = x.f32() + f * width;
+    std::copy_n(mean.f32() + f * m, m, row + m);
+    std::copy_n(voice.speaker.f32(), m, row + 2 * m);
+    if (before + f < prompt) std::copy_n(voice.mel.f32() + (before + f) * m, m, row + 3 * m);
+    noise(before + f, {out.f32() + f * m, static_cast<size_t>(m)});
+  }
+  estimator_->begin(frames, state.estimator_);
+  for (int64_t s = 0; s < config_.steps; ++s) {
+    for (int64_t f = 0; f < frames; ++f) {
+      std::copy_n(out.f32() + f * m, m, x.f32() + f * width);
+      std::copy_n(out.f32() + f * m, m, x.f32() + (frames + f) * width);
+    }
+    estimator_->run(ctx, s, x, state.estimator_, slope);
+    const float g = config_.guidance;
+    for (int64_t i = 0; i < frames * m; ++i) {
+      const float direction = (1 + g) * slope.f32()[i] - g * slope.f32()[frames * m + i];
+      out.f32()[i] += deltas_[s] * direction;
+    }
+  }
+  state.estimator_.frames += frames;
+}
+
+size_t S3Flow::bytes_per_second() const {
+  return estimator_->bytes_per_group() * 50 / static_cast<size_t>(KvPool::kPageRows);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,86 @@
+// The S3 flow: speech tokens to mel frames by flow matching, in the streaming form of its authors:
+// attention sees whole chunks of 25 tokens and never beyond, so each chunk is computed once, when
+// its tokens and 3 more have come, and what later chunks need is kept (the original runs the whole
+// utterance again for every chunk). Cutting a stream anywhere gives the bits of one whole call.
+// Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=True.
+// Const after construction, shared by threads; a state is used by one call at a time.
+// P prompt tokens, M mel bands.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "codec/s3_flow_encoder.h"
+#include "codec/s3_flow_estimator.h"
+
+namespace syrinx {
+
+/// Who speaks: what the flow continues. Immutable, shared.
+struct S3FlowVoice {
+  std::vector<int32_t> tokens;  ///< P, may be 0
+  Tensor mel;                   ///< [P * ratio, M], empty if P is 0
+  Tensor speaker;               ///< [M], projected
+};
+
+/// Fills the M standard normal numbers that mel frame `frame` starts from; frames count from the
+/// beginning of the prompt.
+using S3FlowNoise = FunctionRef<void(int64_t frame, std::span<float>)>;
+
+/// One stream between calls.
+class S3FlowState {
+ public:
+  /// Tokens taken, the prompt's included.
+  int64_t tokens() const { return tokens_; }
+  /// The same stream again; the estimator's keys and values are shared until one writes on.
+  S3FlowState clone() const;
+
+ private:
+  friend class S3Flow;
+  S3FlowState(std::shared_ptr<const S3FlowVoice> voice, S3FlowEncoder::State encoder,
+              S3FlowEstimator::State estimator)
+      : voice_(std::move(voice)), encoder_(std::move(encoder)), estimator_(std::move(estimator)) {}
+  std::shared_ptr<const S3FlowVoice> voice_;
+  S3FlowEncoder::State encoder_;
+  S3FlowEstimator::State estimator_;
+  int64_t tokens_ = 0;
+};
+
+class S3Flow {
+ public:
+  /// `weights` is the scope of the flow. `max_frames`: mel frames of all open streams together,
+  /// prompts counted once; it costs address space, not memory.
+  S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType type = WeightType::kF32,
+         int64_t max_frames = 1 << 16);
+
+  const S3FlowConfig& config() const { return config_; }
+  /// tokens [P]; mel [P * ratio, M]; speaker: the vector of the speaker encoder, any length.
+  std::shared_ptr<const S3FlowVoice> voice(std::vector<int32_t> tokens, Tensor mel,
+                                           std::span<const float> speaker) const;
+  /// A stream that has taken its prompt: all of its whole chunks are computed.
+  S3FlowState open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
+                   const S3FlowNoise& noise) const;
+  /// Takes tokens in [0, vocab) and appends to `mel` the frames [.., M] that became certain, those
+  /// of the prompt left out. `last`: nothing follows; all frames are then out.
+  void run(StepContext& ctx, std::span<const int32_t> tokens, bool last, const S3FlowNoise& noise,
+           S3FlowState& state, std::vector<float>& mel) const;
+  /// Of the first `tokens` tokens of a stream, prompt included, how many have certain frames while
+  /// more may follow: the whole chunks whose lookahead has come.
+  int64_t certain(int64_t tokens) const;
+
+  size_t bytes() const { return encoder_->bytes() + estimator_->bytes() + speaker_.bytes(); }
+  /// Memory of a second of an open stream.
+  size_t bytes_per_second() const;
+
+ private:
+  void solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise, S3FlowState& state,
+             const View& out) const;
+
+  S3FlowConfig config_;
+  std::vector<float> times_, deltas_;
+  PackedLinear speaker_;
+  std::unique_ptr<S3FlowEncoder> encoder_;
+  std::unique_ptr<S3FlowEstimator> estimator_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,28 @@
+// Sizes of the S3 flow, the network from speech tokens (25 Hz) to mel frames (50 Hz) that
+// CosyVoice2 and Chatterbox share. The checkpoints carry no machine-readable config of it, so these
+// are the published sizes. Plain data.
+#pragma once
+
+#include <cstdint>
+
+namespace syrinx {
+
+struct S3FlowConfig {
+  int64_t vocab = 6561;  ///< speech tokens
+  int64_t width = 512;   ///< of the encoder
+  int64_t heads = 8, ffn = 2048, layers = 6, up_layers = 4;
+  int64_t lookahead = 3;  ///< tokens that a token's encoding sees after it
+  int64_t chunk = 25;     ///< tokens that see each other: everything sees whole chunks, none after
+  int64_t mel = 80, ratio = 2;  ///< mel frames a token
+  int64_t speaker = 192;        ///< of the speaker vector
+  // The estimator, a causal U-Net of one level.
+  int64_t channels = 256, unet_heads = 8, unet_head_dim = 64;
+  int64_t blocks = 4;     ///< transformer blocks after each resnet
+  int64_t middle = 12;    ///< resnets between the first and the last
+  int64_t steps = 10;     ///< of Euler's method, along a cosine schedule
+  float guidance = 0.7f;  ///< g of (1 + g) conditioned - g unconditioned
+
+  int64_t chunk_frames() const { return chunk * ratio; }
+};
+
+}  // namespace syrinx

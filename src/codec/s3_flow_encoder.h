@@ -1,0 +1,62 @@
+// The flow's encoder: speech tokens to the mean that the estimator starts from. A convolution that
+// looks 3 tokens ahead, conformer blocks at the tokens' rate, an upsampling, conformer blocks at
+// the mel's rate. Attention sees whole chunks; everything else is causal. Source:
+// CosyVoice:cosyvoice/transformer/upsample_encoder.py (UpsampleConformerEncoder). Const after
+// construction, shared by threads; a state is used by one call at a time.
+#pragma once
+
+#include <vector>
+
+#include "codec/s3_flow_config.h"
+#include "nn/rel_attention.h"
+#include "nn/row_queue.h"
+
+namespace syrinx {
+
+class S3FlowEncoder {
+ public:
+  struct State {
+    ConvState ahead, back, up;
+    RowQueue skip, ready;
+    std::vector<RelAttention::Cache> caches;
+    State clone() const;
+  };
+
+  /// Scope of the flow: input_embedding, encoder, encoder_proj.
+  S3FlowEncoder(const S3FlowConfig& config, const Weights& weights, WeightType type);
+
+  State open() const;
+  /// Takes tokens; `last`: none follow. state.ready grows by the tokens whose lookahead has come.
+  void push(StepContext& ctx, std::span<const int32_t> tokens, bool last, State& state) const;
+  /// Encodes the next `tokens` ready tokens, a whole chunk or the end of a stream.
+  /// Returns [tokens * ratio, mel] in the arena.
+  View encode(StepContext& ctx, int64_t tokens, State& state) const;
+  size_t bytes() const;
+
+ private:
+  struct Layer {
+    LayerNorm before_attention, before_mlp;
+    RelAttention attention;
+    PackedLinear up, down;
+  };
+  /// Linear, norm and the scale of the embedding.
+  struct Embed {
+    PackedLinear linear;
+    LayerNorm norm;
+  };
+  Layer load_layer(const Weights& weights, int64_t chunk, WeightType type) const;
+  Embed load_embed(const Weights& weights, WeightType type) const;
+  View embed(StepContext& ctx, const Embed& layer, const View& x) const;
+  void run(StepContext& ctx, const Layer& layer, const View& x, RelAttention::Cache& cache) const;
+
+  S3FlowConfig config_;
+  Embedding tokens_;
+  Embed embed_, up_embed_;
+  CausalConv1d ahead_;
+  CausalConv1d back_, up_;
+  std::vector<Layer> layers_, up_layers_;
+  LayerNorm norm_;
+  PackedLinear out_;
+};
+
+}  // namespace syrinx

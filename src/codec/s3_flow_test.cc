@@ -1,0 +1,190 @@
+// The S3 flow against the original implementation (tests/parity/s3_flow), whole, in pieces, from a
+// shared prompt, and at the edges of its chunks.
+#include "codec/s3_flow.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "io/safetensors.h"
+#include "kernels/torch_random.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kMel = 80;
+
+std::string golden_path(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/s3_flow/golden/" + name;
+}
+
+S3FlowConfig small() {
+  S3FlowConfig c;
+  c.vocab = 40, c.width = 32, c.heads = 4, c.ffn = 48, c.layers = 2;
+  c.chunk = 5;
+  c.channels = 16, c.unet_heads = 2, c.unet_head_dim = 8, c.blocks = 2, c.middle = 2;
+  return c;
+}
+
+struct Fixture {
+  explicit Fixture(WeightType type = WeightType::kF32)
+      : golden(golden_path("golden.safetensors")),
+        weights(open_weights(golden_path("model.safetensors"))),
+        flow(small(), weights, type, 1024) {
+    EXPECT_EQ(weights.finish(), "");
+  }
+
+  std::shared_ptr<const S3FlowVoice> voice(int64_t prompt) const {
+    const View tokens = golden.view("prompt_tokens"), mel = golden.view("prompt_mel");
+    const View speaker = golden.view("speaker");
+    Tensor part({2 * prompt, kMel}, DType::kF32);
+    std::copy_n(mel.f32(), part.view().count(), part.f32());
+    return flow.voice({tokens.i32(), tokens.i32() + prompt}, std::move(part),
+                      {speaker.f32(), static_cast<size_t>(speaker.count())});
+  }
+  std::span<const int32_t> tokens(int64_t begin, int64_t end) const {
+    const View all = golden.view("tokens");
+    return {all.i32() + begin, static_cast<size_t>(end - begin)};
+  }
+
+  S3FlowState open(int64_t prompt) { return flow.open(ctx, voice(prompt), noise()); }
+  std::vector<float> speak(S3FlowState& state, int64_t length, std::span<const int64_t> pieces,
+                           bool end_alone = false) {
+    std::vector<float> mel;
+    int64_t begin = 0;
+    const int64_t prompt = state.tokens();
+    for (size_t i = 0; begin < length; ++i) {
+      const int64_t end = std::min(begin + pieces[i % pieces.size()], length);
+      flow.run(ctx, tokens(begin, end), end == length && !end_alone, noise(), state, mel);
+      arena.reset();
+      if (end < length) {
+        const int64_t certain = std::max<int64_t>(0, flow.certain(prompt + end) - prompt);
+        EXPECT_EQ(static_cast<int64_t>(mel.size()), certain * 2 * kMel) << prompt << "+" << end;
+      }
+      begin = end;
+    }
+    if (end_alone) flow.run(ctx, {}, true, noise(), state, mel);
+    return mel;
+  }
+  std::vector<float> whole(int64_t prompt, int64_t length) {
+    const int64_t all[] = {length};
+    S3FlowState state = open(prompt);
+    return speak(state, length, all);
+  }
+
+  std::function<void(int64_t, std::span<float>)> fill = [this](int64_t frame,
+                                                               std::span<float> out) {
+    std::copy_n(golden.view("noise").f32() + frame * kMel, kMel, out.begin());
+  };
+  S3FlowNoise noise() { return fill; }
+
+  Safetensors golden;
+  Weights weights;
+  S3Flow flow;
+  ThreadPool pool{2};
+  Arena arena;
+  StepContext ctx{pool, arena};
+};
+
+double relative_rms(const std::vector<float>& got, const std::vector<float>& want) {
+  double error = 0, power = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    error += std::pow(got[i] - want[i], 2), power += std::pow(want[i], 2);
+  }
+  return std::sqrt(error / power);
+}
+
+TEST(S3Flow, MatchesTheOriginal) {
+  Fixture f;
+  float worst = 0;
+  for (const int64_t prompt : {0, 7, 18}) {
+    for (const int64_t length : {1, 4, 5, 6, 8, 31}) {
+      const std::vector<float> got = f.whole(prompt, length);
+      const View want =
+          f.golden.view("mel." + std::to_string(prompt) + "." + std::to_string(length));
+      ASSERT_EQ(static_cast<int64_t>(got.size()), want.count());
+      float top = 0, difference = 0;
+      for (int64_t i = 0; i < want.count(); ++i) {
+        top = std::max(top, std::fabs(want.f32()[i]));
+        difference = std::max(difference, std::fabs(got[i] - want.f32()[i]));
+      }
+      EXPECT_LT(difference, 1e-4f * top) << prompt << " + " << length;
+      worst = std::max(worst, difference / top);
+    }
+  }
+  RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST(S3Flow, PiecesGiveTheBitsOfTheWhole) {
+  Fixture f;
+  const std::vector<std::vector<int64_t>> cuts{{1}, {2, 5, 1, 9}, {28, 3}};
+  for (const int64_t prompt : {0, 7, 18}) {
+    for (const int64_t length : {1, 6, 31}) {
+      const std::vector<float> want = f.whole(prompt, length);
+      for (const std::vector<int64_t>& pieces : cuts) {
+        S3FlowState state = f.open(prompt);
+        EXPECT_TRUE(f.speak(state, length, pieces) == want) << prompt << "+" << length;
+        S3FlowState again = f.open(prompt);
+        EXPECT_TRUE(f.speak(again, length, pieces, true) == want) << prompt << "+" << length;
+      }
+    }
+  }
+}
+
+TEST(S3Flow, StreamsShareTheirPrompt) {
+  Fixture f;
+  const std::vector<float> want = f.whole(18, 31);
+  const S3FlowState prompt = f.open(18);
+  std::vector<S3FlowState> streams;
+  std::vector<std::vector<float>> mels(3);
+  for (int i = 0; i < 3; ++i) streams.push_back(prompt.clone());
+  for (int64_t begin = 0; begin < 31; begin += 4) {  // in turn, so that each writes beside others
+    for (int i = 0; i < 3; ++i) {
+      const int64_t end = std::min<int64_t>(begin + 4, 31);
+      f.flow.run(f.ctx, f.tokens(begin, end), end == 31, f.noise(), streams[i], mels[i]);
+    }
+  }
+  for (const std::vector<float>& mel : mels) EXPECT_TRUE(mel == want);
+  S3FlowState later = prompt.clone();
+  const int64_t all[] = {31};
+  EXPECT_TRUE(f.speak(later, 31, all) == want);
+}
+
+TEST(S3Flow, PagesRunOutAndComeBack) {
+  Fixture f;
+  {
+    S3FlowState state = f.open(0);
+    std::vector<float> mel;
+    EXPECT_THROW(for (int i = 0; i < 40; ++i)
+                     f.flow.run(f.ctx, f.tokens(0, 31), false, f.noise(), state, mel),
+                 InternalError);
+  }
+  EXPECT_EQ(f.whole(18, 31).size(), size_t{31 * 2 * kMel});
+}
+
+TEST(S3Flow, NarrowWeightsStayClose) {
+  Fixture full, half(WeightType::kBF16), eight(WeightType::kQ8);
+  const std::vector<float> want = full.whole(7, 31);
+  const double bf16 = relative_rms(half.whole(7, 31), want);
+  const double q8 = relative_rms(eight.whole(7, 31), want);
+  EXPECT_GT(bf16, 0);
+  EXPECT_LT(bf16, 0.02);
+  EXPECT_LT(q8, 0.05);
+  RecordProperty("bf16", std::to_string(bf16));
+  RecordProperty("q8", std::to_string(q8));
+}
+
+TEST(S3Flow, NoiseOfTheOriginal) {
+  Fixture f;
+  std::vector<float> table(kMel * 15000);
+  torch_randn(0, table);
+  const View want = f.golden.view("noise");
+  for (int64_t t = 0; t < want.shape[0]; ++t) {
+    for (int64_t c = 0; c < kMel; ++c) {
+      ASSERT_NEAR(table[c * 15000 + t], want.f32()[t * kMel + c], 2e-6f) << t << ", " << c;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

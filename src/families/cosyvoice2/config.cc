@@ -1,0 +1,160 @@
+#include "families/cosyvoice2/config.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/file.h"
+#include "io/hyper_yaml.h"
+#include "io/json.h"
+
+namespace syrinx::cosyvoice2 {
+namespace {
+
+constexpr int64_t kMany = 1 << 16;
+
+/// A class of the original that this family knows how to run.
+void expect_class(const HyperYaml& y, const std::string& key, const std::string& name) {
+  const std::string tag = y.s(key);
+  if (!tag.ends_with("." + name)) y.fail(key, "expected " + name + ", got " + shown(tag));
+}
+
+void expect_text(const HyperYaml& y, const std::string& key, const std::string& want) {
+  if (y.s(key) != want) y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
+}
+
+S3FlowConfig load_flow(const HyperYaml& y) {
+  expect_class(y, "flow", "CausalMaskedDiffWithXvec");
+  expect_class(y, "flow.encoder", "UpsampleConformerEncoder");
+  expect_class(y, "flow.decoder", "CausalConditionalCFM");
+  expect_class(y, "flow.decoder.estimator", "CausalConditionalDecoder");
+  expect_text(y, "flow.encoder.pos_enc_layer_type", "rel_pos_espnet");
+  expect_text(y, "flow.encoder.selfattention_layer_type", "rel_selfattn");
+  expect_text(y, "flow.decoder.estimator.act_fn", "gelu");
+  expect_text(y, "flow.decoder.cfm_params.content.solver", "euler");
+  expect_text(y, "flow.decoder.cfm_params.content.t_scheduler", "cosine");
+  for (const char* key : {"flow.encoder.use_cnn_module", "flow.encoder.macaron_style"}) {
+    if (y.b(key)) y.fail(key, "is not supported");
+  }
+  S3FlowConfig c;
+  c.vocab = y.i("flow.vocab_size", 1, kMany);
+  c.width = y.i("flow.input_size", 8, kMany);
+  c.mel = y.i("flow.output_size", 1, 1024);
+  c.speaker = y.i("flow.spk_embed_dim", 1, kMany);
+  c.ratio = y.i("flow.token_mel_ratio", 1, 16);
+  c.lookahead = y.i("flow.pre_lookahead_len", 1, 64);
+  if (y.i("flow.encoder.output_size", 1, kMany) != c.width ||
+      y.i("flow.encoder.input_size", 1, kMany) != c.width) {
+    y.fail("flow.encoder.output_size", "must be flow.input_size");
+  }
+  c.heads = y.i("flow.encoder.attention_heads", 1, 256);
+  c.ffn = y.i("flow.encoder.linear_units", 1, kMany);
+  c.layers = y.i("flow.encoder.num_blocks", 1, 256);
+  c.chunk = y.i("flow.encoder.static_chunk_size", 1, 1024);
+  const std::string unet = "flow.decoder.estimator.";
+  if (y.i(unet + "in_channels", 1, kMany) != 4 * c.mel)
+    y.fail(unet + "in_channels", "must be 4 mels");
+  if (y.i(unet + "static_chunk_size", 1, kMany) != c.chunk_frames()) {
+    y.fail(unet + "static_chunk_size", "must be the encoder's chunk in mel frames");
+  }
+  const std::vector<int64_t> channels = y.ints(unet + "channels", 1, kMany);
+  if (channels.size() != 1) y.fail(unet + "channels", "expected one level");
+  c.channels = channels[0];
+  c.unet_heads = y.i(unet + "num_heads", 1, 256);
+  c.unet_head_dim = y.i(unet + "attention_head_dim", 8, 256);
+  c.blocks = y.i(unet + "n_blocks", 1, 64);
+  c.middle = y.i(unet + "num_mid_blocks", 0, 256);
+  c.guidance =
+      static_cast<float>(y.f("flow.decoder.cfm_params.content.inference_cfg_rate", 0, 100));
+  return c;
+}
+
+HiftConfig load_hift(const HyperYaml& y) {
+  expect_class(y, "hift", "HiFTGenerator");
+  expect_class(y, "hift.f0_predictor", "ConvRNNF0Predictor");
+  HiftConfig c;
+  c.mel = y.i("hift.in_channels", 1, 1024);
+  c.channels = y.i("hift.base_channels", 8, kMany);
+  c.rates = y.ints("hift.upsample_rates", 1, 64);
+  c.rate_kernels = y.ints("hift.upsample_kernel_sizes", 1, 128);
+  c.kernels = y.ints("hift.resblock_kernel_sizes", 1, 63);
+  c.source_kernels = y.ints("hift.source_resblock_kernel_sizes", 1, 63);
+  c.n_fft = y.i("hift.istft_params.n_fft", 4, 4096);
+  c.stft_hop = y.i("hift.istft_params.hop_len", 1, 4096);
+  c.leak = static_cast<float>(y.f("hift.lrelu_slope", 0, 1));
+  c.limit = static_cast<float>(y.f("hift.audio_limit", 0, 1));
+  c.f0_channels = y.i("hift.f0_predictor.cond_channels", 1, kMany);
+  c.source.sample_rate = y.i("hift.sampling_rate", 8000, 192000);
+  c.source.harmonics = y.i("hift.nb_harmonics", 0, 64);
+  c.source.amplitude = static_cast<float>(y.f("hift.nsf_alpha", 0, 10));
+  c.source.noise = static_cast<float>(y.f("hift.nsf_sigma", 0, 10));
+  c.source.voiced_above = static_cast<float>(y.f("hift.nsf_voiced_threshold", 0, 1000));
+  const std::vector<int64_t> all = y.ints("hift.resblock_dilation_sizes", 1, 63);
+  c.dilations.assign(all.begin(), all.begin() + std::min<size_t>(3, all.size()));
+  const auto agree = [&](const char* key, size_t blocks) {
+    const std::vector<int64_t> got = y.ints(key, 1, 63);
+    bool same = got.size() == 3 * blocks && c.dilations.size() == 3;
+    for (size_t i = 0; same && i < got.size(); ++i) same = got[i] == c.dilations[i % 3];
+    if (!same) y.fail(key, "expected the same three for every block");
+  };
+  agree("hift.resblock_dilation_sizes", c.kernels.size());
+  agree("hift.source_resblock_dilation_sizes", c.source_kernels.size());
+  if (c.rates.empty() || c.rates.size() != c.rate_kernels.size() ||
+      c.rates.size() != c.source_kernels.size() || c.kernels.empty() || c.n_fft % c.stft_hop != 0) {
+    y.fail("hift.upsample_rates", "does not fit the kernels or the STFT");
+  }
+  if (c.source.sample_rate == 22050)
+    y.fail("hift.sampling_rate", "its other source is not supported");
+  return c;
+}
+
+void load_llm(const Config& c, ModelConfig& m) {
+  if (c.opt_s("model_type", "qwen2") != "qwen2") c.fail("model_type", "expected qwen2");
+  DecoderConfig& d = m.decoder;
+  const auto size = [&](const char* key, int64_t most) {
+    return static_cast<int>(c.i(key, 1, most));
+  };
+  d.hidden = size("hidden_size", kMany);
+  d.ffn = size("intermediate_size", 1 << 18);
+  d.layers = size("num_hidden_layers", 512);
+  d.heads = size("num_attention_heads", 512);
+  d.kv_heads = size("num_key_value_heads", 512);
+  d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
+  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
+  d.rope.theta = c.f("rope_theta", 1);
+  d.attention_bias = true;
+  if (d.heads % d.kv_heads != 0) c.fail("num_key_value_heads", "must divide the heads");
+  if (d.head_dim % 8 != 0) c.fail("head_dim", "must be a multiple of 8");
+  if (c.opt_b("use_sliding_window", false)) c.fail("use_sliding_window", "is not supported");
+  if (c.opt_sub("rope_scaling")) c.fail("rope_scaling", "is not supported");
+  m.text_vocab = c.i("vocab_size", 1, 1 << 24);
+  m.max_positions = c.i("max_position_embeddings", 64, 1 << 20);
+}
+
+}  // namespace
+
+ModelConfig load_config(const std::string& dir) {
+  const HyperYaml y = HyperYaml::load(join_path(dir, "cosyvoice2.yaml"));
+  ModelConfig m;
+  load_llm(Config::load(join_path(join_path(dir, kTokenizerFolder), "config.json")), m);
+  expect_class(y, "llm", "Qwen2LM");
+  expect_class(y, "llm.sampling", "ras_sampling");
+  m.speech_codes = y.i("llm.speech_token_size", 1, kMany);
+  for (const char* key : {"llm.llm_input_size", "llm.llm_output_size"}) {
+    if (y.i(key, 1, kMany) != m.decoder.hidden) {
+      y.fail(key, "differs from the language model's width " + std::to_string(m.decoder.hidden));
+    }
+  }
+  m.sampling.top_p = static_cast<float>(y.f("llm.sampling.top_p", 0, 1));
+  m.sampling.top_k = static_cast<int>(y.i("llm.sampling.top_k", 0, kMany));
+  m.sampling.ras_window = static_cast<int>(y.i("llm.sampling.win_size", 0, 4096));
+  const double repeats = m.sampling.ras_window * y.f("llm.sampling.tau_r", 0, 1);
+  m.sampling.ras_repeats = std::max(1, static_cast<int>(std::ceil(repeats - 1e-9)));
+  m.flow = load_flow(y);
+  m.hift = load_hift(y);
+  if (m.flow.vocab != m.speech_codes)
+    y.fail("flow.vocab_size", "differs from llm.speech_token_size");
+  if (m.flow.mel != m.hift.mel) y.fail("hift.in_channels", "differs from flow.output_size");
+  return m;
+}
+
+}  // namespace syrinx::cosyvoice2

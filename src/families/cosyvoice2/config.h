@@ -1,0 +1,34 @@
+// What cosyvoice2.yaml and CosyVoice-BlankEN/config.json of a CosyVoice2 checkpoint say. Plain
+// data, checked when read. Throws LoadError for what is missing, contradictory or not supported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "codec/hift.h"
+#include "codec/s3_flow_config.h"
+#include "kernels/sample.h"
+#include "nn/decoder.h"
+
+namespace syrinx::cosyvoice2 {
+
+struct ModelConfig {
+  DecoderConfig decoder;   ///< Qwen2
+  int64_t text_vocab = 0;  ///< rows of the text table
+  int64_t max_positions = 0;
+  int64_t speech_codes = 6561;  ///< S: codes [0, S); S ends speech, S + 2 asks for text
+  S3FlowConfig flow;
+  HiftConfig hift;
+  SampleParams sampling;  ///< the authors' defaults
+
+  /// Ids that the language model can sample, S + 3.
+  int64_t speech_vocab() const { return speech_codes + 3; }
+};
+
+/// Folder of the tokenizer and of the language model's config inside a checkpoint.
+inline constexpr const char* kTokenizerFolder = "CosyVoice-BlankEN";
+
+/// Reads both files below `dir`.
+ModelConfig load_config(const std::string& dir);
+
+}  // namespace syrinx::cosyvoice2

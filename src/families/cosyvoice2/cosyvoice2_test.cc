@@ -1,0 +1,166 @@
+// Requests, voices and files of CosyVoice2 on the small checkpoint of its parity tests.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "families/cosyvoice2/pipeline.h"
+#include "families/cosyvoice2/state.h"
+#include "io/file.h"
+#include "io/test_dir.h"
+
+namespace syrinx::cosyvoice2 {
+namespace {
+
+const std::string& checkpoint() {
+  static const std::string path =
+      std::string(SYRINX_SOURCE_DIR) + "/tests/parity/cosyvoice2/golden/checkpoint";
+  return path;
+}
+
+const CosyVoice2& model() {
+  static const CosyVoice2 m({checkpoint(), "tiny"});
+  return m;
+}
+
+SpeechRequest hello() {
+  SpeechRequest request;
+  request.text = "Hello there!";
+  request.voice = "fox";
+  return request;
+}
+
+std::unique_ptr<RequestState> open(const SpeechRequest& request) {
+  auto opened = model().open(request);
+  EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+  return opened.ok() ? opened.take() : nullptr;
+}
+
+TEST(CosyVoice2, TellsItsVoicesAndParts) {
+  const PipelineInfo& info = model().info();
+  ASSERT_EQ(info.voices.size(), 3u);
+  EXPECT_EQ(info.default_voice, "fox");
+  EXPECT_EQ(info.sample_rate, 24000);
+  EXPECT_DOUBLE_EQ(info.frame_rate, 25);
+  EXPECT_EQ(model().links()[1].policy.lookahead, 10);
+  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
+}
+
+TEST(CosyVoice2, DefaultsAreTheAuthors) {
+  const auto state = open(hello());
+  const SampleParams& p = state->sampling(0);
+  EXPECT_FLOAT_EQ(p.top_p, 0.8f);
+  EXPECT_EQ(p.top_k, 25);
+  EXPECT_EQ(p.ras_window, 10);
+  EXPECT_EQ(p.ras_repeats, 1);
+  EXPECT_FLOAT_EQ(p.temperature, 1);
+}
+
+TEST(CosyVoice2, SpeechEndsAsItsAuthorsEndIt) {
+  const auto state = open(hello());
+  const auto codes = static_cast<int32_t>(model().config().speech_codes);
+  const auto& s = static_cast<const State&>(*state);
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const int text = static_cast<int>(model().frontend().ids("Hello there!").size());
+  const int32_t code = 3;
+  for (int step = 0; step < 20 * text; ++step) {
+    const SampleRule rule = s.rule(0);
+    EXPECT_EQ(rule.forced, -1);
+    EXPECT_EQ(rule.ranges, step < 2 * text ? 2 : 0) << step;
+    EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
+  }
+  EXPECT_EQ(s.rule(0).forced, codes);
+  EXPECT_EQ(state->advance({&codes, 1}, out).next, Verdict::kFinished);
+  EXPECT_EQ(frames.size(), static_cast<size_t>(20 * text));
+}
+
+TEST(CosyVoice2, PrefixesOfOneVoiceHaveEqualKeys) {
+  std::vector<uint64_t> a, b;
+  SpeechRequest other = hello();
+  other.text = "Goodbye";
+  open(hello())->prefix_keys(false, a);
+  open(other)->prefix_keys(false, b);
+  const size_t shared = 1 + model().voices().at("fox").prompt_text.size();
+  ASSERT_GT(std::min(a.size(), b.size()), shared);
+  EXPECT_TRUE(std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(shared), b.begin()));
+  EXPECT_NE(a[shared], b[shared]);
+}
+
+TEST(CosyVoice2, RefusesWhatItCannotDo) {
+  const auto fault = [](auto change) {
+    SpeechRequest request = hello();
+    change(request);
+    auto opened = model().open(request);
+    return opened.ok() ? std::string("accepted") : opened.error().param;
+  };
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.voice = "nobody"; }), "voice");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.text = " ... "; }), "input");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.text = ""; }), "input");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.text_open = true; }), "input");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.language = "english"; }), "language");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.guidance = 2.f; }), "guidance");
+  EXPECT_EQ(fault([](SpeechRequest& r) {
+              r.instructions.clear();
+              for (int i = 0; i < 4000; ++i) r.instructions += "speak 1 2 3 ";
+            }),
+            "input");
+}
+
+TEST(CosyVoice2, FaultsOfFilesNameFileAndEntry) {
+  const auto fault = [](const std::string& file, const std::string& from, const std::string& to) {
+    TestDir dir;
+    std::filesystem::copy(checkpoint(), dir.path("m"), std::filesystem::copy_options::recursive);
+    std::string text = slurp(dir.path("m/" + file));
+    const size_t at = text.find(from);
+    if (at == std::string::npos) return "no " + from;
+    dir.write("m/" + file, text.replace(at, from.size(), to));
+    try {
+      CosyVoice2 broken({dir.path("m"), "x"});
+    } catch (const LoadError& e) {
+      return std::string(e.what());
+    }
+    return std::string("(loaded)");
+  };
+  const std::string yaml = "cosyvoice2.yaml";
+  EXPECT_NE(fault(yaml, "CausalMaskedDiffWithXvec", "Other").find("flow: expected"),
+            std::string::npos);
+  EXPECT_NE(fault(yaml, "linear_units: 48", "linear_units: 49").find("feed_forward"),
+            std::string::npos);
+  EXPECT_NE(fault(yaml, "    top_p: 0.8", "    top_q: 0.8").find("llm.sampling.top_p: is missing"),
+            std::string::npos);
+  EXPECT_NE(fault(yaml, "speech_token_size: 40", "speech_token_size: 41").find("vocab_size"),
+            std::string::npos);
+  EXPECT_NE(fault("CosyVoice-BlankEN/config.json", "\"qwen2\"", "\"qwen7\"").find("model_type"),
+            std::string::npos);
+}
+
+TEST(CosyVoice2, VoicesOfOtherFilesJoin) {
+  TestDir dir;
+  std::filesystem::copy(checkpoint(), dir.path("m"), std::filesystem::copy_options::recursive);
+  std::filesystem::create_directory(dir.path("m/voices"));
+  std::filesystem::rename(dir.path("m/spk2info.pt"), dir.path("m/voices/mine.pt"));
+  const CosyVoice2 moved({dir.path("m"), "x"});
+  EXPECT_EQ(moved.voices().size(), 3u);
+  std::filesystem::remove_all(dir.path("m/voices"));
+  const CosyVoice2 none({dir.path("m"), "x"});
+  const auto opened = none.open(hello());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message.find("spk2info.pt"), std::string::npos);
+}
+
+TEST(CosyVoice2, DummyWeightsNeedOnlyConfigs) {
+  TestDir dir;
+  dir.write("m/cosyvoice2.yaml", slurp(checkpoint() + "/cosyvoice2.yaml"));
+  dir.write("m/CosyVoice-BlankEN/config.json",
+            slurp(checkpoint() + "/CosyVoice-BlankEN/config.json"));
+  LoadSpec spec{dir.path("m"), "x", WeightType::kQ8};
+  spec.dummy = true;
+  const CosyVoice2 dummy(spec);
+  SpeechRequest request = hello();
+  request.voice = "";
+  EXPECT_TRUE(dummy.open(request).ok());
+}
+
+}  // namespace
+}  // namespace syrinx::cosyvoice2

@@ -1,0 +1,194 @@
+#include "families/cosyvoice2/frontend.h"
+
+#include <algorithm>
+
+#include "text/sentences.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace syrinx::cosyvoice2 {
+namespace {
+
+// Bounds of a part, in ids of the tokenizer or in Chinese characters.
+constexpr size_t kMostOfPart = 80, kLeastOfPart = 60, kTooShort = 20;
+constexpr size_t kLongPiece = 300;  // characters without an end of sentence: cut at clauses
+constexpr std::string_view kEndOfPrompt = "<|endofprompt|>";
+
+bool is_chinese(char32_t code) { return code >= 0x4e00 && code <= 0x9fff; }
+
+bool contains_chinese(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = utf8_at(text, at);
+    if (is_chinese(c.value)) return true;
+    at += c.size;
+  }
+  return false;
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::string stripped(std::string_view text) {
+  size_t begin = 0, end = text.size();
+  while (begin < end && is_space(utf8_at(text, begin).value)) begin += utf8_at(text, begin).size;
+  while (end > begin && is_space(utf8_before(text, end).value)) end -= utf8_before(text, end).size;
+  return std::string(text.substr(begin, end - begin));
+}
+
+/// Spaces stay only between two ASCII characters that are no spaces themselves.
+std::string without_blanks(const std::string& text) {
+  const auto inner = [&](size_t at) {
+    return at < text.size() && static_cast<unsigned char>(text[at]) < 128 && text[at] != ' ';
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != ' ' || (i > 0 && inner(i - 1) && inner(i + 1))) out += text[i];
+  }
+  return out;
+}
+
+std::string normalized_chinese(std::string text) {
+  text = without_blanks(replaced(std::move(text), "\n", ""));
+  text = replaced(replaced(std::move(text), "²", "平方"), "³", "立方");
+  text = replaced(replaced(std::move(text), ".", "。"), " - ", "，");
+  for (const char* mark : {"（", "）", "【", "】", "`"}) text = replaced(std::move(text), mark, "");
+  text = replaced(std::move(text), "——", " ");
+  bool comma = false;
+  for (;;) {
+    const auto ends = [&](std::string_view mark) { return text.ends_with(mark); };
+    const size_t cut = ends("，") || ends("、") ? 3 : ends(",") ? 1 : 0;
+    if (cut == 0) break;
+    text.resize(text.size() - cut);
+    comma = true;
+  }
+  return comma ? text + "。" : text;
+}
+
+bool ends_sentence(char32_t code, bool chinese) {
+  constexpr std::u32string_view kBoth = U".?!;", kWestern = U":", kChinese = U"。？！；：、";
+  return kBoth.find(code) != kBoth.npos ||
+         (chinese ? kChinese.find(code) != kChinese.npos : kWestern.find(code) != kWestern.npos);
+}
+
+/// Whole sentences with their end marks and a closing quote.
+std::vector<std::string> sentences(const std::string& text, bool chinese) {
+  std::vector<std::string> out;
+  size_t start = 0;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint c = utf8_at(text, at);
+    const size_t next = at + c.size;
+    if (ends_sentence(c.value, chinese)) {
+      if (at > start) out.push_back(text.substr(start, next - start));
+      start = next;
+      const std::string_view rest = std::string_view(text).substr(next);
+      for (const std::string_view quote : {"\"", "”"}) {
+        if (!rest.starts_with(quote)) continue;
+        if (!out.empty()) out.back() += quote;
+        start = next + quote.size();
+      }
+    }
+    at = next;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<AddedToken> markup() {
+  std::vector<AddedToken> out;
+  for (const char* text : {"<|im_start|>", "<|im_end|>", "<|endofprompt|>", "[breath]", "<strong>",
+                           "</strong>", "[noise]", "[laughter]", "[cough]", "[clucking]",
+                           "[accent]", "[quick_breath]", "<laughter>", "</laughter>", "[hissing]",
+                           "[sigh]", "[vocalized-noise]", "[lipsmack]", "[mn]"}) {
+    AddedToken token;
+    token.content = text;
+    out.push_back(std::move(token));
+  }
+  return out;
+}
+
+Frontend::Frontend(Tokenizer tokenizer)
+    : tokenizer_(std::move(tokenizer)), punctuation_("[^\\p{P}\\p{S}]", "cosyvoice2") {}
+
+std::vector<int32_t> Frontend::ids(std::string_view text) const { return tokenizer_.encode(text); }
+
+bool Frontend::only_punctuation(const std::string& text) const {
+  RegexMatcher matcher(punctuation_);
+  return matcher.find(text, 0) != RegexMatcher::Found::kMatch;
+}
+
+/// Sentences joined to parts of 60 to 80 ids or characters; a short rest joins the last part.
+std::vector<std::string> Frontend::split(const std::string& text, bool chinese) const {
+  const auto length = [&](const std::string& part) {
+    return chinese ? utf8_count(part) : ids(part).size();
+  };
+  std::vector<std::string> parts;
+  std::string current;
+  const auto add = [&](const std::string& sentence) {
+    const std::string joined = current + sentence;
+    if (length(joined) > kMostOfPart && length(current) > kLeastOfPart) {
+      parts.push_back(current);
+      current = sentence;
+    } else {
+      current = joined;
+    }
+  };
+  for (const std::string& sentence : sentences(text, chinese)) {
+    if (utf8_count(sentence) <= kLongPiece) {
+      add(sentence);
+      continue;
+    }
+    for (const Sentence& piece : split_sentences(sentence, {.max_chars = kLongPiece})) {
+      add(sentence.substr(piece.begin, piece.end - piece.begin));
+    }
+  }
+  if (current.empty()) return parts;
+  if (length(current) < kTooShort && !parts.empty()) {
+    parts.back() += current;
+  } else {
+    parts.push_back(current);
+  }
+  return parts;
+}
+
+std::vector<std::string> Frontend::parts(std::string_view raw) const {
+  std::string text = utf8_repair(raw);
+  std::vector<std::string> parts{text};
+  const bool marked = text.find("<|") != text.npos && text.find("|>") != text.npos;
+  if (!marked) {
+    text = stripped(text);
+    if (text.empty()) return {};
+    const bool chinese = contains_chinese(text);
+    if (chinese) text = normalized_chinese(std::move(text));
+    if (text.empty()) return {};
+    if (!ends_sentence(utf8_before(text, text.size()).value, chinese)) text += chinese ? "。" : ".";
+    parts = split(text, chinese);
+  }
+  std::erase_if(parts, [this](const std::string& part) { return only_punctuation(part); });
+  return parts;
+}
+
+std::vector<Row> Frontend::prompt(const Voice& voice, std::string_view instructions,
+                                  const std::vector<int32_t>& text) const {
+  std::vector<Row> rows{{Table::kControl, kBegin}};
+  const auto add = [&](Table table, const std::vector<int32_t>& all) {
+    for (const int32_t id : all) rows.push_back({table, id});
+  };
+  if (instructions.empty()) {
+    add(Table::kText, voice.prompt_text);
+  } else {
+    std::string before(instructions);
+    if (!before.ends_with(kEndOfPrompt)) before += kEndOfPrompt;
+    add(Table::kText, ids(before));
+  }
+  add(Table::kText, text);
+  rows.push_back({Table::kControl, kTask});
+  if (instructions.empty()) add(Table::kSpeech, voice.prompt_speech);
+  return rows;
+}
+
+}  // namespace syrinx::cosyvoice2

@@ -1,0 +1,53 @@
+// Text to the rows that CosyVoice2's language model is fed: ids of three tables. Const after
+// construction; any thread.
+// Source: CosyVoice:cosyvoice/cli/frontend.py, utils/frontend_utils.py, llm/llm.py, without the
+// optional normalisers (wetext, ttsfrd) and without spelling out numbers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "families/cosyvoice2/voices.h"
+#include "text/regex.h"
+#include "text/tokenizer.h"
+
+namespace syrinx::cosyvoice2 {
+
+/// Which table a row comes from.
+enum class Table : int32_t { kText, kControl, kSpeech };
+
+struct Row {
+  Table table = Table::kText;
+  int32_t id = 0;
+};
+
+/// Rows of the control table.
+inline constexpr int32_t kBegin = 0, kTask = 1;
+
+/// The markup that the authors add to the tokenizer.
+std::vector<AddedToken> markup();
+
+class Frontend {
+ public:
+  explicit Frontend(Tokenizer tokenizer);
+
+  /// Ids of a text; markup such as [laughter] counts.
+  std::vector<int32_t> ids(std::string_view text) const;
+  /// The parts that are spoken one after the other, none for a text of punctuation alone. A text
+  /// with markup of the form <|...|> is one part as it stands.
+  std::vector<std::string> parts(std::string_view text) const;
+  /// [begin][instructions or the voice's text][text][task][the voice's speech], the last one not
+  /// with instructions.
+  std::vector<Row> prompt(const Voice& voice, std::string_view instructions,
+                          const std::vector<int32_t>& text) const;
+
+ private:
+  std::vector<std::string> split(const std::string& text, bool chinese) const;
+  bool only_punctuation(const std::string& text) const;
+
+  Tokenizer tokenizer_;
+  Regex punctuation_;
+};
+
+}  // namespace syrinx::cosyvoice2

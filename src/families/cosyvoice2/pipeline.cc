@@ -1,0 +1,97 @@
+#include "families/cosyvoice2/pipeline.h"
+
+#include "families/cosyvoice2/state.h"
+#include "io/file.h"
+#include "text/byte_tokenizer.h"
+
+namespace syrinx::cosyvoice2 {
+namespace {
+
+std::unique_ptr<WeightSource> source(const LoadSpec& spec, const char* file) {
+  return spec.dummy ? dummy_weights() : open_weights(join_path(spec.dir, file));
+}
+
+Tokenizer tokenizer(const LoadSpec& spec) {
+  const std::string dir = join_path(spec.dir, kTokenizerFolder);
+  if (spec.dummy && !is_file(join_path(dir, "vocab.json"))) return byte_tokenizer({});
+  return Tokenizer::load(dir, markup());
+}
+
+/// The vocoder was published with and without the prefix of the network that trained it.
+Hift load_hift(const HiftConfig& config, const LoadSpec& spec) {
+  const Weights weights(source(spec, "hift.pt"));
+  const Weights scope = weights.scope(weights.has("generator.conv_pre.bias") ? "generator" : "");
+  weights.ignore("discriminator.");
+  Hift hift(config, scope, spec.weights);
+  weights.finish();
+  return hift;
+}
+
+}  // namespace
+
+CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
+  frontend_ = std::make_unique<Frontend>(tokenizer(spec));
+  weights_ = std::make_unique<Weights>(source(spec, "llm.pt"));
+  lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+  weights_->finish();
+  {
+    const Weights weights(source(spec, "flow.pt"));
+    flow_ = std::make_unique<S3Flow>(config_.flow, weights, spec.weights);
+    weights.finish();
+  }
+  hift_ = std::make_unique<Hift>(load_hift(config_.hift, spec));
+  voices_ = load_voices(spec.dir, config_, *flow_);
+  if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
+  const int64_t ratio = config_.flow.ratio;
+  flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kFixed);
+  vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, ratio);
+  // Both stages cut at borders of their own (ChunkStage::cut); these figures are what they mostly
+  // do.
+  const int chunk = static_cast<int>(config_.flow.chunk);
+  const int ahead = static_cast<int>(config_.flow.lookahead);
+  links_ = {{"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
+            {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
+  describe(spec);
+}
+
+void CosyVoice2::describe(const LoadSpec& spec) {
+  const DecoderConfig& d = config_.decoder;
+  const S3FlowConfig& f = config_.flow;
+  const auto text = [](int64_t number) { return std::to_string(number); };
+  info_.family = "cosyvoice2";
+  info_.model = spec.model;
+  info_.licence = "Apache-2.0";
+  info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
+  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->out_width();
+  for (const auto& [name, voice] : voices_) {
+    info_.voices.push_back(
+        {name, voice.prompt_speech.empty() ? "stored speaker" : "stored zero-shot voice"});
+  }
+  if (!voices_.empty()) info_.default_voice = voices_.begin()->first;
+  info_.languages = {"auto"};
+  info_.instructions = true;
+  info_.parts = {
+      {"language model",
+       text(d.layers) + " layers, width " + text(d.hidden) + ", heads " + text(d.heads) + "/" +
+           text(d.kv_heads) + " x " + text(d.head_dim) + ", ffn " + text(d.ffn),
+       lm_->bytes()},
+      {"tables", text(config_.text_vocab) + " texts, " + text(config_.speech_vocab()) + " codes",
+       lm_->table_bytes()},
+      {"flow",
+       text(f.layers) + " + " + text(f.up_layers) + " encoder layers x " + text(f.width) + ", " +
+           text((f.middle + 2) * f.blocks) + " estimator blocks x " + text(f.channels) + ", " +
+           text(f.steps) + " steps; " + text(int64_t(flow_->bytes_per_second() >> 20)) +
+           " MB a second of a stream",
+       flow_->bytes()},
+      {"vocoder", text(vocoder_stage_->out_width()) + " samples a code", hift_->bytes()}};
+}
+
+Result<std::unique_ptr<RequestState>> CosyVoice2::open(const SpeechRequest& request) const {
+  return State::open(config_, *frontend_, voices_, request);
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<CosyVoice2>(spec);
+}
+
+}  // namespace syrinx::cosyvoice2

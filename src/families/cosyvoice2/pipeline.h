@@ -1,0 +1,54 @@
+// CosyVoice2 as a pipeline: the language model, then flow and vocoder as chunk stages.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "families/cosyvoice2/config.h"
+#include "families/cosyvoice2/frontend.h"
+#include "families/cosyvoice2/speech_lm.h"
+#include "families/cosyvoice2/voices.h"
+#include "families/family.h"
+#include "families/s3/flow_stage.h"
+#include "families/s3/vocoder_stage.h"
+#include "model/pipeline.h"
+
+namespace syrinx::cosyvoice2 {
+
+class CosyVoice2 : public Pipeline {
+ public:
+  /// Throws LoadError.
+  explicit CosyVoice2(const LoadSpec& spec);
+
+  const PipelineInfo& info() const override { return info_; }
+  const ArStage& ar() const override { return *lm_; }
+  std::span<const Link> links() const override { return links_; }
+  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+
+  const ModelConfig& config() const { return config_; }
+  const Frontend& frontend() const { return *frontend_; }
+  const SpeechLm& lm() const { return *lm_; }
+  const Voices& voices() const { return voices_; }
+
+ private:
+  void describe(const LoadSpec& spec);
+
+  ModelConfig config_;
+  std::unique_ptr<Frontend> frontend_;
+  std::unique_ptr<Weights> weights_;  // of the language model: the tables are read from the file
+  std::unique_ptr<SpeechLm> lm_;
+  std::unique_ptr<S3Flow> flow_;
+  std::unique_ptr<Hift> hift_;
+  Voices voices_;
+  std::unique_ptr<S3FlowStage> flow_stage_;
+  std::unique_ptr<S3VocoderStage> vocoder_stage_;
+  std::vector<Link> links_;
+  PipelineInfo info_;
+};
+
+/// Its checkpoints are told by this file.
+inline constexpr const char* kMarker = "cosyvoice2.yaml";
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+
+}  // namespace syrinx::cosyvoice2

@@ -1,0 +1,135 @@
+#include "families/s3/flow_stage.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/sample.h"
+#include "kernels/torch_random.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kTableFrames = 15000;  // 300 s, then it begins again
+constexpr uint32_t kNoiseStream = 0x53330001;
+constexpr size_t kPromptsKept = 4;
+
+bool starts_segment(int32_t code) { return (code & kS3SegmentStart) != 0; }
+
+/// Frames of `codes` that belong to the segment of the first one.
+int64_t segment_frames(std::span<const int32_t> codes) {
+  const auto next = std::find_if(codes.begin() + 1, codes.end(), starts_segment);
+  return next - codes.begin();
+}
+
+}  // namespace
+
+struct S3FlowStage::Stream : StreamState {
+  std::shared_ptr<const S3FlowVoice> voice;
+  uint64_t seed = 0;
+  std::optional<S3FlowState> flow;  // of the segment, once it has begun
+  int64_t taken = 0;                // tokens of the segment that were fresh
+  int64_t ahead = 0;                // tokens after those that the flow has taken already
+  uint32_t segment = 0;
+  std::vector<float> ready;  // mel values of tokens that were not fresh yet
+};
+
+S3FlowStage::S3FlowStage(const S3Flow& flow, S3Noise noise)
+    : flow_(flow), noise_(noise), mel_width_(flow.config().mel * flow.config().ratio) {
+  table_.resize(static_cast<size_t>(flow.config().mel * kTableFrames));
+  torch_randn(0, table_);
+}
+
+std::unique_ptr<StreamState> S3FlowStage::open(const RequestState& request) const {
+  const auto& state = static_cast<const S3State&>(request);
+  auto stream = std::make_unique<Stream>();
+  stream->voice = state.flow_voice();
+  stream->seed = state.seed();
+  return stream;
+}
+
+int S3FlowStage::cut(const StreamState& stream, const WaitingFrames& waiting, int) const {
+  const std::span<const int32_t> codes = waiting.codes;
+  if (codes.empty()) return 0;
+  const auto& s = static_cast<const Stream&>(stream);
+  const int64_t frames = segment_frames(codes), chunk = flow_.config().chunk;
+  const bool ended = waiting.closed || frames < static_cast<int64_t>(codes.size());
+  const int64_t taken =
+      static_cast<int64_t>(s.voice->tokens.size()) + (starts_segment(codes[0]) ? 0 : s.taken);
+  const int64_t block = (taken / chunk + 1) * chunk - taken;
+  if (frames >= block + flow_.config().lookahead) return static_cast<int>(block);
+  return ended ? static_cast<int>(frames) : 0;
+}
+
+void S3FlowStage::fill_noise(int64_t frame, std::span<float> out) const {
+  for (size_t c = 0; c < out.size(); ++c) {
+    out[c] = table_[c * kTableFrames + static_cast<size_t>(frame % kTableFrames)];
+  }
+}
+
+/// A stream that has taken the voice's prompt; computed once while the voice stays in use.
+S3FlowState S3FlowStage::begin(StepContext& ctx,
+                               const std::shared_ptr<const S3FlowVoice>& voice) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(prompts_.begin(), prompts_.end(),
+                                    [&](const Prompt& prompt) { return prompt.voice == voice; });
+    if (found != prompts_.end()) {
+      prompts_.splice(prompts_.begin(), prompts_, found);
+      return found->state->clone();
+    }
+  }
+  const auto noise = [this](int64_t frame, std::span<float> out) { fill_noise(frame, out); };
+  auto state = std::make_shared<S3FlowState>(flow_.open(ctx, voice, noise));
+  S3FlowState copy = state->clone();
+  const std::lock_guard lock(mutex_);
+  prompts_.push_front({voice, std::move(state)});
+  if (prompts_.size() > kPromptsKept) prompts_.pop_back();
+  return copy;
+}
+
+void S3FlowStage::run(StepContext& ctx, const ChunkJob& job) const {
+  auto& s = *static_cast<Stream*>(job.state);
+  const std::span<const int32_t> window = job.codes.subspan(static_cast<size_t>(job.left));
+  float* out = job.out.data();
+  for (int64_t begin = 0; begin < job.fresh;) {
+    bool fresh_segment = !s.flow;
+    if (starts_segment(window[begin])) {
+      s.flow.reset();
+      s.taken = s.ahead = 0;
+      s.ready.clear();
+      ++s.segment;
+      fresh_segment = true;
+    }
+    const int64_t known = begin + segment_frames(window.subspan(static_cast<size_t>(begin)));
+    const int64_t end = std::min<int64_t>(known, job.fresh);
+    const bool followed = known < static_cast<int64_t>(window.size());  // by another segment
+    const bool ended = end == known && (followed || job.last);
+    if (fresh_segment) s.flow.emplace(this->begin(ctx, s.voice));
+    const int64_t prompt = static_cast<int64_t>(s.voice->tokens.size()) * flow_.config().ratio;
+    const auto noise = [&](int64_t frame, std::span<float> values) {
+      if (noise_ == S3Noise::kFixed || frame < prompt) return fill_noise(frame, values);
+      const uint64_t seed = s.seed + 0x9E3779B97F4A7C15u * s.segment;
+      philox_normal(seed, static_cast<uint32_t>(frame - prompt), kNoiseStream, values);
+    };
+    std::vector<int32_t> tokens(window.begin() + begin + s.ahead, window.begin() + known);
+    for (int32_t& token : tokens) token &= ~kS3SegmentStart;
+    flow_.run(ctx, tokens, ended, noise, *s.flow, s.ready);
+    const auto values = static_cast<size_t>((end - begin) * mel_width_);
+    SYRINX_CHECK(s.ready.size() >= values, "[s3 flow] ", end - begin, " tokens asked for, ",
+                 s.ready.size() / static_cast<size_t>(mel_width_), " have their mel");
+    for (int64_t i = begin; i < end; ++i) {
+      out = std::copy_n(s.ready.begin() + (i - begin) * mel_width_, mel_width_, out);
+      *out++ = starts_segment(window[i]) ? 1.f : 0.f;
+    }
+    s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(values));
+    s.taken += end - begin;
+    s.ahead = known - end;
+    begin = end;
+  }
+}
+
+void S3FlowStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  for (const ChunkJob& job : jobs) run(ctx, job);
+}
+
+}  // namespace syrinx

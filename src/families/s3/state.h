@@ -1,0 +1,26 @@
+// What a request of a family with S3 speech tokens tells the stages behind its language model.
+#pragma once
+
+#include <memory>
+
+#include "codec/s3_flow.h"
+#include "model/request.h"
+
+namespace syrinx {
+
+/// Frames are one speech token each. The first token of every segment but the first carries this
+/// bit: there the flow begins anew from the voice's prompt, and the vocoder from silence, as when
+/// the originals speak a text part by part.
+inline constexpr int32_t kS3SegmentStart = 1 << 24;
+
+class S3State : public RequestState {
+ public:
+  const std::shared_ptr<const S3FlowVoice>& flow_voice() const { return flow_voice_; }
+  uint64_t seed() const { return seed_; }
+
+ protected:
+  std::shared_ptr<const S3FlowVoice> flow_voice_;
+  uint64_t seed_ = 0;
+};
+
+}  // namespace syrinx

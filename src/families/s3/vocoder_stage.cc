@@ -1,0 +1,108 @@
+#include "families/s3/vocoder_stage.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/sample.h"
+
+namespace syrinx {
+namespace {
+
+constexpr uint32_t kNoiseStream = 0x53330002, kPhaseStream = 0x53330003;
+constexpr int64_t kMostTokens = 100;  // of a chunk: four seconds
+
+}  // namespace
+
+struct S3VocoderStage::Stream : StreamState {
+  uint64_t seed = 0;
+  std::optional<HiftState> hift;  // of the segment, once it has begun
+  int64_t ahead = 0;              // tokens after those that were fresh that the vocoder has
+  int64_t frames_before = 0;      // mel frames of earlier segments
+  int64_t frames = 0;             // and of this one, as far as they were fresh
+  uint32_t segment = 0;
+  int64_t samples = 0;            // of the segment, given out
+  std::vector<float> ready;
+};
+
+S3VocoderStage::S3VocoderStage(const Hift& hift, int64_t ratio, std::vector<float> fade)
+    : hift_(hift), ratio_(ratio), fade_(std::move(fade)) {}
+
+int S3VocoderStage::lookahead() const {
+  return static_cast<int>((hift_.lookahead() + ratio_ - 1) / ratio_);
+}
+
+std::unique_ptr<StreamState> S3VocoderStage::open(const RequestState& request) const {
+  auto stream = std::make_unique<Stream>();
+  stream->seed = static_cast<const S3State&>(request).seed();
+  return stream;
+}
+
+HiftState S3VocoderStage::begin(const Stream& stream) const {
+  std::vector<float> phases(static_cast<size_t>(hift_.config().source.harmonics + 1), 0.f);
+  for (size_t k = 1; k < phases.size(); ++k) {
+    phases[k] =
+        philox_uniform(stream.seed, stream.segment, static_cast<uint32_t>(k), kPhaseStream) - 0.5f;
+  }
+  return hift_.open(phases);
+}
+
+int S3VocoderStage::cut(const StreamState&, const WaitingFrames& waiting, int) const {
+  const int64_t width = in_width();
+  const int64_t frames = static_cast<int64_t>(waiting.values.size()) / width;
+  if (frames == 0) return 0;
+  int64_t known = 1;
+  while (known < frames && waiting.values[known * width + width - 1] == 0) ++known;
+  const bool ended = waiting.closed || known < frames;
+  if (ended && known <= kMostTokens + lookahead()) return static_cast<int>(known);
+  return static_cast<int>(std::clamp<int64_t>(known - lookahead(), 0, kMostTokens));
+}
+
+void S3VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
+  auto& s = *static_cast<Stream*>(job.state);
+  const int64_t width = in_width(), mel = hift_.config().mel, hop = out_width();
+  const float* window = job.values.data() + job.left * width;
+  const int64_t frames = job.fresh + job.ahead;
+  const auto starts = [&](int64_t i) { return window[i * width + width - 1] != 0; };
+  float* out = job.out.data();
+  for (int64_t begin = 0; begin < job.fresh;) {
+    if (starts(begin)) {
+      s.frames_before += s.frames;
+      s.frames = s.ahead = s.samples = 0;
+      s.ready.clear();
+      s.hift.reset();
+      ++s.segment;
+    }
+    if (!s.hift) s.hift.emplace(this->begin(s));
+    int64_t known = begin + 1;
+    while (known < frames && !starts(known)) ++known;
+    const int64_t end = std::min<int64_t>(known, job.fresh);
+    const bool ended = end == known && (known < frames || job.last);
+    const int64_t fed = begin + s.ahead, fresh = known - fed;
+    Arena::Mark mark(ctx.arena);
+    const View rows = ctx.arena.take({fresh * ratio_, mel}, DType::kF32);
+    for (int64_t i = 0; i < fresh; ++i) {
+      std::copy_n(window + (fed + i) * width, ratio_ * mel, rows.f32() + i * ratio_ * mel);
+    }
+    const auto noise = [&](int64_t frame, std::span<float> values) {
+      philox_normal(s.seed, static_cast<uint32_t>(s.frames_before + frame), kNoiseStream, values);
+    };
+    hift_.run(ctx, rows, ended, noise, *s.hift, s.ready);
+    const auto samples = static_cast<size_t>((end - begin) * hop);
+    SYRINX_CHECK(s.ready.size() >= samples, "[s3 vocoder] ", samples, " samples asked for, ",
+                 s.ready.size(), " are certain");
+    for (size_t i = 0; i < samples; ++i, ++s.samples) {
+      const bool fading = s.samples < static_cast<int64_t>(fade_.size());
+      *out++ = fading ? s.ready[i] * fade_[static_cast<size_t>(s.samples)] : s.ready[i];
+    }
+    s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(samples));
+    s.frames += (end - begin) * ratio_;
+    s.ahead = known - end;
+    begin = end;
+  }
+}
+
+void S3VocoderStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  for (const ChunkJob& job : jobs) run(ctx, job);
+}
+
+}  // namespace syrinx

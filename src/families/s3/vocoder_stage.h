@@ -1,0 +1,36 @@
+// Mel frames to samples, as late as the vocoder looks ahead. Each segment is a stream of its own,
+// as in the originals. Noise and phases are drawn by the request's seed and the frame.
+// Const after construction; any number of executors.
+#pragma once
+
+#include "codec/hift.h"
+#include "families/s3/state.h"
+#include "model/stage.h"
+
+namespace syrinx {
+
+class S3VocoderStage : public ChunkStage {
+ public:
+  /// `ratio`: mel frames a token. `fade`: factors of the first samples of a segment.
+  S3VocoderStage(const Hift& hift, int64_t ratio, std::vector<float> fade = {});
+
+  int in_width() const override { return static_cast<int>(ratio_ * hift_.config().mel) + 1; }
+  int out_width() const override { return static_cast<int>(ratio_ * hift_.config().hop()); }
+  /// Tokens that must follow before a token's samples are certain.
+  int lookahead() const;
+  std::unique_ptr<StreamState> open(const RequestState&) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  /// All frames that are certain; at the end of a segment, all of it.
+  int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
+
+ private:
+  struct Stream;
+  void run(StepContext& ctx, const ChunkJob& job) const;
+  HiftState begin(const Stream& stream) const;
+
+  const Hift& hift_;
+  int64_t ratio_;
+  std::vector<float> fade_;
+};
+
+}  // namespace syrinx

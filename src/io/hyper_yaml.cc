@@ -1,0 +1,177 @@
+#include "io/hyper_yaml.h"
+
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+#include "base/check.h"
+#include "io/file.h"
+
+namespace syrinx {
+namespace {
+
+constexpr std::string_view kReference = "!ref ";
+
+std::string trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == text.npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
+}
+
+/// The line without its comment: a '#' at its beginning or after a space, outside quotes.
+std::string_view without_comment(std::string_view line) {
+  char quote = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (quote) {
+      quote = line[i] == quote ? 0 : quote;
+    } else if (line[i] == '\'' || line[i] == '"') {
+      quote = line[i];
+    } else if (line[i] == '#' && (i == 0 || line[i - 1] == ' ')) {
+      return line.substr(0, i);
+    }
+  }
+  return line;
+}
+
+std::string unquoted(const std::string& text) {
+  const bool quoted = text.size() > 1 && (text[0] == '\'' || text[0] == '"');
+  return quoted && text.back() == text[0] ? text.substr(1, text.size() - 2) : text;
+}
+
+template <typename T>
+bool number(std::string_view text, T& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+HyperYaml HyperYaml::load(const std::string& path) {
+  return parse(read_file(path, kMaxBytes), path);
+}
+
+HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
+  HyperYaml out;
+  out.path_ = path;
+  struct Level {
+    size_t indent;
+    std::string scope;
+  };
+  std::vector<Level> levels;
+  std::istringstream lines(text);
+  std::string raw;
+  int64_t at = 0, open_lists = 0;
+  while (std::getline(lines, raw)) {
+    ++at;
+    const std::string line(without_comment(raw));
+    const std::string content = trimmed(line);
+    if (content.empty()) continue;
+    if (open_lists > 0) {
+      for (const char ch : content) open_lists += (ch == '[') - (ch == ']');
+      continue;
+    }
+    const size_t colon = content.find(':');
+    const bool pair =
+        colon != content.npos && (colon + 1 == content.size() || content[colon + 1] == ' ');
+    if (!pair || content[0] == '-' || line[0] == '\t') {
+      load_fault(path, concat("line ", at), "expected \"key: value\", got " + shown(content));
+    }
+    const size_t indent = line.find_first_not_of(' ');
+    while (!levels.empty() && levels.back().indent >= indent) levels.pop_back();
+    const std::string scope = levels.empty() ? "" : levels.back().scope;
+    const std::string key = scope + content.substr(0, colon);
+    const std::string value = trimmed(std::string_view(content).substr(colon + 1));
+    for (const char ch : value) open_lists += (ch == '[') - (ch == ']');
+    if (open_lists < 0) load_fault(path, concat("line ", at), "a ] without its [");
+    if (open_lists == 0 && !out.values_.emplace(key, unquoted(value)).second) {
+      load_fault(path, key, "is given twice");
+    }
+    levels.push_back({indent, key + "."});
+    if (out.values_.size() > kMaxKeys || levels.size() > kMaxDepth) {
+      load_fault(path, concat("line ", at), "too many keys or too deep");
+    }
+  }
+  if (open_lists > 0) load_fault(path, "", "a [ without its ]");
+  return out;
+}
+
+void HyperYaml::fail(const std::string& key, const std::string& what) const {
+  load_fault(path_, key, what);
+}
+
+/// "<a> * <b>" behind !ref: the value of a, or the product of both.
+std::string HyperYaml::resolve(const std::string& key, const std::string& value) const {
+  if (!value.starts_with(kReference)) return value;
+  std::istringstream words(value.substr(kReference.size()));
+  std::string word, first;
+  int64_t product = 1;
+  int factors = 0;
+  for (; words >> word; first = word) {
+    if (word == "*") continue;
+    int64_t factor = 0;
+    if (word.front() == '<' && word.back() == '>') {
+      const auto found = values_.find(word.substr(1, word.size() - 2));
+      if (found == values_.end() || found->second.starts_with(kReference)) {
+        fail(key, "refers to " + shown(word) + ", which has no value");
+      }
+      word = found->second;
+    }
+    ++factors;
+    if (!number(word, factor) || std::abs(factor) > 1 << 20 || factors > 4) {
+      if (factors > 1) fail(key, "cannot work out " + shown(value));
+      continue;
+    }
+    product *= factor;
+  }
+  return factors == 1 ? first : std::to_string(product);
+}
+
+std::string HyperYaml::s(const std::string& key) const {
+  const auto found = values_.find(key);
+  if (found == values_.end()) fail(key, "is missing");
+  return resolve(key, found->second);
+}
+
+int64_t HyperYaml::i(const std::string& key, int64_t min, int64_t max) const {
+  const std::string value = s(key);
+  int64_t out = 0;
+  if (!number(value, out) || out < min || out > max) {
+    fail(key, concat("expected an integer in [", min, ", ", max, "], got ", shown(value)));
+  }
+  return out;
+}
+
+double HyperYaml::f(const std::string& key, double min, double max) const {
+  const std::string value = s(key);
+  double out = 0;
+  if (!number(value, out) || !(out >= min && out <= max)) {
+    fail(key, concat("expected a number in [", min, ", ", max, "], got ", shown(value)));
+  }
+  return out;
+}
+
+bool HyperYaml::b(const std::string& key) const {
+  const std::string value = s(key);
+  if (value == "True" || value == "true") return true;
+  if (value == "False" || value == "false") return false;
+  fail(key, "expected True or False, got " + shown(value));
+}
+
+std::vector<int64_t> HyperYaml::ints(const std::string& key, int64_t min, int64_t max) const {
+  std::string value = s(key);
+  if (value.empty() || value[0] != '[') fail(key, "expected a list, got " + shown(value));
+  for (char& ch : value)
+    if (ch == '[' || ch == ']' || ch == ',') ch = ' ';
+  std::istringstream words(value);
+  std::vector<int64_t> out;
+  for (std::string word; words >> word;) {
+    int64_t item = 0;
+    if (!number(word, item) || item < min || item > max) {
+      fail(key, concat("expected integers in [", min, ", ", max, "], got ", shown(word)));
+    }
+    out.push_back(item);
+  }
+  return out;
+}
+
+}  // namespace syrinx
