@@ -4,7 +4,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-json3-dev libsimdjson-dev
   libcli11-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
   libswresample-dev libsonic-dev libssl-dev libcurl4-openssl-dev"
-packages_check="libgtest-dev python3 pocketsphinx pocketsphinx-en-us flite sox curl ffmpeg openssl"
+packages_check="libgtest-dev python3 pocketsphinx pocketsphinx-en-us flite sox curl ffmpeg openssl
+  espeak-ng"
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "$1"; [ -z "${2:-}" ] || tail -n 25 "$2" >&2; exit 1; }

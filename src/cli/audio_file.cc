@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -11,8 +12,27 @@
 
 namespace syrinx {
 
-AudioFile::AudioFile(std::string path, int sample_rate_hz)
-    : path_(std::move(path)), sample_rate_hz_(sample_rate_hz) {}
+AudioFormat format_of_file(const std::string& path) {
+  const size_t dot = path.rfind('.'), slash = path.rfind('/');
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) {
+    return AudioFormat::kWav;
+  }
+  std::string ending = path.substr(dot + 1);
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (const auto format = audio_format(ending)) return *format;
+  for (const char* other : {"m4a", "mp4", "webm", "wma", "aif", "aiff", "caf", "au"}) {
+    if (ending != other) continue;
+    throw LoadError("cannot write ." + ending + " files; known are wav, flac, mp3, opus, aac, pcm");
+  }
+  return AudioFormat::kWav;
+}
+
+AudioFile::AudioFile(std::string path, int sample_rate_hz, AudioFormat format)
+    : path_(std::move(path)), sample_rate_hz_(sample_rate_hz), format_(format) {
+  auto encoder = make_encoder({.format = format, .in_rate_hz = sample_rate_hz});
+  if (!encoder) throw LoadError(encoder.error().message);
+  encoder_ = encoder.take();
+}
 
 AudioFile::~AudioFile() {
   if (file_ != nullptr && file_ != stdout) std::fclose(file_);
@@ -21,7 +41,6 @@ AudioFile::~AudioFile() {
 void AudioFile::open() {
   file_ = path_ == "-" ? stdout : std::fopen(path_.c_str(), "wb");
   if (file_ == nullptr) throw LoadError("cannot write " + path_ + ": " + std::strerror(errno));
-  put(wav_header(sample_rate_hz_));
 }
 
 void AudioFile::put(const std::string& bytes) {
@@ -34,16 +53,21 @@ void AudioFile::put(const std::string& bytes) {
 void AudioFile::write(std::span<const float> samples) {
   if (file_ == nullptr) open();
   std::string bytes;
-  append_s16(samples, bytes);
+  encoder_->encode(samples, bytes);
   put(bytes);
   samples_ += static_cast<int64_t>(samples.size());
 }
 
 void AudioFile::finish() {
   if (file_ == nullptr) open();
+  std::string rest;
+  encoder_->flush(rest);
+  put(rest);
   if (file_ == stdout) return;
   // A pipe or a device keeps the header of a stream.
-  if (std::fseek(file_, 0, SEEK_SET) == 0) put(wav_header(sample_rate_hz_, samples_));
+  if (format_ == AudioFormat::kWav && std::fseek(file_, 0, SEEK_SET) == 0) {
+    put(wav_header(sample_rate_hz_, samples_));
+  }
   if (std::fclose(std::exchange(file_, nullptr)) != 0) {
     throw LoadError("cannot write " + path_ + ": " + std::strerror(errno));
   }

@@ -1,19 +1,26 @@
-// A WAV file that is written while its audio is being made. One thread.
+// An audio file that is written while its audio is being made. One thread.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <string>
 
+#include "audio/encoder.h"
+
 namespace syrinx {
 
-/// Created with the first samples; its header is put right by finish(). Every method throws
-/// LoadError when the file cannot be written.
+/// The format that a file's name asks for: its ending, or WAV when it has none that means audio.
+/// Throws LoadError for endings of audio that cannot be written.
+AudioFormat format_of_file(const std::string& path);
+
+/// Created with the first samples; the header of a WAV file is put right by finish(). Every method
+/// throws LoadError when the file cannot be written.
 class AudioFile {
  public:
-  /// `path` "-" is the standard output, which keeps a header of unknown length.
-  AudioFile(std::string path, int sample_rate_hz);
+  /// `path` "-" is the standard output, where WAV keeps a header of unknown length.
+  AudioFile(std::string path, int sample_rate_hz, AudioFormat format = AudioFormat::kWav);
   ~AudioFile();
   AudioFile(const AudioFile&) = delete;
   AudioFile& operator=(const AudioFile&) = delete;
@@ -28,6 +35,8 @@ class AudioFile {
   void put(const std::string& bytes);
   std::string path_;
   int sample_rate_hz_;
+  AudioFormat format_;
+  std::unique_ptr<Encoder> encoder_;
   int64_t samples_ = 0;
   std::FILE* file_ = nullptr;
 };

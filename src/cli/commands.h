@@ -18,12 +18,18 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Exit codes of every command. kExitIncomplete: spoken, but a bound was reached before the end of
+/// the text, or the voice repeated itself and was stopped.
+enum ExitCode { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitIncomplete = 3 };
+
 struct SayOptions {
   LoadOptions load;
   SpeechRequest request;           ///< its text is filled from the two below
   std::vector<std::string> words;  ///< the text, or "-" for the standard input
   std::string text_file;
-  std::string output = "speech.wav";  ///< "-": the standard output
+  std::string output;  ///< "-": the standard output; empty: a player, or else speech.wav
+  std::string format;  ///< "wav", "mp3", ...; empty: as the output's name ends
+  bool play = false;   ///< also when there is an output
   bool print_words = false;
   std::string srt_file;
 };

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "cli/bench_arguments.h"
+#include "cli/book.h"
 #include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/manual.h"
 
 namespace syrinx {
 namespace {
-
-constexpr int kFailed = 1, kUsage = 2;
 
 void add_load(CLI::App& app, LoadOptions& load) {
   app.add_option("--weights", load.weights, "f32, bf16, q8 or auto: how linear weights are kept")
@@ -56,10 +57,14 @@ void add_request(CLI::App& app, SpeechRequest& request) {
   app.add_option("--seed", request.seed, "same seed, same audio")->capture_default_str();
   app.add_option("--temperature", request.temperature, "0: always the most likely code")
       ->check(CLI::Range(0.0, 2.0));
-  app.add_option("--top-p", request.top_p)->check(CLI::Range(0.0, 1.0));
-  app.add_option("--top-k", request.top_k)->check(CLI::NonNegativeNumber);
-  app.add_option("--min-p", request.min_p)->check(CLI::Range(0.0, 1.0));
-  app.add_option("--repetition-penalty", request.repetition_penalty)->check(CLI::Range(0.1, 10.0));
+  app.add_option("--top-p", request.top_p, "only the likeliest codes that make up so much")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--top-k", request.top_k, "only so many codes; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--min-p", request.min_p, "only codes this likely, the likeliest being 1")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--repetition-penalty", request.repetition_penalty, "1: none")
+      ->check(CLI::Range(0.1, 10.0));
   app.add_option("--guidance", request.guidance, "scale of guidance, where the model uses it")
       ->check(CLI::Range(0.0, 20.0));
   app.add_option("--max-frames", request.max_frames, "0: a bound derived from the text")
@@ -106,17 +111,80 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->check(CLI::Range(size_t{1}, size_t{1} << 20));
 }
 
+void add_format(CLI::App& app, std::string& format, const std::string& otherwise) {
+  app.add_option("--format", format, "of the audio; " + otherwise)
+      ->check(CLI::IsMember({"wav", "flac", "mp3", "opus", "aac", "pcm"}));
+}
+
 void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
-  CLI::App* sub = app.add_subcommand("say", "Speak a text into a WAV file");
+  CLI::App* sub = app.add_subcommand("say", "Speak a text, aloud or into a file");
   sub->add_option("text", say.words, "the text; '-' reads it from the standard input");
   sub->add_option("-f,--file", say.text_file, "read the text from a file");
-  sub->add_option("-o,--output", say.output, "WAV file; '-' is the standard output")
-      ->capture_default_str();
+  sub->add_option("-o,--output", say.output,
+                  "audio file; '-' is the standard output. Without it the text is played when this "
+                  "is a terminal and a player is there (aplay, ffplay, mpv, play, or "
+                  "SYRINX_PLAYER, a command that reads WAV), and written to speech.wav otherwise");
+  add_format(*sub, say.format, "by default as the output's name ends, or wav");
+  sub->add_flag("--play", say.play, "play, also where there is no terminal or an -o");
   sub->add_flag("--words", say.print_words, "print when each word begins");
   sub->add_option("--srt", say.srt_file, "write subtitles");
   add_model(*sub, say.load);
   add_request(*sub, say.request);
+  sub->footer(
+      "Examples:\n"
+      "  syrinx say \"Good morning.\"                         hear it\n"
+      "  syrinx say \"Good morning.\" -o morning.mp3          keep it\n"
+      "  syrinx say - -o news.wav < news.txt                 a text from elsewhere\n"
+      "  syrinx say -f talk.txt -o talk.wav --srt talk.srt   with subtitles\n"
+      "  syrinx say Hello -o - --format opus | ssh host ...   into another program");
   sub->callback([&] { command = [&say] { return run_say(say); }; });
+}
+
+void add_book(CLI::App& app, BookOptions& book, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand("book", "Speak a long text, a file for each chapter");
+  sub->add_option("text", book.text_file, "text file; '-' is the standard input")->required();
+  sub->add_option(
+      "-o,--output", book.output,
+      "a directory ('name/') for a file per chapter and a playlist, or one audio "
+      "file with a cue sheet of its chapters; by default a directory named as the text");
+  sub->add_option("-j,--jobs", book.jobs, "parts that are spoken at the same time")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  add_format(*sub, book.format, "by default as the output's name ends, or wav");
+  sub->add_flag("--restart", book.restart, "begin anew instead of going on");
+  add_model(*sub, book.load);
+  add_request(*sub, book.request);
+  sub->footer(
+      "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3'.\n"
+      "Interrupted, the same command goes on where it was.\n\n"
+      "Examples:\n"
+      "  syrinx book alice.txt                    alice/01-down-the-rabbit-hole.wav, ...\n"
+      "  syrinx book alice.txt -o alice.wav       one file, and alice.cue\n"
+      "  pandoc -t plain book.epub | syrinx book - -o book/");
+  sub->callback([&] { command = [&book] { return run_book(book); }; });
+}
+
+/// What the program tells of itself: completion for shells, the manual.
+void add_texts(CLI::App& app, std::string& shell, std::function<int()>& command) {
+  CLI::App* completion = app.add_subcommand("completion", "Print completion for a shell");
+  completion->add_option("shell", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->footer(
+      "Examples:\n"
+      "  source <(syrinx completion bash)\n"
+      "  syrinx completion zsh > ~/.zfunc/_syrinx\n"
+      "  syrinx completion fish > ~/.config/fish/completions/syrinx.fish");
+  const auto print = [&command](std::function<std::string()> text) {
+    command = [text = std::move(text)] {
+      std::fputs(text().c_str(), stdout);
+      return std::fflush(stdout) == 0 ? kExitOk : kExitFailed;
+    };
+  };
+  completion->callback([&, print] { print([&] { return completion_script(app, shell); }); });
+  CLI::App* manual = app.add_subcommand("manual", "Print the manual page");
+  manual->footer("Examples:\n  syrinx manual | man -l -");
+  manual->callback([&, print] { print([&] { return manual_page(app, SYRINX_VERSION); }); });
 }
 
 void add_serve_security(CLI::App& app, ServeOptions& serve) {
@@ -181,7 +249,7 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--max-body-bytes", serve.max_body_bytes, "largest request")
       ->check(CLI::Range(size_t{1024}, size_t{1} << 30))
       ->capture_default_str();
-  sub->add_option("--max-connections", serve.max_connections)
+  sub->add_option("--max-connections", serve.max_connections, "open at a time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   add_serve_security(*sub, serve);
@@ -204,7 +272,7 @@ void add_trace(CLI::App& app, TraceCommand& trace, std::function<int()>& command
   CLI::App* sub = app.add_subcommand(
       "trace", "Speak greedily in f32 and keep ids, logits, frames and samples for comparing");
   trace.load.weights = "f32";
-  sub->add_option("-t,--text", trace.request.text)->required();
+  sub->add_option("-t,--text", trace.request.text, "what to speak")->required();
   sub->add_option("--dump", trace.output, "safetensors file")->required();
   sub->add_option("--logit-steps", trace.logit_steps, "steps of which the logits are kept")
       ->check(CLI::NonNegativeNumber)
@@ -265,22 +333,35 @@ int run(int argc, char** argv) {
   TraceCommand trace;
   LoadOptions inspect;
   BenchOptions bench;
+  BookOptions book;
+  std::string shell;
   HubPullOptions pull;
   SimulateOptions simulate;
   add_say(app, say, command);
+  add_book(app, book, command);
   add_serve(app, serve, command);
   add_trace(app, trace, command);
   add_inspect(app, inspect, command);
   add_bench(app, bench, command);
   add_hub(app, pull, command);
   add_simulate(app, simulate, command);
+  add_texts(app, shell, command);
+  // Last, because commands inherit what is there when they are made.
+  app.footer(
+      "Examples:\n"
+      "  syrinx say \"Good morning.\"       speak\n"
+      "  syrinx serve                     OpenAI's speech API and a page at http://127.0.0.1:8080\n"
+      "  syrinx book alice.txt            a whole book, resumable\n"
+      "  syrinx COMMAND --help            all options, with examples\n\n"
+      "Exit codes: 0 done, 1 failed, 2 the command line makes no sense, 3 spoken but not to the "
+      "end.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wish) {  // --help, --version
     return app.exit(wish);
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "syrinx: %s (see --help)\n", error.what());
-    return kUsage;
+    return kExitUsage;
   }
   return command();
 }
@@ -293,9 +374,9 @@ int main(int argc, char** argv) {
     return syrinx::run(argc, argv);
   } catch (const syrinx::UsageError& error) {
     std::fprintf(stderr, "syrinx: %s\n", error.what());
-    return syrinx::kUsage;
+    return syrinx::kExitUsage;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "syrinx: %s\n", error.what());
-    return syrinx::kFailed;
+    return syrinx::kExitFailed;
   }
 }

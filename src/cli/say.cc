@@ -5,11 +5,13 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
 #include "cli/audio_file.h"
 #include "cli/commands.h"
+#include "cli/player.h"
 #include "cli/subtitles.h"
 
 namespace syrinx {
@@ -53,13 +55,51 @@ class Progress {
   double next_s_ = 0;
 };
 
-/// Moves audio from the engine to the file until the request ends.
-Outcome write_audio(Collector& collector, AudioFile& file, int sample_rate_hz) {
+/// Where the audio goes: a file, the loudspeaker, or both.
+struct Outputs {
+  std::optional<AudioFile> file;
+  std::optional<Player> player;
+
+  void write(std::span<const float> audio) {
+    if (file) file->write(audio);
+    if (player) player->write(audio);
+  }
+  void finish() {
+    if (file) file->finish();
+    if (player) player->finish();
+  }
+};
+
+constexpr const char* kDefaultFile = "speech.wav";
+
+/// Without -o people who sit at a terminal want to hear; scripts get a file.
+void open_outputs(SayOptions& options, int sample_rate_hz, Outputs& outputs) {
+  const std::optional<std::string> player = find_player();
+  if (options.play && !player) {
+    throw LoadError(
+        "--play: found none of aplay, ffplay, mpv and play; SYRINX_PLAYER names another");
+  }
+  const bool at_terminal = isatty(STDOUT_FILENO) != 0 && player.has_value();
+  if (options.output.empty() && !options.play) {
+    options.play = at_terminal;
+    if (!at_terminal) options.output = kDefaultFile;
+  }
+  if (!options.output.empty()) {
+    const AudioFormat format = options.format.empty()
+                                   ? format_of_file(options.output)
+                                   : audio_format(options.format).value_or(AudioFormat::kWav);
+    outputs.file.emplace(options.output, sample_rate_hz, format);
+  }
+  if (options.play) outputs.player.emplace(*player, sample_rate_hz);
+}
+
+/// Moves audio from the engine to where it goes until the request ends.
+Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz) {
   Progress progress;
   int64_t samples = 0;
   for (;;) {
     const std::vector<float> audio = collector.next(0.1);
-    if (!audio.empty()) file.write(audio);
+    if (!audio.empty()) outputs.write(audio);
     samples += static_cast<int64_t>(audio.size());
     progress.show(static_cast<double>(samples) / sample_rate_hz);
     if (audio.empty() && collector.done()) break;
@@ -81,6 +121,11 @@ void write_words(const SayOptions& options, const PipelineInfo& info, const Outc
   }
 }
 
+std::string destination(const SayOptions& options) {
+  if (options.output.empty()) return "played";
+  return options.output == "-" ? "standard output" : options.output;
+}
+
 void print_summary(const SayOptions& options, const PipelineInfo& info, const Outcome& outcome) {
   const std::string voice =
       options.request.voice.empty() ? info.default_voice : options.request.voice;
@@ -88,12 +133,17 @@ void print_summary(const SayOptions& options, const PipelineInfo& info, const Ou
                "%.2f s of audio, first audio %.0f ms, real-time factor %.3f, voice %s, %s\n",
                outcome.audio_s, 1e3 * outcome.first_audio_s,
                outcome.audio_s > 0 ? outcome.total_s / outcome.audio_s : 0.0, voice.c_str(),
-               options.output == "-" ? "standard output" : options.output.c_str());
+               destination(options).c_str());
+}
+
+/// The exit code, and a word to people when the end of the text was not reached.
+int judge(const Outcome& outcome) {
   if (outcome.reason == FinishReason::kLength) {
     std::fputs("syrinx: the length limit was reached before the end of the text\n", stderr);
   } else if (outcome.reason == FinishReason::kRepetition) {
     std::fputs("syrinx: the voice began to repeat itself and was stopped\n", stderr);
   }
+  return outcome.reason == FinishReason::kStop ? kExitOk : kExitIncomplete;
 }
 
 }  // namespace
@@ -108,19 +158,20 @@ int run_say(SayOptions options) {
   if ((options.print_words || !options.srt_file.empty()) && !info.word_times) {
     throw LoadError("the model '" + info.model + "' does not tell the times of words");
   }
-  AudioFile file(options.output, info.sample_rate);
+  Outputs outputs;
+  open_outputs(options, info.sample_rate, outputs);
   auto collector = std::make_shared<Collector>();
   const Result<RequestId> id = engine->submit(options.request, collector);
   if (!id) throw LoadError(id.error().message);
-  const Outcome outcome = write_audio(*collector, file, info.sample_rate);
+  const Outcome outcome = write_audio(*collector, outputs, info.sample_rate);
   if (outcome.reason == FinishReason::kError) {
-    file.discard();
+    if (outputs.file) outputs.file->discard();
     throw LoadError(outcome.error.message);
   }
-  file.finish();
+  outputs.finish();
   write_words(options, info, outcome);
   print_summary(options, info, outcome);
-  return 0;
+  return judge(outcome);
 }
 
 }  // namespace syrinx

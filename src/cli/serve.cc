@@ -117,8 +117,8 @@ void print_welcome(const ServeOptions& options, const std::string& model, int po
       "  curl %s/v1/audio/speech -H 'Content-Type: application/json' \\\n"
       "%s"
       "    -d '{\"input\": \"Hello from Syrinx.\"}' -o hello.mp3\n\n"
-      "OpenAI clients: base_url %s/v1. Ctrl-C stops the server.\n",
-      model.c_str(), url.c_str(), ready_s, url.c_str(), key, url.c_str());
+      "or open %s in a browser. OpenAI clients: base_url %s/v1. Ctrl-C stops the server.\n",
+      model.c_str(), url.c_str(), ready_s, url.c_str(), key, url.c_str(), url.c_str());
   std::fflush(stdout);
 }
 

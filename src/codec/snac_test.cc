@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "io/safetensors.h"
+#include "codec/dac_fixture.h"
 #include "io/test_dir.h"
-#include "kernels/fixture.h"
 
 namespace syrinx {
 namespace {
@@ -25,39 +24,7 @@ TEST_P(SnacTest, SamplesAreTheAuthors) {
   const Weights weights(open_weights(dir));
   const DacCodec codec = load_snac(config, weights, WeightType::kF32);
   EXPECT_EQ(weights.finish(), "");
-  const Safetensors file(dir + "/golden.safetensors");
-  const View codes = file.view("codes");
-  fixture::Bench bench;
-  int compared = 0;
-  for (const std::string& name : file.names()) {
-    if (!name.starts_with("samples_")) continue;
-    const int64_t frames = std::stoll(name.substr(8)), hop = config.codec.hop();
-    const View want = file.view(name);
-    ASSERT_EQ(want.count(), frames * hop);
-    Tensor got({frames * hop}, DType::kF32);
-    DacCodecState state = codec.open(kSeed);
-    // In two chunks, so that parity is also that of a stream.
-    const int64_t q = config.codec.codebooks,
-                  first =
-                      std::max<int64_t>(0, std::min<int64_t>(3, frames - config.codec.lookahead()));
-    const std::span<const int32_t> all(codes.i32(), static_cast<size_t>(frames * q));
-    const std::span<float> out(got.f32(), static_cast<size_t>(frames * hop));
-    if (first > 0) {
-      const DacCodecJob job{&state, all.first((first + config.codec.lookahead()) * q), first,
-                            first + config.codec.lookahead() == frames, out.first(first * hop)};
-      codec.run(bench.ctx, std::span(&job, 1));
-    }
-    const DacCodecJob job{&state, all.subspan(first * q), frames - first, true,
-                          out.subspan(first * hop)};
-    codec.run(bench.ctx, std::span(&job, 1));
-    float worst = 0;
-    for (int64_t i = 0; i < want.count(); ++i)
-      worst = std::max(worst, std::fabs(got.f32()[i] - want.f32()[i]));
-    EXPECT_LT(worst, 1e-4f) << name;
-    RecordProperty(name, std::to_string(worst * 1e6) + "e-6");
-    ++compared;
-  }
-  EXPECT_EQ(compared, 6);
+  EXPECT_EQ(fixture::compare_golden(codec, dir + "/golden.safetensors", kSeed, 1e-4f), 6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Checkpoints, SnacTest, testing::Values("narrow", "odd"));

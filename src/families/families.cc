@@ -9,6 +9,8 @@
 #include "families/orpheus/pipeline.h"
 #include "families/qwen3_tts/config.h"
 #include "families/qwen3_tts/pipeline.h"
+#include "families/zonos/config.h"
+#include "families/zonos/pipeline.h"
 
 namespace syrinx {
 
@@ -19,6 +21,7 @@ std::span<const Family> families() {
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
+      Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},
       Family{"cosyvoice2", nullptr, WeightType::kBF16, cosyvoice2::load, cosyvoice2::kMarker},
   };
   return kFamilies;

@@ -37,6 +37,23 @@ TEST(Hub, FindsDirectoriesAndSnapshots) {
   EXPECT_EQ(resolve_model("Org/One", dir.path()), dir.path("models--Org--One/snapshots/ccc"));
 }
 
+TEST(Hub, SomeModelsAreToldByOtherFiles) {
+  const TestDir dir;
+  const std::vector<std::string> markers{"config.json", "other.yaml"};
+  dir.write("mine/other.yaml", "");
+  EXPECT_EQ(resolve_model(dir.path("mine"), "", markers), dir.path("mine"));
+  dir.write("models--Org--One/snapshots/ccc/other.yaml", "");
+  EXPECT_EQ(resolve_model("Org/One", dir.path(), markers),
+            dir.path("models--Org--One/snapshots/ccc"));
+  EXPECT_THROW(resolve_model(dir.path("mine"), ""), LoadError);
+  try {
+    resolve_model(dir.path(), "", markers);
+    FAIL();
+  } catch (const LoadError& error) {
+    expect_fault(error.what(), "with config.json or other.yaml in it");
+  }
+}
+
 TEST(Hub, SaysWhereItLookedAndWhatToDo) {
   const TestDir dir;
   expect_fault(fault_of("Org/Name", dir.path()), dir.path("models--Org--Name/snapshots"));

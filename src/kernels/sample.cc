@@ -44,7 +44,7 @@ bool is_allowed(const SampleRule& rule, int32_t id) {
 }
 
 /// Divides or multiplies once per distinct id of the history (transformers,
-/// RepetitionPenaltyLogitsProcessor).
+/// RepetitionPenaltyLogitsProcessor), or once per occurrence (Zonos:zonos/sampling.py).
 void penalise(const SampleRow& row, int64_t vocabulary, Scratch& s) {
   const float p = row.params.repetition_penalty;
   std::span<const int32_t> history = row.history;
@@ -53,7 +53,7 @@ void penalise(const SampleRow& row, int64_t vocabulary, Scratch& s) {
   for (const int32_t id : history) {
     if (id < 0 || id >= vocabulary || !is_allowed(row.rule, id)) continue;
     uint64_t& word = s.seen[id / 64];
-    if (word >> (id % 64) & 1) continue;
+    if ((word >> (id % 64) & 1) && !row.params.penalty_each) continue;
     word |= uint64_t{1} << (id % 64);
     float& l = s.logits[id];
     l = l < 0 ? l * p : l / p;

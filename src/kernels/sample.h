@@ -25,6 +25,8 @@ struct SampleParams {
   /// off. When on, top-k and top-p are one filter: the fewest best ids that hold top_p of the whole
   /// mass, at most top_k; min-p is off (CosyVoice:cosyvoice/utils/common.py).
   int ras_window = 0, ras_repeats = 1;
+  /// The repetition penalty counts once for every occurrence of an id, not once for each id.
+  bool penalty_each = false;
 };
 
 /// Ids [begin, end).

@@ -179,6 +179,21 @@ TEST(Sample, TopKKeepsTies) {
   EXPECT_GT(seen.size(), 200u);
 }
 
+TEST(Sample, PenaltyMayCountEveryOccurrence) {
+  Tensor logits({1, 2}, DType::kF32);
+  logits.f32()[0] = 2, logits.f32()[1] = 1.5f;
+  const std::vector<int32_t> history{0, 0};
+  SampleRow row;
+  row.params.temperature = 0;
+  row.params.repetition_penalty = 1.2f;
+  row.history = history;
+  EXPECT_EQ(one(logits, row), 0);  // 2 / 1.2 is more than 1.5
+  row.params.penalty_each = true;
+  EXPECT_EQ(one(logits, row), 1);  // 2 / 1.2 / 1.2 is not
+  row.params.penalty_window = 1;
+  EXPECT_EQ(one(logits, row), 0);
+}
+
 TEST(Sample, SameDrawInAnyBatchAndThreads) {
   constexpr int kRows = 16, kVocabulary = 30001;
   const Tensor logits = fixture::random({kRows, kVocabulary}, 3, 3);

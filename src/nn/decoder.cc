@@ -33,28 +33,39 @@ void Decoder::Norm::operator()(StepContext& ctx, const View& x, const View& out)
 }
 
 Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType type)
-    : before_attention(weights.scope("input_layernorm"), c),
-      before_mlp(weights.scope("post_attention_layernorm"), c) {
+    : before_attention(weights.scope(c.names.attention_norm), c),
+      before_mlp(weights.scope(c.names.mlp_norm), c) {
+  const DecoderNames& names = c.names;
   const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
-  const LinearPart parts[] = {
-      take_linear(weights, "self_attn.q_proj", q, c.hidden, c.attention_bias),
-      take_linear(weights, "self_attn.k_proj", kv, c.hidden, c.attention_bias),
-      take_linear(weights, "self_attn.v_proj", kv, c.hidden, c.attention_bias)};
-  qkv = PackedLinear::pack(parts, type);
-  o = load_branch_end(weights, "self_attn.o_proj", "self_attn_layer_scale", c.hidden, q,
-                      c.output_bias, c, type);
+  if (names.qkv) {
+    qkv = load_linear(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, type);
+  } else {
+    const LinearPart parts[] = {take_linear(weights, names.q, q, c.hidden, c.attention_bias),
+                                take_linear(weights, names.k, kv, c.hidden, c.attention_bias),
+                                take_linear(weights, names.v, kv, c.hidden, c.attention_bias)};
+    qkv = PackedLinear::pack(parts, type);
+  }
+  o = load_branch_end(weights, names.o, "self_attn_layer_scale", c.hidden, q, c.output_bias, c,
+                      type);
   if (c.qk_norm) {
     q_norm = RmsNorm(weights.scope("self_attn.q_norm"), c.head_dim, c.norm_eps);
     k_norm = RmsNorm(weights.scope("self_attn.k_norm"), c.head_dim, c.norm_eps);
   }
-  if (c.mlp == MlpKind::kSwiGlu) {
-    up = PackedLinear::pack_gated(
-        take_linear(weights, "mlp.gate_proj", c.ffn, c.hidden, c.mlp_bias),
-        take_linear(weights, "mlp.up_proj", c.ffn, c.hidden, c.mlp_bias), type);
-  } else {
+  if (c.mlp == MlpKind::kGelu) {
     up = load_linear(weights, "mlp.fc1", c.ffn, c.hidden, c.mlp_bias, type);
+  } else if (names.up_gate) {
+    const LinearPart both = take_linear(weights, names.up_gate, 2 * c.ffn, c.hidden, c.mlp_bias);
+    const auto half = [&](int64_t begin) {
+      return LinearPart{both.weight.slice(begin, begin + c.ffn),
+                        c.mlp_bias ? both.bias.slice(begin, begin + c.ffn) : View{}};
+    };
+    up = PackedLinear::pack_gated(half(c.ffn), half(0), type);
+  } else {
+    up =
+        PackedLinear::pack_gated(take_linear(weights, names.gate, c.ffn, c.hidden, c.mlp_bias),
+                                 take_linear(weights, names.up, c.ffn, c.hidden, c.mlp_bias), type);
   }
-  down = load_branch_end(weights, c.mlp == MlpKind::kSwiGlu ? "mlp.down_proj" : "mlp.fc2",
+  down = load_branch_end(weights, c.mlp == MlpKind::kSwiGlu ? names.down : "mlp.fc2",
                          "mlp_layer_scale", c.hidden, c.ffn, c.mlp_bias, c, type);
 }
 
@@ -68,7 +79,7 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
   blocks_.reserve(config.layers);
   for (int i = 0; i < config.layers; ++i)
     blocks_.emplace_back(weights.scope("layers", i), config_, type);
-  if (config.final_norm) final_ = Norm(weights.scope("norm"), config_);
+  if (config.final_norm) final_ = Norm(weights.scope(config_.names.final_norm), config_);
   if (config.rotary) rope_ = RopeTable(config_.rope, config.rope_positions);
 }
 

@@ -19,6 +19,23 @@ enum class NormKind : uint8_t { kRms, kLayer };
 /// down(silu(gate x) * up x), or fc2(gelu(fc1 x)).
 enum class MlpKind : uint8_t { kSwiGlu, kGelu };
 
+/// What a checkpoint calls the parts of a block, and the final norm. Those of transformers, unless
+/// said otherwise.
+struct DecoderNames {
+  const char* attention_norm = "input_layernorm";
+  const char* q = "self_attn.q_proj";
+  const char* k = "self_attn.k_proj";
+  const char* v = "self_attn.v_proj";
+  const char* qkv = nullptr;  ///< one linear of q, k and v in this order instead of three
+  const char* o = "self_attn.o_proj";
+  const char* mlp_norm = "post_attention_layernorm";
+  const char* gate = "mlp.gate_proj";
+  const char* up = "mlp.up_proj";
+  const char* up_gate = nullptr;  ///< one linear of up and gate in this order instead of two
+  const char* down = "mlp.down_proj";
+  const char* final_norm = "norm";
+};
+
 struct DecoderConfig {
   int layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0;
   float norm_eps = 1e-6f;
@@ -34,7 +51,8 @@ struct DecoderConfig {
   bool causal = true;
   NormKind norm = NormKind::kRms;
   MlpKind mlp = MlpKind::kSwiGlu;
-  bool final_norm = true;  ///< "norm" of the scope
+  bool final_norm = true;
+  DecoderNames names = {};
 
   KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
 };
@@ -51,7 +69,7 @@ class Decoder {
   Decoder() = default;
   /// Names of transformers below `weights`: layers.N.{input_layernorm, self_attn.{q,k,v,o}_proj,
   /// self_attn.{q,k}_norm, post_attention_layernorm, mlp.{gate,up,down}_proj | mlp.{fc1,fc2}},
-  /// norm. The checkpoint may go afterwards.
+  /// norm; or those of config.names. The checkpoint may go afterwards.
   Decoder(const DecoderConfig& config, const Weights& weights, WeightType type);
 
   const DecoderConfig& config() const { return config_; }

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "server/openapi.h"
+#include "server/playground.h"
 
 namespace syrinx {
 namespace {
@@ -75,6 +76,7 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
   }
   reply.body +=
       "\n"
+      "GET  /                  in a browser: the playground\n"
       "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
       "POST /v1/audio/speech/batch   up to 32 texts, all audio in one answer\n"
       "GET  /v1/models         what is served\n"
@@ -145,11 +147,19 @@ Reply answer_ready(const RequestHead&, const ServerView& server) {
 }
 
 ordered_json model_object(const ModelTable::Entry& model) {
-  return {{"id", model.name},
-          {"object", "model"},
-          {"created", 0},
-          {"owned_by", model.backend ? model.backend->info().family : "syrinx"},
-          {"loaded", model.backend != nullptr}};
+  ordered_json out = {{"id", model.name},
+                      {"object", "model"},
+                      {"created", 0},
+                      {"owned_by", model.backend ? model.backend->info().family : "syrinx"},
+                      {"loaded", model.backend != nullptr}};
+  if (!model.backend) return out;
+  // What OpenAI's models do not tell and a page wants to know before it speaks.
+  const PipelineInfo& info = model.backend->info();
+  out["sample_rate"] = info.sample_rate;
+  out["languages"] = info.languages;
+  out["instructions"] = info.instructions;
+  out["max_input_bytes"] = info.max_text_bytes;
+  return out;
 }
 
 Reply answer_models(const RequestHead&, const ServerView& server) {
@@ -282,6 +292,13 @@ bool is_json(std::string_view content_type) {
   return rest.empty() || rest.front() == ';' || rest.front() == ' ';
 }
 
+/// The page is for browsers; "/" tells everybody else what there is, in plain text.
+std::optional<Reply> answer_playground(const RequestHead& head) {
+  if (head.method != "GET" && head.method != "HEAD") return {};
+  if (head.path == "/" && head.accept.find("text/html") == std::string_view::npos) return {};
+  return playground_reply(head.path);
+}
+
 std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& server) {
   if (head.method != "POST") return wrong_method(head, "POST");
   if (!is_json(head.content_type)) {
@@ -303,6 +320,7 @@ std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView
       if (auto answer = answer_preflight(*server.access, head.browser)) return std::move(*answer);
     }
   }
+  if (auto page = answer_playground(head)) return std::move(*page);
   const bool admitted = server.keys == nullptr || server.keys->admits(head.authorization);
   for (const Get& get : kGets) {
     if (head.path != get.path || (head.method == "POST" && head.path == kVoicesPath)) continue;

@@ -20,8 +20,9 @@ struct RequestHead {
   std::string_view method;
   std::string_view path;        ///< without the query
   std::string_view query = {};  ///< without the question mark
-  std::string_view content_type;
-  std::string_view authorization;
+  std::string_view content_type = {};
+  std::string_view authorization = {};
+  std::string_view accept = {};
   BrowserFacts browser = {};
 };
 

@@ -68,6 +68,7 @@ struct Session::Incoming {
             .query = query_of(target),
             .content_type = header(http::field::content_type),
             .authorization = header(http::field::authorization),
+            .accept = header(http::field::accept),
             .browser = browser()};
   }
   BrowserFacts browser() const {

@@ -27,8 +27,9 @@ class Server:
     def __init__(self, *options, env=None):
         command = [BIN, "serve", "--model", MODEL, "--port", "0", *options]
         environment = dict(os.environ, **(env or {}))
-        self.log = open(os.path.join(os.environ.get("TMPDIR", "/tmp"),
-                                     f"syrinx_test_{os.getpid()}.log"), "w+", encoding="utf-8")
+        name = f"syrinx_test_{os.getpid()}_{id(self)}.log"
+        self.log = open(os.path.join(os.environ.get("TMPDIR", "/tmp"), name), "w+",
+                        encoding="utf-8")
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=self.log,
                                         env=environment, text=True)

@@ -41,6 +41,7 @@ class Crowd:
 
 class Load(unittest.TestCase):
     def test_two_hundred_streams(self):
+        # However long some have to wait: that all are answered is what is tested here.
         with harness.Server("--quiet", "--max-wait", "300") as server:
             bodies = [{"input": "Hello there, all of you.", "seed": i % 3,
                        "response_format": FORMATS[i % 6]} for i in range(18)]

@@ -10,6 +10,7 @@ namespace {
 
 /// A frame costs the codec a small part of what it costs the backbone, whatever the chunk.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
+constexpr int kListedSpeakers = 10;  // any other number is a speaker too
 constexpr const char* kIndex = "transformers.safetensors.index.json";
 constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
 
@@ -104,7 +105,9 @@ void Csm::describe(const LoadSpec& spec) {
   info_.licence = "Apache-2.0";
   info_.sample_rate = static_cast<int>(codec.sample_rate);
   info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
-  info_.voices = {{"0", "speaker 0 of the conversation"}, {"1", "speaker 1 of the conversation"}};
+  for (int i = 0; i < kListedSpeakers; ++i) {
+    info_.voices.push_back({std::to_string(i), "a speaker of the conversation"});
+  }
   info_.default_voice = "0";
   info_.languages = {"auto"};
   info_.late_text = LateText::kSentence;

@@ -20,8 +20,6 @@ constexpr std::array<int, kFrameLatents> kComplete{3, 4, 6, 7};
 constexpr std::array<std::array<int, kQuantizers>, kFrameLatents> kPlaces{
     {{0, 1, 2}, {0, 1, 3}, {0, 4, 5}, {0, 4, 6}}};
 
-bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
-
 Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
 
 /// Tokens that `latents` latent frames need.
@@ -44,10 +42,7 @@ State::State(const ModelConfig& config, const Tokenizer& tokenizer, const Speech
       seed_(request.seed),
       max_frames_(request.max_frames),
       ignore_stop_(request.ignore_stop),
-      open_(request.text_open),
-      grouped_(!request.text_open),
-      sentences_(
-          {.max_chars = kSegmentBytes, .min_chars = request.text_open ? kShortSentence : 0}) {
+      text_(kSegmentBytes, request.text_open, kShortSentence) {
   sampling_ = {request.temperature.value_or(kTemperature),
                request.top_k.value_or(0),
                request.top_p.value_or(kTopP),
@@ -73,32 +68,18 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
     return Error{ErrorCode::kUnsupported, "this model reads its text before it speaks",
                  "text_in_prompt"};
   }
-  if (blank(request.text) && !request.text_open) return nothing_to_say();
-  state->take(request.text, !request.text_open);
+  if (is_blank(request.text) && !request.text_open) return nothing_to_say();
+  state->text_.push(request.text, !request.text_open);
   state->begin_segment();
   return std::unique_ptr<RequestState>(std::move(state));
-}
-
-void State::take(std::string_view text, bool last) {
-  std::vector<SentenceStream::Item> items;
-  sentences_.push(text, items);
-  if (last) sentences_.finish(items);
-  for (SentenceStream::Item& item : items) waiting_.push_back(std::move(item.text));
 }
 
 /// The next segment's prompt; false when no text waits.
 bool State::begin_segment() {
   frames_before_ += static_cast<int64_t>(spoken_.size()) / kFrameTokens * kFrameLatents;
   spoken_.clear();
-  std::string text;
-  while (!waiting_.empty()) {
-    const bool more = text.empty() || blank(waiting_.front()) ||
-                      (grouped_ && text.size() + waiting_.front().size() <= kSegmentBytes);
-    if (!more && !blank(text)) break;
-    text += waiting_.front();
-    waiting_.pop_front();
-  }
-  speaking_ = !blank(text);
+  const std::string text = text_.next();
+  speaking_ = !text.empty();
   set_prompt(text);
   spoken_.reserve(static_cast<size_t>(max_steps()) + 1);  // steps then allocate nothing
   return speaking_;
@@ -130,9 +111,10 @@ void State::set_prompt(std::string_view text) {
 }
 
 Status State::append_text(std::string_view text, bool last) {
-  if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "input"};
-  open_ = !last;
-  take(text, last);
+  if (!text_.open()) {
+    return Error{ErrorCode::kInvalid, "the text of this request is complete", "input"};
+  }
+  text_.push(text, last);
   // A sentence is certain once a letter after it is there, so what comes last is never nothing.
   if (speaking_ || begin_segment() || !last) return ok_status();
   return nothing_to_say();
@@ -161,7 +143,7 @@ SampleRule State::rule(int) const {
 
 Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   if (codes[0] == 0) {
-    if (begin_segment() || open_) return {Verdict::kNextSegment, FinishReason::kStop};
+    if (begin_segment() || text_.open()) return {Verdict::kNextSegment, FinishReason::kStop};
     return {Verdict::kFinished, FinishReason::kStop};
   }
   spoken_.push_back(codes[0]);

@@ -4,14 +4,13 @@
 // touched by the engine's thread only.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "families/orpheus/config.h"
 #include "model/request.h"
-#include "text/sentences.h"
+#include "text/segment_queue.h"
 
 namespace syrinx::orpheus {
 
@@ -40,7 +39,6 @@ class State : public RequestState {
 
  private:
   State(const ModelConfig& config, const Tokenizer& tokenizer, const SpeechRequest& request);
-  void take(std::string_view text, bool last);
   bool begin_segment();
   std::vector<int32_t> text_ids(std::string_view text) const;
   void set_prompt(std::string_view text);
@@ -54,12 +52,9 @@ class State : public RequestState {
   int max_frames_ = 0;  // latent frames of the request; 0: a bound by the text
   bool ignore_stop_ = false;
 
-  bool open_ = false;     // more text may come
-  bool grouped_ = false;  // several sentences may make a segment
-  SentenceStream sentences_;
-  std::deque<std::string> waiting_;  // sentences to come
-  bool speaking_ = false;            // there is a prompt with text
-  int64_t frames_before_ = 0;        // latent frames of earlier segments
+  SegmentQueue text_;          // still to be spoken
+  bool speaking_ = false;      // there is a prompt with text
+  int64_t frames_before_ = 0;  // latent frames of earlier segments
   std::vector<int32_t> prompt_;
   std::vector<int32_t> spoken_;  // ids of this segment, counted from audio_begin()
 };

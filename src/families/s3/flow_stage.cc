@@ -92,19 +92,17 @@ void S3FlowStage::run(StepContext& ctx, const ChunkJob& job) const {
   const std::span<const int32_t> window = job.codes.subspan(static_cast<size_t>(job.left));
   float* out = job.out.data();
   for (int64_t begin = 0; begin < job.fresh;) {
-    bool fresh_segment = !s.flow;
     if (starts_segment(window[begin])) {
       s.flow.reset();
       s.taken = s.ahead = 0;
       s.ready.clear();
       ++s.segment;
-      fresh_segment = true;
     }
     const int64_t known = begin + segment_frames(window.subspan(static_cast<size_t>(begin)));
     const int64_t end = std::min<int64_t>(known, job.fresh);
     const bool followed = known < static_cast<int64_t>(window.size());  // by another segment
     const bool ended = end == known && (followed || job.last);
-    if (fresh_segment) s.flow.emplace(this->begin(ctx, s.voice));
+    if (!s.flow) s.flow.emplace(this->begin(ctx, s.voice));
     const int64_t prompt = static_cast<int64_t>(s.voice->tokens.size()) * flow_.config().ratio;
     const auto noise = [&](int64_t frame, std::span<float> values) {
       if (noise_ == S3Noise::kFixed || frame < prompt) return fill_noise(frame, values);

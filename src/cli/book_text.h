@@ -1,0 +1,34 @@
+// A book as text: its chapters, and the parts in which it is spoken. Free functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syrinx {
+
+/// Bytes [begin, end) of the text, heading included. The title is one line, without marks.
+struct Chapter {
+  std::string title;
+  size_t begin = 0, end = 0;
+};
+
+/// Chapters lie end to end and hold the whole text, and there is at least one. A heading is a line
+/// of Markdown ("# Title", at the two highest levels that occur) or, where there is none, a short
+/// line between empty ones that begins with a word like "Chapter" or "Part", in some languages.
+/// What comes before the first heading is a chapter of its own without a title, unless it is
+/// shorter than 200 bytes: then it belongs to the first.
+std::vector<Chapter> find_chapters(std::string_view text);
+
+/// What is spoken by one request. Parts end with sentences, if possible with paragraphs.
+struct BookPart {
+  size_t chapter = 0;
+  std::string text = {};
+};
+std::vector<BookPart> cut_book(std::string_view text, const std::vector<Chapter>& chapters);
+
+/// "03-the-pool-of-tears": a file's name for a chapter, `number` counts from 1, of `count`.
+std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count);
+
+}  // namespace syrinx

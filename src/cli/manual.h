@@ -1,0 +1,12 @@
+// The manual page, made from the command line itself. Free function; any thread.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+namespace syrinx {
+
+/// syrinx(1) in the language of man(7).
+std::string manual_page(const CLI::App& app, const std::string& version);
+
+}  // namespace syrinx

@@ -1,0 +1,53 @@
+// DAC against DacModel of transformers on a small checkpoint (tests/parity/dac).
+#include "codec/dac.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "codec/dac_fixture.h"
+#include "io/test_dir.h"
+
+namespace syrinx {
+namespace {
+
+std::string golden(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/dac/golden/" + name;
+}
+
+TEST(Dac, SamplesAreThoseOfTransformers) {
+  const DacCodecConfig config = load_dac_config(Config::load(golden("checkpoint/config.json")));
+  const Weights weights(open_weights(golden("checkpoint")));
+  const DacCodec codec = load_dac(config, weights, WeightType::kF32);
+  EXPECT_EQ(weights.finish(), "");
+  EXPECT_EQ(fixture::compare_golden(codec, golden("golden.safetensors"), 0, 1e-4f), 7);
+}
+
+TEST(Dac, ThePublishedModel) {
+  EXPECT_EQ(dac_44khz().hop(), 512);
+  EXPECT_EQ(dac_44khz().lookahead(), 10);
+}
+
+TEST(Dac, NamesWhatIsNotSupported) {
+  const std::string text = slurp(golden("checkpoint/config.json"));
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string copy = text;
+    const size_t at = copy.find(from);
+    EXPECT_NE(at, copy.npos) << from;
+    copy.replace(at, from.size(), to);
+    try {
+      load_dac_config(Config::parse(copy, "config.json"));
+    } catch (const LoadError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(changed("44100", "16000"), "");
+  EXPECT_NE(changed("\"dac\"", "\"xcodec\"").find("xcodec"), std::string::npos);
+  EXPECT_NE(changed("\"hop_length\": 512", "\"hop_length\": 320").find("512"), std::string::npos);
+  EXPECT_NE(changed("    8,\n    8,\n    4,\n    2", "    5,\n    8,\n    4,\n    2").find("odd"),
+            std::string::npos);
+  EXPECT_NE(changed("\"n_codebooks\"", "\"n_codebook\"").find("n_codebooks"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,41 @@
+// What config.json of a Zonos checkpoint says. Plain data, checked when read. Throws LoadError for
+// what is missing, contradictory or not supported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "nn/decoder.h"
+
+namespace syrinx::zonos {
+
+/// A part of the prefix: one row, or with kPhonemes one for each symbol of the text.
+struct ConditionerConfig {
+  enum Kind { kPhonemes, kVector, kFourier, kInteger };
+  Kind kind = kVector;
+  std::string name;    ///< "speaker", "emotion", ...
+  int64_t inputs = 1;  ///< numbers that it takes; 0 for kPhonemes
+  double min = 0, max = 1;
+  bool projected = false;  ///< a linear of its own after it
+  bool learned = false;    ///< has a vector for "unconditional"
+};
+
+struct ModelConfig {
+  DecoderConfig lm;
+  int64_t max_positions = 4096;
+  int64_t codebooks = 9;
+  int32_t eos = 1024;   ///< codes are below it
+  int32_t mask = 1025;  ///< stands where a delayed codebook has no code
+  std::vector<ConditionerConfig> conditioners;
+  bool projected = true;  ///< a linear over the whole prefix
+
+  int64_t codes() const { return eos; }
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,230 @@
+#include "families/zonos/numbers.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace syrinx::zonos {
+namespace {
+
+constexpr std::array<const char*, 20> kOnes{
+    "zero",     "one",     "two",     "three",     "four",     "five",    "six",
+    "seven",    "eight",   "nine",    "ten",       "eleven",   "twelve",  "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
+constexpr std::array<const char*, 10> kTens{"",      "",      "twenty",  "thirty", "forty",
+                                            "fifty", "sixty", "seventy", "eighty", "ninety"};
+constexpr std::array<const char*, 12> kThousands{"",
+                                                 " thousand",
+                                                 " million",
+                                                 " billion",
+                                                 " trillion",
+                                                 " quadrillion",
+                                                 " quintillion",
+                                                 " sextillion",
+                                                 " septillion",
+                                                 " octillion",
+                                                 " nonillion",
+                                                 " decillion"};
+
+bool digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string below_hundred(int n) {
+  if (n < 20) return kOnes[n];
+  std::string words = kTens[n / 10];
+  if (n % 10 != 0) words.append("-").append(kOnes[n % 10]);
+  return words;
+}
+
+/// One to 999; `joint` stands between the hundreds and the rest.
+std::string below_thousand(int n, const char* joint) {
+  if (n < 100) return below_hundred(n);
+  const std::string hundreds = std::string(kOnes[n / 100]) + " hundred";
+  return n % 100 ? hundreds + joint + below_hundred(n % 100) : hundreds;
+}
+
+/// Digits without leading zeros.
+std::string_view significant(std::string_view digits) {
+  const size_t first = digits.find_first_not_of('0');
+  return first == digits.npos ? digits.substr(0, 0) : digits.substr(first);
+}
+
+/// Groups of three with commas between them, none before a last group below 100, with or without
+/// "and" there and after hundreds. Beyond decillions, which have no words here: digit by digit.
+std::string cardinal(std::string_view digits, bool with_and) {
+  digits = significant(digits);
+  if (digits.empty()) return kOnes[0];
+  std::string out;
+  if (digits.size() > 3 * kThousands.size()) {
+    for (const char c : digits) out += (out.empty() ? "" : " ") + std::string(kOnes[c - '0']);
+    return out;
+  }
+  const char* joint = with_and ? " and " : " ";
+  const size_t groups = (digits.size() + 2) / 3;
+  for (size_t g = groups; g-- > 0;) {
+    const size_t end = digits.size() - 3 * g, begin = end > 3 ? end - 3 : 0;
+    const int value = std::stoi(std::string(digits.substr(begin, end - begin)));
+    if (value == 0) continue;
+    if (!out.empty()) out += g == 0 && value < 100 ? joint : ", ";
+    out += below_thousand(value, joint) + kThousands[g];
+  }
+  return out;
+}
+
+std::string ordinal(std::string_view digits) {
+  std::string words = cardinal(digits, true);
+  const size_t at = words.find_last_of(" -") + 1;  // 0 when there is one word
+  const std::string last = words.substr(at);
+  constexpr std::array<std::pair<const char*, const char*>, 7> kOdd{{{"one", "first"},
+                                                                     {"two", "second"},
+                                                                     {"three", "third"},
+                                                                     {"five", "fifth"},
+                                                                     {"eight", "eighth"},
+                                                                     {"nine", "ninth"},
+                                                                     {"twelve", "twelfth"}}};
+  for (const auto& [from, to] : kOdd) {
+    if (last == from) return words.substr(0, at) + to;
+  }
+  if (last.ends_with('y')) return words.substr(0, words.size() - 1) + "ieth";
+  if (last == "zero") return words.substr(0, at) + "zeroth";
+  return words + "th";
+}
+
+/// A number of four digits as years are read, in pairs: "nineteen oh five".
+std::string pairs(int n) {
+  const auto pair = [](int two) -> std::string {
+    if (two == 0) return "oh oh";
+    return two < 10 ? "oh " + std::string(kOnes[two]) : below_hundred(two);
+  };
+  return pair(n / 100) + " " + pair(n % 100);
+}
+
+std::string plain_number(std::string_view digits) {
+  const std::string_view kept = significant(digits);
+  const int n = kept.size() == 4 ? std::stoi(std::string(kept)) : 0;
+  if (n <= 1000 || n >= 3000) return cardinal(digits, false);
+  if (n == 2000) return "two thousand";
+  if (n > 2000 && n < 2010) return "two thousand " + std::string(kOnes[n % 100]);
+  if (n % 100 == 0) return below_hundred(n / 100) + " hundred";
+  return pairs(n);
+}
+
+/// What a rule found at a place: its bytes and what they become.
+struct Match {
+  size_t size = 0;  // 0: nothing
+  std::string words;
+};
+using Rule = std::function<Match(std::string_view rest)>;
+
+/// One pass over the text; a rule sees every place that no earlier match covers.
+std::string replaced(std::string_view text, const Rule& rule) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const Match match = rule(text.substr(at));
+    if (match.size > 0) {
+      out += match.words;
+      at += match.size;
+    } else {
+      out += text[at++];
+    }
+  }
+  return out;
+}
+
+size_t run_of(std::string_view text, const char* more) {
+  size_t n = 0;
+  while (n < text.size() && (digit(text[n]) || std::string_view(more).find(text[n]) != text.npos)) {
+    ++n;
+  }
+  return n;
+}
+
+/// [0-9][0-9,]+[0-9] without its commas.
+Match commas(std::string_view rest) {
+  if (!digit(rest[0])) return {};
+  size_t n = run_of(rest, ",");
+  while (n > 0 && !digit(rest[n - 1])) --n;
+  if (n < 3) return {};
+  Match match{n, {}};
+  for (const char c : rest.substr(0, n)) {
+    if (c != ',') match.words += c;
+  }
+  return match;
+}
+
+/// £[0-9,]*[0-9]+
+Match pounds(std::string_view rest) {
+  constexpr std::string_view kSign = "\xc2\xa3";
+  if (!rest.starts_with(kSign)) return {};
+  size_t n = run_of(rest.substr(kSign.size()), ",");
+  while (n > 0 && !digit(rest[kSign.size() + n - 1])) --n;
+  if (n == 0) return {};
+  return {kSign.size() + n, std::string(rest.substr(kSign.size(), n)) + " pounds"};
+}
+
+std::string amount(std::string_view number, const char* one, const char* more) {
+  const std::string_view kept = significant(number);
+  return std::string(kept) + " " + (kept == "1" ? one : more);
+}
+
+/// $[0-9.,]*[0-9]+
+Match dollars(std::string_view rest) {
+  if (rest[0] != '$') return {};
+  size_t n = run_of(rest.substr(1), ".,");
+  while (n > 0 && !digit(rest[n])) --n;
+  if (n == 0) return {};
+  const std::string_view number = rest.substr(1, n);
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0; begin <= number.size();) {
+    const size_t end = std::min(number.find('.', begin), number.size());
+    parts.push_back(number.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  // Commas that are not between digits are left, and mean that this is no amount.
+  const bool odd = parts.size() > 2 || number.find(',') != number.npos;
+  if (odd) return {n + 1, std::string(number) + " dollars"};
+  const bool whole = !significant(parts[0]).empty();
+  const bool cents = parts.size() > 1 && !significant(parts[1]).empty();
+  const std::string first = whole ? amount(parts[0], "dollar", "dollars") : "";
+  const std::string second = cents ? amount(parts[1], "cent", "cents") : "";
+  if (!whole && !cents) return {n + 1, "zero dollars"};
+  return {n + 1, first + (whole && cents ? ", " : "") + second};
+}
+
+/// [0-9]+\.[0-9]+
+Match decimals(std::string_view rest) {
+  const size_t whole = run_of(rest, "");
+  if (whole == 0 || whole + 1 >= rest.size() || rest[whole] != '.') return {};
+  const size_t part = run_of(rest.substr(whole + 1), "");
+  if (part == 0) return {};
+  return {whole + 1 + part, std::string(rest.substr(0, whole)) + " point " +
+                                std::string(rest.substr(whole + 1, part))};
+}
+
+/// [0-9]+(st|nd|rd|th)
+Match ordinals(std::string_view rest) {
+  const size_t n = run_of(rest, "");
+  if (n == 0) return {};
+  for (const std::string_view suffix : {"st", "nd", "rd", "th"}) {
+    if (rest.substr(n).starts_with(suffix)) return {n + 2, ordinal(rest.substr(0, n))};
+  }
+  return {n, std::string(rest.substr(0, n))};
+}
+
+/// [0-9]+
+Match numbers(std::string_view rest) {
+  const size_t n = run_of(rest, "");
+  return {n, n > 0 ? plain_number(rest.substr(0, n)) : ""};
+}
+
+}  // namespace
+
+std::string normalize_numbers(std::string_view text) {
+  std::string out(text);
+  for (const auto& rule : {commas, pounds, dollars, decimals, ordinals, numbers}) {
+    out = replaced(out, rule);
+  }
+  return out;
+}
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,13 @@
+// Numbers as English words, the way Zonos' authors write them before phonemes are made, whatever
+// the language (Zonos:zonos/conditioning.py, normalize_numbers).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace syrinx::zonos {
+
+/// "$5.99 in 1984" becomes "five dollars, ninety-nine cents in nineteen eighty-four".
+std::string normalize_numbers(std::string_view text);
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,309 @@
+#include "families/zonos/phonemes.h"
+
+#include <unordered_map>
+
+#include "families/zonos/numbers.h"
+#include "io/program.h"
+#include "text/utf8.h"
+
+namespace syrinx::zonos {
+namespace {
+
+constexpr int32_t kUnknown = 1, kBegin = 2, kEnd = 3, kFirst = 4;
+
+constexpr std::string_view kPunctuation = ";:,.!?¡¿—…\"«»“”() *~-/\\&";
+constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kIpa =
+    "ɑɐɒæɓʙβɔɕçɗɖðʤəɘɚɛɜɝɞɟʄɡɠɢʛɦɧħɥʜɨɪʝɭɬɫɮʟɱɯɰŋɳɲɴøɵɸθœɶʘɹɺɾɻʀʁɽʂʃʈʧʉʊʋⱱʌɣɤʍχʎʏʑʐʒʔʡʕʢǀǁǂǃˈˌːˑʼʴʰ"
+    "ʱʲʷˠˤ˞"
+    "↓↑→↗↘'̩'ᵻ";
+
+/// The characters of valid UTF-8, one string each.
+std::vector<std::string_view> characters(std::string_view text) {
+  std::vector<std::string_view> out;
+  for (size_t at = 0; at < text.size();) {
+    size_t size = 1;
+    while (at + size < text.size() && (text[at + size] & 0xc0) == 0x80) ++size;
+    out.push_back(text.substr(at, size));
+    at += size;
+  }
+  return out;
+}
+
+const std::unordered_map<std::string_view, int32_t>& symbols() {
+  static const auto kSymbols = [] {
+    std::unordered_map<std::string_view, int32_t> map;
+    int32_t id = kFirst;
+    for (const std::string_view set : {kPunctuation, kLetters, kIpa}) {
+      for (const std::string_view c : characters(set))
+        map[c] = id++;  // of doubles, the last counts
+    }
+    return map;
+  }();
+  return kSymbols;
+}
+
+bool is_space(std::string_view c) { return c.find_first_of(" \t\r\n\v\f") == 0; }
+bool is_mark(std::string_view c) {
+  static const auto kMarks = [] {
+    std::unordered_map<std::string_view, bool> map;
+    for (const std::string_view mark : characters(kPunctuation)) map[mark] = true;
+    return map;
+  }();
+  return kMarks.contains(c);
+}
+
+/// Stretches of marks with the white space around them, and what is between them; in turn, the
+/// first of `words` before the first of `marks`.
+struct Split {
+  std::vector<std::string> words, marks;
+};
+
+Split split_at_marks(std::string_view text) {
+  Split out{{""}, {}};
+  const auto all = characters(text);
+  for (size_t at = 0; at < all.size();) {
+    size_t end = at;
+    bool marked = false;
+    while (end < all.size() && (is_space(all[end]) || is_mark(all[end]))) {
+      marked |= is_mark(all[end++]);
+    }
+    if (end > at && marked) {
+      std::string marks;
+      for (; at < end; ++at) marks += all[at];
+      out.marks.push_back(marks);
+      out.words.emplace_back();
+      continue;
+    }
+    for (end = std::max(end, at + 1); at < end; ++at) out.words.back() += all[at];
+  }
+  return out;
+}
+
+// In SSML a missing sound ends a clause as an abbreviation does, without the stress that a last
+// word takes otherwise; the authors' library calls give words without it too. One ends the word,
+// one gives an empty line after it.
+constexpr std::string_view kWordEnd = "<audio src=\"-\"/><audio src=\"-\"/>";
+
+std::string escaped(std::string_view word) {
+  std::string out;
+  for (const char c : word) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c != '\0') {
+      out += c == '\n' || c == '\r' ? ' ' : c;  // a line's end would end a clause
+    }
+  }
+  return out;
+}
+
+std::string_view trimmed(std::string_view line) {
+  const size_t first = line.find_first_not_of(" \t\r\n\v\f");
+  if (first == line.npos) return {};
+  return line.substr(first, line.find_last_not_of(" \t\r\n\v\f") - first + 1);
+}
+
+Result<std::string> run_espeak(const std::string& input, std::string_view language) {
+  Result<std::string> out = run_program(
+      {"espeak-ng", "-q", "--ipa", "-m", "-b", "1", "-v", std::string(language), "--stdin"}, input);
+  if (!out.ok() && out.error().code == ErrorCode::kNotFound) {
+    return Error{ErrorCode::kUnsupported,
+                 "this model reads phonemes, which the program espeak-ng makes, and it is not "
+                 "installed (Debian: apt-get install espeak-ng)",
+                 "input"};
+  }
+  return out;
+}
+
+/// Phonemes of each word; the lines of one are joined by spaces.
+std::vector<std::string> read_words(std::string_view printed) {
+  std::vector<std::string> out;
+  std::string word;
+  for (size_t begin = 0; begin < printed.size();) {
+    const size_t end = std::min(printed.find('\n', begin), printed.size());
+    const std::string_view line = trimmed(printed.substr(begin, end - begin));
+    begin = end + 1;
+    if (line.empty()) {
+      out.push_back(std::move(word));
+      word.clear();
+    } else {
+      word += (word.empty() ? "" : " ") + std::string(line);
+    }
+  }
+  if (!word.empty()) out.push_back(std::move(word));
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> espeak_phonemes(std::string_view text, std::string_view language) {
+  const Split split = split_at_marks(normalize_numbers(utf8_repair(text)));
+  std::string input;
+  size_t words = 0;
+  for (const std::string& word : split.words) {
+    if (word.empty()) continue;
+    input += escaped(word) + std::string(kWordEnd);
+    ++words;
+  }
+  std::vector<std::string> said;
+  if (words > 0) {
+    Result<std::string> printed = run_espeak(input, language);
+    if (!printed.ok()) return printed.error();
+    said = read_words(printed.value());
+    if (said.size() != words) {
+      // Some word is silent (a lone symbol), so that its place is not told: one by one.
+      said.clear();
+      for (const std::string& word : split.words) {
+        if (word.empty()) continue;
+        printed = run_espeak(escaped(word) + std::string(kWordEnd), language);
+        if (!printed.ok()) return printed.error();
+        std::string all;
+        for (const std::string& part : read_words(printed.value())) {
+          if (!part.empty()) all += (all.empty() ? "" : " ") + part;
+        }
+        said.push_back(std::move(all));
+      }
+    }
+  }
+  std::string out;
+  size_t next = 0;
+  for (size_t i = 0; i < split.words.size(); ++i) {
+    if (!split.words[i].empty()) out += said[next++];
+    if (i < split.marks.size()) out += split.marks[i];
+  }
+  return out;
+}
+
+std::vector<int32_t> symbol_ids(std::string_view phonemes) {
+  std::vector<int32_t> ids{kBegin};
+  for (const std::string_view c : characters(phonemes)) {
+    const auto found = symbols().find(c);
+    ids.push_back(found == symbols().end() ? kUnknown : found->second);
+  }
+  ids.push_back(kEnd);
+  return ids;
+}
+
+int32_t symbol_count() {
+  return kFirst + static_cast<int32_t>(characters(kPunctuation).size() +
+                                       characters(kLetters).size() + characters(kIpa).size());
+}
+
+const std::vector<std::string>& languages() {
+  static const std::vector<std::string> kLanguages{"af",
+                                                   "am",
+                                                   "an",
+                                                   "ar",
+                                                   "as",
+                                                   "az",
+                                                   "ba",
+                                                   "bg",
+                                                   "bn",
+                                                   "bpy",
+                                                   "bs",
+                                                   "ca",
+                                                   "cmn",
+                                                   "cs",
+                                                   "cy",
+                                                   "da",
+                                                   "de",
+                                                   "el",
+                                                   "en-029",
+                                                   "en-gb",
+                                                   "en-gb-scotland",
+                                                   "en-gb-x-gbclan",
+                                                   "en-gb-x-gbcwmd",
+                                                   "en-gb-x-rp",
+                                                   "en-us",
+                                                   "eo",
+                                                   "es",
+                                                   "es-419",
+                                                   "et",
+                                                   "eu",
+                                                   "fa",
+                                                   "fa-latn",
+                                                   "fi",
+                                                   "fr-be",
+                                                   "fr-ch",
+                                                   "fr-fr",
+                                                   "ga",
+                                                   "gd",
+                                                   "gn",
+                                                   "grc",
+                                                   "gu",
+                                                   "hak",
+                                                   "hi",
+                                                   "hr",
+                                                   "ht",
+                                                   "hu",
+                                                   "hy",
+                                                   "hyw",
+                                                   "ia",
+                                                   "id",
+                                                   "is",
+                                                   "it",
+                                                   "ja",
+                                                   "jbo",
+                                                   "ka",
+                                                   "kk",
+                                                   "kl",
+                                                   "kn",
+                                                   "ko",
+                                                   "kok",
+                                                   "ku",
+                                                   "ky",
+                                                   "la",
+                                                   "lfn",
+                                                   "lt",
+                                                   "lv",
+                                                   "mi",
+                                                   "mk",
+                                                   "ml",
+                                                   "mr",
+                                                   "ms",
+                                                   "mt",
+                                                   "my",
+                                                   "nb",
+                                                   "nci",
+                                                   "ne",
+                                                   "nl",
+                                                   "om",
+                                                   "or",
+                                                   "pa",
+                                                   "pap",
+                                                   "pl",
+                                                   "pt",
+                                                   "pt-br",
+                                                   "py",
+                                                   "quc",
+                                                   "ro",
+                                                   "ru",
+                                                   "ru-lv",
+                                                   "sd",
+                                                   "shn",
+                                                   "si",
+                                                   "sk",
+                                                   "sl",
+                                                   "sq",
+                                                   "sr",
+                                                   "sv",
+                                                   "sw",
+                                                   "ta",
+                                                   "te",
+                                                   "tn",
+                                                   "tr",
+                                                   "tt",
+                                                   "ur",
+                                                   "uz",
+                                                   "vi",
+                                                   "vi-vn-x-central",
+                                                   "vi-vn-x-south",
+                                                   "yue"};
+  return kLanguages;
+}
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,145 @@
+#include "families/zonos/pipeline.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "io/file.h"
+#include "io/hub.h"
+
+namespace syrinx::zonos {
+namespace {
+
+constexpr const char* kCodec = "descript/dac_44khz";
+constexpr size_t kMostSpeakers = 1000;
+
+/// Fresh frames of the chunks: 46 ms first, then 93 ms.
+constexpr int kInitial = 4, kSteady = 8;
+
+std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& dir) {
+  if (!spec.dummy) return open_weights(dir);
+  return dummy_weights();
+}
+
+/// The only tensor of a file, [count] but for sizes of 1.
+std::vector<double> load_speaker(const std::string& path, int64_t count) {
+  const std::unique_ptr<WeightSource> file = open_weights(path);
+  const std::vector<std::string> names = file->names();
+  if (names.size() != 1) {
+    load_fault(path, "", "expected one tensor, got " + std::to_string(names.size()));
+  }
+  const auto shape = file->shape(names[0]);
+  if (!shape || shape->count() != count || (*shape)[-1] != count) {
+    load_fault(path, "tensor " + shown(names[0]),
+               "expected " + std::to_string(count) + " numbers, got " + file->describe(names[0]));
+  }
+  const Weights weights{open_weights(path)};
+  const Tensor vector = weights.f32(names[0], *shape);
+  weights.finish();
+  return {vector.f32(), vector.f32() + count};
+}
+
+/// Without espeak-ng, for measuring with random weights: letters are symbols too.
+Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
+
+}  // namespace
+
+Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
+  const std::string path = join_path(spec.dir, "config.json");
+  config_ = load_model_config(Config::load(path));
+  load_codec(spec);
+  config_.codebooks = codec_->config().codebooks;
+  if (config_.codebooks > 64 || codec_->config().codebook_size != config_.codes()) {
+    load_fault(path, "eos_token_id",
+               "the codec has " + std::to_string(config_.codebooks) + " codebooks of " +
+                   std::to_string(codec_->config().codebook_size) + " codes, the model makes " +
+                   std::to_string(config_.codes()));
+  }
+  weights_ = std::make_unique<Weights>(source(spec, spec.dir));
+  conditioner_ = std::make_unique<PrefixConditioner>(config_, weights_->scope("prefix_conditioner"),
+                                                     spec.weights);
+  lm_ = std::make_unique<SpeechLm>(config_, *conditioner_, *weights_, spec.weights);
+  weights_->finish();
+  frontend_ = std::make_unique<Frontend>(
+      Frontend{config_, *conditioner_, spec.dummy ? letters : std::move(phonemize), {}});
+  load_speakers(spec);
+  stage_ = std::make_unique<DacStage>(*codec_);
+  const int lookahead = static_cast<int>(codec_->config().lookahead());
+  links_ = {{"codec", stage_.get(), {kInitial, kSteady, 0, lookahead}}};
+  describe(spec);
+}
+
+void Zonos::load_codec(const LoadSpec& spec) {
+  DacCodecConfig config = dac_44khz();
+  std::string dir;
+  if (!spec.dummy) {
+    dir = resolve_part(spec.dir, kCodec);
+    config = load_dac_config(Config::load(join_path(dir, "config.json")));
+  }
+  const Weights weights(source(spec, dir));
+  // Convolutions have no 8-bit form.
+  codec_ = std::make_unique<DacCodec>(load_dac(
+      config, weights, spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16));
+  weights.finish();
+}
+
+void Zonos::load_speakers(const LoadSpec& spec) {
+  const auto& all = config_.conditioners;
+  const auto speaker = std::find_if(all.begin(), all.end(), [](const ConditionerConfig& c) {
+    return c.name == "speaker" && c.kind == ConditionerConfig::kVector;
+  });
+  if (speaker == all.end()) return;
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(join_path(spec.dir, "speakers"), error), end;
+       !error && each != end; each.increment(error)) {
+    const std::filesystem::path& path = each->path();
+    if (path.extension() != ".pt" && path.extension() != ".safetensors") continue;
+    if (frontend_->speakers.size() >= kMostSpeakers) break;
+    frontend_->speakers[path.stem().string()] = load_speaker(path.string(), speaker->inputs);
+  }
+}
+
+void Zonos::describe(const LoadSpec& spec) {
+  const DacCodecConfig& codec = codec_->config();
+  info_.family = "zonos";
+  info_.model = spec.model;
+  info_.licence = "Apache-2.0; codec MIT";
+  info_.sample_rate = static_cast<int>(codec.sample_rate);
+  info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
+  info_.voices = {{"none", "no speaker given"}};
+  for (const auto& [name, vector] : frontend_->speakers) {
+    info_.voices.push_back({name, "speaker vector of the checkpoint's folder speakers"});
+  }
+  info_.default_voice = "none";
+  for (const std::string& code : languages()) {
+    if (code != "ja") info_.languages.push_back(code);
+  }
+  info_.late_text = LateText::kSentence;
+  info_.instructions = true;
+  const DecoderConfig& d = config_.lm;
+  info_.parts = {
+      {"language model",
+       std::to_string(d.layers) + " layers, width " + std::to_string(d.hidden) + ", heads " +
+           std::to_string(d.heads) + "/" + std::to_string(d.kv_heads) + " x " +
+           std::to_string(d.head_dim) + ", ffn " + std::to_string(d.ffn) + ", " +
+           std::to_string(config_.codebooks) + " heads of " + std::to_string(config_.eos + 1),
+       lm_->bytes()},
+      {"tables",
+       std::to_string(config_.codebooks) + " x " + std::to_string(config_.mask + 1) + " codes x " +
+           std::to_string(d.hidden),
+       lm_->table_bytes()},
+      {"conditioners", std::to_string(config_.conditioners.size()) + " parts of the prefix",
+       conditioner_->bytes()},
+      {"codec",
+       std::to_string(codec.codebooks) + " x " + std::to_string(codec.codebook_size) + " codes, " +
+           std::to_string(codec.hop()) + " samples a frame, looks " +
+           std::to_string(codec.lookahead()) + " ahead",
+       codec_->bytes()}};
+}
+
+Result<std::unique_ptr<RequestState>> Zonos::open(const SpeechRequest& request) const {
+  return State::open(*frontend_, request);
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Zonos>(spec); }
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,50 @@
+// Zonos-v0.1 transformer: published checkpoints as a pipeline of the language model and DAC.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "codec/dac.h"
+#include "families/dac_stage.h"
+#include "families/family.h"
+#include "families/zonos/conditioner.h"
+#include "families/zonos/config.h"
+#include "families/zonos/phonemes.h"
+#include "families/zonos/speech_lm.h"
+#include "families/zonos/state.h"
+#include "model/pipeline.h"
+
+namespace syrinx::zonos {
+
+class Zonos : public Pipeline {
+ public:
+  /// Throws LoadError.
+  explicit Zonos(const LoadSpec& spec, Phonemize phonemize = espeak_phonemes);
+
+  const PipelineInfo& info() const override { return info_; }
+  const ArStage& ar() const override { return *lm_; }
+  std::span<const Link> links() const override { return links_; }
+  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+
+  const ModelConfig& config() const { return config_; }
+  const SpeechLm& lm() const { return *lm_; }
+
+ private:
+  void load_codec(const LoadSpec& spec);
+  void load_speakers(const LoadSpec& spec);
+  void describe(const LoadSpec& spec);
+
+  ModelConfig config_;
+  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
+  std::unique_ptr<PrefixConditioner> conditioner_;
+  std::unique_ptr<SpeechLm> lm_;
+  std::unique_ptr<Frontend> frontend_;
+  std::unique_ptr<DacCodec> codec_;
+  std::unique_ptr<DacStage> stage_;
+  std::vector<Link> links_;
+  PipelineInfo info_;
+};
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,96 @@
+#include "families/zonos/speech_lm.h"
+
+#include <algorithm>
+
+#include "families/zonos/state.h"
+#include "kernels/embedding.h"
+
+namespace syrinx::zonos {
+namespace {
+
+template <typename T>
+std::span<T> take_array(StepContext& ctx, int64_t count) {
+  const View memory = ctx.arena.take({count * static_cast<int64_t>(sizeof(T))}, DType::kU8);
+  return {static_cast<T*>(memory.data), static_cast<size_t>(count)};
+}
+
+}  // namespace
+
+SpeechLm::SpeechLm(const ModelConfig& config, const PrefixConditioner& conditioner,
+                   const Weights& weights, WeightType type)
+    : conditioner_(conditioner),
+      codebooks_(config.codebooks),
+      decoder_(config.lm, weights.scope("backbone"), type) {
+  const int64_t hidden = config.lm.hidden;
+  for (int64_t k = 0; k < codebooks_; ++k) {
+    tables_.push_back(
+        weights.scope("embeddings", k).take("weight", {int64_t{config.mask} + 1, hidden}));
+    heads_.push_back(load_linear(weights, "heads." + std::to_string(k), int64_t{config.eos} + 1,
+                                 hidden, false, type));
+  }
+  traits_.hidden = config.lm.hidden;
+  traits_.vocab.assign(static_cast<size_t>(codebooks_), config.eos + 1);
+  traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
+  traits_.max_positions = static_cast<int>(config.max_positions);
+}
+
+size_t SpeechLm::bytes() const {
+  size_t sum = decoder_.bytes();
+  for (const PackedLinear& head : heads_) sum += head.bytes();
+  return sum;
+}
+
+size_t SpeechLm::table_bytes() const {
+  size_t sum = 0;
+  for (const View& table : tables_) sum += table.bytes();
+  return sum;
+}
+
+View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
+  const int64_t width = traits_.hidden;
+  const View x = ctx.arena.take({batch.rows, width}, DType::kF32);
+  Arena::Mark mark(ctx.arena);
+  // Rows of the prefix are made together, then put in their places.
+  auto prefix = take_array<const PrefixConditioner::Row*>(ctx, batch.rows);
+  std::span<int32_t> places = take_array<int32_t>(ctx, batch.rows);
+  std::span<int32_t> codes = take_array<int32_t>(ctx, batch.rows * codebooks_);
+  std::fill(codes.begin(), codes.end(), -1);
+  size_t row = 0, count = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    const State& state = static_cast<const State&>(*seq.state);
+    for (int i = 0; i < seq.rows; ++i, ++row) {
+      const auto* found = state.input(seq.first_pos + i, seq.companion,
+                                      codes.subspan(row * codebooks_, codebooks_));
+      if (found == nullptr) continue;
+      prefix[count] = found;
+      places[count++] = static_cast<int32_t>(row);
+    }
+  }
+  embed_sum(ctx, tables_, codes, x);
+  if (count == 0) return x;
+  const View made = ctx.arena.take({static_cast<int64_t>(count), width}, DType::kF32);
+  conditioner_.embed(ctx, prefix.first(count), made);
+  for (size_t i = 0; i < count; ++i) {
+    std::copy_n(made.f32() + static_cast<int64_t>(i) * width, width, x.f32() + places[i] * width);
+  }
+  return x;
+}
+
+void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+  Arena::Mark mark(ctx.arena);
+  const View x = embed_rows(ctx, batch);
+  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
+  if (batch.emits == 0) return;
+  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
+  size_t e = 0;
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
+  }
+  decoder_.norm_rows(ctx, x, last, hidden);
+}
+
+void SpeechLm::logits(StepContext& ctx, int k, const ArBatch&, View hidden, View, View out) const {
+  linear(ctx, heads_[k], hidden, out);
+}
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,77 @@
+// One request: the prefix of the segment being spoken, the columns of codes so far under the delay
+// pattern, and the segments still to be spoken. Codebook k of frame f stands in column f + k + 1;
+// column 0 is all masks and ends the prompt, and each step makes the next column. Made on the
+// caller's thread, then touched by the engine's thread only.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "families/zonos/conditioner.h"
+#include "families/zonos/phonemes.h"
+#include "model/request.h"
+#include "text/segment_queue.h"
+
+namespace syrinx::zonos {
+
+/// What a state needs of the model; outlives it.
+struct Frontend {
+  const ModelConfig& config;
+  const PrefixConditioner& conditioner;
+  Phonemize phonemize;
+  std::map<std::string, std::vector<double>> speakers;  ///< voice -> vector
+};
+
+class State : public RequestState {
+ public:
+  /// Checks the request.
+  static Result<std::unique_ptr<RequestState>> open(const Frontend& frontend,
+                                                    const SpeechRequest& request);
+
+  int prompt_rows() const override { return static_cast<int>(prefix_.size()) + 1; }
+  int max_steps() const override;
+  bool ready() const override { return !phonemes_.empty(); }
+  std::optional<float> guidance() const override { return guidance_; }
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  /// The symbols of the text; the rest of the prompt is vectors.
+  std::span<const int32_t> prompt_ids() const override { return phonemes_; }
+  const SampleParams& sampling(int) const override { return sampling_; }
+  SampleRule rule(int k) const override;
+  std::span<const int32_t> history(int k) const override { return columns_[k]; }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
+
+  /// A row of the prefix, or null for a column, whose codes then go into `codes` [codebooks].
+  const PrefixConditioner::Row* input(int pos, bool companion, std::span<int32_t> codes) const;
+
+ private:
+  State(const Frontend& frontend, const SpeechRequest& request);
+  Status set_conditions(const SpeechRequest& request);
+  Status set_voice(const std::string& voice);
+  Status set_language(const std::string& language);
+  Status take(std::string_view text, bool last);
+  bool begin_segment();
+  int step() const { return static_cast<int>(columns_[0].size()) - 1; }
+  bool ending() const { return end_frame_ >= 0; }
+
+  const Frontend& frontend_;
+  Conditions conditions_;
+  std::string language_;
+  std::optional<float> guidance_;
+  SampleParams sampling_;
+  int max_frames_ = 0;
+  bool ignore_stop_ = false;
+
+  SegmentQueue text_;                         // not yet phonemes
+  std::deque<std::vector<int32_t>> waiting_;  // symbols of the segments to come
+  std::vector<int32_t> phonemes_;             // of this one; empty: none
+  std::vector<PrefixConditioner::Row> prefix_, companion_;
+  std::vector<std::vector<int32_t>> columns_;  // of each codebook, from column 0 on
+  int end_frame_ = -1;                         // first frame that is not spoken, once known
+  int64_t frames_before_ = 0;                  // of earlier segments
+};
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,308 @@
+// Promises of the family that need no language model golden: numbers and phonemes against the
+// authors' code, the delay pattern, rules, conditions, voices, checks and faults of checkpoints.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "families/zonos/numbers.h"
+#include "families/zonos/pipeline.h"
+#include "io/file.h"
+#include "io/program.h"
+#include "io/test_dir.h"
+
+namespace syrinx::zonos {
+namespace {
+
+std::string golden(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/zonos/golden/" + name;
+}
+nlohmann::json facts() { return nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20)); }
+
+Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
+
+TEST(ZonosNumbers, AsTheAuthorsWriteThem) {
+  const nlohmann::json all = facts()["numbers"];
+  EXPECT_EQ(all.size(), 8u);
+  for (const auto& pair : all) {
+    EXPECT_EQ(normalize_numbers(pair[0].get<std::string>()), pair[1].get<std::string>());
+  }
+  // Their code stops at numbers of more than 36 digits.
+  EXPECT_TRUE(normalize_numbers(std::string(40, '1')).starts_with("one one one"));
+}
+
+TEST(ZonosPhonemes, SymbolsAndLanguagesAreTheAuthors) {
+  const auto symbols = facts()["symbols"].get<std::vector<std::string>>();
+  EXPECT_EQ(symbol_count(), static_cast<int32_t>(symbols.size()) + 4);
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    size_t last = i;  // of doubles, the last counts
+    for (size_t j = i; j < symbols.size(); ++j) {
+      if (symbols[j] == symbols[i]) last = j;
+    }
+    EXPECT_EQ(symbol_ids(symbols[i]), (std::vector<int32_t>{2, static_cast<int32_t>(last) + 4, 3}))
+        << symbols[i];
+  }
+  EXPECT_EQ(symbol_ids("\xf0\x9f\x98\x80"), (std::vector<int32_t>{2, 1, 3}));
+  EXPECT_EQ(languages(), facts()["languages"].get<std::vector<std::string>>());
+}
+
+TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
+  const auto version = run_program({"espeak-ng", "--version"}, "");
+  if (!version.ok()) GTEST_SKIP() << version.error().message;
+  if (version.value().find(" 1.51 ") == std::string::npos) {
+    GTEST_SKIP() << "the golden is of espeak-ng 1.51, this is " << version.value();
+  }
+  const nlohmann::json all = facts()["phonemes"];
+  EXPECT_EQ(all.size(), 24u);
+  for (const auto& row : all) {
+    const auto got = espeak_phonemes(row[1].get<std::string>(), row[0].get<std::string>());
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    EXPECT_EQ(got.value(), row[2].get<std::string>()) << row[1];
+  }
+  // Markup in a text is text, and bytes that are none do no harm.
+  const auto markup = espeak_phonemes("a <break time=\"9s\"/> & b \xff</speak>", "en-us");
+  ASSERT_TRUE(markup.ok());
+  EXPECT_NE(markup.value().find("b"), std::string::npos);
+}
+
+TEST(ZonosPhonemes, SaysWhatIsMissing) {
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);
+  const auto got = espeak_phonemes("Hello.", "en-us");
+  ::setenv("PATH", path.c_str(), 1);
+  ASSERT_FALSE(got.ok());
+  EXPECT_EQ(got.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(got.error().message.find("apt-get install espeak-ng"), std::string::npos);
+}
+
+class ZonosTest : public testing::Test {
+ protected:
+  ZonosTest() : model_({golden("checkpoint"), "tiny"}, letters) {}
+
+  SpeechRequest say(const std::string& text) const {
+    SpeechRequest request;
+    request.text = text;
+    return request;
+  }
+  std::unique_ptr<RequestState> open(const SpeechRequest& request) const {
+    auto opened = model_.open(request);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+    return opened.take();
+  }
+  Error refusal(const SpeechRequest& request) const {
+    auto opened = model_.open(request);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+  /// A step whose code of codebook k is 100 step + k, or the end.
+  Verdict feed(RequestState& state, int step, bool end = false) {
+    std::vector<int32_t> codes;
+    for (int k = 0; k < 9; ++k) codes.push_back(100 * step + k);
+    if (end) codes[0] = 1024;
+    StepOutput out(frames_, words_);
+    return state.advance(codes, out);
+  }
+
+  Zonos model_;
+  std::vector<int32_t> frames_;
+  std::vector<WordMark> words_;
+};
+
+TEST_F(ZonosTest, TheDelayPattern) {
+  const auto opened = open(say("Hello."));
+  const State& state = static_cast<const State&>(*opened);
+  for (int step = 0; step < 10; ++step) {
+    EXPECT_EQ(frames_.size(), step < 9 ? 0u : 9u);
+    EXPECT_EQ(opened->rule(0).allowed[0].end, step == 0 ? 1024 : 1025);
+    EXPECT_EQ(opened->rule(8).forced, step < 8 ? 0 : -1);
+    EXPECT_EQ(opened->rule(0).forced, -1);
+    EXPECT_EQ(feed(*opened, step).next, Verdict::kContinue);
+  }
+  // Frame f takes codebook k from step f + k.
+  EXPECT_EQ(frames_, (std::vector<int32_t>{0, 101, 202, 303, 404, 505, 606, 707, 808,  //
+                                           100, 201, 302, 403, 504, 605, 706, 807, 908}));
+  std::vector<int32_t> codes(9);
+  const int prefix = opened->prompt_rows() - 1;
+  EXPECT_NE(state.input(prefix - 1, false, codes), nullptr);
+  EXPECT_EQ(state.input(prefix, false, codes), nullptr);
+  EXPECT_EQ(codes, std::vector<int32_t>(9, 1025));
+  EXPECT_EQ(state.input(prefix + 3, true, codes), nullptr);
+  EXPECT_EQ(codes, (std::vector<int32_t>{200, 201, 202, 1025, 1025, 1025, 1025, 1025, 1025}));
+  EXPECT_EQ(opened->history(2).size(), 11u);
+}
+
+TEST_F(ZonosTest, TheEndIsDrained) {
+  const auto opened = open(say("Hello."));
+  const State& state = static_cast<const State&>(*opened);
+  for (int step = 0; step < 3; ++step) feed(*opened, step);
+  EXPECT_EQ(feed(*opened, 3, true).next, Verdict::kContinue);  // frames 0, 1, 2 are spoken
+  for (int step = 4; step < 10; ++step) {
+    EXPECT_EQ(opened->rule(step - 3).forced, 0);
+    EXPECT_EQ(opened->rule(step - 2).forced, step - 2 > step ? 0 : -1);
+    EXPECT_EQ(feed(*opened, step).next, Verdict::kContinue) << step;
+  }
+  std::vector<int32_t> codes(9);
+  state.input(opened->prompt_rows() - 1 + 6, false, codes);  // step 5, two after the end
+  EXPECT_EQ(codes, (std::vector<int32_t>{1025, 1025, 1024, 503, 504, 505, 1025, 1025, 1025}));
+  EXPECT_EQ(feed(*opened, 10).next, Verdict::kFinished);
+  ASSERT_EQ(frames_.size(), 27u);
+  EXPECT_EQ(frames_[26], 1008);
+}
+
+TEST_F(ZonosTest, DefaultsAndBounds) {
+  const auto state = open(say("Hello."));
+  EXPECT_FLOAT_EQ(state->sampling(0).temperature, 1.f);
+  EXPECT_FLOAT_EQ(state->sampling(0).min_p, 0.1f);
+  EXPECT_FLOAT_EQ(state->sampling(0).repetition_penalty, 3.f);
+  EXPECT_EQ(state->sampling(0).penalty_window, 2);
+  EXPECT_TRUE(state->sampling(0).penalty_each);
+  EXPECT_FLOAT_EQ(*state->guidance(), 2.f);
+  EXPECT_EQ(state->companion_rows(), state->prompt_rows());
+  SpeechRequest request = say("Hello.");
+  request.max_frames = 10;
+  request.guidance = 1.f;
+  EXPECT_EQ(open(request)->max_steps(), 18);
+  EXPECT_FALSE(open(request)->guidance().has_value());
+  std::vector<uint64_t> keys, uncond;
+  state->prefix_keys(false, keys);
+  state->prefix_keys(true, uncond);
+  ASSERT_EQ(keys.size(), uncond.size());
+  EXPECT_EQ(keys[0], uncond[0]);
+  EXPECT_EQ(keys[7], uncond[7]);  // the text is the same
+  EXPECT_NE(keys.back(), uncond.back());
+}
+
+TEST_F(ZonosTest, ConditionsByName) {
+  SpeechRequest request = say("Hello.");
+  const auto keys_of = [&](const std::string& instructions) {
+    request.instructions = instructions;
+    std::vector<uint64_t> keys;
+    open(request)->prefix_keys(false, keys);
+    return keys;
+  };
+  EXPECT_EQ(keys_of(""), keys_of("pitch_std=20 fmax=22050; speaking_rate=15"));
+  EXPECT_NE(keys_of(""), keys_of("pitch_std=21"));
+  EXPECT_NE(keys_of(""), keys_of("emotion=none"));
+  EXPECT_EQ(keys_of("emotion=1,0,0,0,0,0,0,1"), keys_of("emotion=0.5,0,0,0,0,0,0,0.5"));
+  for (const char* wrong : {"slowly please", "pitch_std=loud", "pitch_std=401", "emotion=1,2",
+                            "emotion=0,0,0,0,0,0,0,0", "speaker=1", "espeak=1", "pitch_std=nan"}) {
+    request.instructions = wrong;
+    EXPECT_EQ(refusal(request).param, "instructions") << wrong;
+  }
+}
+
+TEST_F(ZonosTest, VoicesAndLanguages) {
+  EXPECT_EQ(model_.info().voices.size(), 3u);  // none, ann (.pt), bob (.safetensors)
+  SpeechRequest request = say("Hello.");
+  request.voice = "ann";
+  open(request);
+  request.voice = "carl";
+  EXPECT_EQ(refusal(request).code, ErrorCode::kNotFound);
+  EXPECT_NE(refusal(request).message.find("none, ann, bob"), std::string::npos);
+  request.voice = "";
+  for (const char* known : {"en-us", "EN", "de", "fr", "auto"}) {
+    request.language = known;
+    open(request);
+  }
+  for (const char* unknown : {"ja", "klingon"}) {
+    request.language = unknown;
+    EXPECT_EQ(refusal(request).param, "language");
+  }
+}
+
+TEST_F(ZonosTest, TextInParts) {
+  std::string text;
+  while (text.size() < 700) text += "The quick brown fox jumps over the lazy dog. ";
+  const auto state = open(say(text));
+  int segments = 1;
+  for (; segments < 10; ++segments) {
+    feed(*state, 0);
+    feed(*state, 1, true);
+    Verdict verdict;
+    for (int step = 2; step < 9; ++step) verdict = feed(*state, step);
+    if (verdict.next == Verdict::kFinished) break;
+    ASSERT_EQ(verdict.next, Verdict::kNextSegment);
+  }
+  EXPECT_EQ(segments, 4);
+  EXPECT_EQ(frames_.size(), 4u * 9);
+
+  SpeechRequest late = say("Hel");
+  late.text_open = true;
+  const auto waiting = open(late);
+  EXPECT_FALSE(waiting->ready());
+  ASSERT_TRUE(waiting->append_text("lo there.", true).ok());
+  EXPECT_TRUE(waiting->ready());
+  EXPECT_EQ(waiting->prompt_ids().size(), 12u + 2);
+  EXPECT_EQ(refusal(say(" ")).param, "input");
+}
+
+/// A copy of the small checkpoint in which one file may be changed.
+struct Copy {
+  Copy() {
+    std::filesystem::copy(golden("checkpoint"), dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+  }
+  void replace(const std::string& file, const std::string& from, const std::string& to) {
+    std::string text = slurp(dir.path(file));
+    const size_t at = text.find(from);
+    ASSERT_NE(at, text.npos) << from;
+    dir.write(file, text.replace(at, from.size(), to));
+  }
+  std::string fault() const {
+    try {
+      Zonos model({dir.path(), "copy"}, letters);
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  TestDir dir;
+};
+
+void expect_fault(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST(ZonosLoad, SaysWhatIsWrong) {
+  Copy tensor;
+  tensor.replace("model.safetensors", "backbone.layers.1.mixer.in_proj.weight",
+                 "backbone.layers.1.mixer.xx_proj.weight");
+  tensor.replace("config.json", "\"attn_mlp_d_intermediate\": 80",
+                 "\"attn_mlp_d_intermediate\": 88");
+  expect_fault(tensor.fault(), "backbone.layers.1.mixer.in_proj.weight");
+  expect_fault(tensor.fault(), "expected [176, 32], got bf16 [160, 32]");
+  Copy hybrid;
+  hybrid.replace("config.json", "\"ssm_cfg\": {}", "\"ssm_cfg\": {\"layer\": \"Mamba2\"}");
+  expect_fault(hybrid.fault(), "hybrid");
+  Copy kind;
+  kind.replace("config.json", "\"PassthroughConditioner\"", "\"OtherConditioner\"");
+  expect_fault(kind.fault(), "OtherConditioner");
+  Copy codes;
+  codes.replace("config.json", "\"eos_token_id\": 1024", "\"eos_token_id\": 1000");
+  expect_fault(codes.fault(), "masked_token_id");
+  Copy speaker;
+  speaker.dir.write("speakers/long.safetensors", slurp(golden("plain.safetensors")));
+  expect_fault(speaker.fault(), "expected one tensor");
+  Copy codec;
+  std::filesystem::remove_all(codec.dir.path("dac_44khz"));
+  ::setenv("HF_HUB_CACHE", codec.dir.path("cache").c_str(), 1);
+  expect_fault(codec.fault(), "download descript/dac_44khz");
+  ::unsetenv("HF_HUB_CACHE");
+}
+
+TEST(ZonosLoad, DummyWeightsNeedTheConfigOnly) {
+  TestDir dir;
+  dir.write("config.json", slurp(golden("checkpoint/config.json")));
+  EXPECT_TRUE(claims(Config::load(dir.path("config.json"))));
+  const Zonos model({dir.path(), "dummy", WeightType::kQ8, true});
+  SpeechRequest request;
+  request.text = "Hello.";
+  const auto opened = model.open(request);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_TRUE(opened.value()->ready());
+}
+
+}  // namespace
+}  // namespace syrinx::zonos

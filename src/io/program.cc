@@ -1,0 +1,135 @@
+#include "io/program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): not in every unistd.h
+
+namespace syrinx {
+namespace {
+
+/// A socket pair; both ends are closed with it, and at exec.
+struct Channel {
+  int ours = -1, theirs = -1;
+  Channel() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0)
+      ours = ends[0], theirs = ends[1];
+  }
+  ~Channel() { close_both(); }
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  void close_both() { close_one(ours), close_one(theirs); }
+  static void close_one(int& fd) {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+  }
+};
+
+Error fault(const std::string& program, const std::string& what) {
+  return {ErrorCode::kInternal, "the program " + program + " " + what};
+}
+
+/// Starts it with its input and output on the channels; an errno, or 0.
+int start(const std::vector<std::string>& command, const Channel& in, const Channel& out,
+          pid_t& pid) {
+  std::vector<char*> arguments;
+  for (const std::string& part : command) arguments.push_back(const_cast<char*>(part.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, in.theirs, 0);
+  posix_spawn_file_actions_adddup2(&actions, out.theirs, 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  // Ours may be blocked or ignored; a child begins with none of that.
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const int error =
+      ::posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+/// Writes the input and reads the output as they come; what went wrong, or "".
+std::string exchange(Channel& in, Channel& out, const std::string& input,
+                     const ProgramLimits& limits, std::string& output) {
+  const double until_s = now_s() + limits.timeout_s;
+  size_t sent = 0;
+  char buffer[4096];
+  if (input.empty()) Channel::close_one(in.ours);
+  for (;;) {
+    const double left_s = until_s - now_s();
+    if (left_s <= 0) return concat("took more than ", limits.timeout_s, " s");
+    pollfd polled[2] = {{out.ours, POLLIN, 0}, {in.ours, POLLOUT, 0}};
+    const int ready = ::poll(polled, in.ours >= 0 ? 2 : 1, static_cast<int>(left_s * 1000) + 1);
+    if (ready < 0 && errno != EINTR) return std::string("cannot be waited for: ") + strerror(errno);
+    if (ready <= 0) continue;
+    if (in.ours >= 0 && polled[1].revents != 0) {
+      const ssize_t n =
+          ::send(in.ours, input.data() + sent, input.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n > 0) sent += static_cast<size_t>(n);
+      // A program that wants no more input may still have something to say.
+      const bool later = n < 0 && (errno == EAGAIN || errno == EINTR);
+      if (sent == input.size() || (n < 0 && !later)) Channel::close_one(in.ours);
+    }
+    if (polled[0].revents == 0) continue;
+    const ssize_t n = ::read(out.ours, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return "";
+    output.append(buffer, static_cast<size_t>(n));
+    if (output.size() > limits.max_output) return concat("printed more than ", limits.max_output);
+  }
+}
+
+}  // namespace
+
+Result<std::string> run_program(const std::vector<std::string>& command, const std::string& input,
+                                const ProgramLimits& limits) {
+  SYRINX_CHECK(!command.empty(), "[run_program] no program");
+  const std::string& name = command[0];
+  Channel in, out;
+  if (in.ours < 0 || out.ours < 0) return fault(name, "cannot be given input and output");
+  pid_t pid = 0;
+  if (const int error = start(command, in, out, pid); error != 0) {
+    if (error == ENOENT) {
+      return Error{ErrorCode::kNotFound, "the program " + name + " is not installed"};
+    }
+    return fault(name, std::string("cannot be started: ") + std::strerror(error));
+  }
+  Channel::close_one(in.theirs);
+  Channel::close_one(out.theirs);
+  std::string output;
+  const std::string wrong = exchange(in, out, input, limits, output);
+  in.close_both();
+  out.close_both();
+  if (!wrong.empty()) ::kill(pid, SIGKILL);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!wrong.empty()) return fault(name, wrong);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return fault(name, WIFEXITED(status) ? concat("failed with status ", WEXITSTATUS(status))
+                                         : concat("was ended by signal ", WTERMSIG(status)));
+  }
+  return output;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,119 @@
+// Attention with relative positions against the formula in double, over chunks.
+#include "nn/rel_attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kWidth = 12, kHeads = 2, kDim = kWidth / kHeads, kChunk = 4, kRows = 10;
+
+/// Weights made from their names.
+class Source : public WeightSource {
+ public:
+  std::string where(const std::string&) const override { return "test"; }
+  bool has(const std::string&) const override { return true; }
+  std::string describe(const std::string&) const override { return "any"; }
+  std::optional<Shape> shape(const std::string&) const override { return {}; }
+  std::vector<std::string> names() const override { return {}; }
+  View take(const std::string& name, const Shape& shape) override {
+    Tensor& tensor = tensors_[name];
+    tensor = Tensor(shape, DType::kF32);
+    double phase = 0;
+    for (const char ch : name) phase += ch;
+    for (int64_t i = 0; i < shape.count(); ++i) {
+      tensor.f32()[i] = static_cast<float>(0.4 * std::sin(phase + 1.3 * static_cast<double>(i)));
+    }
+    return tensor;
+  }
+  const float* get(const std::string& name) const { return tensors_.at(name).f32(); }
+
+ private:
+  std::map<std::string, Tensor> tensors_;
+};
+
+using Rows = std::vector<std::vector<double>>;
+
+Rows apply(const Source& s, const std::string& name, const Rows& x, bool bias) {
+  const float* w = s.get(name + ".weight");
+  Rows out;
+  for (const auto& row : x) {
+    std::vector<double> y(kWidth);
+    for (int64_t o = 0; o < kWidth; ++o) {
+      if (bias) y[o] = s.get(name + ".bias")[o];
+      for (int64_t i = 0; i < kWidth; ++i) y[o] += w[o * kWidth + i] * row[i];
+    }
+    out.push_back(y);
+  }
+  return out;
+}
+
+/// Every row sees rows [0, end of its chunk).
+Rows expected(const Source& s, const Rows& x) {
+  const Rows q = apply(s, "linear_q", x, true), k = apply(s, "linear_k", x, true);
+  const Rows v = apply(s, "linear_v", x, true);
+  Rows mixed(kRows, std::vector<double>(kWidth));
+  for (int64_t i = 0; i < kRows; ++i) {
+    const int64_t seen = std::min(kRows, (i / kChunk + 1) * kChunk);
+    Rows codes;
+    for (int64_t j = 0; j < seen; ++j) {
+      std::vector<double> code(kWidth);
+      for (int64_t c = 0; c < kWidth; c += 2) {
+        const double angle = double(i - j) * std::pow(10000.0, -double(c) / double(kWidth));
+        code[c] = std::sin(angle), code[c + 1] = std::cos(angle);
+      }
+      codes.push_back(code);
+    }
+    const Rows p = apply(s, "linear_pos", codes, false);
+    for (int64_t h = 0; h < kHeads; ++h) {
+      std::vector<double> weight(seen);
+      double total = 0;
+      for (int64_t j = 0; j < seen; ++j) {
+        double score = 0;
+        for (int64_t d = h * kDim; d < (h + 1) * kDim; ++d) {
+          score += (q[i][d] + s.get("pos_bias_u")[d]) * k[j][d];
+          score += (q[i][d] + s.get("pos_bias_v")[d]) * p[j][d];
+        }
+        total += weight[j] = std::exp(score / std::sqrt(double(kDim)));
+      }
+      for (int64_t d = h * kDim; d < (h + 1) * kDim; ++d) {
+        for (int64_t j = 0; j < seen; ++j) mixed[i][d] += weight[j] / total * v[j][d];
+      }
+    }
+  }
+  return apply(s, "linear_out", mixed, true);
+}
+
+TEST(RelAttention, FollowsTheFormulaChunkByChunk) {
+  auto owned = std::make_unique<Source>();
+  const Source& source = *owned;
+  const Weights weights(std::move(owned));
+  const RelAttention attention(weights, kWidth, kHeads, kChunk, WeightType::kF32);
+  ThreadPool pool(2);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  Tensor x({kRows, kWidth}, DType::kF32), sum({kRows, kWidth}, DType::kF32);
+  Rows rows(kRows, std::vector<double>(kWidth));
+  for (int64_t i = 0; i < kRows * kWidth; ++i) {
+    x.f32()[i] = std::sin(0.7f * static_cast<float>(i));
+    rows[i / kWidth][i % kWidth] = x.f32()[i];
+    sum.f32()[i] = 5;
+  }
+  RelAttention::Cache cache;
+  for (int64_t begin = 0; begin < kRows; begin += kChunk) {
+    const int64_t end = std::min(begin + kChunk, kRows);
+    attention.run(ctx, x.view().slice(begin, end), cache, sum.view().slice(begin, end));
+  }
+  EXPECT_EQ(cache.rows, kRows);
+  const Rows want = expected(source, rows);
+  for (int64_t i = 0; i < kRows * kWidth; ++i) {
+    EXPECT_NEAR(sum.f32()[i], 5 + want[i / kWidth][i % kWidth], 1e-5) << i;
+  }
+  EXPECT_THROW(attention.run(ctx, x, cache, sum), InternalError);
+}
+
+}  // namespace
+}  // namespace syrinx

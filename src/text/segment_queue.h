@@ -1,0 +1,38 @@
+// Text on its way to a model that speaks it in parts, each with a prompt of its own: whole
+// sentences, as many as fit while all of the text is known, or one after another while it still
+// arrives. What comes out depends on the text alone, not on the pieces it arrived in. One thread.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "text/sentences.h"
+
+namespace syrinx {
+
+class SegmentQueue {
+ public:
+  /// Segments of at most `max_bytes`, unless a single sentence is longer. `open`: more text may
+  /// come after the first; then sentences shorter than `short_chars` wait for the next one.
+  SegmentQueue(size_t max_bytes, bool open, size_t short_chars);
+
+  /// `last`: no more text comes.
+  void push(std::string_view text, bool last);
+  bool open() const { return open_; }
+  /// The next segment; empty when there is none now, or never when !open(). Segments are never
+  /// blank.
+  std::string next();
+
+ private:
+  SentenceStream sentences_;
+  size_t max_bytes_;
+  bool open_ = true;
+  bool grouped_;
+  std::deque<std::string> waiting_;
+};
+
+/// Whether a text has nothing to say: white space only.
+bool is_blank(std::string_view text);
+
+}  // namespace syrinx

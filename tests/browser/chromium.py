@@ -1,0 +1,212 @@
+"""Drives a headless Chromium through its DevTools protocol. Standard library only.
+
+The browser is SYRINX_CHROMIUM, or the first of Debian's names that is found. It speaks over a pair
+of pipes (--remote-debugging-pipe), so there is no port and no WebSocket.
+"""
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+
+def find():
+    names = [os.environ.get("SYRINX_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]
+    return next((path for path in map(shutil.which, filter(None, names)) if path), None)
+
+
+class Browser:
+    """One process with a profile of its own; use it in a with statement."""
+
+    def __init__(self):
+        self.profile = tempfile.mkdtemp(prefix="syrinx_browser_")
+        to_browser, self.writer = os.pipe()
+        self.reader, from_browser = os.pipe()
+        # The browser reads from 3 and writes to 4; ours must not be those before they are moved.
+        ends = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (to_browser, from_browser)]
+
+        def move():
+            os.dup2(ends[0], 3)
+            os.dup2(ends[1], 4)
+
+        command = [find(), "--headless=new", "--remote-debugging-pipe", "--disable-gpu",
+                   "--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage",
+                   "--disable-background-timer-throttling", "--mute-audio", "--hide-scrollbars",
+                   f"--user-data-dir={self.profile}", "about:blank"]
+        if os.getuid() == 0:
+            command.insert(1, "--no-sandbox")
+        self.process = subprocess.Popen(command, preexec_fn=move, pass_fds=(3, 4),
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for fd in (to_browser, from_browser, *ends):
+            os.close(fd)
+        self.held = b""
+        self.count = 0
+        self.events = []  # (session, method, parameters), oldest first
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.writer)
+        os.close(self.reader)
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def receive(self, timeout_s):
+        """The next message, or None when none came in time."""
+        deadline = time.monotonic() + timeout_s
+        while b"\0" not in self.held:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.reader], [], [], left)[0]:
+                return None
+            data = os.read(self.reader, 1 << 20)
+            if not data:
+                raise RuntimeError("the browser has ended")
+            self.held += data
+        message, self.held = self.held.split(b"\0", 1)
+        return json.loads(message)
+
+    def call(self, method, session=None, timeout_s=60, **parameters):
+        self.count += 1
+        message = {"id": self.count, "method": method, "params": parameters}
+        if session:
+            message["sessionId"] = session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self.writer, data):]
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            answer = self.receive(deadline - time.monotonic())
+            if answer is None:
+                break
+            if answer.get("id") == self.count:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            if "method" in answer:
+                self.events.append((answer.get("sessionId"), answer["method"], answer["params"]))
+        raise TimeoutError(f"{method}: no answer from the browser")
+
+    def page(self, **options):
+        return Page(self, **options)
+
+
+class Page:
+    """A tab. Problems that the browser reports (script errors, breaches of the policy) are kept."""
+
+    def __init__(self, browser, width=1000, height=900, mobile=False, scale=1, dark=False,
+                 calm=False, before="", bypass_policy=False):
+        self.browser = browser
+        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.target = target
+        self.session = browser.call("Target.attachToTarget", targetId=target,
+                                    flatten=True)["sessionId"]
+        for domain in ["Page", "Runtime", "Log", "Network", "Accessibility", "DOM"]:
+            self.call(domain + ".enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=scale, mobile=mobile)
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce" if calm else "no-preference"}])
+        if before:
+            self.call("Page.addScriptToEvaluateOnNewDocument", source=before)
+        if bypass_policy:
+            self.call("Page.setBypassCSP", enabled=True)
+
+    def call(self, method, **parameters):
+        return self.browser.call(method, self.session, **parameters)
+
+    def close(self):
+        self.browser.call("Target.closeTarget", targetId=self.target)
+
+    def open(self, url):
+        self.call("Page.navigate", url=url)
+        self.wait("document.readyState === 'complete'")
+
+    def run(self, expression):
+        """The value of a JavaScript expression, which may be a promise."""
+        done = self.call("Runtime.evaluate", expression=expression, awaitPromise=True,
+                         returnByValue=True, userGesture=False)
+        if "exceptionDetails" in done:
+            raise RuntimeError(f"{expression}: {done['exceptionDetails']}")
+        return done["result"].get("value")
+
+    def wait(self, expression, timeout_s=30):
+        """Until an expression is true; its value."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            value = self.run(expression)
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{expression}: not within {timeout_s} s")
+            time.sleep(0.03)
+
+    def problems(self, optional=("/metrics", "/openapi.json")):
+        """What went wrong; the page may ask in vain for the optional paths."""
+        self.run("0")  # what is under way arrives first
+        found = []
+        for session, method, parameters in self.browser.events:
+            if session != self.session:
+                continue
+            if method == "Runtime.exceptionThrown":
+                found.append(str(parameters["exceptionDetails"]))
+            entry = parameters.get("entry", {}) if method == "Log.entryAdded" else {}
+            if entry.get("level") == "error" and not entry.get("url", "").endswith(optional):
+                found.append(f"{entry.get('url')}: {entry['text']}")
+        return found
+
+    def requests(self):
+        """Addresses of everything that the page has asked for."""
+        return [p["request"]["url"] for s, m, p in self.browser.events
+                if s == self.session and m == "Network.requestWillBeSent"]
+
+    def click(self, selector):
+        """With the mouse, where it is seen."""
+        x, y = self.run(f"""(() => {{
+            const e = document.querySelector({json.dumps(selector)});
+            e.scrollIntoView({{block: 'center'}});
+            const r = e.getBoundingClientRect();
+            return [r.x + r.width / 2, r.y + r.height / 2];
+        }})()""")
+        for kind in ["mousePressed", "mouseReleased"]:
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
+                      clickCount=1)
+
+    def key(self, name, control=False, shift=False):
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "a": 65, "ArrowRight": 39,
+                 "ArrowLeft": 37, "ArrowDown": 40}
+        text = {"Enter": "\r", " ": " "}.get(name, "")
+        common = {"key": name, "code": "Space" if name == " " else name,
+                  "windowsVirtualKeyCode": codes[name],
+                  "modifiers": (2 if control else 0) + (8 if shift else 0)}
+        commands = ["selectAll"] if name == "a" and control else []
+        self.call("Input.dispatchKeyEvent", type="keyDown" if text or commands else "rawKeyDown",
+                  text="" if control else text, commands=commands, **common)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def type(self, text):
+        self.call("Input.insertText", text=text)
+
+    def replace(self, selector, text):
+        """The whole text of a field, as somebody who types."""
+        self.click(selector)
+        self.key("a", control=True)
+        self.type(text)
+
+    def screenshot(self, path, whole=True):
+        if whole:
+            size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+            options = {"captureBeyondViewport": True,
+                       "clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"],
+                                "scale": 1}}
+        else:
+            options = {}
+        data = self.call("Page.captureScreenshot", format="png", **options)["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))

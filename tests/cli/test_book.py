@@ -1,0 +1,116 @@
+"""`syrinx book`: chapters, files, and a book that is interrupted and goes on."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
+import harness  # noqa: E402
+from harness import BIN, MODEL, SENTENCE, run_cli  # noqa: E402
+
+
+def book_text(chapters, sentences):
+    return "".join(f"Chapter {n}\n\n" + "".join(f"{n} {s}. {SENTENCE}" for s in range(sentences)) +
+                   "\n\n* * *\n\n" for n in range(1, chapters + 1))
+
+
+class Book(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.dir = place.name
+        self.text = os.path.join(self.dir, "birds.txt")
+
+    def write(self, text):
+        with open(self.text, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def path(self, *names):
+        return os.path.join(self.dir, *names)
+
+    def read(self, *names):
+        with open(self.path(*names), "rb") as file:
+            return file.read()
+
+    def book(self, *arguments, stdin=b""):
+        done = subprocess.run([BIN, "book", "--model", MODEL, *arguments], input=stdin,
+                              capture_output=True, cwd=self.dir, timeout=300, check=False)
+        return done
+
+    def test_a_file_per_chapter(self):
+        self.write("\ufeff" + book_text(3, 2).replace("\n", "\r\n"))
+        done = self.book("birds.txt")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.decode(), r"^3 chapters, 0:\d\d of audio in 0:\d\d: birds/\n$")
+        names = [f"0{n}-chapter-{n}.wav" for n in (1, 2, 3)]
+        self.assertEqual(sorted(os.listdir(self.path("birds"))), [*names, "book.m3u8"])
+        self.assertEqual(self.read("birds", "book.m3u8").decode().split("\n")[1:4], names)
+        for name in names:
+            data = self.read("birds", name)
+            self.assertEqual(harness.wav_header(data)[1], len(data) - 44)
+        # The same samples whatever runs beside, and in one file too.
+        done = self.book("birds.txt", "-o", "all.wav", "--jobs", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(self.read("all.wav")[44:] ==
+                        b"".join(self.read("birds", name)[44:] for name in names))
+        cue = self.read("all.cue").decode()
+        self.assertEqual(cue.count("INDEX 01"), 3)
+        self.assertIn('TITLE "Chapter 2"', cue)
+        self.assertNotIn("all.wav.journal", os.listdir(self.dir))
+        done = self.book("birds.txt", "-o", "mp3/", "--format", "mp3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(self.read("mp3", "01-chapter-1.mp3").startswith(b"\xff"))
+        self.assertIn(b"01-chapter-1.mp3", self.read("mp3", "book.m3u8"))
+
+    def test_goes_on_where_it_was(self):
+        text = book_text(2, 25).encode()
+        whole = self.book("-", "-o", "whole.wav", stdin=text)
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        self.write(text.decode())
+        command = [BIN, "book", "--model", MODEL, "birds.txt", "-o", "cut.wav", "--jobs", "1"]
+        process = subprocess.Popen(command, cwd=self.dir, stderr=subprocess.DEVNULL)
+        journal = self.path("cut.wav.journal")
+        deadline = time.monotonic() + 60
+        while not os.path.exists(journal) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.assertNotIn("cut.wav", os.listdir(self.dir))
+        other = self.book("birds.txt", "-o", "cut.wav", "--seed", "9")
+        self.assertEqual(other.returncode, 1)
+        self.assertIn(b"--restart", other.stderr)
+        done = self.book("birds.txt", "-o", "cut.wav")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, rb"^going on after \d+:\d\d of audio\n")
+        self.assertTrue(self.read("cut.wav") == self.read("whole.wav"))
+
+    def test_exit_codes(self):
+        self.write("Hello there.")
+        self.assertEqual(self.book().returncode, 2)
+        self.assertEqual(self.book("-", stdin=b"Hello.").returncode, 2)  # where to?
+        self.assertEqual(self.book("birds.txt", "-o", "-").returncode, 2)
+        self.assertEqual(self.book("no-such.txt").returncode, 1)
+        self.assertEqual(self.book("birds.txt", "--voice", "nobody").returncode, 1)
+        self.assertEqual(self.book("-", "-o", "x.wav", stdin=b" \n").returncode, 1)
+        short = self.book("birds.txt", "-o", "short.wav", "--max-frames", "5")
+        self.assertEqual(short.returncode, 3)
+        self.assertIn(b"1 of 1 parts reached a bound", short.stderr)
+
+    def test_progress_is_for_people(self):
+        self.write("Hello there.")
+        self.assertEqual(self.book("birds.txt").stderr, b"")
+        master, slave = os.openpty()
+        subprocess.run([BIN, "book", "--model", MODEL, "birds.txt", "-o", "a.wav"], cwd=self.dir,
+                       stdout=subprocess.DEVNULL, stderr=slave, timeout=60, check=True)
+        os.close(slave)
+        shown = os.read(master, 4096).decode()
+        os.close(master)
+        self.assertIn("chapter 1 of 1, 0 %", shown)
+        self.assertEqual(run_cli("book", "--help").returncode, 0)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,239 @@
+// A small Zonos checkpoint against the authors' code (see README.md): symbols, prefix, guided
+// logits, greedy frames and samples, through the pipeline alone and through the engine. The
+// phonemes are those that the authors' code made, so that nothing here needs espeak-ng.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "families/zonos/pipeline.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "runtime/runtime.h"
+#include "runtime/trace.h"
+
+namespace syrinx {
+namespace {
+
+std::string golden(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/zonos/golden/" + name;
+}
+
+nlohmann::json read_cases() {
+  return nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20));
+}
+
+/// Phonemes of the golden texts; of others their own letters.
+Result<std::string> phonemes(std::string_view text, std::string_view) {
+  const nlohmann::json all = read_cases()["cases"];
+  for (const auto& c : all) {
+    if (c["text"] == text) return c["phonemes"].get<std::string>();
+  }
+  return std::string(text);
+}
+
+std::shared_ptr<const zonos::Zonos> load(WeightType weights = WeightType::kF32) {
+  return std::make_shared<zonos::Zonos>(LoadSpec{golden("checkpoint"), "tiny", weights}, phonemes);
+}
+
+struct Case {
+  std::string name;
+  SpeechRequest request;
+  int frames = 0;
+  bool ended = false;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  const nlohmann::json all = read_cases()["cases"];
+  EXPECT_EQ(all.size(), 4u);
+  for (const auto& json : all) {
+    Case c;
+    c.name = json["name"];
+    c.frames = json["frames"];
+    c.ended = json["ended"];
+    c.request.text = json["text"];
+    c.request.language = json["language"];
+    c.request.voice = json["speaker"].is_null() ? "" : json["speaker"].get<std::string>();
+    c.request.guidance = json["guidance"].get<float>();
+    c.request.temperature = 0.f;
+    c.request.max_frames = c.ended ? 1000 : c.frames;
+    for (const auto& [name, value] : json["conditions"].items()) {
+      std::string list = value.dump();
+      std::erase_if(list, [](char ch) { return ch == '[' || ch == ']'; });
+      c.request.instructions += name + "=" + list + " ";
+    }
+    out.push_back(std::move(c));
+  }
+  return out;
+}
+
+std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
+
+float worst_of(std::span<const float> got, std::span<const float> want) {
+  EXPECT_GE(got.size(), want.size());
+  if (got.size() < want.size()) return 1e30f;
+  float worst = 0;
+  for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::fabs(got[i] - want[i]));
+  return worst;
+}
+
+std::span<const float> floats(const View& view) {
+  return {view.f32(), static_cast<size_t>(view.count())};
+}
+
+TEST(ZonosParity, SymbolsLogitsFramesAndSamples) {
+  const auto model = load();
+  const auto columns = read_cases()["columns"].get<std::vector<int64_t>>();
+  const int books = static_cast<int>(model->config().codebooks);
+  constexpr int64_t kVocab = 1025;
+  TraceOptions options;
+  options.threads = 2;
+  options.logit_steps = 1000;
+  for (const Case& c : cases()) {
+    const Safetensors file(golden(c.name + ".safetensors"));
+    const Result<Trace> traced = trace_request(*model, c.request, options);
+    ASSERT_TRUE(traced.ok()) << traced.error().message;
+    const Trace& t = traced.value();
+    EXPECT_EQ(t.prompt_ids, ints(file.view("prompt_ids"))) << c.name;
+    EXPECT_EQ(t.reason, c.ended ? FinishReason::kStop : FinishReason::kLength) << c.name;
+    EXPECT_EQ(t.frames, ints(file.view("frames"))) << c.name;
+
+    const View full = file.view("logits_full"), some = file.view("logits_some");
+    const int steps = std::min<int>(t.logit_steps, static_cast<int>(some.shape[0]));
+    EXPECT_GE(steps, c.frames);
+    std::vector<float> got_full, got_some;
+    for (int step = 0; step < steps; ++step) {
+      for (int k = 0; k < books; ++k) {
+        const float* row = t.logits[k].data() + step * kVocab;
+        if (step < full.shape[0]) got_full.insert(got_full.end(), row, row + kVocab);
+        for (const int64_t id : columns) got_some.push_back(row[id]);
+      }
+    }
+    const auto want_some = floats(some).first(got_some.size());
+    const float worst = std::max(worst_of(got_full, floats(full)), worst_of(got_some, want_some));
+    float top = 0;
+    for (const float x : got_full) top = std::max(top, std::fabs(x));
+    EXPECT_LT(worst, 1e-4f) << c.name << ", largest logit " << top;
+    RecordProperty(c.name + "_logits",
+                   std::to_string(worst * 1e6) + "e-6 of " + std::to_string(top));
+    if (!file.find("samples")) continue;
+    const View samples = file.view("samples");
+    EXPECT_EQ(static_cast<int64_t>(t.samples.size()), samples.count());
+    const float apart = worst_of(t.samples, floats(samples));
+    EXPECT_LT(apart, 1e-4f) << c.name;
+    RecordProperty(c.name + "_samples", std::to_string(apart * 1e6) + "e-6");
+  }
+}
+
+TEST(ZonosParity, PrefixIsTheAuthors) {
+  const auto model = load();
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  for (const Case& c : cases()) {
+    const Safetensors file(golden(c.name + ".safetensors"));
+    const auto state = model->open(c.request).take();
+    const View want = file.view("prefix");  // [2, rows, H]: conditional, then not
+    ASSERT_EQ(state->prompt_rows(), want.shape[1] + 1) << c.name;
+    for (const bool companion : {false, true}) {
+      const ArSeq seq{state.get(), 0, static_cast<int>(want.shape[1]), false, companion};
+      const ArBatch batch{std::span(&seq, 1), seq.rows, 0, {}, {}, {}};
+      const View rows = model->lm().embed_rows(ctx, batch);
+      EXPECT_LT(worst_of(floats(rows), floats(want.slice(companion, companion + 1))), 1e-5f)
+          << c.name << " " << companion;
+    }
+  }
+}
+
+std::unique_ptr<Engine> engine(EngineOptions options = {}, WeightType weights = WeightType::kF32) {
+  options.threads = 2;
+  options.max_unread_s = 1e9;
+  options.repetition_s = 0;
+  return std::make_unique<Engine>(load(weights), options);
+}
+
+std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
+  auto sink = std::make_shared<Collector>();
+  const auto id = engine.submit(request, sink);
+  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
+  if (!id.ok()) return {};
+  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
+  return sink->samples();
+}
+
+TEST(ZonosEngine, StreamsTheSamplesOfTheAuthors) {
+  const auto server = engine();
+  for (const Case& c : cases()) {
+    const Safetensors file(golden(c.name + ".safetensors"));
+    if (!file.find("samples")) continue;
+    const std::vector<float> got = speak(*server, c.request);
+    EXPECT_EQ(static_cast<int64_t>(got.size()), file.view("samples").count());
+    EXPECT_LT(worst_of(got, floats(file.view("samples"))), 1e-4f) << c.name;
+  }
+}
+
+TEST(ZonosEngine, SameSamplesAloneAndInACrowd) {
+  SpeechRequest request;
+  request.text = "Hello there, how are you?";
+  request.voice = "ann";
+  request.seed = 5;
+  request.max_frames = 40;
+  request.ignore_stop = true;
+  for (const WeightType weights : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+    const std::vector<float> alone = speak(*engine({}, weights), request);
+    EXPECT_EQ(alone.size(), 40u * 512);
+    EngineOptions crowded;
+    crowded.max_batch = 6;  // fewer than sequences: they come and go
+    const auto server = engine(crowded, weights);
+    std::vector<std::shared_ptr<Collector>> sinks;
+    for (int i = 0; i < 8; ++i) {
+      SpeechRequest other = request;
+      if (i % 3 != 0) {
+        other.text = "The fox number " + std::to_string(i);
+        other.voice = i % 2 ? "none" : "bob";
+        other.seed = static_cast<uint64_t>(i);
+        other.guidance = 0.5f * static_cast<float>(i);  // 1 among them: no companion
+        other.max_frames = 8 * i;
+        other.instructions = "pitch_std=" + std::to_string(10 * i);
+      }
+      sinks.push_back(std::make_shared<Collector>());
+      ASSERT_TRUE(server->submit(other, sinks.back()).ok());
+    }
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
+      if (i % 3 == 0) {
+        EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
+      }
+    }
+  }
+}
+
+/// How far smaller weights move the guided logits of the first step, as RMS over RMS; a width of 32
+/// is less than one group of 8-bit weights, so this bounds mistakes.
+TEST(ZonosParity, SmallerWeightsLoseLittle) {
+  const SpeechRequest request = cases()[0].request;
+  TraceOptions options;
+  options.threads = 2;
+  options.logit_steps = 1;
+  const Trace exact = trace_request(*load(), request, options).take();
+  for (const auto& [weights, bound] :
+       {std::pair{WeightType::kBF16, 0.02}, {WeightType::kQ8, 0.1}}) {
+    const Trace other = trace_request(*load(weights), request, options).take();
+    double error = 0, power = 0;
+    for (size_t k = 0; k < exact.logits.size(); ++k) {
+      for (size_t i = 0; i < exact.logits[k].size(); ++i) {
+        const double d = other.logits[k][i] - exact.logits[k][i];
+        error += d * d;
+        power += double{exact.logits[k][i]} * exact.logits[k][i];
+      }
+    }
+    EXPECT_LT(std::sqrt(error / power), bound) << weight_type_name(weights);
+    EXPECT_GT(error, 0) << weight_type_name(weights);
+    RecordProperty(weight_type_name(weights),
+                   std::to_string(100 * std::sqrt(error / power)) + " %");
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

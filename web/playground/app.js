@@ -1,0 +1,422 @@
+// The page: reads the form, speaks, shows what comes.
+import {Api} from './api.js';
+import {EngineView} from './engine.js';
+import {Player} from './player.js';
+import {axis, Scope} from './scope.js';
+import {curl, FORMATS, node, python} from './snippets.js';
+import {Take} from './take.js';
+
+const $ = (id) => document.getElementById(id);
+const api = new Api();
+const player = new Player();
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
+const KEY = 'syrinx-key';  // in sessionStorage: gone with the tab
+const CHARS_PER_SECOND = 15;
+
+let model = {id: '', sample_rate: 24000};
+let voices = [];
+let running = null;  // AbortController of what is being spoken
+let views = [];
+
+// ---------------------------------------------------------------------------- words
+
+function trouble(message) {
+  $('trouble').textContent = message;
+}
+
+/** For people who do not see the page. */
+function tell(message) {
+  $('news').textContent = message;
+}
+
+function explain(error) {
+  if (error.status === 401) {
+    askForKey();
+    return api.key ? 'The server does not know this key.' : 'This server wants an API key.';
+  }
+  return error.message;
+}
+
+// ---------------------------------------------------------------------------- the form
+
+function side(letter) {
+  const temperature = $(`temperature-${letter}`).value.trim();
+  return {
+    letter,
+    voice: $(`voice-${letter}`).value,
+    temperature: temperature === '' ? undefined : Number(temperature),
+    seed: $(`seed-${letter}`).value.trim(),
+  };
+}
+
+const sides = () => ($('compare').checked ? ['a', 'b'] : ['a']).map(side);
+
+/** The request of a side; without its seed when nobody chose one. */
+function bodyOf({voice, temperature, seed}, format) {
+  const body = {model: model.id, input: $('text').value, response_format: format};
+  if (voice) body.voice = voice;
+  const instructions = $('instructions').value.trim(), language = $('language').value.trim();
+  if (instructions) body.instructions = instructions;
+  if (language) body.language = language;
+  if (temperature !== undefined) body.temperature = temperature;
+  if (seed !== '') body.seed = Number(seed);
+  return body;
+}
+
+/** Any seed, but a known one: the same request can be made again in another format. */
+const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
+
+function fill(select, options) {
+  const chosen = select.value;
+  select.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
+  if (options.some(([value]) => value === chosen)) select.value = chosen;
+}
+
+function describeVoices() {
+  for (const letter of ['a', 'b']) {
+    const voice = voices.find((v) => v.id === $(`voice-${letter}`).value);
+    $(`about-${letter}`).textContent = voice?.description ?? '';
+  }
+}
+
+function showSnippet() {
+  const make = {curl, python, node}[document.querySelector('[name=snippet]:checked').value];
+  const base = new URL('.', document.baseURI).href;
+  $('snippet').textContent = make(base, bodyOf(side('a'), $('format').value), Boolean(api.key));
+}
+
+async function copySnippet() {
+  const text = $('snippet').textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {  // not on plain http beyond this machine
+    getSelection().selectAllChildren($('snippet'));
+    document.execCommand('copy');
+  }
+  $('copy').textContent = 'Copied';
+  tell('Copied');
+  setTimeout(() => ($('copy').textContent = 'Copy'), 1500);
+}
+
+// ---------------------------------------------------------------------------- a take on the page
+
+class TakeView {
+  constructor(settings, body, count) {
+    const article = $('take').content.cloneNode(true).firstElementChild;
+    const find = (selector) => article.querySelector(selector);
+    this.settings = settings;
+    this.body = body;
+    this.article = article;
+    article.classList.add(settings.letter);
+    const name = settings.voice || 'default voice';
+    this.name = count > 1 ? `${settings.letter.toUpperCase()} · ${name}` : name;
+    find('h3').textContent = this.name;
+    this.said = find('.said');
+    this.button = find('.play');
+    this.save = find('.save');
+    this.seek = find('.seek');
+    this.seek.setAttribute('aria-label', `Position in ${this.name}, seconds`);
+    this.canvas = find('canvas');
+    this.canvas.setAttribute('aria-label', `Waveform and spectrum of ${this.name}`);
+    this.scope = new Scope(this.canvas);
+    this.button.addEventListener('click', () => this.toggle());
+    this.save.addEventListener('click', () => this.download());
+    this.seek.addEventListener('input', () => this.play(Number(this.seek.value)));
+    this.began = performance.now();
+    this.gaps = this.gapSeconds = 0;
+    this.heard = 0;
+    this.show();
+  }
+
+  get mine() {
+    return player.take !== null && player.take === this.take;
+  }
+
+  async speak(signal) {
+    // The model's own rate: nothing between its samples and the loudspeaker.
+    await api.stream({...this.body, sample_rate: model.sample_rate}, {
+      signal,
+      start: (rate) => {
+        this.firstMs = performance.now() - this.began;
+        this.take = new Take(rate, this.body.input.length / CHARS_PER_SECOND);
+        this.take.changed = () => this.show();
+        this.ready(this);
+      },
+      audio: (samples) => {
+        this.take.append(samples);
+        if (this.mine) player.pump();
+      },
+    });
+  }
+
+  /** However it ended. */
+  end(cut) {
+    this.cut = cut;
+    this.spentMs = performance.now() - this.began;
+    if (!this.take) {  // there is nothing to show
+      this.article.remove();
+      return;
+    }
+    this.take.finish();
+    this.show();
+  }
+
+  play(seconds = 0) {
+    if (!this.take) return;
+    const from = Math.round(seconds * this.take.rate);
+    const {length, done} = this.take;
+    player.play(this.take, from < length ? from : done ? 0 : length);
+  }
+
+  toggle() {
+    if (!this.mine) {
+      this.play();
+    } else if (player.playing) {
+      player.pause();
+    } else {
+      player.resume();
+    }
+  }
+
+  /** wav and pcm are here already; for other formats the same request is made once more. */
+  async download() {
+    const format = $('format').value;
+    this.save.disabled = true;
+    try {
+      let blob;
+      if (format === 'wav') {
+        blob = this.take.wav();
+      } else if (format === 'pcm') {
+        blob = new Blob([this.take.pcm.subarray(0, this.take.length)]);
+      } else {
+        blob = await (await api.speech({...this.body, response_format: format})).blob();
+      }
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(blob);
+      link.download = `${this.settings.voice || 'speech'}-${this.body.seed}.${format}`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    } catch (error) {
+      trouble(explain(error));
+    } finally {
+      this.save.disabled = false;
+    }
+  }
+
+  show() {
+    if (!this.pending) {
+      this.pending = true;
+      requestAnimationFrame(() => {
+        this.pending = false;
+        this.draw();
+      });
+    }
+  }
+
+  draw() {
+    const {take} = this;
+    this.button.disabled = this.save.disabled = !take || take.length === 0;
+    this.button.textContent = this.mine && player.playing ? 'Pause' : 'Play';
+    this.button.setAttribute('aria-label', `${this.button.textContent} ${this.name}`);
+    this.save.textContent = `Download ${$('format').value}`;
+    this.said.textContent = this.figures();
+    if (!take) return;
+    if (this.mine) {
+      this.heard = player.position();
+      this.gaps = player.gaps;
+      this.gapSeconds = player.gapSeconds;
+    }
+    this.seek.max = axis(take).toFixed(1);
+    this.seek.value = (this.heard / take.rate).toFixed(1);
+    this.scope.draw(take, this.heard);
+  }
+
+  figures() {
+    const {take} = this;
+    if (!take) return 'waiting for the first audio …';
+    const parts = [`first audio ${Math.round(this.firstMs)} ms`, `${take.seconds.toFixed(1)} s`];
+    const spent = ((this.spentMs ?? performance.now() - this.began) - this.firstMs) / 1000;
+    if (take.done && spent > 0.05 && take.seconds > 0) {
+      parts.push(`${(take.seconds / spent).toFixed(1)} × real time`);
+    }
+    parts.push(this.gaps === 0 ? 'no gap' :
+        `${this.gaps} ${this.gaps === 1 ? 'gap' : 'gaps'}, ${this.gapSeconds.toFixed(1)} s in all`);
+    parts.push(`seed ${this.body.seed}`);
+    if (this.cut) parts.push(this.cut);
+    return parts.join(' · ');
+  }
+}
+
+// ---------------------------------------------------------------------------- speaking
+
+/** One button: while there is something to stop, it stops. */
+const stoppable = () => running !== null || player.playing;
+
+function showRunning() {
+  const button = $('speak');
+  button.textContent = stoppable() ? 'Stop' : 'Speak';
+  button.setAttribute('aria-keyshortcuts', stoppable() ? 'Escape' : 'Control+Enter');
+  $('form').setAttribute('aria-busy', String(running !== null));
+}
+
+async function speak() {
+  trouble('');
+  if ($('text').value.trim() === '') {
+    trouble('There is no text to speak yet.');
+    $('text').focus();
+    return;
+  }
+  player.stop();
+  player.prepare(model.sample_rate);
+  const mine = running = new AbortController();
+  showRunning();
+  tell('Speaking');
+  const chosen = sides();
+  views = chosen.map((settings) => {
+    const body = {seed: anySeed(), ...bodyOf(settings, 'pcm')};
+    const view = new TakeView(settings, body, chosen.length);
+    view.ready = () => {
+      if (view === views[0]) view.play();
+      if (voices.length === 0) connect();  // the model was loaded for this
+    };
+    return view;
+  });
+  $('takes').replaceChildren(...views.map((view) => view.article));
+  await Promise.all(views.map((view) => speakOne(view, mine)));
+  if (running !== mine) return;
+  running = null;
+  showRunning();
+}
+
+async function speakOne(view, controller) {
+  try {
+    await view.speak(controller.signal);
+    view.end('');
+    tell(`${view.name}: ${view.figures()}`);
+  } catch (error) {
+    if (error.name === 'AbortError') {
+      view.end('stopped');
+      tell('Stopped');
+      return;
+    }
+    view.end(error.status === 200 ? 'cut off' : 'failed');
+    trouble(explain(error));
+  }
+}
+
+function stop() {
+  running?.abort();
+  running = null;
+  player.stop();
+  showRunning();
+}
+
+player.changed = () => {
+  for (const view of views) view.show();
+  showRunning();
+  requestAnimationFrame(follow);
+  // After A comes B, when both were asked for.
+  const [a, b] = views;
+  if (b?.take && player.ended === a.take) {
+    player.ended = null;
+    b.play();
+  }
+};
+
+/** The line that moves with the sound; seldom where people want no motion. */
+function follow() {
+  if (!player.playing) return;
+  views.find((view) => view.mine)?.draw();
+  clearTimeout(follow.timer);
+  follow.timer = setTimeout(() => requestAnimationFrame(follow), calm.matches ? 500 : 0);
+}
+
+// ---------------------------------------------------------------------------- the server
+
+function askForKey() {
+  $('key-row').hidden = false;
+  $('key').focus();
+}
+
+async function formats() {
+  try {
+    const text = JSON.stringify(await api.json('openapi.json'));
+    const known = /"response_format":\{[^{}]*?"enum":(\[[^\]]*\])/.exec(text);
+    const names = JSON.parse(known[1]);
+    return FORMATS.filter((name) => names.includes(name));
+  } catch {
+    return ['wav', 'pcm'];  // what every server of this kind has
+  }
+}
+
+async function connect() {
+  try {
+    const list = await api.json('v1/models');
+    const models = list.data;
+    fill($('model'), models.map((m) => [m.id, m.id]));
+    model = {sample_rate: 24000, ...models.find((m) => m.id === $('model').value)};
+    voices = (await api.json(`v1/audio/voices?model=${encodeURIComponent(model.id)}`)).voices;
+    const first = voices.find((v) => v.default)?.id;
+    const fresh = $('voice-a').options.length === 0;
+    for (const letter of ['a', 'b']) {
+      fill($(`voice-${letter}`), voices.map((v) => [v.id, v.name ?? v.id]));
+    }
+    if (fresh && first) {
+      $('voice-a').value = first;
+      $('voice-b').value = voices.find((v) => v.id !== first)?.id ?? first;
+    }
+    fill($('format'), (await formats()).map((name) => [name, name]));
+    $('languages').replaceChildren(...(model.languages ?? []).map((l) => new Option(l)));
+    engine.model = model.id;
+    describeVoices();
+    showSnippet();
+    trouble('');
+  } catch (error) {
+    if (error.status === 401) {
+      trouble(explain(error));
+    } else {  // still loading, or away for a moment
+      setTimeout(connect, 1000);
+    }
+  }
+}
+
+api.key = sessionStorage.getItem(KEY) ?? '';
+$('key').addEventListener('change', () => {
+  api.key = $('key').value.trim();
+  sessionStorage.setItem(KEY, api.key);
+  connect();
+});
+$('form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  if (stoppable()) stop();
+  else speak();
+});
+$('form').addEventListener('input', () => {
+  describeVoices();
+  showSnippet();
+});
+$('model').addEventListener('change', connect);
+$('compare').addEventListener('change', () => {
+  $('side-b').hidden = !$('compare').checked;
+  document.body.classList.toggle('comparing', $('compare').checked);
+});
+for (const radio of document.querySelectorAll('[name=snippet]')) {
+  radio.addEventListener('change', showSnippet);
+}
+$('format').addEventListener('change', () => views.forEach((view) => view.show()));
+$('copy').addEventListener('click', copySnippet);
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    stop();
+    $('form').requestSubmit();
+  } else if (event.key === 'Escape') {
+    stop();
+  }
+});
+
+const engine = new EngineView(api, {
+  figures: $('engine'), canvas: $('pulse'), note: $('engine-note'), state: $('state'),
+  returned: connect,
+});
+connect();

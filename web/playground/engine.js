@@ -1,0 +1,142 @@
+// The engine while it works: figures and a pulse of the last minute, read from /health and, where
+// the server has it, /metrics. Asks only while the page is seen.
+import {parseMetrics} from './api.js';
+
+const EVERY_MS = 1000, MINUTE = 60;
+
+export class EngineView {
+  /** returned() is called when the server answers again after it was away. */
+  constructor(api, {figures, canvas, note, state, returned}) {
+    Object.assign(this, {api, figures, canvas, note, state, returned});
+    this.rates = [];  // seconds of audio made per second, oldest first
+    this.metrics = true;  // until the server says that it has none
+    this.last = null;
+    document.addEventListener('visibilitychange', () => this.schedule(0));
+    this.schedule(0);
+  }
+
+  schedule(ms) {
+    clearTimeout(this.timer);
+    if (!document.hidden) this.timer = setTimeout(() => this.look(), ms);
+  }
+
+  async look() {
+    try {
+      const began = performance.now();
+      const health = await this.api.json('health');
+      if (this.metrics) await this.readMetrics();
+      if (this.state.dataset.state === 'gone') this.returned();
+      this.show(health, began / 1000);
+      this.schedule(EVERY_MS);
+    } catch {
+      this.state.textContent = 'The server cannot be reached';
+      this.state.dataset.state = 'gone';
+      this.note.textContent = '';
+      this.last = null;
+      this.schedule(3 * EVERY_MS);
+    }
+  }
+
+  async readMetrics() {
+    try {
+      this.sums = parseMetrics(await this.api.text('metrics'));
+    } catch (error) {
+      if (error.status === 404) this.metrics = false;
+      this.sums = null;
+    }
+  }
+
+  show(health, now) {
+    const words = {ready: 'ready', loading: 'loading the model …', draining: 'stopping'};
+    this.state.dataset.state = health.state;
+    const model = this.model ? `${this.model} · ` : '';
+    const text = model + (words[health.state] ?? health.state);
+    if (this.state.textContent !== text) this.state.textContent = text;
+    const engine = health.engine;
+    if (!engine) return;
+    const before = this.last;
+    this.last = {now, ...engine};
+    const since = before && engine.audio_s >= before.audio_s ? before : null;
+    const per = (name) => (since ? (engine[name] - since[name]) / (now - since.now) : 0);
+    if (since) this.rates = [...this.rates, per('audio_s')].slice(-MINUTE);
+    this.fill(health, per);
+    this.drawPulse();
+  }
+
+  fill(health, per) {
+    const engine = health.engine;
+    const sums = this.sums ?? new Map();
+    const rows = [
+      ['audio per second', `${per('audio_s').toFixed(1)} s`],
+      ['streams', health.streams],
+      ['requests', engine.requests],
+    ];
+    const waiting = sums.get('syrinx_requests_waiting');
+    if (waiting !== undefined) rows.push(['waiting', waiting]);
+    const batch = mean(sums, this.sumsBefore, 'syrinx_batch_size', '/ar');
+    if (batch !== undefined) rows.push(['streams per step', batch.toFixed(1)]);
+    const room = sums.get('syrinx_streams_capacity');
+    if (room > 0) rows.push(['streams it can hold', Math.floor(room)]);
+    rows.push(['steps per second', Math.round(per('ar_steps'))]);
+    if (engine.pages > 0) {
+      const used = (100 * (engine.pages - engine.pages_free)) / engine.pages;
+      rows.push(['cache in use', `${used.toFixed(0)} %`]);
+    }
+    this.sumsBefore = this.sums;
+    write(this.figures, rows);
+    this.note.textContent = `up ${duration(health.uptime_s)}, ${engine.finished} spoken, ` +
+        `${duration(engine.audio_s)} of audio`;
+  }
+
+  drawPulse() {
+    const {canvas} = this;
+    const scale = window.devicePixelRatio || 1;
+    canvas.width = Math.round(canvas.clientWidth * scale);
+    canvas.height = Math.round(canvas.clientHeight * scale);
+    const context = canvas.getContext('2d');
+    const style = getComputedStyle(canvas);
+    const top = Math.max(1, ...this.rates);
+    const width = canvas.width / MINUTE, gap = Math.min(width / 2, scale);
+    this.rates.forEach((rate, i) => {
+      const high = Math.max(scale, (canvas.height - scale) * (rate / top));
+      context.fillStyle = rate > 0.01 ? style.color : style.getPropertyValue('--faint');
+      const x = (MINUTE - this.rates.length + i) * width;
+      context.fillRect(x, canvas.height - high, width - gap, high);
+    });
+    canvas.setAttribute('aria-label', 'Audio made per second in the last minute, at most ' +
+        `${top.toFixed(1)} seconds`);
+  }
+}
+
+/** Mean of a histogram since the last look; nothing when nothing was added. */
+function mean(sums, before, name, stage) {
+  const since = (part) => {
+    const key = `${name}_${part}${stage}`;
+    return sums.get(key) - (before?.get(key) ?? 0);
+  };
+  const value = since('sum') / since('count');
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** Rows [name, value] into a <dl>, touching only what changed. */
+function write(list, rows) {
+  while (list.children.length > rows.length) list.lastChild.remove();
+  rows.forEach(([name, value], i) => {
+    let row = list.children[i];
+    if (!row) {
+      row = document.createElement('div');
+      row.append(document.createElement('dt'), document.createElement('dd'));
+      list.append(row);
+    }
+    const [dt, dd] = row.children;
+    if (dt.textContent !== name) dt.textContent = name;
+    if (dd.textContent !== String(value)) dd.textContent = value;
+  });
+}
+
+export function duration(seconds) {
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  const hours = seconds / 3600;
+  return hours < 48 ? `${hours.toFixed(1)} h` : `${Math.round(hours / 24)} days`;
+}
