@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -27,7 +28,7 @@ constexpr size_t kMostTraceBytes = size_t{512} << 20;
 constexpr size_t kMostRaw = 2000;  // raw points of a batch size
 constexpr int kQuantiles = 100;
 constexpr size_t kAlone = 32;      // requests that find the engine asleep
-constexpr double kEngine_s = 2.0;  // of a running engine, for each load
+constexpr double kEngine_s = 0.8;  // of a running engine, for each load
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -59,6 +60,67 @@ std::vector<double> quantiles(std::vector<double> values) {
   for (double& value : out) value *= kQuantiles / sum;
   return out;
 }
+
+/// How much longer batches of a stage take in a running engine than alone, by their size.
+class Company {
+ public:
+  void add(int batch, double frames, double seconds, double alone_s) {
+    batches_.push_back({key(batch, frames), seconds, alone_s});
+    Cell& cell = cells_[batches_.back().at];
+    cell.seconds += seconds, cell.alone_s += alone_s;
+    ++cell.count;
+  }
+
+  /// Of the nearest sizes that were seen often enough; 1 when none were.
+  double factor(int batch, double frames) const {
+    const Key at = key(batch, frames);
+    const Cell* best = nullptr;
+    int nearest = 0;
+    for (const auto& [where, cell] : cells_) {
+      const int distance = std::abs(where.first - at.first) + std::abs(where.second - at.second);
+      if (cell.count < kOften || (best != nullptr && distance >= nearest)) continue;
+      best = &cell;
+      nearest = distance;
+    }
+    return best == nullptr ? 1 : std::clamp(best->seconds / best->alone_s, 0.2, 5.0);
+  }
+
+  /// Quantiles of single batches around the mean of their size.
+  std::vector<double> spread() const {
+    std::vector<double> ratios;
+    for (const One& one : batches_) {
+      const Cell& cell = cells_.at(one.at);
+      if (cell.count < kOften) continue;
+      ratios.push_back(one.seconds / one.alone_s * cell.alone_s / cell.seconds);
+    }
+    return quantiles(std::move(ratios));
+  }
+
+  void note(const std::string& stage, nlohmann::json& rows) const {
+    for (const auto& [at, cell] : cells_) {
+      rows.push_back(
+          {stage, 1 << at.first, 1 << at.second, cell.seconds / cell.alone_s, cell.count});
+    }
+  }
+
+ private:
+  static constexpr int kOften = 10;
+  using Key = std::pair<int, int>;  // sizes and frames, in powers of two
+  struct Cell {
+    double seconds = 0, alone_s = 0;
+    int count = 0;
+  };
+  struct One {
+    Key at;
+    double seconds, alone_s;
+  };
+  static Key key(int batch, double frames) {
+    return {static_cast<int>(std::lround(std::log2(batch))),
+            static_cast<int>(std::lround(std::log2(std::max(1.0, frames))))};
+  }
+  std::map<Key, Cell> cells_;
+  std::vector<One> batches_;
+};
 
 /// A request that is being decoded without an engine.
 struct Runner {
@@ -118,6 +180,7 @@ class Measurement {
   std::vector<float> run_chunks(size_t link, int jobs, int frames, double& seconds);
   void in_engine();
   void compare(const std::string& trace);
+  double typical_kv() const;
 
   const MeasureOptions& options_;
   const std::shared_ptr<const Pipeline> pipeline_;
@@ -411,7 +474,7 @@ void Measurement::in_engine() {
       if (!engine.submit(request, sink).ok()) continue;
       first_audio.push_back(sink->wait().first_audio_s);
     }
-    for (const int streams : {1, std::max(2, most_ / 2)}) {
+    for (const int streams : batch_sizes(std::max(2, most_ / 2))) {
       say(concat("an engine with ", streams, " streams"));
       const auto look = [&] {
         const EngineMetrics& metrics = engine.metrics();
@@ -449,7 +512,7 @@ void Measurement::in_engine() {
   unlink(trace.c_str());
   compare(text);
   // overhead = batches * a + members * b, from two loads.
-  const Sample &one = samples[0], &many = samples[1];
+  const Sample &one = samples.front(), &many = samples.back();
   const double determinant = one.batches * many.members - many.batches * one.members;
   double b = determinant != 0
                  ? (one.batches * many.overhead_s - many.batches * one.overhead_s) / determinant
@@ -479,20 +542,9 @@ void Measurement::compare(const std::string& trace) {
   const nlohmann::json* list = &events;
   if (events.is_object() && events.contains("traceEvents")) list = &events["traceEvents"];
   if (!list->is_array()) throw LoadError("the engine's trace cannot be read");
-  double typical_kv = 0;
-  for (const UtteranceProfile& utterance : profile_.utterances) {
-    for (const SegmentProfile& segment : utterance.segments) {
-      typical_kv += (segment.prompt_rows + segment.steps / 2.0) /
-                    static_cast<double>(utterance.segments.size() * profile_.utterances.size());
-    }
-  }
-  std::vector<std::vector<double>> factors(1 + profile_.links.size());  // of each batch
-  std::vector<double> took(factors.size()), expected(factors.size());
-  const auto add = [&](size_t stage, double seconds, double alone_s) {
-    took[stage] += seconds;
-    expected[stage] += alone_s;
-    factors[stage].push_back(seconds / alone_s);
-  };
+  Company steps;
+  std::vector<Company> links(profile_.links.size());
+  const double kv = typical_kv();
   for (const nlohmann::json& event : *list) {
     if (!event.is_object() || event.value("ph", "") != "X") continue;
     const std::string name = event.value("name", "");
@@ -500,22 +552,42 @@ void Measurement::compare(const std::string& trace) {
     if (batch <= 0 || units <= 0) continue;
     const double seconds = event.value("dur", 0.0) / 1e6;
     if (name == "ar" && units == batch) {
-      add(0, seconds, profile_.step_s(batch, typical_kv, 0));
+      steps.add(batch, 1, seconds, profile_.step_s(batch, kv, 0));
     }
-    for (size_t i = 0; i < profile_.links.size(); ++i) {
+    for (size_t i = 0; i < links.size(); ++i) {
       if (name != profile_.links[i].name) continue;
-      add(i + 1, seconds, profile_.chunks_s(i, batch, static_cast<double>(units) / batch));
+      const double frames = static_cast<double>(units) / batch;
+      links[i].add(batch, frames, seconds, profile_.chunks_s(i, batch, frames));
     }
   }
-  const auto ratio = [&](size_t i) {
-    return expected[i] > 0 ? std::clamp(took[i] / expected[i], 0.2, 5.0) : 1.0;
-  };
-  profile_.ar_in_engine = ratio(0);
-  profile_.ar_spread = quantiles(factors[0]);
-  for (size_t i = 0; i < profile_.links.size(); ++i) {
-    profile_.links[i].in_engine = ratio(i + 1);
-    profile_.links[i].spread = quantiles(factors[i + 1]);
+  profile_.ar_spread = steps.spread();
+  for (DecodeCosts& row : profile_.decode) {
+    for (double& seconds : row.seconds) seconds *= steps.factor(row.batch, 1);
   }
+  raw_["in_engine"] = nlohmann::json::array();
+  steps.note("ar", raw_["in_engine"]);
+  for (size_t i = 0; i < links.size(); ++i) {
+    LinkProfile& link = profile_.links[i];
+    link.spread = links[i].spread();
+    for (size_t j = 0; j < link.jobs.size(); ++j) {
+      for (size_t f = 0; f < link.frames.size(); ++f) {
+        link.seconds[j][f] *= links[i].factor(link.jobs[j], link.frames[f]);
+      }
+    }
+    links[i].note(link.name, raw_["in_engine"]);
+  }
+}
+
+/// Positions that a decoding sequence of the texts has in the cache on average.
+double Measurement::typical_kv() const {
+  double sum = 0, steps = 0;
+  for (const UtteranceProfile& utterance : profile_.utterances) {
+    for (const SegmentProfile& segment : utterance.segments) {
+      sum += segment.steps * (segment.prompt_rows + segment.steps / 2.0);
+      steps += segment.steps;
+    }
+  }
+  return steps > 0 ? sum / steps : 0;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostDots = 3000;    // of a chart; more are thinned
 constexpr size_t kCurvePoints = 200;  // of a distribution
-constexpr size_t kMostCurves = 6;
+constexpr size_t kMostCurves = 5;
 
 const char* kStyle = R"(
 :root { color-scheme: light dark; --page: #fbfaf7; --card: #ffffff; --ink: #23262b; --soft: #666c75;
@@ -21,7 +21,7 @@ const char* kStyle = R"(
   --soft: #9aa0a8; --faint: #34383e; --good: #5fce95; --bad: #ff8a80; --line-0: #63b9d6;
   --line-1: #f0a35c; --line-2: #bd97e6; --line-3: #6fd39c; --line-4: #f07f93; --line-5: #d6c45f; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 1200px; padding: 28px 20px 60px; background: var(--page);
+body { margin: 0 auto; max-width: 1440px; padding: 28px 20px 60px; background: var(--page);
   color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 17px; margin: 34px 0 10px; }
 p, dl { margin: 4px 0; color: var(--soft); } strong { color: var(--ink); }
@@ -29,11 +29,11 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 14px; font-si
 dt { color: var(--ink); } dd { margin: 0; overflow-wrap: anywhere; }
 .card { background: var(--card); border: 1px solid var(--faint); border-radius: 10px;
   padding: 14px; overflow-x: auto; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(340px, 1fr)); gap: 16px; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(400px, 1fr)); gap: 16px; }
 svg { width: 100%; height: auto; display: block; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14px; }
-th, td { text-align: right; padding: 5px 9px; border-bottom: 1px solid var(--faint);
-  white-space: nowrap; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 13px; }
+th, td { text-align: right; padding: 5px 6px; border-bottom: 1px solid var(--faint);
+  white-space: nowrap; } th { white-space: normal; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; } tr:last-child td { border-bottom: 0; }
 th { font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); }
 )";

@@ -11,8 +11,9 @@ namespace syrinx {
 namespace {
 
 // As in engine/scheduler.cc and engine/commit.cc.
-constexpr double kBusy = 0.85, kHeadroom = 0.95, kLeastAudio_s = 20;
+constexpr double kHeadroom = 0.95, kLeastAudio_s = 20, kLeastPlaces = 8, kOverload = 0.005;
 constexpr int kLearnEvery = 32;
+constexpr double kNewMean = 0.02;
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -30,8 +31,8 @@ SimulatedEngine::SimulatedEngine(const StepProfile& profile, const SimulationOpt
       first_chunk_(profile.links[0].policy.initial, profile.links[0].policy.steady) {
   if (policy_ == nullptr) throw LoadError("there is no policy '" + options.policy + "'");
   if (options.split) {
-    places_.push_back({.steps = true, .chunks = false});
     places_.push_back({.steps = false, .chunks = true});
+    places_.push_back({.steps = true, .chunks = true});
     sharing_.split = true;
   } else {
     places_.resize(options.executors);
@@ -70,15 +71,19 @@ void SimulatedEngine::take_mail(double now) {
   }
 }
 
-double SimulatedEngine::places(double now) const {
-  if (!realtime_ || audio_s_ < kLeastAudio_s) return options_.max_requests;
-  const double busy = busy_rate_.per_second(now) / static_cast<double>(places_.size());
-  if (busy < kBusy || capacity_ <= 0) return options_.max_requests;
-  return std::max(1.0, kHeadroom * capacity_);
+double SimulatedEngine::places() const {
+  if (!realtime_ || capacity_ <= 0 || audio_s_ < kLeastAudio_s) return options_.max_requests;
+  return std::max(kLeastPlaces, std::min(kHeadroom * capacity_, place_limit_.places()));
 }
 
-void SimulatedEngine::promote(double now) {
-  const double places_now = waiting_.empty() ? 0 : places(now);
+Load SimulatedEngine::load() const {
+  return {static_cast<int>(active_.size()), static_cast<int>(waiting_.size() + mail_.size()),
+          places(),
+          mean_audio_s_ > 0 ? std::min(capacity_, place_limit_.places()) / mean_audio_s_ : 0};
+}
+
+void SimulatedEngine::promote() {
+  const double places_now = places();
   while (!waiting_.empty() && static_cast<double>(active_.size()) < places_now) {
     active_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
@@ -106,9 +111,8 @@ void SimulatedEngine::turn(double now) {
   }
   take_mail(now);
   std::erase_if(active_, [](const auto& r) { return r->ended && !r->in_flight(); });
-  promote(now);
-  load_ = {static_cast<int>(active_.size()), static_cast<int>(waiting_.size() + mail_.size()),
-           places(now), finish_rate_.per_second(now)};
+  promote();
+  load_ = load();
   while (!dispatch(now) && in_flight_ == 0 && !snapshot_.sequences.empty() && make_room()) {
   }
 }
@@ -205,8 +209,8 @@ double SimulatedEngine::pipe_s(const SimulatedRequest& request) const {
 
 ChunkCut SimulatedEngine::next_cut(const SimulatedRequest& request, size_t link,
                                    double slack_s) const {
-  const bool hurry =
-      request.started() && slack_s < urgent_slack_s(snapshot_.costs, options_.max_batch);
+  const bool hurry = request.started() && late_share_ < kOverload &&
+                     slack_s < urgent_slack_s(snapshot_.costs, options_.max_batch);
   return request.lanes[link].next(link == 0 ? first_chunk_.frames() : 0, hurry);
 }
 
@@ -283,7 +287,9 @@ void SimulatedEngine::lay_out_chunks(SimulatedBatch& batch, double now) {
 
 void SimulatedEngine::commit(SimulatedBatch& batch, double now) {
   --in_flight_;
-  busy_rate_.add(batch.takes_s, now);
+  const double chunks = chunk_rate_.per_second(now);
+  late_share_ = chunks > 0 ? late_rate_.per_second(now) / chunks : 0;
+  place_limit_.observe(late_share_, static_cast<int>(active_.size()), now);
   (batch.step ? step_cost_ : chunk_costs_[batch.link]).sample(batch.units, batch.takes_s);
   (batch.step ? totals_.ar_rows : totals_.link_frames[batch.link]) += batch.units;
   for (size_t i = 0; i < batch.owners.size(); ++i) {
@@ -347,7 +353,11 @@ void SimulatedEngine::commit_chunk(SimulatedRequest& request, size_t link, int f
       request.playing_since_s = now;
     } else {
       if (request.chunks_delivered == 1) first_chunk_.second_chunk(slack, request.audio_s);
-      if (slack < 0) request.playing_since_s -= slack;
+      chunk_rate_.add(1, now);
+      if (slack < 0) {
+        late_rate_.add(1, now);
+        request.playing_since_s -= slack;
+      }
     }
     ++request.chunks_delivered;
     request.audio_s += seconds;
@@ -384,7 +394,8 @@ void SimulatedEngine::finish(SimulatedRequest& request, double now) {
   if (request.ended) return;
   request.ended = true;
   drop_cache(request);
-  finish_rate_.add(1, now);
+  const double weight = mean_audio_s_ > 0 ? kNewMean : 1;
+  mean_audio_s_ += weight * (request.audio_s - mean_audio_s_);
   request.record.playback = request.heard.figures();
   request.record.total_s = now + options_.delivery_s - request.due_s;
   request.done(now);

@@ -80,8 +80,9 @@ class SimulatedEngine {
   };
 
   void take_mail(double now);
-  void promote(double now);
-  double places(double now) const;
+  void promote();
+  double places() const;
+  Load load() const;
   bool dispatch(double now);
   bool fill(Place& place, double now);
   void look(const Place& place, double now);
@@ -125,7 +126,9 @@ class SimulatedEngine {
   std::vector<CostLearner> chunk_costs_;
   FirstChunk first_chunk_;
   std::vector<int> chunk_frames_;
-  Rate finish_rate_{5.0}, busy_rate_{1.0};
+  Rate chunk_rate_{1.0}, late_rate_{1.0};
+  double mean_audio_s_ = 0, late_share_ = 0;
+  PlaceLimit place_limit_;
   WorkPerSecond totals_;
   double audio_s_ = 0, capacity_ = 0;
   int64_t commits_ = 0;

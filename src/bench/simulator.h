@@ -18,11 +18,11 @@ struct SimulationOptions {
   bool split = false;  ///< two executors: the AR stage on one, chunk stages on the other
   int replicas = 1;    ///< whole engines; a request goes to the one with the fewest
   int max_batch = 32, max_prefill_rows = 128;
-  int max_requests = 256;  ///< of an engine
-  double max_wait_s = 2;   ///< predicted wait past which requests are refused
-  int pages = 0;           ///< of an engine's KV cache; 0: as the profile
-  double delivery_s = 0;   ///< from the engine to the client's ear: the network
-  bool noise = true;       ///< batches vary in time as they did when they were measured
+  int max_requests = 256;   ///< of an engine
+  double max_wait_s = 0.5;  ///< predicted wait past which requests are refused
+  int pages = 0;            ///< of an engine's KV cache; 0: as the profile
+  double delivery_s = 0;    ///< from the engine to the client's ear: the network
+  bool noise = true;        ///< batches vary in time as they did when they were measured
 };
 
 /// Times of the result are virtual. Throws LoadError for an unknown policy.

@@ -63,8 +63,6 @@ TEST(Profile, InterpolatesBetweenMeasurements) {
   profile.prefill = {{1, 2e-3}, {101, 12e-3}};
   EXPECT_NEAR(profile.step_s(0, 0, 51), 7e-3, 1e-9);
   EXPECT_NEAR(profile.step_s(16, 50, 51), 2.6e-3 + 5e-3, 1e-9);
-  profile.ar_in_engine = 2;
-  EXPECT_NEAR(profile.step_s(16, 50, 0), 5.2e-3, 1e-9);
 }
 
 TEST(Profile, SurvivesAFile) {

@@ -22,7 +22,6 @@ Json link_json(const LinkProfile& link) {
           {"lookahead", link.policy.lookahead},
           {"multiple", link.policy.multiple},
           {"samples_per_frame", link.samples_per_frame},
-          {"in_engine", link.in_engine},
           {"spread", link.spread},
           {"jobs", link.jobs},
           {"frames", link.frames},
@@ -71,7 +70,6 @@ LinkProfile read_link(const Config& from) {
   link.policy.lookahead = small(from, "lookahead", 0);
   link.policy.multiple = small(from, "multiple", 1);
   link.samples_per_frame = from.f("samples_per_frame", 1e-6, 1e9);
-  link.in_engine = from.f("in_engine", 0.01, 100);
   link.spread = spread(from, "spread");
   link.jobs = counts(from, "jobs");
   link.frames = counts(from, "frames");
@@ -137,7 +135,7 @@ double StepProfile::step_s(int decodes, double kv_len, int prompt_rows) const {
   } else if (prompt_rows > 0) {
     seconds = along_curve(batches, costs, decodes + prompt_rows);
   }
-  return seconds * ar_in_engine;
+  return seconds;
 }
 
 double StepProfile::chunks_s(size_t link, int jobs, double frames) const {
@@ -148,7 +146,7 @@ double StepProfile::chunks_s(size_t link, int jobs, double frames) const {
   for (const std::vector<double>& row : of.seconds) {
     costs.push_back(along_curve(sizes, row, frames));
   }
-  return along_curve(counts_of, costs, jobs) * of.in_engine;
+  return along_curve(counts_of, costs, jobs);
 }
 
 std::string profile_json(const StepProfile& profile) {
@@ -180,7 +178,6 @@ std::string profile_json(const StepProfile& profile) {
                     {"sample_rate", profile.sample_rate},
                     {"page_rows", profile.page_rows},
                     {"pages", profile.pages},
-                    {"ar_in_engine", profile.ar_in_engine},
                     {"ar_spread", profile.ar_spread},
                     {"batch_overhead_s", profile.batch_overhead_s},
                     {"sequence_overhead_s", profile.sequence_overhead_s},
@@ -203,7 +200,6 @@ StepProfile parse_profile(const std::string& text, const std::string& path) {
   profile.page_rows = small(from, "page_rows", 1);
   profile.pages = small(from, "pages", 1);
   profile.ar_spread = spread(from, "ar_spread");
-  profile.ar_in_engine = from.f("ar_in_engine", 0.01, 100);
   profile.batch_overhead_s = from.f("batch_overhead_s", 0, 1);
   profile.sequence_overhead_s = from.f("sequence_overhead_s", 0, 1);
   profile.wake_s = from.f("wake_s", 0, 1);

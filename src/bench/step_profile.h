@@ -1,5 +1,6 @@
-// What the batches of a loaded model cost and what its requests are made of: measured once, written
-// as JSON, replayed by the simulator. Seconds throughout. Const after load; any thread.
+// What the batches of a loaded model cost inside a running engine and what its requests are made
+// of: measured once, written as JSON, replayed by the simulator. Seconds throughout. Const after
+// load; any thread.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,7 @@ struct LinkProfile {
   double samples_per_frame = 0;              ///< at the end of the pipeline
   std::vector<int> jobs, frames;             ///< ascending
   std::vector<std::vector<double>> seconds;  ///< [jobs][frames]
-  double in_engine = 1;        ///< mean seconds inside a running engine / seconds measured alone
-  std::vector<double> spread;  ///< quantiles of single batches around that mean; mean 1
+  std::vector<double> spread;  ///< quantiles of single batches around those times; mean 1
 };
 
 /// A part of a request with a prompt of its own.
@@ -51,13 +51,13 @@ struct StepProfile {
   std::vector<DecodeCosts> decode;              ///< ascending in batch
   std::vector<std::pair<int, double>> prefill;  ///< rows of prompts, seconds; may be empty
   std::vector<LinkProfile> links;
-  double ar_in_engine = 1;         ///< as LinkProfile::in_engine
   std::vector<double> ar_spread;   ///< as LinkProfile::spread
   double batch_overhead_s = 0;     ///< of the engine's thread for a batch
   double sequence_overhead_s = 0;  ///< and for each sequence or chunk in it
   double wake_s = 0;               ///< that a request waits more when it finds the engine asleep
   std::vector<UtteranceProfile> utterances;
-  /// As JSON: {"decode": [[batch, kv, s]] of single steps, "chunks": [[link, jobs, frames, s]]}.
+  /// As JSON: {"decode": [[batch, kv, s]] of single steps and "chunks": [[link, jobs, frames, s]],
+  /// both of stages alone, and "in_engine": [[stage, batch, frames, times as long, batches]].
   std::string raw = "{}";
 
   /// An AR batch of `decodes` one-row sequences with `kv` cached positions on average, and

@@ -77,11 +77,7 @@ int run_profile(const BenchOptions& options) {
     std::printf("; %s, %d frames: %s", link.name.c_str(), link.policy.steady,
                 time_text(profile.chunks_s(i, 1, link.policy.steady)).c_str());
   }
-  std::printf("\nin a running engine: steps %.2f", profile.ar_in_engine);
-  for (const LinkProfile& link : profile.links) {
-    std::printf(", %s %.2f", link.name.c_str(), link.in_engine);
-  }
-  std::printf(" times as long; overhead %.1f us a batch and %.1f us a member, %s to wake up\n%s\n",
+  std::printf("\noverhead %.1f us a batch and %.1f us a member, %s to wake up\n%s\n",
               1e6 * profile.batch_overhead_s, 1e6 * profile.sequence_overhead_s,
               time_text(profile.wake_s).c_str(), options.profile_file.c_str());
   return 0;

@@ -145,7 +145,7 @@ void add_simulate_arguments(CLI::App& app, SimulateOptions& simulate) {
                  "of an engine, each as fast as the profile says and running any stage")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  app.add_flag("--split", how.split, "instead: the AR stage on one, chunk stages on another");
+  app.add_flag("--split", how.split, "instead: chunk stages on one, any stage on the other");
   app.add_option("--replicas", how.replicas, "whole engines; a request goes to the least busy")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
