@@ -87,8 +87,10 @@ bool WsClient::send_frame(int opcode, const std::string& bytes) {
   if (bytes.size() < 126) {
     frame += static_cast<char>(0x80 | bytes.size());
   } else {
-    frame += static_cast<char>(0x80 | 127);
-    for (int shift = 56; shift >= 0; shift -= 8) {
+    // The shortest form that holds the length: another is an error (RFC 6455, 5.2).
+    const bool large = bytes.size() > 0xffff;
+    frame += static_cast<char>(0x80 | (large ? 127 : 126));
+    for (int shift = large ? 56 : 8; shift >= 0; shift -= 8) {
       frame += static_cast<char>(static_cast<uint64_t>(bytes.size()) >> shift & 255);
     }
   }

@@ -49,6 +49,7 @@ constexpr auto kTick = std::chrono::milliseconds(250);
 constexpr auto kSilence = std::chrono::seconds(60);
 constexpr std::string_view kVoiceAsModel = "/v1/speak";  // its "model" may be a voice
 constexpr auto kHandshake = std::chrono::seconds(10);
+constexpr auto kFarewell = std::chrono::seconds(2);
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -90,6 +91,7 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   net::awaitable<void> say_goodbye();
   void tick();
   void cut();
+  void cut_after(std::chrono::seconds wait);
 
   ServerState& server_;
   const std::shared_ptr<Connection> connection_;
@@ -100,7 +102,9 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   const std::shared_ptr<Wakeup> room_;    // of the reader, when replies pile up
   std::unique_ptr<TextSession> session_;
   bool reading_ = false;  // the reader is at work
-  bool over_ = false;     // nothing more is read or written
+  bool leaving_ =
+      false;           // the client said goodbye: its speech ends, Beast answers and waits for it
+  bool over_ = false;  // nothing more is read or written
   double writing_since_s_ = 0;
 };
 
@@ -120,8 +124,14 @@ net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
         response.set("X-Request-Id", id);
         if (!protocol.empty()) response.set(http::field::sec_websocket_protocol, protocol);
       }));
+  ws_.control_callback([this](websocket::frame_type kind, boost::beast::string_view) {
+    if (kind != websocket::frame_type::close) return;
+    leaving_ = true;
+    wakeup_->notify();
+  });
   SystemError error;
   co_await ws_.async_accept(request, net::redirect_error(net::use_awaitable, error));
+  if (error) server_.log(id_ + " websocket: " + error.message());
   co_return !error;
 }
 
@@ -141,14 +151,20 @@ net::awaitable<void> WsConnection::run(const UpgradeRequest& request, Admission&
   tick();
   co_await write_all();
   co_await say_goodbye();
-  over_ = true;
-  cut();
-  room_->notify();
-  while (reading_) co_await wakeup_->wait();
-  timer_.cancel();
   server_.log(concat(id_, " websocket closed after ", now_s() - began_s,
                      " s, utterances=", session_->contexts().utterances()));
-  session_.reset();  // cancels what is being spoken
+  if (leaving_ && reading_) {
+    session_.reset();  // cancels what is being spoken
+    cut_after(kFarewell);
+  } else {
+    over_ = true;
+    cut();
+  }
+  room_->notify();
+  while (reading_) co_await wakeup_->wait();
+  over_ = true;
+  timer_.cancel();
+  session_.reset();
 }
 
 net::awaitable<void> WsConnection::read_all() {
@@ -157,7 +173,7 @@ net::awaitable<void> WsConnection::read_all() {
     while (!over_) {
       SystemError error;
       co_await ws_.async_read(buffer, net::redirect_error(net::use_awaitable, error));
-      if (error) break;
+      if (error || leaving_) break;
       const auto bytes = buffer.cdata();
       session_->message({static_cast<const char*>(bytes.data()), bytes.size()}, ws_.got_binary(),
                         now_s());
@@ -175,7 +191,7 @@ net::awaitable<void> WsConnection::read_all() {
 
 net::awaitable<void> WsConnection::write_all() {
   try {
-    while (!over_) {
+    while (!over_ && !leaving_) {
       const SendMessage* frame = session_->next(now_s());
       for (const std::string& trouble : session_->take_troubles()) {
         server_.log(id_ + " failed: " + trouble);
@@ -202,7 +218,7 @@ net::awaitable<void> WsConnection::write_all() {
 
 /// The closing handshake, after everything was said.
 net::awaitable<void> WsConnection::say_goodbye() {
-  if (over_ || !session_->closing()) co_return;
+  if (over_ || leaving_ || !session_->closing()) co_return;
   const CloseConnection& close = *session_->closing();
   constexpr size_t kMaxReason = 120;  // 123 bytes with the code
   websocket::close_reason reason(static_cast<websocket::close_code>(close.code));
@@ -235,6 +251,14 @@ void WsConnection::tick() {
 
 /// Ends reads and writes that are under way.
 void WsConnection::cut() { connection_->stream().lowest().close(); }
+
+/// Ends them when the client takes that long to hang up.
+void WsConnection::cut_after(std::chrono::seconds wait) {
+  timer_.expires_after(wait);
+  timer_.async_wait([self = shared_from_this()](const SystemError& error) {
+    if (!error) self->cut();
+  });
+}
 
 std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admission& admission) {
   const UpgradeRequest& request = upgrade.request;

@@ -93,7 +93,7 @@ TEST_F(WsServerTest, ClientThatGoesAwayCancels) {
     } else {
       client.socket().close();
     }
-    EXPECT_TRUE(backend_->wait_idle(5));
+    EXPECT_TRUE(backend_->wait_idle(5)) << (politely ? "politely" : "not so");
   }
 }
 

@@ -230,7 +230,7 @@ TEST_F(WsSessionTest, ContextsTakeTurns) {
 TEST(WsContexts, Recodes) {
   const std::string s16("\x00\x00\xff\x7f\x00\x80\xff\xff\x34\x12", 10);
   EXPECT_EQ(recode(s16, SampleCoding::kS16), s16);
-  EXPECT_EQ(recode(s16, SampleCoding::kMulaw), std::string("\xff\x80\x00\x7f\xaa", 5));
+  EXPECT_EQ(recode(s16, SampleCoding::kMulaw), std::string("\xff\x80\x00\x7f\xad", 5));
   EXPECT_EQ(recode(s16, SampleCoding::kAlaw), "\xd5\xaa\x2a\x55\x87");
   EXPECT_EQ(recode(s16, SampleCoding::kF32).size(), 20u);
   EXPECT_EQ(recode(std::string("\x00\x40", 2), SampleCoding::kF32),

@@ -310,7 +310,7 @@ class Playground(unittest.TestCase):
             page.replace("#text", "Hello.")
             page.click("#speak")
             self.idle(page)
-            self.assertIn("real time", self.figures(page)[0])
+            self.assertIn("first audio", self.figures(page)[0])
             snippet = page.run("document.querySelector('#snippet').textContent")
             self.assertIn("$SYRINX_API_KEY", snippet)
             self.assertNotIn("sesame", snippet)

@@ -1,4 +1,5 @@
 """Text in while audio comes out, with the real program and the built-in voice."""
+import ssl
 import tempfile
 import threading
 import unittest
@@ -143,6 +144,7 @@ class WebSocketTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             certificate, key = harness.make_certificate(folder)
             with Server("--tls-cert", certificate, "--tls-key", key) as server:
+                server.context = ssl.create_default_context(cafile=certificate)
                 with WebSocket(server.port, NATIVE, context=server.context) as ws:
                     ws.send({"type": "session.config", "seed": 5})
                     ws.send({"type": "input.text", "text": TEXT})
