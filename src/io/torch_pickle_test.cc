@@ -36,7 +36,7 @@ std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entri
                    uint16_t method = 0, bool wide = false) {
   std::string bytes, directory;
   const auto put = [](std::string& to, uint64_t value, int size) {
-    for (int i = 0; i < size; ++i) to += static_cast<char>(value >> (8 * i));
+    for (int i = 0; i < size; ++i) to += static_cast<char>(i < 8 ? value >> (8 * i) : 0);
   };
   const uint64_t unknown = 0xffffffff;
   for (const auto& [name, data] : entries) {
