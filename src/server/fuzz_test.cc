@@ -1,5 +1,5 @@
 // What strangers send, mutated: bodies of speech and batches, and heads of requests. The same
-// sequence every time; SYRINX_FUZZ_RUNS says how much of it (./check runs it under sanitizers).
+// sequence every time; SYRINX_FUZZ_INPUTS says how much of it (./check runs it under sanitizers).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace syrinx {
 namespace {
 
 int runs() {
-  const char* value = std::getenv("SYRINX_FUZZ_RUNS");
+  const char* value = std::getenv("SYRINX_FUZZ_INPUTS");
   return value == nullptr ? 20'000 : std::atoi(value);
 }
 
