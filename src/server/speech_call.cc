@@ -195,6 +195,7 @@ void read_format(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
     }
   }
   call.audio.speed = fields.number("speed", 0.25, 4.0).value_or(1.0f);
+  share_speed(info, call);
   const int default_hz = call.audio.format == AudioFormat::kPcm ? kPcmHz : 0;
   call.audio.out_rate_hz = fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz);
 }
@@ -257,7 +258,6 @@ void read_sampling(Fields& fields, SpeechRequest& request) {
   if (request.top_k == -1) request.top_k = 0;  // other servers' word for "off"
   request.max_frames = fields.integer("max_new_tokens", 1, 1'000'000).value_or(0);
   request.initial_chunk_frames = fields.integer("initial_codec_chunk_frames", 0, 1000).value_or(0);
-  request.language = fields.text("language").value_or("");
   const json* seed = fields.find("seed");
   if (seed == nullptr) {
     request.seed = random_seed();
@@ -269,7 +269,23 @@ void read_sampling(Fields& fields, SpeechRequest& request) {
   }
 }
 
+/// A "language_hint", which comes from clients that always send a language, is for models that
+/// know it by that name; a "language" is refused by models that do not.
+void read_language(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
+  request.language = fields.text("language").value_or("");
+  const auto hint = fields.text("language_hint");
+  if (!hint || !request.language.empty()) return;
+  const auto& known = info.languages;
+  if (std::find(known.begin(), known.end(), *hint) != known.end()) request.language = *hint;
+}
+
 }  // namespace
+
+void share_speed(const PipelineInfo& info, SpeechCall& call) {
+  const double speed = call.request.speed * call.audio.speed;
+  call.request.speed = std::clamp(static_cast<float>(speed), info.slowest, info.fastest);
+  call.audio.speed = speed / call.request.speed;
+}
 
 bool is_openai_model(std::string_view name) { return contains(kOpenAiModels, name); }
 
@@ -308,6 +324,7 @@ std::variant<SpeechCall, ApiError> SpeechBody::call(const PipelineInfo& info) co
   read_format(fields, info, call);
   read_foreign(fields, info, call);
   read_sampling(fields, call.request);
+  read_language(fields, info, call.request);
   if (fields.fault()) return *fields.fault();
   return call;
 }
