@@ -169,6 +169,7 @@ class Folder {
  private:
   bool entity();
   void put(char32_t code);
+  void put_ascii(char c);
   void put_unlisted(char32_t code);
   void put_greek(char32_t code);
   void write(std::string_view plain) {
@@ -227,16 +228,7 @@ void Folder::put(char32_t code) {
   const char32_t before = before_;
   if (!is_invisible(code)) before_ = code;
   if (code >= 0x20 && code < 0x7F) {
-    const char c = static_cast<char>(code);
-    // "~5", "<$5": words, so that the amount stays one token.
-    const bool edge = last() == ' ' || last() == '\n' || last() == '(';
-    const bool amount = at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '$');
-    const std::string_view words = !edge || !amount ? ""
-                                   : c == '~'       ? " about "
-                                   : c == '<'       ? " less than "
-                                   : c == '>'       ? " greater than "
-                                                    : "";
-    write(words.empty() ? std::string_view(&c, 1) : words);
+    put_ascii(static_cast<char>(code));
   } else if (code == '\n' || code == 0x85 || code == 0x2028 || code == 0x2029) {
     write("\n");
   } else if (code < 0xA0) {
@@ -257,6 +249,23 @@ void Folder::put(char32_t code) {
   } else {
     put_unlisted(code);
   }
+}
+
+void Folder::put_ascii(char c) {
+  const auto ch = [&](size_t i) { return i < text_.size() ? text_[i] : ' '; };
+  // "left--but": a dash of typewriters.
+  const bool after_word = is_letter(last()) || std::string_view(".,;:!?'\")").find(last()) < 9;
+  if (c == '-' && ch(at_) == '-' && after_word && (is_letter(ch(at_ + 1)) || ch(at_ + 1) == '"')) {
+    ++at_;
+    return write({&kPause, 1});
+  }
+  // "~5", "<$5": words, so that the amount stays one token.
+  const bool edge = last() == ' ' || last() == '\n' || last() == '(';
+  const bool amount = edge && (is_digit(ch(at_)) || ch(at_) == '$');
+  if (amount && c == '~') return write(" about ");
+  if (amount && c == '<') return write(" less than ");
+  if (amount && c == '>') return write(" greater than ");
+  write({&c, 1});
 }
 
 /// One or two Greek letters are symbols and have names; more are a word of another language.

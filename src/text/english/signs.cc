@@ -6,6 +6,7 @@
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
 #include "text/english/spelling.h"
+#include "text/sentence_rules.h"
 
 namespace syrinx::english {
 namespace {
@@ -107,6 +108,10 @@ class SignReader {
       word.remove_prefix(1);
     }
     if (!any(word, is_alnum)) return;
+    const std::string_view tens = word.substr(0, word.size() - 1);
+    if (word.ends_with("0s") && is_digits(tens, 2, 4)) {  // "mid-80s"
+      return add(out_, decade_words(value_of(tens)));
+    }
     // "vis-a-vis" has the article, "a/b" a letter.
     const bool article = word == "a" && begin > 0 && core_[begin - 1] == '-' && ch(end) == '-';
     const bool firm = (ch(end) == '&' || (begin > 0 && core_[begin - 1] == '&')) &&
@@ -186,11 +191,11 @@ class SignReader {
     if (!capitals) add(out_, is_digit(before) && is_digit(after) ? "over" : "slash");
   }
 
-  /// "--verbose", "-v".
+  /// "--verbose", "-v"; but "--yes" and "--but" are words after a dash of typewriters.
   void option(size_t& used) {
     const bool two = ch(1) == '-';
     if (two && is_letter(ch(2))) {
-      add(out_, "dash dash");
+      if (!is_starter(lower(core_.substr(2)))) add(out_, "dash dash");
       ++used;
     } else if (is_letter(ch(1)) && core_.size() == 2) {
       add(out_, "dash");

@@ -98,7 +98,9 @@ class Cutter {
     for (size_t i = last + (call ? 2 : 0); i < count_; ++i) {
       const char c = ch(i);
       dots += c == '.';
-      token.closes |= has(")]}\x1F-\x1E", c);
+      // A hyphen at the end of a line divides a word, it is no pause.
+      const bool hyphen = c == '-' && i == last && i + 1 == count_ && last > 0;
+      token.closes |= !hyphen && has(")]}\x1F-\x1E", c);
       if (i == last && (c == '\'' || c == '"')) token.quote = c;
       if (has(kMarks, c) && (token.close == 0 || strength(c) > strength(token.close))) {
         token.close = c;
