@@ -30,6 +30,13 @@ Found read_at(const Tokens& tokens, size_t i) {
   return {read_signs(tokens, i), false};
 }
 
+/// Single spaces, none at the ends.
+std::string squeezed(std::string_view words) {
+  std::string out;
+  for (const std::string_view word : split(words, ' ')) add(out, word);
+  return out;
+}
+
 /// The pause inside a sentence after a token.
 char mark_after(const Tokens& tokens, size_t i, bool by_rule) {
   const Token& token = tokens[i];
@@ -58,8 +65,9 @@ std::vector<Piece> read_sentence(std::string_view sentence, bool whole) {
     const size_t last = i + found.spoken.used - 1;
     const char mark = mark_after(tokens, last, found.by_rule);
     close = tokens[last].close;
-    if (!found.spoken.words.empty()) {
-      pieces.push_back({std::move(found.spoken.words), mark, tokens[i].begin, tokens[last].end});
+    std::string words = squeezed(found.spoken.words);
+    if (!words.empty()) {
+      pieces.push_back({std::move(words), mark, tokens[i].begin, tokens[last].end});
     } else if (!pieces.empty() && pieces.back().mark == 0) {
       pieces.back().mark = mark;
     }

@@ -24,7 +24,8 @@ std::string words_of(std::string_view text) {
   for (size_t at = 0; at < out.size();) {
     const size_t end = std::min(out.find(' ', at), out.size());
     std::string word = out.substr(at, end - at);
-    const bool letter = word.size() == 1 || (word.size() == 3 && word.ends_with("'s"));
+    const bool letter =
+        word.size() == 1 || word.starts_with("I'") || (word.size() == 3 && word.ends_with("'s"));
     for (size_t i = letter ? 1 : 0; i < word.size(); ++i) {
       if (word[i] >= 'A' && word[i] <= 'Z') word[i] = static_cast<char>(word[i] + 32);
     }

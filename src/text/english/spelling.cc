@@ -176,17 +176,17 @@ std::string word_words(std::string_view word, bool shouting) {
   // An apostrophe stays in the word that it stands in: "don't", "CIA's", "o'clock".
   const size_t mark = word.find('\'');
   if (mark == word.npos) return chunk_words(word, shouting);
-  const std::string_view head = word.substr(0, mark), tail = word.substr(mark);
-  if (head.empty() || is_digit(head.back())) {  // "'tis", "5's"
-    const bool clitic = !head.empty() && listed(" 's 'd 'll 're 've ", lower(tail));
-    return chunk_words(head, shouting) + (head.empty() || clitic ? lower(tail) : "");
+  const std::string_view head = word.substr(0, mark);
+  const std::string tail = lower(word.substr(mark));
+  const bool clitic = listed(" 's 'd 'll 're 've 'm 't ", tail) && !head.empty();
+  if (clitic) {
+    const bool negated = tail == "'t" && all(head, is_upper);  // "DON'T"
+    return (negated ? lower(head) : chunk_words(head, shouting)) + tail;
   }
-  const bool clitic = listed(" 's 'd 'll 're 've 'm 't ", lower(tail));
-  if (!clitic) return std::string(word);
-  const bool negated = lower(tail) == "'t";  // "DON'T"
-  const std::string base =
-      negated && all(head, is_upper) ? lower(head) : chunk_words(head, shouting);
-  return base + lower(tail);
+  if (!any(word, is_digit)) return std::string(word);
+  std::string out;
+  for (const std::string_view part : split(word, '\'')) add(out, chunk_words(part, shouting));
+  return out;
 }
 
 std::string part_words(std::string_view part) {
