@@ -241,7 +241,7 @@ void Folder::put(char32_t code) {
     const auto letters = std::find_if(out_.rbegin(), out_.rend(),
                                       [](const FoldedChar& c) { return !is_letter(c.ch); }) -
                          out_.rbegin();
-    if (letters > 2) return;  // the number of a footnote
+    if (letters > 3) return;  // the number of a footnote
     if (!is_superscript(before)) write("^");
     put_unlisted(code);
   } else if (is_greek(code)) {

@@ -104,6 +104,8 @@ TEST(English, MarksFollowThePunctuation) {
   EXPECT_EQ(read("Well... maybe, he (the boss) left—quickly"),
             "Well, maybe, he, the boss, left, quickly.");
   EXPECT_EQ(read("Is it 5:30, Mr. Smith?"), "Is it five thirty, mister Smith?");
+  EXPECT_EQ(read("At 9:05 a.m., noon, etc., it rang"),
+            "At nine oh five A M, noon, et cetera, it rang.");
   EXPECT_EQ(read("Stop; now: go!"), "Stop; now: go!");
   EXPECT_EQ(read("On Nov. 21, 2026 at 5 p.m. we left."),
             "On november twenty first twenty twenty six at five P M we left.");

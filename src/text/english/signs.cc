@@ -112,6 +112,10 @@ class SignReader {
     if (word.ends_with("0s") && is_digits(tens, 2, 4)) {  // "mid-80s"
       return add(out_, decade_words(value_of(tens)));
     }
+    const size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
+    if (digits > 0 && digits < 10 && listed(" st nd rd th ", lower(word.substr(digits)))) {
+      return add(out_, ordinal_words(value_of(word.substr(0, digits))));  // "19th-century"
+    }
     // "vis-a-vis" has the article, "a/b" a letter.
     const bool article = word == "a" && begin > 0 && core_[begin - 1] == '-' && ch(end) == '-';
     const bool firm = (ch(end) == '&' || (begin > 0 && core_[begin - 1] == '&')) &&

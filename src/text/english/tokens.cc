@@ -7,8 +7,8 @@
 namespace syrinx::english {
 namespace {
 
-constexpr size_t kMaxRun = 400;  // characters of a token; longer runs are cut
-constexpr std::string_view kMarks = ",;:.!?";
+constexpr size_t kMaxRun = 400;                // characters of a token; longer runs are cut
+constexpr std::string_view kMarks = ".,;:!?";  // in "etc.," the comma counts
 
 bool has(std::string_view set, char c) { return set.find(c) != set.npos; }
 
