@@ -46,14 +46,17 @@ std::string Sentence::text() const {
   return out;
 }
 
-void SentenceReader::push(std::string_view text, bool last, std::deque<Sentence>& out) {
+void SentenceReader::push(std::string_view text, bool last) {
   std::vector<SentenceStream::Item> items;
   stream_.push(text, items);
   if (last) stream_.finish(items);
-  for (const SentenceStream::Item& item : items) read(item, out);
+  for (SentenceStream::Item& item : items) waiting_.push_back(std::move(item));
 }
 
-void SentenceReader::read(const SentenceStream::Item& item, std::deque<Sentence>& out) {
+bool SentenceReader::next(std::deque<Sentence>& out) {
+  if (waiting_.empty()) return false;
+  const SentenceStream::Item item = std::move(waiting_.front());
+  waiting_.pop_front();
   std::vector<Piece> pieces;
   const auto offset = static_cast<int64_t>(item.place.begin);
   for (const english::Piece& piece : english::read_sentence(item.text, !item.place.cut)) {
@@ -65,18 +68,22 @@ void SentenceReader::read(const SentenceStream::Item& item, std::deque<Sentence>
   const std::string text = Sentence{pieces}.text();
   const bool rising = !asked_ && !item.place.cut && is_rising_question(text);
   asked_ = item.place.cut && (asked_ || !is_rising_question(text + " ?"));
-  if (pieces.empty()) return;
+  if (pieces.empty()) return true;
   for (std::span<const Piece> rest(pieces); !rest.empty();) {
     const size_t cut = cut_point(rest);
     out.push_back({{rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(cut)}});
     rest = rest.subspan(cut);
   }
   out.back().rising = rising;
+  return true;
 }
 
 std::deque<Sentence> split_sentences(std::string_view utf8) {
   std::deque<Sentence> sentences;
-  SentenceReader().push(utf8, true, sentences);
+  SentenceReader reader;
+  reader.push(utf8, true);
+  while (reader.next(sentences)) {
+  }
   return sentences;
 }
 

@@ -33,13 +33,15 @@ inline constexpr size_t kMaxSentenceChars = 170;  ///< of written and of spoken 
 /// Takes text in pieces cut anywhere; the sentences depend on the whole only. One thread.
 class SentenceReader {
  public:
-  /// Appends the sentences whose end has become certain: the next one has begun, or `last`.
-  void push(std::string_view text, bool last, std::deque<Sentence>& out);
+  /// Sentences wait once their end is certain: the next one has begun, or `last`.
+  void push(std::string_view text, bool last);
+  /// Reads one that waits and appends its parts, if it has any; false when none waits. A book is so
+  /// read while it is spoken.
+  bool next(std::deque<Sentence>& out);
 
  private:
-  void read(const SentenceStream::Item& item, std::deque<Sentence>& out);
-
   SentenceStream stream_{{.max_chars = kMaxSentenceChars}};
+  std::deque<SentenceStream::Item> waiting_;
   bool asked_ = false;  ///< an earlier part of this sentence holds a question word
 };
 

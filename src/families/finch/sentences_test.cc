@@ -16,6 +16,13 @@ std::string joined(const std::deque<Sentence>& sentences) {
   return out;
 }
 
+/// Gives text and takes every sentence that is ready.
+void push(SentenceReader& reader, std::string_view text, bool last, std::deque<Sentence>& out) {
+  reader.push(text, last);
+  while (reader.next(out)) {
+  }
+}
+
 /// All sentences of a text, one per line.
 std::string spoken(std::string_view text) { return joined(split_sentences(text)); }
 
@@ -69,7 +76,7 @@ TEST(Sentences, ALongOneDoesNotWaitForItsEnd) {
   std::deque<Sentence> out;
   std::string text;
   while (text.size() < kMaxSentenceChars + 10) text += "words and ";
-  reader.push(text, false, out);
+  push(reader, text, false, out);
   EXPECT_EQ(out.size(), 1u);
 }
 
@@ -79,8 +86,8 @@ TEST(Sentences, EndAsSoonAsTheNextOneBegins) {
     SentenceReader reader;
     std::deque<Sentence> out;
     const std::string all = text;
-    reader.push(all.substr(0, all.size() - 1), false, out);
-    reader.push(all.substr(all.size() - 1), false, out);
+    push(reader, all.substr(0, all.size() - 1), false, out);
+    push(reader, all.substr(all.size() - 1), false, out);
     EXPECT_EQ(out.size(), 1u) << text;
   }
 }
@@ -111,10 +118,10 @@ TEST(Sentences, AreTheSameHoweverTheTextArrives) {
     std::deque<Sentence> pieces;
     for (size_t at = 0; at < text.size();) {
       const size_t size = std::min<size_t>(1 + random() % (round % 3 ? 12 : 2), text.size() - at);
-      reader.push(std::string_view(text).substr(at, size), false, pieces);
+      push(reader, std::string_view(text).substr(at, size), false, pieces);
       at += size;
     }
-    reader.push("", true, pieces);
+    push(reader, "", true, pieces);
     ASSERT_EQ(joined(whole), joined(pieces)) << text;
     int64_t last = 0;
     for (size_t s = 0; s < whole.size(); ++s) {

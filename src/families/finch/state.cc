@@ -50,12 +50,13 @@ Status FinchState::append_text(std::string_view text, bool last) {
 }
 
 void FinchState::add_text(std::string_view text, bool last) {
-  reader_.push(text, last, sentences_);
+  reader_.push(text, last);
   open_ = !last;
 }
 
 bool FinchState::next_segment() {
   while (segments_.empty()) {
+    if (sentences_.empty() && reader_.next(sentences_)) continue;
     if (sentences_.empty() && repeat_ && !spoken_.empty()) {
       sentences_.assign(spoken_.begin(), spoken_.end());
       spoken_.clear();
