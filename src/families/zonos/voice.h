@@ -29,7 +29,7 @@ Result<Voice> voice_of_vector(std::span<const float> vector, int64_t width);
 class VoiceMaker : public VoiceEncoder {
  public:
   using Load = std::function<std::unique_ptr<SpeakerEncoder>()>;
-  /// `load` is called once, with the first recording: the network has 150 MB.
+  /// `load` is called once, with the first recording: the network has 0.4 GB.
   explicit VoiceMaker(Load load) : load_(std::move(load)) {}
 
   const VoiceEncoderInfo& info() const override { return info_; }
