@@ -77,12 +77,7 @@ void CodecStage::hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) con
   for (const ChunkJob& job : jobs) {
     auto& stream = *static_cast<CodecStream*>(job.state);
     if (stream.unheard.empty()) continue;
-    const Arena::Mark mark(ctx.arena);
-    const int64_t frames = static_cast<int64_t>(stream.unheard.size()) / in_width();
-    const View dropped = ctx.arena.take({frames * out_width()}, DType::kF32);
-    const Qwen3CodecJob heard{
-        &stream.state, stream.unheard, {dropped.f32(), static_cast<size_t>(dropped.count())}};
-    codec_.run(ctx, std::span(&heard, 1));
+    codec_.hear(ctx, stream.state, stream.unheard);
     stream.unheard.clear();
   }
 }

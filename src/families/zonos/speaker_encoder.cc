@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMels = 80;
 constexpr int64_t kStages = 4;         // of the ResNet; each but the first halves time and bands
-constexpr int64_t kMostBlocks = 1000;  // of a stage
+constexpr int64_t kMostBlocks = 100;   // of a stage
 constexpr float kNormEps = 1e-5f;      // torch's default
 constexpr double kLambda = 1e-4;       // of SimAM
 constexpr double kLeastVariance = 1e-5;
@@ -75,7 +75,7 @@ struct SpeakerEncoder::Image {
 SpeakerEncoder::SpeakerEncoder(const Weights& network, const Weights& projection, int64_t width)
     : mel_(mel_options()) {
   const Weights front = network.scope("front");
-  const int64_t planes = size_of(front.scope("conv1"), 4, 0, 64, 1024);
+  const int64_t planes = size_of(front.scope("conv1"), 4, 0, 64, 256);
   head_ = load(front, "conv1", "bn1", 1, planes, 3, 1);
   load_blocks(front, planes);
   load_pooling(network);
