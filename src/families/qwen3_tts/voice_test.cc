@@ -351,5 +351,15 @@ TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
   EXPECT_NE(books.fault().find("encoder_valid"), std::string::npos) << books.fault();
 }
 
+TEST(Qwen3TtsVoices, DummyWeightsCloneToo) {
+  const Qwen3Tts model({golden_dir("base") + "/checkpoint", "dummy", WeightType::kBF16, true});
+  const Safetensors recordings(golden_dir("base") + "/recordings.safetensors");
+  SpeechRequest r;
+  r.text = "Hello.";
+  r.voice_data = std::make_shared<Voice>(clone(model, recordings, "noise", "words"));
+  EXPECT_EQ(r.voice_data->mode, kInContext);
+  EXPECT_TRUE(model.open(r).ok());
+}
+
 }  // namespace
 }  // namespace syrinx::qwen3_tts
