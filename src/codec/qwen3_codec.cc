@@ -8,6 +8,14 @@
 
 namespace syrinx {
 
+Qwen3CodecState Qwen3CodecState::clone() const {
+  Qwen3CodecState copy;
+  copy.frames_ = frames_;
+  copy.kv_ = kv_.clone();
+  for (const ConvState& conv : convs_) copy.convs_.push_back(conv.clone());
+  return copy;
+}
+
 Qwen3CodecState Qwen3Codec::open() const {
   Qwen3CodecState state;
   state.kv_ = transformer_.open();

@@ -23,6 +23,7 @@ namespace syrinx {
 class Qwen3CodecState {
  public:
   int64_t frames() const { return frames_; }
+  Qwen3CodecState clone() const;
 
  private:
   friend class Qwen3Codec;

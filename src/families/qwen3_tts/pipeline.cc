@@ -1,5 +1,10 @@
 #include "families/qwen3_tts/pipeline.h"
 
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
+
 #include "families/qwen3_tts/state.h"
 #include "io/file.h"
 #include "text/byte_tokenizer.h"
@@ -65,6 +70,35 @@ std::string shape_of(const DecoderConfig& d) {
 
 }  // namespace
 
+/// What the codec's state is after the recordings that were heard lately, because hearing one takes
+/// longer than the first frame. Any thread; two that miss the same one both hear it.
+class CodecStage::HeardStates {
+ public:
+  std::optional<Qwen3CodecState> find(const std::vector<int32_t>& codes) {
+    const std::lock_guard lock(mutex_);
+    for (auto it = states_.begin(); it != states_.end(); ++it) {
+      if (it->first != codes) continue;
+      states_.splice(states_.begin(), states_, it);
+      return it->second.clone();
+    }
+    return {};
+  }
+  void keep(std::vector<int32_t> codes, Qwen3CodecState state) {
+    const std::lock_guard lock(mutex_);
+    states_.emplace_front(std::move(codes), std::move(state));
+    if (states_.size() > kMost) states_.pop_back();
+  }
+
+ private:
+  static constexpr size_t kMost = 32;
+  std::mutex mutex_;
+  std::list<std::pair<std::vector<int32_t>, Qwen3CodecState>> states_;  // the last used one first
+};
+
+CodecStage::CodecStage(const Qwen3Codec& codec)
+    : codec_(codec), heard_(std::make_unique<HeardStates>()) {}
+CodecStage::~CodecStage() = default;
+
 std::unique_ptr<StreamState> CodecStage::open(const RequestState& state) const {
   auto stream = std::make_unique<CodecStream>(codec_.open());
   const std::span<const int32_t> heard = static_cast<const State&>(state).recording();
@@ -77,7 +111,12 @@ void CodecStage::hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) con
   for (const ChunkJob& job : jobs) {
     auto& stream = *static_cast<CodecStream*>(job.state);
     if (stream.unheard.empty()) continue;
-    codec_.hear(ctx, stream.state, stream.unheard);
+    if (auto state = heard_->find(stream.unheard)) {
+      stream.state = std::move(*state);
+    } else {
+      codec_.hear(ctx, stream.state, stream.unheard);
+      heard_->keep(std::move(stream.unheard), stream.state.clone());
+    }
     stream.unheard.clear();
   }
 }

@@ -18,7 +18,8 @@ namespace syrinx::qwen3_tts {
 /// lookahead. Where the frames go on from a recording, the codec hears its end first.
 class CodecStage : public ChunkStage {
  public:
-  explicit CodecStage(const Qwen3Codec& codec) : codec_(codec) {}
+  explicit CodecStage(const Qwen3Codec& codec);
+  ~CodecStage() override;
   /// Frames of a recording that are heard first: as many as the authors decode again with each of
   /// their windows.
   static constexpr size_t kHeard = 25;
@@ -28,8 +29,10 @@ class CodecStage : public ChunkStage {
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
  private:
+  class HeardStates;
   void hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) const;
   const Qwen3Codec& codec_;
+  const std::unique_ptr<HeardStates> heard_;
 };
 
 class Qwen3Tts : public Pipeline {

@@ -131,18 +131,23 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
     ++audible;
     const std::span<const float> want = floats(golden.view("samples"));
     const ChunkStage& stage = *model_.links()[0].stage;
-    const auto stream = stage.open(*runner.open(r).state);
-    std::vector<float> got(want.size());
     const int count = static_cast<int>(want.size()) / stage.out_width();
-    for (int at = 0; at < count; at += 3) {  // in chunks: the recording is heard once
-      ChunkJob job;
-      job.state = stream.get();
-      job.fresh = std::min(3, count - at);
-      job.codes = std::span(track.frames).subspan(at * codebooks, job.fresh * codebooks);
-      job.out = std::span(got).subspan(static_cast<size_t>(at) * stage.out_width(),
-                                       static_cast<size_t>(job.fresh) * stage.out_width());
-      stage.run(runner.context(), std::span(&job, 1));
-    }
+    const auto decode = [&] {
+      std::vector<float> got(want.size());
+      const auto stream = stage.open(*runner.open(r).state);
+      for (int at = 0; at < count; at += 3) {  // in chunks: the recording is heard once
+        ChunkJob job;
+        job.state = stream.get();
+        job.fresh = std::min(3, count - at);
+        job.codes = std::span(track.frames).subspan(at * codebooks, job.fresh * codebooks);
+        job.out = std::span(got).subspan(static_cast<size_t>(at) * stage.out_width(),
+                                         static_cast<size_t>(job.fresh) * stage.out_width());
+        stage.run(runner.context(), std::span(&job, 1));
+      }
+      return got;
+    };
+    const std::vector<float> got = decode();
+    EXPECT_EQ(got, decode()) << "the codec remembers what it has heard";
     for (size_t i = 0; i < want.size(); ++i) {
       worst_samples = std::max(worst_samples, std::fabs(got[i] - want[i]));
     }
