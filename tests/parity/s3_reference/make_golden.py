@@ -309,6 +309,10 @@ def cosyvoice(root, parts):
     from s3tokenizer.utils import log_mel_spectrogram
     small = ModelConfig(n_audio_state=64, n_audio_head=1, n_audio_layer=2)
     tokenizer = randomise(S3TokenizerV2("speech_tokenizer_v2_25hz", small), 11)
+    with torch.no_grad():  # the small language model has 40 codes: only three digits may turn
+        down = tokenizer.quantizer._codebook.project_down
+        down.weight[3:] = 0
+        down.bias[3:] = -4
     speaker = small_campplus(xvector, 12)
     checkpoint = COSYVOICE / "checkpoint"
     tokenizer_onnx(tokenizer, checkpoint / "speech_tokenizer_v2.onnx")
