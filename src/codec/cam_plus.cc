@@ -29,7 +29,8 @@ struct Affine {
 /// A BatchNorm as gain and shift; `plain`: it may come without weight and bias.
 Affine load_norm(const Weights& weights, int64_t width, bool plain = false) {
   const bool given = !plain || weights.has("weight");
-  const Tensor mean = weights.f32("running_mean", {width}), var = weights.f32("running_var", {width});
+  const Tensor mean = weights.f32("running_mean", {width}),
+               var = weights.f32("running_var", {width});
   Tensor weight, bias;
   if (given) weight = weights.f32("weight", {width}), bias = weights.f32("bias", {width});
   Affine out;
@@ -87,8 +88,7 @@ CamPlus::Plane make_plane(int64_t frames, int64_t bands, int64_t channels) {
 
 /// Row of (frame, band), which may be -1.
 float* at(const CamPlus::Plane& plane, int64_t frame, int64_t band) {
-  return plane.data.view().f32() +
-         ((frame + 1) * (plane.bands + 2) + band + 1) * plane.channels;
+  return plane.data.view().f32() + ((frame + 1) * (plane.bands + 2) + band + 1) * plane.channels;
 }
 
 void relu(StepContext& ctx, const View& x) { activate(ctx, Activation::kRelu, x, x); }
@@ -150,9 +150,9 @@ void CamPlus::load_front(const Weights& head) {
       Front& second = add(block, "conv2", "bn2", width, 1);
       second.part = Front::kSecond;
       if (i > 0) continue;
-      second.shortcut = {pack2d(fold(block.scope("shortcut.0"), {width, width, 1, 1},
-                                     block.scope("shortcut.1"))),
-                         stride, 1};
+      second.shortcut = {
+          pack2d(fold(block.scope("shortcut.0"), {width, width, 1, 1}, block.scope("shortcut.1"))),
+          stride, 1};
     }
   }
   add(head, "conv2", "bn2", width, 2);
@@ -176,9 +176,10 @@ void CamPlus::load_block(const Weights& xvector, int64_t index, int64_t in) {
     Layer layer;
     Affine before = load_norm(w.scope("nonlinear1.batchnorm"), width);
     layer.before = {std::move(before.gain), std::move(before.shift)};
-    layer.narrow = pack1d(fold(w.scope("linear1"), {narrow, width, 1},
-                               w.scope("nonlinear2.batchnorm")));
-    layer.local = PackedConv1d::pack(gate.take("linear_local.weight", {block.growth, narrow, taps}));
+    layer.narrow =
+        pack1d(fold(w.scope("linear1"), {narrow, width, 1}, w.scope("nonlinear2.batchnorm")));
+    layer.local =
+        PackedConv1d::pack(gate.take("linear_local.weight", {block.growth, narrow, taps}));
     layer.dilation = kDilations[index];
     const auto load = [&](const char* linear, int64_t out, int64_t width_in) {
       const Weights l = gate.scope(linear);
@@ -398,8 +399,8 @@ void CamPlus::pool(StepContext& ctx, Work& work) const {
       squares += gap * gap;
     }
     stats.f32()[c] = static_cast<float>(mean);
-    stats.f32()[width + c] =
-        static_cast<float>(std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, rows - 1))));
+    stats.f32()[width + c] = static_cast<float>(
+        std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, rows - 1))));
   }
   work.vector_.resize(static_cast<size_t>(dense_.out()));
   linear(ctx, dense_, stats, View{work.vector_.data(), DType::kF32, {1, dense_.out()}});

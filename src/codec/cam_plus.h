@@ -45,8 +45,8 @@ class CamPlus {
     std::vector<float> vector_;
   };
 
-  /// Sizes are read from the shapes below `weights`: head.*, xvector.*; a BatchNorm that an exporter
-  /// has folded into the convolution before it may be absent when that has a bias.
+  /// Sizes are read from the shapes below `weights`: head.*, xvector.*; a BatchNorm that an
+  /// exporter has folded into the convolution before it may be absent when that has a bias.
   explicit CamPlus(const Weights& weights);
 
   /// Length of the vector.

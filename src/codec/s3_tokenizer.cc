@@ -11,6 +11,7 @@
 namespace syrinx {
 namespace {
 
+constexpr WeightType kType = WeightType::kF32;
 constexpr int kHeadDim = 64, kTaps = 31, kDigits = 8;
 constexpr int64_t kRows = 32;        // of a piece of a block
 constexpr int64_t kConvRows = 128;   // of a piece of a convolution
@@ -32,21 +33,21 @@ PackedConv1d load_conv(const Weights& weights, int64_t out, int64_t in) {
 
 }  // namespace
 
-S3Tokenizer::Block::Block(const Weights& weights, int64_t width, WeightType type)
+S3Tokenizer::Block::Block(const Weights& weights, int64_t width)
     : before_attention(weights.scope("attn_ln"), width, 1e-6f),
       before_mlp(weights.scope("mlp_ln"), width, 1e-5f) {
   const Weights attention = weights.scope("attn");
   const std::array parts{take_linear(attention, "query", width, width, true),
                          take_linear(attention, "key", width, width, false),
                          take_linear(attention, "value", width, width, true)};
-  qkv = PackedLinear::pack(parts, type);
-  out = load_linear(attention, "out", width, width, true, type);
+  qkv = PackedLinear::pack(parts, kType);
+  out = load_linear(attention, "out", width, width, true, kType);
   memory = PackedConv1d::pack(attention.take("fsmn_block.weight", {width, 1, kTaps}), {}, width);
-  up = load_linear(weights, "mlp.0", 4 * width, width, true, type);
-  down = load_linear(weights, "mlp.2", width, 4 * width, true, type);
+  up = load_linear(weights, "mlp.0", 4 * width, width, true, kType);
+  down = load_linear(weights, "mlp.2", width, 4 * width, true, kType);
 }
 
-S3Tokenizer::S3Tokenizer(const Weights& weights, WeightType type)
+S3Tokenizer::S3Tokenizer(const Weights& weights)
     : width_(size_of(weights, "encoder.conv1.weight", 0, 1280)),
       mel_(whisper_mel(static_cast<int>(size_of(weights, "encoder.conv1.weight", 1, 128)))) {
   heads_ = static_cast<int>(std::max<int64_t>(1, width_ / kHeadDim));
@@ -58,10 +59,9 @@ S3Tokenizer::S3Tokenizer(const Weights& weights, WeightType type)
   int64_t layers = 0;
   while (layers < 64 && encoder.scope("blocks", layers).has("attn.query.weight")) ++layers;
   if (layers == 0) layers = 6;  // and all of their tensors are missing, or random
-  for (int64_t i = 0; i < layers; ++i) blocks_.emplace_back(encoder.scope("blocks", i), width_, type);
+  for (int64_t i = 0; i < layers; ++i) blocks_.emplace_back(encoder.scope("blocks", i), width_);
   rope_ = RopeTable({.dim = kHeadDim}, kMaxPositions);
-  down_ = load_linear(weights, "quantizer._codebook.project_down", kDigits, width_, true,
-                      WeightType::kF32);
+  down_ = load_linear(weights, "quantizer._codebook.project_down", kDigits, width_, true, kType);
 }
 
 size_t S3Tokenizer::bytes() const {

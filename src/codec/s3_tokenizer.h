@@ -1,9 +1,9 @@
 // S3 speech tokens (v2, 25 a second) of a recording: Whisper's log-mel, two convolutions, blocks of
-// attention with a memory of nearby values (FSMN), and eight numbers rounded to -1, 0, 1: the digits
-// of the token. Attention sees the whole recording, so this is no stream; the work is cut into
-// pieces of some tens of milliseconds instead.
-// Source: s3tokenizer:s3tokenizer/model_v2.py. Const after construction, shared by threads; a Work
-// is used by one call at a time. T mel frames, N tokens, W width.
+// attention with a memory of nearby values (FSMN), and eight numbers rounded to -1, 0, 1: the
+// digits of the token. Attention sees the whole recording, so this is no stream; the work is cut
+// into pieces of some tens of milliseconds instead. Source: s3tokenizer:s3tokenizer/model_v2.py.
+// Const after construction, shared by threads; a Work is used by one call at a time. T mel frames,
+// N tokens, W width.
 #pragma once
 
 #include <span>
@@ -37,15 +37,16 @@ class S3Tokenizer {
     Stage stage_ = kMel;
     int64_t layer_ = 0, row_ = 0;  // of the next piece
     std::vector<float> samples_;
-    Tensor mel_, half_, x_;  // [1 + T + 1, mels], [1 + T / 2 + 1, W], [N, W]: zeros around them
+    Tensor mel_, half_, x_;    // [1 + T + 1, mels], [1 + T / 2 + 1, W], [N, W]: zeros around them
     Tensor queries_, values_;  // [N, W], [N + taps - 1, W]
     KvPool kv_;
     std::vector<int32_t> pages_, tokens_;
   };
 
   /// Sizes are read from the shapes below `weights`: encoder.{conv1,conv2,blocks.N.*},
-  /// quantizer._codebook.project_down.
-  S3Tokenizer(const Weights& weights, WeightType type);
+  /// quantizer._codebook.project_down. Kept in f32: tokens are decided by small differences, and
+  /// bf16 would save a tenth of the time.
+  explicit S3Tokenizer(const Weights& weights);
 
   /// Tokens of a recording at 16 kHz.
   int64_t count(int64_t samples) const;
@@ -60,7 +61,7 @@ class S3Tokenizer {
 
  private:
   struct Block {
-    Block(const Weights& weights, int64_t width, WeightType type);
+    Block(const Weights& weights, int64_t width);
     LayerNorm before_attention, before_mlp;
     PackedLinear qkv, out, up, down;
     PackedConv1d memory;  // depthwise

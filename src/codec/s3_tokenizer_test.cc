@@ -58,13 +58,14 @@ float distance(std::span<const float> got, const View& want) {
 
 class OfChatterbox : public testing::TestWithParam<const char*> {
  protected:
-  OfChatterbox() : weights(open_weights(parity("chatterbox/golden/checkpoint/s3gen.safetensors"))) {}
+  OfChatterbox()
+      : weights(open_weights(parity("chatterbox/golden/checkpoint/s3gen.safetensors"))) {}
   Golden golden;
   Weights weights;
 };
 
 TEST_P(OfChatterbox, Tokens) {
-  const S3Tokenizer tokenizer(weights.scope("tokenizer"), WeightType::kF32);
+  const S3Tokenizer tokenizer(weights.scope("tokenizer"));
   weights.scope("tokenizer").finish();
   EXPECT_EQ(tokenizer.layers(), 1);
   const std::string name = GetParam();
@@ -92,7 +93,7 @@ TEST(S3Reference, OfCosyVoiceFromOnnx) {
   const std::string dir = parity("cosyvoice2/golden/");
   const Weights tokens(open_s3_tokenizer_onnx(dir + "checkpoint/speech_tokenizer_v2.onnx"));
   const Weights speaker(open_onnx_weights(dir + "checkpoint/campplus.onnx"));
-  const S3Tokenizer tokenizer(tokens, WeightType::kF32);
+  const S3Tokenizer tokenizer(tokens);
   const CamPlus network(speaker);
   tokens.finish();
   speaker.finish();
@@ -100,8 +101,7 @@ TEST(S3Reference, OfCosyVoiceFromOnnx) {
   EXPECT_EQ(network.width(), 192);
   // The recording that the authors' front end was given, 16 kHz.
   const TorchPickle want(dir + "cloned.pt");
-  const std::vector<float> samples =
-      read_wav(parity("s3_reference/golden/recording.wav")).samples;
+  const std::vector<float> samples = read_wav(parity("s3_reference/golden/recording.wav")).samples;
   const View ids = want.view(*want.find("cloned.flow_prompt_speech_token"));
   const std::vector<int32_t> got = done(tokenizer, samples).tokens();
   EXPECT_EQ(got, std::vector<int32_t>(ids.i32(), ids.i32() + ids.count()));
@@ -112,7 +112,7 @@ TEST(S3Reference, OfCosyVoiceFromOnnx) {
 
 TEST(S3Reference, EveryPieceIsSmall) {
   const Weights weights(open_weights(parity("chatterbox/golden/checkpoint/s3gen.safetensors")));
-  const S3Tokenizer tokenizer(weights.scope("tokenizer"), WeightType::kF32);
+  const S3Tokenizer tokenizer(weights.scope("tokenizer"));
   Machine machine;
   const std::vector<float> samples(30 * 16000, 0.01f);
   auto work = tokenizer.open(samples);

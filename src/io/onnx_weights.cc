@@ -210,8 +210,8 @@ class OnnxWeights : public WeightSource {
     // Integers may be kept as varints, which no weights are.
     const bool integer = *dtype == DType::kI32 || *dtype == DType::kI64;
     if (static_cast<uint64_t>(bytes) != tensor.data.size() && !(integer && tensor.data.empty()))
-      fail(tensor.name, concat("expected ", bytes, " bytes for ", tensor.str(), ", got ",
-                               tensor.data.size()));
+      fail(tensor.name,
+           concat("expected ", bytes, " bytes for ", tensor.str(), ", got ", tensor.data.size()));
   }
 
   /// The names that a node's module gives to its inputs.

@@ -7,9 +7,9 @@
 // Names. Exporters keep some tensors' names ("xvector.block1.tdnnd1.linear1.weight") and number
 // others ("onnx::Conv_4423"), but nodes are named after modules: the Conv at
 // "/head/layer1/layer1.0/conv1/Conv" is the module head.layer1.0.conv1. So a tensor can be had by
-// its own name and by that of the module that uses it: .weight and .bias of Conv, LayerNormalization
-// and BatchNormalization (with .running_mean and .running_var), .weight of MatMul, .bias of Add.
-// Matrices of MatMul are given as torch keeps them, [out, in].
+// its own name and by that of the module that uses it: .weight and .bias of Conv,
+// LayerNormalization and BatchNormalization (with .running_mean and .running_var), .weight of
+// MatMul, .bias of Add. Matrices of MatMul are given as torch keeps them, [out, in].
 #pragma once
 
 #include <functional>

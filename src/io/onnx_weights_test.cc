@@ -43,12 +43,13 @@ std::string model(const std::vector<std::string>& nodes, const std::vector<std::
 }
 
 std::string small_model() {
-  return model({node("Conv", "/head/layer1/layer1.0/conv1/Conv", {"x", "onnx::Conv_7", "b"}),
-                node("MatMul", "/out/MatMul", {"y", "m"}), node("Add", "/out/Add", {"o.bias", "z"}),
-                node("BatchNormalization", "/norm/BatchNormalization", {"x", "w", "b", "mean", "v"})},
-               {tensor("onnx::Conv_7", {1, 2, 1}, {1, 2}), tensor("b", {2}, {3, 4}, true),
-                tensor("m", {2, 3}, {1, 2, 3, 4, 5, 6}), tensor("o.bias", {3}, {7, 8, 9}),
-                tensor("mean", {2}, {5, 6}), tensor("v", {2}, {1, 1})});
+  return model(
+      {node("Conv", "/head/layer1/layer1.0/conv1/Conv", {"x", "onnx::Conv_7", "b"}),
+       node("MatMul", "/out/MatMul", {"y", "m"}), node("Add", "/out/Add", {"o.bias", "z"}),
+       node("BatchNormalization", "/norm/BatchNormalization", {"x", "w", "b", "mean", "v"})},
+      {tensor("onnx::Conv_7", {1, 2, 1}, {1, 2}), tensor("b", {2}, {3, 4}, true),
+       tensor("m", {2, 3}, {1, 2, 3, 4, 5, 6}), tensor("o.bias", {3}, {7, 8, 9}),
+       tensor("mean", {2}, {5, 6}), tensor("v", {2}, {1, 1})});
 }
 
 std::string fault_of(const std::string& path) {

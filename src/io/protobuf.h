@@ -1,6 +1,5 @@
-// The wire format of protocol buffers, field by field, over memory that is not trusted: every length
-// is checked against what is left. Inside io/ only.
-// Source: protobuf.dev, "Encoding".
+// The wire format of protocol buffers, field by field, over memory that is not trusted: every
+// length is checked against what is left. Inside io/ only. Source: protobuf.dev, "Encoding".
 #pragma once
 
 #include <cstdint>

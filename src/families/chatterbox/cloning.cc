@@ -74,13 +74,9 @@ Cloning::Cloning(const LoadSpec& spec, const ModelConfig& config) : spec_(spec),
 const Cloning::Encoders& Cloning::encoders() const {
   std::call_once(once_, [this] {
     const Weights codec(source(spec_, kCodecFile)), speaker(source(spec_, kSpeakerFile));
-    // Tokens are decided by small differences: 8 bits would change them.
-    const WeightType type =
-        spec_.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
     const Weights tokenizer = codec.scope("tokenizer"), vector = codec.scope("speaker_encoder");
     encoders_ = std::unique_ptr<const Encoders>(
-        new Encoders{S3ReferenceEncoder(tokenizer, vector, config_.flow, type),
-                     SpeakerEncoder(speaker)});
+        new Encoders{S3ReferenceEncoder(tokenizer, vector, config_.flow), SpeakerEncoder(speaker)});
     tokenizer.finish();
     vector.finish();
     if (encoders_->speaker.width() != config_.speaker)

@@ -1,6 +1,6 @@
 // Recordings to voices of Chatterbox. The language model gets the speaker encoder's vector of the
-// whole recording, the speech tokens of its first 6 s and a degree of emotion; the flow gets tokens,
-// mel and vector of the first 10 s. The encoders are loaded when the first recording comes.
+// whole recording, the speech tokens of its first 6 s and a degree of emotion; the flow gets
+// tokens, mel and vector of the first 10 s. The encoders are loaded when the first recording comes.
 // Const but for that, thread-safe. Source: chatterbox:src/chatterbox/tts.py (prepare_conditionals).
 #pragma once
 

@@ -124,8 +124,7 @@ TEST_F(ChatterboxCloning, CompanyChangesNothing) {
 TEST_F(ChatterboxCloning, OfALongRecordingTheBeginning) {
   Recording longer = recording();
   const std::vector<float> once = longer.samples;
-  for (int i = 0; i < 2; ++i)
-    longer.samples.insert(longer.samples.end(), once.begin(), once.end());
+  for (int i = 0; i < 2; ++i) longer.samples.insert(longer.samples.end(), once.begin(), once.end());
   const auto voice = encode(*model.voice_encoder(), {longer})[0];
   EXPECT_EQ(voice->find("prompt_speech")->shape(), Shape({150}));
   EXPECT_EQ(voice->find("tokens")->shape(), Shape({250}));

@@ -7,7 +7,7 @@ namespace syrinx::chatterbox {
 namespace {
 
 constexpr int64_t kWindow = 160, kStep = 77;  // frames: 16000 / 1.3 / 160, rounded
-constexpr int64_t kPiece = 16;                // windows that go through a layer at once
+constexpr int64_t kPiece = 8;                 // windows that go through a layer at once
 constexpr double kCoverage = 0.8;             // of a last window, or it is left out
 
 MelOptions mel_options() {

@@ -1,7 +1,7 @@
 // The voice encoder of Chatterbox: what a speaker sounds like, for the language model. Silence at
-// the ends is left out, windows of 1.6 s that overlap by half go through an LSTM, their unit vectors
-// are averaged. Const after construction, shared by threads; a Work is used by one call at a time.
-// Source: chatterbox:src/chatterbox/models/voice_encoder/*.py; librosa.effects.trim.
+// the ends is left out, windows of 1.6 s that overlap by half go through an LSTM, their unit
+// vectors are averaged. Const after construction, shared by threads; a Work is used by one call at
+// a time. Source: chatterbox:src/chatterbox/models/voice_encoder/*.py; librosa.effects.trim.
 #pragma once
 
 #include <span>

@@ -113,9 +113,8 @@ Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, con
   Result<std::vector<float>> speaker = voice_floats(data, "speaker", config.speaker);
   if (!speaker) return speaker.error();
   voice.speaker = speaker.take();
-  Result<std::vector<int32_t>> prompt =
-      voice_ids(data, "prompt_speech", std::min(kMostTokens, config.speech_positions),
-                config.speech_vocab);
+  Result<std::vector<int32_t>> prompt = voice_ids(
+      data, "prompt_speech", std::min(kMostTokens, config.speech_positions), config.speech_vocab);
   if (!prompt) return prompt.error();
   voice.prompt_speech = prompt.take();
   const Result<std::vector<float>> emotion = voice_floats(data, "emotion", 1);

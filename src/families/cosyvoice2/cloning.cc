@@ -55,10 +55,7 @@ const S3ReferenceEncoder& Cloning::encoder() const {
     const Weights tokenizer(spec_.dummy ? dummy_weights()
                                         : open_s3_tokenizer_onnx(path(kTokenizerFile)));
     const Weights speaker(spec_.dummy ? dummy_weights() : open_onnx_weights(path(kSpeakerFile)));
-    // Tokens are decided by small differences: 8 bits would change them.
-    const WeightType type =
-        spec_.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
-    encoder_ = std::make_unique<const S3ReferenceEncoder>(tokenizer, speaker, flow_, type);
+    encoder_ = std::make_unique<const S3ReferenceEncoder>(tokenizer, speaker, flow_);
     tokenizer.finish();
     speaker.finish();
   });
@@ -110,9 +107,8 @@ Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config,
 
 Result<syrinx::Voice> speaker_voice(std::span<const float> vector, const ModelConfig& config) {
   const auto size = static_cast<int64_t>(vector.size());
-  const bool finite = std::all_of(vector.begin(), vector.end(), [](float x) {
-    return std::isfinite(x);
-  });
+  const bool finite =
+      std::all_of(vector.begin(), vector.end(), [](float x) { return std::isfinite(x); });
   if (size != config.flow.speaker || !finite) {
     return Error{ErrorCode::kInvalid,
                  concat("expected ", config.flow.speaker, " finite numbers of CAM++, got ", size,

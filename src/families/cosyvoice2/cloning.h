@@ -1,6 +1,6 @@
-// Recordings to voices of CosyVoice2: speech tokens, mel and speaker vector. In mode "zero-shot" the
-// language model continues the recording, so it needs its words; in mode "cross-lingual" only the
-// flow hears it. The encoders are ONNX files of the checkpoint, loaded when the first recording
+// Recordings to voices of CosyVoice2: speech tokens, mel and speaker vector. In mode "zero-shot"
+// the language model continues the recording, so it needs its words; in mode "cross-lingual" only
+// the flow hears it. The encoders are ONNX files of the checkpoint, loaded when the first recording
 // comes. Const but for that, thread-safe. Source: CosyVoice:cosyvoice/cli/frontend.py.
 #pragma once
 

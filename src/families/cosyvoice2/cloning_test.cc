@@ -40,9 +40,10 @@ struct Checkpoint {
 std::shared_ptr<const syrinx::Voice> encode(const VoiceEncoder& encoder, const std::string& text,
                                             const std::string& mode = "") {
   const Wav wav = read_wav(parity("s3_reference/golden/recording.wav"));
-  const auto encoding =
-      encoder.open({.samples = wav.samples, .sample_rate = static_cast<int>(wav.rate),
-                    .text = text, .mode = mode});
+  const auto encoding = encoder.open({.samples = wav.samples,
+                                      .sample_rate = static_cast<int>(wav.rate),
+                                      .text = text,
+                                      .mode = mode});
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};

@@ -1,5 +1,5 @@
-// The voices given as data that were used last, prepared, so that requests with the same voice share
-// its preparation, its place in the prefix cache and the flow's prompt. Any thread.
+// The voices given as data that were used last, prepared, so that requests with the same voice
+// share its preparation, its place in the prefix cache and the flow's prompt. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -26,14 +26,11 @@ Error unfit(const std::string& name, const std::string& what) {
 }  // namespace
 
 S3ReferenceEncoder::S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker,
-                                       const S3FlowConfig& flow, WeightType type)
-    : ratio_(flow.ratio),
-      mel_(mel_options(flow.mel)),
-      tokenizer_(tokenizer, type),
-      speaker_(speaker) {
+                                       const S3FlowConfig& flow)
+    : ratio_(flow.ratio), mel_(mel_options(flow.mel)), tokenizer_(tokenizer), speaker_(speaker) {
   if (speaker_.width() != flow.speaker)
-    speaker.fault("xvector.dense.linear.weight", concat("expected a vector of ", flow.speaker,
-                                                        ", got ", speaker_.width()));
+    speaker.fault("xvector.dense.linear.weight",
+                  concat("expected a vector of ", flow.speaker, ", got ", speaker_.width()));
 }
 
 S3ReferenceEncoder::Work S3ReferenceEncoder::open(std::span<const float> at_16k,

@@ -44,8 +44,7 @@ class S3ReferenceEncoder {
   };
 
   /// `tokenizer` and `speaker` are the scopes of the two networks.
-  S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker, const S3FlowConfig& flow,
-                     WeightType type);
+  S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker, const S3FlowConfig& flow);
 
   const S3Tokenizer& tokenizer() const { return tokenizer_; }
   /// The same recording at 16 kHz and at 24 kHz.
