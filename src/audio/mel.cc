@@ -76,8 +76,8 @@ MelSpectrogram::MelSpectrogram(const MelOptions& options)
 
 void MelSpectrogram::fill_bands() {
   const MelOptions& o = options_;
-  const double low = to_mel(o.scale, o.low_hz), step =
-      (to_mel(o.scale, o.high_hz) - low) / (o.mels + 1);
+  const double low = to_mel(o.scale, o.low_hz),
+               step = (to_mel(o.scale, o.high_hz) - low) / (o.mels + 1);
   const bool over_mels = o.scale == MelScale::kKaldi;
   auto edge = [&](int i) { return over_mels ? low + step * i : to_hz(o.scale, low + step * i); };
   for (int m = 0; m < o.mels; ++m) {
@@ -158,8 +158,8 @@ void MelSpectrogram::run(std::span<const float> signal, int64_t begin, int64_t e
     cut(signal, t, frame.data());
     fft_.forward(frame.data(), spectrum.data(), scratch.data());
     for (int k = 0; k < fft_.bins(); ++k) {
-      const float square = spectrum[k].real() * spectrum[k].real() +
-                           spectrum[k].imag() * spectrum[k].imag();
+      const float square =
+          spectrum[k].real() * spectrum[k].real() + spectrum[k].imag() * spectrum[k].imag();
       power[k] = o.power == MelPower::kPower       ? square
                  : o.power == MelPower::kMagnitude ? std::sqrt(square)
                                                    : std::sqrt(square + 1e-9f);

@@ -38,7 +38,7 @@ struct MelOptions {
   bool area_norm = true;  ///< bands divided by half their width in Hz (librosa's norm "slaney")
   MelPower power = MelPower::kPower;
   MelLog log = MelLog::kNatural;
-  float floor = 1e-5f;       ///< the logarithm is of max(x + offset, floor)
+  float floor = 1e-5f;  ///< the logarithm is of max(x + offset, floor)
   float offset = 0;
   bool remove_mean = false;  ///< of each frame, before the window
   float preemphasis = 0;     ///< of each frame, after remove_mean
