@@ -219,8 +219,11 @@ static Error voice_fault(const PipelineInfo& info, const SpeechRequest& request)
     }
     if (Error fault = foreign(share.data.get()); !fault.message.empty()) return fault;
   }
-  if (request.speed != 1 && !info.speed) {
-    return {ErrorCode::kUnsupported, "this model has one speed", "speed"};
+  if (!(request.speed >= info.slowest && request.speed <= info.fastest)) {
+    return {ErrorCode::kUnsupported,
+            concat("this model speaks at ", info.slowest, " to ", info.fastest,
+                   " times its own speed, not ", request.speed),
+            "speed"};
   }
   return foreign(request.voice_data.get());
 }

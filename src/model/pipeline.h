@@ -59,7 +59,8 @@ struct PipelineInfo {
   bool context = false;  ///< hears earlier turns of a conversation
   bool word_times = false;
   bool mixes = false;  ///< speaks with several voices mixed by weight
-  bool speed = false;  ///< speaks faster or slower by itself; otherwise the audio is stretched
+  /// Bounds of SpeechRequest::speed; past them the audio is stretched.
+  float slowest = 1, fastest = 1;
   /// Why voice_encoder() is null, for people, e.g. "campplus.onnx is missing".
   std::string no_cloning = "this model's voices are fixed";
   size_t max_text_bytes = 200'000;

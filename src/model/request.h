@@ -34,7 +34,7 @@ struct SpeechRequest {
   std::shared_ptr<const Voice> voice_data;
   /// Several voices at once instead of one; refused where PipelineInfo::mixes is not set.
   std::vector<VoiceShare> mix;
-  /// Factor, 1: as the model speaks by itself; refused where PipelineInfo::speed is not set.
+  /// Factor, 1: as the model speaks by itself; within PipelineInfo::slowest and fastest.
   float speed = 1;
   std::string language;  ///< as the model names it; empty: the model decides
   std::string instructions;
