@@ -12,10 +12,10 @@ namespace syrinx {
 
 /// What is kept beside a voice; nothing here changes how it sounds.
 struct VoiceNotes {
-  std::string name;
-  std::string consent;  ///< who agreed to being cloned, and how; in the words of who added it
-  std::string source;   ///< SHA-256 of the recording as WAV; empty: not made of one
-  std::string created;  ///< "2026-11-21T18:00:00Z"
+  std::string name = {};
+  std::string consent = {};  ///< who agreed to being cloned, and how; in the words of who added it
+  std::string source = {};   ///< SHA-256 of the recording as WAV; empty: not made of one
+  std::string created = {};  ///< "2026-11-21T18:00:00Z"
 };
 
 struct VoiceFile {

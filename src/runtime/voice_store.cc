@@ -262,7 +262,9 @@ Result<StoredVoice> VoiceStore::add(const NewVoice& wish, const Voice& voice) {
     content += concat(name, dtype_name(tensor.dtype()), tensor.shape().str(), ":");
     content.append(static_cast<const char*>(tensor.view().data), tensor.bytes());
   }
-  const VoiceEncoderInfo maker{.family = voice.family, .version = voice.encoder};
+  VoiceEncoderInfo maker;
+  maker.family = voice.family;
+  maker.version = voice.encoder;
   return add_entry(as_made,
                    {.encoded = voice_key(sha256_hex(content), maker, voice.mode, voice.text),
                     .family = voice.family,

@@ -37,19 +37,19 @@ struct NewVoice {
 };
 
 struct StoredVoice {
-  std::string id;  ///< the name as it is asked for: "Anna Bell" is "anna-bell"
-  std::string name, text, mode, consent, description;
-  std::string recording;  ///< hash; empty: made elsewhere
-  std::string encoded;    ///< key of a voice that was made elsewhere; empty otherwise
-  std::string family;     ///< of that; empty: any that can clone
+  std::string id = {};  ///< the name as it is asked for: "Anna Bell" is "anna-bell"
+  std::string name = {}, text = {}, mode = {}, consent = {}, description = {};
+  std::string recording = {};  ///< hash; empty: made elsewhere
+  std::string encoded = {};    ///< key of a voice that was made elsewhere; empty otherwise
+  std::string family = {};     ///< of that; empty: any that can clone
   double seconds = 0;     ///< of the recording
   int sample_rate = 0;    ///< of the recording, Hz
   int64_t created_s = 0;  ///< since 1970
 };
 
 struct StoredConsent {
-  std::string id;  ///< "cons_" and hexadecimal digits
-  std::string name, language, recording;
+  std::string id = {};  ///< "cons_" and hexadecimal digits
+  std::string name = {}, language = {}, recording = {};
   int64_t created_s = 0;
 };
 

@@ -31,15 +31,15 @@ struct Speaker {
 
 /// Where a voice as data comes from: one of the three.
 struct VoiceSource {
-  std::string stored;            ///< the id of a voice in the store
-  std::string audio;             ///< bytes of an audio file
-  std::vector<float> embedding;  ///< of a speaker, as the model knows them
-  std::string text, mode;        ///< with `audio`, as in Recording
+  std::string stored = {};            ///< the id of a voice in the store
+  std::string audio = {};             ///< bytes of an audio file
+  std::vector<float> embedding = {};  ///< of a speaker, as the model knows them
+  std::string text = {}, mode = {};   ///< with `audio`, as in Recording
 };
 
 /// A voice that is asked for: one of the model's by its name, or one that must be fetched.
 struct VoiceWish {
-  std::string own;
+  std::string own = {};
   std::shared_ptr<const VoiceSource> source = nullptr;
   float weight = 1;
 };
@@ -58,8 +58,8 @@ Result<std::vector<VoiceWish>> find_voices(const Speaker& speaker, std::string_v
 /// A source that was looked up: the voice where it is there already, else what it must be made of
 /// and the key under which it is kept.
 struct PreparedVoice {
-  std::string key;
-  std::shared_ptr<const Voice> voice;  ///< null: encode `recording`
+  std::string key = {};
+  std::shared_ptr<const Voice> voice = nullptr;  ///< null: encode `recording`
   Recording recording = {};
   std::string recording_hash = {};
 };

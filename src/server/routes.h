@@ -12,6 +12,7 @@
 #include "server/api_keys.h"
 #include "server/model_table.h"
 #include "server/reply.h"
+#include "server/voice_desk.h"
 
 namespace syrinx {
 
@@ -31,6 +32,8 @@ struct ServerView {
   const ModelTable* models = nullptr;   ///< null while the first model is being loaded
   const ApiKeys* keys = nullptr;        ///< null: everybody is admitted
   const AccessRules* access = nullptr;  ///< null: every browser is admitted
+  const VoiceDesk* voices = nullptr;    ///< null: none but the models' own
+  bool voice_uploads = true;            ///< clients may add and remove voices
   bool draining = false;
   int connections = 0;  ///< open ones
   int streams = 0;      ///< speech requests that are being answered
@@ -43,8 +46,17 @@ struct SpeechRoute {
   bool batch = false;
 };
 
-/// A whole answer, or the word that this is speech. HEAD is answered as GET; whoever writes the
+/// The request changes the voices that are kept and may go on: read the body, if there is one.
+struct VoiceRoute {
+  enum Kind { kAdd, kAddConsent, kRemove, kRemoveConsent } kind = kAdd;
+  std::string name = {};  ///< of what is removed
+};
+
+/// Whether a model that is served clones voices, or may once it is loaded.
+bool may_clone(const ServerView& server);
+
+/// A whole answer, or the word that this is speech or about voices. HEAD is answered as GET; whoever writes the
 /// answer leaves the body out.
-std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView& server);
+std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head, const ServerView& server);
 
 }  // namespace syrinx

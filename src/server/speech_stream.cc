@@ -16,12 +16,13 @@ namespace {
 class SpeechStream {
  public:
   SpeechStream(ServerState& server, std::shared_ptr<Connection> connection,
-               const SpeechExchange& exchange)
+               SpeechExchange& exchange)
       : server_(server),
         connection_(std::move(connection)),
         exchange_(exchange),
         wakeup_(std::make_shared<Wakeup>(server.io)),
-        job_(server, wakeup_, exchange.client) {
+        job_(server, wakeup_, exchange.client,
+             [connection = connection_.get()] { return connection->gone(); }) {
     ++server_.streams;
     connection_->watch(wakeup_);
   }
@@ -46,7 +47,7 @@ class SpeechStream {
 
   ServerState& server_;
   const std::shared_ptr<Connection> connection_;
-  const SpeechExchange& exchange_;
+  SpeechExchange& exchange_;
   const std::shared_ptr<Wakeup> wakeup_;
   const double began_s_ = now_s();
   SpeechJob job_;
@@ -55,6 +56,8 @@ class SpeechStream {
 
 net::awaitable<bool> SpeechStream::run() {
   co_await job_.start(exchange_.body);
+  exchange_.body = {};  // it may be large, and the stream long
+  exchange_.place.reset();
   co_await hold();
   if (connection_->gone()) {
     log("speech: client gone before the first audio");
@@ -186,7 +189,7 @@ void SpeechStream::log(const std::string& what) const {
 }  // namespace
 
 net::awaitable<bool> stream_speech(ServerState& server, std::shared_ptr<Connection> connection,
-                                   const SpeechExchange& exchange) {
+                                   SpeechExchange& exchange) {
   SpeechStream stream(server, std::move(connection), exchange);
   const bool more = co_await stream.run();
   co_return more;

@@ -23,10 +23,12 @@ struct SpeechExchange {
   bool trailers = false;  ///< the client said that it reads trailers
   uint64_t client = 0;    ///< who asks, hashed
   Headers headers = {};   ///< that every answer carries
+  std::shared_ptr<void> place = {};  ///< among the large bodies that are in memory; may be null
 };
 
-/// True when the connection can take the next request. `exchange` outlives the call.
+/// True when the connection can take the next request. `exchange` outlives the call; its body is let
+/// go as soon as it has been read.
 net::awaitable<bool> stream_speech(ServerState& server, std::shared_ptr<Connection> connection,
-                                   const SpeechExchange& exchange);
+                                   SpeechExchange& exchange);
 
 }  // namespace syrinx
