@@ -13,6 +13,7 @@
 #include "bench/measure_steps.h"
 #include "cli/load_command.h"
 #include "cli/many_files.h"
+#include "cli/voice_choice.h"
 #include "io/file.h"
 
 namespace syrinx {
@@ -108,7 +109,9 @@ std::unique_ptr<BenchTarget> engine_target(const BenchOptions& options, net::io_
                               : concat(how.threads));
   command.fact("policy", how.policy);
   command.fact("max batch", concat(how.max_batch));
-  return make_engine_target(io, *engine, options.request, options.timeout_s);
+  SpeechRequest request = options.request;
+  choose_voice(*engine, {}, request);
+  return make_engine_target(io, *engine, request, options.timeout_s);
 }
 
 /// One request first: it says early what is wrong, and what is slow only once is not measured.

@@ -19,6 +19,7 @@
 #include "cli/audio_file.h"
 #include "cli/book_text.h"
 #include "cli/book_work.h"
+#include "cli/voice_choice.h"
 #include "io/file.h"
 
 namespace syrinx {
@@ -152,6 +153,7 @@ class Book {
   const AudioFormat format_;
   BookWork work_;
   int rate_ = 0;  // Hz
+  SpeechRequest request_;  // of every part, with its voice
 };
 
 /// Everything that the samples depend on.
@@ -173,7 +175,7 @@ std::string Book::file_of(size_t chapter) const {
 }
 
 Book::Running Book::submit(Engine& engine, const BookPart& part) const {
-  SpeechRequest request = options_.request;
+  SpeechRequest request = request_;
   request.text = part.text;
   Running running{std::make_shared<Collector>()};
   const Result<RequestId> id = engine.submit(request, running.collector);
@@ -228,6 +230,8 @@ int Book::speak() {
   const double began_s = now_s();
   const std::unique_ptr<Engine> engine = load_engine(options_.load);
   rate_ = engine->pipeline().info().sample_rate;
+  request_ = options_.request;
+  choose_voice(*engine, options_.voice, request_);
   const BookPlace& place = work_.place();
   if (place.parts > parts_.size()) throw LoadError("the journal of the book makes no sense");
   if (place.parts > 0) {

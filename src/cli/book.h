@@ -11,6 +11,7 @@ namespace syrinx {
 struct BookOptions {
   LoadOptions load;
   SpeechRequest request;  ///< its text is not used
+  VoiceChoice voice;
   std::string text_file;  ///< "-": the standard input
   std::string output;     ///< a file, or a directory; empty: a directory named as the text
   std::string format;     ///< "wav", "mp3", ...; empty: as the output's name ends

@@ -9,6 +9,7 @@
 
 #include "bench/simulator.h"
 #include "runtime/runtime.h"
+#include "runtime/voice_store.h"
 
 namespace syrinx {
 
@@ -22,8 +23,16 @@ class UsageError : public std::runtime_error {
 /// the text, or the voice repeated itself and was stopped.
 enum ExitCode { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitIncomplete = 3 };
 
+/// A voice of one's own, instead of one of the model's.
+struct VoiceChoice {
+  std::string store;  ///< directory of kept voices; empty: where they lie by default
+  std::string ref_audio = {}, ref_text = {}, ref_mode = {};  ///< a recording to clone
+  std::string embedding_file = {};                           ///< of a speaker
+};
+
 struct SayOptions {
   LoadOptions load;
+  VoiceChoice voice;
   SpeechRequest request;           ///< its text is filled from the two below
   std::vector<std::string> words;  ///< the text, or "-" for the standard input
   std::string text_file;
@@ -53,6 +62,10 @@ struct ServeOptions {
   double drain_timeout_s = 30;
   double stall_timeout_s = 30;
   size_t max_body_bytes = size_t{1} << 20;
+  size_t max_upload_bytes = size_t{16} << 20;
+  std::string voice_store;             ///< empty: where it lies by default
+  bool no_voice_upload = false;        ///< clients may neither add nor remove voices
+  size_t voice_cache_mib = 256;
   int max_connections = 1024;
   int max_connections_per_address = 256;
   double max_audio_s = 3600;
@@ -61,6 +74,19 @@ struct ServeOptions {
   std::string wyoming_host = "127.0.0.1";
 };
 int run_serve(const ServeOptions& options);
+
+struct VoiceOptions {
+  LoadOptions load;  ///< its model may be empty
+  std::string store;
+  NewVoice wish;
+  std::string file;                ///< what is added, or written
+  std::vector<std::string> names;  ///< of those to be removed
+};
+int run_voice_add(const VoiceOptions& options);
+int run_voice_list(const VoiceOptions& options);
+int run_voice_show(const VoiceOptions& options);
+int run_voice_remove(const VoiceOptions& options);
+int run_voice_export(const VoiceOptions& options);
 
 struct HubPullOptions {
   std::vector<std::string> models;

@@ -51,7 +51,8 @@ void add_models(CLI::App& app, ServeOptions& serve) {
 }
 
 void add_request(CLI::App& app, SpeechRequest& request) {
-  app.add_option("-v,--voice", request.voice, "one of the model's voices");
+  app.add_option("-v,--voice", request.voice,
+                 "one of the model's voices, one of 'syrinx voice list', or a mix: 'anna(2)+ben(1)'");
   app.add_option("-l,--language", request.language, "as the model names it");
   app.add_option("--instructions", request.instructions, "how to speak, where the model listens");
   app.add_option("--seed", request.seed, "same seed, same audio")->capture_default_str();
@@ -111,6 +112,67 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->check(CLI::Range(size_t{1}, size_t{1} << 20));
 }
 
+void add_store(CLI::App& app, std::string& directory) {
+  app.add_option("--voice-store", directory,
+                 "directory of kept voices (default: SYRINX_VOICES, or syrinx/voices in "
+                 "XDG_DATA_HOME or ~/.local/share)");
+}
+
+void add_voice_choice(CLI::App& app, VoiceChoice& voice) {
+  app.add_option("--ref-audio", voice.ref_audio,
+                 "a recording: speak with the voice in it, where the model can clone");
+  app.add_option("--ref-text", voice.ref_text, "what the recording says");
+  app.add_option("--ref-mode", voice.ref_mode, "how to clone, as the model names its ways");
+  app.add_option("--speaker-embedding", voice.embedding_file,
+                 "a speaker as numbers: a JSON list, or a safetensors file with one tensor");
+  add_store(app, voice.store);
+}
+
+void add_voice_command(CLI::App& app, VoiceOptions& voice, std::function<int()>& command) {
+  CLI::App* all = app.add_subcommand("voice", "Keep voices made of recordings");
+  all->require_subcommand(1);
+  voice.load.model.clear();
+  const auto below = [&](const char* name, const char* what, int (*run)(const VoiceOptions&)) {
+    CLI::App* sub = all->add_subcommand(name, what);
+    add_store(*sub, voice.store);
+    sub->callback([&voice, &command, run] { command = [&voice, run] { return run(voice); }; });
+    return sub;
+  };
+  CLI::App* add = below("add", "Keep a recording as a voice, or import a voice", run_voice_add);
+  add->add_option("name", voice.wish.name, "what to call it")->required();
+  add->add_option("recording", voice.file,
+                  "an audio file, best 5 to 20 s of one speaker without noise; or a .safetensors "
+                  "file that 'voice export' wrote")
+      ->required();
+  add->add_option("--text", voice.wish.text, "what the recording says; some models need it");
+  add->add_option("--mode", voice.wish.mode, "how to clone, as the model names its ways");
+  add->add_option("--consent", voice.wish.consent, "a note: who agreed to this, and how");
+  add->add_option("--description", voice.wish.description, "a note for lists");
+  add->add_flag("--replace", voice.wish.replace, "a voice of that name goes");
+  add->add_option("-m,--model", voice.load.model,
+                  "encode it now for this model; otherwise that is done at its first use");
+  add_load(*add, voice.load);
+  add->footer(
+      "Clone only voices of people who agreed to it.\n\n"
+      "Examples:\n"
+      "  syrinx voice add anna anna.m4a --text \"What Anna says there.\" --consent \"by mail\"\n"
+      "  syrinx say \"Hello.\" --model Org/Name --voice anna");
+  below("list", "List the kept voices", run_voice_list);
+  below("show", "Show what is known of a voice", run_voice_show)
+      ->add_option("name", voice.wish.name, "of the voice")
+      ->required();
+  below("remove", "Remove voices and their recordings", run_voice_remove)
+      ->add_option("names", voice.names, "of the voices")
+      ->required();
+  CLI::App* out = below("export", "Write a voice or its recording into a file", run_voice_export);
+  out->add_option("name", voice.wish.name, "of the voice")->required();
+  out->add_option("-o,--output", voice.file,
+                  "NAME.wav: the recording; NAME.safetensors: the voice made of it, for a model")
+      ->required();
+  out->add_option("-m,--model", voice.load.model, "the model for which the voice is encoded");
+  add_load(*out, voice.load);
+}
+
 void add_format(CLI::App& app, std::string& format, const std::string& otherwise) {
   app.add_option("--format", format, "of the audio; " + otherwise)
       ->check(CLI::IsMember({"wav", "flac", "mp3", "opus", "aac", "pcm"}));
@@ -130,13 +192,15 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
   sub->add_option("--srt", say.srt_file, "write subtitles");
   add_model(*sub, say.load);
   add_request(*sub, say.request);
+  add_voice_choice(*sub, say.voice);
   sub->footer(
       "Examples:\n"
       "  syrinx say \"Good morning.\"                         hear it\n"
       "  syrinx say \"Good morning.\" -o morning.mp3          keep it\n"
       "  syrinx say - -o news.wav < news.txt                 a text from elsewhere\n"
       "  syrinx say -f talk.txt -o talk.wav --srt talk.srt   with subtitles\n"
-      "  syrinx say Hello -o - --format opus | ssh host ...   into another program");
+      "  syrinx say Hello -o - --format opus | ssh host ...   into another program\n"
+      "  syrinx say Hello --model Org/Name --ref-audio anna.wav --ref-text \"Hi.\"   Anna's voice");
   sub->callback([&] { command = [&say] { return run_say(say); }; });
 }
 
@@ -154,6 +218,7 @@ void add_book(CLI::App& app, BookOptions& book, std::function<int()>& command) {
   sub->add_flag("--restart", book.restart, "begin anew instead of going on");
   add_model(*sub, book.load);
   add_request(*sub, book.request);
+  add_store(*sub, book.voice.store);
   sub->footer(
       "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3'.\n"
       "Interrupted, the same command goes on where it was.\n\n"
@@ -255,6 +320,21 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--max-body-bytes", serve.max_body_bytes, "largest request")
       ->check(CLI::Range(size_t{1024}, size_t{1} << 30))
       ->capture_default_str();
+  sub->add_option("--max-upload-bytes", serve.max_upload_bytes,
+                  "largest request that carries a recording, where a model can clone")
+      ->check(CLI::Range(size_t{1024}, size_t{1} << 28))
+      ->capture_default_str();
+  add_store(*sub, serve.voice_store);
+  sub->add_flag("--no-voice-upload", serve.no_voice_upload,
+                "clients may neither add nor remove voices");
+  sub->add_option("--voice-cache-mib", serve.voice_cache_mib,
+                  "memory for cloned voices that were used lately")
+      ->check(CLI::Range(size_t{1}, size_t{1} << 20))
+      ->capture_default_str();
+  sub->add_option("--max-encode-wait", serve.load.engine.max_encode_wait_s,
+                  "seconds of predicted wait past which recordings get a 503")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   sub->add_option("--max-connections", serve.max_connections, "open at a time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
@@ -342,9 +422,11 @@ int run(int argc, char** argv) {
   BookOptions book;
   std::string shell;
   HubPullOptions pull;
+  VoiceOptions voice;
   SimulateOptions simulate;
   add_say(app, say, command);
   add_book(app, book, command);
+  add_voice_command(app, voice, command);
   add_serve(app, serve, command);
   add_trace(app, trace, command);
   add_inspect(app, inspect, command);

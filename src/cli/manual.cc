@@ -106,6 +106,9 @@ Command that plays WAV from its standard input.
 .B SYRINX_API_KEY
 A key that clients of the server must show.
 .TP
+.B SYRINX_VOICES
+Where kept voices lie; by default syrinx/voices in XDG_DATA_HOME or ~/.local/share.
+.TP
 .B HF_HOME
 Where the hub's cache lies, in which models named Org/Name are looked up.
 .SH FILES

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/player.h"
 #include "cli/subtitles.h"
+#include "cli/voice_choice.h"
 
 namespace syrinx {
 namespace {
@@ -126,9 +127,7 @@ std::string destination(const SayOptions& options) {
   return options.output == "-" ? "standard output" : options.output;
 }
 
-void print_summary(const SayOptions& options, const PipelineInfo& info, const Outcome& outcome) {
-  const std::string voice =
-      options.request.voice.empty() ? info.default_voice : options.request.voice;
+void print_summary(const SayOptions& options, const std::string& voice, const Outcome& outcome) {
   std::fprintf(options.output == "-" ? stderr : stdout,
                "%.2f s of audio, first audio %.0f ms, real-time factor %.3f, voice %s, %s\n",
                outcome.audio_s, 1e3 * outcome.first_audio_s,
@@ -158,6 +157,8 @@ int run_say(SayOptions options) {
   if ((options.print_words || !options.srt_file.empty()) && !info.word_times) {
     throw LoadError("the model '" + info.model + "' does not tell the times of words");
   }
+  std::string voice = choose_voice(*engine, options.voice, options.request);
+  if (voice.empty()) voice = info.default_voice;
   Outputs outputs;
   open_outputs(options, info.sample_rate, outputs);
   auto collector = std::make_shared<Collector>();
@@ -170,7 +171,7 @@ int run_say(SayOptions options) {
   }
   outputs.finish();
   write_words(options, info, outcome);
-  print_summary(options, info, outcome);
+  print_summary(options, voice, outcome);
   return judge(outcome);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/many_files.h"
 #include "cli/stop_signal.h"
+#include "cli/voice_choice.h"
 #include "server/http_server.h"
 #include "server/wyoming_server.h"
 
@@ -34,6 +35,12 @@ AccessRules access_rules(const ServeOptions& options, bool loopback) {
   return rules;
 }
 
+std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options) {
+  VoiceDeskOptions desk{.cache_bytes = options.voice_cache_mib << 20};
+  desk.recordings.max_bytes = options.max_upload_bytes;
+  return std::make_shared<VoiceDesk>(open_store(options.voice_store), desk);
+}
+
 ServerOptions server_options(const ServeOptions& options) {
   const bool loopback = is_loopback(options.host);
   const auto limit = [&](int value, int beyond) {
@@ -52,13 +59,16 @@ ServerOptions server_options(const ServeOptions& options) {
       .limits = {.requests_per_min = double(limit(options.client_requests_per_min, 600)),
                  .concurrent = limit(options.client_concurrency, 32)},
       .max_body_bytes = options.max_body_bytes,
+      .max_upload_bytes = options.max_upload_bytes,
       .max_connections = options.max_connections,
       .max_connections_per_address = options.max_connections_per_address,
       .header_timeout_s = options.header_timeout_s,
       .body_timeout_s = options.body_timeout_s,
       .idle_timeout_s = options.idle_timeout_s,
       .stall_timeout_s = options.stall_timeout_s,
-      .max_audio_s = options.max_audio_s};
+      .max_audio_s = options.max_audio_s,
+      .voices = voice_desk(options),
+      .voice_uploads = !options.no_voice_upload};
   if (!loopback && out.keys.empty() && !options.allow_public) {
     throw UsageError("to listen on " + out.host +
                      " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
@@ -137,6 +147,7 @@ int run_serve(const ServeOptions& options) {
   allow_many_files();
   ServerOptions http = server_options(options);
   const bool keys = !http.keys.empty();
+  const std::shared_ptr<VoiceDesk> voices = http.voices;
   HttpServer server(std::move(http));
   const auto models = std::make_shared<ModelTable>(
       model_sources(options),
@@ -149,7 +160,8 @@ int run_serve(const ServeOptions& options) {
     WyomingOptions home{.host = options.wyoming_host,
                         .port = options.wyoming_port,
                         .stall_timeout_s = options.stall_timeout_s,
-                        .max_audio_s = options.max_audio_s};
+                        .max_audio_s = options.max_audio_s,
+                        .voices = voices};
     if (!options.quiet) {
       home.log = [](const std::string& line) { print_line(line); };
     }

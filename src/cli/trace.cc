@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "cli/commands.h"
 #include "io/safetensors.h"
+#include "runtime/voices.h"
 
 namespace syrinx {
 namespace {
@@ -42,6 +43,11 @@ void write_trace(Trace& trace, const Pipeline& pipeline, const std::string& path
 
 int run_trace(TraceCommand options) {
   const std::shared_ptr<const Pipeline> pipeline = load_pipeline(options.load);
+  if (options.request.voice.find('+') != std::string::npos) {  // a mix of the model's voices
+    const auto wishes = find_voices(pipeline->info(), options.request.voice);
+    if (!wishes) throw LoadError(wishes.error().message);
+    put_voices(wishes.value(), {}, options.request);
+  }
   Result<Trace> traced =
       trace_request(*pipeline, options.request,
                     {.threads = options.load.engine.threads, .logit_steps = options.logit_steps});

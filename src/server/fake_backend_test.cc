@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/toy/toy.h"
+
 namespace syrinx {
 namespace {
 
@@ -34,6 +36,60 @@ FakeBackend::~FakeBackend() {
   }
   for (std::thread& thread : threads_) thread.join();
 }
+
+void FakeBackend::clone() {
+  toy_ = make_toy_pipeline({.clones = true});
+  info_.family = "toy";
+  info_.mixes = true;
+  voices_ = std::make_unique<VoiceQueue>(*toy_->voice_encoder(), metrics_);
+}
+
+const VoiceEncoderInfo* FakeBackend::voice_encoder() const {
+  return toy_ ? &toy_->voice_encoder()->info() : nullptr;
+}
+
+Result<uint64_t> FakeBackend::encode_voice(Recording recording, uint64_t client, VoiceDone done) {
+  if (!voices_) return Backend::encode_voice(std::move(recording), client, std::move(done));
+  if (refuse_voices_) {
+    return Error{ErrorCode::kOverloaded, "many recordings are waiting", {}, 7};
+  }
+  if (recording.text == "slow") {
+    const std::lock_guard lock(mutex_);
+    slow_[next_slow_] = std::move(done);
+    changed_.notify_all();
+    return next_slow_++;
+  }
+  return voices_->encode(std::move(recording), client,
+                         [this, done = std::move(done)](Result<Voice> voice) {
+                           cancelled_ += voice.ok() ? 0 : 1;
+                           done(std::move(voice));
+                         });
+}
+
+void FakeBackend::cancel_voice(uint64_t id) {
+  if (voices_) voices_->cancel(id);
+  VoiceDone done;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = slow_.find(id);
+    if (at == slow_.end()) return;
+    done = std::move(at->second);
+    slow_.erase(at);
+  }
+  ++cancelled_;
+  std::thread([done = std::move(done)] {
+    done(Error{ErrorCode::kCancelled, "the encoding was cancelled"});
+  }).join();
+}
+
+Result<Voice> FakeBackend::voice_of_embedding(std::span<const float> embedding) const {
+  return toy_ ? toy_->voice_of_embedding(embedding) : Backend::voice_of_embedding(embedding);
+}
+
+int64_t FakeBackend::encoded() const {
+  return static_cast<int64_t>(metrics_.voices_encoded.value());
+}
+int64_t FakeBackend::cancelled() const { return cancelled_; }
 
 Result<RequestId> FakeBackend::submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
   const std::lock_guard lock(mutex_);

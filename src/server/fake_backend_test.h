@@ -5,9 +5,12 @@
 //   anything else: 0.1 s of audio per byte of text, late text included; a mark for each word of
 //   the first text, if the info has word times.
 // One thread per request; chunks of 80 ms; the seed decides the samples.
+// With clone(): recordings are encoded by the toy's encoder in an engine's VoiceQueue; the text
+// "slow" of a recording makes that wait until it is cancelled.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -31,6 +34,18 @@ class FakeBackend : public Backend {
   void append_text(RequestId id, std::string text, bool last) override;
   EngineStats stats() const override;
   const EngineMetrics* metrics() const override { return &metrics_; }
+  const VoiceEncoderInfo* voice_encoder() const override;
+  Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done) override;
+  void cancel_voice(uint64_t id) override;
+  Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
+
+  /// From now on voices are cloned and mixed.
+  void clone();
+  /// Recordings that were encoded, and those that were cancelled.
+  int64_t encoded() const;
+  int64_t cancelled() const;
+  /// While true, what is to be encoded gets the answer kOverloaded.
+  void refuse_voices(bool refuse) { refuse_voices_ = refuse; }
 
   /// The info may be changed before the first request.
   PipelineInfo& mutable_info() { return info_; }
@@ -70,6 +85,12 @@ class FakeBackend : public Backend {
   std::vector<std::string> texts_;  // of request i + 1
   EngineStats stats_;
   double max_unread_s_ = 0;
+  std::shared_ptr<const Pipeline> toy_;  // whose encoder it is
+  std::atomic<bool> refuse_voices_ = false;
+  std::atomic<int64_t> cancelled_ = 0;
+  std::map<uint64_t, VoiceDone> slow_;  // encodings that wait for their cancellation
+  uint64_t next_slow_ = uint64_t{1} << 32;
+  std::unique_ptr<VoiceQueue> voices_;  // ends first
 };
 
 }  // namespace syrinx

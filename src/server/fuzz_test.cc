@@ -132,15 +132,25 @@ void expect_call(const SpeechCall& call) {
   EXPECT_TRUE(within(request.top_k, 0, 1'000'000));
   EXPECT_TRUE(within(request.repetition_penalty, 0.09f, 10));
   EXPECT_TRUE(request.max_frames >= 0 && request.initial_chunk_frames >= 0);
+  EXPECT_LE(call.voices.size(), 8u);
+  EXPECT_LE(request.mix.size(), 8u);
+  for (const VoiceWish& wish : call.voices) {
+    if (!wish.source) continue;
+    EXPECT_TRUE(wish.source->audio.size() >= 64 || !wish.source->embedding.empty());
+    EXPECT_LE(wish.source->text.size(), 16u << 10);
+  }
   EXPECT_TRUE(call.audio.speed >= 0.25 && call.audio.speed <= 4);
   EXPECT_TRUE(call.audio.out_rate_hz == 0 ||
               (call.audio.out_rate_hz >= 8000 && call.audio.out_rate_hz <= 48000));
 }
 
 TEST(Fuzz, Bodies) {
-  const PipelineInfo info = some_info();
+  PipelineInfo info = some_info();
+  info.mixes = true;
+  const VoiceEncoderInfo encoder{
+      .family = "f", .version = "1", .modes = {{"whole", true}, {"speaker", false}}};
   Mutator mutator(corpus());
-  int accepted = 0, batches = 0;
+  int accepted = 0, batches = 0, clones = 0;
   for (int i = 0; i < runs() && !testing::Test::HasFailure(); ++i) {
     const std::string text = mutator.next();
     auto parsed = SpeechBody::parse(text);
@@ -149,11 +159,12 @@ TEST(Fuzz, Bodies) {
       continue;
     }
     const auto& body = std::get<SpeechBody>(parsed);
-    auto call = body.call(info);
+    auto call = body.call(i % 2 == 0 ? Speaker(info) : Speaker(info, &encoder));
     if (const auto* fault = std::get_if<ApiError>(&call)) {
       expect_refusal(*fault);
     } else {
       expect_call(std::get<SpeechCall>(call));
+      clones += std::get<SpeechCall>(call).voices.empty() ? 0 : 1;
       if (++accepted % 16 == 0) mutator.keep(text);
     }
     auto items = body.items();
@@ -164,6 +175,7 @@ TEST(Fuzz, Bodies) {
   }
   EXPECT_GT(accepted, runs() / 100);  // otherwise only the JSON parser was tested
   EXPECT_GT(batches, runs() / 1000);
+  EXPECT_GT(clones, runs() / 1000);
 }
 
 TEST(Fuzz, VendorBodies) {

@@ -36,6 +36,7 @@ bool is_loopback(const std::string& host) { return parse_address(host).is_loopba
 ServerState::ServerState(ServerOptions server_options)
     : options(std::move(server_options)),
       started_s(now_s()),
+      voices(options.voices ? options.voices : std::make_shared<VoiceDesk>(nullptr)),
       keys(options.keys),
       limits(options.limits),
       random(std::random_device{}()),
@@ -50,6 +51,8 @@ ServerView ServerState::view() const {
   return {.models = models.get(),
           .keys = &keys,
           .access = &options.access,
+          .voices = voices.get(),
+          .voice_uploads = options.voice_uploads,
           .draining = draining,
           .connections = static_cast<int>(sessions.size()),
           .streams = streams,

@@ -13,6 +13,7 @@
 #include "server/backend.h"
 #include "server/client_limits.h"
 #include "server/model_table.h"
+#include "server/voice_desk.h"
 
 namespace syrinx {
 
@@ -24,6 +25,9 @@ struct ServerOptions {
   AccessRules access = {};                         ///< of browsers
   LimitOptions limits = {};                        ///< of each key, or address without keys
   size_t max_body_bytes = size_t{1} << 20;
+  /// Of a body that may carry a recording, where a model can clone; so many of them at a time.
+  size_t max_upload_bytes = size_t{16} << 20;
+  int max_uploads = 8;
   size_t max_header_bytes = size_t{16} << 10;
   int max_connections = 1024;  ///< past it new ones are answered 503 and closed
   /// From one address, so that nobody takes all; 0: no limit. Not for this machine's own.
@@ -33,6 +37,8 @@ struct ServerOptions {
   double idle_timeout_s = 75;    ///< between the requests of a connection
   double stall_timeout_s = 30;   ///< a client that does not read for this long is cut off
   double max_audio_s = 3600;     ///< of one answer; longer ones end as "length"; 0: no bound
+  std::shared_ptr<VoiceDesk> voices = {};  ///< null: none are kept
+  bool voice_uploads = true;               ///< clients may add and remove voices
   /// Takes one line per request, on the io thread. Texts and audio are never in it. May be empty.
   std::function<void(const std::string& line)> log = {};
 };

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "server/multipart.h"
 #include "server/openapi.h"
 #include "server/playground.h"
+#include "server/voice_objects.h"
 #include "server/ws_dialect.h"
 
 namespace syrinx {
@@ -21,6 +23,7 @@ constexpr std::string_view kModelPrefix = "/v1/models/";
 constexpr std::string_view kVoicesPath = "/v1/audio/voices";
 constexpr std::string_view kVoicePrefix = "/v1/audio/voices/";
 constexpr std::string_view kConsentsPath = "/v1/audio/voice_consents";
+constexpr std::string_view kConsentPrefix = "/v1/audio/voice_consents/";
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -85,6 +88,7 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "GET  /v1/models         what is served\n"
       "GET  /v1/audio/models   the same, for clients that list speech models\n"
       "GET  /v1/audio/voices   the voices (?model=NAME)\n"
+      "POST /v1/audio/voices   keep a recording as a voice, where the model can clone\n"
       "GET  /openapi.json      all of this for machines\n"
       "GET  /health            alive, and how busy\n"
       "GET  /live              alive\n"
@@ -164,6 +168,17 @@ ordered_json model_object(const ModelTable::Entry& model) {
   out["max_input_bytes"] = info.max_text_bytes;
   out["late_text"] = late_text_name(info.late_text);
   out["word_times"] = info.word_times;
+  out["voice_mixes"] = info.mixes;
+  const VoiceEncoderInfo* encoder = model.backend->voice_encoder();
+  ordered_json modes = ordered_json::array();
+  for (const VoiceMode& mode : encoder == nullptr ? std::vector<VoiceMode>() : encoder->modes) {
+    modes.push_back({{"name", mode.name}, {"needs_text", mode.needs_text}});
+  }
+  out["voice_cloning"] = {{"supported", encoder != nullptr}, {"modes", std::move(modes)}};
+  if (encoder != nullptr) {
+    out["voice_cloning"]["min_seconds"] = encoder->min_s;
+    out["voice_cloning"]["max_seconds"] = encoder->max_s;
+  }
   return out;
 }
 
@@ -215,7 +230,37 @@ Reply answer_voices(const RequestHead& head, const ServerView& server) {
                       {"description", voice.description},
                       {"default", voice.id == info.default_voice}});
   }
-  return json_reply({{"voices", voices}});
+  const VoiceStore* store = server.voices == nullptr ? nullptr : server.voices->store();
+  if (store == nullptr) return json_reply({{"voices", voices}});
+  const Speaker speaker = server.voices->speaker(*backend);
+  ordered_json uploaded = ordered_json::array();
+  for (const StoredVoice& voice : store->list()) {
+    if (!can_speak_with(speaker, voice) || find_own_voice(info, voice.id)) continue;
+    voices.push_back({{"id", voice.id},
+                      {"name", voice.name},
+                      {"description", voice.description},
+                      {"default", false}});
+    uploaded.push_back(stored_voice_object(voice));
+  }
+  return json_reply({{"voices", voices}, {"uploaded_voices", uploaded}});
+}
+
+Reply answer_consents(const VoiceStore* store) {
+  ordered_json list = ordered_json::array();
+  if (store != nullptr) {
+    for (const StoredConsent& consent : store->consents()) list.push_back(consent_object(consent));
+  }
+  return json_reply({{"object", "list"}, {"data", list}, {"has_more", false}});
+}
+
+Reply answer_consent(const VoiceStore* store, const std::string& id) {
+  if (const auto consent = store == nullptr ? std::nullopt : store->find_consent(id)) {
+    return json_reply(consent_object(*consent));
+  }
+  return reply_of({.status = 404,
+                   .message = concat("There is no consent '", id.substr(0, 200), "'."),
+                   .param = "consent",
+                   .code = "consent_not_found"});
 }
 
 /// POST of a voice or of a consent to clone one.
@@ -226,8 +271,8 @@ Reply refuse_cloning() {
                    .code = "unsupported_operation"});
 }
 
-Reply answer_delete_voice(std::string_view name, const ServerView& server) {
-  const std::string wanted = percent_decoded(name);
+/// Why a voice cannot be deleted, or nothing.
+std::optional<Reply> refuse_delete_voice(const std::string& wanted, const ServerView& server) {
   for (const auto& model : server.models->list()) {
     if (!model.backend) continue;
     for (const VoiceInfo& voice : model.backend->info().voices) {
@@ -239,6 +284,8 @@ Reply answer_delete_voice(std::string_view name, const ServerView& server) {
                        .code = "voice_is_built_in"});
     }
   }
+  const VoiceStore* store = server.voices == nullptr ? nullptr : server.voices->store();
+  if (store != nullptr && store->find(wanted)) return {};
   return reply_of({.status = 404,
                    .message = concat("There is no voice '", wanted.substr(0, 200), "'."),
                    .param = "voice",
@@ -316,9 +363,69 @@ std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& se
   return {};
 }
 
+Reply refuse_voice_change() {
+  return reply_of({.status = 403,
+                   .message = "This server does not let its clients add or remove voices.",
+                   .code = "voice_uploads_are_off"});
+}
+
+/// What is asked of the voices and consents that are kept; the path is one of theirs.
+std::variant<Reply, SpeechRoute, VoiceRoute> route_voices(const RequestHead& head,
+                                                          const ServerView& server) {
+  const VoiceStore* store = server.voices == nullptr ? nullptr : server.voices->store();
+  const bool consents = head.path.starts_with(kConsentsPath);
+  const bool adds = head.path == kVoicesPath || head.path == kConsentsPath;
+  if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
+  if (adds && head.method == "POST") {
+    if (!may_clone(server)) return refuse_cloning();
+    if (store == nullptr) {
+      return reply_of({.status = 400,
+                       .message = "This server keeps no voices: it has no directory for them "
+                                  "(syrinx serve --voice-store).",
+                       .code = "unsupported_operation"});
+    }
+    if (!server.voice_uploads) return refuse_voice_change();
+    if (server.draining) return reply_of(unavailable("The server is stopping."));
+    if (!is_multipart(head.content_type)) {
+      return reply_of({.status = 415,
+                       .message = "Send the recording as a form: Content-Type: "
+                                  "multipart/form-data.",
+                       .code = "unsupported_media_type"});
+    }
+    return VoiceRoute{.kind = consents ? VoiceRoute::kAddConsent : VoiceRoute::kAdd};
+  }
+  const bool reads = head.method == "GET" || head.method == "HEAD";
+  if (adds) {  // the list of voices was answered before
+    return reads ? answer_consents(store) : wrong_method(head, "GET, HEAD, POST");
+  }
+  const std::string_view prefix = consents ? kConsentPrefix : kVoicePrefix;
+  const std::string name = percent_decoded(head.path.substr(prefix.size()));
+  if (consents && reads) return answer_consent(store, name);
+  if (head.method != "DELETE") {
+    return wrong_method(head, consents ? "GET, HEAD, DELETE" : "DELETE");
+  }
+  if (consents && (store == nullptr || !store->find_consent(name))) {
+    return answer_consent(store, name);
+  }
+  if (!consents) {
+    if (auto refusal = refuse_delete_voice(name, server)) return std::move(*refusal);
+  }
+  if (!server.voice_uploads) return refuse_voice_change();
+  return VoiceRoute{.kind = consents ? VoiceRoute::kRemoveConsent : VoiceRoute::kRemove,
+                    .name = name};
+}
+
 }  // namespace
 
-std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView& server) {
+bool may_clone(const ServerView& server) {
+  if (server.models == nullptr) return false;
+  const auto models = server.models->list();
+  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
+    return !model.backend || model.backend->voice_encoder() != nullptr;
+  });
+}
+
+std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head, const ServerView& server) {
   if (server.access != nullptr) {
     if (auto refusal = refuse_access(*server.access, head.browser)) return reply_of(*refusal);
     if (head.method == "OPTIONS") {
@@ -347,12 +454,9 @@ std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView
     if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
     return SpeechRoute{.vendor = std::move(vendor)};
   }
-  if (head.path == kVoicesPath || head.path == kConsentsPath) {
-    return head.method == "POST" ? refuse_cloning() : wrong_method(head, "POST");
-  }
-  if (server.models != nullptr && head.path.starts_with(kVoicePrefix)) {
-    if (head.method != "DELETE") return wrong_method(head, "DELETE");
-    return answer_delete_voice(head.path.substr(kVoicePrefix.size()), server);
+  if (head.path == kVoicesPath || head.path == kConsentsPath ||
+      head.path.starts_with(kVoicePrefix) || head.path.starts_with(kConsentPrefix)) {
+    return route_voices(head, server);
   }
   if (server.models != nullptr && head.path.starts_with(kModelPrefix)) {
     if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");

@@ -13,6 +13,7 @@
 #include "server/model_table.h"
 #include "server/reply.h"
 #include "server/vendor_body.h"
+#include "server/voice_desk.h"
 
 namespace syrinx {
 
@@ -32,6 +33,8 @@ struct ServerView {
   const ModelTable* models = nullptr;   ///< null while the first model is being loaded
   const ApiKeys* keys = nullptr;        ///< null: everybody is admitted
   const AccessRules* access = nullptr;  ///< null: every browser is admitted
+  const VoiceDesk* voices = nullptr;    ///< null: none but the models' own
+  bool voice_uploads = true;            ///< clients may add and remove voices
   bool draining = false;
   int connections = 0;  ///< open ones
   int streams = 0;      ///< speech requests that are being answered
@@ -45,8 +48,18 @@ struct SpeechRoute {
   std::optional<VendorCall> vendor = {};  ///< whose words the body is in, if not OpenAI's
 };
 
-/// A whole answer, or the word that this is speech. HEAD is answered as GET; whoever writes the
-/// answer leaves the body out.
-std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView& server);
+/// The request changes the voices that are kept and may go on: read the body, if there is one.
+struct VoiceRoute {
+  enum Kind { kAdd, kAddConsent, kRemove, kRemoveConsent } kind = kAdd;
+  std::string name = {};  ///< of what is removed
+};
+
+/// Whether a model that is served clones voices, or may once it is loaded.
+bool may_clone(const ServerView& server);
+
+/// A whole answer, or the word that this is speech or about voices. HEAD is answered as GET;
+/// whoever writes the answer leaves the body out.
+std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head,
+                                                   const ServerView& server);
 
 }  // namespace syrinx

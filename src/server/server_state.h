@@ -35,12 +35,14 @@ struct ServerState {
   const ServerOptions options;
   const double started_s;
   std::shared_ptr<ModelTable> models;  ///< null until the first model is loaded
+  const std::shared_ptr<VoiceDesk> voices;
   std::shared_ptr<TlsContext> tls;     ///< null: plain HTTP
   ApiKeys keys;
   ClientLimits limits;
   std::unordered_map<uint64_t, int> addresses;  ///< open connections from each, hashed
   bool draining = false;
   int streams = 0;
+  int uploads = 0;  ///< large bodies in memory
   int64_t requests = 0;
   std::unordered_set<Session*> sessions;
   std::mt19937_64 random;

@@ -1,5 +1,6 @@
 #include "server/session.h"
 
+#include <algorithm>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -14,6 +15,7 @@
 #include "server/server_state.h"
 #include "server/speech_batch.h"
 #include "server/speech_stream.h"
+#include "server/voice_upload.h"
 #include "server/ws_auth.h"
 #include "server/ws_connection.h"
 
@@ -36,14 +38,16 @@ std::string_view query_of(std::string_view target) {
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
+Reply too_large(size_t limit) {
+  return reply_of({.status = 413,
+                   .message = concat("The body may have at most ", limit, " bytes."),
+                   .code = "body_too_large"});
+}
+
 Reply parse_fault(const SystemError& error, const ServerOptions& options) {
   ApiError fault{.message = "This is not an HTTP/1.1 request: " + error.message() + ".",
                  .code = "invalid_http"};
-  if (error == http::error::body_limit) {
-    fault = {.status = 413,
-             .message = concat("The body may have at most ", options.max_body_bytes, " bytes."),
-             .code = "body_too_large"};
-  }
+  if (error == http::error::body_limit) return too_large(options.max_body_bytes);
   if (error == http::error::header_limit) {
     fault = {
         .status = 431,
@@ -59,8 +63,9 @@ struct Session::Incoming {
   http::request_parser<http::string_body> parser;
   std::string id;
   bool keep_alive = false;
-  std::string credential;  ///< "Bearer KEY", from wherever the client's vendor has it
-  Headers headers;         ///< that every answer to it carries
+  std::string credential;       ///< "Bearer KEY", from wherever the client's vendor has it
+  Headers headers;              ///< that every answer to it carries
+  std::shared_ptr<void> place;  ///< among the large bodies; may be null
 
   const http::request<http::string_body>& message() const { return parser.get(); }
   std::string_view header(http::field field) const { return view(message()[field]); }
@@ -169,8 +174,19 @@ net::awaitable<bool> Session::serve_one() {
     co_await refuse(incoming, refusal);
     co_return false;
   }
+  const auto* about_voices = std::get_if<VoiceRoute>(&routed);
+  const bool may_be_large = about_voices != nullptr || !std::get<SpeechRoute>(routed).batch;
+  if (const auto refusal = make_room(incoming, may_be_large)) {
+    incoming.keep_alive = false;
+    co_await refuse(incoming, *refusal);
+    co_return false;
+  }
   const bool complete = co_await read_body(incoming);
   if (!complete) co_return false;
+  if (about_voices != nullptr) {
+    const bool sent = co_await change_voices(incoming, *about_voices, who);
+    co_return sent&& incoming.keep_alive && !server_.draining;
+  }
   SpeechExchange exchange{
       .request_id = incoming.id,
       .body = std::move(incoming.parser.get().body()),
@@ -178,7 +194,8 @@ net::awaitable<bool> Session::serve_one() {
       .chunked = incoming.message().version() >= 11,
       .trailers = incoming.header(http::field::te).find("trailers") != std::string_view::npos,
       .client = who,
-      .headers = std::move(incoming.headers)};
+      .headers = std::move(incoming.headers),
+      .place = std::move(incoming.place)};
   const SpeechRoute& speech = std::get<SpeechRoute>(routed);
   exchange.vendor = speech.vendor;
   if (exchange.vendor) exchange.query = query_of(view(incoming.message().target()));
@@ -193,7 +210,9 @@ net::awaitable<bool> Session::serve_one() {
 
 net::awaitable<bool> Session::read_head(Incoming& incoming) {
   incoming.parser.header_limit(static_cast<uint32_t>(server_.options.max_header_bytes));
-  incoming.parser.body_limit(server_.options.max_body_bytes);
+  // What is allowed depends on where it goes: see make_room().
+  incoming.parser.body_limit(
+      std::max(server_.options.max_upload_bytes, server_.options.max_body_bytes));
   SystemError error;
   connection_->expires_after_s(server_.options.header_timeout_s);
   co_await http::async_read_header(connection_->stream(), connection_->buffer(), incoming.parser,
@@ -205,7 +224,46 @@ net::awaitable<bool> Session::read_head(Incoming& incoming) {
   co_return !error;
 }
 
+/// Bounds the body, whose length is not known from the head unless the client tells. Large ones are
+/// few at a time, since they are kept in memory until they are understood.
+std::optional<Reply> Session::make_room(Incoming& incoming, bool may_be_large) {
+  const ServerOptions& options = server_.options;
+  const auto told = incoming.parser.content_length();
+  const bool large = told && *told > options.max_body_bytes;
+  const bool allowed =
+      large && may_be_large && *told <= options.max_upload_bytes && may_clone(server_.view());
+  if (large && !allowed) {
+    const bool uploads = may_be_large && may_clone(server_.view());
+    return too_large(uploads ? options.max_upload_bytes : options.max_body_bytes);
+  }
+  incoming.parser.body_limit(large ? options.max_upload_bytes : options.max_body_bytes);
+  if (!large) return {};
+  if (server_.uploads >= options.max_uploads) {
+    return reply_of(unavailable("Others are sending recordings; try again."));
+  }
+  ++server_.uploads;
+  incoming.place =
+      std::shared_ptr<void>(nullptr, [this_server = &server_](void*) { --this_server->uploads; });
+  return {};
+}
+
+net::awaitable<bool> Session::change_voices(Incoming& incoming, const VoiceRoute& wish,
+                                            uint64_t who) {
+  VoiceExchange exchange{.route = wish,
+                         .body = std::move(incoming.parser.get().body()),
+                         .content_type = std::string(incoming.header(http::field::content_type)),
+                         .client = who};
+  const double began_s = now_s();
+  const Reply reply = co_await answer_voice_change(server_, connection_, exchange);
+  server_.log(concat(incoming.id, " voices ", reply.status,
+                     " total_ms=", static_cast<int>(1e3 * (now_s() - began_s))));
+  if (connection_->gone()) co_return false;
+  const bool sent = co_await send(incoming, reply);
+  co_return sent;
+}
+
 net::awaitable<bool> Session::read_body(Incoming& incoming) {
+  if (incoming.parser.is_done()) co_return true;
   if (boost::beast::iequals(incoming.message()[http::field::expect], "100-continue")) {
     const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
     const bool sent = co_await connection_->write(go_on, server_.options.body_timeout_s);

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "server/asio.h"
 #include "server/reply.h"
+#include "server/routes.h"
 
 namespace syrinx {
 
@@ -31,6 +33,8 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<bool> serve_one();
   net::awaitable<bool> read_head(Incoming& incoming);
   net::awaitable<bool> read_body(Incoming& incoming);
+  std::optional<Reply> make_room(Incoming& incoming, bool may_be_large);
+  net::awaitable<bool> change_voices(Incoming& incoming, const VoiceRoute& wish, uint64_t who);
   net::awaitable<void> refuse(const Incoming& incoming, const Reply& reply);
   net::awaitable<bool> send(const Incoming& incoming, const Reply& reply);
 

@@ -1,6 +1,7 @@
 #include "server/speech_batch.h"
 
 #include <deque>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -43,8 +44,9 @@ class SpeechBatch {
 
  private:
   struct Item {
-    explicit Item(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client)
-        : job(server, std::move(wakeup), client) {}
+    Item(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client,
+         std::function<bool()> gone)
+        : job(server, std::move(wakeup), client, std::move(gone)) {}
     SpeechJob job;
     std::optional<ApiError> fault;
     bool done = false;
@@ -70,8 +72,10 @@ std::optional<ApiError> SpeechBatch::add_items() {
   auto items = std::get<SpeechBody>(parsed).items();
   if (auto* fault = std::get_if<ApiError>(&items)) return std::move(*fault);
   bodies_ = std::move(std::get<std::vector<SpeechBody>>(items));
-  for (size_t i = 0; i < bodies_.size(); ++i)
-    items_.emplace_back(server_, wakeup_, exchange_.client);
+  for (size_t i = 0; i < bodies_.size(); ++i) {
+    items_.emplace_back(server_, wakeup_, exchange_.client,
+                        [connection = connection_.get()] { return connection->gone(); });
+  }
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "server/wire.h"
 
 namespace syrinx {
 namespace {
@@ -25,6 +26,11 @@ constexpr std::array<std::string_view, 13> kOpenAiVoices = {
 constexpr int kPcmHz = 24000;
 constexpr int kMinHz = 8000, kMaxHz = 48000;  // of "sample_rate"
 constexpr size_t kMaxInstructionBytes = 16 << 10;
+constexpr size_t kMaxReferenceTextBytes = 16 << 10;
+constexpr size_t kMaxEmbedding = 8192;
+constexpr size_t kMinAudioBytes = 64;
+/// Values in a body: each takes far more memory than its bytes.
+constexpr size_t kMaxValues = 200'000;
 
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -112,25 +118,6 @@ class Fields {
   std::optional<ApiError> fault_;
 };
 
-std::string voice_list(const PipelineInfo& info) {
-  std::string out;
-  for (const VoiceInfo& voice : info.voices) out += (out.empty() ? "" : ", ") + voice.id;
-  return out.empty() ? info.default_voice : out;
-}
-
-/// The model's spelling of a voice, the default for OpenAI's names, or nothing.
-std::optional<std::string> resolve_voice(const PipelineInfo& info, const std::string& name) {
-  for (const VoiceInfo& voice : info.voices) {
-    if (voice.id == name) return voice.id;
-  }
-  const std::string folded = lower(name);
-  for (const VoiceInfo& voice : info.voices) {
-    if (lower(voice.id) == folded) return voice.id;
-  }
-  if (name == info.default_voice || contains(kOpenAiVoices, folded)) return info.default_voice;
-  return {};
-}
-
 void read_input(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
   auto text = fields.text("input");
   if (fields.fault()) return;
@@ -147,9 +134,10 @@ void read_input(Fields& fields, const PipelineInfo& info, SpeechRequest& request
   request.text = std::move(*text);
 }
 
-void read_voice(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
+/// Of the model, of the store, a mix; OpenAI's names mean the default.
+void read_voice(Fields& fields, const Speaker& speaker, SpeechCall& call) {
   const json* voice = fields.find("voice");
-  if (voice == nullptr) return;
+  if (voice == nullptr || fields.fault()) return;
   if (voice->is_object()) {
     const auto id = voice->find("id");
     if (id == voice->end() || !id->is_string()) {
@@ -159,14 +147,18 @@ void read_voice(Fields& fields, const PipelineInfo& info, SpeechRequest& request
   }
   if (!voice->is_string()) return fields.wrong("voice", "a string or {\"id\": string}", *voice);
   const auto name = voice->get<std::string>();
-  const auto resolved = resolve_voice(info, name);
-  if (!resolved) {
-    ApiError error = bad_field(
-        "voice", concat("There is no voice '", name, "'; this model has: ", voice_list(info), "."));
-    error.code = "voice_not_found";
-    return fields.fail(std::move(error));
+  auto wishes = find_voices(speaker, name);
+  if (!wishes && contains(kOpenAiVoices, lower(name))) {
+    call.request.voice = speaker.info->default_voice;
+    return;
   }
-  request.voice = *resolved;
+  if (!wishes) return fields.fail(to_api_error(wishes.error()));
+  call.voices = wishes.take();
+  const bool at_hand = std::none_of(call.voices.begin(), call.voices.end(),
+                                    [](const VoiceWish& wish) { return wish.source != nullptr; });
+  if (!at_hand) return;
+  put_voices(call.voices, {}, call.request);
+  call.voices.clear();
 }
 
 void refuse(Fields& fields, const char* param, std::string message) {
@@ -200,16 +192,122 @@ void read_format(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
   call.audio.out_rate_hz = fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz);
 }
 
-/// Fields of other servers that ask for what no model here can do, or that change nothing here.
-void read_foreign(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
-  for (const char* name :
-       {"ref_audio", "ref_text", "references", "speaker_embedding", "x_vector_only_mode"}) {
-    const json* value = fields.find(name);
-    if (value == nullptr || *value == false) continue;
-    refuse(fields, name, concat("The model '", info.model, "' cannot clone a voice."));
+/// The bytes of a recording in a data: URI or in base64. Nothing else is opened: not files of this
+/// machine, not addresses.
+std::optional<std::string> read_audio(Fields& fields, const char* name, const json& value) {
+  if (!value.is_string()) {
+    fields.wrong(name, "a string", value);
+    return {};
   }
+  std::string_view text = value.get_ref<const std::string&>();
+  if (text.starts_with("data:")) {
+    const size_t comma = text.find(',');
+    const bool base64 = comma != std::string_view::npos &&
+                        text.substr(0, comma).ends_with(";base64");
+    text = base64 ? text.substr(comma + 1) : std::string_view();
+  }
+  auto bytes = base64_decoded(text);
+  // A path such as "/etc/motd" is base64 too, but no recording is as short as that.
+  if (!bytes || bytes->size() < kMinAudioBytes) {
+    fields.fail(bad_field(
+        name, concat("'", name, "' must be a recording in base64, bare or as a data: URI. This "
+                     "server opens neither files nor addresses for its clients; a voice can be "
+                     "kept by POST /v1/audio/voices.")));
+    return {};
+  }
+  return bytes;
+}
+
+/// The only item of a list, or the value itself. Null, and a fault, for a list of more.
+const json* only_one(Fields& fields, const char* name, const json* value) {
+  if (value == nullptr || !value->is_array()) return value;
+  if (value->size() == 1) return &value->front();
+  refuse(fields, name, concat("'", name, "' must hold one recording, not ", value->size(), "."));
+  return nullptr;
+}
+
+std::vector<float> read_embedding(Fields& fields, const json& value) {
+  std::vector<float> out;
+  const bool good = value.is_array() && !value.empty() && value.size() <= kMaxEmbedding &&
+                    std::all_of(value.begin(), value.end(), [](const json& number) {
+                      return number.is_number() && std::isfinite(number.get<float>());
+                    });
+  if (!good) {
+    fields.fail(bad_field("speaker_embedding", concat("'speaker_embedding' must be a list of 1 to ",
+                                                      kMaxEmbedding, " numbers.")));
+    return out;
+  }
+  for (const json& number : value) out.push_back(number.get<float>());
+  return out;
+}
+
+/// A voice that comes with the request, in the words of vLLM-Omni and SGLang-Omni; then "voice" is
+/// not asked for. True when there is one, or when something is wrong with it.
+bool read_reference(Fields& fields, const Speaker& speaker, SpeechCall& call) {
+  for (const char* name :
+       {"ref_audio", "ref_text", "ref_mode", "references", "x_vector_only_mode"}) {
+    const json* value = fields.find(name);
+    if (value == nullptr || *value == false || speaker.encoder != nullptr) continue;
+    fields.fail(to_api_error(cannot_clone(*speaker.info, name)));
+    return true;
+  }
+  const bool only_speaker = fields.flag("x_vector_only_mode").value_or(false);
+  auto source = std::make_shared<VoiceSource>();
+  const json* audio = only_one(fields, "ref_audio", fields.find("ref_audio"));
+  const json* reference = only_one(fields, "references", fields.find("references"));
+  const json* embedding = fields.find("speaker_embedding");
+  source->text = fields.text("ref_text").value_or("");
+  source->mode = fields.text("ref_mode").value_or("");
+  const char* named = audio != nullptr           ? "ref_audio"
+                      : reference != nullptr     ? "references"
+                      : embedding != nullptr     ? "speaker_embedding"
+                      : !source->text.empty()    ? "ref_text"
+                      : !source->mode.empty()    ? "ref_mode"
+                      : only_speaker             ? "x_vector_only_mode"
+                                                 : nullptr;
+  if (fields.fault()) return true;
+  if (named == nullptr) return false;
+  if (embedding != nullptr) {
+    source->embedding = read_embedding(fields, *embedding);
+  } else if (reference != nullptr) {
+    const auto path = reference->is_object() ? reference->find("audio_path") : reference->end();
+    if (path == reference->end() || !reference->is_object()) {
+      fields.fail(bad_field("references", "'references' must hold {\"audio_path\", \"text\"}."));
+      return true;
+    }
+    source->audio = read_audio(fields, "references", *path).value_or("");
+    if (const auto text = reference->find("text");
+        text != reference->end() && text->is_string()) {
+      source->text = text->get<std::string>();
+    }
+  } else if (audio != nullptr) {
+    source->audio = read_audio(fields, "ref_audio", *audio).value_or("");
+  } else {
+    fields.fail(bad_field(named, concat("'", named, "' needs the recording, 'ref_audio'.")));
+  }
+  if (source->text.size() > kMaxReferenceTextBytes) {
+    fields.fail(bad_field("ref_text", concat("'ref_text' may have at most ",
+                                             kMaxReferenceTextBytes, " bytes.")));
+  }
+  if (only_speaker && source->mode.empty() && speaker.encoder != nullptr) {
+    for (const VoiceMode& mode : speaker.encoder->modes) {
+      if (source->mode.empty() && !mode.needs_text) source->mode = mode.name;
+    }
+    if (source->mode.empty()) {
+      refuse(fields, "x_vector_only_mode",
+             concat("The model '", speaker.info->model, "' clones only with 'ref_text'."));
+    }
+  }
+  call.voices = {VoiceWish{.own = "", .source = std::move(source)}};
+  return true;
+}
+
+/// Fields of other servers that ask for what no model here can do, or that change nothing here.
+void read_foreign(Fields& fields, const Speaker& speaker, SpeechCall& call) {
+  const PipelineInfo& info = *speaker.info;
   if (const auto task = fields.text("task_type")) {
-    if (*task != "CustomVoice" && !(*task == "VoiceDesign" && info.instructions)) {
+    if (*task != "CustomVoice" && !(*task == "VoiceDesign" && info.instructions) &&
+        !(*task == "Base" && speaker.encoder != nullptr)) {
       refuse(fields, "task_type",
              concat("The model '", info.model, "' does not do the task '", *task, "'."));
     }
@@ -287,6 +385,19 @@ void share_speed(const PipelineInfo& info, SpeechCall& call) {
   call.audio.speed = speed / call.request.speed;
 }
 
+/// More or less how many values the parser would make.
+static size_t count_values(std::string_view body) {
+  size_t count = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < body.size(); ++i) {
+    const char c = body[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\') ++i;
+    if (!in_string && (c == ',' || c == '[' || c == '{')) ++count;
+  }
+  return count;
+}
+
 bool is_openai_model(std::string_view name) { return contains(kOpenAiModels, name); }
 
 SpeechBody::SpeechBody(json fields) {
@@ -297,6 +408,9 @@ SpeechBody::SpeechBody(json fields) {
 }
 
 std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
+  if (count_values(body) > kMaxValues) {
+    return ApiError{.message = "The body holds too many values.", .code = "invalid_json"};
+  }
   json parsed;
   try {
     parsed = json::parse(body);
@@ -314,15 +428,16 @@ std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
   return SpeechBody(std::move(parsed));
 }
 
-std::variant<SpeechCall, ApiError> SpeechBody::call(const PipelineInfo& info) const {
+std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker) const {
+  const PipelineInfo& info = *speaker.info;
   Fields fields(*fields_);
   SpeechCall call;
   fields.text("model");  // only its type is of interest here
   read_input(fields, info, call.request);
-  read_voice(fields, info, call.request);
+  if (!read_reference(fields, speaker, call)) read_voice(fields, speaker, call);
   read_instructions(fields, info, call.request);
   read_format(fields, info, call);
-  read_foreign(fields, info, call);
+  read_foreign(fields, speaker, call);
   read_sampling(fields, call.request);
   read_language(fields, info, call.request);
   if (fields.fault()) return *fields.fault();

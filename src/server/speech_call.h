@@ -12,6 +12,7 @@
 #include "audio/encoder.h"
 #include "model/pipeline.h"
 #include "model/request.h"
+#include "runtime/voices.h"
 #include "server/api_error.h"
 
 namespace syrinx {
@@ -19,6 +20,8 @@ namespace syrinx {
 /// A checked call. Without "seed" in the body the request has a random one.
 struct SpeechCall {
   SpeechRequest request;
+  /// Not in the request yet, because some of them must be fetched first (VoiceDesk); else empty.
+  std::vector<VoiceWish> voices;
   /// How audio goes over the wire. Without "sample_rate" in the body, pcm is at 24 kHz, as OpenAI's
   /// clients take for granted, and other formats, which tell their rate, as near as they can to the
   /// model's.
@@ -45,7 +48,7 @@ class SpeechBody {
   const std::string& model() const { return model_; }
   /// Checks the fields. Unknown ones are ignored and null counts as absent; "model" and "voice" may
   /// be left out. Whether the model is served is not asked here.
-  std::variant<SpeechCall, ApiError> call(const PipelineInfo& info) const;
+  std::variant<SpeechCall, ApiError> call(const Speaker& speaker) const;
   /// The bodies in "items", 1 to kMaxItems.
   std::variant<std::vector<SpeechBody>, ApiError> items() const;
 

@@ -1,14 +1,13 @@
 #include "server/speech_job.h"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <cmath>
 #include <exception>
 #include <utility>
 
 #include "base/check.h"
 #include "server/connection.h"
+#include "server/run_on.h"
 #include "server/server_state.h"
 
 namespace syrinx {
@@ -18,24 +17,15 @@ namespace {
 /// streams take turns on few threads.
 constexpr size_t kCheapSamples = 32 << 10, kCostlySamples = 8 << 10;
 
-/// Runs `task` on a thread of `pool` and comes back to the io thread.
-template <typename Task>
-net::awaitable<void> run_on(net::thread_pool& pool, Task task) {
-  auto job = [task]() -> net::awaitable<void> {
-    task();
-    co_return;
-  };
-  co_await net::co_spawn(pool, std::move(job), net::use_awaitable);
-}
-
 }  // namespace
 
 bool is_bad(const Outcome& outcome) {
   return outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
 }
 
-SpeechJob::SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client)
-    : server_(server), wakeup_(std::move(wakeup)), client_(client) {}
+SpeechJob::SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client,
+                     std::function<bool()> gone)
+    : server_(server), wakeup_(std::move(wakeup)), client_(client), gone_(std::move(gone)) {}
 
 /// However it ended: nothing goes on for a client that nobody serves.
 SpeechJob::~SpeechJob() {
@@ -58,17 +48,23 @@ net::awaitable<void> SpeechJob::start(ReadBody read) {
       return;
     }
     body_ = std::move(std::get<SpeechBody>(parsed));
-    submit();
+    check();
   };
   co_await run_on(server_.worker, parse);
-  if (!fault_ && !id_) co_await find_model();
+  co_await go_on();
 }
 
 net::awaitable<void> SpeechJob::start(SpeechBody body) {
   body_ = std::move(body);
-  const auto task = [this] { submit(); };
+  const auto task = [this] { check(); };
   co_await run_on(server_.worker, task);
-  if (!fault_ && !id_) co_await find_model();
+  co_await go_on();
+}
+
+/// What is left after the first check: a model or a voice that was not there.
+net::awaitable<void> SpeechJob::go_on() {
+  if (!begun()) co_await find_model();
+  if (fetch_ && !fault_) co_await wait_for_voice();
 }
 
 /// Loads the model, which was known and not there.
@@ -78,18 +74,37 @@ net::awaitable<void> SpeechJob::find_model() {
   };
   co_await run_on(server_.loader, load);
   if (fault_) co_return;
-  const auto task = [this] { submit(); };
+  const auto task = [this] { check(); };
   co_await run_on(server_.worker, task);
-  if (!fault_ && !id_) fault_ = unavailable("The model was unloaded; try again.");
+  if (!begun()) fault_ = unavailable("The model was unloaded; try again.");
 }
 
-/// On a worker thread. Neither id_ nor fault_ afterwards: the model must be loaded first.
-void SpeechJob::submit() try {
+/// The client may go meanwhile; then nothing is encoded for it any more.
+net::awaitable<void> SpeechJob::wait_for_voice() {
+  std::optional<Status> status = fetch_->status();
+  while (!status && !gone_()) {
+    co_await wakeup_->wait();
+    status = fetch_->status();
+  }
+  if (!status) {
+    fault_ = unavailable("The client is gone.");
+  } else if (!*status) {
+    fail(status->error());
+  } else {
+    fetch_->put(call_.request);
+    const auto task = [this] { submit(); };
+    co_await run_on(server_.worker, task);
+  }
+  fetch_.reset();
+}
+
+/// On a worker thread. Nothing has begun afterwards: the model must be loaded first.
+void SpeechJob::check() try {
   auto found = server_.models->find(body_->model());
   if (!found) return fail(found.error());
   backend_ = found.take();
   if (!backend_) return;
-  auto call = body_->call(backend_->info());
+  auto call = body_->call(server_.voices->speaker(*backend_));
   if (auto* fault = std::get_if<ApiError>(&call)) {
     fault_ = std::move(*fault);
     return;
@@ -97,6 +112,21 @@ void SpeechJob::submit() try {
   call_ = std::move(std::get<SpeechCall>(call));
   call_.request.client = client_;
   body_.reset();
+  if (call_.voices.empty()) return submit();
+  fetch_ = server_.voices->fetch(backend_, std::exchange(call_.voices, {}), client_,
+                                 [wakeup = wakeup_] { wakeup->post(); });
+  // A voice that is at hand costs no way over the io thread.
+  if (const auto status = fetch_->status(); status && *status) {
+    fetch_->put(call_.request);
+    fetch_.reset();
+    submit();
+  }
+} catch (const std::exception& error) {
+  fail({ErrorCode::kInternal, error.what()});
+}
+
+/// On a worker thread.
+void SpeechJob::submit() try {
   auto encoder = make_encoder(call_.audio);
   if (!encoder) return fail(encoder.error());
   encoder_ = encoder.take();

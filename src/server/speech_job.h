@@ -15,6 +15,7 @@
 #include "server/audio_queue.h"
 #include "server/backend.h"
 #include "server/speech_call.h"
+#include "server/voice_desk.h"
 
 namespace syrinx {
 
@@ -23,15 +24,18 @@ struct ServerState;
 
 class SpeechJob {
  public:
-  /// `wakeup` hears of new audio and of the end.
-  SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client);
+  /// `wakeup` hears of new audio and of the end, and also when `gone` would say that the client is
+  /// gone: then nothing is waited for any more.
+  SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client,
+            std::function<bool()> gone);
   ~SpeechJob();
   SpeechJob(const SpeechJob&) = delete;
   SpeechJob& operator=(const SpeechJob&) = delete;
 
   using ReadBody = std::function<std::variant<SpeechBody, ApiError>()>;
-  /// Reads and checks the body, finds or loads its model and submits it; afterwards fault() is set
-  /// or audio will come. Works on other threads: a body may be large and its prompt slow to make.
+  /// Reads and checks the body, finds or loads its model, fetches its voice and submits it;
+  /// afterwards fault() is set or audio will come. Works on other threads: a body may be large and
+  /// its prompt slow to make.
   net::awaitable<void> start(ReadBody read);
   /// The same for a body that was parsed by somebody else.
   net::awaitable<void> start(SpeechBody body);
@@ -58,7 +62,11 @@ class SpeechJob {
   int rate_hz() const { return encoder_->rate_hz(); }
 
  private:
+  bool begun() const { return fault_ || id_ || fetch_; }
+  net::awaitable<void> go_on();
   net::awaitable<void> find_model();
+  net::awaitable<void> wait_for_voice();
+  void check();
   void submit();
   void encode();
   void fail(const Error& error);
@@ -66,11 +74,13 @@ class SpeechJob {
   ServerState& server_;
   const std::shared_ptr<Wakeup> wakeup_;
   const uint64_t client_;
+  const std::function<bool()> gone_;
   std::optional<SpeechBody> body_;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<AudioQueue> queue_;
   std::unique_ptr<Encoder> encoder_;
   SpeechCall call_;
+  std::unique_ptr<VoiceFetch> fetch_;
   std::optional<RequestId> id_;
   std::optional<ApiError> fault_;
   std::string trouble_;

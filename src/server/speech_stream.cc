@@ -23,12 +23,13 @@ std::variant<SpeechBody, ApiError> read_body(const SpeechExchange& exchange) {
 class SpeechStream {
  public:
   SpeechStream(ServerState& server, std::shared_ptr<Connection> connection,
-               const SpeechExchange& exchange)
+               SpeechExchange& exchange)
       : server_(server),
         connection_(std::move(connection)),
         exchange_(exchange),
         wakeup_(std::make_shared<Wakeup>(server.io)),
-        job_(server, wakeup_, exchange.client) {
+        job_(server, wakeup_, exchange.client,
+             [connection = connection_.get()] { return connection->gone(); }) {
     ++server_.streams;
     connection_->watch(wakeup_);
   }
@@ -53,7 +54,7 @@ class SpeechStream {
 
   ServerState& server_;
   const std::shared_ptr<Connection> connection_;
-  const SpeechExchange& exchange_;
+  SpeechExchange& exchange_;
   const std::shared_ptr<Wakeup> wakeup_;
   const double began_s_ = now_s();
   SpeechJob job_;
@@ -63,6 +64,8 @@ class SpeechStream {
 net::awaitable<bool> SpeechStream::run() {
   const SpeechJob::ReadBody read = [this] { return read_body(exchange_); };
   co_await job_.start(read);
+  exchange_.body = {};  // it may be large, and the stream long
+  exchange_.place.reset();
   co_await hold();
   if (connection_->gone()) {
     log("speech: client gone before the first audio");
@@ -194,7 +197,7 @@ void SpeechStream::log(const std::string& what) const {
 }  // namespace
 
 net::awaitable<bool> stream_speech(ServerState& server, std::shared_ptr<Connection> connection,
-                                   const SpeechExchange& exchange) {
+                                   SpeechExchange& exchange) {
   SpeechStream stream(server, std::move(connection), exchange);
   const bool more = co_await stream.run();
   co_return more;

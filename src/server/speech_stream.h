@@ -26,10 +26,12 @@ struct SpeechExchange {
   Headers headers = {};   ///< that every answer carries
   std::optional<VendorCall> vendor = {};  ///< whose words the body is in, if not OpenAI's
   std::string query = {};                 ///< of the target, for them
+  std::shared_ptr<void> place = {};  ///< among the large bodies that are in memory; may be null
 };
 
-/// True when the connection can take the next request. `exchange` outlives the call.
+/// True when the connection can take the next request. `exchange` outlives the call; its body is let
+/// go as soon as it has been read.
 net::awaitable<bool> stream_speech(ServerState& server, std::shared_ptr<Connection> connection,
-                                   const SpeechExchange& exchange);
+                                   SpeechExchange& exchange);
 
 }  // namespace syrinx

@@ -35,6 +35,39 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
+std::optional<std::string> base64_decoded(std::string_view text) {
+  const auto value_of = [](char c) -> int {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    if (c == '+' || c == '-') return 62;  // '-' and '_': the alphabet for URLs
+    return c == '/' || c == '_' ? 63 : -1;
+  };
+  std::string out;
+  out.reserve(text.size() / 4 * 3);
+  uint32_t group = 0;
+  size_t digits = 0, padding = 0;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r' || c == ' ' || c == '\t') continue;
+    if (c == '=') {
+      ++padding;
+      continue;
+    }
+    const int value = value_of(c);
+    if (value < 0 || padding > 0) return {};
+    group = group << 6 | static_cast<uint32_t>(value);
+    if (++digits % 4 == 0) {
+      for (int shift = 16; shift >= 0; shift -= 8) out += static_cast<char>(group >> shift & 255);
+      group = 0;
+    }
+  }
+  const size_t rest = digits % 4;
+  if (rest == 1 || padding > 2 || (padding > 0 && rest + padding != 4)) return {};
+  if (rest >= 2) out += static_cast<char>(group >> (rest == 2 ? 4 : 10) & 255);
+  if (rest == 3) out += static_cast<char>(group >> 2 & 255);
+  return out;
+}
+
 std::string audio_event(std::string_view bytes) {
   // By hand: base64 needs no escapes, and this is the hot path.
   return "data: {\"type\":\"speech.audio.delta\",\"audio\":\"" + base64(bytes) + "\"}\n\n";

@@ -2,6 +2,7 @@
 // that they end with. Free functions; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@ namespace syrinx {
 
 /// RFC 4648 with padding.
 std::string base64(std::string_view bytes);
+/// The bytes again; white space and missing padding are forgiven, anything else gives nothing.
+std::optional<std::string> base64_decoded(std::string_view text);
 
 /// `data: {"type": "speech.audio.delta", "audio": ...}` with the empty line after it.
 std::string audio_event(std::string_view bytes);

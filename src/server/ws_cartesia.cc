@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxContexts = 16;
 
 /// Settings of a message in the words of POST /v1/audio/speech. A refusal is in `error`.
-std::optional<ContextOptions> read_options(const JsonIn& message, const PipelineInfo& info,
+std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker& speaker,
                                            ApiError& error) {
   JsonIn fields = JsonIn::object();
   const std::string model = string_at(message, "model_id").value_or("");
@@ -47,7 +47,7 @@ std::optional<ContextOptions> read_options(const JsonIn& message, const Pipeline
                       "'encoding' must be pcm_s16le, pcm_f32le, pcm_mulaw or pcm_alaw.");
     return {};
   }
-  auto options = context_options(fields, info);
+  auto options = context_options(fields, speaker);
   if (auto* fault = std::get_if<ApiError>(&options)) {
     error = std::move(*fault);
     return {};
@@ -60,7 +60,8 @@ std::optional<ContextOptions> read_options(const JsonIn& message, const Pipeline
 
 class CartesiaDialect : public Dialect {
  public:
-  CartesiaDialect(std::string id, PipelineInfo info) : id_(std::move(id)), info_(std::move(info)) {}
+  CartesiaDialect(std::string id, const Speaker& speaker)
+      : id_(std::move(id)), speaker_(speaker) {}
 
   void message(std::string_view bytes, bool binary, Actions& out) override {
     const auto parsed = binary ? std::nullopt : parse_object(bytes);
@@ -137,7 +138,7 @@ class CartesiaDialect : public Dialect {
     ApiError error;
     if (open_.size() >= kMaxContexts) {
       error = bad_field("context_id", "There may be 16 contexts at once.");
-    } else if (auto options = read_options(message, info_, error)) {
+    } else if (auto options = read_options(message, speaker_.view(), error)) {
       open_[context] = {};
       out.push_back(OpenContext{context, std::move(*options)});
       return true;
@@ -184,14 +185,14 @@ class CartesiaDialect : public Dialect {
   }
 
   const std::string id_;
-  const PipelineInfo info_;
+  const OwnSpeaker speaker_;
   std::map<std::string, Open> open_;
 };
 
 }  // namespace
 
-std::unique_ptr<Dialect> make_cartesia_dialect(const std::string& id, const PipelineInfo& info) {
-  return std::make_unique<CartesiaDialect>(id, info);
+std::unique_ptr<Dialect> make_cartesia_dialect(const std::string& id, const Speaker& speaker) {
+  return std::make_unique<CartesiaDialect>(id, speaker);
 }
 
 }  // namespace syrinx

@@ -140,7 +140,8 @@ net::awaitable<void> WsConnection::run(const UpgradeRequest& request, Admission&
   if (!accepted) co_return;
   const double began_s = now_s();
   const SessionLimits limits{.max_audio_s = server_.options.max_audio_s,
-                             .client = admission.client};
+                             .client = admission.client,
+                             .voices = server_.voices.get()};
   session_ = std::make_unique<TextSession>(
       std::move(admission.backend), std::move(admission.dialect), limits,
       [wakeup = wakeup_] { wakeup->post(); }, began_s);
@@ -292,7 +293,7 @@ std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admiss
   const DialectRequest wish{
       .path = std::string(path), .query = std::string(query), .id = upgrade.id};
   ApiError error;
-  admission.dialect = make_dialect(wish, admission.backend->info(), error);
+  admission.dialect = make_dialect(wish, server.voices->speaker(*admission.backend), error);
   if (!admission.dialect) return reply_of(error);
   admission.client = key ? hash_client(concat("key ", *key), server.salt) : upgrade.address;
   ClientLimits::Verdict verdict = server.limits.admit(admission.client, now_s());

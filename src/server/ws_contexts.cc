@@ -129,6 +129,12 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
   context.options = std::move(options);
   share_speed(backend_->info(), context.options.call);
   context.sentences = backend_->info().late_text == LateText::kNone || context.options.by_sentence;
+  auto voices = std::exchange(context.options.call.voices, {});
+  if (voices.empty()) return;
+  if (limits_.voices == nullptr) {
+    return fail(context, bad_field("voice", "No voices are kept here."));
+  }
+  context.fetch = limits_.voices->fetch(backend_, std::move(voices), limits_.client, wake_);
 }
 
 void SpeechContexts::add_text(const std::string& name, std::string_view text) {
@@ -227,6 +233,7 @@ void SpeechContexts::cancel(const std::string& name) {
 
 /// Gives the engine what it may have: the first utterance, and the second once the first is heard.
 void SpeechContexts::advance(Context& context) {
+  if (!has_voice(context)) return;
   bool heard = true;
   for (size_t i = 0; i < std::min<size_t>(2, context.utterances.size()) && heard; ++i) {
     Utterance& utterance = context.utterances[i];
@@ -235,6 +242,20 @@ void SpeechContexts::advance(Context& context) {
     }
     heard = utterance.encoder != nullptr || (utterance.closed && !utterance.speakable);
   }
+}
+
+/// Whether the context's voice is there; if it cannot be had, the context fails.
+bool SpeechContexts::has_voice(Context& context) {
+  if (!context.fetch) return true;
+  const auto status = context.fetch->status();
+  if (!status) return false;
+  if (!*status) {
+    fail(context, inner_fault(status->error()));
+    return false;
+  }
+  context.fetch->put(context.options.call.request);
+  context.fetch.reset();
+  return true;
 }
 
 std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utterance) try {
@@ -279,6 +300,7 @@ std::optional<SpeechEvent> SpeechContexts::next_of(Context& context) {
       const std::string name = context.name;
       advance(context);
       if (find(name) == nullptr) return {};  // it failed; the event is queued
+      if (!first.queue) return {};           // its voice is on the way
     }
     if (first.queue) return audio_of(context, first);
     if (!first.closed) return {};

@@ -18,6 +18,7 @@
 #include "audio/encoder.h"
 #include "server/audio_queue.h"
 #include "server/backend.h"
+#include "server/voice_desk.h"
 #include "server/ws_dialect.h"
 #include "text/sentences.h"
 
@@ -29,6 +30,7 @@ struct ContextLimits {
   size_t max_text_bytes = size_t{256} << 10;  ///< of a context, that wait or are spoken
   double max_audio_s = 0;                     ///< of an utterance; 0: no bound but the model's
   uint64_t client = 0;                        ///< as in SpeechRequest
+  VoiceDesk* voices = nullptr;                ///< who fetches voices; null: none can be
 };
 
 /// Carries audio and the times of words.
@@ -86,6 +88,7 @@ class SpeechContexts {
   struct Context {
     std::string name;
     ContextOptions options;
+    std::unique_ptr<VoiceFetch> fetch = {};  // while its voice is on the way
     bool sentences = false;
     bool finishing = false;
     SentenceStream splitter{SentenceOptions{}};
@@ -98,6 +101,7 @@ class SpeechContexts {
   void add_sentences(Context& context, const std::vector<SentenceStream::Item>& items);
   void close_last(Context& context);
   void advance(Context& context);
+  bool has_voice(Context& context);
   std::optional<ApiError> submit(Context& context, Utterance& utterance);
   std::optional<SpeechEvent> next_of(Context& context);
   std::optional<SpeechEvent> audio_of(Context& context, Utterance& utterance);

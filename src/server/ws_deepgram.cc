@@ -89,7 +89,8 @@ class DeepgramDialect : public Dialect {
 }  // namespace
 
 std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::string& id,
-                                               const PipelineInfo& info, ApiError& error) {
+                                               const Speaker& speaker, ApiError& error) {
+  const PipelineInfo& info = *speaker.info;
   JsonIn fields = JsonIn::object();
   // Their model is a voice. Names of theirs mean the default one, as OpenAI's voices do.
   const std::string model = query.find("model").value_or("");
@@ -122,7 +123,7 @@ std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::st
       return nullptr;
     }
   }
-  auto options = context_options(fields, info);
+  auto options = context_options(fields, speaker);
   if (auto* fault = std::get_if<ApiError>(&options)) {
     error = std::move(*fault);
     return nullptr;

@@ -27,16 +27,16 @@ const char* late_text_name(LateText late) {
   return late == LateText::kSentence ? "sentence" : "none";
 }
 
-std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const PipelineInfo& info,
+std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const Speaker& speaker,
                                       ApiError& error) {
   const Query query(request.query);
-  if (request.path == kNative) return make_native_dialect(info);
-  if (request.path == kCartesia) return make_cartesia_dialect(request.id, info);
-  if (request.path == kDeepgram) return make_deepgram_dialect(query, request.id, info, error);
+  if (request.path == kNative) return make_native_dialect(speaker);
+  if (request.path == kCartesia) return make_cartesia_dialect(request.id, speaker);
+  if (request.path == kDeepgram) return make_deepgram_dialect(query, request.id, speaker, error);
   for (const std::string_view end : {kSingle, kMulti}) {
     const std::string voice = url_decode(voice_in(request.path, end));
     if (voice.empty()) continue;
-    return make_elevenlabs_dialect(voice, query, end == kMulti, info, error);
+    return make_elevenlabs_dialect(voice, query, end == kMulti, speaker, error);
   }
   error = {.status = 404, .message = "There is no such WebSocket here.", .code = "not_found"};
   return nullptr;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/pipeline.h"
+#include "runtime/voices.h"
 #include "server/api_error.h"
 #include "server/speech_call.h"
 
@@ -112,6 +113,17 @@ class Dialect {
   virtual int max_contexts() const { return 1; }
 };
 
+/// A Speaker with facts of its own: a dialect may outlive the model that it was told of. Encoder and
+/// store live on.
+struct OwnSpeaker {
+  explicit OwnSpeaker(const Speaker& speaker)
+      : info(*speaker.info), encoder(speaker.encoder), store(speaker.store) {}
+  Speaker view() const { return {info, encoder, store}; }
+  PipelineInfo info;
+  const VoiceEncoderInfo* encoder;
+  const VoiceStore* store;
+};
+
 /// What a connection began with.
 struct DialectRequest {
   std::string path;   ///< without the query
@@ -121,7 +133,7 @@ struct DialectRequest {
 
 /// The dialect that is spoken at a path. Null when there is none, or when parameters of the query
 /// make no sense: `error` says what is wrong.
-std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const PipelineInfo& info,
+std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const Speaker& speaker,
                                       ApiError& error);
 /// "token", "sentence" or "none"; static storage.
 const char* late_text_name(LateText late);

@@ -10,14 +10,14 @@
 
 namespace syrinx {
 
-std::unique_ptr<Dialect> make_native_dialect(const PipelineInfo& info);
+std::unique_ptr<Dialect> make_native_dialect(const Speaker& speaker);
 /// `multi`: several contexts on one connection.
 std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const Query& query,
-                                                 bool multi, const PipelineInfo& info,
+                                                 bool multi, const Speaker& speaker,
                                                  ApiError& error);
-std::unique_ptr<Dialect> make_cartesia_dialect(const std::string& id, const PipelineInfo& info);
+std::unique_ptr<Dialect> make_cartesia_dialect(const std::string& id, const Speaker& speaker);
 std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::string& id,
-                                               const PipelineInfo& info, ApiError& error);
+                                               const Speaker& speaker, ApiError& error);
 
 inline int64_t milliseconds(double seconds) { return std::llround(1e3 * seconds); }
 

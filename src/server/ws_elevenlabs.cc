@@ -178,7 +178,7 @@ class ElevenLabsDialect : public Dialect {
 }  // namespace
 
 std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const Query& query,
-                                                 bool multi, const PipelineInfo& info,
+                                                 bool multi, const Speaker& speaker,
                                                  ApiError& error) {
   JsonIn fields = {{"voice", voice}};
   const std::string model = query.find("model_id").value_or("");
@@ -203,7 +203,7 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
     const JsonIn number = JsonIn::parse(*wish, nullptr, false);
     if (number.is_number()) timeout_s = std::clamp(number.get<double>(), 1.0, 180.0);
   }
-  auto options = context_options(fields, info);
+  auto options = context_options(fields, speaker);
   if (auto* fault = std::get_if<ApiError>(&options)) {
     error = std::move(*fault);
     return nullptr;
@@ -212,7 +212,7 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
   good.coding = *coding;
   good.words = true;
   // A model that takes tokens speaks them as they come; elsewhere what came is a whole sentence.
-  const bool auto_mode = query.find("auto_mode") == "true" && info.late_text != LateText::kToken;
+  const bool auto_mode = query.find("auto_mode") == "true" && speaker.info->late_text != LateText::kToken;
   return std::make_unique<ElevenLabsDialect>(std::move(good), multi, auto_mode, timeout_s);
 }
 

@@ -121,7 +121,8 @@ std::optional<std::string> Query::find(std::string_view name) const {
 }
 
 std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields,
-                                                       const PipelineInfo& info) {
+                                                       const Speaker& speaker) {
+  const PipelineInfo& info = *speaker.info;
   JsonIn body = fields;
   body["input"] = "text";  // what is checked elsewhere
   const auto format = string_at(body, "response_format");
@@ -137,7 +138,7 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields,
   }
   auto parsed = SpeechBody::parse(dump_json(body));
   if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  auto call = std::get<SpeechBody>(parsed).call(info);
+  auto call = std::get<SpeechBody>(parsed).call(speaker);
   if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);
   ContextOptions options{.call = std::move(std::get<SpeechCall>(call))};
   options.call.request.text.clear();

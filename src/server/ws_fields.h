@@ -42,7 +42,7 @@ std::string url_decode(std::string_view text);
 /// Checks `fields`, named as in POST /v1/audio/speech without "input", as that endpoint does.
 /// Without "sample_rate" raw audio is at the model's rate. A "model" must be the connection's.
 std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields,
-                                                       const PipelineInfo& info);
+                                                       const Speaker& speaker);
 
 /// "pcm_24000", "mp3_44100_128", "ulaw_8000", ... into response_format and sample_rate of `fields`;
 /// nothing when there is no such format.

@@ -16,7 +16,7 @@ constexpr size_t kMaxTextBytes = size_t{128} << 10;  // of a message
 
 class NativeDialect : public Dialect {
  public:
-  explicit NativeDialect(const PipelineInfo& info) : info_(info) {}
+  explicit NativeDialect(const Speaker& speaker) : speaker_(speaker) {}
 
   void message(std::string_view bytes, bool binary, Actions& out) override {
     const auto parsed = binary ? std::nullopt : parse_object(bytes);
@@ -94,12 +94,12 @@ class NativeDialect : public Dialect {
     for (const char* ours : {"type", "input", "stream_format", "word_timestamps"})
       fields.erase(ours);
     const std::string split = string_at(message, "split_granularity").value_or("none");
-    auto options = context_options(fields, info_);
+    auto options = context_options(fields, speaker_.view());
     if (auto* error = std::get_if<ApiError>(&options)) {
       say_error(error->message, out, error->code);
     } else if (split != "none" && split != "sentence" && split != "clause") {
       say_error("'split_granularity' must be none, sentence or clause.", out, "invalid_value");
-    } else if (true_at(message, "word_timestamps") && !info_.word_times) {
+    } else if (true_at(message, "word_timestamps") && !speaker_.info.word_times) {
       say_error("This model does not know when its words begin.", out, "unsupported_value");
     } else {
       if (std::exchange(open_, false)) out.push_back(CancelContext{kContext});
@@ -108,9 +108,9 @@ class NativeDialect : public Dialect {
       options_->words = true_at(message, "word_timestamps");
       format_ = string_at(fields, "response_format").value_or("pcm");
       return send({{"type", "session.configured"},
-                   {"model", info_.model},
+                   {"model", speaker_.info.model},
                    {"format", format_},
-                   {"late_text", late_text_name(info_.late_text)},
+                   {"late_text", late_text_name(speaker_.info.late_text)},
                    {"word_timestamps", options_->words},
                    {"seed", options_->call.request.seed}},
                   out);
@@ -201,7 +201,7 @@ class NativeDialect : public Dialect {
     send({{"type", "error"}, {"message", text}, {"code", code}}, out);
   }
 
-  const PipelineInfo info_;
+  const OwnSpeaker speaker_;
   std::optional<ContextOptions> options_;
   std::string format_;
   bool open_ = false;
@@ -215,8 +215,8 @@ class NativeDialect : public Dialect {
 
 }  // namespace
 
-std::unique_ptr<Dialect> make_native_dialect(const PipelineInfo& info) {
-  return std::make_unique<NativeDialect>(info);
+std::unique_ptr<Dialect> make_native_dialect(const Speaker& speaker) {
+  return std::make_unique<NativeDialect>(speaker);
 }
 
 }  // namespace syrinx

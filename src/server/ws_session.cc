@@ -11,7 +11,8 @@ TextSession::TextSession(std::shared_ptr<Backend> backend, std::unique_ptr<Diale
                 {.max_contexts = dialect_->max_contexts(),
                  .max_text_bytes = limits.max_text_bytes,
                  .max_audio_s = limits.max_audio_s,
-                 .client = limits.client},
+                 .client = limits.client,
+                 .voices = limits.voices},
                 std::move(wake)),
       active_s_(now_s) {
   Actions actions;

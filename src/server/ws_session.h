@@ -20,6 +20,7 @@ struct SessionLimits {
   size_t max_text_bytes = size_t{256} << 10;  ///< of a context, that wait or are spoken
   double max_audio_s = 0;                     ///< of an utterance; 0: no bound but the model's
   uint64_t client = 0;                        ///< as in SpeechRequest
+  VoiceDesk* voices = nullptr;                ///< as in ContextLimits
 };
 
 class TextSession {

@@ -140,7 +140,7 @@ namespace {
 
 class WyomingDialect : public Dialect {
  public:
-  explicit WyomingDialect(const PipelineInfo& info) : info_(info) {}
+  explicit WyomingDialect(const Speaker& speaker) : speaker_(speaker) {}
 
   void message(std::string_view bytes, bool, Actions& out) override {
     if (failed_) return;
@@ -155,7 +155,7 @@ class WyomingDialect : public Dialect {
     } else if (event.kind == SpeechEvent::kAudio && !event.bytes.empty()) {
       out.push_back(SendMessage{wyoming_event("audio-chunk", format(event.rate_hz), event.bytes)});
     } else if (event.kind == SpeechEvent::kFinished) {
-      start(info_.sample_rate, out);  // a text without words is an empty clip
+      start(speaker_.info.sample_rate, out);  // a text without words is an empty clip
       out.push_back(SendMessage{wyoming_event("audio-stop", JsonOut::object())});
       if (streaming_) {
         out.push_back(SendMessage{wyoming_event("synthesize-stopped", JsonOut::object())});
@@ -206,10 +206,10 @@ class WyomingDialect : public Dialect {
     if (const auto voice = data.find("voice"); voice != data.end() && voice->is_object()) {
       if (const auto name = string_at(*voice, "name")) fields["voice"] = *name;
       if (const auto tag = string_at(*voice, "language")) {
-        fields["language"] = language_of(*tag, info_);
+        fields["language"] = language_of(*tag, speaker_.info);
       }
     }
-    auto options = context_options(fields, info_);
+    auto options = context_options(fields, speaker_.view());
     if (auto* error = std::get_if<ApiError>(&options)) {
       fail(error->message, error->code, out);
       return false;
@@ -220,23 +220,31 @@ class WyomingDialect : public Dialect {
   }
 
   JsonOut describe() const {
-    const JsonOut attribution = {{"name", info_.family}, {"url", ""}};
+    const JsonOut attribution = {{"name", speaker_.info.family}, {"url", ""}};
     JsonOut languages = JsonOut::array();
-    for (const std::string& language : info_.languages) {
+    for (const std::string& language : speaker_.info.languages) {
       if (language != "auto") languages.push_back(tag_of(language));
     }
     if (languages.empty()) languages.push_back("en");
     JsonOut voices = JsonOut::array();
-    for (const VoiceInfo& voice : info_.voices) {
-      voices.push_back({{"name", voice.id},
-                        {"description", voice.description},
+    const auto add = [&](const std::string& name, const std::string& description) {
+      voices.push_back({{"name", name},
+                        {"description", description},
                         {"attribution", attribution},
                         {"installed", true},
                         {"version", nullptr},
                         {"languages", languages}});
+    };
+    for (const VoiceInfo& voice : speaker_.info.voices) add(voice.id, voice.description);
+    const Speaker speaker = speaker_.view();
+    for (const StoredVoice& voice :
+         speaker.store == nullptr ? std::vector<StoredVoice>() : speaker.store->list()) {
+      if (can_speak_with(speaker, voice) && !find_own_voice(speaker_.info, voice.id)) {
+        add(voice.id, voice.description.empty() ? voice.name : voice.description);
+      }
     }
     JsonOut program = {{"name", "syrinx"},
-                       {"description", info_.model},
+                       {"description", speaker_.info.model},
                        {"attribution", attribution},
                        {"installed", true},
                        {"version", nullptr},
@@ -259,15 +267,15 @@ class WyomingDialect : public Dialect {
     out.push_back(CloseConnection{1008, text});
   }
 
-  const PipelineInfo info_;
+  const OwnSpeaker speaker_;
   WyomingParser parser_;
   bool speaking_ = false, streaming_ = false, started_ = false, failed_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Dialect> make_wyoming_dialect(const PipelineInfo& info) {
-  return std::make_unique<WyomingDialect>(info);
+std::unique_ptr<Dialect> make_wyoming_dialect(const Speaker& speaker) {
+  return std::make_unique<WyomingDialect>(speaker);
 }
 
 }  // namespace syrinx

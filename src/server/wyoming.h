@@ -49,6 +49,6 @@ std::string wyoming_event(const char* type, const JsonOut& data, std::string_vie
 
 /// Whole requests (synthesize) and streamed ones (synthesize-start, -chunk, -stop), one at a time.
 /// message() takes bytes as they come from the socket.
-std::unique_ptr<Dialect> make_wyoming_dialect(const PipelineInfo& info);
+std::unique_ptr<Dialect> make_wyoming_dialect(const Speaker& speaker);
 
 }  // namespace syrinx

@@ -94,9 +94,10 @@ class Client : public std::enable_shared_from_this<Client> {
 net::awaitable<void> Client::run() {
   const double began_s = now_s();
   const std::shared_ptr<Backend> backend = state_.models->first();
+  VoiceDesk* desk = state_.options.voices.get();
   session_ = std::make_unique<TextSession>(
-      backend, make_wyoming_dialect(backend->info()),
-      SessionLimits{.max_audio_s = state_.options.max_audio_s},
+      backend, make_wyoming_dialect(desk ? desk->speaker(*backend) : Speaker(backend->info())),
+      SessionLimits{.max_audio_s = state_.options.max_audio_s, .voices = desk},
       [wakeup = wakeup_] { wakeup->post(); }, began_s);
   reading_ = true;
   const auto self = shared_from_this();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/model_table.h"
+#include "server/voice_desk.h"
 
 namespace syrinx {
 
@@ -16,6 +17,7 @@ struct WyomingOptions {
   int max_connections = 64;        ///< past it new ones are closed
   double stall_timeout_s = 30;     ///< a client that does not read for this long is cut off
   double max_audio_s = 3600;       ///< of one text; 0: no bound
+  std::shared_ptr<VoiceDesk> voices = {};  ///< null: none but the model's own
   /// Takes one line per connection, on the io thread; never texts or audio. May be empty.
   std::function<void(const std::string& line)> log = {};
 };

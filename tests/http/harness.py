@@ -12,9 +12,13 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
+# Tests keep no voices among those of whoever runs them.
+VOICES = tempfile.TemporaryDirectory()
+os.environ.setdefault("SYRINX_VOICES", VOICES.name)
 BIN = os.environ.get("SYRINX_BIN", "build/release/syrinx")
 MODEL = os.environ.get("SYRINX_MODEL", "finch")
 SENTENCE = "The quick brown fox jumps over the lazy dog, and nobody knows why. "

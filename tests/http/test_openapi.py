@@ -24,7 +24,7 @@ class OpenApi(unittest.TestCase):
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
                 connection = self.server.connect()
-                connection.request(method.upper(), path.replace("{name}", "nobody"))
+                connection.request(method.upper(), path.replace("{name}", "nobody").replace("{id}", "nobody"))
                 answer = connection.getresponse()
                 answer.read()
                 connection.close()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace syrinx {
 namespace {
@@ -42,6 +43,10 @@ class ToyState : public RequestState {
     text_ = request.text;
     instructions_ = request.instructions;
     guidance_ = request.guidance;
+    add_voice(request.voice_data.get(), 1);
+    float total = 0;
+    for (const VoiceShare& share : request.mix) total += share.weight;
+    for (const VoiceShare& share : request.mix) add_voice(share.data.get(), share.weight / total);
     codes_.reserve(2 * max_steps_);
     for (auto& history : history_) history.reserve(max_steps_);
   }
@@ -80,6 +85,7 @@ class ToyState : public RequestState {
   }
 
   size_t step() const { return codes_.size() / 2; }
+  std::span<const float> voice() const { return voice_; }
   /// Byte spoken at position `pos` of the sequence or its companion, or 0.
   char byte_at(int pos, bool companion) const {
     if (pos < static_cast<int>(instructions_.size())) return instructions_[pos];
@@ -94,7 +100,13 @@ class ToyState : public RequestState {
   }
 
  private:
+  void add_voice(const Voice* voice, float weight) {
+    const Tensor* speaker = voice ? voice->find("speaker") : nullptr;
+    for (int i = 0; speaker && i < 4; ++i) voice_[i] += weight * speaker->f32()[i];
+  }
+
   ToyOptions options_;
+  float voice_[4] = {};
   std::string text_, instructions_;
   std::optional<float> guidance_;
   bool open_;
@@ -163,7 +175,9 @@ class ToyAr : public ArStage {
     const char byte = state.byte_at(pos, companion);
     if (byte == '^') throw std::runtime_error("the toy model stumbled over '^'");
     const float* text = &embed_[(64 + static_cast<unsigned char>(byte)) * kHidden];
-    for (int i = 0; i < kHidden; ++i) x[i] = text[i] + 0.01f * static_cast<float>(pos % 7);
+    for (int i = 0; i < kHidden; ++i) {
+      x[i] = text[i] + 0.01f * static_cast<float>(pos % 7) + 4 * state.voice()[i % 4];
+    }
     const int32_t* codes = state.codes_at(pos, companion);
     for (int k = 0; codes && k < 2; ++k) {
       const float* code = &embed_[codes[k] * kHidden];
@@ -231,6 +245,54 @@ class ToyVocoder : public ChunkStage {
   };
 };
 
+/// The loudness of each quarter of a recording, a tenth of a second at a time.
+class ToyEncoding : public VoiceEncoding {
+ public:
+  explicit ToyEncoding(const Recording& recording) : recording_(recording) {}
+  bool done() const override { return at_ == recording_.samples.size(); }
+  void step() {
+    const std::vector<float>& samples = recording_.samples;
+    const size_t end = std::min(samples.size(), at_ + recording_.sample_rate / 10 + 1);
+    for (; at_ < end; ++at_) loud_[4 * at_ / samples.size()] += std::fabs(samples[at_]);
+  }
+  Voice take() override {
+    Voice voice{.family = "toy",
+                .encoder = "toy-1",
+                .mode = recording_.mode,
+                .text = recording_.text,
+                .seconds = recording_.seconds()};
+    Tensor speaker(Shape{4}, DType::kF32);
+    for (int i = 0; i < 4; ++i) {
+      speaker.f32()[i] = loud_[i] / static_cast<float>(recording_.samples.size());
+    }
+    voice.tensors.emplace("speaker", std::move(speaker));
+    return voice;
+  }
+
+ private:
+  const Recording recording_;
+  size_t at_ = 0;
+  float loud_[4] = {};
+};
+
+class ToyEncoder : public VoiceEncoder {
+ public:
+  const VoiceEncoderInfo& info() const override { return info_; }
+  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override {
+    return std::make_unique<ToyEncoding>(recording);
+  }
+  void run(StepContext&, std::span<VoiceEncoding* const> batch) const override {
+    for (VoiceEncoding* encoding : batch) static_cast<ToyEncoding*>(encoding)->step();
+  }
+
+ private:
+  const VoiceEncoderInfo info_{.family = "toy",
+                               .version = "toy-1",
+                               .modes = {{"in-context", true}, {"x-vector", false}},
+                               .min_s = 0.5,
+                               .max_s = 10};
+};
+
 class ToyPipeline : public Pipeline {
  public:
   explicit ToyPipeline(ToyOptions options) : options_(options), ar_(options.max_positions) {
@@ -240,6 +302,7 @@ class ToyPipeline : public Pipeline {
     info_.voices = {{"toy", "the only voice"}};
     info_.default_voice = "toy";
     info_.late_text = LateText::kToken;
+    info_.mixes = options.clones;
     links_ = {{"features", &features_, {2, 3, 2, 1}}, {"vocoder", &vocoder_, {1, 4, 0, 0}}};
   }
   const PipelineInfo& info() const override { return info_; }
@@ -251,6 +314,22 @@ class ToyPipeline : public Pipeline {
     }
     return std::unique_ptr<RequestState>(std::make_unique<ToyState>(request, options_));
   }
+  const VoiceEncoder* voice_encoder() const override {
+    return options_.clones ? &encoder_ : nullptr;
+  }
+  Result<Voice> voice_of_embedding(std::span<const float> embedding) const override {
+    if (!options_.clones) return Pipeline::voice_of_embedding(embedding);
+    if (embedding.size() != 4) {
+      return Error{ErrorCode::kInvalid,
+                   concat("a speaker's embedding has 4 values here, not ", embedding.size()),
+                   "speaker_embedding"};
+    }
+    Voice voice{.family = "toy", .encoder = "given", .mode = "x-vector"};
+    Tensor speaker(Shape{4}, DType::kF32);
+    std::copy(embedding.begin(), embedding.end(), speaker.f32());
+    voice.tensors.emplace("speaker", std::move(speaker));
+    return voice;
+  }
 
  private:
   ToyOptions options_;
@@ -258,6 +337,7 @@ class ToyPipeline : public Pipeline {
   ToyAr ar_;
   ToyFeatures features_;
   ToyVocoder vocoder_;
+  ToyEncoder encoder_;
   std::vector<Link> links_;
 };
 

@@ -4,6 +4,7 @@
 // The text speaks: one step per byte; '|' begins a new segment; "^" makes the AR stage throw,
 // "~" makes its logits NaN. Late text is taken byte by byte. Instructions are further prompt rows, one
 // for each byte, with keys. Guidance: the companion sees the instructions and the codes, not the text.
+// A cloned voice is four numbers, the loudness of as many parts of a recording; it colours the input.
 #pragma once
 
 #include <memory>
@@ -15,6 +16,7 @@ namespace syrinx {
 struct ToyOptions {
   int steps_per_byte = 1;
   int max_positions = 4096;
+  bool clones = false;  ///< has an encoder, mixes voices, takes embeddings of 4 values
 };
 
 std::shared_ptr<const Pipeline> make_toy_pipeline(ToyOptions options = {});

@@ -1,0 +1,171 @@
+#include "audio/recording.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "audio/recording_libav.h"
+#include "audio/wav.h"
+#include "base/check.h"
+#include "io/file.h"
+
+namespace syrinx {
+namespace {
+
+constexpr double kFrameS = 0.02;         // over which the level is measured
+constexpr size_t kLoudFrames = 15;       // the level is that of so many frames, 0.3 s, or louder
+constexpr double kSilenceBelowDb = 40;   // under the level: silence
+constexpr double kSilenceDb = -65;       // in any case silence
+constexpr double kMarginS = 0.15;        // of silence that is left at both ends
+constexpr float kMaxValue = 16;          // a file of floats beyond it is no audio
+constexpr float kFullScale = 0.999f;     // of a clipped sample
+constexpr int kClippedRun = 3;           // in a row
+constexpr double kClippedRemark = 0.001, kQuietDb = -40;
+
+Error fault(std::string message) {
+  return {ErrorCode::kInvalid, std::move(message), "ref_audio"};
+}
+
+double decibels(double value) {
+  return value > 0 ? 20 * std::log10(value) : -std::numeric_limits<double>::infinity();
+}
+
+std::string tenths(double value) { return concat(std::round(value * 10) / 10); }
+
+/// Root mean square of each frame; the last one may be short.
+std::vector<double> frame_levels(std::span<const float> samples, size_t frame) {
+  std::vector<double> out;
+  for (size_t begin = 0; begin < samples.size(); begin += frame) {
+    const size_t end = std::min(samples.size(), begin + frame);
+    double sum = 0;
+    for (size_t i = begin; i < end; ++i) sum += double{samples[i]} * samples[i];
+    out.push_back(std::sqrt(sum / static_cast<double>(end - begin)));
+  }
+  return out;
+}
+
+double clipped_share(std::span<const float> samples) {
+  size_t clipped = 0, run = 0;
+  const auto end_run = [&] {
+    if (run >= kClippedRun) clipped += run;
+    run = 0;
+  };
+  for (const float sample : samples) {
+    if (std::fabs(sample) >= kFullScale) {
+      ++run;
+    } else {
+      end_run();
+    }
+  }
+  end_run();
+  return static_cast<double>(clipped) / static_cast<double>(samples.size());
+}
+
+/// Takes away the mean and what lies beyond full scale, and rounds to 16 bits.
+void settle(RecordedAudio& audio) {
+  double sum = 0;
+  for (const float sample : audio.samples) sum += sample;
+  audio.offset = sum / static_cast<double>(audio.samples.size());
+  // Less than this is the rounding of a microphone, and bits are better left as they are.
+  if (std::fabs(audio.offset) < 1e-3) audio.offset = 0;
+  float peak = 0;
+  for (float& sample : audio.samples) {
+    sample -= static_cast<float>(audio.offset);
+    peak = std::max(peak, std::fabs(sample));
+  }
+  const float gain = peak > 1 ? 1 / peak : 1;
+  for (float& sample : audio.samples) {
+    sample = std::clamp(std::rint(sample * gain * 32768.f), -32768.f, 32767.f) / 32768.f;
+  }
+}
+
+/// Cuts away silent frames at both ends but for a margin.
+void trim(RecordedAudio& audio, const std::vector<double>& levels, size_t frame) {
+  const double silence_db = std::max(audio.level_db - kSilenceBelowDb, kSilenceDb);
+  const auto sounds = [&](double level) { return decibels(level) > silence_db; };
+  const auto first = std::find_if(levels.begin(), levels.end(), sounds);
+  const auto last = std::find_if(levels.rbegin(), levels.rend(), sounds);
+  const auto margin = static_cast<size_t>(kMarginS * audio.sample_rate);
+  const size_t size = audio.samples.size();
+  const size_t begin = static_cast<size_t>(first - levels.begin()) * frame;
+  const size_t end = std::min(size, static_cast<size_t>(levels.rend() - last) * frame + margin);
+  const size_t from = begin - std::min(begin, margin);
+  audio.cut_begin_s = static_cast<double>(from) / audio.sample_rate;
+  audio.cut_end_s = static_cast<double>(size - end) / audio.sample_rate;
+  audio.samples.erase(audio.samples.begin() + static_cast<std::ptrdiff_t>(end),
+                      audio.samples.end());
+  audio.samples.erase(audio.samples.begin(),
+                      audio.samples.begin() + static_cast<std::ptrdiff_t>(from));
+}
+
+}  // namespace
+
+Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimits& limits) {
+  auto decoded = decode_file(file, limits);
+  if (!decoded) return decoded.error();
+  RecordedAudio audio{.samples = std::move(decoded.value().samples),
+                      .sample_rate = decoded.value().sample_rate,
+                      .format = std::move(decoded.value().format)};
+  for (const float sample : audio.samples) {
+    if (std::fabs(sample) > kMaxValue) {
+      return fault(concat("the recording reaches ", sample, ", where full scale is 1"));
+    }
+  }
+  audio.clipped = clipped_share(audio.samples);
+  settle(audio);
+  const auto frame = std::max<size_t>(1, static_cast<size_t>(kFrameS * audio.sample_rate));
+  const std::vector<double> levels = frame_levels(audio.samples, frame);
+  std::vector<double> sorted = levels;
+  const size_t louder = std::min(kLoudFrames - 1, sorted.size() / 2);
+  const auto loud = sorted.begin() + static_cast<std::ptrdiff_t>(louder);
+  std::nth_element(sorted.begin(), loud, sorted.end(), std::greater<>());
+  audio.level_db = decibels(*loud);
+  if (std::isinf(audio.level_db)) return fault("the recording is silent");
+  if (audio.level_db < limits.min_level_db) {
+    return fault(concat("the recording is almost silent (", std::round(audio.level_db), " dB)"));
+  }
+  trim(audio, levels, frame);
+  if (audio.seconds() < limits.min_s) {
+    return fault(concat("the recording is too short: ", tenths(audio.seconds()),
+                        " s without the silence at its ends, at least ", limits.min_s,
+                        " s are needed"));
+  }
+  return audio;
+}
+
+Result<RecordedAudio> read_recording_file(const std::string& path, const RecordingLimits& limits) {
+  return read_recording(read_file(path, limits.max_bytes), limits);
+}
+
+std::vector<std::string> recording_remarks(const RecordedAudio& audio) {
+  std::vector<std::string> out;
+  if (audio.clipped > kClippedRemark) {
+    out.push_back(concat(tenths(100 * audio.clipped),
+                         " % of the recording is clipped; a softer one makes a cleaner voice"));
+  }
+  if (audio.level_db < kQuietDb) {
+    out.push_back(concat("the recording is quiet (", std::round(audio.level_db),
+                         " dB); noise in it will be heard"));
+  }
+  if (audio.sample_rate < 16000) {
+    out.push_back(concat("the recording has only ", audio.sample_rate,
+                         " samples a second; the voice will sound dull"));
+  }
+  return out;
+}
+
+std::string recording_wav(std::span<const float> samples, int sample_rate) {
+  std::string out = wav_header(sample_rate, static_cast<int64_t>(samples.size()));
+  out.reserve(out.size() + 2 * samples.size());
+  for (const float sample : samples) {
+    const auto value = static_cast<int16_t>(
+        std::clamp(std::lrintf(sample * 32768.f), -32768l, 32767l));
+    const auto bits = static_cast<uint16_t>(value);
+    out += static_cast<char>(bits & 0xFF);
+    out += static_cast<char>(bits >> 8);
+  }
+  return out;
+}
+
+}  // namespace syrinx

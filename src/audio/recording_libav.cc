@@ -1,0 +1,332 @@
+#include "audio/recording_libav.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/log.h>
+#include <libavutil/mem.h>
+}
+
+namespace syrinx {
+namespace {
+
+// What phones, browsers, recorders and editors make. Nothing here opens a second file: playlists
+// and containers of other containers are not in the list.
+constexpr const char* kFormats =
+    "wav,w64,aiff,au,caf,flac,mp3,aac,ogg,mov,matroska,amr,amrnb,amrwb";
+constexpr const char* kCodecs =
+    "pcm_u8,pcm_s8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,"
+    "pcm_f64le,pcm_f64be,pcm_alaw,pcm_mulaw,adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,flac,alac,mp3,"
+    "mp3float,aac,vorbis,opus,libopus,amrnb,amrwb";
+constexpr int kBufferBytes = 32 << 10;
+constexpr int kMaxStreams = 16;
+constexpr int kMinHz = 4000, kMaxHz = 192'000;
+constexpr int kMaxChannels = 8;
+
+Error fault(std::string message) {
+  return {ErrorCode::kInvalid, std::move(message), "ref_audio"};
+}
+
+/// Bytes in memory as libav reads them; past the deadline there are none.
+struct Source {
+  std::string_view bytes;
+  double deadline_s = 0;
+  int64_t at = 0;
+
+  bool late() const { return now_s() > deadline_s; }
+
+  static int read(void* opaque, uint8_t* to, int count) {
+    auto* source = static_cast<Source*>(opaque);
+    if (source->late()) return AVERROR_EXIT;
+    const int64_t left = static_cast<int64_t>(source->bytes.size()) - source->at;
+    if (left <= 0) return AVERROR_EOF;
+    const int64_t part = std::min<int64_t>(left, count);
+    std::memcpy(to, source->bytes.data() + source->at, static_cast<size_t>(part));
+    source->at += part;
+    return static_cast<int>(part);
+  }
+
+  static int64_t seek(void* opaque, int64_t offset, int whence) {
+    auto* source = static_cast<Source*>(opaque);
+    const auto size = static_cast<int64_t>(source->bytes.size());
+    if ((whence & AVSEEK_SIZE) != 0) return size;
+    if (source->late()) return AVERROR_EXIT;
+    int64_t from = 0;
+    switch (whence & ~AVSEEK_FORCE) {
+      case SEEK_SET:
+        break;
+      case SEEK_CUR:
+        from = source->at;
+        break;
+      case SEEK_END:
+        from = size;
+        break;
+      default:
+        return AVERROR(EINVAL);
+    }
+    int64_t to = 0;
+    if (__builtin_add_overflow(from, offset, &to) || to < 0 || to > size) return AVERROR(EINVAL);
+    source->at = to;
+    return to;
+  }
+};
+
+/// A file that wants to open another one is answered no.
+int refuse_open(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) {
+  return AVERROR(EPERM);
+}
+
+struct FreeFormat {
+  void operator()(AVFormatContext* format) const {
+    AVIOContext* io = format->pb;
+    avformat_close_input(&format);
+    if (io != nullptr) av_freep(&io->buffer);
+    avio_context_free(&io);
+  }
+};
+struct FreeCodec {
+  void operator()(AVCodecContext* codec) const { avcodec_free_context(&codec); }
+};
+struct FreePacket {
+  void operator()(AVPacket* packet) const { av_packet_free(&packet); }
+};
+struct FreeFrame {
+  void operator()(AVFrame* frame) const { av_frame_free(&frame); }
+};
+
+/// Sample `i` of a plane, full scale 1.
+template <typename T>
+float sample_at(const uint8_t* plane, int64_t i) {
+  T value;
+  std::memcpy(&value, plane + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    return (static_cast<float>(value) - 128.f) / 128.f;
+  } else if constexpr (std::is_same_v<T, int16_t>) {
+    return static_cast<float>(value) / 32768.f;
+  } else if constexpr (std::is_same_v<T, int32_t>) {
+    return static_cast<float>(static_cast<double>(value) / 2147483648.0);
+  } else {
+    return static_cast<float>(value);
+  }
+}
+
+using SampleAt = float (*)(const uint8_t*, int64_t);
+
+SampleAt sample_reader(AVSampleFormat format) {
+  switch (av_get_packed_sample_fmt(format)) {
+    case AV_SAMPLE_FMT_U8:
+      return sample_at<uint8_t>;
+    case AV_SAMPLE_FMT_S16:
+      return sample_at<int16_t>;
+    case AV_SAMPLE_FMT_S32:
+      return sample_at<int32_t>;
+    case AV_SAMPLE_FMT_FLT:
+      return sample_at<float>;
+    case AV_SAMPLE_FMT_DBL:
+      return sample_at<double>;
+    default:
+      return nullptr;
+  }
+}
+
+class FileDecoder {
+ public:
+  FileDecoder(std::string_view file, const RecordingLimits& limits)
+      : limits_(limits), source_{file, now_s() + limits.max_decode_s} {}
+
+  Result<DecodedFile> decode() {
+    if (auto error = open()) return *error;
+    if (auto error = open_codec()) return *error;
+    if (auto error = run()) return *error;
+    if (out_.samples.empty()) return fault("the recording holds no audio");
+    return std::move(out_);
+  }
+
+ private:
+  std::optional<Error> open();
+  std::optional<Error> open_codec();
+  std::optional<Error> run();
+  std::optional<Error> receive();
+  std::optional<Error> append(const AVFrame& frame);
+  std::optional<Error> check(int rate, int channels) const;
+  Error late() const {
+    return fault(concat("decoding the recording took longer than ", limits_.max_decode_s, " s"));
+  }
+
+  const RecordingLimits& limits_;
+  Source source_;
+  std::unique_ptr<AVFormatContext, FreeFormat> format_;
+  std::unique_ptr<AVCodecContext, FreeCodec> codec_;
+  std::unique_ptr<AVPacket, FreePacket> packet_{av_packet_alloc()};
+  std::unique_ptr<AVFrame, FreeFrame> frame_{av_frame_alloc()};
+  int stream_ = -1;
+  int channels_ = 0;
+  DecodedFile out_;
+};
+
+std::optional<Error> FileDecoder::open() {
+  AVFormatContext* format = avformat_alloc_context();
+  auto* buffer = static_cast<uint8_t*>(av_malloc(kBufferBytes));
+  SYRINX_CHECK(format != nullptr && buffer != nullptr && packet_ && frame_, "no memory");
+  AVIOContext* io =
+      avio_alloc_context(buffer, kBufferBytes, 0, &source_, Source::read, nullptr, Source::seek);
+  SYRINX_CHECK(io != nullptr, "no memory");
+  format->pb = io;
+  format->flags |= AVFMT_FLAG_CUSTOM_IO;
+  format->io_open = refuse_open;
+  format->max_streams = kMaxStreams;
+  format->format_whitelist = av_strdup(kFormats);
+  format->codec_whitelist = av_strdup(kCodecs);
+  format->interrupt_callback = {[](void* source) -> int {
+                                  return static_cast<const Source*>(source)->late() ? 1 : 0;
+                                },
+                                &source_};
+  if (avformat_open_input(&format, "", nullptr, nullptr) < 0) {  // frees `format`
+    av_freep(&io->buffer);
+    avio_context_free(&io);
+    if (source_.late()) return late();
+    return fault(
+        "this is no audio file of a known format (wav, flac, mp3, m4a, ogg, opus, webm, aac, aiff, "
+        "caf, amr)");
+  }
+  format_.reset(format);
+  for (unsigned i = 0; i < format->nb_streams; ++i) {
+    if (format->streams[i]->codecpar->codec_type != AVMEDIA_TYPE_AUDIO) {
+      format->streams[i]->discard = AVDISCARD_ALL;
+    }
+  }
+  if (avformat_find_stream_info(format, nullptr) < 0) {
+    if (source_.late()) return late();
+    return fault("the audio in the recording cannot be found; the file may be damaged");
+  }
+  stream_ = av_find_best_stream(format, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0);
+  if (stream_ < 0) return fault("there is no audio in the file");
+  return {};
+}
+
+std::optional<Error> FileDecoder::check(int rate, int channels) const {
+  if (rate < kMinHz || rate > kMaxHz) {
+    return fault(concat("the recording has ", rate, " samples a second; from ", kMinHz, " to ",
+                        kMaxHz, " can be used"));
+  }
+  if (channels < 1 || channels > kMaxChannels) {
+    return fault(concat("the recording has ", channels, " channels; from 1 to ", kMaxChannels,
+                        " can be used"));
+  }
+  return {};
+}
+
+std::optional<Error> FileDecoder::open_codec() {
+  const AVStream* stream = format_->streams[stream_];
+  const AVCodecParameters* parameters = stream->codecpar;
+  const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
+  codec_.reset(codec == nullptr ? nullptr : avcodec_alloc_context3(codec));
+  const char* name = avcodec_get_name(parameters->codec_id);
+  const auto unknown = [&] {
+    return fault(concat("the audio is coded as '", name, "', which is not taken here"));
+  };
+  if (!codec_) return unknown();
+  if (auto error = check(parameters->sample_rate, parameters->ch_layout.nb_channels)) return error;
+  codec_->codec_whitelist = av_strdup(kCodecs);
+  codec_->thread_count = 1;
+  if (avcodec_parameters_to_context(codec_.get(), parameters) < 0) return unknown();
+  codec_->pkt_timebase = stream->time_base;
+  // A frame is a fraction of a second in all of these; a file that says otherwise is no recording.
+  codec_->max_samples = kMaxHz;
+  if (avcodec_open2(codec_.get(), codec, nullptr) < 0) return unknown();
+  std::string container = format_->iformat->name;
+  out_.format = container.substr(0, container.find(',')) + "/" + name;
+  return {};
+}
+
+std::optional<Error> FileDecoder::run() {
+  while (true) {
+    if (source_.late()) return late();
+    const int got = av_read_frame(format_.get(), packet_.get());
+    if (source_.late()) return late();
+    // What libav cannot read ends the recording, as the end of the file does: a cut download is
+    // taken as far as it goes.
+    const bool more = got >= 0;
+    if (more && packet_->stream_index != stream_) {
+      av_packet_unref(packet_.get());
+      continue;
+    }
+    const int sent = avcodec_send_packet(codec_.get(), more ? packet_.get() : nullptr);
+    av_packet_unref(packet_.get());
+    // A damaged packet is left out.
+    if (sent >= 0 || sent == AVERROR(EAGAIN)) {
+      if (auto error = receive()) return error;
+    }
+    if (!more) return {};
+  }
+}
+
+std::optional<Error> FileDecoder::receive() {
+  while (avcodec_receive_frame(codec_.get(), frame_.get()) >= 0) {
+    auto error = append(*frame_);
+    av_frame_unref(frame_.get());
+    if (error) return error;
+  }
+  return {};
+}
+
+std::optional<Error> FileDecoder::append(const AVFrame& frame) {
+  const int channels = frame.ch_layout.nb_channels;
+  if (auto error = check(frame.sample_rate, channels)) return error;
+  if (channels_ == 0) {
+    channels_ = channels;
+    out_.sample_rate = frame.sample_rate;
+  }
+  if (channels != channels_ || frame.sample_rate != out_.sample_rate) {
+    return fault("the rate or the channels change within the recording");
+  }
+  const auto total = out_.samples.size() + static_cast<size_t>(frame.nb_samples);
+  if (static_cast<double>(total) > limits_.max_s * out_.sample_rate) {
+    return fault(concat("the recording is longer than ", limits_.max_s, " s"));
+  }
+  const auto format = static_cast<AVSampleFormat>(frame.format);
+  const SampleAt read = sample_reader(format);
+  if (read == nullptr) return fault("the samples of the recording are of an unknown kind");
+  const bool planar = av_sample_fmt_is_planar(format) != 0;
+  for (int i = 0; i < frame.nb_samples; ++i) {
+    float sum = 0;
+    for (int c = 0; c < channels; ++c) {
+      sum += planar ? read(frame.extended_data[c], i)
+                    : read(frame.extended_data[0], int64_t{i} * channels + c);
+    }
+    const float sample = sum / static_cast<float>(channels);
+    if (!std::isfinite(sample)) {
+      return fault(concat("the recording holds a value that is no number, at ",
+                          static_cast<double>(out_.samples.size()) / out_.sample_rate, " s"));
+    }
+    out_.samples.push_back(sample);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DecodedFile> decode_file(std::string_view file, const RecordingLimits& limits) {
+  // libav writes to the standard error what strangers' files make it think.
+  static std::once_flag quiet;
+  std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
+  if (file.empty()) return fault("the recording is empty");
+  if (file.size() > limits.max_bytes) {
+    return fault(concat("the recording has ", file.size(), " bytes; at most ", limits.max_bytes,
+                        " are taken"));
+  }
+  return FileDecoder(file, limits).decode();
+}
+
+}  // namespace syrinx

@@ -1,0 +1,258 @@
+#include "audio/recording.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "audio/encoder.h"
+#include "audio/sha256.h"
+#include "audio/wav_file.h"
+#include "io/test_dir.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int kRateHz = 16000;
+
+/// A tone of some loudness between silences.
+std::vector<float> tone(double tone_s, double silence_s = 0, double level = 0.3,
+                        int rate = kRateHz) {
+  const auto silence = static_cast<size_t>(silence_s * rate);
+  std::vector<float> out(2 * silence + static_cast<size_t>(tone_s * rate));
+  for (size_t i = silence; i + silence < out.size(); ++i) {
+    out[i] = static_cast<float>(level * std::sin(0.05 * static_cast<double>(i)));
+  }
+  return out;
+}
+
+void le(std::string& out, uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 255);
+}
+
+/// A WAV file as hostile as one likes. data_bytes < 0: as many as there are.
+std::string wav(const std::string& data, uint16_t kind = 1, uint16_t channels = 1,
+                uint32_t rate = kRateHz, uint16_t bits = 16, int64_t data_bytes = -1) {
+  std::string out = "RIFF";
+  const uint64_t size = data_bytes < 0 ? data.size() : static_cast<uint64_t>(data_bytes);
+  le(out, size + 36, 4);
+  out += "WAVEfmt ";
+  le(out, 16, 4);
+  le(out, kind, 2);
+  le(out, channels, 2);
+  le(out, rate, 4);
+  le(out, uint64_t{rate} * channels * bits / 8, 4);
+  le(out, channels * bits / 8, 2);
+  le(out, bits, 2);
+  out += "data";
+  le(out, size, 4);
+  return out + data;
+}
+
+std::string float_wav(const std::vector<float>& samples) {
+  std::string data(samples.size() * 4, '\0');
+  std::memcpy(data.data(), samples.data(), data.size());
+  return wav(data, 3, 1, kRateHz, 32);
+}
+
+std::string encoded(AudioFormat format, const std::vector<float>& samples) {
+  auto encoder = make_encoder({.format = format, .in_rate_hz = kRateHz}).take();
+  std::string out;
+  encoder->encode(samples, out);
+  encoder->flush(out);
+  return out;
+}
+
+std::string refusal(const std::string& file, const RecordingLimits& limits = {}) {
+  const auto result = read_recording(file, limits);
+  if (result) return "";
+  EXPECT_EQ(result.error().param, "ref_audio");
+  EXPECT_EQ(result.error().code, ErrorCode::kInvalid);
+  return result.error().message;
+}
+
+TEST(Recording, AnyFormat) {
+  const std::vector<float> samples = tone(1.5);
+  for (const AudioFormat format : {AudioFormat::kWav, AudioFormat::kFlac, AudioFormat::kMp3,
+                                   AudioFormat::kOpus, AudioFormat::kAac}) {
+    const auto audio = read_recording(encoded(format, samples));
+    ASSERT_TRUE(audio.ok()) << audio_format_name(format) << ": " << audio.error().message;
+    EXPECT_NEAR(audio.value().seconds(), 1.5, 0.2) << audio_format_name(format);
+    EXPECT_EQ(audio.value().sample_rate, format == AudioFormat::kOpus ? 48000 : kRateHz);
+    EXPECT_NEAR(audio.value().level_db, -13.5, 1) << audio_format_name(format);
+    EXPECT_EQ(audio.value().clipped, 0);
+    EXPECT_TRUE(recording_remarks(audio.value()).empty());
+  }
+}
+
+TEST(Recording, KeepsBitsAndComesBackFromItsWav) {
+  const std::string file = recording_wav(tone(1), kRateHz);
+  const auto audio = read_recording(file).take();
+  EXPECT_EQ(audio.samples, parse_wav(file, "t.wav").samples);
+  EXPECT_EQ(audio.format, "wav/pcm_s16le");
+  EXPECT_EQ(recording_wav(audio.samples, kRateHz), file);
+  EXPECT_EQ(read_recording(encoded(AudioFormat::kFlac, audio.samples)).take().sample_rate, kRateHz);
+}
+
+TEST(Recording, SilenceIsCutAway) {
+  const auto audio = read_recording(recording_wav(tone(1, 2), kRateHz)).take();
+  EXPECT_NEAR(audio.seconds(), 1.3, 0.05);
+  EXPECT_NEAR(audio.cut_begin_s, 1.85, 0.03);
+  EXPECT_NEAR(audio.cut_end_s, 1.85, 0.03);
+}
+
+TEST(Recording, ChannelsAreMixed) {
+  std::string data;
+  for (int i = 0; i < kRateHz; ++i) {
+    const int left = i % 80 < 40 ? 8000 : -8000;
+    le(data, static_cast<uint16_t>(left), 2);
+    le(data, static_cast<uint16_t>(left / 2), 2);
+  }
+  const auto audio = read_recording(wav(data, 1, 2)).take();
+  EXPECT_EQ(audio.samples.size(), static_cast<size_t>(kRateHz));
+  EXPECT_FLOAT_EQ(audio.samples[0], 6000.f / 32768.f);
+}
+
+TEST(Recording, MeasuresWhatIsWrong) {
+  std::vector<float> loud = tone(1, 0, 3);
+  for (float& sample : loud) sample = std::clamp(sample, -1.f, 1.f);
+  const auto clipped = read_recording(float_wav(loud)).take();
+  EXPECT_GT(clipped.clipped, 0.5);
+  EXPECT_EQ(recording_remarks(clipped).size(), 1u);
+  std::vector<float> shifted = tone(1, 0, 0.1);
+  for (float& sample : shifted) sample += 0.25f;
+  const auto offset = read_recording(float_wav(shifted)).take();
+  EXPECT_NEAR(offset.offset, 0.25, 0.01);
+  EXPECT_NEAR(*std::max_element(offset.samples.begin(), offset.samples.end()), 0.1, 0.01);
+  const auto beyond = read_recording(float_wav(tone(1, 0, 2))).take();  // beyond full scale
+  EXPECT_NEAR(*std::max_element(beyond.samples.begin(), beyond.samples.end()), 1, 0.01);
+  EXPECT_EQ(recording_remarks(read_recording(recording_wav(tone(1, 0, 0.005), 8000)).take()).size(),
+            2u);
+}
+
+TEST(Recording, RefusesInWordsForPeople) {
+  EXPECT_EQ(refusal(""), "the recording is empty");
+  EXPECT_EQ(refusal(recording_wav(std::vector<float>(kRateHz), kRateHz)),
+            "the recording is silent");
+  EXPECT_EQ(refusal(recording_wav(tone(1, 0, 0.0004), kRateHz)),
+            "the recording is almost silent (-71 dB)");
+  EXPECT_EQ(refusal(recording_wav(tone(0.05), kRateHz)),
+            "the recording is too short: 0.1 s without the silence at its ends, at least 0.3 s are "
+            "needed");
+  EXPECT_EQ(refusal(recording_wav(tone(3), kRateHz), {.max_s = 2}),
+            "the recording is longer than 2 s");
+  EXPECT_EQ(refusal(recording_wav(tone(3), kRateHz), {.max_bytes = 1000}),
+            "the recording has 96044 bytes; at most 1000 are taken");
+  EXPECT_EQ(refusal(recording_wav(tone(3), kRateHz), {.max_decode_s = -1}).substr(0, 41),
+            "decoding the recording took longer than -");
+  std::vector<float> bad = tone(1);
+  bad[1600] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording holds a value that is no number, at 0.1 s");
+  bad[1600] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording holds a value that is no number, at 0.1 s");
+  bad[1600] = 1e30f;
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording reaches 1e+30, where full scale is 1");
+}
+
+TEST(Recording, RefusesWhatIsNoRecording) {
+  const std::string data(4 * kRateHz, '\x11');
+  EXPECT_EQ(refusal(wav(data, 1, 1, 1)),
+            "the recording has 1 samples a second; from 4000 to 192000 can be used");
+  EXPECT_EQ(refusal(wav(data, 1, 64)), "the recording has 64 channels; from 1 to 8 can be used");
+  EXPECT_NE(refusal(wav(data, 0x7777)), "");  // a coding that nobody knows
+  const std::string unknown = refusal("Call me Ishmael. Some years ago, never mind how long.\n");
+  EXPECT_TRUE(unknown.starts_with("this is no audio file")) << unknown;
+  EXPECT_EQ(refusal(std::string(100'000, 'a')), unknown);
+  // What would open other files.
+  const TestDir dir;
+  const std::string other = dir.write("secret.wav", recording_wav(tone(1), kRateHz));
+  EXPECT_EQ(refusal("#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\nfile://" + other + "\n"),
+            unknown);
+  EXPECT_EQ(refusal("ffconcat version 1.0\nfile '" + other + "'\n"), unknown);
+  EXPECT_EQ(refusal("v=0\no=- 0 0 IN IP4 127.0.0.1\nc=IN IP4 127.0.0.1\nm=audio 9 RTP/AVP 0\n"),
+            unknown);
+}
+
+/// A file that claims ten hours has what it has; one that truly has them is left at the limit.
+TEST(Recording, TenHours) {
+  std::string data;
+  for (const float sample : tone(1)) {
+    le(data, static_cast<uint16_t>(std::lrint(sample * 32767)), 2);
+  }
+  const int64_t claimed = int64_t{36000} * kRateHz * 2;
+  const auto audio = read_recording(wav(data, 1, 1, kRateHz, 16, claimed));
+  ASSERT_TRUE(audio.ok()) << audio.error().message;
+  EXPECT_NEAR(audio.value().seconds(), 1, 0.01);
+  const std::string zeros =
+      encoded(AudioFormat::kFlac, std::vector<float>(size_t{600} * kRateHz));
+  EXPECT_LT(zeros.size(), size_t{600'000});
+  EXPECT_EQ(refusal(zeros), "the recording is longer than 300 s");
+}
+
+TEST(Recording, CutFilesAreTakenAsFarAsTheyGo) {
+  for (const AudioFormat format : {AudioFormat::kWav, AudioFormat::kFlac, AudioFormat::kMp3,
+                                   AudioFormat::kOpus, AudioFormat::kAac}) {
+    const std::string whole = encoded(format, tone(2));
+    const auto half = read_recording(whole.substr(0, whole.size() / 2));
+    ASSERT_TRUE(half.ok()) << audio_format_name(format) << ": " << half.error().message;
+    EXPECT_NEAR(half.value().seconds(), 1, 0.3) << audio_format_name(format);
+    EXPECT_NE(refusal(whole.substr(0, 10)), "");
+  }
+}
+
+/// Damaged files of every kind: read or refused, within the bounds. SYRINX_FUZZ_INPUTS says how
+/// many.
+TEST(RecordingFuzz, DamagedFiles) {
+  const char* wish = std::getenv("SYRINX_FUZZ_INPUTS");
+  const int runs = std::max(1, (wish == nullptr ? 1500 : std::atoi(wish)) / 5);
+  const std::vector<float> samples = tone(0.35, 0, 0.3, 8000);
+  int taken = 0, refused = 0;
+  for (const AudioFormat format : {AudioFormat::kWav, AudioFormat::kFlac, AudioFormat::kMp3,
+                                   AudioFormat::kOpus, AudioFormat::kAac}) {
+    auto encoder = make_encoder({.format = format, .in_rate_hz = 8000}).take();
+    std::string valid;
+    encoder->encode(samples, valid);
+    encoder->flush(valid);
+    std::mt19937 random(11);
+    for (int run = 0; run < runs; ++run) {
+      std::string file = valid;
+      for (uint32_t change = 0; change <= random() % 6; ++change) {
+        // Headers are where the lies are.
+        const size_t at = random() % (random() % 2 == 0 ? std::min<size_t>(64, file.size())
+                                                        : file.size());
+        switch (random() % 4) {
+          case 0:
+            file[at] = static_cast<char>(random());
+            break;
+          case 1:
+            file[at] = static_cast<char>(random() % 2 == 0 ? 0xff : 0);
+            break;
+          case 2:
+            file.resize(std::max<size_t>(1, at));
+            break;
+          default:
+            file.insert(at, file.substr(random() % file.size(), random() % 64));
+        }
+      }
+      const auto audio = read_recording(file, {.max_s = 10, .max_decode_s = 5});
+      audio.ok() ? ++taken : ++refused;
+      if (!audio) continue;
+      EXPECT_LE(audio.value().seconds(), 10);
+      EXPECT_GE(audio.value().seconds(), 0.3);
+      for (const float sample : audio.value().samples) ASSERT_LE(std::fabs(sample), 1);
+    }
+  }
+  EXPECT_GT(taken, runs);  // otherwise only the probing was tested
+  EXPECT_GT(refused, runs / 4);
+}
+
+TEST(Sha256, OfBytes) {
+  EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,138 @@
+#include "cli/voice_choice.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMaxEmbeddingBytes = 1 << 20, kMaxEmbedding = 65536;
+
+Speaker speaker_of(const Engine& engine, const VoiceStore* store) {
+  const VoiceEncoder* encoder = engine.pipeline().voice_encoder();
+  return {engine.pipeline().info(), encoder == nullptr ? nullptr : &encoder->info(), store};
+}
+
+template <typename T>
+T need(Result<T> result) {
+  if (!result) throw LoadError(result.error().message);
+  return result.take();
+}
+
+}  // namespace
+
+std::unique_ptr<VoiceStore> open_store(const std::string& directory) {
+  const std::string at = directory.empty() ? VoiceStore::default_directory() : directory;
+  return at.empty() ? nullptr : std::make_unique<VoiceStore>(at);
+}
+
+std::vector<float> read_embedding_file(const std::string& path) {
+  std::vector<float> out;
+  if (path.ends_with(".safetensors")) {
+    const SafetensorsFile file(path);
+    if (file.entries().size() != 1 || file.entries()[0].dtype != DType::kF32) {
+      load_fault(path, "", "expected one tensor of F32");
+    }
+    const View view = file.view(file.entries()[0]);
+    if (view.count() > static_cast<int64_t>(kMaxEmbedding)) {
+      load_fault(path, "", concat("expected at most ", kMaxEmbedding, " values"));
+    }
+    out.assign(view.f32(), view.f32() + view.count());
+  } else {
+    const auto json =
+        nlohmann::json::parse(read_file(path, kMaxEmbeddingBytes), nullptr, false);
+    for (const auto& value : json.is_array() ? json : nlohmann::json::array()) {
+      if (!value.is_number()) load_fault(path, "", "expected a list of numbers");
+      out.push_back(value.get<float>());
+    }
+  }
+  if (out.empty()) load_fault(path, "", "expected a list of numbers");
+  for (const float value : out) {
+    if (!std::isfinite(value)) load_fault(path, "", "holds a value that is no number");
+  }
+  return out;
+}
+
+Voice encode_recording(Engine& engine, Recording recording) {
+  std::promise<Result<Voice>> promise;
+  auto result = promise.get_future();
+  const double seconds = recording.seconds();
+  const auto id = engine.encode_voice(std::move(recording), 0, [&](Result<Voice> voice) {
+    promise.set_value(std::move(voice));
+  });
+  if (!id) throw LoadError(id.error().message);
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const double began_s = now_s();
+  while (result.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) {
+    if (!terminal) continue;
+    std::fprintf(stderr, "\rlearning the voice from %.1f s of recording, %.0f s so far", seconds,
+                 now_s() - began_s);
+  }
+  if (terminal) std::fputs("\r\033[K", stderr);
+  return need(result.get());
+}
+
+std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechRequest& request) {
+  const bool recorded = !choice.ref_audio.empty();
+  if (recorded + !choice.embedding_file.empty() + !request.voice.empty() > 1) {
+    throw UsageError("give one of --voice, --ref-audio and --speaker-embedding");
+  }
+  if (!recorded && (!choice.ref_text.empty() || !choice.ref_mode.empty())) {
+    throw UsageError("--ref-text and --ref-mode need --ref-audio");
+  }
+  if (!choice.embedding_file.empty()) {
+    const std::vector<float> embedding = read_embedding_file(choice.embedding_file);
+    request.voice_data = std::make_shared<const Voice>(
+        need(engine.pipeline().voice_of_embedding(embedding)));
+    return choice.embedding_file;
+  }
+  if (!recorded && request.voice.empty()) return "";
+  const std::unique_ptr<VoiceStore> store = open_store(choice.store);
+  const Speaker speaker = speaker_of(engine, store.get());
+  std::vector<VoiceWish> wishes;
+  if (recorded) {
+    if (speaker.encoder == nullptr) throw LoadError(cannot_clone(*speaker.info, "").message);
+    wishes.push_back({.own = "",
+                      .source = std::make_shared<VoiceSource>(
+                          VoiceSource{.audio = read_file(choice.ref_audio,
+                                                         RecordingLimits{}.max_bytes),
+                                      .text = choice.ref_text,
+                                      .mode = choice.ref_mode})});
+  } else {
+    auto found = find_voices(speaker, request.voice);
+    // The model knows best what it has, and says so.
+    const bool plain = request.voice.find_first_of("+(") == std::string::npos;
+    if (!found && found.error().code == ErrorCode::kNotFound && plain) return request.voice;
+    wishes = need(std::move(found));
+  }
+  const std::string name = recorded ? choice.ref_audio : request.voice;
+  std::vector<std::shared_ptr<const Voice>> fetched;
+  for (const VoiceWish& wish : wishes) {
+    if (!wish.source) continue;
+    auto prepared = need(prepare_voice(
+        speaker, *wish.source, {.heard = [](const RecordedAudio& audio) {
+          for (const std::string& remark : recording_remarks(audio)) {
+            std::fprintf(stderr, "syrinx: %s\n", remark.c_str());
+          }
+        }}));
+    if (!prepared.voice) {
+      Voice voice = encode_recording(engine, std::move(prepared.recording));
+      prepared.voice = keep_voice(speaker, prepared, std::move(voice), nullptr);
+    }
+    fetched.push_back(prepared.voice);
+  }
+  put_voices(wishes, fetched, request);
+  return name;
+}
+
+}  // namespace syrinx

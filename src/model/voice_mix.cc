@@ -1,0 +1,62 @@
+#include "model/voice_mix.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/check.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMaxShares = 8;
+constexpr float kMaxWeight = 1000;
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+/// "anna(2)" or "anna"; nothing when it is neither.
+std::optional<NamedShare> parse_share(std::string_view text) {
+  text = trimmed(text);
+  NamedShare share;
+  const size_t open = text.find('(');
+  share.name = trimmed(text.substr(0, open));
+  if (share.name.empty() || share.name.find(')') != std::string::npos) return {};
+  if (open == std::string_view::npos) return share;
+  if (text.back() != ')') return {};
+  const std::string_view number = trimmed(text.substr(open + 1, text.size() - open - 2));
+  const char* end = number.data() + number.size();
+  const auto read = std::from_chars(number.data(), end, share.weight);
+  if (read.ec != std::errc() || read.ptr != end) return {};
+  if (!(share.weight > 0 && share.weight <= kMaxWeight)) return {};
+  return share;
+}
+
+}  // namespace
+
+Result<std::vector<NamedShare>> parse_voice_mix(std::string_view text) {
+  std::vector<NamedShare> shares;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('+', begin), text.size());
+    const auto share = parse_share(text.substr(begin, end - begin));
+    if (!share) {
+      return Error{ErrorCode::kInvalid,
+                   concat("a mix of voices is written like 'anna(2)+ben(1)', with weights above 0 "
+                          "and up to ",
+                          kMaxWeight, "; '", text.substr(begin, end - begin), "' is no part of one"),
+                   "voice"};
+    }
+    shares.push_back(*share);
+    if (shares.size() > kMaxShares) {
+      return Error{ErrorCode::kInvalid, concat("a mix has at most ", kMaxShares, " voices"),
+                   "voice"};
+    }
+    begin = end + 1;
+  }
+  return shares;
+}
+
+}  // namespace syrinx

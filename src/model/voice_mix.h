@@ -1,0 +1,22 @@
+// Several voices named at once, as people write them wherever a voice is named: "anna(2)+ben(1)".
+// Free functions; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace syrinx {
+
+struct NamedShare {
+  std::string name;
+  float weight = 1;
+};
+
+/// The shares of a mix, at most 8; "anna" is one share, "anna+ben" are two equal ones. Errors name
+/// "voice".
+Result<std::vector<NamedShare>> parse_voice_mix(std::string_view text);
+
+}  // namespace syrinx

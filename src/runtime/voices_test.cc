@@ -1,0 +1,298 @@
+#include "runtime/voices.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "io/test_dir.h"
+#include "model/toy/toy.h"
+#include "runtime/runtime.h"
+
+namespace syrinx {
+namespace {
+
+RecordedAudio some_audio(double seconds = 1, double pitch = 0.05) {
+  RecordedAudio audio{.sample_rate = 16000};
+  for (int i = 0; i < static_cast<int>(16000 * seconds); ++i) {
+    audio.samples.push_back(static_cast<float>(std::lrint(8000 * std::sin(pitch * i))) / 32768.f);
+  }
+  return audio;
+}
+
+std::string some_file(double seconds = 1) {
+  return recording_wav(some_audio(seconds).samples, 16000);
+}
+
+Voice some_voice(float value = 1) {
+  Voice voice{.family = "toy", .encoder = "given", .mode = "x-vector"};
+  Tensor speaker(Shape{4}, DType::kF32);
+  speaker.f32()[0] = value;
+  voice.tensors.emplace("speaker", std::move(speaker));
+  return voice;
+}
+
+size_t files_in(const std::string& directory) {
+  std::error_code none;
+  size_t count = 0;
+  for (std::filesystem::directory_iterator at(directory, none), end; !none && at != end;
+       at.increment(none)) {
+    ++count;
+  }
+  return count;
+}
+
+class VoicesTest : public testing::Test {
+ protected:
+  TestDir dir_;
+  VoiceStore store_{dir_.path("store")};
+  std::shared_ptr<const Pipeline> toy_ = make_toy_pipeline({.clones = true});
+  const VoiceEncoderInfo& encoder_ = toy_->voice_encoder()->info();
+  Speaker speaker_{toy_->info(), &encoder_, &store_};
+};
+
+TEST(VoiceId, IsSafeAsAFileName) {
+  EXPECT_EQ(voice_id("Anna Bell"), "anna-bell");
+  EXPECT_EQ(voice_id("../../etc/passwd"), "etc-passwd");
+  EXPECT_EQ(voice_id(".hidden"), "hidden");
+  EXPECT_EQ(voice_id("a/b\\c\nd"), "a-b-c-d");
+  EXPECT_EQ(voice_id("\xe5\xae\x89\xe5\xa8\x9c"), "\xe5\xae\x89\xe5\xa8\x9c");
+  for (const char* bad : {"", "..", "---", "/", "\xff", " "}) EXPECT_EQ(voice_id(bad), "") << bad;
+  EXPECT_EQ(voice_id(std::string(65, 'a')), "");
+  EXPECT_EQ(voice_id(voice_id("Anna  B.-")), voice_id("Anna  B.-"));
+}
+
+TEST_F(VoicesTest, StoreKeepsAndGivesBack) {
+  EXPECT_TRUE(store_.list().empty());
+  EXPECT_FALSE(store_.find("anna"));
+  const RecordedAudio audio = some_audio();
+  const NewVoice anna{.name = "Anna Bell", .text = "Hello.", .consent = "by mail"};
+  const auto added = store_.add(anna, audio);
+  ASSERT_TRUE(added.ok()) << added.error().message;
+  const auto found = store_.find("anna bell");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->id, "anna-bell");
+  EXPECT_EQ(found->name, "Anna Bell");
+  EXPECT_EQ(found->text, "Hello.");
+  EXPECT_EQ(found->consent, "by mail");
+  EXPECT_EQ(found->sample_rate, 16000);
+  EXPECT_GT(found->created_s, 1'600'000'000);
+  const Recording back = store_.recording(*found);
+  EXPECT_EQ(back.samples, audio.samples);
+  EXPECT_EQ(back.text, "Hello.");
+  EXPECT_EQ(store_.add(anna, audio).error().message,
+            "there is a voice called 'anna-bell' already");
+  // An equal recording under another name is kept once, and goes with the last name.
+  ASSERT_TRUE(store_.add({.name = "other"}, audio).ok());
+  EXPECT_EQ(files_in(dir_.path("store/recordings")), 1u);
+  EXPECT_EQ(store_.list().size(), 2u);
+  ASSERT_TRUE(store_.remove("other").ok());
+  EXPECT_EQ(files_in(dir_.path("store/recordings")), 1u);
+  ASSERT_TRUE(store_.remove("Anna Bell").ok());
+  EXPECT_EQ(files_in(dir_.path("store/recordings")), 0u);
+  EXPECT_EQ(store_.remove("anna-bell").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(VoicesTest, StoreRefuses) {
+  for (const char* bad : {"", "a+b", "a(2)", "...", "\xff"}) {
+    const auto added = store_.add({.name = bad}, some_audio());
+    ASSERT_FALSE(added.ok()) << bad;
+    EXPECT_EQ(added.error().param, "name");
+  }
+  EXPECT_EQ(store_.add({.name = "a", .text = std::string(20'000, 'x')}, some_audio()).error().param,
+            "ref_text");
+  EXPECT_EQ(store_.add({.name = "a", .text = "\xff"}, some_audio()).error().param, "ref_text");
+  VoiceStore small(dir_.path("small"), {.max_voices = 1, .max_bytes = 100'000});
+  ASSERT_TRUE(small.add({.name = "a"}, some_audio()).ok());
+  EXPECT_NE(small.add({.name = "b"}, some_audio()).error().message.find("limit"),
+            std::string::npos);
+  EXPECT_TRUE(small.add({.name = "a", .replace = true}, some_audio(1.5)).ok());
+  EXPECT_EQ(files_in(dir_.path("small/recordings")), 1u);
+  EXPECT_NE(small.add({.name = "a", .replace = true}, some_audio(2)).error().message.find("MiB"),
+            std::string::npos);
+}
+
+TEST_F(VoicesTest, DamagedEntriesAreLeftOut) {
+  ASSERT_TRUE(store_.add({.name = "anna"}, some_audio()).ok());
+  const std::string valid = slurp(dir_.path("store/names/anna.json"));
+  for_each_damage(valid, 500, [&](const std::string& bytes) {
+    dir_.write("store/names/bad.json", bytes);
+    for (const StoredVoice& voice : store_.list()) {
+      for (const std::string& part : {voice.recording, voice.encoded}) {
+        EXPECT_TRUE(part.empty() || part.size() == 64) << part;
+        EXPECT_EQ(part.find('/'), std::string::npos);
+      }
+    }
+  });
+  // A recording that is gone is told as such.
+  std::filesystem::remove_all(dir_.path("store/recordings"));
+  EXPECT_THROW(store_.recording(*store_.find("anna")), LoadError);
+}
+
+TEST_F(VoicesTest, ProcessesDoNotDisturbEachOther) {
+  // Each a store of its own, as two processes have.
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      VoiceStore store(dir_.path("store"));
+      const RecordedAudio audio = some_audio(0.5, 0.03 + 0.01 * t);
+      for (int i = 0; i < 8; ++i) {
+        const std::string name = "v" + std::to_string(t) + "-" + std::to_string(i);
+        EXPECT_TRUE(store.add({.name = name}, audio).ok());
+        if (i % 2 == 0) EXPECT_TRUE(store.remove(name).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto voices = store_.list();
+  EXPECT_EQ(voices.size(), 16u);
+  for (const StoredVoice& voice : voices) {
+    EXPECT_EQ(store_.recording(voice).samples.size(), 8000u) << voice.id;
+  }
+  EXPECT_EQ(files_in(dir_.path("store/recordings")), 4u);
+}
+
+TEST_F(VoicesTest, Consents) {
+  const auto consent = store_.add_consent("Anna", "en-US", some_audio());
+  ASSERT_TRUE(consent.ok()) << consent.error().message;
+  EXPECT_EQ(store_.find_consent(consent.value().id)->name, "Anna");
+  EXPECT_EQ(store_.consents().size(), 1u);
+  EXPECT_FALSE(store_.find_consent("cons_../../x"));
+  EXPECT_FALSE(store_.add_consent("", "en", some_audio()).ok());
+  ASSERT_TRUE(store_.add({.name = "a"}, some_audio()).ok());
+  ASSERT_TRUE(store_.remove("a").ok());
+  EXPECT_EQ(files_in(dir_.path("store/recordings")), 1u);  // the consent needs it
+  ASSERT_TRUE(store_.remove_consent(consent.value().id).ok());
+  EXPECT_EQ(files_in(dir_.path("store/recordings")), 0u);
+}
+
+TEST_F(VoicesTest, NamesAreFoundInOrder) {
+  ASSERT_TRUE(store_.add({.name = "Anna"}, some_audio()).ok());
+  ASSERT_TRUE(store_.add({.name = "toy"}, some_audio()).ok());
+  const auto own = find_voices(speaker_, "Toy").take();  // the model's own comes first
+  EXPECT_EQ(own.at(0).own, "toy");
+  const auto stored = find_voices(speaker_, "ANNA").take();
+  EXPECT_EQ(stored.at(0).source->stored, "anna");
+  const auto mix = find_voices(speaker_, "anna(2)+toy").take();
+  ASSERT_EQ(mix.size(), 2u);
+  EXPECT_EQ(mix[0].weight, 2);
+  EXPECT_EQ(mix[1].own, "toy");
+  EXPECT_EQ(find_voices(speaker_, "berta").error().message,
+            "There is no voice 'berta'; this model has: toy, anna.");
+  EXPECT_EQ(find_voices(speaker_, "anna+berta").error().code, ErrorCode::kNotFound);
+
+  const auto plain = make_toy_pipeline();
+  const Speaker fixed{plain->info(), nullptr, &store_};
+  EXPECT_EQ(find_voices(fixed, "anna").error().message,
+            "The voice 'anna' is a recording: The model 'toy' cannot clone a voice: this model's "
+            "voices are fixed.");
+  EXPECT_EQ(find_voices(fixed, "toy+toy").error().message, "The model 'toy' does not mix voices.");
+  EXPECT_EQ(find_voices(fixed, "toy(2)").take().at(0).own, "toy");
+}
+
+TEST_F(VoicesTest, GivenVoicesFitTheirFamily) {
+  const auto added = store_.add({.name = "given"}, some_voice());
+  ASSERT_TRUE(added.ok()) << added.error().message;
+  const auto wish = find_voices(speaker_, "given").take().at(0);
+  const auto prepared = prepare_voice(speaker_, *wish.source, {}).take();
+  ASSERT_TRUE(prepared.voice);
+  EXPECT_EQ(voice_hash(*prepared.voice), voice_hash(some_voice()));
+  Voice foreign = some_voice();
+  foreign.family = "other";
+  ASSERT_TRUE(store_.add({.name = "foreign"}, foreign).ok());
+  EXPECT_EQ(find_voices(speaker_, "foreign").error().code, ErrorCode::kUnsupported);
+  EXPECT_FALSE(can_speak_with(speaker_, *store_.find("foreign")));
+  ASSERT_TRUE(store_.remove("foreign").ok());
+  EXPECT_TRUE(prepare_voice(speaker_, *wish.source, {}).take().voice);
+  EXPECT_EQ(files_in(dir_.path("store/encoded")), 1u);
+}
+
+TEST_F(VoicesTest, RecordingsAreEncodedOnce) {
+  VoiceCache cache(1 << 20);
+  const PrepareOptions options{.cache = &cache};
+  const PrepareOptions quick{.cache = &cache, .quick = true};
+  ASSERT_TRUE(store_.add({.name = "anna", .text = "Hello."}, some_audio()).ok());
+  const VoiceSource named{.stored = "anna"};
+  auto first = prepare_voice(speaker_, named, options).take();
+  EXPECT_FALSE(first.voice);
+  EXPECT_EQ(first.recording.samples, some_audio().samples);
+  EXPECT_EQ(prepare_voice(speaker_, named, quick).take().key, "");
+  keep_voice(speaker_, first, some_voice(2), &cache);
+  EXPECT_TRUE(prepare_voice(speaker_, named, quick).take().voice);
+  EXPECT_TRUE(prepare_voice(speaker_, named, {}).take().voice);  // of the disk
+  // Another version of the encoder makes it anew; of the recording that was kept.
+  VoiceEncoderInfo newer = encoder_;
+  newer.version = "toy-2";
+  const Speaker later{toy_->info(), &newer, &store_};
+  auto again = prepare_voice(later, named, options).take();
+  EXPECT_FALSE(again.voice);
+  EXPECT_NE(again.key, first.key);
+
+  const VoiceSource sent{.audio = some_file(), .mode = "x-vector"};
+  const auto fresh = prepare_voice(speaker_, sent, options).take();
+  EXPECT_FALSE(fresh.voice);
+  keep_voice(speaker_, fresh, some_voice(3), &cache);
+  EXPECT_TRUE(prepare_voice(speaker_, sent, quick).take().voice);
+  EXPECT_FALSE(prepare_voice(speaker_, {.audio = some_file(), .text = "a", .mode = "x-vector"},
+                             quick).take().voice);
+  EXPECT_FALSE(prepare_voice(speaker_, {.audio = "noise"}, options).ok());
+}
+
+TEST_F(VoicesTest, AddedWithWhatWasMadeOfThem) {
+  ASSERT_TRUE(add_voice(store_, encoder_, {.name = "anna"}, some_audio(), some_voice(5)).ok());
+  const auto prepared = prepare_voice(speaker_, {.stored = "anna"}, {}).take();
+  ASSERT_TRUE(prepared.voice);
+  EXPECT_EQ(prepared.voice->find("speaker")->f32()[0], 5);
+}
+
+TEST_F(VoicesTest, DamagedVoicesAreMadeAgain) {
+  ASSERT_TRUE(add_voice(store_, encoder_, {.name = "anna"}, some_audio(), some_voice(5)).ok());
+  const auto key = prepare_voice(speaker_, {.stored = "anna"}, {}).take().key;
+  dir_.write("store/encoded/" + key + ".safetensors", "damaged");
+  const auto prepared = prepare_voice(speaker_, {.stored = "anna"}, {}).take();
+  EXPECT_FALSE(prepared.voice);
+  EXPECT_FALSE(prepared.recording.samples.empty());
+}
+
+TEST(VoiceCache, ForgetsTheLeastRecentlyUsed) {
+  VoiceCache cache(3000);
+  const auto voice = std::make_shared<const Voice>(some_voice());
+  for (const char* key : {"a", "b", "c"}) cache.put(key, voice);
+  EXPECT_TRUE(cache.find("a"));
+  for (const char* key : {"d", "e", "f"}) {
+    cache.put(key, voice);
+    EXPECT_TRUE(cache.find("a"));
+  }
+  EXPECT_FALSE(cache.find("b"));
+  EXPECT_LE(cache.bytes(), 3000u);
+  VoiceCache tiny(10);
+  tiny.put("a", voice);
+  EXPECT_FALSE(tiny.find("a"));
+}
+
+TEST_F(VoicesTest, ClonesSpeakWithTheirVoice) {
+  Engine engine(toy_, {.threads = 1});
+  const auto speak = [&](const std::vector<VoiceWish>& wishes,
+                         std::vector<std::shared_ptr<const Voice>> fetched) {
+    SpeechRequest request;
+    request.text = "hello";
+    put_voices(wishes, fetched, request);
+    const auto collector = std::make_shared<Collector>();
+    const auto id = engine.submit(request, collector);
+    EXPECT_TRUE(id.ok());
+    if (id.ok()) collector->wait();
+    return collector->samples();
+  };
+  const auto a = std::make_shared<const Voice>(some_voice(1));
+  const auto b = std::make_shared<const Voice>(some_voice(-1));
+  const VoiceWish cloned{.source = std::make_shared<VoiceSource>()};
+  const auto plain = speak({{.own = "toy"}}, {});
+  EXPECT_NE(speak({cloned}, {a}), plain);
+  EXPECT_EQ(speak({cloned, cloned}, {a, b}), plain);  // they cancel out
+  EXPECT_NE(speak({cloned, {.own = "toy"}}, {a}), plain);
+}
+
+}  // namespace
+}  // namespace syrinx

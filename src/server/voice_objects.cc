@@ -1,0 +1,43 @@
+#include "server/voice_objects.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "audio/wav.h"
+
+namespace syrinx {
+
+using nlohmann::ordered_json;
+
+ordered_json stored_voice_object(const StoredVoice& voice) {
+  ordered_json out = {{"id", voice.id},
+                      {"name", voice.name},
+                      {"consent", voice.consent},
+                      {"created_at", voice.created_s}};
+  if (voice.recording.empty()) {
+    out["file_size"] = 0;
+    out["mime_type"] = "application/octet-stream";
+    out["embedding_source"] = "direct";
+    out["family"] = voice.family;
+  } else {
+    const double samples = voice.seconds * voice.sample_rate;
+    out["file_size"] = kWavHeaderBytes + 2 * std::llround(samples);
+    out["mime_type"] = "audio/wav";
+    out["embedding_source"] = "audio";
+    out["seconds"] = voice.seconds;
+  }
+  if (!voice.text.empty()) out["ref_text"] = voice.text;
+  if (!voice.mode.empty()) out["ref_mode"] = voice.mode;
+  if (!voice.description.empty()) out["speaker_description"] = voice.description;
+  return out;
+}
+
+ordered_json consent_object(const StoredConsent& consent) {
+  return {{"object", "audio.voice_consent"},
+          {"id", consent.id},
+          {"name", consent.name},
+          {"language", consent.language},
+          {"created_at", consent.created_s}};
+}
+
+}  // namespace syrinx
