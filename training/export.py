@@ -12,8 +12,7 @@ import torch
 
 import codec
 import lm
-from corpus import PITCH_MEAN, PITCH_STD
-from infer import load_codec, load_lm
+from corpus import PITCH_MEANS, PITCH_STD, TEACHERS
 
 # As src/families/finch/phone_stream.cc numbers them; the server refuses any other list.
 PHONE_NAMES = (
@@ -62,21 +61,27 @@ def to_tensors(speech_lm, trained_codec):
         out[f"decoder.{name}"] = value
     for book in range(codec.BOOKS):
         out[f"decoder.book.{book}"] = trained_codec.quantiser.books[book]
+    out["decoder.speaker.pitch"] = PITCH_MEANS
     return {k: v.numpy().astype(np.float16) for k, v in out.items()}
+
+
+def load_known(module, scope, tensors):
+    """Those of the module's tensors that were exported under `scope`."""
+    state = module.state_dict()
+    for k in state:
+        if scope + k in tensors:
+            value = torch.tensor(tensors[scope + k].astype(np.float32))
+            state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
+    module.load_state_dict(state)
 
 
 def from_tensors(tensors):
     """The two networks with exactly the exported tensors: (speech LM, decoder, books)."""
     speech_lm, decoder = lm.SpeechLm(), codec.Decoder()
-    take = lambda k: torch.tensor(tensors[k].astype(np.float32))
-    speech_lm.load_state_dict({k: take(f"lm.{k}") for k in speech_lm.state_dict()})
-    state = decoder.state_dict()
-    for k in state:
-        if not k.startswith("mel."):
-            value = take(f"decoder.{k}")
-            state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
-    decoder.load_state_dict(state)
-    books = torch.stack([take(f"decoder.book.{b}") for b in range(codec.BOOKS)])
+    load_known(speech_lm, "lm.", tensors)
+    load_known(decoder, "decoder.", tensors)
+    books = torch.stack([torch.tensor(tensors[f"decoder.book.{b}"].astype(np.float32))
+                         for b in range(codec.BOOKS)])
     return speech_lm.eval(), decoder.eval(), books
 
 
@@ -95,7 +100,7 @@ def config(decoder, temperature):
                     "high_width": decoder.head.in_features, "high_layers": len(decoder.high),
                     "high_ffn": decoder.high[0].up.out_features,
                     "high_taps": decoder.high[0].conv.taps,
-                    "pitch_mean": PITCH_MEAN, "pitch_std": PITCH_STD},
+                    "pitch_mean": round(float(PITCH_MEANS[0]), 4), "pitch_std": PITCH_STD},
         "phones": PHONE_NAMES,
     }
 
@@ -103,6 +108,7 @@ def config(decoder, temperature):
 def main(lm_path, decoder_path, out, temperature=(0.5, 0.5, 0.5)):
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
+    from infer import load_codec, load_lm  # which themselves read voices
     trained = load_codec(decoder_path)
     tensors = to_tensors(load_lm(lm_path), trained)
     write_safetensors(out / "model.safetensors", tensors, {"format": "pt"})

@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from corpus import Corpus
-from train_codec import BATCH, FRAMES, WEIGHTS, Codec, decoder_losses, hide_ahead, save
+from train_codec import (BATCH, FRAMES, WEIGHTS, Codec, frame_losses, hide_ahead, save,
+                         wave_loss)
 
 EMA = 0.998
 
@@ -22,10 +23,12 @@ def learning_rate(part, step):
 
 def batch_losses(decoder, quantiser, codes, corpus, rng):
     starts = rng.integers(0, corpus.frames - FRAMES, size=BATCH)
-    wave, mel, pitch, phone = corpus.windows(starts, FRAMES)
+    wave, mel, pitch, phone, speaker = corpus.windows(starts, FRAMES)
     code = np.stack([codes[s : s + FRAMES] for s in starts]).astype(np.int64)
     z, phone = hide_ahead(quantiser.decode(torch.tensor(code)), phone, rng)
-    return decoder_losses(decoder, z, phone, wave, mel, pitch, rng.integers(0, 100000, BATCH))
+    hidden, losses = frame_losses(decoder, z, phone, mel, pitch, speaker)
+    losses["stft"] = wave_loss(decoder, hidden, wave, pitch, rng.integers(0, 100000, BATCH))
+    return losses
 
 
 def main():
@@ -37,6 +40,7 @@ def main():
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
     torch.manual_seed(3)
+    torch.set_num_threads(1)
     corpus, model, smooth = Corpus(args.corpus), Codec(), Codec()
     codes = np.load(Path(args.corpus) / "codes.npy")
     optimiser = torch.optim.AdamW(model.decoder.parameters(), lr=1e-3, betas=(0.9, 0.98),
@@ -66,7 +70,7 @@ def main():
             for slow, fast in zip(smooth.decoder.parameters(), model.decoder.parameters()):
                 slow.lerp_(fast, 1 - EMA)
         for k, v in losses.items():
-            mean[k] = 0.98 * mean.get(k, float(v)) + 0.02 * float(v)
+            mean[k] = 0.98 * mean.get(k, v.item()) + 0.02 * v.item()
         step += 1
         if step % 50 == 0:
             shown = " ".join(f"{k} {v:.3f}" for k, v in mean.items())
