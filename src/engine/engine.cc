@@ -19,6 +19,8 @@ namespace {
 /// How often a request paused by its reader is looked at again.
 constexpr auto kPausedPoll = std::chrono::milliseconds(10);
 
+constexpr const char* kShuttingDown = "the server is shutting down";
+
 struct Mail {
   enum Kind { kSubmit, kCancel, kText } kind;
   RequestId id = 0;
@@ -43,6 +45,7 @@ void check(const EngineOptions& options) {
   at_least("max_prefill_rows", options.max_prefill_rows, 1);
   at_least("max_requests", options.max_requests, 1);
   at_least("max_per_client", options.max_per_client, 0);
+  at_least("max_encode_wait_s", options.max_encode_wait_s, 0);
 }
 
 }  // namespace
@@ -71,12 +74,20 @@ struct Engine::Impl {
   Scheduler scheduler;
   std::thread thread;
 
+  std::unique_ptr<VoiceQueue> voices;  // null where the pipeline has no encoder
+
   Impl(std::shared_ptr<const Pipeline> p, const EngineOptions& o)
       : pipeline(std::move(p)),
         options(o),
         metrics(stage_names(*pipeline)),
         scheduler(pipeline, options, metrics, [this](Batch* batch) { give_back(batch); }) {
     load.places = options.max_requests;
+    if (const VoiceEncoder* encoder = pipeline->voice_encoder()) {
+      voices = std::make_unique<VoiceQueue>(
+          *encoder, metrics,
+          VoiceQueueLimits{.max_per_client = options.max_per_client,
+                           .max_wait_s = options.max_encode_wait_s});
+    }
     thread = std::thread([this] { run(); });
   }
 
@@ -189,6 +200,34 @@ Engine::~Engine() = default;
 const Pipeline& Engine::pipeline() const { return *impl_->pipeline; }
 const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
 
+/// What is wrong with the request's voice for any model like this one; no message: nothing.
+static Error voice_fault(const PipelineInfo& info, const SpeechRequest& request) {
+  const auto foreign = [&](const Voice* voice) {
+    return voice && voice->family != info.family
+               ? Error{ErrorCode::kInvalid,
+                       concat("the voice was made for the family '", voice->family,
+                              "', this model is of the family '", info.family, "'"),
+                       "voice"}
+               : Error{};
+  };
+  if (!request.mix.empty() && !info.mixes) {
+    return {ErrorCode::kUnsupported, "this model does not mix voices", "voice"};
+  }
+  for (const VoiceShare& share : request.mix) {
+    if (!(share.weight > 0) || !std::isfinite(share.weight)) {
+      return {ErrorCode::kInvalid, "the weight of a voice in a mix must be above 0", "voice"};
+    }
+    if (Error fault = foreign(share.data.get()); !fault.message.empty()) return fault;
+  }
+  if (!(request.speed >= info.slowest && request.speed <= info.fastest)) {
+    return {ErrorCode::kUnsupported,
+            concat("this model speaks at ", info.slowest, " to ", info.fastest,
+                   " times its own speed, not ", request.speed),
+            "speed"};
+  }
+  return foreign(request.voice_data.get());
+}
+
 /// Takes a place for the request, or says why there is none. Under the lock.
 Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
   const double wait_s = predicted_wait_s(load);
@@ -196,7 +235,7 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
   metrics.predicted_wait_s.set(std::isfinite(wait_s) ? wait_s : 0);
   error.code = ErrorCode::kOverloaded;
   if (draining) {
-    error.message = "the server is shutting down";
+    error.message = kShuttingDown;
     return &error;
   }
   error.retry_after_s = back_s;
@@ -238,6 +277,7 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
     return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
                  "context"};
   }
+  if (Error fault = voice_fault(pipeline.info(), request); !fault.message.empty()) return fault;
   {
     std::lock_guard lock(impl_->mutex);
     Error error;
@@ -301,11 +341,34 @@ void Engine::append_text(RequestId id, std::string text, bool last) {
   impl_->something_came.notify_all();
 }
 
+Result<uint64_t> Engine::encode_voice(Recording recording, uint64_t client, VoiceDone done) {
+  if (!impl_->voices) {
+    return Error{ErrorCode::kUnsupported,
+                 concat("this model cannot clone a voice: ", pipeline().info().no_cloning),
+                 "ref_audio"};
+  }
+  {
+    std::lock_guard lock(impl_->mutex);
+    if (impl_->draining) return Error{ErrorCode::kOverloaded, kShuttingDown};
+  }
+  return impl_->voices->encode(std::move(recording), client, std::move(done));
+}
+
+void Engine::cancel_voice(uint64_t id) {
+  if (impl_->voices) impl_->voices->cancel(id);
+}
+
 bool Engine::drain(double timeout_s) {
-  std::unique_lock lock(impl_->mutex);
-  impl_->draining = true;
-  return impl_->request_ended.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                                       [&] { return impl_->unfinished == 0; });
+  const double end_s = now_s() + timeout_s;
+  {
+    std::unique_lock lock(impl_->mutex);
+    impl_->draining = true;
+    if (!impl_->request_ended.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                                       [&] { return impl_->unfinished == 0; })) {
+      return false;
+    }
+  }
+  return !impl_->voices || impl_->voices->drain(end_s - now_s());
 }
 
 CostModel Engine::costs() const {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "engine/cost.h"
 #include "engine/metrics.h"
+#include "engine/voice_queue.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
@@ -38,6 +39,7 @@ struct EngineOptions {
   size_t kv_bytes = 0;         ///< memory of the KV cache; 0: enough for max_batch long requests,
                                ///< at most 1 GiB
   bool share_prefixes = true;  ///< reuse the cache of equal prompt prefixes
+  double max_encode_wait_s = 30;  ///< predicted wait past which encode_voice() says kOverloaded
   double max_unread_s = 30;    ///< audio made ahead of a client that does not read
   double repetition_s = 6;     ///< a stream that repeats itself this long is ended; 0: never
   std::string trace_file;      ///< a Chrome trace of everything the engine does; empty: none
@@ -103,6 +105,12 @@ class Engine {
   void cancel(RequestId id);
   /// More text for a request opened with text_open; unknown ids: nothing.
   void append_text(RequestId id, std::string text, bool last);
+
+  /// Encodes a recording into a voice of this model; `done` is called once, on a thread of the
+  /// engine, and must not block. An Error means that it is never called. Refused where the pipeline
+  /// has no encoder.
+  Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done);
+  void cancel_voice(uint64_t id);
 
   /// Refuses new requests and waits for the running ones; true if all ended in time.
   bool drain(double timeout_s);

@@ -170,6 +170,20 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             [](const M& m) { return m.busy_s.value(); });
   w.counter("engine_overhead_seconds_total", "Planning, laying out, committing.",
             [](const M& m) { return m.overhead_s.value(); });
+  w.several("voices_total", "counter", "Recordings to be cloned, by what became of them.",
+            [&](const M& m, const std::string& model) {
+              const auto sample = [&](const char* outcome, const Counter& count) {
+                w.sample("voices_total", model + ',' + Writer::label("outcome", outcome),
+                         count.value());
+              };
+              sample("encoded", m.voices_encoded);
+              sample("failed", m.voices_failed);
+              sample("rejected", m.voices_rejected);
+            });
+  w.gauge("voices_waiting", "Recordings being encoded or queued for it.",
+          [](const M& m) { return m.voices_waiting.value(); });
+  w.counter("voice_encode_seconds_total", "Work on recordings to be cloned.",
+            [](const M& m) { return m.voice_encode_s.value(); });
   const auto stage_label = [](const std::string& model, const StageMetrics& stage) {
     return model + ',' + Writer::label("stage", stage.stage);
   };

@@ -77,6 +77,9 @@ struct EngineMetrics {
   Counter audio_s;
   Counter busy_s;      ///< executors at work
   Counter overhead_s;  ///< the engine's thread planning, laying out and committing
+  Counter voices_encoded, voices_failed, voices_rejected;  ///< recordings to be cloned
+  Gauge voices_waiting;                                    ///< recordings being encoded or queued
+  Counter voice_encode_s;                                  ///< the work on them
   std::deque<StageMetrics> stages;
 };
 

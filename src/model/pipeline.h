@@ -58,6 +58,11 @@ struct PipelineInfo {
   bool instructions = false;
   bool context = false;  ///< hears earlier turns of a conversation
   bool word_times = false;
+  bool mixes = false;  ///< speaks with several voices mixed by weight
+  /// Bounds of SpeechRequest::speed; past them the audio is stretched.
+  float slowest = 1, fastest = 1;
+  /// Why voice_encoder() is null, for people, e.g. "campplus.onnx is missing".
+  std::string no_cloning = "this model's voices are fixed";
   size_t max_text_bytes = 200'000;
   std::vector<PartInfo> parts;
 };
@@ -71,6 +76,11 @@ class Pipeline {
   virtual std::span<const Link> links() const = 0;
   /// Checks a request and makes its prompt. Any thread.
   virtual Result<std::unique_ptr<RequestState>> open(const SpeechRequest&) const = 0;
+
+  /// What makes voices of recordings; null where the model or its checkpoint has none.
+  virtual const VoiceEncoder* voice_encoder() const { return nullptr; }
+  /// A voice of a speaker's embedding that a user brings. kUnsupported where there is no such thing.
+  virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 
 }  // namespace syrinx

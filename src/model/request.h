@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "base/error.h"
 #include "kernels/sample.h"
+#include "model/voice.h"
 
 namespace syrinx {
 
@@ -28,6 +30,12 @@ struct SpeechRequest {
   std::string text;        ///< UTF-8; invalid bytes are replaced, never fatal
   bool text_open = false;  ///< more text follows through append_text()
   std::string voice;
+  /// A voice as data instead of one by name; made by VoiceEncoder of the same family.
+  std::shared_ptr<const Voice> voice_data;
+  /// Several voices at once instead of one; refused where PipelineInfo::mixes is not set.
+  std::vector<VoiceShare> mix;
+  /// Factor, 1: as the model speaks by itself; within PipelineInfo::slowest and fastest.
+  float speed = 1;
   std::string language;  ///< as the model names it; empty: the model decides
   std::string instructions;
   /// What was said before, oldest first; refused where PipelineInfo::context is not set.

@@ -18,12 +18,35 @@ class EngineBackend : public Backend {
   }
   EngineStats stats() const override { return engine_->stats(); }
   const EngineMetrics* metrics() const override { return &engine_->metrics(); }
+  const VoiceEncoderInfo* voice_encoder() const override {
+    const VoiceEncoder* encoder = engine_->pipeline().voice_encoder();
+    return encoder ? &encoder->info() : nullptr;
+  }
+  Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done) override {
+    return engine_->encode_voice(std::move(recording), client, std::move(done));
+  }
+  void cancel_voice(uint64_t id) override { engine_->cancel_voice(id); }
+  Result<Voice> voice_of_embedding(std::span<const float> embedding) const override {
+    return engine_->pipeline().voice_of_embedding(embedding);
+  }
 
  private:
   std::unique_ptr<Engine> engine_;
 };
 
+Error cannot_clone(const char* param) {
+  return {ErrorCode::kUnsupported, "this model cannot clone a voice", param};
+}
+
 }  // namespace
+
+Result<uint64_t> Backend::encode_voice(Recording, uint64_t, VoiceDone) {
+  return cannot_clone("ref_audio");
+}
+
+Result<Voice> Backend::voice_of_embedding(std::span<const float>) const {
+  return cannot_clone("speaker_embedding");
+}
 
 std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine) {
   return std::make_shared<EngineBackend>(std::move(engine));

@@ -21,6 +21,11 @@ class Backend {
   virtual const EngineMetrics* metrics() const = 0;
   /// As Engine::append_text().
   virtual void append_text(RequestId id, std::string text, bool last) = 0;
+  /// As Engine::encode_voice(), cancel_voice() and Pipeline::voice_of_embedding().
+  virtual const VoiceEncoderInfo* voice_encoder() const { return nullptr; }
+  virtual Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done);
+  virtual void cancel_voice(uint64_t /*id*/) {}
+  virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 
 /// A Backend around one engine.

@@ -195,6 +195,7 @@ void read_format(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
     }
   }
   call.audio.speed = fields.number("speed", 0.25, 4.0).value_or(1.0f);
+  share_speed(info, call);
   const int default_hz = call.audio.format == AudioFormat::kPcm ? kPcmHz : 0;
   call.audio.out_rate_hz = fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz);
 }
@@ -270,6 +271,12 @@ void read_sampling(Fields& fields, SpeechRequest& request) {
 }
 
 }  // namespace
+
+void share_speed(const PipelineInfo& info, SpeechCall& call) {
+  const double speed = call.request.speed * call.audio.speed;
+  call.request.speed = std::clamp(static_cast<float>(speed), info.slowest, info.fastest);
+  call.audio.speed = speed / call.request.speed;
+}
 
 bool is_openai_model(std::string_view name) { return contains(kOpenAiModels, name); }
 

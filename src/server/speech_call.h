@@ -27,6 +27,9 @@ struct SpeechCall {
   bool sse = false;   ///< stream_format "sse": events with base64 audio instead of the bare bytes
 };
 
+/// Has the model do as much of audio.speed as it can; the rest stays for the encoder.
+void share_speed(const PipelineInfo& info, SpeechCall& call);
+
 /// Whether `name` is one of OpenAI's speech models, which existing clients ask for.
 bool is_openai_model(std::string_view name);
 

@@ -42,6 +42,23 @@ ApiError fault(const std::string& body, const PipelineInfo& info = test_info()) 
   return std::get<ApiError>(parsed);
 }
 
+TEST(SpeechCall, ModelTakesWhatItCanOfTheSpeed) {
+  PipelineInfo info = test_info();
+  const auto shares = [&](const char* body) {
+    const SpeechCall call = parse(body, info);
+    return std::pair(call.request.speed, call.audio.speed);
+  };
+  EXPECT_EQ(shares(R"({"input": "a", "speed": 1.5})"), std::pair(1.f, 1.5));
+  info.slowest = 0.5f, info.fastest = 2;
+  EXPECT_EQ(shares(R"({"input": "a"})"), std::pair(1.f, 1.0));
+  EXPECT_EQ(shares(R"({"input": "a", "speed": 1.5})"), std::pair(1.5f, 1.0));
+  EXPECT_EQ(shares(R"({"input": "a", "speed": 4})"), std::pair(2.f, 2.0));
+  EXPECT_EQ(shares(R"({"input": "a", "speed": 0.25})"), std::pair(0.5f, 0.5));
+  SpeechCall again = parse(R"({"input": "a", "speed": 4})", info);
+  share_speed(info, again);
+  EXPECT_EQ(again.request.speed, 2);
+}
+
 TEST(SpeechCall, FullBody) {
   PipelineInfo info = test_info();
   info.instructions = true;

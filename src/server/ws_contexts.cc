@@ -127,6 +127,7 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
   Context& context = contexts_.emplace_back();
   context.name = name;
   context.options = std::move(options);
+  share_speed(backend_->info(), context.options.call);
   context.sentences = backend_->info().late_text == LateText::kNone || context.options.by_sentence;
 }
 

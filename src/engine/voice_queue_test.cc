@@ -1,0 +1,164 @@
+#include "engine/voice_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <semaphore>
+
+namespace syrinx {
+namespace {
+
+/// The sum of the recording, a hundred samples a piece; 13 as first sample makes a piece throw.
+class Adder : public VoiceEncoder {
+ public:
+  struct Sum : VoiceEncoding {
+    std::vector<float> samples;
+    size_t at = 0;
+    float sum = 0;
+    bool done() const override { return at == samples.size(); }
+    Voice take() override {
+      Voice voice{.family = "adder", .encoder = "1", .mode = "sum"};
+      voice.tensors.emplace("sum", Tensor({1}, DType::kF32));
+      voice.tensors["sum"].f32()[0] = sum;
+      return voice;
+    }
+  };
+  const VoiceEncoderInfo& info() const override { return info_; }
+  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override {
+    auto sum = std::make_unique<Sum>();
+    sum->samples = recording.samples;
+    return sum;
+  }
+  void run(StepContext&, std::span<VoiceEncoding* const> batch) const override {
+    if (held) gate.acquire();
+    largest = std::max(largest.load(), static_cast<int>(batch.size()));
+    ++pieces;
+    for (VoiceEncoding* encoding : batch) {
+      Sum& sum = static_cast<Sum&>(*encoding);
+      EXPECT_FALSE(sum.done());
+      if (sum.samples[0] == 13) throw InternalError("unlucky");
+      for (int i = 0; i < 100; ++i) sum.sum += sum.samples[sum.at++];
+    }
+  }
+  std::atomic<bool> held = false;
+  mutable std::counting_semaphore<> gate{0};
+  mutable std::atomic<int> largest = 0, pieces = 0;
+
+ private:
+  VoiceEncoderInfo info_ = {
+      .family = "adder", .version = "1", .modes = {{"sum"}}, .min_s = 0.05, .max_s = 100};
+};
+
+Recording recording(float value, int hundreds) {
+  return {.samples = std::vector<float>(static_cast<size_t>(hundreds) * 100, value),
+          .sample_rate = 1000};
+}
+
+/// What became of one recording.
+class Asked {
+ public:
+  VoiceDone done() {
+    return [this](Result<Voice> result) { promise_.set_value(std::move(result)); };
+  }
+  Result<Voice> wait() {
+    auto future = promise_.get_future();
+    EXPECT_EQ(future.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    return future.get();
+  }
+
+ private:
+  std::promise<Result<Voice>> promise_;
+};
+
+const std::vector<std::string> kStages = {"ar"};
+
+TEST(VoiceQueue, EncodesSeveralInTurns) {
+  Adder adder;
+  EngineMetrics metrics(kStages);
+  VoiceQueue queue(adder, metrics);
+  std::vector<Asked> asked(9);
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_TRUE(queue.encode(recording(static_cast<float>(i), 2 + i), 1, asked[i].done()).ok());
+  }
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(asked[i].wait().value().find("sum")->f32()[0], static_cast<float>(i * (200 + 100 * i)));
+  }
+  EXPECT_LE(adder.largest, 4);
+  EXPECT_TRUE(queue.drain(10));
+  EXPECT_EQ(metrics.voices_encoded.value(), 9);
+  EXPECT_EQ(metrics.voices_waiting.value(), 0);
+}
+
+TEST(VoiceQueue, CancelledBetweenPieces) {
+  Adder adder;
+  adder.held = true;
+  EngineMetrics metrics(kStages);
+  VoiceQueue queue(adder, metrics);
+  Asked begun, waiting;
+  const uint64_t first = queue.encode(recording(1, 90), 1, begun.done()).value();
+  adder.gate.release();  // its first piece
+  while (adder.pieces == 0) std::this_thread::yield();
+  const uint64_t second = queue.encode(recording(1, 90), 1, waiting.done()).value();
+  queue.cancel(first), queue.cancel(second), queue.cancel(777);
+  adder.gate.release(2);
+  EXPECT_EQ(begun.wait().error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(waiting.wait().error().code, ErrorCode::kCancelled);
+  EXPECT_LE(adder.pieces, 3);
+}
+
+TEST(VoiceQueue, EndsWithWhatIsUnfinishedCancelled) {
+  Adder adder;
+  adder.held = true;
+  EngineMetrics metrics(kStages);
+  Asked asked;
+  {
+    VoiceQueue queue(adder, metrics);
+    ASSERT_TRUE(queue.encode(recording(1, 90), 1, asked.done()).ok());
+    EXPECT_FALSE(queue.drain(0.01));
+    adder.held = false;
+    adder.gate.release();
+  }
+  const Result<Voice> result = asked.wait();  // either it was through or it was cancelled
+  EXPECT_TRUE(result.ok() || result.error().code == ErrorCode::kCancelled);
+}
+
+TEST(VoiceQueue, FaultsFailTheirBatchOnly) {
+  Adder adder;
+  EngineMetrics metrics(kStages);
+  VoiceQueue queue(adder, metrics);
+  Asked bad, good;
+  ASSERT_TRUE(queue.encode(recording(13, 2), 1, bad.done()).ok());
+  EXPECT_EQ(bad.wait().error().message, "unlucky");
+  ASSERT_TRUE(queue.encode(recording(1, 2), 1, good.done()).ok());
+  EXPECT_TRUE(good.wait().ok());
+  EXPECT_EQ(metrics.voices_failed.value(), 1);
+  EXPECT_EQ(queue.encode(recording(1, 0), 1, good.done()).error().param, "ref_audio");
+}
+
+TEST(VoiceQueue, BoundedAndFair) {
+  Adder adder;
+  adder.held = true;
+  EngineMetrics metrics(kStages);
+  VoiceQueue queue(adder, metrics, {.batch = 2, .max_jobs = 4, .max_per_client = 3});
+  std::vector<Asked> asked(4);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(queue.encode(recording(1, 1), 1, asked[i].done()).ok());
+  }
+  const Error mine = queue.encode(recording(1, 1), 1, asked[3].done()).error();
+  EXPECT_EQ(mine.code, ErrorCode::kOverloaded);
+  EXPECT_GT(mine.retry_after_s, 0);
+  ASSERT_TRUE(queue.encode(recording(1, 1), 2, asked[3].done()).ok());
+  EXPECT_EQ(queue.encode(recording(1, 1), 3, asked[3].done()).error().code,
+            ErrorCode::kOverloaded);
+  EXPECT_EQ(metrics.voices_rejected.value(), 2);
+  // The other client's only one is in the first turn that has room for a second recording.
+  adder.gate.release(2);
+  EXPECT_TRUE(asked[3].wait().ok());
+  adder.gate.release(2);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(asked[i].wait().ok());
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,90 @@
+// A voice as data: what a family's encoders made of a recording, or what a user gave directly, and
+// the encoders themselves. A Voice is a value, const once made and shared by requests; on disk it
+// is a safetensors file (model/voice_file.h). Encoders are const after load; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tensor/context.h"
+#include "tensor/tensor.h"
+
+namespace syrinx {
+
+struct Voice {
+  std::string family;   ///< whose encoders made it; no other family can use it
+  std::string encoder;  ///< VoiceEncoderInfo::version of them, or "given" for a user's own embedding
+  std::string mode;     ///< how it is used: one of VoiceEncoderInfo::modes
+  std::string text = {};  ///< what the recording says; empty: not known
+  double seconds = 0;   ///< of the recording
+  /// By names of the family's own, e.g. "speaker" f32 [192], "codes" i32 [T, C].
+  std::map<std::string, Tensor> tensors = {};
+
+  /// The tensor of that name, or null.
+  const Tensor* find(const std::string& name) const;
+};
+
+/// A hash of everything in it, the same on every machine: the key for caches and for files.
+uint64_t voice_hash(const Voice& voice);
+
+/// What a user recorded: mono samples in about [-1, 1], free of NaN.
+struct Recording {
+  std::vector<float> samples;
+  int sample_rate = 0;  ///< Hz; encoders resample
+  std::string text = {};  ///< what it says; empty: not known
+  std::string mode = {};  ///< empty: the first of VoiceEncoderInfo::modes that its text allows
+
+  double seconds() const { return static_cast<double>(samples.size()) / sample_rate; }
+};
+
+/// A way to use a recording, e.g. "x-vector" (the speaker only), "in-context" (the model continues
+/// the recording).
+struct VoiceMode {
+  std::string name;
+  bool needs_text = false;  ///< only with Recording::text
+};
+
+struct VoiceEncoderInfo {
+  std::string family;
+  std::string version;                ///< changes whenever the same recording would yield another voice
+  std::vector<VoiceMode> modes;       ///< the best one first
+  double min_s = 1, max_s = 30;       ///< of a recording; a longer one is refused
+};
+
+/// A recording being encoded, a bounded piece at a time. One thread at a time.
+class VoiceEncoding {
+ public:
+  virtual ~VoiceEncoding() = default;
+  virtual bool done() const = 0;
+  /// Once, when done.
+  virtual Voice take() = 0;
+};
+
+class VoiceEncoder {
+ public:
+  virtual ~VoiceEncoder() = default;
+  virtual const VoiceEncoderInfo& info() const = 0;
+  /// Begins with a recording for which check() said yes.
+  virtual std::unique_ptr<VoiceEncoding> open(const Recording& recording) const = 0;
+  /// Does the next piece of each, all of them unfinished: some tens of milliseconds of work, so that
+  /// an encoding can be cancelled and never holds up an executor for long. What it makes of a
+  /// recording is the same bits in any batch.
+  virtual void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const = 0;
+};
+
+/// Whether `recording` is fit for the encoder (length, mode, text), and its mode when it names none.
+Result<std::string> check_recording(const VoiceEncoderInfo& info, const Recording& recording);
+
+/// A piece of a mix: a voice of the model by name, or one as data.
+struct VoiceShare {
+  std::string voice;
+  std::shared_ptr<const Voice> data;
+  float weight = 1;  ///< above 0; the shares of a mix are scaled to add up to 1
+};
+
+}  // namespace syrinx
