@@ -13,12 +13,21 @@ import torch
 import codec
 import lm
 from corpus import PITCH_MEANS, PITCH_STD, TEACHERS
+from infer import load_codec, load_lm
+from sentences import SPEEDS
 
 # As src/families/finch/phone_stream.cc numbers them; the server refuses any other list.
 PHONE_NAMES = (
     "pad pau.start pau.mid pau.end pau.rise b ch d dh f g hh jh k l m n ng p r s sh t th v w y z "
     "zh aa aa1 ae ae1 ah ah1 ao ao1 aw aw1 ax ax1 ay ay1 eh eh1 er er1 ey ey1 ih ih1 iy iy1 ow "
     "ow1 oy oy1 uh uh1 uw uw1").split()
+DEFAULT = "finch"
+DESCRIPTIONS = {
+    "finch": "English (US), a woman, even and clear; learned from CMU flite's slt",
+    "raven": "English (US), a man, deep; learned from CMU flite's rms",
+    "curlew": "English (Scottish), a man, lively; learned from CMU flite's awb",
+    "crake": "English (US), a man, low and mechanical; learned from CMU flite's kal16",
+}
 DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
 
 
@@ -87,8 +96,11 @@ def from_tensors(tensors):
 
 def config(decoder, temperature):
     return {
-        "model_type": "finch", "voice": "finch", "licence": "CMU flite (permissive), see LICENSE",
-        "description": "English, one female voice, 16 kHz; learned from CMU flite's slt",
+        "model_type": "finch", "voice": DEFAULT,
+        "licence": "CMU flite (permissive), see LICENSE",
+        "speakers": [{"name": name, "description": DESCRIPTIONS[name]}
+                     for name in TEACHERS.values()],
+        "speeds": SPEEDS,
         "sample_rate": 16000,
         "lm": {"codes": codec.CODES, "hidden_size": lm.WIDTH, "num_hidden_layers": lm.LAYERS,
                "num_attention_heads": lm.HEADS, "head_dim": lm.HEAD_DIM,
@@ -108,7 +120,6 @@ def config(decoder, temperature):
 def main(lm_path, decoder_path, out, temperature=(0.5, 0.5, 0.5)):
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    from infer import load_codec, load_lm  # which themselves read voices
     trained = load_codec(decoder_path)
     tensors = to_tensors(load_lm(lm_path), trained)
     write_safetensors(out / "model.safetensors", tensors, {"format": "pt"})

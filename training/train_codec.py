@@ -135,7 +135,7 @@ def parameter_groups(model, started):
 
 def learning_rate(part, step):
     decay = 1.0 if part < 0.4 else 0.03 + 0.97 * 0.5 * (1 + np.cos(np.pi * (part - 0.4) / 0.6))
-    return 1.5e-3 * min(1.0, (step + 1) / 100) * decay
+    return float(1.5e-3 * min(1.0, (step + 1) / 100) * decay)
 
 
 def main():

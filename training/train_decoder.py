@@ -14,11 +14,12 @@ from corpus import Corpus
 from train_codec import (BATCH, FRAMES, WEIGHTS, Codec, frame_losses, hide_ahead, save,
                          wave_loss)
 
-EMA = 0.998
+EMA = 0.995
 
 
 def learning_rate(part, step):
-    return 1e-3 * min(1.0, (step + 1) / 100) * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * part)))
+    cosine = 0.5 * (1 + np.cos(np.pi * part))
+    return float(1e-3 * min(1.0, (step + 1) / 100) * (0.01 + 0.99 * cosine))
 
 
 def batch_losses(decoder, quantiser, codes, corpus, rng):
@@ -67,16 +68,17 @@ def main():
         nn.utils.clip_grad_norm_(model.decoder.parameters(), 1.0)
         optimiser.step()
         with torch.no_grad():
+            keep = min(EMA, (step + 1) / (step + 10))
             for slow, fast in zip(smooth.decoder.parameters(), model.decoder.parameters()):
-                slow.lerp_(fast, 1 - EMA)
+                slow.lerp_(fast, 1 - keep)
         for k, v in losses.items():
             mean[k] = 0.98 * mean.get(k, v.item()) + 0.02 * v.item()
         step += 1
-        if step % 50 == 0:
+        if step % 25 == 0:
             shown = " ".join(f"{k} {v:.3f}" for k, v in mean.items())
             print(f"decoder step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
                   f"(ETA {(budget - spent) / 60:.1f}) {shown}", flush=True)
-        if step % 250 == 0:
+        if step % 150 == 0:
             save(args.out, both, optimiser, step, spent)
     save(args.out, both, optimiser, step, budget)
 

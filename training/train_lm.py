@@ -117,7 +117,7 @@ def losses(model, inputs, targets):
 
 def learning_rate(part, step):
     decay = 1.0 if part < 0.4 else 0.02 + 0.98 * 0.5 * (1 + np.cos(np.pi * (part - 0.4) / 0.6))
-    return 2e-3 * min(1.0, (step + 1) / 200) * decay
+    return float(2e-3 * min(1.0, (step + 1) / 200) * decay)
 
 
 @torch.no_grad()
@@ -184,11 +184,11 @@ def main():
         values = np.array([p.item() for p in parts])
         shown = values if step == 0 else 0.98 * shown + 0.02 * values
         step += 1
-        if step % 50 == 0:
+        if step % 25 == 0:
             print(f"lm step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
                   f"(ETA {(budget - spent) / 60:.1f}) books {shown[:3].round(3)} "
                   f"move {shown[3]:.3f}", flush=True)
-        if step % 500 == 0:
+        if step % 200 == 0:
             save(args.out, both(), optimiser, step, spent)
             print("lm held-out", validate(mean_model, held), flush=True)
     save(args.out, both(), optimiser, step, budget)
