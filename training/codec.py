@@ -9,7 +9,7 @@ samples. Pulses come from the decoder's own pitch track; step i adds the pulses 
 10 ms of its window, [160 (i + 2), 160 (i + 3)).
 
 The speaker is a row that is added to the first layer's output, one that is added at 100 Hz, and a
-mean of the pitch: all three linear, so that speakers can be mixed by weight.
+mean of the pitch; all linear, so that speakers can be mixed by weight.
 
 Shapes: B batch, T codec frames, S = 4 T steps, K = 257 bins.
 """
@@ -172,6 +172,7 @@ class Decoder(nn.Module):
                                       "high": nn.Embedding(SPEAKERS, high)})
         for table in self.speaker.values():
             nn.init.zeros_(table.weight)
+        self.gain = torch.zeros(SPEAKERS)  # ln; not learned, found by export.py
         self.inp = nn.Linear((1 + LOOKAHEAD + 1) * 2 * LATENT, low)  # frames t-1, t, t+1
         self.low = nn.ModuleList([ConvNext(low, 768, 5) for _ in range(3)])
         self.up = nn.Linear(low, 4 * high)
@@ -277,4 +278,5 @@ def decode(decoder, z, phone, mix):
     hidden = decoder.trunk(F.pad(z, (0, 0, 0, 1))[None], F.pad(phone, (0, 0, 0, 1))[None], mix)
     pitch = F.pad(predicted_pitch(decoder.tone(hidden), mix @ PITCH_MEANS), (2, 0))
     noise = hash_noise(0, hidden.shape[1])[None]
-    return overlap_add(decoder.spectra(hidden, pitch_to_pulses(pitch), noise))[0]
+    samples = overlap_add(decoder.spectra(hidden, pitch_to_pulses(pitch), noise))[0]
+    return samples * torch.exp(mix @ decoder.gain)

@@ -1,6 +1,6 @@
 """Writes a voice folder from the trained tensors: model.safetensors (f16) and config.json.
 
-    python3 export.py LM.pt DECODER.pt VOICE_DIR
+    python3 export.py LM.pt DECODER.pt SPOKEN_DIR VOICE_DIR
 """
 import json
 import struct
@@ -12,7 +12,7 @@ import torch
 
 import codec
 import lm
-from corpus import PITCH_MEANS, PITCH_STD, TEACHERS
+from corpus import PITCH_MEANS, PITCH_STD, SPEAKERS, TEACHERS
 from infer import load_codec, load_lm
 from sentences import SPEEDS
 
@@ -70,8 +70,26 @@ def to_tensors(speech_lm, trained_codec):
         out[f"decoder.{name}"] = value
     for book in range(codec.BOOKS):
         out[f"decoder.book.{book}"] = trained_codec.quantiser.books[book]
-    out["decoder.speaker.pitch"] = PITCH_MEANS
-    return {k: v.numpy().astype(np.float16) for k, v in out.items()}
+    tensors = {k: v.numpy().astype(np.float16) for k, v in out.items()}
+    tensors["decoder.speaker.pitch"] = PITCH_MEANS.numpy()
+    tensors["decoder.speaker.gain"] = np.zeros(SPEAKERS, np.float32)
+    return tensors
+
+
+def level(tensors, spoken):
+    """Sets the speakers' gains so that each is as loud as its teacher, on some sentences of
+    stop.TEACHER in the folder `spoken`."""
+    from evaluate import one_speaker, speak  # which reads voices itself
+    from evaluate import spoken as sentences
+    from measure import loudness
+    voice, gains = from_tensors(tensors), []
+    for speaker, teacher in enumerate(TEACHERS):
+        records, waves = sentences(Path(spoken) / f"stop.{teacher}", 25)
+        made, _, _ = speak(voice, records, one_speaker(speaker))
+        gap = np.mean([loudness(a) - loudness(b) for a, b in zip(waves, made)])
+        gains.append(gap * np.log(10) / 20)
+        print(f"{teacher}: {gap:+.1f} dB")
+    tensors["decoder.speaker.gain"] = np.array(gains, np.float32)
 
 
 def load_known(module, scope, tensors):
@@ -89,6 +107,7 @@ def from_tensors(tensors):
     speech_lm, decoder = lm.SpeechLm(), codec.Decoder()
     load_known(speech_lm, "lm.", tensors)
     load_known(decoder, "decoder.", tensors)
+    decoder.gain = torch.tensor(tensors["decoder.speaker.gain"])
     books = torch.stack([torch.tensor(tensors[f"decoder.book.{b}"].astype(np.float32))
                          for b in range(codec.BOOKS)])
     return speech_lm.eval(), decoder.eval(), books
@@ -117,11 +136,12 @@ def config(decoder, temperature):
     }
 
 
-def main(lm_path, decoder_path, out, temperature=(0.5, 0.5, 0.5)):
+def main(lm_path, decoder_path, spoken, out, temperature=(0.5, 0.5, 0.5)):
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     trained = load_codec(decoder_path)
     tensors = to_tensors(load_lm(lm_path), trained)
+    level(tensors, spoken)
     write_safetensors(out / "model.safetensors", tensors, {"format": "pt"})
     text = json.dumps(config(trained.decoder, temperature), indent=2)
     (out / "config.json").write_text(text + "\n")
@@ -131,4 +151,4 @@ def main(lm_path, decoder_path, out, temperature=(0.5, 0.5, 0.5)):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:5])

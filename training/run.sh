@@ -59,9 +59,10 @@ step corpus "$python" "$here/corpus.py" corpus audio
 step codec.pt "$python" "$here/train_codec.py" corpus codec.pt "${CODEC_MIN:-25}" \
   "${start[@]}" --resume
 step lm.pt "$python" "$here/train_lm.py" corpus codec.pt lm.pt "${LM_MIN:-60}" "${start[@]}" --resume
+step said.npy "$python" "$here/said_codes.py" corpus lm.pt said.npy
 step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
-  "${DECODER_MIN:-40}" --resume
-step voice "$python" "$here/export.py" lm.pt decoder.pt "$root/voices/finch"
+  "${DECODER_MIN:-40}" --said said.npy --resume
+step voice "$python" "$here/export.py" lm.pt decoder.pt audio "$root/voices/finch"
 step golden "$python" "$here/golden.py" "$root/voices/finch" audio/golden.slt \
   "$root/src/families/finch/golden/finch.safetensors"
 "$python" "$here/evaluate.py" "$root/voices/finch" audio --report report.html

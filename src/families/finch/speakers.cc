@@ -25,6 +25,7 @@ Speakers::Speakers(const FinchConfig& config, const Weights& weights) : config_(
   low_ = decoder.f32("low.weight", {count, config.low_width});
   high_ = decoder.f32("high.weight", {count, config.high_width});
   pitch_ = decoder.f32("pitch", {count});
+  gain_ = decoder.f32("gain", {count});
 }
 
 std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, float speed) const {
@@ -39,6 +40,9 @@ std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, fl
   add_mix(shares, high_, manner->high);
   manner->pitch_mean = 0;
   add_mix(shares, pitch_, {&manner->pitch_mean, 1});
+  float log_gain = 0;
+  add_mix(shares, gain_, {&log_gain, 1});
+  manner->gain = std::exp(log_gain);
   const float log_speed = std::log(speed);
   for (int i = 0; i < config_.hidden; ++i) manner->lm[i] += log_speed * speed_.f32()[i];
   return manner;

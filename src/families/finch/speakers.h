@@ -16,12 +16,13 @@ struct Manner {
   std::vector<float> lm;         ///< [hidden], to the speech LM's input
   std::vector<float> low, high;  ///< [low_width], [high_width], to the decoder's two resolutions
   float pitch_mean = 0;          ///< of ln Hz
+  float gain = 1;                ///< of the samples
 };
 
 class Speakers {
  public:
   /// `weights`: lm.speaker [S, hidden], lm.speed [hidden], decoder.speaker.{low, high} [S, width],
-  /// decoder.speaker.pitch [S]; nothing of it where config.speakers is empty.
+  /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; nothing of it where config.speakers is empty.
   Speakers(const FinchConfig& config, const Weights& weights);
 
   /// shares [S], adding up to 1, in the order of config.speakers; speed is a factor above 0.
@@ -29,7 +30,7 @@ class Speakers {
 
  private:
   FinchConfig config_;
-  Tensor lm_, low_, high_, pitch_, speed_;  // f32; none where there is but one speaker
+  Tensor lm_, low_, high_, pitch_, gain_, speed_;  // f32; none where there is but one speaker
 };
 
 }  // namespace syrinx::finch

@@ -83,6 +83,7 @@ Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType t
 std::unique_ptr<StreamState> Vocoder::open(const RequestState& state) const {
   auto stream = std::make_unique<Stream>();
   stream->manner = static_cast<const FinchState&>(state).manner();
+  stream->source.gain = stream->manner->gain;
   for (const ResidualConv& block : low_) stream->low.push_back(block.open());
   for (const ResidualConv& block : high_) stream->high.push_back(block.open());
   return stream;
