@@ -96,7 +96,7 @@ Policy find_policy(std::string_view name);
 struct StreamingRules {
   double margin_s = 0.03;    ///< a stream this close to silence, beyond the work ahead, is urgent
   double patience_s = 0.25;  ///< a request that waited so long for its first audio is as urgent
-  double fill = 0.5;         ///< relaxed rows may make an urgent batch longer by this share
+  double fill = 0.2;         ///< relaxed rows may make an urgent batch longer by this share
   double longest_chunks_s = 0.01;  ///< of a batch of chunks, if it has more than one: on a CPU more
                                    ///< frames at once are not cheaper, and others wait meanwhile
 };

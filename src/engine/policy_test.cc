@@ -175,12 +175,12 @@ TEST(StreamingPolicy, Table) {
 TEST(StreamingPolicy, RelaxedRowsFillAnUrgentBatchOnlyALittle) {
   Snapshot snapshot{.max_batch = 32, .max_prefill_rows = 50};
   snapshot.pages_free = 99;
-  snapshot.costs = {{0.001, 0.001}, {{0.001, 0.0001}}};
+  snapshot.costs = {{0.005, 0.0009}, {{0.001, 0.0001}}};
   snapshot.sequences = {decode(0, 0.001)};
   for (int slot = 1; slot < 20; ++slot) snapshot.sequences.push_back(decode(slot, 5));
   Plan plan;
   plan_streaming(snapshot, plan);
-  EXPECT_EQ(plan.sequences.size(), 2u) << "half of 2 ms is worth one more row of 1 ms";
+  EXPECT_EQ(plan.sequences.size(), 2u) << "a fifth of 5.9 ms is worth one more row of 0.9 ms";
   snapshot.costs.ar.unit_s = 0;  // a step costs the same for any batch
   plan_streaming(snapshot, plan);
   EXPECT_EQ(plan.sequences.size(), 20u);

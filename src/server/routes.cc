@@ -81,6 +81,7 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
       "WS   /v1/audio/speech/stream   text in while audio comes out\n"
       "POST /v1/audio/speech/batch   up to 32 texts, all audio in one answer\n"
+      "POST /v1/text-to-speech/VOICE, /tts/bytes, /v1/speak   the same in vendors' words\n"
       "GET  /v1/models         what is served\n"
       "GET  /v1/audio/models   the same, for clients that list speech models\n"
       "GET  /v1/audio/voices   the voices (?model=NAME)\n"
@@ -341,6 +342,10 @@ std::variant<Reply, SpeechRoute> route(const RequestHead& head, const ServerView
   if (head.path == kSpeechPath || head.path == kBatchPath) {
     if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
     return SpeechRoute{.batch = head.path == kBatchPath};
+  }
+  if (auto vendor = find_vendor_call(head.path)) {
+    if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
+    return SpeechRoute{.vendor = std::move(vendor)};
   }
   if (head.path == kVoicesPath || head.path == kConsentsPath) {
     return head.method == "POST" ? refuse_cloning() : wrong_method(head, "POST");

@@ -12,6 +12,7 @@
 #include "server/api_keys.h"
 #include "server/model_table.h"
 #include "server/reply.h"
+#include "server/vendor_body.h"
 
 namespace syrinx {
 
@@ -41,6 +42,7 @@ struct ServerView {
 /// The request is for speech and may go on: read the body.
 struct SpeechRoute {
   bool batch = false;
+  std::optional<VendorCall> vendor = {};  ///< whose words the body is in, if not OpenAI's
 };
 
 /// A whole answer, or the word that this is speech. HEAD is answered as GET; whoever writes the

@@ -14,6 +14,7 @@
 #include "server/server_state.h"
 #include "server/speech_batch.h"
 #include "server/speech_stream.h"
+#include "server/ws_auth.h"
 #include "server/ws_connection.h"
 
 namespace syrinx {
@@ -58,7 +59,8 @@ struct Session::Incoming {
   http::request_parser<http::string_body> parser;
   std::string id;
   bool keep_alive = false;
-  Headers headers;  ///< that every answer to it carries
+  std::string credential;  ///< "Bearer KEY", from wherever the client's vendor has it
+  Headers headers;         ///< that every answer to it carries
 
   const http::request<http::string_body>& message() const { return parser.get(); }
   std::string_view header(http::field field) const { return view(message()[field]); }
@@ -68,7 +70,7 @@ struct Session::Incoming {
             .path = target.substr(0, target.find('?')),
             .query = query_of(target),
             .content_type = header(http::field::content_type),
-            .authorization = header(http::field::authorization),
+            .authorization = credential,
             .accept = header(http::field::accept),
             .browser = browser()};
   }
@@ -99,7 +101,7 @@ Session::~Session() {
 
 /// Whoever is admitted by a key is known by it, others by their address.
 uint64_t Session::client(const Incoming& incoming) const {
-  const auto key = server_.keys.find(incoming.header(http::field::authorization));
+  const auto key = server_.keys.find(incoming.credential);
   return key ? hash_client(concat("key ", *key), server_.salt) : address_;
 }
 
@@ -130,6 +132,11 @@ net::awaitable<bool> Session::serve_one() {
   const bool has_head = co_await read_head(incoming);
   if (!has_head) co_return false;
   ++server_.requests;
+  incoming.credential = bearer_of({.authorization = incoming.header(http::field::authorization),
+                                   .xi_api_key = view(incoming.message()["xi-api-key"]),
+                                   .x_api_key = view(incoming.message()["x-api-key"]),
+                                   .subprotocols = {},
+                                   .query = {}});
   incoming.keep_alive = incoming.message().version() >= 11 && incoming.message().keep_alive();
 
   if (wants_websocket(incoming.message())) {
@@ -172,8 +179,11 @@ net::awaitable<bool> Session::serve_one() {
       .trailers = incoming.header(http::field::te).find("trailers") != std::string_view::npos,
       .client = who,
       .headers = std::move(incoming.headers)};
+  const SpeechRoute& speech = std::get<SpeechRoute>(routed);
+  exchange.vendor = speech.vendor;
+  if (exchange.vendor) exchange.query = query_of(view(incoming.message().target()));
   bool more = false;
-  if (std::get<SpeechRoute>(routed).batch) {
+  if (speech.batch) {
     more = co_await answer_batch(server_, connection_, exchange);
   } else {
     more = co_await stream_speech(server_, connection_, exchange);

@@ -13,6 +13,13 @@
 namespace syrinx {
 namespace {
 
+std::variant<SpeechBody, ApiError> read_body(const SpeechExchange& exchange) {
+  if (!exchange.vendor) return SpeechBody::parse(exchange.body);
+  auto body = native_body(*exchange.vendor, exchange.query, exchange.body);
+  if (auto* fault = std::get_if<ApiError>(&body)) return std::move(*fault);
+  return SpeechBody::parse(std::get<std::string>(body));
+}
+
 class SpeechStream {
  public:
   SpeechStream(ServerState& server, std::shared_ptr<Connection> connection,
@@ -54,7 +61,8 @@ class SpeechStream {
 };
 
 net::awaitable<bool> SpeechStream::run() {
-  co_await job_.start(exchange_.body);
+  const SpeechJob::ReadBody read = [this] { return read_body(exchange_); };
+  co_await job_.start(read);
   co_await hold();
   if (connection_->gone()) {
     log("speech: client gone before the first audio");
