@@ -28,7 +28,7 @@ from infer import speak_codes, symbols_of
 SHOWN = (0, 3, -1)  # held-out sentences in the report
 
 
-def speak(voice, records, mix, temperature=0.5, speed=1.0, seed=1):
+def speak(voice, records, mix, temperature=0.4, speed=1.0, seed=1):
     """-> (samples per sentence, pointer paths, which ended)."""
     speech_lm, decoder, books = voice
     texts = [lm.Text(r["phone"], r["phrase"], r["place"]) for r in records]
@@ -102,7 +102,7 @@ def main():
     args = argparse.ArgumentParser()
     args.add_argument("voice")
     args.add_argument("spoken")
-    args.add_argument("--temperature", type=float, default=0.5)
+    args.add_argument("--temperature", type=float, default=0.4)
     args.add_argument("--report")
     args.add_argument("--limit", type=int)
     args.add_argument("--speakers", default=",".join(TEACHERS.values()))

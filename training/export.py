@@ -105,9 +105,14 @@ def load_known(module, scope, tensors):
 def from_tensors(tensors):
     """The two networks with exactly the exported tensors: (speech LM, decoder, books)."""
     speech_lm, decoder = lm.SpeechLm(), codec.Decoder()
+    if "lm.speaker.weight" not in tensors:  # a voice of one speaker
+        with torch.no_grad():
+            speech_lm.speaker.weight.zero_()
+            speech_lm.speed.zero_()
     load_known(speech_lm, "lm.", tensors)
     load_known(decoder, "decoder.", tensors)
-    decoder.gain = torch.tensor(tensors["decoder.speaker.gain"])
+    if "decoder.speaker.gain" in tensors:
+        decoder.gain = torch.tensor(tensors["decoder.speaker.gain"])
     books = torch.stack([torch.tensor(tensors[f"decoder.book.{b}"].astype(np.float32))
                          for b in range(codec.BOOKS)])
     return speech_lm.eval(), decoder.eval(), books
@@ -136,7 +141,7 @@ def config(decoder, temperature):
     }
 
 
-def main(lm_path, decoder_path, spoken, out, temperature=(0.5, 0.5, 0.5)):
+def main(lm_path, decoder_path, spoken, out, temperature=(0.4, 0.4, 0.4)):
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     trained = load_codec(decoder_path)
