@@ -8,6 +8,9 @@ makes one window of 480 samples that starts at sample 160 i, so T frames give ex
 samples. Pulses come from the decoder's own pitch track; step i adds the pulses of the newest
 10 ms of its window, [160 (i + 2), 160 (i + 3)).
 
+The speaker is a row that is added to the first layer's output, one that is added at 100 Hz, and a
+mean of the pitch; all linear, so that speakers can be mixed by weight.
+
 Shapes: B batch, T codec frames, S = 4 T steps, K = 257 bins.
 """
 import math
@@ -16,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from corpus import HOP, MELS, PITCH_MEAN, PITCH_STD, RATE
+from corpus import HOP, MELS, PITCH_MEANS, PITCH_STD, RATE, SPEAKERS
 
 BOOKS, CODES, LATENT = 3, 256, 32
 PHONES = 61
@@ -71,14 +74,22 @@ class Encoder(nn.Module):
     def __init__(self, size=256):
         super().__init__()
         self.inp = nn.Linear(4 * (MELS + 2), size)
+        self.speaker = nn.Embedding(SPEAKERS, size)
         self.blocks = nn.Sequential(*[ConvNext(size, 512, 3, 1) for _ in range(3)])
         self.out = nn.Sequential(RmsNorm(size), nn.Linear(size, LATENT))
 
-    def forward(self, mel, pitch):
+    def forward(self, mel, pitch, speaker):
         voiced = (pitch > 0).float()
-        tone = voiced * (torch.log(pitch.clamp(min=40)) - PITCH_MEAN) / PITCH_STD
+        tone = voiced * normal_pitch(pitch, speaker)
         x = torch.cat([(mel + 3.0) / 2.0, tone[..., None], voiced[..., None]], -1)
-        return self.out(self.blocks(self.inp(x.reshape(x.shape[0], x.shape[1] // 4, -1))))
+        x = self.inp(x.reshape(x.shape[0], x.shape[1] // 4, -1)) + self.speaker(speaker)
+        return self.out(self.blocks(x))
+
+
+def normal_pitch(pitch, speaker):
+    """pitch [B, S] in Hz, speaker [B, S / 4] -> ln Hz relative to the speaker's mean."""
+    mean = PITCH_MEANS[speaker].repeat_interleave(4, -1)
+    return (torch.log(pitch.clamp(min=40)) - mean) / PITCH_STD
 
 
 class Quantiser(nn.Module):
@@ -89,6 +100,7 @@ class Quantiser(nn.Module):
         self.register_buffer("books", torch.randn(BOOKS, CODES, LATENT))
         self.register_buffer("count", torch.ones(BOOKS, CODES))
         self.register_buffer("total", torch.randn(BOOKS, CODES, LATENT))
+        self.fixed = False
 
     def nearest(self, book, x):
         table = self.books[book]
@@ -141,7 +153,7 @@ class Quantiser(nn.Module):
             flat = residual.detach().reshape(-1, LATENT)
             code = self.nearest(book, flat)
             part = self.books[book][code].view_as(z)
-            if self.training:
+            if self.training and not self.fixed:
                 self.update(book, code, flat)
             loss = loss + F.mse_loss(residual, part.detach())
             parts.append(part * (train_books > book).float()[:, None, None])
@@ -156,6 +168,11 @@ class Decoder(nn.Module):
     def __init__(self, low=256, high=192):
         super().__init__()
         self.phone = nn.ModuleList([nn.Embedding(PHONES, LATENT) for _ in range(3)])
+        self.speaker = nn.ModuleDict({"low": nn.Embedding(SPEAKERS, low),
+                                      "high": nn.Embedding(SPEAKERS, high)})
+        for table in self.speaker.values():
+            nn.init.zeros_(table.weight)
+        self.gain = torch.zeros(SPEAKERS)  # ln; not learned, found by export.py
         self.inp = nn.Linear((1 + LOOKAHEAD + 1) * 2 * LATENT, low)  # frames t-1, t, t+1
         self.low = nn.ModuleList([ConvNext(low, 768, 5) for _ in range(3)])
         self.up = nn.Linear(low, 4 * high)
@@ -165,15 +182,17 @@ class Decoder(nn.Module):
         self.head = nn.Linear(high, 3 * BINS)  # ln pulse gain, pulse phase, ln noise gain
         self.mel = nn.Linear(high, MELS)       # training only
 
-    def trunk(self, z, phone):
-        """z [B, T + 1, 32], phone [B, T + 1, 3], of the last frame only what is seen ahead
-        -> [B, 4 T, high]."""
+    def trunk(self, z, phone, mix):
+        """z [B, T + 1, 32], phone [B, T + 1, 3], of the last frame only what is seen ahead;
+        mix [..., S], the weights of the speakers, of each frame [B, T] or of all -> [B, 4 T, high].
+        """
         x = torch.cat([z, sum(self.phone[i](phone[..., i]) for i in range(3))], -1)
         before = F.pad(x, (0, 0, 1, 0))
         x = self.inp(torch.cat([before[:, :-2], x[:, :-1], x[:, 1:]], -1))
+        x = x + mix @ self.speaker["low"].weight
         for block in self.low:
             x = block(x)
-        x = self.up(x)
+        x = self.up(x) + (mix @ self.speaker["high"].weight).repeat(*[1] * (mix.dim() - 1), 4)
         x = x.reshape(x.shape[0], x.shape[1] * 4, -1)
         for block in self.high:
             x = block(x)
@@ -246,17 +265,18 @@ def overlap_add(spectra):
     return out[:, : steps * HOP]
 
 
-def predicted_pitch(tone):
-    """tone [..., 2] -> Hz, 0 where unvoiced."""
-    hz = torch.exp((tone[..., 0] * PITCH_STD + PITCH_MEAN).clamp(4.2, 5.95))
+def predicted_pitch(tone, mean):
+    """tone [..., 2], mean of ln Hz -> Hz, 0 where unvoiced."""
+    hz = torch.exp((tone[..., 0] * PITCH_STD + mean).clamp(4.2, 5.95))
     return torch.where(tone[..., 1] > 0, hz, torch.zeros_like(hz))
 
 
 @torch.no_grad()
-def decode(decoder, z, phone):
-    """Whole utterance: z [T, 32], phone [T, 3] -> samples [640 T]. What the server must match.
-    Past the end lie zero latents and symbol 0."""
-    hidden = decoder.trunk(F.pad(z, (0, 0, 0, 1))[None], F.pad(phone, (0, 0, 0, 1))[None])
-    pitch = F.pad(predicted_pitch(decoder.tone(hidden)), (2, 0))
+def decode(decoder, z, phone, mix):
+    """Whole utterance: z [T, 32], phone [T, 3], mix [S] -> samples [640 T]. What the server must
+    match. Past the end lie zero latents and symbol 0."""
+    hidden = decoder.trunk(F.pad(z, (0, 0, 0, 1))[None], F.pad(phone, (0, 0, 0, 1))[None], mix)
+    pitch = F.pad(predicted_pitch(decoder.tone(hidden), mix @ PITCH_MEANS), (2, 0))
     noise = hash_noise(0, hidden.shape[1])[None]
-    return overlap_add(decoder.spectra(hidden, pitch_to_pulses(pitch), noise))[0]
+    samples = overlap_add(decoder.spectra(hidden, pitch_to_pulses(pitch), noise))[0]
+    return samples * torch.exp(mix @ decoder.gain)

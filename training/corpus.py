@@ -11,7 +11,11 @@ import numpy as np
 import torch
 
 RATE, HOP, FRAME, MELS = 16000, 160, 640, 80
-PITCH_MEAN, PITCH_STD = 5.15, 0.18  # of ln Hz, voiced frames of the teacher
+# Each teacher and the name of its voice, the default one first. The order is that of the tables.
+TEACHERS = {"slt": "finch", "rms": "raven", "awb": "curlew", "kal16": "crake"}
+SPEAKERS = len(TEACHERS)
+# Of ln Hz, voiced frames; the mean is the teacher's own, so that codes hold pitch relative to it.
+PITCH_MEANS, PITCH_STD = torch.tensor([5.15, 4.60, 4.85, 4.50]), 0.18
 
 
 def mel_filters(n_fft=512, rate=RATE, mels=MELS, low=40.0, high=8000.0):
@@ -47,39 +51,55 @@ def pointer_path(record, frames):
     """For each frame the index of the symbol that covers its centre (never moves back)."""
     centres = (np.arange(frames) + 0.5) * FRAME
     path = np.searchsorted(np.array(record["end"]), centres, side="right")
+    path[0] = 0  # as speech begins: the pointer stands on the first pause
     return np.minimum(path, len(record["end"]) - 1).astype(np.int16)
 
 
-def prepare(stems, out):
-    """All utterances of `stems` -> pcm.npy, mel.npy, pitch.npy, phone.npy and utterances.json."""
+def spoken_by_all(folder):
+    """(speaker, record, samples of the record) of every teacher's sentences, well mixed."""
+    spoken = []
+    for speaker, teacher in enumerate(TEACHERS):
+        for done in sorted(Path(folder).glob(f"{teacher}.*.done")):
+            records, samples = load_sentences(done.with_suffix(""))
+            spoken += [(speaker, r, samples[r["offset"] : r["offset"] + r["samples"]])
+                       for r in records]
+    np.random.default_rng(7).shuffle(spoken)
+    return spoken
+
+
+def prepare(folder, out):
+    """All teachers' sentences in `folder` -> pcm.npy, mel.npy, pitch.npy, phone.npy, speaker.npy and
+    utterances.json."""
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    pcm, mel, pitch, phone, meta, at = [], [], [], [], [], 0
-    for stem in stems:
-        records, samples = load_sentences(stem)
-        for record in records:
-            frames = -(-record["samples"] // FRAME)
-            if not 8 <= frames <= 300:
-                continue
-            wave = np.zeros(frames * FRAME, dtype=np.int16)
-            first = record["offset"]
-            wave[: record["samples"]] = samples[first : first + record["samples"]]
-            track = np.zeros(frames * 4, dtype=np.float32)
-            track[: len(record["pitch"])] = record["pitch"][: frames * 4]
-            path = pointer_path(record, frames)
-            pcm.append(wave)
-            mel.append(log_mel(torch.tensor(wave / 32768.0, dtype=torch.float32)).half().numpy())
-            pitch.append(track)
-            around = np.array([0] + record["phone"] + [0], dtype=np.int16)
-            phone.append(np.stack([around[path + 1], around[path], around[path + 2]], -1))
-            meta.append({"text": record["text"], "start": at, "frames": frames,
-                         "path": path.tolist(), "phone": record["phone"],
-                         "phrase": record["phrase"], "place": record["place"]})
-            at += frames
-    for name, parts in (("pcm", pcm), ("mel", mel), ("pitch", pitch), ("phone", phone)):
+    arrays = {name: [] for name in ("pcm", "mel", "pitch", "phone", "speaker")}
+    meta, at = [], 0
+    for speaker, record, samples in spoken_by_all(folder):
+        frames = -(-record["samples"] // FRAME)
+        if not 8 <= frames <= 300:
+            continue
+        wave = np.zeros(frames * FRAME, dtype=np.int16)
+        wave[: record["samples"]] = samples
+        track = np.zeros(frames * 4, dtype=np.float32)
+        track[: len(record["pitch"])] = record["pitch"][: frames * 4]
+        path = pointer_path(record, frames)
+        around = np.array([0] + record["phone"] + [0], dtype=np.int16)
+        arrays["pcm"].append(wave)
+        arrays["mel"].append(log_mel(torch.tensor(wave / 32768.0, dtype=torch.float32))
+                             .half().numpy())
+        arrays["pitch"].append(track)
+        arrays["phone"].append(np.stack([around[path + 1], around[path], around[path + 2]], -1))
+        arrays["speaker"].append(np.full(frames, speaker, dtype=np.int8))
+        meta.append({"text": record["text"], "speaker": speaker, "speed": record["speed"],
+                     "start": at, "frames": frames, "path": path.tolist(),
+                     "phone": record["phone"], "phrase": record["phrase"],
+                     "place": record["place"]})
+        at += frames
+    for name, parts in arrays.items():
         np.save(out / f"{name}.npy", np.concatenate(parts))
     (out / "utterances.json").write_text(json.dumps(meta))
-    print(f"{out}: {len(meta)} utterances, {at / 25 / 3600:.2f} h")
+    hours = np.bincount(np.load(out / "speaker.npy"), minlength=SPEAKERS) / 25 / 3600
+    print(f"{out}: {len(meta)} utterances, hours of {list(TEACHERS)}: {hours.round(2)}")
 
 
 class Corpus:
@@ -89,19 +109,21 @@ class Corpus:
         self.mel = np.load(folder / "mel.npy", mmap_mode="r")
         self.pitch = np.load(folder / "pitch.npy", mmap_mode="r")
         self.phone = np.load(folder / "phone.npy", mmap_mode="r")
+        self.speaker = np.load(folder / "speaker.npy", mmap_mode="r")
         self.frames = len(self.phone)
 
     def crops(self, rng, count, frames):
-        """`count` random windows: wave [B, 640 T], mel [B, 4T, 80], pitch [B, 4T], phone [B, T, 3]:
-        the symbol spoken at the middle of each frame, the one before and the one after."""
+        """`count` random windows: wave [B, 640 T], mel [B, 4T, 80], pitch [B, 4T], phone [B, T, 3]
+        (the symbol spoken at the middle of each frame, the one before and the one after) and
+        speaker [B, T]."""
         return self.windows(rng.integers(0, self.frames - frames, size=count), frames)
 
     def windows(self, starts, frames):
         take = lambda array, k: torch.tensor(
             np.stack([array[s * k : (s + frames) * k] for s in starts]).astype(np.float32))
         return (take(self.pcm, FRAME) / 32768.0, take(self.mel, 4), take(self.pitch, 4),
-                take(self.phone, 1).long())
+                take(self.phone, 1).long(), take(self.speaker, 1).long())
 
 
 if __name__ == "__main__":
-    prepare(sys.argv[2:], sys.argv[1])
+    prepare(sys.argv[2], sys.argv[1])

@@ -1,64 +1,124 @@
-"""Measures a voice in PyTorch against its teacher on sentences that it never heard.
+"""Measures a voice in PyTorch against its teachers on sentences that it never heard.
 
-    python3 evaluate.py VOICE_DIR SPOKEN_STEM [--stop STOP_STEM] [--temperature T] [--wav OUT.wav]
+    python3 evaluate.py VOICE_DIR SPOKEN_DIR [--temperature T] [--report REPORT.html] [--limit N]
+                        [--speakers finch,raven,...]
 
-SPOKEN_STEM names the two files that synth wrote for the held-out sentences; STOP_STEM the same for
-200 sentences whose ends are counted. training/evaluate_server.py does this with the real program.
+SPOKEN_DIR holds what synth wrote: heldout.TEACHER.{pcm,jsonl}, and stop.TEACHER.* of the 200
+sentences whose ends are counted. The report is one file with tables, recordings to play and
+spectrograms. What the recogniser hears of the teachers is kept in SPOKEN_DIR/heard.json.
+training/evaluate_server.py measures the real program.
 """
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 import codec
 import hear
 import lm
-from corpus import log_mel, load_sentences
+import measure
+import report
+from corpus import SPEAKERS, TEACHERS, load_sentences
 from export import from_tensors, read_safetensors
 from infer import speak_codes, symbols_of
 
+SHOWN = (0, 3, -1)  # held-out sentences in the report
 
-def speak(voice, records, temperature, seed=1):
+
+def speak(voice, records, mix, temperature=0.4, speed=1.0, seed=1):
     """-> (samples per sentence, pointer paths, which ended)."""
     speech_lm, decoder, books = voice
     texts = [lm.Text(r["phone"], r["phrase"], r["place"]) for r in records]
-    codes, paths, ended = speak_codes(speech_lm, texts, (temperature,) * codec.BOOKS, seed)
+    codes, paths, ended = speak_codes(speech_lm, texts, mix, speed, (temperature,) * codec.BOOKS,
+                                      seed)
     waves = []
     for text, code, path in zip(texts, codes, paths):
         z = sum(books[b][code[:, b]] for b in range(codec.BOOKS))
-        waves.append(codec.decode(decoder, z, symbols_of(text, path[: len(code)])).numpy())
+        waves.append(codec.decode(decoder, z, symbols_of(text, path[: len(code)]), mix)
+                     .clamp(-1, 1).numpy())
     return waves, paths, ended
+
+
+def one_speaker(index):
+    return F.one_hot(torch.tensor(index), SPEAKERS).float()
+
+
+def spoken(stem, limit=None):
+    """(records, samples of each); of more than `limit` some, evenly taken."""
+    records, pcm = load_sentences(stem)
+    if limit:
+        records = records[:: -(-len(records) // limit)]
+    return records, [pcm[r["offset"] : r["offset"] + r["samples"]] / 32768.0 for r in records]
+
+
+def teacher_words(folder, teacher, texts, waves):
+    """(word error rate, sentences heard exactly) of a teacher, from a file where it is known."""
+    path = Path(folder) / "heard.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    key = f"{teacher} {len(texts)}"
+    if key not in known:
+        known[key] = hear.word_error_rate(texts, waves)
+        path.write_text(json.dumps(known))
+    return known[key]
+
+
+def measure_speaker(voice, index, folder, temperature, limit):
+    """All figures of one speaker as a dict, and (text, teacher's samples, own samples) to show."""
+    teacher = list(TEACHERS)[index]
+    records, teacher_waves = spoken(Path(folder) / f"heldout.{teacher}", limit)
+    texts = [r["text"] for r in records]
+    made, _, ended = speak(voice, records, one_speaker(index), temperature)
+    rate, exact = hear.word_error_rate(texts, made)
+    base, base_exact = teacher_words(folder, teacher, texts, teacher_waves)
+    lengths = np.array([len(m) / len(t) for m, t in zip(made, teacher_waves)])
+    level = np.array([measure.loudness(w) for w in made])
+    leads = np.array([measure.lead(w) for w in made])
+    border, inside = measure.seams(made)
+    stop_records, stop_waves = spoken(Path(folder) / f"stop.{teacher}", limit)
+    stopped, _, stop_ended = speak(voice, stop_records, one_speaker(index), temperature)
+    longest = max(len(m) / len(t) for m, t in zip(stopped, stop_waves))
+    figures = {
+        "word errors %": 100 * rate, "teacher's %": 100 * base, "ratio": rate / base,
+        "exact": f"{exact} ({base_exact}) of {len(texts)}",
+        "ended": f"{sum(ended) + sum(stop_ended)} of {len(ended) + len(stop_ended)}",
+        "longest / teacher": max(longest, lengths.max()),
+        "length / teacher": f"{lengths.mean():.3f} +- {lengths.std():.3f}",
+        "lead ms": f"{1000 * leads.mean():.0f} (most {1000 * leads.max():.0f})",
+        "LUFS": f"{level.mean():.1f} +- {level.std():.1f}",
+        "flux at / inside chunks": f"{border:.3f} / {inside:.3f}",
+    }
+    for speed in (0.7, 1.4):
+        fast, _, _ = speak(voice, records[:20], one_speaker(index), temperature, speed)
+        figures[f"length at {speed}"] = np.mean(
+            [len(f) / len(m) * speed for f, m in zip(fast, made)])
+    shown = [(texts[i], teacher_waves[i], made[i]) for i in SHOWN]
+    return figures, shown
 
 
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("voice")
     args.add_argument("spoken")
-    args.add_argument("--stop")
-    args.add_argument("--temperature", type=float, default=0.5)
-    args.add_argument("--wav")
-    args.add_argument("--show", action="store_true")
+    args.add_argument("--temperature", type=float, default=0.4)
+    args.add_argument("--report")
+    args.add_argument("--limit", type=int)
+    args.add_argument("--speakers", default=",".join(TEACHERS.values()))
     args = args.parse_args()
     torch.set_num_threads(1)
     voice = from_tensors(read_safetensors(Path(args.voice) / "model.safetensors"))
-    records, pcm = load_sentences(args.spoken)
-    texts = [r["text"] for r in records]
-    teacher = [pcm[r["offset"] : r["offset"] + r["samples"]] / 32768.0 for r in records]
-    made, _, ended = speak(voice, records, args.temperature)
-    ratio = np.array([len(m) / len(t) for m, t in zip(made, teacher)])
-    print(f"ended {sum(ended)}/{len(ended)}, duration {ratio.mean():.3f} +- {ratio.std():.3f} "
-          f"of the teacher's (least {ratio.min():.2f}, most {ratio.max():.2f})")
-    if args.wav:
-        hear.write_wav(args.wav, np.concatenate(made))
-    for name, waves in (("teacher", teacher), ("finch", made)):
-        rate, exact = hear.word_error_rate(texts, waves, args.show)
-        print(f"{name}: word error rate {100 * rate:.1f} %, heard exactly {exact}/{len(texts)}")
-    if args.stop:
-        records, _ = load_sentences(args.stop)
-        made, _, ended = speak(voice, records, args.temperature)
-        ratio = [len(m) / r["samples"] for m, r in zip(made, records)]
-        print(f"stop: {sum(ended)}/{len(ended)} ended, longest {max(ratio):.2f} x the teacher")
+    figures, shown = {}, {}
+    for name in args.speakers.split(","):
+        index = list(TEACHERS.values()).index(name)
+        figures[name], shown[name] = measure_speaker(voice, index, args.spoken, args.temperature,
+                                                     args.limit)
+        print(name, ", ".join(f"{k}: {report.shown(v)}" for k, v in figures[name].items()),
+              flush=True)
+    if args.report:
+        report.write(args.report, figures, shown)
+        print(args.report)
 
 
 if __name__ == "__main__":

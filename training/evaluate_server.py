@@ -1,10 +1,10 @@
 """Measures the built program: word error rate against the teacher, ends, speed.
 
-    python3 evaluate_server.py BUILD/syrinx [--sentences heldout.txt] [--stop stop.txt] [--limit N]
-                               [--teacher] [--at-most RATE]
+    python3 evaluate_server.py BUILD/syrinx [--voice finch] [--sentences heldout.txt]
+                               [--stop stop.txt] [--limit N] [--teacher] [--at-most RATE]
 
-Speaks every sentence with `syrinx say` and has PocketSphinx hear it. --teacher compares with
-flite's own `slt` (program flite). --at-most fails when the word error rate is above RATE: a light
+Speaks every sentence with `syrinx say` and has PocketSphinx hear it. --teacher compares with the
+voice's teacher (program flite). --at-most fails when the word error rate is above RATE: a light
 test.
 """
 import argparse
@@ -16,17 +16,18 @@ from pathlib import Path
 import hear
 
 HERE = Path(__file__).parent
+TEACHERS = {"finch": "slt", "raven": "rms", "curlew": "awb", "crake": "kal16"}  # as corpus.py
 
 
-def say(program, texts, folder, prefix):
+def say(program, voice, texts, folder, prefix):
     """Samples per sentence; an exception when the program fails."""
     waves = []
     for i, text in enumerate(texts):
         path = Path(folder) / f"{prefix}{i}.wav"
         if program == "flite":
-            command = ["flite", "-voice", "slt", "-t", text, "-o", str(path)]
+            command = ["flite", "-voice", TEACHERS[voice], "-t", text, "-o", str(path)]
         else:
-            command = [program, "say", text, "-o", str(path)]
+            command = [program, "say", text, "--voice", voice, "-o", str(path)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         waves.append(hear.read_wav(path))
     return waves
@@ -35,6 +36,7 @@ def say(program, texts, folder, prefix):
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("program")
+    args.add_argument("--voice", default="finch")
     args.add_argument("--sentences", default=HERE / "heldout.txt")
     args.add_argument("--stop")
     args.add_argument("--limit", type=int)
@@ -47,17 +49,18 @@ def main():
         sys.exit(77)
     texts = Path(args.sentences).read_text().splitlines()[: args.limit]
     with tempfile.TemporaryDirectory() as folder:
-        made = say(args.program, texts, folder, "said")
+        made = say(args.program, args.voice, texts, folder, "said")
         rate, exact = hear.word_error_rate(texts, made, args.show)
-        print(f"finch: word error rate {100 * rate:.1f} %, heard exactly {exact}/{len(texts)}")
+        print(f"{args.voice}: word error rate {100 * rate:.1f} %, heard exactly {exact}/{len(texts)}")
         if args.teacher:
-            spoken = say("flite", texts, folder, "teacher")
+            spoken = say("flite", args.voice, texts, folder, "teacher")
             base, exact = hear.word_error_rate(texts, spoken)
             print(f"teacher: {100 * base:.1f} %, exactly {exact}/{len(texts)}; "
                   f"ratio {rate / base:.2f}")
         if args.stop:
             lines = Path(args.stop).read_text().splitlines()
-            lengths = [len(w) / 16000 for w in say(args.program, lines, folder, "stop")]
+            lengths = [len(w) / 16000 for w in say(args.program, args.voice, lines, folder,
+                                                  "stop")]
             slow = sum(s > 1.5 + 0.15 * len(t) for s, t in zip(lengths, lines))
             print(f"stop: {len(lengths)}/{len(lines)} ended, {slow} of them too long")
             rate = 1.0 if slow else rate

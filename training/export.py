@@ -1,6 +1,6 @@
 """Writes a voice folder from the trained tensors: model.safetensors (f16) and config.json.
 
-    python3 export.py LM.pt DECODER.pt VOICE_DIR
+    python3 export.py LM.pt DECODER.pt SPOKEN_DIR VOICE_DIR
 """
 import json
 import struct
@@ -12,14 +12,22 @@ import torch
 
 import codec
 import lm
-from corpus import PITCH_MEAN, PITCH_STD
+from corpus import PITCH_MEANS, PITCH_STD, SPEAKERS, TEACHERS
 from infer import load_codec, load_lm
+from sentences import SPEEDS
 
 # As src/families/finch/phone_stream.cc numbers them; the server refuses any other list.
 PHONE_NAMES = (
     "pad pau.start pau.mid pau.end pau.rise b ch d dh f g hh jh k l m n ng p r s sh t th v w y z "
     "zh aa aa1 ae ae1 ah ah1 ao ao1 aw aw1 ax ax1 ay ay1 eh eh1 er er1 ey ey1 ih ih1 iy iy1 ow "
     "ow1 oy oy1 uh uh1 uw uw1").split()
+DEFAULT = "finch"
+DESCRIPTIONS = {
+    "finch": "English (US), a woman, even and clear; learned from CMU flite's slt",
+    "raven": "English (US), a man, deep; learned from CMU flite's rms",
+    "curlew": "English (Scottish), a man, lively; learned from CMU flite's awb",
+    "crake": "English (US), a man, low and mechanical; learned from CMU flite's kal16",
+}
 DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
 
 
@@ -62,28 +70,61 @@ def to_tensors(speech_lm, trained_codec):
         out[f"decoder.{name}"] = value
     for book in range(codec.BOOKS):
         out[f"decoder.book.{book}"] = trained_codec.quantiser.books[book]
-    return {k: v.numpy().astype(np.float16) for k, v in out.items()}
+    tensors = {k: v.numpy().astype(np.float16) for k, v in out.items()}
+    tensors["decoder.speaker.pitch"] = PITCH_MEANS.numpy()
+    tensors["decoder.speaker.gain"] = np.zeros(SPEAKERS, np.float32)
+    return tensors
+
+
+def level(tensors, spoken):
+    """Sets the speakers' gains so that each is as loud as its teacher, on some sentences of
+    stop.TEACHER in the folder `spoken`."""
+    from evaluate import one_speaker, speak  # which reads voices itself
+    from evaluate import spoken as sentences
+    from measure import loudness
+    voice, gains = from_tensors(tensors), []
+    for speaker, teacher in enumerate(TEACHERS):
+        records, waves = sentences(Path(spoken) / f"stop.{teacher}", 25)
+        made, _, _ = speak(voice, records, one_speaker(speaker))
+        gap = np.mean([loudness(a) - loudness(b) for a, b in zip(waves, made)])
+        gains.append(gap * np.log(10) / 20)
+        print(f"{teacher}: {gap:+.1f} dB")
+    tensors["decoder.speaker.gain"] = np.array(gains, np.float32)
+
+
+def load_known(module, scope, tensors):
+    """Those of the module's tensors that were exported under `scope`."""
+    state = module.state_dict()
+    for k in state:
+        if scope + k in tensors:
+            value = torch.tensor(tensors[scope + k].astype(np.float32))
+            state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
+    module.load_state_dict(state)
 
 
 def from_tensors(tensors):
     """The two networks with exactly the exported tensors: (speech LM, decoder, books)."""
     speech_lm, decoder = lm.SpeechLm(), codec.Decoder()
-    take = lambda k: torch.tensor(tensors[k].astype(np.float32))
-    speech_lm.load_state_dict({k: take(f"lm.{k}") for k in speech_lm.state_dict()})
-    state = decoder.state_dict()
-    for k in state:
-        if not k.startswith("mel."):
-            value = take(f"decoder.{k}")
-            state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
-    decoder.load_state_dict(state)
-    books = torch.stack([take(f"decoder.book.{b}") for b in range(codec.BOOKS)])
+    if "lm.speaker.weight" not in tensors:  # a voice of one speaker
+        with torch.no_grad():
+            speech_lm.speaker.weight.zero_()
+            speech_lm.speed.zero_()
+    load_known(speech_lm, "lm.", tensors)
+    load_known(decoder, "decoder.", tensors)
+    if "decoder.speaker.gain" in tensors:
+        decoder.gain = torch.tensor(tensors["decoder.speaker.gain"])
+    books = torch.stack([torch.tensor(tensors[f"decoder.book.{b}"].astype(np.float32))
+                         for b in range(codec.BOOKS)])
     return speech_lm.eval(), decoder.eval(), books
 
 
 def config(decoder, temperature):
     return {
-        "model_type": "finch", "voice": "finch", "licence": "CMU flite (permissive), see LICENSE",
-        "description": "English, one female voice, 16 kHz; learned from CMU flite's slt",
+        "model_type": "finch", "voice": DEFAULT,
+        "licence": "CMU flite (permissive), see LICENSE",
+        "speakers": [{"name": name, "description": DESCRIPTIONS[name]}
+                     for name in TEACHERS.values()],
+        "speeds": SPEEDS,
         "sample_rate": 16000,
         "lm": {"codes": codec.CODES, "hidden_size": lm.WIDTH, "num_hidden_layers": lm.LAYERS,
                "num_attention_heads": lm.HEADS, "head_dim": lm.HEAD_DIM,
@@ -95,16 +136,17 @@ def config(decoder, temperature):
                     "high_width": decoder.head.in_features, "high_layers": len(decoder.high),
                     "high_ffn": decoder.high[0].up.out_features,
                     "high_taps": decoder.high[0].conv.taps,
-                    "pitch_mean": PITCH_MEAN, "pitch_std": PITCH_STD},
+                    "pitch_mean": round(float(PITCH_MEANS[0]), 4), "pitch_std": PITCH_STD},
         "phones": PHONE_NAMES,
     }
 
 
-def main(lm_path, decoder_path, out, temperature=(0.5, 0.5, 0.5)):
+def main(lm_path, decoder_path, spoken, out, temperature=(0.4, 0.4, 0.4)):
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     trained = load_codec(decoder_path)
     tensors = to_tensors(load_lm(lm_path), trained)
+    level(tensors, spoken)
     write_safetensors(out / "model.safetensors", tensors, {"format": "pt"})
     text = json.dumps(config(trained.decoder, temperature), indent=2)
     (out / "config.json").write_text(text + "\n")
@@ -114,4 +156,4 @@ def main(lm_path, decoder_path, out, temperature=(0.5, 0.5, 0.5)):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:5])

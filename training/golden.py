@@ -3,7 +3,7 @@
     python3 golden.py VOICE_DIR SPOKEN_STEM OUT.safetensors
 
 SPOKEN_STEM names synth's files for the golden sentence; its symbols are those of the server's own
-text front end.
+text front end. There are three cases: the default voice, another one, and a mix at another speed.
 """
 import sys
 from pathlib import Path
@@ -18,10 +18,11 @@ from export import from_tensors, read_safetensors, write_safetensors
 from infer import speak_codes, symbols_of
 
 STEPS = 4
+CASES = (((1.0, 0, 0, 0), 1.0), ((0, 1.0, 0, 0), 1.0), ((0.25, 0, 0, 0.75), 1.3))  # mix, speed
 
 
 @torch.no_grad()
-def first_logits(speech_lm, text, codes, path):
+def first_logits(speech_lm, text, mix, speed, codes, path):
     """Logits [STEPS, heads] of the first steps, the said codes given."""
     rows, said = [], []
     age = 0
@@ -30,7 +31,8 @@ def first_logits(speech_lm, text, codes, path):
         rows.append(text.at(path[step], age))
         said.append([codes[step - 1 - b][b] if step - 1 - b >= 0 else lm.NONE
                      for b in range(codec.BOOKS)])
-    return speech_lm(torch.tensor(said)[None], torch.tensor(rows)[None])[0]
+    return speech_lm(torch.tensor(said)[None], torch.tensor(rows)[None], mix[None],
+                     torch.tensor([speed]))[0]
 
 
 def main(voice, spoken, out):
@@ -38,18 +40,20 @@ def main(voice, spoken, out):
         read_safetensors(Path(voice) / "model.safetensors"))
     record = load_sentences(spoken)[0][0]
     text = lm.Text(record["phone"], record["phrase"], record["place"])
-    codes, paths, ended = speak_codes(speech_lm, [text], (0.0,) * codec.BOOKS)
-    codes, path = codes[0], paths[0]
-    assert ended[0]
-    symbols = symbols_of(text, path[: len(codes)])
-    z = sum(books[b][codes[:, b]] for b in range(codec.BOOKS))
-    samples = codec.decode(decoder, z, symbols).numpy()
-    write_safetensors(out, {
-        "frames": torch.cat([codes, symbols], 1).numpy().astype(np.int32),
-        "logits": first_logits(speech_lm, text, codes.tolist(), path).numpy(),
-        "samples": samples.clip(-1, 1),
-    }, {"text": record["text"]})
-    print(f"{out}: {len(codes)} frames of '{record['text']}'")
+    tensors = {}
+    for case, (mix, speed) in enumerate(CASES):
+        mix = torch.tensor(mix, dtype=torch.float32)
+        codes, paths, ended = speak_codes(speech_lm, [text], mix, speed, (0.0,) * codec.BOOKS)
+        codes, path = codes[0], paths[0]
+        assert ended[0]
+        symbols = symbols_of(text, path[: len(codes)])
+        z = sum(books[b][codes[:, b]] for b in range(codec.BOOKS))
+        samples = codec.decode(decoder, z, symbols, mix).numpy().clip(-1, 1)
+        logits = first_logits(speech_lm, text, mix, speed, codes.tolist(), path).numpy()
+        tensors[f"frames.{case}"] = torch.cat([codes, symbols], 1).numpy().astype(np.int32)
+        tensors[f"logits.{case}"], tensors[f"samples.{case}"] = logits, samples
+        print(f"{out}: case {case}: {len(codes)} frames of '{record['text']}'")
+    write_safetensors(out, tensors, {"text": record["text"]})
 
 
 if __name__ == "__main__":

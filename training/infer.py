@@ -15,8 +15,9 @@ def pick(logits, temperature, generator):
 
 
 @torch.no_grad()
-def speak_codes(model, texts, temperature=(0.6, 0.6, 0.6), seed=1, limit=700):
-    """Codes [F, 3] for each text, and the pointer of each frame. All texts step together."""
+def speak_codes(model, texts, mix, speed=1.0, temperature=(0.5, 0.5, 0.5), seed=1, limit=700):
+    """Codes [F, 3] for each text, and the pointer of each frame. All texts step together, with one
+    mix [S] of speakers."""
     generator = torch.Generator().manual_seed(seed)
     count = len(texts)
     caches = [[] for _ in range(lm.LAYERS)]
@@ -25,9 +26,11 @@ def speak_codes(model, texts, temperature=(0.6, 0.6, 0.6), seed=1, limit=700):
     paths = [[] for _ in texts]
     ends = [None] * count               # number of frames once the pointer has passed the end
     last = torch.full((count, codec.BOOKS), lm.NONE)
+    mixes, speeds = mix.expand(count, -1), torch.full((count,), float(speed))
     for step in range(limit):
         rows = [text.at(p.at, p.age) for text, p in zip(texts, pointers)]
-        logits = model(last[:, None], torch.tensor(rows)[:, None], caches, step)[:, 0]
+        logits = model(last[:, None], torch.tensor(rows)[:, None], mixes, speeds, caches,
+                       step)[:, 0]
         codes = torch.stack([
             pick(logits[:, b * 256 : (b + 1) * 256], temperature[b], generator)
             for b in range(codec.BOOKS)], -1)

@@ -5,6 +5,8 @@ place of the syllable in word and phrase, and how long the pointer has stood the
 k of frame t-k (a delay pattern) and how many symbols the pointer moves before step t+1. The pointer
 moves when the probability that it should have stayed falls below one half; passing the last symbol
 ends the speech. So nothing is skipped or repeated, and the pointer is the timing of the words.
+Every row also hears who speaks (a row of a table, linear, so that speakers can be mixed by weight)
+and how fast (a direction that is scaled by ln of the speed).
 
 Shapes: B batch, T steps, D width. Names of the tensors follow llama's.
 """
@@ -13,6 +15,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from codec import BOOKS, CODES, RmsNorm
+from corpus import SPEAKERS
 
 WIDTH, LAYERS, HEADS, HEAD_DIM, HIDDEN = 192, 5, 3, 64, 512
 ROPE_BASE = 1000.0
@@ -21,6 +24,7 @@ WINDOW = 4              # symbols heard: the current one and the next three
 MOVES = 4               # the pointer moves 0..3 symbols a step
 NONE = CODES            # row of "no code yet"
 DRAIN = BOOKS - 1       # steps after the last frame
+TABLES = ("code", "phone", "phrase", "place", "age", "speaker")
 
 
 class Attention(nn.Module):
@@ -91,25 +95,29 @@ class SpeechLm(nn.Module):
         self.code = nn.ModuleList([table(CODES + 1) for _ in range(BOOKS)])
         self.phone = nn.ModuleList([table(PHONES) for _ in range(WINDOW)])
         self.phrase, self.place, self.age = table(PHRASES), table(PLACES), table(AGES)
+        self.speaker = table(SPEAKERS)
+        self.speed = nn.Parameter(torch.randn(WIDTH) * 0.3)  # times ln of the speed
         self.layers = nn.ModuleList([Layer() for _ in range(LAYERS)])
         self.norm = RmsNorm(WIDTH)
         self.head = nn.Linear(WIDTH, BOOKS * CODES + MOVES, bias=False)
         for name, p in self.named_parameters():
             if p.dim() == 2:
                 deep = name.endswith(("o_proj.weight", "down_proj.weight"))
-                is_table = name.startswith(("code", "phone", "phrase", "place", "age"))
+                is_table = name.startswith(TABLES)
                 nn.init.normal_(p, std=0.3 if is_table else WIDTH ** -0.5 * (0.3 if deep else 1.0))
 
-    def embed(self, codes, symbols):
-        """codes [B, T, 3]; symbols [B, T, 4 + 3]: window of phones, phrase, place, age."""
+    def embed(self, codes, symbols, mix, speed):
+        """codes [B, T, 3]; symbols [B, T, 4 + 3]: window of phones, phrase, place, age; mix [B, S]:
+        the weights of the speakers; speed [B]: a factor, 1 as the teacher speaks."""
         x = sum(self.code[b](codes[..., b]) for b in range(BOOKS))
         x = x + sum(self.phone[o](symbols[..., o]) for o in range(WINDOW))
+        said_by = mix @ self.speaker.weight + torch.log(speed)[:, None] * self.speed
         return (x + self.phrase(symbols[..., WINDOW]) + self.place(symbols[..., WINDOW + 1])
-                + self.age(symbols[..., WINDOW + 2]))
+                + self.age(symbols[..., WINDOW + 2]) + said_by[:, None])
 
-    def forward(self, codes, symbols, caches=None, first=0):
+    def forward(self, codes, symbols, mix, speed, caches=None, first=0):
         """-> logits [B, T, 3 * 256 + 4]."""
-        x = self.embed(codes, symbols)
+        x = self.embed(codes, symbols, mix, speed)
         steps = x.shape[1]
         turn = rope_turn(first, steps)
         mask = torch.full((steps, steps), -1e9).triu(1) if caches is None else None

@@ -1,6 +1,7 @@
 """Writes the training sentences: public-domain prose and templates of what assistants say.
 
-    python3 sentences.py OUT_DIR      -> OUT_DIR/train.txt, OUT_DIR/heldout.txt, OUT_DIR/stop.txt
+    python3 sentences.py OUT_DIR      -> OUT_DIR/train.TEACHER.txt for each teacher,
+                                         OUT_DIR/heldout.txt, OUT_DIR/stop.txt
 
 Prose comes from Debian packages whose text is in the public domain: the Jargon File
 (dict-jargon), the Devil's Dictionary (dict-devil), the King James Bible (bible-kjv-text). The
@@ -8,6 +9,7 @@ word list (wamerican) fills word chains that cover rare sound sequences. Held-ou
 trained on, and no held-out template sentence is in the training list.
 """
 import gzip
+import math
 import random
 import re
 import subprocess
@@ -20,6 +22,11 @@ from templates import make_sentence, SHORT
 UNWANTED = re.compile(
     r"\b(fuck|shit|damn|hell\b|whore|negro|nigg|jew|rape|slut|bitch|cunt|bastard|crap|"
     r"sex|breast|kill|slave|savage|luser|piss|ass\b|bugger|screw)", re.I)
+# Sentences of each teacher: SHARED are spoken by all, the rest by one. The default voice has most.
+TEACHERS = {"slt": 3700, "rms": 2700, "awb": 2700, "kal16": 2456}
+SHARED = 700
+PLAIN = 0.6                  # part of the sentences at the teacher's own speed
+SPEEDS = (0.6, 1.75)         # the others, evenly on a logarithmic scale
 COUNTS = {"jargon": 2700, "devil": 800, "bible": 900, "words": 1100, "templates": 3700}
 HELDOUT = {"jargon": 12, "devil": 6, "bible": 4, "templates": 28}
 STOP = {"jargon": 60, "devil": 20, "bible": 20, "templates": 100}
@@ -77,6 +84,25 @@ def prose(rng):
     return pools
 
 
+def with_speed(rng, sentence):
+    if rng.random() < PLAIN:
+        return sentence
+    low, high = (math.log(s) for s in SPEEDS)
+    return f"{math.exp(rng.uniform(low, high)):.3f}\t{sentence}"
+
+
+def deal(rng, lines, out):
+    """Each teacher's share of the training sentences, with speeds, to train.TEACHER.txt."""
+    shared, lines = lines[:SHARED], lines[SHARED:]
+    for teacher, count in TEACHERS.items():
+        own = count - SHARED - len(SHORT)
+        taken, lines = lines[:own], lines[own:]
+        taken = [with_speed(rng, s) for s in shared + SHORT + taken]
+        rng.shuffle(taken)
+        (out / f"train.{teacher}.txt").write_text("\n".join(taken) + "\n")
+        print(f"train.{teacher}: {len(taken)} sentences")
+
+
 def main(out_dir):
     rng = random.Random(20)
     out = Path(out_dir)
@@ -98,11 +124,12 @@ def main(out_dir):
                 continue
             lines += pools[source][:count]
             pools[source] = pools[source][count:]
-        if name == "train":
-            lines += SHORT * 2
         rng.shuffle(lines)
-        (out / f"{name}.txt").write_text("\n".join(lines) + "\n")
-        print(f"{name}: {len(lines)} sentences")
+        if name == "train":
+            deal(rng, lines, out)
+        else:
+            (out / f"{name}.txt").write_text("\n".join(lines) + "\n")
+            print(f"{name}: {len(lines)} sentences")
 
 
 if __name__ == "__main__":

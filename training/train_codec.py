@@ -1,6 +1,13 @@
-"""Trains encoder, quantiser and decoder together.
+"""Trains encoder and quantiser, and with them the decoder up to its spectra.
 
-    python3 train_codec.py CORPUS OUT.pt MINUTES [--resume]
+The losses are those of log-mel, pitch and voicing, which decide what a code has to say. They cost a
+third of a step with samples; the samples are learned by train_decoder.py.
+
+    python3 train_codec.py CORPUS OUT.pt MINUTES [--start VOICE_DIR] [--resume]
+
+--start begins with the decoder and the codebooks of a finished voice. They stay as they are until
+the new encoder has learned to use them, so that codes keep their meaning, and with it the voice's
+speech LM.
 """
 import argparse
 import time
@@ -12,7 +19,8 @@ import torch.nn.functional as F
 from torch import nn
 
 import codec
-from corpus import Corpus, FRAME, PITCH_MEAN, PITCH_STD
+from corpus import Corpus, FRAME, SPEAKERS
+from export import load_known, read_safetensors
 
 RESOLUTIONS = ((128, 32), (256, 64), (512, 128), (1024, 256), (2048, 512))
 BATCH, FRAMES, WARM_STEPS = 8, 33, 150
@@ -39,24 +47,28 @@ def stft_loss(made, true):
     return loss / len(RESOLUTIONS)
 
 
-def decoder_losses(decoder, z, phone, wave, mel, pitch, first_step):
-    """z [B, T + 1, 32] and phone [B, T + 1, 3] with T frames of wave [B, 640 (T + 1)] to
-    match. All but the first frame count, since pulses and windows before the crop are missing
-    there."""
-    hidden = decoder.trunk(z, phone)
+def frame_losses(decoder, z, phone, mel, pitch, speaker):
+    """z [B, T + 1, 32], phone [B, T + 1, 3] and speaker [B, T + 1] -> (hidden [B, 4 T, high], losses
+    of what each 10 ms is)."""
+    hidden = decoder.trunk(z, phone, F.one_hot(speaker[:, :-1], SPEAKERS).float())
     steps = hidden.shape[1]
     tone = decoder.tone(hidden)
-    target = pitch[:, 2 : steps + 2]
-    voiced = (target > 0).float()
-    true_tone = (torch.log(target.clamp(min=40)) - PITCH_MEAN) / PITCH_STD
+    voiced = (pitch[:, 2 : steps + 2] > 0).float()
+    true_tone = codec.normal_pitch(pitch, speaker)[:, 2 : steps + 2]
     pitch_loss = ((tone[..., 0] - true_tone).abs() * voiced).sum() / voiced.sum().clamp(min=1)
     voice_loss = F.binary_cross_entropy_with_logits(tone[..., 1], voiced)
     mel_loss = F.l1_loss(decoder.mel(hidden), mel[:, 1 : steps + 1])
+    return hidden, {"mel": mel_loss, "pitch": pitch_loss, "voice": voice_loss}
+
+
+def wave_loss(decoder, hidden, wave, pitch, first_step):
+    """hidden [B, S, high] against wave [B, 160 S + 640]. All but the first frame count, since pulses
+    and windows before the crop are missing there."""
+    steps = hidden.shape[1]
     noise = torch.stack([codec.hash_noise(int(f), steps) for f in first_step])
     pulses = codec.pitch_to_pulses(pitch[:, : steps + 2])
     made = codec.overlap_add(decoder.spectra(hidden, pulses, noise))
-    wave_loss = stft_loss(made[:, FRAME:], wave[:, FRAME : steps * 160])
-    return {"stft": wave_loss, "mel": mel_loss, "pitch": pitch_loss, "voice": voice_loss}
+    return stft_loss(made[:, FRAME:], wave[:, FRAME : steps * 160])
 
 
 def hide_ahead(z, phone, rng):
@@ -66,10 +78,10 @@ def hide_ahead(z, phone, rng):
     return z, torch.cat([phone[:, :-1], phone[:, -1:] * seen.long()[:, None, None]], 1)
 
 
-def batch_losses(model, corpus, rng, step):
-    wave, mel, pitch, phone = corpus.crops(rng, BATCH, FRAMES)
-    z = model.encoder(mel, pitch)
-    if step == WARM_STEPS:
+def batch_losses(model, corpus, rng, step, started):
+    _, mel, pitch, phone, speaker = corpus.crops(rng, BATCH, FRAMES)
+    z = model.encoder(mel, pitch, speaker)
+    if step == WARM_STEPS and not started:
         model.quantiser.start(z.detach())
     extra = {}
     if step >= WARM_STEPS:
@@ -79,11 +91,10 @@ def batch_losses(model, corpus, rng, step):
                  "phone": F.cross_entropy(model.phone(first).flatten(0, 1),
                                           phone[..., 0].flatten())}
     z, phone = hide_ahead(z, phone, rng)
-    steps = rng.integers(0, 100000, size=BATCH)
-    return {**decoder_losses(model.decoder, z, phone, wave, mel, pitch, steps), **extra}
+    return {**frame_losses(model.decoder, z, phone, mel, pitch, speaker)[1], **extra}
 
 
-WEIGHTS = {"stft": 1.0, "mel": 0.5, "pitch": 0.5, "voice": 0.5, "commit": 0.1, "phone": 0.1}
+WEIGHTS = {"stft": 1.0, "mel": 1.0, "pitch": 0.5, "voice": 0.5, "commit": 0.1, "phone": 0.1}
 
 
 def state_of(model):
@@ -99,9 +110,32 @@ def save(path, model, optimiser, step, spent):
     Path(str(path) + ".new").rename(path)
 
 
+START_HOLD = 0.35  # part of the time that a given decoder and given codebooks stay fixed
+
+
+def start_from(model, voice):
+    """Decoder and codebooks of a voice folder; what it lacks keeps its first values."""
+    tensors = read_safetensors(Path(voice) / "model.safetensors")
+    load_known(model.decoder, "decoder.", tensors)
+    for book in range(codec.BOOKS):
+        model.quantiser.books[book] = torch.tensor(tensors[f"decoder.book.{book}"].astype("f4"))
+    model.quantiser.count.fill_(2.0)
+    model.quantiser.total.copy_(model.quantiser.books * 2.0)
+
+
+def parameter_groups(model, started):
+    """What is new learns at the full rate; what was given waits, then learns more slowly."""
+    new, given = [], []
+    for name, p in model.named_parameters():
+        fresh = not name.startswith("decoder.") or "speaker" in name or ".mel." in name
+        (new if fresh or not started else given).append(p)
+    groups = [{"params": new, "scale": 1.0}, {"params": given, "scale": 0.4, "hold": START_HOLD}]
+    return [group for group in groups if group["params"]]
+
+
 def learning_rate(part, step):
     decay = 1.0 if part < 0.4 else 0.03 + 0.97 * 0.5 * (1 + np.cos(np.pi * (part - 0.4) / 0.6))
-    return 1.5e-3 * min(1.0, (step + 1) / 100) * decay
+    return float(1.5e-3 * min(1.0, (step + 1) / 100) * decay)
 
 
 def main():
@@ -109,11 +143,16 @@ def main():
     args.add_argument("corpus")
     args.add_argument("out")
     args.add_argument("minutes", type=float)
+    args.add_argument("--start")
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
     torch.manual_seed(1)
+    torch.set_num_threads(1)
     corpus, model = Corpus(args.corpus), Codec()
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1.5e-3, betas=(0.9, 0.98),
+    started = args.start is not None
+    if started:
+        start_from(model, args.start)
+    optimiser = torch.optim.AdamW(parameter_groups(model, started), lr=1.5e-3, betas=(0.9, 0.98),
                                   weight_decay=0.01)
     step, spent = 0, 0.0
     if args.resume and Path(args.out).exists():
@@ -124,21 +163,24 @@ def main():
     rng = np.random.default_rng(1000 + step)
     begun, mean, budget = time.time() - spent, {}, args.minutes * 60
     while (spent := time.time() - begun) < budget:
+        part = spent / budget
         for group in optimiser.param_groups:
-            group["lr"] = learning_rate(spent / budget, step)
-        losses = batch_losses(model, corpus, rng, step)
+            rate = 0.0 if part < group.get("hold", 0.0) else group["scale"]
+            group["lr"] = rate * learning_rate(part, step)
+        model.quantiser.fixed = started and part < START_HOLD
+        losses = batch_losses(model, corpus, rng, step, started)
         optimiser.zero_grad(set_to_none=True)
         sum(WEIGHTS[k] * v for k, v in losses.items()).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         for k, v in losses.items():
-            mean[k] = 0.98 * mean.get(k, float(v)) + 0.02 * float(v)
+            mean[k] = 0.98 * mean.get(k, v.item()) + 0.02 * v.item()
         step += 1
-        if step % 50 == 0:
+        if step % 25 == 0:
             shown = " ".join(f"{k} {v:.3f}" for k, v in mean.items())
             print(f"codec step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
                   f"(ETA {(budget - spent) / 60:.1f}) {shown}", flush=True)
-        if step % 250 == 0:
+        if step % 200 == 0:
             save(args.out, model, optimiser, step, spent)
     save(args.out, model, optimiser, step, budget)
 

@@ -1,6 +1,8 @@
 """Trains the decoder further on the frozen codes, which the LM can learn from meanwhile.
 
-    python3 train_decoder.py CORPUS CODEC.pt OUT.pt MINUTES [--resume]
+    python3 train_decoder.py CORPUS CODEC.pt OUT.pt MINUTES [--said SAID.npy] [--resume]
+
+--said: half of the examples take the codes that the speech LM would have said (said_codes.py).
 """
 import argparse
 import time
@@ -11,21 +13,26 @@ import torch
 from torch import nn
 
 from corpus import Corpus
-from train_codec import BATCH, FRAMES, WEIGHTS, Codec, decoder_losses, hide_ahead, save
+from train_codec import (BATCH, FRAMES, WEIGHTS, Codec, frame_losses, hide_ahead, save,
+                         wave_loss)
 
-EMA = 0.998
+EMA = 0.995
 
 
 def learning_rate(part, step):
-    return 1e-3 * min(1.0, (step + 1) / 100) * (0.01 + 0.99 * 0.5 * (1 + np.cos(np.pi * part)))
+    cosine = 0.5 * (1 + np.cos(np.pi * part))
+    return float(1e-3 * min(1.0, (step + 1) / 100) * (0.01 + 0.99 * cosine))
 
 
-def batch_losses(decoder, quantiser, codes, corpus, rng):
+def batch_losses(decoder, quantiser, code_sets, corpus, rng):
     starts = rng.integers(0, corpus.frames - FRAMES, size=BATCH)
-    wave, mel, pitch, phone = corpus.windows(starts, FRAMES)
-    code = np.stack([codes[s : s + FRAMES] for s in starts]).astype(np.int64)
+    wave, mel, pitch, phone, speaker = corpus.windows(starts, FRAMES)
+    sets = rng.integers(0, len(code_sets), size=BATCH)
+    code = np.stack([code_sets[n][s : s + FRAMES] for n, s in zip(sets, starts)]).astype(np.int64)
     z, phone = hide_ahead(quantiser.decode(torch.tensor(code)), phone, rng)
-    return decoder_losses(decoder, z, phone, wave, mel, pitch, rng.integers(0, 100000, BATCH))
+    hidden, losses = frame_losses(decoder, z, phone, mel, pitch, speaker)
+    losses["stft"] = wave_loss(decoder, hidden, wave, pitch, rng.integers(0, 100000, BATCH))
+    return losses
 
 
 def main():
@@ -34,11 +41,15 @@ def main():
     args.add_argument("codec")
     args.add_argument("out")
     args.add_argument("minutes", type=float)
+    args.add_argument("--said")
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
     torch.manual_seed(3)
+    torch.set_num_threads(1)
     corpus, model, smooth = Corpus(args.corpus), Codec(), Codec()
-    codes = np.load(Path(args.corpus) / "codes.npy")
+    code_sets = [np.load(Path(args.corpus) / "codes.npy")]
+    if args.said:
+        code_sets.append(np.load(args.said))
     optimiser = torch.optim.AdamW(model.decoder.parameters(), lr=1e-3, betas=(0.9, 0.98),
                                   weight_decay=0.01)
     step, spent = 0, 0.0
@@ -57,22 +68,23 @@ def main():
     while (spent := time.time() - begun) < budget:
         for group in optimiser.param_groups:
             group["lr"] = learning_rate(spent / budget, step)
-        losses = batch_losses(model.decoder, model.quantiser, codes, corpus, rng)
+        losses = batch_losses(model.decoder, model.quantiser, code_sets, corpus, rng)
         optimiser.zero_grad(set_to_none=True)
         sum(WEIGHTS[k] * v for k, v in losses.items()).backward()
         nn.utils.clip_grad_norm_(model.decoder.parameters(), 1.0)
         optimiser.step()
         with torch.no_grad():
+            keep = min(EMA, (step + 1) / (step + 10))
             for slow, fast in zip(smooth.decoder.parameters(), model.decoder.parameters()):
-                slow.lerp_(fast, 1 - EMA)
+                slow.lerp_(fast, 1 - keep)
         for k, v in losses.items():
-            mean[k] = 0.98 * mean.get(k, float(v)) + 0.02 * float(v)
+            mean[k] = 0.98 * mean.get(k, v.item()) + 0.02 * v.item()
         step += 1
-        if step % 50 == 0:
+        if step % 25 == 0:
             shown = " ".join(f"{k} {v:.3f}" for k, v in mean.items())
             print(f"decoder step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
                   f"(ETA {(budget - spent) / 60:.1f}) {shown}", flush=True)
-        if step % 250 == 0:
+        if step % 150 == 0:
             save(args.out, both, optimiser, step, spent)
     save(args.out, both, optimiser, step, budget)
 

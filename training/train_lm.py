@@ -1,6 +1,8 @@
 """Trains the speech LM on the codes of the trained codec.
 
-    python3 train_lm.py CORPUS CODEC.pt OUT.pt MINUTES [--resume]
+    python3 train_lm.py CORPUS CODEC.pt OUT.pt MINUTES [--start VOICE_DIR] [--resume]
+
+--start begins with the speech LM of a finished voice whose codes mean nearly the same.
 """
 import argparse
 import json
@@ -14,7 +16,8 @@ from torch import nn
 
 import lm
 from codec import BOOKS, CODES
-from corpus import Corpus
+from corpus import Corpus, SPEAKERS
+from export import load_known, read_safetensors
 from train_codec import Codec, save
 
 TOKENS, EMA = 1700, 0.9985
@@ -35,7 +38,8 @@ def corpus_codes(corpus, codec_path, cache):
         first, last = max(0, at - margin), min(corpus.frames, at + step + margin)
         mel = torch.tensor(np.array(corpus.mel[first * 4 : last * 4], dtype=np.float32))[None]
         pitch = torch.tensor(np.array(corpus.pitch[first * 4 : last * 4]))[None]
-        codes = model.quantiser.encode(model.encoder(mel, pitch))[0]
+        speaker = torch.tensor(np.array(corpus.speaker[first:last])).long()[None]
+        codes = model.quantiser.encode(model.encoder(mel, pitch, speaker))[0]
         out.append(codes[at - first : at - first + step].numpy().astype(np.int16))
     codes = np.concatenate(out)[: corpus.frames]
     np.save(cache, codes)
@@ -47,6 +51,7 @@ class Example:
 
     def __init__(self, meta, codes):
         frames = meta["frames"]
+        self.speaker, self.speed = meta["speaker"], meta["speed"]
         text = lm.Text(meta["phone"], meta["phrase"], meta["place"])
         path = [0]
         for t in range(1, frames):
@@ -94,11 +99,14 @@ def collate(examples, rng, corrupt):
         rate = rng.uniform(0.0, 0.25, size=(len(examples), 1, 1))
         hit = (rng.random(codes.shape) < rate) & (codes != lm.NONE)
         codes = np.where(hit, rng.integers(0, CODES, size=codes.shape), codes)
-    return torch.tensor(codes), torch.tensor(symbols), torch.tensor(targets)
+    speaker = F.one_hot(torch.tensor([e.speaker for e in examples]), SPEAKERS).float()
+    speed = torch.tensor([e.speed for e in examples])
+    return (torch.tensor(codes), torch.tensor(symbols), speaker, speed), torch.tensor(targets)
 
 
-def losses(model, codes, symbols, targets):
-    logits = model(codes, symbols).flatten(0, 1)
+def losses(model, inputs, targets):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = model(*inputs).flatten(0, 1).float()
     targets = targets.flatten(0, 1)
     out = []
     for head in range(BOOKS + 1):
@@ -108,8 +116,8 @@ def losses(model, codes, symbols, targets):
 
 
 def learning_rate(part, step):
-    decay = 1.0 if part < 0.45 else 0.02 + 0.98 * 0.5 * (1 + np.cos(np.pi * (part - 0.45) / 0.55))
-    return 2e-3 * min(1.0, (step + 1) / 200) * decay
+    decay = 1.0 if part < 0.4 else 0.02 + 0.98 * 0.5 * (1 + np.cos(np.pi * (part - 0.4) / 0.6))
+    return float(2e-3 * min(1.0, (step + 1) / 200) * decay)
 
 
 @torch.no_grad()
@@ -119,7 +127,7 @@ def validate(model, examples):
     rows = [torch.stack(losses(model, *collate(examples[i : i + 8], rng, False)))
             for i in range(0, len(examples), 8)]
     model.train()
-    return torch.stack(rows).mean(0)
+    return torch.stack(rows).mean(0).numpy().round(3)
 
 
 def main():
@@ -128,15 +136,20 @@ def main():
     args.add_argument("codec")
     args.add_argument("out")
     args.add_argument("minutes", type=float)
+    args.add_argument("--start")
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
     torch.manual_seed(2)
+    torch.set_num_threads(1)
     corpus = Corpus(args.corpus)
     codes = corpus_codes(corpus, args.codec, Path(args.corpus) / "codes.npy")
     metas = json.loads((Path(args.corpus) / "utterances.json").read_text())
     examples = [Example(m, codes[m["start"] : m["start"] + m["frames"]]) for m in metas]
     held, examples = examples[:64], examples[64:]
     model = lm.SpeechLm()
+    if args.start:
+        load_known(model, "lm.", read_safetensors(Path(args.start) / "model.safetensors"))
+        print("lm held-out at the start", validate(model, held), flush=True)
     print(f"lm: {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, "
           f"{len(examples)} utterances", flush=True)
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.98),
@@ -168,18 +181,18 @@ def main():
             keep = min(EMA, step / (step + 20))
             for mean, now in zip(mean_model.parameters(), model.parameters()):
                 mean.lerp_(now, 1 - keep)
-        values = np.array([float(p) for p in parts])
+        values = np.array([p.item() for p in parts])
         shown = values if step == 0 else 0.98 * shown + 0.02 * values
         step += 1
-        if step % 50 == 0:
+        if step % 25 == 0:
             print(f"lm step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
                   f"(ETA {(budget - spent) / 60:.1f}) books {shown[:3].round(3)} "
                   f"move {shown[3]:.3f}", flush=True)
-        if step % 500 == 0:
+        if step % 200 == 0:
             save(args.out, both(), optimiser, step, spent)
-            print("lm held-out", validate(mean_model, held).numpy().round(3), flush=True)
+            print("lm held-out", validate(mean_model, held), flush=True)
     save(args.out, both(), optimiser, step, budget)
-    print("lm held-out", validate(mean_model, held).numpy().round(3), flush=True)
+    print("lm held-out", validate(mean_model, held), flush=True)
 
 
 if __name__ == "__main__":

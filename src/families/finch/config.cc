@@ -2,15 +2,40 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "families/finch/phone_stream.h"
 
 namespace syrinx::finch {
+namespace {
+
+constexpr size_t kMaxSpeakers = 4096;
+
+void read_speakers(const Config& config, FinchConfig& c) {
+  for (const Config& speaker : config.subs("speakers")) {
+    c.speakers.push_back({speaker.s("name"), speaker.opt_s("description", "")});
+  }
+  const auto named = [&c](const Speaker& speaker) { return speaker.name == c.voice; };
+  if (c.speakers.size() > kMaxSpeakers || std::none_of(c.speakers.begin(), c.speakers.end(), named)) {
+    config.fail("speakers", concat("must be at most ", kMaxSpeakers, " and name the voice '",
+                                   c.voice, "'"));
+  }
+  const auto speeds = config.floats("speeds");
+  if (speeds.size() != 2 || !(speeds[0] >= 0.1 && speeds[0] <= 1 && speeds[1] >= 1 &&
+                              speeds[1] <= 10)) {
+    config.fail("speeds", "must be the slowest in [0.1, 1] and the fastest in [1, 10]");
+  }
+  c.slowest = static_cast<float>(speeds[0]);
+  c.fastest = static_cast<float>(speeds[1]);
+}
+
+}  // namespace
 
 FinchConfig FinchConfig::from(const Config& config) {
   FinchConfig c;
   c.voice = config.s("voice");
   c.description = config.opt_s("description", "");
   c.licence = config.opt_s("licence", "");
+  if (config.has("speakers")) read_speakers(config, c);
   c.sample_rate = static_cast<int>(config.i("sample_rate", 16000, 16000));
   const auto phones = config.strings("phones");
   const auto& names = phone_names();

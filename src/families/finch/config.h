@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "io/json.h"
 
@@ -14,8 +15,15 @@ inline constexpr int kMoves = 4;  ///< the pointer moves 0..3 symbols a step
 inline constexpr int kFrameWidth = kBooks + 3;  ///< codes, then symbols: spoken, before, after
 inline constexpr int kMoveHead = kBooks;        ///< index of the pointer's head among the heads
 
+struct Speaker {
+  std::string name, description;
+};
+
 struct FinchConfig {
-  std::string voice, description, licence;
+  std::string voice, description, licence;  ///< `voice`: the default one
+  /// In the order of the tables; empty in a checkpoint of one speaker, which has no tables.
+  std::vector<Speaker> speakers;
+  float slowest = 1, fastest = 1;  ///< speeds that the LM has learned
   int sample_rate = 16000;  ///< Hz
   int codes = 256;          ///< entries of a codebook; id `codes` means no code yet
   int max_positions = 0;    ///< steps of one segment, prompt row included

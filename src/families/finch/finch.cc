@@ -1,7 +1,10 @@
 #include "families/finch/finch.h"
 
+#include <algorithm>
+
 #include "families/finch/config.h"
 #include "families/finch/frontend.h"
+#include "families/finch/speakers.h"
 #include "families/finch/speech_lm.h"
 #include "families/finch/state.h"
 #include "families/finch/vocoder.h"
@@ -15,7 +18,8 @@ class FinchPipeline : public Pipeline {
       : config_(config),
         frontend_(std::make_shared<const Frontend>()),
         lm_(config, weights.scope("lm"), spec.weights),
-        vocoder_(config, weights.scope("decoder"), spec.weights) {
+        vocoder_(config, weights.scope("decoder"), spec.weights),
+        speakers_(config, weights) {
     // One frame first: it is complete after four steps. The first layer of the vocoder sees one
     // frame on each side.
     links_ = {{"vocoder", &vocoder_, {.initial = 1, .steady = 4, .left = 1, .lookahead = 1}}};
@@ -24,8 +28,14 @@ class FinchPipeline : public Pipeline {
     info_.licence = config.licence;
     info_.sample_rate = config.sample_rate;
     info_.frame_rate = static_cast<double>(config.sample_rate) / kFrameSamples;
-    info_.voices = {{config.voice, config.description}};
+    for (const Speaker& speaker : config.speakers) {
+      info_.voices.push_back({speaker.name, speaker.description});
+    }
+    if (info_.voices.empty()) info_.voices = {{config.voice, config.description}};
     info_.default_voice = config.voice;
+    info_.mixes = info_.voices.size() > 1;
+    info_.slowest = config.slowest;
+    info_.fastest = config.fastest;
     info_.languages = {"en"};
     info_.late_text = LateText::kSentence;
     info_.word_times = true;
@@ -42,7 +52,10 @@ class FinchPipeline : public Pipeline {
 
   Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override {
     if (const Status fault = check(request); !fault.ok()) return fault.error();
-    auto state = std::make_unique<FinchState>(request, config_, frontend_);
+    const Result<std::vector<float>> shares = shares_of(request);
+    if (!shares.ok()) return shares.error();
+    auto state = std::make_unique<FinchState>(request, config_, frontend_,
+                                              speakers_.manner(shares.value(), request.speed));
     if (!state->speakable()) {
       return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
     }
@@ -56,12 +69,6 @@ class FinchPipeline : public Pipeline {
                    concat("the text has ", request.text.size(), " bytes, the limit is ",
                           info_.max_text_bytes),
                    "input"};
-    }
-    if (!request.voice.empty() && request.voice != config_.voice) {
-      return Error{ErrorCode::kNotFound,
-                   concat("there is no voice '", request.voice, "'; this model speaks as '",
-                          config_.voice, "'"),
-                   "voice"};
     }
     const std::string& language = request.language;
     if (!language.empty() && !language.starts_with("en") && language != "English" &&
@@ -77,10 +84,38 @@ class FinchPipeline : public Pipeline {
     return ok_status();
   }
 
+  /// The part of each of info_.voices in the request's speech; together 1.
+  Result<std::vector<float>> shares_of(const SpeechRequest& request) const {
+    std::vector<VoiceShare> mix = request.mix;
+    if (mix.empty()) mix = {{request.voice, request.voice_data, 1.f}};
+    std::vector<float> shares(info_.voices.size(), 0.f);
+    double sum = 0;
+    for (const VoiceShare& share : mix) {
+      if (share.data) return Error{ErrorCode::kUnsupported, info_.no_cloning, "voice"};
+      const std::string& name = share.voice.empty() ? info_.default_voice : share.voice;
+      const auto at = std::find_if(info_.voices.begin(), info_.voices.end(),
+                                   [&name](const VoiceInfo& voice) { return voice.id == name; });
+      if (at == info_.voices.end()) return Error{ErrorCode::kNotFound, no_voice(name), "voice"};
+      shares[at - info_.voices.begin()] += share.weight;
+      sum += share.weight;
+    }
+    for (float& share : shares) share = static_cast<float>(share / sum);
+    return shares;
+  }
+
+  std::string no_voice(const std::string& name) const {
+    std::string message = concat("there is no voice '", name, "'; this model speaks as ");
+    for (const VoiceInfo& voice : info_.voices) {
+      message += concat(&voice == info_.voices.data() ? "'" : ", '", voice.id, "'");
+    }
+    return message;
+  }
+
   FinchConfig config_;
   std::shared_ptr<const Frontend> frontend_;
   SpeechLm lm_;
   Vocoder vocoder_;
+  Speakers speakers_;
   std::vector<Link> links_;
   PipelineInfo info_;
 };

@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 
 #include "base/thread_pool.h"
 #include "families/finch/config.h"
@@ -22,6 +26,29 @@ const std::string kGoldenText = "Can you hear me?";
 
 std::shared_ptr<const Pipeline> voice() {
   static const auto pipeline = load({kVoice, "finch", WeightType::kF32, false});
+  return pipeline;
+}
+
+/// config.json of the shipped voice, changed, with random weights.
+std::shared_ptr<const Pipeline> dummy_voice(const std::function<void(nlohmann::json&)>& change) {
+  std::ifstream file(kVoice + "/config.json");
+  auto config = nlohmann::json::parse(file);
+  change(config);
+  const std::string dir = testing::TempDir() + "finch_dummy";
+  std::filesystem::create_directories(dir);
+  std::ofstream(dir + "/config.json") << config;
+  return load({dir, "finch", WeightType::kF32, true});
+}
+
+/// Four speakers with random weights.
+std::shared_ptr<const Pipeline> four_voices() {
+  static const auto pipeline = dummy_voice([](nlohmann::json& config) {
+    config["speakers"] = nlohmann::json::array();
+    for (const char* name : {"finch", "raven", "curlew", "crake"}) {
+      config["speakers"].push_back({{"name", name}});
+    }
+    config["speeds"] = {0.6, 1.75};
+  });
   return pipeline;
 }
 
@@ -43,10 +70,11 @@ struct Spoken {
 /// Steps requests together, one row each, until all have ended. No engine: greedy choices.
 class Driver {
  public:
-  Driver() : pool_(1), ctx_{pool_, arena_} {}
+  explicit Driver(const Pipeline& pipeline = *voice())
+      : pipeline_(pipeline), pool_(1), ctx_{pool_, arena_} {}
 
   std::vector<Spoken> run(const std::vector<RequestState*>& states) {
-    const ArStage& ar = voice()->ar();
+    const ArStage& ar = pipeline_.ar();
     const ArTraits& traits = ar.traits();
     const auto pages = KvPool::pages_for(traits.max_positions);
     KvPool kv(traits.kv[0], pages * static_cast<int64_t>(states.size()));
@@ -112,27 +140,31 @@ class Driver {
     arena_.reset();
   }
 
+  const Pipeline& pipeline_;
   ThreadPool pool_;
   Arena arena_;
   StepContext ctx_;
 };
 
-std::unique_ptr<RequestState> open(const SpeechRequest& request) {
-  auto state = voice()->open(request);
+std::unique_ptr<RequestState> open(const SpeechRequest& request,
+                                   const Pipeline& pipeline = *voice()) {
+  auto state = pipeline.open(request);
   EXPECT_TRUE(state.ok()) << state.error().message;
   return state.take();
 }
 
-Spoken speak(const SpeechRequest& request) {
-  const auto state = open(request);
-  return Driver().run({state.get()})[0];
+Spoken speak(const SpeechRequest& request, const Pipeline& pipeline = *voice()) {
+  const auto state = open(request, pipeline);
+  return Driver(pipeline).run({state.get()})[0];
 }
 
 /// Samples of frames, cut into chunks of the given sizes (the last one repeats).
-std::vector<float> decode(const std::vector<int32_t>& frames, std::vector<int> cuts) {
-  const ChunkStage& stage = *voice()->links()[0].stage;
+std::vector<float> decode(const std::vector<int32_t>& frames, std::vector<int> cuts,
+                          const SpeechRequest& request = greedy("hi"),
+                          const Pipeline& pipeline = *voice()) {
+  const ChunkStage& stage = *pipeline.links()[0].stage;
   Driver driver;
-  const auto state = open(greedy("hi"));
+  const auto state = open(request, pipeline);
   const auto stream = stage.open(*state);
   const int total = static_cast<int>(frames.size()) / stage.in_width();
   std::vector<float> samples(static_cast<size_t>(total) * stage.out_width());
@@ -155,19 +187,33 @@ std::vector<float> decode(const std::vector<int32_t>& frames, std::vector<int> c
   return samples;
 }
 
-TEST(Finch, EqualsTheReference) {
-  Weights golden(open_weights(kGolden));
-  const int64_t frames = (*golden.shape("frames"))[0];
-  const View want = golden.take("frames", {frames, kFrameWidth});
-  const Tensor samples = golden.f32("samples", {frames * 640});
-  const Tensor logits = golden.f32("logits", {4, 3 * 256 + 4});
+/// The cases of training/golden.py: the default voice, and where the voice has several speakers
+/// another one, and a mix at another speed.
+SpeechRequest golden_request(int which) {
+  SpeechRequest request = greedy(kGoldenText);
+  if (which == 1) request.voice = "raven";
+  if (which == 2) {
+    request.mix = {{"crake", nullptr, 3.f}, {"finch", nullptr, 1.f}};
+    request.speed = 1.3f;
+  }
+  return request;
+}
 
-  const Spoken spoken = speak(greedy(kGoldenText));
+/// One of the cases of the golden file.
+void check_case(const Weights& golden, int number) {
+  const std::string which = std::to_string(number);
+  const int64_t frames = (*golden.shape("frames." + which))[0];
+  const View want = golden.take("frames." + which, {frames, kFrameWidth});
+  const Tensor samples = golden.f32("samples." + which, {frames * 640});
+  const Tensor logits = golden.f32("logits." + which, {4, 3 * 256 + 4});
+
+  const SpeechRequest request = golden_request(number);
+  const Spoken spoken = speak(request);
   EXPECT_EQ(spoken.reason, FinishReason::kStop);
   ASSERT_EQ(static_cast<int64_t>(spoken.frames.size()), frames * kFrameWidth);
   for (size_t i = 0; i < spoken.frames.size(); ++i) {
-    const auto* bytes = static_cast<const int32_t*>(want.data);
-    ASSERT_EQ(spoken.frames[i], bytes[i]) << "frame " << i / kFrameWidth;
+    const auto* codes = static_cast<const int32_t*>(want.data);
+    ASSERT_EQ(spoken.frames[i], codes[i]) << "frame " << i / kFrameWidth;
   }
   double worst = 0, size = 0;
   for (int t = 0; t < 4; ++t) {
@@ -178,13 +224,20 @@ TEST(Finch, EqualsTheReference) {
     }
   }
   EXPECT_LT(worst / size, 1e-4);
-  const std::vector<float> made = decode(spoken.frames, {1000});
-  golden.finish();
+  const std::vector<float> made = decode(spoken.frames, {1000}, request);
   double error = 0;
   for (size_t i = 0; i < made.size(); ++i) {
     error = std::max(error, std::abs(static_cast<double>(made[i]) - samples.f32()[i]));
   }
   EXPECT_LT(error, 1e-4);
+}
+
+TEST(Finch, EqualsTheReference) {
+  const Weights golden(open_weights(kGolden));
+  for (int number = 0; number == 0 || golden.has(concat("frames.", number)); ++number) {
+    SCOPED_TRACE(concat("case ", number));
+    check_case(golden, number);
+  }
 }
 
 TEST(Finch, StreamsWithoutSeams) {
@@ -193,21 +246,62 @@ TEST(Finch, StreamsWithoutSeams) {
   EXPECT_EQ(whole, decode(spoken.frames, {1}));
   EXPECT_EQ(whole, decode(spoken.frames, {1, 6}));
   EXPECT_EQ(whole, decode(spoken.frames, {3, 2, 7}));
+
+  const Pipeline& many = *four_voices();
+  SpeechRequest mix = greedy("hi");
+  mix.mix = {{"curlew", nullptr, 1.f}, {"raven", nullptr, 1.f}};
+  const auto mixed = decode(spoken.frames, {10000}, mix, many);
+  EXPECT_EQ(mixed, decode(spoken.frames, {1}, mix, many));
+  EXPECT_EQ(mixed, decode(spoken.frames, {3, 2, 7}, mix, many));
+  EXPECT_NE(mixed, decode(spoken.frames, {10000}, greedy("hi"), many));
+}
+
+TEST(Finch, SpeaksWithSeveralVoices) {
+  const Pipeline& many = *four_voices();
+  EXPECT_EQ(many.info().voices.size(), 4u);
+  EXPECT_EQ(many.info().default_voice, "finch");
+  EXPECT_TRUE(many.info().mixes);
+  SpeechRequest request = greedy(kGoldenText);
+  request.max_frames = 20;
+  const auto finch = speak(request, many).frames;
+  request.mix = {{"raven", nullptr, 0.5f}, {"finch", nullptr, 0.5f}};
+  const auto both = speak(request, many).frames;
+  request.mix = {{"raven", nullptr, 0.5f}};
+  const auto raven = speak(request, many).frames;
+  EXPECT_NE(finch, raven);
+  EXPECT_NE(both, raven);
+  request.mix.clear();
+  request.voice = "raven";
+  EXPECT_EQ(raven, speak(request, many).frames);  // a mix of one is that one
+  request.speed = 0.7f;
+  EXPECT_NE(raven, speak(request, many).frames);
+  request.mix = {{"finch", nullptr, 1.f}, {"robin", nullptr, 1.f}};
+  EXPECT_EQ(many.open(request).error().param, "voice");
 }
 
 TEST(Finch, SaysTheSameInABatch) {
-  const std::vector<std::string> texts = {"Hello.", "It costs $12.50 today.", "One, two, three?"};
-  std::vector<std::unique_ptr<RequestState>> states;
-  std::vector<RequestState*> all;
-  for (const auto& text : texts) {
-    states.push_back(open(greedy(text)));
-    all.push_back(states.back().get());
-  }
-  const auto together = Driver().run(all);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const Spoken alone = speak(greedy(texts[i]));
-    EXPECT_EQ(alone.frames, together[i].frames) << texts[i];
-    EXPECT_EQ(together[i].reason, FinishReason::kStop);
+  for (const auto& pipeline : {voice(), four_voices()}) {
+    std::vector<SpeechRequest> requests = {greedy("Hello."), greedy("It costs $12.50 today."),
+                                           greedy("One, two, three?")};
+    if (pipeline->info().mixes) {
+      requests[1].voice = "crake";
+      requests[2].speed = 0.8f;
+    }
+    std::vector<std::unique_ptr<RequestState>> states;
+    std::vector<RequestState*> all;
+    for (SpeechRequest& request : requests) {
+      if (pipeline->info().mixes) request.max_frames = 20;  // random weights may not end
+      states.push_back(open(request, *pipeline));
+      all.push_back(states.back().get());
+    }
+    const auto together = Driver(*pipeline).run(all);
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const Spoken alone = speak(requests[i], *pipeline);
+      EXPECT_EQ(alone.frames, together[i].frames) << requests[i].text;
+      if (pipeline == voice()) {
+        EXPECT_EQ(together[i].reason, FinishReason::kStop);
+      }
+    }
   }
 }
 
@@ -251,6 +345,18 @@ TEST(Finch, EndsAtTheBound) {
   EXPECT_EQ(speak(request).frames.size(), 80u * kFrameWidth);
 }
 
+TEST(Finch, LoadsACheckpointOfOneSpeaker) {
+  const auto one = dummy_voice([](nlohmann::json& config) {
+    config.erase("speakers");
+    config.erase("speeds");
+  });
+  ASSERT_EQ(one->info().voices.size(), 1u);
+  EXPECT_EQ(one->info().voices[0].id, "finch");
+  EXPECT_FALSE(one->info().mixes);
+  EXPECT_EQ(one->info().fastest, 1);
+  EXPECT_TRUE(one->open(greedy("Hello.")).ok());
+}
+
 TEST(Finch, RefusesWhatItCannotDo) {
   const auto code = [](SpeechRequest request) {
     const auto state = voice()->open(request);
@@ -265,6 +371,11 @@ TEST(Finch, RefusesWhatItCannotDo) {
   request.voice = "robin";
   EXPECT_EQ(code(request), "voice");
   request.voice = "finch";
+  request.mix = {{"finch", nullptr, 1.f}, {"robin", nullptr, 1.f}};
+  EXPECT_EQ(code(request), "voice");
+  request.mix = {{"finch", std::make_shared<Voice>(), 1.f}};
+  EXPECT_EQ(code(request), "voice");
+  request.mix.clear();
   request.language = "fr";
   EXPECT_EQ(code(request), "language");
   request.language = "en-US";

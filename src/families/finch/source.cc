@@ -79,7 +79,7 @@ void Source::step(SourceState& state, const float* head, float pitch, float* out
                    re * pulse_im + im * pulse_re + hiss * hash_noise(state.step, kBins + k)};
   }
   fft_.inverse(spectrum, signal, scratch);
-  for (int i = 0; i < kWindow; ++i) state.overlap[i] += signal[i] * window_[i];
+  for (int i = 0; i < kWindow; ++i) state.overlap[i] += state.gain * signal[i] * window_[i];
   for (int i = 0; i < kHop; ++i) out[i] = std::clamp(state.overlap[i], -1.f, 1.f);
   std::copy(state.overlap.begin() + kHop, state.overlap.end(), state.overlap.begin());
   std::fill(state.overlap.end() - kHop, state.overlap.end(), 0.f);

@@ -28,6 +28,7 @@ struct SourceState {
     int count = 0;
   };
   std::array<Slot, 3> slots;  ///< of the current window, oldest first
+  float gain = 1;             ///< of all samples
   double phase = 0;           ///< cycles since the last pulse, in [0, 1)
   uint32_t step = 0;
   std::array<float, kWindow> overlap{};  ///< what later windows still add to

@@ -68,6 +68,13 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
     if (seq.emits) last.i32()[emitted++] = row - 1;
   }
   embed_sum(ctx, table_views_, {ids.i32(), static_cast<size_t>(batch.rows) * kInputs}, x);
+  float* heard = x.f32();
+  for (const ArSeq& seq : batch.seqs) {
+    const auto& said_by = static_cast<const FinchState&>(*seq.state).manner()->lm;
+    for (int i = 0; i < seq.rows; ++i) {
+      for (const float value : said_by) *heard++ += value;
+    }
+  }
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   decoder_.norm_rows(ctx, x, {last.i32(), static_cast<size_t>(batch.emits)}, hidden);
 }

@@ -7,7 +7,7 @@ namespace syrinx::finch {
 namespace {
 
 constexpr int kDrain = kBooks - 1;      // steps after the last frame, for the delayed books
-constexpr int kMaxStepsPerSymbol = 12;  // 0.48 s; the slowest symbols of the teacher take 0.3 s
+constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the slowest symbols of the teacher take 0.3 s
 constexpr int kMaxStepsBase = 50;
 
 /// A short silence: what is left to say when an open text ends without more words.
@@ -24,8 +24,13 @@ Segment silence() {
 }  // namespace
 
 FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
-                       std::shared_ptr<const Frontend> frontend)
-    : config_(config), frontend_(std::move(frontend)), max_frames_(request.max_frames) {
+                       std::shared_ptr<const Frontend> frontend,
+                       std::shared_ptr<const Manner> manner)
+    : config_(config),
+      frontend_(std::move(frontend)),
+      manner_(std::move(manner)),
+      max_frames_(request.max_frames),
+      steps_per_symbol_(static_cast<int>(std::lround(kMaxStepsPerSymbol / request.speed))) {
   for (int k = 0; k < kBooks; ++k) {
     SampleParams& params = sampling_[k];
     params.temperature = request.temperature.value_or(config.temperature[k]);
@@ -96,7 +101,7 @@ void FinchState::begin_segment(Segment segment) {
 
 int FinchState::max_steps() const {
   int64_t steps =
-      kMaxStepsBase + kMaxStepsPerSymbol * static_cast<int64_t>(segment_.symbols.size());
+      kMaxStepsBase + steps_per_symbol_ * static_cast<int64_t>(segment_.symbols.size());
   if (max_frames_ > 0) {
     const int64_t before = frames_before_ + (rows_.empty() ? std::max(frames_, 0) : 0);
     steps = std::min(steps, std::max<int64_t>(1, max_frames_ - before + kDrain));

@@ -10,6 +10,7 @@
 
 #include "families/finch/config.h"
 #include "families/finch/frontend.h"
+#include "families/finch/speakers.h"
 #include "model/request.h"
 
 namespace syrinx::finch {
@@ -20,7 +21,10 @@ class FinchState : public RequestState {
  public:
   /// The texts that arrive are at most max_positions steps a sentence.
   FinchState(const SpeechRequest& request, const FinchConfig& config,
-             std::shared_ptr<const Frontend> frontend);
+             std::shared_ptr<const Frontend> frontend, std::shared_ptr<const Manner> manner);
+
+  /// Who speaks and how fast; for the stages.
+  const std::shared_ptr<const Manner>& manner() const { return manner_; }
 
   /// Whether there is anything to say, now or once more text comes.
   bool speakable() const { return open_ || !segment_.symbols.empty(); }
@@ -58,9 +62,11 @@ class FinchState : public RequestState {
 
   const FinchConfig& config_;
   std::shared_ptr<const Frontend> frontend_;
+  std::shared_ptr<const Manner> manner_;
   SampleParams sampling_[kBooks + 1];
   std::vector<int32_t> history_[kBooks + 1];
   int64_t max_frames_ = 0;  // of the request; 0: none
+  int steps_per_symbol_ = 0;  // at most, on average
   bool repeat_ = false;     // speak the text again and again until max_frames
 
   bool open_ = false;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "families/finch/phone_stream.h"
+#include "families/finch/state.h"
 #include "kernels/activation.h"
 
 namespace syrinx::finch {
@@ -50,6 +51,7 @@ void ResidualConv::run(StepContext& ctx, const View& x, std::span<const int64_t>
 struct Vocoder::Stream : StreamState {
   std::vector<ConvState> low, high;
   SourceState source;
+  std::shared_ptr<const Manner> manner;
 };
 
 Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType type)
@@ -78,8 +80,10 @@ Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType t
   head_ = load_linear(weights, "head", int64_t{3} * kBins, config.high_width, true, type);
 }
 
-std::unique_ptr<StreamState> Vocoder::open(const RequestState&) const {
+std::unique_ptr<StreamState> Vocoder::open(const RequestState& state) const {
   auto stream = std::make_unique<Stream>();
+  stream->manner = static_cast<const FinchState&>(state).manner();
+  stream->source.gain = stream->manner->gain;
   for (const ResidualConv& block : low_) stream->low.push_back(block.open());
   for (const ResidualConv& block : high_) stream->high.push_back(block.open());
   return stream;
@@ -123,6 +127,18 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
   }
 }
 
+/// Adds each job's row of its manner to its rows of x [N, width], `steps` a frame.
+void Vocoder::add_manner(std::span<const ChunkJob> jobs, std::vector<float> Manner::*row, int steps,
+                         const View& x) {
+  float* value = x.f32();
+  for (const ChunkJob& job : jobs) {
+    const std::vector<float>& added = (*static_cast<const Stream*>(job.state)->manner).*row;
+    for (int i = 0; i < job.fresh * steps; ++i) {
+      for (const float a : added) *value++ += a;
+    }
+  }
+}
+
 void Vocoder::trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low,
                     const View& high) const {
   const auto count = static_cast<int64_t>(jobs.size());
@@ -131,6 +147,7 @@ void Vocoder::trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low,
   const std::span rows(static_cast<int64_t*>(rows_memory.data), jobs.size());
   const std::span states(static_cast<ConvState**>(states_memory.data), jobs.size());
   for (size_t j = 0; j < jobs.size(); ++j) rows[j] = jobs[j].fresh;
+  add_manner(jobs, &Manner::low, 1, low);
   for (size_t i = 0; i < low_.size(); ++i) {
     for (size_t j = 0; j < jobs.size(); ++j) {
       states[j] = &static_cast<Stream*>(jobs[j].state)->low[i];
@@ -138,6 +155,7 @@ void Vocoder::trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low,
     low_[i].run(ctx, low, rows, states);
   }
   linear(ctx, up_, low, high.reshape({low.shape[0], up_.out()}));
+  add_manner(jobs, &Manner::high, kStepsPerFrame, high);
   for (int64_t& row_count : rows) row_count *= kStepsPerFrame;
   for (size_t i = 0; i < high_.size(); ++i) {
     for (size_t j = 0; j < jobs.size(); ++j) {
@@ -178,12 +196,13 @@ void Vocoder::speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidd
   linear(ctx, head_, hidden, head);
   int64_t at = 0;
   for (ChunkJob& job : jobs) {
-    SourceState& state = static_cast<Stream*>(job.state)->source;
+    auto& stream = *static_cast<Stream*>(job.state);
     for (int s = 0; s < job.fresh * kStepsPerFrame; ++s, ++at) {
       const float* t = tone.f32() + 2 * at;
       const float log_pitch =
-          std::clamp(t[0] * config_.pitch_std + config_.pitch_mean, kMinLogPitch, kMaxLogPitch);
-      source_.step(state, head.f32() + at * head_.out(), t[1] > 0 ? std::exp(log_pitch) : 0.f,
+          std::clamp(t[0] * config_.pitch_std + stream.manner->pitch_mean, kMinLogPitch,
+                     kMaxLogPitch);
+      source_.step(stream.source, head.f32() + at * head_.out(), t[1] > 0 ? std::exp(log_pitch) : 0.f,
                    &job.out[static_cast<size_t>(s) * kHop],
                    reinterpret_cast<std::complex<float>*>(scratch.data));
     }

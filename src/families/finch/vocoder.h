@@ -8,6 +8,7 @@
 
 #include "families/finch/config.h"
 #include "families/finch/source.h"
+#include "families/finch/speakers.h"
 #include "io/weights.h"
 #include "model/stage.h"
 #include "nn/conv.h"
@@ -49,6 +50,8 @@ class Vocoder : public ChunkStage {
   struct Stream;
   void gather(const ChunkJob& job, float* features, float* out) const;
   void features(const int32_t* frame, float* out) const;
+  static void add_manner(std::span<const ChunkJob> jobs, std::vector<float> Manner::*row, int steps,
+                         const View& x);
   void trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low, const View& high) const;
   void speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidden) const;
 

@@ -1,0 +1,36 @@
+// Who speaks and how fast, as finch's two networks hear it: rows that are added to their inputs. All
+// of it is linear in the speaker, so that speakers can be mixed by weight. Const after load.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "families/finch/config.h"
+#include "io/weights.h"
+
+namespace syrinx::finch {
+
+/// What one request adds to every row and frame.
+struct Manner {
+  std::vector<float> lm;         ///< [hidden], to the speech LM's input
+  std::vector<float> low, high;  ///< [low_width], [high_width], to the decoder's two resolutions
+  float pitch_mean = 0;          ///< of ln Hz
+  float gain = 1;                ///< of the samples
+};
+
+class Speakers {
+ public:
+  /// `weights`: lm.speaker [S, hidden], lm.speed [hidden], decoder.speaker.{low, high} [S, width],
+  /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; nothing of it where config.speakers is empty.
+  Speakers(const FinchConfig& config, const Weights& weights);
+
+  /// shares [S], adding up to 1, in the order of config.speakers; speed is a factor above 0.
+  std::shared_ptr<const Manner> manner(std::span<const float> shares, float speed) const;
+
+ private:
+  FinchConfig config_;
+  Tensor lm_, low_, high_, pitch_, gain_, speed_;  // f32; none where there is but one speaker
+};
+
+}  // namespace syrinx::finch
