@@ -39,12 +39,6 @@ View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, cons
 
 }  // namespace
 
-/// What a recording has left in the layers so far.
-struct MimiEncoder::Stream {
-  std::vector<ConvState> convs;  // in the order of the network
-  StreamKv kv;
-};
-
 MimiEncoder::MimiEncoder(const MimiConfig& config, const Weights& weights) : config_(config) {
   const Weights quantizer = weights.scope("quantizer");
   semantic_ = load_quantizer(quantizer, true);
@@ -117,17 +111,21 @@ std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float
   std::vector<int32_t> codes(total * q);
   Stream stream = open();
   for (int64_t at = 0; at < total;) {
-    // Pieces are even in latent rows, and so is the room between turns of the positions.
-    const int64_t n = std::min({kPieceFrames, total - at, transformer_.room(stream.kv) / kRate});
+    const int64_t n = std::min(total - at, room(stream));
     const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples.size() - begin);
-    run_piece(ctx, stream, samples.subspan(begin, count), std::span(codes).subspan(at * q, n * q));
+    run(ctx, stream, samples.subspan(begin, count), std::span(codes).subspan(at * q, n * q));
     at += n;
   }
   return codes;
 }
 
-void MimiEncoder::run_piece(StepContext& ctx, Stream& stream, std::span<const float> samples,
-                            std::span<int32_t> codes) const {
+int64_t MimiEncoder::room(Stream& stream) const {
+  // Pieces are even in latent rows, and so is the room between turns of the positions.
+  return std::min(kPieceFrames, transformer_.room(stream.kv) / kRate);
+}
+
+void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> samples,
+                      std::span<int32_t> codes) const {
   const Arena::Mark mark(ctx.arena);
   const auto count = static_cast<int64_t>(samples.size());
   View x = take_rows(ctx, count, 1);

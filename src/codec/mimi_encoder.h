@@ -1,5 +1,6 @@
-// The encoder of the Mimi speech codec: samples to frames of Q codes, a whole recording at once.
-// Const after construction, shared by threads; each call has a StepContext of its own.
+// The encoder of the Mimi speech codec: samples to frames of Q codes, a recording at once or piece
+// by piece, with the same codes. Const after construction, shared by threads; each call has a
+// StepContext of its own, and a stream is used by one call at a time.
 // Layout and names: transformers' MimiModel, whose codes these are. Q codebooks, V codes of each,
 // hop samples a frame, T frames, H width of the latent; activations f32 [time, channels].
 #pragma once
@@ -14,6 +15,11 @@ namespace syrinx {
 
 class MimiEncoder {
  public:
+  /// What a recording has left in the layers so far.
+  struct Stream {
+    std::vector<ConvState> convs;  // in the order of the network
+    StreamKv kv;
+  };
   /// `weights` is the scope that holds "encoder.", "encoder_transformer.", "downsample." and
   /// "quantizer.". Fewer bits would choose other codes, so all is kept in f32.
   MimiEncoder(const MimiConfig& config, const Weights& weights);
@@ -24,6 +30,13 @@ class MimiEncoder {
   /// samples mono at config().sample_rate, about [-1, 1] -> codes [T, Q]. Memory does not grow with
   /// the recording but for the codes.
   std::vector<int32_t> encode(StepContext& ctx, std::span<const float> samples) const;
+
+  Stream open() const;
+  /// How many frames the next piece may have, at least 1. Call it before each.
+  int64_t room(Stream& stream) const;
+  /// The next piece: whole frames of samples, or the end of the recording -> codes [frames, Q].
+  void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
+           std::span<int32_t> codes) const;
 
   size_t bytes() const;
 
@@ -40,14 +53,9 @@ class MimiEncoder {
     std::vector<Tensor> codebooks;     // [V, D]
     std::vector<PackedLinear> stages;  // x . e - |e|^2 / 2 of each code e: the nearest is largest
   };
-  struct Stream;
 
   Quantizer load_quantizer(const Weights& weights, bool semantic) const;
   void load_network(const Weights& weights);
-  Stream open() const;
-  /// A piece of whole frames, or the end of the recording -> codes [frames, Q].
-  void run_piece(StepContext& ctx, Stream& stream, std::span<const float> samples,
-                 std::span<int32_t> codes) const;
   void quantise(StepContext& ctx, const Quantizer& quantizer, const View& latent,
                 std::span<int32_t> codes) const;
 

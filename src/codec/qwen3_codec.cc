@@ -1,11 +1,20 @@
 #include "codec/qwen3_codec.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
 
 namespace syrinx {
+
+Qwen3CodecState Qwen3CodecState::clone() const {
+  Qwen3CodecState copy;
+  copy.frames_ = frames_;
+  copy.kv_ = kv_.clone();
+  for (const ConvState& conv : convs_) copy.convs_.push_back(conv.clone());
+  return copy;
+}
 
 Qwen3CodecState Qwen3Codec::open() const {
   Qwen3CodecState state;
@@ -46,17 +55,65 @@ void Qwen3Codec::run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) cons
       [&](std::span<const PassPart> parts) { run_pass(ctx, jobs, parts); });
 }
 
-void Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const {
+int64_t Qwen3Codec::reach() const {
+  const Qwen3CodecState fresh = open();
+  size_t layer = 1 + 2 * upsample_.size();
+  double rate = 1, frames = 0;  // rows a frame
+  for (const int64_t ratio : config_.upsampling_ratios) rate *= static_cast<double>(ratio);
+  const auto add_layer = [&] {
+    frames += static_cast<double>(fresh.convs_[layer++].past.shape()[0]) / rate;
+  };
+  add_layer();
+  for (const Block& block : blocks_) {
+    add_layer();
+    rate *= static_cast<double>(block.up.stride());
+    for (size_t i = 0; i < block.units.size(); ++i) add_layer();
+  }
+  add_layer();
+  return static_cast<int64_t>(std::ceil(frames));
+}
+
+void Qwen3Codec::hear(StepContext& ctx, Qwen3CodecState& state,
+                      std::span<const int32_t> codes) const {
   const Arena::Mark mark(ctx.arena);
-  StreamPass pass(ctx, parts,
-                  [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
+  const auto q = static_cast<size_t>(config_.codebooks);
+  const auto all = static_cast<int64_t>(codes.size() / q);
+  const int64_t sounding = std::min(all, reach()), silent = all - sounding;
+  for (const int32_t code : codes) {
+    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "qwen3 codec: code ", code);
+  }
+  const Qwen3CodecJob quiet{&state, codes.first(silent * q), {}};
+  const Jobs jobs(&quiet, 1);
+  run_passes(
+      ctx, std::span(&silent, 1), kPassFrames, [&](size_t) { return transformer_.room(state.kv_); },
+      [&](std::span<const PassPart> parts) {
+        const Arena::Mark pass_mark(ctx.arena);
+        StreamPass pass(ctx, parts, [&](size_t) { return std::span<ConvState>(state.convs_); });
+        run_latent(ctx, pass, jobs, parts);
+        for (const PassPart& part : parts) state.frames_ += part.frames;
+      });
+  const View dropped = take_rows(ctx, sounding, config_.hop());
+  const Qwen3CodecJob rest{
+      &state, codes.subspan(silent * q), {dropped.f32(), static_cast<size_t>(dropped.count())}};
+  run(ctx, std::span(&rest, 1));
+}
+
+View Qwen3Codec::run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
+                            std::span<const PassPart> parts) const {
   View x = pass.run(ctx, pre_conv_, dequantise(ctx, jobs, parts));
   x = transform(ctx, jobs, parts, x);
   for (const Upsample& stage : upsample_) {
     x = pass.run(ctx, stage.up, x);
     x = pass.run(ctx, stage.mix, x);
   }
-  x = pass.run(ctx, head_, x);
+  return x;
+}
+
+void Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const {
+  const Arena::Mark mark(ctx.arena);
+  StreamPass pass(ctx, parts,
+                  [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
+  View x = pass.run(ctx, head_, run_latent(ctx, pass, jobs, parts));
   for (const Block& block : blocks_) x = decode_block(ctx, pass, block, x);
   snake(ctx, x, tail_act_, x);
   x = pass.run(ctx, tail_, x);

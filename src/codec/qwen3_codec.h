@@ -23,6 +23,7 @@ namespace syrinx {
 class Qwen3CodecState {
  public:
   int64_t frames() const { return frames_; }
+  Qwen3CodecState clone() const;
 
  private:
   friend class Qwen3Codec;
@@ -48,6 +49,9 @@ class Qwen3Codec {
   Qwen3CodecState open() const;
   /// Decodes every job's frames. Throws InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) const;
+  /// Leaves `state` as if codes [T, Q] had been decoded, for what comes after them: only as many of
+  /// their samples are made as later ones depend on.
+  void hear(StepContext& ctx, Qwen3CodecState& state, std::span<const int32_t> codes) const;
 
   size_t bytes() const;
   /// Memory of one open stream.
@@ -84,6 +88,11 @@ class Qwen3Codec {
   static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
   using Jobs = std::span<const Qwen3CodecJob>;
   void run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
+  /// The layers before the head, which are a small part of the work.
+  View run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
+                  std::span<const PassPart> parts) const;
+  /// How many frames before a sample the head and the layers after it see.
+  int64_t reach() const;
   /// [frames, codebook_dim].
   View dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
   /// [frames, latent].

@@ -97,6 +97,21 @@ TEST_P(Qwen3CodecGolden, ChunksGiveTheBitsOfTheWhole) {
   }
 }
 
+TEST_P(Qwen3CodecGolden, HeardFramesLeaveTheStateOfDecodedOnes) {
+  Fixture f(GetParam());
+  const int64_t end = std::min<int64_t>(f.frames(), 110);
+  const std::vector<float> whole = f.whole(end);
+  for (const int64_t heard : {1, 7, 12, 13, 25, 90}) {
+    Qwen3CodecState state = f.codec.open();
+    f.codec.hear(f.ctx, state, f.part(0, heard));
+    EXPECT_EQ(state.frames(), heard);
+    const int64_t cuts[] = {3};
+    const std::vector<float> after = f.decode(f.part(heard, end), cuts, &state);
+    EXPECT_TRUE(std::ranges::equal(after, std::span(whole).subspan(heard * f.config.hop())))
+        << heard << " frames";
+  }
+}
+
 TEST_P(Qwen3CodecGolden, BatchesGiveTheBitsOfOneStream) {
   Fixture f(GetParam());
   const int64_t q = f.config.codebooks, hop = f.config.hop();

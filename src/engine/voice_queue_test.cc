@@ -83,7 +83,8 @@ TEST(VoiceQueue, EncodesSeveralInTurns) {
     ASSERT_TRUE(queue.encode(recording(static_cast<float>(i), 2 + i), 1, asked[i].done()).ok());
   }
   for (int i = 0; i < 9; ++i) {
-    EXPECT_EQ(asked[i].wait().value().find("sum")->f32()[0], static_cast<float>(i * (200 + 100 * i)));
+    EXPECT_EQ(asked[i].wait().value().find("sum")->f32()[0],
+              static_cast<float>(i * (200 + 100 * i)));
   }
   EXPECT_LE(adder.largest, 4);
   EXPECT_TRUE(queue.drain(10));
@@ -150,8 +151,7 @@ TEST(VoiceQueue, BoundedAndFair) {
   EXPECT_EQ(mine.code, ErrorCode::kOverloaded);
   EXPECT_GT(mine.retry_after_s, 0);
   ASSERT_TRUE(queue.encode(recording(1, 1), 2, asked[3].done()).ok());
-  EXPECT_EQ(queue.encode(recording(1, 1), 3, asked[3].done()).error().code,
-            ErrorCode::kOverloaded);
+  EXPECT_EQ(queue.encode(recording(1, 1), 3, asked[3].done()).error().code, ErrorCode::kOverloaded);
   EXPECT_EQ(metrics.voices_rejected.value(), 2);
   // The other client's only one is in the first turn that has room for a second recording.
   adder.gate.release(2);

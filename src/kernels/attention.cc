@@ -94,6 +94,12 @@ size_t KvPool::page_bytes(const KvSpec& spec) {
   return static_cast<size_t>(spec.layers) * spec.kv_heads * head_bytes(spec);
 }
 
+KvPool KvPool::clone() const {
+  KvPool copy(spec_, pages_);
+  std::memcpy(copy.memory_, memory_, page_bytes(spec_) * static_cast<size_t>(pages_));
+  return copy;
+}
+
 void KvPool::copy_page(int64_t from, int64_t to) const {
   const size_t bytes = static_cast<size_t>(spec_.kv_heads) * head_bytes(spec_);
   for (int layer = 0; layer < spec_.layers; ++layer) {

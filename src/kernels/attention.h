@@ -47,6 +47,8 @@ class KvPool {
   /// Pages that hold `positions` positions.
   static int64_t pages_for(int64_t positions) { return (positions + kPageRows - 1) / kPageRows; }
 
+  /// A pool of its own with the same content.
+  KvPool clone() const;
   /// All rows of a page, over all layers. No kernel may be writing either page.
   void copy_page(int64_t from, int64_t to) const;
 

@@ -30,6 +30,13 @@ StreamDecoder::StreamDecoder(DecoderConfig config, const Weights& weights, Weigh
   limit_ = turn_ + pages * KvPool::kPageRows;
 }
 
+StreamKv StreamKv::clone() const {
+  StreamKv copy;
+  copy.pool_ = pool_.clone();
+  copy.position_ = position_;
+  return copy;
+}
+
 StreamKv StreamDecoder::open() const {
   StreamKv kv;
   kv.pool_ = KvPool(kv_spec(), static_cast<int64_t>(ring_.size()));

@@ -17,6 +17,7 @@ class StreamKv {
  public:
   /// Of the next row; falls back by whole turns of the ring when it becomes large.
   int64_t position() const { return position_; }
+  StreamKv clone() const;
 
  private:
   friend class StreamDecoder;

@@ -178,6 +178,36 @@ TEST(Fuzz, Bodies) {
   EXPECT_GT(clones, runs() / 1000);
 }
 
+TEST(Fuzz, VendorBodies) {
+  const PipelineInfo info = some_info();
+  Mutator mutator(
+      {R"({"text": "Hi", "model_id": "eleven_turbo_v2", "voice_settings": {"speed": 1.1}})",
+       R"({"transcript": "Hi", "voice": {"mode": "id", "id": "anna"}, "language": "en",
+           "output_format": {"container": "raw", "encoding": "pcm_s16le", "sample_rate": 16000}})",
+       R"({"text": "Hi", "transcript": "Hi", "output_format": {"container": "wav"}})",
+       "output_format=pcm_24000&encoding=linear16&container=none&sample_rate=8000&speed=1.5"});
+  const char* paths[] = {"/v1/text-to-speech/anna", "/tts/bytes", "/v1/speak"};
+  int accepted = 0;
+  for (int i = 0; i < runs() && !testing::Test::HasFailure(); ++i) {
+    const std::string text = mutator.next(), query = mutator.next();
+    const auto body = native_body(*find_vendor_call(paths[i % 3]), query, text);
+    if (const auto* fault = std::get_if<ApiError>(&body)) {
+      expect_refusal(*fault);
+      continue;
+    }
+    const auto parsed = SpeechBody::parse(std::get<std::string>(body));
+    ASSERT_TRUE(std::holds_alternative<SpeechBody>(parsed)) << "the translation is no JSON object";
+    const auto call = std::get<SpeechBody>(parsed).call(info);
+    if (const auto* fault = std::get_if<ApiError>(&call)) {
+      expect_refusal(*fault);
+    } else {
+      expect_call(std::get<SpeechCall>(call));
+      if (++accepted % 16 == 0) mutator.keep(text);
+    }
+  }
+  EXPECT_GT(accepted, runs() / 1000);
+}
+
 TEST(Fuzz, Heads) {
   const ModelTable models(std::make_shared<FakeBackend>());
   const AccessRules access = {.hosts = {"localhost", "[::1]"}, .origins = {"https://a.example"}};

@@ -84,6 +84,9 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
       "WS   /v1/audio/speech/stream   text in while audio comes out\n"
       "POST /v1/audio/speech/batch   up to 32 texts, all audio in one answer\n"
+      "POST /v1/text-to-speech/{voice}   the same for clients of ElevenLabs\n"
+      "POST /tts/bytes         and of Cartesia\n"
+      "POST /v1/speak          and of Deepgram\n"
       "GET  /v1/models         what is served\n"
       "GET  /v1/audio/models   the same, for clients that list speech models\n"
       "GET  /v1/audio/voices   the voices (?model=NAME)\n"
@@ -448,6 +451,10 @@ std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head, cons
   if (head.path == kSpeechPath || head.path == kBatchPath) {
     if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
     return SpeechRoute{.batch = head.path == kBatchPath};
+  }
+  if (auto vendor = find_vendor_call(head.path)) {
+    if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
+    return SpeechRoute{.vendor = std::move(vendor)};
   }
   if (head.path == kVoicesPath || head.path == kConsentsPath ||
       head.path.starts_with(kVoicePrefix) || head.path.starts_with(kConsentPrefix)) {

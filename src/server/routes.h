@@ -12,6 +12,7 @@
 #include "server/api_keys.h"
 #include "server/model_table.h"
 #include "server/reply.h"
+#include "server/vendor_body.h"
 #include "server/voice_desk.h"
 
 namespace syrinx {
@@ -44,6 +45,7 @@ struct ServerView {
 /// The request is for speech and may go on: read the body.
 struct SpeechRoute {
   bool batch = false;
+  std::optional<VendorCall> vendor = {};  ///< whose words the body is in, if not OpenAI's
 };
 
 /// The request changes the voices that are kept and may go on: read the body, if there is one.
@@ -55,8 +57,9 @@ struct VoiceRoute {
 /// Whether a model that is served clones voices, or may once it is loaded.
 bool may_clone(const ServerView& server);
 
-/// A whole answer, or the word that this is speech or about voices. HEAD is answered as GET; whoever writes the
-/// answer leaves the body out.
-std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head, const ServerView& server);
+/// A whole answer, or the word that this is speech or about voices. HEAD is answered as GET;
+/// whoever writes the answer leaves the body out.
+std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head,
+                                                   const ServerView& server);
 
 }  // namespace syrinx

@@ -1,11 +1,11 @@
 #include "server/session.h"
 
+#include <algorithm>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -16,6 +16,7 @@
 #include "server/speech_batch.h"
 #include "server/speech_stream.h"
 #include "server/voice_upload.h"
+#include "server/ws_auth.h"
 #include "server/ws_connection.h"
 
 namespace syrinx {
@@ -62,7 +63,8 @@ struct Session::Incoming {
   http::request_parser<http::string_body> parser;
   std::string id;
   bool keep_alive = false;
-  Headers headers;  ///< that every answer to it carries
+  std::string credential;       ///< "Bearer KEY", from wherever the client's vendor has it
+  Headers headers;              ///< that every answer to it carries
   std::shared_ptr<void> place;  ///< among the large bodies; may be null
 
   const http::request<http::string_body>& message() const { return parser.get(); }
@@ -73,7 +75,7 @@ struct Session::Incoming {
             .path = target.substr(0, target.find('?')),
             .query = query_of(target),
             .content_type = header(http::field::content_type),
-            .authorization = header(http::field::authorization),
+            .authorization = credential,
             .accept = header(http::field::accept),
             .browser = browser()};
   }
@@ -104,7 +106,7 @@ Session::~Session() {
 
 /// Whoever is admitted by a key is known by it, others by their address.
 uint64_t Session::client(const Incoming& incoming) const {
-  const auto key = server_.keys.find(incoming.header(http::field::authorization));
+  const auto key = server_.keys.find(incoming.credential);
   return key ? hash_client(concat("key ", *key), server_.salt) : address_;
 }
 
@@ -135,6 +137,11 @@ net::awaitable<bool> Session::serve_one() {
   const bool has_head = co_await read_head(incoming);
   if (!has_head) co_return false;
   ++server_.requests;
+  incoming.credential = bearer_of({.authorization = incoming.header(http::field::authorization),
+                                   .xi_api_key = view(incoming.message()["xi-api-key"]),
+                                   .x_api_key = view(incoming.message()["x-api-key"]),
+                                   .subprotocols = {},
+                                   .query = {}});
   incoming.keep_alive = incoming.message().version() >= 11 && incoming.message().keep_alive();
 
   if (wants_websocket(incoming.message())) {
@@ -178,7 +185,7 @@ net::awaitable<bool> Session::serve_one() {
   if (!complete) co_return false;
   if (about_voices != nullptr) {
     const bool sent = co_await change_voices(incoming, *about_voices, who);
-    co_return sent && incoming.keep_alive && !server_.draining;
+    co_return sent&& incoming.keep_alive && !server_.draining;
   }
   SpeechExchange exchange{
       .request_id = incoming.id,
@@ -189,8 +196,11 @@ net::awaitable<bool> Session::serve_one() {
       .client = who,
       .headers = std::move(incoming.headers),
       .place = std::move(incoming.place)};
+  const SpeechRoute& speech = std::get<SpeechRoute>(routed);
+  exchange.vendor = speech.vendor;
+  if (exchange.vendor) exchange.query = query_of(view(incoming.message().target()));
   bool more = false;
-  if (std::get<SpeechRoute>(routed).batch) {
+  if (speech.batch) {
     more = co_await answer_batch(server_, connection_, exchange);
   } else {
     more = co_await stream_speech(server_, connection_, exchange);
@@ -220,8 +230,8 @@ std::optional<Reply> Session::make_room(Incoming& incoming, bool may_be_large) {
   const ServerOptions& options = server_.options;
   const auto told = incoming.parser.content_length();
   const bool large = told && *told > options.max_body_bytes;
-  const bool allowed = large && may_be_large && *told <= options.max_upload_bytes &&
-                       may_clone(server_.view());
+  const bool allowed =
+      large && may_be_large && *told <= options.max_upload_bytes && may_clone(server_.view());
   if (large && !allowed) {
     const bool uploads = may_be_large && may_clone(server_.view());
     return too_large(uploads ? options.max_upload_bytes : options.max_body_bytes);
@@ -232,9 +242,8 @@ std::optional<Reply> Session::make_room(Incoming& incoming, bool may_be_large) {
     return reply_of(unavailable("Others are sending recordings; try again."));
   }
   ++server_.uploads;
-  incoming.place = std::shared_ptr<void>(nullptr, [this_server = &server_](void*) {
-    --this_server->uploads;
-  });
+  incoming.place =
+      std::shared_ptr<void>(nullptr, [this_server = &server_](void*) { --this_server->uploads; });
   return {};
 }
 
@@ -246,8 +255,8 @@ net::awaitable<bool> Session::change_voices(Incoming& incoming, const VoiceRoute
                          .client = who};
   const double began_s = now_s();
   const Reply reply = co_await answer_voice_change(server_, connection_, exchange);
-  server_.log(concat(incoming.id, " voices ", reply.status, " total_ms=",
-                     static_cast<int>(1e3 * (now_s() - began_s))));
+  server_.log(concat(incoming.id, " voices ", reply.status,
+                     " total_ms=", static_cast<int>(1e3 * (now_s() - began_s))));
   if (connection_->gone()) co_return false;
   const bool sent = co_await send(incoming, reply);
   co_return sent;

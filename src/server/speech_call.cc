@@ -356,7 +356,6 @@ void read_sampling(Fields& fields, SpeechRequest& request) {
   if (request.top_k == -1) request.top_k = 0;  // other servers' word for "off"
   request.max_frames = fields.integer("max_new_tokens", 1, 1'000'000).value_or(0);
   request.initial_chunk_frames = fields.integer("initial_codec_chunk_frames", 0, 1000).value_or(0);
-  request.language = fields.text("language").value_or("");
   const json* seed = fields.find("seed");
   if (seed == nullptr) {
     request.seed = random_seed();
@@ -366,6 +365,16 @@ void read_sampling(Fields& fields, SpeechRequest& request) {
     request.seed = seed->is_number_unsigned() ? seed->get<uint64_t>()
                                               : static_cast<uint64_t>(seed->get<int64_t>());
   }
+}
+
+/// A "language_hint", which comes from clients that always send a language, is for models that
+/// know it by that name; a "language" is refused by models that do not.
+void read_language(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
+  request.language = fields.text("language").value_or("");
+  const auto hint = fields.text("language_hint");
+  if (!hint || !request.language.empty()) return;
+  const auto& known = info.languages;
+  if (std::find(known.begin(), known.end(), *hint) != known.end()) request.language = *hint;
 }
 
 }  // namespace
@@ -430,6 +439,7 @@ std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker) cons
   read_format(fields, info, call);
   read_foreign(fields, speaker, call);
   read_sampling(fields, call.request);
+  read_language(fields, info, call.request);
   if (fields.fault()) return *fields.fault();
   return call;
 }

@@ -59,6 +59,17 @@ TEST(SpeechCall, ModelTakesWhatItCanOfTheSpeed) {
   EXPECT_EQ(again.request.speed, 2);
 }
 
+TEST(SpeechCall, LanguageHintsAreForModelsThatKnowThem) {
+  PipelineInfo info = test_info();
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de"})", info).request.language, "");
+  info.languages = {"de", "en"};
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de"})", info).request.language, "de");
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "xx"})", info).request.language, "");
+  EXPECT_EQ(
+      parse(R"({"input": "a", "language": "en", "language_hint": "de"})", info).request.language,
+      "en");
+}
+
 TEST(SpeechCall, FullBody) {
   PipelineInfo info = test_info();
   info.instructions = true;

@@ -40,9 +40,9 @@ void SpeechJob::fail(const Error& error) {
   if (error.code == ErrorCode::kInternal) trouble_ = error.message;
 }
 
-net::awaitable<void> SpeechJob::start(std::string_view text_of_body) {
-  const auto parse = [this, text_of_body] {
-    auto parsed = SpeechBody::parse(text_of_body);
+net::awaitable<void> SpeechJob::start(ReadBody read) {
+  const auto parse = [this, &read] {
+    auto parsed = read();
     if (auto* fault = std::get_if<ApiError>(&parsed)) {
       fault_ = std::move(*fault);
       return;

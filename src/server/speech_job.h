@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "audio/encoder.h"
@@ -31,10 +32,11 @@ class SpeechJob {
   SpeechJob(const SpeechJob&) = delete;
   SpeechJob& operator=(const SpeechJob&) = delete;
 
-  /// Checks the body, finds or loads its model, fetches its voice and submits it; afterwards fault()
-  /// is set or audio will come. Works on other threads: a body may be large and its prompt slow to
-  /// make.
-  net::awaitable<void> start(std::string_view text_of_body);
+  using ReadBody = std::function<std::variant<SpeechBody, ApiError>()>;
+  /// Reads and checks the body, finds or loads its model, fetches its voice and submits it;
+  /// afterwards fault() is set or audio will come. Works on other threads: a body may be large and
+  /// its prompt slow to make.
+  net::awaitable<void> start(ReadBody read);
   /// The same for a body that was parsed by somebody else.
   net::awaitable<void> start(SpeechBody body);
 

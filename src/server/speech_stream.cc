@@ -13,6 +13,13 @@
 namespace syrinx {
 namespace {
 
+std::variant<SpeechBody, ApiError> read_body(const SpeechExchange& exchange) {
+  if (!exchange.vendor) return SpeechBody::parse(exchange.body);
+  auto body = native_body(*exchange.vendor, exchange.query, exchange.body);
+  if (auto* fault = std::get_if<ApiError>(&body)) return std::move(*fault);
+  return SpeechBody::parse(std::get<std::string>(body));
+}
+
 class SpeechStream {
  public:
   SpeechStream(ServerState& server, std::shared_ptr<Connection> connection,
@@ -55,7 +62,8 @@ class SpeechStream {
 };
 
 net::awaitable<bool> SpeechStream::run() {
-  co_await job_.start(exchange_.body);
+  const SpeechJob::ReadBody read = [this] { return read_body(exchange_); };
+  co_await job_.start(read);
   exchange_.body = {};  // it may be large, and the stream long
   exchange_.place.reset();
   co_await hold();

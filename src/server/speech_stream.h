@@ -8,6 +8,7 @@
 
 #include "server/asio.h"
 #include "server/reply.h"
+#include "server/vendor_body.h"
 
 namespace syrinx {
 
@@ -23,6 +24,8 @@ struct SpeechExchange {
   bool trailers = false;  ///< the client said that it reads trailers
   uint64_t client = 0;    ///< who asks, hashed
   Headers headers = {};   ///< that every answer carries
+  std::optional<VendorCall> vendor = {};  ///< whose words the body is in, if not OpenAI's
+  std::string query = {};                 ///< of the target, for them
   std::shared_ptr<void> place = {};  ///< among the large bodies that are in memory; may be null
 };
 

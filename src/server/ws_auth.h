@@ -1,4 +1,4 @@
-// Who may open a WebSocket. Clients of other vendors carry the server's key where theirs goes: a
+// The key that a request carries. Clients of other vendors carry the server's key where theirs goes: a
 // header of their own, "Authorization: Token KEY", the query, or the list of subprotocols.
 // Plain data and free functions; any thread.
 #pragma once

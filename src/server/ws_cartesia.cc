@@ -24,10 +24,7 @@ std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker&
     if (voice->is_string()) fields["voice"] = *voice;
     if (voice->is_object()) fields["voice"] = string_at(*voice, "id").value_or("");
   }
-  if (const auto language = string_at(message, "language")) {
-    // A model that knows no languages by name decides by itself.
-    if (!speaker.info->languages.empty()) fields["language"] = *language;
-  }
+  if (const auto language = string_at(message, "language")) fields["language_hint"] = *language;
   if (const auto at = message.find("seed"); at != message.end()) fields["seed"] = *at;
   std::optional<SampleCoding> coding = SampleCoding::kS16;
   if (const auto format = message.find("output_format");

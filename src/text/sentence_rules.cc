@@ -19,7 +19,8 @@ constexpr std::string_view kTitles =
     "rep"
     " pres supt messrs mme mlle dra sra srta vs e.g i.e cf viz z.b d.h u.a bzw ca ";
 constexpr std::string_view kNumbers =
-    " no nos nr fig figs vol vols ch chap sec sect pp pg art eq approx jan feb mar apr jun jul aug"
+    " no nos nr fig figs vol vols ch chap sec sect p pp pg c art eq approx jan feb mar apr jun jul "
+    "aug"
     " sep sept oct nov dec tel ext op ";
 constexpr std::string_view kSometimes =
     " etc inc ltd co corp bros llc jr sr al ave blvd rd dept est esq usw a.m p.m ph.d b.a m.a m.d"

@@ -1,4 +1,4 @@
-// The characters and words that decide where sentences end; for text/sentences only.
+// The characters and words that decide where sentences end; for text/sentences and text/english.
 #pragma once
 
 #include <string>

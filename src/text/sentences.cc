@@ -246,11 +246,11 @@ Sentence Splitter::find(size_t begin) {
   size_t at = skip_gap(begin).end, count = 0;
   std::optional<Boundary> kept;  // an end that came before min_chars
   const auto piece = [&](size_t end, bool paragraph) { return Sentence{begin, end, paragraph}; };
+  const auto cut_at = [&](size_t limit) { return Sentence{begin, cut(begin, limit), false, true}; };
   while (at < text_.size()) {
     const CodePoint code = utf8_at(text_, at);
     const bool space = is_space(code.value);
-    if (!space && count >= max_)
-      return kept ? piece(kept->end, false) : piece(cut(begin, at), false);
+    if (!space && count >= max_) return kept ? piece(kept->end, false) : cut_at(at);
     std::optional<Boundary> boundary;
     const size_t from = at;
     if (space) {
@@ -267,7 +267,7 @@ Sentence Splitter::find(size_t begin) {
         size_t limit = from;
         count -= utf8_count(text_.substr(from, end - from));
         for (; count < max_; ++count) limit += utf8_at(text_, limit).size;
-        return piece(cut(begin, limit), false);
+        return cut_at(limit);
       }
     } else {
       at += code.size;
@@ -300,7 +300,7 @@ void SentenceStream::take(bool more, std::vector<Item>& out) {
   try {
     while (at < text.size()) {
       const Sentence found = splitter.next(at);
-      out.push_back({{found.begin + offset_, found.end + offset_, found.ends_paragraph},
+      out.push_back({{found.begin + offset_, found.end + offset_, found.ends_paragraph, found.cut},
                      std::string(text.substr(found.begin, found.end - found.begin))});
       at = found.end;
     }

@@ -20,6 +20,7 @@ struct SentenceOptions {
 struct Sentence {
   size_t begin = 0, end = 0;
   bool ends_paragraph = false;  ///< an empty line follows
+  bool cut = false;             ///< too long: the sentence goes on in the next piece
 };
 
 std::vector<Sentence> split_sentences(std::string_view text, const SentenceOptions& options = {});

@@ -45,6 +45,10 @@ class Clients(unittest.TestCase):
         mp3 = b"".join(client.text_to_speech.convert_realtime(
             "alloy", text=iter(PIECES), model_id="eleven_turbo_v2_5"))
         self.assertIn(b"\xff", mp3[:2])
+        for speak in (client.text_to_speech.convert, client.text_to_speech.stream):
+            audio = b"".join(speak("alloy", text="".join(PIECES), model_id="eleven_turbo_v2_5",
+                                   language_code="en", output_format="pcm_24000"))
+            self.assertGreater(len(audio), 24000)
 
     @needs("cartesia")
     def test_cartesia(self):
@@ -68,6 +72,12 @@ class Clients(unittest.TestCase):
             if harness.MODEL == "finch":
                 self.assertEqual(words, ["Good", "morning", "How", "are", "you", "today"])
 
+        wav = client.tts.generate(
+            model_id="sonic-3", transcript="".join(PIECES), voice={"mode": "id", "id": "alloy"},
+            language="en", output_format={"container": "wav", "encoding": "pcm_f32le",
+                                          "sample_rate": 44100})
+        self.assertEqual(wav.read()[:4], b"RIFF")
+
     @needs("deepgram")
     def test_deepgram(self):
         from deepgram import DeepgramClient
@@ -90,6 +100,8 @@ class Clients(unittest.TestCase):
                     break
             connection.send_close()
         self.assertGreater(audio, 24000)
+        mp3 = b"".join(client.speak.v1.audio.generate(text="".join(PIECES)))
+        self.assertIn(b"\xff", mp3[:2])
 
     @needs("wyoming")
     def test_wyoming(self):

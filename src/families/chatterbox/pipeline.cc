@@ -25,6 +25,12 @@ std::vector<float> fade_in(int64_t sample_rate) {
   return fade;
 }
 
+std::string list(const Voices& voices) {
+  std::string out;
+  for (const auto& [name, voice] : voices) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
 }  // namespace
 
 Chatterbox::Chatterbox(const LoadSpec& spec) {
@@ -42,12 +48,17 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   weights_->finish();
   flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"), spec.weights);
   hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"), spec.weights);
-  codec.ignore("tokenizer.");  // both encode new reference audio
+  codec.ignore("tokenizer.");  // both belong to cloning, which loads them when it is used
   codec.ignore("speaker_encoder.");
   codec.finish();
   voices_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
-  for (auto& [name, voice] : voices_) lm_->prepare(voice);
+  for (auto& [name, voice] : voices_) {
+    lm_->prepare(voice);
+    voice.key = std::hash<std::string>()(name);
+  }
+  info_.no_cloning = missing_for_cloning(spec, codec);
+  if (info_.no_cloning.empty()) cloning_ = std::make_unique<Cloning>(spec, config_);
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio,
                                                     fade_in(config_.hift.source.sample_rate));
@@ -89,7 +100,34 @@ void Chatterbox::describe(const LoadSpec& spec) {
 }
 
 Result<std::unique_ptr<RequestState>> Chatterbox::open(const SpeechRequest& request) const {
-  return State::open(config_, *tokenizer_, voices_, request);
+  Result<std::shared_ptr<const Voice>> who = voice(request);
+  if (!who) return who.error();
+  return State::open(config_, *tokenizer_, who.take(), request);
+}
+
+Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& request) const {
+  if (request.voice_data) {
+    const uint64_t key = voice_hash(*request.voice_data);
+    if (std::shared_ptr<const Voice> known = recent_.find(key)) return known;
+    Result<Voice> made = voice_of(*request.voice_data, config_, *flow_);
+    if (!made) return made.error();
+    lm_->prepare(made.value());
+    return recent_.keep(key, std::make_shared<const Voice>(made.take()));
+  }
+  if (voices_.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 "this checkpoint has no stored voice (conds.pt); give a recording or a voice made "
+                 "of one",
+                 "voice"};
+  }
+  const auto found = request.voice.empty() ? voices_.begin() : voices_.find(request.voice);
+  if (found == voices_.end()) {
+    return Error{ErrorCode::kNotFound,
+                 "the model has no voice \"" + request.voice + "\"; it has " + list(voices_),
+                 "voice"};
+  }
+  // The model outlives its requests.
+  return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

@@ -11,12 +11,6 @@ namespace {
 constexpr size_t kPartChars = 300;  // about 20 s; the authors' bound is 40 s a call
 constexpr int kStarts = 2;          // rows of the start of speech, as the authors feed it
 
-std::string list(const Voices& voices) {
-  std::string out;
-  for (const auto& [name, voice] : voices) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
 
 /// The text in parts of whole sentences.
@@ -42,7 +36,7 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
                                                   const TextTokenizer& tokenizer,
-                                                  const Voices& voices,
+                                                  std::shared_ptr<const Voice> voice,
                                                   const SpeechRequest& request) {
   if (request.text_open) {
     return Error{ErrorCode::kUnsupported, "this model takes the whole text at once", "input"};
@@ -54,21 +48,9 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
       request.language != "english") {
     return Error{ErrorCode::kUnsupported, "this model speaks English", "language"};
   }
-  if (voices.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "this checkpoint has no stored voice (conds.pt), and cloning one from audio is "
-                 "not supported yet",
-                 "voice"};
-  }
-  const auto voice = request.voice.empty() ? voices.begin() : voices.find(request.voice);
-  if (voice == voices.end()) {
-    return Error{ErrorCode::kNotFound,
-                 "the model has no voice \"" + request.voice + "\"; it has " + list(voices),
-                 "voice"};
-  }
   std::unique_ptr<State> state(new State(config, tokenizer));
-  state->voice_ = &voice->second;
-  state->flow_voice_ = voice->second.flow;
+  state->flow_voice_ = voice->flow;
+  state->voice_ = std::move(voice);
   state->seed_ = request.seed;
   state->max_frames_ = request.max_frames;
   state->ignore_stop_ = request.ignore_stop;
@@ -121,9 +103,8 @@ int State::max_steps() const {
 }
 
 void State::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
-  // A voice's vectors are its own: their place in memory names them while the model lives.
-  const auto voice = reinterpret_cast<uintptr_t>(voice_);
-  for (int i = 0; i < voice_count(); ++i) keys.push_back(uint64_t{voice} * 64 + i);
+  // A voice's vectors are its own.
+  for (int i = 0; i < voice_count(); ++i) keys.push_back(voice_->key * 64 + i);
   for (size_t i = 0; i < text_.size(); ++i) {
     keys.push_back(companion ? uint64_t{1} << 32 : static_cast<uint64_t>(text_[i]));
   }

@@ -18,10 +18,10 @@ struct Row {
 
 class State : public S3State {
  public:
-  /// Checks the request.
+  /// Checks the request; `voice` is who speaks.
   static Result<std::unique_ptr<RequestState>> open(const ModelConfig& config,
                                                     const TextTokenizer& tokenizer,
-                                                    const Voices& voices,
+                                                    std::shared_ptr<const Voice> voice,
                                                     const SpeechRequest& request);
 
   int prompt_rows() const override;
@@ -47,7 +47,7 @@ class State : public S3State {
 
   const ModelConfig& config_;
   const TextTokenizer& tokenizer_;
-  const Voice* voice_ = nullptr;
+  std::shared_ptr<const Voice> voice_;
   std::optional<float> guidance_;
   SampleParams sampling_;
   int max_frames_ = 0;

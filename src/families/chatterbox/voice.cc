@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "families/s3/reference.h"
 #include "io/file.h"
 #include "io/torch_pickle.h"
 #include "io/weights.h"
@@ -105,6 +106,25 @@ Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Fl
     }
   }
   return voices;
+}
+
+Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, const S3Flow& flow) {
+  Voice voice;
+  Result<std::vector<float>> speaker = voice_floats(data, "speaker", config.speaker);
+  if (!speaker) return speaker.error();
+  voice.speaker = speaker.take();
+  Result<std::vector<int32_t>> prompt = voice_ids(
+      data, "prompt_speech", std::min(kMostTokens, config.speech_positions), config.speech_vocab);
+  if (!prompt) return prompt.error();
+  voice.prompt_speech = prompt.take();
+  const Result<std::vector<float>> emotion = voice_floats(data, "emotion", 1);
+  if (!emotion) return emotion.error();
+  voice.emotion = emotion.value()[0];
+  Result<std::shared_ptr<const S3FlowVoice>> flowing = flow_voice(data, flow);
+  if (!flowing) return flowing.error();
+  voice.flow = flowing.take();
+  voice.key = voice_hash(data);
+  return voice;
 }
 
 Voices dummy_voices(const ModelConfig& config, const S3Flow& flow) {

@@ -1,7 +1,7 @@
-// The stored voice of a Chatterbox checkpoint, conds.pt: what the authors' encoders made of
-// reference audio once, for the language model (speaker vector, speech tokens, a degree of emotion)
-// and for the flow (tokens, mel, speaker vector). Other files of the same form may lie in a folder
-// "voices"; their names are the voices' names.
+// Voices of Chatterbox: what encoders made of reference audio, for the language model (speaker
+// vector, speech tokens, a degree of emotion) and for the flow (tokens, mel, speaker vector). A
+// checkpoint stores one, conds.pt; other files of the same form may lie in a folder "voices", and
+// their names are the voices' names. Others are made by cloning.h and come with a request.
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 
 #include "codec/s3_flow.h"
 #include "families/chatterbox/config.h"
+#include "model/voice.h"
 
 namespace syrinx::chatterbox {
 
@@ -20,12 +21,16 @@ struct Voice {
   float emotion = 0.5f;
   Tensor rows;  ///< [2 + queries, H]: what the language model is fed first
   std::shared_ptr<const S3FlowVoice> flow;
+  uint64_t key = 0;  ///< its name in the prefix cache: no other voice of the model has it
 };
 
 using Voices = std::map<std::string, Voice>;
 
 /// Voices below `dir`; `rows` of each are left empty. Throws LoadError for what does not fit.
 Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Flow& flow);
+/// A voice that came with a request, whose numbers may be anybody's: an Error says what does not
+/// fit. `rows` are left empty.
+Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, const S3Flow& flow);
 Voices dummy_voices(const ModelConfig& config, const S3Flow& flow);
 
 }  // namespace syrinx::chatterbox

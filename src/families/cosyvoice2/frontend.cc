@@ -155,6 +155,16 @@ std::vector<std::string> Frontend::split(const std::string& text, bool chinese) 
   return parts;
 }
 
+std::vector<int32_t> Frontend::prompt_text(std::string_view raw) const {
+  std::string text = utf8_repair(raw);
+  const bool marked = text.find("<|") != text.npos && text.find("|>") != text.npos;
+  if (!marked) {
+    text = stripped(text);
+    if (contains_chinese(text)) text = normalized_chinese(std::move(text));
+  }
+  return ids(text);
+}
+
 std::vector<std::string> Frontend::parts(std::string_view raw) const {
   std::string text = utf8_repair(raw);
   std::vector<std::string> parts{text};

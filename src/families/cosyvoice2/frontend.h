@@ -34,6 +34,8 @@ class Frontend {
 
   /// Ids of a text; markup such as [laughter] counts.
   std::vector<int32_t> ids(std::string_view text) const;
+  /// Ids of what a recording says: the same text as parts() would speak, in one.
+  std::vector<int32_t> prompt_text(std::string_view text) const;
   /// The parts that are spoken one after the other, none for a text of punctuation alone. A text
   /// with markup of the form <|...|> is one part as it stands.
   std::vector<std::string> parts(std::string_view text) const;

@@ -17,6 +17,12 @@ Tokenizer tokenizer(const LoadSpec& spec) {
   return Tokenizer::load(dir, markup());
 }
 
+std::string list(const Voices& voices) {
+  std::string out;
+  for (const auto& [name, voice] : voices) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
 /// The vocoder was published with and without the prefix of the network that trained it.
 Hift load_hift(const HiftConfig& config, const LoadSpec& spec) {
   const Weights weights(source(spec, "hift.pt"));
@@ -42,6 +48,8 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   hift_ = std::make_unique<Hift>(load_hift(config_.hift, spec));
   voices_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
+  info_.no_cloning = missing_for_cloning(spec);
+  if (info_.no_cloning.empty()) cloning_ = std::make_unique<Cloning>(spec, config_);
   const int64_t ratio = config_.flow.ratio;
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kFixed);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, ratio);
@@ -87,7 +95,37 @@ void CosyVoice2::describe(const LoadSpec& spec) {
 }
 
 Result<std::unique_ptr<RequestState>> CosyVoice2::open(const SpeechRequest& request) const {
-  return State::open(config_, *frontend_, voices_, request);
+  Result<std::shared_ptr<const Voice>> who = voice(request);
+  if (!who) return who.error();
+  return State::open(config_, *frontend_, who.take(), request);
+}
+
+Result<std::shared_ptr<const Voice>> CosyVoice2::voice(const SpeechRequest& request) const {
+  if (request.voice_data) {
+    const uint64_t key = voice_hash(*request.voice_data);
+    if (std::shared_ptr<const Voice> known = recent_.find(key)) return known;
+    Result<Voice> made = voice_of(*request.voice_data, config_, *frontend_, *flow_);
+    if (!made) return made.error();
+    return recent_.keep(key, std::make_shared<const Voice>(made.take()));
+  }
+  if (voices_.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 "this checkpoint has no stored voices (spk2info.pt); give a recording or a voice "
+                 "made of one",
+                 "voice"};
+  }
+  const auto found = request.voice.empty() ? voices_.begin() : voices_.find(request.voice);
+  if (found == voices_.end()) {
+    return Error{ErrorCode::kNotFound,
+                 "the model has no voice \"" + request.voice + "\"; it has " + list(voices_),
+                 "voice"};
+  }
+  // The model outlives its requests.
+  return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
+}
+
+Result<syrinx::Voice> CosyVoice2::voice_of_embedding(std::span<const float> embedding) const {
+  return speaker_voice(embedding, config_);
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

@@ -4,12 +4,14 @@
 #include <memory>
 #include <vector>
 
+#include "families/cosyvoice2/cloning.h"
 #include "families/cosyvoice2/config.h"
 #include "families/cosyvoice2/frontend.h"
 #include "families/cosyvoice2/speech_lm.h"
 #include "families/cosyvoice2/voices.h"
 #include "families/family.h"
 #include "families/s3/flow_stage.h"
+#include "families/s3/recent.h"
 #include "families/s3/vocoder_stage.h"
 #include "model/pipeline.h"
 
@@ -24,11 +26,16 @@ class CosyVoice2 : public Pipeline {
   const ArStage& ar() const override { return *lm_; }
   std::span<const Link> links() const override { return links_; }
   Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+  const VoiceEncoder* voice_encoder() const override { return cloning_.get(); }
+  /// A CAM++ vector: a speaker who conditions the flow.
+  Result<syrinx::Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
   const SpeechLm& lm() const { return *lm_; }
   const Voices& voices() const { return voices_; }
+  /// Who speaks a request: a stored voice, or the one that came with it.
+  Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
  private:
   void describe(const LoadSpec& spec);
@@ -40,6 +47,8 @@ class CosyVoice2 : public Pipeline {
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;
   Voices voices_;
+  mutable Recent<Voice> recent_;
+  std::unique_ptr<Cloning> cloning_;
   std::unique_ptr<S3FlowStage> flow_stage_;
   std::unique_ptr<S3VocoderStage> vocoder_stage_;
   std::vector<Link> links_;

@@ -3,34 +3,10 @@
 #include <algorithm>
 
 namespace syrinx::cosyvoice2 {
-namespace {
-
-std::string list(const Voices& voices) {
-  std::string out;
-  for (const auto& [name, voice] : voices) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
-Result<const Voice*> choose(const Voices& voices, const std::string& name) {
-  if (voices.empty()) {
-    return Error{
-        ErrorCode::kUnsupported,
-        "this checkpoint has no stored voices (spk2info.pt), and cloning one from audio is "
-        "not supported yet",
-        "voice"};
-  }
-  const auto found = name.empty() ? voices.begin() : voices.find(name);
-  if (found == voices.end()) {
-    return Error{ErrorCode::kNotFound,
-                 "the model has no voice \"" + name + "\"; it has " + list(voices), "voice"};
-  }
-  return &found->second;
-}
-
-}  // namespace
 
 Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
-                                                  const Frontend& frontend, const Voices& voices,
+                                                  const Frontend& frontend,
+                                                  std::shared_ptr<const Voice> voice,
                                                   const SpeechRequest& request) {
   if (request.text_open) {
     return Error{ErrorCode::kUnsupported, "this model takes the whole text at once", "input"};
@@ -42,11 +18,9 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
     return Error{ErrorCode::kUnsupported,
                  "this model takes no language; say it in the instructions", "language"};
   }
-  Result<const Voice*> voice = choose(voices, request.voice);
-  if (!voice) return voice.error();
   std::unique_ptr<State> state(new State(config, frontend));
-  state->voice_ = voice.value();
-  state->flow_voice_ = voice.value()->flow;
+  state->flow_voice_ = voice->flow;
+  state->voice_ = std::move(voice);
   state->seed_ = request.seed;
   state->instructions_ = request.instructions;
   state->max_frames_ = request.max_frames;

@@ -12,9 +12,10 @@ namespace syrinx::cosyvoice2 {
 
 class State : public S3State {
  public:
-  /// Checks the request.
+  /// Checks the request; `voice` is who speaks.
   static Result<std::unique_ptr<RequestState>> open(const ModelConfig& config,
-                                                    const Frontend& frontend, const Voices& voices,
+                                                    const Frontend& frontend,
+                                                    std::shared_ptr<const Voice> voice,
                                                     const SpeechRequest& request);
 
   int prompt_rows() const override { return static_cast<int>(prompt_.size()); }
@@ -41,7 +42,7 @@ class State : public S3State {
 
   const ModelConfig& config_;
   const Frontend& frontend_;
-  const Voice* voice_ = nullptr;
+  std::shared_ptr<const Voice> voice_;
   std::string instructions_;
   SampleParams sampling_;
   int max_frames_ = 0;

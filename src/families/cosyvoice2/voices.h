@@ -1,7 +1,8 @@
 // Stored voices of a CosyVoice2 checkpoint, spk2info.pt: for each name what its authors' front end
 // computed from reference audio once. A voice has at least a speaker vector; a zero-shot voice also
 // has the text and the speech tokens of its reference, for the language model, and tokens and mel,
-// for the flow. Other .pt files of the same form may lie in a folder "voices" beside it.
+// for the flow. Other .pt files of the same form may lie in a folder "voices" beside it. Voices may
+// also be made by cloning.h and come with a request.
 #pragma once
 
 #include <map>

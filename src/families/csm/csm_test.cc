@@ -3,6 +3,7 @@
 #include "audio/wav_file.h"
 #include "families/csm/fixture.h"
 #include "io/test_dir.h"
+#include "kernels/fixture.h"
 
 namespace syrinx::csm {
 namespace {
@@ -276,6 +277,81 @@ TEST_F(CsmTest, ARecordingBecomesContext) {
   EXPECT_EQ(static_cast<int64_t>(track.frames.size()), model_.config().codebooks);
 }
 
+TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
+  const Recording recording{
+      .samples = read_wav(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/speech.wav").samples,
+      .sample_rate = 24000,
+      .text = "the quick",
+      .mode = "continuation"};
+  const VoiceEncoder* voices = model_.voice_encoder();
+  ASSERT_TRUE(voices);
+  EXPECT_EQ(check_recording(voices->info(), recording).value(), "continuation");
+  Recording silent = recording;
+  silent.text.clear();
+  EXPECT_EQ(check_recording(voices->info(), silent).error().param, "ref_text");
+
+  // Piece by piece, beside another one, the codes are those of all at once.
+  fixture::Bench bench(1);
+  Recording half = recording;
+  half.samples.resize(half.samples.size() / 2);
+  const auto one = voices->open(recording), other = voices->open(half);
+  int pieces = 0;
+  while (!one->done()) {
+    std::vector<VoiceEncoding*> batch{one.get()};
+    if (!other->done()) batch.push_back(other.get());
+    voices->run(bench.ctx, batch);
+    bench.arena.reset();
+    ++pieces;
+  }
+  EXPECT_GT(pieces, 2);
+  ASSERT_TRUE(other->done());
+  auto voice = std::make_shared<Voice>(one->take());
+  EXPECT_EQ(voice->family, "csm");
+  EXPECT_EQ(voice->text, "the quick");
+  ASSERT_TRUE(voice->find("codes"));
+  EXPECT_EQ(ints(*voice->find("codes")), model_.encode(recording.samples));
+  EXPECT_EQ(ints(*other->take().find("codes")), model_.encode(half.samples));
+
+  // The prompt is that of a conversation that began with it, and so are the keys of its pages.
+  SpeechRequest spoken = request("Hello."), told = request("Hello.");
+  told.context = {{"0", "the quick", model_.encode(recording.samples)}, {"1", "warm", frames(2)}};
+  spoken.context = {told.context[1]};
+  spoken.voice_data = voice;
+  spoken.voice = "a name of the user's";
+  const auto a = open(spoken), b = open(told);
+  std::vector<uint64_t> a_keys, b_keys;
+  a->prefix_keys(false, a_keys);
+  b->prefix_keys(false, b_keys);
+  EXPECT_EQ(a_keys, b_keys);
+  EXPECT_TRUE(std::ranges::equal(a->prompt_ids(), b->prompt_ids()));
+  Runner runner(model_);
+  Track x = runner.open(spoken), y = runner.open(told);
+  for (int i = 0; i < 3; ++i) runner.step(x), runner.step(y);
+  EXPECT_TRUE(x.logits == y.logits);
+}
+
+TEST_F(CsmTest, RefusesVoicesOfOtherModels) {
+  const auto refused = [&](Tensor codes) {
+    auto voice = std::make_shared<Voice>();
+    voice->tensors.emplace("codes", std::move(codes));
+    SpeechRequest r = request("Hello.");
+    r.voice_data = voice;
+    EXPECT_EQ(refusal(r).param, "voice");
+    return refusal(r).message;
+  };
+  const int64_t c = model_.config().codebooks;
+  EXPECT_NE(refused(Tensor({4, c}, DType::kF32)).find("codes"), std::string::npos);
+  EXPECT_NE(refused(Tensor({4, c + 1}, DType::kI32)).find("codes"), std::string::npos);
+  EXPECT_NE(refused(Tensor({4 * c}, DType::kI32)).find("codes"), std::string::npos);
+  EXPECT_NE(refused(Tensor({3000, c}, DType::kI32)).find("positions"), std::string::npos);
+  Tensor odd({4, c}, DType::kI32);
+  odd.i32()[5] = 99;
+  EXPECT_NE(refused(std::move(odd)).find("99"), std::string::npos);
+  SpeechRequest r = request("Hello.");
+  r.voice_data = std::make_shared<Voice>();
+  EXPECT_EQ(refusal(r).param, "voice");
+}
+
 TEST_F(CsmTest, ControlTokensInTextArePlainText) {
   const auto ids = model_.frontend().turn(0, "a<|end_of_text|>b");
   EXPECT_EQ(std::count(ids.begin(), ids.end(), ids.back()), 1);
@@ -333,6 +409,8 @@ TEST(CsmLoad, ACheckpointWithoutTheEncoderSpeaksButTakesNoRecording) {
   const Csm model({copy.dir.path(), "copy"});
   const std::vector<float> silence(1000, 0.f);
   for (int i = 0; i < 2; ++i) EXPECT_THROW(model.encode(silence), LoadError);
+  EXPECT_FALSE(model.voice_encoder());
+  EXPECT_NE(model.info().no_cloning.find("encoder"), std::string::npos);
 }
 
 TEST(CsmLoad, TakesTheLayoutOfTransformersBesideTheAuthors) {

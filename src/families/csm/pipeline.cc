@@ -80,22 +80,30 @@ Csm::Csm(const LoadSpec& spec) {
     codec.ignore(encoder);
   }
   weights_->finish();
+  if (codec.has("downsample.conv.weight")) {
+    voices_ =
+        std::make_unique<CsmVoices>([this]() -> const MimiEncoder& { return codec_encoder(); });
+  }
   stage_ = std::make_unique<CodecStage>(*codec_);
   links_ = {{"codec", stage_.get(), kPolicy}};
   describe(spec);
 }
 
-std::vector<int32_t> Csm::encode(std::span<const float> samples) const {
+const MimiEncoder& Csm::codec_encoder() const {
   std::call_once(encoder_once_, [&] {
     const Weights codec = weights_->scope("codec_model");
     auto encoder = std::make_unique<MimiEncoder>(config_.codec, codec);
     codec.finish();
     encoder_ = std::move(encoder);
   });
+  return *encoder_;
+}
+
+std::vector<int32_t> Csm::encode(std::span<const float> samples) const {
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
-  return encoder_->encode(ctx, samples);
+  return codec_encoder().encode(ctx, samples);
 }
 
 void Csm::describe(const LoadSpec& spec) {
@@ -112,6 +120,7 @@ void Csm::describe(const LoadSpec& spec) {
   info_.languages = {"auto"};
   info_.late_text = LateText::kSentence;
   info_.context = true;
+  info_.no_cloning = "the checkpoint has no encoder of the codec (codec_model.encoder.*)";
   const std::string tables =
       std::to_string(config_.text_vocab) + " texts, " + std::to_string(config_.codebooks) + " x " +
       std::to_string(config_.code_vocab) + " codes x " + std::to_string(config_.backbone.hidden);

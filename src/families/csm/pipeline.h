@@ -10,6 +10,7 @@
 #include "families/csm/backbone.h"
 #include "families/csm/config.h"
 #include "families/csm/frontend.h"
+#include "families/csm/voice.h"
 #include "families/family.h"
 #include "model/pipeline.h"
 
@@ -39,8 +40,10 @@ class Csm : public Pipeline {
   std::span<const Link> links() const override { return links_; }
   Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
 
+  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
+
   /// Frames [T, C] of a recording, mono at info().sample_rate: what ContextTurn::codes holds. Any
-  /// thread. The first call loads the encoder, and throws LoadError when the checkpoint lacks it.
+  /// thread. Throws LoadError when the checkpoint lacks the encoder.
   std::vector<int32_t> encode(std::span<const float> samples) const;
 
   const ModelConfig& config() const { return config_; }
@@ -50,6 +53,8 @@ class Csm : public Pipeline {
 
  private:
   void describe(const LoadSpec& spec);
+  /// The first call loads it.
+  const MimiEncoder& codec_encoder() const;
 
   ModelConfig config_;
   Defaults defaults_;
@@ -61,6 +66,7 @@ class Csm : public Pipeline {
   mutable std::unique_ptr<MimiEncoder> encoder_;
   std::unique_ptr<CodecStage> stage_;
   std::vector<Link> links_;
+  std::unique_ptr<CsmVoices> voices_;  // null where the checkpoint has no encoder
   PipelineInfo info_;
 };
 

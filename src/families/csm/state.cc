@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "families/csm/voice.h"
+
 namespace syrinx::csm {
 namespace {
 
@@ -47,8 +49,9 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
                                                   const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(config, frontend));
   const Result<int> speaker = frontend.speaker(request.voice);
-  if (!speaker) return speaker.error();
-  state->speaker_ = speaker.value();
+  // A voice given as data may have any name; where that is a number, it is the speaker's.
+  if (!speaker && !request.voice_data) return speaker.error();
+  state->speaker_ = speaker ? speaker.value() : 0;
   if (!request.language.empty() && request.language != "auto") {
     return Error{ErrorCode::kUnsupported, "the model takes the language from the text", "language"};
   }
@@ -62,7 +65,7 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
   state->max_frames_ = request.max_frames;
   state->ignore_stop_ = request.ignore_stop;
   state->open_ = request.text_open;
-  const Status context = state->take_context(request.context);
+  const Status context = state->take_context(request);
   if (!context.ok()) return context.error();
   if (request.text_open) {
     std::vector<SentenceStream::Item> sentences;
@@ -78,39 +81,57 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
                  "text and context take " + std::to_string(state->prompt_rows()) +
                      " positions; the model has " + std::to_string(config.max_positions) +
                      " and needs " + std::to_string(kLeastFrames) + " to speak",
-                 request.context.empty() ? "input" : "context"};
+                 request.context.empty() && !request.voice_data ? "input" : "context"};
   }
   return std::unique_ptr<RequestState>(std::move(state));
 }
 
-Status State::take_context(const std::vector<ContextTurn>& context) {
-  const auto refuse = [&](size_t turn, const std::string& what) {
-    return Error{ErrorCode::kInvalid, "context turn " + std::to_string(turn) + ": " + what,
-                 "context"};
+/// The recording of a voice is heard as the first of the earlier turns.
+Status State::take_context(const SpeechRequest& request) {
+  if (request.voice_data) {
+    const Result<std::vector<int32_t>> codes = voice_codes(config_, *request.voice_data);
+    if (!codes) return codes.error();
+    const Status heard = hear({frontend_.turn(speaker_, request.voice_data->text), codes.value()},
+                              "the voice", "voice");
+    if (!heard.ok()) return heard;
+  }
+  for (size_t i = 0; i < request.context.size(); ++i) {
+    const ContextTurn& turn = request.context[i];
+    const std::string what = "context turn " + std::to_string(i);
+    const Result<int> speaker = frontend_.speaker(turn.voice);
+    if (!speaker) {
+      return Error{ErrorCode::kInvalid, what + ": " + speaker.error().message, "context"};
+    }
+    const Status heard =
+        hear({frontend_.turn(speaker.value(), turn.text), turn.codes}, what, "context");
+    if (!heard.ok()) return heard;
+  }
+  return ok_status();
+}
+
+/// Checks a turn, which `what` names, and keeps it.
+Status State::hear(const Turn& turn, const std::string& what, const char* param) {
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::kInvalid, what + ": " + why, param};
   };
   const auto c = static_cast<size_t>(config_.codebooks);
-  int64_t rows = 0;
-  for (size_t i = 0; i < context.size(); ++i) {
-    const ContextTurn& turn = context[i];
-    const Result<int> speaker = frontend_.speaker(turn.voice);
-    if (!speaker) return refuse(i, speaker.error().message);
-    if (turn.codes.size() % c != 0) {
-      return refuse(
-          i, std::to_string(turn.codes.size()) + " codes are no frames of " + std::to_string(c));
-    }
-    for (const int32_t code : turn.codes) {
-      if (code < 0 || code >= config_.audio_codes()) {
-        return refuse(
-            i, "code " + std::to_string(code) + " of " + std::to_string(config_.audio_codes()));
-      }
-    }
-    context_.push_back({frontend_.turn(speaker.value(), turn.text), turn.codes});
-    rows += rows_of(context_.back());
-    if (rows > config_.max_positions) {
-      return refuse(i, "the turns so far take " + std::to_string(rows) +
-                           " positions, the model has " + std::to_string(config_.max_positions));
+  if (turn.frames.size() % c != 0) {
+    return refuse(std::to_string(turn.frames.size()) + " codes are no frames of " +
+                  std::to_string(c));
+  }
+  for (const int32_t code : turn.frames) {
+    if (code < 0 || code >= config_.audio_codes()) {
+      return refuse("code " + std::to_string(code) + " of " +
+                    std::to_string(config_.audio_codes()));
     }
   }
+  int64_t rows = rows_of(turn);
+  for (const Turn& earlier : context_) rows += rows_of(earlier);
+  if (rows > config_.max_positions) {
+    return refuse("the turns so far take " + std::to_string(rows) + " positions, the model has " +
+                  std::to_string(config_.max_positions));
+  }
+  context_.push_back(turn);
   return ok_status();
 }
 

@@ -49,7 +49,8 @@ class State : public RequestState {
 
   State(const ModelConfig& config, const Frontend& frontend)
       : config_(config), frontend_(frontend) {}
-  Status take_context(const std::vector<ContextTurn>& context);
+  Status take_context(const SpeechRequest& request);
+  Status hear(const Turn& turn, const std::string& what, const char* param);
   void set_sampling(const Defaults& defaults, const SpeechRequest& request);
   void add_sentences(std::span<const SentenceStream::Item> sentences);
   void next_segment();
@@ -72,7 +73,7 @@ class State : public RequestState {
   bool spoke_ = false;             // a segment has begun
   bool closing_ = false;           // this segment is only there to end the request
 
-  std::vector<Turn> context_;    // as given
+  std::vector<Turn> context_;    // as given, the voice's recording first
   Turn before_;                  // the segment before this one
   std::vector<Row> prompt_;      // empty while there is nothing to speak
   std::vector<int32_t> ids_;     // of the prompt, as the authors' processor writes it

@@ -286,6 +286,28 @@ TEST(Frontend, GivesSymbolsBetweenPauses) {
   EXPECT_EQ(names[segments[0].symbols[2].phone], "iy");  // "the" before a vowel
 }
 
+/// The phones of a text's first sentence without pauses, separated by spaces.
+std::string phones(const Frontend& frontend, const std::string& text) {
+  std::string out;
+  const auto segments = frontend.read(split_sentences(text)[0]);
+  for (const PhoneSymbol& symbol : segments[0].symbols) {
+    if (symbol.word < 0) continue;
+    out += (out.empty() ? "" : " ") + std::string(phone_names()[symbol.phone]);
+  }
+  return out;
+}
+
+TEST(Frontend, SaysTheNamesOfLetters) {
+  const Frontend frontend;
+  EXPECT_EQ(phones(frontend, "The FBI."), "dh iy eh1 f b iy1 ay1");
+  EXPECT_EQ(phones(frontend, "A man."), "ax m ae1 n");
+  EXPECT_EQ(phones(frontend, "Plan A."), "p l ae1 n ey");
+  EXPECT_EQ(phones(frontend, "CPUs"), "s iy1 p iy1 y uw1 z");
+  // What libflite would take for something else: a numeral, a state, a title.
+  EXPECT_EQ(phones(frontend, "MIX IT"), phones(frontend, "mix it"));
+  EXPECT_EQ(phones(frontend, "ME OR YOU"), phones(frontend, "me or you"));
+}
+
 TEST(Frontend, BoundsItsSegments) {
   const Frontend frontend;
   std::string text = "1";

@@ -6,9 +6,45 @@ extern "C" {
 void usenglish_init(cst_voice* voice);
 cst_lexicon* cmu_lex_init(void);
 cst_utterance* utt_synth_text2segs(cst_utterance* utterance);
+cst_val* us_tokentowords(cst_item* token);
 }
 
 namespace syrinx::finch {
+
+namespace {
+
+cst_val* one_word(const char* word) { return cons_val(string_val(word), nullptr); }
+
+/// What libflite should look up for a token. The text is words already, but for capitals that
+/// stand alone: "B", "U's". A letter's name is looked up as libflite does itself.
+cst_val* words_of_token(cst_item* token) {
+  const std::string_view name = item_name(token);
+  const bool capital = !name.empty() && name[0] >= 'A' && name[0] <= 'Z';
+  if (!capital || (name.size() > 1 && name[1] != '\'') || name[0] == 'I') {
+    return us_tokentowords(token);
+  }
+  const std::string letter =
+      name[0] == 'A' ? "_a" : std::string(1, static_cast<char>(name[0] + 32));
+  cst_val* words = one_word(letter.c_str());
+  if (name.size() > 1) words = val_append(words, one_word(std::string(name.substr(1)).c_str()));
+  return words;
+}
+
+/// The text of a sentence as libflite should see it: in small letters, so that it takes no word
+/// for an acronym, a numeral or a state.
+std::string flite_text(const Sentence& sentence) {
+  std::string text = sentence.text();
+  const auto letter = [&](size_t i) {
+    return i < text.size() && std::isalpha(static_cast<unsigned char>(text[i])) != 0;
+  };
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool alone = (i == 0 || text[i - 1] == ' ') && !letter(i + 1);
+    if (letter(i) && !alone) text[i] = static_cast<char>(std::tolower(text[i]));
+  }
+  return text;
+}
+
+}  // namespace
 
 /// A voice without sound: language and lexicon only.
 struct Frontend::Flite {
@@ -21,6 +57,7 @@ struct Frontend::Flite {
     usenglish_init(voice);
     lexicon = cmu_lex_init();
     feat_set(voice->features, "lexicon", lexicon_val(lexicon));
+    feat_set(voice->features, "tokentowords_func", itemfunc_val(&words_of_token));
   }
   ~Flite() { delete_voice(voice); }
   Flite(const Flite&) = delete;
@@ -83,7 +120,7 @@ Frontend::Frontend() : flite_(std::make_unique<Flite>()) {}
 Frontend::~Frontend() = default;
 
 Segment Frontend::read_pieces(const Sentence& sentence) const {
-  const std::string text = sentence.text();
+  const std::string text = flite_text(sentence);
   std::unique_ptr<cst_utterance, DeleteUtterance> utterance(new_utterance());
   utt_set_input_text(utterance.get(), text.c_str());
   utt_init(utterance.get(), flite_->voice);

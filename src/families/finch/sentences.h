@@ -1,15 +1,20 @@
-// Any text as sentences that libflite can read, each piece tied to the bytes that it stands for.
-// Long sentences are cut at commas, else between words. Never fails; no state.
+// Text as sentences that the voice can speak, each piece tied to the bytes that it stands for.
+// text/sentences finds the sentences, text/english the words; here they are fitted to the voice:
+// long sentences are cut, yes-no questions noticed. Never fails.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "text/sentences.h"
+
 namespace syrinx::finch {
 
-/// A spoken piece of a sentence: `text` reads the bytes [begin, end) of the request's text.
+/// A spoken piece of a sentence: `text`, words and a mark, reads the bytes [begin, end) of the
+/// request's text.
 struct Piece {
   std::string text;
   int64_t begin = 0, end = 0;
@@ -23,9 +28,24 @@ struct Sentence {
   std::string text() const;
 };
 
-inline constexpr size_t kMaxSentenceChars = 170;  ///< of spoken text
+inline constexpr size_t kMaxSentenceChars = 170;  ///< of written and of spoken text
+
+/// Takes text in pieces cut anywhere; the sentences depend on the whole only. One thread.
+class SentenceReader {
+ public:
+  /// Sentences wait once their end is certain: the next one has begun, or `last`.
+  void push(std::string_view text, bool last);
+  /// Reads one that waits and appends its parts, if it has any; false when none waits. A book is so
+  /// read while it is spoken.
+  bool next(std::deque<Sentence>& out);
+
+ private:
+  SentenceStream stream_{{.max_chars = kMaxSentenceChars}};
+  std::deque<SentenceStream::Item> waiting_;
+  bool asked_ = false;  ///< an earlier part of this sentence holds a question word
+};
 
 /// The sentences of `utf8`; empty when nothing in it can be spoken.
-std::vector<Sentence> split_sentences(std::string_view utf8);
+std::deque<Sentence> split_sentences(std::string_view utf8);
 
 }  // namespace syrinx::finch

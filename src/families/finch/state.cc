@@ -50,27 +50,13 @@ Status FinchState::append_text(std::string_view text, bool last) {
 }
 
 void FinchState::add_text(std::string_view text, bool last) {
-  tail_ += text;
-  auto sentences = split_sentences(tail_);
+  reader_.push(text, last);
   open_ = !last;
-  size_t keep = tail_.size();
-  if (open_ && !sentences.empty()) {
-    // The last sentence may still grow. It begins where its first word does.
-    keep = static_cast<size_t>(sentences.back().pieces.front().begin);
-    sentences.pop_back();
-  } else if (open_) {
-    keep = 0;
-  }
-  for (Sentence& sentence : sentences) {
-    for (Piece& piece : sentence.pieces) piece.begin += tail_begin_, piece.end += tail_begin_;
-    sentences_.push_back(std::move(sentence));
-  }
-  tail_.erase(0, keep);
-  tail_begin_ += static_cast<int64_t>(keep);
 }
 
 bool FinchState::next_segment() {
   while (segments_.empty()) {
+    if (sentences_.empty() && reader_.next(sentences_)) continue;
     if (sentences_.empty() && repeat_ && !spoken_.empty()) {
       sentences_.assign(spoken_.begin(), spoken_.end());
       spoken_.clear();

@@ -6,7 +6,6 @@
 #include <array>
 #include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "families/finch/config.h"
@@ -65,8 +64,7 @@ class FinchState : public RequestState {
   bool repeat_ = false;     // speak the text again and again until max_frames
 
   bool open_ = false;
-  std::string tail_;  // of an open text: what may still grow, from byte tail_begin_ on
-  int64_t tail_begin_ = 0;
+  SentenceReader reader_;
   std::deque<Sentence> sentences_;
   std::vector<Sentence> spoken_;  // only when repeating
   std::deque<Segment> segments_;  // the rest of a long sentence

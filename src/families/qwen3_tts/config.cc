@@ -95,6 +95,43 @@ void load_talker(const Config& c, ModelConfig& m) {
   }
 }
 
+SpeakerConfig load_speaker(const Config& root, int64_t width) {
+  SpeakerConfig s;
+  s.width = width;
+  const auto found = root.opt_sub("speaker_encoder_config");
+  if (!found) return s;
+  const Config& c = *found;
+  s.mels = c.opt_i("mel_dim", s.mels, 1, 1024);
+  s.width = c.opt_i("enc_dim", 1024, 1, 1 << 16);
+  s.attention = c.opt_i("enc_attention_channels", s.attention, 1, 1 << 14);
+  s.parts = c.opt_i("enc_res2net_scale", s.parts, 2, 64);
+  s.squeezed = c.opt_i("enc_se_channels", s.squeezed, 1, 1 << 14);
+  s.sample_rate = c.opt_i("sample_rate", s.sample_rate, 24000, 24000);
+  const auto list = [&](const char* key, std::vector<int64_t>& values, int64_t most) {
+    if (c.has(key)) values = c.ints(key, 1, most);
+    if (values.size() < 3 || values.size() > 16 || values.size() != s.channels.size()) {
+      c.fail(key, "must have 3 to 16 items, as many as enc_channels");
+    }
+  };
+  list("enc_channels", s.channels, 1 << 14);
+  list("enc_kernel_sizes", s.taps, 63);
+  list("enc_dilations", s.dilations, 16);
+  if (s.width != width) {
+    c.fail("enc_dim",
+           "the talker is " + std::to_string(width) + " wide, got " + std::to_string(s.width));
+  }
+  int64_t joined = 0;
+  for (size_t i = 1; i + 1 < s.channels.size(); ++i) {
+    if (s.channels[i] != s.channels[0] || s.channels[i] % s.parts != 0) {
+      c.fail("enc_channels", "all but the last must be equal, and multiples of enc_res2net_scale");
+    }
+    joined += s.channels[i];
+  }
+  if (s.channels.back() != joined)
+    c.fail("enc_channels", "the last must be the sum of the blocks'");
+  return s;
+}
+
 }  // namespace
 
 bool claims(const Config& root) {
@@ -125,6 +162,7 @@ ModelConfig load_model_config(const Config& root) {
   };
   m.text = {id("im_start_token_id"), id("im_end_token_id"), id("tts_pad_token_id"),
             id("tts_bos_token_id"), id("tts_eos_token_id")};
+  if (m.kind == Kind::kBase) m.speaker = load_speaker(root, m.talker.hidden);
   return m;
 }
 

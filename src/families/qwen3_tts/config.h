@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "io/json.h"
 #include "nn/decoder.h"
@@ -31,6 +32,17 @@ struct Defaults {
   int64_t max_frames = 2048;
 };
 
+/// The encoder of recordings to speaker vectors; Base checkpoints only.
+struct SpeakerConfig {
+  int64_t mels = 128;
+  int64_t width = 1024;  ///< of the vector
+  /// Of each layer: the first, the SE-Res2Net blocks, and the one that sees all blocks.
+  std::vector<int64_t> channels = {512, 512, 512, 512, 1536}, taps = {5, 3, 3, 3, 1},
+                       dilations = {1, 2, 3, 4, 1};
+  int64_t attention = 128, parts = 8, squeezed = 128;
+  int64_t sample_rate = 24000;  ///< Hz
+};
+
 /// What a checkpoint is made for.
 enum class Kind { kCustomVoice, kVoiceDesign, kBase };
 
@@ -49,11 +61,12 @@ struct ModelConfig {
   std::map<std::string, std::string> dialects;  ///< speaker -> language that he speaks natively
   std::map<std::string, int64_t> languages;     ///< lower case -> id
   Defaults defaults;
+  SpeakerConfig speaker;  ///< with Kind::kBase
 
   /// Ids [0, audio_codes()) of the talker are audio; those after it may not be sampled, except eos.
   int64_t audio_codes() const { return talker_vocab - kOtherIds; }
-  /// The published 0.6B models ignore instructions.
-  bool instructions() const { return size != "0b6"; }
+  /// The published 0.6B models ignore instructions; Base models were not made for them.
+  bool instructions() const { return size != "0b6" && kind != Kind::kBase; }
   /// The predictor is narrower or wider than the talker, so its inputs are projected.
   bool projected() const { return talker.hidden != predictor.hidden; }
 

@@ -123,21 +123,29 @@ std::vector<PromptRow> Frontend::head(const VoiceChoice& voice,
   } else {
     codec = {c.think, c.think_bos, voice.language, c.think_eos};
   }
-  if (voice.speaker >= 0) codec.push_back(voice.speaker);
+  if (voice.by_vector) {
+    codec.push_back(kVectorRow);
+  } else if (voice.speaker >= 0) {
+    codec.push_back(voice.speaker);
+  }
   for (const int32_t id : codec) rows.push_back({config_.text.tts_pad, id});
   rows.push_back({config_.text.tts_bos, c.pad});
   return rows;
 }
 
-void Frontend::add_whole_text(const std::vector<int32_t>& text,
+void Frontend::add_whole_text(std::span<const int32_t> text, int32_t frames,
                               std::vector<PromptRow>& rows) const {
   for (const int32_t id : text) rows.push_back({id, config_.codec.pad});
   rows.push_back({config_.text.tts_eos, config_.codec.pad});
   rows.push_back({config_.text.tts_pad, config_.codec.bos});
+  for (int32_t frame = 0; frame < frames; ++frame) {
+    rows.push_back({config_.text.tts_pad, -1, frame});
+  }
 }
 
-void Frontend::add_first_text(int32_t id, std::vector<PromptRow>& rows) const {
-  rows.push_back({id, config_.codec.bos});
+void Frontend::add_beside_text(int32_t frames, std::vector<PromptRow>& rows) const {
+  rows.push_back({-1, config_.codec.bos});
+  for (int32_t frame = 0; frame < frames; ++frame) rows.push_back({-1, -1, frame});
 }
 
 std::vector<int32_t> Frontend::turn_ids(std::string_view text) const {

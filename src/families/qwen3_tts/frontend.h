@@ -1,8 +1,10 @@
 // Text to the rows that the talker is fed. A row is a text id and a codec id, both embedded and
-// added; either may be absent (-1). Const after construction; any thread.
+// added; either may be absent (-1). With a cloned voice, rows may have its vector or a frame of its
+// recording instead of the codec id. Const after construction; any thread.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,12 +18,16 @@ namespace syrinx::qwen3_tts {
 struct PromptRow {
   int32_t text = -1;
   int32_t codec = -1;
+  int32_t frame = -1;  ///< of the voice's recording, instead of a codec id
 };
+/// As PromptRow::codec: the voice's vector.
+inline constexpr int32_t kVectorRow = -2;
 
 /// What stands before the text: checked names, as ids.
 struct VoiceChoice {
-  int32_t speaker = -1;   ///< codec id; -1: no speaker row
-  int32_t language = -1;  ///< codec id; -1: the model decides
+  int32_t speaker = -1;    ///< codec id; -1: no speaker row, but for by_vector
+  bool by_vector = false;  ///< the speaker's row has a vector instead of an id
+  int32_t language = -1;   ///< codec id; -1: the model decides
 };
 
 class Frontend {
@@ -46,10 +52,11 @@ class Frontend {
 
   /// Instruction and role rows, then codec control rows; the text's own rows come after them.
   std::vector<PromptRow> head(const VoiceChoice& voice, std::string_view instructions) const;
-  /// All text in the prompt.
-  void add_whole_text(const std::vector<int32_t>& text, std::vector<PromptRow>& rows) const;
-  /// Only the first id of the text in the prompt, or -1 when it is yet to come.
-  void add_first_text(int32_t id, std::vector<PromptRow>& rows) const;
+  /// All text in the prompt, then `frames` frames of the voice's recording.
+  void add_whole_text(std::span<const int32_t> text, int32_t frames,
+                      std::vector<PromptRow>& rows) const;
+  /// The same frames with the text beside them, one id a row; the ids are yet to be put there.
+  void add_beside_text(int32_t frames, std::vector<PromptRow>& rows) const;
 
   /// The ids as the authors' tokenizer gives them for the whole turn; for traces and tests.
   std::vector<int32_t> turn_ids(std::string_view text) const;

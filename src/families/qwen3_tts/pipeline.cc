@@ -1,5 +1,10 @@
 #include "families/qwen3_tts/pipeline.h"
 
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
+
 #include "families/qwen3_tts/state.h"
 #include "io/file.h"
 #include "text/byte_tokenizer.h"
@@ -15,10 +20,14 @@ constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
 struct CodecStream : StreamState {
   explicit CodecStream(Qwen3CodecState fresh) : state(std::move(fresh)) {}
   Qwen3CodecState state;
+  std::vector<int32_t> unheard;  // frames of a recording before the first
 };
 
 std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& dir) {
-  return spec.dummy ? dummy_weights() : open_weights(dir);
+  if (!spec.dummy) return open_weights(dir);
+  return dummy_weights([](const std::string& name) {
+    return name.starts_with("speaker_encoder.") || name.starts_with("encoder.");
+  });
 }
 
 Tokenizer tokenizer(const LoadSpec& spec, const ModelConfig& config) {
@@ -36,6 +45,23 @@ Qwen3CodecConfig codec_config(const LoadSpec& spec, const std::string& dir) {
   return Qwen3CodecConfig::load(Config::load(path));
 }
 
+/// Of the codec's encoder, which is Mimi's; the first `codebooks` of it.
+MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, int64_t codebooks) {
+  const std::string path = join_path(dir, "config.json");
+  MimiConfig mimi;
+  if (!spec.dummy || is_file(path)) {
+    const Config root = Config::load(path);
+    if (const auto encoder = root.opt_sub("encoder_config")) mimi = MimiConfig::load(*encoder);
+    if (root.opt_i("encoder_valid_num_quantizers", codebooks) != codebooks ||
+        mimi.codebooks < codebooks) {
+      root.fail("encoder_valid_num_quantizers",
+                "the talker has " + std::to_string(codebooks) + " codebooks");
+    }
+  }
+  mimi.codebooks = codebooks;
+  return mimi;
+}
+
 std::string shape_of(const DecoderConfig& d) {
   return std::to_string(d.layers) + " layers, width " + std::to_string(d.hidden) + ", heads " +
          std::to_string(d.heads) + "/" + std::to_string(d.kv_heads) + " x " +
@@ -44,11 +70,59 @@ std::string shape_of(const DecoderConfig& d) {
 
 }  // namespace
 
-std::unique_ptr<StreamState> CodecStage::open(const RequestState&) const {
-  return std::make_unique<CodecStream>(codec_.open());
+/// What the codec's state is after the recordings that were heard lately, because hearing one takes
+/// longer than the first frame. Any thread; two that miss the same one both hear it.
+class CodecStage::HeardStates {
+ public:
+  std::optional<Qwen3CodecState> find(const std::vector<int32_t>& codes) {
+    const std::lock_guard lock(mutex_);
+    for (auto it = states_.begin(); it != states_.end(); ++it) {
+      if (it->first != codes) continue;
+      states_.splice(states_.begin(), states_, it);
+      return it->second.clone();
+    }
+    return {};
+  }
+  void keep(std::vector<int32_t> codes, Qwen3CodecState state) {
+    const std::lock_guard lock(mutex_);
+    states_.emplace_front(std::move(codes), std::move(state));
+    if (states_.size() > kMost) states_.pop_back();
+  }
+
+ private:
+  static constexpr size_t kMost = 32;
+  std::mutex mutex_;
+  std::list<std::pair<std::vector<int32_t>, Qwen3CodecState>> states_;  // the last used one first
+};
+
+CodecStage::CodecStage(const Qwen3Codec& codec)
+    : codec_(codec), heard_(std::make_unique<HeardStates>()) {}
+CodecStage::~CodecStage() = default;
+
+std::unique_ptr<StreamState> CodecStage::open(const RequestState& state) const {
+  auto stream = std::make_unique<CodecStream>(codec_.open());
+  const std::span<const int32_t> heard = static_cast<const State&>(state).recording();
+  const size_t most = std::min(heard.size(), kHeard * static_cast<size_t>(in_width()));
+  stream->unheard.assign(heard.end() - static_cast<int64_t>(most), heard.end());
+  return stream;
+}
+
+void CodecStage::hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  for (const ChunkJob& job : jobs) {
+    auto& stream = *static_cast<CodecStream*>(job.state);
+    if (stream.unheard.empty()) continue;
+    if (auto state = heard_->find(stream.unheard)) {
+      stream.state = std::move(*state);
+    } else {
+      codec_.hear(ctx, stream.state, stream.unheard);
+      heard_->keep(std::move(stream.unheard), stream.state.clone());
+    }
+    stream.unheard.clear();
+  }
 }
 
 void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  hear_recordings(ctx, jobs);
   Arena::Mark mark(ctx.arena);
   const auto count = static_cast<int64_t>(jobs.size() * sizeof(Qwen3CodecJob));
   auto* first = static_cast<Qwen3CodecJob*>(ctx.arena.take({count}, DType::kU8).data);
@@ -78,18 +152,50 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
   talker_ = std::make_unique<Talker>(config_, weights_->scope("talker"), spec.weights);
   weights_->ignore("speaker_encoder.");
   weights_->finish();
+  bool codec_encoder = false;
   {
     const Weights codec_weights(source(spec, codec_dir));
     // Convolutions have no 8-bit form; the codec's other layers are a small part of it.
     codec_ = std::make_unique<Qwen3Codec>(
         codec, codec_weights,
         spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
+    codec_encoder = codec_weights.has("encoder.downsample.conv.weight");
     codec_weights.ignore("encoder.");
     codec_weights.finish();
   }
+  if (config_.kind == Kind::kBase) load_voices(spec, codec_dir, codec_encoder);
   stage_ = std::make_unique<CodecStage>(*codec_);
   links_ = {{"codec", stage_.get(), kPolicy}};
   describe(spec);
+}
+
+void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, bool codec_encoder) {
+  if (!weights_->has("speaker_encoder.fc.weight")) return;
+  // The codec's first codebooks are those of all of Mimi.
+  MimiConfig codec = codec_encoder_config(spec, codec_dir, config_.codebooks);
+  const int64_t hop = codec.hop();
+  if (hop != codec_->config().hop() ||
+      codec.codebook_size > std::min(config_.audio_codes(), config_.code_vocab)) {
+    throw LoadError(join_path(codec_dir, "config.json") + ": the encoder makes " +
+                    std::to_string(codec.codebook_size) + " codes every " + std::to_string(hop) +
+                    " samples, the talker and the decoder take " +
+                    std::to_string(std::min(config_.audio_codes(), config_.code_vocab)) +
+                    " every " + std::to_string(codec_->config().hop()));
+  }
+  const auto load = [this, spec, codec_dir, codec_encoder, codec] {
+    VoiceMaker::Networks networks;
+    const Weights speaker = weights_->scope("speaker_encoder");
+    networks.speaker = std::make_unique<SpeakerEncoder>(config_.speaker, speaker);
+    speaker.finish();
+    if (codec_encoder) {
+      const Weights all(source(spec, codec_dir));
+      const Weights encoder = all.scope("encoder");
+      networks.codec = std::make_unique<MimiEncoder>(codec, encoder);
+      encoder.finish();
+    }
+    return networks;
+  };
+  voices_ = std::make_unique<VoiceMaker>(load, codec_encoder);
 }
 
 void Qwen3Tts::describe(const LoadSpec& spec) {
@@ -110,6 +216,12 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
   for (const auto& [name, id] : config_.languages) info_.languages.push_back(name);
   info_.late_text = LateText::kToken;
   info_.instructions = config_.instructions();
+  info_.mixes = config_.kind != Kind::kVoiceDesign;
+  if (config_.kind != Kind::kBase) {
+    info_.no_cloning = "only Base checkpoints of Qwen3-TTS can";
+  } else if (!voices_) {
+    info_.no_cloning = "the checkpoint has no speaker encoder (speaker_encoder.*)";
+  }
   const DecoderConfig& t = config_.talker;
   const std::string tables =
       std::to_string(config_.text_vocab) + " texts x " + std::to_string(config_.text_hidden) +
@@ -125,7 +237,14 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
 }
 
 Result<std::unique_ptr<RequestState>> Qwen3Tts::open(const SpeechRequest& request) const {
-  return State::open(config_, *frontend_, talker_->traits().max_positions, request);
+  Result<VoicePrompt> voice = voice_prompt(config_, *frontend_, *talker_, request);
+  if (!voice) return voice.error();
+  return State::open(config_, *frontend_, talker_->traits().max_positions, voice.take(), request);
+}
+
+Result<Voice> Qwen3Tts::voice_of_embedding(std::span<const float> embedding) const {
+  if (config_.kind != Kind::kBase) return Pipeline::voice_of_embedding(embedding);
+  return voice_of_vector(config_, embedding);
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

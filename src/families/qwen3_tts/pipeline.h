@@ -9,22 +9,30 @@
 #include "families/qwen3_tts/config.h"
 #include "families/qwen3_tts/frontend.h"
 #include "families/qwen3_tts/talker.h"
+#include "families/qwen3_tts/voice.h"
 #include "model/pipeline.h"
 
 namespace syrinx::qwen3_tts {
 
 /// Frames to samples; the codec keeps all of its past, so there is neither left context nor
-/// lookahead.
+/// lookahead. Where the frames go on from a recording, the codec hears its end first.
 class CodecStage : public ChunkStage {
  public:
-  explicit CodecStage(const Qwen3Codec& codec) : codec_(codec) {}
+  explicit CodecStage(const Qwen3Codec& codec);
+  ~CodecStage() override;
+  /// Frames of a recording that are heard first: as many as the authors decode again with each of
+  /// their windows.
+  static constexpr size_t kHeard = 25;
   int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
   int out_width() const override { return static_cast<int>(codec_.config().hop()); }
   std::unique_ptr<StreamState> open(const RequestState&) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
  private:
+  class HeardStates;
+  void hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) const;
   const Qwen3Codec& codec_;
+  const std::unique_ptr<HeardStates> heard_;
 };
 
 class Qwen3Tts : public Pipeline {
@@ -36,6 +44,8 @@ class Qwen3Tts : public Pipeline {
   const ArStage& ar() const override { return *talker_; }
   std::span<const Link> links() const override { return links_; }
   Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
+  Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
@@ -43,6 +53,7 @@ class Qwen3Tts : public Pipeline {
   const Qwen3Codec& codec() const { return *codec_; }
 
  private:
+  void load_voices(const LoadSpec& spec, const std::string& codec_dir, bool codec_encoder);
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
@@ -52,6 +63,7 @@ class Qwen3Tts : public Pipeline {
   std::unique_ptr<Qwen3Codec> codec_;
   std::unique_ptr<CodecStage> stage_;
   std::vector<Link> links_;
+  std::unique_ptr<VoiceMaker> voices_;  // null where the checkpoint has no encoders
   PipelineInfo info_;
 };
 

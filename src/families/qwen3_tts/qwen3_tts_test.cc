@@ -258,18 +258,6 @@ TEST(Qwen3TtsLoad, NamesWhatItDoesNotSupport) {
   EXPECT_NE(id.fault().find("codec_pad_id"), std::string::npos) << id.fault();
 }
 
-TEST(Qwen3TtsLoad, BaseSaysThatCloningIsToCome) {
-  Copy copy;
-  copy.replace("config.json", "\"custom_voice\"", "\"base\"");
-  const Qwen3Tts model({copy.dir.path(), "base"});
-  SpeechRequest r;
-  r.text = "Hello.";
-  const auto opened = model.open(r);
-  ASSERT_FALSE(opened.ok());
-  EXPECT_EQ(opened.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(opened.error().message.find("Base"), std::string::npos);
-}
-
 TEST(Qwen3TtsLoad, DummyWeightsNeedNoCheckpoint) {
   Copy copy;
   std::filesystem::remove(copy.dir.path("model.safetensors"));

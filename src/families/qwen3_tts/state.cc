@@ -1,6 +1,7 @@
 #include "families/qwen3_tts/state.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "text/sentences.h"
@@ -32,29 +33,37 @@ std::vector<std::string> segments(const std::string& text) {
   return parts;
 }
 
+/// FNV-1a (Fowler, Noll, Vo) over `key` and the bits of `values`.
+template <typename T>
+uint64_t hash(uint64_t key, std::span<const T> values) {
+  static_assert(sizeof(T) == sizeof(uint32_t));
+  uint64_t sum = 0xcbf29ce484222325 ^ key;
+  for (const T& value : values) {
+    sum = (sum ^ std::bit_cast<uint32_t>(value)) * 0x100000001b3;
+  }
+  return sum | uint64_t{1} << 63;  // apart from ids, which are below 2^31
+}
+
 Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
 
 }  // namespace
 
 Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
                                                   const Frontend& frontend, int64_t max_positions,
-                                                  const SpeechRequest& request) {
-  if (config.kind == Kind::kBase) {
-    return Error{ErrorCode::kUnsupported,
-                 "this is a Base checkpoint of Qwen3-TTS, which speaks only with a cloned voice; "
-                 "cloning is not supported yet. Use a CustomVoice or VoiceDesign checkpoint",
-                 "model"};
-  }
+                                                  VoicePrompt voice, const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(config, frontend, max_positions));
-  Result<VoiceChoice> voice = frontend.choose(request.voice, request.language);
-  if (!voice) return voice.error();
-  state->voice_ = voice.value();
+  state->voice_ = std::move(voice);
+  if (!state->voice_.frames.empty()) {
+    state->voice_text_ = frontend.text_ids(Frontend::turn_text(state->voice_.text));
+  }
   state->instructions_ = request.instructions;
   state->set_sampling(request);
   state->max_frames_ = request.max_frames;
   state->ignore_stop_ = request.ignore_stop;
   state->open_ = request.text_open;
-  state->text_in_prompt_ = request.text_in_prompt.value_or(!request.text_open);
+  // The authors' own defaults.
+  const bool in_prompt = config.kind != Kind::kBase && !request.text_open;
+  state->text_in_prompt_ = request.text_in_prompt.value_or(in_prompt);
   if (request.text_open && state->text_in_prompt_) {
     return Error{ErrorCode::kUnsupported, "text that is still to come cannot all be in the prompt",
                  "text_in_prompt"};
@@ -65,7 +74,7 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
   state->begin_segment();
   if (state->prompt_rows() + 2 > max_positions) {
     return Error{ErrorCode::kInvalid,
-                 "text and instructions take " + std::to_string(state->prompt_rows()) +
+                 "text, instructions and voice take " + std::to_string(state->prompt_rows()) +
                      " positions, the model has " + std::to_string(max_positions),
                  "input"};
   }
@@ -87,12 +96,21 @@ void State::set_sampling(const SpeechRequest& request) {
   outer.repetition_penalty = request.repetition_penalty.value_or(outer.repetition_penalty);
 }
 
-/// Beside the audio, the last row gets the first text, which may not have come yet.
+/// Beside the audio, rows get text that may not have come yet.
 void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
-  const size_t count = prompt_.size() - (text_in_prompt_ ? 0 : 1);
+  const int64_t certain = head_rows_ + static_cast<int64_t>(voice_text_.size());
+  const size_t count =
+      text_in_prompt_ ? prompt_.size() : std::min(prompt_.size(), static_cast<size_t>(certain));
   for (const PromptRow& row : std::span(prompt_).first(count)) {
-    keys.push_back(uint64_t{static_cast<uint32_t>(row.text)} << 32 |
-                   static_cast<uint32_t>(row.codec));
+    uint64_t key =
+        uint64_t{static_cast<uint32_t>(row.text)} << 32 | static_cast<uint32_t>(row.codec);
+    if (row.frame >= 0) {
+      const auto c = static_cast<size_t>(config_.codebooks);
+      key = hash(key, std::span(voice_.frames).subspan(row.frame * c, c));
+    } else if (row.codec == kVectorRow) {
+      key = hash(key, std::span(voice_.vector));
+    }
+    keys.push_back(key);
   }
 }
 
@@ -104,14 +122,21 @@ void State::begin_segment() {
   stream_.reset();
   role_ids_ = 0;
   text_ids_ = 0;
-  prompt_ = frontend_.head(voice_, instructions_);
+  put_ = 0;
+  prompt_ = frontend_.head(voice_.choice, instructions_);
+  head_rows_ = static_cast<int64_t>(prompt_.size());
+  const auto vector = std::ranges::find(prompt_, kVectorRow, &PromptRow::codec);
+  vector_row_ = vector == prompt_.end() ? -1 : static_cast<int>(vector - prompt_.begin());
+  const auto frames = static_cast<int32_t>(voice_.frames.size() / config_.codebooks);
   if (text_in_prompt_) {
-    const std::vector<int32_t> ids = frontend_.text_ids(Frontend::turn_text(waiting_));
+    std::vector<int32_t> ids = frontend_.text_ids(Frontend::turn_text(waiting_));
     waiting_.clear();
-    frontend_.add_whole_text(ids, prompt_);
     text_ids_ = static_cast<int64_t>(ids.size());
+    ids.insert(ids.begin(), voice_text_.begin(), voice_text_.end());
+    frontend_.add_whole_text(ids, frames, prompt_);
   } else {
-    frontend_.add_first_text(-1, prompt_);
+    frontend_.add_beside_text(frames, prompt_);
+    for (const int32_t id : voice_text_) put_beside(id);
     take_text(!text_open());
   }
   firsts_.reserve(max_steps());  // steps then allocate nothing
@@ -133,13 +158,24 @@ void State::take_text(bool final) {
   for (const int32_t id : ids) {
     if (role_ids_ < Frontend::kRoleIds) {
       ++role_ids_;
-    } else if (text_ids_++ == 0) {
-      prompt_.back().text = id;
     } else {
-      beside_.push_back(id);
+      ++text_ids_;
+      put_beside(id);
     }
   }
-  if (final) beside_.push_back(config_.text.tts_eos);
+  if (!final) return;
+  put_beside(config_.text.tts_eos);
+  while (put_ < pending_rows()) put_beside(config_.text.tts_pad);
+}
+
+/// The next text id beside codec ids: in the prompt's rows, then in those of the frames.
+void State::put_beside(int32_t id) {
+  if (put_ < pending_rows()) {
+    prompt_[head_rows_ + put_].text = id;
+  } else {
+    beside_.push_back(id);
+  }
+  ++put_;
 }
 
 Status State::append_text(std::string_view text, bool last) {
@@ -164,7 +200,7 @@ int State::max_steps() const {
 }
 
 bool State::ready() const {
-  if (text_ids_ == 0) return false;
+  if (text_ids_ == 0 || (!text_in_prompt_ && put_ < pending_rows())) return false;
   // Step s is fed the row of frame s - 1.
   return !text_open() || steps() <= static_cast<int64_t>(beside_.size());
 }
@@ -201,9 +237,15 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
 int32_t State::input(int pos, std::span<int32_t> codes) const {
   std::fill(codes.begin(), codes.end(), -1);
   if (pos < prompt_rows()) {
-    SYRINX_CHECK(text_ids_ > 0 || pos + 1 < prompt_rows(), "row ", pos, " has no text yet");
-    codes[0] = prompt_[pos].codec;
-    return prompt_[pos].text;
+    const PromptRow& row = prompt_[pos];
+    SYRINX_CHECK(row.text >= 0, "row ", pos, " has no text yet");
+    if (row.frame >= 0) {
+      std::copy_n(voice_.frames.begin() + row.frame * config_.codebooks, config_.codebooks,
+                  codes.begin());
+    } else {
+      codes[0] = std::max(row.codec, -1);
+    }
+    return row.text;
   }
   const int64_t frame = pos - prompt_rows();
   SYRINX_CHECK(frame < steps(), "row ", pos, " of ", prompt_rows(), " + ", steps());

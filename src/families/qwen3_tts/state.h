@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "families/qwen3_tts/frontend.h"
+#include "families/qwen3_tts/voice.h"
 #include "model/request.h"
 
 namespace syrinx::qwen3_tts {
@@ -16,6 +17,7 @@ class State : public RequestState {
   /// Checks the request; `max_positions` bounds prompt and frames together.
   static Result<std::unique_ptr<RequestState>> open(const ModelConfig& config,
                                                     const Frontend& frontend, int64_t max_positions,
+                                                    VoicePrompt voice,
                                                     const SpeechRequest& request);
 
   int prompt_rows() const override { return static_cast<int>(prompt_.size()); }
@@ -30,6 +32,11 @@ class State : public RequestState {
 
   /// What row `pos` is made of: a text id, and its codes into codes [C] (-1: none).
   int32_t input(int pos, std::span<int32_t> codes) const;
+  /// The row of the prompt that has the voice's vector() beside its text; -1: none.
+  int vector_row() const { return vector_row_; }
+  const std::vector<float>& vector() const { return voice_.vector; }
+  /// Frames [T, C] of the voice's recording, which the spoken ones go on from.
+  std::span<const int32_t> recording() const { return voice_.frames; }
 
  private:
   State(const ModelConfig& config, const Frontend& frontend, int64_t max_positions)
@@ -37,6 +44,8 @@ class State : public RequestState {
   void set_sampling(const SpeechRequest& request);
   void begin_segment();
   void take_text(bool final);
+  void put_beside(int32_t id);
+  int64_t pending_rows() const { return static_cast<int64_t>(prompt_.size()) - head_rows_; }
   /// Whether more text of this segment may come.
   bool text_open() const { return open_ && later_.empty(); }
   int64_t steps() const { return static_cast<int64_t>(firsts_.size()); }
@@ -44,7 +53,8 @@ class State : public RequestState {
   const ModelConfig& config_;
   const Frontend& frontend_;
   int64_t max_positions_;
-  VoiceChoice voice_;
+  VoicePrompt voice_;
+  std::vector<int32_t> voice_text_;  // ids of what the recording says
   std::string instructions_;
   SampleParams sampling_[2];  // of codebook 0 and of the others
   int max_frames_ = 0;
@@ -56,8 +66,11 @@ class State : public RequestState {
   bool open_ = false;                    // more text may come
   std::optional<StreamEncoder> stream_;  // of text beside the audio, once it has begun
   int role_ids_ = 0;                     // ids of the stream that were the role's
-  int64_t text_ids_ = 0;                 // of this segment so far; the first is in the prompt
+  int64_t text_ids_ = 0;                 // of this segment so far
   std::vector<PromptRow> prompt_;
+  int64_t head_rows_ = 0;  // before the text
+  int vector_row_ = -1;
+  int64_t put_ = 0;              // text ids put beside codec ids, in the prompt and after it
   std::vector<int32_t> beside_;  // text id of the row of each frame
   std::vector<int32_t> frames_;  // [steps, C]
   std::vector<int32_t> firsts_;  // codebook 0 of each

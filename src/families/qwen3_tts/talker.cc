@@ -93,6 +93,16 @@ void Talker::add_text(StepContext& ctx, std::span<const int32_t> ids, const View
   }
 }
 
+std::vector<float> Talker::codec_row(int32_t id) const {
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  std::vector<float> row(static_cast<size_t>(config_.talker.hidden));
+  embed(ctx, codec_table_, std::span(&id, 1),
+        View{row.data(), DType::kF32, {1, config_.talker.hidden}});
+  return row;
+}
+
 View Talker::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const View x = ctx.arena.take({batch.rows, config_.talker.hidden}, DType::kF32);
   Arena::Mark mark(ctx.arena);
@@ -107,6 +117,15 @@ View Talker::embed_rows(StepContext& ctx, const ArBatch& batch) const {
     }
   }
   embed_sum(ctx, tables_, codes, x);
+  row = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    const State& state = static_cast<const State&>(*seq.state);
+    if (const int at = state.vector_row(); at >= seq.first_pos && at < seq.first_pos + seq.rows) {
+      std::copy_n(state.vector().data(), config_.talker.hidden,
+                  x.f32() + (static_cast<int64_t>(row) + at - seq.first_pos) * x.shape[1]);
+    }
+    row += static_cast<size_t>(seq.rows);
+  }
   add_text(ctx, text, x);
   return x;
 }

@@ -56,6 +56,9 @@ class Talker : public ArStage {
   size_t table_bytes() const;
   const CodePredictor& predictor() const { return predictor_; }
 
+  /// The vector [H] of an id of codebook 0's table, where named speakers are too.
+  std::vector<float> codec_row(int32_t id) const;
+
   /// The input rows of a batch, [N, H]; in the arena.
   View embed_rows(StepContext& ctx, const ArBatch& batch) const;
 

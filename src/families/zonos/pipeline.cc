@@ -89,6 +89,8 @@ void Zonos::load_speakers(const LoadSpec& spec) {
     return c.name == "speaker" && c.kind == ConditionerConfig::kVector;
   });
   if (speaker == all.end()) return;
+  frontend_->speaker_width = speaker->inputs;
+  find_speaker_encoder(spec);
   std::error_code error;
   for (std::filesystem::directory_iterator each(join_path(spec.dir, "speakers"), error), end;
        !error && each != end; each.increment(error)) {
@@ -97,6 +99,32 @@ void Zonos::load_speakers(const LoadSpec& spec) {
     if (frontend_->speakers.size() >= kMostSpeakers) break;
     frontend_->speakers[path.stem().string()] = load_speaker(path.string(), speaker->inputs);
   }
+}
+
+/// Its two files are published apart; without them the model speaks all the same.
+void Zonos::find_speaker_encoder(const LoadSpec& spec) {
+  std::string dir;
+  if (!spec.dummy) {
+    try {
+      dir = resolve_part(spec.dir, SpeakerEncoder::kRepository, hub_cache(),
+                         SpeakerEncoder::kNetwork);
+    } catch (const LoadError& missing) {
+      info_.no_cloning = missing.what();
+      return;
+    }
+  }
+  const auto load = [dir, dummy = spec.dummy, width = frontend_->speaker_width] {
+    const auto open = [&](const char* file) {
+      return Weights(dummy ? SpeakerEncoder::dummy() : open_weights(join_path(dir, file)));
+    };
+    const Weights network = open(SpeakerEncoder::kNetwork);
+    const Weights projection = open(SpeakerEncoder::kProjection);
+    auto encoder = std::make_unique<SpeakerEncoder>(network, projection, width);
+    network.finish();
+    projection.finish();
+    return encoder;
+  };
+  voices_ = std::make_unique<VoiceMaker>(load);
 }
 
 void Zonos::describe(const LoadSpec& spec) {
@@ -116,6 +144,7 @@ void Zonos::describe(const LoadSpec& spec) {
   }
   info_.late_text = LateText::kSentence;
   info_.instructions = true;
+  info_.mixes = frontend_->speaker_width > 0;
   info_.max_text_bytes = kMostText;
   const DecoderConfig& d = config_.lm;
   info_.parts = {
@@ -140,6 +169,11 @@ void Zonos::describe(const LoadSpec& spec) {
 
 Result<std::unique_ptr<RequestState>> Zonos::open(const SpeechRequest& request) const {
   return State::open(*frontend_, request);
+}
+
+Result<Voice> Zonos::voice_of_embedding(std::span<const float> embedding) const {
+  if (frontend_->speaker_width == 0) return Pipeline::voice_of_embedding(embedding);
+  return voice_of_vector(embedding, frontend_->speaker_width);
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Zonos>(spec); }

@@ -12,6 +12,7 @@
 #include "families/zonos/phonemes.h"
 #include "families/zonos/speech_lm.h"
 #include "families/zonos/state.h"
+#include "families/zonos/voice.h"
 #include "model/pipeline.h"
 
 namespace syrinx::zonos {
@@ -25,6 +26,8 @@ class Zonos : public Pipeline {
   const ArStage& ar() const override { return *lm_; }
   std::span<const Link> links() const override { return links_; }
   Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
+  Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   const ModelConfig& config() const { return config_; }
   const SpeechLm& lm() const { return *lm_; }
@@ -32,6 +35,7 @@ class Zonos : public Pipeline {
  private:
   void load_codec(const LoadSpec& spec);
   void load_speakers(const LoadSpec& spec);
+  void find_speaker_encoder(const LoadSpec& spec);
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
@@ -42,6 +46,7 @@ class Zonos : public Pipeline {
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<DacStage> stage_;
   std::vector<Link> links_;
+  std::unique_ptr<VoiceMaker> voices_;  // null where the encoder's files are missing
   PipelineInfo info_;
 };
 

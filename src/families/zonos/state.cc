@@ -96,9 +96,8 @@ Result<std::unique_ptr<RequestState>> State::open(const Frontend& frontend,
     return Error{ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance"};
   }
   if (scale != 1) state->guidance_ = scale;
-  for (const Status& status :
-       {state->set_voice(request.voice), state->set_language(request.language),
-        state->set_conditions(request)}) {
+  for (const Status& status : {state->set_voice(request), state->set_language(request.language),
+                               state->set_conditions(request)}) {
     if (!status.ok()) return status.error();
   }
   if (is_blank(request.text) && !request.text_open) return nothing_to_say();
@@ -108,16 +107,11 @@ Result<std::unique_ptr<RequestState>> State::open(const Frontend& frontend,
   return std::unique_ptr<RequestState>(std::move(state));
 }
 
-Status State::set_voice(const std::string& voice) {
-  if (voice.empty() || voice == "none") return ok_status();
-  const auto found = frontend_.speakers.find(voice);
-  if (found == frontend_.speakers.end()) {
-    std::string known = "none";
-    for (const auto& [name, vector] : frontend_.speakers) known += ", " + name;
-    return Error{ErrorCode::kNotFound, "there is no voice \"" + voice + "\"; known are " + known,
-                 "voice"};
-  }
-  conditions_["speaker"] = found->second;
+Status State::set_voice(const SpeechRequest& request) {
+  Result<std::vector<double>> vector =
+      speaker_vector(frontend_.speakers, frontend_.speaker_width, request);
+  if (!vector) return vector.error();
+  if (!vector.value().empty()) conditions_["speaker"] = vector.take();
   return ok_status();
 }
 

@@ -12,6 +12,7 @@
 
 #include "families/zonos/conditioner.h"
 #include "families/zonos/phonemes.h"
+#include "families/zonos/voice.h"
 #include "model/request.h"
 #include "text/segment_queue.h"
 
@@ -22,7 +23,8 @@ struct Frontend {
   const ModelConfig& config;
   const PrefixConditioner& conditioner;
   Phonemize phonemize;
-  std::map<std::string, std::vector<double>> speakers;  ///< voice -> vector
+  Speakers speakers;
+  int64_t speaker_width = 0;  ///< 0: the model takes no speaker
 };
 
 class State : public RequestState {
@@ -50,7 +52,7 @@ class State : public RequestState {
  private:
   State(const Frontend& frontend, const SpeechRequest& request);
   Status set_conditions(const SpeechRequest& request);
-  Status set_voice(const std::string& voice);
+  Status set_voice(const SpeechRequest& request);
   Status set_language(const std::string& language);
   Status take(std::string_view text, bool last);
   bool begin_segment();

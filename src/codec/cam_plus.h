@@ -1,0 +1,104 @@
+// CAM++, the speaker encoder of CosyVoice and its kin: Kaldi's fbank of a recording, a small 2-D
+// convolutional front, densely connected TDNN layers whose outputs are gated by the average around
+// them, mean and deviation over time, one vector. The gates see the whole recording, so this is no
+// stream; the work is cut into pieces of some tens of milliseconds instead.
+// Source: 3D-Speaker (arXiv 2303.00332): chatterbox:src/chatterbox/models/s3gen/xvector.py.
+// Const after construction, shared by threads; a Work is used by one call at a time. T frames of
+// the fbank, F of its bands, C channels.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "audio/mel.h"
+#include "kernels/conv.h"
+#include "nn/layers.h"
+
+namespace syrinx {
+
+class CamPlus {
+ public:
+  static constexpr int kSampleRate = 16000;  ///< Hz
+
+  /// [T + 2][F + 2][C] with zeros around; what a 2-D convolution reads.
+  struct Plane {
+    Tensor data;
+    int64_t frames = 0, bands = 0, channels = 0;
+  };
+
+  /// One recording between calls.
+  class Work {
+   public:
+    bool done() const { return stage_ == kDone; }
+    /// The speaker's vector, complete when done.
+    const std::vector<float>& vector() const { return vector_; }
+
+   private:
+    friend class CamPlus;
+    enum Stage { kFbank, kFront, kTdnn, kDense, kTransit, kPool, kDone };
+    Stage stage_ = kFbank;
+    size_t step_ = 0, block_ = 0, layer_ = 0;
+    int64_t row_ = 0;  // of the next piece
+    std::vector<float> samples_;
+    Plane in_, between_, out_;
+    Tensor features_;  // [T / 2, C] of the dense layers
+    std::vector<float> vector_;
+  };
+
+  /// Sizes are read from the shapes below `weights`: head.*, xvector.*; a BatchNorm that an
+  /// exporter has folded into the convolution before it may be absent when that has a bias.
+  explicit CamPlus(const Weights& weights);
+
+  /// Length of the vector.
+  int64_t width() const { return dense_.out(); }
+  /// `samples` at 16 kHz, at least a tenth of a second.
+  Work open(std::span<const float> samples) const;
+  /// The next piece of an unfinished work.
+  void run(StepContext& ctx, Work& work) const;
+  size_t bytes() const;
+
+ private:
+  struct Conv2d {
+    PackedLinear taps;  // [O, 9 C], or [O, C] of a window of one
+    int64_t stride = 1, window = 3;
+  };
+  /// One of the front's convolutions. A residual block is two of them.
+  struct Front {
+    Conv2d conv, shortcut;
+    enum { kAlone, kFirst, kSecond } part = kAlone;
+  };
+  struct Scale {  // a BatchNorm: x * gain + shift
+    std::vector<float> gain, shift;
+  };
+  struct Layer {
+    Scale before;
+    PackedLinear narrow, gate1, gate2;
+    PackedConv1d local;
+    int64_t dilation = 1;
+  };
+  struct Block {
+    std::vector<Layer> layers;
+    Scale before_transit;
+    PackedLinear transit;
+    int64_t in = 0, growth = 0;
+  };
+
+  void load_front(const Weights& head);
+  void load_block(const Weights& xvector, int64_t index, int64_t in);
+  static void convolve(StepContext& ctx, const Conv2d& conv, const Plane& in, int64_t begin,
+                       int64_t end, const View& out);
+  void make_fbank(Work& work) const;
+  void run_front(StepContext& ctx, Work& work) const;
+  void run_tdnn(StepContext& ctx, Work& work) const;
+  void run_dense(StepContext& ctx, Work& work) const;
+  void run_transit(StepContext& ctx, Work& work) const;
+  void pool(StepContext& ctx, Work& work) const;
+
+  MelSpectrogram fbank_;
+  std::vector<Front> front_;
+  PackedConv1d tdnn_;
+  std::vector<Block> blocks_;
+  PackedLinear dense_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,111 @@
+#include "families/chatterbox/cloning.h"
+
+#include "io/file.h"
+
+namespace syrinx::chatterbox {
+namespace {
+
+constexpr const char* kSpeakerFile = "ve.safetensors";
+constexpr const char* kCodecFile = "s3gen.safetensors";
+constexpr size_t kPromptSeconds = 6, kReferenceSeconds = 10;
+constexpr float kEmotion = 0.5f;  // the authors' default
+
+std::unique_ptr<WeightSource> source(const LoadSpec& spec, const char* file) {
+  return spec.dummy ? dummy_weights() : open_weights(join_path(spec.dir, file));
+}
+
+std::span<const float> first(const std::vector<float>& samples, size_t count) {
+  return std::span(samples).first(std::min(samples.size(), count));
+}
+
+}  // namespace
+
+class Cloning::Encoding : public VoiceEncoding {
+ public:
+  Encoding(const Encoders& encoders, const Recording& recording) : encoders_(encoders) {
+    voice_.mode = recording.mode;
+    voice_.text = recording.text;
+    voice_.seconds = recording.seconds();
+    constexpr int kMelRate = S3ReferenceEncoder::kMelRate, kRate = S3Tokenizer::kSampleRate;
+    const std::vector<float> high = resampled(recording.samples, recording.sample_rate, kMelRate);
+    const std::vector<float> low = resampled(high, kMelRate, kRate);
+    const std::span<const float> head = first(high, kReferenceSeconds * kMelRate);
+    // The authors cut before they resample, which the last samples feel.
+    reference_ = encoders.reference.open(
+        head.size() == high.size() ? low : resampled(head, kMelRate, kRate), head);
+    if (low.size() > kPromptSeconds * kRate) {
+      prompt_ = encoders.reference.tokenizer().open(first(low, kPromptSeconds * kRate));
+    }
+    speaker_ = encoders.speaker.open(low);
+  }
+
+  bool done() const override {
+    return reference_.done() && (!prompt_ || prompt_->done()) && speaker_.done();
+  }
+  void run(StepContext& ctx) {
+    if (!reference_.done()) return encoders_.reference.run(ctx, reference_);
+    if (prompt_ && !prompt_->done()) return encoders_.reference.tokenizer().run(ctx, *prompt_);
+    encoders_.speaker.run(ctx, speaker_);
+  }
+  syrinx::Voice take() override {
+    voice_.tensors["prompt_speech"] =
+        tensor_of(std::span<const int32_t>(prompt_ ? prompt_->tokens() : reference_.tokens()));
+    put_reference(encoders_.reference.take(reference_), voice_);
+    voice_.tensors["speaker"] = tensor_of(std::span<const float>(speaker_.vector()));
+    voice_.tensors["emotion"] = tensor_of(std::span(&kEmotion, 1));
+    return std::move(voice_);
+  }
+  syrinx::Voice& voice() { return voice_; }
+
+ private:
+  const Encoders& encoders_;
+  syrinx::Voice voice_;
+  S3ReferenceEncoder::Work reference_;
+  std::optional<S3Tokenizer::Work> prompt_;  // empty: the reference is as short
+  SpeakerEncoder::Work speaker_;
+};
+
+Cloning::Cloning(const LoadSpec& spec, const ModelConfig& config) : spec_(spec), config_(config) {
+  info_.family = "chatterbox";
+  info_.version = "1.0";
+  info_.modes.push_back({.name = "clone"});
+}
+
+const Cloning::Encoders& Cloning::encoders() const {
+  std::call_once(once_, [this] {
+    const Weights codec(source(spec_, kCodecFile)), speaker(source(spec_, kSpeakerFile));
+    const Weights tokenizer = codec.scope("tokenizer"), vector = codec.scope("speaker_encoder");
+    encoders_ = std::unique_ptr<const Encoders>(
+        new Encoders{S3ReferenceEncoder(tokenizer, vector, config_.flow), SpeakerEncoder(speaker)});
+    tokenizer.finish();
+    vector.finish();
+    if (encoders_->speaker.width() != config_.speaker)
+      speaker.fault("proj.weight", concat("expected a vector of ", config_.speaker, ", got ",
+                                          encoders_->speaker.width()));
+    speaker.finish();
+  });
+  return *encoders_;
+}
+
+std::unique_ptr<VoiceEncoding> Cloning::open(const Recording& recording) const {
+  auto encoding = std::make_unique<Encoding>(encoders(), recording);
+  encoding->voice().family = info_.family;
+  encoding->voice().encoder = info_.version;
+  if (recording.mode.empty()) encoding->voice().mode = info_.modes.front().name;
+  return encoding;
+}
+
+void Cloning::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const {
+  for (VoiceEncoding* each : batch) static_cast<Encoding*>(each)->run(ctx);
+}
+
+std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen) {
+  if (spec.dummy) return "";
+  if (!is_file(join_path(spec.dir, kSpeakerFile))) return concat(kSpeakerFile, " is missing");
+  for (const char* name : {"tokenizer.encoder.conv1.weight", "speaker_encoder.head.conv1.weight"}) {
+    if (!s3gen.has(name)) return concat(kCodecFile, " has no ", name);
+  }
+  return "";
+}
+
+}  // namespace syrinx::chatterbox

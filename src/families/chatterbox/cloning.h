@@ -1,0 +1,46 @@
+// Recordings to voices of Chatterbox. The language model gets the speaker encoder's vector of the
+// whole recording, the speech tokens of its first 6 s and a degree of emotion; the flow gets
+// tokens, mel and vector of the first 10 s. The encoders are loaded when the first recording comes.
+// Const but for that, thread-safe. Source: chatterbox:src/chatterbox/tts.py (prepare_conditionals).
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "families/chatterbox/config.h"
+#include "families/chatterbox/speaker.h"
+#include "families/family.h"
+#include "families/s3/reference.h"
+
+namespace syrinx::chatterbox {
+
+class Cloning : public VoiceEncoder {
+ public:
+  Cloning(const LoadSpec& spec, const ModelConfig& config);
+
+  const VoiceEncoderInfo& info() const override { return info_; }
+  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
+  void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const override;
+
+ private:
+  struct Encoders {
+    S3ReferenceEncoder reference;
+    SpeakerEncoder speaker;
+  };
+  class Encoding;
+  /// Throws LoadError, each time anew until it succeeds.
+  const Encoders& encoders() const;
+
+  VoiceEncoderInfo info_;
+  LoadSpec spec_;
+  ModelConfig config_;
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<const Encoders> encoders_;
+};
+
+/// What the checkpoint lacks for it; empty: nothing.
+std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen);
+
+}  // namespace syrinx::chatterbox

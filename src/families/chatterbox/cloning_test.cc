@@ -1,0 +1,195 @@
+// Voices made of a recording, against what the authors' prepare_conditionals makes of it
+// (tests/parity/s3_reference): its conds file is a stored voice that must speak the same.
+#include "families/chatterbox/cloning.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "audio/wav_file.h"
+#include "families/chatterbox/pipeline.h"
+#include "families/chatterbox/state.h"
+#include "io/safetensors.h"
+#include "io/test_dir.h"
+#include "model/step_runner.h"
+
+namespace syrinx::chatterbox {
+namespace {
+
+std::string parity(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
+}
+
+/// The checkpoint with the authors' voice "cloned" and without the files in `left_out`.
+struct Checkpoint {
+  explicit Checkpoint(const std::string& left_out = "") {
+    for (const auto& each :
+         std::filesystem::directory_iterator(parity("chatterbox/golden/checkpoint"))) {
+      const std::filesystem::path name = each.path().filename();
+      if (name != left_out) std::filesystem::create_symlink(each.path(), dir.path(name));
+    }
+    std::filesystem::create_directory(dir.path("voices"));
+    std::filesystem::create_symlink(parity("chatterbox/golden/cloned.pt"),
+                                    dir.path("voices/cloned.pt"));
+  }
+  LoadSpec spec() const { return {.dir = dir.path(), .model = "tiny"}; }
+  TestDir dir;
+};
+
+Recording recording() {
+  const Wav wav = read_wav(parity("s3_reference/golden/recording.wav"));
+  return {.samples = wav.samples, .sample_rate = static_cast<int>(wav.rate)};
+}
+
+/// Encodes the recordings together.
+std::vector<std::shared_ptr<const syrinx::Voice>> encode(const VoiceEncoder& encoder,
+                                                         const std::vector<Recording>& all) {
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  std::vector<std::unique_ptr<VoiceEncoding>> encodings;
+  for (const Recording& each : all) encodings.push_back(encoder.open(each));
+  while (true) {
+    std::vector<VoiceEncoding*> batch;
+    for (const auto& each : encodings)
+      if (!each->done()) batch.push_back(each.get());
+    if (batch.empty()) break;
+    encoder.run(ctx, batch);
+    arena.reset();
+  }
+  std::vector<std::shared_ptr<const syrinx::Voice>> voices;
+  for (const auto& each : encodings)
+    voices.push_back(std::make_shared<const syrinx::Voice>(each->take()));
+  return voices;
+}
+
+struct ChatterboxCloning : public testing::Test {
+  Checkpoint checkpoint;
+  Chatterbox model{checkpoint.spec()};
+};
+
+TEST_F(ChatterboxCloning, ARecordingSpeaksAsTheAuthorsVoiceOfIt) {
+  ASSERT_NE(model.voice_encoder(), nullptr);
+  const auto data = encode(*model.voice_encoder(), {recording()})[0];
+  EXPECT_EQ(data->family, "chatterbox");
+  EXPECT_EQ(data->mode, "clone");
+  EXPECT_NEAR(data->seconds, 6.6, 1e-6);
+  SpeechRequest ours, theirs;
+  ours.text = theirs.text = "Hello there, how are you?";
+  ours.guidance = theirs.guidance = 1;
+  ours.temperature = theirs.temperature = 0;
+  ours.voice_data = data;
+  theirs.voice = "cloned";
+  const auto got = model.voice(ours).take(), want = model.voice(theirs).take();
+  EXPECT_EQ(got->prompt_speech.size(), 150u);
+  EXPECT_EQ(got->prompt_speech, want->prompt_speech);
+  EXPECT_LT(relative(got->speaker, want->speaker), 1e-4f);
+  EXPECT_EQ(got->emotion, want->emotion);
+  const float rows = relative(floats(got->rows), floats(want->rows));
+  EXPECT_LT(rows, 1e-4f);
+  RecordProperty("rows", std::to_string(rows * 1e6));
+  EXPECT_EQ(got->flow->tokens.size(), 165u);
+  EXPECT_EQ(got->flow->tokens, want->flow->tokens);
+  const float mel = relative(floats(got->flow->mel), floats(want->flow->mel));
+  EXPECT_LT(mel, 1e-4f);
+  RecordProperty("mel", std::to_string(mel * 1e6));
+  EXPECT_LT(relative(floats(got->flow->speaker), floats(want->flow->speaker)), 1e-4f);
+  Runner runner(model);
+  Track a = runner.open(ours), b = runner.open(theirs);
+  for (int i = 0; i < 40; ++i) runner.step(a), runner.step(b);
+  float worst = 0;
+  for (size_t i = 0; i < a.logits.size(); ++i)
+    worst = std::max(worst, relative(a.logits[i], b.logits[i]));
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("logits", std::to_string(worst * 1e6));
+  EXPECT_EQ(a.frames, b.frames);
+  EXPECT_EQ(model.voice(ours).take(), got) << "prepared once";
+}
+
+TEST_F(ChatterboxCloning, CompanyChangesNothing) {
+  Recording other = recording();
+  other.samples.erase(other.samples.begin(), other.samples.begin() + 60'000);
+  other.sample_rate = 44'100;
+  const auto together = encode(*model.voice_encoder(), {other, recording()});
+  const auto alone = encode(*model.voice_encoder(), {recording()});
+  EXPECT_EQ(voice_hash(*together[1]), voice_hash(*alone[0]));
+  EXPECT_NE(voice_hash(*together[0]), voice_hash(*alone[0]));
+  // Shorter than 6 s: flow and language model hear the same tokens.
+  const std::vector<int32_t> prompt = ints(*together[0]->find("prompt_speech"));
+  const std::vector<int32_t> tokens = ints(*together[0]->find("tokens"));
+  ASSERT_LE(tokens.size(), prompt.size());  // the mel may be a frame short
+  EXPECT_TRUE(std::equal(tokens.begin(), tokens.end(), prompt.begin()));
+}
+
+TEST_F(ChatterboxCloning, OfALongRecordingTheBeginning) {
+  Recording longer = recording();
+  const std::vector<float> once = longer.samples;
+  for (int i = 0; i < 2; ++i) longer.samples.insert(longer.samples.end(), once.begin(), once.end());
+  const auto voice = encode(*model.voice_encoder(), {longer})[0];
+  EXPECT_EQ(voice->find("prompt_speech")->shape(), Shape({150}));
+  EXPECT_EQ(voice->find("tokens")->shape(), Shape({250}));
+  EXPECT_EQ(voice->find("mel")->shape(), Shape({500, 80}));
+}
+
+TEST_F(ChatterboxCloning, VoicesThatDoNotFitAreRefused) {
+  SpeechRequest request;
+  request.text = "Hello.";
+  const auto data = encode(*model.voice_encoder(), {recording()})[0];
+  const auto refused = [&](const std::string& name, Tensor tensor) {
+    syrinx::Voice voice = {.family = data->family, .encoder = data->encoder, .mode = data->mode};
+    for (const auto& [key, value] : data->tensors) voice.tensors[key] = value.clone();
+    voice.tensors.erase(name);
+    if (!tensor.empty()) voice.tensors[name] = std::move(tensor);
+    request.voice_data = std::make_shared<const syrinx::Voice>(std::move(voice));
+    const auto opened = model.open(request);
+    return opened.ok() ? "accepted" : opened.error().message;
+  };
+  const auto holds = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  for (const char* name : {"speaker", "emotion", "prompt_speech", "mel", "speaker_vector"})
+    holds(refused(name, {}), concat("\"", name, "\" is missing"));
+  const std::vector<int32_t> wrong_ids{3, 99'999};
+  holds(refused("tokens", tensor_of(wrong_ids)), "99999");
+  holds(refused("prompt_speech", tensor_of(wrong_ids)), "99999");
+  holds(refused("prompt_speech", Tensor({9'999}, DType::kI32)), "at most");
+  holds(refused("speaker", Tensor({3}, DType::kF32)), "expected 256");
+  const std::vector<float> nan{std::nanf("")};
+  holds(refused("emotion", tensor_of(nan)), "not finite");
+}
+
+TEST(ChatterboxNoCloning, SaysWhatIsMissing) {
+  const Checkpoint checkpoint("ve.safetensors");
+  const Chatterbox model(checkpoint.spec());
+  EXPECT_EQ(model.voice_encoder(), nullptr);
+  EXPECT_EQ(model.info().no_cloning, "ve.safetensors is missing");
+  EXPECT_EQ(model.voices().size(), 2u);
+}
+
+TEST(ChatterboxSpeaker, AgreesWithTheOriginal) {
+  const Weights weights(open_weights(parity("chatterbox/golden/checkpoint/ve.safetensors")));
+  const SpeakerEncoder encoder(weights);
+  EXPECT_EQ(weights.finish(), "");
+  const Safetensors golden(parity("s3_reference/golden/golden.safetensors"));
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  for (const std::string name : {"sweep", "murmur", "speech"}) {
+    auto work = encoder.open(floats(golden.view(name + ".wav")));
+    while (!work.done()) encoder.run(ctx, work), arena.reset();
+    EXPECT_LT(relative(work.vector(), floats(golden.view(name + ".speaker"))), 1e-4f) << name;
+  }
+}
+
+TEST(ChatterboxSpeaker, SilenceAtTheEndsIsLeftOut) {
+  std::vector<float> samples(16'000, 0.f);
+  std::fill(samples.begin() + 6'000, samples.begin() + 9'000, 0.5f);
+  const auto sound = without_silent_ends(samples);
+  // Frames of 2048 around multiples of 512.
+  EXPECT_EQ(sound.data() - samples.data(), 10 * 512);
+  EXPECT_EQ(sound.size(), (19 - 10 + 1) * 512u);
+  EXPECT_EQ(without_silent_ends(std::vector<float>(5'000, 0.f)).size(), 5'000u);
+}
+
+}  // namespace
+}  // namespace syrinx::chatterbox

@@ -1,0 +1,158 @@
+// Voices made of a recording, against what the authors' front end makes of it
+// (tests/parity/s3_reference): its spk2info file is a stored voice that must speak the same.
+#include "families/cosyvoice2/cloning.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "audio/wav_file.h"
+#include "families/cosyvoice2/pipeline.h"
+#include "families/cosyvoice2/state.h"
+#include "io/test_dir.h"
+#include "model/step_runner.h"
+
+namespace syrinx::cosyvoice2 {
+namespace {
+
+constexpr const char* kText = "The quick brown fox jumps over the lazy dog.";
+
+std::string parity(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
+}
+
+/// The checkpoint with the authors' voice "cloned" and without the files in `left_out`.
+struct Checkpoint {
+  explicit Checkpoint(const std::string& left_out = "") {
+    for (const auto& each :
+         std::filesystem::directory_iterator(parity("cosyvoice2/golden/checkpoint"))) {
+      const std::filesystem::path name = each.path().filename();
+      if (name != left_out) std::filesystem::create_symlink(each.path(), dir.path(name));
+    }
+    std::filesystem::create_directory(dir.path("voices"));
+    std::filesystem::create_symlink(parity("cosyvoice2/golden/cloned.pt"),
+                                    dir.path("voices/cloned.pt"));
+  }
+  LoadSpec spec() const { return {.dir = dir.path(), .model = "tiny"}; }
+  TestDir dir;
+};
+
+std::shared_ptr<const syrinx::Voice> encode(const VoiceEncoder& encoder, const std::string& text,
+                                            const std::string& mode = "") {
+  const Wav wav = read_wav(parity("s3_reference/golden/recording.wav"));
+  const auto encoding = encoder.open({.samples = wav.samples,
+                                      .sample_rate = static_cast<int>(wav.rate),
+                                      .text = text,
+                                      .mode = mode});
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  VoiceEncoding* one[] = {encoding.get()};
+  while (!encoding->done()) encoder.run(ctx, one), arena.reset();
+  return std::make_shared<const syrinx::Voice>(encoding->take());
+}
+
+struct CosyVoice2Cloning : public testing::Test {
+  Checkpoint checkpoint;
+  CosyVoice2 model{checkpoint.spec()};
+  SpeechRequest ours, theirs;
+
+  CosyVoice2Cloning() {
+    ours.text = theirs.text = "Hello there, how are you?";
+    ours.temperature = theirs.temperature = 0;
+    theirs.voice = "cloned";
+  }
+};
+
+TEST_F(CosyVoice2Cloning, ARecordingSpeaksAsTheAuthorsVoiceOfIt) {
+  ASSERT_NE(model.voice_encoder(), nullptr);
+  ours.voice_data = encode(*model.voice_encoder(), kText);
+  EXPECT_EQ(ours.voice_data->mode, "zero-shot");
+  const auto got = model.voice(ours).take(), want = model.voice(theirs).take();
+  EXPECT_EQ(got->prompt_text, want->prompt_text);
+  EXPECT_EQ(got->prompt_speech.size(), 165u);
+  EXPECT_EQ(got->prompt_speech, want->prompt_speech);
+  EXPECT_EQ(got->flow->tokens, want->flow->tokens);
+  const float mel = relative(floats(got->flow->mel), floats(want->flow->mel));
+  EXPECT_LT(mel, 1e-4f);
+  RecordProperty("mel", std::to_string(mel * 1e6));
+  EXPECT_LT(relative(floats(got->flow->speaker), floats(want->flow->speaker)), 1e-4f);
+  Runner runner(model);
+  Track a = runner.open(ours), b = runner.open(theirs);
+  EXPECT_EQ(std::vector(a.state->prompt_ids().begin(), a.state->prompt_ids().end()),
+            std::vector(b.state->prompt_ids().begin(), b.state->prompt_ids().end()));
+  for (int i = 0; i < 40; ++i) runner.step(a), runner.step(b);
+  float worst = 0;
+  for (size_t i = 0; i < a.logits.size(); ++i)
+    worst = std::max(worst, relative(a.logits[i], b.logits[i]));
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("logits", std::to_string(worst * 1e6));
+  EXPECT_EQ(a.frames, b.frames);
+  EXPECT_EQ(model.voice(ours).take(), got) << "prepared once";
+}
+
+TEST_F(CosyVoice2Cloning, AcrossLanguagesOnlyTheFlowHearsTheRecording) {
+  ours.voice_data = encode(*model.voice_encoder(), "");
+  EXPECT_EQ(ours.voice_data->mode, "cross-lingual");
+  const auto got = model.voice(ours).take(), want = model.voice(theirs).take();
+  EXPECT_TRUE(got->prompt_text.empty());
+  EXPECT_TRUE(got->prompt_speech.empty());
+  EXPECT_EQ(got->flow->tokens, want->flow->tokens);
+  // Also when its words are known.
+  ours.voice_data = encode(*model.voice_encoder(), kText, "cross-lingual");
+  EXPECT_TRUE(model.voice(ours).take()->prompt_text.empty());
+}
+
+TEST_F(CosyVoice2Cloning, ModesWantWhatTheyNeed) {
+  const VoiceEncoderInfo& info = model.voice_encoder()->info();
+  Recording recording{.samples = std::vector<float>(48'000), .sample_rate = 16'000};
+  EXPECT_EQ(check_recording(info, recording).take(), "cross-lingual");
+  recording.text = "Hello.";
+  EXPECT_EQ(check_recording(info, recording).take(), "zero-shot");
+  recording.samples.resize(31 * 16'000);
+  EXPECT_FALSE(check_recording(info, recording).ok());
+}
+
+TEST_F(CosyVoice2Cloning, AVectorIsASpeaker) {
+  const auto want = model.voice(theirs).take();
+  const auto made = encode(*model.voice_encoder(), "");
+  const Tensor& vector = *made->find("speaker_vector");
+  auto voice = model.voice_of_embedding(floats(vector));
+  ASSERT_TRUE(voice.ok());
+  ours.voice_data = std::make_shared<const syrinx::Voice>(voice.take());
+  const auto got = model.voice(ours).take();
+  EXPECT_TRUE(got->flow->tokens.empty());
+  EXPECT_LT(relative(floats(got->flow->speaker), floats(want->flow->speaker)), 1e-4f);
+  EXPECT_TRUE(model.open(ours).ok());
+  EXPECT_FALSE(model.voice_of_embedding(std::vector<float>(3)).ok());
+}
+
+TEST_F(CosyVoice2Cloning, VoicesThatDoNotFitAreRefused) {
+  const auto made = encode(*model.voice_encoder(), kText);
+  syrinx::Voice voice{.family = made->family, .encoder = made->encoder, .mode = "loud"};
+  for (const auto& [key, value] : made->tensors) voice.tensors[key] = value.clone();
+  const auto opened = [&](const std::string& mode) {
+    voice.mode = mode;
+    syrinx::Voice copy{.family = voice.family, .encoder = voice.encoder, .mode = mode};
+    for (const auto& [key, value] : voice.tensors) copy.tensors[key] = value.clone();
+    ours.voice_data = std::make_shared<const syrinx::Voice>(std::move(copy));
+    const auto result = model.open(ours);
+    return result.ok() ? std::string("accepted") : result.error().message;
+  };
+  EXPECT_EQ(opened("zero-shot"), "accepted");
+  EXPECT_NE(opened("loud").find("mode 'loud'"), std::string::npos);
+  voice.tensors["mel"] = Tensor({7, 80}, DType::kF32);
+  EXPECT_NE(opened("cross-lingual").find("\"mel\""), std::string::npos);
+  voice.tensors.erase("tokens");
+  EXPECT_NE(opened("zero-shot").find("\"tokens\" is missing"), std::string::npos);
+}
+
+TEST(CosyVoice2NoCloning, SaysWhatIsMissing) {
+  const Checkpoint checkpoint("campplus.onnx");
+  const CosyVoice2 model(checkpoint.spec());
+  EXPECT_EQ(model.voice_encoder(), nullptr);
+  EXPECT_EQ(model.info().no_cloning, "campplus.onnx is missing");
+}
+
+}  // namespace
+}  // namespace syrinx::cosyvoice2

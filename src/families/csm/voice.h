@@ -1,0 +1,33 @@
+// Voices of recordings: a recording's frames, which the model hears with its words as the turn
+// before all others. Const after construction; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "codec/mimi_encoder.h"
+#include "families/csm/config.h"
+#include "model/voice.h"
+
+namespace syrinx::csm {
+
+class CsmVoices : public VoiceEncoder {
+ public:
+  /// `codec` is asked when a recording is opened; it may load what it gives.
+  explicit CsmVoices(std::function<const MimiEncoder&()> codec) : codec_(std::move(codec)) {}
+
+  const VoiceEncoderInfo& info() const override { return info_; }
+  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
+  void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const override;
+
+ private:
+  std::function<const MimiEncoder&()> codec_;
+  VoiceEncoderInfo info_ = {
+      .family = "csm", .version = "1", .modes = {{"continuation", true}}, .min_s = 1, .max_s = 30};
+};
+
+/// The frames [T, C] of a voice, or why it is none for this model.
+Result<std::vector<int32_t>> voice_codes(const ModelConfig& config, const Voice& voice);
+
+}  // namespace syrinx::csm

@@ -1,0 +1,61 @@
+// Voices of Qwen3-TTS: what the encoders of a Base checkpoint make of a recording, and what a
+// request's voice puts into the prompt. Const after construction; thread-safe.
+// H talker width, C codebooks, T frames.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "codec/mimi_encoder.h"
+#include "families/qwen3_tts/frontend.h"
+#include "families/qwen3_tts/speaker_encoder.h"
+#include "families/qwen3_tts/talker.h"
+#include "model/request.h"
+#include "model/voice.h"
+
+namespace syrinx::qwen3_tts {
+
+inline constexpr const char* kInContext = "in-context";
+inline constexpr const char* kXVector = "x-vector";
+
+/// What a voice puts into the prompt, checked.
+struct VoicePrompt {
+  VoiceChoice choice;
+  std::vector<float> vector;    ///< [H] in the speaker's row, with choice.by_vector
+  std::string text;             ///< of the recording
+  std::vector<int32_t> frames;  ///< [T, C] of the recording; with text
+};
+
+/// The voice of a request: by name, as data, or a mix of several, whose vectors are averaged.
+Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& frontend,
+                                 const Talker& talker, const SpeechRequest& request);
+
+/// A voice of a vector [H] that a user brings.
+Result<Voice> voice_of_vector(const ModelConfig& config, std::span<const float> vector);
+
+class VoiceMaker : public VoiceEncoder {
+ public:
+  struct Networks {
+    std::unique_ptr<SpeakerEncoder> speaker;
+    std::unique_ptr<MimiEncoder> codec;  ///< null where the checkpoint has none
+  };
+  /// `load` is called once, with the first recording. `frames`: whether it gives a codec.
+  VoiceMaker(std::function<Networks()> load, bool frames);
+
+  const VoiceEncoderInfo& info() const override { return info_; }
+  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
+  void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const override;
+
+  const Networks& networks() const;
+
+ private:
+  std::function<Networks()> load_;
+  mutable std::once_flag once_;
+  mutable Networks networks_;
+  VoiceEncoderInfo info_;
+};
+
+}  // namespace syrinx::qwen3_tts

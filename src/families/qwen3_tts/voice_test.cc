@@ -1,0 +1,370 @@
+// Voices of recordings against the authors' package: vectors, codes, prompts, logits, frames,
+// audio; and what a voice may be.
+#include "families/qwen3_tts/voice.h"
+
+#include "families/qwen3_tts/fixture.h"
+#include "io/test_dir.h"
+#include "kernels/fixture.h"
+
+namespace syrinx::qwen3_tts {
+namespace {
+
+/// The recording of that name, cloned.
+Voice clone(const Qwen3Tts& model, const Safetensors& recordings, const std::string& name,
+            const std::string& said) {
+  const std::span<const float> samples = floats(recordings.view(name));
+  Recording recording{
+      .samples = {samples.begin(), samples.end()}, .sample_rate = 24000, .text = said};
+  const VoiceEncoder* encoder = model.voice_encoder();
+  const Result<std::string> mode = check_recording(encoder->info(), recording);
+  EXPECT_TRUE(mode.ok());
+  recording.mode = mode.value();
+  const auto encoding = encoder->open(recording);
+  fixture::Bench bench;
+  while (!encoding->done()) {
+    VoiceEncoding* batch[] = {encoding.get()};
+    encoder->run(bench.ctx, batch);
+    bench.arena.reset();
+  }
+  return encoding->take();
+}
+
+class VoiceTest : public testing::Test {
+ protected:
+  VoiceTest()
+      : model_({golden_dir("base") + "/checkpoint", "base"}),
+        recordings_(golden_dir("base") + "/recordings.safetensors") {}
+
+  std::shared_ptr<Voice> voice(const std::string& name, const std::string& said) const {
+    return std::make_shared<Voice>(clone(model_, recordings_, name, said));
+  }
+  SpeechRequest request(std::shared_ptr<const Voice> voice) const {
+    SpeechRequest r;
+    r.text = "Hello there, how are you?";
+    r.voice_data = std::move(voice);
+    r.temperature = 0.f;
+    r.repetition_penalty = 1.f;
+    return r;
+  }
+  std::string refusal(const SpeechRequest& r) const {
+    const auto opened = model_.open(r);
+    EXPECT_FALSE(opened.ok());
+    if (opened.ok()) return "";
+    EXPECT_EQ(opened.error().param, "voice");
+    return opened.error().message;
+  }
+  /// The rows that the talker is fed.
+  std::vector<float> rows(const SpeechRequest& r) {
+    Runner runner(model_);
+    Track track = runner.open(r);
+    const ArSeq seq{track.state.get(), 0, track.state->prompt_rows(), true};
+    const ArBatch batch{std::span(&seq, 1), seq.rows, 1, {}, {}, {}};
+    const auto found = floats(model_.talker().embed_rows(runner.context(), batch));
+    return {found.begin(), found.end()};
+  }
+
+  Qwen3Tts model_;
+  Safetensors recordings_;
+};
+
+TEST_F(VoiceTest, VectorsAndCodesOfRecordingsAreTheAuthors) {
+  float worst = 0;
+  for (const std::string name : {"speech", "sweep", "noise"}) {
+    const Voice made = clone(model_, recordings_, name, "words");
+    EXPECT_EQ(made.mode, kInContext);
+    ASSERT_TRUE(made.find("speaker") && made.find("codes")) << name;
+    const View want = recordings_.view(name + "_speaker");
+    worst = std::max(worst, relative(floats(*made.find("speaker")), floats(want)));
+    EXPECT_EQ(ints(*made.find("codes")), ints(recordings_.view(name + "_codes"))) << name;
+    const Voice plain = clone(model_, recordings_, name, "");
+    EXPECT_EQ(plain.mode, kXVector);
+    EXPECT_FALSE(plain.find("codes"));
+    EXPECT_TRUE(fixture::same_bits(*plain.find("speaker"), *made.find("speaker")));
+  }
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst_vector", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
+  float worst_rows = 0, worst = 0, worst_inner = 0, worst_samples = 0;
+  const std::string dir = golden_dir("base");
+  int audible = 0;
+  for (const auto& json : nlohmann::json::parse(read_file(dir + "/cases.json", 1 << 20))) {
+    const std::string name = json["name"], said = json["said"];
+    const Safetensors golden(dir + "/" + name + ".safetensors");
+    SpeechRequest r = request(voice(json["recording"], said));
+    r.text = json["text"];
+    r.language = json["language"];
+    r.text_in_prompt = json["text_mode"] == "whole";
+    r.max_frames = 1000;
+    EXPECT_EQ(model_.frontend().turn_ids(r.text), ints(golden.view("prompt_ids"))) << name;
+    if (!said.empty()) {
+      const std::vector<int32_t> ids = ints(golden.view("said_ids"));
+      std::vector<int32_t> mine = model_.frontend().turn_ids(said);
+      mine.resize(ids.size());  // without the role that comes after it
+      EXPECT_EQ(mine, ids) << name;
+    }
+    worst_rows = std::max(worst_rows, relative(rows(r), floats(golden.view("prefill"))));
+
+    Runner runner(model_);
+    Track track = runner.open(r);
+    const int steps = json["steps"];
+    for (int step = 0; step <= steps && !track.finished; ++step) runner.step(track);
+    EXPECT_EQ(track.finished, json["ended"]) << name;
+    const size_t codebooks = model_.config().codebooks;
+    ASSERT_GE(track.frames.size(), steps * codebooks) << name;
+    track.frames.resize(steps * codebooks);
+    EXPECT_EQ(track.frames, ints(golden.view("frames"))) << name;
+    const View logits = golden.view("logits_codes_end"), inner = golden.view("inner_logits");
+    for (int64_t step = 0; step <= steps; ++step) {
+      std::vector<float> row = track.logits[step];
+      const float end = row[model_.config().codec.eos];
+      row.resize(model_.config().audio_codes());
+      row.push_back(end);
+      worst = std::max(worst, relative(row, floats(logits.slice(step, step + 1))));
+      if (step < inner.shape[0] && step < steps) {
+        worst_inner =
+            std::max(worst_inner, relative(track.inner[step], floats(inner.slice(step, step + 1))));
+      }
+    }
+    if (!golden.find("samples")) continue;
+    ++audible;
+    const std::span<const float> want = floats(golden.view("samples"));
+    const ChunkStage& stage = *model_.links()[0].stage;
+    const int count = static_cast<int>(want.size()) / stage.out_width();
+    const auto decode = [&] {
+      std::vector<float> got(want.size());
+      const auto stream = stage.open(*runner.open(r).state);
+      for (int at = 0; at < count; at += 3) {  // in chunks: the recording is heard once
+        ChunkJob job;
+        job.state = stream.get();
+        job.fresh = std::min(3, count - at);
+        job.codes = std::span(track.frames).subspan(at * codebooks, job.fresh * codebooks);
+        job.out = std::span(got).subspan(static_cast<size_t>(at) * stage.out_width(),
+                                         static_cast<size_t>(job.fresh) * stage.out_width());
+        stage.run(runner.context(), std::span(&job, 1));
+      }
+      return got;
+    };
+    const std::vector<float> got = decode();
+    EXPECT_EQ(got, decode()) << "the codec remembers what it has heard";
+    for (size_t i = 0; i < want.size(); ++i) {
+      worst_samples = std::max(worst_samples, std::fabs(got[i] - want[i]));
+    }
+  }
+  EXPECT_EQ(audible, 2);
+  EXPECT_LT(worst_rows, 1e-4f);
+  EXPECT_LT(worst, 1e-4f);
+  EXPECT_LT(worst_inner, 1e-4f);
+  EXPECT_LT(worst_samples, 1e-4f);
+  RecordProperty("worst_rows", std::to_string(worst_rows * 1e6) + "e-6");
+  RecordProperty("worst_logits", std::to_string(worst * 1e6) + "e-6");
+  RecordProperty("worst_inner_logits", std::to_string(worst_inner * 1e6) + "e-6");
+  RecordProperty("worst_samples", std::to_string(worst_samples * 1e6) + "e-6");
+}
+
+TEST_F(VoiceTest, ARecordingIsTheSameBitsBesideOthers) {
+  const Voice alone = clone(model_, recordings_, "sweep", "words");
+  const VoiceEncoder* encoder = model_.voice_encoder();
+  std::vector<std::unique_ptr<VoiceEncoding>> all;
+  for (const std::string name : {"speech", "sweep", "noise"}) {
+    const auto samples = floats(recordings_.view(name));
+    all.push_back(encoder->open({.samples = {samples.begin(), samples.end()},
+                                 .sample_rate = name == "noise" ? 44100 : 24000,
+                                 .text = "words",
+                                 .mode = kInContext}));
+  }
+  fixture::Bench bench;
+  int turns = 0;
+  for (std::vector<VoiceEncoding*> batch;; ++turns) {
+    batch.clear();
+    for (const auto& each : all) {
+      if (!each->done()) batch.push_back(each.get());
+    }
+    if (batch.empty()) break;
+    encoder->run(bench.ctx, batch);
+    bench.arena.reset();
+  }
+  EXPECT_GT(turns, 10);
+  EXPECT_EQ(voice_hash(all[1]->take()), voice_hash(alone));
+}
+
+TEST_F(VoiceTest, LateTextSaysTheSameHoweverItComes) {
+  SpeechRequest whole = request(voice("speech", "hello there"));
+  whole.text_in_prompt = false;
+  SpeechRequest late = whole;
+  late.text = "Hel";
+  late.text_open = true;
+  Runner runner(model_);
+  Track a = runner.open(whole), b = runner.open(late);
+  EXPECT_TRUE(a.state->ready());
+  EXPECT_FALSE(b.state->ready()) << "rows of the recording wait for text";
+  EXPECT_EQ(a.state->prompt_rows(), b.state->prompt_rows());
+  std::vector<uint64_t> a_keys, b_keys;
+  a.state->prefix_keys(false, a_keys);
+  b.state->prefix_keys(false, b_keys);
+  EXPECT_EQ(a_keys, b_keys) << "what is shared does not depend on the text";
+  EXPECT_GT(a_keys.size(), 8u);
+  EXPECT_TRUE(b.state->append_text(whole.text.substr(3), true).ok());
+  ASSERT_TRUE(b.state->ready());
+  for (int i = 0; i < 5; ++i) runner.step(a), runner.step(b);
+  EXPECT_TRUE(a.logits == b.logits);
+}
+
+TEST_F(VoiceTest, PrefixKeysAreThoseOfTheVoice) {
+  const auto keys = [&](std::shared_ptr<const Voice> v) {
+    SpeechRequest r = request(std::move(v));
+    r.text_in_prompt = true;
+    std::vector<uint64_t> out;
+    model_.open(r).value()->prefix_keys(false, out);
+    return out;
+  };
+  const auto one = voice("speech", "hello there"), other = voice("sweep", "hello there");
+  const std::vector<uint64_t> a = keys(one), b = keys(other);
+  EXPECT_EQ(a, keys(voice("speech", "hello there")));
+  int differ = 0;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) differ += a[i] != b[i];
+  EXPECT_GT(differ, 10) << "the vector, and frames";
+}
+
+TEST_F(VoiceTest, VectorsOfUsersAndMixes) {
+  const auto speech = voice("speech", ""), noise = voice("noise", "");
+  const auto vector = floats(*speech->find("speaker"));
+  auto given = model_.voice_of_embedding(vector);
+  ASSERT_TRUE(given.ok());
+  EXPECT_EQ(given.value().encoder, "given");
+  EXPECT_EQ(rows(request(std::make_shared<Voice>(given.take()))), rows(request(speech)));
+  EXPECT_EQ(model_.voice_of_embedding(vector.first(7)).error().param, "speaker_embedding");
+  std::vector<float> odd(vector.begin(), vector.end());
+  odd[3] = NAN;
+  EXPECT_FALSE(model_.voice_of_embedding(odd).ok());
+
+  SpeechRequest mixed = request(nullptr);
+  mixed.mix = {{"", speech, 3}, {"", noise, 1}};
+  const std::vector<float> a = rows(request(speech)), b = rows(request(noise)), m = rows(mixed);
+  std::vector<float> want(a.size());
+  for (size_t i = 0; i < a.size(); ++i) want[i] = 0.75f * a[i] + 0.25f * b[i];
+  EXPECT_LT(relative(m, want), 1e-5f);
+  EXPECT_NE(a, b);
+  EXPECT_TRUE(model_.info().mixes);
+}
+
+TEST_F(VoiceTest, RefusesWhatIsNoVoiceOfThisModel) {
+  EXPECT_NE(refusal(request(nullptr)).find("Base"), std::string::npos);
+  const auto changed = [&](auto change) {
+    const auto v = voice("speech", "hello there");
+    change(*v);
+    return refusal(request(v));
+  };
+  EXPECT_NE(changed([](Voice& v) { v.tensors.erase("speaker"); }).find("speaker"),
+            std::string::npos);
+  EXPECT_NE(changed([](Voice& v) { v.tensors.erase("codes"); }).find("codes"), std::string::npos);
+  EXPECT_NE(changed([](Voice& v) {
+              v.tensors["codes"] = Tensor({0, 6}, DType::kI32);
+            }).find("codes"),
+            std::string::npos);
+  EXPECT_NE(changed([](Voice& v) { v.tensors["codes"].i32()[8] = 64; }).find("64"),
+            std::string::npos);
+  EXPECT_NE(changed([](Voice& v) { v.tensors["speaker"].f32()[0] = INFINITY; }).find("finite"),
+            std::string::npos);
+  EXPECT_NE(changed([](Voice& v) { v.text = " "; }).find("words"), std::string::npos);
+  EXPECT_NE(changed([](Voice& v) { v.mode = "sung"; }).find("sung"), std::string::npos);
+}
+
+TEST(Qwen3TtsVoices, NamedSpeakersMixToo) {
+  const Qwen3Tts model({golden_dir("equal_width") + "/checkpoint", "custom"});
+  EXPECT_FALSE(model.voice_encoder());
+  EXPECT_NE(model.info().no_cloning.find("Base"), std::string::npos);
+  SpeechRequest r;
+  r.text = "Hello.";
+  r.mix = {{"Vivian", nullptr, 2}, {"ryan", nullptr, 2}};
+  const auto opened = model.open(r);
+  ASSERT_TRUE(opened.ok());
+  const std::vector<float>& mixed = static_cast<const State&>(*opened.value()).vector();
+  const std::vector<float> a =
+      model.talker().codec_row(static_cast<int32_t>(model.config().speakers.at("vivian")));
+  const std::vector<float> b =
+      model.talker().codec_row(static_cast<int32_t>(model.config().speakers.at("ryan")));
+  for (size_t i = 0; i < mixed.size(); ++i) ASSERT_NEAR(mixed[i], (a[i] + b[i]) / 2, 1e-6);
+  r.mix[0].voice = "nobody";
+  EXPECT_EQ(model.open(r).error().code, ErrorCode::kNotFound);
+  r.mix[0].voice = "none";
+  EXPECT_EQ(model.open(r).error().param, "voice");
+  r.mix.clear();
+  r.voice_data = std::make_shared<Voice>();
+  EXPECT_EQ(model.open(r).error().param, "voice");
+  EXPECT_EQ(model.voice_of_embedding(a).error().code, ErrorCode::kUnsupported);
+}
+
+/// A copy of the Base checkpoint in which files may be changed.
+struct Copy {
+  Copy() {
+    std::filesystem::copy(golden_dir("base") + "/checkpoint", dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+  }
+  void replace(const std::string& file, const std::string& from, const std::string& to) {
+    std::string text = slurp(dir.path(file));
+    const size_t at = text.find(from);
+    ASSERT_NE(at, text.npos) << from;
+    dir.write(file, text.replace(at, from.size(), to));
+  }
+  std::string fault() const {
+    try {
+      Qwen3Tts model({dir.path(), "copy"});
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  TestDir dir;
+};
+
+TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
+  Copy copy;
+  copy.replace("speech_tokenizer/model.safetensors", "\"encoder.downsample",
+               "\"encoder.downstairs");
+  const Qwen3Tts plain({copy.dir.path(), "copy"});
+  ASSERT_TRUE(plain.voice_encoder());
+  ASSERT_EQ(plain.voice_encoder()->info().modes.size(), 1u);
+  EXPECT_EQ(plain.voice_encoder()->info().modes[0].name, kXVector);
+  copy.replace("model.safetensors", "\"speaker_encoder.fc.weight", "\"speaker_encoder.fx.weight");
+  const Qwen3Tts mute({copy.dir.path(), "copy"});
+  EXPECT_FALSE(mute.voice_encoder());
+  EXPECT_NE(mute.info().no_cloning.find("speaker_encoder"), std::string::npos);
+
+  Copy damaged;
+  damaged.replace("model.safetensors", "\"speaker_encoder.mfa.conv.weight",
+                  "\"speaker_encoder.mfx.conv.weight");
+  const Qwen3Tts model({damaged.dir.path(), "copy"});
+  const Recording recording{
+      .samples = std::vector<float>(24000), .sample_rate = 24000, .mode = kXVector};
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(model.voice_encoder()->open(recording), LoadError);
+
+  const std::pair<const char*, const char*> changes[] = {
+      {"\"enc_dim\": 48", "\"enc_dim\": 32"},
+      {"\"enc_res2net_scale\": 4", "\"enc_res2net_scale\": 5"},
+      {"\"enc_se_channels\": 8", "\"enc_se_channels\": 0"}};
+  for (const auto& [from, to] : changes) {
+    Copy wrong;
+    wrong.replace("config.json", from, to);
+    EXPECT_NE(wrong.fault().find("enc_"), std::string::npos) << to << ": " << wrong.fault();
+  }
+  Copy books;
+  books.replace("speech_tokenizer/config.json", "\"encoder_valid_num_quantizers\": 6",
+                "\"encoder_valid_num_quantizers\": 7");
+  EXPECT_NE(books.fault().find("encoder_valid"), std::string::npos) << books.fault();
+}
+
+TEST(Qwen3TtsVoices, DummyWeightsCloneToo) {
+  const Qwen3Tts model({golden_dir("base") + "/checkpoint", "dummy", WeightType::kBF16, true});
+  const Safetensors recordings(golden_dir("base") + "/recordings.safetensors");
+  SpeechRequest r;
+  r.text = "Hello.";
+  r.voice_data = std::make_shared<Voice>(clone(model, recordings, "noise", "words"));
+  EXPECT_EQ(r.voice_data->mode, kInContext);
+  EXPECT_TRUE(model.open(r).ok());
+}
+
+}  // namespace
+}  // namespace syrinx::qwen3_tts

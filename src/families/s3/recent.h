@@ -1,0 +1,46 @@
+// The voices given as data that were used last, prepared, so that requests with the same voice
+// share its preparation, its place in the prefix cache and the flow's prompt. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+
+namespace syrinx {
+
+template <typename V>
+class Recent {
+ public:
+  explicit Recent(size_t most = 16) : most_(most) {}
+
+  /// Null when it is not kept.
+  std::shared_ptr<const V> find(uint64_t key) {
+    const std::lock_guard lock(mutex_);
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+      if (it->key != key) continue;
+      entries_.splice(entries_.begin(), entries_, it);
+      return entries_.front().voice;
+    }
+    return nullptr;
+  }
+  /// The voice that is kept under `key` from now on: another thread may have been faster.
+  std::shared_ptr<const V> keep(uint64_t key, std::shared_ptr<const V> voice) {
+    if (std::shared_ptr<const V> known = find(key)) return known;
+    const std::lock_guard lock(mutex_);
+    entries_.push_front({key, voice});
+    if (entries_.size() > most_) entries_.pop_back();
+    return voice;
+  }
+
+ private:
+  struct Entry {
+    uint64_t key;
+    std::shared_ptr<const V> voice;
+  };
+  const size_t most_;
+  std::mutex mutex_;
+  std::list<Entry> entries_;
+};
+
+}  // namespace syrinx

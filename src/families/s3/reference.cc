@@ -1,0 +1,148 @@
+#include "families/s3/reference.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "audio/resampler.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kMostTokens = 1500;  // of a voice: a minute
+
+MelOptions mel_options(int64_t bands) {
+  MelOptions o;
+  o.sample_rate = S3ReferenceEncoder::kMelRate, o.n_fft = 1920, o.hop = 480;
+  o.mels = static_cast<int>(bands), o.high_hz = 8000;
+  o.framing = MelFraming::kHalfHop;
+  o.power = MelPower::kSoftMagnitude;
+  return o;
+}
+
+Error unfit(const std::string& name, const std::string& what) {
+  return {ErrorCode::kInvalid, concat("the voice's \"", name, "\" ", what), "voice"};
+}
+
+}  // namespace
+
+S3ReferenceEncoder::S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker,
+                                       const S3FlowConfig& flow)
+    : ratio_(flow.ratio), mel_(mel_options(flow.mel)), tokenizer_(tokenizer), speaker_(speaker) {
+  if (speaker_.width() != flow.speaker)
+    speaker.fault("xvector.dense.linear.weight",
+                  concat("expected a vector of ", flow.speaker, ", got ", speaker_.width()));
+}
+
+S3ReferenceEncoder::Work S3ReferenceEncoder::open(std::span<const float> at_16k,
+                                                  std::span<const float> at_24k) const {
+  Work work;
+  work.tokens_ = tokenizer_.open(at_16k);
+  work.speaker_ = speaker_.open(at_16k);
+  work.samples_.assign(at_24k.begin(), at_24k.end());
+  return work;
+}
+
+void S3ReferenceEncoder::run(StepContext& ctx, Work& work) const {
+  if (!work.mel_done_) {
+    work.mel_ = mel_(work.samples_);
+    work.mel_done_ = true;
+  } else if (!work.speaker_.done()) {
+    speaker_.run(ctx, work.speaker_);
+  } else {
+    tokenizer_.run(ctx, work.tokens_);
+  }
+}
+
+S3Reference S3ReferenceEncoder::take(Work& work) const {
+  S3Reference out;
+  const int64_t bands = mel_.mels(), frames = static_cast<int64_t>(work.mel_.size()) / bands;
+  out.tokens = work.tokens_.tokens();
+  const auto count = std::min(static_cast<int64_t>(out.tokens.size()), frames / ratio_);
+  out.tokens.resize(static_cast<size_t>(count));
+  out.mel = Tensor({count * ratio_, bands}, DType::kF32);
+  std::copy_n(work.mel_.begin(), out.mel.view().count(), out.mel.f32());
+  out.speaker = work.speaker_.vector();
+  return out;
+}
+
+std::vector<float> resampled(std::span<const float> samples, int from_hz, int to_hz) {
+  std::vector<float> out;
+  if (from_hz == to_hz) {
+    out.assign(samples.begin(), samples.end());
+    return out;
+  }
+  Resampler resampler(from_hz, to_hz);
+  resampler.push(samples, out);
+  resampler.flush(out);
+  return out;
+}
+
+Tensor tensor_of(std::span<const int32_t> values) {
+  Tensor out({static_cast<int64_t>(values.size())}, DType::kI32);
+  std::copy(values.begin(), values.end(), out.i32());
+  return out;
+}
+
+Tensor tensor_of(std::span<const float> values) {
+  Tensor out({static_cast<int64_t>(values.size())}, DType::kF32);
+  std::copy(values.begin(), values.end(), out.f32());
+  return out;
+}
+
+void put_reference(const S3Reference& reference, Voice& voice) {
+  voice.tensors["tokens"] = tensor_of(std::span<const int32_t>(reference.tokens));
+  voice.tensors["mel"] = reference.mel.clone();
+  voice.tensors["speaker_vector"] = tensor_of(std::span<const float>(reference.speaker));
+}
+
+Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& name, int64_t most,
+                                       int64_t bound) {
+  const Tensor* tensor = voice.find(name);
+  if (!tensor) return unfit(name, "is missing");
+  if (tensor->dtype() != DType::kI32 || tensor->shape().dims() != 1 || tensor->shape()[0] > most) {
+    return unfit(name, concat("is ", dtype_name(tensor->dtype()), " ", tensor->shape().str(),
+                              ", expected at most ", most, " i32"));
+  }
+  std::vector<int32_t> out(tensor->i32(), tensor->i32() + tensor->shape()[0]);
+  for (const int32_t id : out) {
+    if (id < 0 || id >= bound) return unfit(name, concat("has an id of ", id, " of ", bound));
+  }
+  return out;
+}
+
+Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& name,
+                                        int64_t count) {
+  const Tensor* tensor = voice.find(name);
+  if (!tensor) return unfit(name, "is missing");
+  if (tensor->dtype() != DType::kF32 || tensor->view().count() != count) {
+    return unfit(name, concat("is ", dtype_name(tensor->dtype()), " ", tensor->shape().str(),
+                              ", expected ", count, " f32"));
+  }
+  std::vector<float> out(tensor->f32(), tensor->f32() + count);
+  const bool finite = std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x); });
+  if (!finite) return unfit(name, "has numbers that are not finite");
+  return out;
+}
+
+Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const S3Flow& flow) {
+  const S3FlowConfig& config = flow.config();
+  Result<std::vector<float>> speaker = voice_floats(voice, "speaker_vector", config.speaker);
+  if (!speaker) return speaker.error();
+  std::vector<int32_t> tokens;
+  Tensor mel;
+  if (voice.find("tokens")) {
+    Result<std::vector<int32_t>> ids = voice_ids(voice, "tokens", kMostTokens, config.vocab);
+    if (!ids) return ids.error();
+    tokens = ids.take();
+    const auto frames = static_cast<int64_t>(tokens.size()) * config.ratio;
+    Result<std::vector<float>> values = voice_floats(voice, "mel", frames * config.mel);
+    if (!values) return values.error();
+    if (frames > 0) {
+      mel = Tensor({frames, config.mel}, DType::kF32);
+      std::copy(values.value().begin(), values.value().end(), mel.f32());
+    }
+  }
+  return flow.voice(std::move(tokens), std::move(mel), speaker.value());
+}
+
+}  // namespace syrinx

@@ -1,0 +1,83 @@
+// What the S3 families hear in a recording: speech tokens, mel and speaker vector, which the flow
+// continues. Const after construction, shared by threads; a Work is used by one call at a time.
+// Source: chatterbox:src/chatterbox/models/s3gen/s3gen.py (embed_ref), CosyVoice:
+// cosyvoice/cli/frontend.py (frontend_zero_shot).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "audio/mel.h"
+#include "codec/cam_plus.h"
+#include "codec/s3_flow.h"
+#include "codec/s3_tokenizer.h"
+#include "model/voice.h"
+
+namespace syrinx {
+
+/// P tokens; mel [P * ratio, M].
+struct S3Reference {
+  std::vector<int32_t> tokens;
+  Tensor mel;
+  std::vector<float> speaker;
+};
+
+class S3ReferenceEncoder {
+ public:
+  static constexpr int kMelRate = 24000;  ///< Hz
+
+  /// One recording between calls.
+  class Work {
+   public:
+    bool done() const { return mel_done_ && tokens_.done() && speaker_.done(); }
+    /// Of the whole recording; complete when done.
+    const std::vector<int32_t>& tokens() const { return tokens_.tokens(); }
+
+   private:
+    friend class S3ReferenceEncoder;
+    S3Tokenizer::Work tokens_;
+    CamPlus::Work speaker_;
+    std::vector<float> samples_;  // at kMelRate
+    bool mel_done_ = false;
+    std::vector<float> mel_;
+  };
+
+  /// `tokenizer` and `speaker` are the scopes of the two networks.
+  S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker, const S3FlowConfig& flow);
+
+  const S3Tokenizer& tokenizer() const { return tokenizer_; }
+  /// The same recording at 16 kHz and at 24 kHz.
+  Work open(std::span<const float> at_16k, std::span<const float> at_24k) const;
+  /// The next piece of an unfinished work.
+  void run(StepContext& ctx, Work& work) const;
+  /// Of a work that is done. Tokens and mel end together: what either has more is cut off.
+  S3Reference take(Work& work) const;
+  size_t bytes() const { return tokenizer_.bytes() + speaker_.bytes(); }
+
+ private:
+  int64_t ratio_;
+  MelSpectrogram mel_;
+  S3Tokenizer tokenizer_;
+  CamPlus speaker_;
+};
+
+/// A recording at another rate, round(n * to / from) samples.
+std::vector<float> resampled(std::span<const float> samples, int from_hz, int to_hz);
+
+/// A reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M], "speaker_vector"
+/// f32.
+void put_reference(const S3Reference& reference, Voice& voice);
+/// The way back. A voice may be anybody's file: an Error says what does not fit. Without "tokens"
+/// and "mel" it is a speaker only.
+Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const S3Flow& flow);
+
+/// A tensor of a voice: ids below `bound`, at most `most`; `count` floats. Errors as above.
+Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& name, int64_t most,
+                                       int64_t bound);
+Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& name, int64_t count);
+/// Values as tensors of a voice.
+Tensor tensor_of(std::span<const int32_t> values);
+Tensor tensor_of(std::span<const float> values);
+
+}  // namespace syrinx

@@ -1,0 +1,116 @@
+#include "families/zonos/voice.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "audio/resampler.h"
+#include "model/voice_work.h"
+
+namespace syrinx::zonos {
+namespace {
+
+constexpr const char* kSpeaker = "speaker";  // f32 [width]
+
+class Encoding : public VoiceWork {
+ public:
+  Encoding(const SpeakerEncoder& encoder, const VoiceEncoderInfo& info, const Recording& recording)
+      : encoder_(encoder), samples_(recording.samples), rate_(recording.sample_rate) {
+    voice = {.family = info.family,
+             .encoder = info.version,
+             .mode = recording.mode,
+             .text = recording.text,
+             .seconds = recording.seconds()};
+    start(work());
+  }
+
+ private:
+  Pieces work() {
+    samples_ = resampled(std::move(samples_), rate_, encoder_.sample_rate());
+    co_await PieceEnd();
+    std::vector<float> vector;
+    for (Pieces p = encoder_.run(ctx_slot(), samples_, vector); !p.done(); p.next()) {
+      co_await PieceEnd();
+    }
+    Tensor kept({static_cast<int64_t>(vector.size())}, DType::kF32);
+    std::ranges::copy(vector, kept.f32());
+    voice.tensors.emplace(kSpeaker, std::move(kept));
+  }
+
+  const SpeakerEncoder& encoder_;
+  std::vector<float> samples_;
+  int rate_;
+};
+
+Error fault(std::string message) { return {ErrorCode::kInvalid, std::move(message), "voice"}; }
+
+bool finite(std::span<const float> vector) {
+  return std::ranges::all_of(vector, [](float x) { return std::isfinite(x); });
+}
+
+Result<std::vector<double>> vector_of(const Voice& voice, int64_t width) {
+  const Tensor* found = voice.find(kSpeaker);
+  if (!found || found->dtype() != DType::kF32 || found->shape().count() != width) {
+    return fault(
+        concat("the voice is none of this model: it needs \"", kSpeaker, "\" f32 [", width, "]"));
+  }
+  const std::span<const float> vector(found->f32(), static_cast<size_t>(width));
+  if (!finite(vector)) return fault("the voice has numbers that are not finite");
+  return std::vector<double>(vector.begin(), vector.end());
+}
+
+Result<std::vector<double>> vector_of(const Speakers& speakers, const std::string& name) {
+  const auto found = speakers.find(name);
+  if (found != speakers.end()) return found->second;
+  std::string known = "none";
+  for (const auto& [each, vector] : speakers) known += ", " + each;
+  return Error{ErrorCode::kNotFound, "there is no voice \"" + name + "\"; known are " + known,
+               "voice"};
+}
+
+}  // namespace
+
+Result<std::vector<double>> speaker_vector(const Speakers& speakers, int64_t width,
+                                           const SpeechRequest& request) {
+  if (request.mix.empty()) {
+    if (request.voice_data) return vector_of(*request.voice_data, width);
+    if (request.voice.empty() || request.voice == "none") return std::vector<double>();
+    return vector_of(speakers, request.voice);
+  }
+  double all = 0;
+  for (const VoiceShare& share : request.mix) all += share.weight;
+  std::vector<double> sum(static_cast<size_t>(width));
+  for (const VoiceShare& share : request.mix) {
+    const Result<std::vector<double>> vector =
+        share.data ? vector_of(*share.data, width) : vector_of(speakers, share.voice);
+    if (!vector) return vector.error();
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += share.weight / all * vector.value()[i];
+  }
+  return sum;
+}
+
+Result<Voice> voice_of_vector(std::span<const float> vector, int64_t width) {
+  const auto refuse = [](std::string why) {
+    return Error{ErrorCode::kInvalid, std::move(why), "speaker_embedding"};
+  };
+  if (static_cast<int64_t>(vector.size()) != width) {
+    return refuse(
+        concat("a speaker embedding of this model has ", width, " numbers, got ", vector.size()));
+  }
+  if (!finite(vector)) return refuse("the speaker embedding has numbers that are not finite");
+  Voice voice{.family = "zonos", .encoder = "given", .mode = "x-vector"};
+  Tensor kept({width}, DType::kF32);
+  std::ranges::copy(vector, kept.f32());
+  voice.tensors.emplace(kSpeaker, std::move(kept));
+  return voice;
+}
+
+std::unique_ptr<VoiceEncoding> VoiceMaker::open(const Recording& recording) const {
+  std::call_once(once_, [&] { encoder_ = load_(); });
+  return std::make_unique<Encoding>(*encoder_, info_, recording);
+}
+
+void VoiceMaker::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const {
+  for (VoiceEncoding* encoding : batch) static_cast<Encoding*>(encoding)->run(ctx);
+}
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,173 @@
+// Speaker vectors of recordings against the authors' network; voices as data and mixes of them.
+#include "families/zonos/voice.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "families/zonos/pipeline.h"
+#include "io/safetensors.h"
+#include "io/test_dir.h"
+#include "kernels/fixture.h"
+#include "model/step_runner.h"
+
+namespace syrinx::zonos {
+namespace {
+
+std::string golden(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/zonos/golden/" + name;
+}
+
+Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
+
+class ZonosVoice : public testing::Test {
+ protected:
+  ZonosVoice() : model_({golden("checkpoint"), "tiny"}, letters) {}
+
+  std::shared_ptr<Voice> given(float scale, int kind) const {
+    std::vector<float> vector(128);
+    for (int i = 0; i < 128; ++i) vector[i] = scale * std::sin(static_cast<float>(i * kind));
+    return std::make_shared<Voice>(model_.voice_of_embedding(vector).take());
+  }
+  SpeechRequest request() const {
+    SpeechRequest r;
+    r.text = "hello";
+    return r;
+  }
+  /// The rows before the audio, as vectors.
+  std::vector<std::vector<float>> rows(const SpeechRequest& r) const {
+    const auto opened = model_.open(r);
+    EXPECT_TRUE(opened.ok());
+    std::vector<std::vector<float>> out;
+    if (!opened.ok()) return out;
+    const State& state = static_cast<const State&>(*opened.value());
+    std::vector<int32_t> codes(model_.config().codebooks);
+    for (int i = 0; i + 1 < state.prompt_rows(); ++i) {
+      out.push_back(state.input(i, false, codes)->vector);
+    }
+    return out;
+  }
+  Error refusal(const SpeechRequest& r) const {
+    const auto opened = model_.open(r);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+
+  Zonos model_;
+};
+
+TEST_F(ZonosVoice, VectorsOfRecordingsAreTheAuthors) {
+  const Safetensors signals(golden("speaker_vectors.safetensors"));
+  const VoiceEncoder* encoder = model_.voice_encoder();
+  ASSERT_TRUE(encoder);
+  std::vector<std::unique_ptr<VoiceEncoding>> all;
+  const std::vector<std::string> names = {"speech", "sweep", "noise", "speech"};
+  for (const std::string& name : names) {
+    const auto samples = floats(signals.view(name));
+    all.push_back(encoder->open({.samples = {samples.begin(), samples.end()},
+                                 .sample_rate = 16000,
+                                 .mode = encoder->info().modes[0].name}));
+  }
+  fixture::Bench bench;
+  // The first three take turns, the last one is alone.
+  int pieces = 0;
+  for (const size_t count : {size_t{3}, size_t{4}}) {
+    for (std::vector<VoiceEncoding*> batch;; ++pieces) {
+      batch.clear();
+      for (const auto& each : std::span(all).first(count)) {
+        if (!each->done()) batch.push_back(each.get());
+      }
+      if (batch.empty()) break;
+      encoder->run(bench.ctx, batch);
+      bench.arena.reset();
+    }
+  }
+  EXPECT_GT(pieces, 40);
+  float worst = 0;
+  std::vector<Voice> voices;
+  for (const auto& each : all) voices.push_back(each->take());
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Tensor* vector = voices[i].find("speaker");
+    ASSERT_TRUE(vector);
+    const float off = relative(floats(*vector), floats(signals.view(names[i] + "_vector")));
+    worst = std::max(worst, off);
+  }
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst_vector", std::to_string(worst * 1e6) + "e-6");
+  EXPECT_EQ(voice_hash(voices[0]), voice_hash(voices[3])) << "other recordings change no bit";
+}
+
+TEST_F(ZonosVoice, AVectorIsWhatAFileOfItIs) {
+  const Weights file(open_weights(golden("checkpoint/speakers/bob.safetensors")));
+  const Tensor bob = file.f32("speaker", {128});
+  auto voice = model_.voice_of_embedding(floats(bob));
+  ASSERT_TRUE(voice.ok());
+  EXPECT_EQ(voice.value().encoder, "given");
+  SpeechRequest named = request(), given = request();
+  named.voice = "bob";
+  given.voice_data = std::make_shared<Voice>(voice.take());
+  given.voice = "any name";
+  EXPECT_EQ(rows(named), rows(given));
+  EXPECT_NE(rows(request()), rows(given));
+}
+
+TEST_F(ZonosVoice, MixesAreAveragesOfRows) {
+  const auto a = given(1, 3);
+  SpeechRequest one = request(), other = request(), mixed = request();
+  one.voice_data = a;
+  other.voice = "ann";
+  mixed.mix = {{"", a, 1}, {"ann", nullptr, 3}};
+  const auto x = rows(one), y = rows(other), m = rows(mixed);
+  ASSERT_EQ(m.size(), x.size());
+  for (size_t i = 0; i < m.size(); ++i) {
+    ASSERT_EQ(m[i].size(), x[i].size());
+    for (size_t k = 0; k < m[i].size(); ++k) {
+      ASSERT_NEAR(m[i][k], 0.25 * x[i][k] + 0.75 * y[i][k], 1e-5) << i;
+    }
+  }
+  mixed.mix[1].voice = "nobody";
+  EXPECT_EQ(refusal(mixed).code, ErrorCode::kNotFound);
+  EXPECT_TRUE(model_.info().mixes);
+}
+
+TEST_F(ZonosVoice, RefusesWhatIsNoVoice) {
+  std::vector<float> vector(128, 1.f);
+  EXPECT_EQ(model_.voice_of_embedding(std::span(vector).first(127)).error().param,
+            "speaker_embedding");
+  vector[5] = INFINITY;
+  EXPECT_FALSE(model_.voice_of_embedding(vector).ok());
+  SpeechRequest r = request();
+  const auto voice = std::make_shared<Voice>();
+  r.voice_data = voice;
+  EXPECT_NE(refusal(r).message.find("[128]"), std::string::npos);
+  voice->tensors["speaker"] = Tensor({64}, DType::kF32);
+  EXPECT_EQ(refusal(r).param, "voice");
+  voice->tensors["speaker"] = Tensor({128}, DType::kF32);
+  EXPECT_TRUE(model_.open(r).ok());
+  voice->tensors["speaker"].f32()[9] = NAN;
+  EXPECT_NE(refusal(r).message.find("finite"), std::string::npos);
+}
+
+TEST_F(ZonosVoice, SpeaksWithoutTheEncodersFiles) {
+  TestDir dir;
+  namespace fs = std::filesystem;
+  fs::copy(golden("checkpoint"), dir.path(),
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  const std::string folder = dir.path("Zonos-v0.1-speaker-embedding");
+  fs::remove(folder + "/ResNet293_SimAM_ASP_base_LDA-128.pt");
+  const Zonos half({dir.path(), "half"}, letters);
+  const Recording recording{
+      .samples = std::vector<float>(16000), .sample_rate = 16000, .mode = "x-vector"};
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(half.voice_encoder()->open(recording), LoadError);
+  fs::remove_all(folder);
+  ::setenv("HF_HUB_CACHE", dir.path("cache").c_str(), 1);
+  const Zonos none({dir.path(), "none"}, letters);
+  ::unsetenv("HF_HUB_CACHE");
+  EXPECT_FALSE(none.voice_encoder());
+  EXPECT_NE(none.info().no_cloning.find("Zonos-v0.1-speaker-embedding"), std::string::npos);
+  EXPECT_TRUE(none.open(request()).ok());
+}
+
+}  // namespace
+}  // namespace syrinx::zonos

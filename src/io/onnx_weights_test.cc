@@ -1,0 +1,126 @@
+#include "io/onnx_weights.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "io/test_dir.h"
+
+namespace syrinx {
+namespace {
+
+std::string varint(uint64_t value) {
+  std::string out;
+  for (; value >= 128; value >>= 7) out += static_cast<char>(value | 128);
+  return out + static_cast<char>(value);
+}
+std::string number(uint32_t id, uint64_t value) { return varint(id << 3) + varint(value); }
+std::string bytes(uint32_t id, const std::string& value) {
+  return varint(id << 3 | 2) + varint(value.size()) + value;
+}
+
+/// TensorProto of floats; `packed`: as float_data instead of raw_data.
+std::string tensor(const std::string& name, const std::vector<int64_t>& sizes,
+                   const std::vector<float>& values, bool packed = false) {
+  std::string out;
+  for (const int64_t size : sizes) out += number(1, static_cast<uint64_t>(size));
+  std::string data(values.size() * 4, 0);
+  std::memcpy(data.data(), values.data(), data.size());
+  return out + number(2, 1) + bytes(8, name) + bytes(packed ? 4 : 9, data);
+}
+std::string node(const std::string& op, const std::string& name,
+                 const std::vector<std::string>& inputs) {
+  std::string out;
+  for (const std::string& input : inputs) out += bytes(1, input);
+  return out + bytes(3, name) + bytes(4, op);
+}
+std::string model(const std::vector<std::string>& nodes, const std::vector<std::string>& tensors) {
+  std::string graph;
+  for (const std::string& each : nodes) graph += bytes(1, each);
+  for (const std::string& each : tensors) graph += bytes(5, each);
+  return number(1, 8) + bytes(2, "maker") + bytes(7, graph);
+}
+
+std::string small_model() {
+  return model(
+      {node("Conv", "/head/layer1/layer1.0/conv1/Conv", {"x", "onnx::Conv_7", "b"}),
+       node("MatMul", "/out/MatMul", {"y", "m"}), node("Add", "/out/Add", {"o.bias", "z"}),
+       node("BatchNormalization", "/norm/BatchNormalization", {"x", "w", "b", "mean", "v"})},
+      {tensor("onnx::Conv_7", {1, 2, 1}, {1, 2}), tensor("b", {2}, {3, 4}, true),
+       tensor("m", {2, 3}, {1, 2, 3, 4, 5, 6}), tensor("o.bias", {3}, {7, 8, 9}),
+       tensor("mean", {2}, {5, 6}), tensor("v", {2}, {1, 1})});
+}
+
+std::string fault_of(const std::string& path) {
+  try {
+    const auto source = open_onnx_weights(path);
+    for (const char* name : {"out.weight", "head.layer1.0.conv1.weight", "b", "norm.running_mean"})
+      if (const auto shape = source->shape(name)) source->take(name, *shape);
+  } catch (const LoadError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OnnxWeights, TensorsHaveTheNamesOfTheirModules) {
+  const TestDir dir;
+  const Weights weights(open_onnx_weights(dir.write("a.onnx", small_model())));
+  const Weights conv = weights.scope("head.layer1.0.conv1");
+  EXPECT_EQ(conv.f32("weight", {1, 2, 1}).f32()[1], 2);
+  EXPECT_EQ(conv.f32("bias", {2}).f32()[1], 4);
+  EXPECT_EQ(weights.f32("norm.running_mean", {2}).f32()[0], 5);
+  EXPECT_EQ(weights.f32("out.bias", {3}).f32()[2], 9);
+  EXPECT_EQ(weights.f32("o.bias", {3}).f32()[2], 9);
+  EXPECT_FALSE(weights.has("norm.weight"));  // "w" is no initialiser
+  EXPECT_FALSE(weights.has("out"));
+  EXPECT_EQ(weights.finish(), "");
+}
+
+TEST(OnnxWeights, MatricesAreAsTorchHasThem) {
+  const TestDir dir;
+  const Weights weights(open_onnx_weights(dir.write("a.onnx", small_model())));
+  const Tensor matrix = weights.f32("out.weight", {3, 2});
+  EXPECT_EQ(std::vector<float>(matrix.f32(), matrix.f32() + 6),
+            (std::vector<float>{1, 4, 2, 5, 3, 6}));
+}
+
+TEST(OnnxWeights, OtherNamesAreTried) {
+  const TestDir dir;
+  const std::string path = dir.write("a.onnx", small_model());
+  const auto source = open_onnx_weights(path, [](const std::string& name) {
+    return std::vector<std::string>{"nowhere", "prefix." + name, name + ".bias"};
+  });
+  EXPECT_TRUE(source->has("out"));
+  EXPECT_FALSE(source->has("in"));
+}
+
+TEST(OnnxWeights, FaultsNameWhatIsWrong) {
+  const TestDir dir;
+  const auto fault = [&](const std::string& content) {
+    return fault_of(dir.write("a.onnx", content));
+  };
+  const auto expect = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  EXPECT_EQ(fault(small_model()), "");
+  expect(fault(""), "found no graph");
+  expect(fault("hello"), "broken");
+  expect(fault(model({}, {tensor("a", {3}, {1, 2})})), "tensor a: expected 12 bytes");
+  expect(fault(model({}, {tensor("a", {1}, {1}), tensor("a", {1}, {1})})), "there twice");
+  expect(fault(model({}, {tensor("a", {int64_t{1} << 39, int64_t{1} << 39}, {1})})), "too large");
+  expect(fault(model({}, {tensor("a", {1}, {1}) + bytes(13, "")})), "outside the file");
+  expect(fault(small_model() + bytes(7, "")), "more than one graph");
+}
+
+TEST(OnnxWeights, DamageIsAFaultAndNothingElse) {
+  const TestDir dir;
+  const std::string path = dir.path("a.onnx");
+  for_each_damage(small_model(), 2000, [&](const std::string& content) {
+    dir.write("a.onnx", content);
+    fault_of(path);
+  });
+}
+
+}  // namespace
+}  // namespace syrinx

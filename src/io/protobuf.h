@@ -1,0 +1,37 @@
+// The wire format of protocol buffers, field by field, over memory that is not trusted: every
+// length is checked against what is left. Inside io/ only. Source: protobuf.dev, "Encoding".
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace syrinx {
+
+/// One field: `number` for the wire types varint, fixed64 and fixed32, `bytes` for length-delimited
+/// ones.
+struct ProtoField {
+  enum Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+  uint32_t id = 0;
+  Wire wire = kVarint;
+  uint64_t number = 0;
+  std::string_view bytes = {};
+};
+
+class ProtoReader {
+ public:
+  explicit ProtoReader(std::string_view message) : rest_(message) {}
+  /// The next field; false at the end or at what is no field: see broken().
+  bool next(ProtoField& field);
+  /// Whether the message ended where it should not.
+  bool broken() const { return broken_; }
+  /// A number of a packed list; false when there is none.
+  bool varint(uint64_t& out);
+  bool empty() const { return rest_.empty(); }
+
+ private:
+  bool fixed(size_t size, uint64_t& out);
+  std::string_view rest_;
+  bool broken_ = false;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,45 @@
+// A VoiceEncoding written as one coroutine: what families' encoders derive theirs from.
+#pragma once
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/pieces.h"
+#include "model/voice.h"
+
+namespace syrinx {
+
+/// Derive, write `Pieces work()`, and call start(work()) in the constructor; the piece that runs
+/// has ctx(), whose arena is empty at the start of each. Neither copied nor moved: the coroutine
+/// holds its address.
+class VoiceWork : public VoiceEncoding {
+ public:
+  VoiceWork() = default;
+  VoiceWork(const VoiceWork&) = delete;
+  VoiceWork& operator=(const VoiceWork&) = delete;
+
+  bool done() const override { return pieces_.done(); }
+  Voice take() override { return std::move(voice); }
+  /// The next piece.
+  void run(StepContext& ctx) {
+    SYRINX_CHECK(!done(), "an encoding that is done was asked to go on");
+    ctx_ = &ctx;
+    const Arena::Mark mark(ctx.arena);
+    pieces_.next();
+  }
+
+ protected:
+  void start(Pieces pieces) { pieces_ = std::move(pieces); }
+  /// Of the piece that runs: not to be kept beyond it.
+  StepContext& ctx() const { return *ctx_; }
+  /// Where the context of each piece is put, for pieces within pieces.
+  StepContext* const& ctx_slot() const { return ctx_; }
+
+  Voice voice;
+
+ private:
+  Pieces pieces_;
+  StepContext* ctx_ = nullptr;
+};
+
+}  // namespace syrinx

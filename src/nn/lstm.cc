@@ -1,0 +1,49 @@
+#include "nn/lstm.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace syrinx {
+namespace {
+
+float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+
+}  // namespace
+
+Lstm::Lstm(const Weights& weights, const std::string& suffix, int64_t in, int64_t hidden)
+    : hidden_(hidden) {
+  const auto pack = [&](const std::string& part, int64_t width) {
+    return PackedLinear::pack(weights.take("weight_" + part + suffix, {4 * hidden, width}),
+                              WeightType::kF32,
+                              weights.take("bias_" + part + suffix, {4 * hidden}));
+  };
+  input_ = pack("ih", in);
+  recurrent_ = pack("hh", hidden);
+}
+
+void Lstm::run(StepContext& ctx, const View& x, const View& out) const {
+  const int64_t steps = x.shape[0], rows = x.shape[1], h = hidden_;
+  expect_shape("lstm", x, {steps, rows, in()});
+  expect_shape("lstm", out, {steps, rows, h});
+  const Arena::Mark mark(ctx.arena);
+  const View gates = ctx.arena.take({steps, rows, 4 * h}, DType::kF32);
+  const View cell = ctx.arena.take({rows, h}, DType::kF32);
+  const View zero = ctx.arena.take({rows, h}, DType::kF32);
+  std::fill_n(cell.f32(), rows * h, 0.f);
+  std::fill_n(zero.f32(), rows * h, 0.f);
+  linear(ctx, input_, x.reshape({steps * rows, in()}), gates.reshape({steps * rows, 4 * h}));
+  for (int64_t t = 0; t < steps; ++t) {
+    const View before = t == 0 ? zero : out.slice(t - 1, t).reshape({rows, h});
+    linear_add(ctx, recurrent_, before, gates.slice(t, t + 1).reshape({rows, 4 * h}));
+    for (int64_t r = 0; r < rows; ++r) {
+      const float* g = gates.f32() + (t * rows + r) * 4 * h;
+      float *c = cell.f32() + r * h, *to = out.f32() + (t * rows + r) * h;
+      for (int64_t i = 0; i < h; ++i) {
+        c[i] = sigmoid(g[h + i]) * c[i] + sigmoid(g[i]) * std::tanh(g[2 * h + i]);
+        to[i] = sigmoid(g[3 * h + i]) * std::tanh(c[i]);
+      }
+    }
+  }
+}
+
+}  // namespace syrinx

@@ -1,0 +1,87 @@
+#include "server/vendor_body.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace syrinx {
+namespace {
+
+using nlohmann::json;
+
+json native(const char* path, const char* query, const char* body) {
+  const auto call = find_vendor_call(path);
+  EXPECT_TRUE(call) << path;
+  const auto out = native_body(*call, query, body);
+  if (const auto* fault = std::get_if<ApiError>(&out)) {
+    return {{"fault", fault->param}, {"message", fault->message}};
+  }
+  return json::parse(std::get<std::string>(out));
+}
+
+TEST(VendorBody, Paths) {
+  EXPECT_EQ(find_vendor_call("/v1/text-to-speech/a%20b/stream")->voice, "a b");
+  EXPECT_EQ(find_vendor_call("/v1/text-to-speech/anna")->voice, "anna");
+  for (const char* path : {"/v1/text-to-speech/", "/v1/text-to-speech//stream",
+                           "/v1/text-to-speech/a/with-timestamps", "/tts/sse", "/v1/speaks"}) {
+    EXPECT_FALSE(find_vendor_call(path)) << path;
+  }
+}
+
+TEST(VendorBody, ElevenLabs) {
+  EXPECT_EQ(native("/v1/text-to-speech/anna", "output_format=pcm_16000",
+                   R"({"text": "Hi", "model_id": "eleven_turbo_v2", "seed": 7,
+                       "language_code": "en", "voice_settings": {"speed": 1.1, "stability": 1}})"),
+            json::parse(R"({"input": "Hi", "voice": "anna", "seed": 7, "language_hint": "en",
+                            "speed": 1.1, "response_format": "pcm", "sample_rate": 16000})"));
+  const json plain = native("/v1/text-to-speech/anna/stream", "", R"({"text": "Hi"})");
+  EXPECT_EQ(plain["response_format"], "mp3");
+  EXPECT_EQ(plain["sample_rate"], 44100);
+  EXPECT_EQ(native("/v1/text-to-speech/a", "output_format=gif", "{}")["fault"], "output_format");
+  EXPECT_EQ(native("/v1/text-to-speech/a", "output_format=ulaw_8000", "{}")["fault"],
+            "output_format");
+}
+
+TEST(VendorBody, Cartesia) {
+  EXPECT_EQ(native("/tts/bytes", "",
+                   R"({"transcript": "Hi", "model_id": "finch", "voice": {"mode": "id", "id": "b"},
+                       "generation_config": {"speed": 0.9}, "language": "en",
+                       "output_format": {"container": "raw", "encoding": "pcm_s16le",
+                                         "sample_rate": 16000}})"),
+            json::parse(R"({"input": "Hi", "model": "finch", "voice": "b", "speed": 0.9,
+                            "language_hint": "en", "response_format": "pcm",
+                            "sample_rate": 16000})"));
+  const json wav = native("/tts/bytes", "",
+                          R"({"transcript": "Hi", "output_format": {"container": "wav",
+                              "encoding": "pcm_f32le", "sample_rate": 44100}})");
+  EXPECT_EQ(wav["response_format"], "wav") << "a WAV tells its coding";
+  EXPECT_EQ(native("/tts/bytes", "", "{}")["fault"], "output_format");
+  EXPECT_EQ(native("/tts/bytes", "", R"({"output_format": {"container": "gif"}})")["fault"],
+            "output_format.container");
+  EXPECT_EQ(native("/tts/bytes", "",
+                   R"({"output_format": {"container": "raw", "encoding": "pcm_f32le"}})")["fault"],
+            "output_format.encoding");
+}
+
+TEST(VendorBody, Deepgram) {
+  EXPECT_EQ(native("/v1/speak", "model=aura-2-thalia-en", R"({"text": "Hi"})"),
+            json::parse(R"({"input": "Hi", "response_format": "mp3"})"));
+  EXPECT_EQ(
+      native("/v1/speak", "model=anna&encoding=linear16&container=none&sample_rate=16000&speed=1.2",
+             R"({"text": "Hi"})"),
+      json::parse(R"({"input": "Hi", "voice": "anna", "response_format": "pcm",
+                            "sample_rate": 16000, "speed": 1.2})"));
+  EXPECT_EQ(native("/v1/speak", "encoding=linear16", "{}")["response_format"], "wav");
+  EXPECT_EQ(native("/v1/speak", "encoding=gif", "{}")["fault"], "encoding");
+  EXPECT_EQ(native("/v1/speak", "encoding=mulaw", "{}")["fault"], "encoding");
+  EXPECT_EQ(native("/v1/speak", "sample_rate=many", "{}")["fault"], "sample_rate");
+}
+
+TEST(VendorBody, WhatIsNoObject) {
+  for (const char* body : {"", "[]", "\"text\"", "{", "\xff"}) {
+    EXPECT_TRUE(native("/v1/speak", "", body).contains("fault")) << body;
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,36 @@
+// Units and currencies, and the reading of one amount. For text/english only. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace syrinx::english {
+
+/// The name of a unit: "km/h" -> "kilometers per hour", "m^2" -> "square meters"; "" for none.
+std::string unit_words(std::string_view sign, bool one);
+
+/// "€", "$", "USD": the whole of `sign`.
+bool is_currency(std::string_view sign);
+/// Whether a sign of a currency stands before or after.
+bool is_money(std::string_view core);
+
+/// An amount written as one token.
+struct Amount {
+  std::string number;    ///< as written, without a sign before it
+  std::string words;     ///< of the number and its magnitude
+  std::string unit;      ///< words; "" for a plain number
+  std::string singular;  ///< the unit as it stands before a noun
+  std::string cents;     ///< "fifty cents"
+  bool negative = false;
+
+  std::string text(bool before_noun = false) const;
+};
+
+/// "$5.20", "€3bn", "10km/h", "50%", "20°C", "-5"; `size` is a magnitude that follows as a word.
+std::optional<Amount> parse_amount(std::string_view core, std::string_view size = {});
+
+/// "million" for "m", "M", "mn" or "million"; "" for none.
+std::string_view magnitude(std::string_view word);
+
+}  // namespace syrinx::english

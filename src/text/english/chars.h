@@ -1,0 +1,62 @@
+// Characters and small string tools of the English reader; for text/english only.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syrinx::english {
+
+/// What fold() writes for signs that ASCII lacks: one byte each, none of them a letter.
+inline constexpr char kEuro = 1, kPound = 2, kYen = 3, kRupee = 4, kWon = 5, kRuble = 6, kCent = 7;
+inline constexpr char kEnDash = 0x1E, kPause = 0x1F;  ///< kPause: em dash, bullet, bar of a table
+inline constexpr char kDegree = '\xB0', kTimes = '\xD7';
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+inline bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+inline bool is_letter(char c) { return is_upper(c) || is_lower(c); }
+inline bool is_alnum(char c) { return is_letter(c) || is_digit(c); }
+inline char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 32) : c; }
+
+inline bool all(std::string_view text, bool (*test)(char)) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), test);
+}
+inline bool any(std::string_view text, bool (*test)(char)) {
+  return std::any_of(text.begin(), text.end(), test);
+}
+
+inline std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = is_upper(c) ? static_cast<char>(c + 32) : c;
+  return out;
+}
+
+/// Appends a word or several, with a space between; nothing for "".
+inline void add(std::string& out, std::string_view words) {
+  if (words.empty()) return;
+  if (!out.empty()) out += ' ';
+  out += words;
+}
+
+inline std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (size_t from = 0; from <= text.size();) {
+    const size_t to = std::min(text.find(at, from), text.size());
+    parts.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return parts;
+}
+
+/// Whether a list of words, each between spaces, holds the word (which has no space).
+inline bool listed(std::string_view list, std::string_view word) {
+  if (word.empty()) return false;
+  for (size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {
+    if (list[at - 1] == ' ' && list[at + word.size()] == ' ') return true;
+  }
+  return false;
+}
+
+}  // namespace syrinx::english

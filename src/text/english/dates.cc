@@ -1,0 +1,218 @@
+// Dates and times of day.
+#include <algorithm>
+#include <array>
+
+#include "text/english/chars.h"
+#include "text/english/numbers.h"
+#include "text/english/rules.h"
+
+namespace syrinx::english {
+namespace {
+
+constexpr std::array<std::string_view, 12> kMonths = {
+    "January", "February", "March",     "April",   "May",      "June",
+    "July",    "August",   "September", "October", "November", "December"};
+constexpr std::array<std::string_view, 7> kDays = {"Monday", "Tuesday",  "Wednesday", "Thursday",
+                                                   "Friday", "Saturday", "Sunday"};
+
+/// 1 to 12 for a month's name or its abbreviation, capital first; 0 for none.
+int month_of(std::string_view core) {
+  if (core == "Sept") return 9;
+  for (int m = 0; m < 12; ++m) {
+    if (core == kMonths[m] || core == kMonths[m].substr(0, 3)) return m + 1;
+    if (core.size() == kMonths[m].size() && all(core, is_upper) && lower(core) == lower(kMonths[m]))
+      return m + 1;
+  }
+  return 0;
+}
+
+std::string_view day_name(std::string_view core) {
+  if (core == "Tues") return kDays[1];
+  if (core == "Thurs" || core == "Thur") return kDays[3];
+  for (const auto day : kDays) {
+    if (core == day.substr(0, 3)) return day;
+  }
+  return {};
+}
+
+/// The day that "21" or "21st" means; 0 for none.
+int day_of(std::string_view core) {
+  const size_t digits = std::min(core.find_first_not_of("0123456789"), core.size());
+  if (digits == 0 || digits > 2) return 0;
+  if (digits < core.size() && !listed(" st nd rd th ", lower(core.substr(digits)))) return 0;
+  const auto day = static_cast<int>(value_of(core.substr(0, digits)));
+  return day >= 1 && day <= 31 ? day : 0;
+}
+
+bool is_year(std::string_view core) {
+  return is_digits(core, 4, 4) && core[0] >= '1' && core[0] <= '2';
+}
+
+std::string date_words(int month, int day, std::string_view year) {
+  std::string out = lower(kMonths[month - 1]) + ' ' + ordinal_words(day);
+  if (year.size() == 2) {
+    const std::string full = (year[0] < '5' ? "20" : "19") + std::string(year);
+    add(out, number_words(full));
+  } else if (!year.empty()) {
+    add(out, number_words(year));
+  }
+  return out;
+}
+
+/// "2026-11-21", "11/21/2026", "21.11.2026"; "" for anything else.
+std::string numeric_date(std::string_view core) {
+  for (const char sign : {'-', '/', '.'}) {
+    const auto parts = split(core, sign);
+    if (parts.size() != 3 || !is_digits(parts[0], 1, 4) || !is_digits(parts[1], 1, 2) ||
+        !is_digits(parts[2], 1, 4)) {
+      continue;
+    }
+    const bool iso = parts[0].size() == 4 && sign != '.' && parts[2].size() <= 2;
+    const bool short_year = sign == '/' && parts[2].size() == 2 && parts[0].size() <= 2;
+    if (!iso && parts[2].size() != 4 && !short_year) continue;
+    if (!iso && parts[0].size() > 2) continue;
+    auto month = static_cast<int>(value_of(parts[iso ? 1 : 0]));
+    auto day = static_cast<int>(value_of(parts[iso ? 2 : 1]));
+    if ((!iso && month > 12) || sign == '.') std::swap(month, day);
+    if (month < 1 || month > 12 || day < 1 || day > 31) continue;
+    return date_words(month, day, parts[iso ? 0 : 2]);
+  }
+  return {};
+}
+
+/// "21/11", "12/25": only where a fraction is unlikely.
+std::string short_date(std::string_view core, std::string_view before) {
+  const auto parts = split(core, '/');
+  if (parts.size() != 2 || !is_digits(parts[0], 1, 2) || !is_digits(parts[1], 1, 2)) return {};
+  auto first = static_cast<int>(value_of(parts[0])), second = static_cast<int>(value_of(parts[1]));
+  const bool swapped = first > 12;
+  if (swapped) std::swap(first, second);
+  if (first < 1 || first > 12 || second < 1 || second > 31) return {};
+  const bool dated = listed(" on by until since before after from due dated ", lower(before));
+  const bool fraction = value_of(parts[0]) < value_of(parts[1]) &&
+                        listed(" 2 3 4 5 6 7 8 9 10 12 16 20 24 30 ", parts[1]);
+  const bool odd = first == second || (!swapped && second <= 12 && !fraction);
+  if (core == "9/11" || core == "24/7" || (!dated && (fraction || odd))) return {};
+  return date_words(first, second, {});
+}
+
+/// The year after token i, with a comma or without, and how many tokens that takes.
+std::string_view year_after(const Tokens& tokens, size_t i) {
+  const bool near = i + 1 < tokens.size() && !tokens[i].closes && !tokens[i + 1].opens &&
+                    (tokens[i].close == 0 || tokens[i].close == ',' || tokens[i].close == '.');
+  return near && is_year(tokens.core(i + 1)) ? tokens.core(i + 1) : std::string_view();
+}
+
+bool is_half_day(std::string_view core, std::string& words) {
+  std::string plain;
+  for (const char c : lower(core)) {
+    if (c != '.') plain += c;
+  }
+  if (plain != "am" && plain != "pm") return false;
+  words = plain == "am" ? "A M" : "P M";
+  return true;
+}
+
+/// The clock without "am" or "pm"; `half`: one of them follows.
+std::string clock_words(std::string_view clock, bool half) {
+  const auto parts = split(clock, ':');
+  if (parts.size() < 2 || parts.size() > 3 || !is_digits(parts[0], 1, 2)) return {};
+  for (size_t p = 1; p < parts.size(); ++p) {
+    if (!is_digits(parts[p], 2, 2) || parts[p][0] > '5') return {};
+  }
+  const int64_t hour = value_of(parts[0]);
+  if (hour > 24) return {};
+  std::string out = cardinal_words(std::to_string(hour));
+  const bool even = parts[1] == "00" && parts.size() == 2;
+  if (even && half) return out;
+  if (even) return out + (hour >= 1 && hour <= 12 ? " o'clock" : " hundred");
+  for (size_t p = 1; p < parts.size(); ++p) {
+    add(out,
+        parts[p][0] == '0' ? "oh " + digit_words(parts[p].substr(1)) : cardinal_words(parts[p]));
+  }
+  return out;
+}
+
+Reading read_named_date(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  const int month = month_of(core);
+  const bool dotted = i < tokens.size() && tokens[i].close == '.';
+  if (month != 0 && i + 1 < tokens.size() && (tokens[i].close == 0 || dotted) &&
+      !tokens[i].closes && !tokens[i + 1].opens) {  // "Nov. 21, 2026"
+    const std::string_view next = tokens.core(i + 1);
+    const auto days = split(next, next.find(kEnDash) != next.npos ? kEnDash : '-');
+    if (days.size() == 2 && day_of(days[0]) != 0 && day_of(days[1]) != 0) {
+      return Spoken{
+          date_words(month, day_of(days[0]), {}) + " to " + ordinal_words(day_of(days[1])), 2};
+    }
+    const std::string_view year = year_after(tokens, i + 1);
+    if (day_of(next) != 0) {
+      return Spoken{date_words(month, day_of(next), year), year.empty() ? size_t{2} : 3};
+    }
+    if (is_year(next)) return Spoken{lower(kMonths[month - 1]) + ' ' + number_words(next), 2};
+  }
+  if (!is_digits(core, 1, 2) || day_of(core) == 0 || month_of(tokens.after(i)) == 0) return {};
+  const std::string before = lower(tokens.before(i));  // "21 Nov 2026"
+  std::string words = before == "the" ? "" : "the ";
+  words += ordinal_words(day_of(core)) + " of " + lower(kMonths[month_of(tokens.after(i)) - 1]);
+  const std::string_view year = year_after(tokens, i + 1);
+  if (!year.empty()) add(words, number_words(year));
+  return Spoken{words, year.empty() ? size_t{2} : 3};
+}
+
+}  // namespace
+
+std::string_view calendar_name(std::string_view core) {
+  const int month = month_of(core);
+  return month != 0 ? kMonths[month - 1] : day_name(core);
+}
+
+Reading read_date(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (std::string words = numeric_date(core); !words.empty()) return Spoken{words};
+  if (std::string words = short_date(core, tokens.before(i)); !words.empty()) return Spoken{words};
+  if (core.size() > 15 && core[10] == 'T') {  // "2026-11-21T17:05:00Z"
+    const std::string date = numeric_date(core.substr(0, 10));
+    const std::string_view clock = core.substr(11, core.substr(14, 5).ends_with("00") ? 5 : 8);
+    const std::string time = clock_words(clock.substr(0, 5), false);
+    if (!date.empty() && !time.empty()) return Spoken{date + " at " + time};
+  }
+  if (auto date = read_named_date(tokens, i)) return date;
+  // "Mon, Jan 5"; "Sat. 9 May"
+  const std::string_view day = day_name(core);
+  const bool dated = i + 1 < tokens.size() &&
+                     (month_of(tokens.core(i + 1)) != 0 || day_of(tokens.core(i + 1)) != 0);
+  if (!day.empty() && dated) return Spoken{lower(day)};
+  return {};
+}
+
+std::string time_words(std::string_view core) {
+  std::string half;
+  const size_t letters = core.find_first_not_of("0123456789:");
+  if (letters == core.npos) return clock_words(core, false);
+  if (letters == 0 || !is_half_day(core.substr(letters), half)) return {};
+  const std::string_view clock = core.substr(0, letters);
+  const bool hour = is_digits(clock, 1, 2) && value_of(clock) <= 12;
+  const std::string words = hour ? cardinal_words(clock) : clock_words(clock, true);
+  return words.empty() ? words : words + ' ' + half;
+}
+
+Reading read_time(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  std::string half;
+  const bool followed = is_half_day(tokens.after(i), half);
+  const bool hour = is_digits(core, 1, 2) && value_of(core) <= 12;
+  if (followed && (hour || !clock_words(core, true).empty())) {
+    const std::string words = hour ? cardinal_words(core) : clock_words(core, true);
+    return Spoken{words + ' ' + half, 2};
+  }
+  if (std::string words = time_words(core); !words.empty()) return Spoken{words};
+  // A ratio: "3:1", "16:9".
+  const auto parts = split(core, ':');
+  if (parts.size() == 2 && is_digits(parts[0], 1, 4) && is_digits(parts[1], 1, 4)) {
+    return Spoken{cardinal_words(parts[0]) + " to " + cardinal_words(parts[1])};
+  }
+  return {};
+}
+
+}  // namespace syrinx::english

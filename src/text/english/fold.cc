@@ -1,0 +1,327 @@
+#include "text/english/fold.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "text/english/chars.h"
+#include "text/english/markup.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace syrinx::english {
+namespace {
+
+struct Sign {
+  char32_t code;
+  std::string_view plain;
+};
+
+constexpr std::array kSigns = std::to_array<Sign>({
+    {0xA1, ""},
+    {0xA2, "\x07"},
+    {0xA3, "\x02"},
+    {0xA5, "\x03"},
+    {0xA6, "\x1F"},
+    {0xA7, " section "},
+    {0xA9, " copyright "},
+    {0xAB, "\""},
+    {0xAC, " not "},
+    {0xAD, ""},
+    {0xAE, ""},
+    {0xB0, "\xB0"},
+    {0xB1, " plus or minus "},
+    {0xB4, "'"},
+    {0xB6, " "},
+    {0xB7, " "},
+    {0xBA, "\xB0"},
+    {0xBB, "\""},
+    {0xBF, ""},
+    {0xC6, "Ae"},
+    {0xD0, "D"},
+    {0xD7, "\xD7"},
+    {0xD8, "O"},
+    {0xDE, "Th"},
+    {0xDF, "ss"},
+    {0xE6, "ae"},
+    {0xF0, "d"},
+    {0xF7, " divided by "},
+    {0xF8, "o"},
+    {0xFE, "th"},
+    {0x110, "D"},
+    {0x111, "d"},
+    {0x126, "H"},
+    {0x127, "h"},
+    {0x131, "i"},
+    {0x138, "k"},
+    {0x141, "L"},
+    {0x142, "l"},
+    {0x14A, "N"},
+    {0x14B, "n"},
+    {0x152, "Oe"},
+    {0x153, "oe"},
+    {0x166, "T"},
+    {0x167, "t"},
+    {0x1E9E, "SS"},
+    {0x2010, "-"},
+    {0x2011, "-"},
+    {0x2012, "-"},
+    {0x2013, "\x1E"},
+    {0x2014, "\x1F"},
+    {0x2015, "\x1F"},
+    {0x2018, "'"},
+    {0x2019, "'"},
+    {0x201A, ","},
+    {0x201B, "'"},
+    {0x201C, "\""},
+    {0x201D, "\""},
+    {0x201E, "\""},
+    {0x2020, " "},
+    {0x2022, "\x1F"},
+    {0x2026, "..."},
+    {0x2030, " per mille "},
+    {0x2032, "'"},
+    {0x2033, "\""},
+    {0x2039, "'"},
+    {0x203A, "'"},
+    {0x2044, "/"},
+    {0x20A9, "\x05"},
+    {0x20AC, "\x01"},
+    {0x20B9, "\x04"},
+    {0x20BD, "\x06"},
+    {0x2103,
+     "\xB0"
+     "C"},
+    {0x2109,
+     "\xB0"
+     "F"},
+    {0x2116, "number "},
+    {0x2122, ""},
+    {0x2126, " ohms "},
+    {0x2192, " to "},
+    {0x21D2, " implies "},
+    {0x2208, " in "},
+    {0x2211, " sum of "},
+    {0x2212, "-"},
+    {0x221A, " square root of "},
+    {0x221E, " infinity "},
+    {0x222B, " integral of "},
+    {0x2248, " about "},
+    {0x2260, "!="},
+    {0x2264, "<="},
+    {0x2265, ">="},
+    {0x22C5, "\xD7"},
+    {0x25CF, "\x1F"},
+    {0x3001, ","},
+    {0x3002, "."},
+    {0xFF0C, ","},
+    {0xFF0E, "."},
+});
+
+struct Entity {
+  std::string_view name;
+  char32_t code;
+};
+constexpr std::array kEntities = std::to_array<Entity>(
+    {{"amp", '&'},      {"lt", '<'},       {"gt", '>'},       {"quot", '"'},      {"apos", '\''},
+     {"nbsp", 0xA0},    {"mdash", 0x2014}, {"ndash", 0x2013}, {"hellip", 0x2026}, {"copy", 0xA9},
+     {"reg", 0xAE},     {"trade", 0x2122}, {"lsquo", 0x2018}, {"rsquo", 0x2019},  {"ldquo", 0x201C},
+     {"rdquo", 0x201D}, {"laquo", 0xAB},   {"raquo", 0xBB},   {"times", 0xD7},    {"divide", 0xF7},
+     {"deg", 0xB0},     {"plusmn", 0xB1},  {"frac12", 0xBD},  {"frac14", 0xBC},   {"frac34", 0xBE},
+     {"euro", 0x20AC},  {"pound", 0xA3},   {"yen", 0xA5},     {"cent", 0xA2},     {"sect", 0xA7},
+     {"middot", 0xB7},  {"bull", 0x2022},  {"le", 0x2264},    {"ge", 0x2265},     {"ne", 0x2260},
+     {"eacute", 0xE9},  {"egrave", 0xE8},  {"auml", 0xE4},    {"ouml", 0xF6},     {"uuml", 0xFC},
+     {"szlig", 0xDF},   {"ccedil", 0xE7},  {"ntilde", 0xF1},  {"shy", 0xAD}});
+
+constexpr std::array<std::string_view, 25> kGreek = {
+    "alpha", "beta",   "gamma",   "delta", "epsilon", "zeta",    "eta",  "theta", "iota",
+    "kappa", "lambda", "mu",      "nu",    "xi",      "omicron", "pi",   "rho",   "sigma",
+    "sigma", "tau",    "upsilon", "phi",   "chi",     "psi",     "omega"};
+
+bool is_greek(char32_t code) { return code >= 0x370 && code < 0x400; }
+bool is_narrow_space(char32_t code) { return code == 0xA0 || code == 0x2009 || code == 0x202F; }
+bool is_superscript(char32_t code) {
+  return code == 0xB2 || code == 0xB3 || code == 0xB9 || (code >= 0x2070 && code <= 0x207F);
+}
+/// Characters without a width: marks, joiners, variation selectors.
+bool is_invisible(char32_t code) {
+  return (code >= 0x300 && code < 0x370) || (code >= 0x200B && code <= 0x200F) ||
+         (code >= 0x202A && code <= 0x202E) || (code >= 0x2060 && code <= 0x2064) ||
+         (code >= 0x20D0 && code < 0x2100) || (code >= 0xFE00 && code <= 0xFE0F) ||
+         code == 0xFEFF || (code >= 0xE0000 && code < 0xE0200);
+}
+
+class Folder {
+ public:
+  explicit Folder(std::string_view text) : text_(text) { out_.reserve(text.size() + 8); }
+
+  std::vector<FoldedChar> run() {
+    while (at_ < text_.size()) {
+      if (text_[at_] == '&' && entity()) continue;
+      const CodePoint code = utf8_at(text_, at_);
+      begin_ = static_cast<int64_t>(at_);
+      at_ += code.size;
+      put(code.valid ? code.value : U' ');
+    }
+    return std::move(out_);
+  }
+
+ private:
+  bool entity();
+  void put(char32_t code);
+  void put_ascii(char c);
+  void put_unlisted(char32_t code);
+  void put_greek(char32_t code);
+  void write(std::string_view plain) {
+    for (const char c : plain) out_.push_back({c, begin_, static_cast<int64_t>(at_)});
+  }
+  char last() const { return out_.empty() ? ' ' : out_.back().ch; }
+  /// Whether what was folded last ends like this, the first letter in any case.
+  bool follows(std::string_view end) const {
+    return out_.size() >= end.size() &&
+           std::equal(end.begin() + 1, end.end(), out_.end() - static_cast<long>(end.size()) + 1,
+                      [](char c, const FoldedChar& folded) { return c == folded.ch; });
+  }
+  char32_t next() const { return at_ < text_.size() ? utf8_at(text_, at_).value : 0; }
+  /// Whether three digits and no fourth follow: a group of a large number.
+  bool group_follows() const {
+    const auto digit = [&](size_t i) { return i < text_.size() && is_digit(text_[i]); };
+    return digit(at_) && digit(at_ + 1) && digit(at_ + 2) && !digit(at_ + 3);
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int64_t begin_ = 0;
+  char32_t before_ = 0;  ///< the code point folded last
+  std::vector<FoldedChar> out_;
+};
+
+/// "&amp;", "&#39;", "&#x27;": at_ moves behind it.
+bool Folder::entity() {
+  const size_t end = text_.substr(at_, 12).find(';');
+  if (end == std::string_view::npos || end < 3) return false;
+  const std::string_view name = text_.substr(at_ + 1, end - 1);
+  char32_t code = 0;
+  if (name[0] == '#') {
+    const bool hex = name.size() > 2 && (name[1] == 'x' || name[1] == 'X');
+    for (const char c : name.substr(hex ? 2 : 1)) {
+      const char small = is_upper(c) ? static_cast<char>(c + 32) : c;
+      const bool known = is_digit(c) || (hex && small >= 'a' && small <= 'f');
+      if (!known || code > 0x10FFFF) return false;
+      code =
+          code * (hex ? 16 : 10) + static_cast<char32_t>(is_digit(c) ? c - '0' : small - 'a' + 10);
+    }
+    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) code = U' ';
+  } else {
+    const auto known = std::find_if(kEntities.begin(), kEntities.end(),
+                                    [name](const Entity& e) { return e.name == name; });
+    if (known == kEntities.end()) return false;
+    code = known->code;
+  }
+  begin_ = static_cast<int64_t>(at_);
+  at_ += end + 1;
+  put(code);
+  return true;
+}
+
+void Folder::put(char32_t code) {
+  const char32_t before = before_;
+  if (!is_invisible(code)) before_ = code;
+  if (code >= 0x20 && code < 0x7F) {
+    put_ascii(static_cast<char>(code));
+  } else if (code == '\n' || code == 0x85 || code == 0x2028 || code == 0x2029) {
+    write("\n");
+  } else if (code < 0xA0) {
+    write(" ");
+  } else if (code == 0xA9 && follows("copyright ")) {
+    write(" ");
+  } else if (is_narrow_space(code)) {
+    if (!is_digit(last()) || !group_follows()) write(" ");
+  } else if (is_superscript(code)) {
+    const auto letters = std::find_if(out_.rbegin(), out_.rend(),
+                                      [](const FoldedChar& c) { return !is_letter(c.ch); }) -
+                         out_.rbegin();
+    if (letters > 3) return;  // the number of a footnote
+    if (!is_superscript(before)) write("^");
+    put_unlisted(code);
+  } else if (is_greek(code)) {
+    put_greek(code);
+  } else {
+    put_unlisted(code);
+  }
+}
+
+void Folder::put_ascii(char c) {
+  const auto ch = [&](size_t i) { return i < text_.size() ? text_[i] : ' '; };
+  // "left--but": a dash of typewriters.
+  const bool after_word = is_letter(last()) || std::string_view(".,;:!?'\")").find(last()) < 9;
+  if (c == '-' && ch(at_) == '-' && after_word && (is_letter(ch(at_ + 1)) || ch(at_ + 1) == '"')) {
+    ++at_;
+    return write({&kPause, 1});
+  }
+  // "~5", "<$5": words, so that the amount stays one token.
+  const bool edge = last() == ' ' || last() == '\n' || last() == '(';
+  const bool amount = edge && (is_digit(ch(at_)) || ch(at_) == '$');
+  if (amount && c == '~') return write(" about ");
+  if (amount && c == '<') return write(" less than ");
+  if (amount && c == '>') return write(" greater than ");
+  write({&c, 1});
+}
+
+/// One or two Greek letters are symbols and have names; more are a word of another language.
+void Folder::put_greek(char32_t code) {
+  size_t letters = 1;
+  for (size_t at = at_; at < text_.size() && letters < 3; ++letters) {
+    const CodePoint one = utf8_at(text_, at);
+    if (!is_greek(one.value)) break;
+    at += one.size;
+  }
+  for (auto at = static_cast<size_t>(begin_); at > 0 && letters < 3; ++letters) {
+    // Two bytes each; anything else does not count.
+    if (at < 2 || !is_greek(utf8_at(text_, at - 2).value)) break;
+    at -= 2;
+  }
+  const bool small = code >= 0x3B1 && code <= 0x3C9;
+  const bool large = code >= 0x391 && code <= 0x3A9;
+  if (letters > 2 || (!small && !large)) return write(" ");
+  const bool micro = code == 0x3BC && (is_digit(last()) || last() == ' ') && next() < 0x80 &&
+                     is_letter(static_cast<char>(next()));
+  if (micro) return write("u");
+  write(" ");
+  write(kGreek[code - (small ? 0x3B1 : 0x391)]);
+  write(" ");
+}
+
+void Folder::put_unlisted(char32_t code) {
+  const auto sign =
+      std::find_if(kSigns.begin(), kSigns.end(), [code](const Sign& s) { return s.code == code; });
+  if (sign != kSigns.end()) return write(sign->plain);
+  if (is_invisible(code)) return;
+  if (code == 0xB5) return write("u");
+  std::string one;
+  utf8_append(one, code);
+  const std::string plain = normalize(one, NormalForm::kNfkd);
+  if (plain == one) return write(" ");
+  const bool fraction = plain.find("\u2044") != std::string::npos;
+  if (fraction && is_digit(last())) write(" ");
+  for (size_t at = 0; at < plain.size();) {
+    const CodePoint part = utf8_at(plain, at);
+    at += part.size;
+    if (part.value < 0x80) {
+      const char c = static_cast<char>(part.value);
+      write({&c, 1});
+    } else if (part.value == 0x2044) {
+      write("/");
+    } else if (part.value == 0x2212) {
+      write("-");
+    } else if (part.value != code && (is_greek(part.value) || !is_invisible(part.value))) {
+      write(" ");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<FoldedChar> fold(std::string_view utf8) { return strip_markup(Folder(utf8).run()); }
+
+}  // namespace syrinx::english

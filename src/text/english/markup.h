@@ -1,0 +1,14 @@
+// Takes the marks of HTML and Markdown out of folded text; for text/english only.
+#pragma once
+
+#include <vector>
+
+#include "text/english/fold.h"
+
+namespace syrinx::english {
+
+/// Tags, targets of links, back-ticks, marks of bold text and footnote numbers go; bars of tables
+/// become pauses.
+std::vector<FoldedChar> strip_markup(std::vector<FoldedChar> text);
+
+}  // namespace syrinx::english

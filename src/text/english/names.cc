@@ -1,0 +1,252 @@
+// Abbreviations and Roman numerals, which depend on the words around them.
+#include <algorithm>
+#include <array>
+
+#include "text/english/chars.h"
+#include "text/english/numbers.h"
+#include "text/english/rules.h"
+
+namespace syrinx::english {
+namespace {
+
+/// When an abbreviation is one.
+enum class When {
+  kAlways,
+  kDotted,   ///< a full stop follows
+  kNumber,   ///< a number follows
+  kName,     ///< a capitalised word follows
+  kCapital,  ///< it has a capital itself and a full stop, or a name follows
+  kAfter,    ///< it follows a capitalised word
+};
+
+struct ShortForm {
+  std::string_view sign, words;
+  When when;
+};
+
+// In small letters; more than one row for a sign are tried in order.
+constexpr std::array kAbbreviations = std::to_array<ShortForm>({
+    {"mr", "mister", When::kAlways},
+    {"mrs", "missus", When::kAlways},
+    {"ms", "miz", When::kCapital},
+    {"messrs", "messieurs", When::kAlways},
+    {"prof", "professor", When::kCapital},
+    {"jr", "junior", When::kAlways},
+    {"sr", "senior", When::kCapital},
+    {"mt", "mount", When::kName},
+    {"ft", "fort", When::kName},
+    {"gen", "general", When::kName},
+    {"col", "colonel", When::kName},
+    {"maj", "major", When::kName},
+    {"capt", "captain", When::kName},
+    {"lt", "lieutenant", When::kName},
+    {"sgt", "sergeant", When::kName},
+    {"adm", "admiral", When::kName},
+    {"sen", "senator", When::kName},
+    {"rep", "representative", When::kName},
+    {"gov", "governor", When::kName},
+    {"pres", "president", When::kName},
+    {"rev", "reverend", When::kName},
+    {"hon", "honorable", When::kName},
+    {"inc", "incorporated", When::kCapital},
+    {"ltd", "limited", When::kAlways},
+    {"corp", "corporation", When::kCapital},
+    {"co", "company", When::kAfter},
+    {"bros", "brothers", When::kAfter},
+    {"ave", "avenue", When::kAfter},
+    {"blvd", "boulevard", When::kAlways},
+    {"rd", "road", When::kAfter},
+    {"ln", "lane", When::kAfter},
+    {"hwy", "highway", When::kAlways},
+    {"dept", "department", When::kAlways},
+    {"govt", "government", When::kAlways},
+    {"assn", "association", When::kAlways},
+    {"asst", "assistant", When::kAlways},
+    {"etc", "et cetera", When::kAlways},
+    {"vs", "versus", When::kAlways},
+    {"e.g", "for example", When::kAlways},
+    {"eg", "for example", When::kDotted},
+    {"i.e", "that is", When::kAlways},
+    {"ie", "that is", When::kDotted},
+    {"cf", "compare", When::kAlways},
+    {"viz", "namely", When::kAlways},
+    {"approx", "approximately", When::kAlways},
+    {"esp", "especially", When::kDotted},
+    {"incl", "including", When::kDotted},
+    {"misc", "miscellaneous", When::kAlways},
+    {"est", "established", When::kNumber},
+    {"c", "circa", When::kNumber},
+    {"ca", "circa", When::kNumber},
+    {"no", "number", When::kNumber},
+    {"nos", "numbers", When::kNumber},
+    {"fig", "figure", When::kNumber},
+    {"figs", "figures", When::kNumber},
+    {"vol", "volume", When::kNumber},
+    {"vols", "volumes", When::kNumber},
+    {"ch", "chapter", When::kNumber},
+    {"chap", "chapter", When::kNumber},
+    {"sec", "section", When::kNumber},
+    {"sect", "section", When::kNumber},
+    {"eq", "equation", When::kNumber},
+    {"p", "page", When::kNumber},
+    {"pp", "pages", When::kNumber},
+    {"pg", "page", When::kNumber},
+    {"apt", "apartment", When::kNumber},
+    {"tel", "telephone", When::kDotted},
+    {"ext", "extension", When::kNumber},
+    {"max", "maximum", When::kNumber},
+    {"w/", "with", When::kAlways},
+    {"w/o", "without", When::kAlways},
+    {"b/c", "because", When::kAlways},
+    {"and/or", "and or", When::kAlways},
+    {"n/a", "N A", When::kAlways},
+    {"aka", "A K A", When::kAlways},
+    {"ph.d", "P H D", When::kAlways},
+    {"phd", "P H D", When::kAlways},
+    {"b.sc", "B S C", When::kAlways},
+    {"m.sc", "M S C", When::kAlways},
+    {"c++", "C plus plus", When::kAlways},
+    {"g++", "G plus plus", When::kAlways},
+    {"c#", "C sharp", When::kAlways},
+    {"f#", "F sharp", When::kAlways},
+});
+
+constexpr std::string_view kFunctionWords =
+    " a an and as at but by for from her his i if in is it its my near of on or our so the their"
+    " then this that to was we when with you your ";
+
+bool is_name(std::string_view word) {
+  return word.size() > 1 && is_upper(word[0]) && is_letter(word[1]);
+}
+
+/// A capitalised word that is no mere beginning of a sentence, or an ordinal: "Main", "5th".
+bool is_place(std::string_view word) {
+  const std::string small = lower(word);
+  if (listed(kFunctionWords, small)) return false;
+  return is_name(word) || (is_digit(word.empty() ? ' ' : word[0]) && is_letter(word.back()));
+}
+
+/// The core after token i when at most a full stop lies between.
+std::string_view next_name(const Tokens& tokens, size_t i) {
+  if (i + 1 >= tokens.size() || tokens[i].closes || tokens[i + 1].opens) return {};
+  return tokens[i].close == 0 || tokens[i].close == '.' ? tokens.core(i + 1) : std::string_view();
+}
+
+bool holds(When when, const Tokens& tokens, size_t i) {
+  const bool dotted = tokens[i].close == '.';
+  const std::string_view next = next_name(tokens, i);
+  switch (when) {
+    case When::kAlways:
+      return true;
+    case When::kDotted:
+      return dotted;
+    case When::kNumber:  // "C. 5" is no year
+      return dotted && !next.empty() && any(next, is_digit) && tokens.core(i) != "C";
+    case When::kName:
+      return is_upper(tokens[i].core[0]) && dotted && is_name(next);
+    case When::kCapital:
+      return is_upper(tokens[i].core[0]) && (dotted || is_name(next));
+    case When::kAfter:
+      return dotted && i > 0 && (is_place(tokens.before(i)) || tokens.before(i) == "&");
+  }
+  return false;
+}
+
+/// "Dr. Smith" and "Maple Dr.", "St. John" and "Main St.".
+Reading read_doctor_or_saint(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (core != "Dr" && core != "St") return {};
+  const bool after_place = is_place(tokens.before(i)) && tokens.before(i) != core;
+  const bool before_name = is_name(next_name(tokens, i));
+  const bool street = after_place && (!before_name || core == "St");
+  if (core == "Dr") return Spoken{street ? "drive" : "doctor"};
+  if (street) return Spoken{"street"};
+  return before_name ? Reading(Spoken{"saint"}) : Spoken{"street"};
+}
+
+int roman_value(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, int>, 13> kParts = {{{"M", 1000},
+                                                                               {"CM", 900},
+                                                                               {"D", 500},
+                                                                               {"CD", 400},
+                                                                               {"C", 100},
+                                                                               {"XC", 90},
+                                                                               {"L", 50},
+                                                                               {"XL", 40},
+                                                                               {"X", 10},
+                                                                               {"IX", 9},
+                                                                               {"V", 5},
+                                                                               {"IV", 4},
+                                                                               {"I", 1}}};
+  int value = 0;
+  for (const auto& [sign, worth] : kParts) {
+    int times = 0;
+    while (text.starts_with(sign) && times < (sign.size() == 2 || worth % 10 == 5 ? 1 : 3)) {
+      value += worth;
+      text.remove_prefix(sign.size());
+      ++times;
+    }
+  }
+  return text.empty() ? value : 0;
+}
+
+constexpr std::string_view kParts =
+    " chapter part volume book section act scene phase type class stage level article title war"
+    " bowl mark grade figure table appendix unit episode season canto psalm division corps group"
+    " column verse lesson step version schedule annex tier game ";
+constexpr std::string_view kRulers =
+    " henry louis elizabeth george charles edward james william richard john paul pius benedict"
+    " francis gregory leo innocent clement alexander catherine frederick philip ferdinand nicholas"
+    " peter ivan napoleon wilhelm otto ramesses ramses ptolemy xerxes darius mary christian gustav"
+    " carl harald olaf haakon leopold albert alfonso isabella umberto victor emmanuel sixtus urban"
+    " boniface celestine robert david stephen henri juan carlos felipe joseph maximilian rudolf"
+    " mehmed suleiman selim murad margaret constantine justinian theodosius ";
+constexpr std::string_view kTitles =
+    " king queen pope emperor empress tsar czar kaiser prince sultan pharaoh ";
+
+}  // namespace
+
+Reading read_roman(const Tokens& tokens, size_t i) {
+  std::string_view core = tokens.core(i);
+  const bool owns = core.ends_with("'s");
+  if (owns) core.remove_suffix(2);
+  const bool small = core.size() > 1 && core.find_first_not_of("ivx") == core.npos;
+  const std::string_view before = tokens.before(i);
+  const bool part = listed(kParts, lower(before));
+  std::string upper(core);
+  if (small && part) std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
+  const int value = core.size() <= 9 && !core.empty() ? roman_value(upper) : 0;
+  if (value == 0) return {};
+  const auto spoken = [owns](std::string words) { return Spoken{words + (owns ? "'s" : "")}; };
+  const std::string number = cardinal_words(std::to_string(value));
+  const bool plain = upper.find_first_not_of("IVXL") == upper.npos;
+  const bool ruler = is_name(before) && listed(kRulers, lower(before));
+  if (upper.size() == 1) {
+    if (upper != "I" && upper != "V" && upper != "X") return {};
+    const bool titled = i > 1 && tokens.joined(i - 2) && listed(kTitles, lower(tokens.core(i - 2)));
+    if (part && (upper != "I" || is_name(before))) return spoken(number);
+    if (ruler && (upper != "I" || titled)) return spoken("the " + ordinal_words(value));
+    return {};
+  }
+  if (part) return spoken(number);
+  if (ruler) return spoken("the " + ordinal_words(value));
+  if (!plain || !(upper.size() > 2 || is_place(before))) return {};
+  return spoken(number);
+}
+
+Reading read_abbreviation(const Tokens& tokens, size_t i) {
+  if (auto reading = read_doctor_or_saint(tokens, i)) return reading;
+  const std::string small = lower(tokens.core(i));
+  for (const ShortForm& known : kAbbreviations) {
+    if (small == known.sign && holds(known.when, tokens, i)) {
+      return Spoken{std::string(known.words)};
+    }
+  }
+  // "Sept." and "Jan." before something else than a day.
+  const bool dotted = tokens[i].close == '.';
+  const std::string_view name = calendar_name(tokens.core(i));
+  if (dotted && name.size() > 4 && i + 1 < tokens.size()) return Spoken{lower(name)};
+  return {};
+}
+
+}  // namespace syrinx::english

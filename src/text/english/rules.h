@@ -1,0 +1,48 @@
+// The rules of the English reader: each looks at a token and the ones around it, and either says
+// how to read it, with how many tokens after it, or leaves it to the next rule. For text/english
+// only. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "text/english/tokens.h"
+
+namespace syrinx::english {
+
+struct Spoken {
+  std::string words;  ///< letters, apostrophes and spaces; "" when there is nothing to say
+  size_t used = 1;    ///< tokens read
+};
+
+using Reading = std::optional<Spoken>;
+
+// measures.cc
+Reading read_money(const Tokens& tokens, size_t i);
+Reading read_quantity(const Tokens& tokens, size_t i);
+Reading read_fraction(const Tokens& tokens, size_t i);
+Reading read_range(const Tokens& tokens, size_t i);
+Reading read_number(const Tokens& tokens, size_t i);
+
+// dates.cc
+Reading read_date(const Tokens& tokens, size_t i);
+Reading read_time(const Tokens& tokens, size_t i);
+/// "5pm", "17:05", "5:30"; "" for anything else.
+std::string time_words(std::string_view core);
+/// The month or the day of the week that an abbreviation means: "Jan" -> "January"; "" for none.
+std::string_view calendar_name(std::string_view core);
+
+// names.cc
+Reading read_abbreviation(const Tokens& tokens, size_t i);
+Reading read_roman(const Tokens& tokens, size_t i);
+
+// addresses.cc
+Reading read_address(const Tokens& tokens, size_t i);
+Reading read_digit_groups(const Tokens& tokens, size_t i);
+Reading read_dotted(const Tokens& tokens, size_t i);
+
+// signs.cc: never nothing.
+Spoken read_signs(const Tokens& tokens, size_t i);
+
+}  // namespace syrinx::english

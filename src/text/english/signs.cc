@@ -1,0 +1,264 @@
+// What no other rule reads: words, and the signs between them.
+#include <algorithm>
+#include <array>
+
+#include "text/english/chars.h"
+#include "text/english/numbers.h"
+#include "text/english/rules.h"
+#include "text/english/spelling.h"
+#include "text/sentence_rules.h"
+
+namespace syrinx::english {
+namespace {
+
+struct Operator {
+  std::string_view sign, words;
+};
+// Longer ones first. Without words: a gap between two words.
+constexpr std::array kOperators = std::to_array<Operator>({
+    {"===", "equals"},
+    {"...", ""},
+    {"==", "equals"},
+    {"!=", "is not equal to"},
+    {"<=", "less than or equal to"},
+    {">=", "greater than or equal to"},
+    {"->", ""},
+    {"=>", ""},
+    {"&&", "and"},
+    {"||", "or"},
+    {"<<", ""},
+    {">>", ""},
+    {"::", ""},
+    {"//", ""},
+    {"++", "plus plus"},
+    {"+=", "plus equals"},
+    {"-=", "minus equals"},
+    {"*=", "times equals"},
+    {"+", "plus"},
+    {"=", "equals"},
+    {"<", "less than"},
+    {">", "greater than"},
+    {"&", "and"},
+    {"@", "at"},
+    {"%", "percent"},
+    {"\\", "backslash"},
+    {"\xD7", "times"},
+    {"\xB0", "degrees"},
+    {"$", "dollar"},
+    {"\x01", "euro"},
+    {"\x02", "pound"},
+    {"\x03", "yen"},
+    {"\x04", "rupee"},
+    {"\x05", "won"},
+    {"\x06", "ruble"},
+    {"\x07", "cents"},
+});
+
+const Operator* operator_at(std::string_view text) {
+  const auto it = std::find_if(kOperators.begin(), kOperators.end(),
+                               [text](const Operator& o) { return text.starts_with(o.sign); });
+  return it == kOperators.end() ? nullptr : &*it;
+}
+
+/// A sign of arithmetic or of code standing alone.
+bool is_operator(std::string_view core) {
+  if (core == "-" || core == "*" || core == "/") return true;
+  const Operator* found = operator_at(core);
+  return found != nullptr && found->sign == core && core != "@" && core != "&";
+}
+
+/// Reads a token from left to right.
+class SignReader {
+ public:
+  SignReader(std::string_view core, bool shouting) : core_(core), shouting_(shouting) {
+    brackets_ = core.find('<') != core.npos && core.find('>') != core.npos;
+    equation_ = core.find('=') != core.npos;
+    several_ = !std::all_of(core.begin(), core.end(), in_word);
+  }
+
+  std::string run() {
+    while (at_ < core_.size()) {
+      if (in_word(core_[at_])) {
+        word();
+      } else {
+        sign();
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  static bool in_word(char c) { return is_alnum(c) || c == '\''; }
+  char ch(size_t i) const { return i < core_.size() ? core_[i] : ' '; }
+  char last() const { return at_ > 0 ? core_[at_ - 1] : ' '; }
+
+  void word() {
+    const size_t number = is_digit(core_[at_]) ? number_length(core_.substr(at_)) : 0;
+    size_t end = at_;
+    while (end < core_.size() && in_word(core_[end])) ++end;
+    const size_t begin = at_;
+    if (number > 0 && at_ + number >= end) {  // "2.5" and "1,000" hold marks
+      add(out_, number_words(core_.substr(at_, number)));
+      at_ += number;
+      return;
+    }
+    std::string_view word = core_.substr(at_, end - at_);
+    at_ = end;
+    while (word.size() > 1 && word.front() == '\'' && !listed(" 'n' 'tis 'twas 'em ", word)) {
+      word.remove_prefix(1);
+    }
+    if (!any(word, is_alnum)) return;
+    const std::string_view tens = word.substr(0, word.size() - 1);
+    if (word.ends_with("0s") && is_digits(tens, 2, 4)) {  // "mid-80s"
+      return add(out_, decade_words(value_of(tens)));
+    }
+    const size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
+    if (digits > 0 && digits < 10 && listed(" st nd rd th ", lower(word.substr(digits)))) {
+      return add(out_, ordinal_words(value_of(word.substr(0, digits))));  // "19th-century"
+    }
+    // "vis-a-vis" has the article, "a/b" a letter.
+    const bool article = word == "a" && begin > 0 && core_[begin - 1] == '-' && ch(end) == '-';
+    const bool firm = (ch(end) == '&' || (begin > 0 && core_[begin - 1] == '&')) &&
+                      all(word, is_upper);  // "AT&T"
+    add(out_, firm || (several_ && !article && word.size() == 1 && is_letter(word[0]))
+                  ? letter_names(word)
+                  : word_words(word, shouting_));
+  }
+
+  void sign() {
+    const char c = core_[at_], before = last(), after = ch(at_ + 1);
+    const bool numbers = is_digit(before) && is_digit(after);
+    size_t used = 1;
+    switch (c) {
+      case '#':
+        if (is_digit(after)) add(out_, "number");
+        if (is_letter(after)) add(out_, "hashtag");
+        break;
+      case '^':
+        used += power();
+        break;
+      case '*':
+        if (is_alnum(before) && is_alnum(after)) add(out_, "times");
+        if (core_.size() == 1) add(out_, "times");
+        break;
+      case '~':
+        if (is_digit(after)) add(out_, "about");
+        break;
+      case '/':
+        slash(before, after);
+        break;
+      case '.':
+        if (numbers) add(out_, "point");
+        if (is_lower(after)) add(out_, "dot");
+        break;
+      case '-':
+        if (operator_at(core_.substr(at_)) != nullptr) {
+          ++used;  // "->", "-="
+          add(out_, operator_at(core_.substr(at_))->words);
+        } else if ((is_digit(after) && !is_alnum(before)) || (numbers && equation_) ||
+                   core_.size() == 1) {
+          add(out_, "minus");
+        } else if (at_ == 0) {
+          option(used);
+        }
+        break;
+      case '(':
+        if (core_.substr(at_) == "(s") out_ += 's', ++used;  // "item(s)"
+        break;
+      default:
+        used = named();
+    }
+    at_ += used;
+  }
+
+  /// "^2", "^10"; how many characters the power takes.
+  size_t power() {
+    const size_t length = number_length(core_.substr(at_ + 1));
+    const std::string_view power = core_.substr(at_ + 1, length);
+    if (power == "2") {
+      add(out_, "squared");
+    } else if (power == "3") {
+      add(out_, "cubed");
+    } else {
+      add(out_, "to the");
+      add(out_, length > 0 ? cardinal_words(power) : std::string());
+    }
+    return length;
+  }
+
+  void slash(char before, char after) {
+    if (!is_alnum(before) || !is_alnum(after)) return;
+    const auto parts = split(core_, '/');
+    const bool capitals = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+      return part.size() < 5 && all(part, is_upper);
+    });
+    if (!capitals) add(out_, is_digit(before) && is_digit(after) ? "over" : "slash");
+  }
+
+  /// "--verbose", "-v"; but "--yes" and "--but" are words after a dash of typewriters.
+  void option(size_t& used) {
+    const bool two = ch(1) == '-';
+    if (two && is_letter(ch(2))) {
+      if (!is_starter(lower(core_.substr(2)))) add(out_, "dash dash");
+      ++used;
+    } else if (is_letter(ch(1)) && core_.size() == 2) {
+      add(out_, "dash");
+    }
+  }
+
+  size_t named() {
+    const Operator* found = operator_at(core_.substr(at_));
+    if (found == nullptr) return 1;
+    const bool bracket = brackets_ && (found->sign == "<" || found->sign == ">");
+    if (!bracket) add(out_, found->words);
+    return found->sign.size();
+  }
+
+  std::string_view core_;
+  bool shouting_, brackets_ = false, equation_ = false, several_ = false;
+  size_t at_ = 0;
+  std::string out_;
+};
+
+/// "1920x1080", "2x4", "3×4".
+std::string product_words(std::string_view core) {
+  const size_t at = core.find_first_of("x\xD7");
+  if (at == core.npos) return {};
+  const std::string_view first = core.substr(0, at), second = core.substr(at + 1);
+  if (!is_digits(first, 1, 6) || !is_digits(second, 1, 6)) return {};
+  const bool large = first.size() > 2 && second.size() > 2;
+  const auto side = [](std::string_view digits) {
+    return digits.size() == 3 || digits.size() == 4 ? pair_words(digits) : cardinal_words(digits);
+  };
+  if (core[at] == kTimes && !large) {
+    return cardinal_words(first) + " times " + cardinal_words(second);
+  }
+  return side(first) + " by " + side(second);
+}
+
+/// "A" is the article, except where it names something.
+bool is_letter_a(const Tokens& tokens, size_t i) {
+  const std::string_view before = tokens.before(i), after = tokens.after(i);
+  if (is_operator(before) || is_operator(after)) return true;
+  if (after.size() == 1 && is_upper(after[0]) && after != "I") return true;  // "A B C"
+  if (tokens.core(i) == "a") return false;
+  constexpr std::string_view kNamed =
+      " the grade plan vitamin class type section option point group letter part exhibit appendix"
+      " hepatitis level an ";
+  const bool ends = i + 1 >= tokens.size() || tokens[i].close != 0;
+  return listed(kNamed, lower(before)) || (ends && i > 0);
+}
+
+}  // namespace
+
+Spoken read_signs(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (core == "a" || core == "A") return {is_letter_a(tokens, i) ? "A" : "a"};
+  if (std::string words = product_words(core); !words.empty()) return {words};
+  const bool heading = core.find_first_not_of('#') == core.npos;
+  if (heading) return {};
+  const bool shouting = all(core.substr(0, core.find('\'')), is_upper) && is_shouting(tokens, i);
+  return {SignReader(core, shouting).run()};
+}
+
+}  // namespace syrinx::english

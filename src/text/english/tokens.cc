@@ -1,0 +1,172 @@
+#include "text/english/tokens.h"
+
+#include <algorithm>
+
+#include "text/english/chars.h"
+
+namespace syrinx::english {
+namespace {
+
+constexpr size_t kMaxRun = 400;                // characters of a token; longer runs are cut
+constexpr std::string_view kMarks = ".,;:!?";  // in "etc.," the comma counts
+
+bool has(std::string_view set, char c) { return set.find(c) != set.npos; }
+
+bool is_currency(char c) { return c == '$' || (c >= kEuro && c <= kCent); }
+bool is_lead_sign(char c) {
+  return has("+-~#@&=<>/%\\!^", c) || c == kDegree || c == kTimes || c == kEnDash || is_currency(c);
+}
+bool is_trail_sign(char c) {
+  return has("%+#&=<>@/-~", c) || c == kDegree || c == kTimes || c == kEnDash || is_currency(c);
+}
+
+int strength(char mark) { return static_cast<int>(kMarks.find(mark)); }
+
+/// What was found between two spaces.
+struct Run {
+  Token token;
+  bool bare = false;  ///< punctuation only
+};
+
+class Cutter {
+ public:
+  Cutter(const FoldedChar* chars, size_t count) : chars_(chars), count_(count) {}
+
+  Run cut() {
+    size_t first = 0, last = count_;
+    while (first < count_ && !begins_core(first)) ++first;
+    Run run;
+    if (first == count_) {  // no letter and no sign
+      read_edges(run.token, count_, 0);
+      run.bare = true;
+      return run;
+    }
+    while (last > first && !ends_core(last - 1)) --last;
+    if (last == first) last = first + 1;
+    Token& token = run.token;
+    read_edges(token, first, last);
+    for (size_t i = first; i < last; ++i) token.core += chars_[i].ch;
+    token.begin = chars_[first].begin;
+    token.end = chars_[last - 1].end;
+    if (!any(token.core, is_alnum)) {
+      const bool sign =
+          token.core.size() <= 3 && !has("-#~", token.core[0]) && token.core[0] != kEnDash;
+      const bool measure =
+          token.core[0] == '%' || token.core[0] == kDegree || is_currency(token.core[0]);
+      const bool drawn = !measure && (last < count_ || first > 0);  // ">_<", "=)"
+      run.bare = !sign || drawn;
+      if (!sign) token.closes = true;
+    }
+    return run;
+  }
+
+ private:
+  char ch(size_t i) const { return i < count_ ? chars_[i].ch : ' '; }
+
+  bool begins_core(size_t i) const {
+    const char c = ch(i);
+    if (c == '*') return count_ == 1 || is_digit(ch(i + 1));
+    if (c == '.' && i == 0 && ch(1) == '/') return true;  // "./run"
+    if (c == '.') return is_alnum(ch(i + 1)) && (i == 0 || !has(".)", ch(i - 1)));
+    if (c == '!') return ch(i + 1) == '=';
+    if (c == '/' || c == '~' || c == '<' || c == '>' || c == '^') {
+      return true;
+    }
+    if (c == '\'') return keeps_apostrophe(i);
+    return is_alnum(c) || is_lead_sign(c);
+  }
+  /// "'90s", "'tis", "'n'".
+  bool keeps_apostrophe(size_t i) const {
+    if (is_digit(ch(i + 1))) return true;
+    std::string word;
+    for (size_t k = i + 1; is_letter(ch(k)) && word.size() < 8; ++k) word += ch(k);
+    return listed(" n tis twas em cause til bout round ", lower(word));
+  }
+  bool ends_core(size_t i) const {
+    const char c = ch(i);
+    if (c == '\'') return i >= 2 && ch(i - 1) == 'n' && ch(i - 2) == '\'';  // 'n'
+    if (c == '*') return count_ == 1;
+    if (c == '/' && i == 1 && (ch(0) == 'w' || ch(0) == 'W')) return true;  // "w/" is "with"
+    if (c == '-' || c == '/' || c == '~' || c == kEnDash) return !is_alnum(ch(i - 1)) && i > 0;
+    return is_alnum(c) || is_trail_sign(c);
+  }
+  /// Brackets, quotes and marks around the core [first, last).
+  void read_edges(Token& token, size_t first, size_t last) const {
+    for (size_t i = 0; i < first; ++i) token.opens |= has("([{\x1F", ch(i));
+    const bool call = ch(last) == '(' && ch(last + 1) == ')';  // "foo()"
+    int dots = 0;
+    for (size_t i = last + (call ? 2 : 0); i < count_; ++i) {
+      const char c = ch(i);
+      dots += c == '.';
+      // A hyphen at the end of a line divides a word, it is no pause.
+      const bool hyphen = c == '-' && i == last && i + 1 == count_ && last > 0;
+      token.closes |= !hyphen && has(")]}\x1F-\x1E", c);
+      if (i == last && (c == '\'' || c == '"')) token.quote = c;
+      if (has(kMarks, c) && (token.close == 0 || strength(c) > strength(token.close))) {
+        token.close = c;
+      }
+    }
+    token.ellipsis = dots >= 3;
+  }
+
+  const FoldedChar* chars_;
+  size_t count_;
+};
+
+/// Faces drawn with letters: nothing to say.
+bool is_emoticon(const FoldedChar* chars, size_t count) {
+  if (count < 2 || count > 3 || !has(":;=", chars[0].ch)) return false;
+  return (count == 2 || chars[1].ch == '-') && has("DPpOo3", chars[count - 1].ch);
+}
+
+}  // namespace
+
+Tokens tokenise(const std::vector<FoldedChar>& text) {
+  std::vector<Token> tokens;
+  bool line_start = true, quoted = false;
+  for (size_t i = 0; i < text.size();) {
+    if (text[i].ch == ' ' || text[i].ch == '\n') {
+      line_start |= text[i].ch == '\n';
+      ++i;
+      continue;
+    }
+    size_t end = i;
+    // A dash ends a run like a space does, and closes it like a bracket.
+    while (end < text.size() && text[end].ch != ' ' && text[end].ch != '\n' && end < i + kMaxRun) {
+      if (text[end++].ch == kPause) break;
+    }
+    Run run = Cutter(&text[i], end - i).cut();
+    const bool face = is_emoticon(&text[i], end - i);
+    // "> quoted", "* item", "[x] done" at the start of a line.
+    const std::string& core = run.token.core;
+    const bool ticked = (core == "x" || core == "X") && run.token.opens && run.token.closes;
+    const bool line_mark = line_start && (core == ">" || core == "*" || core == "+" || ticked);
+    const auto quotes = std::count_if(text.begin() + static_cast<std::ptrdiff_t>(i),
+                                      text.begin() + static_cast<std::ptrdiff_t>(end),
+                                      [](const FoldedChar& c) { return c.ch == '"'; });
+    run.token.in_quotes = quoted || (quotes > 1);
+    run.token.starts_line = line_start;
+    const bool inches =
+        run.token.quote == '"' && !run.token.in_quotes && !core.empty() && is_digit(core.back());
+    if (quotes % 2 == 1 && !inches) quoted = !quoted;
+    i = end;
+    if (face || line_mark) continue;
+    // "3 - 2", "10 – 12": a sign, not a pause.
+    const bool dash = run.token.core == "-" || run.token.core == std::string_view("\x1E");
+    const bool between = !tokens.empty() && any(tokens.back().core, is_digit) &&
+                         tokens.back().close == 0 && i + 1 < text.size() && text[i].ch == ' ' &&
+                         is_digit(text[i + 1].ch);
+    if (dash && between) run.bare = run.token.closes = false;
+    if (!run.bare) {
+      line_start = false;
+      tokens.push_back(std::move(run.token));
+    } else if (!tokens.empty()) {  // punctuation that stands alone belongs to the token before it
+      Token& before = tokens.back();
+      if (before.close == 0) before.close = run.token.close;
+      before.closes |= run.token.opens || run.token.closes;
+    }
+  }
+  return Tokens(std::move(tokens));
+}
+
+}  // namespace syrinx::english
