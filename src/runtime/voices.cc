@@ -70,7 +70,8 @@ Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& 
                                      const PrepareOptions& options) try {
   const auto stored = speaker.store->find(source.stored);
   if (!stored) return no_such_voice(speaker, source.stored);  // removed meanwhile
-  PreparedVoice out{.recording_hash = stored->recording};
+  PreparedVoice out;
+  out.recording_hash = stored->recording;
   std::string key = stored->encoded;
   if (key.empty()) {
     const std::string mode = mode_of(*speaker.encoder, stored->mode, !stored->text.empty());

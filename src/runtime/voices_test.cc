@@ -15,7 +15,8 @@ namespace syrinx {
 namespace {
 
 RecordedAudio some_audio(double seconds = 1, double pitch = 0.05) {
-  RecordedAudio audio{.sample_rate = 16000};
+  RecordedAudio audio;
+  audio.sample_rate = 16000;
   for (int i = 0; i < static_cast<int>(16000 * seconds); ++i) {
     audio.samples.push_back(static_cast<float>(std::lrint(8000 * std::sin(pitch * i))) / 32768.f);
   }
@@ -141,7 +142,9 @@ TEST_F(VoicesTest, ProcessesDoNotDisturbEachOther) {
       for (int i = 0; i < 8; ++i) {
         const std::string name = "v" + std::to_string(t) + "-" + std::to_string(i);
         EXPECT_TRUE(store.add({.name = name}, audio).ok());
-        if (i % 2 == 0) EXPECT_TRUE(store.remove(name).ok());
+        if (i % 2 == 0) {
+          EXPECT_TRUE(store.remove(name).ok());
+        }
       }
     });
   }
@@ -273,7 +276,9 @@ TEST(VoiceCache, ForgetsTheLeastRecentlyUsed) {
 }
 
 TEST_F(VoicesTest, ClonesSpeakWithTheirVoice) {
-  Engine engine(toy_, {.threads = 1});
+  EngineOptions options;
+  options.threads = 1;
+  Engine engine(toy_, options);
   const auto speak = [&](const std::vector<VoiceWish>& wishes,
                          std::vector<std::shared_ptr<const Voice>> fetched) {
     SpeechRequest request;
