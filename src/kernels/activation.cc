@@ -4,6 +4,7 @@
 
 #include "kernels/activation_impl.h"
 #include "kernels/cpu/features.h"
+#include "kernels/cuda/kernels.h"
 
 namespace syrinx {
 namespace {
@@ -28,6 +29,7 @@ void over_rows(StepContext& ctx, int64_t rows, int64_t width, F f) {
 
 void activate(StepContext& ctx, Activation f, const View& x, const View& out) {
   expect_shape("activate", out, x.shape);
+  if (x.device == Device::kCuda) return cuda::activate(ctx, f, x, out);
   const float* in = x.f32();
   float* to = out.f32();
   const auto loop = cpu::has_avx2() ? &avx2::activate : &ref::activate;
@@ -38,6 +40,7 @@ void silu_mul(StepContext& ctx, const View& x, const View& out) {
   SYRINX_CHECK(x.shape.dims() == 2 && x.shape[1] % 2 == 0, "[silu_mul] x ", x.shape.str());
   const int64_t width = x.shape[1] / 2;
   expect_shape("silu_mul", out, {x.shape[0], width});
+  if (x.device == Device::kCuda) return cuda::silu_mul(ctx, x, out);
   const float* in = x.f32();
   float* to = out.f32();
   const auto loop = cpu::has_avx2() ? &avx2::silu_mul : &ref::silu_mul;
@@ -53,6 +56,7 @@ void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_b
   const bool last = axis == ChannelAxis::kLast;
   expect_shape("snake", alpha, {x.shape[last ? 1 : 0]});
   expect_shape("snake", inv_beta, alpha.shape);
+  if (x.device == Device::kCuda) return cuda::snake(ctx, x, alpha, inv_beta, axis, out);
   const int64_t width = x.shape[1];
   const float *in = x.f32(), *a = alpha.f32(), *b = inv_beta.f32();
   float* to = out.f32();
@@ -69,6 +73,7 @@ void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_b
 
 void clamp(StepContext& ctx, const View& x, float low, float high, const View& out) {
   expect_shape("clamp", out, x.shape);
+  if (x.device == Device::kCuda) return cuda::clamp(ctx, x, low, high, out);
   const float* in = x.f32();
   float* to = out.f32();
   over(ctx, x.count(), [&](int64_t begin, int64_t n) {
@@ -78,6 +83,7 @@ void clamp(StepContext& ctx, const View& x, float low, float high, const View& o
 
 void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out) {
   expect_shape("leaky_relu", out, x.shape);
+  if (x.device == Device::kCuda) return cuda::leaky_relu(ctx, x, slope, out);
   const float* in = x.f32();
   float* to = out.f32();
   over(ctx, x.count(), [&](int64_t begin, int64_t n) {
@@ -87,6 +93,7 @@ void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out) {
 
 void add_inplace(StepContext& ctx, const View& x, const View& y) {
   expect_shape("add_inplace", y, x.shape);
+  if (x.device == Device::kCuda) return cuda::add(ctx, x, y, {}, false);
   float* to = x.f32();
   const float* in = y.f32();
   const auto loop = cpu::has_avx2() ? &avx2::add : &ref::add;
@@ -94,6 +101,7 @@ void add_inplace(StepContext& ctx, const View& x, const View& y) {
 }
 
 void scale_inplace(StepContext& ctx, const View& x, float factor) {
+  if (x.device == Device::kCuda) return cuda::scale(ctx, x, factor);
   float* to = x.f32();
   over(ctx, x.count(), [&](int64_t begin, int64_t n) {
     for (int64_t i = begin; i < begin + n; ++i) to[i] *= factor;
@@ -104,6 +112,7 @@ void add_scaled_inplace(StepContext& ctx, const View& x, const View& y, const Vi
   SYRINX_CHECK(x.shape.dims() == 2, "[add_scaled_inplace] x must be [N, H], got ", x.shape.str());
   expect_shape("add_scaled_inplace", y, x.shape);
   expect_shape("add_scaled_inplace", gain, {x.shape[1]});
+  if (x.device == Device::kCuda) return cuda::add(ctx, x, y, gain, false);
   const int64_t width = x.shape[1];
   float* to = x.f32();
   const float *in = y.f32(), *g = gain.f32();
@@ -115,6 +124,7 @@ void add_scaled_inplace(StepContext& ctx, const View& x, const View& y, const Vi
 void add_bias_inplace(StepContext& ctx, const View& x, const View& bias) {
   SYRINX_CHECK(x.shape.dims() == 2, "[add_bias_inplace] x must be [N, H], got ", x.shape.str());
   expect_shape("add_bias_inplace", bias, {x.shape[1]});
+  if (x.device == Device::kCuda) return cuda::add(ctx, x, bias, {}, true);
   const int64_t width = x.shape[1];
   float* to = x.f32();
   const float* b = bias.f32();

@@ -9,6 +9,7 @@
 
 #include "kernels/attention_impl.h"
 #include "kernels/cpu/features.h"
+#include "kernels/cuda/kernels.h"
 
 namespace syrinx {
 namespace {
@@ -113,6 +114,12 @@ void* KvPool::keys(int layer, int64_t page, int kv_head) const {
 
 void* KvPool::values(int layer, int64_t page, int kv_head) const {
   return static_cast<char*>(keys(layer, page, kv_head)) + head_bytes(spec_) / 2;
+}
+
+Ragged resident(StepContext& ctx, const Ragged& ragged) {
+  Ragged out = ragged;
+  if (ctx.device == Device::kCuda) out.on_device = cuda::upload_ragged(ctx, ragged);
+  return out;
 }
 
 void ragged_positions(const Ragged& ragged, std::span<int32_t> out) {
@@ -266,6 +273,7 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
               int layer, const Ragged& ragged) {
   const KvWriter writer("write_kv", k, v, pool, layer, ragged);
+  if (k.rows.device == Device::kCuda) return cuda::write_kv(ctx, k, v, pool, layer, ragged);
   const int64_t grain = std::max<int64_t>(1, 1024 / (int64_t{k.heads} * k.dim));
   ctx.pool.parallel_for(k.count(), grain, [&](int64_t begin, int64_t end) {
     int64_t b = 0;
@@ -279,6 +287,8 @@ void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const Kv
 void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out) {
   check_attention("paged_attention", q, pool, layer, ragged, spec, out);
+  if (q.rows.device == Device::kCuda)
+    return cuda::paged_attention(ctx, q, pool, layer, ragged, spec, out);
   attend_all(ctx, q, pool, layer, ragged, spec, out, nullptr);
 }
 
@@ -286,6 +296,12 @@ void write_and_attend(StepContext& ctx, const HeadsView& q, const HeadsView& k, 
                       const KvPool& pool, int layer, const Ragged& ragged,
                       const AttentionSpec& spec, const View& out) {
   check_attention("write_and_attend", q, pool, layer, ragged, spec, out);
+  if (q.rows.device == Device::kCuda) {
+    const Arena::Mark mark(ctx.arena);
+    const Ragged once = ragged.on_device ? ragged : resident(ctx, ragged);
+    write_kv(ctx, k, v, pool, layer, once);
+    return cuda::paged_attention(ctx, q, pool, layer, once, spec, out);
+  }
   // A tile may write what it reads only if no other tile reads it.
   const Tiling tiling(q, pool);
   bool own = tiling.parts == 1;

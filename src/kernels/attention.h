@@ -73,11 +73,17 @@ struct Ragged {
   std::span<const int32_t> kv_len;      ///< [B], cached positions including the rows of this call
   std::span<const int32_t> page_table;  ///< [B][max_pages]
   int max_pages = 0;
+  /// row_begin, kv_len and page_table one behind the other in GPU memory; null: every kernel that
+  /// runs there uploads them for itself.
+  const int32_t* on_device = nullptr;
 
   int64_t sequences() const { return static_cast<int64_t>(kv_len.size()); }
   int64_t rows() const { return row_begin.empty() ? 0 : row_begin.back(); }
   int32_t first_position(int64_t b) const { return kv_len[b] - (row_begin[b + 1] - row_begin[b]); }
 };
+
+/// `ragged` with its numbers uploaded once for all layers, into ctx.arena; on the CPU unchanged.
+Ragged resident(StepContext& ctx, const Ragged& ragged);
 
 /// The position of every row of the batch; out [N].
 void ragged_positions(const Ragged& ragged, std::span<int32_t> out);

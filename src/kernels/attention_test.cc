@@ -13,6 +13,10 @@ namespace {
 
 using fixture::Bench;
 
+class AttentionTest : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, AttentionTest, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
 struct Case {
   int heads, kv_heads, dim;
   DType dtype = DType::kF32;
@@ -63,32 +67,35 @@ Tensor formula(const Case& c, const Sequence& s, float scale) {
 /// A table shorter than the sequence is a ring.
 class Runner {
  public:
-  Runner(const Case& c, std::vector<const Sequence*> sequences, int max_pages)
+  Runner(const Case& c, std::vector<const Sequence*> sequences, int max_pages,
+         Device device = Device::kCpu)
       : case_(c),
         sequences_(std::move(sequences)),
         max_pages_(max_pages),
-        pool_({2, c.kv_heads, c.dim, c.dtype},
-              static_cast<int64_t>(sequences_.size()) * max_pages + 3),
+        device_(device),
         table_(sequences_.size() * max_pages) {
     std::iota(table_.rbegin(), table_.rend(), 2);  // pages in odd places
-    for (int page = 0; page < pool_.pages(); ++page)
-      for (int layer = 0; layer < 2; ++layer)
-        std::memset(pool_.keys(layer, page, 0), 0xff, KvPool::page_bytes(pool_.spec()) / 2);  // NaN
+    const KvSpec spec{2, c.kv_heads, c.dim, c.dtype};
+    const auto pages = static_cast<int64_t>(table_.size()) + 3;
+    Tensor memory({static_cast<int64_t>(KvPool::page_bytes(spec)) * pages}, DType::kU8);
+    std::memset(memory.view().data, 0xff, memory.bytes());  // NaN
+    memory_ = device == Device::kCpu ? std::move(memory) : copy_to(memory, device);
+    pool_ = KvPool(spec, pages, memory_);
   }
 
   std::vector<Tensor> run(int chunk, int threads) {
-    Bench bench(threads);
+    Bench bench(threads, device_);
     std::vector<Tensor> outs;
     for (const Sequence* s : sequences_) outs.push_back(fixture::poisoned(s->q.shape()));
     for (int done = 0, more = 1; more; done += chunk) {
-      more = step(bench.ctx, done, chunk, outs);
+      more = step(bench, done, chunk, outs);
       bench.arena.reset();
     }
     return outs;
   }
 
  private:
-  bool step(StepContext& ctx, int done, int chunk, std::vector<Tensor>& outs) {
+  bool step(Bench& bench, int done, int chunk, std::vector<Tensor>& outs) {
     std::vector<int32_t> begin{0}, length;
     for (const Sequence* s : sequences_) {
       const int all = static_cast<int>(s->q.shape()[0]);
@@ -110,16 +117,19 @@ class Runner {
       }
     }
     const Ragged ragged{begin, length, table_, max_pages_};
-    const HeadsView q{qkv, 0, case_.heads, case_.dim};
-    const HeadsView k{qkv, qw, case_.kv_heads, case_.dim};
-    const HeadsView v{qkv, qw + kw, case_.kv_heads, case_.dim};
+    StepContext& ctx = bench.ctx;
+    const View rows = bench.on(qkv), to = bench.on(out);
+    const HeadsView q{rows, 0, case_.heads, case_.dim};
+    const HeadsView k{rows, qw, case_.kv_heads, case_.dim};
+    const HeadsView v{rows, qw + kw, case_.kv_heads, case_.dim};
     const AttentionSpec spec{0.3f, case_.window, case_.causal};
     if (done % 2) {
       write_kv(ctx, k, v, pool_, 1, ragged);
-      paged_attention(ctx, q, pool_, 1, ragged, spec, out);
+      paged_attention(ctx, q, pool_, 1, ragged, spec, to);
     } else {
-      write_and_attend(ctx, q, k, v, pool_, 1, ragged, spec, out);
+      write_and_attend(ctx, q, k, v, pool_, 1, ragged, spec, to);
     }
+    bench.back();
     for (size_t b = 0; b < sequences_.size(); ++b)
       std::copy_n(out.f32() + int64_t{begin[b]} * qw, int64_t{begin[b + 1] - begin[b]} * qw,
                   outs[b].f32() + int64_t{length[b] - (begin[b + 1] - begin[b])} * qw);
@@ -129,28 +139,31 @@ class Runner {
   Case case_;
   std::vector<const Sequence*> sequences_;
   int max_pages_;
+  Device device_;
+  Tensor memory_;
   KvPool pool_;
   std::vector<int32_t> table_;
 };
 
-TEST(Attention, AgreesWithTheFormulaOnOddShapes) {
+TEST_P(AttentionTest, AgreesWithTheFormulaOnOddShapes) {
   for (const Case& c : {Case{1, 1, 8}, Case{2, 1, 32}, Case{4, 2, 48}, Case{3, 3, 64},
                         Case{10, 2, 80}, Case{4, 4, 96}, Case{16, 1, 128}, Case{26, 1, 40}}) {
-    for (const int length : {1, 5, 31, 32, 33, 129, 200}) {
+    const bool few = fixture::emulated(GetParam());
+    for (const int length : few ? std::vector{5, 133} : std::vector{1, 5, 31, 32, 33, 129, 200}) {
       const Sequence s(c, length, 7);
-      const auto got = Runner(c, {&s}, 8).run(length, 1);
+      const auto got = Runner(c, {&s}, 8, GetParam()).run(length, 1);
       EXPECT_LT(fixture::difference(got[0], formula(c, s, 0.3f)), 3e-6)
           << c.heads << "/" << c.kv_heads << " x " << c.dim << ", " << length;
     }
   }
 }
 
-TEST(Attention, HalfCachesAreCloseAndMasksWork) {
+TEST_P(AttentionTest, HalfCachesAreCloseAndMasksWork) {
   for (const Case& c : {Case{4, 2, 64, DType::kF16}, Case{4, 2, 64, DType::kBF16},
                         Case{4, 2, 64, DType::kI8}, Case{4, 2, 64, DType::kF32, 40},
                         Case{4, 2, 64, DType::kF32, 1}, Case{4, 2, 64, DType::kF32, 0, false}}) {
     const Sequence s(c, 150, 3);
-    const auto got = Runner(c, {&s}, 8).run(150, 2);
+    const auto got = Runner(c, {&s}, 8, GetParam()).run(150, 2);
     const double bound = c.dtype == DType::kF32   ? 3e-6
                          : c.dtype == DType::kF16 ? 2e-3
                          : c.dtype == DType::kI8  ? 1.5e-2
@@ -159,27 +172,33 @@ TEST(Attention, HalfCachesAreCloseAndMasksWork) {
   }
 }
 
-TEST(Attention, SameBitsInAnyBatchChunkAndThreads) {
-  for (const Case& c :
-       {Case{4, 2, 64, DType::kF16}, Case{6, 6, 48, DType::kF32, 50}, Case{8, 1, 40, DType::kBF16},
-        Case{4, 2, 64, DType::kI8}, Case{3, 1, 72, DType::kI8, 45}}) {
+TEST_P(AttentionTest, SameBitsInAnyBatchChunkAndThreads) {
+  std::vector<Case> cases{{4, 2, 64, DType::kF16}, {3, 1, 72, DType::kI8, 45}};
+  std::vector<int> chunks{3, 128};  // 3: spread over blocks on a GPU
+  if (!fixture::emulated(GetParam())) {
+    chunks = {1, 7, 64, 128, 300};
+    cases.insert(cases.end(),
+                 {{6, 6, 48, DType::kF32, 50}, {8, 1, 40, DType::kBF16}, {4, 2, 64, DType::kI8}});
+  }
+  for (const Case& c : cases) {
     const Sequence a(c, 300, 1), b(c, 77, 2), d(c, 1, 3), e(c, 140, 4);
-    const auto alone = Runner(c, {&a}, 10).run(300, 1);
-    for (const int chunk : {1, 7, 64, 128, 300}) {
-      for (const int threads : {1, 2, 3}) {
-        const auto batch = Runner(c, {&b, &a, &d, &e}, 10).run(chunk, threads);
+    const auto alone = Runner(c, {&a}, 10, GetParam()).run(300, 1);
+    for (const int chunk : chunks) {
+      for (const int threads : GetParam() == Device::kCpu ? std::vector{1, 2, 3} : std::vector{1}) {
+        const auto batch = Runner(c, {&b, &a, &d, &e}, 10, GetParam()).run(chunk, threads);
         EXPECT_TRUE(fixture::same_bits(batch[1], alone[0])) << "chunk " << chunk;
       }
     }
   }
 }
 
-TEST(Attention, AWindowNeedsOnlyARingOfPages) {
+TEST_P(AttentionTest, AWindowNeedsOnlyARingOfPages) {
   const Case c{4, 4, 64, DType::kF32, 72};
   const Sequence a(c, 500, 1), b(c, 410, 2);
-  const auto whole = Runner(c, {&a, &b}, 16).run(500, 1);
-  for (const int chunk : {1, 10, 25}) {
-    const auto ring = Runner(c, {&a, &b}, 5).run(chunk, 2);  // 160 >= 72 + 25 + 32
+  const auto whole = Runner(c, {&a, &b}, 16, GetParam()).run(500, 1);
+  const bool few = fixture::emulated(GetParam());
+  for (const int chunk : few ? std::vector{25} : std::vector{1, 10, 25}) {
+    const auto ring = Runner(c, {&a, &b}, 5, GetParam()).run(chunk, 2);  // 160 >= 72 + 25 + 32
     EXPECT_TRUE(fixture::same_bits(ring[0], whole[0])) << chunk;
     EXPECT_TRUE(fixture::same_bits(ring[1], whole[1])) << chunk;
   }
@@ -226,14 +245,14 @@ TEST(Attention, PlainAndFastAgree) {
   }
 }
 
-TEST(Attention, ANanStaysInItsSequence) {
+TEST_P(AttentionTest, ANanStaysInItsSequence) {
   for (const DType dtype : {DType::kF16, DType::kI8}) {
     const Case c{2, 2, 32, dtype};
     Sequence a(c, 40, 1);
     const Sequence b(c, 40, 2);
     a.v.f32()[5] = NAN;
-    const auto alone = Runner(c, {&b}, 2).run(40, 1);
-    const auto both = Runner(c, {&a, &b}, 2).run(40, 1);
+    const auto alone = Runner(c, {&b}, 2, GetParam()).run(40, 1);
+    const auto both = Runner(c, {&a, &b}, 2, GetParam()).run(40, 1);
     EXPECT_TRUE(std::isnan(both[0].f32()[39 * 64 + 5]));
     EXPECT_TRUE(fixture::same_bits(both[1], alone[0]));
   }

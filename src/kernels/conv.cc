@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cuda/kernels.h"
 
 namespace syrinx {
 namespace {
@@ -99,11 +100,33 @@ PackedConv1d PackedConv1d::pack(const View& weight, const View& bias, int64_t gr
   return w;
 }
 
+PackedConv1d PackedConv1d::on_device(Device device) const {
+  PackedConv1d w;
+  if (matrix_.out > 0) w.matrix_ = matrix_.on_device(device);
+  if (!depthwise_.empty()) w.depthwise_ = copy_to(depthwise_, device);
+  if (!bias_.empty()) w.bias_ = copy_to(bias_, device);
+  w.in_ = in_;
+  w.out_ = out_;
+  w.taps_ = taps_;
+  w.groups_ = groups_;
+  return w;
+}
+
+PackedConvTranspose1d PackedConvTranspose1d::on_device(Device device) const {
+  PackedConvTranspose1d w;
+  w.phases_ = phases_.on_device(device);
+  w.stride_ = stride_;
+  w.taps_ = taps_;
+  return w;
+}
+
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t dilation, int64_t stride) {
   SYRINX_CHECK(dilation >= 1 && stride >= 1, "[conv1d] dilation ", dilation, ", stride ", stride);
   check_segments("conv1d", segments, w.in(), w.out(), conv_window(w.taps(), dilation), stride, 1);
   if (segments.empty()) return;
+  if (segments[0].x.device == Device::kCuda)
+    return cuda::conv1d(ctx, w, segments, 1, dilation, stride);
   Arena::Mark mark(ctx.arena);
   std::span<cpu::GemmSegment> all = gemm_segments(ctx, segments, 1);
   if (w.depthwise()) {
@@ -189,6 +212,8 @@ void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w,
                       std::span<const ConvSegment> segments) {
   check_segments("conv_transpose1d", segments, w.in(), w.out(), w.window(), 1, w.stride());
   if (segments.empty()) return;
+  if (segments[0].x.device == Device::kCuda)
+    return cuda::conv1d(ctx, w.phases(), segments, w.stride(), 1, 1);
   Arena::Mark mark(ctx.arena);
   std::span<cpu::GemmSegment> all = gemm_segments(ctx, segments, w.stride());
   const PackedConv1d& phases = w.phases();

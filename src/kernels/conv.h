@@ -27,6 +27,9 @@ class PackedConv1d {
   static PackedConv1d pack(const View& weight, const View& bias = {}, int64_t groups = 1,
                            WeightType type = WeightType::kF32);
 
+  /// A copy in the memory of a GPU, for operands there.
+  PackedConv1d on_device(Device device) const;
+
   int64_t in() const { return in_; }
   int64_t out() const { return out_; }
   int64_t taps() const { return taps_; }
@@ -72,6 +75,9 @@ class PackedConvTranspose1d {
   /// weight [C, 1, K] (depthwise, O = C).
   static PackedConvTranspose1d pack(const View& weight, int64_t stride, const View& bias = {},
                                     WeightType type = WeightType::kF32, int64_t groups = 1);
+
+  /// A copy in the memory of a GPU, for operands there.
+  PackedConvTranspose1d on_device(Device device) const;
 
   int64_t in() const { return phases_.in(); }
   int64_t out() const { return phases_.out() / stride_; }

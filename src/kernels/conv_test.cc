@@ -13,6 +13,10 @@ using fixture::random;
 using fixture::relative_rms;
 using fixture::same_bits;
 
+class ConvTest : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, ConvTest, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
 struct Case {
   int64_t in, out, taps, dilation, stride, groups;
 };
@@ -24,8 +28,8 @@ constexpr Case kCases[] = {
     {20, 10, 5, 2, 2, 5}, {600, 40, 1, 1, 1, 1}, {96, 2, 7, 1, 1, 1},
 };
 
-TEST(Conv, AgreesWithReference) {
-  fixture::Bench machine(2);
+TEST_P(ConvTest, AgreesWithReference) {
+  fixture::Bench machine(2, GetParam());
   uint32_t seed = 1;
   for (const Case& c : kCases) {
     const Tensor weight = random({c.out, c.in / c.groups, c.taps}, seed++);
@@ -37,49 +41,60 @@ TEST(Conv, AgreesWithReference) {
       Tensor want({rows, c.out}, DType::kF32);
       ref::conv1d(x, weight, bias, c.dilation, c.stride, c.groups, want);
       GuardedOutput got({rows, c.out});
-      conv1d(machine.ctx, packed, x, got.view(), c.dilation, c.stride);
+      conv1d(machine.ctx, machine.weights(packed), machine.on(x), machine.on(got.view()),
+             c.dilation, c.stride);
+      machine.back();
       ASSERT_TRUE(got.clean()) << c.in << " " << c.out << " t " << t;
       ASSERT_LT(relative_rms(got.view(), want), 2e-6) << c.in << " " << c.out << " t " << t;
     }
   }
 }
 
-TEST(Conv, HalfWeightsAreClose) {
-  fixture::Bench machine(1);
+TEST_P(ConvTest, HalfWeightsAreClose) {
+  fixture::Bench machine(1, GetParam());
   const Tensor weight = random({40, 64, 7}, 1), x = random({50, 64}, 2);
   Tensor want({32, 40}, DType::kF32), got({32, 40}, DType::kF32);
   ref::conv1d(x, weight, {}, 3, 1, 1, want);
-  conv1d(machine.ctx, PackedConv1d::pack(weight, {}, 1, WeightType::kBF16), x, got, 3);
+  conv1d(machine.ctx, machine.weights(PackedConv1d::pack(weight, {}, 1, WeightType::kBF16)),
+         machine.on(x), machine.on(got), 3);
+  machine.back();
   EXPECT_LT(relative_rms(got, want), 3e-3);
 }
 
-TEST(Conv, SegmentsAndThreadsDoNotChangeARow) {
-  fixture::Bench one(1), three(3);
+TEST_P(ConvTest, SegmentsAndThreadsDoNotChangeARow) {
+  fixture::Bench one(1, GetParam()), three(3, GetParam());
   for (const Case& c : kCases) {
     const Tensor weight = random({c.out, c.in / c.groups, c.taps}, 1);
     const PackedConv1d packed = PackedConv1d::pack(weight, {}, c.groups);
-    const int64_t window = conv_window(c.taps, c.dilation), rows = 700;
+    const int64_t window = conv_window(c.taps, c.dilation);
+    const int64_t rows = fixture::emulated(GetParam()) ? 100 : 700;
     const Tensor x = random({(rows - 1) * c.stride + window, c.in}, 2);
     Tensor whole({rows, c.out}, DType::kF32), parts({rows, c.out}, DType::kF32);
-    conv1d(one.ctx, packed, x, whole, c.dilation, c.stride);
+    conv1d(one.ctx, one.weights(packed), one.on(x), one.on(whole), c.dilation, c.stride);
+    one.back();
     std::vector<ConvSegment> segments;
     for (int64_t begin = 0, n = 1; begin < rows; begin += n, n = n % 17 + 1) {
       n = std::min(n, rows - begin);
       segments.push_back({x.view().slice(begin * c.stride, (begin + n - 1) * c.stride + window),
                           parts.view().slice(begin, begin + n)});
     }
-    conv1d(three.ctx, packed, segments, c.dilation, c.stride);
+    std::vector<ConvSegment> seen;
+    for (const ConvSegment& s : segments) seen.push_back({three.on(s.x), three.on(s.out)});
+    conv1d(three.ctx, three.weights(packed), seen, c.dilation, c.stride);
+    three.back();
     EXPECT_TRUE(same_bits(parts, whole)) << c.in << " " << c.out;
-    for (size_t i = 0; i < 20; ++i) {
+    for (size_t i = 0; i < std::min<size_t>(20, segments.size()); ++i) {
       Tensor alone(segments[i].out.shape, DType::kF32);
-      conv1d(three.ctx, packed, segments[i].x, alone, c.dilation, c.stride);
+      conv1d(three.ctx, three.weights(packed), three.on(segments[i].x), three.on(alone), c.dilation,
+             c.stride);
+      three.back();
       EXPECT_TRUE(same_bits(alone, segments[i].out)) << c.in << " " << c.out;
     }
   }
 }
 
-TEST(ConvTranspose, AgreesWithReference) {
-  fixture::Bench machine(2);
+TEST_P(ConvTest, TransposedAgreesWithReference) {
+  fixture::Bench machine(2, GetParam());
   uint32_t seed = 1;
   const Case cases[] = {{3, 5, 4, 1, 2, 1},    {64, 32, 16, 1, 8, 1}, {33, 17, 7, 1, 3, 1},
                         {8, 1, 2, 1, 2, 1},    {16, 16, 3, 1, 5, 1},  {20, 24, 5, 1, 1, 1},
@@ -98,7 +113,8 @@ TEST(ConvTranspose, AgreesWithReference) {
       Tensor full({(t - 1) * c.stride + c.taps, c.out}, DType::kF32);
       ref::conv_transpose1d(data, weight, bias, c.stride, full, c.groups);
       GuardedOutput got({t * c.stride, c.out});
-      conv_transpose1d(machine.ctx, packed, x, got.view());
+      conv_transpose1d(machine.ctx, machine.weights(packed), machine.on(x), machine.on(got.view()));
+      machine.back();
       ASSERT_TRUE(got.clean());
       // Where the kernel is shorter than the stride torch stops early; the rest is bias alone.
       const int64_t rows = std::min(full.shape()[0], t * c.stride);
@@ -108,13 +124,14 @@ TEST(ConvTranspose, AgreesWithReference) {
   }
 }
 
-TEST(Conv, WrongShapesAreBugs) {
-  fixture::Bench machine(1);
+TEST_P(ConvTest, WrongShapesAreBugs) {
+  fixture::Bench machine(1, GetParam());
   const PackedConv1d packed = PackedConv1d::pack(random({8, 4, 3}, 1));
   Tensor x({10, 4}, DType::kF32), out({9, 8}, DType::kF32);
-  EXPECT_THROW(conv1d(machine.ctx, packed, x, out), InternalError);
+  EXPECT_THROW(conv1d(machine.ctx, machine.weights(packed), machine.on(x), machine.on(out)),
+               InternalError);
   Tensor right({8, 8}, DType::kF32);
-  EXPECT_NO_THROW(conv1d(machine.ctx, packed, x, right));
+  EXPECT_NO_THROW(conv1d(machine.ctx, machine.weights(packed), machine.on(x), machine.on(right)));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/features.h"
+#include "kernels/cuda/kernels.h"
 #include "kernels/embedding_impl.h"
 
 namespace syrinx {
@@ -34,6 +35,7 @@ void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, co
   check_table("embed", table, width);
   for (const int32_t id : ids)
     SYRINX_CHECK(id >= 0 && id < table.shape[0], "[embed] id ", id, " of ", table.shape[0]);
+  if (out.device == Device::kCuda) return cuda::embed(ctx, table, ids, out, add);
   float* to = out.f32();
   const auto loop = row_loop();
   ctx.pool.parallel_for(out.shape[0], grain(width), [&](int64_t begin, int64_t end) {
@@ -54,6 +56,7 @@ void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const i
       SYRINX_CHECK(ids[i] < tables[c].shape[0], "[embed_sum] id ", ids[i], " of table ", c,
                    " with ", tables[c].shape[0]);
   }
+  if (out.device == Device::kCuda) return cuda::embed_sum(ctx, tables, ids, out);
   float* to = out.f32();
   const auto loop = row_loop();
   ctx.pool.parallel_for(out.shape[0], grain(width * books), [&](int64_t begin, int64_t end) {
@@ -75,6 +78,7 @@ void to_f32(StepContext& ctx, const View& x, const View& out) {
   SYRINX_CHECK(x.count() == out.count(), "[to_f32] ", x.shape.str(), " into ", out.shape.str());
   const View flat = x.reshape({1, x.count()});
   check_table("to_f32", flat, x.count());
+  if (x.device == Device::kCuda) return cuda::to_f32(ctx, x, out);
   float* to = out.f32();
   const auto loop = row_loop();
   ctx.pool.parallel_for(x.count(), 65536, [&](int64_t begin, int64_t end) {

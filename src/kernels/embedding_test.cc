@@ -12,6 +12,10 @@ namespace {
 
 using fixture::Bench;
 
+class EmbeddingTest : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, EmbeddingTest, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
 Tensor halved(const Tensor& x, DType dtype) {
   Tensor out(x.shape(), dtype);
   auto* to = static_cast<uint16_t*>(out.view().data);
@@ -40,32 +44,36 @@ TEST(Half, ConversionsRoundToNearestEven) {
   }
 }
 
-TEST(Embedding, GathersAddsAndConverts) {
-  Bench bench(2);
+TEST_P(EmbeddingTest, GathersAddsAndConverts) {
+  Bench bench(2, GetParam());
   for (const int64_t width : {1, 8, 19, 384}) {
     const Tensor table = fixture::random({7, width}, 1);
     const std::vector<int32_t> ids{6, 0, 3, 3};
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
       const Tensor stored = dtype == DType::kF32 ? table.clone() : halved(table, dtype);
       Tensor wide({7, width}, DType::kF32), out = fixture::poisoned({4, width});
-      to_f32(bench.ctx, stored, wide);
+      to_f32(bench.ctx, bench.on(stored), bench.on(wide));
+      bench.back();
       EXPECT_LT(fixture::difference(wide, table), dtype == DType::kBF16 ? 4e-3 : 5e-4);
-      embed(bench.ctx, stored, ids, out);
+      embed(bench.ctx, bench.on(stored), ids, bench.on(out));
+      bench.back();
       for (int i = 0; i < 4; ++i)
         EXPECT_EQ(std::memcmp(out.f32() + i * width, wide.f32() + ids[i] * width, width * 4), 0);
-      embed(bench.ctx, stored, ids, out, true);
+      embed(bench.ctx, bench.on(stored), ids, bench.on(out), true);
+      bench.back();
       EXPECT_EQ(out.f32()[width - 1], 2 * wide.f32()[7 * width - 1]);
     }
   }
 }
 
-TEST(Embedding, SumsCodebooksAndSkipsNegativeIds) {
-  Bench bench;
+TEST_P(EmbeddingTest, SumsCodebooksAndSkipsNegativeIds) {
+  Bench bench(1, GetParam());
   const Tensor a = fixture::random({5, 20}, 1), b = fixture::random({9, 20}, 2);
-  const std::vector<View> tables{a, b};
+  const std::vector<View> tables{bench.on(a), bench.on(b)};
   const std::vector<int32_t> ids{4, 8, -1, 2, -1, -1};
   Tensor out = fixture::poisoned({3, 20});
-  embed_sum(bench.ctx, tables, ids, out);
+  embed_sum(bench.ctx, tables, ids, bench.on(out));
+  bench.back();
   for (int j = 0; j < 20; ++j) {
     EXPECT_EQ(out.f32()[j], a.f32()[80 + j] + b.f32()[160 + j]);
     EXPECT_EQ(out.f32()[20 + j], b.f32()[40 + j]);
@@ -79,7 +87,7 @@ TEST(Embedding, AnIdOutsideItsTableIsABug) {
   Tensor out({1, 8}, DType::kF32);
   for (const int32_t id : {-1, 7}) {
     const std::vector<int32_t> ids{id};
-    EXPECT_THROW(embed(bench.ctx, table, ids, out), InternalError);
+    EXPECT_THROW(embed(bench.ctx, bench.on(table), ids, bench.on(out)), InternalError);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "kernels/cuda/kernels.h"
+
 namespace syrinx {
 namespace {
 
@@ -187,6 +189,21 @@ void InverseStft::flush(float* state, float* out) const {
   const int n = n_fft();
   put_out(state, state + n, n - hop_, out);
   std::fill_n(state, 2 * n, 0.f);
+}
+
+void inverse_stft(StepContext& ctx, const InverseStft& plan, const View& spectrum,
+                  const View& state, const View& out) {
+  const int n = plan.n_fft();
+  const int64_t frames = spectrum.shape[0];
+  expect_shape("inverse_stft", spectrum, {frames, int64_t{n} + 2});
+  expect_shape("inverse_stft", state, {2, n});
+  expect_shape("inverse_stft", out, {frames * plan.hop()});
+  if (spectrum.device == Device::kCuda)
+    return cuda::inverse_stft(ctx, spectrum, n, plan.hop(), plan.window(), state, out);
+  const Arena::Mark mark(ctx.arena);
+  const View scratch = ctx.arena.take({2 * plan.scratch_size()}, DType::kF32);
+  plan.push(reinterpret_cast<const Complex*>(spectrum.f32()), frames, state.f32(), out.f32(),
+            reinterpret_cast<Complex*>(scratch.f32()));
 }
 
 }  // namespace syrinx

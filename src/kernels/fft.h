@@ -42,6 +42,7 @@ class InverseStft {
   int hop() const { return hop_; }
   int n_fft() const { return fft_.size(); }
   const RealFft& fft() const { return fft_; }
+  std::span<const float> window() const { return window_; }
 
   /// State of one stream: what later frames still add to, [2][n_fft] (samples, window sums).
   int64_t state_size() const { return 2 * int64_t{n_fft()}; }
@@ -60,5 +61,10 @@ class InverseStft {
   int hop_;
   std::vector<float> window_;
 };
+
+/// `plan`.push with operands on any device: spectrum [F, 2 * bins] f32 (pairs), state [2, n_fft],
+/// out [F * hop]. On a GPU frames are transformed by the definition, O(n_fft^2) a frame.
+void inverse_stft(StepContext& ctx, const InverseStft& plan, const View& spectrum,
+                  const View& state, const View& out);
 
 }  // namespace syrinx

@@ -73,5 +73,33 @@ TEST(InverseStft, GivesTheSignalBackInAnyChunks) {
   }
 }
 
+class InverseStftTest : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, InverseStftTest, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+TEST_P(InverseStftTest, AgreesWithPushInAnyChunks) {
+  fixture::Bench bench(1, GetParam());
+  for (const auto& [n, hop] : {std::pair{16, 4}, {120, 60}, {512, 128}}) {
+    const InverseStft plan(n, hop);
+    constexpr int kFrames = 11;
+    const Tensor spectra = fixture::random({kFrames, n + 2}, 1);
+    Tensor want_state({2, n}, DType::kF32), want({kFrames * hop}, DType::kF32);
+    std::vector<Complex> scratch(plan.scratch_size());
+    plan.push(reinterpret_cast<const Complex*>(spectra.f32()), kFrames, want_state.f32(),
+              want.f32(), scratch.data());
+    for (const int chunk : {kFrames, 1, 4}) {
+      Tensor state({2, n}, DType::kF32), got = fixture::poisoned({kFrames * hop});
+      for (int f = 0; f < kFrames; f += chunk) {
+        const int end = std::min(f + chunk, kFrames);
+        inverse_stft(bench.ctx, plan, bench.on(spectra.view().slice(f, end)), bench.on(state),
+                     bench.on(got.view().slice(f * hop, end * hop)));
+        bench.back();
+      }
+      EXPECT_LT(fixture::difference(got, want), 1e-5) << n << " in " << chunk;
+      EXPECT_LT(fixture::difference(state, want_state), 1e-5) << n << " in " << chunk;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace syrinx

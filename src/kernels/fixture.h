@@ -2,22 +2,100 @@
 // pseudo-random numbers, poison, and comparisons. Only included by *_test.cc.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <limits>
+#include <map>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "tensor/context.h"
 
 namespace syrinx::fixture {
 
-struct Bench {
-  explicit Bench(int threads = 1) : pool(threads) {}
+/// A context of one device, and host tensors as its kernels see them: on(x) is x where the kernels
+/// run, with what x holds, and back() brings home what they wrote. Both do nothing on the CPU.
+class Bench {
+ public:
+  explicit Bench(int threads = 1, Device device = Device::kCpu)
+      : pool(threads), arena(device), stream_(make_stream(device)) {
+    ctx.device = device;
+    ctx.stream = stream_.get();
+  }
+
+  /// The same view gives the same memory until back().
+  View on(const View& host) {
+    if (ctx.device == Device::kCpu || host.empty()) return host;
+    auto& copy = copies_[{host.data, host.bytes()}];
+    if (copy.device.empty()) {
+      copy.host = host;
+      copy.device = copy_to(host, ctx.device);
+    }
+    View view = copy.device.view();
+    view.shape = host.shape;
+    return view;
+  }
+  /// Weights, kept until the end.
+  template <typename Packed>
+  const Packed& weights(const Packed& host) {
+    if (ctx.device == Device::kCpu) return host;
+    auto kept = std::make_shared<Packed>(host.on_device(ctx.device));
+    kept_.push_back(kept);
+    return *kept;
+  }
+  void back() {
+    if (ctx.device == Device::kCpu) return;
+    ctx.stream->synchronize();
+    for (auto& [key, copy] : copies_) device_copy(copy.device, copy.host);
+    copies_.clear();
+    arena.reset();
+  }
+
   ThreadPool pool;
   Arena arena;
   StepContext ctx{pool, arena};
+
+ private:
+  struct Copy {
+    View host;
+    Tensor device;
+  };
+  static std::unique_ptr<Stream> make_stream(Device device) {
+    return device == Device::kCpu ? nullptr : Stream::create(device);
+  }
+  std::unique_ptr<Stream> stream_;
+  std::map<std::pair<void*, size_t>, Copy> copies_;
+  std::deque<std::shared_ptr<void>> kept_;
 };
+
+/// A test that runs once for every device that this build knows, and is skipped on a machine that
+/// lacks one.
+class OnDevice : public ::testing::TestWithParam<Device> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = device_missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+/// The CPU, and the GPU where its backend is built.
+inline std::vector<Device> devices() {
+  std::vector<Device> all{Device::kCpu};
+  if (device_missing(Device::kCuda).find("this build") == std::string::npos)
+    all.push_back(Device::kCuda);
+  return all;
+}
+/// Whether the device is the emulated GPU, on which large shapes take minutes.
+inline bool emulated(Device device) {
+  return device == Device::kCuda && Stream::create(device)->native() == nullptr;
+}
+inline std::string device_label(const ::testing::TestParamInfo<Device>& info) {
+  return device_name(info.param);
+}
 
 /// Normal numbers times `scale`.
 inline Tensor random(Shape shape, unsigned seed, float scale = 1) {

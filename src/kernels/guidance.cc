@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernels/cuda/kernels.h"
 
 namespace syrinx {
 
@@ -13,6 +14,7 @@ void merge_guidance(StepContext& ctx, View logits, std::span<const GuidedRow> ro
     SYRINX_CHECK(rows[i].row >= static_cast<int>(i) && last < logits.shape[0],
                  "[merge_guidance] row ", last, " of ", logits.shape[0]);
   }
+  if (logits.device == Device::kCuda) return cuda::merge_guidance(ctx, logits, rows);
   float* data = logits.f32();
   // Columns are independent, and a row is written only after all that it is made from was read.
   ctx.pool.parallel_for(width, 4096, [&](int64_t begin, int64_t end) {

@@ -4,20 +4,25 @@
 
 #include <vector>
 
+#include "kernels/fixture.h"
+
 namespace syrinx {
 namespace {
 
-TEST(Guidance, MergesPairsAndKeepsTheOthers) {
-  ThreadPool pool(2);
-  Arena arena;
-  StepContext ctx{pool, arena};
+class GuidanceTest : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, GuidanceTest, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+TEST_P(GuidanceTest, MergesPairsAndKeepsTheOthers) {
+  fixture::Bench bench(2, GetParam());
   constexpr int kWidth = 9000;
   std::vector<float> data(5 * kWidth);
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 977) * 0.25f - 100;
   const std::vector<float> before = data;
   // A pair, a single, a pair.
   const std::vector<GuidedRow> rows = {{0, true, 2.f}, {2, false, 1.f}, {3, true, 1.5f}};
-  merge_guidance(ctx, {data.data(), DType::kF32, {5, kWidth}}, rows);
+  merge_guidance(bench.ctx, bench.on({data.data(), DType::kF32, {5, kWidth}}), rows);
+  bench.back();
   for (int v = 0; v < kWidth; ++v) {
     const auto at = [&](int row) { return before[row * kWidth + v]; };
     ASSERT_EQ(data[v], at(1) + 2.f * (at(0) - at(1)));

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/cpu/gemm.h"
+#include "kernels/cuda/kernels.h"
 
 namespace syrinx {
 namespace {
@@ -26,8 +27,28 @@ int64_t check_x(const PackedLinear& w, const View& x) {
   return x.shape[0];
 }
 
+/// The product on a GPU; the parts say the same as on the CPU.
+void run_cuda(StepContext& ctx, const PackedLinear& w, const View& x,
+              std::span<const cpu::GemmPart> to, cpu::GemmStore store) {
+  using Out = cuda::GemmOut;
+  static_assert(Out::kMaxParts == kMaxParts);
+  Out out;
+  for (const cpu::GemmPart& part : to) {
+    out.parts[out.count++] = {static_cast<int>(part.first_panel * kPanel),
+                              static_cast<int>(part.width), part.out, part.out_stride, part.column};
+  }
+  out.bias = w.bias();
+  out.store = w.gated()                       ? Out::Store::kSiluGate
+              : store == cpu::GemmStore::kAdd ? Out::Store::kAdd
+                                              : Out::Store::kSet;
+  cuda::linear(ctx, w.matrix(), x, out);
+}
+
 void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const cpu::GemmPart> to,
          cpu::GemmStore store) {
+  SYRINX_CHECK(w.matrix().data.device() == x.device, "[linear] weights on ",
+               device_name(w.matrix().data.device()), ", x on ", device_name(x.device));
+  if (x.device == Device::kCuda) return run_cuda(ctx, w, x, to, store);
   const cpu::GemmSegment all{x.f32(), nullptr, x.shape[0]};
   cpu::GemmCall call;
   call.weight = &w.matrix();
@@ -133,6 +154,16 @@ PackedLinear PackedLinear::pack_gated(const LinearPart& gate, const LinearPart& 
       if (at < out && !part->bias.empty()) copy_as_f32(part->bias, at, 1, w.bias_.f32() + o);
     }
   }
+  return w;
+}
+
+PackedLinear PackedLinear::on_device(Device device) const {
+  PackedLinear w;
+  w.matrix_ = matrix_.on_device(device);
+  if (!bias_.empty()) w.bias_ = copy_to(bias_, device);
+  w.part_sizes_ = part_sizes_;
+  w.out_ = out_;
+  w.gated_ = gated_;
   return w;
 }
 

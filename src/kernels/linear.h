@@ -32,6 +32,9 @@ class PackedLinear {
   /// out = silu(gate(x)) * up(x), in one pass; O is the output size of either.
   static PackedLinear pack_gated(const LinearPart& gate, const LinearPart& up, WeightType type);
 
+  /// A copy in the memory of a GPU, for operands there.
+  PackedLinear on_device(Device device) const;
+
   int64_t in() const { return matrix_.k; }
   int64_t out() const { return out_; }
   WeightType type() const { return matrix_.type; }

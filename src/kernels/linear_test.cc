@@ -33,27 +33,47 @@ double tolerance(WeightType type) {
   return 0;
 }
 
-class LinearTest : public ::testing::TestWithParam<WeightType> {};
-INSTANTIATE_TEST_SUITE_P(Types, LinearTest, ::testing::ValuesIn(kTypes),
-                         [](const auto& param) { return weight_type_name(param.param); });
+class LinearTest : public ::testing::TestWithParam<std::tuple<Device, WeightType>> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = device_missing(device()); !why.empty()) GTEST_SKIP() << why;
+  }
+  static Device device() { return std::get<0>(GetParam()); }
+  static WeightType type() { return std::get<1>(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Types, LinearTest,
+                         ::testing::Combine(::testing::ValuesIn(fixture::devices()),
+                                            ::testing::ValuesIn(kTypes)),
+                         [](const auto& param) {
+                           return std::string(device_name(std::get<0>(param.param))) + "_" +
+                                  weight_type_name(std::get<1>(param.param));
+                         });
+
+class LinearOnTest : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, LinearOnTest, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
 
 TEST_P(LinearTest, AgreesWithReferenceOnOddShapes) {
-  fixture::Bench machine(2);
+  fixture::Bench machine(2, device());
   uint32_t seed = 1;
-  for (int64_t in : {1, 7, 63, 64, 65, 300, 1030}) {
-    for (int64_t out : {1, 15, 16, 17, 33, 130}) {
+  const bool few = fixture::emulated(device());
+  using Sizes = std::vector<int64_t>;
+  for (int64_t in : few ? Sizes{7, 64, 300, 1030} : Sizes{1, 7, 63, 64, 65, 300, 1030}) {
+    for (int64_t out : few ? Sizes{1, 33, 130} : Sizes{1, 15, 16, 17, 33, 130}) {
       const Tensor weight = random({out, in}, seed++);
       const Tensor bias = random({out}, seed++);
-      const PackedLinear packed = PackedLinear::pack(weight, GetParam(), bias);
-      for (int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 13, 40, 100}) {
+      const PackedLinear packed = PackedLinear::pack(weight, type(), bias);
+      const PackedLinear& placed = machine.weights(packed);
+      for (int64_t n : few ? Sizes{1, 8, 13, 40} : Sizes{1, 2, 3, 4, 5, 6, 7, 8, 13, 40, 100}) {
         const Tensor x = random({n, in}, seed++);
         Tensor want({n, out}, DType::kF32);
         ref::linear(x, weight, bias, want);
         GuardedOutput got({n, out});
-        linear(machine.ctx, packed, x, got.view());
+        linear(machine.ctx, placed, machine.on(x), machine.on(got.view()));
+        machine.back();
         ASSERT_TRUE(got.clean()) << n << " " << in << " " << out;
         // Of the size that an output has without cancellation.
-        ASSERT_LT(rms_error(got.view(), want) / std::sqrt(in + 1.0), tolerance(GetParam()))
+        ASSERT_LT(rms_error(got.view(), want) / std::sqrt(in + 1.0), tolerance(type()))
             << n << " " << in << " " << out;
       }
     }
@@ -61,18 +81,24 @@ TEST_P(LinearTest, AgreesWithReferenceOnOddShapes) {
 }
 
 TEST_P(LinearTest, RowDoesNotDependOnBatchOrThreads) {
-  constexpr int64_t kIn = 777, kOut = 1000, kRows = 150;
-  const Tensor weight = random({kOut, kIn}, 1), x = random({kRows, kIn}, 2);
-  const PackedLinear packed = PackedLinear::pack(weight, GetParam());
-  fixture::Bench one(1), three(3);
-  Tensor whole({kRows, kOut}, DType::kF32);
-  linear(one.ctx, packed, x, whole);
-  for (int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 11, 31, 32, 97, 150}) {
+  // On a GPU k is split for a matrix of this size.
+  const bool few = fixture::emulated(device());
+  const int64_t in = 1100, out = few ? 70 : 1000, rows = few ? 40 : 150;
+  const Tensor weight = random({out, in}, 1), x = random({rows, in}, 2);
+  const PackedLinear packed = PackedLinear::pack(weight, type());
+  fixture::Bench one(1, device()), three(3, device());
+  Tensor whole({rows, out}, DType::kF32);
+  linear(one.ctx, one.weights(packed), one.on(x), one.on(whole));
+  one.back();
+  using Sizes = std::vector<int64_t>;
+  for (int64_t n : few ? Sizes{7, 11, 33} : Sizes{1, 2, 3, 4, 5, 6, 7, 8, 11, 31, 32, 97, 150}) {
     for (fixture::Bench* machine : {&one, &three}) {
-      for (int64_t begin = 0; begin < kRows; begin += n) {
-        const int64_t end = std::min(begin + n, kRows);
-        Tensor part({end - begin, kOut}, DType::kF32);
-        linear(machine->ctx, packed, x.view().slice(begin, end), part);
+      const PackedLinear& placed = machine->weights(packed);
+      for (int64_t begin = 0; begin < rows; begin += n) {
+        const int64_t end = std::min(begin + n, rows);
+        Tensor part({end - begin, out}, DType::kF32);
+        linear(machine->ctx, placed, machine->on(x.view().slice(begin, end)), machine->on(part));
+        machine->back();
         ASSERT_TRUE(same_bits(part, whole.view().slice(begin, end))) << n << " at " << begin;
       }
     }
@@ -82,7 +108,7 @@ TEST_P(LinearTest, RowDoesNotDependOnBatchOrThreads) {
 TEST_P(LinearTest, PartsAndAddAreThoseOfSeparateLinears) {
   constexpr int64_t kIn = 200;
   const int64_t sizes[] = {48, 17, 5};
-  fixture::Bench machine(2);
+  fixture::Bench machine(2, device());
   std::vector<Tensor> weights, biases;
   std::vector<LinearPart> parts;
   for (int64_t i = 0; i < 3; ++i) {
@@ -90,21 +116,27 @@ TEST_P(LinearTest, PartsAndAddAreThoseOfSeparateLinears) {
     biases.push_back(random({sizes[i]}, 20 + i));
     parts.push_back({weights[i], i == 1 ? View{} : biases[i].view()});
   }
-  const PackedLinear all = PackedLinear::pack(parts, GetParam());
+  const PackedLinear all = PackedLinear::pack(parts, type());
   ASSERT_EQ(all.out(), 70);
   for (int64_t n : {1, 2, 9}) {
     const Tensor x = random({n, kIn}, 30);
     Tensor joined({n, 70}, DType::kF32), added = random({n, 70}, 31);
     const Tensor before = added.clone();
-    linear(machine.ctx, all, x, joined);
-    linear_add(machine.ctx, all, x, added);
+    linear(machine.ctx, machine.weights(all), machine.on(x), machine.on(joined));
+    machine.back();
+    linear_add(machine.ctx, machine.weights(all), machine.on(x), machine.on(added));
+    machine.back();
     GuardedOutput outs[] = {GuardedOutput({n, 48}), GuardedOutput({n, 17}), GuardedOutput({n, 5})};
     const View views[] = {outs[0].view(), outs[1].view(), outs[2].view()};
-    linear_parts(machine.ctx, all, x, views);
+    const View seen[] = {machine.on(views[0]), machine.on(views[1]), machine.on(views[2])};
+    linear_parts(machine.ctx, machine.weights(all), machine.on(x), seen);
+    machine.back();
     int64_t column = 0;
     for (int64_t i = 0; i < 3; ++i) {
       Tensor alone({n, sizes[i]}, DType::kF32);
-      linear(machine.ctx, PackedLinear::pack(weights[i], GetParam(), parts[i].bias), x, alone);
+      linear(machine.ctx, machine.weights(PackedLinear::pack(weights[i], type(), parts[i].bias)),
+             machine.on(x), machine.on(alone));
+      machine.back();
       EXPECT_TRUE(outs[i].clean());
       EXPECT_TRUE(same_bits(views[i], alone)) << "part " << i;
       for (int64_t r = 0; r < n; ++r) {
@@ -121,36 +153,93 @@ TEST_P(LinearTest, PartsAndAddAreThoseOfSeparateLinears) {
 
 TEST_P(LinearTest, GatedIsSiluTimesUp) {
   constexpr int64_t kIn = 96, kOut = 41;
-  fixture::Bench machine(2);
+  fixture::Bench machine(2, device());
   const Tensor gate = random({kOut, kIn}, 1), up = random({kOut, kIn}, 2);
   const Tensor bias = random({kOut}, 3);
-  const PackedLinear packed = PackedLinear::pack_gated({gate, bias}, {up}, GetParam());
+  const PackedLinear packed = PackedLinear::pack_gated({gate, bias}, {up}, type());
   Tensor whole({30, kOut}, DType::kF32);
   const Tensor x = random({30, kIn}, 4);
-  linear(machine.ctx, packed, x, whole);
+  linear(machine.ctx, machine.weights(packed), machine.on(x), machine.on(whole));
+  machine.back();
   for (int64_t n : {1, 2, 3, 5, 30}) {
     Tensor g({n, kOut}, DType::kF32), u({n, kOut}, DType::kF32), want({n, kOut}, DType::kF32);
     const View some = x.view().slice(0, n);
-    linear(machine.ctx, PackedLinear::pack(gate, GetParam(), bias), some, g);
-    linear(machine.ctx, PackedLinear::pack(up, GetParam()), some, u);
+    linear(machine.ctx, machine.weights(PackedLinear::pack(gate, type(), bias)), machine.on(some),
+           machine.on(g));
+    machine.back();
+    linear(machine.ctx, machine.weights(PackedLinear::pack(up, type())), machine.on(some),
+           machine.on(u));
+    machine.back();
     ref::silu_gate(g, u, want);
     GuardedOutput got({n, kOut});
-    linear(machine.ctx, packed, some, got.view());
+    linear(machine.ctx, machine.weights(packed), machine.on(some), machine.on(got.view()));
+    machine.back();
     EXPECT_TRUE(got.clean());
     EXPECT_LT(relative_rms(got.view(), want), 1e-6);
     EXPECT_TRUE(same_bits(got.view(), whole.view().slice(0, n)));
   }
 }
 
-TEST(Linear, SiluIsSafeAtTheEnds) {
-  fixture::Bench machine(1);
+// Off, batch_invariant lets many rows take a library's product; on the CPU there is none.
+TEST_P(LinearOnTest, TheLibrarysProductAgrees) {
+  constexpr int64_t kIn = 100, kRows = 70;
+  fixture::Bench machine(1, GetParam());
+  if (machine.ctx.stream) machine.ctx.stream->batch_invariant = false;
+  const Tensor weight = random({48, kIn}, 1), other = random({20, kIn}, 2), bias = random({20}, 3);
+  const Tensor x = random({kRows, kIn}, 4);
+  Tensor want({kRows, 48}, DType::kF32), want_other({kRows, 20}, DType::kF32);
+  ref::linear(x, weight, {}, want);
+  ref::linear(x, other, bias, want_other);
+  const auto near = [&](const View& got, const View& wanted) {
+    return rms_error(got, wanted) / std::sqrt(kIn + 1.0) < tolerance(WeightType::kBF16);
+  };
+  GuardedOutput got({kRows, 48});
+  const PackedLinear one = PackedLinear::pack(weight, WeightType::kBF16);
+  linear(machine.ctx, machine.weights(one), machine.on(x), machine.on(got.view()));
+  machine.back();
+  EXPECT_TRUE(got.clean());
+  EXPECT_TRUE(near(got.view(), want));
+
+  Tensor added = random({kRows, 48}, 5);
+  const Tensor before = added.clone();
+  linear_add(machine.ctx, machine.weights(one), machine.on(x), machine.on(added));
+  machine.back();
+  for (int64_t i = 0; i < added.view().count(); ++i) added.f32()[i] -= before.f32()[i];
+  EXPECT_TRUE(near(added, want));
+
+  const LinearPart parts[] = {{weight}, {other, bias}};
+  const PackedLinear two = PackedLinear::pack(parts, WeightType::kBF16);
+  GuardedOutput outs[] = {GuardedOutput({kRows, 48}), GuardedOutput({kRows, 20})};
+  const View views[] = {machine.on(outs[0].view()), machine.on(outs[1].view())};
+  linear_parts(machine.ctx, machine.weights(two), machine.on(x), views);
+  machine.back();
+  EXPECT_TRUE(outs[0].clean() && outs[1].clean());
+  EXPECT_TRUE(near(outs[0].view(), want));
+  EXPECT_TRUE(near(outs[1].view(), want_other));
+
+  Tensor gate_out({kRows, 48}, DType::kF32), up_out({kRows, 48}, DType::kF32);
+  const Tensor up = random({48, kIn}, 6);
+  ref::linear(x, up, {}, up_out);
+  ref::silu_gate(want, up_out, gate_out);
+  GuardedOutput gated({kRows, 48});
+  const PackedLinear pair = PackedLinear::pack_gated({weight}, {up}, WeightType::kBF16);
+  linear(machine.ctx, machine.weights(pair), machine.on(x), machine.on(gated.view()));
+  machine.back();
+  EXPECT_TRUE(gated.clean());
+  EXPECT_LT(relative_rms(gated.view(), gate_out), 1e-2);
+}
+
+TEST_P(LinearOnTest, SiluIsSafeAtTheEnds) {
+  fixture::Bench machine(1, GetParam());
   Tensor gate({16, 1}, DType::kF32), up({16, 1}, DType::kF32), x({1, 1}, DType::kF32);
   const float values[] = {-1e30f, -200, -88, -87, -30, -1,  -1e-20f, 0,
                           1e-20f, 1,    30,  87,  88,  200, 1e30f,   2};
   for (int i = 0; i < 16; ++i) gate.f32()[i] = values[i], up.f32()[i] = 1;
   x.f32()[0] = 1;
   Tensor got({1, 16}, DType::kF32), want({1, 16}, DType::kF32);
-  linear(machine.ctx, PackedLinear::pack_gated({gate}, {up}, WeightType::kF32), x, got);
+  linear(machine.ctx, machine.weights(PackedLinear::pack_gated({gate}, {up}, WeightType::kF32)),
+         machine.on(x), machine.on(got));
+  machine.back();
   ref::silu_gate(gate.view().reshape({1, 16}), up.view().reshape({1, 16}), want);
   for (int i = 0; i < 16; ++i) {
     const float bound = 1e-6f * std::fabs(want.f32()[i]);
@@ -160,25 +249,29 @@ TEST(Linear, SiluIsSafeAtTheEnds) {
   }
 }
 
-TEST(Linear, HalfWeightsAreReadExactly) {
-  fixture::Bench machine(1);
+TEST_P(LinearOnTest, HalfWeightsAreReadExactly) {
+  fixture::Bench machine(1, GetParam());
   Tensor half({3, 2}, DType::kF16), brain({3, 2}, DType::kBF16), x({1, 2}, DType::kF32);
   const uint16_t f16[] = {0x3c00, 0xc000, 0x0001, 0x7bff, 0x3555, 0x8000};
   for (int i = 0; i < 6; ++i) half.view().f16()[i] = f16[i], brain.view().bf16()[i] = 0x3f80 + i;
   x.f32()[0] = 1;
   Tensor got({1, 3}, DType::kF32);
-  linear(machine.ctx, PackedLinear::pack(half, WeightType::kF32), x, got);
+  linear(machine.ctx, machine.weights(PackedLinear::pack(half, WeightType::kF32)), machine.on(x),
+         machine.on(got));
+  machine.back();
   EXPECT_EQ(got.f32()[0], 1.0f);
   EXPECT_EQ(got.f32()[1], 0x1p-24f);
   EXPECT_EQ(got.f32()[2], 0.333251953125f);
-  linear(machine.ctx, PackedLinear::pack(brain, WeightType::kBF16), x, got);
+  linear(machine.ctx, machine.weights(PackedLinear::pack(brain, WeightType::kBF16)), machine.on(x),
+         machine.on(got));
+  machine.back();
   EXPECT_EQ(got.f32()[1], bf16_to_f32(0x3f82));
 }
 
 // The figures stated in linear.h.
-TEST(Linear, ErrorIsAsStated) {
+TEST_P(LinearOnTest, ErrorIsAsStated) {
   constexpr int64_t kIn = 1024, kOut = 256, kRows = 16;
-  fixture::Bench machine(2);
+  fixture::Bench machine(2, GetParam());
   std::mt19937 engine(5);
   std::student_t_distribution<float> heavy(3.0f);
   for (const bool tails : {false, true}) {
@@ -191,7 +284,9 @@ TEST(Linear, ErrorIsAsStated) {
     ref::linear(x, weight, {}, want);
     const char* tail = tails ? "Student t3" : "Gaussian";
     for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
-      linear(machine.ctx, PackedLinear::pack(weight, type), x, got);
+      linear(machine.ctx, machine.weights(PackedLinear::pack(weight, type)), machine.on(x),
+             machine.on(got));
+      machine.back();
       const double error = relative_rms(got, want);
       std::printf("%s relative RMS error, %s: %.4f\n", weight_type_name(type), tail, error);
       EXPECT_LT(error, type == WeightType::kBF16 ? 0.0025 : tails ? 0.013 : 0.0065);
@@ -199,27 +294,31 @@ TEST(Linear, ErrorIsAsStated) {
   }
 }
 
-TEST(Linear, Q8OfVerySmallAndVeryLargeWeightsStaysFinite) {
-  fixture::Bench machine(1);
+TEST_P(LinearOnTest, Q8OfVerySmallAndVeryLargeWeightsStaysFinite) {
+  fixture::Bench machine(1, GetParam());
   for (const float size : {0.0f, 1e-44f, 1e-36f, 1e-30f, 1e30f}) {
     Tensor weight = random({16, 64}, 1, size), x = random({1, 64}, 2);
     Tensor want({1, 16}, DType::kF32), got({1, 16}, DType::kF32);
     ref::linear(x, weight, {}, want);
-    linear(machine.ctx, PackedLinear::pack(weight, WeightType::kQ8), x, got);
+    linear(machine.ctx, machine.weights(PackedLinear::pack(weight, WeightType::kQ8)), machine.on(x),
+           machine.on(got));
+    machine.back();
     for (int64_t o = 0; o < 16; ++o) {
       EXPECT_NEAR(got.f32()[o], want.f32()[o], size > 1e-32f ? 0.3 * size : 1e-33) << size;
     }
   }
 }
 
-TEST(Linear, WrongShapesAreBugs) {
-  fixture::Bench machine(1);
+TEST_P(LinearOnTest, WrongShapesAreBugs) {
+  fixture::Bench machine(1, GetParam());
   const PackedLinear packed = PackedLinear::pack(random({8, 4}, 1), WeightType::kF32);
   Tensor x({2, 5}, DType::kF32), out({2, 8}, DType::kF32), narrow({2, 7}, DType::kF32);
-  EXPECT_THROW(linear(machine.ctx, packed, x, out), InternalError);
+  EXPECT_THROW(linear(machine.ctx, machine.weights(packed), machine.on(x), machine.on(out)),
+               InternalError);
   Tensor right({2, 4}, DType::kF32);
-  EXPECT_THROW(linear(machine.ctx, packed, right, narrow), InternalError);
-  EXPECT_NO_THROW(linear(machine.ctx, packed, right, out));
+  EXPECT_THROW(linear(machine.ctx, machine.weights(packed), machine.on(right), machine.on(narrow)),
+               InternalError);
+  EXPECT_NO_THROW(linear(machine.ctx, machine.weights(packed), machine.on(right), machine.on(out)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/features.h"
+#include "kernels/cuda/kernels.h"
 #include "kernels/norm_impl.h"
 
 namespace syrinx {
@@ -24,6 +25,7 @@ void check_rows(const char* who, const View& x, const View& weight, const View& 
 
 void rms_norm(StepContext& ctx, const View& x, const View& weight, float eps, const View& out) {
   check_rows("rms_norm", x, weight, out);
+  if (x.device == Device::kCuda) return cuda::rms_norm(ctx, x, {}, weight, eps, out);
   const int64_t width = x.shape[1];
   const float *in = x.f32(), *w = weight.f32();
   float* to = out.f32();
@@ -37,6 +39,7 @@ void add_rms_norm(StepContext& ctx, const View& x, const View& delta, const View
                   const View& out) {
   check_rows("add_rms_norm", x, weight, out);
   expect_shape("add_rms_norm", delta, x.shape);
+  if (x.device == Device::kCuda) return cuda::rms_norm(ctx, x, delta, weight, eps, out);
   const int64_t width = x.shape[1];
   float *in = x.f32(), *to = out.f32();
   const float *d = delta.f32(), *w = weight.f32();
@@ -54,6 +57,7 @@ void layer_norm(StepContext& ctx, const View& x, const View& weight, const View&
                 const View& out) {
   check_rows("layer_norm", x, weight, out);
   check_rows("layer_norm", x, bias, out);
+  if (x.device == Device::kCuda) return cuda::layer_norm(ctx, x, weight, bias, eps, out);
   const int64_t width = x.shape[1];
   const float* in = x.f32();
   const float* w = weight.empty() ? nullptr : weight.f32();
@@ -68,6 +72,7 @@ void layer_norm(StepContext& ctx, const View& x, const View& weight, const View&
 void rms_norm_heads(StepContext& ctx, const HeadsView& x, const View& weight, float eps) {
   check_heads("rms_norm_heads", x);
   expect_shape("rms_norm_heads", weight, {x.dim});
+  if (x.rows.device == Device::kCuda) return cuda::rms_norm_heads(ctx, x, weight, eps);
   const float* w = weight.f32();
   const auto row = rms_row();
   ctx.pool.parallel_for(x.count(), grain(int64_t{x.heads} * x.dim),

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "base/float16.h"
+#include "kernels/cuda/matrix_layout.h"
+#include "tensor/device.h"
 
 namespace syrinx {
 namespace {
@@ -61,6 +63,27 @@ void pack_bf16_panel(const float* rows, int64_t k, uint16_t* halves, uint16_t* t
   }
 }
 
+/// One panel to 16 rows of `to`, which are `stride` elements apart; q8 scales to 16 rows of
+/// `scales`, stride / 64 apart.
+void unpack_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride, uint8_t* to,
+                  uint16_t* scales) {
+  for (int64_t o = 0; o < kPanel; ++o) {
+    for (int64_t i = 0; i < m.k; ++i) {
+      const int64_t at = o * stride + i;
+      if (m.type == WeightType::kF32) {
+        std::memcpy(to + 4 * at, from + 4 * (i * kPanel + o), 4);
+      } else if (m.type == WeightType::kBF16) {
+        std::memcpy(to + 2 * at, from + 2 * (i * kPanel + interleaved(o)), 2);
+      } else {
+        const uint8_t* group = from + i / kGroup * PackedMatrix::kGroupBytes;
+        to[at] = group[i % kGroup / 2 * 2 * kPanel + o * 2 + i % 2];
+        std::memcpy(scales + o * (stride / kGroup) + i / kGroup,
+                    group + kPanel * kGroup + interleaved(o) * 2, 2);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const char* weight_type_name(WeightType type) {
@@ -109,6 +132,26 @@ int64_t PackedMatrix::panel_bytes() const {
       return padded_k() / kGroup * kGroupBytes;
   }
   return 0;
+}
+
+PackedMatrix PackedMatrix::on_device(Device device) const {
+  const int64_t rows = panels() * kPanel, stride = cuda::matrix_padded_k(k);
+  const int64_t size = type == WeightType::kF32 ? 4 : type == WeightType::kBF16 ? 2 : 1;
+  const int64_t scales = type == WeightType::kQ8 ? rows * (stride / kGroup) : 0;
+  Tensor host(Shape{rows * stride * size + 2 * scales}, DType::kU8);
+  auto* to = static_cast<uint8_t*>(host.view().data);
+  auto* scale = reinterpret_cast<uint16_t*>(to + rows * stride * size);
+  const auto* from = static_cast<const uint8_t*>(data.view().data);
+  for (int64_t p = 0; p < panels(); ++p) {
+    unpack_panel(*this, from + p * panel_bytes(), stride, to + p * kPanel * stride * size,
+                 scale + (scales ? p * kPanel * (stride / kGroup) : 0));
+  }
+  PackedMatrix m;
+  m.type = type;
+  m.out = out;
+  m.k = k;
+  m.data = copy_to(host, device);
+  return m;
 }
 
 PackedMatrix PackedMatrix::pack(int64_t out, int64_t k, WeightType type,

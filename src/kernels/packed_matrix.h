@@ -34,6 +34,9 @@ struct PackedMatrix {
   int64_t padded_k() const;
   int64_t panel_bytes() const;
 
+  /// A copy in the memory of a GPU, where it lies in rows: see kernels/cuda/matrix_layout.h.
+  PackedMatrix on_device(Device device) const;
+
   /// fill(o, row) writes weights [k] of output o.
   static PackedMatrix pack(int64_t out, int64_t k, WeightType type,
                            FunctionRef<void(int64_t o, float* row)> fill);

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "kernels/cpu/features.h"
+#include "kernels/cuda/kernels.h"
 #include "kernels/rope_impl.h"
 
 namespace syrinx {
@@ -43,6 +44,15 @@ RopeTable::RopeTable(const RopeSpec& spec, int64_t cached_positions)
     angles(p, cos_.f32() + p * half, sin_.f32() + p * half);
 }
 
+RopeTable RopeTable::on_device(Device device) const {
+  RopeTable copy;
+  copy.spec_ = spec_;
+  copy.inv_freq_ = copy_to(inv_freq_, device);
+  copy.cos_ = copy_to(cos_, device);
+  copy.sin_ = copy_to(sin_, device);
+  return copy;
+}
+
 void RopeTable::angles(int64_t position, float* cos, float* sin) const {
   for (int i = 0; i < spec_.dim / 2; ++i) {
     const double angle = static_cast<float>(position) * inv_freq_.f32()[i];
@@ -59,6 +69,7 @@ void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positio
   SYRINX_CHECK(table.spec().dim <= x.dim, "[rope] a table of ", table.spec().dim,
                " columns for heads of ", x.dim);
   for (const int32_t p : positions) SYRINX_CHECK(p >= 0, "[rope] position ", p);
+  if (x.rows.device == Device::kCuda) return cuda::rope(ctx, x, positions, table);
   const int half = table.spec().dim / 2;
   auto turn = table.spec().layout == RopeLayout::kInterleaved ? &ref::rope_interleaved
               : cpu::has_avx2()                               ? &avx2::rope_half_split

@@ -42,6 +42,11 @@ class RopeTable {
   /// [cached_positions, dim / 2] f32.
   const View& cos() const { return cos_.view(); }
   const View& sin() const { return sin_.view(); }
+  /// [dim / 2] f32: radians a position.
+  const View& inv_freq() const { return inv_freq_.view(); }
+
+  /// The same table in the memory of a GPU; angles() is for the host's.
+  RopeTable on_device(Device device) const;
 
  private:
   RopeSpec spec_;

@@ -11,14 +11,19 @@ namespace {
 
 using fixture::Bench;
 
-TEST(Rope, TurnsPairsByTheirAngle) {
-  Bench bench(2);
+class RopeTest : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, RopeTest, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+TEST_P(RopeTest, TurnsPairsByTheirAngle) {
+  Bench bench(2, GetParam());
   const std::vector<int32_t> positions{0, 3, 1000};
   for (const RopeLayout layout : {RopeLayout::kHalfSplit, RopeLayout::kInterleaved}) {
     const RopeTable table({24, 10000, layout}, 1001);
     const Tensor x = fixture::random({3, 100}, 1);
     Tensor y = x.clone();
-    rope(bench.ctx, {y, 4, 3, 32}, positions, table);
+    rope(bench.ctx, {bench.on(y), 4, 3, 32}, positions, bench.weights(table));
+    bench.back();
     for (int i = 0; i < 3; ++i) {
       for (int h = 0; h < 3; ++h) {
         for (int j = 0; j < 12; ++j) {
@@ -51,15 +56,18 @@ TEST(Rope, Llama3ScalingStretchesLongWavesOnly) {
   EXPECT_GT(angle(scaled, 16), angle(plain, 16) / 32);
 }
 
-TEST(Rope, PositionsBeyondTheTableAreTheSameBits) {
-  Bench bench;
+TEST_P(RopeTest, PositionsBeyondTheTableAreTheSameBits) {
+  Bench bench(1, GetParam());
   const RopeTable small({16, 10000}, 4), large({16, 10000}, 100);
   Tensor x = fixture::random({2, 16}, 1), y = x.clone();
   const std::vector<int32_t> positions{3, 99}, bad{0, -1};
-  rope(bench.ctx, all_heads(x, 1), positions, small);
-  rope(bench.ctx, all_heads(y, 1), positions, large);
+  rope(bench.ctx, all_heads(bench.on(x), 1), positions, bench.weights(small));
+  bench.back();
+  rope(bench.ctx, all_heads(bench.on(y), 1), positions, bench.weights(large));
+  bench.back();
   EXPECT_TRUE(fixture::same_bits(x, y));
-  EXPECT_THROW(rope(bench.ctx, all_heads(x, 1), bad, small), InternalError);
+  EXPECT_THROW(rope(bench.ctx, all_heads(bench.on(x), 1), bad, bench.weights(small)),
+               InternalError);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "kernels/cpu/features.h"
+#include "kernels/cuda/kernels.h"
 #include "kernels/sample_impl.h"
 
 namespace syrinx {
@@ -333,6 +334,7 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
   for (const SampleRow& row : rows)
     SYRINX_CHECK(row.rule.ranges >= 0 && row.rule.ranges <= 3, "[sample] ", row.rule.ranges,
                  " ranges of allowed ids");
+  if (logits.device == Device::kCuda) return cuda::sample(ctx, logits, rows, ids, status);
   const int64_t vocabulary = logits.shape[1];
   const int64_t words = vocabulary / 64 + 1;
   // One set of scratch per part of the work, and no more parts than threads.

@@ -15,11 +15,18 @@ namespace {
 
 using fixture::Bench;
 
-int32_t one(const View& logits, const SampleRow& row, SampleStatus* status = nullptr) {
-  static Bench bench;
+class SampleTest : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, SampleTest, ::testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+int32_t one(Device device, const View& logits, const SampleRow& row,
+            SampleStatus* status = nullptr) {
+  static std::map<Device, Bench> benches;
+  Bench& bench = benches.try_emplace(device, 1, device).first->second;
   int32_t id = -7;
   SampleStatus state;
-  sample(bench.ctx, logits, {&row, 1}, {&id, 1}, {&state, 1});
+  sample(bench.ctx, bench.on(logits), {&row, 1}, {&id, 1}, {&state, 1});
+  bench.back();
   bench.arena.reset();
   if (status) *status = state;
   return id;
@@ -104,21 +111,21 @@ TEST(Philox, UniformAndNormalMoments) {
   EXPECT_TRUE(std::equal(y.begin(), y.end(), x.begin()));
 }
 
-TEST(Sample, GreedyTakesTheLowestOfEqualIds) {
+TEST_P(SampleTest, GreedyTakesTheLowestOfEqualIds) {
   Tensor logits({1, 100}, DType::kF32);
   logits.f32()[31] = logits.f32()[77] = 5;
   SampleRow row;
   row.params.temperature = 0;
-  EXPECT_EQ(one(logits, row), 31);
+  EXPECT_EQ(one(GetParam(), logits, row), 31);
   row.rule.ranges = 2;
   row.rule.allowed = {{{0, 10}, {40, 1000}}};
-  EXPECT_EQ(one(logits, row), 77);
+  EXPECT_EQ(one(GetParam(), logits, row), 77);
   const std::vector<int32_t> history{77, 3, 77};
   row.history = history;
   row.params.repetition_penalty = 1e9f;
-  EXPECT_EQ(one(logits, row), 77);  // still above the zeros
+  EXPECT_EQ(one(GetParam(), logits, row), 77);  // still above the zeros
   row.rule.forced = 99;
-  EXPECT_EQ(one(logits, row), 99);
+  EXPECT_EQ(one(GetParam(), logits, row), 99);
 }
 
 struct Filter {
@@ -150,7 +157,7 @@ TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
     const auto want = probabilities(logits, row);
     std::vector<int> counts(300);
     constexpr int kDraws = 20000;
-    for (row.step = 0; row.step < kDraws; ++row.step) ++counts[one(logits, row)];
+    for (row.step = 0; row.step < kDraws; ++row.step) ++counts[one(Device::kCpu, logits, row)];
     double chi = 0, rest_want = 0, rest_got = 0;
     int cells = 0;
     for (int i = 0; i < 300; ++i) {
@@ -169,17 +176,61 @@ TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
   }
 }
 
+// What the statistics above say of the CPU holds for other devices if they draw the same ids.
+TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
+  Bench cpu, bench(1, GetParam());
+  const std::vector<int32_t> history{4, 9, 4, 200, 33, 33, 120, 121, 4};
+  std::vector<SampleParams> filters(16);
+  filters[1].temperature = 0.7f;
+  filters[2].top_k = 50;
+  filters[3].top_k = 5, filters[3].temperature = 1.3f;
+  filters[4].top_p = 0.8f;
+  filters[5].top_p = 0.9f, filters[5].top_k = 40, filters[5].temperature = 0.8f;
+  filters[6].min_p = 0.05f;
+  filters[7].min_p = 0.02f, filters[7].top_p = 0.95f, filters[7].repetition_penalty = 1.3f;
+  filters[8].top_k = 20, filters[8].repetition_penalty = 1.5f, filters[8].penalty_window = 2;
+  filters[9].repetition_penalty = 1.4f, filters[9].penalty_each = true;
+  filters[10].top_k = 25, filters[10].top_p = 0.8f, filters[10].ras_window = 10;
+  filters[11].ras_window = 4, filters[11].ras_repeats = 2;
+  filters[12].min_p = 0.1f, filters[12].top_p = 0.9f, filters[12].min_p_first = true;
+  filters[13].top_k = 1;
+  filters[14].top_p = 0.01f;
+  filters[15].temperature = 0;
+  const SampleRule some{{{{2, 30}, {33, 34}, {50, 5000}}}, 3, -1};
+  // Flat logits have many survivors and many ties; steep ones have few.
+  for (const float spread : {0.f, 0.02f, 2.f, 8.f}) {
+    for (const int vocabulary : {300, 3072, 9000}) {
+      Tensor logits = fixture::random({32, vocabulary}, 5, spread);
+      for (int i = 0; i < 32 * vocabulary; i += 7) logits.f32()[i] = 0;
+      std::vector<SampleRow> rows;
+      for (uint32_t i = 0; i < 32; ++i) {
+        rows.push_back({filters[i % 16], i < 16 ? SampleRule{} : some, history, 99, i, i % 3});
+      }
+      std::vector<int32_t> want(32), got(32);
+      std::vector<SampleStatus> want_status(32), status(32);
+      sample(cpu.ctx, logits, rows, want, want_status);
+      sample(bench.ctx, bench.on(logits), rows, got, status);
+      bench.back();
+      for (int i = 0; i < 32; ++i) {
+        EXPECT_EQ(got[i], want[i]) << "filter " << i % 16 << ", " << vocabulary << " ids, spread "
+                                   << spread << (i < 16 ? "" : ", some allowed");
+        EXPECT_EQ(status[i], want_status[i]);
+      }
+    }
+  }
+}
+
 TEST(Sample, TopKKeepsTies) {
   Tensor logits({1, 5000}, DType::kF32);  // all equal but one
   logits.f32()[4000] = 1;
   SampleRow row;
   row.params.top_k = 3;
   std::map<int32_t, int> seen;
-  for (row.step = 0; row.step < 300; ++row.step) ++seen[one(logits, row)];
+  for (row.step = 0; row.step < 300; ++row.step) ++seen[one(Device::kCpu, logits, row)];
   EXPECT_GT(seen.size(), 200u);
 }
 
-TEST(Sample, PenaltyMayCountEveryOccurrence) {
+TEST_P(SampleTest, PenaltyMayCountEveryOccurrence) {
   Tensor logits({1, 2}, DType::kF32);
   logits.f32()[0] = 2, logits.f32()[1] = 1.5f;
   const std::vector<int32_t> history{0, 0};
@@ -187,14 +238,14 @@ TEST(Sample, PenaltyMayCountEveryOccurrence) {
   row.params.temperature = 0;
   row.params.repetition_penalty = 1.2f;
   row.history = history;
-  EXPECT_EQ(one(logits, row), 0);  // 2 / 1.2 is more than 1.5
+  EXPECT_EQ(one(GetParam(), logits, row), 0);  // 2 / 1.2 is more than 1.5
   row.params.penalty_each = true;
-  EXPECT_EQ(one(logits, row), 1);  // 2 / 1.2 / 1.2 is not
+  EXPECT_EQ(one(GetParam(), logits, row), 1);  // 2 / 1.2 / 1.2 is not
   row.params.penalty_window = 1;
-  EXPECT_EQ(one(logits, row), 0);
+  EXPECT_EQ(one(GetParam(), logits, row), 0);
 }
 
-TEST(Sample, SameDrawInAnyBatchAndThreads) {
+TEST_P(SampleTest, SameDrawInAnyBatchAndThreads) {
   constexpr int kRows = 16, kVocabulary = 30001;
   const Tensor logits = fixture::random({kRows, kVocabulary}, 3, 3);
   const std::vector<int32_t> history{5, 6, 7, 29999};
@@ -210,14 +261,14 @@ TEST(Sample, SameDrawInAnyBatchAndThreads) {
     row.step = i * 3;
     rows.push_back(row);
   }
-  for (const int threads : {1, 2, 5}) {
-    Bench bench(threads);
+  for (const int threads : GetParam() == Device::kCpu ? std::vector{1, 2, 5} : std::vector{1}) {
+    Bench bench(threads, GetParam());
     std::vector<int32_t> ids(kRows);
     std::vector<SampleStatus> status(kRows);
-    sample(bench.ctx, logits, rows, ids, status);
+    sample(bench.ctx, bench.on(logits), rows, ids, status);
     for (int i = 0; i < kRows; ++i) {
       EXPECT_EQ(status[i], SampleStatus::kOk);
-      EXPECT_EQ(ids[i], one(logits.view().slice(i, i + 1), rows[i])) << i;
+      EXPECT_EQ(ids[i], one(GetParam(), logits.view().slice(i, i + 1), rows[i])) << i;
     }
   }
 }
@@ -245,8 +296,8 @@ TEST(Sample, PlainAndFastLoopsAgree) {
   }
 }
 
-TEST(Sample, BadRowsDisturbNoOther) {
-  Bench bench;
+TEST_P(SampleTest, BadRowsDisturbNoOther) {
+  Bench bench(1, GetParam());
   Tensor logits = fixture::random({5, 64}, 1);
   logits.f32()[10] = NAN;
   logits.f32()[64 + 3] = INFINITY;
@@ -256,7 +307,7 @@ TEST(Sample, BadRowsDisturbNoOther) {
   rows[4].rule.allowed[0] = {70, 80};
   std::vector<int32_t> ids(5);
   std::vector<SampleStatus> status(5);
-  sample(bench.ctx, logits, rows, ids, status);
+  sample(bench.ctx, bench.on(logits), rows, ids, status);
   EXPECT_EQ(status,
             (std::vector{SampleStatus::kNotFinite, SampleStatus::kNotFinite, SampleStatus::kOk,
                          SampleStatus::kNothingAllowed, SampleStatus::kNothingAllowed}));
@@ -266,7 +317,7 @@ TEST(Sample, BadRowsDisturbNoOther) {
   rows[0].rule.ranges = 1;
   rows[0].rule.allowed[0] = {11, 64};
   SampleStatus state;
-  EXPECT_GE(one(logits.view().slice(0, 1), rows[0], &state), 11);
+  EXPECT_GE(one(GetParam(), logits.view().slice(0, 1), rows[0], &state), 11);
   EXPECT_EQ(state, SampleStatus::kOk);
 }
 
@@ -329,7 +380,7 @@ TEST(Sample, RepetitionAwareAsItsAuthorsDoIt) {
     std::vector<int> seen(kIds, 0);
     for (int i = 0; i < kDraws; ++i) {
       row.step = static_cast<uint32_t>(i);
-      ++seen[one(logits, row)];
+      ++seen[one(Device::kCpu, logits, row)];
     }
     for (int i = 0; i < kIds; ++i) {
       const double deviation = std::sqrt(want[i] * (1 - want[i]) / kDraws);
@@ -349,7 +400,7 @@ TEST(Sample, MinPMayComeFirst) {
   const auto drawn = [&](bool first) {
     row.params.min_p_first = first;
     std::map<int32_t, int> seen;
-    for (row.step = 0; row.step < 4000; ++row.step) ++seen[one(logits, row)];
+    for (row.step = 0; row.step < 4000; ++row.step) ++seen[one(Device::kCpu, logits, row)];
     return seen;
   };
   std::map<int32_t, int> seen = drawn(true);
@@ -361,14 +412,14 @@ TEST(Sample, MinPMayComeFirst) {
   EXPECT_EQ(drawn(true).size(), 4u);
 }
 
-TEST(Sample, RepetitionAwareKeepsTheOnlyId) {
+TEST_P(SampleTest, RepetitionAwareKeepsTheOnlyId) {
   Tensor logits({1, 3}, DType::kF32);
   logits.f32()[0] = logits.f32()[2] = -INFINITY;
   const int32_t history[] = {1, 1};
   SampleRow row;
   row.params.ras_window = 10;
   row.history = history;
-  EXPECT_EQ(one(logits, row), 1);
+  EXPECT_EQ(one(GetParam(), logits, row), 1);
 }
 
 }  // namespace

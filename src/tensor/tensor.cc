@@ -7,6 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include "tensor/device.h"
+
 namespace syrinx {
 
 size_t dtype_size(DType dtype) {
@@ -45,6 +47,8 @@ const char* dtype_name(DType dtype) {
   }
   return "?";
 }
+
+const char* device_name(Device device) { return device == Device::kCpu ? "cpu" : "cuda"; }
 
 Shape::Shape(std::initializer_list<int64_t> sizes)
     : Shape(std::span(sizes.begin(), sizes.size())) {}
@@ -90,12 +94,24 @@ void expect_shape(const char* who, const View& view, const Shape& want) {
   SYRINX_CHECK(view.shape == want, "[", who, "] expected ", want.str(), ", got ", view.shape.str());
 }
 
-void Tensor::Free::operator()(void* memory) const { std::free(memory); }
+void Tensor::Free::operator()(void* memory) const {
+  if (device == Device::kCpu) {
+    std::free(memory);
+  } else {
+    device_free(device, memory);
+  }
+}
 
-Tensor::Tensor(Shape shape, DType dtype) {
+Tensor::Tensor(Shape shape, DType dtype, Device device) {
   constexpr size_t kAlign = 64, kHuge = 2u << 20;
-  view_ = View{nullptr, dtype, shape, Device::kCpu};
+  view_ = View{nullptr, dtype, shape, device};
   const size_t bytes = view_.bytes();
+  if (device != Device::kCpu) {
+    memory_ = std::unique_ptr<void, Free>(device_allocate(device, std::max<size_t>(bytes, 1)),
+                                          Free(device));
+    view_.data = memory_.get();
+    return;
+  }
   // Huge pages for whole stretches of 2 MB; what is left over stays on small ones.
   const size_t align = bytes >= kHuge ? kHuge : kAlign;
   const size_t room = (std::max<size_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign;
@@ -108,8 +124,13 @@ Tensor::Tensor(Shape shape, DType dtype) {
 }
 
 Tensor Tensor::clone() const {
-  Tensor copy(shape(), dtype());
-  if (!empty()) std::memcpy(copy.view_.data, view_.data, bytes());
+  Tensor copy(shape(), dtype(), device());
+  if (empty()) return copy;
+  if (device() == Device::kCpu) {
+    std::memcpy(copy.view_.data, view_.data, bytes());
+  } else {
+    device_copy(view_, copy.view_);
+  }
   return copy;
 }
 

@@ -22,8 +22,11 @@ size_t dtype_size(DType dtype);
 /// "f32", "bf16", ...; static storage.
 const char* dtype_name(DType dtype);
 
-/// Where memory lies. The GPU backend adds its own kind.
-enum class Device : uint8_t { kCpu };
+/// Where memory lies. kCuda: one GPU, its memory and streams are in tensor/device.h.
+enum class Device : uint8_t { kCpu, kCuda };
+
+/// "cpu", "cuda"; static storage.
+const char* device_name(Device device);
 
 /// Up to five sizes, outermost first.
 class Shape {
@@ -82,15 +85,17 @@ struct View {
 void expect_shape(const char* who, const View& view, const Shape& want);
 
 /// Owns zeroed memory aligned to 64 bytes (large ones ask for huge pages). Movable, not copyable.
+/// The memory of another device than the CPU must not be touched from the host: see device_copy.
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(Shape shape, DType dtype);
+  Tensor(Shape shape, DType dtype, Device device = Device::kCpu);
 
   const View& view() const { return view_; }
   operator const View&() const { return view_; }  // NOLINT(google-explicit-constructor)
   const Shape& shape() const { return view_.shape; }
   DType dtype() const { return view_.dtype; }
+  Device device() const { return view_.device; }
   bool empty() const { return view_.empty(); }
   float* f32() const { return view_.f32(); }
   int32_t* i32() const { return view_.i32(); }
@@ -99,7 +104,10 @@ class Tensor {
 
  private:
   struct Free {
+    Free() : device(Device::kCpu) {}
+    explicit Free(Device d) : device(d) {}
     void operator()(void* memory) const;
+    Device device;
   };
   std::unique_ptr<void, Free> memory_;
   View view_;

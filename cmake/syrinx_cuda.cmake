@@ -1,0 +1,30 @@
+# The CUDA backend: -DSYRINX_CUDA=ON, for the chips of CMAKE_CUDA_ARCHITECTURES.
+if(NOT SYRINX_CUDA)
+  return()
+endif()
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80 89 90a 100)
+endif()
+if(NOT CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)
+  set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
+endif()
+enable_language(CUDA)
+if(CCACHE)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_package(CUDAToolkit 12.4 REQUIRED)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 has it
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)
+# Products stay products here too; kernels that want a fused multiply-add ask for it by name.
+add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>")
+option(SYRINX_CUDA_REPORT "Have ptxas print registers, shared memory and spills" OFF)
+if(SYRINX_CUDA_REPORT)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>")
+endif()

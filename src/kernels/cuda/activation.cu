@@ -1,0 +1,131 @@
+// Element-wise functions. The accurate forms of exp, tanh, erf and sin: no fast-math.
+#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/kernels.h"
+
+namespace syrinx::cuda {
+namespace {
+
+__device__ inline float silu(float x) { return x / (1.f + expf(-x)); }
+
+__device__ float apply(Activation f, float x) {
+  switch (f) {
+    case Activation::kNone:
+      return x;
+    case Activation::kSilu:
+      return silu(x);
+    case Activation::kGelu:
+      return 0.5f * x * (1.f + erff(x * 0.70710678118654752f));
+    case Activation::kGeluTanh:
+      return 0.5f * x * (1.f + tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x)));
+    case Activation::kElu:
+      return x > 0 ? x : expm1f(x);
+    case Activation::kRelu:
+      return x <= 0 ? 0.f : x;  // NaN stays
+    case Activation::kTanh:
+      return tanhf(x);
+    case Activation::kSigmoid:
+      return 1.f / (1.f + expf(-x));
+    case Activation::kMish:
+      return x * tanhf(log1pf(expf(x)));
+  }
+  return x;
+}
+
+struct Activate {
+  Activation f;
+  const float* x;
+  float* out;
+  __device__ void operator()(int64_t i) const { out[i] = apply(f, x[i]); }
+};
+
+struct SiluMul {
+  const float* x;
+  float* out;
+  int64_t width;
+  __device__ void operator()(int64_t i) const {
+    const float* row = x + i / width * 2 * width;
+    out[i] = silu(row[i % width]) * row[width + i % width];
+  }
+};
+
+struct Snake {
+  const float *x, *alpha, *inv_beta;
+  float* out;
+  int64_t width;
+  bool last;
+  __device__ void operator()(int64_t i) const {
+    const int64_t c = last ? i % width : i / width;
+    const float s = sinf(alpha[c] * x[i]);
+    out[i] = x[i] + s * s * inv_beta[c];
+  }
+};
+
+struct Clamp {
+  const float* x;
+  float low, high;
+  float* out;
+  __device__ void operator()(int64_t i) const {
+    const float raised = x[i] < low ? low : x[i];
+    out[i] = high < raised ? high : raised;
+  }
+};
+
+struct LeakyRelu {
+  const float* x;
+  float slope;
+  float* out;
+  __device__ void operator()(int64_t i) const { out[i] = x[i] > 0 ? x[i] : slope * x[i]; }
+};
+
+struct Scale {
+  float* x;
+  float factor;
+  __device__ void operator()(int64_t i) const { x[i] *= factor; }
+};
+
+struct Add {
+  float* x;
+  const float *y, *gain;
+  int64_t width;
+  bool one_row;
+  __device__ void operator()(int64_t i) const {
+    const float term = y[one_row ? i % width : i];
+    x[i] += gain ? term * gain[i % width] : term;
+  }
+};
+
+}  // namespace
+
+void activate(StepContext& ctx, Activation f, const View& x, const View& out) {
+  for_each(ctx, "activate", x.count(), Activate{f, x.f32(), out.f32()});
+}
+
+void silu_mul(StepContext& ctx, const View& x, const View& out) {
+  for_each(ctx, "silu_mul", out.count(), SiluMul{x.f32(), out.f32(), out.shape[1]});
+}
+
+void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
+           ChannelAxis axis, const View& out) {
+  for_each(ctx, "snake", x.count(),
+           Snake{x.f32(), alpha.f32(), inv_beta.f32(), out.f32(), x.shape[1],
+                 axis == ChannelAxis::kLast});
+}
+
+void clamp(StepContext& ctx, const View& x, float low, float high, const View& out) {
+  for_each(ctx, "clamp", x.count(), Clamp{x.f32(), low, high, out.f32()});
+}
+
+void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out) {
+  for_each(ctx, "leaky_relu", x.count(), LeakyRelu{x.f32(), slope, out.f32()});
+}
+
+void scale(StepContext& ctx, const View& x, float factor) {
+  for_each(ctx, "scale", x.count(), Scale{x.f32(), factor});
+}
+
+void add(StepContext& ctx, const View& x, const View& y, const View& gain, bool one_row) {
+  for_each(ctx, "add", x.count(),
+           Add{x.f32(), y.f32(), gain.empty() ? nullptr : gain.f32(), x.shape[-1], one_row});
+}
+
+}  // namespace syrinx::cuda

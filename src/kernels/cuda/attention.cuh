@@ -1,0 +1,359 @@
+// Paged attention. A block of four warps takes up to kVectors query vectors (rows of one sequence
+// times the heads of one kv head) and a group of four pages, one page a warp. Decoding spreads the
+// groups over blocks and the last block of a row joins them; prefill walks the groups in one block
+// and joins as it goes: the same sums in the same order. Bound by reading the cache, once, in
+// 16-byte pieces.
+#pragma once
+
+#include "kernels/attention_impl.h"
+#include "kernels/cuda/attention_call.h"
+#include "kernels/cuda/attention_order.h"
+#include "kernels/cuda/gpu.cuh"
+#include "kernels/cuda/state.h"
+
+namespace syrinx::cuda {
+
+constexpr int kWarps = kGroupPages, kThreads = 32 * kWarps, kMaxDim = AttentionTile::kMaxDim;
+
+/// Eight numbers of a cache of 16 or 32 bits, beginning at element `at`, a multiple of 8.
+template <DType kType>
+__device__ inline void load8(const char* part, int64_t at, float (&out)[8]) {
+  if constexpr (kType == DType::kF32) {
+    const auto* from = reinterpret_cast<const float4*>(part) + at / 4;
+    const float4 a = from[0], b = from[1];
+    out[0] = a.x, out[1] = a.y, out[2] = a.z, out[3] = a.w;
+    out[4] = b.x, out[5] = b.y, out[6] = b.z, out[7] = b.w;
+  } else {
+    const uint4 raw = gpu::load_streaming(reinterpret_cast<const uint4*>(part) + at / 8);
+    const uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (kType == DType::kBF16) {
+        out[2 * i] = gpu::bf16_to_float(words[i] & 0xffff);
+        out[2 * i + 1] = gpu::bf16_to_float(words[i] >> 16);
+      } else {
+        out[2 * i] = gpu::f16_to_float(static_cast<uint16_t>(words[i] & 0xffff));
+        out[2 * i + 1] = gpu::f16_to_float(static_cast<uint16_t>(words[i] >> 16));
+      }
+    }
+  }
+}
+
+/// Eight pairs of 8-bit numbers, from byte `at`, a multiple of 16.
+__device__ inline void load8_pairs(const char* part, int64_t at, float (&first)[8],
+                                   float (&second)[8]) {
+  const uint4 raw = gpu::load_streaming(reinterpret_cast<const uint4*>(part + at));
+  const uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const uint32_t pair = words[i / 2] >> (16 * (i % 2));
+    first[i] = static_cast<float>(static_cast<int8_t>(pair & 0xff));
+    second[i] = static_cast<float>(static_cast<int8_t>(pair >> 8 & 0xff));
+  }
+}
+
+/// A softmax over some positions: largest score, sum of weights, weighted sum of one column.
+struct Partial {
+  float top = -INFINITY, total = 0, mix = 0;
+};
+
+/// Joins what comes later to what came before. Nothing (total 0) changes nothing.
+__device__ inline void join(Partial& a, const Partial& b) {
+  if (b.total == 0) return;
+  if (a.total == 0) {
+    a = b;
+    return;
+  }
+  const float top = fmaxf(a.top, b.top);
+  const float keep = expf(a.top - top), take = expf(b.top - top);
+  a.total = fmaf(b.total, take, a.total * keep);
+  a.mix = fmaf(b.mix, take, a.mix * keep);
+  a.top = top;
+}
+
+template <int kVectors>
+struct Room {
+  float q[kVectors][kMaxDim];
+  float weight[kWarps][kVectors][kPage];
+  float mix[kWarps][kVectors][kMaxDim];
+  float top[kWarps][kVectors], total[kWarps][kVectors];
+  int64_t first[kVectors], last[kVectors];
+};
+
+/// The score of this lane's position for every vector, before the scale.
+template <int kVectors, DType kType>
+__device__ inline void scores(const AttentionCall& call, const char* keys,
+                              const Room<kVectors>& room, int lane, float (&score)[kVectors]) {
+  float s[kVectors][8] = {};
+  const int64_t column = lane % 4 * 8;
+  if constexpr (kType == DType::kI8) {
+#pragma unroll 4
+    for (int d = lane / 4; d < call.dim / 2; d += 8) {
+      float k0[8], k1[8];
+      load8_pairs(keys, (int64_t{d} * kPage + column) * 2, k0, k1);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        const float q0 = room.q[v][2 * d], q1 = room.q[v][2 * d + 1];
+#pragma unroll
+        for (int j = 0; j < 8; ++j) s[v][j] = fmaf(q1, k1[j], fmaf(q0, k0[j], s[v][j]));
+      }
+    }
+  } else {
+#pragma unroll 4
+    for (int d = lane / 4; d < call.dim; d += 8) {
+      float k[8];
+      load8<kType>(keys, int64_t{d} * kPage + column, k);
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        const float q = room.q[v][d];
+#pragma unroll
+        for (int j = 0; j < 8; ++j) s[v][j] = fmaf(q, k[j], s[v][j]);
+      }
+    }
+  }
+  // Halve the positions three times: keep one half, send the other.
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+    for (int half = 4; half > 0; half /= 2) {
+      const int mask = 4 * half;
+      const bool upper = (lane & mask) != 0;
+#pragma unroll
+      for (int j = 0; j < half; ++j) {
+        const float keep = upper ? s[v][j + half] : s[v][j];
+        const float send = upper ? s[v][j] : s[v][j + half];
+        s[v][j] = keep + __shfl_xor_sync(gpu::kFullWarp, send, mask);
+      }
+    }
+    score[v] = s[v][0];
+  }
+}
+
+/// Weighted sums of the values of a page: room.mix of this warp.
+template <int kVectors, DType kType>
+__device__ inline void mix_values(const AttentionCall& call, const char* values,
+                                  Room<kVectors>& room, int warp, int lane, int begin, int end) {
+  const int lanes = call.dim / 8, rows = 32 / lanes;  // lanes of a row, rows of a pass
+  const int mine = lane / lanes, column = lane % lanes * 8;
+  float acc[kVectors][8] = {};
+  if (mine < rows) {
+    if constexpr (kType == DType::kI8) {
+#pragma unroll 4
+      for (int pair = mine; pair < kPage / 2; pair += rows) {
+        float v0[8], v1[8];
+        load8_pairs(values, (int64_t{pair} * call.dim + column) * 2, v0, v1);
+#pragma unroll
+        for (int v = 0; v < kVectors; ++v) {
+          const float w0 = room.weight[warp][v][2 * pair], w1 = room.weight[warp][v][2 * pair + 1];
+#pragma unroll
+          for (int j = 0; j < 8; ++j) acc[v][j] = fmaf(w1, v1[j], fmaf(w0, v0[j], acc[v][j]));
+        }
+      }
+    } else {
+#pragma unroll 4
+      for (int slot = mine; slot < kPage; slot += rows) {
+        if (slot < begin || slot >= end) continue;  // nobody sees it, it may hold anything
+        float x[8];
+        load8<kType>(values, int64_t{slot} * call.dim + column, x);
+#pragma unroll
+        for (int v = 0; v < kVectors; ++v) {
+          const float w = room.weight[warp][v][slot];
+#pragma unroll
+          for (int j = 0; j < 8; ++j) acc[v][j] = fmaf(w, x[j], acc[v][j]);
+        }
+      }
+    }
+  }
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      float sum = acc[v][j];
+      for (int r = 1; r < rows; ++r)
+        sum += __shfl_sync(gpu::kFullWarp, acc[v][j], lane % lanes + r * lanes);
+      if (lane < lanes) room.mix[warp][v][column + j] = sum;
+    }
+  }
+}
+
+/// One page of a warp: room.top, total and mix.
+template <int kVectors, DType kType>
+__device__ inline void attend_page(const AttentionCall& call, const char* head,
+                                   const int32_t* table, Room<kVectors>& room, int64_t page,
+                                   int warp, int lane) {
+  const int64_t start = page * kPage;
+  const int64_t low = room.first[0], high = room.last[kVectors - 1];
+  if (start + kPage <= low || start >= high) {  // the same for the whole warp
+    if (lane < kVectors) room.total[warp][lane] = 0;
+    return;
+  }
+  const char* keys = head + int64_t{table[page % call.max_pages]} * call.page_bytes;
+  const char* values = keys + call.part_bytes;
+  float score[kVectors];
+  scores<kVectors, kType>(call, keys, room, lane, score);
+  const int slot = lane_position(lane);
+  const int64_t position = start + slot;
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    const bool visible = position >= room.first[v] && position < room.last[v];
+    float s = score[v] * call.scale, value_scale = 1;
+    if constexpr (kType == DType::kI8) {
+      const int64_t scales = int64_t{kPage} * call.dim;
+      s *= reinterpret_cast<const float*>(keys + scales)[slot];
+      value_scale = reinterpret_cast<const float*>(values + scales)[slot];
+    }
+    const float top = gpu::warp_max(visible ? s : -INFINITY);
+    const float weight = visible ? expf(s - top) : 0.f;
+    const float total = gpu::warp_sum(weight);
+    if constexpr (kType == DType::kI8) {
+      room.weight[warp][v][slot] = visible ? weight * value_scale : 0.f;
+    } else {
+      room.weight[warp][v][slot] = weight;
+    }
+    if (lane == 0) room.top[warp][v] = top, room.total[warp][v] = total;
+  }
+  __syncwarp();
+  const auto inside = [&](int64_t p) {
+    return static_cast<int>(p < start ? 0 : p > start + kPage ? kPage : p - start);
+  };
+  mix_values<kVectors, kType>(call, values, room, warp, lane, inside(low), inside(high));
+}
+
+/// Query vectors of the tile and what they see. Vectors beyond the sequence see what the last one
+/// sees, and are written nowhere.
+template <int kVectors>
+__device__ inline void load_queries(const AttentionCall& call, Room<kVectors>& room, int32_t row0,
+                                    int32_t rows, int32_t kv_len, int tile, int kv_head) {
+  const int count = rows * call.group;
+  for (int i = static_cast<int>(threadIdx.x); i < kVectors * call.dim; i += kThreads) {
+    const int v = i / call.dim, d = i % call.dim, vector = tile * kVectors + v;
+    const int at = vector < count ? vector : count - 1;
+    const int head = kv_head * call.group + at % call.group;
+    room.q[v][d] = call.q[(row0 + at / call.group) * call.q_stride + int64_t{head} * call.dim + d];
+  }
+  if (threadIdx.x < kVectors) {
+    const int vector = tile * kVectors + static_cast<int>(threadIdx.x);
+    const int at = vector < count ? vector : count - 1;
+    const Seen s = seen(int64_t{kv_len} - rows + at / call.group, kv_len, call.window, call.causal);
+    room.first[threadIdx.x] = s.first;
+    room.last[threadIdx.x] = s.last;
+  }
+  __syncthreads();
+}
+
+/// The page results of the four warps, joined: column d of vector v.
+template <int kVectors>
+__device__ inline Partial join_warps(const Room<kVectors>& room, int v, int d) {
+  Partial sum;
+  for (int w = 0; w < kWarps; ++w) {
+    if (room.total[w][v] == 0) continue;
+    join(sum, {room.top[w][v], room.total[w][v], room.mix[w][v][d]});
+  }
+  return sum;
+}
+
+/// Grid: groups (spread) or 1, sequences, kv heads x tiles.
+template <int kVectors, DType kType, bool kSpread>
+__global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ AttentionCall call) {
+  constexpr int kOwn = (kVectors * kMaxDim + kThreads - 1) / kThreads;  // columns of a thread
+  __shared__ Room<kVectors> room;
+  const int b = static_cast<int>(blockIdx.y);
+  const int kv_head = static_cast<int>(blockIdx.z) / call.tiles;
+  const int tile = static_cast<int>(blockIdx.z) % call.tiles;
+  const int32_t row0 = call.row_begin[b], rows = call.row_begin[b + 1] - row0;
+  const int32_t kv_len = call.kv_len[b];
+  if (tile * kVectors >= rows * call.group) return;  // the whole block
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const auto thread = static_cast<int>(threadIdx.x);
+
+  load_queries(call, room, row0, rows, kv_len, tile, kv_head);
+  const int64_t begin = group_of(room.first[0]), end = group_of(room.last[kVectors - 1] - 1) + 1;
+  const char* head = call.cache + kv_head * call.head_bytes;
+  const int32_t* table = call.table + int64_t{b} * call.max_pages;
+  Partial sum[kOwn];
+  int64_t from = begin, to = end;
+  if (kSpread) {
+    from = begin + blockIdx.x, to = from + 1;
+    if (from >= end) return;
+  }
+  for (int64_t g = from; g < to; ++g) {
+    attend_page<kVectors, kType>(call, head, table, room, g * kGroupPages + warp, warp, lane);
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int e = i * kThreads + thread;
+      if (e < kVectors * call.dim) join(sum[i], join_warps(room, e / call.dim, e % call.dim));
+    }
+    __syncthreads();
+  }
+  if (kSpread && end - begin > 1) {
+    const int64_t item = (int64_t{b} * call.kv_heads + kv_head) * call.tiles + tile;
+    const int64_t size = int64_t{kVectors} * (call.dim + 2);
+    float* partial = call.partial + item * gridDim.x * size;
+    const auto at = [&](int64_t g, int v, int d) {
+      return partial + g * size + int64_t{v} * (call.dim + 2) + d;
+    };
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int e = i * kThreads + thread, v = e / call.dim, d = e % call.dim;
+      if (v >= kVectors) continue;
+      *at(blockIdx.x, v, d) = sum[i].mix;
+      if (d == 0) {
+        *at(blockIdx.x, v, call.dim) = sum[i].top;
+        *at(blockIdx.x, v, call.dim + 1) = sum[i].total;
+      }
+    }
+    if (!gpu::last_to_arrive(call.counters + item, static_cast<unsigned>(end - begin))) return;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const int e = i * kThreads + thread, v = e / call.dim, d = e % call.dim;
+      if (v >= kVectors) continue;
+      sum[i] = Partial{};
+      for (int64_t g = 0; g < end - begin; ++g)
+        join(sum[i], {gpu::load_shared_result(at(g, v, call.dim)),
+                      gpu::load_shared_result(at(g, v, call.dim + 1)),
+                      gpu::load_shared_result(at(g, v, d))});
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    const int e = i * kThreads + thread, v = e / call.dim, d = e % call.dim;
+    const int vector = tile * kVectors + v;
+    if (v >= kVectors || vector >= rows * call.group) continue;
+    const int at = kv_head * call.group + vector % call.group;
+    call.out[(row0 + vector / call.group) * call.out_stride + int64_t{at} * call.dim + d] =
+        sum[i].mix / sum[i].total;
+  }
+}
+
+template <int kVectors, DType kType>
+void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, int64_t max_groups) {
+  call.tiles = (max_rows * call.group + kVectors - 1) / kVectors;
+  const auto b = static_cast<unsigned>(sequences);
+  const auto z = static_cast<unsigned>(call.kv_heads * call.tiles);
+  const int64_t items = sequences * call.kv_heads * call.tiles;
+  // With few rows a sequence the groups are spread, so that a long context keeps many blocks busy.
+  const bool spread = max_rows <= 4 && max_groups > 1 && items <= KernelState::kCounters;
+  const Arena::Mark mark(ctx.arena);
+  if (spread) {
+    call.partial = take<float>(ctx, items * max_groups * kVectors * (call.dim + 2));
+    call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());
+    gpu::launch("paged_attention", attend<kVectors, kType, true>,
+                dim3(static_cast<unsigned>(max_groups), b, z), kThreads, 0, stream_of(ctx), call);
+  } else {
+    gpu::launch("paged_attention", attend<kVectors, kType, false>, dim3(1, b, z), kThreads, 0,
+                stream_of(ctx), call);
+  }
+}
+
+/// The kernel of a batch whose sequences have at most max_rows rows and max_groups groups of pages.
+template <DType kType>
+void attend_batch(StepContext& ctx, const AttentionCall& call, const AttentionSize& size) {
+  if (size.max_rows * call.group <= 2) {
+    go<2, kType>(ctx, call, size.sequences, size.max_rows, size.max_groups);
+  } else {
+    go<4, kType>(ctx, call, size.sequences, size.max_rows, size.max_groups);
+  }
+}
+
+}  // namespace syrinx::cuda

@@ -1,0 +1,34 @@
+// One call of paged attention as the kernels see it; one file per type of cache holds its kernels,
+// so that they compile side by side.
+#pragma once
+
+#include "tensor/context.h"
+
+namespace syrinx::cuda {
+
+struct AttentionCall {
+  const float* q = nullptr;
+  float* out = nullptr;
+  int64_t q_stride = 0, out_stride = 0;
+  const char* cache = nullptr;  // keys of kv head 0 in page 0 of the layer; values follow
+  int64_t part_bytes = 0, head_bytes = 0, page_bytes = 0;
+  const int32_t *row_begin = nullptr, *kv_len = nullptr, *table = nullptr;
+  int max_pages = 0, group = 1, kv_heads = 1, dim = 0, tiles = 1, window = 0;
+  bool causal = true;
+  float scale = 1;
+  float* partial = nullptr;  // spread: [B][kv_heads][tiles][gridDim.x][kVectors][dim + 2]
+  unsigned* counters = nullptr;
+};
+
+struct AttentionSize {
+  int64_t sequences = 0;
+  int max_rows = 0;        ///< of a sequence
+  int64_t max_groups = 0;  ///< of pages that a sequence sees
+};
+
+void attend_f32(StepContext& ctx, const AttentionCall& call, const AttentionSize& size);
+void attend_f16(StepContext& ctx, const AttentionCall& call, const AttentionSize& size);
+void attend_bf16(StepContext& ctx, const AttentionCall& call, const AttentionSize& size);
+void attend_i8(StepContext& ctx, const AttentionCall& call, const AttentionSize& size);
+
+}  // namespace syrinx::cuda

@@ -1,0 +1,460 @@
+// Times the GPU's kernels at the shapes of real models against the ceilings of this very machine:
+//   gpu_bench [OUT.json]
+// Ceilings first (copy of 2 GB, bf16 product of 8192^3 by the library, random data), then every hot
+// kernel at batch 1, 8, 32 and 128, then whole decode steps of the talker. A share is the time
+// that the bytes a kernel must move (weights or cache once, activations in and out) need at the
+// measured copy bandwidth, over the time it took. Launches are replayed from a graph, over as many
+// copies of the weights as do not fit the cache. Medians of several replays.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/matrix_layout.h"
+#include "kernels/cuda/products.h"
+#include "kernels/cuda/sample_call.h"
+#include "kernels/norm.h"
+
+namespace syrinx::cuda {
+namespace {
+
+constexpr int kBatches[] = {1, 8, 32, 128};
+constexpr int kContext = 500;
+
+struct Model {
+  const char* name;
+  int hidden, layers, heads, kv_heads, dim, ffn, vocabulary;
+};
+constexpr Model kModels[] = {
+    {"qwen3-tts-0.6b", 1024, 28, 16, 8, 128, 3072, 3072},
+    {"qwen3-tts-1.7b", 2048, 28, 16, 8, 128, 6144, 3072},
+    {"orpheus-3b", 3072, 28, 24, 8, 128, 8192, 156940},
+    {"csm-1b", 2048, 16, 32, 8, 64, 8192, 2051},
+};
+
+/// Pseudo-random numbers: bf16 or f32 in +-0.05, or any bytes.
+struct Fill {
+  void* to;
+  DType dtype;
+  __device__ void operator()(int64_t i) const {
+    uint32_t h = static_cast<uint32_t>(i) * 2654435761u ^ static_cast<uint32_t>(i >> 32);
+    h ^= h >> 15;
+    h *= 2246822519u;
+    h ^= h >> 13;
+    const float x = (static_cast<float>(h >> 8) * 0x1p-24f - 0.5f) * 0.1f;
+    if (dtype == DType::kF32) {
+      static_cast<float*>(to)[i] = x;
+    } else if (dtype == DType::kU8) {
+      static_cast<uint8_t*>(to)[i] = static_cast<uint8_t>(h >> 16);
+    } else {
+      static_cast<uint16_t*>(to)[i] = gpu::float_to_bf16(x);
+    }
+  }
+};
+
+struct Machine {
+  ThreadPool pool{1};
+  Arena arena{Device::kCuda};
+  std::unique_ptr<Stream> stream = Stream::create(Device::kCuda);
+  StepContext ctx{pool, arena, Device::kCuda, stream.get()};
+  double copy_bytes_s = 0, gemm_flops = 0;
+
+  cudaStream_t native() const { return static_cast<cudaStream_t>(stream->native()); }
+  Tensor random(Shape shape, DType dtype) {
+    Tensor t(shape, dtype, Device::kCuda);
+    for_each(ctx, "fill", t.view().count(), Fill{t.view().data, dtype});
+    return t;
+  }
+};
+
+/// Median seconds of one `work`, of `repeats` replays of a graph that holds `inside` of them.
+double time_of(Machine& m, int inside, const std::function<void(int)>& work) {
+  work(0);  // handles, plans and the arena are warm before the capture
+  m.stream->synchronize();
+  m.arena.reset();
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t run = nullptr;
+  check(cudaStreamBeginCapture(m.native(), cudaStreamCaptureModeThreadLocal), "capture");
+  try {
+    for (int i = 0; i < inside; ++i) {
+      const Arena::Mark mark(m.arena);
+      work(i);
+    }
+  } catch (...) {  // a stream left in capture would fail everything after it
+    cudaStreamEndCapture(m.native(), &graph);
+    cudaGraphDestroy(graph);
+    throw;
+  }
+  check(cudaStreamEndCapture(m.native(), &graph), "end of capture");
+  check(cudaGraphInstantiate(&run, graph, 0), "graph");
+  cudaEvent_t begin = nullptr, end = nullptr;
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  std::vector<double> seconds;
+  for (int i = 0; i < 12; ++i) {
+    check(cudaEventRecord(begin, m.native()), "record");
+    check(cudaGraphLaunch(run, m.native()), "replay");
+    check(cudaEventRecord(end, m.native()), "record");
+    check(cudaEventSynchronize(end), "replay");
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, begin, end), "elapsed");
+    if (i >= 3) seconds.push_back(ms * 1e-3 / inside);
+  }
+  cudaEventDestroy(end);
+  cudaEventDestroy(begin);
+  cudaGraphExecDestroy(run);
+  cudaGraphDestroy(graph);
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+class Report {
+ public:
+  explicit Report(const char* path) : file_(path ? std::fopen(path, "w") : nullptr) {
+    if (file_) std::fprintf(file_, "{\n");
+  }
+  ~Report() {
+    if (!file_) return;
+    std::fprintf(file_, "\n  ],\n  \"failed\": %d\n}\n", failed_);
+    std::fclose(file_);
+  }
+  void machine(const char* gpu, double copy, double gemm) {
+    std::printf("%s: copy %.0f GB/s, bf16 product %.0f TFLOP/s\n", gpu, copy * 1e-9, gemm * 1e-12);
+    if (!file_) return;
+    std::fprintf(file_,
+                 "  \"gpu\": \"%s\",\n  \"copy_gb_s\": %.1f,\n  \"bf16_tflop_s\": %.1f,\n"
+                 "  \"kernels\": [",
+                 gpu, copy * 1e-9, gemm * 1e-12);
+  }
+  void row(const std::string& model, const std::string& what, int batch, double seconds,
+           double floor_seconds) {
+    const double share = floor_seconds / seconds;
+    std::printf("%-15s %-22s %4d %9.1f us  floor %8.1f us  %3.0f %%\n", model.c_str(), what.c_str(),
+                batch, seconds * 1e6, floor_seconds * 1e6, share * 100);
+    std::fflush(stdout);
+    if (!file_) return;
+    std::fprintf(file_,
+                 "%s\n    {\"model\": \"%s\", \"kernel\": \"%s\", \"batch\": %d, \"us\": %.2f, "
+                 "\"floor_us\": %.2f, \"share\": %.3f}",
+                 first_ ? "" : ",", model.c_str(), what.c_str(), batch, seconds * 1e6,
+                 floor_seconds * 1e6, share);
+    std::fflush(file_);
+    first_ = false;
+  }
+  void failure(const std::string& what, const char* why) {
+    std::printf("FAILED %s: %s\n", what.c_str(), why);
+    ++failed_;
+  }
+  int failed() const { return failed_; }
+
+ private:
+  std::FILE* file_;
+  bool first_ = true;
+  int failed_ = 0;
+};
+
+/// A matrix straight on the device, without a detour through the host.
+PackedMatrix random_matrix(Machine& m, int64_t out, int64_t k, WeightType type) {
+  PackedMatrix w;
+  w.type = type;
+  w.out = out;
+  w.k = k;
+  const int64_t rows = w.panels() * PackedMatrix::kPanel, stride = matrix_padded_k(k);
+  if (type == WeightType::kQ8) {
+    w.data = m.random({rows * stride + 2 * rows * (stride / kChunk)}, DType::kU8);
+    // Scales are read as bf16: any bytes would hold NaN.
+    View scales{static_cast<char*>(w.data.view().data) + rows * stride,
+                DType::kBF16,
+                {rows * (stride / kChunk)},
+                Device::kCuda};
+    for_each(m.ctx, "fill", scales.count(), Fill{scales.data, DType::kBF16});
+  } else {
+    w.data = m.random({rows * stride}, type == WeightType::kBF16 ? DType::kBF16 : DType::kF32);
+  }
+  return w;
+}
+
+GemmOut to_one(const View& out, int64_t width, GemmOut::Store store = GemmOut::Store::kSet) {
+  GemmOut to;
+  to.count = 1;
+  to.parts[0] = {0, static_cast<int>(width), out.f32(), out.shape[1], 0};
+  to.store = store;
+  return to;
+}
+
+double floor_of(const Machine& m, double bytes) { return bytes / m.copy_bytes_s; }
+
+void ceilings(Machine& m, Report& report) {
+  cudaDeviceProp prop{};
+  check(cudaGetDeviceProperties(&prop, 0), "properties");
+  constexpr int64_t kBytes = int64_t{2} << 30;
+  const Tensor from = m.random({kBytes}, DType::kU8), to({kBytes}, DType::kU8, Device::kCuda);
+  const double copy = time_of(m, 2, [&](int) {
+    check(cudaMemcpyAsync(to.view().data, from.view().data, kBytes, cudaMemcpyDeviceToDevice,
+                          m.native()),
+          "copy");
+  });
+  m.copy_bytes_s = 2.0 * kBytes / copy;
+  constexpr int64_t kSide = 8192;
+  const PackedMatrix w = random_matrix(m, kSide, kSide, WeightType::kBF16);
+  const Tensor x = m.random({kSide, kSide}, DType::kBF16);
+  const Tensor out({kSide, kSide}, DType::kF32, Device::kCuda);
+  const double gemm = time_of(m, 2, [&](int) {
+    library_gemm(m.ctx, w, x.view().bf16(), kSide, out.f32(), kSide, kSide, false);
+  });
+  m.gemm_flops = 2.0 * kSide * kSide * kSide / gemm;
+  report.machine(prop.name, m.copy_bytes_s, m.gemm_flops);
+}
+
+void bench_linear(Machine& m, Report& report, const Model& model, const char* what, int64_t out,
+                  int64_t in, bool gated, WeightType type) {
+  const int64_t rows = gated ? 2 * out : out;
+  const double bytes = static_cast<double>(rows) * in * (type == WeightType::kQ8 ? 1.03 : 2);
+  const int copies = std::clamp(static_cast<int>(256e6 / bytes), 1, 24);
+  std::vector<PackedMatrix> weights;
+  for (int i = 0; i < copies; ++i) weights.push_back(random_matrix(m, rows, in, type));
+  const std::string name = std::string(what) + " " + weight_type_name(type);
+  for (const int batch : kBatches) {
+    const Tensor x = m.random({batch, in}, DType::kF32);
+    const Tensor to({batch, out}, DType::kF32, Device::kCuda);
+    const GemmOut put = to_one(to, out, gated ? GemmOut::Store::kSiluGate : GemmOut::Store::kSet);
+    const double moved = bytes + 4.0 * batch * (in + out);
+    const double flops = 2.0 * batch * rows * in;
+    for (const bool invariant : {true, false}) {
+      // Below its threshold the library is not asked: the same kernel would be timed twice.
+      if (!invariant && (batch < 65 || type == WeightType::kQ8)) continue;
+      m.stream->batch_invariant = invariant;
+      const double s = time_of(m, std::max(copies, 8),
+                               [&](int i) { linear(m.ctx, weights[i % copies], x, put); });
+      report.row(model.name, invariant ? name : name + " lib", batch, s,
+                 std::max(floor_of(m, moved), flops / m.gemm_flops));
+    }
+    m.stream->batch_invariant = true;
+  }
+}
+
+/// A batch of sequences of kContext positions, one new row each, and their cache.
+struct Cache {
+  Cache(Machine& m, const Model& model, DType dtype, int layers, int batch)
+      : spec{layers, model.kv_heads, model.dim, dtype},
+        pages_each(static_cast<int>(KvPool::pages_for(kContext))),
+        memory(m.random({static_cast<int64_t>(KvPool::page_bytes(spec)) * pages_each * batch / 2},
+                        DType::kBF16)),
+        pool(spec, int64_t{pages_each} * batch, memory) {
+    // bf16 patterns are harmless as f16 and as int8 with their scales too: small numbers all.
+    for (int b = 0; b <= batch; ++b) begin.push_back(b);
+    length.assign(batch, kContext);
+    for (int p = 0; p < pages_each * batch; ++p) table.push_back(p);
+    ragged = Ragged{begin, length, table, pages_each};
+    numbers = Tensor({static_cast<int64_t>(begin.size() + length.size() + table.size())},
+                     DType::kI32, Device::kCuda);
+    std::vector<int32_t> all(begin);
+    all.insert(all.end(), length.begin(), length.end());
+    all.insert(all.end(), table.begin(), table.end());
+    device_copy({all.data(), DType::kI32, numbers.shape()}, numbers);
+    ragged.on_device = numbers.i32();
+  }
+  double bytes_read() const {
+    return static_cast<double>(KvPool::page_bytes(spec)) / spec.layers * kContext /
+           KvPool::kPageRows * length.size();
+  }
+
+  KvSpec spec;
+  int pages_each;
+  Tensor memory;
+  KvPool pool;
+  std::vector<int32_t> begin, length, table;
+  Tensor numbers;
+  Ragged ragged;
+};
+
+void bench_attention(Machine& m, Report& report, const Model& model, DType dtype) {
+  for (const int batch : kBatches) {
+    const int layers = std::clamp(128 / batch, 2, 16);
+    const Cache cache(m, model, dtype, layers, batch);
+    const int64_t q_width = int64_t{model.heads} * model.dim;
+    const int64_t kv_width = int64_t{model.kv_heads} * model.dim;
+    const Tensor qkv = m.random({batch, q_width + 2 * kv_width}, DType::kF32);
+    const Tensor out({batch, q_width}, DType::kF32, Device::kCuda);
+    const AttentionSpec spec{0.1f};
+    const double s = time_of(m, 2 * layers, [&](int i) {
+      write_and_attend(m.ctx, {qkv, 0, model.heads, model.dim},
+                       {qkv, q_width, model.kv_heads, model.dim},
+                       {qkv, q_width + kv_width, model.kv_heads, model.dim}, cache.pool, i % layers,
+                       cache.ragged, spec, out);
+    });
+    report.row(model.name, std::string("attention ") + dtype_name(dtype), batch, s,
+               floor_of(m, cache.bytes_read() + 4.0 * batch * (2 * q_width + 2 * kv_width)));
+  }
+}
+
+void bench_prefill(Machine& m, Report& report, const Model& model) {
+  constexpr int kRows = 256;
+  const Cache cache(m, model, DType::kF16, 1, 1);
+  const std::vector<int32_t> begin{0, kRows}, length{kRows};
+  const Ragged ragged{begin, length, cache.table, cache.pages_each};
+  const int64_t q_width = int64_t{model.heads} * model.dim;
+  const Tensor q = m.random({kRows, q_width}, DType::kF32);
+  const Tensor out({kRows, q_width}, DType::kF32, Device::kCuda);
+  const double s = time_of(m, 4, [&](int) {
+    syrinx::paged_attention(m.ctx, all_heads(q, model.heads), cache.pool, 0, ragged, {0.1f}, out);
+  });
+  const double flops = 2.0 * kRows * kRows * q_width;  // half of the square, two products
+  report.row(model.name, "prefill attention 256", 1, s, flops / m.gemm_flops);
+}
+
+void bench_sample(Machine& m, Report& report, const Model& model) {
+  for (const int batch : kBatches) {
+    const Tensor logits = m.random({batch, model.vocabulary}, DType::kF32);
+    scale(m.ctx, logits, 200);  // +-10
+    std::vector<DeviceSampleRow> rows(static_cast<size_t>(batch));
+    for (int i = 0; i < batch; ++i) {
+      rows[i].params.temperature = 0.9f;
+      rows[i].params.top_k = 50;
+      rows[i].seed = static_cast<uint64_t>(i);
+    }
+    const auto bytes = static_cast<int64_t>(rows.size() * sizeof(DeviceSampleRow));
+    Tensor on_device({bytes}, DType::kU8, Device::kCuda);
+    device_copy({rows.data(), DType::kU8, {bytes}}, on_device);
+    const Tensor ids({batch}, DType::kI32, Device::kCuda),
+        status({batch}, DType::kU8, Device::kCuda);
+    const Tensor work({batch, model.vocabulary}, DType::kF32, Device::kCuda);
+    SampleCall call;
+    call.logits = logits.f32();
+    call.vocabulary = model.vocabulary;
+    call.rows = static_cast<const DeviceSampleRow*>(on_device.view().data);
+    if (model.vocabulary > kSharedVocabulary) call.work = work.f32();
+    call.ids = ids.i32();
+    call.status = static_cast<SampleStatus*>(status.view().data);
+    const double s = time_of(m, 16, [&](int) { launch_sample(m.ctx, call, batch); });
+    report.row(model.name, "sample top-k 50", batch, s,
+               floor_of(m, 4.0 * batch * model.vocabulary));
+  }
+}
+
+/// A whole decode step of the backbone: every layer with weights of its own.
+void bench_step(Machine& m, Report& report, const Model& model, WeightType type) {
+  const int64_t q_width = int64_t{model.heads} * model.dim;
+  const int64_t kv_width = int64_t{model.kv_heads} * model.dim;
+  const int64_t qkv_width = q_width + 2 * kv_width;
+  struct Layer {
+    PackedMatrix qkv, o, up, down;
+  };
+  std::vector<Layer> layers;
+  double bytes = 0;
+  for (int i = 0; i < model.layers; ++i) {
+    layers.push_back({random_matrix(m, qkv_width, model.hidden, type),
+                      random_matrix(m, model.hidden, q_width, type),
+                      random_matrix(m, 2 * int64_t{model.ffn}, model.hidden, type),
+                      random_matrix(m, model.hidden, model.ffn, type)});
+    const Layer& l = layers.back();
+    bytes += static_cast<double>(l.qkv.data.bytes() + l.o.data.bytes() + l.up.data.bytes() +
+                                 l.down.data.bytes());
+  }
+  const PackedMatrix head = random_matrix(m, model.vocabulary, model.hidden, type);
+  bytes += static_cast<double>(head.data.bytes());
+  const Tensor norm = m.random({model.hidden}, DType::kF32);
+  const RopeTable rope_table = RopeTable({model.dim, 1e6}, kContext + 1).on_device(Device::kCuda);
+  for (const int batch : kBatches) {
+    const Cache cache(m, model, DType::kF16, model.layers, batch);
+    const Tensor x = m.random({batch, model.hidden}, DType::kF32);
+    const Tensor normed({batch, model.hidden}, DType::kF32, Device::kCuda);
+    const Tensor qkv({batch, qkv_width}, DType::kF32, Device::kCuda);
+    const Tensor mixed({batch, q_width}, DType::kF32, Device::kCuda);
+    const Tensor inner({batch, model.ffn}, DType::kF32, Device::kCuda);
+    const Tensor logits({batch, model.vocabulary}, DType::kF32, Device::kCuda);
+    const std::vector<int32_t> positions(static_cast<size_t>(batch), kContext - 1);
+    const auto add = GemmOut::Store::kAdd;
+    const double s = time_of(m, 1, [&](int) {
+      for (int i = 0; i < model.layers; ++i) {
+        const Layer& l = layers[i];
+        syrinx::rms_norm(m.ctx, x, norm, 1e-6f, normed);
+        linear(m.ctx, l.qkv, normed, to_one(qkv, qkv_width));
+        syrinx::rope(m.ctx, {qkv, 0, model.heads + model.kv_heads, model.dim}, positions,
+                     rope_table);
+        write_and_attend(m.ctx, {qkv, 0, model.heads, model.dim},
+                         {qkv, q_width, model.kv_heads, model.dim},
+                         {qkv, q_width + kv_width, model.kv_heads, model.dim}, cache.pool, i,
+                         cache.ragged, {0.1f}, mixed);
+        linear(m.ctx, l.o, mixed, to_one(x, model.hidden, add));
+        syrinx::rms_norm(m.ctx, x, norm, 1e-6f, normed);
+        linear(m.ctx, l.up, normed, to_one(inner, model.ffn, GemmOut::Store::kSiluGate));
+        linear(m.ctx, l.down, inner, to_one(x, model.hidden, add));
+      }
+      syrinx::rms_norm(m.ctx, x, norm, 1e-6f, normed);
+      linear(m.ctx, head, normed, to_one(logits, model.vocabulary));
+    });
+    report.row(model.name, std::string("decode step ") + weight_type_name(type), batch, s,
+               floor_of(m, bytes + cache.bytes_read() * model.layers));
+  }
+}
+
+void bench_conv(Machine& m, Report& report) {
+  struct Case {
+    int channels, rows;
+  };
+  // One second of 24 kHz audio at the stages of a SNAC-like decoder; kernel 7.
+  for (const Case& c : {Case{512, 375}, Case{256, 3000}, Case{128, 12000}, Case{64, 24000}}) {
+    Tensor weight({c.channels, c.channels, 7}, DType::kF32);
+    for (int64_t i = 0; i < weight.view().count(); ++i)
+      weight.f32()[i] = static_cast<float>(i * 37 % 1000) * 1e-4f - 0.05f;
+    const PackedConv1d w = PackedConv1d::pack(weight).on_device(Device::kCuda);
+    const Tensor x = m.random({c.rows + 6, c.channels}, DType::kF32);
+    const Tensor out({c.rows, c.channels}, DType::kF32, Device::kCuda);
+    const double s = time_of(m, 8, [&](int) { syrinx::conv1d(m.ctx, w, x, out); });
+    // The ceiling of f32 on the ordinary cores: 67 TFLOP/s by the datasheet of an H200.
+    const double flops = 2.0 * c.rows * c.channels * c.channels * 7;
+    report.row("codec", "conv k7 c" + std::to_string(c.channels) + " f32", 1, s, flops / 67e12);
+  }
+}
+
+void attempt(Report& report, const std::string& what, const std::function<void()>& part) {
+  try {
+    part();
+  } catch (const std::exception& e) {
+    report.failure(what, e.what());
+    cudaGetLastError();
+  }
+}
+
+int run(const char* path) {
+  if (const std::string why = device_missing(Device::kCuda); !why.empty()) {
+    std::printf("%s\n", why.c_str());
+    return 77;
+  }
+  Machine m;
+  Report report(path);
+  ceilings(m, report);
+  attempt(report, "conv", [&] { bench_conv(m, report); });
+  for (const Model& model : kModels) {
+    const int64_t q = int64_t{model.heads} * model.dim, kv = int64_t{model.kv_heads} * model.dim;
+    for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
+      attempt(report, model.name, [&] { bench_step(m, report, model, type); });
+      const auto one = [&](const char* what, int64_t out, int64_t in, bool gated) {
+        attempt(report, what, [&] { bench_linear(m, report, model, what, out, in, gated, type); });
+      };
+      one("qkv", q + 2 * kv, model.hidden, false);
+      one("o", model.hidden, q, false);
+      one("gate+up", model.ffn, model.hidden, true);
+      one("down", model.hidden, model.ffn, false);
+      one("head", model.vocabulary, model.hidden, false);
+    }
+    for (const DType dtype : {DType::kF16, DType::kI8})
+      attempt(report, "attention", [&] { bench_attention(m, report, model, dtype); });
+    attempt(report, "prefill", [&] { bench_prefill(m, report, model); });
+    attempt(report, "sample", [&] { bench_sample(m, report, model); });
+  }
+  return report.failed() == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace syrinx::cuda
+
+int main(int count, char** arguments) {
+  return syrinx::cuda::run(count > 1 ? arguments[1] : nullptr);
+}

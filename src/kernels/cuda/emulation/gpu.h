@@ -1,0 +1,132 @@
+// A GPU's programming model on the CPU, for tests where there is none. Every CUDA thread is a
+// fiber; the fibers of a block take turns on one OS thread, in an order that changes from round to
+// round, until each has reached the next barrier or exchange of its warp. Blocks run one after the
+// other. A barrier or an exchange that not all of its threads reach ends the program with a
+// message. It shows wrong indices, missing and divergent barriers and wrong arithmetic; it does not
+// show what only real concurrency, caches or the hardware's own instructions can.
+#pragma once
+
+#include <math.h>  // the functions of C outside std, as in device code
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#include "base/float16.h"
+#include "tensor/context.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __shared__ static
+#define __launch_bounds__(...)
+#define __grid_constant__
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}  // NOLINT
+};
+struct alignas(16) uint4 {
+  uint32_t x, y, z, w;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+
+inline dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace syrinx::gpu::emulated {
+
+/// Stands still until all threads of the block (or warp) are here.
+void wait_for_block();
+/// Puts down `bytes` <= 32 bytes for the warp to see and waits for it; lane i's are at 32 * i of
+/// what is returned, until the exchange after the next.
+const unsigned char* exchange(const void* mine, size_t bytes);
+void* dynamic_memory();
+void run(const char* name, dim3 grid, dim3 block, size_t shared,
+         const std::function<void()>& thread);
+int lane();
+
+template <typename T>
+T from_lane(T mine, int source) {
+  static_assert(sizeof(T) <= 32);
+  T out;
+  std::memcpy(&out, exchange(&mine, sizeof(T)) + 32 * (source & 31), sizeof(T));
+  return out;
+}
+
+}  // namespace syrinx::gpu::emulated
+
+inline void __syncthreads() { syrinx::gpu::emulated::wait_for_block(); }
+inline void __syncwarp() { syrinx::gpu::emulated::exchange(nullptr, 0); }
+inline void __threadfence() {}
+template <typename T>
+T __shfl_sync(unsigned, T x, int source) {
+  return syrinx::gpu::emulated::from_lane(x, source);
+}
+template <typename T>
+T __shfl_xor_sync(unsigned, T x, int mask) {
+  return syrinx::gpu::emulated::from_lane(x, syrinx::gpu::emulated::lane() ^ mask);
+}
+template <typename T>
+T __shfl_up_sync(unsigned, T x, int by) {
+  const int lane = syrinx::gpu::emulated::lane();
+  return syrinx::gpu::emulated::from_lane(x, lane >= by ? lane - by : lane);
+}
+template <typename T>
+T atomicAdd(T* at, T x) {
+  const T before = *at;
+  *at += x;
+  return before;
+}
+template <typename T>
+T atomicOr(T* at, T x) {
+  const T before = *at;
+  *at |= x;
+  return before;
+}
+template <typename T>
+T atomicMin(T* at, T x) {
+  const T before = *at;
+  *at = std::min(*at, x);
+  return before;
+}
+inline float __uint_as_float(uint32_t x) { return std::bit_cast<float>(x); }
+inline uint32_t __float_as_uint(float x) { return std::bit_cast<uint32_t>(x); }
+inline int __float2int_rn(float x) { return static_cast<int>(std::lrint(x)); }
+
+namespace syrinx::gpu {
+
+inline float f16_to_float(uint16_t bits) { return f16_to_f32(bits); }
+inline uint16_t float_to_f16(float x) { return f32_to_f16(x); }
+inline uint16_t float_to_bf16(float x) { return f32_to_bf16(x); }
+inline uint32_t pack_bf16(float low, float high) {
+  return f32_to_bf16(low) | uint32_t{f32_to_bf16(high)} << 16;
+}
+void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
+              uint32_t b1);
+inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+  const uint64_t both = a | uint64_t{b} << 32;
+  uint32_t out = 0;
+  for (int i = 0; i < 4; ++i)
+    out |= static_cast<uint32_t>(both >> (selector >> (4 * i) & 7) * 8 & 0xff) << (8 * i);
+  return out;
+}
+inline float load_shared_result(const float* p) { return *p; }
+inline uint4 load_streaming(const uint4* p) { return *p; }
+template <typename T>
+T* dynamic_shared() {
+  return static_cast<T*>(emulated::dynamic_memory());
+}
+
+template <typename... P, typename... A>
+void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, Stream&,
+            A... args) {
+  emulated::run(name, grid, block, shared, [&] { kernel(static_cast<P>(args)...); });
+}
+
+}  // namespace syrinx::gpu

@@ -1,0 +1,65 @@
+// The primitives of gpu.cuh on a GPU.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "tensor/cuda/cuda_check.h"
+
+namespace syrinx::gpu {
+
+__device__ inline float f16_to_float(uint16_t bits) { return __half2float(__ushort_as_half(bits)); }
+__device__ inline uint16_t float_to_f16(float x) { return __half_as_ushort(__float2half_rn(x)); }
+__device__ inline uint16_t float_to_bf16(float x) {
+  return __bfloat16_as_ushort(__float2bfloat16_rn(x));
+}
+/// low in the lower half.
+__device__ inline uint32_t pack_bf16(float low, float high) {
+  const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const uint32_t*>(&both);
+}
+
+/// c [16, 8] += a [16, 16] b [16, 8] of a warp, bf16 with f32 sums; the fragments are those of PTX
+/// mma.m16n8k16. Which k a lane's numbers belong to is free, as long as a and b agree.
+__device__ inline void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
+                                uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+      "{%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+/// Four bytes chosen from the eight of (a, b), as PTX prmt.
+__device__ inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+  return __byte_perm(a, b, selector);
+}
+
+/// Reads past the first-level cache: what other blocks wrote in this launch.
+__device__ inline float load_shared_result(const float* p) { return __ldcg(p); }
+
+/// Reads once: weights and cache need not stay near.
+__device__ inline uint4 load_streaming(const uint4* p) { return __ldcs(p); }
+
+template <typename T>
+__device__ inline T* dynamic_shared() {
+  extern __shared__ __align__(16) unsigned char syrinx_dynamic_shared[];
+  return reinterpret_cast<T*>(syrinx_dynamic_shared);
+}
+
+/// Queues kernel(args...) on the stream. `name` is for messages.
+template <typename... P, typename... A>
+void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+            Stream& stream, A... args) {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  if (shared > 8u << 10) {  // with a kernel's own arrays it may be more than the usual 48 KB
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(shared)),
+                name);
+  }
+  kernel<<<grid, block, shared, static_cast<cudaStream_t>(stream.native())>>>(P(args)...);
+  cuda::check(cudaGetLastError(), name);
+}
+
+}  // namespace syrinx::gpu

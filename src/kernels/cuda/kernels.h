@@ -1,0 +1,89 @@
+// The kernels of the CUDA backend behind the functions of kernels/*.h, which check their arguments
+// and then call these when the operands lie on a GPU. Shapes, types and results are theirs; what
+// differs is said here. Work is queued on ctx.stream; scratch is taken from ctx.arena. Spans are
+// host memory and are uploaded by the call. Where the backend is not built, no_cuda/kernels.cc
+// stands for it.
+//
+// Same bits in any batch: every kernel here but the library's product (see library_gemm), which is
+// used only when ctx.stream->batch_invariant is off.
+#pragma once
+
+#include <complex>
+#include <span>
+
+#include "kernels/activation.h"
+#include "kernels/attention.h"
+#include "kernels/conv.h"
+#include "kernels/guidance.h"
+#include "kernels/linear.h"
+#include "kernels/rope.h"
+#include "kernels/sample.h"
+
+namespace syrinx::cuda {
+
+/// delta may be empty; otherwise x += delta first.
+void rms_norm(StepContext& ctx, const View& x, const View& delta, const View& weight, float eps,
+              const View& out);
+void layer_norm(StepContext& ctx, const View& x, const View& weight, const View& bias, float eps,
+                const View& out);
+void rms_norm_heads(StepContext& ctx, const HeadsView& x, const View& weight, float eps);
+
+void activate(StepContext& ctx, Activation f, const View& x, const View& out);
+void silu_mul(StepContext& ctx, const View& x, const View& out);
+void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
+           ChannelAxis axis, const View& out);
+void clamp(StepContext& ctx, const View& x, float low, float high, const View& out);
+void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out);
+void scale(StepContext& ctx, const View& x, float factor);
+/// x[i, j] += y * gain[j]; y is [N, H], or with `one_row` [H]; gain may be empty.
+void add(StepContext& ctx, const View& x, const View& y, const View& gain, bool one_row);
+
+void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
+           bool add);
+void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
+               const View& out);
+void to_f32(StepContext& ctx, const View& x, const View& out);
+void merge_guidance(StepContext& ctx, const View& logits, std::span<const GuidedRow> rows);
+
+void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positions,
+          const RopeTable& table);
+
+/// Where the rows of a product go; see cpu::GemmPart for the fields of a part.
+struct GemmOut {
+  static constexpr int kMaxParts = 8;
+  struct Part {
+    int first_row = 0, width = 0;  ///< matrix rows, outputs
+    float* out = nullptr;
+    int64_t stride = 0, column = 0;
+  };
+  enum class Store : uint8_t { kSet, kAdd, kSiluGate };
+  Part parts[kMaxParts];
+  int count = 0;
+  const float* bias = nullptr;  ///< by matrix row; null: none
+  Store store = Store::kSet;
+};
+
+/// x [N, I] times the matrix. Activations become bf16 for weights of bf16 and 8 bits.
+void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out);
+
+void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
+            int64_t phases, int64_t dilation, int64_t stride);
+
+/// One upload of a batch for all layers: what Ragged::on_device points to, valid until the arena
+/// gives it back.
+const int32_t* upload_ragged(StepContext& ctx, const Ragged& ragged);
+void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
+              int layer, const Ragged& ragged);
+void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
+                     const Ragged& ragged, const AttentionSpec& spec, const View& out);
+
+/// Waits for the stream: ids and status are host memory.
+void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+            std::span<int32_t> ids, std::span<SampleStatus> status);
+
+/// Frames of spectra [F, bins] complex (as f32 [F, 2 * bins]) to F * hop samples; state [2, n_fft].
+/// The sums of frames are added in the order of fft.h's InverseStft.
+void inverse_stft(StepContext& ctx, const View& spectrum, int n_fft, int hop,
+                  std::span<const float> window, const View& state, const View& out);
+
+}  // namespace syrinx::cuda

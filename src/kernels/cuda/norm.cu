@@ -1,0 +1,123 @@
+// Norms of rows: one warp for a short row, so that a head and a row of its size give the same bits,
+// one block for a long one. The order of the sums depends on the width alone.
+#include "kernels/cuda/gpu.cuh"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/state.h"
+
+namespace syrinx::cuda {
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kShort = 256;
+
+struct RmsRows {
+  float* x;            // [rows, stride]
+  const float* delta;  // null, or [rows, width]
+  const float* weight;
+  float* out;
+  int64_t x_stride, out_stride;  // between rows
+  int64_t groups, group_stride;  // heads in a row and the step between them
+  int64_t rows, width;
+  float eps;
+};
+
+__device__ float rms_factor(float squares, int64_t width, float eps) {
+  return 1.f / sqrtf(squares / static_cast<float>(width) + eps);
+}
+
+__device__ float add_delta(float* x, const float* delta, int64_t i) {
+  if (!delta) return x[i];
+  const float sum = x[i] + delta[i];
+  x[i] = sum;
+  return sum;
+}
+
+__global__ void __launch_bounds__(kThreads) rms_long_rows(const __grid_constant__ RmsRows a) {
+  __shared__ float room[kWarps];
+  const int64_t row = blockIdx.x;
+  float* x = a.x + row * a.x_stride;
+  const float* delta = a.delta ? a.delta + row * a.width : nullptr;
+  float* out = a.out + row * a.out_stride;
+  float squares = 0;
+  for (int64_t i = threadIdx.x; i < a.width; i += kThreads) {
+    const float v = add_delta(x, delta, i);
+    squares = fmaf(v, v, squares);
+  }
+  const float factor = rms_factor(gpu::block_sum<kWarps>(squares, room), a.width, a.eps);
+  // Each thread reads again only what it wrote itself: out may be x.
+  for (int64_t i = threadIdx.x; i < a.width; i += kThreads) out[i] = x[i] * factor * a.weight[i];
+}
+
+__global__ void __launch_bounds__(kThreads) rms_short_rows(const __grid_constant__ RmsRows a) {
+  const int64_t item = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  if (item >= a.rows * a.groups) return;  // the whole warp
+  const int64_t row = item / a.groups, group = item % a.groups;
+  float* x = a.x + row * a.x_stride + group * a.group_stride;
+  const float* delta = a.delta ? a.delta + row * a.width : nullptr;
+  float* out = a.out + row * a.out_stride + group * a.group_stride;
+  float squares = 0;
+  for (int64_t i = lane; i < a.width; i += 32) {
+    const float v = add_delta(x, delta, i);
+    squares = fmaf(v, v, squares);
+  }
+  const float factor = rms_factor(gpu::warp_sum(squares), a.width, a.eps);
+  for (int64_t i = lane; i < a.width; i += 32) out[i] = x[i] * factor * a.weight[i];
+}
+
+void run(StepContext& ctx, const RmsRows& a) {
+  if (a.width <= kShort) {
+    gpu::launch("rms_norm", rms_short_rows, gpu::blocks_for(a.rows * a.groups, kWarps), kThreads, 0,
+                stream_of(ctx), a);
+  } else {
+    gpu::launch("rms_norm", rms_long_rows, static_cast<unsigned>(a.rows), kThreads, 0,
+                stream_of(ctx), a);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    layer_norm_rows(const float* from, const float* weight, const float* bias, int64_t width,
+                    float eps, float* to) {
+  __shared__ float room[kWarps];
+  const float* x = from + blockIdx.x * width;
+  float* out = to + blockIdx.x * width;
+  float total = 0;
+  for (int64_t i = threadIdx.x; i < width; i += kThreads) total += x[i];
+  const float mean = gpu::block_sum<kWarps>(total, room) / static_cast<float>(width);
+  float squares = 0;
+  for (int64_t i = threadIdx.x; i < width; i += kThreads)
+    squares = fmaf(x[i] - mean, x[i] - mean, squares);
+  const float variance = gpu::block_sum<kWarps>(squares, room) / static_cast<float>(width);
+  const float factor = 1.f / sqrtf(variance + eps);
+  for (int64_t i = threadIdx.x; i < width; i += kThreads) {
+    const float y = (x[i] - mean) * factor;
+    out[i] = y * (weight ? weight[i] : 1.f) + (bias ? bias[i] : 0.f);
+  }
+}
+
+}  // namespace
+
+void rms_norm(StepContext& ctx, const View& x, const View& delta, const View& weight, float eps,
+              const View& out) {
+  const int64_t width = x.shape[1];
+  run(ctx, {x.f32(), delta.empty() ? nullptr : delta.f32(), weight.f32(), out.f32(), width, width,
+            1, 0, x.shape[0], width, eps});
+}
+
+void rms_norm_heads(StepContext& ctx, const HeadsView& x, const View& weight, float eps) {
+  float* first = x.rows.f32() + x.offset;
+  const RmsRows a{first,   nullptr, weight.f32(), first, x.stride(), x.stride(),
+                  x.heads, x.dim,   x.count(),    x.dim, eps};
+  // Always a warp for a head, also for one longer than kShort: a block would be wasted on it.
+  gpu::launch("rms_norm_heads", rms_short_rows, gpu::blocks_for(a.rows * a.groups, kWarps),
+              kThreads, 0, stream_of(ctx), a);
+}
+
+void layer_norm(StepContext& ctx, const View& x, const View& weight, const View& bias, float eps,
+                const View& out) {
+  gpu::launch("layer_norm", layer_norm_rows, static_cast<unsigned>(x.shape[0]), kThreads, 0,
+              stream_of(ctx), x.f32(), weight.empty() ? nullptr : weight.f32(),
+              bias.empty() ? nullptr : bias.f32(), x.shape[1], eps, out.f32());
+}
+
+}  // namespace syrinx::cuda

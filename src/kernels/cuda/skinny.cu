@@ -1,0 +1,77 @@
+// Launches of skinny.cuh, and the rounding of activations before it.
+#include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/products.h"
+#include "kernels/cuda/skinny.cuh"
+
+namespace syrinx::cuda {
+namespace {
+
+struct Round {
+  const float* x;
+  uint16_t* to;
+  int64_t k, padded_k;
+  __device__ void operator()(int64_t i) const {
+    const int64_t column = i % padded_k;
+    to[i] = column < k ? gpu::float_to_bf16(x[i / padded_k * k + column]) : uint16_t{0};
+  }
+};
+
+template <int kTiles, bool kQ8, bool kF32>
+void go(StepContext& ctx, SkinnyCall call) {
+  const unsigned blocks = gpu::blocks_for(call.rows, kBlockRows);
+  const unsigned tiles = gpu::blocks_for(call.n, 8 * kTiles);
+  const Arena::Mark mark(ctx.arena);
+  if (call.split > 1) {
+    SYRINX_CHECK(int64_t{blocks} * tiles <= KernelState::kCounters, "[linear] ", call.rows, " x ",
+                 call.n, ": more blocks than counters");
+    call.partial = take<float>(ctx, int64_t{blocks} * tiles * call.split * kBlockRows * 8 * kTiles);
+    call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());
+  }
+  gpu::launch("linear", skinny<kTiles, kQ8, kF32>, dim3(blocks, tiles, call.split),
+              32 * kSkinnyWarps, 0, stream_of(ctx), call);
+}
+
+template <bool kQ8>
+void choose(StepContext& ctx, const SkinnyCall& call) {
+  if (call.x_f32) {
+    go<1, kQ8, true>(ctx, call);
+  } else if (call.n <= 16) {
+    go<2, kQ8, false>(ctx, call);
+  } else {
+    go<4, kQ8, false>(ctx, call);
+  }
+}
+
+}  // namespace
+
+const uint16_t* round_to_bf16(StepContext& ctx, const View& x, int64_t padded_k) {
+  auto* to = take<uint16_t>(ctx, x.shape[0] * padded_k);
+  for_each(ctx, "round_to_bf16", x.shape[0] * padded_k, Round{x.f32(), to, x.shape[1], padded_k});
+  return to;
+}
+
+void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out) {
+  const Arena::Mark mark(ctx.arena);
+  SkinnyCall call;
+  call.rows = w.panels() * PackedMatrix::kPanel;
+  call.padded_k = matrix_padded_k(w.k);
+  call.n = x.shape[0];
+  call.weight = w.data.view().data;
+  call.split = skinny_split(call.rows, call.padded_k);
+  call.out = out;
+  // Up to eight rows are rounded as they are read; more would be read, and rounded, too often.
+  if (call.n <= 8 && w.k == call.padded_k) {
+    call.x_f32 = x.f32();
+  } else {
+    call.x = round_to_bf16(ctx, x, call.padded_k);
+  }
+  if (w.type == WeightType::kQ8) {
+    call.scales = reinterpret_cast<const uint16_t*>(static_cast<const char*>(call.weight) +
+                                                    call.rows * call.padded_k);
+    choose<true>(ctx, call);
+  } else {
+    choose<false>(ctx, call);
+  }
+}
+
+}  // namespace syrinx::cuda

@@ -1,0 +1,226 @@
+// The product for small batches, bound by reading the weights: bf16 or 8-bit weights go from memory
+// to registers once, in 16-byte pieces, straight into tensor-core fragments; 8-bit weights are
+// widened there. No shared memory on the way, so that many loads are in flight.
+// A block of 8 warps makes 64 outputs of up to 8 * kTiles rows; each warp sums its own range of k,
+// the ranges are added in order. Every row is computed in the same way whatever kTiles is.
+#pragma once
+
+#include "kernels/cuda/gemm_out.cuh"
+#include "kernels/cuda/matrix_layout.h"
+
+namespace syrinx::cuda {
+
+struct SkinnyCall {
+  const void* weight = nullptr;      // [rows][padded_k]
+  const uint16_t* scales = nullptr;  // 8 bits: [rows][padded_k / 64] bf16
+  const uint16_t* x = nullptr;       // [n][padded_k] bf16
+  const float* x_f32 = nullptr;      // instead of x when k is padded_k: [n][padded_k]
+  int64_t rows = 0, padded_k = 0, n = 0;
+  float* partial = nullptr;  // split > 1: [row tiles][row blocks][split][64 * 8 * kTiles]
+  unsigned* counters = nullptr;
+  int split = 1;
+  GemmOut out;
+};
+
+/// Eight bf16 activations k .. k + 7 of row n; zeros for rows beyond the batch.
+template <bool kF32>
+__device__ inline uint4 load_x(const SkinnyCall& call, int64_t n, int64_t k) {
+  if (n >= call.n) return uint4{0, 0, 0, 0};
+  if constexpr (kF32) {
+    const auto* at = reinterpret_cast<const float4*>(call.x_f32 + n * call.padded_k + k);
+    const float4 a = at[0], b = at[1];
+    return uint4{gpu::pack_bf16(a.x, a.y), gpu::pack_bf16(a.z, a.w), gpu::pack_bf16(b.x, b.y),
+                 gpu::pack_bf16(b.z, b.w)};
+  } else {
+    return *reinterpret_cast<const uint4*>(call.x + n * call.padded_k + k);
+  }
+}
+
+/// Two signed bytes of `word`, number `pair`, as bf16: exact, they have seven bits.
+__device__ inline uint32_t widen(uint32_t word, int pair) {
+  // 2^23 + (byte + 128) as a float: the byte lies in its lowest bits.
+  const uint32_t biased = word ^ 0x80808080u;
+  const float low =
+      __uint_as_float(gpu::pick_bytes(biased, 0x4b000000u, pair ? 0x7442 : 0x7440)) - 8388736.f;
+  const float high =
+      __uint_as_float(gpu::pick_bytes(biased, 0x4b000000u, pair ? 0x7443 : 0x7441)) - 8388736.f;
+  return gpu::pack_bf16(low, high);
+}
+
+/// One chunk of 64 k of bf16 weights: a lane reads k 8t .. 8t + 7 of either half, of rows g, g + 8.
+template <int kTiles, bool kF32>
+__device__ inline void multiply_bf16(const SkinnyCall& call, const int64_t (&row)[kSkinnyPanels],
+                                     int64_t first_n, int64_t k, int g, int t,
+                                     float (&acc)[kSkinnyPanels][kTiles][4]) {
+  const auto* weight = static_cast<const uint16_t*>(call.weight);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int64_t at = k + 32 * half + 8 * t;
+    uint4 low[kSkinnyPanels], high[kSkinnyPanels];
+#pragma unroll
+    for (int p = 0; p < kSkinnyPanels; ++p) {
+      const uint16_t* w = weight + (row[p] + g) * call.padded_k + at;
+      low[p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w));
+      high[p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w + 8 * call.padded_k));
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      const uint4 b = load_x<kF32>(call, first_n + 8 * tile + g, at);
+#pragma unroll
+      for (int p = 0; p < kSkinnyPanels; ++p) {
+        gpu::mma_bf16(acc[p][tile], low[p].x, high[p].x, low[p].y, high[p].y, b.x, b.y);
+        gpu::mma_bf16(acc[p][tile], low[p].z, high[p].z, low[p].w, high[p].w, b.z, b.w);
+      }
+    }
+  }
+}
+
+/// One chunk of 8-bit weights: a lane reads k 16t .. 16t + 15 of rows g and g + 8. The chunk is one
+/// group of the scales, which multiply its sums.
+template <int kTiles, bool kF32>
+__device__ inline void multiply_q8(const SkinnyCall& call, const int64_t (&row)[kSkinnyPanels],
+                                   int64_t first_n, int64_t k, int g, int t,
+                                   float (&acc)[kSkinnyPanels][kTiles][4]) {
+  const auto* weight = static_cast<const uint8_t*>(call.weight);
+  const int64_t groups = call.padded_k / kChunk, at = k + 16 * t;
+  uint4 low[kSkinnyPanels], high[kSkinnyPanels];
+  float scale_low[kSkinnyPanels], scale_high[kSkinnyPanels];
+#pragma unroll
+  for (int p = 0; p < kSkinnyPanels; ++p) {
+    const uint8_t* w = weight + (row[p] + g) * call.padded_k + at;
+    low[p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w));
+    high[p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w + 8 * call.padded_k));
+    const uint16_t* s = call.scales + (row[p] + g) * groups + k / kChunk;
+    scale_low[p] = gpu::bf16_to_float(s[0]);
+    scale_high[p] = gpu::bf16_to_float(s[8 * groups]);
+  }
+  uint4 b[kTiles][2];
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+    b[tile][0] = load_x<kF32>(call, first_n + 8 * tile + g, at);
+    b[tile][1] = load_x<kF32>(call, first_n + 8 * tile + g, at + 8);
+  }
+#pragma unroll
+  for (int p = 0; p < kSkinnyPanels; ++p) {
+    const uint32_t lows[4] = {low[p].x, low[p].y, low[p].z, low[p].w};
+    const uint32_t highs[4] = {high[p].x, high[p].y, high[p].z, high[p].w};
+    float sum[kTiles][4] = {};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t a0 = widen(lows[i], 0), a1 = widen(highs[i], 0);
+      const uint32_t a2 = widen(lows[i], 1), a3 = widen(highs[i], 1);
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        const uint4 x = b[tile][i / 2];
+        gpu::mma_bf16(sum[tile], a0, a1, a2, a3, i % 2 ? x.z : x.x, i % 2 ? x.w : x.y);
+      }
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        acc[p][tile][i] = fmaf(sum[tile][i], i < 2 ? scale_low[p] : scale_high[p], acc[p][tile][i]);
+    }
+  }
+}
+
+/// Grid: blocks of 64 matrix rows, tiles of 8 * kTiles batch rows, split.
+template <int kTiles, bool kQ8, bool kF32>
+__global__ void __launch_bounds__(32 * kSkinnyWarps)
+    skinny(const __grid_constant__ SkinnyCall call) {
+  constexpr int kRows = 8 * kTiles;      // batch rows of a block
+  constexpr int kElements = 16 * kRows;  // of one panel
+  constexpr int kThreads = 32 * kSkinnyWarps;
+  constexpr int kOwn = (kElements + kThreads - 1) / kThreads;  // elements of a thread and panel
+  __shared__ float room[kSkinnyWarps][kElements];
+
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int g = lane / 4, t = lane % 4;
+  const int64_t first_row = int64_t{blockIdx.x} * kBlockRows, first_n = int64_t{blockIdx.y} * kRows;
+  int64_t row[kSkinnyPanels];  // panels beyond the matrix read the last one and write nothing
+#pragma unroll
+  for (int p = 0; p < kSkinnyPanels; ++p) {
+    const int64_t wanted = first_row + 16 * p;
+    row[p] = wanted < call.rows ? wanted : call.rows - 16;
+  }
+  float acc[kSkinnyPanels][kTiles][4] = {};
+  const int64_t chunks = call.padded_k / kChunk;
+  const int range = static_cast<int>(blockIdx.z) * kSkinnyWarps + warp;
+  const int ranges = call.split * kSkinnyWarps;
+  const int64_t end = range_begin(chunks, range + 1, ranges);
+  for (int64_t chunk = range_begin(chunks, range, ranges); chunk < end; ++chunk) {
+    if constexpr (kQ8) {
+      multiply_q8<kTiles, kF32>(call, row, first_n, chunk * kChunk, g, t, acc);
+    } else {
+      multiply_bf16<kTiles, kF32>(call, row, first_n, chunk * kChunk, g, t, acc);
+    }
+  }
+
+  // Element e of a panel: matrix row e % 16, batch row e / 16. A thread owns the same in each.
+  float sums[kSkinnyPanels][kOwn];
+#pragma unroll
+  for (int p = 0; p < kSkinnyPanels; ++p) {
+    __syncthreads();
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        room[warp][(8 * tile + 2 * t + i % 2) * 16 + g + 8 * (i / 2)] = acc[p][tile][i];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int own = 0; own < kOwn; ++own) {
+      const int e = own * kThreads + static_cast<int>(threadIdx.x);
+      sums[p][own] = 0;
+      if (e >= kElements) continue;
+      float total = room[0][e];
+      for (int w = 1; w < kSkinnyWarps; ++w) total += room[w][e];
+      sums[p][own] = total;
+    }
+  }
+  if (call.split > 1) {
+    const int64_t block = int64_t{blockIdx.y} * gridDim.x + blockIdx.x;
+    float* partial = call.partial + block * call.split * kSkinnyPanels * kElements;
+    const auto place = [&](int s, int p, int e) { return (s * kSkinnyPanels + p) * kElements + e; };
+#pragma unroll
+    for (int p = 0; p < kSkinnyPanels; ++p) {
+#pragma unroll
+      for (int own = 0; own < kOwn; ++own) {
+        const int e = own * kThreads + static_cast<int>(threadIdx.x);
+        if (e < kElements) partial[place(static_cast<int>(blockIdx.z), p, e)] = sums[p][own];
+      }
+    }
+    if (!gpu::last_to_arrive(call.counters + block, static_cast<unsigned>(call.split))) return;
+#pragma unroll
+    for (int p = 0; p < kSkinnyPanels; ++p) {
+#pragma unroll
+      for (int own = 0; own < kOwn; ++own) {
+        const int e = own * kThreads + static_cast<int>(threadIdx.x);
+        if (e >= kElements) continue;
+        float total = gpu::load_shared_result(partial + place(0, p, e));
+        for (int s = 1; s < call.split; ++s)
+          total += gpu::load_shared_result(partial + place(s, p, e));
+        sums[p][own] = total;
+      }
+    }
+  }
+#pragma unroll
+  for (int own = 0; own < kOwn; ++own) {
+    const int e = own * kThreads + static_cast<int>(threadIdx.x);
+    const int64_t n = first_n + e / 16;
+    if (e >= kElements || n >= call.n) continue;
+#pragma unroll
+    for (int p = 0; p < kSkinnyPanels; ++p) {
+      const int64_t matrix_row = first_row + 16 * p + e % 16;
+      if (matrix_row >= call.rows) continue;
+      if (call.out.store != GemmOut::Store::kSiluGate) {
+        put(call.out, nullptr, n, static_cast<int>(matrix_row), sums[p][own]);
+      } else if (p % 2 == 0) {
+        put_gated(call.out, n, static_cast<int>(matrix_row), sums[p][own],
+                  sums[(p + 1) % kSkinnyPanels][own]);
+      }
+    }
+  }
+}
+
+}  // namespace syrinx::cuda

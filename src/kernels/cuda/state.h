@@ -1,0 +1,46 @@
+// What the CUDA kernels keep for a stream, and small helpers of their host sides.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "tensor/context.h"
+
+namespace syrinx::cuda {
+
+struct LibraryGemm;  // handles and plans of cuBLASLt
+
+struct KernelState {
+  static constexpr int64_t kCounters = 1 << 16;
+  Tensor counters{{kCounters}, DType::kI32, Device::kCuda};  // zero between launches
+  std::shared_ptr<LibraryGemm> library;                      // made at its first use
+};
+
+inline KernelState& state_of(StepContext& ctx) {
+  SYRINX_CHECK(ctx.stream, "[cuda] a kernel for operands on a GPU needs a stream");
+  if (!ctx.stream->kernel_state) ctx.stream->kernel_state = std::make_shared<KernelState>();
+  return *static_cast<KernelState*>(ctx.stream->kernel_state.get());
+}
+
+inline Stream& stream_of(StepContext& ctx) {
+  SYRINX_CHECK(ctx.stream, "[cuda] a kernel for operands on a GPU needs a stream");
+  return *ctx.stream;
+}
+
+/// Host numbers in the arena; there when the next kernel of the stream runs.
+template <typename T>
+T* upload(StepContext& ctx, std::span<const T> host) {
+  const auto bytes = static_cast<int64_t>(host.size_bytes());
+  auto* to = static_cast<T*>(ctx.arena.take({bytes}, DType::kU8).data);
+  if (bytes > 0) stream_of(ctx).upload(host.data(), to, host.size_bytes());
+  return to;
+}
+
+/// Room for `count` of T in the arena.
+template <typename T>
+T* take(StepContext& ctx, int64_t count) {
+  const auto size = static_cast<int64_t>(sizeof(T));
+  return static_cast<T*>(ctx.arena.take({count * size}, DType::kU8).data);
+}
+
+}  // namespace syrinx::cuda

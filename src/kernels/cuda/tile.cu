@@ -1,0 +1,137 @@
+// f32 products on the ordinary cores: 64 x 64 outputs a block, 4 x 4 a thread, k in order within
+// stretches of 1024; the stretches are added in order. For what must be f32: codecs, small heads.
+#include "kernels/cuda/gemm_out.cuh"
+#include "kernels/cuda/matrix_layout.h"
+#include "kernels/cuda/products.h"
+
+namespace syrinx::cuda {
+namespace {
+
+constexpr int kSide = 64, kStep = 16, kThreads = 256, kEach = 4;
+constexpr int kStride = kSide + 4;  // of shared rows: 16-byte reads without bank conflicts
+
+__device__ inline float weight_at(const TileCall& call, int64_t i) {
+  return call.bf16 ? gpu::bf16_to_float(static_cast<const uint16_t*>(call.weight)[i])
+                   : static_cast<const float*>(call.weight)[i];
+}
+
+struct Place {
+  const TileCall::Segment* segment;
+  int64_t first;  // row of the segment
+};
+
+__device__ inline Place find_tile(const TileCall& call, int64_t tile) {
+  int low = 0, high = call.segment_count - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (call.segments[middle].first_tile <= tile) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return {call.segments + low, (tile - call.segments[low].first_tile) * kTileRows};
+}
+
+// Grid: 64 matrix rows, tiles of batch rows, stretches of k.
+__global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__ TileCall call) {
+  __shared__ float xs[kStep][kStride], ws[kStep][kStride];
+  const int64_t first_row = int64_t{blockIdx.x} * kSide;
+  const Place at = find_tile(call, blockIdx.y);
+  const int64_t left = at.segment->rows - at.first;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int tx = thread % 16, ty = thread / 16;
+  const int64_t k_begin = int64_t{blockIdx.z} * kTileStretch;
+  const int64_t k_end = k_begin + kTileStretch < call.k ? k_begin + kTileStretch : call.k;
+  // A thread loads column `step` of rows lane, lane + 16, ... of either tile.
+  const int step = thread % kStep, lane = thread / kStep;
+  const float* rows = at.segment->x + at.first * call.x_stride + call.x_offset;
+  float acc[kEach][kEach] = {};
+  for (int64_t k = k_begin; k < k_end; k += kStep) {
+    const int64_t column = k + step;
+    const bool inside = column < k_end;
+    const int64_t span = inside ? column / call.span_len : 0;
+    const float* x = rows + span * call.span_step + (column - span * call.span_len);
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int r = lane + 16 * i;
+      xs[step][r] = inside && r < left ? x[r * call.x_stride] : 0.f;
+      const int64_t o = first_row + r;
+      ws[step][r] = inside && o < call.rows ? weight_at(call, o * call.padded_k + column) : 0.f;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < kStep; ++j) {
+      const float4 a = *reinterpret_cast<const float4*>(&xs[j][ty * kEach]);
+      const float4 b = *reinterpret_cast<const float4*>(&ws[j][tx * kEach]);
+      const float xa[kEach] = {a.x, a.y, a.z, a.w}, wb[kEach] = {b.x, b.y, b.z, b.w};
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) {
+#pragma unroll
+        for (int o = 0; o < kEach; ++o) acc[i][o] = fmaf(xa[i], wb[o], acc[i][o]);
+      }
+    }
+    __syncthreads();
+  }
+  if (gridDim.z > 1) {
+    const int64_t block = int64_t{blockIdx.y} * gridDim.x + blockIdx.x;
+    float* partial = call.partial + block * gridDim.z * kSide * kSide;
+    const auto place = [&](unsigned z, int i, int o) {
+      return partial + z * (kSide * kSide) + (i * kEach + o) * kThreads + thread;
+    };
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+#pragma unroll
+      for (int o = 0; o < kEach; ++o) *place(blockIdx.z, i, o) = acc[i][o];
+    }
+    if (!gpu::last_to_arrive(call.counters + block, gridDim.z)) return;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+#pragma unroll
+      for (int o = 0; o < kEach; ++o) {
+        float total = gpu::load_shared_result(place(0, i, o));
+        for (unsigned z = 1; z < gridDim.z; ++z) total += gpu::load_shared_result(place(z, i, o));
+        acc[i][o] = total;
+      }
+    }
+  }
+  const bool gated = call.out.store == GemmOut::Store::kSiluGate;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int64_t n = at.first + ty * kEach + i;
+#pragma unroll
+    for (int o = 0; o < kEach; ++o) {
+      const int row = static_cast<int>(first_row) + tx * kEach + o;
+      // A gate and its product lie 16 rows apart: in the lane 4 further on.
+      const float up = __shfl_sync(gpu::kFullWarp, acc[i][o], static_cast<int>(threadIdx.x) + 4);
+      if (n >= at.segment->rows || row >= call.rows) continue;
+      if (!gated) {
+        put(call.out, at.segment->out, n, row, acc[i][o]);
+      } else if (row % 32 < 16) {
+        put_gated(call.out, n, row, acc[i][o], up);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void tile_gemm(StepContext& ctx, TileCall call) {
+  const Arena::Mark mark(ctx.arena);
+  const unsigned blocks = gpu::blocks_for(call.rows, kSide);
+  const auto tiles = static_cast<unsigned>(call.tiles);
+  const auto stretches = static_cast<unsigned>(tile_stretches(call.k));
+  // Few blocks fit the counters at a time only when k is long and the batch huge.
+  SYRINX_CHECK(tiles <= 65535, "[tile_gemm] ", tiles, " tiles of rows");
+  if (stretches > 1) {
+    const int64_t count = int64_t{blocks} * tiles;
+    SYRINX_CHECK(count <= KernelState::kCounters, "[tile_gemm] ", count, " blocks, counters ",
+                 KernelState::kCounters);
+    call.partial = take<float>(ctx, count * stretches * kSide * kSide);
+    call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());
+  }
+  gpu::launch("tile_gemm", tile_product, dim3(blocks, tiles, stretches), kThreads, 0,
+              stream_of(ctx), call);
+}
+
+}  // namespace syrinx::cuda

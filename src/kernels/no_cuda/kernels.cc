@@ -1,0 +1,55 @@
+// What kernels/cuda/kernels.h says where the CUDA backend is not built. No operand can lie on a
+// GPU there, so that none of these is ever reached.
+#include "kernels/cuda/kernels.h"
+
+namespace syrinx::cuda {
+namespace {
+[[noreturn]] void missing() { throw InternalError("this build has no CUDA backend"); }
+}  // namespace
+
+void rms_norm(StepContext&, const View&, const View&, const View&, float, const View&) {
+  missing();
+}
+void layer_norm(StepContext&, const View&, const View&, const View&, float, const View&) {
+  missing();
+}
+void rms_norm_heads(StepContext&, const HeadsView&, const View&, float) { missing(); }
+void activate(StepContext&, Activation, const View&, const View&) { missing(); }
+void silu_mul(StepContext&, const View&, const View&) { missing(); }
+void snake(StepContext&, const View&, const View&, const View&, ChannelAxis, const View&) {
+  missing();
+}
+void clamp(StepContext&, const View&, float, float, const View&) { missing(); }
+void leaky_relu(StepContext&, const View&, float, const View&) { missing(); }
+void scale(StepContext&, const View&, float) { missing(); }
+void add(StepContext&, const View&, const View&, const View&, bool) { missing(); }
+void embed(StepContext&, const View&, std::span<const int32_t>, const View&, bool) { missing(); }
+void embed_sum(StepContext&, std::span<const View>, std::span<const int32_t>, const View&) {
+  missing();
+}
+void to_f32(StepContext&, const View&, const View&) { missing(); }
+void merge_guidance(StepContext&, const View&, std::span<const GuidedRow>) { missing(); }
+void rope(StepContext&, const HeadsView&, std::span<const int32_t>, const RopeTable&) { missing(); }
+void linear(StepContext&, const PackedMatrix&, const View&, const GemmOut&) { missing(); }
+void conv1d(StepContext&, const PackedConv1d&, std::span<const ConvSegment>, int64_t, int64_t,
+            int64_t) {
+  missing();
+}
+const int32_t* upload_ragged(StepContext&, const Ragged&) { missing(); }
+void write_kv(StepContext&, const HeadsView&, const HeadsView&, const KvPool&, int, const Ragged&) {
+  missing();
+}
+void paged_attention(StepContext&, const HeadsView&, const KvPool&, int, const Ragged&,
+                     const AttentionSpec&, const View&) {
+  missing();
+}
+void sample(StepContext&, const View&, std::span<const SampleRow>, std::span<int32_t>,
+            std::span<SampleStatus>) {
+  missing();
+}
+void inverse_stft(StepContext&, const View&, int, int, std::span<const float>, const View&,
+                  const View&) {
+  missing();
+}
+
+}  // namespace syrinx::cuda

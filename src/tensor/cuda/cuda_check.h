@@ -1,0 +1,16 @@
+// One way to look at what CUDA returns. Only included by files of the CUDA backend.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "base/check.h"
+
+namespace syrinx::cuda {
+
+/// Throws InternalError unless `error` is success; `what` names the call.
+inline void check(cudaError_t error, const char* what) {
+  SYRINX_CHECK(error == cudaSuccess, "[cuda] ", what, ": ", cudaGetErrorName(error), ", ",
+               cudaGetErrorString(error));
+}
+
+}  // namespace syrinx::cuda

@@ -1,0 +1,112 @@
+// tensor/device.h on CUDA: plain device memory, streams with a ring of pinned memory for uploads.
+#include "tensor/device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/cuda/cuda_check.h"
+
+namespace syrinx {
+namespace {
+
+using cuda::check;
+
+constexpr size_t kRing = 8u << 20, kHalf = kRing / 2;
+
+class CudaStream final : public Stream {
+ public:
+  CudaStream() {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    check(cudaHostAlloc(&ring_, kRing, cudaHostAllocDefault), "cudaHostAlloc");
+    for (cudaEvent_t& e : done_)
+      check(cudaEventCreateWithFlags(&e, cudaEventDisableTiming), "cudaEventCreate");
+  }
+  ~CudaStream() override {
+    cudaStreamSynchronize(stream_);
+    kernel_state.reset();
+    for (cudaEvent_t e : done_) cudaEventDestroy(e);
+    cudaFreeHost(ring_);
+    cudaStreamDestroy(stream_);
+  }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+
+  void upload(const void* host, void* device, size_t bytes) override {
+    for (size_t done = 0; done < bytes;) {
+      const size_t part = std::min(bytes - done, kHalf);
+      char* slot = take(part);
+      std::memcpy(slot, static_cast<const char*>(host) + done, part);
+      check(cudaMemcpyAsync(static_cast<char*>(device) + done, slot, part, cudaMemcpyHostToDevice,
+                            stream_),
+            "upload");
+      done += part;
+    }
+  }
+  void download(const void* device, void* host, size_t bytes) override {
+    check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "download");
+  }
+  void synchronize() override { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+  void* native() const override { return stream_; }
+
+ private:
+  /// Room in the ring; before a half is used again, the copies out of it must be over.
+  char* take(size_t bytes) {
+    bytes = (bytes + 255) / 256 * 256;
+    if (used_ + bytes > kHalf) {
+      check(cudaEventRecord(done_[half_], stream_), "cudaEventRecord");
+      half_ = 1 - half_;
+      used_ = 0;
+      check(cudaEventSynchronize(done_[half_]), "cudaEventSynchronize");
+    }
+    char* slot = static_cast<char*>(ring_) + half_ * kHalf + used_;
+    used_ += bytes;
+    return slot;
+  }
+
+  cudaStream_t stream_ = nullptr;
+  void* ring_ = nullptr;
+  size_t used_ = 0;  // of the half in use
+  int half_ = 0;
+  cudaEvent_t done_[2] = {};
+};
+
+}  // namespace
+
+std::string device_missing(Device device) {
+  if (device == Device::kCpu) return "";
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) return std::string("no GPU: ") + cudaGetErrorString(error);
+  return count > 0 ? "" : "no GPU in this machine";
+}
+
+void* device_allocate(Device, size_t bytes) {
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, bytes), "cudaMalloc");
+  check(cudaMemset(memory, 0, bytes), "cudaMemset");
+  // Streams that do not wait for the default one must not overtake the zeros.
+  check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+  return memory;
+}
+
+void device_free(Device, void* memory) noexcept { cudaFree(memory); }
+
+void device_copy(const View& from, const View& to) {
+  SYRINX_CHECK(from.bytes() == to.bytes(), "[device_copy] ", from.bytes(), " bytes into ",
+               to.bytes());
+  check(cudaMemcpy(to.data, from.data, from.bytes(), cudaMemcpyDefault), "cudaMemcpy");
+  check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+}
+
+Tensor copy_to(const View& from, Device device) {
+  Tensor to(from.shape, from.dtype, device);
+  if (from.count() > 0) device_copy(from, to);
+  return to;
+}
+
+std::unique_ptr<Stream> Stream::create(Device device) {
+  SYRINX_CHECK(device == Device::kCuda, "[stream] the CPU has none");
+  return std::make_unique<CudaStream>();
+}
+
+}  // namespace syrinx
