@@ -71,7 +71,7 @@ class Voices(unittest.TestCase):
     def test_recordings_that_are_none(self):
         quiet = os.path.join(self.dir.name, "quiet.wav")
         wav(quiet, level=9)
-        self.fails(self.voice("add", "a", quiet), 1, "almost silent (-7")
+        self.fails(self.voice("add", "a", quiet), 1, "almost silent (-75 dB)")
         self.fails(self.voice("add", "a", __file__), 1, "no audio file of a known format")
         self.fails(self.voice("add", "a", self.wav + "x"), 1, "anna.wavx")
         self.fails(self.voice("add", "a+b", self.wav), 1, "no name for a voice")
