@@ -1,10 +1,13 @@
-# syrinx_library(name [DEPS targets...] [TEST_DEPS targets...])
+# syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex])
 # One folder = one static library `syrinx_<name>` from its *.cc (sub-folders too), and one test
 # program `<name>_test` from its *_test.cc. Includes are written from src/ ("tensor/view.h").
 function(syrinx_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "WITHOUT" "DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  if(ARG_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX "${ARG_WITHOUT}")
+  endif()
   # A folder below with a CMakeLists.txt of its own is a library of its own.
   file(GLOB rooms CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */CMakeLists.txt)
   foreach(room ${rooms})

@@ -11,7 +11,7 @@ import re
 import sys
 
 LAYERS = ["base", "tensor", "kernels", "io", "text", "audio", "nn", "codec", "model", "families",
-          "engine", "predict", "runtime", "server", "bench", "cli"]
+          "engine", "voices", "runtime", "server", "bench", "cli"]
 WALLS = {("families", "engine"), ("engine", "families")}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 

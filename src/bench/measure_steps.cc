@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "bench/percentiles.h"
 #include "bench/simulator.h"
+#include "engine/collector.h"
 #include "engine/executor.h"
 #include "engine/lane.h"
 #include "engine/scheduler.h"
@@ -141,7 +142,8 @@ class Measurement {
         ar_(pipeline_->ar().traits()),
         most_(options.load.engine.max_batch),
         pages_each_(static_cast<int>(KvPool::pages_for(std::min(ar_.max_positions, kPositions)))) {
-    for (const KvSpec& spec : ar_.kv) kv_.emplace_back(spec, int64_t{most_} * pages_each_);
+    const Device device = pipeline_->ar().device();
+    for (const KvSpec& spec : ar_.kv) kv_.emplace_back(spec, int64_t{most_} * pages_each_, device);
     executor_ = std::make_unique<Executor>(*pipeline_, kv_, options.load.engine.threads);
     batch_.warm(most_, pages_each_, pipeline_->links());
   }
@@ -152,7 +154,7 @@ class Measurement {
     profile_.weights = options_.load.weights;
     profile_.threads = options_.load.engine.threads > 0 ? options_.load.engine.threads : cores;
     profile_.sample_rate = pipeline_->info().sample_rate;
-    profile_.pages = Scheduler::pages_for(ar_, options_.load.engine);
+    profile_.pages = Scheduler::pages_for(pipeline_->ar(), options_.load.engine);
     profile_.page_rows = KvPool::kPageRows;
     utterances();
     for (const int size : batch_sizes(most_)) decode(size);

@@ -20,6 +20,7 @@
 #include "cli/book_text.h"
 #include "cli/book_work.h"
 #include "cli/voice_choice.h"
+#include "engine/collector.h"
 #include "io/file.h"
 
 namespace syrinx {

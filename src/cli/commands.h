@@ -9,7 +9,7 @@
 
 #include "bench/simulator.h"
 #include "runtime/runtime.h"
-#include "runtime/voice_store.h"
+#include "voices/voice_store.h"
 
 namespace syrinx {
 
@@ -39,7 +39,7 @@ struct SayOptions {
   std::string output;  ///< "-": the standard output; empty: a player, or else speech.wav
   std::string format;  ///< "wav", "mp3", ...; empty: as the output's name ends
   bool play = false;   ///< also when there is an output
-  bool print_words = false;
+  bool print_words = false, print_phones = false;
   std::string srt_file;
 };
 int run_say(SayOptions options);

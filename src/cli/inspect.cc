@@ -85,7 +85,8 @@ void print_facts(const PipelineInfo& info) {
 void print_stages(const Pipeline& pipeline) {
   const ArTraits& ar = pipeline.ar().traits();
   std::printf("\nautoregressive stage\n");
-  Rows rows = {{"width", std::to_string(ar.hidden)},
+  Rows rows = {{"device", device_name(pipeline.ar().device())},
+               {"width", std::to_string(ar.hidden)},
                {"codes a step", codes_text(ar.vocab)},
                {"positions", std::to_string(ar.max_positions)}};
   for (const KvSpec& kv : ar.kv) {
@@ -94,12 +95,13 @@ void print_stages(const Pipeline& pipeline) {
   }
   print_table(rows);
   std::printf("\nlinks to chunk stages (in frames)\n");
-  rows = {{"link", "in", "out", "first chunk", "later chunks", "left context", "lookahead"}};
+  rows = {
+      {"link", "in", "out", "first chunk", "later chunks", "left context", "lookahead", "device"}};
   for (const Link& link : pipeline.links()) {
     rows.push_back({link.name, std::to_string(link.stage->in_width()),
                     std::to_string(link.stage->out_width()), std::to_string(link.policy.initial),
                     std::to_string(link.policy.steady), std::to_string(link.policy.left),
-                    std::to_string(link.policy.lookahead)});
+                    std::to_string(link.policy.lookahead), device_name(link.stage->device())});
   }
   print_table(rows);
 }

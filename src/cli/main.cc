@@ -19,6 +19,10 @@ void add_load(CLI::App& app, LoadOptions& load) {
   app.add_option("--weights", load.weights, "f32, bf16, q8 or auto: how linear weights are kept")
       ->check(CLI::IsMember({"auto", "f32", "bf16", "q8"}))
       ->capture_default_str();
+  app.add_option("--device", load.device,
+                 "cpu, cuda, or auto: cuda where this build and this machine have it")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
   app.add_option("--threads", load.engine.threads, "CPU threads; 0: all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
@@ -188,7 +192,11 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
                   "SYRINX_PLAYER, a command that reads WAV), and written to speech.wav otherwise");
   add_format(*sub, say.format, "by default as the output's name ends, or wav");
   sub->add_flag("--play", say.play, "play, also where there is no terminal or an -o");
+  sub->add_option("--speed", say.request.speed, "factor, as far as the model itself can")
+      ->check(CLI::Range(0.25f, 4.0f))
+      ->type_name("FACTOR");
   sub->add_flag("--words", say.print_words, "print when each word begins");
+  sub->add_flag("--phones", say.print_phones, "print when each phone begins");
   sub->add_option("--srt", say.srt_file, "write subtitles");
   add_model(*sub, say.load);
   add_request(*sub, say.request);

@@ -8,12 +8,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "cli/audio_file.h"
 #include "cli/commands.h"
 #include "cli/player.h"
 #include "cli/subtitles.h"
 #include "cli/voice_choice.h"
+#include "engine/collector.h"
 
 namespace syrinx {
 namespace {
@@ -111,9 +113,12 @@ Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz) 
 
 void write_words(const SayOptions& options, const PipelineInfo& info, const Outcome& outcome) {
   const std::string& text = options.request.text;
+  std::FILE* out = options.output == "-" ? stderr : stdout;
   if (options.print_words) {
-    std::FILE* out = options.output == "-" ? stderr : stdout;
     std::fputs(word_lines(text, outcome.words, info.frame_rate).c_str(), out);
+  }
+  if (options.print_phones) {
+    std::fputs(phone_lines(outcome.phones, info.frame_rate).c_str(), out);
   }
   if (!options.srt_file.empty()) {
     std::ofstream file(options.srt_file, std::ios::binary);
@@ -157,6 +162,14 @@ int run_say(SayOptions options) {
   if ((options.print_words || !options.srt_file.empty()) && !info.word_times) {
     throw LoadError("the model '" + info.model + "' does not tell the times of words");
   }
+  if (options.print_phones && !info.phone_times) {
+    throw LoadError("the model '" + info.model + "' does not tell the times of phones");
+  }
+  if (options.request.speed < info.slowest || options.request.speed > info.fastest) {
+    throw LoadError(concat("--speed: the model '", info.model, "' speaks at ", info.slowest, " to ",
+                           info.fastest, " times its own speed"));
+  }
+  options.request.phone_times = options.print_phones;
   std::string voice = choose_voice(*engine, options.voice, options.request);
   if (voice.empty()) voice = info.default_voice;
   Outputs outputs;

@@ -12,6 +12,7 @@
 #include "cli/many_files.h"
 #include "cli/stop_signal.h"
 #include "cli/voice_choice.h"
+#include "engine/collector.h"
 #include "server/http_server.h"
 #include "server/wyoming_server.h"
 

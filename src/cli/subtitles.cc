@@ -46,6 +46,13 @@ bool ends_sentence(const std::string& word) {
          word.find_last_of(".!?") + 2 >= word.size();
 }
 
+/// "    1.24  what\n".
+std::string line_at(int64_t frame, double frame_rate, std::string_view what) {
+  std::array<char, 32> time{};
+  std::snprintf(time.data(), time.size(), "%8.2f  ", static_cast<double>(frame) / frame_rate);
+  return time.data() + std::string(what) + "\n";
+}
+
 }  // namespace
 
 std::string to_srt(std::string_view text, std::span<const WordMark> words, double frame_rate,
@@ -77,14 +84,14 @@ std::string to_srt(std::string_view text, std::span<const WordMark> words, doubl
 std::string word_lines(std::string_view text, std::span<const WordMark> words, double frame_rate) {
   std::string out;
   for (const WordMark& word : words) {
-    if (!inside(word, text)) continue;
-    std::array<char, 32> time{};
-    std::snprintf(time.data(), time.size(), "%8.2f  ",
-                  static_cast<double>(word.frame) / frame_rate);
-    out += time.data();
-    out += bytes(text, word);
-    out += "\n";
+    if (inside(word, text)) out += line_at(word.frame, frame_rate, bytes(text, word));
   }
+  return out;
+}
+
+std::string phone_lines(std::span<const PhoneMark> phones, double frame_rate) {
+  std::string out;
+  for (const PhoneMark& mark : phones) out += line_at(mark.frame, frame_rate, mark.phone);
   return out;
 }
 

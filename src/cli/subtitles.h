@@ -14,7 +14,8 @@ namespace syrinx {
 std::string to_srt(std::string_view text, std::span<const WordMark> words, double frame_rate,
                    double audio_s);
 
-/// One line per word: when it begins, in seconds, and the word.
+/// One line per word or phone: when it begins, in seconds, and what it is.
 std::string word_lines(std::string_view text, std::span<const WordMark> words, double frame_rate);
+std::string phone_lines(std::span<const PhoneMark> phones, double frame_rate);
 
 }  // namespace syrinx

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "cli/commands.h"
 #include "io/safetensors.h"
-#include "runtime/voices.h"
+#include "voices/voices.h"
 
 namespace syrinx {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "runtime/voices.h"
+#include "voices/voices.h"
 
 namespace syrinx {
 

@@ -1,8 +1,8 @@
 #include "codec/dac_codec.h"
 
 #include <algorithm>
-#include <new>
 
+#include "nn/layers.h"
 #include "nn/weight_norm.h"
 
 namespace syrinx {
@@ -33,6 +33,11 @@ DacCodecState DacCodec::open(uint64_t seed) const {
   return state;
 }
 
+void DacCodec::move_to(Device device) {
+  syrinx::move_to(device, project_);
+  decoder_.move_to(device);
+}
+
 size_t DacCodec::bytes() const {
   size_t sum = project_.bytes() + decoder_.bytes();
   for (const Tensor& table : codebooks_) sum += table.bytes();
@@ -48,22 +53,21 @@ View DacCodec::dequantise(StepContext& ctx, std::span<const int32_t> codes) cons
   const auto frames = static_cast<int64_t>(codes.size()) / q;
   const View latent = ctx.arena.take({frames, config_.decoder.latent}, DType::kF32);
   if (frames == 0) return latent;
-  Arena::Mark mark(ctx.arena);
-  const View entries = ctx.arena.take({frames, q * dim}, DType::kF32);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const View entries = ctx.host.take({frames, q * dim}, DType::kF32);
   float* to = entries.f32();
   for (size_t i = 0; i < codes.size(); ++i) {
     SYRINX_CHECK(codes[i] >= 0 && codes[i] < config_.codebook_size, "dac codec: code ", codes[i]);
     to = std::copy_n(codebooks_[i % q].f32() + codes[i] * dim, dim, to);
   }
-  linear(ctx, project_, entries, latent);
+  linear(ctx, project_, upload(ctx, entries), latent);
   return latent;
 }
 
 void DacCodec::run(StepContext& ctx, std::span<const DacCodecJob> jobs) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t q = config_.codebooks, hop = config_.hop();
-  const auto bytes = static_cast<int64_t>(jobs.size() * sizeof(DacDecoderJob));
-  auto* inner = static_cast<DacDecoderJob*>(ctx.arena.take({bytes}, DType::kU8).data);
+  const std::span<DacDecoderJob> inner = take_array<DacDecoderJob>(ctx, std::ssize(jobs));
   for (size_t i = 0; i < jobs.size(); ++i) {
     const DacCodecJob& job = jobs[i];
     DacCodecState& state = *job.state;
@@ -77,12 +81,20 @@ void DacCodec::run(StepContext& ctx, std::span<const DacCodecJob> jobs) const {
     SYRINX_CHECK(!state.ended_ || fresh == 0, "dac codec: frames after the last one");
     const bool last = job.last && !state.ended_;
     const int64_t samples = decoder_.samples(state.fed_, fresh, last);
-    new (inner + i) DacDecoderJob{&state.decoder_, dequantise(ctx, job.codes.last(fresh * q)),
-                                  ctx.arena.take({samples}, DType::kF32), last};
+    inner[i] = {&state.decoder_, dequantise(ctx, job.codes.last(fresh * q)),
+                ctx.arena.take({samples}, DType::kF32), last};
     state.fed_ += fresh;
     state.ended_ |= job.last;
   }
-  decoder_.run(ctx, {inner, jobs.size()});
+  decoder_.run(ctx, inner);
+  if (ctx.device != Device::kCpu) {
+    for (DacDecoderJob& job : inner) {
+      const View host = ctx.host.take(job.out.shape, DType::kF32);
+      fetch(ctx, job.out, {host.f32(), static_cast<size_t>(host.count())});
+      job.out = host;
+    }
+    synchronize(ctx);
+  }
   for (size_t i = 0; i < jobs.size(); ++i) {
     DacCodecState& state = *jobs[i].state;
     const std::span<float> out = jobs[i].out;

@@ -61,6 +61,9 @@ class DacCodec {
   /// Throws InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const DacCodecJob> jobs) const;
 
+  /// Moves the network to a GPU; streams opened from then on lie there. The codebooks stay.
+  void move_to(Device device);
+  Device device() const { return project_.device(); }
   size_t bytes() const;
   /// Memory of one open stream.
   size_t state_bytes() const;

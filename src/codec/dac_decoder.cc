@@ -1,11 +1,11 @@
 #include "codec/dac_decoder.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 #include "kernels/sample.h"
+#include "nn/layers.h"
 
 namespace syrinx {
 namespace {
@@ -14,14 +14,6 @@ constexpr int64_t kPieceFrames = 8;    // of one stream in a pass
 constexpr int64_t kPassFrames = 8;     // of all streams: bounds the scratch, megabytes a frame
 constexpr int64_t kNoiseRows = 256;    // normals of one counter
 constexpr uint32_t kNoiseStream = 64;  // + block
-
-template <typename T>
-std::span<T> take_array(StepContext& ctx, size_t count) {
-  const View memory = ctx.arena.take(Shape{static_cast<int64_t>(count * sizeof(T))}, DType::kU8);
-  T* first = static_cast<T*>(memory.data);
-  for (size_t i = 0; i < count; ++i) new (first + i) T();
-  return {first, count};
-}
 
 View take_f32(StepContext& ctx, int64_t rows, int64_t columns) {
   return ctx.arena.take(Shape{rows, columns}, DType::kF32);
@@ -37,7 +29,7 @@ DacDecoderState DacDecoder::open(uint64_t seed) const {
     state.convs_.push_back(block.up.open());
     for (const ResidualUnit& unit : block.units) {
       state.convs_.push_back(unit.conv.open());
-      state.delays_.emplace_back(unit.conv.ahead(), unit.conv.in(), 0);
+      state.delays_.emplace_back(unit.conv.ahead(), unit.conv.in(), 0, unit.conv.device());
     }
   }
   state.convs_.push_back(tail_.open());
@@ -53,12 +45,13 @@ int64_t DacDecoder::samples(int64_t before, int64_t t, bool last) const {
 }
 
 void DacDecoder::run(StepContext& ctx, std::span<const DacDecoderJob> jobs) const {
-  Arena::Mark mark(ctx.arena);
-  std::span<int64_t> done = take_array<int64_t>(ctx, jobs.size());
-  std::span<int64_t> written = take_array<int64_t>(ctx, jobs.size());
-  std::span<bool> ended = take_array<bool>(ctx, jobs.size());
-  std::span<Part> parts = take_array<Part>(ctx, jobs.size());
-  std::span<size_t> owner = take_array<size_t>(ctx, jobs.size());
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const auto most = std::ssize(jobs);
+  std::span<int64_t> done = take_array<int64_t>(ctx, most);
+  std::span<int64_t> written = take_array<int64_t>(ctx, most);
+  std::span<bool> ended = take_array<bool>(ctx, most);
+  std::span<Part> parts = take_array<Part>(ctx, most);
+  std::span<size_t> owner = take_array<size_t>(ctx, most);
   for (const DacDecoderJob& job : jobs) {
     expect_shape("dac decoder", job.latent, {job.latent.shape[0], config_.latent});
   }
@@ -78,7 +71,7 @@ void DacDecoder::run(StepContext& ctx, std::span<const DacDecoderJob> jobs) cons
       frames += std::max<int64_t>(n, 1);
     }
     if (count > 0) {
-      std::span<int64_t> rows = take_array<int64_t>(ctx, count);
+      std::span<int64_t> rows = take_array<int64_t>(ctx, static_cast<int64_t>(count));
       run_pass(ctx, parts.first(count), rows);
       for (size_t p = 0; p < count; ++p) written[owner[p]] += rows[p];
     }
@@ -93,16 +86,19 @@ void DacDecoder::run(StepContext& ctx, std::span<const DacDecoderJob> jobs) cons
 
 void DacDecoder::run_pass(StepContext& ctx, std::span<Part> parts,
                           std::span<int64_t> samples) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   size_t conv = 0, delay = 0;
-  Stack x{{}, take_array<int64_t>(ctx, parts.size())};
+  const std::span<CopySpan> copies = take_array<CopySpan>(ctx, std::ssize(parts));
+  Stack x{{}, take_array<int64_t>(ctx, std::ssize(parts))};
   int64_t total = 0;
   for (size_t p = 0; p < parts.size(); ++p) total += x.rows[p] = parts[p].latent.shape[0];
   x.x = take_f32(ctx, total, config_.latent);
   float* to = x.x.f32();
-  for (const Part& part : parts) {
-    to = std::copy_n(part.latent.f32(), part.latent.count(), to);
+  for (size_t p = 0; p < parts.size(); ++p) {
+    copies[p] = {parts[p].latent.f32(), to, parts[p].latent.count()};
+    to += copies[p].count;
   }
+  copy_spans(ctx, copies);
   x = convolve(ctx, parts, head_, x, conv);
   if (!spread_.empty()) {
     const View wide = take_f32(ctx, x.x.shape[0], spread_.out());
@@ -121,10 +117,11 @@ void DacDecoder::run_pass(StepContext& ctx, std::span<Part> parts,
   if (x.x.shape[0] > 0) activate(ctx, Activation::kTanh, x.x, x.x);
   const float* from = x.x.f32();
   for (size_t p = 0; p < parts.size(); ++p) {
-    if (x.rows[p] > 0) std::copy_n(from, x.rows[p], parts[p].out);
+    copies[p] = {from, parts[p].out, x.rows[p]};
     from += x.rows[p];
     samples[p] = x.rows[p];
   }
+  copy_spans(ctx, copies);
 }
 
 void DacDecoder::snake(StepContext& ctx, const View& x, const Snake& act, const View& out) {
@@ -136,15 +133,15 @@ void DacDecoder::snake(StepContext& ctx, const View& x, const Snake& act, const 
 template <typename Conv>
 DacDecoder::Stack DacDecoder::convolve(StepContext& ctx, std::span<const Part> parts,
                                        const Conv& layer, const Stack& in, size_t& conv) const {
-  Stack out{{}, take_array<int64_t>(ctx, parts.size())};
+  Stack out{{}, take_array<int64_t>(ctx, std::ssize(parts))};
   int64_t total = 0;
   for (size_t p = 0; p < parts.size(); ++p) {
     out.rows[p] = layer.rows(parts[p].state->convs_[conv], in.rows[p], parts[p].last);
     total += out.rows[p];
   }
   out.x = take_f32(ctx, total, layer.out());
-  Arena::Mark mark(ctx.arena);
-  std::span<ConvJob> jobs = take_array<ConvJob>(ctx, parts.size());
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  std::span<ConvJob> jobs = take_array<ConvJob>(ctx, std::ssize(parts));
   int64_t from = 0, to = 0;
   for (size_t p = 0; p < parts.size(); ++p) {
     jobs[p] = {in.x.slice(from, from + in.rows[p]), &parts[p].state->convs_[conv],
@@ -173,8 +170,8 @@ void DacDecoder::add_noise(StepContext& ctx, std::span<const Part> parts, const 
                            size_t block, const Stack& x) const {
   const int64_t total = x.x.shape[0], channels = x.x.shape[1];
   if (total == 0) return;
-  Arena::Mark mark(ctx.arena);
-  const View gains = take_f32(ctx, total, channels), normals = ctx.arena.take({total}, DType::kF32);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const View gains = take_f32(ctx, total, channels), normals = ctx.host.take({total}, DType::kF32);
   linear(ctx, gain, x.x, gains);
   int64_t at = 0;
   for (size_t p = 0; p < parts.size(); ++p) {
@@ -184,14 +181,7 @@ void DacDecoder::add_noise(StepContext& ctx, std::span<const Part> parts, const 
     position += x.rows[p];
     at += x.rows[p];
   }
-  float* to = x.x.f32();
-  const float* by = gains.f32();
-  const float* n = normals.f32();
-  ctx.pool.parallel_for(total, 64, [=](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      for (int64_t c = t * channels; c < (t + 1) * channels; ++c) to[c] += n[t] * by[c];
-    }
-  });
+  add_rows_scaled(ctx, x.x, gains, upload(ctx, normals));
 }
 
 /// x, as late as the unit's convolution makes its branch, plus the branch.
@@ -204,33 +194,63 @@ DacDecoder::Stack DacDecoder::run_unit(StepContext& ctx, std::span<const Part> p
   const Stack mixed = convolve(ctx, parts, unit.conv, {first, in.rows}, conv);
   snake(ctx, mixed.x, unit.act2, mixed.x);
   const View out = take_f32(ctx, mixed.x.shape[0], channels);
-  const float* from = in.x.f32();
-  float* to = out.f32();
-  for (size_t p = 0; p < parts.size(); ++p) {
-    ConvState& held = parts[p].state->delays_[delay];
-    delay_rows(held, {from, static_cast<size_t>(in.rows[p] * channels)},
-               {to, static_cast<size_t>(mixed.rows[p] * channels)});
-    from += in.rows[p] * channels;
-    to += mixed.rows[p] * channels;
-  }
-  ++delay;
+  delay_rows(ctx, parts, delay++, in, {out, mixed.rows});
   if (out.shape[0] > 0) linear_add(ctx, unit.mix, mixed.x, out);
   return {out, mixed.rows};
 }
 
-void DacDecoder::delay_rows(ConvState& held, std::span<const float> in, std::span<float> out) {
-  const int64_t channels = held.past.shape()[1];
-  const size_t old = static_cast<size_t>(held.held * channels);
-  float* past = held.past.f32();
-  const size_t from_past = std::min(out.size(), old), from_in = out.size() - from_past;
-  std::copy_n(past, from_past, out.begin());
-  std::copy_n(in.begin(), from_in, out.begin() + static_cast<int64_t>(from_past));
-  const size_t kept = old - from_past, rest = in.size() - from_in;
-  SYRINX_CHECK(kept + rest <= static_cast<size_t>(held.past.view().count()),
-               "dac decoder: a delay of ", held.past.shape().str());
-  std::memmove(past, past + from_past, kept * sizeof(float));
-  std::copy_n(in.begin() + static_cast<int64_t>(from_in), rest, past + kept);
-  held.held = static_cast<int64_t>(kept + rest) / channels;
+void DacDecoder::delay_rows(StepContext& ctx, std::span<const Part> parts, size_t delay,
+                            const Stack& in, const Stack& out) {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t channels = in.x.shape[1];
+  std::span<CopySpan> first = take_array<CopySpan>(ctx, 3 * std::ssize(parts));
+  std::span<CopySpan> second = take_array<CopySpan>(ctx, 2 * std::ssize(parts));
+  const float* from = in.x.f32();
+  float* to = out.x.f32();
+  for (size_t p = 0; p < parts.size(); ++p) {
+    ConvState& held = parts[p].state->delays_[delay];
+    float* past = held.past.f32();
+    const int64_t old = held.held * channels, fresh = in.rows[p] * channels;
+    const int64_t wanted = out.rows[p] * channels;
+    const int64_t from_past = std::min(wanted, old), from_in = wanted - from_past;
+    const int64_t kept = old - from_past, rest = fresh - from_in;
+    SYRINX_CHECK(kept + rest <= held.past.view().count(), "dac decoder: a delay of ",
+                 held.past.shape().str());
+    // What stays moves to the front of the past, by way of scratch: the two may overlap.
+    float* moved = kept > 0 ? take_f32(ctx, kept, 1).f32() : nullptr;
+    first[3 * p] = {past, to, from_past};
+    first[3 * p + 1] = {from, to + from_past, from_in};
+    first[3 * p + 2] = {past + from_past, moved, kept};
+    second[2 * p] = {moved, past, kept};
+    second[2 * p + 1] = {from + from_in, past + kept, rest};
+    held.held = (kept + rest) / channels;
+    from += fresh;
+    to += wanted;
+  }
+  copy_spans(ctx, first);
+  copy_spans(ctx, second);
+}
+
+void DacDecoder::move_to(Device device) {
+  const auto move_snake = [&](Snake& act) {
+    syrinx::move_to(device, act.alpha);
+    syrinx::move_to(device, act.inv_alpha);
+  };
+  head_.move_to(device);
+  tail_.move_to(device);
+  syrinx::move_to(device, spread_);
+  move_snake(tail_act_);
+  for (Block& block : blocks_) {
+    move_snake(block.act);
+    block.up.move_to(device);
+    syrinx::move_to(device, block.noise);
+    for (ResidualUnit& unit : block.units) {
+      move_snake(unit.act1);
+      move_snake(unit.act2);
+      unit.conv.move_to(device);
+      syrinx::move_to(device, unit.mix);
+    }
+  }
 }
 
 }  // namespace syrinx

@@ -68,6 +68,8 @@ class DacDecoder {
   int64_t samples(int64_t before, int64_t t, bool last) const;
   void run(StepContext& ctx, std::span<const DacDecoderJob> jobs) const;
 
+  /// Moves the weights to a GPU; streams opened from then on lie there, and so do a job's views.
+  void move_to(Device device);
   size_t bytes() const;
   size_t state_bytes() const;
 
@@ -109,8 +111,10 @@ class DacDecoder {
 
   /// out may be x.
   static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
-  /// The oldest rows of what is held and of `in`, as many as `out` takes; the rest is held.
-  static void delay_rows(ConvState& held, std::span<const float> in, std::span<float> out);
+  /// out = the oldest rows of what delay number `delay` of each part holds and of `in`; the rest is
+  /// held.
+  static void delay_rows(StepContext& ctx, std::span<const Part> parts, size_t delay,
+                         const Stack& in, const Stack& out);
   /// Decodes the parts; samples [parts], how many each yields.
   void run_pass(StepContext& ctx, std::span<Part> parts, std::span<int64_t> samples) const;
   /// Layer number `conv` of the states.

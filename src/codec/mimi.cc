@@ -5,6 +5,7 @@
 #include "codec/mimi_layers.h"
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
+#include "nn/layers.h"
 
 namespace syrinx {
 namespace {
@@ -74,9 +75,9 @@ MimiState MimiDecoder::open() const {
 }
 
 void MimiDecoder::run(StepContext& ctx, std::span<const MimiJob> jobs) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t q = config_.codebooks;
-  std::span<int64_t> frames = take_array<int64_t>(ctx, jobs.size());
+  std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
   for (size_t i = 0; i < jobs.size(); ++i) {
     const MimiJob& job = jobs[i];
     for (const int32_t code : job.codes) {
@@ -89,17 +90,17 @@ void MimiDecoder::run(StepContext& ctx, std::span<const MimiJob> jobs) const {
   }
   run_passes(
       ctx, frames, kPassFrames,
-      [&](size_t job) { return transformer_.room(jobs[job].state->kv_) / kRate; },
+      [&](size_t job) { return transformer_.room(ctx, jobs[job].state->kv_) / kRate; },
       [&](std::span<const PassPart> parts) { run_pass(ctx, jobs, parts); });
 }
 
 void MimiDecoder::run_pass(StepContext& ctx, std::span<const MimiJob> jobs,
                            std::span<const PassPart> parts) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   StreamPass pass(ctx, parts,
                   [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
   View x = pass.run(ctx, upsample_, dequantise(ctx, jobs, parts));
-  std::span<StreamRows> rows = take_array<StreamRows>(ctx, parts.size());
+  std::span<StreamRows> rows = take_array<StreamRows>(ctx, std::ssize(parts));
   for (size_t i = 0; i < parts.size(); ++i) {
     rows[i] = {&jobs[parts[i].job].state->kv_, parts[i].frames * kRate};
   }
@@ -114,8 +115,8 @@ void MimiDecoder::run_pass(StepContext& ctx, std::span<const MimiJob> jobs,
   x = pass.run(ctx, tail_, x);
   const int64_t hop = config_.hop();
   for (const PassPart& part : parts) {
-    std::copy_n(x.f32() + part.begin * hop, part.frames * hop,
-                jobs[part.job].out.begin() + part.from * hop);
+    const View samples = x.slice(part.begin * hop, (part.begin + part.frames) * hop);
+    fetch(ctx, samples, jobs[part.job].out.subspan(part.from * hop, part.frames * hop));
     jobs[part.job].state->frames_ += part.frames;
   }
 }
@@ -142,6 +143,24 @@ View MimiDecoder::dequantise(StepContext& ctx, std::span<const MimiJob> jobs,
   embed_sum(ctx, std::span(tables_).subspan(first), acoustic, sum);
   linear_add(ctx, acoustic_out_, sum, latent);
   return latent;
+}
+
+void MimiDecoder::move_to(Device device) {
+  for (Tensor& table : codebooks_) syrinx::move_to(device, table);
+  tables_.assign(codebooks_.begin(), codebooks_.end());
+  syrinx::move_to(device, semantic_out_);
+  syrinx::move_to(device, acoustic_out_);
+  upsample_.move_to(device);
+  transformer_.move_to(device);
+  head_.move_to(device);
+  tail_.move_to(device);
+  for (Block& block : blocks_) {
+    block.up.move_to(device);
+    for (MimiResidualUnit& unit : block.units) {
+      unit.conv.move_to(device);
+      syrinx::move_to(device, unit.mix);
+    }
+  }
 }
 
 size_t MimiDecoder::bytes() const {

@@ -50,9 +50,13 @@ class MimiDecoder {
 
   const MimiConfig& config() const { return config_; }
   MimiState open() const;
-  /// Decodes every job's frames. Throws InternalError for a code outside [0, V).
+  /// Decodes every job's frames; on a GPU the samples are there after synchronize(). Throws
+  /// InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const MimiJob> jobs) const;
 
+  /// Moves the network to a GPU; streams opened from then on lie there.
+  void move_to(Device device);
+  Device device() const { return head_.device(); }
   size_t bytes() const;
   /// Memory of one open stream.
   size_t state_bytes() const;

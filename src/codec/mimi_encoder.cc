@@ -111,7 +111,7 @@ std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float
   std::vector<int32_t> codes(total * q);
   Stream stream = open();
   for (int64_t at = 0; at < total;) {
-    const int64_t n = std::min(total - at, room(stream));
+    const int64_t n = std::min(total - at, room(ctx, stream));
     const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples.size() - begin);
     run(ctx, stream, samples.subspan(begin, count), std::span(codes).subspan(at * q, n * q));
     at += n;
@@ -119,9 +119,9 @@ std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float
   return codes;
 }
 
-int64_t MimiEncoder::room(Stream& stream) const {
+int64_t MimiEncoder::room(StepContext& ctx, Stream& stream) const {
   // Pieces are even in latent rows, and so is the room between turns of the positions.
-  return std::min(kPieceFrames, transformer_.room(stream.kv) / kRate);
+  return std::min(kPieceFrames, transformer_.room(ctx, stream.kv) / kRate);
 }
 
 void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> samples,

@@ -33,7 +33,7 @@ class MimiEncoder {
 
   Stream open() const;
   /// How many frames the next piece may have, at least 1. Call it before each.
-  int64_t room(Stream& stream) const;
+  int64_t room(StepContext& ctx, Stream& stream) const;
   /// The next piece: whole frames of samples, or the end of the recording -> codes [frames, Q].
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<int32_t> codes) const;

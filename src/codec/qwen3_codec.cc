@@ -5,6 +5,7 @@
 
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
+#include "nn/layers.h"
 
 namespace syrinx {
 
@@ -38,9 +39,9 @@ void Qwen3Codec::snake(StepContext& ctx, const View& x, const Snake& act, const 
 }
 
 void Qwen3Codec::run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t q = config_.codebooks, hop = config_.hop();
-  std::span<int64_t> frames = take_array<int64_t>(ctx, jobs.size());
+  std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Qwen3CodecJob& job = jobs[i];
     for (const int32_t code : job.codes) {
@@ -51,8 +52,40 @@ void Qwen3Codec::run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) cons
     frames[i] = static_cast<int64_t>(job.codes.size()) / q;
   }
   run_passes(
-      ctx, frames, kPassFrames, [&](size_t job) { return transformer_.room(jobs[job].state->kv_); },
+      ctx, frames, kPassFrames,
+      [&](size_t job) { return transformer_.room(ctx, jobs[job].state->kv_); },
       [&](std::span<const PassPart> parts) { run_pass(ctx, jobs, parts); });
+}
+
+void Qwen3Codec::move_to(Device device) {
+  const auto move_snake = [&](Snake& act) {
+    syrinx::move_to(device, act.alpha);
+    syrinx::move_to(device, act.inv_beta);
+  };
+  for (Tensor& table : codebooks_) syrinx::move_to(device, table);
+  tables_.assign(codebooks_.begin(), codebooks_.end());
+  for (PackedLinear* linear : {&first_out_, &rest_out_, &in_proj_, &out_proj_}) {
+    syrinx::move_to(device, *linear);
+  }
+  pre_conv_.move_to(device);
+  transformer_.move_to(device);
+  for (Upsample& stage : upsample_) {
+    stage.up.move_to(device);
+    stage.mix.move_to(device);
+  }
+  head_.move_to(device);
+  tail_.move_to(device);
+  move_snake(tail_act_);
+  for (Block& block : blocks_) {
+    move_snake(block.act);
+    block.up.move_to(device);
+    for (ResidualUnit& unit : block.units) {
+      move_snake(unit.act1);
+      move_snake(unit.act2);
+      unit.conv.move_to(device);
+      syrinx::move_to(device, unit.mix);
+    }
+  }
 }
 
 int64_t Qwen3Codec::reach() const {
@@ -85,17 +118,19 @@ void Qwen3Codec::hear(StepContext& ctx, Qwen3CodecState& state,
   const Qwen3CodecJob quiet{&state, codes.first(silent * q), {}};
   const Jobs jobs(&quiet, 1);
   run_passes(
-      ctx, std::span(&silent, 1), kPassFrames, [&](size_t) { return transformer_.room(state.kv_); },
+      ctx, std::span(&silent, 1), kPassFrames,
+      [&](size_t) { return transformer_.room(ctx, state.kv_); },
       [&](std::span<const PassPart> parts) {
-        const Arena::Mark pass_mark(ctx.arena);
+        const Arena::Mark pass_mark(ctx.arena), pass_host_mark(ctx.host);
         StreamPass pass(ctx, parts, [&](size_t) { return std::span<ConvState>(state.convs_); });
         run_latent(ctx, pass, jobs, parts);
         for (const PassPart& part : parts) state.frames_ += part.frames;
       });
-  const View dropped = take_rows(ctx, sounding, config_.hop());
+  const View dropped = ctx.host.take({sounding, config_.hop()}, DType::kF32);
   const Qwen3CodecJob rest{
       &state, codes.subspan(silent * q), {dropped.f32(), static_cast<size_t>(dropped.count())}};
   run(ctx, std::span(&rest, 1));
+  synchronize(ctx);  // the samples are dropped here
 }
 
 View Qwen3Codec::run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
@@ -110,7 +145,7 @@ View Qwen3Codec::run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
 }
 
 void Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   StreamPass pass(ctx, parts,
                   [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
   View x = pass.run(ctx, head_, run_latent(ctx, pass, jobs, parts));
@@ -120,8 +155,8 @@ void Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart>
   clamp(ctx, x, -1.f, 1.f, x);
   const int64_t hop = config_.hop();
   for (const PassPart& part : parts) {
-    std::copy_n(x.f32() + part.begin * hop, part.frames * hop,
-                jobs[part.job].out.begin() + part.from * hop);
+    const View samples = x.slice(part.begin * hop, (part.begin + part.frames) * hop);
+    fetch(ctx, samples, jobs[part.job].out.subspan(part.from * hop, part.frames * hop));
     jobs[part.job].state->frames_ += part.frames;
   }
 }
@@ -156,7 +191,7 @@ View Qwen3Codec::transform(StepContext& ctx, Jobs jobs, std::span<const PassPart
   const Arena::Mark mark(ctx.arena);
   const View x = take_rows(ctx, n, config_.hidden);
   linear(ctx, in_proj_, latent, x);
-  std::span<StreamRows> rows = take_array<StreamRows>(ctx, parts.size());
+  std::span<StreamRows> rows = take_array<StreamRows>(ctx, std::ssize(parts));
   for (size_t i = 0; i < parts.size(); ++i) {
     rows[i] = {&jobs[parts[i].job].state->kv_, parts[i].frames};
   }

@@ -47,12 +47,16 @@ class Qwen3Codec {
 
   const Qwen3CodecConfig& config() const { return config_; }
   Qwen3CodecState open() const;
-  /// Decodes every job's frames. Throws InternalError for a code outside [0, V).
+  /// Decodes every job's frames; on a GPU the samples are there after synchronize(). Throws
+  /// InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) const;
   /// Leaves `state` as if codes [T, Q] had been decoded, for what comes after them: only as many of
   /// their samples are made as later ones depend on.
   void hear(StepContext& ctx, Qwen3CodecState& state, std::span<const int32_t> codes) const;
 
+  /// Moves the network to a GPU; streams opened from then on lie there.
+  void move_to(Device device);
+  Device device() const { return head_.device(); }
   size_t bytes() const;
   /// Memory of one open stream.
   size_t state_bytes() const;

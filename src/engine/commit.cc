@@ -117,7 +117,8 @@ void Scheduler::advance(Active& request, std::span<const int32_t> codes) {
   const int width = pipeline_->links().front().stage->in_width();
   const size_t before = request.codes.input().size();
   const size_t words = request.outcome.words.size();
-  StepOutput out(request.codes.input(), request.outcome.words);
+  StepOutput out(request.codes.input(), request.outcome.words,
+                 &request.outcome.phones);
   const Verdict verdict = request.state->advance(codes, out);
   ++request.steps, ++request.total_steps;
   const std::span<const int32_t> fresh = std::span(request.codes.input()).subspan(before);

@@ -37,7 +37,7 @@ struct EngineOptions {
   int max_per_client = 0;      ///< the same for each client; 0: no limit
   double max_wait_s = 2;       ///< predicted wait for a place past which submit() says kOverloaded
   size_t kv_bytes = 0;         ///< memory of the KV cache; 0: enough for max_batch long requests,
-                               ///< at most 1 GiB
+                               ///< at most 1 GiB, on a GPU 16
   bool share_prefixes = true;  ///< reuse the cache of equal prompt prefixes
   double max_encode_wait_s = 30;  ///< predicted wait past which encode_voice() says kOverloaded
   double max_unread_s = 30;    ///< audio made ahead of a client that does not read
@@ -59,6 +59,7 @@ struct Outcome {
   int underruns = 0;          ///< chunks that came after the listener had run dry
   double max_underrun_s = 0;  ///< the longest wait of the listener
   std::vector<WordMark> words;
+  std::vector<PhoneMark> phones;  ///< where the request asked for them
 };
 
 /// Where a request's audio goes. Called on the engine's thread, in order, and must not block:

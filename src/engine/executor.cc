@@ -7,22 +7,42 @@
 
 namespace syrinx {
 
+namespace {
+
+/// Waits, after a fault, for copies into a batch that were queued before it.
+void settle(StepContext& ctx) {
+  try {
+    synchronize(ctx);
+  } catch (const std::exception&) {  // the fault itself: it has been told
+  }
+}
+
+}  // namespace
+
 Executor::Executor(const Pipeline& pipeline, std::span<const KvPool> kv, int threads)
-    : ar_(pipeline.ar()), kv_(kv), pool_(threads) {}
+    : ar_(pipeline.ar()), kv_(kv), pool_(threads), cpu_(pool_, Device::kCpu) {
+  bool gpu = ar_.device() == Device::kCuda;
+  for (const Link& link : pipeline.links()) gpu = gpu || link.stage->device() == Device::kCuda;
+  if (gpu) gpu_.emplace(pool_, Device::kCuda);
+}
 
 void Executor::run(Batch& batch) {
   batch.began_s = now_s();
+  const bool step = batch.kind() == Plan::kAr;
+  StepContext& ctx = context(step ? ar_.device() : batch.stage().device());
   try {
-    arena_.reset();
-    if (batch.kind() == Plan::kAr) {
-      run_step(batch);
+    cpu_.reset();
+    if (gpu_) gpu_->reset();
+    if (step) {
+      run_step(ctx, batch);
     } else {
-      StepContext ctx{pool_, arena_};
       batch.stage().run(ctx, batch.jobs());
     }
+    synchronize(ctx);
   } catch (const std::exception& e) {
     batch.fault = e.what();
     if (batch.fault.empty()) batch.fault = "a stage failed without a word";
+    settle(ctx);
   }
   batch.ended_s = now_s();
 }
@@ -49,17 +69,17 @@ int Executor::lay_out(const Batch& batch) {
   return emits;
 }
 
-void Executor::run_step(Batch& batch) {
-  StepContext ctx{pool_, arena_};
+void Executor::run_step(StepContext& ctx, Batch& batch) {
   const ArTraits& traits = ar_.traits();
   const int emits = lay_out(batch);
   const int per_step = static_cast<int>(traits.vocab.size());
-  const Ragged ragged{row_begin_, kv_len_, batch.page_table(), batch.table_width()};
+  const Ragged ragged =
+      resident(ctx, {row_begin_, kv_len_, batch.page_table(), batch.table_width()});
   const ArBatch rows{
       seqs_, batch.units(),
       emits, ragged,
-      kv_,   arena_.take({static_cast<int64_t>(ar_.scratch_bytes(emits))}, DType::kU8)};
-  const View hidden = arena_.take({emits, traits.hidden}, DType::kF32);
+      kv_,   ctx.arena.take({static_cast<int64_t>(ar_.scratch_bytes(emits))}, DType::kU8)};
+  const View hidden = ctx.arena.take({emits, traits.hidden}, DType::kF32);
   ar_.forward(ctx, rows, hidden);
 
   batch.codes_per_step = per_step;
@@ -69,15 +89,15 @@ void Executor::run_step(Batch& batch) {
   row_codes_.assign(static_cast<size_t>(emits) * per_step, -1);
   const View codes{row_codes_.data(), DType::kI32, {emits, per_step}};
   for (int k = 0; k < per_step; ++k) {
-    Arena::Mark mark(arena_);
-    const View logits = arena_.take({emits, traits.vocab[k]}, DType::kF32);
+    const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+    const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
     ar_.logits(ctx, k, rows, hidden, codes, logits);
     if (guided_) merge_guidance(ctx, logits, merged_);
-    sample_code(batch, k, logits);
+    sample_code(ctx, batch, k, logits);
   }
 }
 
-void Executor::sample_code(Batch& batch, int k, View logits) {
+void Executor::sample_code(StepContext& ctx, Batch& batch, int k, View logits) {
   const size_t emits = emitting_.size();
   rows_.clear();
   for (const StepSequence* seq : emitting_) {
@@ -86,8 +106,7 @@ void Executor::sample_code(Batch& batch, int k, View logits) {
   }
   ids_.resize(emits);
   code_status_.resize(emits);
-  StepContext ctx{pool_, arena_};
-  const View sampled{logits.data, DType::kF32, {static_cast<int64_t>(emits), logits.shape[1]}};
+  const View sampled = logits.slice(0, static_cast<int64_t>(emits));
   sample(ctx, sampled, rows_, ids_, code_status_);
   const size_t per_step = batch.codes_per_step;
   for (size_t e = 0; e < emits; ++e) {

@@ -1,9 +1,11 @@
-// Runs batches of any stage of one pipeline on some of this machine's cores: owns a thread pool and
-// scratch memory; shares the KV cache with the other executors. Knows no requests. One thread at a
-// time. A warm executor does not allocate.
+// Runs batches of any stage of one pipeline on some of this machine's cores, and on a stream of its
+// GPU where a stage runs there: owns a thread pool and scratch memory; shares the KV cache with the
+// other executors. Knows no requests. One thread at a time. A warm executor does not allocate on
+// the CPU. What a batch has queued on a GPU is over when run() returns.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,14 +24,16 @@ class Executor {
   void run(Batch& batch);
 
  private:
-  void run_step(Batch& batch);
+  StepContext& context(Device device) { return (device == Device::kCpu ? cpu_ : *gpu_).context(); }
+  void run_step(StepContext& ctx, Batch& batch);
   int lay_out(const Batch& batch);
-  void sample_code(Batch& batch, int k, View logits);
+  void sample_code(StepContext& ctx, Batch& batch, int k, View logits);
 
   const ArStage& ar_;
   std::span<const KvPool> kv_;
   ThreadPool pool_;
-  Arena arena_;
+  Workspace cpu_;
+  std::optional<Workspace> gpu_;  // where a stage runs on it
 
   // The batch being run; kept to reuse their memory.
   std::vector<ArSeq> seqs_;

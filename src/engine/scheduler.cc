@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMostKvBytes = size_t{1} << 30;
+constexpr size_t kMostKvBytes = size_t{1} << 30, kMostGpuKvBytes = size_t{16} << 30;
 constexpr int kTypicalPositions = 1024;
 /// A shorter common beginning is not worth waiting for.
 constexpr int kLeastCommonRows = 8;
@@ -24,16 +24,18 @@ constexpr double kLeastAudio_s = 20;  // made before the capacity counts as lear
 
 }  // namespace
 
-int Scheduler::pages_for(const ArTraits& traits, const EngineOptions& options) {
+int Scheduler::pages_for(const ArStage& ar, const EngineOptions& options) {
+  const ArTraits& traits = ar.traits();
+  const size_t most = ar.device() == Device::kCpu ? kMostKvBytes : kMostGpuKvBytes;
   size_t page_bytes = 0;
   for (const KvSpec& spec : traits.kv) page_bytes += KvPool::page_bytes(spec);
   page_bytes = std::max<size_t>(page_bytes, 1);
   const int64_t longest = KvPool::pages_for(traits.max_positions);
   const int64_t wanted =
       options.max_batch * KvPool::pages_for(std::min(traits.max_positions, kTypicalPositions));
-  const int64_t bought =
-      options.kv_bytes ? static_cast<int64_t>(options.kv_bytes / page_bytes)
-                       : std::min<int64_t>(kMostKvBytes / page_bytes, std::max(wanted, longest));
+  const int64_t bought = options.kv_bytes
+                             ? static_cast<int64_t>(options.kv_bytes / page_bytes)
+                             : std::min<int64_t>(most / page_bytes, std::max(wanted, longest));
   return static_cast<int>(std::max<int64_t>(1, bought));
 }
 
@@ -45,11 +47,12 @@ Scheduler::Scheduler(std::shared_ptr<const Pipeline> pipeline, const EngineOptio
       returned_(std::move(returned)),
       policy_(find_policy(options.policy)),
       realtime_(options.policy == "streaming"),
-      cache_(pages_for(pipeline_->ar().traits(), options), KvPool::kPageRows),
+      cache_(pages_for(pipeline_->ar(), options), KvPool::kPageRows),
       chunk_costs_(pipeline_->links().size()),
       first_chunk_(pipeline_->links()[0].policy.initial, pipeline_->links()[0].policy.steady) {
   if (!policy_) throw LoadError("there is no policy '" + options.policy + "'");
-  for (const KvSpec& spec : pipeline_->ar().traits().kv) kv_.emplace_back(spec, cache_.total());
+  const ArStage& ar = pipeline_->ar();
+  for (const KvSpec& spec : ar.traits().kv) kv_.emplace_back(spec, cache_.total(), ar.device());
   const std::span<const Link> links = pipeline_->links();
   samples_per_frame_.resize(links.size());
   double samples = 1, width = 1;

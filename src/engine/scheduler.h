@@ -28,7 +28,7 @@ class Scheduler {
   ~Scheduler();
 
   /// Pages that the options buy for this pipeline.
-  static int pages_for(const ArTraits& traits, const EngineOptions& options);
+  static int pages_for(const ArStage& ar, const EngineOptions& options);
 
   // What the mail says.
   void take_in(std::unique_ptr<Active> request);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 
 #include "codec/dac_codec.h"
 #include "model/stage.h"
@@ -18,6 +17,7 @@ class DacStage : public ChunkStage {
   explicit DacStage(const DacCodec& codec, uint64_t (*seed_of)(const RequestState&) = nullptr)
       : codec_(codec), seed_of_(seed_of) {}
 
+  Device device() const override { return codec_.device(); }
   int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
   int out_width() const override { return static_cast<int>(codec_.config().hop()); }
 
@@ -28,16 +28,15 @@ class DacStage : public ChunkStage {
   }
 
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override {
-    Arena::Mark mark(ctx.arena);
-    const auto bytes = static_cast<int64_t>(jobs.size() * sizeof(DacCodecJob));
-    auto* inner = static_cast<DacCodecJob*>(ctx.arena.take({bytes}, DType::kU8).data);
+    const Arena::Mark mark(ctx.host);
+    const std::span<DacCodecJob> inner = take_array<DacCodecJob>(ctx, std::ssize(jobs));
     for (size_t i = 0; i < jobs.size(); ++i) {
       const ChunkJob& job = jobs[i];
       const size_t left = static_cast<size_t>(job.left) * static_cast<size_t>(in_width());
-      new (inner + i) DacCodecJob{&static_cast<Stream*>(job.state)->state, job.codes.subspan(left),
-                                  job.fresh, job.last, job.out};
+      inner[i] = {&static_cast<Stream*>(job.state)->state, job.codes.subspan(left), job.fresh,
+                  job.last, job.out};
     }
-    codec_.run(ctx, {inner, jobs.size()});
+    codec_.run(ctx, inner);
   }
 
  private:

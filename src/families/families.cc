@@ -18,7 +18,7 @@ namespace syrinx {
 // A new family adds its header above and its row here.
 std::span<const Family> families() {
   static constexpr std::array kFamilies{
-      Family{"finch", finch::claims, WeightType::kF32, finch::load},
+      Family{"finch", finch::claims, WeightType::kF32, finch::load, "config.json", false},
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},

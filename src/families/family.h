@@ -17,6 +17,7 @@ struct LoadSpec {
   std::string model;                      ///< the name that clients will ask for
   WeightType weights = WeightType::kF32;  ///< how linear weights are kept
   bool dummy = false;                     ///< random weights; only the config is read
+  Device device = Device::kCpu;           ///< where the stages run that can run there
 };
 
 struct Family {
@@ -29,6 +30,7 @@ struct Family {
   /// Throws LoadError.
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
   const char* marker = "config.json";
+  bool on_gpu = true;  ///< whether it has stages that run on a GPU
 };
 
 /// All families, in the order of the README.

@@ -10,6 +10,8 @@
 #include "kernels/attention_impl.h"
 #include "kernels/cpu/features.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/write_kv_check.h"
+#include "tensor/device.h"
 
 namespace syrinx {
 namespace {
@@ -60,9 +62,14 @@ void check_spec(const KvSpec& spec, int64_t pages) {
 
 }  // namespace
 
-KvPool::KvPool(const KvSpec& spec, int64_t pages) : spec_(spec), pages_(pages) {
+KvPool::KvPool(const KvSpec& spec, int64_t pages, Device device)
+    : spec_(spec), pages_(pages), device_(device) {
   check_spec(spec, pages);
   bytes_ = page_bytes(spec) * static_cast<size_t>(pages);
+  if (device != Device::kCpu) {
+    memory_ = static_cast<char*>(device_allocate(device, bytes_));
+    return;
+  }
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -71,14 +78,19 @@ KvPool::KvPool(const KvSpec& spec, int64_t pages) : spec_(spec), pages_(pages) {
 }
 
 KvPool::KvPool(const KvSpec& spec, int64_t pages, const View& memory)
-    : spec_(spec), pages_(pages), memory_(static_cast<char*>(memory.data)) {
+    : spec_(spec), pages_(pages), device_(memory.device), memory_(static_cast<char*>(memory.data)) {
   check_spec(spec, pages);
   SYRINX_CHECK(memory.bytes() >= page_bytes(spec) * static_cast<size_t>(pages), "[kv_pool] ",
                memory.bytes(), " bytes for ", pages, " pages of ", page_bytes(spec));
 }
 
 KvPool::~KvPool() {
-  if (bytes_ > 0) munmap(memory_, bytes_);
+  if (bytes_ == 0) return;
+  if (device_ == Device::kCpu) {
+    munmap(memory_, bytes_);
+  } else {
+    device_free(device_, memory_);
+  }
 }
 
 KvPool::KvPool(KvPool&& other) noexcept { *this = std::move(other); }
@@ -87,6 +99,7 @@ KvPool& KvPool::operator=(KvPool&& other) noexcept {
   std::swap(spec_, other.spec_);
   std::swap(pages_, other.pages_);
   std::swap(bytes_, other.bytes_);
+  std::swap(device_, other.device_);
   std::swap(memory_, other.memory_);
   return *this;
 }
@@ -95,16 +108,31 @@ size_t KvPool::page_bytes(const KvSpec& spec) {
   return static_cast<size_t>(spec.layers) * spec.kv_heads * head_bytes(spec);
 }
 
-KvPool KvPool::clone() const {
-  KvPool copy(spec_, pages_);
-  std::memcpy(copy.memory_, memory_, page_bytes(spec_) * static_cast<size_t>(pages_));
+namespace {
+
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device, size_t bytes) {
+  if (to_device == Device::kCpu && from_device == Device::kCpu) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const Shape shape{static_cast<int64_t>(bytes)};
+  device_copy({const_cast<void*>(from), DType::kU8, shape, from_device},
+              {to, DType::kU8, shape, to_device});
+}
+
+}  // namespace
+
+KvPool KvPool::copy_to(Device device) const {
+  KvPool copy(spec_, pages_, device);
+  copy_bytes(copy.memory_, device, memory_, device_,
+             page_bytes(spec_) * static_cast<size_t>(pages_));
   return copy;
 }
 
-void KvPool::copy_page(int64_t from, int64_t to) const {
+void KvPool::copy_page(const KvPool& pool, int64_t from, int64_t to) const {
   const size_t bytes = static_cast<size_t>(spec_.kv_heads) * head_bytes(spec_);
   for (int layer = 0; layer < spec_.layers; ++layer) {
-    std::memcpy(keys(layer, to, 0), keys(layer, from, 0), bytes);
+    copy_bytes(keys(layer, to, 0), device_, pool.keys(layer, from, 0), pool.device_, bytes);
   }
 }
 
@@ -132,6 +160,24 @@ void ragged_positions(const Ragged& ragged, std::span<int32_t> out) {
   }
 }
 
+void check_write_kv(const char* who, const HeadsView& k, const HeadsView& v, const KvPool& pool,
+                    int layer, const Ragged& ragged) {
+  check_heads(who, k);
+  check_heads(who, v);
+  const KvSpec& s = pool.spec();
+  check_ragged(who, ragged, pool, layer, k.count());
+  SYRINX_CHECK(v.count() == k.count() && k.heads == s.kv_heads && v.heads == s.kv_heads &&
+                   k.dim == s.head_dim && v.dim == s.head_dim,
+               "[", who, "] k of ", k.heads, " x ", k.dim, " and v of ", v.heads, " x ", v.dim,
+               " for a pool of ", s.kv_heads, " x ", s.head_dim);
+  for (int64_t b = 0; b < ragged.sequences(); ++b) {
+    SYRINX_CHECK(ragged.first_position(b) >= 0, "[", who, "] sequence ", b,
+                 " has more rows than positions");
+    if (ragged.row_begin[b] < ragged.row_begin[b + 1])
+      check_pages(who, ragged, pool, b, ragged.first_position(b));
+  }
+}
+
 namespace {
 
 /// Writes kv head `h` of batch row `i`, a row of sequence `b`.
@@ -140,20 +186,7 @@ class KvWriter {
   KvWriter(const char* who, const HeadsView& k, const HeadsView& v, const KvPool& pool, int layer,
            const Ragged& ragged)
       : k_(k), v_(v), pool_(pool), layer_(layer), ragged_(ragged) {
-    check_heads(who, k);
-    check_heads(who, v);
-    const KvSpec& s = pool.spec();
-    check_ragged(who, ragged, pool, layer, k.count());
-    SYRINX_CHECK(v.count() == k.count() && k.heads == s.kv_heads && v.heads == s.kv_heads &&
-                     k.dim == s.head_dim && v.dim == s.head_dim,
-                 "[", who, "] k of ", k.heads, " x ", k.dim, " and v of ", v.heads, " x ", v.dim,
-                 " for a pool of ", s.kv_heads, " x ", s.head_dim);
-    for (int64_t b = 0; b < ragged.sequences(); ++b) {
-      SYRINX_CHECK(ragged.first_position(b) >= 0, "[", who, "] sequence ", b,
-                   " has more rows than positions");
-      if (ragged.row_begin[b] < ragged.row_begin[b + 1])
-        check_pages(who, ragged, pool, b, ragged.first_position(b));
-    }
+    check_write_kv(who, k, v, pool, layer, ragged);
   }
 
   void write(int64_t b, int64_t i, int h) const {

@@ -32,9 +32,9 @@ class KvPool {
   static constexpr int kPageRows = 32;  // one line of f16 keys is one cache line
 
   KvPool() = default;
-  KvPool(const KvSpec& spec, int64_t pages);
-  /// Over borrowed memory of at least pages * page_bytes(spec), in any state: for caches that live
-  /// for a step (depth transformers).
+  KvPool(const KvSpec& spec, int64_t pages, Device device = Device::kCpu);
+  /// Over borrowed memory, on any device, of at least pages * page_bytes(spec), in any state: for
+  /// caches that live for a step (depth transformers).
   KvPool(const KvSpec& spec, int64_t pages, const View& memory);
   ~KvPool();
   KvPool(KvPool&& other) noexcept;
@@ -47,10 +47,14 @@ class KvPool {
   /// Pages that hold `positions` positions.
   static int64_t pages_for(int64_t positions) { return (positions + kPageRows - 1) / kPageRows; }
 
-  /// A pool of its own with the same content.
-  KvPool clone() const;
-  /// All rows of a page, over all layers. No kernel may be writing either page.
-  void copy_page(int64_t from, int64_t to) const;
+  Device device() const { return device_; }
+  /// A pool of its own with the same content, there. No kernel may be writing this one.
+  KvPool copy_to(Device device) const;
+  KvPool clone() const { return copy_to(device_); }
+  /// All rows of a page, over all layers. No kernel may be writing either page. Pools of equal
+  /// specs: `from` may be a page of another one.
+  void copy_page(int64_t from, int64_t to) const { copy_page(*this, from, to); }
+  void copy_page(const KvPool& pool, int64_t from, int64_t to) const;
 
   /// Keys and values of one head; the values follow the keys.
   void* keys(int layer, int64_t page, int kv_head) const;
@@ -60,6 +64,7 @@ class KvPool {
   KvSpec spec_;
   int64_t pages_ = 0;
   size_t bytes_ = 0;  // owned; 0: borrowed
+  Device device_ = Device::kCpu;
   char* memory_ = nullptr;
 };
 

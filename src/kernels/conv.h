@@ -35,6 +35,7 @@ class PackedConv1d {
   int64_t taps() const { return taps_; }
   int64_t groups() const { return groups_; }
   bool depthwise() const { return groups_ > 1 && groups_ == in_ && groups_ == out_; }
+  Device device() const { return depthwise_.empty() ? matrix_.data.device() : depthwise_.device(); }
   size_t bytes() const { return matrix_.data.bytes() + depthwise_.bytes() + bias_.bytes(); }
 
   /// [O rounded up per group, K * C / groups], k = tap * C / groups + channel; empty if depthwise.
@@ -87,6 +88,7 @@ class PackedConvTranspose1d {
   /// M: inputs seen by one output.
   int64_t window() const { return phases_.taps(); }
   size_t bytes() const { return phases_.bytes(); }
+  Device device() const { return phases_.device(); }
   const PackedConv1d& phases() const { return phases_; }
 
  private:

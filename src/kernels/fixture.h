@@ -23,10 +23,10 @@ namespace syrinx::fixture {
 class Bench {
  public:
   explicit Bench(int threads = 1, Device device = Device::kCpu)
-      : pool(threads), arena(device), stream_(make_stream(device)) {
-    ctx.device = device;
-    ctx.stream = stream_.get();
-  }
+      : pool(threads),
+        arena(device),
+        stream_(make_stream(device)),
+        ctx(stream_ ? StepContext(pool, arena, host_, *stream_) : StepContext(pool, arena)) {}
 
   /// The same view gives the same memory until back().
   View on(const View& host) {
@@ -54,11 +54,18 @@ class Bench {
     for (auto& [key, copy] : copies_) device_copy(copy.device, copy.host);
     copies_.clear();
     arena.reset();
+    host_.reset();
   }
 
   ThreadPool pool;
   Arena arena;
-  StepContext ctx{pool, arena};
+
+ private:
+  Arena host_;
+  std::unique_ptr<Stream> stream_;
+
+ public:
+  StepContext ctx;
 
  private:
   struct Copy {
@@ -68,7 +75,6 @@ class Bench {
   static std::unique_ptr<Stream> make_stream(Device device) {
     return device == Device::kCpu ? nullptr : Stream::create(device);
   }
-  std::unique_ptr<Stream> stream_;
   std::map<std::pair<void*, size_t>, Copy> copies_;
   std::deque<std::shared_ptr<void>> kept_;
 };

@@ -40,6 +40,7 @@ class PackedLinear {
   WeightType type() const { return matrix_.type; }
   bool gated() const { return gated_; }
   bool empty() const { return out_ == 0; }
+  Device device() const { return matrix_.data.device(); }
   /// Memory held, weights and biases.
   size_t bytes() const { return matrix_.data.bytes() + bias_.bytes(); }
 

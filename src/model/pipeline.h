@@ -57,7 +57,7 @@ struct PipelineInfo {
   LateText late_text = LateText::kNone;
   bool instructions = false;
   bool context = false;  ///< hears earlier turns of a conversation
-  bool word_times = false;
+  bool word_times = false, phone_times = false;
   bool mixes = false;  ///< speaks with several voices mixed by weight
   /// Bounds of SpeechRequest::speed; past them the audio is stretched.
   float slowest = 1, fastest = 1;

@@ -48,6 +48,7 @@ struct SpeechRequest {
   uint64_t seed = 0;
   int max_frames = 0;            ///< 0: a bound derived from the text
   bool ignore_stop = false;      ///< measure with a fixed length: run to max_frames
+  bool phone_times = false;       ///< collect PhoneMarks, where PipelineInfo::phone_times is set
   int initial_chunk_frames = 0;  ///< of the first chunk to be made audible; 0: the engine decides
   uint64_t client = 0;           ///< who asks (a hash of key or address), for fairness
 };
@@ -62,19 +63,31 @@ struct WordMark {
   int64_t frame = 0;
 };
 
-/// What one step added to a request: complete frames, C codes each, in order, and word marks.
+/// A phone starts to sound at `frame`.
+struct PhoneMark {
+  std::string_view phone;  ///< ARPAbet in small letters, a 1 after a stressed vowel; static storage
+  int64_t frame = 0;
+};
+
+/// What one step added to a request: complete frames, C codes each, in order, and marks.
 class StepOutput {
  public:
-  StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words)
-      : codes_(codes), words_(words) {}
+  /// `phones` null: nobody wants them.
+  StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words,
+             std::vector<PhoneMark>* phones = nullptr)
+      : codes_(codes), words_(words), phones_(phones) {}
   void frame(std::span<const int32_t> codes) {
     codes_.insert(codes_.end(), codes.begin(), codes.end());
   }
   void word(const WordMark& mark) { words_.push_back(mark); }
+  void phone(const PhoneMark& mark) {
+    if (phones_ != nullptr) phones_->push_back(mark);
+  }
 
  private:
   std::vector<int32_t>& codes_;
   std::vector<WordMark>& words_;
+  std::vector<PhoneMark>* phones_;
 };
 
 /// What a request does after a step.

@@ -1,5 +1,7 @@
 // The two kinds of network that a pipeline is made of. Both are const after load and shared by all
 // requests and executors; a call runs on one executor's thread with that executor's StepContext.
+// A stage runs on one device, the CPU unless device() says otherwise: the context, the cache and
+// the views that it is given lie there; spans, and the codes of a step, are host memory always.
 // E: sequences that yield a step, H: hidden width, K: codes a step, C: codes a frame.
 #pragma once
 
@@ -45,6 +47,7 @@ struct ArTraits {
 class ArStage {
  public:
   virtual ~ArStage() = default;
+  virtual Device device() const { return Device::kCpu; }
   virtual const ArTraits& traits() const = 0;
   /// Bytes that a step of E sequences keeps between its calls (a depth transformer's cache).
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
@@ -53,10 +56,10 @@ class ArStage {
   /// sequence that emits, in batch order.
   virtual void forward(StepContext&, const ArBatch&, View hidden) const = 0;
 
-  /// Logits f32 [E, vocab[k]] of code k. codes i32 [E, K] holds the codes < k of this step, so
-  /// that heads may be independent (delay patterns) or run a depth transformer (inner steps).
-  /// Called for k = 0 .. K-1 in turn. A companion has a row of its own, with the codes of the
-  /// sequence that it belongs to; the engine merges the logits of the two.
+  /// Logits f32 [E, vocab[k]] of code k. codes i32 [E, K], on the host, holds the codes < k of
+  /// this step, so that heads may be independent (delay patterns) or run a depth transformer (inner
+  /// steps). Called for k = 0 .. K-1 in turn. A companion has a row of its own, with the codes of
+  /// the sequence that it belongs to; the engine merges the logits of the two.
   virtual void logits(StepContext&, int k, const ArBatch&, View hidden, View codes,
                       View out) const = 0;
 };
@@ -92,9 +95,11 @@ struct WaitingFrames {
 class ChunkStage {
  public:
   virtual ~ChunkStage() = default;
+  virtual Device device() const { return Device::kCpu; }
   virtual int in_width() const = 0;   ///< elements of a frame that comes in
   virtual int out_width() const = 0;  ///< elements that come out per frame; samples at the end
   virtual std::unique_ptr<StreamState> open(const RequestState&) const = 0;
+  /// On a GPU the jobs' outputs are there after synchronize(), which is the caller's.
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
   /// How many of the waiting frames the next chunk takes as fresh ones, when the link's policy would
   /// take `planned`; 0: it waits for more. For stages whose frames come in blocks of their own. At

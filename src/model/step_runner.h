@@ -45,7 +45,10 @@ struct Track {
 class Runner {
  public:
   explicit Runner(const Pipeline& model, int threads = 1)
-      : model_(model), pool_(threads), kv_(model.ar().traits().kv[0], kPages) {
+      : model_(model),
+        pool_(threads),
+        work_(pool_, model.ar().device()),
+        kv_(model.ar().traits().kv[0], kPages, model.ar().device()) {
     for (int32_t page = kPages - 1; page >= 0; --page) free_.push_back(page);
   }
 
@@ -69,14 +72,13 @@ class Runner {
     free_.insert(free_.end(), track.pages.begin(), track.pages.end());
     track.pages.clear();
   }
-  StepContext& context() { return ctx_; }
+  StepContext& context() { return work_.context(); }
 
  private:
   static constexpr int kPages = 256, kTable = 32;
   const Pipeline& model_;
   ThreadPool pool_;
-  Arena arena_;
-  StepContext ctx_{pool_, arena_};
+  Workspace work_;
   KvPool kv_;
   std::vector<int32_t> free_;
 };
@@ -107,31 +109,34 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
     if (rows == due) running.push_back(track), ++emits;
   }
   if (seqs.empty()) return;
-  arena_.reset();
+  work_.reset();
+  StepContext& ctx = work_.context();
   const Ragged ragged{row_begin, kv_len, table, kTable};
   const View scratch =
-      arena_.take({static_cast<int64_t>(model_.ar().scratch_bytes(emits))}, DType::kU8);
+      ctx.arena.take({static_cast<int64_t>(model_.ar().scratch_bytes(emits))}, DType::kU8);
   const ArBatch batch{seqs, row_begin.back(), emits, ragged, std::span(&kv_, 1), scratch};
-  const View hidden = arena_.take({emits, traits.hidden}, DType::kF32);
-  model_.ar().forward(ctx_, batch, hidden);
+  const View hidden = ctx.arena.take({emits, traits.hidden}, DType::kF32);
+  model_.ar().forward(ctx, batch, hidden);
   if (emits == 0) return;
   std::vector<int32_t> memory(emits * codes_per_step, 0), ids(emits);
   const View codes{memory.data(), DType::kI32, {emits, codes_per_step}};
   for (Track* track : running) track->inner.emplace_back();
   for (int k = 0; k < codes_per_step; ++k) {
-    const View logits = arena_.take({emits, traits.vocab[k]}, DType::kF32);
-    model_.ar().logits(ctx_, k, batch, hidden, codes, logits);
+    const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
+    model_.ar().logits(ctx, k, batch, hidden, codes, logits);
     std::vector<SampleRow> rows;
     for (int e = 0; e < emits; ++e) {
       RequestState& state = *running[e]->state;
       rows.push_back({state.sampling(k), state.rule(k), state.history(k), 0, 0, 0});
-      const auto row = floats(logits.slice(e, e + 1));
-      if (k == 0) running[e]->logits.emplace_back(row.begin(), row.end());
+      std::vector<float> row(static_cast<size_t>(traits.vocab[k]));
+      fetch(ctx, logits.slice(e, e + 1), row);
+      synchronize(ctx);
+      if (k == 0) running[e]->logits.push_back(row);
       if (k > 0)
         running[e]->inner.back().insert(running[e]->inner.back().end(), row.begin(), row.end());
     }
     std::vector<SampleStatus> status(emits);
-    sample(ctx_, logits, rows, ids, status);
+    sample(ctx, logits, rows, ids, status);
     for (int e = 0; e < emits; ++e) {
       EXPECT_EQ(status[e], SampleStatus::kOk);
       memory[e * codes_per_step + k] = ids[e];

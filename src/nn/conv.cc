@@ -1,45 +1,50 @@
 #include "nn/conv.h"
 
-#include <cstring>
+#include "kernels/copy.h"
 
 namespace syrinx {
 namespace {
 
-/// past + x of each job and `zeros` rows in one contiguous stretch [held + T + zeros, C], x alone
-/// when nothing else is there.
-View join(StepContext& ctx, const ConvJob& job, int64_t channels, int64_t zeros) {
+/// Copies that are made together, in ctx.host; at most as many as were asked for.
+class Copies {
+ public:
+  Copies(StepContext& ctx, size_t most)
+      : spans_(take_array<CopySpan>(ctx, static_cast<int64_t>(most))) {}
+  void add(const float* from, float* to, int64_t count) {
+    if (count > 0) spans_[used_++] = {from, to, count};
+  }
+  void run(StepContext& ctx) {
+    copy_spans(ctx, spans_.first(used_));
+    used_ = 0;
+  }
+
+ private:
+  std::span<CopySpan> spans_;
+  size_t used_ = 0;
+};
+
+/// past + x of a job and `zeros` rows in one contiguous stretch [held + T + zeros, C], x alone when
+/// nothing else is there. Adds up to three copies.
+View join(StepContext& ctx, const ConvJob& job, int64_t channels, int64_t zeros, Copies& copies) {
   ConvState& state = *job.state;
   const int64_t t = job.x.shape[0];
   expect_shape("causal conv x", job.x, Shape{t, channels});
   if (state.held == 0 && zeros == 0) return job.x;
-  const size_t row = static_cast<size_t>(channels) * sizeof(float);
-  View all = ctx.arena.take(Shape{state.held + t + zeros, channels}, DType::kF32);
-  if (state.held > 0) std::memcpy(all.f32(), state.past.f32(), row * state.held);
-  if (t > 0) std::memcpy(all.f32() + state.held * channels, job.x.f32(), row * t);
-  if (zeros > 0) std::memset(all.f32() + (state.held + t) * channels, 0, row * zeros);
+  const View all = ctx.arena.take(Shape{state.held + t + zeros, channels}, DType::kF32);
+  copies.add(state.past.f32(), all.f32(), state.held * channels);
+  copies.add(job.x.f32(), all.f32() + state.held * channels, t * channels);
+  copies.add(nullptr, all.f32() + (state.held + t) * channels, zeros * channels);
   return all;
 }
 
 /// The rows of `all` from `used` on are what the next call needs.
-void keep(const View& all, int64_t used, ConvState& state) {
+void keep(const View& all, int64_t used, ConvState& state, Copies& copies) {
   const int64_t channels = all.shape[1], held = all.shape[0] - used;
   SYRINX_CHECK(held >= 0 && held <= state.past.shape()[0], "conv state holds ", held, " rows of ",
                state.past.shape().str());
-  if (held > 0) {
-    std::memcpy(state.past.f32(), all.f32() + used * channels,
-                static_cast<size_t>(held * channels) * sizeof(float));
-  }
+  copies.add(all.f32() + used * channels, state.past.f32(), held * channels);
   state.held = held;
   state.fresh = false;
-}
-
-/// Segments of the jobs that have anything to compute, in the arena.
-std::span<ConvSegment> take_segments(StepContext& ctx, size_t count) {
-  View memory =
-      ctx.arena.take(Shape{static_cast<int64_t>(count * sizeof(ConvSegment))}, DType::kU8);
-  auto* first = static_cast<ConvSegment*>(memory.data);
-  for (size_t i = 0; i < count; ++i) new (first + i) ConvSegment();
-  return {first, count};
 }
 
 }  // namespace
@@ -65,7 +70,7 @@ CausalConv1d::CausalConv1d(const View& weight, const View& bias, const CausalCon
 }
 
 ConvState CausalConv1d::open() const {
-  return ConvState(window_ - 1, packed_.in(), window_ - options_.stride - options_.ahead);
+  return ConvState(window_ - 1, packed_.in(), window_ - options_.stride - options_.ahead, device());
 }
 
 int64_t CausalConv1d::rows(const ConvState& state, int64_t t, bool last) const {
@@ -74,24 +79,33 @@ int64_t CausalConv1d::rows(const ConvState& state, int64_t t, bool last) const {
 }
 
 void CausalConv1d::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
-  Arena::Mark mark(ctx.arena);
-  std::span<ConvSegment> segments = take_segments(ctx, jobs.size());
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const std::span<ConvSegment> segments = take_array<ConvSegment>(ctx, std::ssize(jobs));
+  Copies copies(ctx, 3 * jobs.size());
+  for (const ConvJob& job : jobs) replicate(ctx, job);
   for (size_t i = 0; i < jobs.size(); ++i) {
-    ConvState& state = *jobs[i].state;
-    if (options_.pad == ConvPad::kReplicate && state.fresh && jobs[i].x.shape[0] > 0) {
-      const int64_t channels = packed_.in();
-      for (int64_t r = 0; r < state.held; ++r) {
-        std::memcpy(state.past.f32() + r * channels, jobs[i].x.f32(), channels * sizeof(float));
-      }
-    }
-    segments[i] = {join(ctx, jobs[i], packed_.in(), jobs[i].last ? options_.ahead : 0),
+    segments[i] = {join(ctx, jobs[i], packed_.in(), jobs[i].last ? options_.ahead : 0, copies),
                    jobs[i].out};
   }
+  copies.run(ctx);
   conv1d(ctx, packed_, segments, options_.dilation, options_.stride);
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (jobs[i].x.shape[0] == 0 || jobs[i].last) continue;
-    keep(segments[i].x, segments[i].out.shape[0] * options_.stride, *jobs[i].state);
+    keep(segments[i].x, segments[i].out.shape[0] * options_.stride, *jobs[i].state, copies);
   }
+  copies.run(ctx);
+}
+
+/// A fresh stream's past becomes its first row, over and over, where the layer wants that.
+void CausalConv1d::replicate(StepContext& ctx, const ConvJob& job) const {
+  ConvState& state = *job.state;
+  if (options_.pad != ConvPad::kReplicate || !state.fresh || job.x.shape[0] == 0) return;
+  const int64_t channels = packed_.in();
+  Copies copies(ctx, static_cast<size_t>(state.held));
+  for (int64_t r = 0; r < state.held; ++r) {
+    copies.add(job.x.f32(), state.past.f32() + r * channels, channels);
+  }
+  copies.run(ctx);
 }
 
 void CausalConv1d::run(StepContext& ctx, const View& x, ConvState& state, const View& out) const {
@@ -107,7 +121,7 @@ CausalConvTranspose1d::CausalConvTranspose1d(const View& weight, const View& bia
 }
 
 ConvState CausalConvTranspose1d::open() const {
-  return ConvState(packed_.window() - 1, packed_.in(), packed_.window() - 1);
+  return ConvState(packed_.window() - 1, packed_.in(), packed_.window() - 1, device());
 }
 
 int64_t CausalConvTranspose1d::rows(const ConvState& state, int64_t t, bool last) const {
@@ -116,9 +130,10 @@ int64_t CausalConvTranspose1d::rows(const ConvState& state, int64_t t, bool last
 }
 
 void CausalConvTranspose1d::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t stride = packed_.stride();
-  std::span<ConvSegment> segments = take_segments(ctx, jobs.size());
+  const std::span<ConvSegment> segments = take_array<ConvSegment>(ctx, std::ssize(jobs));
+  Copies copies(ctx, 3 * jobs.size());
   for (size_t i = 0; i < jobs.size(); ++i) {
     const ConvJob& job = jobs[i];
     const int64_t t = job.x.shape[0];
@@ -128,21 +143,23 @@ void CausalConvTranspose1d::run(StepContext& ctx, std::span<const ConvJob> jobs)
       continue;
     }
     const int64_t zeros = job.last && crop_ > 0 ? 1 : 0;
-    segments[i] = {join(ctx, job, packed_.in(), zeros), job.out};
+    segments[i] = {join(ctx, job, packed_.in(), zeros, copies), job.out};
     if (crop_ > 0 && (job.state->fresh || job.last)) {  // whole rows first, then the part of them
       segments[i].out = ctx.arena.take({(t + zeros) * stride, packed_.out()}, DType::kF32);
     }
   }
+  copies.run(ctx);
   conv_transpose1d(ctx, packed_, segments);
   for (size_t i = 0; i < jobs.size(); ++i) {
     const ConvJob& job = jobs[i];
     if (segments[i].out.data != job.out.data && job.out.count() > 0) {
       const int64_t skip = job.state->fresh ? crop_ : 0;
-      std::memcpy(job.out.f32(), segments[i].out.f32() + skip * packed_.out(), job.out.bytes());
+      copies.add(segments[i].out.f32() + skip * packed_.out(), job.out.f32(), job.out.count());
     }
     if (job.x.shape[0] == 0 || job.last) continue;
-    keep(segments[i].x, job.x.shape[0], *job.state);
+    keep(segments[i].x, job.x.shape[0], *job.state, copies);
   }
+  copies.run(ctx);
 }
 
 void CausalConvTranspose1d::run(StepContext& ctx, const View& x, ConvState& state,

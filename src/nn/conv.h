@@ -18,8 +18,8 @@ class ConvState {
  public:
   ConvState() = default;
   /// Room for `rows` past rows of `channels`, `padding` of them held as zeros.
-  ConvState(int64_t rows, int64_t channels, int64_t padding)
-      : past(Shape{rows, channels}, DType::kF32), held(padding) {}
+  ConvState(int64_t rows, int64_t channels, int64_t padding, Device device = Device::kCpu)
+      : past(Shape{rows, channels}, DType::kF32, device), held(padding) {}
   ConvState clone() const;
 
   Tensor past;        ///< [rows, C], oldest first
@@ -64,8 +64,13 @@ class CausalConv1d {
   int64_t out() const { return packed_.out(); }
   int64_t ahead() const { return options_.ahead; }
   size_t bytes() const { return packed_.bytes(); }
+  /// Moves the weights to a GPU; states opened from then on lie there too.
+  void move_to(Device device) { packed_ = packed_.on_device(device); }
+  Device device() const { return packed_.device(); }
 
  private:
+  void replicate(StepContext& ctx, const ConvJob& job) const;
+
   PackedConv1d packed_;
   CausalConv1dOptions options_;
   int64_t window_ = 1;
@@ -92,6 +97,8 @@ class CausalConvTranspose1d {
   int64_t stride() const { return packed_.stride(); }
   int64_t crop() const { return crop_; }
   size_t bytes() const { return packed_.bytes(); }
+  void move_to(Device device) { packed_ = packed_.on_device(device); }
+  Device device() const { return packed_.device(); }
 
  private:
   PackedConvTranspose1d packed_;

@@ -1,9 +1,7 @@
 #include "nn/convnext.h"
 
-#include <cstring>
-#include <new>
-
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 
 namespace syrinx {
 
@@ -18,40 +16,48 @@ ConvNeXt::ConvNeXt(const ConvNeXtConfig& c, const Weights& weights, WeightType t
                              weights.f32("gamma", {c.channels}), type);
 }
 
+void ConvNeXt::move_to(Device device) {
+  depthwise_.move_to(device);
+  norm_.move_to(device);
+  syrinx::move_to(device, up_);
+  syrinx::move_to(device, down_);
+}
+
 void ConvNeXt::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
   int64_t rows = 0;
   for (const ConvJob& job : jobs) rows += job.x.shape[0];
   if (rows == 0) return;
   const int64_t channels = depthwise_.out();
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View y = ctx.arena.take({rows, channels}, DType::kF32);
   const View wide = ctx.arena.take({rows, up_.out()}, DType::kF32);
   // All jobs side by side, so that the linears see one batch.
-  auto* inner = static_cast<ConvJob*>(
-      ctx.arena.take({static_cast<int64_t>(jobs.size() * sizeof(ConvJob))}, DType::kU8).data);
+  const std::span<ConvJob> inner = take_array<ConvJob>(ctx, std::ssize(jobs));
+  const std::span<CopySpan> copies = take_array<CopySpan>(ctx, std::ssize(jobs));
   int64_t at = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const int64_t t = jobs[i].x.shape[0];
     expect_shape("convnext", jobs[i].out, {t, channels});
-    new (inner + i) ConvJob{jobs[i].x, jobs[i].state, y.slice(at, at + t)};
+    inner[i] = {jobs[i].x, jobs[i].state, y.slice(at, at + t)};
     at += t;
   }
-  depthwise_.run(ctx, {inner, jobs.size()});
+  depthwise_.run(ctx, inner);
   norm_(ctx, y, y);
   linear(ctx, up_, y, wide);
   activate(ctx, Activation::kGelu, wide, wide);
   at = 0;
-  for (const ConvJob& job : jobs) {  // the residual, then the branch is added to it
-    const int64_t t = job.x.shape[0];
-    std::memcpy(y.f32() + at * channels, job.x.f32(), job.x.bytes());
-    at += t;
+  for (size_t i = 0; i < jobs.size(); ++i) {  // the residual, then the branch is added to it
+    copies[i] = {jobs[i].x.f32(), y.f32() + at * channels, jobs[i].x.count()};
+    at += jobs[i].x.shape[0];
   }
+  copy_spans(ctx, copies);
   linear_add(ctx, down_, wide, y);
   at = 0;
-  for (const ConvJob& job : jobs) {
-    std::memcpy(job.out.f32(), y.f32() + at * channels, job.out.bytes());
-    at += job.x.shape[0];
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    copies[i] = {y.f32() + at * channels, jobs[i].out.f32(), jobs[i].out.count()};
+    at += jobs[i].x.shape[0];
   }
+  copy_spans(ctx, copies);
 }
 
 }  // namespace syrinx

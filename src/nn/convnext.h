@@ -25,6 +25,7 @@ class ConvNeXt {
   ConvState open() const { return depthwise_.open(); }
   /// Jobs: x [T, C] -> out [T, C]; out may be x.
   void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
+  void move_to(Device device);
   size_t bytes() const { return depthwise_.bytes() + up_.bytes() + down_.bytes(); }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "kernels/qkv.h"
+
 namespace syrinx {
 namespace {
 
@@ -30,6 +32,11 @@ void Decoder::Norm::operator()(StepContext& ctx, const View& x, const View& out)
   } else {
     layer(ctx, x, out);
   }
+}
+
+void Decoder::Norm::move_to(Device device) {
+  rms.move_to(device);
+  layer.move_to(device);
 }
 
 Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType type)
@@ -90,11 +97,39 @@ size_t Decoder::bytes() const {
   return total;
 }
 
+void Decoder::move_to(Device device) {
+  for (Block& b : blocks_) {
+    b.before_attention.move_to(device);
+    b.before_mlp.move_to(device);
+    for (PackedLinear* linear : {&b.qkv, &b.o, &b.up, &b.down}) syrinx::move_to(device, *linear);
+    b.q_norm.move_to(device);
+    b.k_norm.move_to(device);
+  }
+  final_.move_to(device);
+  if (config_.rotary) rope_ = rope_.on_device(device);
+}
+
 void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
                      std::span<const DecoderPart> parts, std::span<const int32_t> positions,
                      int layer, const View& out) const {
   const DecoderConfig& c = config_;
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
+  const AttentionSpec spec{1.f / std::sqrt(static_cast<float>(c.head_dim)), c.window, c.causal};
+  if (ctx.device == Device::kCuda) {
+    for (const DecoderPart& part : parts) {
+      const int64_t end = part.begin + part.ragged.rows();
+      Qkv heads{qkv.slice(part.begin, end), c.heads, c.kv_heads, c.head_dim};
+      if (c.qk_norm) {
+        heads.q_norm = block.q_norm.weight(), heads.q_eps = block.q_norm.eps();
+        heads.k_norm = block.k_norm.weight(), heads.k_eps = block.k_norm.eps();
+      }
+      if (c.rotary) heads.rope = &rope_;
+      store_qkv(ctx, heads, *part.pool, layer, part.ragged);
+      paged_attention(ctx, heads.q(), *part.pool, layer, part.ragged, spec,
+                      out.slice(part.begin, end));
+    }
+    return;
+  }
   if (c.qk_norm) {
     block.q_norm.heads(ctx, {qkv, 0, c.heads, c.head_dim});
     block.k_norm.heads(ctx, {qkv, q_width, c.kv_heads, c.head_dim});
@@ -103,7 +138,6 @@ void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
     // q and k lie side by side: one pass turns both.
     rope(ctx, {qkv, 0, c.heads + c.kv_heads, c.head_dim}, positions, rope_);
   }
-  const AttentionSpec spec{1.f / std::sqrt(static_cast<float>(c.head_dim)), c.window, c.causal};
   for (const DecoderPart& part : parts) {
     const int64_t end = part.begin + part.ragged.rows();
     const View rows = qkv.slice(part.begin, end);
@@ -139,17 +173,25 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   }
   expect_shape("decoder", x, {n, c.hidden});
   if (n == 0) return;
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
   const int64_t kv_width = int64_t{c.kv_heads} * c.head_dim;
-  const View positions = ctx.arena.take({n}, DType::kI32);
   const View normed = ctx.arena.take({n, c.hidden}, DType::kF32);
   const View qkv = ctx.arena.take({n, q_width + 2 * kv_width}, DType::kF32);
   const View mixed = ctx.arena.take({n, q_width}, DType::kF32);
   const View inner = ctx.arena.take({n, c.ffn}, DType::kF32);
-  const std::span<int32_t> at(positions.i32(), static_cast<size_t>(n));
-  for (const DecoderPart& part : parts) {
-    ragged_positions(part.ragged, at.subspan(part.begin, part.ragged.rows()));
+  const std::span<int32_t> at = take_array<int32_t>(ctx, n);
+  if (ctx.device == Device::kCpu) {
+    for (const DecoderPart& part : parts) {
+      ragged_positions(part.ragged, at.subspan(part.begin, part.ragged.rows()));
+    }
+  } else {  // one upload for all layers
+    const std::span<DecoderPart> placed = take_array<DecoderPart>(ctx, std::ssize(parts));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      placed[i] = parts[i];
+      if (!placed[i].ragged.on_device) placed[i].ragged = resident(ctx, parts[i].ragged);
+    }
+    parts = placed;
   }
 
   for (int i = 0; i < c.layers; ++i) {

@@ -75,6 +75,8 @@ class Decoder {
   const DecoderConfig& config() const { return config_; }
   const RopeTable& rope_table() const { return rope_; }
   size_t bytes() const;
+  /// Moves the weights to a GPU, for operands there.
+  void move_to(Device device);
 
   /// Runs the blocks over the residual stream x [N, H], in place; keys and values of the rows are
   /// stored in layers [first_layer, first_layer + layers) of the pool. The final norm is not
@@ -96,6 +98,7 @@ class Decoder {
     Norm() = default;
     Norm(const Weights& weights, const DecoderConfig& config);
     void operator()(StepContext& ctx, const View& x, const View& out) const;
+    void move_to(Device device);
     RmsNorm rms;
     LayerNorm layer;
   };

@@ -27,6 +27,14 @@ Embedding::Embedding(const Weights& weights, int64_t count, int64_t width, DType
   }
 }
 
+View MovedTables::move(Device device, const View& table) {
+  Tensor& copy = copies_[table.data];
+  if (copy.empty()) copy = copy_to(table, device);
+  View moved = copy;
+  moved.shape = table.shape;
+  return moved;
+}
+
 LinearPart take_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,
                        bool bias) {
   const Weights scope = weights.scope(name);

@@ -2,14 +2,34 @@
 // by threads. Legend: N rows, H width; activations f32.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "io/weights.h"
 #include "kernels/embedding.h"
 #include "kernels/linear.h"
 #include "kernels/norm.h"
+#include "tensor/device.h"
 
 namespace syrinx {
+
+/// Moves weights to a GPU; the host's copy goes. Empty ones stay empty.
+inline void move_to(Device device, Tensor& weight) {
+  if (!weight.empty()) weight = copy_to(weight, device);
+}
+inline void move_to(Device device, PackedLinear& linear) {
+  if (!linear.empty()) linear = linear.on_device(device);
+}
+
+/// Copies on a GPU of tables that are read in place from a checkpoint's file; one of each.
+class MovedTables {
+ public:
+  /// Where `table` now lies; valid while this lives.
+  View move(Device device, const View& table);
+
+ private:
+  std::map<const void*, Tensor> copies_;
+};
 
 /// "weight" [H] of the scope.
 class RmsNorm {
@@ -27,6 +47,7 @@ class RmsNorm {
   const View& weight() const { return weight_.view(); }
   float eps() const { return eps_; }
   bool empty() const { return weight_.empty(); }
+  void move_to(Device device) { syrinx::move_to(device, weight_); }
 
  private:
   Tensor weight_;
@@ -44,6 +65,10 @@ class LayerNorm {
     layer_norm(ctx, x, weight_, bias_, eps_, out);
   }
   bool empty() const { return weight_.empty(); }
+  void move_to(Device device) {
+    syrinx::move_to(device, weight_);
+    syrinx::move_to(device, bias_);
+  }
 
  private:
   Tensor weight_, bias_;
@@ -63,6 +88,7 @@ class Embedding {
   }
   const View& table() const { return table_.view(); }
   size_t bytes() const { return table_.bytes(); }
+  void move_to(Device device) { syrinx::move_to(device, table_); }
 
  private:
   Tensor table_;

@@ -1,7 +1,9 @@
 #include "nn/stream_decoder.h"
 
 #include <algorithm>
-#include <new>
+#include <list>
+#include <mutex>
+#include <utility>
 
 namespace syrinx {
 namespace {
@@ -28,41 +30,126 @@ StreamDecoder::StreamDecoder(DecoderConfig config, const Weights& weights, Weigh
   for (int32_t page = 0; page < pages; ++page) ring_.push_back(page);
   turn_ = kTurns * pages * KvPool::kPageRows;
   limit_ = turn_ + pages * KvPool::kPageRows;
+  if (!decoder_.config().rotary) return;
+  turn_cos_.resize(static_cast<size_t>(decoder_.config().rope.dim) / 2);
+  turn_sin_.resize(turn_cos_.size());
+  decoder_.rope_table().angles(turn_, turn_cos_.data(), turn_sin_.data());
 }
+
+/// Pools on a GPU of some streams each, so that one launch serves many streams. Any thread.
+class StreamPlaces : public std::enable_shared_from_this<StreamPlaces> {
+ public:
+  StreamPlaces(const KvSpec& spec, Device device, int pages_each)
+      : spec_(spec), device_(device), pages_each_(pages_each) {}
+
+  std::shared_ptr<StreamPlace> open();
+  int32_t pages_each() const { return pages_each_; }
+  void close(const KvPool* pool, int32_t first_page) {
+    const std::lock_guard lock(mutex_);
+    free_.emplace_back(pool, first_page);
+  }
+
+ private:
+  static constexpr size_t kPoolBytes = size_t{256} << 20;
+  static constexpr int64_t kMostStreams = 64;  // of a pool
+
+  KvSpec spec_;
+  Device device_;
+  int32_t pages_each_;
+  std::mutex mutex_;
+  std::list<KvPool> pools_;
+  std::vector<std::pair<const KvPool*, int32_t>> free_;
+};
+
+/// Given back at its end.
+class StreamPlace {
+ public:
+  StreamPlace(std::shared_ptr<StreamPlaces> places, const KvPool* shared, int32_t page)
+      : owner(std::move(places)), pool(shared), first_page(page) {}
+  ~StreamPlace() { owner->close(pool, first_page); }
+  StreamPlace(const StreamPlace&) = delete;
+  StreamPlace& operator=(const StreamPlace&) = delete;
+
+  const std::shared_ptr<StreamPlaces> owner;
+  const KvPool* const pool;
+  const int32_t first_page;
+};
+
+std::shared_ptr<StreamPlace> StreamPlaces::open() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) {
+    const size_t bytes = KvPool::page_bytes(spec_) * static_cast<size_t>(pages_each_);
+    const auto streams =
+        std::clamp<int64_t>(static_cast<int64_t>(kPoolBytes / bytes), 1, kMostStreams);
+    pools_.emplace_back(spec_, streams * pages_each_, device_);
+    for (int64_t i = streams - 1; i >= 0; --i) {
+      free_.emplace_back(&pools_.back(), static_cast<int32_t>(i * pages_each_));
+    }
+  }
+  const auto [pool, first_page] = free_.back();
+  free_.pop_back();
+  return std::make_shared<StreamPlace>(shared_from_this(), pool, first_page);
+}
+
+const KvPool& StreamKv::pool() const { return place_ ? *place_->pool : own_; }
+int32_t StreamKv::first_page() const { return place_ ? place_->first_page : 0; }
 
 StreamKv StreamKv::clone() const {
   StreamKv copy;
-  copy.pool_ = pool_.clone();
+  if (place_) {
+    copy.place_ = place_->owner->open();
+    for (int32_t i = 0; i < place_->owner->pages_each(); ++i) {
+      copy.pool().copy_page(pool(), first_page() + i, copy.first_page() + i);
+    }
+  } else {
+    copy.own_ = own_.clone();
+  }
   copy.position_ = position_;
   return copy;
 }
 
+void StreamDecoder::move_to(Device device) {
+  decoder_.move_to(device);
+  places_ = std::make_shared<StreamPlaces>(kv_spec(), device, static_cast<int>(ring_.size()));
+}
+
 StreamKv StreamDecoder::open() const {
   StreamKv kv;
-  kv.pool_ = KvPool(kv_spec(), static_cast<int64_t>(ring_.size()));
+  if (places_) {
+    kv.place_ = places_->open();
+  } else {
+    kv.own_ = KvPool(kv_spec(), static_cast<int64_t>(ring_.size()));
+  }
   return kv;
 }
 
-int64_t StreamDecoder::room(StreamKv& kv) const {
-  if (kv.position_ >= limit_) turn_back(kv);
+int64_t StreamDecoder::room(StepContext& ctx, StreamKv& kv) const {
+  if (kv.position_ >= limit_) turn_back(ctx, kv);
   return std::min(max_rows_, limit_ - kv.position_);
 }
 
 /// Attention sees differences of positions only: the kept keys go back by whole turns of the ring,
 /// always at the same position, so that calls of any size give the same bits.
-void StreamDecoder::turn_back(StreamKv& kv) const {
-  const DecoderConfig& c = config();
+void StreamDecoder::turn_back(StepContext& ctx, StreamKv& kv) const {
   kv.position_ -= turn_;
-  if (!c.rotary) return;
+  if (!config().rotary) return;
+  if (!places_) return turn_keys(kv.own_);
+  synchronize(ctx);  // rare enough to go through the host
+  const KvPool host(kv_spec(), static_cast<int64_t>(ring_.size()));
+  for (const int32_t page : ring_) host.copy_page(kv.pool(), kv.first_page() + page, page);
+  turn_keys(host);
+  for (const int32_t page : ring_) kv.pool().copy_page(host, page, kv.first_page() + page);
+}
+
+void StreamDecoder::turn_keys(const KvPool& pool) const {
+  const DecoderConfig& c = config();
   const int64_t half = c.rope.dim / 2, rows = KvPool::kPageRows;
   const bool split = c.rope.layout == RopeLayout::kHalfSplit;
-  const RopeTable& table = decoder_.rope_table();
-  const float* cos = table.cos().f32() + turn_ * half;
-  const float* sin = table.sin().f32() + turn_ * half;
+  const float *cos = turn_cos_.data(), *sin = turn_sin_.data();
   for (int layer = 0; layer < c.layers; ++layer) {
     for (const int32_t page : ring_) {
       for (int head = 0; head < c.kv_heads; ++head) {
-        float* keys = static_cast<float*>(kv.pool_.keys(layer, page, head));  // [head_dim][rows]
+        float* keys = static_cast<float*>(pool.keys(layer, page, head));  // [head_dim][rows]
         for (int64_t i = 0; i < half * rows; ++i) {
           const int64_t pair = i / rows, row = i % rows;
           float& a = keys[(split ? pair : 2 * pair) * rows + row];
@@ -76,28 +163,46 @@ void StreamDecoder::turn_back(StreamKv& kv) const {
   }
 }
 
+/// One part for streams side by side whose pages lie in one pool; in ctx.host.
+std::span<DecoderPart> StreamDecoder::parts_of(StepContext& ctx,
+                                               std::span<const StreamRows> streams) const {
+  const auto count = std::ssize(streams);
+  const size_t pages = ring_.size();
+  const std::span<DecoderPart> parts = take_array<DecoderPart>(ctx, count);
+  const std::span<int32_t> row_begin = take_array<int32_t>(ctx, 2 * count);
+  const std::span<int32_t> kv_len = take_array<int32_t>(ctx, count);
+  const std::span<int32_t> table = take_array<int32_t>(ctx, count * std::ssize(ring_));
+  size_t used = 0, rows_at = 0;
+  int64_t begin = 0;
+  for (size_t i = 0; i < streams.size();) {
+    const KvPool* pool = &streams[i].kv->pool();
+    const size_t first = i, first_row = rows_at++;
+    int32_t rows = 0;
+    for (; i < streams.size() && &streams[i].kv->pool() == pool; ++i) {
+      const StreamRows& stream = streams[i];
+      SYRINX_CHECK(stream.rows >= 0 && stream.rows <= max_rows_ &&
+                       stream.kv->position_ + stream.rows <= limit_,
+                   "[stream_decoder] ", stream.rows, " rows at position ", stream.kv->position_);
+      rows += static_cast<int32_t>(stream.rows);
+      row_begin[rows_at++] = rows;
+      kv_len[i] = static_cast<int32_t>(stream.kv->position_ + stream.rows);
+      for (size_t p = 0; p < pages; ++p) {
+        table[i * pages + p] = stream.kv->first_page() + ring_[p];
+      }
+    }
+    parts[used++] = {begin,
+                     {row_begin.subspan(first_row, i - first + 1), kv_len.subspan(first, i - first),
+                      table.subspan(first * pages, (i - first) * pages), static_cast<int>(pages)},
+                     pool};
+    begin += rows;
+  }
+  return parts.first(used);
+}
+
 void StreamDecoder::forward(StepContext& ctx, const View& x,
                             std::span<const StreamRows> streams) const {
-  const Arena::Mark mark(ctx.arena);
-  const auto count = static_cast<int64_t>(streams.size());
-  auto* parts = static_cast<DecoderPart*>(
-      ctx.arena.take({count * static_cast<int64_t>(sizeof(DecoderPart))}, DType::kU8).data);
-  int32_t* numbers = ctx.arena.take({3 * count}, DType::kI32).i32();
-  int64_t begin = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const StreamRows& stream = streams[i];
-    SYRINX_CHECK(stream.rows >= 0 && stream.rows <= max_rows_ &&
-                     stream.kv->position_ + stream.rows <= limit_,
-                 "[stream_decoder] ", stream.rows, " rows at position ", stream.kv->position_);
-    int32_t* at = numbers + 3 * i;
-    at[0] = 0;
-    at[1] = static_cast<int32_t>(stream.rows);
-    at[2] = static_cast<int32_t>(stream.kv->position_ + stream.rows);
-    new (parts + i) DecoderPart{
-        begin, {{at, 2}, {at + 2, 1}, ring_, static_cast<int>(ring_.size())}, &stream.kv->pool_};
-    begin += stream.rows;
-  }
-  decoder_.forward(ctx, x, {parts, streams.size()});
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  decoder_.forward(ctx, x, parts_of(ctx, streams));
   for (const StreamRows& stream : streams) stream.kv->position_ += stream.rows;
 }
 

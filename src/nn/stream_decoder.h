@@ -5,12 +5,16 @@
 // stream's state is used by one call at a time. Legend: N rows of all streams together, H hidden.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "nn/decoder.h"
 
 namespace syrinx {
+
+class StreamPlace;
+class StreamPlaces;
 
 /// What a StreamDecoder remembers of one stream.
 class StreamKv {
@@ -21,7 +25,11 @@ class StreamKv {
 
  private:
   friend class StreamDecoder;
-  KvPool pool_;
+  const KvPool& pool() const;
+  int32_t first_page() const;
+
+  KvPool own_;                          // on the CPU
+  std::shared_ptr<StreamPlace> place_;  // on a GPU: pages of a pool that streams share
   int64_t position_ = 0;
 };
 
@@ -43,10 +51,13 @@ class StreamDecoder {
   /// Memory of one stream.
   size_t state_bytes() const { return KvPool::page_bytes(kv_spec()) * ring_.size(); }
 
+  /// Moves the weights to a GPU; streams opened from then on lie there too.
+  void move_to(Device device);
+
   StreamKv open() const;
   /// How many rows the stream may bring to its next call: 1 .. max_rows. Call it before each call;
   /// this is where positions are turned back.
-  int64_t room(StreamKv& kv) const;
+  int64_t room(StepContext& ctx, StreamKv& kv) const;
 
   /// Runs the blocks over the residual stream x [N, H], in place: the streams' rows, one below the
   /// other. The final norm is not applied.
@@ -56,9 +67,13 @@ class StreamDecoder {
 
  private:
   KvSpec kv_spec() const { return config().kv_spec(DType::kF32); }
-  void turn_back(StreamKv& kv) const;
+  void turn_back(StepContext& ctx, StreamKv& kv) const;
+  void turn_keys(const KvPool& pool) const;
+  std::span<DecoderPart> parts_of(StepContext& ctx, std::span<const StreamRows> streams) const;
 
   Decoder decoder_;
+  std::shared_ptr<StreamPlaces> places_;    // on a GPU
+  std::vector<float> turn_cos_, turn_sin_;  // of turn_, for the host
   std::vector<int32_t> ring_;     // pages of a stream
   int64_t turn_ = 0, limit_ = 0;  // positions: taken off at once; first that no row may have
   int64_t max_rows_ = 0;

@@ -5,9 +5,9 @@ namespace syrinx {
 void run_passes(StepContext& ctx, std::span<const int64_t> frames, int64_t most,
                 FunctionRef<int64_t(size_t job)> room,
                 FunctionRef<void(std::span<const PassPart>)> run) {
-  const Arena::Mark mark(ctx.arena);
-  std::span<int64_t> done = take_array<int64_t>(ctx, frames.size());
-  std::span<PassPart> parts = take_array<PassPart>(ctx, frames.size());
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  std::span<int64_t> done = take_array<int64_t>(ctx, std::ssize(frames));
+  std::span<PassPart> parts = take_array<PassPart>(ctx, std::ssize(frames));
   for (size_t first = 0; first < frames.size();) {
     int64_t total = 0;
     size_t count = 0;
@@ -26,7 +26,7 @@ void run_passes(StepContext& ctx, std::span<const int64_t> frames, int64_t most,
 
 StreamPass::StreamPass(StepContext& ctx, std::span<const PassPart> parts,
                        FunctionRef<std::span<ConvState>(size_t part)> convs)
-    : parts_(parts), convs_(take_array<std::span<ConvState>>(ctx, parts.size())) {
+    : parts_(parts), convs_(take_array<std::span<ConvState>>(ctx, std::ssize(parts))) {
   for (size_t i = 0; i < parts.size(); ++i) {
     convs_[i] = convs(i);
     frames_ += parts[i].frames;

@@ -4,21 +4,11 @@
 #pragma once
 
 #include <algorithm>
-#include <new>
 #include <span>
 
 #include "nn/conv.h"
 
 namespace syrinx {
-
-/// Room for `count` plain objects in the arena.
-template <typename T>
-std::span<T> take_array(StepContext& ctx, size_t count) {
-  const View memory = ctx.arena.take(Shape{static_cast<int64_t>(count * sizeof(T))}, DType::kU8);
-  T* first = static_cast<T*>(memory.data);
-  for (size_t i = 0; i < count; ++i) new (first + i) T();
-  return {first, count};
-}
 
 /// f32 [rows, columns] in the arena.
 inline View take_rows(StepContext& ctx, int64_t rows, int64_t columns) {
@@ -59,8 +49,8 @@ class StreamPass {
     if constexpr (requires { layer.stride(); }) rate *= layer.stride();
     View out = x;
     if constexpr (requires { layer.out(); }) out = take_rows(ctx, frames_ * rate, layer.out());
-    const Arena::Mark mark(ctx.arena);
-    std::span<ConvJob> jobs = take_array<ConvJob>(ctx, parts_.size());
+    const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+    std::span<ConvJob> jobs = take_array<ConvJob>(ctx, std::ssize(parts_));
     for (size_t i = 0; i < jobs.size(); ++i) {
       const int64_t begin = parts_[i].begin, end = begin + parts_[i].frames;
       jobs[i] = {x.slice(begin * rate_, end * rate_), &convs_[i][layer_],

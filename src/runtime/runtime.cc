@@ -3,16 +3,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <climits>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 
 #include "families/family.h"
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/json.h"
+#include "tensor/device.h"
 
 namespace syrinx {
 namespace {
@@ -52,6 +50,22 @@ WeightType weight_type(const std::string& name, const Family& family) {
   throw LoadError("--weights " + name + ": known are auto, f32, bf16 and q8");
 }
 
+/// Where the family's stages go. A family without any for a GPU stays on the CPU, unless a GPU was
+/// asked for by name.
+Device device_for(const std::string& name, const Family& family) {
+  if (name == "cpu") return Device::kCpu;
+  const std::string missing = device_missing(Device::kCuda);
+  if (name == "auto") {
+    return family.on_gpu && missing.empty() ? Device::kCuda : Device::kCpu;
+  }
+  if (name != "cuda") throw LoadError("--device " + name + ": known are auto, cpu and cuda");
+  if (!missing.empty()) throw LoadError("--device cuda: " + missing);
+  if (!family.on_gpu) {
+    throw LoadError("--device cuda: " + std::string(family.name) + " runs on the CPU only");
+  }
+  return Device::kCuda;
+}
+
 /// Files by which the directories of models are told.
 std::vector<std::string> markers() {
   std::vector<std::string> out{"config.json"};
@@ -79,8 +93,8 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   if (plain && !is_directory(options.model)) voice = find_voice(options);
   const std::string dir = voice ? *voice : resolve_model(options.model, hub_cache(), markers());
   const auto load = [&](const Family& family) {
-    return family.load(
-        {dir, model_name(options.model), weight_type(options.weights, family), options.dummy});
+    return family.load({dir, model_name(options.model), weight_type(options.weights, family),
+                        options.dummy, device_for(options.device, family)});
   };
   for (const Family& family : families()) {
     if (!family.claims && is_file(join_path(dir, family.marker))) return load(family);
@@ -98,56 +112,6 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
 
 std::unique_ptr<Engine> load_engine(const LoadOptions& options) {
   return std::make_unique<Engine>(load_pipeline(options), options.engine);
-}
-
-// ---------------------------------------------------------------------------- Collector
-
-struct Collector::Impl {
-  mutable std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<float> samples;
-  size_t taken = 0;
-  bool done = false;
-  Outcome outcome;
-};
-
-Collector::Collector() : impl_(std::make_unique<Impl>()) {}
-Collector::~Collector() = default;
-
-void Collector::audio(std::span<const float> samples) {
-  std::lock_guard lock(impl_->mutex);
-  impl_->samples.insert(impl_->samples.end(), samples.begin(), samples.end());
-  impl_->changed.notify_all();
-}
-
-void Collector::finished(const Outcome& outcome) {
-  std::lock_guard lock(impl_->mutex);
-  impl_->outcome = outcome;
-  impl_->done = true;
-  impl_->changed.notify_all();
-}
-
-const Outcome& Collector::wait() {
-  std::unique_lock lock(impl_->mutex);
-  impl_->changed.wait(lock, [&] { return impl_->done; });
-  return impl_->outcome;
-}
-
-const std::vector<float>& Collector::samples() const { return impl_->samples; }
-
-std::vector<float> Collector::next(double timeout_s) {
-  std::unique_lock lock(impl_->mutex);
-  impl_->changed.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                          [&] { return impl_->done || impl_->taken < impl_->samples.size(); });
-  std::vector<float> fresh(impl_->samples.begin() + static_cast<std::ptrdiff_t>(impl_->taken),
-                           impl_->samples.end());
-  impl_->taken = impl_->samples.size();
-  return fresh;
-}
-
-bool Collector::done() const {
-  std::lock_guard lock(impl_->mutex);
-  return impl_->done && impl_->taken == impl_->samples.size();
 }
 
 }  // namespace syrinx

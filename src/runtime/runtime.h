@@ -15,6 +15,7 @@ struct LoadOptions {
   /// hub's local cache.
   std::string model = "finch";
   std::string weights = "auto";  ///< auto, f32, bf16 or q8: how linear weights are kept
+  std::string device = "auto";   ///< cpu, cuda, or auto: cuda where this build and machine have it
   bool dummy = false;            ///< random weights for the config, for measuring
   std::string voices_dir;        ///< where built-in voices lie; empty: found beside the program
   EngineOptions engine;
@@ -28,25 +29,5 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 
 /// The same with an engine around it. Throws LoadError.
 std::unique_ptr<Engine> load_engine(const LoadOptions& options);
-
-/// A sink that collects everything and can be waited for; for tools and tests.
-class Collector : public Sink {
- public:
-  Collector();
-  ~Collector() override;
-  void audio(std::span<const float> samples) override;
-  void finished(const Outcome& outcome) override;
-
-  /// Blocks until finished; then samples() and outcome() may be read.
-  const Outcome& wait();
-  const std::vector<float>& samples() const;
-  /// Takes what has arrived since the last call, waiting up to timeout_s; empty at the end.
-  std::vector<float> next(double timeout_s);
-  bool done() const;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
 
 }  // namespace syrinx

@@ -22,12 +22,13 @@ class Runner {
         options_(options),
         trace_(trace),
         sequences_(state.guidance() ? 2 : 1),
-        pool_(options.threads) {
+        pool_(options.threads),
+        work_(pool_, ar_.device()) {
     max_pages_ = static_cast<int>(KvPool::pages_for(ar_.traits().max_positions));
     pages_.resize(static_cast<size_t>(sequences_) * max_pages_);
     std::iota(pages_.begin(), pages_.end(), 0);
     for (const KvSpec& spec : ar_.traits().kv) {
-      kv_.emplace_back(spec, static_cast<int64_t>(pages_.size()));
+      kv_.emplace_back(spec, static_cast<int64_t>(pages_.size()), ar_.device());
     }
     trace_.logits.resize(ar_.traits().vocab.size());
   }
@@ -55,8 +56,8 @@ class Runner {
  private:
   /// Runs the next rows of each sequence; with `emits`, codes_ holds the sampled codes after it.
   void step(const int (&rows)[2], bool emits) {
-    arena_.reset();
-    StepContext ctx{pool_, arena_};
+    work_.reset();
+    StepContext& ctx = work_.context();
     std::vector<ArSeq> seqs;
     std::vector<int32_t> row_begin = {0}, kv_len, table;
     for (int s = 0; s < sequences_; ++s) {
@@ -73,10 +74,11 @@ class Runner {
     const int count = emits ? sequences_ : 0;
     const auto scratch_bytes = static_cast<int64_t>(ar_.scratch_bytes(count));
     const ArBatch batch{
-        seqs, row_begin.back(), count, ragged, kv_, arena_.take({scratch_bytes}, DType::kU8)};
-    const View hidden = arena_.take({count, ar_.traits().hidden}, DType::kF32);
+        seqs, row_begin.back(), count, ragged, kv_, ctx.arena.take({scratch_bytes}, DType::kU8)};
+    const View hidden = ctx.arena.take({count, ar_.traits().hidden}, DType::kF32);
     ar_.forward(ctx, batch, hidden);
     if (emits) sample_codes(ctx, batch, hidden);
+    synchronize(ctx);
   }
 
   void sample_codes(StepContext& ctx, const ArBatch& batch, View hidden) {
@@ -88,13 +90,16 @@ class Runner {
     codes_.assign(vocab.size(), -1);
     const bool keep = trace_.steps < options_.logit_steps;
     for (int k = 0; k < per_step; ++k) {
-      const View logits = arena_.take({sequences_, vocab[k]}, DType::kF32);
+      const View logits = ctx.arena.take({sequences_, vocab[k]}, DType::kF32);
       ar_.logits(ctx, k, batch, hidden, codes, logits);
       merge_guidance(ctx, logits, {&merged, 1});
       if (keep) {
-        trace_.logits[k].insert(trace_.logits[k].end(), logits.f32(), logits.f32() + vocab[k]);
+        std::vector<float>& kept = trace_.logits[k];
+        kept.resize(kept.size() + vocab[k]);
+        fetch(ctx, logits.slice(0, 1), std::span(kept).last(vocab[k]));
+        synchronize(ctx);
       }
-      codes_[k] = greedy(ctx, k, {logits.data, DType::kF32, {1, vocab[k]}});
+      codes_[k] = greedy(ctx, k, logits.slice(0, 1));
       for (int s = 0; s < sequences_; ++s) both[s * per_step + k] = codes_[k];
     }
     trace_.codes.insert(trace_.codes.end(), codes_.begin(), codes_.end());
@@ -120,7 +125,7 @@ class Runner {
   Trace& trace_;
   const int sequences_;
   ThreadPool pool_;
-  Arena arena_;
+  Workspace work_;
   std::vector<KvPool> kv_;
   int max_pages_ = 0;
   std::vector<int32_t> pages_;  // of each sequence
@@ -133,7 +138,6 @@ class Runner {
 std::vector<float> run_chunks(const Pipeline& pipeline, const RequestState& state,
                               std::span<const int32_t> frames, int threads) {
   ThreadPool pool(threads);
-  Arena arena;
   std::vector<float> values;
   int64_t count = 0;
   for (const Link& link : pipeline.links()) {
@@ -150,9 +154,9 @@ std::vector<float> run_chunks(const Pipeline& pipeline, const RequestState& stat
     job.fresh = static_cast<int>(count);
     job.last = true;
     job.out = out;
-    StepContext ctx{pool, arena};
-    link.stage->run(ctx, {&job, 1});
-    arena.reset();
+    Workspace work(pool, link.stage->device());
+    link.stage->run(work.context(), {&job, 1});
+    synchronize(work.context());
     values = std::move(out);
   }
   return values;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/collector.h"
 #include "engine/engine.h"
 #include "model/toy/toy.h"
 #include "runtime/runtime.h"

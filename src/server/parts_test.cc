@@ -96,6 +96,11 @@ TEST(Wire, Done) {
             "data: {\"type\":\"speech.audio.done\",\"usage\":{\"input_tokens\":2,"
             "\"output_tokens\":5,\"total_tokens\":7},\"finish_reason\":\"stop\","
             "\"words\":[{\"begin\":0,\"end\":3,\"start_s\":0.2}]}\n\n");
+  call.words = false;
+  call.request.phone_times = true;
+  outcome.phones = {{"ay1", 4}};
+  EXPECT_TRUE(done_event(call, outcome, info)
+                  .ends_with("\"stop\",\"phones\":[{\"phone\":\"ay1\",\"start_s\":0.4}]}\n\n"));
 }
 
 TEST(AudioQueue, CountsWhatIsUnread) {

@@ -170,6 +170,7 @@ ordered_json model_object(const ModelTable::Entry& model) {
   out["max_input_bytes"] = info.max_text_bytes;
   out["late_text"] = late_text_name(info.late_text);
   out["word_times"] = info.word_times;
+  out["phone_times"] = info.phone_times;
   out["voice_mixes"] = info.mixes;
   const VoiceEncoderInfo* encoder = model.backend->voice_encoder();
   ordered_json modes = ordered_json::array();

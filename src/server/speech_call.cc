@@ -323,6 +323,14 @@ void read_foreign(Fields& fields, const Speaker& speaker, SpeechCall& call) {
              "'word_timestamps' come in the last event: ask for 'stream_format': 'sse'.");
     }
   }
+  call.request.phone_times = fields.flag("phone_timestamps").value_or(false);
+  if (call.request.phone_times && !info.phone_times) {
+    refuse(fields, "phone_timestamps",
+           concat("The model '", info.model, "' does not know when its phones begin."));
+  } else if (call.request.phone_times && !call.sse) {
+    refuse(fields, "phone_timestamps",
+           "'phone_timestamps' come in the last event: ask for 'stream_format': 'sse'.");
+  }
 }
 
 void read_instructions(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {

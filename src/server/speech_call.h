@@ -12,7 +12,7 @@
 #include "audio/encoder.h"
 #include "model/pipeline.h"
 #include "model/request.h"
-#include "runtime/voices.h"
+#include "voices/voices.h"
 #include "server/api_error.h"
 
 namespace syrinx {

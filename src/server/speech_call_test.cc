@@ -244,6 +244,16 @@ TEST(SpeechCall, RatesAndSpeed) {
   EXPECT_EQ(call.audio.format, AudioFormat::kOpus);
 }
 
+TEST(SpeechCall, PhoneTimestamps) {
+  PipelineInfo info = test_info();
+  const std::string body = R"({"input": "a", "stream_format": "sse", "phone_timestamps": true})";
+  EXPECT_EQ(fault(body, info).param, "phone_timestamps");
+  info.phone_times = true;
+  EXPECT_TRUE(parse(body, info).request.phone_times);
+  EXPECT_FALSE(parse(R"({"input": "a"})", info).request.phone_times);
+  EXPECT_EQ(fault(R"({"input": "a", "phone_timestamps": true})", info).param, "phone_timestamps");
+}
+
 TEST(SpeechCall, WordTimestamps) {
   PipelineInfo info = test_info();
   info.word_times = true;

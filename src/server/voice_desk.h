@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/voices.h"
+#include "voices/voices.h"
 #include "server/backend.h"
 
 namespace syrinx {

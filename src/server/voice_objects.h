@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "runtime/voice_store.h"
+#include "voices/voice_store.h"
 
 namespace syrinx {
 

@@ -81,15 +81,23 @@ std::string done_event(const SpeechCall& call, const Outcome& outcome, const Pip
                          {"output_tokens", outcome.frames},
                          {"total_tokens", input + outcome.frames}}},
                        {"finish_reason", finish_reason_name(outcome.reason)}};
+  const auto seconds = [&](int64_t frame) {
+    return static_cast<double>(frame) / info.frame_rate / call.audio.speed;
+  };
   if (info.word_times && call.words) {
     ordered_json words = ordered_json::array();
     for (const WordMark& word : outcome.words) {
       words.push_back(
-          {{"begin", word.begin},
-           {"end", word.end},
-           {"start_s", static_cast<double>(word.frame) / info.frame_rate / call.audio.speed}});
+          {{"begin", word.begin}, {"end", word.end}, {"start_s", seconds(word.frame)}});
     }
     data["words"] = std::move(words);
+  }
+  if (call.request.phone_times) {
+    ordered_json phones = ordered_json::array();
+    for (const PhoneMark& mark : outcome.phones) {
+      phones.push_back({{"phone", mark.phone}, {"start_s", seconds(mark.frame)}});
+    }
+    data["phones"] = std::move(phones);
   }
   return event(data);
 }

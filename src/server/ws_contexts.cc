@@ -261,7 +261,9 @@ bool SpeechContexts::has_voice(Context& context) {
 std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utterance) try {
   SpeechRequest request = context.options.call.request;
   request.text = utterance.text;
-  request.text_open = !utterance.closed;
+  // Text that is complete already is given like text that is not, so that speech does not depend on
+  // which came first.
+  request.text_open = !utterance.closed || !context.sentences;
   request.client = limits_.client;
   auto queue =
       std::make_shared<SpeechQueue>(backend_->info().sample_rate, wake_, limits_.max_audio_s);
@@ -269,6 +271,7 @@ std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utte
   if (!id) return inner_fault(id.error());
   utterance.id = id.value();
   utterance.queue = std::move(queue);
+  if (utterance.closed && request.text_open) backend_->append_text(*utterance.id, "", true);
   ++utterances_;
   return {};
 } catch (const std::exception& error) {

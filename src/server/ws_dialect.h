@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "model/pipeline.h"
-#include "runtime/voices.h"
+#include "voices/voices.h"
 #include "server/api_error.h"
 #include "server/speech_call.h"
 

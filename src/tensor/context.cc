@@ -37,4 +37,45 @@ size_t Arena::capacity() const {
   return total;
 }
 
+View upload(StepContext& ctx, const View& host) {
+  if (ctx.device == Device::kCpu || host.device == ctx.device) return host;
+  const View to = ctx.arena.take(host.shape, host.dtype);
+  if (host.count() > 0) ctx.stream->upload(host.data, to.data, host.bytes());
+  return to;
+}
+
+void store(StepContext& ctx, std::span<const float> host, const View& to) {
+  SYRINX_CHECK(to.count() == static_cast<int64_t>(host.size()), "[store] ", host.size(),
+               " numbers into ", to.shape.str());
+  if (ctx.device == Device::kCpu) {
+    std::copy(host.begin(), host.end(), to.f32());
+  } else if (!host.empty()) {
+    ctx.stream->upload(host.data(), to.f32(), host.size_bytes());
+  }
+}
+
+void fetch(StepContext& ctx, const View& from, std::span<float> host) {
+  SYRINX_CHECK(from.count() == static_cast<int64_t>(host.size()), "[fetch] ", from.shape.str(),
+               " into ", host.size(), " numbers");
+  if (ctx.device == Device::kCpu) {
+    std::copy_n(from.f32(), from.count(), host.begin());
+  } else if (!host.empty()) {
+    ctx.stream->download(from.f32(), host.data(), host.size_bytes());
+  }
+}
+
+void synchronize(StepContext& ctx) {
+  if (ctx.stream) ctx.stream->synchronize();
+}
+
+Workspace::Workspace(ThreadPool& pool, Device device)
+    : arena_(device),
+      stream_(device == Device::kCpu ? nullptr : Stream::create(device)),
+      ctx_(stream_ ? StepContext(pool, arena_, host_, *stream_) : StepContext(pool, arena_)) {}
+
+void Workspace::reset() {
+  arena_.reset();
+  host_.reset();
+}
+
 }  // namespace syrinx

@@ -1,7 +1,11 @@
 // What a step of computation needs besides its operands: where to run and where to put scratch.
-// Passed explicitly; there is no ambient context. One StepContext per executor, used by one thread.
+// Passed explicitly; there is no ambient context. One StepContext per executor and device, used by
+// one thread.
 #pragma once
 
+#include <memory>
+#include <new>
+#include <span>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -41,12 +45,52 @@ class Arena {
 };
 
 /// Borrowed by every kernel call of one executor. Kernels run where their operands lie; on a GPU
-/// they are queued on `stream` and take scratch from `arena`, which must be of that device.
+/// they are queued on `stream`, and memory of `arena` must not be touched from the host.
 struct StepContext {
+  /// On the CPU, where one arena is for everything.
+  StepContext(ThreadPool& threads, Arena& scratch) : pool(threads), arena(scratch), host(scratch) {}
+  /// On a GPU: `scratch` lies there, `host_scratch` on the CPU.
+  StepContext(ThreadPool& threads, Arena& scratch, Arena& host_scratch, Stream& work)
+      : pool(threads), arena(scratch), host(host_scratch), device(Device::kCuda), stream(&work) {}
+
   ThreadPool& pool;
-  Arena& arena;
+  Arena& arena;  ///< what kernels work on
+  Arena& host;   ///< what code computes on the host: ids, lists of jobs. On the CPU: `arena`.
   Device device = Device::kCpu;
   Stream* stream = nullptr;  ///< null on the CPU
+};
+
+/// Room for `count` plain objects in ctx.host.
+template <typename T>
+std::span<T> take_array(StepContext& ctx, int64_t count) {
+  const View memory = ctx.host.take(Shape{count * static_cast<int64_t>(sizeof(T))}, DType::kU8);
+  T* first = static_cast<T*>(memory.data);
+  for (int64_t i = 0; i < count; ++i) new (first + i) T();
+  return {first, static_cast<size_t>(count)};
+}
+
+/// Host numbers where kernels can read them: `host` itself on the CPU, else a copy in ctx.arena.
+View upload(StepContext& ctx, const View& host);
+/// Host numbers into memory of the context's device.
+void store(StepContext& ctx, std::span<const float> host, const View& to);
+/// What kernels wrote, into host memory, where it is after synchronize(). On the CPU at once.
+void fetch(StepContext& ctx, const View& from, std::span<float> host);
+/// Waits for all that was queued; nothing on the CPU.
+void synchronize(StepContext& ctx);
+
+/// A device's arenas and stream, for whoever runs stages.
+class Workspace {
+ public:
+  /// Throws InternalError where the device is missing.
+  Workspace(ThreadPool& pool, Device device);
+  StepContext& context() { return ctx_; }
+  /// Gives back all scratch. Nothing may be queued that still uses ctx.host.
+  void reset();
+
+ private:
+  Arena arena_, host_;
+  std::unique_ptr<Stream> stream_;
+  StepContext ctx_;
 };
 
 }  // namespace syrinx

@@ -39,6 +39,10 @@ class SentenceStream {
   void push(std::string_view text, std::vector<Item>& out);
   /// Appends the rest.
   void finish(std::vector<Item>& out);
+  /// What came after the last sentence: the beginning of one whose end is not certain.
+  std::string_view held() const { return held_; }
+  /// Bytes of the whole text before held().
+  size_t held_at() const { return offset_; }
 
  private:
   void take(bool more, std::vector<Item>& out);

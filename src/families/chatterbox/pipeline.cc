@@ -46,6 +46,7 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   }
   lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
   weights_->finish();
+  if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"), spec.weights);
   hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"), spec.weights);
   codec.ignore("tokenizer.");  // both belong to cloning, which loads them when it is used

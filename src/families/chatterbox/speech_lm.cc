@@ -10,7 +10,7 @@
 namespace syrinx::chatterbox {
 namespace {
 
-constexpr size_t kTables = 4;
+constexpr int kTables = 4;
 
 View take_rows(StepContext& ctx, int64_t rows, int64_t width) {
   return ctx.arena.take({rows, width}, DType::kF32);
@@ -25,6 +25,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
              weights.take("text_pos_emb.emb.weight", {config.text_positions, hidden}),
              weights.take("speech_emb.weight", {config.speech_vocab, hidden}),
              weights.take("speech_pos_emb.emb.weight", {config.speech_positions, hidden})};
+  host_tables_ = tables_;
   head_ = load_linear(weights, "speech_head", config.speech_vocab, hidden, false, type);
   weights.ignore("text_head.");          // of the training only
   weights.ignore("tfmr.embed_tokens.");  // of the class that it was made from
@@ -101,8 +102,8 @@ void SpeechLm::prepare(Voice& voice) const {
     const View speech = take_rows(ctx, count, hidden);
     std::vector<int32_t> positions;
     for (int64_t i = 0; i < count; ++i) positions.push_back(static_cast<int32_t>(i));
-    embed(ctx, tables_[2], voice.prompt_speech, speech);
-    embed(ctx, tables_[3], positions, speech, true);
+    embed(ctx, host_tables_[2], voice.prompt_speech, speech);
+    embed(ctx, host_tables_[3], positions, speech, true);
     const View first = perceive(ctx, seen, speech);
     seen = perceive(ctx, first, first);
   }
@@ -112,12 +113,17 @@ void SpeechLm::prepare(Voice& voice) const {
   }
 }
 
+void SpeechLm::move_to(Device device) {
+  decoder_.move_to(device);
+  syrinx::move_to(device, head_);
+  for (View& table : tables_) table = moved_.move(device, table);
+}
+
 View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const int64_t hidden = traits_.hidden;
   const View x = take_rows(ctx, batch.rows, hidden);
-  Arena::Mark mark(ctx.arena);
-  const View memory = ctx.arena.take({batch.rows, static_cast<int64_t>(kTables)}, DType::kI32);
-  const std::span<int32_t> ids(memory.i32(), static_cast<size_t>(memory.count()));
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows * int64_t{kTables});
   size_t row = 0;
   for (const ArSeq& seq : batch.seqs) {
     const State& state = static_cast<const State&>(*seq.state);
@@ -135,19 +141,19 @@ View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
     for (int i = 0; i < seq.rows; ++i, ++row) {
       const int64_t pos = seq.first_pos + i;
       if (pos >= voice.shape[0]) continue;
-      std::copy_n(voice.f32() + pos * hidden, hidden, x.f32() + static_cast<int64_t>(row) * hidden);
+      store(ctx, {voice.f32() + pos * hidden, static_cast<size_t>(hidden)},
+            x.slice(static_cast<int64_t>(row), static_cast<int64_t>(row) + 1));
     }
   }
   return x;
 }
 
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  const View memory = ctx.arena.take({batch.emits}, DType::kI32);
-  const std::span<int32_t> last(memory.i32(), static_cast<size_t>(batch.emits));
+  const std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
   size_t e = 0;
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
     if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;

@@ -15,6 +15,8 @@ class SpeechLm : public ArStage {
   SpeechLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return head_.device(); }
+  void move_to(Device device);
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
@@ -32,6 +34,8 @@ class SpeechLm : public ArStage {
   ModelConfig config_;
   ArTraits traits_;
   Decoder decoder_;
+  MovedTables moved_;
+  std::vector<View> host_tables_;  // tables_ as the checkpoint's file has them
   std::vector<View> tables_;  // text, text positions, speech, speech positions
   PackedLinear head_, speaker_, q_, k_, v_, mixed_;
   Tensor emotion_, queries_;

@@ -40,6 +40,7 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   weights_ = std::make_unique<Weights>(source(spec, "llm.pt"));
   lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
   weights_->finish();
+  if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   {
     const Weights weights(source(spec, "flow.pt"));
     flow_ = std::make_unique<S3Flow>(config_.flow, weights, spec.weights);

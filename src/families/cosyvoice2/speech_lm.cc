@@ -24,11 +24,16 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
   traits_.max_positions = static_cast<int>(config.max_positions);
 }
 
+void SpeechLm::move_to(Device device) {
+  decoder_.move_to(device);
+  syrinx::move_to(device, head_);
+  for (View& table : tables_) table = moved_.move(device, table);
+}
+
 View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
-  Arena::Mark mark(ctx.arena);
-  const View memory = ctx.arena.take({batch.rows, kTables}, DType::kI32);
-  const std::span<int32_t> ids(memory.i32(), static_cast<size_t>(memory.count()));
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows * kTables);
   std::fill(ids.begin(), ids.end(), -1);
   size_t row = 0;
   for (const ArSeq& seq : batch.seqs) {
@@ -43,12 +48,11 @@ View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 }
 
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  const View memory = ctx.arena.take({batch.emits}, DType::kI32);
-  const std::span<int32_t> last(memory.i32(), static_cast<size_t>(batch.emits));
+  const std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
   size_t e = 0;
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
     if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;

@@ -15,6 +15,8 @@ class SpeechLm : public ArStage {
   SpeechLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return head_.device(); }
+  void move_to(Device device);
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
@@ -27,6 +29,7 @@ class SpeechLm : public ArStage {
  private:
   ArTraits traits_;
   Decoder decoder_;
+  MovedTables moved_;
   std::vector<View> tables_;  // by Table
   PackedLinear head_;
 };

@@ -1,6 +1,7 @@
 #include "families/csm/backbone.h"
 
 #include "families/csm/state.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "nn/stream_pass.h"
 
@@ -56,6 +57,13 @@ DepthDecoder::DepthDecoder(const ModelConfig& config, const Weights& weights,
   }
 }
 
+void DepthDecoder::move_to(Device device, MovedTables& moved) {
+  decoder_.move_to(device);
+  syrinx::move_to(device, projection_);
+  for (PackedLinear& head : heads_) syrinx::move_to(device, head);
+  for (View& table : tables_) table = moved.move(device, table);
+}
+
 size_t DepthDecoder::scratch_bytes(int emits) const {
   return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));
 }
@@ -72,17 +80,19 @@ View DepthDecoder::inputs(StepContext& ctx, int k, const View& hidden, const Vie
   const int64_t emits = hidden.shape[0], wide = hidden.shape[1], per_step = codes.shape[1];
   const int64_t rows = k == 1 ? 2 : 1;
   const View narrow = take_rows(ctx, rows * emits, decoder_.config().hidden);
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   std::span<int32_t> ids = take_array<int32_t>(ctx, emits);
   for (int64_t e = 0; e < emits; ++e) ids[e] = codes.i32()[e * per_step + k - 1];
   View x = take_rows(ctx, emits, wide);
   embed(ctx, tables_[k - 1], ids, x);
   if (k == 1) {
     const View both = take_rows(ctx, 2 * emits, wide);
+    std::span<CopySpan> copies = take_array<CopySpan>(ctx, 2 * emits);
     for (int64_t e = 0; e < emits; ++e) {
-      std::copy_n(hidden.f32() + e * wide, wide, both.f32() + 2 * e * wide);
-      std::copy_n(x.f32() + e * wide, wide, both.f32() + (2 * e + 1) * wide);
+      copies[2 * e] = {hidden.f32() + e * wide, both.f32() + 2 * e * wide, wide};
+      copies[2 * e + 1] = {x.f32() + e * wide, both.f32() + (2 * e + 1) * wide, wide};
     }
+    copy_spans(ctx, copies);
     x = both;
   }
   linear(ctx, projection_, x, narrow);
@@ -91,7 +101,7 @@ View DepthDecoder::inputs(StepContext& ctx, int k, const View& hidden, const Vie
 
 void DepthDecoder::logits(StepContext& ctx, int k, const View& hidden, const View& codes,
                           const View& scratch, const View& out) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t emits = hidden.shape[0];
   const int32_t rows = k == 1 ? 2 : 1;
   const View x = inputs(ctx, k, hidden, codes);
@@ -125,6 +135,13 @@ Backbone::Backbone(const ModelConfig& config, const Weights& weights, WeightType
   traits_.max_positions = static_cast<int>(config.max_positions);
 }
 
+void Backbone::move_to(Device device) {
+  decoder_.move_to(device);
+  syrinx::move_to(device, head_);
+  for (View& table : tables_) table = moved_.move(device, table);
+  depth_.move_to(device, moved_);
+}
+
 size_t Backbone::table_bytes() const {
   size_t sum = 0;
   for (const View& table : tables_) sum += table.bytes();
@@ -133,9 +150,9 @@ size_t Backbone::table_bytes() const {
 
 View Backbone::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const View x = take_rows(ctx, batch.rows, config_.backbone.hidden);
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const size_t slots = tables_.size();
-  std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows * slots);
+  std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows * std::ssize(tables_));
   size_t row = 0;
   for (const ArSeq& seq : batch.seqs) {
     const State& state = static_cast<const State&>(*seq.state);
@@ -148,7 +165,7 @@ View Backbone::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 }
 
 void Backbone::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;

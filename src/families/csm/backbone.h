@@ -22,6 +22,8 @@ class DepthDecoder {
 
   size_t scratch_bytes(int emits) const;
   size_t bytes() const;
+  /// `moved` keeps the tables.
+  void move_to(Device device, MovedTables& moved);
 
   /// Logits [E, V] of code k >= 1. `scratch` is kept between the calls of a step, k = 1, 2, ...
   void logits(StepContext& ctx, int k, const View& hidden, const View& codes, const View& scratch,
@@ -44,6 +46,8 @@ class Backbone : public ArStage {
   Backbone(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return head_.device(); }
+  void move_to(Device device);
   size_t scratch_bytes(int emits) const override { return depth_.scratch_bytes(emits); }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
@@ -60,6 +64,7 @@ class Backbone : public ArStage {
   ModelConfig config_;
   ArTraits traits_;
   std::vector<View> tables_;  // C of [V, H], then the text's; as stored
+  MovedTables moved_;
   Decoder decoder_;
   PackedLinear head_;
   DepthDecoder depth_;

@@ -55,8 +55,8 @@ std::unique_ptr<StreamState> CodecStage::open(const RequestState&) const {
 }
 
 void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  const Arena::Mark mark(ctx.arena);
-  std::span<MimiJob> mimi = take_array<MimiJob>(ctx, jobs.size());
+  const Arena::Mark mark(ctx.host);
+  std::span<MimiJob> mimi = take_array<MimiJob>(ctx, std::ssize(jobs));
   const auto width = static_cast<size_t>(in_width());
   for (size_t i = 0; i < jobs.size(); ++i) {
     const ChunkJob& job = jobs[i];
@@ -83,6 +83,10 @@ Csm::Csm(const LoadSpec& spec) {
   if (codec.has("downsample.conv.weight")) {
     voices_ =
         std::make_unique<CsmVoices>([this]() -> const MimiEncoder& { return codec_encoder(); });
+  }
+  if (spec.device != Device::kCpu) {
+    backbone_->move_to(spec.device);
+    codec_->move_to(spec.device);
   }
   stage_ = std::make_unique<CodecStage>(*codec_);
   links_ = {{"codec", stage_.get(), kPolicy}};

@@ -21,6 +21,7 @@ namespace syrinx::csm {
 class CodecStage : public ChunkStage {
  public:
   explicit CodecStage(const MimiDecoder& codec) : codec_(codec) {}
+  Device device() const override { return codec_.device(); }
   int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
   int out_width() const override { return static_cast<int>(codec_.config().hop()); }
   std::unique_ptr<StreamState> open(const RequestState&) const override;

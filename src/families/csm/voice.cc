@@ -31,7 +31,7 @@ class Encoding : public VoiceWork {
     Tensor codes({total, q}, DType::kI32);
     MimiEncoder::Stream stream = codec_.open();
     for (int64_t at = 0; at < total;) {
-      const int64_t n = std::min(total - at, codec_.room(stream));
+      const int64_t n = std::min(total - at, codec_.room(ctx(), stream));
       const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples_.size() - begin);
       codec_.run(ctx(), stream, std::span(samples_).subspan(begin, count),
                  {codes.i32() + at * q, static_cast<size_t>(n * q)});

@@ -55,6 +55,7 @@ FinchConfig FinchConfig::from(const Config& config) {
   c.ages = small(lm, "ages", 4096);
   c.max_positions = small(lm, "max_position_embeddings", 1 << 20);
   c.rope_theta = lm.f("rope_theta", 1);
+  c.by_word = lm.opt_b("by_word", false);
   const auto temperature = lm.floats("temperature");
   if (temperature.size() != kBooks) lm.fail("temperature", "must have one value per codebook");
   for (int k = 0; k < kBooks; ++k) c.temperature[k] = static_cast<float>(temperature[k]);

@@ -31,6 +31,7 @@ struct FinchConfig {
   // The speech LM.
   int hidden = 0, layers = 0, heads = 0, head_dim = 0, ffn = 0, ages = 0;
   double rope_theta = 0;
+  bool by_word = false;  ///< has learned to speak before the end of a phrase is in sight
   std::array<float, kBooks> temperature{};
 
   // The decoder.

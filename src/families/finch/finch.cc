@@ -37,8 +37,8 @@ class FinchPipeline : public Pipeline {
     info_.slowest = config.slowest;
     info_.fastest = config.fastest;
     info_.languages = {"en"};
-    info_.late_text = LateText::kSentence;
-    info_.word_times = true;
+    info_.late_text = config.by_word ? LateText::kToken : LateText::kSentence;
+    info_.word_times = info_.phone_times = true;
     info_.parts = {{"speech LM", concat(config.layers, " layers of ", config.hidden), lm_.bytes()},
                    {"decoder",
                     concat(config.low_layers, " layers of ", config.low_width, ", ",
@@ -76,6 +76,10 @@ class FinchPipeline : public Pipeline {
       return Error{ErrorCode::kUnsupported,
                    concat("the language '", language, "' is not known; this model speaks English"),
                    "language"};
+    }
+    if (request.text_in_prompt == false && !config_.by_word) {
+      return Error{ErrorCode::kUnsupported, "this voice speaks by sentence, not by word",
+                   "text_in_prompt"};
     }
     if (!request.instructions.empty()) {
       return Error{ErrorCode::kUnsupported, "this model cannot follow instructions",

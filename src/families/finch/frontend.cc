@@ -95,6 +95,19 @@ bool speaks(const std::vector<PhoneSymbol>& symbols) {
                      [](const PhoneSymbol& symbol) { return symbol.word >= 0; });
 }
 
+/// Notes where each piece of the sentence begins to be spoken.
+void mark_words(const Sentence& sentence, Segment& segment) {
+  segment.words.clear();
+  int last = -1;
+  for (size_t i = 0; i < segment.symbols.size(); ++i) {
+    const int at = segment.symbols[i].token;
+    if (at < 0 || at == last) continue;
+    last = at;
+    const Piece& piece = sentence.pieces[at];
+    segment.words.push_back({static_cast<int>(i), piece.begin, piece.end});
+  }
+}
+
 /// The two halves of a sentence that has become too long in words.
 std::vector<Sentence> halve(const Sentence& sentence) {
   const size_t count = sentence.pieces.size();
@@ -130,14 +143,33 @@ Segment Frontend::read_pieces(const Sentence& sentence) const {
   Segment segment;
   segment.symbols = phone_stream(utterance.get(), sentence.rising);
   const auto pieces = piece_of_token(utterance.get(), sentence);
-  int last = -1;
-  for (size_t i = 0; i < segment.symbols.size(); ++i) {
-    const int token = segment.symbols[i].token;
-    if (token < 0 || pieces[token] == last) continue;
-    last = pieces[token];
-    const Piece& piece = sentence.pieces[last];
-    segment.words.push_back({static_cast<int>(i), piece.begin, piece.end});
+  for (PhoneSymbol& symbol : segment.symbols) {
+    if (symbol.token >= 0) symbol.token = pieces[symbol.token];
   }
+  mark_words(sentence, segment);
+  return segment;
+}
+
+Segment Frontend::read_part(const Sentence& sentence, size_t first, size_t last,
+                            bool whole) const {
+  Segment segment;
+  {
+    const std::lock_guard lock(mutex_);
+    segment = read_pieces(sentence);
+  }
+  std::vector<PhoneSymbol>& symbols = segment.symbols;
+  keep_near_phrases(symbols, whole);
+  // Where the pauses before a piece's first symbol begin.
+  const auto start_of = [&symbols](size_t piece) {
+    size_t at = 0;
+    while (at < symbols.size() && symbols[at].token < static_cast<int64_t>(piece)) ++at;
+    if (at == symbols.size() && at > 0) --at;  // no such piece: the last pause
+    while (at > 0 && symbols[at - 1].word < 0) --at;
+    return static_cast<std::ptrdiff_t>(at);
+  };
+  if (!whole) symbols.resize(static_cast<size_t>(start_of(last)));
+  if (first > 0) symbols.erase(symbols.begin(), symbols.begin() + start_of(first));
+  mark_words(sentence, segment);
   return segment;
 }
 

@@ -38,6 +38,11 @@ class Frontend {
   /// The segments of one sentence; none when libflite finds nothing to say in it.
   std::vector<Segment> read(const Sentence& sentence) const;
 
+  /// The symbols of its pieces [first, last) as they sound in the whole, with the pauses before them;
+  /// of any length. Phrase classes are those of text that arrives word by word. `whole`: the
+  /// sentence has ended, and so does the segment.
+  Segment read_part(const Sentence& sentence, size_t first, size_t last, bool whole) const;
+
  private:
   struct Flite;
   Segment read_pieces(const Sentence& sentence) const;

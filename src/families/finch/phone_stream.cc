@@ -133,6 +133,21 @@ bool is_rising_question(std::string_view sentence) {
   return true;
 }
 
+void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole) {
+  bool ends = whole;
+  int32_t last = -1;  // word of the phrase, once seen
+  for (size_t i = symbols.size(); i-- > 0;) {
+    PhoneSymbol& symbol = symbols[i];
+    if (symbol.word < 0) {
+      ends = ends || i + 1 < symbols.size();
+      last = -1;
+      continue;
+    }
+    if (last < 0) last = symbol.word;
+    if (!ends || last > symbol.word + 1) symbol.phrase = kUnknownPhrase;
+  }
+}
+
 std::vector<PhoneSymbol> phone_stream(const cst_utterance* utterance, bool rising_end) {
   auto* utt = const_cast<cst_utterance*>(utterance);  // libflite's readers are not const
   const auto words = item_index(utterance, "Word");

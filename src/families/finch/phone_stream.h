@@ -19,10 +19,13 @@ struct PhoneSymbol {
   int16_t phrase = 0;  ///< phrase kind x syllables left in the phrase, 0..kPhraseClasses-1
   int16_t place = 0;   ///< syllables from phrase start x place in word x content word
   int32_t word = -1;   ///< index of the word in the utterance, -1 for a pause
-  int32_t token = -1;  ///< index of the token that the word was read from, -1 for a pause
+  int32_t token = -1;  ///< index of the token that the word was read from, -1 for a pause; in a
+                       ///< Segment, of the piece of its sentence
 };
 
 inline constexpr int kPhraseClasses = 13;  ///< 0 padding; 1 + kind (3) x syllables left (4)
+/// A phrase whose end is not in sight, when text arrives word by word.
+inline constexpr int kUnknownPhrase = kPhraseClasses;
 inline constexpr int kPlaceClasses =
     26;  ///< 0 padding; 1 + start (3) x word (4) x content; 25 pause
 
@@ -32,6 +35,10 @@ const std::vector<std::string_view>& phone_names();
 /// True when the sentence is a question that English speaks with a rising end: a question mark
 /// and no question word before the verb ("Is it raining?", not "Where is it?").
 bool is_rising_question(std::string_view sentence);
+
+/// Makes unknown all phrase classes that need more text than the symbol's word and the next, so that
+/// they are the same when text arrives word by word. `whole`: the utterance's end is a phrase's end.
+void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole);
 
 /// The symbols of an utterance that has its Segment, SylStructure and Phrase relations.
 std::vector<PhoneSymbol> phone_stream(const cst_utterance* utterance, bool rising_end);

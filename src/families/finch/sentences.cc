@@ -23,6 +23,13 @@ size_t cut_point(std::span<const Piece> pieces) {
   return pieces.size();
 }
 
+/// A piece of a sentence that begins `offset` bytes into the request's text.
+Piece moved(const english::Piece& piece, int64_t offset) {
+  std::string text = piece.words;
+  if (piece.mark != 0) text += piece.mark;
+  return {std::move(text), piece.begin + offset, piece.end + offset};
+}
+
 /// One piece of text longer than a sentence may be: cut between its words, else anywhere.
 void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
   std::string_view rest = piece.text;
@@ -33,6 +40,44 @@ void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
     rest.remove_prefix(rest[at] == ' ' ? at + 1 : at);
   }
   if (!rest.empty()) pieces.push_back({std::string(rest), piece.begin, piece.end});
+}
+
+/// Whether a word is read the same whatever stands beside it: small letters, a capital before
+/// them at most, and marks.
+bool is_plain(std::string_view word) {
+  const size_t end = word.find_last_not_of(",;:!?");
+  if (end == word.npos) return false;
+  for (size_t i = 0; i <= end; ++i) {
+    const bool small = (word[i] >= 'a' && word[i] <= 'z') || (i > 0 && i < end && word[i] == '\'');
+    if (!small && !(i == 0 && word[i] >= 'A' && word[i] <= 'Z')) return false;
+  }
+  return true;
+}
+
+/// Bytes of a sentence's beginning that are read the same whatever follows. A plain word waits for
+/// two more: the next may change its sound ("the apple"), and the one behind that tells whether a
+/// phrase ends between them; a figure or an abbreviation for three ("3 May, 1990"). A word counts
+/// once there is space behind it.
+size_t certain_bytes(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  constexpr size_t kAfterPlain = 2, kAfterOthers = 3;
+  struct Word {
+    size_t end;
+    bool plain;
+  };
+  std::vector<Word> words;
+  for (size_t at = text.find_first_not_of(kSpace); at < text.size();) {
+    const size_t end = text.find_first_of(kSpace, at);
+    if (end == text.npos) break;
+    words.push_back({end, is_plain(text.substr(at, end - at))});
+    at = text.find_first_not_of(kSpace, end);
+  }
+  size_t certain = 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i + (words[i].plain ? kAfterPlain : kAfterOthers) >= words.size()) break;
+    certain = words[i].end;
+  }
+  return certain;
 }
 
 }  // namespace
@@ -60,9 +105,7 @@ bool SentenceReader::next(std::deque<Sentence>& out) {
   std::vector<Piece> pieces;
   const auto offset = static_cast<int64_t>(item.place.begin);
   for (const english::Piece& piece : english::read_sentence(item.text, !item.place.cut)) {
-    std::string text = piece.words;
-    if (piece.mark != 0) text += piece.mark;
-    add_piece(pieces, {std::move(text), piece.begin + offset, piece.end + offset});
+    add_piece(pieces, moved(piece, offset));
   }
   // A question word anywhere before makes the question one that falls.
   const std::string text = Sentence{pieces}.text();
@@ -76,6 +119,21 @@ bool SentenceReader::next(std::deque<Sentence>& out) {
   }
   out.back().rising = rising;
   return true;
+}
+
+SentenceReader::Begun SentenceReader::begun() const {
+  Begun begun;
+  const std::string_view held = stream_.held();
+  // Only the first half of what a sentence may hold: it may yet be cut behind that.
+  const size_t certain = std::min(certain_bytes(held), kMaxSentenceChars / 2);
+  if (certain == 0) return begun;
+  const auto offset = static_cast<int64_t>(stream_.held_at());
+  const size_t words = held.find_last_of(" \t\r\n");
+  for (const english::Piece& piece : english::read_sentence(held.substr(0, words), false)) {
+    begun.certain += static_cast<size_t>(piece.end) <= certain ? 1 : 0;
+    begun.sentence.pieces.push_back(moved(piece, offset));
+  }
+  return begun;
 }
 
 std::deque<Sentence> split_sentences(std::string_view utf8) {

@@ -38,6 +38,14 @@ class SentenceReader {
   /// Reads one that waits and appends its parts, if it has any; false when none waits. A book is so
   /// read while it is spoken.
   bool next(std::deque<Sentence>& out);
+  bool waits() const { return !waiting_.empty(); }
+  /// The beginning of the sentence whose end has not come, when none waits: the pieces that are
+  /// there, and how many of them more text will not change. Later pieces only tell what follows.
+  struct Begun {
+    Sentence sentence;
+    size_t certain = 0;
+  };
+  Begun begun() const;
 
  private:
   SentenceStream stream_{{.max_chars = kMaxSentenceChars}};

@@ -31,7 +31,7 @@ SpeechLm::SpeechLm(const FinchConfig& config, const Weights& weights, WeightType
   const auto phones = static_cast<int64_t>(phone_names().size());
   for (int k = 0; k < kBooks; ++k) table("code." + std::to_string(k), config.codes + 1);
   for (int i = 0; i < kHeard; ++i) table("phone." + std::to_string(i), phones);
-  table("phrase", kPhraseClasses);
+  table("phrase", kPhraseClasses + (config.by_word ? 1 : 0));
   table("place", kPlaceClasses);
   table("age", config.ages);
   for (const Tensor& one : tables_) table_views_.push_back(one);

@@ -9,6 +9,7 @@ namespace {
 constexpr int kDrain = kBooks - 1;      // steps after the last frame, for the delayed books
 constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the slowest symbols of the teacher take 0.3 s
 constexpr int kMaxStepsBase = 50;
+constexpr int kGrowBelow = 30;  // symbols ahead of the pointer, two seconds
 
 /// A short silence: what is left to say when an open text ends without more words.
 Segment silence() {
@@ -41,8 +42,10 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
     params.penalty_window = 50;
   }
   sampling_[kMoveHead].temperature = 0;
+  phone_times_ = request.phone_times;
   repeat_ = request.ignore_stop && request.max_frames > 0;
   open_ = request.text_open;
+  by_word_ = config.by_word && !request.text_in_prompt.value_or(!open_);
   add_text(request.text, !open_);
   next_segment();
 }
@@ -50,27 +53,122 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
 Status FinchState::append_text(std::string_view text, bool last) {
   if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "text"};
   add_text(text, last);
-  if (segment_.symbols.empty() && !next_segment() && last) begin_segment(silence());
+  if (growing_) {
+    grow();
+  } else if (segment_.symbols.empty() && !next_segment() && last) {
+    begin_segment(silence());
+  }
   return ok_status();
+}
+
+int FinchState::ahead() const {
+  return static_cast<int>(segment_.symbols.size()) - rows_.back().pointer;
+}
+
+/// While the sentence grows, a word begins when all of it is there and what it hears ahead.
+bool FinchState::ready() const {
+  if (!growing_) return !segment_.symbols.empty();
+  const std::vector<PhoneSymbol>& symbols = segment_.symbols;
+  size_t end = static_cast<size_t>(rows_.back().pointer);
+  if (end >= symbols.size()) return false;
+  const int32_t word = symbols[end].word;
+  while (end < symbols.size() && symbols[end].word == word) ++end;
+  return end + kHeard - 1 <= symbols.size();
 }
 
 void FinchState::add_text(std::string_view text, bool last) {
   reader_.push(text, last);
   open_ = !last;
+  new_text_ = true;
+}
+
+size_t FinchState::said(const Sentence& sentence) const {
+  const auto before = [this](const Piece& piece) { return piece.begin < said_to_; };
+  return static_cast<size_t>(
+      std::find_if_not(sentence.pieces.begin(), sentence.pieces.end(), before) -
+      sentence.pieces.begin());
+}
+
+/// Leaves out words that were spoken before, as when a sentence turned out to be too long for one.
+void FinchState::keep_unsaid(std::deque<Sentence> parts) {
+  for (Sentence& part : parts) {
+    const auto spoken = static_cast<std::ptrdiff_t>(said(part));
+    part.pieces.erase(part.pieces.begin(), part.pieces.begin() + spoken);
+    if (!part.pieces.empty()) sentences_.push_back(std::move(part));
+  }
+}
+
+bool FinchState::next_sentences() {
+  std::deque<Sentence> parts;
+  if (!reader_.next(parts)) return false;
+  keep_unsaid(std::move(parts));
+  return true;
+}
+
+bool FinchState::begin_sentence() {
+  if (!by_word_ || !open_) return false;
+  const SentenceReader::Begun begun = reader_.begun();
+  if (begun.certain <= said(begun.sentence)) return false;
+  begin_segment({});
+  growing_ = true;
+  grow();
+  return true;
+}
+
+/// Adds what has become certain since the last time, when it is needed soon.
+void FinchState::grow() {
+  if (!new_text_ || ahead() >= kGrowBelow) return;
+  new_text_ = false;
+  if (reader_.waits()) return close_sentence();
+  const SentenceReader::Begun begun = reader_.begun();
+  const size_t first = said(begun.sentence);
+  if (begun.certain <= first || segment_.symbols.size() > kMaxSymbols / 2) return;
+  append(frontend_->read_part(begun.sentence, first, begun.certain, false));
+  said_to_ = begun.sentence.pieces[begun.certain - 1].end;
+}
+
+/// The sentence has ended: its last symbols, or the rest of it as a segment of its own where all of
+/// it is more than one may hold.
+void FinchState::close_sentence() {
+  growing_ = false;
+  std::deque<Sentence> parts;
+  reader_.next(parts);
+  Segment rest = silence();
+  if (!parts.empty()) {
+    const Sentence& part = parts.front();
+    const size_t first = said(part);
+    Segment more = frontend_->read_part(part, first, part.pieces.size(), true);
+    if (segment_.symbols.size() + more.symbols.size() <= kMaxSymbols) {
+      rest = std::move(more);
+      said_to_ = std::max(said_to_, part.pieces.back().end);
+    }
+    if (repeat_) spoken_.insert(spoken_.end(), parts.begin(), parts.end());
+  }
+  append(std::move(rest));
+  keep_unsaid(std::move(parts));
+}
+
+void FinchState::append(Segment more) {
+  const auto before = static_cast<int>(segment_.symbols.size());
+  segment_.symbols.insert(segment_.symbols.end(), more.symbols.begin(), more.symbols.end());
+  for (WordStart& word : more.words) {
+    segment_.words.push_back({word.symbol + before, word.begin, word.end});
+  }
 }
 
 bool FinchState::next_segment() {
   while (segments_.empty()) {
-    if (sentences_.empty() && reader_.next(sentences_)) continue;
+    if (sentences_.empty() && next_sentences()) continue;
     if (sentences_.empty() && repeat_ && !spoken_.empty()) {
       sentences_.assign(spoken_.begin(), spoken_.end());
       spoken_.clear();
     }
     if (sentences_.empty()) {
       segment_ = {};
-      return false;
+      return begin_sentence();
     }
     for (Segment& segment : frontend_->read(sentences_.front())) {
+      if (by_word_) keep_near_phrases(segment.symbols, true);
       segments_.push_back(std::move(segment));
     }
     if (repeat_ && !segments_.empty()) spoken_.push_back(sentences_.front());
@@ -83,12 +181,14 @@ bool FinchState::next_segment() {
 
 void FinchState::begin_segment(Segment segment) {
   segment_ = std::move(segment);
+  growing_ = false;
   frames_before_ += std::max(frames_, 0);
   rows_.clear();
   said_.clear();
   path_.clear();
   // Enough for the segment, so that its steps allocate nothing.
-  const auto steps = static_cast<size_t>(max_steps()) + 2;
+  const bool whole = !segment_.symbols.empty();
+  const auto steps = static_cast<size_t>(whole ? max_steps() : config_.max_positions) + 2;
   rows_.reserve(steps);
   said_.reserve(steps);
   path_.reserve(steps);
@@ -96,6 +196,7 @@ void FinchState::begin_segment(Segment segment) {
   rows_.push_back({{config_.codes, config_.codes, config_.codes}, 0, 0});
   frames_ = -1;
   next_word_ = 0;
+  next_symbol_ = 0;
   survival_ = pending_survival_ = 1;
 }
 
@@ -150,6 +251,7 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
   if (frames_ < 0) {
     path_.push_back(rows_.back().pointer);
     move_pointer(codes[kMoveHead]);
+    if (growing_) grow();
     if (rows_.back().pointer >= static_cast<int>(segment_.symbols.size())) frames_ = step + 1;
   } else {
     move_pointer(0);
@@ -182,6 +284,9 @@ void FinchState::emit_frame(int frame, StepOutput& out) {
   while (next_word_ < segment_.words.size() && segment_.words[next_word_].symbol <= pointer) {
     const WordStart& word = segment_.words[next_word_++];
     out.word({word.begin, word.end, frames_before_ + frame});
+  }
+  for (; phone_times_ && next_symbol_ <= pointer; ++next_symbol_) {
+    out.phone({phone_names()[symbol_at(next_symbol_)], frames_before_ + frame});
   }
 }
 

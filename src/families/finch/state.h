@@ -31,7 +31,7 @@ class FinchState : public RequestState {
 
   int prompt_rows() const override { return 1; }
   int max_steps() const override;
-  bool ready() const override { return !segment_.symbols.empty(); }
+  bool ready() const override;
   const SampleParams& sampling(int k) const override { return sampling_[k]; }
   SampleRule rule(int) const override { return {}; }
   std::span<const int32_t> history(int k) const override { return history_[k]; }
@@ -55,6 +55,14 @@ class FinchState : public RequestState {
 
   void add_text(std::string_view text, bool last);
   bool next_segment();  ///< false when nothing is left to say for now
+  bool next_sentences();  ///< false when none has ended that waits to be read
+  void keep_unsaid(std::deque<Sentence> parts);
+  bool begin_sentence();  ///< one whose end has not come
+  void grow();
+  void close_sentence();
+  void append(Segment more);
+  size_t said(const Sentence& sentence) const;  ///< pieces whose symbols are there already
+  int ahead() const;                            ///< symbols from the pointer on
   void begin_segment(Segment segment);
   void move_pointer(int count);
   void emit_frame(int frame, StepOutput& out);
@@ -70,6 +78,10 @@ class FinchState : public RequestState {
   bool repeat_ = false;     // speak the text again and again until max_frames
 
   bool open_ = false;
+  bool by_word_ = false;   // speak words as they come, and not only whole sentences
+  bool growing_ = false;   // the segment's sentence has not ended: symbols will be added
+  bool new_text_ = false;  // since grow() looked last
+  int64_t said_to_ = 0;    // bytes of the text before the sentence's next words
   SentenceReader reader_;
   std::deque<Sentence> sentences_;
   std::vector<Sentence> spoken_;  // only when repeating
@@ -81,6 +93,8 @@ class FinchState : public RequestState {
   std::vector<int32_t> path_;                      // pointer per frame
   int frames_ = -1;  // of the segment, once the pointer has passed the end
   size_t next_word_ = 0;
+  int next_symbol_ = 0;  // whose time was not told yet
+  bool phone_times_ = false;
   int64_t frames_before_ = 0;  // of earlier segments
   float survival_ = 1, pending_survival_ = 1;
 };

@@ -34,6 +34,10 @@ Orpheus::Orpheus(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(source(spec, spec.dir));
   lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
   weights_->finish();
+  if (spec.device != Device::kCpu) {
+    lm_->move_to(spec.device);
+    codec_->move_to(spec.device);
+  }
   stage_ = std::make_unique<DacStage>(*codec_, seed_of);
   const int lookahead = static_cast<int>(codec_->config().lookahead());
   links_ = {{"codec", stage_.get(), {kInitial, kSteady, 0, lookahead}}};

@@ -4,13 +4,6 @@
 #include "kernels/embedding.h"
 
 namespace syrinx::orpheus {
-namespace {
-
-std::span<int32_t> take_ids(StepContext& ctx, int64_t count) {
-  return {ctx.arena.take({count}, DType::kI32).i32(), static_cast<size_t>(count)};
-}
-
-}  // namespace
 
 SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType type)
     : decoder_(config.lm, weights.scope("model"), type),
@@ -26,10 +19,16 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
   traits_.max_positions = static_cast<int>(config.max_positions);
 }
 
+void SpeechLm::move_to(Device device) {
+  decoder_.move_to(device);
+  syrinx::move_to(device, head_);
+  table_ = moved_.move(device, table_);
+}
+
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
-  std::span<int32_t> ids = take_ids(ctx, batch.rows);
+  std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows);
   size_t row = 0;
   for (const ArSeq& seq : batch.seqs) {
     const State& state = static_cast<const State&>(*seq.state);
@@ -38,7 +37,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   embed(ctx, table_, ids, x);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  std::span<int32_t> last = take_ids(ctx, batch.emits);
+  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
   size_t e = 0;
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
     if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;

@@ -15,6 +15,8 @@ class SpeechLm : public ArStage {
   SpeechLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return head_.device(); }
+  void move_to(Device device);
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
@@ -26,6 +28,7 @@ class SpeechLm : public ArStage {
   ArTraits traits_;
   Decoder decoder_;
   View table_;         // [vocab, H], in the stored type
+  MovedTables moved_;  // where it lies on a GPU
   PackedLinear head_;  // [A, H]
 };
 

@@ -1,17 +1,10 @@
 #include <algorithm>
 
 #include "families/qwen3_tts/talker.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 
 namespace syrinx::qwen3_tts {
-namespace {
-
-std::span<int32_t> take_ids(StepContext& ctx, int64_t count) {
-  return {ctx.arena.take({count}, DType::kI32).i32(), static_cast<size_t>(count)};
-}
-
-}  // namespace
-
 CodePredictor::CodePredictor(const ModelConfig& config, const Weights& weights, WeightType type)
     : decoder_(config.predictor, weights.scope("model"), type),
       kv_(config.predictor.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)) {
@@ -25,6 +18,13 @@ CodePredictor::CodePredictor(const ModelConfig& config, const Weights& weights, 
   if (config.projected()) {
     projection_ = load_linear(weights, "small_to_mtp_projection", narrow, wide, true, type);
   }
+}
+
+void CodePredictor::move_to(Device device, MovedTables& moved) {
+  decoder_.move_to(device);
+  syrinx::move_to(device, projection_);
+  for (PackedLinear& head : heads_) syrinx::move_to(device, head);
+  for (View& table : tables_) table = moved.move(device, table);
 }
 
 size_t CodePredictor::scratch_bytes(int emits) const {
@@ -42,17 +42,19 @@ size_t CodePredictor::bytes() const {
 View CodePredictor::inputs(StepContext& ctx, int k, const View& first_table, const View& hidden,
                            const View& codes) const {
   const int64_t emits = hidden.shape[0], wide = hidden.shape[1], per_step = codes.shape[1];
-  std::span<int32_t> ids = take_ids(ctx, emits);
+  std::span<int32_t> ids = take_array<int32_t>(ctx, emits);
   for (int64_t e = 0; e < emits; ++e) ids[e] = codes.i32()[e * per_step + k - 1];
   const View last = ctx.arena.take({emits, wide}, DType::kF32);
   embed(ctx, k == 1 ? first_table : tables_[k - 2], ids, last);
   View x = last;
   if (k == 1) {
     x = ctx.arena.take({2 * emits, wide}, DType::kF32);
+    std::span<CopySpan> copies = take_array<CopySpan>(ctx, 2 * emits);
     for (int64_t e = 0; e < emits; ++e) {
-      std::copy_n(hidden.f32() + e * wide, wide, x.f32() + 2 * e * wide);
-      std::copy_n(last.f32() + e * wide, wide, x.f32() + (2 * e + 1) * wide);
+      copies[2 * e] = {hidden.f32() + e * wide, x.f32() + 2 * e * wide, wide};
+      copies[2 * e + 1] = {last.f32() + e * wide, x.f32() + (2 * e + 1) * wide, wide};
     }
+    copy_spans(ctx, copies);
   }
   if (projection_.empty()) return x;
   const View narrow = ctx.arena.take({x.shape[0], decoder_.config().hidden}, DType::kF32);
@@ -62,12 +64,14 @@ View CodePredictor::inputs(StepContext& ctx, int k, const View& first_table, con
 
 void CodePredictor::logits(StepContext& ctx, int k, const View& first_table, const View& hidden,
                            const View& codes, const View& scratch, const View& out) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t emits = hidden.shape[0];
   const int rows = k == 1 ? 2 : 1;
   const View x = inputs(ctx, k, first_table, hidden, codes);
-  std::span<int32_t> row_begin = take_ids(ctx, emits + 1), kv_len = take_ids(ctx, emits);
-  std::span<int32_t> pages = take_ids(ctx, emits), last = take_ids(ctx, emits);
+  std::span<int32_t> row_begin = take_array<int32_t>(ctx, emits + 1),
+                     kv_len = take_array<int32_t>(ctx, emits);
+  std::span<int32_t> pages = take_array<int32_t>(ctx, emits),
+                     last = take_array<int32_t>(ctx, emits);
   for (int64_t e = 0; e <= emits; ++e) row_begin[e] = static_cast<int32_t>(e * rows);
   for (int64_t e = 0; e < emits; ++e) {
     kv_len[e] = k + 1;

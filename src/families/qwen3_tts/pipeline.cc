@@ -123,16 +123,15 @@ void CodecStage::hear_recordings(StepContext& ctx, std::span<ChunkJob> jobs) con
 
 void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   hear_recordings(ctx, jobs);
-  Arena::Mark mark(ctx.arena);
-  const auto count = static_cast<int64_t>(jobs.size() * sizeof(Qwen3CodecJob));
-  auto* first = static_cast<Qwen3CodecJob*>(ctx.arena.take({count}, DType::kU8).data);
+  const Arena::Mark mark(ctx.host);
+  const std::span<Qwen3CodecJob> inner = take_array<Qwen3CodecJob>(ctx, std::ssize(jobs));
   const size_t width = static_cast<size_t>(in_width());
   for (size_t i = 0; i < jobs.size(); ++i) {
     const ChunkJob& job = jobs[i];
-    new (first + i) Qwen3CodecJob{&static_cast<CodecStream*>(job.state)->state,
-                                  job.codes.subspan(job.left * width, job.fresh * width), job.out};
+    inner[i] = {&static_cast<CodecStream*>(job.state)->state,
+                job.codes.subspan(job.left * width, job.fresh * width), job.out};
   }
-  codec_.run(ctx, {first, jobs.size()});
+  codec_.run(ctx, inner);
 }
 
 Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
@@ -162,6 +161,10 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
     codec_encoder = codec_weights.has("encoder.downsample.conv.weight");
     codec_weights.ignore("encoder.");
     codec_weights.finish();
+  }
+  if (spec.device != Device::kCpu) {
+    talker_->move_to(spec.device);
+    codec_->move_to(spec.device);
   }
   if (config_.kind == Kind::kBase) load_voices(spec, codec_dir, codec_encoder);
   stage_ = std::make_unique<CodecStage>(*codec_);

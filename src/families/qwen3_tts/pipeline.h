@@ -23,6 +23,7 @@ class CodecStage : public ChunkStage {
   /// Frames of a recording that are heard first: as many as the authors decode again with each of
   /// their windows.
   static constexpr size_t kHeard = 25;
+  Device device() const override { return codec_.device(); }
   int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
   int out_width() const override { return static_cast<int>(codec_.config().hop()); }
   std::unique_ptr<StreamState> open(const RequestState&) const override;

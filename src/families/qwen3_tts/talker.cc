@@ -4,17 +4,10 @@
 
 #include "families/qwen3_tts/state.h"
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 
 namespace syrinx::qwen3_tts {
-namespace {
-
-std::span<int32_t> take_ids(StepContext& ctx, int64_t count) {
-  return {ctx.arena.take({count}, DType::kI32).i32(), static_cast<size_t>(count)};
-}
-
-}  // namespace
-
 Talker::Talker(const ModelConfig& config, const Weights& weights, WeightType type)
     : config_(config),
       decoder_(config.talker, weights.scope("model"), type),
@@ -23,6 +16,7 @@ Talker::Talker(const ModelConfig& config, const Weights& weights, WeightType typ
   const Weights model = weights.scope("model"), projection = weights.scope("text_projection");
   text_table_ = model.take("text_embedding.weight", {config.text_vocab, text});
   codec_table_ = model.take("codec_embedding.weight", {config.talker_vocab, hidden});
+  host_codec_table_ = codec_table_;
   text_fc1_ = load_linear(projection, "linear_fc1", text, text, true, type);
   text_fc2_ = load_linear(projection, "linear_fc2", hidden, text, true, type);
   head_ = load_linear(weights, "codec_head", config.talker_vocab, hidden, false, type);
@@ -41,6 +35,17 @@ Talker::Talker(const ModelConfig& config, const Weights& weights, WeightType typ
   Arena arena;
   StepContext ctx{pool, arena};
   project(ctx, common_ids_, common_);
+}
+
+void Talker::move_to(Device device) {
+  decoder_.move_to(device);
+  predictor_.move_to(device, moved_);
+  for (PackedLinear* linear : {&text_fc1_, &text_fc2_, &head_}) syrinx::move_to(device, *linear);
+  text_table_ = moved_.move(device, text_table_);
+  codec_table_ = moved_.move(device, codec_table_);
+  tables_ = {codec_table_};
+  tables_.insert(tables_.end(), predictor_.tables().begin(), predictor_.tables().end());
+  syrinx::move_to(device, common_);
 }
 
 size_t Talker::bytes() const {
@@ -66,31 +71,25 @@ void Talker::project(StepContext& ctx, std::span<const int32_t> ids, const View&
 
 /// x[i] += projection of ids[i]. Padding, which most decode rows have, is not computed again.
 void Talker::add_text(StepContext& ctx, std::span<const int32_t> ids, const View& x) const {
-  Arena::Mark mark(ctx.arena);
-  const int64_t hidden = x.shape[1];
-  const auto add = [&](size_t row, const float* from) {
-    float* to = x.f32() + static_cast<int64_t>(row) * hidden;
-    for (int64_t i = 0; i < hidden; ++i) to[i] += from[i];
-  };
-  std::span<int32_t> other = take_ids(ctx, static_cast<int64_t>(ids.size()));
-  size_t others = 0;
-  for (size_t i = 0; i < ids.size(); ++i) {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t hidden = x.shape[1], common = std::ssize(common_ids_);
+  const auto count = std::ssize(ids);
+  // Rows to add: the common ones first, then those that are made here.
+  std::span<int32_t> rows = take_array<int32_t>(ctx, count),
+                     other = take_array<int32_t>(ctx, count);
+  int64_t others = 0;
+  for (int64_t i = 0; i < count; ++i) {
     const auto found = std::find(common_ids_.begin(), common_ids_.end(), ids[i]);
-    if (found == common_ids_.end()) {
-      other[others++] = ids[i];
-    } else {
-      add(i, common_.f32() + (found - common_ids_.begin()) * hidden);
-    }
+    rows[i] = static_cast<int32_t>(found - common_ids_.begin());
+    if (found != common_ids_.end()) continue;
+    rows[i] = static_cast<int32_t>(common + others);
+    other[others++] = ids[i];
   }
-  if (others == 0) return;
-  const View rows = ctx.arena.take({static_cast<int64_t>(others), hidden}, DType::kF32);
-  project(ctx, other.first(others), rows);
-  const float* next = rows.f32();
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (std::find(common_ids_.begin(), common_ids_.end(), ids[i]) != common_ids_.end()) continue;
-    add(i, next);
-    next += hidden;
-  }
+  if (others == 0) return embed(ctx, common_, rows, x, true);
+  const View all = ctx.arena.take({common + others, hidden}, DType::kF32);
+  copy(ctx, common_, all.slice(0, common));
+  project(ctx, other.first(others), all.slice(common, common + others));
+  embed(ctx, all, rows, x, true);
 }
 
 std::vector<float> Talker::codec_row(int32_t id) const {
@@ -98,17 +97,17 @@ std::vector<float> Talker::codec_row(int32_t id) const {
   Arena arena;
   StepContext ctx{pool, arena};
   std::vector<float> row(static_cast<size_t>(config_.talker.hidden));
-  embed(ctx, codec_table_, std::span(&id, 1),
+  embed(ctx, host_codec_table_, std::span(&id, 1),
         View{row.data(), DType::kF32, {1, config_.talker.hidden}});
   return row;
 }
 
 View Talker::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const View x = ctx.arena.take({batch.rows, config_.talker.hidden}, DType::kF32);
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t c = config_.codebooks;
-  std::span<int32_t> codes = take_ids(ctx, batch.rows * c);
-  std::span<int32_t> text = take_ids(ctx, batch.rows);
+  std::span<int32_t> codes = take_array<int32_t>(ctx, batch.rows * c);
+  std::span<int32_t> text = take_array<int32_t>(ctx, batch.rows);
   size_t row = 0;
   for (const ArSeq& seq : batch.seqs) {
     const State& state = static_cast<const State&>(*seq.state);
@@ -121,8 +120,8 @@ View Talker::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   for (const ArSeq& seq : batch.seqs) {
     const State& state = static_cast<const State&>(*seq.state);
     if (const int at = state.vector_row(); at >= seq.first_pos && at < seq.first_pos + seq.rows) {
-      std::copy_n(state.vector().data(), config_.talker.hidden,
-                  x.f32() + (static_cast<int64_t>(row) + at - seq.first_pos) * x.shape[1]);
+      const int64_t to = static_cast<int64_t>(row) + at - seq.first_pos;
+      store(ctx, std::span(state.vector()).first(config_.talker.hidden), x.slice(to, to + 1));
     }
     row += static_cast<size_t>(seq.rows);
   }
@@ -131,11 +130,11 @@ View Talker::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 }
 
 void Talker::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  std::span<int32_t> last = take_ids(ctx, batch.emits);
+  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
   size_t e = 0;
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
     if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;

@@ -22,6 +22,8 @@ class CodePredictor {
 
   /// Tables [V, H] of codes 1 .. C-1, which the talker's input adds up too.
   const std::vector<View>& tables() const { return tables_; }
+  /// `moved` keeps the tables.
+  void move_to(Device device, MovedTables& moved);
   size_t scratch_bytes(int emits) const;
   size_t bytes() const;
 
@@ -47,6 +49,8 @@ class Talker : public ArStage {
   Talker(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return head_.device(); }
+  void move_to(Device device);
   size_t scratch_bytes(int emits) const override { return predictor_.scratch_bytes(emits); }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
@@ -72,6 +76,8 @@ class Talker : public ArStage {
   Decoder decoder_;
   CodePredictor predictor_;
   View text_table_, codec_table_;  // [text_vocab, text_hidden], [talker_vocab, H]; stored type
+  View host_codec_table_;          // codec_table_ as the checkpoint's file has it
+  MovedTables moved_;
   std::vector<View> tables_;       // C of them: of code 0, then the predictor's
   PackedLinear text_fc1_, text_fc2_, head_;
   std::vector<int32_t> common_ids_;  // text ids that most rows have

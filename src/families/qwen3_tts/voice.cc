@@ -47,7 +47,7 @@ class Encoding : public VoiceWork {
     MimiEncoder::Stream stream = codec.open();
     for (int64_t at = 0; at < total;) {
       co_await PieceEnd();
-      const int64_t n = std::min(total - at, codec.room(stream));
+      const int64_t n = std::min(total - at, codec.room(ctx(), stream));
       const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples_.size() - begin);
       codec.run(ctx(), stream, std::span(samples_).subspan(begin, count),
                 {codes.i32() + at * q, static_cast<size_t>(n * q)});

@@ -115,19 +115,28 @@ std::vector<PrefixConditioner::Row> PrefixConditioner::rows(const std::vector<in
   return out;
 }
 
+void PrefixConditioner::move_to(Device device) {
+  syrinx::move_to(device, project_);
+  norm_.move_to(device);
+}
+
 void PrefixConditioner::embed(StepContext& ctx, std::span<const Row* const> rows,
                               const View& out) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const auto count = static_cast<int64_t>(rows.size());
-  const View raw = project_.empty() ? out : ctx.arena.take({count, width_}, DType::kF32);
+  const View raw = ctx.host.take({count, width_}, DType::kF32);
   float* to = raw.f32();
   for (const Row* row : rows) {
     const float* from = row->phoneme >= 0 ? parts_[phonemes_].table.f32() + row->phoneme * width_
                                           : row->vector.data();
     to = std::copy_n(from, width_, to);
   }
-  if (!project_.empty()) linear(ctx, project_, raw, out);
-  norm_(ctx, out, out);
+  if (project_.empty()) {
+    norm_(ctx, upload(ctx, raw), out);
+  } else {
+    linear(ctx, project_, upload(ctx, raw), out);
+    norm_(ctx, out, out);
+  }
 }
 
 }  // namespace syrinx::zonos

@@ -38,6 +38,8 @@ class PrefixConditioner {
   /// out [P, H] = the model's input rows.
   void embed(StepContext& ctx, std::span<const Row* const> rows, const View& out) const;
 
+  /// Moves what embed() needs there.
+  void move_to(Device device);
   const std::vector<ConditionerConfig>& config() const { return config_; }
   size_t bytes() const;
 

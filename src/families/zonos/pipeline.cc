@@ -60,6 +60,11 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
                                                      spec.weights);
   lm_ = std::make_unique<SpeechLm>(config_, *conditioner_, *weights_, spec.weights);
   weights_->finish();
+  if (spec.device != Device::kCpu) {
+    conditioner_->move_to(spec.device);
+    lm_->move_to(spec.device);
+    codec_->move_to(spec.device);
+  }
   frontend_ = std::make_unique<Frontend>(
       Frontend{config_, *conditioner_, spec.dummy ? letters : std::move(phonemize), {}});
   load_speakers(spec);

@@ -3,19 +3,10 @@
 #include <algorithm>
 
 #include "families/zonos/state.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 
 namespace syrinx::zonos {
-namespace {
-
-template <typename T>
-std::span<T> take_array(StepContext& ctx, int64_t count) {
-  const View memory = ctx.arena.take({count * static_cast<int64_t>(sizeof(T))}, DType::kU8);
-  return {static_cast<T*>(memory.data), static_cast<size_t>(count)};
-}
-
-}  // namespace
-
 SpeechLm::SpeechLm(const ModelConfig& config, const PrefixConditioner& conditioner,
                    const Weights& weights, WeightType type)
     : conditioner_(conditioner),
@@ -34,6 +25,12 @@ SpeechLm::SpeechLm(const ModelConfig& config, const PrefixConditioner& condition
   traits_.max_positions = static_cast<int>(config.max_positions);
 }
 
+void SpeechLm::move_to(Device device) {
+  decoder_.move_to(device);
+  for (PackedLinear& head : heads_) syrinx::move_to(device, head);
+  for (View& table : tables_) table = moved_.move(device, table);
+}
+
 size_t SpeechLm::bytes() const {
   size_t sum = decoder_.bytes();
   for (const PackedLinear& head : heads_) sum += head.bytes();
@@ -49,7 +46,7 @@ size_t SpeechLm::table_bytes() const {
 View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const int64_t width = traits_.hidden;
   const View x = ctx.arena.take({batch.rows, width}, DType::kF32);
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   // Rows of the prefix are made together, then put in their places.
   auto prefix = take_array<const PrefixConditioner::Row*>(ctx, batch.rows);
   std::span<int32_t> places = take_array<int32_t>(ctx, batch.rows);
@@ -70,14 +67,16 @@ View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   if (count == 0) return x;
   const View made = ctx.arena.take({static_cast<int64_t>(count), width}, DType::kF32);
   conditioner_.embed(ctx, prefix.first(count), made);
+  std::span<CopySpan> copies = take_array<CopySpan>(ctx, static_cast<int64_t>(count));
   for (size_t i = 0; i < count; ++i) {
-    std::copy_n(made.f32() + static_cast<int64_t>(i) * width, width, x.f32() + places[i] * width);
+    copies[i] = {made.f32() + static_cast<int64_t>(i) * width, x.f32() + places[i] * width, width};
   }
+  copy_spans(ctx, copies);
   return x;
 }
 
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;

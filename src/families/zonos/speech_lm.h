@@ -19,6 +19,9 @@ class SpeechLm : public ArStage {
            WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return heads_[0].device(); }
+  /// The conditioner moves on its own.
+  void move_to(Device device);
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
@@ -34,6 +37,7 @@ class SpeechLm : public ArStage {
   ArTraits traits_;
   Decoder decoder_;
   std::vector<View> tables_;  // of [mask + 1, H], in the stored type
+  MovedTables moved_;
   std::vector<PackedLinear> heads_;
 };
 

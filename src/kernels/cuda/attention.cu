@@ -4,7 +4,7 @@
 #include "kernels/attention_impl.h"
 #include "kernels/cuda/attention_call.h"
 #include "kernels/cuda/attention_order.h"
-#include "kernels/cuda/gpu.cuh"
+#include "kernels/cuda/cache_row.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/state.h"
 
@@ -20,64 +20,17 @@ struct WriteCall {
   DType dtype;
 };
 
-__device__ inline void store(char* part, int64_t at, float x, DType dtype) {
-  if (dtype == DType::kF32) {
-    reinterpret_cast<float*>(part)[at] = x;
-  } else if (dtype == DType::kF16) {
-    const float inside = isnan(x) ? x : fminf(fmaxf(x, -65504.f), 65504.f);
-    reinterpret_cast<uint16_t*>(part)[at] = gpu::float_to_f16(inside);
-  } else if (dtype == DType::kBF16) {
-    reinterpret_cast<uint16_t*>(part)[at] = gpu::float_to_bf16(x);
-  } else {
-    part[at] = static_cast<char>(isnan(x) ? 0 : __float2int_rn(x));
-  }
-}
-
 // Grid: rows, kv heads. Warp 0 writes the keys, warp 1 the values; layouts as in attention.h.
 __global__ void __launch_bounds__(64) write_rows(const __grid_constant__ WriteCall call) {
   const auto row = static_cast<int>(blockIdx.x), head = static_cast<int>(blockIdx.y);
-  const int lane = static_cast<int>(threadIdx.x) % 32;
   const bool keys = threadIdx.x < 32;
-  int low = 0, high = call.sequences - 1;  // the sequence that has the row
-  while (low < high) {
-    const int middle = (low + high + 1) / 2;
-    if (call.row_begin[middle] <= row) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  const int64_t position = int64_t{call.kv_len[low]} - call.row_begin[low + 1] + row;
-  const int32_t page =
-      call.table[int64_t{low} * call.max_pages + position / kPage % call.max_pages];
-  const int slot = static_cast<int>(position % kPage), dim = call.dim;
-  char* part =
-      call.cache + page * call.page_bytes + head * call.head_bytes + (keys ? 0 : call.part_bytes);
-  const float* x =
-      (keys ? call.k + row * call.k_stride : call.v + row * call.v_stride) + int64_t{head} * dim;
-  const bool small = call.dtype == DType::kI8;
-  float factor = 1;
-  if (small) {
-    float top = 0;
-    bool bad = false;
-    for (int d = lane; d < dim; d += 32) {
-      top = fmaxf(top, fabsf(x[d]));
-      bad = bad || isnan(x[d]);
-    }
-    top = gpu::warp_max(top);
-    if (gpu::warp_sum(bad ? 1.f : 0.f) > 0) top = NAN;
-    if (lane == 0) reinterpret_cast<float*>(part + int64_t{kPage} * dim)[slot] = top * (1.f / 127);
-    factor = top > 0 ? 127.f / top : 0.f;
-  }
-  for (int d = lane; d < dim; d += 32) {
-    int64_t at;
-    if (keys) {
-      at = small ? int64_t{d / 2} * 2 * kPage + slot * 2 + d % 2 : int64_t{d} * kPage + slot;
-    } else {
-      at = small ? int64_t{slot / 2} * 2 * dim + d * 2 + slot % 2 : int64_t{slot} * dim + d;
-    }
-    store(part, at, x[d] * factor, call.dtype);
-  }
+  const CachePlace place = cache_place(call.row_begin, call.kv_len, call.table, call.sequences,
+                                       call.max_pages, row);
+  char* part = call.cache + place.page * call.page_bytes + head * call.head_bytes +
+               (keys ? 0 : call.part_bytes);
+  const float* x = (keys ? call.k + row * call.k_stride : call.v + row * call.v_stride) +
+                   int64_t{head} * call.dim;
+  write_cached_row(part, x, call.dim, place.slot, keys, call.dtype);
 }
 
 /// The three arrays of a batch on the device, one behind the other.

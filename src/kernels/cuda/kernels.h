@@ -14,6 +14,7 @@
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/conv.h"
+#include "kernels/copy.h"
 #include "kernels/guidance.h"
 #include "kernels/linear.h"
 #include "kernels/rope.h"
@@ -37,6 +38,9 @@ void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out);
 void scale(StepContext& ctx, const View& x, float factor);
 /// x[i, j] += y * gain[j]; y is [N, H], or with `one_row` [H]; gain may be empty.
 void add(StepContext& ctx, const View& x, const View& y, const View& gain, bool one_row);
+
+void copy_spans(StepContext& ctx, std::span<const CopySpan> spans);
+void add_rows_scaled(StepContext& ctx, const View& x, const View& y, const View& factors);
 
 void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
            bool add);

@@ -23,6 +23,8 @@ void clamp(StepContext&, const View&, float, float, const View&) { missing(); }
 void leaky_relu(StepContext&, const View&, float, const View&) { missing(); }
 void scale(StepContext&, const View&, float) { missing(); }
 void add(StepContext&, const View&, const View&, const View&, bool) { missing(); }
+void copy_spans(StepContext&, std::span<const CopySpan>) { missing(); }
+void add_rows_scaled(StepContext&, const View&, const View&, const View&) { missing(); }
 void embed(StepContext&, const View&, std::span<const int32_t>, const View&, bool) { missing(); }
 void embed_sum(StepContext&, std::span<const View>, std::span<const int32_t>, const View&) {
   missing();

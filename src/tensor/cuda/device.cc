@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
 
 #include "tensor/cuda/cuda_check.h"
 
@@ -70,6 +73,48 @@ class CudaStream final : public Stream {
   cudaEvent_t done_[2] = {};
 };
 
+/// Small pieces that were given back, by size. States of streams are made of dozens of them, and
+/// cudaFree would wait for everything that runs on the GPU. What is given back is no longer in use:
+/// executors wait for the end of their batches.
+class SmallPieces {
+ public:
+  static constexpr size_t kMost = 16u << 20;
+  static size_t room(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+  /// Null when there is none.
+  void* take(size_t size) {
+    const std::lock_guard lock(mutex_);
+    std::vector<void*>& pieces = free_[size];
+    if (pieces.empty()) return nullptr;
+    void* memory = pieces.back();
+    pieces.pop_back();
+    return memory;
+  }
+  void made(void* memory, size_t size) {
+    const std::lock_guard lock(mutex_);
+    sizes_[memory] = size;
+  }
+  /// False for a piece that is none of these.
+  bool give_back(void* memory) {
+    const std::lock_guard lock(mutex_);
+    const auto found = sizes_.find(memory);
+    if (found == sizes_.end()) return false;
+    free_[found->second].push_back(memory);
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<size_t, std::vector<void*>> free_;
+  std::unordered_map<void*, size_t> sizes_;
+};
+
+/// Of this process, as the GPU's memory is; never destroyed, because tensors may outlive it.
+SmallPieces& small_pieces() {
+  static auto* pieces = new SmallPieces;
+  return *pieces;
+}
+
 }  // namespace
 
 std::string device_missing(Device device) {
@@ -81,15 +126,22 @@ std::string device_missing(Device device) {
 }
 
 void* device_allocate(Device, size_t bytes) {
-  void* memory = nullptr;
-  check(cudaMalloc(&memory, bytes), "cudaMalloc");
+  const bool small = bytes <= SmallPieces::kMost;
+  const size_t room = small ? SmallPieces::room(bytes) : bytes;
+  void* memory = small ? small_pieces().take(room) : nullptr;
+  if (!memory) {
+    check(cudaMalloc(&memory, room), "cudaMalloc");
+    if (small) small_pieces().made(memory, room);
+  }
   check(cudaMemset(memory, 0, bytes), "cudaMemset");
   // Streams that do not wait for the default one must not overtake the zeros.
   check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   return memory;
 }
 
-void device_free(Device, void* memory) noexcept { cudaFree(memory); }
+void device_free(Device, void* memory) noexcept {
+  if (memory && !small_pieces().give_back(memory)) cudaFree(memory);
+}
 
 void device_copy(const View& from, const View& to) {
   SYRINX_CHECK(from.bytes() == to.bytes(), "[device_copy] ", from.bytes(), " bytes into ",

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/collector.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "runtime/runtime.h"

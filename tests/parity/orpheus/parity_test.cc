@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/collector.h"
 #include "families/orpheus/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"

@@ -6,6 +6,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "engine/collector.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "runtime/runtime.h"

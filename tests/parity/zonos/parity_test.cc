@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/collector.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"

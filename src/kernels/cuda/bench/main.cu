@@ -61,7 +61,8 @@ struct Machine {
   ThreadPool pool{1};
   Arena arena{Device::kCuda};
   std::unique_ptr<Stream> stream = Stream::create(Device::kCuda);
-  StepContext ctx{pool, arena, Device::kCuda, stream.get()};
+  Arena host;
+  StepContext ctx{pool, arena, host, *stream};
   double copy_bytes_s = 0, gemm_flops = 0;
 
   cudaStream_t native() const { return static_cast<cudaStream_t>(stream->native()); }

@@ -1,22 +1,60 @@
-// tensor/device.h for the emulated GPU: its memory is the host's, with guards around every piece.
+// tensor/device.h for the emulated GPU: see memory.h.
 #include "tensor/device.h"
+
+#include <sys/mman.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
+
+#include "kernels/cuda/emulation/memory.h"
 
 namespace syrinx {
+
+namespace gpu::emulated {
 namespace {
 
-constexpr size_t kGuard = 256;
+/// -1 where the processor or the system has none: then nothing is protected.
+int protection_key() {
+  static const int key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
+  return key;
+}
+
+std::mutex& machine_mutex() {
+  static std::mutex one;
+  return one;
+}
+
+}  // namespace
+
+DeviceAccess::DeviceAccess() : lock_(machine_mutex()) {
+  if (protection_key() >= 0) pkey_set(protection_key(), 0);
+}
+
+DeviceAccess::~DeviceAccess() {
+  if (protection_key() >= 0) pkey_set(protection_key(), PKEY_DISABLE_ACCESS);
+}
+
+}  // namespace gpu::emulated
+
+namespace {
+
+using gpu::emulated::DeviceAccess;
+
+constexpr size_t kGuard = 256, kPage = 4096;
 constexpr unsigned char kMark = 0xa5;
+
+size_t room_for(size_t bytes) { return (bytes + 2 * kGuard + kPage - 1) / kPage * kPage; }
 
 class HostStream final : public Stream {
  public:
   void upload(const void* host, void* device, size_t bytes) override {
+    const DeviceAccess access;
     std::memcpy(device, host, bytes);
   }
   void download(const void* device, void* host, size_t bytes) override {
+    const DeviceAccess access;
     std::memcpy(host, device, bytes);
   }
   void synchronize() override {}
@@ -28,17 +66,22 @@ class HostStream final : public Stream {
 std::string device_missing(Device) { return ""; }
 
 void* device_allocate(Device, size_t bytes) {
-  const size_t room = (bytes + kGuard - 1) / kGuard * kGuard + 2 * kGuard;
-  auto* memory = static_cast<unsigned char*>(std::aligned_alloc(kGuard, room));
-  if (!memory) throw std::bad_alloc();
-  std::memset(memory, kMark, room);
+  const DeviceAccess access;
+  const size_t room = room_for(bytes);
+  void* mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  const int key = gpu::emulated::protection_key();
+  if (key >= 0) pkey_mprotect(mapped, room, PROT_READ | PROT_WRITE, key);
+  auto* memory = static_cast<unsigned char*>(mapped);
+  std::memset(memory, kMark, kGuard);
   std::memcpy(memory, &bytes, sizeof(bytes));
-  std::memset(memory + kGuard, 0, bytes);
+  std::memset(memory + kGuard + bytes, kMark, kGuard);
   return memory + kGuard;
 }
 
 void device_free(Device, void* memory) noexcept {
   if (!memory) return;
+  const DeviceAccess access;
   auto* begin = static_cast<unsigned char*>(memory) - kGuard;
   size_t bytes;
   std::memcpy(&bytes, begin, sizeof(bytes));
@@ -48,12 +91,13 @@ void device_free(Device, void* memory) noexcept {
       std::abort();
     }
   }
-  std::free(begin);
+  munmap(begin, room_for(bytes));
 }
 
 void device_copy(const View& from, const View& to) {
   SYRINX_CHECK(from.bytes() == to.bytes(), "[device_copy] ", from.bytes(), " bytes into ",
                to.bytes());
+  const DeviceAccess access;
   std::memcpy(to.data, from.data, from.bytes());
 }
 

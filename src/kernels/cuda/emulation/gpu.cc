@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "kernels/cuda/emulation/memory.h"
+
 // Saves the registers that a function must keep on the stack, changes stacks, takes them back.
 extern "C" void syrinx_switch_stack(void** save, void* to);
 asm(R"(
@@ -157,6 +159,7 @@ int lane() { return machine().current % 32; }
 
 void run(const char* name, dim3 grid, dim3 block, size_t shared,
          const std::function<void()>& thread) {
+  const DeviceAccess access;
   Machine& m = machine();
   SYRINX_CHECK(block.y == 1 && block.z == 1 && block.x % 32 == 0 && block.x <= kThreads, name,
                ": a block of ", block.x, " threads");

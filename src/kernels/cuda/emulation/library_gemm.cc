@@ -1,5 +1,6 @@
 // library_gemm by plain loops: cuBLASLt is not emulated, what is around it is.
 #include "base/float16.h"
+#include "kernels/cuda/emulation/memory.h"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/products.h"
 
@@ -7,6 +8,7 @@ namespace syrinx::cuda {
 
 void library_gemm(StepContext&, const PackedMatrix& w, const uint16_t* x, int64_t n, float* to,
                   int64_t stride, int64_t rows, bool add) {
+  const gpu::emulated::DeviceAccess access;
   const int64_t k = matrix_padded_k(w.k);
   const auto* weight = static_cast<const uint16_t*>(w.data.view().data);
   for (int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-#include "runtime/voice_store.h"
+#include "voices/voice_store.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

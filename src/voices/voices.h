@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "model/pipeline.h"
-#include "runtime/voice_cache.h"
-#include "runtime/voice_store.h"
+#include "voices/voice_cache.h"
+#include "voices/voice_store.h"
 
 namespace syrinx {
 

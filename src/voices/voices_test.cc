@@ -1,4 +1,4 @@
-#include "runtime/voices.h"
+#include "voices/voices.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,10 @@
 #include <fstream>
 #include <thread>
 
+#include "engine/collector.h"
+#include "engine/engine.h"
 #include "io/test_dir.h"
 #include "model/toy/toy.h"
-#include "runtime/runtime.h"
 
 namespace syrinx {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/voices.h"
+#include "voices/voices.h"
 
 #include <algorithm>
 #include <optional>

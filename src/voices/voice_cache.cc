@@ -1,4 +1,4 @@
-#include "runtime/voice_cache.h"
+#include "voices/voice_cache.h"
 
 #include <utility>
 

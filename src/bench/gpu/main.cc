@@ -1,0 +1,430 @@
+// The engine on this machine's GPU with random weights of published shapes: time of a decode step
+// beside the time that reading its bytes takes, of a codec chunk, first audio when idle, and how
+// many listeners can be served at the speed of playback. Needs no checkpoint and no network.
+//   gpu_engine_bench OUT.json [SECONDS [NAME=DIR ...]]    DIR: a config.json of one's own
+// SECONDS is for everything, loading apart; each model gets its share.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "bench/gpu/published.h"
+#include "engine/engine.h"
+#include "engine/executor.h"
+#include "families/csm/config.h"
+#include "families/csm/pipeline.h"
+#include "families/orpheus/config.h"
+#include "families/orpheus/pipeline.h"
+#include "families/qwen3_tts/config.h"
+#include "families/qwen3_tts/pipeline.h"
+#include "tensor/device.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kText =
+    "The ferry leaves at seven in the morning, and the captain waits for nobody, not even for the "
+    "mayor, who is always late on Mondays.";
+constexpr int kPositions = 1024;  // of each sequence, where steps are timed
+constexpr int kSizes[] = {1, 8, 32, 128};
+constexpr double kStreamS = 10;       // audio of each concurrent stream
+constexpr double kLateShare = 0.002;  // of streams that may run dry
+constexpr double kLeastSeconds = 10;  // of a model; less is for trying this program out
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+double percentile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  if (values.empty()) return 0;
+  return values[std::min(values.size() - 1, static_cast<size_t>(share * values.size()))];
+}
+double ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
+
+std::shared_ptr<const Pipeline> load(const std::string& dir, const std::string& name) {
+  const LoadSpec spec{dir, name, WeightType::kBF16, true, Device::kCuda};
+  const Config config = Config::load(dir + "/config.json");
+  if (qwen3_tts::claims(config)) return qwen3_tts::load(spec);
+  if (csm::claims(config)) return csm::load(spec);
+  return orpheus::load(spec);
+}
+
+/// Bytes that a decode step reads of the weights: all parts once but tables and codec, and the
+/// depth transformer's layers again for every further code of the step.
+double step_bytes(const Pipeline& pipeline, const std::string& dir) {
+  const Config config = Config::load(dir + "/config.json");
+  double bytes = 0, again = 0;
+  for (const PartInfo& part : pipeline.info().parts) {
+    if (part.name != "tables" && part.name != "table" && part.name != "codec") {
+      bytes += static_cast<double>(part.bytes);
+    }
+  }
+  const auto layers = [](const DecoderConfig& d) {
+    const double heads = double{static_cast<double>(d.head_dim)} * d.hidden;
+    return 2.0 * d.layers * (heads * (2 * d.heads + 2 * d.kv_heads) + 3.0 * d.hidden * d.ffn);
+  };
+  if (qwen3_tts::claims(config)) again = layers(qwen3_tts::load_model_config(config).predictor);
+  if (csm::claims(config)) again = layers(csm::load_model_config(config).depth);
+  const auto inner = static_cast<double>(pipeline.ar().traits().vocab.size()) - 2;
+  return bytes + std::max(0.0, inner) * again;
+}
+
+/// Bytes a second of a copy within the GPU's memory, read and written.
+double copy_rate(size_t bytes) {
+  const Shape shape{static_cast<int64_t>(bytes)};
+  const Tensor from(shape, DType::kU8, Device::kCuda), to(shape, DType::kU8, Device::kCuda);
+  std::vector<double> times;
+  for (int i = 0; i < 8; ++i) {
+    const double began_s = now_s();
+    device_copy(from, to);
+    times.push_back(now_s() - began_s);
+  }
+  return 2.0 * static_cast<double>(bytes) / median(times);
+}
+
+/// Sequences stepped together without an engine.
+class Steps {
+ public:
+  Steps(const Pipeline& pipeline, int most)
+      : pipeline_(pipeline),
+        ar_(pipeline.ar().traits()),
+        pages_each_(static_cast<int>(KvPool::pages_for(std::min(ar_.max_positions, kPositions)))) {
+    for (const KvSpec& spec : ar_.kv) {
+      kv_.emplace_back(spec, int64_t{most} * pages_each_, pipeline.ar().device());
+      kv_bytes_ += static_cast<double>(KvPool::page_bytes(spec)) / KvPool::kPageRows;
+    }
+    executor_ = std::make_unique<Executor>(pipeline, kv_, 1);
+    batch_.warm(most, pages_each_, pipeline.links());
+  }
+
+  /// Median time of a decode step of `size` sequences.
+  json decode(int size, double seconds, double weights, double rate);
+  /// Median time of a chunk of each of `size` streams.
+  json chunk(int size, double seconds);
+
+ private:
+  struct Sequence {
+    std::unique_ptr<RequestState> state;
+    std::vector<int32_t> frames;
+    std::vector<WordMark> words;
+    int cached = 0, steps = 0;
+  };
+  void open(int size);
+  double step();
+
+  const Pipeline& pipeline_;
+  const ArTraits& ar_;
+  const int pages_each_;
+  double kv_bytes_ = 0;  // of a position
+  std::vector<KvPool> kv_;
+  std::unique_ptr<Executor> executor_;
+  Batch batch_;
+  std::vector<Sequence> sequences_;
+};
+
+void Steps::open(int size) {
+  sequences_.clear();
+  for (int i = 0; i < size; ++i) {
+    SpeechRequest request;
+    request.text = kText;
+    request.seed = static_cast<uint64_t>(i);
+    request.ignore_stop = true;
+    request.max_frames = 1 << 20;
+    auto opened = pipeline_.open(request);
+    if (!opened.ok()) throw LoadError(opened.error().message);
+    sequences_.push_back({opened.take(), {}, {}});
+  }
+}
+
+double Steps::step() {
+  batch_.begin_step(pages_each_);
+  std::vector<int32_t> pages(static_cast<size_t>(pages_each_));
+  for (size_t i = 0; i < sequences_.size(); ++i) {
+    Sequence& s = sequences_[i];
+    for (int p = 0; p < pages_each_; ++p) {
+      pages[p] = static_cast<int32_t>(i) * pages_each_ + p;
+    }
+    const int due = s.state->prompt_rows() + s.steps - s.cached;
+    batch_.add({.state = s.state.get(),
+                .first_pos = s.cached,
+                .rows = due,
+                .seed = i,
+                .step = static_cast<uint32_t>(s.steps)},
+               pages);
+    s.cached += due;
+  }
+  executor_->run(batch_);
+  if (!batch_.fault.empty()) throw LoadError("a step failed: " + batch_.fault);
+  for (size_t i = 0; i < sequences_.size(); ++i) {
+    Sequence& s = sequences_[i];
+    StepOutput out(s.frames, s.words);
+    ++s.steps;
+    if (s.state->advance(batch_.codes_of(static_cast<int>(i)), out).next == Verdict::kNextSegment) {
+      s.cached = s.steps = 0;
+    }
+  }
+  return batch_.ended_s - batch_.began_s;
+}
+
+json Steps::decode(int size, double seconds, double weights, double rate) {
+  open(size);
+  const double prompt_s = step();
+  for (int i = 0; i < 3; ++i) step();
+  std::vector<double> times;
+  double positions = 0;
+  const double began_s = now_s();
+  while (times.size() < 200 && (times.size() < 5 || now_s() - began_s < seconds)) {
+    if (sequences_[0].cached + 2 >= pages_each_ * KvPool::kPageRows) break;
+    const double took_s = step();
+    if (sequences_[0].cached == 0 || sequences_[0].steps < 2) continue;  // a prompt's rows
+    times.push_back(took_s);
+    positions += sequences_[0].cached;
+  }
+  positions /= static_cast<double>(std::max<size_t>(times.size(), 1));
+  const double bytes = weights + size * positions * kv_bytes_, floor_s = bytes / rate;
+  const double took_s = median(times);
+  std::printf("  decode, batch %3d: %8.3f ms, p95 %8.3f; reading alone %7.3f ms: %3.0f %%\n", size,
+              took_s * 1e3, percentile(times, 0.95) * 1e3, floor_s * 1e3, 100 * floor_s / took_s);
+  return {{"batch", size},
+          {"ms", ms(took_s)},
+          {"p95_ms", ms(percentile(times, 0.95))},
+          {"floor_ms", ms(floor_s)},
+          {"roofline_share", floor_s / took_s},
+          {"positions", positions},
+          {"prompt_ms", ms(prompt_s)},
+          {"steps", times.size()}};
+}
+
+json Steps::chunk(int size, double seconds) {
+  const Link& link = pipeline_.links()[0];
+  const auto width = static_cast<size_t>(link.stage->in_width());
+  const int window = link.policy.left + link.policy.steady + link.policy.lookahead;
+  while (sequences_[0].frames.size() < width) step();
+  std::vector<int32_t> frames;
+  for (int f = 0; f < window; ++f) {
+    frames.insert(frames.end(), sequences_[0].frames.begin(),
+                  sequences_[0].frames.begin() + static_cast<std::ptrdiff_t>(width));
+  }
+  std::vector<std::unique_ptr<StreamState>> streams;
+  for (int i = 0; i < size; ++i) {
+    streams.push_back(link.stage->open(*sequences_[i % sequences_.size()].state));
+  }
+  std::vector<double> times;
+  const double began_s = now_s();
+  while (times.size() < 50 && (times.size() < 4 || now_s() - began_s < seconds)) {
+    batch_.begin_chunks(0, *link.stage);
+    for (auto& stream : streams) {
+      batch_.add(stream.get(), std::span<const int32_t>(frames), link.policy.left,
+                 link.policy.steady, link.policy.lookahead, false);
+    }
+    batch_.seal_chunks();
+    executor_->run(batch_);
+    if (!batch_.fault.empty()) throw LoadError("a chunk failed: " + batch_.fault);
+    times.push_back(batch_.ended_s - batch_.began_s);
+  }
+  times.erase(times.begin());  // the first one warms memory up
+  const double audio_s = link.policy.steady / pipeline_.info().frame_rate;
+  std::printf("  codec, %3d streams: %7.3f ms for %.0f ms of audio each\n", size,
+              median(times) * 1e3, audio_s * 1e3);
+  return {{"streams", size}, {"ms", ms(median(times))}, {"audio_ms", ms(audio_s)}};
+}
+
+class Waiter : public Sink {
+ public:
+  void audio(std::span<const float>) override {}
+  void finished(const Outcome& outcome) override {
+    const std::lock_guard lock(mutex_);
+    outcome_ = outcome;
+    done_ = true;
+    changed_.notify_all();
+  }
+  const Outcome& wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_; });
+    return outcome_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  Outcome outcome_;
+};
+
+SpeechRequest spoken(const Pipeline& pipeline, double audio_s, int number) {
+  SpeechRequest request;
+  request.text = kText;
+  request.seed = static_cast<uint64_t>(number);
+  request.ignore_stop = true;
+  request.max_frames = std::max(1, static_cast<int>(audio_s * pipeline.info().frame_rate));
+  return request;
+}
+
+EngineOptions options_for(int streams) {
+  EngineOptions options;
+  options.threads = 2;  // one thread waits for steps, one for chunks
+  options.max_batch = streams;
+  options.max_requests = 2 * streams;
+  options.max_wait_s = 1e9;
+  options.repetition_s = 0;
+  return options;
+}
+
+json first_audio(const std::shared_ptr<const Pipeline>& pipeline, double seconds) {
+  Engine engine(pipeline, options_for(4));
+  std::vector<double> times;
+  const double began_s = now_s();
+  for (int i = 0; i < 30 && (i < 3 || now_s() - began_s < seconds); ++i) {
+    const auto sink = std::make_shared<Waiter>();
+    const auto id = engine.submit(spoken(*pipeline, 1, i), sink);
+    if (!id.ok()) throw LoadError(id.error().message);
+    times.push_back(sink->wait().first_audio_s);
+  }
+  times.erase(times.begin());
+  std::printf("  first audio, idle: %.2f ms, p95 %.2f\n", median(times) * 1e3,
+              percentile(times, 0.95) * 1e3);
+  return {{"ms", ms(median(times))}, {"p95_ms", ms(percentile(times, 0.95))}};
+}
+
+/// `count` requests at once.
+json together(const std::shared_ptr<const Pipeline>& pipeline, int count, double audio_s) {
+  Engine engine(pipeline, options_for(count));
+  std::vector<std::shared_ptr<Waiter>> sinks;
+  const double began_s = now_s();
+  for (int i = 0; i < count; ++i) {
+    sinks.push_back(std::make_shared<Waiter>());
+    const auto id = engine.submit(spoken(*pipeline, audio_s, i), sinks.back());
+    if (!id.ok()) throw LoadError(id.error().message);
+  }
+  std::vector<double> first;
+  double audio = 0;
+  int dry = 0;
+  for (const auto& sink : sinks) {
+    const Outcome& outcome = sink->wait();
+    if (outcome.reason == FinishReason::kError) throw LoadError(outcome.error.message);
+    first.push_back(outcome.first_audio_s);
+    audio += outcome.audio_s;
+    dry += outcome.underruns > 0;
+  }
+  const double took_s = now_s() - began_s;
+  std::printf("  %4d streams: first audio p95 %7.1f ms, %3d ran dry, %.1f s of audio a second\n",
+              count, percentile(first, 0.95) * 1e3, dry, audio / took_s);
+  return {{"streams", count},
+          {"first_audio_p95_ms", ms(percentile(first, 0.95))},
+          {"ran_dry", dry},
+          {"audio_per_second", audio / took_s}};
+}
+
+/// Twice as many each time, while all are served at the speed of playback and time is left.
+json streams(const std::shared_ptr<const Pipeline>& pipeline, double seconds, double audio_s) {
+  json runs = json::array();
+  int most = 0;
+  const double began_s = now_s();
+  for (int count = 4; count <= 1024; count *= 2) {
+    const double before_s = now_s();
+    runs.push_back(together(pipeline, count, audio_s));
+    if (runs.back()["ran_dry"].get<int>() > kLateShare * count) break;
+    most = count;
+    const double left_s = seconds - (now_s() - began_s);
+    if (2 * (now_s() - before_s) > left_s) break;
+  }
+  return {{"all_in_time", most}, {"runs", runs}};
+}
+
+json measure(const std::string& name, const std::string& dir, double seconds, double rate) {
+  std::printf("%s\n", name.c_str());
+  const double began_s = now_s();
+  const std::shared_ptr<const Pipeline> pipeline = load(dir, name);
+  const double loaded_s = now_s() - began_s, weights = step_bytes(*pipeline, dir);
+  std::printf("  loaded in %.1f s; a step reads %.2f GB of weights\n", loaded_s, weights / 1e9);
+  json out = {{"name", name}, {"load_s", loaded_s}, {"weight_bytes_a_step", weights}};
+  const bool whole = seconds >= kLeastSeconds;
+  {
+    Steps steps(*pipeline, whole ? kSizes[3] : kSizes[1]);
+    for (const int size : kSizes) {
+      if (!whole && size > kSizes[1]) continue;
+      out["decode"].push_back(steps.decode(size, seconds / 20, weights, rate));
+    }
+    for (const int size : {1, 32}) {
+      if (!whole && size > 1) continue;
+      out["codec"].push_back(steps.chunk(size, seconds / 30));
+    }
+  }
+  out["first_audio_idle"] = first_audio(pipeline, seconds / 10);
+  out["concurrent"] = streams(pipeline, seconds / 2, whole ? kStreamS : 0.5);
+  return out;
+}
+
+int run(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: gpu_engine_bench OUT.json [SECONDS [NAME=DIR ...]]\n");
+    return 2;
+  }
+  if (const std::string why = device_missing(Device::kCuda); !why.empty()) {
+    std::fprintf(stderr, "gpu_engine_bench: %s\n", why.c_str());
+    return 2;
+  }
+  std::vector<std::pair<std::string, std::string>> models;
+  for (int i = 3; i < argc; ++i) {
+    const std::string item = argv[i];
+    const size_t at = item.find('=');
+    if (at == std::string::npos) throw LoadError(item + ": expected NAME=DIR");
+    models.emplace_back(item.substr(0, at), item.substr(at + 1));
+  }
+  const std::filesystem::path made =
+      std::filesystem::temp_directory_path() / ("gpu_engine_bench." + std::to_string(getpid()));
+  if (models.empty()) {
+    for (const PublishedModel& model : kPublished) {
+      std::filesystem::create_directories(made / model.name);
+      std::ofstream(made / model.name / "config.json") << model.config;
+      models.emplace_back(model.name, (made / model.name).string());
+    }
+  }
+  const double seconds = (argc > 2 ? std::atof(argv[2]) : 160) / static_cast<double>(models.size());
+  json out = {{"models", json::array()}};
+  bool failed = false;
+  const double rate = copy_rate(seconds < kLeastSeconds ? 1 << 20 : size_t{1} << 30);
+  out["copy_bytes_per_s"] = rate;
+  std::printf("copies %.2f TB/s\n", rate / 1e12);
+  for (const auto& [name, dir] : models) {
+    try {
+      out["models"].push_back(measure(name, dir, seconds, rate));
+    } catch (const std::exception& fault) {  // the others are measured all the same
+      failed = true;
+      std::printf("  failed: %s\n", fault.what());
+      out["models"].push_back({{"name", name}, {"failed", fault.what()}});
+    }
+    std::fflush(stdout);
+    std::ofstream(argv[1]) << out.dump(1) << "\n";  // what is there when time runs out
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(made, ignored);
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace syrinx
+
+int main(int argc, char** argv) {
+  try {
+    return syrinx::run(argc, argv);
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "gpu_engine_bench: %s\n", fault.what());
+    return 1;
+  }
+}

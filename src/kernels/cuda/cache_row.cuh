@@ -1,0 +1,74 @@
+// One row of keys or values on its way into the cache, by a warp; layouts as in attention.h.
+#pragma once
+
+#include "kernels/cuda/attention_order.h"
+#include "kernels/cuda/gpu.cuh"
+
+namespace syrinx::cuda {
+
+__device__ inline void store_cached(char* part, int64_t at, float x, DType dtype) {
+  if (dtype == DType::kF32) {
+    reinterpret_cast<float*>(part)[at] = x;
+  } else if (dtype == DType::kF16) {
+    const float inside = isnan(x) ? x : fminf(fmaxf(x, -65504.f), 65504.f);
+    reinterpret_cast<uint16_t*>(part)[at] = gpu::float_to_f16(inside);
+  } else if (dtype == DType::kBF16) {
+    reinterpret_cast<uint16_t*>(part)[at] = gpu::float_to_bf16(x);
+  } else {
+    part[at] = static_cast<char>(isnan(x) ? 0 : __float2int_rn(x));
+  }
+}
+
+/// x [dim] becomes row `slot` of `part`, the keys or the values of a head in a page.
+__device__ inline void write_cached_row(char* part, const float* x, int dim, int slot, bool keys,
+                                        DType dtype) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const bool small = dtype == DType::kI8;
+  float factor = 1;
+  if (small) {
+    float top = 0;
+    bool bad = false;
+    for (int d = lane; d < dim; d += 32) {
+      top = fmaxf(top, fabsf(x[d]));
+      bad = bad || isnan(x[d]);
+    }
+    top = gpu::warp_max(top);
+    if (gpu::warp_sum(bad ? 1.f : 0.f) > 0) top = NAN;
+    if (lane == 0) reinterpret_cast<float*>(part + int64_t{kPage} * dim)[slot] = top * (1.f / 127);
+    factor = top > 0 ? 127.f / top : 0.f;
+  }
+  for (int d = lane; d < dim; d += 32) {
+    int64_t at;
+    if (keys) {
+      at = small ? int64_t{d / 2} * 2 * kPage + slot * 2 + d % 2 : int64_t{d} * kPage + slot;
+    } else {
+      at = small ? int64_t{slot / 2} * 2 * dim + d * 2 + slot % 2 : int64_t{slot} * dim + d;
+    }
+    store_cached(part, at, x[d] * factor, dtype);
+  }
+}
+
+/// Where batch row `row` goes: the page and its row there, and the position.
+struct CachePlace {
+  int64_t position;
+  int32_t page;
+  int slot;
+};
+__device__ inline CachePlace cache_place(const int32_t* row_begin, const int32_t* kv_len,
+                                         const int32_t* table, int sequences, int max_pages,
+                                         int row) {
+  int low = 0, high = sequences - 1;  // the sequence that has the row
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (row_begin[middle] <= row) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  const int64_t position = int64_t{kv_len[low]} - row_begin[low + 1] + row;
+  return {position, table[int64_t{low} * max_pages + position / kPage % max_pages],
+          static_cast<int>(position % kPage)};
+}
+
+}  // namespace syrinx::cuda

@@ -1,0 +1,9 @@
+#include "kernels/cuda/qkv.h"
+
+namespace syrinx::cuda {
+
+void store_qkv(StepContext&, const Qkv&, const KvPool&, int, const Ragged&) {
+  throw InternalError("this build has no CUDA backend");
+}
+
+}  // namespace syrinx::cuda

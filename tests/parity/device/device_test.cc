@@ -1,0 +1,234 @@
+// The families with their stages on a GPU, real or emulated (kernels/cuda/emulation): golden
+// samples of the originals, the same samples alone and in a crowd, and what narrow weights cost.
+#include "tensor/device.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/collector.h"
+#include "families/family.h"
+#include "families/zonos/pipeline.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "runtime/runtime.h"
+#include "runtime/trace.h"
+
+namespace syrinx {
+namespace {
+
+constexpr Device kGpu = Device::kCuda;
+
+/// A golden checkpoint, and the case of it that has samples.
+struct Model {
+  std::string name;
+  std::string dir;     ///< below tests/parity
+  std::string golden;  ///< the case's name
+  int frames = 0;      ///< of it that are spoken: all of a long one would take an emulation minutes
+  int lookahead = 0;   ///< frames whose samples depend on those after them
+  std::string voice;   ///< for a request of the test's own
+  int crowd_frames = 0;  ///< of such requests
+};
+
+void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
+
+const Model kModels[] = {
+    {"orpheus", "orpheus", "stops", 20, 10, "leo", 6},
+    {"qwen3_tts", "qwen3_tts/equal_width", "speaker_language", 3, 0, "", 2},
+    {"qwen3_tts_projected", "qwen3_tts/projected", "instruct", 6, 0, "", 3},
+    {"csm", "csm/taught", "ends", 4, 0, "0", 3},
+    {"zonos", "zonos", "stops", 14, 10, "none", 3},
+    {"cosyvoice2", "cosyvoice2", "speaker", 30, 0, "owl", 26},
+    {"chatterbox", "chatterbox", "samples", 50, 0, "", 26},
+};
+
+std::string parity_dir() { return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/"; }
+
+std::string golden_dir(const Model& model) {
+  const size_t slash = model.dir.find('/');
+  return parity_dir() + model.dir.substr(0, slash) + "/golden" +
+         (slash == std::string::npos ? "" : model.dir.substr(slash));
+}
+
+nlohmann::json golden_case(const Model& model) {
+  nlohmann::json all = nlohmann::json::parse(read_file(golden_dir(model) + "/cases.json", 1 << 20));
+  if (all.is_object()) all = all["cases"];
+  for (const auto& c : all) {
+    if (c["name"] == model.golden) return c;
+  }
+  ADD_FAILURE() << "no case " << model.golden;
+  return {};
+}
+
+SpeechRequest golden_request(const Model& model) {
+  const nlohmann::json c = golden_case(model);
+  SpeechRequest request;
+  request.text = c["text"];
+  const char* voice = c.contains("speaker") ? "speaker" : "voice";
+  if (c.contains(voice) && c[voice].is_string()) request.voice = c[voice];
+  if (c.contains("language")) request.language = c["language"];
+  if (c.contains("instruct")) request.instructions = c["instruct"];
+  if (c.contains("penalty")) request.repetition_penalty = c["penalty"].get<float>();
+  if (model.dir.starts_with("qwen3_tts")) request.repetition_penalty = 1.f;
+  if (c.contains("guidance")) request.guidance = c["guidance"].get<float>();
+  if (c.contains("conditions")) {
+    for (const auto& [name, value] : c["conditions"].items()) {
+      std::string list = value.dump();
+      std::erase_if(list, [](char ch) { return ch == '[' || ch == ']'; });
+      request.instructions += name + "=" + list + " ";
+    }
+  }
+  request.temperature = 0.f;
+  request.seed = model.name == "orpheus" ? 77 : 7;
+  request.max_frames = model.frames;
+  return request;
+}
+
+/// Phonemes of the golden texts; of others their own letters.
+Result<std::string> phonemes(std::string_view text, std::string_view) {
+  const std::string path = parity_dir() + "zonos/golden/cases.json";
+  const auto cases = nlohmann::json::parse(read_file(path, 1 << 20))["cases"];
+  for (const auto& c : cases) {
+    if (c["text"] == text) return c["phonemes"].get<std::string>();
+  }
+  return std::string(text);
+}
+
+/// Small vocabularies are not the published ones, so checkpoints are loaded by name.
+std::shared_ptr<const Pipeline> load(const Model& model, WeightType weights, Device device) {
+  const LoadSpec spec{golden_dir(model) + "/checkpoint", "tiny", weights, false, device};
+  if (model.name == "zonos") return std::make_shared<zonos::Zonos>(spec, phonemes);
+  for (const Family& family : families()) {
+    if (model.name.starts_with(family.name)) return family.load(spec);
+  }
+  throw InternalError("no family " + model.name);
+}
+
+std::unique_ptr<Engine> engine(const Model& model, WeightType weights, EngineOptions options = {}) {
+  options.threads = 2;
+  options.max_unread_s = 1e9;
+  options.repetition_s = 0;
+  return std::make_unique<Engine>(load(model, weights, kGpu), options);
+}
+
+std::shared_ptr<Collector> submit(Engine& engine, const SpeechRequest& request) {
+  auto sink = std::make_shared<Collector>();
+  const auto id = engine.submit(request, sink);
+  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
+  return sink;
+}
+
+std::vector<float> samples(Collector& sink) {
+  EXPECT_NE(sink.wait().reason, FinishReason::kError) << sink.wait().error.message;
+  return sink.samples();
+}
+
+class OnGpu : public testing::TestWithParam<Model> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = device_missing(kGpu); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+TEST_P(OnGpu, SpeaksAsTheOriginals) {
+  const Safetensors file(golden_dir(GetParam()) + "/" + GetParam().golden + ".safetensors");
+  const View want = file.view("samples");
+  const auto server = engine(GetParam(), WeightType::kF32);
+  EXPECT_EQ(server->pipeline().ar().device(), kGpu);
+  const std::vector<float> got = samples(*submit(*server, golden_request(GetParam())));
+  int64_t hop = 1;
+  for (const Link& link : server->pipeline().links()) hop *= link.stage->out_width();
+  if (server->pipeline().links().size() > 1) hop = want.count() / GetParam().frames;
+  const int64_t count = std::min(want.count(), (GetParam().frames - GetParam().lookahead) * hop);
+  ASSERT_GE(std::ssize(got), count);
+  float worst = 0;
+  for (int64_t i = 0; i < count; ++i) worst = std::max(worst, std::fabs(got[i] - want.f32()[i]));
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("samples", std::to_string(count));
+  RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST_P(OnGpu, SameSamplesAloneAndInACrowd) {
+  SpeechRequest request;
+  request.text = "Hello there, how are you?";
+  request.voice = GetParam().voice;
+  request.seed = 5;
+  request.max_frames = GetParam().crowd_frames;
+  request.ignore_stop = true;
+  const std::vector<float> alone =
+      samples(*submit(*engine(GetParam(), WeightType::kBF16), request));
+  EXPECT_FALSE(alone.empty());
+  EngineOptions crowded;
+  crowded.max_batch = 3;  // fewer than sequences: they come and go
+  const auto server = engine(GetParam(), WeightType::kBF16, crowded);
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (int i = 0; i < 4; ++i) {
+    SpeechRequest other = request;
+    if (i % 2 != 0) {
+      other.text = "The fox number " + std::to_string(i);
+      other.seed = static_cast<uint64_t>(i);
+      other.temperature = 0.3f * static_cast<float>(i);
+      other.max_frames = request.max_frames / 2 + 1;
+    }
+    other.initial_chunk_frames = i % 3;
+    sinks.push_back(submit(*server, other));
+  }
+  for (int i = 0; i < 4; ++i) {
+    const std::vector<float> got = samples(*sinks[i]);
+    if (i % 2 == 0) {
+      EXPECT_TRUE(got == alone) << "request " << i;
+    }
+  }
+}
+
+TEST_P(OnGpu, NarrowWeightsStayClose) {
+  SpeechRequest request = golden_request(GetParam());
+  request.max_frames = 1;
+  TraceOptions options;
+  options.threads = 1;
+  options.logit_steps = 1;
+  const auto first = [&](WeightType weights, Device device) {
+    Result<Trace> traced = trace_request(*load(GetParam(), weights, device), request, options);
+    EXPECT_TRUE(traced.ok()) << (traced.ok() ? "" : traced.error().message);
+    return traced.take().logits[0];
+  };
+  const std::vector<float> exact = first(WeightType::kF32, Device::kCpu);
+  // With bf16 weights activations are rounded too on a GPU.
+  for (const auto& [weights, bound] :
+       {std::pair{WeightType::kF32, 1e-5}, {WeightType::kBF16, 0.04}, {WeightType::kQ8, 0.1}}) {
+    const std::vector<float> other = first(weights, kGpu);
+    ASSERT_EQ(other.size(), exact.size());
+    double error = 0, power = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+      error += std::pow(double{other[i]} - exact[i], 2);
+      power += double{exact[i]} * exact[i];
+    }
+    EXPECT_LT(std::sqrt(error / power), bound) << weight_type_name(weights);
+    RecordProperty(weight_type_name(weights),
+                   std::to_string(100 * std::sqrt(error / power)) + " %");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(cuda, OnGpu, testing::ValuesIn(kModels),
+                         [](const auto& tested) { return tested.param.name; });
+
+TEST(CpuOnly, AFamilyWithoutStagesForAGpuSaysSo) {
+  LoadOptions options;
+  options.model = std::string(SYRINX_SOURCE_DIR) + "/voices/finch";
+  options.device = "cuda";
+  try {
+    load_pipeline(options);
+    FAIL();
+  } catch (const LoadError& fault) {
+    EXPECT_NE(std::string(fault.what()).find("--device cuda"), std::string::npos) << fault.what();
+  }
+  options.device = "gpu";
+  EXPECT_THROW(load_pipeline(options), LoadError);
+  options.device = "auto";
+  EXPECT_EQ(load_pipeline(options)->ar().device(), Device::kCpu);
+}
+
+}  // namespace
+}  // namespace syrinx
