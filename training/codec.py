@@ -1,12 +1,12 @@
 """The codec: 25 frames a second, 3 residual codebooks of 256, and a causal decoder.
 
-Encoder and quantiser exist in training only. Beside its codes the decoder
-hears each frame's symbol with its two neighbours, which the LM's pointer knows anyway, so that the
-codes are free for how a sound is made and not which. It looks one frame ahead in its first layer
-and nowhere else; it is a source-filter head on a small ConvNeXt trunk. Step i of the 100 Hz part
-makes one window of 480 samples that starts at sample 160 i, so T frames give exactly 640 T
-samples. Pulses come from the decoder's own pitch track; step i adds the pulses of the newest
-10 ms of its window, [160 (i + 2), 160 (i + 3)).
+Encoder and quantiser exist in training only. Beside its codes the decoder hears each frame's
+symbol with its two neighbours, which the LM's pointer knows anyway. The encoder hears them too,
+so that the codes need not say which sound it is, only how it is made. The decoder looks one frame
+ahead in its first layer and nowhere else; it is a source-filter head on a small ConvNeXt trunk.
+Step i of the 100 Hz part makes one window of 480 samples that starts at sample 160 i, so T frames
+give exactly 640 T samples. Pulses come from the decoder's own pitch track; step i adds the pulses
+of the newest 10 ms of its window, [160 (i + 2), 160 (i + 3)).
 
 The speaker is a row that is added to the first layer's output, one that is added at 100 Hz, and a
 mean of the pitch; all linear, so that speakers can be mixed by weight.
@@ -69,20 +69,23 @@ class ConvNext(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Mel, pitch and voicing of 4 steps -> one latent per frame. Not shipped."""
+    """Mel, pitch and voicing of 4 steps and the symbols of the frame -> one latent per frame. Not
+    shipped."""
 
     def __init__(self, size=256):
         super().__init__()
         self.inp = nn.Linear(4 * (MELS + 2), size)
         self.speaker = nn.Embedding(SPEAKERS, size)
+        self.symbol = nn.ModuleList([nn.Embedding(PHONES, size) for _ in range(3)])
         self.blocks = nn.Sequential(*[ConvNext(size, 512, 3, 1) for _ in range(3)])
         self.out = nn.Sequential(RmsNorm(size), nn.Linear(size, LATENT))
 
-    def forward(self, mel, pitch, speaker):
+    def forward(self, mel, pitch, speaker, phone):
         voiced = (pitch > 0).float()
         tone = voiced * normal_pitch(pitch, speaker)
         x = torch.cat([(mel + 3.0) / 2.0, tone[..., None], voiced[..., None]], -1)
         x = self.inp(x.reshape(x.shape[0], x.shape[1] // 4, -1)) + self.speaker(speaker)
+        x = x + sum(table(phone[..., i]) for i, table in enumerate(self.symbol))
         return self.out(self.blocks(x))
 
 
@@ -106,13 +109,18 @@ class Quantiser(nn.Module):
         table = self.books[book]
         return (x @ table.t() * 2 - table.pow(2).sum(-1)).argmax(-1)
 
-    def encode(self, z):
-        residual, codes = z, []
+    def encode(self, z, beam=8):
+        """z [..., 32] -> codes [..., 3], of the `beam` best beginnings the one that comes nearest."""
+        shape, rest = z.shape[:-1], z.reshape(-1, 1, LATENT)   # [N, beginnings, 32]
+        codes = torch.zeros(len(rest), 1, 0, dtype=torch.long)
         for book in range(BOOKS):
-            code = self.nearest(book, residual)
-            residual = residual - self.books[book][code]
-            codes.append(code)
-        return torch.stack(codes, -1)
+            table = self.books[book]
+            away = rest.pow(2).sum(-1, keepdim=True) - 2 * rest @ table.t() + table.pow(2).sum(-1)
+            best = away.flatten(1).topk(beam if book < BOOKS - 1 else 1, largest=False).indices
+            begin, code = best // CODES, best % CODES
+            pick = lambda x: x.gather(1, begin[..., None].expand(-1, -1, x.shape[-1]))
+            rest, codes = pick(rest) - table[code], torch.cat([pick(codes), code[..., None]], -1)
+        return codes[:, 0].reshape(*shape, BOOKS)
 
     def decode(self, codes, used=BOOKS):
         return sum(self.books[book][codes[..., book]] for book in range(used))
@@ -147,7 +155,7 @@ class Quantiser(nn.Module):
         self.books[book] = self.total[book] / self.count[book][:, None]
 
     def forward(self, z, train_books):
-        """Straight-through latents with `train_books` [B] books each, first-book part, loss."""
+        """Straight-through latents with `train_books` [B] books each, loss."""
         residual, parts, loss = z, [], 0.0
         for book in range(BOOKS):
             flat = residual.detach().reshape(-1, LATENT)
@@ -159,7 +167,7 @@ class Quantiser(nn.Module):
             parts.append(part * (train_books > book).float()[:, None, None])
             residual = residual - part
         q = sum(parts)
-        return z + (q - z).detach(), z + (parts[0] - z).detach(), loss
+        return z + (q - z).detach(), loss
 
 
 class Decoder(nn.Module):
@@ -221,7 +229,8 @@ def pitch_to_pulses(pitch):
     end = torch.cumsum(step, 1)
     begin = end - step
     first = torch.floor(begin) + 1
-    index = first[..., None] + torch.arange(MAX_PULSES)
+    most = min(MAX_PULSES, int((torch.floor(end) - first).max()) + 1)
+    index = first[..., None] + torch.arange(max(1, most))
     valid = (index <= end[..., None]) & (pitch[..., None] > 0)
     at = ((index - begin[..., None]) / step[..., None].clamp(min=1e-9) * HOP).float()
     at = torch.where(valid, at, torch.zeros_like(at))    # samples from the slot's start

@@ -1,9 +1,14 @@
 """The spoken corpus as flat arrays, 25 codec frames (of 640 samples) a second, utterances joined.
 
+Whose voices they are says speakers.json beside this file, or the file that FINCH_SPEAKERS names: each
+teacher and the name of its voice in the order of the tables, the means of ln Hz in voiced frames
+(codes hold pitch relative to them), which voice is the default one, and what each is like.
+
 `prepare` turns synth's files into numpy arrays once; `Corpus` maps them. T is codec frames,
 4 T feature frames of 10 ms.
 """
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -11,11 +16,11 @@ import numpy as np
 import torch
 
 RATE, HOP, FRAME, MELS = 16000, 160, 640, 80
-# Each teacher and the name of its voice, the default one first. The order is that of the tables.
-TEACHERS = {"slt": "finch", "rms": "raven", "awb": "curlew", "kal16": "crake"}
+VOICES = json.loads(Path(os.environ.get("FINCH_SPEAKERS")
+                         or Path(__file__).parent / "speakers.json").read_text())
+TEACHERS = VOICES["teachers"]
 SPEAKERS = len(TEACHERS)
-# Of ln Hz, voiced frames; the mean is the teacher's own, so that codes hold pitch relative to it.
-PITCH_MEANS, PITCH_STD = torch.tensor([5.15, 4.60, 4.85, 4.50]), 0.18
+PITCH_MEANS, PITCH_STD = torch.tensor(VOICES["pitch_means"]), 0.18
 
 
 def mel_filters(n_fft=512, rate=RATE, mels=MELS, low=40.0, high=8000.0):
@@ -93,7 +98,7 @@ def prepare(folder, out):
         meta.append({"text": record["text"], "speaker": speaker, "speed": record["speed"],
                      "start": at, "frames": frames, "path": path.tolist(),
                      "phone": record["phone"], "phrase": record["phrase"],
-                     "place": record["place"]})
+                     "place": record["place"], "word": record["word"]})
         at += frames
     for name, parts in arrays.items():
         np.save(out / f"{name}.npy", np.concatenate(parts))

@@ -1,6 +1,8 @@
 """Writes a voice folder from the trained tensors: model.safetensors (f16) and config.json.
 
-    python3 export.py LM.pt DECODER.pt SPOKEN_DIR VOICE_DIR
+    python3 export.py LM.pt DECODER.pt SPOKEN_DIR VOICE_DIR [ENCODER.safetensors]
+
+The encoder is not part of a voice; own_voice.sh needs it for codes of a person's recordings.
 """
 import json
 import struct
@@ -12,7 +14,7 @@ import torch
 
 import codec
 import lm
-from corpus import PITCH_MEANS, PITCH_STD, SPEAKERS, TEACHERS
+from corpus import PITCH_MEANS, PITCH_STD, SPEAKERS, TEACHERS, VOICES
 from infer import load_codec, load_lm
 from sentences import SPEEDS
 
@@ -21,13 +23,6 @@ PHONE_NAMES = (
     "pad pau.start pau.mid pau.end pau.rise b ch d dh f g hh jh k l m n ng p r s sh t th v w y z "
     "zh aa aa1 ae ae1 ah ah1 ao ao1 aw aw1 ax ax1 ay ay1 eh eh1 er er1 ey ey1 ih ih1 iy iy1 ow "
     "ow1 oy oy1 uh uh1 uw uw1").split()
-DEFAULT = "finch"
-DESCRIPTIONS = {
-    "finch": "English (US), a woman, even and clear; learned from CMU flite's slt",
-    "raven": "English (US), a man, deep; learned from CMU flite's rms",
-    "curlew": "English (Scottish), a man, lively; learned from CMU flite's awb",
-    "crake": "English (US), a man, low and mechanical; learned from CMU flite's kal16",
-}
 DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
 
 
@@ -59,18 +54,19 @@ def read_safetensors(path):
     return out
 
 
+def named(module, scope):
+    """A module's tensors in f16. Depthwise taps become torch's [D, 1, taps]."""
+    turn = lambda k, v: v.t()[:, None] if k.endswith("conv.weight") else v
+    return {scope + k: turn(k, v).numpy().astype(np.float16)
+            for k, v in module.state_dict().items()}
+
+
 def to_tensors(speech_lm, trained_codec):
-    """The names that src/families/finch reads. Depthwise taps become torch's [D, 1, taps]."""
-    out = {f"lm.{k}": v for k, v in speech_lm.state_dict().items()}
-    for name, value in trained_codec.decoder.state_dict().items():
-        if name.startswith("mel."):
-            continue  # a training loss only
-        if name.endswith("conv.weight"):
-            value = value.t()[:, None]
-        out[f"decoder.{name}"] = value
+    """The names that src/families/finch reads."""
+    tensors = {**named(speech_lm, "lm."), **named(trained_codec.decoder, "decoder.")}
+    tensors = {k: v for k, v in tensors.items() if not k.startswith("decoder.mel.")}  # a loss only
     for book in range(codec.BOOKS):
-        out[f"decoder.book.{book}"] = trained_codec.quantiser.books[book]
-    tensors = {k: v.numpy().astype(np.float16) for k, v in out.items()}
+        tensors[f"decoder.book.{book}"] = trained_codec.quantiser.books[book].numpy().astype("f2")
     tensors["decoder.speaker.pitch"] = PITCH_MEANS.numpy()
     tensors["decoder.speaker.gain"] = np.zeros(SPEAKERS, np.float32)
     return tensors
@@ -79,12 +75,11 @@ def to_tensors(speech_lm, trained_codec):
 def level(tensors, spoken):
     """Sets the speakers' gains so that each is as loud as its teacher, on some sentences of
     stop.TEACHER in the folder `spoken`."""
-    from evaluate import one_speaker, speak  # which reads voices itself
-    from evaluate import spoken as sentences
+    from evaluate import one_speaker, speak, sentences_of as sentences  # which reads voices itself
     from measure import loudness
     voice, gains = from_tensors(tensors), []
     for speaker, teacher in enumerate(TEACHERS):
-        records, waves = sentences(Path(spoken) / f"stop.{teacher}", 25)
+        records, waves = sentences(spoken, teacher, 25)
         made, _, _ = speak(voice, records, one_speaker(speaker))
         gap = np.mean([loudness(a) - loudness(b) for a, b in zip(waves, made)])
         gains.append(gap * np.log(10) / 20)
@@ -93,11 +88,15 @@ def level(tensors, spoken):
 
 
 def load_known(module, scope, tensors):
-    """Those of the module's tensors that were exported under `scope`."""
+    """Those of the module's tensors that were exported under `scope`. Each of other speakers than
+    the exported ones takes the row of the one whose pitch is nearest."""
     state = module.state_dict()
     for k in state:
         if scope + k in tensors:
             value = torch.tensor(tensors[scope + k].astype(np.float32))
+            if "speaker" in k and value.shape != state[k].shape:
+                pitch = torch.tensor(tensors["decoder.speaker.pitch"])
+                value = value[(PITCH_MEANS[:, None] - pitch).abs().argmin(-1)]
             state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
     module.load_state_dict(state)
 
@@ -120,15 +119,15 @@ def from_tensors(tensors):
 
 def config(decoder, temperature):
     return {
-        "model_type": "finch", "voice": DEFAULT,
+        "model_type": "finch", "voice": VOICES["default"],
         "licence": "CMU flite (permissive), see LICENSE",
-        "speakers": [{"name": name, "description": DESCRIPTIONS[name]}
+        "speakers": [{"name": name, "description": VOICES["descriptions"][name]}
                      for name in TEACHERS.values()],
         "speeds": SPEEDS,
         "sample_rate": 16000,
         "lm": {"codes": codec.CODES, "hidden_size": lm.WIDTH, "num_hidden_layers": lm.LAYERS,
                "num_attention_heads": lm.HEADS, "head_dim": lm.HEAD_DIM,
-               "intermediate_size": lm.HIDDEN, "ages": lm.AGES, "rope_theta": lm.ROPE_BASE,
+               "intermediate_size": lm.HIDDEN, "ages": lm.AGES, "by_word": True, "rope_theta": lm.ROPE_BASE,
                "max_position_embeddings": 2304, "temperature": list(temperature)},
         "decoder": {"latent_size": codec.LATENT,
                     "low_width": decoder.up.in_features, "low_layers": len(decoder.low),
@@ -141,13 +140,17 @@ def config(decoder, temperature):
     }
 
 
-def main(lm_path, decoder_path, spoken, out, temperature=(0.4, 0.4, 0.4)):
+def main(lm_path, decoder_path, spoken, out, encoder_out=None, temperature=(0.4, 0.4, 0.4)):
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     trained = load_codec(decoder_path)
     tensors = to_tensors(load_lm(lm_path), trained)
     level(tensors, spoken)
     write_safetensors(out / "model.safetensors", tensors, {"format": "pt"})
+    if encoder_out:
+        pitch = {"decoder.speaker.pitch": PITCH_MEANS.numpy()}
+        write_safetensors(encoder_out, {**named(trained.encoder, "encoder."), **pitch},
+                          {"format": "pt"})
     text = json.dumps(config(trained.decoder, temperature), indent=2)
     (out / "config.json").write_text(text + "\n")
     count = sum(v.size for v in tensors.values())
@@ -156,4 +159,4 @@ def main(lm_path, decoder_path, spoken, out, temperature=(0.4, 0.4, 0.4)):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5])
+    main(*sys.argv[1:6])

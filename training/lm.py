@@ -19,10 +19,11 @@ from corpus import SPEAKERS
 
 WIDTH, LAYERS, HEADS, HEAD_DIM, HIDDEN = 192, 5, 3, 64, 512
 ROPE_BASE = 1000.0
-PHONES, PHRASES, PLACES, AGES = 61, 13, 26, 16
+PHONES, PHRASES, PLACES, AGES = 61, 14, 26, 16
 WINDOW = 4              # symbols heard: the current one and the next three
 MOVES = 4               # the pointer moves 0..3 symbols a step
 NONE = CODES            # row of "no code yet"
+UNKNOWN = PHRASES - 1   # phrase whose end is not in sight, when text arrives word by word
 DRAIN = BOOKS - 1       # steps after the last frame
 TABLES = ("code", "phone", "phrase", "place", "age", "speaker")
 
@@ -124,6 +125,20 @@ class SpeechLm(nn.Module):
         for i, layer in enumerate(self.layers):
             x = layer(x, turn, mask, None if caches is None else caches[i])
         return self.head(self.norm(x))
+
+
+def near_phrases(phrase, word):
+    """Phrase classes as they are when text arrives word by word: known where the phrase ends with
+    the symbol's word or the next. `word` numbers the words, -1 for a pause."""
+    out, last = list(phrase), None
+    for i in reversed(range(len(phrase))):
+        if word[i] < 0:
+            last = None
+        else:
+            last = word[i] if last is None else last
+            if last > word[i] + 1:
+                out[i] = UNKNOWN
+    return out
 
 
 class Text:

@@ -1,13 +1,12 @@
-"""Trains encoder and quantiser, and with them the decoder up to its spectra.
+"""Trains encoder, quantiser and decoder together: log-mel, pitch and voicing decide what a code has
+to say, the samples how it sounds. train_decoder.py goes on with the decoder alone.
 
-The losses are those of log-mel, pitch and voicing, which decide what a code has to say. They cost a
-third of a step with samples; the samples are learned by train_decoder.py.
+    python3 train_codec.py CORPUS OUT.pt MINUTES [--start VOICE_DIR [--encoder FILE]] [--resume]
 
-    python3 train_codec.py CORPUS OUT.pt MINUTES [--start VOICE_DIR] [--resume]
-
---start begins with the decoder and the codebooks of a finished voice. They stay as they are until
-the new encoder has learned to use them, so that codes keep their meaning, and with it the voice's
-speech LM.
+--start begins with the decoder and the codebooks of a finished voice, --encoder with the encoder that
+made its codes; 0 minutes then only put them together. Without it, decoder and codebooks stay as they
+are until a new encoder has learned to use them, so that codes keep their meaning, and with it the
+voice's speech LM.
 """
 import argparse
 import time
@@ -32,25 +31,45 @@ class Codec(nn.Module):
         self.encoder = codec.Encoder()
         self.quantiser = codec.Quantiser()
         self.decoder = codec.Decoder()
-        self.phone = nn.Linear(codec.LATENT, codec.PHONES)  # training only
 
 
-def stft_loss(made, true):
+RECENT = hasattr(torch, "compile")  # PyTorch 2
+
+
+def compiled(function, dynamic=False):
+    """The function as PyTorch 2 compiles it (needs g++); as it is with PyTorch 1."""
+    return torch.compile(function, dynamic=dynamic) if RECENT else function
+
+
+def adamw(parameters, decay):
+    """Its rate is set before each step."""
+    extra = {"fused": True} if RECENT else {}
+    return torch.optim.AdamW(parameters, betas=(0.9, 0.98), weight_decay=decay, **extra)
+
+
+def reduced():
+    """Networks in bf16, which processors with AMX multiply several times faster."""
+    return torch.autocast("cpu", dtype=torch.bfloat16)
+
+
+def stft_loss(made, true, resolutions=RESOLUTIONS):
     loss = 0.0
-    for size, hop in RESOLUTIONS:
+    for size, hop in resolutions:
         window = torch.hann_window(size)
         spec = lambda x: torch.stft(x, size, hop, window=window, return_complex=True).abs()
         a, b = spec(made) / size ** 0.5, spec(true) / size ** 0.5
         floor = 3e-3
         loss = loss + F.l1_loss(torch.log(a + floor), torch.log(b + floor))
         loss = loss + 2.0 * F.l1_loss(a, b)
-    return loss / len(RESOLUTIONS)
+    return loss / len(resolutions)
 
 
 def frame_losses(decoder, z, phone, mel, pitch, speaker):
     """z [B, T + 1, 32], phone [B, T + 1, 3] and speaker [B, T + 1] -> (hidden [B, 4 T, high], losses
     of what each 10 ms is)."""
-    hidden = decoder.trunk(z, phone, F.one_hot(speaker[:, :-1], SPEAKERS).float())
+    with reduced():
+        hidden = decoder.trunk(z, phone, F.one_hot(speaker[:, :-1], SPEAKERS).float())
+    hidden = hidden.float()
     steps = hidden.shape[1]
     tone = decoder.tone(hidden)
     voiced = (pitch[:, 2 : steps + 2] > 0).float()
@@ -61,14 +80,15 @@ def frame_losses(decoder, z, phone, mel, pitch, speaker):
     return hidden, {"mel": mel_loss, "pitch": pitch_loss, "voice": voice_loss}
 
 
-def wave_loss(decoder, hidden, wave, pitch, first_step):
-    """hidden [B, S, high] against wave [B, 160 S + 640]. All but the first frame count, since pulses
-    and windows before the crop are missing there."""
+def wave_loss(decoder, hidden, wave, pitch, rng):
+    """hidden [B, S, high] against wave [B, 160 S + 640], at two resolutions of the five. All but the
+    first frame count, since pulses and windows before the crop are missing there."""
     steps = hidden.shape[1]
-    noise = torch.stack([codec.hash_noise(int(f), steps) for f in first_step])
+    noise = torch.stack([codec.hash_noise(int(rng.integers(0, 100000)), steps) for _ in hidden])
     pulses = codec.pitch_to_pulses(pitch[:, : steps + 2])
     made = codec.overlap_add(decoder.spectra(hidden, pulses, noise))
-    return stft_loss(made[:, FRAME:], wave[:, FRAME : steps * 160])
+    some = [RESOLUTIONS[i] for i in rng.choice(len(RESOLUTIONS), 2, replace=False)]
+    return stft_loss(made[:, FRAME:], wave[:, FRAME : steps * 160], some)
 
 
 def hide_ahead(z, phone, rng):
@@ -79,22 +99,23 @@ def hide_ahead(z, phone, rng):
 
 
 def batch_losses(model, corpus, rng, step, started):
-    _, mel, pitch, phone, speaker = corpus.crops(rng, BATCH, FRAMES)
-    z = model.encoder(mel, pitch, speaker)
+    wave, mel, pitch, phone, speaker = corpus.crops(rng, BATCH, FRAMES)
+    with reduced():
+        z = model.encoder(mel, pitch, speaker, phone)
+    z = z.float()
     if step == WARM_STEPS and not started:
         model.quantiser.start(z.detach())
     extra = {}
     if step >= WARM_STEPS:
-        books = torch.tensor(rng.choice([1, 2, 3, 3, 3, 3, 3], size=BATCH))
-        z, first, commit = model.quantiser(z, books)
-        extra = {"commit": commit,
-                 "phone": F.cross_entropy(model.phone(first).flatten(0, 1),
-                                          phone[..., 0].flatten())}
+        books = torch.tensor(rng.choice([1, 2] + [3] * 14, size=BATCH))
+        z, commit = model.quantiser(z, books)
+        extra = {"commit": commit}
     z, phone = hide_ahead(z, phone, rng)
-    return {**frame_losses(model.decoder, z, phone, mel, pitch, speaker)[1], **extra}
+    hidden, losses = frame_losses(model.decoder, z, phone, mel, pitch, speaker)
+    return {**losses, **extra, "stft": wave_loss(model.decoder, hidden, wave, pitch, rng)}
 
 
-WEIGHTS = {"stft": 1.0, "mel": 1.0, "pitch": 0.5, "voice": 0.5, "commit": 0.1, "phone": 0.1}
+WEIGHTS = {"stft": 1.0, "mel": 1.0, "pitch": 0.5, "voice": 0.5, "commit": 0.1}
 
 
 def state_of(model):
@@ -113,9 +134,11 @@ def save(path, model, optimiser, step, spent):
 START_HOLD = 0.35  # part of the time that a given decoder and given codebooks stay fixed
 
 
-def start_from(model, voice):
+def start_from(model, voice, encoder):
     """Decoder and codebooks of a voice folder; what it lacks keeps its first values."""
     tensors = read_safetensors(Path(voice) / "model.safetensors")
+    if encoder:
+        load_known(model.encoder, "encoder.", read_safetensors(encoder))
     load_known(model.decoder, "decoder.", tensors)
     for book in range(codec.BOOKS):
         model.quantiser.books[book] = torch.tensor(tensors[f"decoder.book.{book}"].astype("f4"))
@@ -123,12 +146,12 @@ def start_from(model, voice):
     model.quantiser.total.copy_(model.quantiser.books * 2.0)
 
 
-def parameter_groups(model, started):
+def parameter_groups(model, waits):
     """What is new learns at the full rate; what was given waits, then learns more slowly."""
     new, given = [], []
     for name, p in model.named_parameters():
         fresh = not name.startswith("decoder.") or "speaker" in name or ".mel." in name
-        (new if fresh or not started else given).append(p)
+        (new if fresh or not waits else given).append(p)
     groups = [{"params": new, "scale": 1.0}, {"params": given, "scale": 0.4, "hold": START_HOLD}]
     return [group for group in groups if group["params"]]
 
@@ -144,22 +167,25 @@ def main():
     args.add_argument("out")
     args.add_argument("minutes", type=float)
     args.add_argument("--start")
+    args.add_argument("--encoder")
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
     torch.manual_seed(1)
     torch.set_num_threads(1)
     corpus, model = Corpus(args.corpus), Codec()
     started = args.start is not None
+    waits = started and not args.encoder
     if started:
-        start_from(model, args.start)
-    optimiser = torch.optim.AdamW(parameter_groups(model, started), lr=1.5e-3, betas=(0.9, 0.98),
-                                  weight_decay=0.01)
+        start_from(model, args.start, args.encoder)
+    optimiser = adamw(parameter_groups(model, waits), 0.01)
     step, spent = 0, 0.0
     if args.resume and Path(args.out).exists():
         saved = torch.load(args.out)
         model.load_state_dict(saved["model"])
         optimiser.load_state_dict(saved["optimiser"])
         step, spent = saved["step"], saved["spent"]
+    model.encoder.forward = compiled(model.encoder.forward)
+    model.decoder.trunk = compiled(model.decoder.trunk)
     rng = np.random.default_rng(1000 + step)
     begun, mean, budget = time.time() - spent, {}, args.minutes * 60
     while (spent := time.time() - begun) < budget:
@@ -167,7 +193,7 @@ def main():
         for group in optimiser.param_groups:
             rate = 0.0 if part < group.get("hold", 0.0) else group["scale"]
             group["lr"] = rate * learning_rate(part, step)
-        model.quantiser.fixed = started and part < START_HOLD
+        model.quantiser.fixed = waits and part < START_HOLD
         losses = batch_losses(model, corpus, rng, step, started)
         optimiser.zero_grad(set_to_none=True)
         sum(WEIGHTS[k] * v for k, v in losses.items()).backward()

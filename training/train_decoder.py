@@ -1,8 +1,6 @@
 """Trains the decoder further on the frozen codes, which the LM can learn from meanwhile.
 
-    python3 train_decoder.py CORPUS CODEC.pt OUT.pt MINUTES [--said SAID.npy] [--resume]
-
---said: half of the examples take the codes that the speech LM would have said (said_codes.py).
+    python3 train_decoder.py CORPUS CODEC.pt OUT.pt MINUTES [--rate R] [--resume]
 """
 import argparse
 import time
@@ -13,25 +11,24 @@ import torch
 from torch import nn
 
 from corpus import Corpus
-from train_codec import (BATCH, FRAMES, WEIGHTS, Codec, frame_losses, hide_ahead, save,
-                         wave_loss)
+from train_codec import (BATCH, FRAMES, WEIGHTS, Codec, adamw, compiled, frame_losses, hide_ahead,
+                         save, wave_loss)
 
 EMA = 0.995
 
 
-def learning_rate(part, step):
+def learning_rate(part, step, most):
     cosine = 0.5 * (1 + np.cos(np.pi * part))
-    return float(1e-3 * min(1.0, (step + 1) / 100) * (0.01 + 0.99 * cosine))
+    return float(most * min(1.0, (step + 1) / 100) * (0.01 + 0.99 * cosine))
 
 
-def batch_losses(decoder, quantiser, code_sets, corpus, rng):
+def batch_losses(decoder, quantiser, codes, corpus, rng):
     starts = rng.integers(0, corpus.frames - FRAMES, size=BATCH)
     wave, mel, pitch, phone, speaker = corpus.windows(starts, FRAMES)
-    sets = rng.integers(0, len(code_sets), size=BATCH)
-    code = np.stack([code_sets[n][s : s + FRAMES] for n, s in zip(sets, starts)]).astype(np.int64)
+    code = np.stack([codes[s : s + FRAMES] for s in starts]).astype(np.int64)
     z, phone = hide_ahead(quantiser.decode(torch.tensor(code)), phone, rng)
     hidden, losses = frame_losses(decoder, z, phone, mel, pitch, speaker)
-    losses["stft"] = wave_loss(decoder, hidden, wave, pitch, rng.integers(0, 100000, BATCH))
+    losses["stft"] = wave_loss(decoder, hidden, wave, pitch, rng)
     return losses
 
 
@@ -41,17 +38,14 @@ def main():
     args.add_argument("codec")
     args.add_argument("out")
     args.add_argument("minutes", type=float)
-    args.add_argument("--said")
+    args.add_argument("--rate", type=float, default=4e-4, help="of learning, at most")
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
     torch.manual_seed(3)
     torch.set_num_threads(1)
     corpus, model, smooth = Corpus(args.corpus), Codec(), Codec()
-    code_sets = [np.load(Path(args.corpus) / "codes.npy")]
-    if args.said:
-        code_sets.append(np.load(args.said))
-    optimiser = torch.optim.AdamW(model.decoder.parameters(), lr=1e-3, betas=(0.9, 0.98),
-                                  weight_decay=0.01)
+    codes = np.load(Path(args.corpus) / "codes.npy")
+    optimiser = adamw(model.decoder.parameters(), 0.01)
     step, spent = 0, 0.0
     if args.resume and Path(args.out).exists():
         saved = torch.load(args.out)
@@ -62,13 +56,14 @@ def main():
     else:
         model.load_state_dict(torch.load(args.codec)["model"])
         smooth.load_state_dict(model.state_dict())
+    model.decoder.trunk = compiled(model.decoder.trunk)
     rng = np.random.default_rng(3000 + step)
     begun, mean, budget = time.time() - spent, {}, args.minutes * 60
     both = nn.ModuleDict({"raw": model, "mean": smooth})
     while (spent := time.time() - begun) < budget:
         for group in optimiser.param_groups:
-            group["lr"] = learning_rate(spent / budget, step)
-        losses = batch_losses(model.decoder, model.quantiser, code_sets, corpus, rng)
+            group["lr"] = learning_rate(spent / budget, step, args.rate)
+        losses = batch_losses(model.decoder, model.quantiser, codes, corpus, rng)
         optimiser.zero_grad(set_to_none=True)
         sum(WEIGHTS[k] * v for k, v in losses.items()).backward()
         nn.utils.clip_grad_norm_(model.decoder.parameters(), 1.0)

@@ -1,6 +1,6 @@
 """Trains the speech LM on the codes of the trained codec.
 
-    python3 train_lm.py CORPUS CODEC.pt OUT.pt MINUTES [--start VOICE_DIR] [--resume]
+    python3 train_lm.py CORPUS CODEC.pt OUT.pt MINUTES [--start VOICE_DIR] [--rate R] [--resume]
 
 --start begins with the speech LM of a finished voice whose codes mean nearly the same.
 """
@@ -18,9 +18,10 @@ import lm
 from codec import BOOKS, CODES
 from corpus import Corpus, SPEAKERS
 from export import load_known, read_safetensors
-from train_codec import Codec, save
+from train_codec import Codec, adamw, compiled, save
 
 TOKENS, EMA = 1700, 0.9985
+BY_WORD = 0.33  # part of the utterances whose text is heard as if it arrived word by word
 HEAD_WEIGHTS = (1.0, 0.8, 0.6)
 IGNORE = -100
 
@@ -39,7 +40,8 @@ def corpus_codes(corpus, codec_path, cache):
         mel = torch.tensor(np.array(corpus.mel[first * 4 : last * 4], dtype=np.float32))[None]
         pitch = torch.tensor(np.array(corpus.pitch[first * 4 : last * 4]))[None]
         speaker = torch.tensor(np.array(corpus.speaker[first:last])).long()[None]
-        codes = model.quantiser.encode(model.encoder(mel, pitch, speaker))[0]
+        phone = torch.tensor(np.array(corpus.phone[first:last])).long()[None]
+        codes = model.quantiser.encode(model.encoder(mel, pitch, speaker, phone))[0]
         out.append(codes[at - first : at - first + step].numpy().astype(np.int16))
     codes = np.concatenate(out)[: corpus.frames]
     np.save(cache, codes)
@@ -47,7 +49,8 @@ def corpus_codes(corpus, codec_path, cache):
 
 
 class Example:
-    """One utterance as rows: inputs codes_in [T, 3] and symbols [T, 7], targets [T, 4]."""
+    """One utterance as rows: inputs codes_in [T, 3] and symbols [T, 7], targets [T, 4]; `near` [T]
+    are its phrase classes when text arrives word by word."""
 
     def __init__(self, meta, codes):
         frames = meta["frames"]
@@ -71,6 +74,8 @@ class Example:
             age = age + 1 if t and path[t] == path[t - 1] else 0
             rows.append(text.at(path[t], age))
         self.symbols = np.array(rows, dtype=np.int64)
+        near = np.array(lm.near_phrases(meta["phrase"], meta["word"]) + [0], dtype=np.int64)
+        self.near = near[np.minimum(path[:steps], text.size)]
 
 
 def make_batches(examples, rng):
@@ -99,6 +104,9 @@ def collate(examples, rng, corrupt):
         rate = rng.uniform(0.0, 0.25, size=(len(examples), 1, 1))
         hit = (rng.random(codes.shape) < rate) & (codes != lm.NONE)
         codes = np.where(hit, rng.integers(0, CODES, size=codes.shape), codes)
+        for row in np.flatnonzero(rng.random(len(examples)) < BY_WORD):
+            near = examples[row].near
+            symbols[row, : len(near), lm.WINDOW] = near
     speaker = F.one_hot(torch.tensor([e.speaker for e in examples]), SPEAKERS).float()
     speed = torch.tensor([e.speed for e in examples])
     return (torch.tensor(codes), torch.tensor(symbols), speaker, speed), torch.tensor(targets)
@@ -115,9 +123,9 @@ def losses(model, inputs, targets):
     return out
 
 
-def learning_rate(part, step):
+def learning_rate(part, step, most):
     decay = 1.0 if part < 0.4 else 0.02 + 0.98 * 0.5 * (1 + np.cos(np.pi * (part - 0.4) / 0.6))
-    return float(2e-3 * min(1.0, (step + 1) / 200) * decay)
+    return float(most * min(1.0, (step + 1) / 200) * decay)
 
 
 @torch.no_grad()
@@ -137,6 +145,7 @@ def main():
     args.add_argument("out")
     args.add_argument("minutes", type=float)
     args.add_argument("--start")
+    args.add_argument("--rate", type=float, default=2e-3, help="of learning, at most")
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
     torch.manual_seed(2)
@@ -145,15 +154,15 @@ def main():
     codes = corpus_codes(corpus, args.codec, Path(args.corpus) / "codes.npy")
     metas = json.loads((Path(args.corpus) / "utterances.json").read_text())
     examples = [Example(m, codes[m["start"] : m["start"] + m["frames"]]) for m in metas]
-    held, examples = examples[:64], examples[64:]
+    few = min(64, len(examples) // 10)
+    held, examples = examples[:few], examples[few:]
     model = lm.SpeechLm()
     if args.start:
         load_known(model, "lm.", read_safetensors(Path(args.start) / "model.safetensors"))
         print("lm held-out at the start", validate(model, held), flush=True)
     print(f"lm: {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, "
           f"{len(examples)} utterances", flush=True)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, betas=(0.9, 0.98),
-                                  weight_decay=0.05)
+    optimiser = adamw(model.parameters(), 0.05)
     mean_model = lm.SpeechLm()
     mean_model.load_state_dict(model.state_dict())
     step, spent = 0, 0.0
@@ -165,13 +174,14 @@ def main():
         step, spent = saved["step"], saved["spent"]
     rng = np.random.default_rng(2000 + step)
     begun, shown, budget, batches = time.time() - spent, np.zeros(BOOKS + 1), args.minutes * 60, []
+    run = compiled(model, dynamic=True)
     both = lambda: nn.ModuleDict({"raw": model, "mean": mean_model})
     while (spent := time.time() - begun) < budget:
         if not batches:
             batches = make_batches(examples, rng)
         for group in optimiser.param_groups:
-            group["lr"] = learning_rate(spent / budget, step)
-        parts = losses(model, *collate([examples[i] for i in batches.pop()], rng, True))
+            group["lr"] = learning_rate(spent / budget, step, args.rate)
+        parts = losses(run, *collate([examples[i] for i in batches.pop()], rng, True))
         loss = sum(w * part for w, part in zip((*HEAD_WEIGHTS, 0.6), parts))
         optimiser.zero_grad(set_to_none=True)
         loss.backward()

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Makes a voice of recordings with transcripts, beginning with the built-in one: docs/guide/own-voice.md.
+#
+#   training/own_voice.sh RECORDINGS NAME [WORK_DIR]     the voice: WORK_DIR/NAME
+#
+# Minutes of the two trainings: LM_MIN, DECODER_MIN. START and ENCODER: another voice to begin with, and
+# the encoder that made its codes. PYTHON as for run.sh. A second call goes on where the first stopped.
+# Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++
+set -euo pipefail
+[ $# -ge 2 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+recordings=$(realpath "$1") name=$2
+work=$(mkdir -p "${3:-$name.work}" && cd "${3:-$name.work}" && pwd)
+source "$(dirname "$0")/steps.sh"
+voice=$(realpath "${START:-$root/voices/finch}")
+encoder=$(realpath "${ENCODER:-$here/encoder.safetensors}")
+export FINCH_SPEAKERS=
+
+step synth build_synth
+step recordings "$python" "$here/recordings.py" "$recordings" . "$name" --synth ./synth
+export FINCH_SPEAKERS=$work/speakers.json
+step corpus "$python" "$here/corpus.py" corpus audio
+step codec.pt "$python" "$here/train_codec.py" corpus codec.pt 0 --start "$voice" \
+  --encoder "$encoder"
+step lm.pt "$python" "$here/train_lm.py" corpus codec.pt lm.pt "${LM_MIN:-8}" --start "$voice" \
+  --rate 3e-4 --resume
+step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
+  "${DECODER_MIN:-8}" --rate 3e-4 --resume
+step voice "$python" "$here/export.py" lm.pt decoder.pt audio "$name"
+"$python" "$here/evaluate.py" "$name" audio --report report.html
+echo "the voice is in $work/$name: syrinx say --model $work/$name 'Hello.'"

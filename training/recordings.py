@@ -1,0 +1,196 @@
+"""Recordings with transcripts as training data: what synth.cc writes of a teacher, for a person.
+
+    python3 recordings.py RECORDINGS WORK_DIR NAME --synth PATH_OF_synth
+
+RECORDINGS holds metadata.csv, a line `file|text` for each recording (LJSpeech's `id|text|text as
+words` is fine), and the files as WAV, beside it or in wavs/. Where each phone begins is found by
+warping: the teacher `slt` speaks the same text with phones whose times are known, and the two are
+laid on each other (dynamic time warping of cepstra). One sentence in twenty is held out. Writes
+WORK_DIR/audio/{own.00,heldout.own,stop.own}.{pcm,jsonl} and WORK_DIR/speakers.json.
+"""
+import argparse
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.fft import dct
+from scipy.io import wavfile
+from scipy.signal import medfilt, resample_poly
+
+from corpus import HOP, RATE, log_mel
+from measure import SILENCE, loudness
+
+LEAD, TAIL, LEVEL, PEAK = 320, 2560, -20.0, 0.9  # samples, LUFS, of full scale: as in synth.cc
+SHORTEST, LONGEST = 0.5, 12.0                    # s
+STAY = 0.3        # of the median distance, for a step in one of the two only: paths are rather straight
+VOICED = 0.4      # how alike two periods of voiced speech are at least
+WORST_FIT = 1.6   # times the median cost of warping: the text is likely another one
+HELD_OUT = 20     # one sentence in so many
+
+
+def read_wav(path):
+    """Any WAV -> 16 kHz mono in [-1, 1]."""
+    rate, samples = wavfile.read(path)
+    scale = {"i": lambda x: x / float(2 ** (8 * x.itemsize - 1)), "f": lambda x: x,
+             "u": lambda x: (x - 128.0) / 128.0}[samples.dtype.kind]
+    wave = scale(samples.astype(samples.dtype))
+    wave = wave.mean(-1) if wave.ndim > 1 else wave
+    return resample_poly(wave, RATE, rate) if rate != RATE else wave
+
+
+def trimmed(wave):
+    """From LEAD before the first sound to TAIL after the last, levelled as the teachers are."""
+    blocks = wave[: len(wave) // 80 * 80].reshape(-1, 80)
+    level = np.sqrt((blocks ** 2).mean(-1))
+    loud = np.flatnonzero(level > max(SILENCE, 4 * np.quantile(level, 0.05) / level.max())
+                          * level.max())
+    first, last = loud[0] * 80 - LEAD, (loud[-1] + 1) * 80 + TAIL
+    padded = np.pad(wave, (max(0, -first), max(0, last - len(wave))))
+    cut = padded[max(0, first) : max(0, first) + last - first]
+    gain = min(10 ** ((LEVEL - loudness(cut)) / 20), PEAK / np.abs(cut).max())
+    return cut * gain
+
+
+def cepstra(wave):
+    """[T, 26] at 100 Hz: 13 cepstra and their slopes, each with mean 0 and deviation 1."""
+    mel = log_mel(torch.tensor(wave[: len(wave) // HOP * HOP], dtype=torch.float32)).numpy()
+    c = dct(mel, norm="ortho", axis=-1)[:, :13]
+    both = np.concatenate([c, np.gradient(c, axis=0)], -1)
+    return (both - both.mean(0)) / (both.std(0) + 1e-6)
+
+
+def warp(a, b):
+    """Dynamic time warping of [N, D] and [M, D] -> (for each row of a the rows of b on average [N],
+    cost a step)."""
+    cost = np.sqrt(np.maximum(0, (a ** 2).sum(-1)[:, None] + (b ** 2).sum(-1) - 2 * a @ b.T))
+    stay = STAY * np.median(cost)
+    n, m = cost.shape
+    best = np.full((n + 1, m + 1), np.inf)
+    best[0, 0] = 0
+    for diagonal in range(2, n + m + 1):  # all cells with i + j == diagonal at once
+        i = np.arange(max(1, diagonal - m), min(n, diagonal - 1) + 1)
+        j = diagonal - i
+        before = np.minimum(best[i - 1, j - 1] + cost[i - 1, j - 1],  # a step in both counts twice
+                            stay + np.minimum(best[i - 1, j], best[i, j - 1]))
+        best[i, j] = before + cost[i - 1, j - 1]
+    rows, hits = np.zeros(n), np.zeros(n)
+    i, j = n, m
+    while i > 0:
+        rows[i - 1] += j - 1
+        hits[i - 1] += 1
+        options = [(best[i - 1, j - 1] + cost[i - 1, j - 1], i - 1, j - 1),
+                   (best[i - 1, j] + stay, i - 1, j), (best[i, j - 1] + stay, i, j - 1)]
+        _, i, j = min(options)
+    return rows / np.maximum(hits, 1), best[n, m] / (n + m)
+
+
+def pitch_track(wave):
+    """Hz at 100 Hz, 0 where unvoiced: the lag at which 25 ms are most alike."""
+    lags = np.arange(RATE // 400, RATE // 60)
+    size, steps = 400, len(wave) // HOP
+    padded = np.pad(wave, (size // 2, size + lags[-1]))
+    at = np.arange(steps)[:, None] * HOP + np.arange(size + lags[-1])
+    windows = padded[at]
+    head = windows[:, :size]
+    energy = np.cumsum(np.pad(windows ** 2, ((0, 0), (1, 0))), 1)
+    cross = np.fft.irfft(np.fft.rfft(windows, 2048) * np.conj(np.fft.rfft(head, 2048)))[:, lags]
+    alike = cross / np.sqrt(energy[:, [size]] * (energy[:, lags + size] - energy[:, lags]) + 1e-9)
+    alike -= 0.05 * lags / lags[-1]  # of a period and its double the period
+    best = alike.argmax(-1)
+    loud = np.sqrt(energy[:, size] / size)
+    voiced = (alike.max(-1) > VOICED) & (loud > 0.03 * loud.max())
+    hz = RATE / lags[best]
+    usual = np.median(hz[voiced]) if voiced.any() else 0
+    voiced &= (hz > usual / 1.9) & (hz < usual * 1.9)  # octave errors
+    return np.round(medfilt(np.where(voiced, hz, 0.0), 3)).astype(int)
+
+
+def spoken_by_teacher(synth, texts, folder):
+    """The teacher's records and samples of texts, None for what it does not speak."""
+    lines = "".join(t.replace("\n", " ") + "\n" for t in texts)
+    stem = Path(folder) / "teacher"
+    subprocess.run([synth, "slt", f"{stem}.pcm", f"{stem}.jsonl"], input=lines, text=True,
+                   check=True)
+    pcm = np.fromfile(f"{stem}.pcm", dtype=np.int16) / 32768.0
+    records = {}
+    for line in open(f"{stem}.jsonl"):
+        r = json.loads(line)
+        records[r["text"]] = (r, pcm[r["offset"] : r["offset"] + r["samples"]])
+    return [records.get(t) for t in texts]
+
+
+def aligned(record, teacher_wave, wave):
+    """The teacher's record with the times, length and pitch of the recording, and the cost."""
+    where, cost = warp(cepstra(teacher_wave), cepstra(wave))
+    ends = np.interp(np.array(record["end"]) / HOP, np.arange(len(where)) + 0.5,
+                     (where + 0.5) * HOP)
+    ends = np.maximum.accumulate(np.clip(np.round(ends), 0, len(wave))).astype(int)
+    ends[-1] = len(wave)
+    return {**record, "samples": len(wave), "end": ends.tolist(), "speed": 1.0,
+            "pitch": pitch_track(wave).tolist()}, cost
+
+
+def write(stem, spoken):
+    at = 0
+    with open(f"{stem}.pcm", "wb") as pcm, open(f"{stem}.jsonl", "w") as lines:
+        for record, wave in spoken:
+            lines.write(json.dumps({**record, "offset": at}) + "\n")
+            pcm.write(np.round(wave * 32767).clip(-32768, 32767).astype("<i2").tobytes())
+            at += len(wave)
+    Path(f"{stem}.done").touch()
+
+
+def read_folder(folder):
+    """(name, text, 16 kHz samples) of each line of metadata.csv; says what it leaves out."""
+    for number, line in enumerate((folder / "metadata.csv").read_text().splitlines(), 1):
+        parts = line.split("|")
+        if len(parts) < 2 or not parts[1].strip():
+            raise SystemExit(f"metadata.csv, line {number}: 'file|text' is expected, not {line!r}")
+        name = parts[0] if parts[0].endswith(".wav") else parts[0] + ".wav"
+        path = next((p for p in (folder / name, folder / "wavs" / name) if p.exists()), None)
+        if path is None:
+            raise SystemExit(f"metadata.csv, line {number}: there is no {name}")
+        yield parts[0], parts[1].strip(), read_wav(path)
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("recordings", type=Path)
+    args.add_argument("work", type=Path)
+    args.add_argument("name")
+    args.add_argument("--synth", required=True)
+    args = args.parse_args()
+    audio = args.work / "audio"
+    audio.mkdir(parents=True, exist_ok=True)
+    known = [(name, text, trimmed(wave)) for name, text, wave in read_folder(args.recordings)
+             if SHORTEST * RATE < len(wave) < LONGEST * RATE]
+    spoken, costs, names = [], [], []
+    teacher = spoken_by_teacher(args.synth, [text for _, text, _ in known], audio)
+    for (name, _, wave), found in zip(known, teacher):
+        if found:
+            record, cost = aligned(*found, wave)
+            spoken.append((record, wave))
+            costs.append(cost)
+            names.append(name)
+    good = np.array(costs) < WORST_FIT * np.median(costs)
+    for name in np.array(names)[~good]:
+        print(f"left out, its text does not seem to fit: {name}")
+    spoken = [s for s, fits in zip(spoken, good) if fits]
+    held, rest = spoken[::HELD_OUT], [s for i, s in enumerate(spoken) if i % HELD_OUT]
+    write(audio / "own.00", rest)
+    write(audio / "heldout.own", held)
+    write(audio / "stop.own", [])
+    pitch = np.concatenate([r["pitch"] for r, _ in rest])
+    mean = float(np.log(pitch[pitch > 0]).mean())
+    (args.work / "speakers.json").write_text(json.dumps({
+        "teachers": {"own": args.name}, "pitch_means": [mean], "default": args.name,
+        "descriptions": {args.name: "made of recordings"}}))
+    minutes = sum(len(w) for _, w in rest) / RATE / 60
+    print(f"{len(rest)} recordings, {minutes:.1f} min, to learn from; {len(held)} held out; "
+          f"mean pitch {np.exp(mean):.0f} Hz; cost of warping {np.median(costs):.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+# What run.sh and own_voice.sh share; sourced with $work set. Goes to $work.
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$here")
+python=${PYTHON:-/usr/bin/python3}
+cores=$(env -u OMP_NUM_THREADS nproc)
+# One thread trains fastest on few cores; page faults of freed memory would cost half the time.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000
+export PYTHONPATH=$here
+
+step() {  # step RESULT COMMAND...: runs the command unless its result is there and complete
+  local result=$1; shift
+  [ -e "$result.done" ] && return
+  echo "== $(date +%T) $result"
+  "$@"
+  touch "$result.done"
+}
+
+build_synth() {
+  g++ -std=c++20 -O2 -I"$root/src" "$here/synth.cc" "$root/src/families/finch/phone_stream.cc" \
+    -o synth -lflite_cmu_us_slt -lflite_cmu_us_rms -lflite_cmu_us_awb -lflite_cmu_us_kal16 \
+    -lflite_usenglish -lflite_cmulex -lflite -lm
+}
+
+cd "$work"
+mkdir -p audio
