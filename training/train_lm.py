@@ -18,7 +18,7 @@ import lm
 from codec import BOOKS, CODES
 from corpus import Corpus, SPEAKERS
 from export import load_known, read_safetensors
-from train_codec import Codec, adamw, compiled, save
+from train_codec import Codec, adamw, compiled, reduced, save
 
 TOKENS, EMA = 1700, 0.9985
 BY_WORD = 0.33  # part of the utterances whose text is heard as if it arrived word by word
@@ -113,7 +113,7 @@ def collate(examples, rng, corrupt):
 
 
 def losses(model, inputs, targets):
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with reduced():
         logits = model(*inputs).flatten(0, 1).float()
     targets = targets.flatten(0, 1)
     out = []
