@@ -1,11 +1,13 @@
 #include "engine/batch.h"
 
+#include <bit>
+
 #include "engine/lane.h"
 
 namespace syrinx {
 
 void Batch::warm(int places, int pages, std::span<const Link> links) {
-  page_table_.reserve(static_cast<size_t>(places) * pages);
+  page_table_.reserve(static_cast<size_t>(places) * std::bit_ceil(static_cast<unsigned>(pages)));
   sequences_.reserve(places), owners.reserve(places), jobs_.reserve(places);
   for (size_t i = 0; i < links.size(); ++i) {
     const ChunkPolicy& policy = links[i].policy;
@@ -20,7 +22,7 @@ void Batch::warm(int places, int pages, std::span<const Link> links) {
 void Batch::begin_step(int table_width) {
   kind_ = Plan::kAr;
   units_ = 0;
-  table_width_ = table_width;
+  table_width_ = static_cast<int>(std::bit_ceil(static_cast<unsigned>(table_width)));
   sequences_.clear(), page_table_.clear(), owners.clear(), fault.clear();
 }
 

@@ -35,7 +35,8 @@ class Batch {
   /// Room for batches of up to `places` sequences of `pages` pages, or chunks of any of the links.
   void warm(int places, int pages, std::span<const Link> links);
 
-  /// Begins an AR batch of sequences with at most `table_width` pages each.
+  /// Begins an AR batch of sequences with at most `table_width` pages each. The table is as wide as
+  /// the next power of two, so that steps keep their shape while sequences grow.
   void begin_step(int table_width);
   /// `pages` are copied.
   void add(const StepSequence& sequence, std::span<const int32_t> pages);
@@ -72,6 +73,7 @@ class Batch {
   std::vector<int32_t> codes;        ///< [E, codes_per_step]
   std::vector<SampleStatus> status;  ///< [E], the first fault among a row's codes
   std::string fault;                 ///< not empty: the stage threw this
+  bool replayed = false;             ///< as a recording of an earlier step (Stream::repeat)
   double began_s = 0, ended_s = 0;   ///< when it ran
 
   std::span<const int32_t> codes_of(int e) const {

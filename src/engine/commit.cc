@@ -66,6 +66,7 @@ void Scheduler::learn_capacity() {
 
 void Scheduler::commit_step(Batch& batch) {
   totals_.ar_rows += batch.units();
+  if (batch.replayed) metrics_.replayed_steps.add();
   const std::span<const StepSequence> ran = batch.sequences();
   int emitted = 0;
   for (size_t i = 0; i < ran.size();) {

@@ -1,6 +1,7 @@
 #include "engine/executor.h"
 
 #include <algorithm>
+#include <bit>
 #include <exception>
 
 #include "base/clock.h"
@@ -69,10 +70,40 @@ int Executor::lay_out(const Batch& batch) {
   return emits;
 }
 
+/// What a recording of a step is kept under: all that shapes its launches for most families.
+uint64_t Executor::shape_of(const Batch& batch, int emits) const {
+  int longest = 1;
+  for (const int32_t len : kv_len_) longest = std::max(longest, len);
+  uint64_t shape = std::bit_width(static_cast<unsigned>(longest - 1));
+  for (const uint64_t size : {static_cast<uint64_t>(batch.units()), static_cast<uint64_t>(emits),
+                              static_cast<uint64_t>(batch.table_width())})
+    shape = shape << 16 | size;
+  return shape << 1 | (guided_ ? 1 : 0);
+}
+
 void Executor::run_step(StepContext& ctx, Batch& batch) {
-  const ArTraits& traits = ar_.traits();
   const int emits = lay_out(batch);
-  const int per_step = static_cast<int>(traits.vocab.size());
+  batch.codes_per_step = static_cast<int>(ar_.traits().vocab.size());
+  results_.assign((emits + emitting_.size()) * batch.codes_per_step, 0);
+  const uint64_t played = ctx.stream ? ctx.stream->played() : 0;
+  const bool decode = emits == batch.units() && emits == static_cast<int>(seqs_.size());
+  if (ctx.stream && decode) {  // one row a sequence: likely the same launches as the last step's
+    ctx.stream->repeat(shape_of(batch, emits), [&] {
+      gpu_->reset();
+      queue_step(ctx, batch, emits);
+    });
+  } else {
+    queue_step(ctx, batch, emits);
+  }
+  batch.replayed = ctx.stream && ctx.stream->played() != played;
+  synchronize(ctx);
+  read_results(batch);
+}
+
+/// Everything of a step that a device does; nothing in it waits for the device.
+void Executor::queue_step(StepContext& ctx, const Batch& batch, int emits) {
+  const ArTraits& traits = ar_.traits();
+  const int64_t per_step = batch.codes_per_step, sampled = emitting_.size();
   const Ragged ragged =
       resident(ctx, {row_begin_, kv_len_, batch.page_table(), batch.table_width()});
   const ArBatch rows{
@@ -81,41 +112,40 @@ void Executor::run_step(StepContext& ctx, Batch& batch) {
       kv_,   ctx.arena.take({static_cast<int64_t>(ar_.scratch_bytes(emits))}, DType::kU8)};
   const View hidden = ctx.arena.take({emits, traits.hidden}, DType::kF32);
   ar_.forward(ctx, rows, hidden);
-
-  batch.codes_per_step = per_step;
-  batch.codes.assign(emitting_.size() * per_step, -1);
-  batch.status.assign(emitting_.size(), SampleStatus::kOk);
   if (emits == 0) return;
-  row_codes_.assign(static_cast<size_t>(emits) * per_step, -1);
-  const View codes{row_codes_.data(), DType::kI32, {emits, per_step}};
+  const View results = ctx.arena.take({emits + sampled, per_step}, DType::kI32);
+  const View codes = results.slice(0, emits), status = results.slice(emits, emits + sampled);
   for (int k = 0; k < per_step; ++k) {
     const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
     const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
     ar_.logits(ctx, k, rows, hidden, codes, logits);
     if (guided_) merge_guidance(ctx, logits, merged_);
-    sample_code(ctx, batch, k, logits);
+    sample_code(ctx, k, logits, codes, status);
   }
+  fetch(ctx, results, results_);
 }
 
-void Executor::sample_code(StepContext& ctx, Batch& batch, int k, View logits) {
-  const size_t emits = emitting_.size();
+void Executor::sample_code(StepContext& ctx, int k, View logits, View codes, View status) {
   rows_.clear();
   for (const StepSequence* seq : emitting_) {
     rows_.push_back({seq->state->sampling(k), seq->state->rule(k), seq->state->history(k),
                      seq->seed, seq->step, static_cast<uint32_t>(k)});
   }
-  ids_.resize(emits);
-  code_status_.resize(emits);
-  const View sampled = logits.slice(0, static_cast<int64_t>(emits));
-  sample(ctx, sampled, rows_, ids_, code_status_);
-  const size_t per_step = batch.codes_per_step;
-  for (size_t e = 0; e < emits; ++e) {
-    if (batch.status[e] == SampleStatus::kOk) batch.status[e] = code_status_[e];
-    // A failed row goes on with a harmless code, so that the others are not disturbed.
-    const int32_t id = std::max(ids_[e], 0);
-    batch.codes[e * per_step + k] = id;
-    row_codes_[merged_[e].row * per_step + k] = id;
-    if (merged_[e].guided) row_codes_[(merged_[e].row + 1) * per_step + k] = id;
+  const View sampled = logits.slice(0, static_cast<int64_t>(emitting_.size()));
+  sample_codes(ctx, sampled, rows_, merged_, k, codes, status);
+}
+
+void Executor::read_results(Batch& batch) {
+  const size_t per_step = batch.codes_per_step, sampled = emitting_.size();
+  batch.codes.resize(sampled * per_step);
+  batch.status.assign(sampled, SampleStatus::kOk);
+  const size_t emits = results_.size() / per_step - sampled;
+  for (size_t e = 0; e < sampled; ++e) {
+    const int32_t* codes = results_.data() + merged_[e].row * per_step;
+    const int32_t* status = results_.data() + (emits + e) * per_step;
+    std::copy_n(codes, per_step, batch.codes.begin() + e * per_step);
+    const int32_t* bad = std::find_if(status, status + per_step, [](int32_t s) { return s != 0; });
+    if (bad != status + per_step) batch.status[e] = static_cast<SampleStatus>(*bad);
   }
 }
 

@@ -27,7 +27,10 @@ class Executor {
   StepContext& context(Device device) { return (device == Device::kCpu ? cpu_ : *gpu_).context(); }
   void run_step(StepContext& ctx, Batch& batch);
   int lay_out(const Batch& batch);
-  void sample_code(StepContext& ctx, Batch& batch, int k, View logits);
+  uint64_t shape_of(const Batch& batch, int emits) const;
+  void queue_step(StepContext& ctx, const Batch& batch, int emits);
+  void sample_code(StepContext& ctx, int k, View logits, View codes, View status);
+  void read_results(Batch& batch);
 
   const ArStage& ar_;
   std::span<const KvPool> kv_;
@@ -37,9 +40,9 @@ class Executor {
 
   // The batch being run; kept to reuse their memory.
   std::vector<ArSeq> seqs_;
-  std::vector<int32_t> row_begin_, kv_len_, ids_, row_codes_;
+  std::vector<int32_t> row_begin_, kv_len_;
+  std::vector<int32_t> results_;  // codes [E, K], then statuses [rows without companions, K]
   std::vector<SampleRow> rows_;
-  std::vector<SampleStatus> code_status_;
   std::vector<const StepSequence*> emitting_;  // without companions
   std::vector<GuidedRow> merged_;              // of each of them
   bool guided_ = false;

@@ -162,6 +162,8 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             [](const M& m) { return m.prompt_rows.value(); });
   w.counter("prefix_hit_rows_total", "Prompt rows found in the cache.",
             [](const M& m) { return m.prefix_rows.value(); });
+  w.counter("gpu_steps_replayed_total", "Steps that a GPU played from a recording.",
+            [](const M& m) { return m.replayed_steps.value(); });
   w.counter("preemptions_total", "Caches dropped for want of pages.",
             [](const M& m) { return m.preemptions.value(); });
   w.counter("audio_seconds_total", "Audio delivered.",

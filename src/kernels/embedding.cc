@@ -44,6 +44,20 @@ void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, co
   });
 }
 
+void embed_column(StepContext& ctx, const View& table, const View& codes, int column,
+                  const View& out) {
+  SYRINX_CHECK(codes.shape.dims() == 2 && codes.shape[0] == out.shape[0] && column >= 0 &&
+                   column < codes.shape[1],
+               "[embed_column] column ", column, " of ", codes.shape.str(), " into ",
+               out.shape.str());
+  check_table("embed_column", table, out.shape[1]);
+  if (out.device == Device::kCuda) return cuda::embed_column(ctx, table, codes, column, out);
+  const Arena::Mark mark(ctx.host);
+  std::span<int32_t> ids = take_array<int32_t>(ctx, codes.shape[0]);
+  for (int64_t i = 0; i < codes.shape[0]; ++i) ids[i] = codes.i32()[i * codes.shape[1] + column];
+  embed(ctx, table, ids, out);
+}
+
 void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
                const View& out) {
   const int64_t books = static_cast<int64_t>(tables.size());

@@ -12,6 +12,11 @@ namespace syrinx {
 void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
            bool add = false);
 
+/// out[i] = table[codes[i, column]]. codes i32 [N, K] on the device of `table`; there, ids are not
+/// checked.
+void embed_column(StepContext& ctx, const View& table, const View& codes, int column,
+                  const View& out);
+
 /// out[i] = sum over c of tables[c][ids[i * C + c]], in the order of c. C tables of [Vc, H] each;
 /// a negative id contributes nothing. out [N, H] f32.
 void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,

@@ -357,6 +357,31 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
   });
 }
 
+void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+                  std::span<const GuidedRow> places, int column, const View& codes,
+                  const View& status) {
+  const int64_t per_step = codes.shape[1], count = static_cast<int64_t>(rows.size());
+  SYRINX_CHECK(places.size() == rows.size() && status.shape[0] == count && column < per_step &&
+                   status.shape[1] == per_step && logits.device == codes.device,
+               "[sample_codes] ", places.size(), " places of ", count, " rows for codes ",
+               codes.shape.str(), ", statuses ", status.shape.str());
+  for (const GuidedRow& place : places)
+    SYRINX_CHECK(place.row + (place.guided ? 1 : 0) < codes.shape[0], "[sample_codes] row ",
+                 place.row, " of ", codes.shape.str());
+  if (logits.device == Device::kCuda)
+    return cuda::sample_codes(ctx, logits, rows, places, column, codes, status);
+  const Arena::Mark mark(ctx.host);
+  std::span<int32_t> ids = take_array<int32_t>(ctx, count);
+  std::span<SampleStatus> found = take_array<SampleStatus>(ctx, count);
+  sample(ctx, logits, rows, ids, found);
+  for (int64_t i = 0; i < count; ++i) {
+    status.i32()[i * per_step + column] = static_cast<int32_t>(found[i]);
+    int32_t* to = codes.i32() + places[i].row * per_step + column;
+    to[0] = std::max(ids[i], 0);
+    if (places[i].guided) to[per_step] = to[0];
+  }
+}
+
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = uint64_t{0xD2511F53u} * c[0], b = uint64_t{0xCD9E8D57u} * c[2];

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/guidance.h"
 #include "tensor/context.h"
 
 namespace syrinx {
@@ -64,6 +65,15 @@ const char* sample_status_text(SampleStatus status);
 /// ids[i] drawn from logits[i]; -1 where status[i] is not kOk. logits [B, V] f32, unchanged.
 void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
             std::span<int32_t> ids, std::span<SampleStatus> status);
+
+/// Draws code `column` of a step where the kernels of the next codes can read it, without waiting:
+/// row i of the logits goes to codes[places[i].row] and, when guided, to the row after it as well.
+/// codes i32 [E, K]; status i32 [B, K], a SampleStatus each. A row that cannot be sampled has code
+/// 0, which is harmless to the others. All views lie on the device of `logits`; `rows` is host
+/// memory.
+void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+                  std::span<const GuidedRow> places, int column, const View& codes,
+                  const View& status);
 
 /// Philox 4x32-10 (Salmon et al., SC 2011): counter-based, so a draw needs no state.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);

@@ -1,7 +1,7 @@
 // The two kinds of network that a pipeline is made of. Both are const after load and shared by all
 // requests and executors; a call runs on one executor's thread with that executor's StepContext.
 // A stage runs on one device, the CPU unless device() says otherwise: the context, the cache and
-// the views that it is given lie there; spans, and the codes of a step, are host memory always.
+// the views that it is given lie there; spans are host memory always.
 // E: sequences that yield a step, H: hidden width, K: codes a step, C: codes a frame.
 #pragma once
 
@@ -43,7 +43,9 @@ struct ArTraits {
   int max_positions = 0;
 };
 
-/// Autoregressive: a KV cache and a sampler. Every result must be the same bits in any batch.
+/// Autoregressive: a KV cache and a sampler. Every result must be the same bits in any batch. On a
+/// GPU a step may be run twice for what it queues (Stream::repeat): states are read, not changed,
+/// and nothing waits for the device.
 class ArStage {
  public:
   virtual ~ArStage() = default;
@@ -56,10 +58,10 @@ class ArStage {
   /// sequence that emits, in batch order.
   virtual void forward(StepContext&, const ArBatch&, View hidden) const = 0;
 
-  /// Logits f32 [E, vocab[k]] of code k. codes i32 [E, K], on the host, holds the codes < k of
-  /// this step, so that heads may be independent (delay patterns) or run a depth transformer (inner
-  /// steps). Called for k = 0 .. K-1 in turn. A companion has a row of its own, with the codes of
-  /// the sequence that it belongs to; the engine merges the logits of the two.
+  /// Logits f32 [E, vocab[k]] of code k. codes i32 [E, K] holds the codes < k of this step, so that
+  /// heads may be independent (delay patterns) or run a depth transformer (inner steps). Called for
+  /// k = 0 .. K-1 in turn. A companion has a row of its own, with the codes of the sequence that it
+  /// belongs to; the engine merges the logits of the two.
   virtual void logits(StepContext&, int k, const ArBatch&, View hidden, View codes,
                       View out) const = 0;
 };

@@ -123,7 +123,7 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
   for (Track* track : running) track->inner.emplace_back();
   for (int k = 0; k < codes_per_step; ++k) {
     const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
-    model_.ar().logits(ctx, k, batch, hidden, codes, logits);
+    model_.ar().logits(ctx, k, batch, hidden, upload(ctx, codes), logits);
     std::vector<SampleRow> rows;
     for (int e = 0; e < emits; ++e) {
       RequestState& state = *running[e]->state;

@@ -91,7 +91,7 @@ class Runner {
     const bool keep = trace_.steps < options_.logit_steps;
     for (int k = 0; k < per_step; ++k) {
       const View logits = ctx.arena.take({sequences_, vocab[k]}, DType::kF32);
-      ar_.logits(ctx, k, batch, hidden, codes, logits);
+      ar_.logits(ctx, k, batch, hidden, upload(ctx, codes), logits);
       merge_guidance(ctx, logits, {&merged, 1});
       if (keep) {
         std::vector<float>& kept = trace_.logits[k];

@@ -6,6 +6,18 @@ namespace syrinx {
 namespace {
 constexpr size_t kAlign = 64;
 constexpr size_t kFirstBlock = 1u << 20;
+
+template <typename T>
+void fetch_numbers(StepContext& ctx, const View& from, const T* data, std::span<T> host) {
+  SYRINX_CHECK(from.count() == static_cast<int64_t>(host.size()), "[fetch] ", from.shape.str(),
+               " into ", host.size(), " numbers");
+  if (ctx.device == Device::kCpu) {
+    std::copy_n(data, host.size(), host.begin());
+  } else if (!host.empty()) {
+    ctx.stream->download(data, host.data(), host.size_bytes());
+  }
+}
+
 }  // namespace
 
 View Arena::take(Shape shape, DType dtype) {
@@ -39,6 +51,8 @@ size_t Arena::capacity() const {
 
 View upload(StepContext& ctx, const View& host) {
   if (ctx.device == Device::kCpu || host.device == ctx.device) return host;
+  if (void* there = ctx.stream->staged(host.data, host.bytes()))
+    return {there, host.dtype, host.shape, ctx.device};
   const View to = ctx.arena.take(host.shape, host.dtype);
   if (host.count() > 0) ctx.stream->upload(host.data, to.data, host.bytes());
   return to;
@@ -55,13 +69,10 @@ void store(StepContext& ctx, std::span<const float> host, const View& to) {
 }
 
 void fetch(StepContext& ctx, const View& from, std::span<float> host) {
-  SYRINX_CHECK(from.count() == static_cast<int64_t>(host.size()), "[fetch] ", from.shape.str(),
-               " into ", host.size(), " numbers");
-  if (ctx.device == Device::kCpu) {
-    std::copy_n(from.f32(), from.count(), host.begin());
-  } else if (!host.empty()) {
-    ctx.stream->download(from.f32(), host.data(), host.size_bytes());
-  }
+  fetch_numbers(ctx, from, from.f32(), host);
+}
+void fetch(StepContext& ctx, const View& from, std::span<int32_t> host) {
+  fetch_numbers(ctx, from, from.i32(), host);
 }
 
 void synchronize(StepContext& ctx) {

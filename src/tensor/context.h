@@ -75,6 +75,7 @@ View upload(StepContext& ctx, const View& host);
 void store(StepContext& ctx, std::span<const float> host, const View& to);
 /// What kernels wrote, into host memory, where it is after synchronize(). On the CPU at once.
 void fetch(StepContext& ctx, const View& from, std::span<float> host);
+void fetch(StepContext& ctx, const View& from, std::span<int32_t> host);
 /// Waits for all that was queued; nothing on the CPU.
 void synchronize(StepContext& ctx);
 

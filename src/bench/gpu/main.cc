@@ -187,6 +187,7 @@ json Steps::decode(int size, double seconds, double weights, double rate) {
   for (int i = 0; i < 3; ++i) step();
   std::vector<double> times;
   double positions = 0;
+  int replayed = 0;
   const double began_s = now_s();
   while (times.size() < 200 && (times.size() < 5 || now_s() - began_s < seconds)) {
     if (sequences_[0].cached + 2 >= pages_each_ * KvPool::kPageRows) break;
@@ -194,18 +195,23 @@ json Steps::decode(int size, double seconds, double weights, double rate) {
     if (sequences_[0].cached == 0 || sequences_[0].steps < 2) continue;  // a prompt's rows
     times.push_back(took_s);
     positions += sequences_[0].cached;
+    replayed += batch_.replayed;
   }
-  positions /= static_cast<double>(std::max<size_t>(times.size(), 1));
+  const auto count = static_cast<double>(std::max<size_t>(times.size(), 1));
+  positions /= count;
   const double bytes = weights + size * positions * kv_bytes_, floor_s = bytes / rate;
   const double took_s = median(times);
-  std::printf("  decode, batch %3d: %8.3f ms, p95 %8.3f; reading alone %7.3f ms: %3.0f %%\n", size,
-              took_s * 1e3, percentile(times, 0.95) * 1e3, floor_s * 1e3, 100 * floor_s / took_s);
+  std::printf(
+      "  decode, batch %3d: %8.3f ms, p95 %8.3f; reading alone %7.3f ms: %3.0f %%; %3.0f %% replayed\n",
+      size, took_s * 1e3, percentile(times, 0.95) * 1e3, floor_s * 1e3, 100 * floor_s / took_s,
+      100 * replayed / count);
   return {{"batch", size},
           {"ms", ms(took_s)},
           {"p95_ms", ms(percentile(times, 0.95))},
           {"floor_ms", ms(floor_s)},
           {"roofline_share", floor_s / took_s},
           {"positions", positions},
+          {"replayed_share", replayed / count},
           {"prompt_ms", ms(prompt_s)},
           {"steps", times.size()}};
 }

@@ -77,14 +77,12 @@ size_t DepthDecoder::bytes() const {
 /// A step begins with two rows a sequence, the backbone's hidden row and code 0; later one row, the
 /// code before.
 View DepthDecoder::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
-  const int64_t emits = hidden.shape[0], wide = hidden.shape[1], per_step = codes.shape[1];
+  const int64_t emits = hidden.shape[0], wide = hidden.shape[1];
   const int64_t rows = k == 1 ? 2 : 1;
   const View narrow = take_rows(ctx, rows * emits, decoder_.config().hidden);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  std::span<int32_t> ids = take_array<int32_t>(ctx, emits);
-  for (int64_t e = 0; e < emits; ++e) ids[e] = codes.i32()[e * per_step + k - 1];
   View x = take_rows(ctx, emits, wide);
-  embed(ctx, tables_[k - 1], ids, x);
+  embed_column(ctx, tables_[k - 1], codes, k - 1, x);
   if (k == 1) {
     const View both = take_rows(ctx, 2 * emits, wide);
     std::span<CopySpan> copies = take_array<CopySpan>(ctx, 2 * emits);

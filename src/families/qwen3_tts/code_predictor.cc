@@ -41,11 +41,9 @@ size_t CodePredictor::bytes() const {
 /// code before.
 View CodePredictor::inputs(StepContext& ctx, int k, const View& first_table, const View& hidden,
                            const View& codes) const {
-  const int64_t emits = hidden.shape[0], wide = hidden.shape[1], per_step = codes.shape[1];
-  std::span<int32_t> ids = take_array<int32_t>(ctx, emits);
-  for (int64_t e = 0; e < emits; ++e) ids[e] = codes.i32()[e * per_step + k - 1];
+  const int64_t emits = hidden.shape[0], wide = hidden.shape[1];
   const View last = ctx.arena.take({emits, wide}, DType::kF32);
-  embed(ctx, k == 1 ? first_table : tables_[k - 2], ids, last);
+  embed_column(ctx, k == 1 ? first_table : tables_[k - 2], codes, k - 1, last);
   View x = last;
   if (k == 1) {
     x = ctx.arena.take({2 * emits, wide}, DType::kF32);

@@ -1,5 +1,6 @@
 // The host side of paged attention, and the writing of the cache. The kernels: attention.cuh.
 #include <algorithm>
+#include <bit>
 
 #include "kernels/attention_impl.h"
 #include "kernels/cuda/attention_call.h"
@@ -43,13 +44,13 @@ struct Arrays {
 }  // namespace
 
 const int32_t* upload_ragged(StepContext& ctx, const Ragged& r) {
-  const int64_t b = r.sequences();
-  auto* to = take<int32_t>(ctx, 2 * b + 1 + b * r.max_pages);
-  Stream& stream = stream_of(ctx);
-  stream.upload(r.row_begin.data(), to, r.row_begin.size_bytes());
-  stream.upload(r.kv_len.data(), to + b + 1, r.kv_len.size_bytes());
-  stream.upload(r.page_table.data(), to + 2 * b + 1, r.page_table.size_bytes());
-  return to;
+  const Arena::Mark mark(ctx.host);
+  const std::span<const int32_t> parts[] = {r.row_begin, r.kv_len, r.page_table};
+  std::span<int32_t> all = take_array<int32_t>(
+      ctx, static_cast<int64_t>(r.row_begin.size() + r.kv_len.size() + r.page_table.size()));
+  auto at = all.begin();
+  for (const auto part : parts) at = std::copy(part.begin(), part.end(), at);
+  return upload(ctx, std::span<const int32_t>(all));
 }
 
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
@@ -114,6 +115,8 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
     max_groups =
         std::max(max_groups, group_of(int64_t{ragged.kv_len[b]} - 1) - group_of(first.first) + 1);
   }
+  // A launch shape that stays the same while a context grows: blocks without a group leave at once.
+  max_groups = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(max_groups)));
   const AttentionSize size{ragged.sequences(), max_rows, max_groups};
   switch (s.dtype) {
     case DType::kF32:

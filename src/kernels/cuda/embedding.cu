@@ -32,6 +32,17 @@ struct Embed {
   }
 };
 
+struct EmbedColumn {
+  Table table;
+  const int32_t* codes;  // of the column, first row
+  int64_t stride;
+  float* out;
+  int64_t width;
+  __device__ void operator()(int64_t i) const {
+    out[i] = element(table, codes[i / width * stride] * width + i % width);
+  }
+};
+
 struct EmbedSum {
   Table tables[kMaxTables];
   int books;
@@ -80,11 +91,21 @@ void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, co
            Embed{{table.data, table.dtype}, upload(ctx, ids), out.f32(), out.shape[1], add});
 }
 
+void embed_column(StepContext& ctx, const View& table, const View& codes, int column,
+                  const View& out) {
+  for_each(ctx, "embed_column", out.count(),
+           EmbedColumn{{table.data, table.dtype},
+                       codes.i32() + column,
+                       codes.shape[1],
+                       out.f32(),
+                       out.shape[1]});
+}
+
 void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
                const View& out) {
   SYRINX_CHECK(tables.size() <= kMaxTables, "[embed_sum] ", tables.size(), " tables");
   const Arena::Mark mark(ctx.arena);
-  EmbedSum f;
+  EmbedSum f{};
   f.books = static_cast<int>(tables.size());
   for (size_t c = 0; c < tables.size(); ++c) f.tables[c] = {tables[c].data, tables[c].dtype};
   f.ids = upload(ctx, ids);

@@ -44,6 +44,8 @@ void add_rows_scaled(StepContext& ctx, const View& x, const View& y, const View&
 
 void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
            bool add);
+void embed_column(StepContext& ctx, const View& table, const View& codes, int column,
+                  const View& out);
 void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
                const View& out);
 void to_f32(StepContext& ctx, const View& x, const View& out);
@@ -84,6 +86,9 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
 /// Waits for the stream: ids and status are host memory.
 void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
             std::span<int32_t> ids, std::span<SampleStatus> status);
+void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+                  std::span<const GuidedRow> places, int column, const View& codes,
+                  const View& status);
 
 /// Frames of spectra [F, bins] complex (as f32 [F, 2 * bins]) to F * hop samples; state [2, n_fft].
 /// The sums of frames are added in the order of fft.h's InverseStft.

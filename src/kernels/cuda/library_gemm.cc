@@ -94,6 +94,7 @@ void library_gemm(StepContext& ctx, const PackedMatrix& w, const uint16_t* x, in
   LibraryGemm& library = *state.library;
   const Plan& plan = library.plan(rows, matrix_padded_k(w.k), n, stride);
   const float one = 1, before = add ? 1 : 0;
+  if (!ctx.stream->queues("matmul", &plan, w.data.view().data, x, to, add)) return;
   blas(cublasLtMatmul(library.handle, plan.op, &one, w.data.view().data, plan.a, x, plan.b, &before,
                       to, plan.c, to, plan.c, &plan.best.algo, library.workspace.view().data,
                       kWorkspace, static_cast<cudaStream_t>(ctx.stream->native())),

@@ -459,8 +459,10 @@ __device__ int choose(const DeviceSampleRow& spec, const Allowed& allowed, const
 
 __device__ void answer(const SampleCall& call, int id, SampleStatus status) {
   if (threadIdx.x != 0) return;
-  call.ids[blockIdx.x] = id;
-  call.status[blockIdx.x] = status;
+  const DeviceSampleRow& row = call.rows[blockIdx.x];
+  call.ids[row.place] = id < 0 ? call.failed : id;
+  if (row.again >= 0) call.ids[row.again] = call.ids[row.place];
+  call.status[blockIdx.x * call.status_stride] = static_cast<int32_t>(status);
 }
 
 // Grid: rows.
@@ -518,31 +520,78 @@ void launch_sample(StepContext& ctx, const SampleCall& call, int64_t rows) {
               call);
 }
 
-void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
-            std::span<int32_t> ids, std::span<SampleStatus> status) {
-  if (rows.empty()) return;
-  const Arena::Mark mark(ctx.arena);
-  const auto count = static_cast<int64_t>(rows.size());
-  std::vector<DeviceSampleRow> specs;
-  std::vector<int32_t> history;
-  for (const SampleRow& row : rows) {
-    specs.push_back({row.params, row.rule, static_cast<int32_t>(history.size()),
-                     static_cast<int32_t>(row.history.size()), row.seed, row.step, row.codebook});
-    history.insert(history.end(), row.history.begin(), row.history.end());
+namespace {
+
+/// The rows in host scratch, without histories.
+std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow> rows) {
+  std::span<DeviceSampleRow> specs =
+      take_array<DeviceSampleRow>(ctx, static_cast<int64_t>(rows.size()));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const SampleRow& row = rows[i];
+    specs[i] = {row.params, row.rule, 0, 0, row.seed, row.step, row.codebook};
+    specs[i].place = static_cast<int32_t>(i);
   }
-  SampleCall call;
+  return specs;
+}
+
+/// Uploads rows and histories and launches; the call has its outputs already.
+void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<const SampleRow> rows,
+           std::span<DeviceSampleRow> specs) {
+  int64_t total = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    specs[i].history_begin = static_cast<int32_t>(total);
+    specs[i].history_count = static_cast<int32_t>(rows[i].history.size());
+    total += specs[i].history_count;
+  }
+  std::span<int32_t> history = take_array<int32_t>(ctx, total);
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::copy(rows[i].history.begin(), rows[i].history.end(),
+              history.begin() + specs[i].history_begin);
   call.logits = logits.f32();
   call.vocabulary = logits.shape[1];
   call.rows = upload(ctx, std::span<const DeviceSampleRow>(specs));
   call.history = upload(ctx, std::span<const int32_t>(history));
+  const auto count = static_cast<int64_t>(rows.size());
   if (call.vocabulary > kSharedVocabulary) call.work = take<float>(ctx, count * call.vocabulary);
-  call.ids = take<int32_t>(ctx, count);
-  call.status = take<SampleStatus>(ctx, count);
   launch_sample(ctx, call, count);
+}
+
+}  // namespace
+
+void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+            std::span<int32_t> ids, std::span<SampleStatus> status) {
+  if (rows.empty()) return;
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const auto count = static_cast<int64_t>(rows.size());
+  SampleCall call;
+  call.ids = take<int32_t>(ctx, count);
+  call.status = take<int32_t>(ctx, count);
+  queue(ctx, call, logits, rows, describe(ctx, rows));
+  std::span<int32_t> found = take_array<int32_t>(ctx, count);
   Stream& stream = stream_of(ctx);
   stream.download(call.ids, ids.data(), ids.size_bytes());
-  stream.download(call.status, status.data(), status.size_bytes());
+  stream.download(call.status, found.data(), found.size_bytes());
   stream.synchronize();
+  for (int64_t i = 0; i < count; ++i) status[i] = static_cast<SampleStatus>(found[i]);
+}
+
+void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+                  std::span<const GuidedRow> places, int column, const View& codes,
+                  const View& status) {
+  if (rows.empty()) return;
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const auto per_step = static_cast<int32_t>(codes.shape[1]);
+  std::span<DeviceSampleRow> specs = describe(ctx, rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    specs[i].place = places[i].row * per_step + column;
+    specs[i].again = places[i].guided ? specs[i].place + per_step : -1;
+  }
+  SampleCall call;
+  call.ids = codes.i32();
+  call.status = status.i32() + column;
+  call.status_stride = per_step;
+  call.failed = 0;
+  queue(ctx, call, logits, rows, specs);
 }
 
 }  // namespace syrinx::cuda

@@ -11,6 +11,8 @@ struct DeviceSampleRow {
   int32_t history_begin = 0, history_count = 0;  ///< in SampleCall::history
   uint64_t seed = 0;
   uint32_t step = 0, codebook = 0;
+  int32_t place = 0;   ///< where the id goes in SampleCall::ids
+  int32_t again = -1;  ///< and once more; below 0: nowhere
 };
 
 /// All pointers on the device. One block a row; nothing is read back.
@@ -21,7 +23,9 @@ struct SampleCall {
   const int32_t* history = nullptr;
   float* work = nullptr;  ///< [rows][vocabulary], unused when the vocabulary fits shared memory
   int32_t* ids = nullptr;
-  SampleStatus* status = nullptr;
+  int32_t* status = nullptr;  ///< of row i at i * status_stride
+  int64_t status_stride = 1;
+  int32_t failed = -1;  ///< the id of a row that cannot be sampled
 };
 constexpr int64_t kSharedVocabulary = 8192;
 

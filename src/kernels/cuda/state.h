@@ -27,9 +27,12 @@ inline Stream& stream_of(StepContext& ctx) {
   return *ctx.stream;
 }
 
-/// Host numbers in the arena; there when the next kernel of the stream runs.
+/// Host numbers on the device until the arena gives their place back; there when the next kernel of
+/// the stream runs.
 template <typename T>
 T* upload(StepContext& ctx, std::span<const T> host) {
+  if (void* there = stream_of(ctx).staged(host.data(), host.size_bytes()))
+    return static_cast<T*>(there);
   const auto bytes = static_cast<int64_t>(host.size_bytes());
   auto* to = static_cast<T*>(ctx.arena.take({bytes}, DType::kU8).data);
   if (bytes > 0) stream_of(ctx).upload(host.data(), to, host.size_bytes());

@@ -26,6 +26,7 @@ void add(StepContext&, const View&, const View&, const View&, bool) { missing();
 void copy_spans(StepContext&, std::span<const CopySpan>) { missing(); }
 void add_rows_scaled(StepContext&, const View&, const View&, const View&) { missing(); }
 void embed(StepContext&, const View&, std::span<const int32_t>, const View&, bool) { missing(); }
+void embed_column(StepContext&, const View&, const View&, int, const View&) { missing(); }
 void embed_sum(StepContext&, std::span<const View>, std::span<const int32_t>, const View&) {
   missing();
 }
@@ -43,6 +44,10 @@ void write_kv(StepContext&, const HeadsView&, const HeadsView&, const KvPool&, i
 }
 void paged_attention(StepContext&, const HeadsView&, const KvPool&, int, const Ragged&,
                      const AttentionSpec&, const View&) {
+  missing();
+}
+void sample_codes(StepContext&, const View&, std::span<const SampleRow>, std::span<const GuidedRow>,
+                  int, const View&, const View&) {
   missing();
 }
 void sample(StepContext&, const View&, std::span<const SampleRow>, std::span<int32_t>,

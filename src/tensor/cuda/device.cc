@@ -28,30 +28,59 @@ class CudaStream final : public Stream {
     cudaStreamSynchronize(stream_);
     kernel_state.reset();
     for (cudaEvent_t e : done_) cudaEventDestroy(e);
+    for (void* memory : pinned_) cudaFreeHost(memory);
     cudaFreeHost(ring_);
     cudaStreamDestroy(stream_);
   }
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
 
-  void upload(const void* host, void* device, size_t bytes) override {
+  void* native() const override { return stream_; }
+
+ private:
+  void to_device(const void* host, void* device, size_t bytes) override {
     for (size_t done = 0; done < bytes;) {
       const size_t part = std::min(bytes - done, kHalf);
       char* slot = take(part);
       std::memcpy(slot, static_cast<const char*>(host) + done, part);
-      check(cudaMemcpyAsync(static_cast<char*>(device) + done, slot, part, cudaMemcpyHostToDevice,
-                            stream_),
-            "upload");
+      send(slot, static_cast<char*>(device) + done, part);
       done += part;
     }
   }
-  void download(const void* device, void* host, size_t bytes) override {
+  void send(const void* pinned, void* device, size_t bytes) override {
+    check(cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, stream_), "upload");
+  }
+  void to_host(const void* device, void* host, size_t bytes) override {
     check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "download");
   }
-  void synchronize() override { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
-  void* native() const override { return stream_; }
+  void on_device(const void* from, void* to, size_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy");
+  }
+  void wait() override { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+  void* pinned(size_t bytes) override {
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault), "cudaHostAlloc");
+    pinned_.push_back(memory);
+    return memory;
+  }
+  void begin_recording() override {
+    // Of this thread alone: other executors may allocate meanwhile.
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "begin of a graph");
+  }
+  std::shared_ptr<void> end_recording() override {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t made = nullptr;
+    if (cudaStreamEndCapture(stream_, &graph) == cudaSuccess && graph)
+      cudaGraphInstantiate(&made, graph, 0);
+    if (graph) cudaGraphDestroy(graph);
+    cudaGetLastError();  // what could not be recorded is queued as usual
+    if (!made) return nullptr;
+    return {made, [](void* exec) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(exec)); }};
+  }
+  void play(void* recording) override {
+    check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), stream_), "cudaGraphLaunch");
+  }
 
- private:
   /// Room in the ring; before a half is used again, the copies out of it must be over.
   char* take(size_t bytes) {
     bytes = (bytes + 255) / 256 * 256;
@@ -71,6 +100,7 @@ class CudaStream final : public Stream {
   size_t used_ = 0;  // of the half in use
   int half_ = 0;
   cudaEvent_t done_[2] = {};
+  std::vector<void*> pinned_;
 };
 
 /// Small pieces that were given back, by size. States of streams are made of dozens of them, and

@@ -331,7 +331,7 @@ void bench_sample(Machine& m, Report& report, const Model& model) {
     call.rows = static_cast<const DeviceSampleRow*>(on_device.view().data);
     if (model.vocabulary > kSharedVocabulary) call.work = work.f32();
     call.ids = ids.i32();
-    call.status = static_cast<SampleStatus*>(status.view().data);
+    call.status = status.view().i32();
     const double s = time_of(m, 16, [&](int) { launch_sample(m.ctx, call, batch); });
     report.row(model.name, "sample top-k 50", batch, s,
                floor_of(m, 4.0 * batch * model.vocabulary));

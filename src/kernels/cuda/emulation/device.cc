@@ -6,7 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "kernels/cuda/emulation/memory.h"
 
@@ -47,21 +51,53 @@ constexpr unsigned char kMark = 0xa5;
 
 size_t room_for(size_t bytes) { return (bytes + 2 * kGuard + kPage - 1) / kPage * kPage; }
 
+using Work = std::vector<std::function<void()>>;
+
+/// Runs what is queued at once, unless it is being recorded.
 class HostStream final : public Stream {
  public:
-  void upload(const void* host, void* device, size_t bytes) override {
+  void* native() const override { return nullptr; }
+  void queue(std::function<void()> work) {
+    recorded_ ? recorded_->push_back(std::move(work)) : work();
+  }
+
+ private:
+  void to_device(const void* host, void* device, size_t bytes) override {
     const DeviceAccess access;
     std::memcpy(device, host, bytes);
   }
-  void download(const void* device, void* host, size_t bytes) override {
-    const DeviceAccess access;
-    std::memcpy(host, device, bytes);
+  void send(const void* pinned, void* device, size_t bytes) override {
+    to_device(pinned, device, bytes);
   }
-  void synchronize() override {}
-  void* native() const override { return nullptr; }
+  void to_host(const void* device, void* host, size_t bytes) override {
+    on_device(device, host, bytes);
+  }
+  void on_device(const void* from, void* to, size_t bytes) override {
+    queue([=] {
+      const DeviceAccess access;
+      std::memcpy(to, from, bytes);
+    });
+  }
+  void wait() override {}
+  void* pinned(size_t bytes) override {
+    pinned_.push_back(std::make_unique<char[]>(bytes));
+    return pinned_.back().get();
+  }
+  void begin_recording() override { recorded_ = std::make_shared<Work>(); }
+  std::shared_ptr<void> end_recording() override { return std::exchange(recorded_, nullptr); }
+  void play(void* recording) override {
+    for (const auto& work : *static_cast<Work*>(recording)) work();
+  }
+
+  std::shared_ptr<Work> recorded_;
+  std::vector<std::unique_ptr<char[]>> pinned_;
 };
 
 }  // namespace
+
+void gpu::emulated::queue(Stream& stream, std::function<void()> work) {
+  static_cast<HostStream&>(stream).queue(std::move(work));
+}
 
 std::string device_missing(Device) { return ""; }
 

@@ -16,6 +16,7 @@
 #include <functional>
 
 #include "base/float16.h"
+#include "kernels/cuda/emulation/memory.h"
 #include "tensor/context.h"
 
 #define __global__
@@ -124,9 +125,12 @@ T* dynamic_shared() {
 }
 
 template <typename... P, typename... A>
-void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, Stream&,
-            A... args) {
-  emulated::run(name, grid, block, shared, [&] { kernel(static_cast<P>(args)...); });
+void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+            Stream& stream, A... args) {
+  if (!stream.queues(kernel, grid, block, shared, static_cast<P>(args)...)) return;
+  emulated::queue(stream, [=] {
+    emulated::run(name, grid, block, shared, [&] { kernel(static_cast<P>(args)...); });
+  });
 }
 
 }  // namespace syrinx::gpu

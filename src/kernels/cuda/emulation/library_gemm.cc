@@ -1,13 +1,16 @@
 // library_gemm by plain loops: cuBLASLt is not emulated, what is around it is.
 #include "base/float16.h"
+#include "kernels/cuda/emulation/gpu.h"
 #include "kernels/cuda/emulation/memory.h"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/products.h"
 
 namespace syrinx::cuda {
 
-void library_gemm(StepContext&, const PackedMatrix& w, const uint16_t* x, int64_t n, float* to,
-                  int64_t stride, int64_t rows, bool add) {
+namespace {
+
+void multiply(const PackedMatrix& w, const uint16_t* x, int64_t n, float* to, int64_t stride,
+              int64_t rows, bool add) {
   const gpu::emulated::DeviceAccess access;
   const int64_t k = matrix_padded_k(w.k);
   const auto* weight = static_cast<const uint16_t*>(w.data.view().data);
@@ -21,6 +24,14 @@ void library_gemm(StepContext&, const PackedMatrix& w, const uint16_t* x, int64_
       out = add ? out + sum : sum;
     }
   }
+}
+
+}  // namespace
+
+void library_gemm(StepContext& ctx, const PackedMatrix& w, const uint16_t* x, int64_t n, float* to,
+                  int64_t stride, int64_t rows, bool add) {
+  if (!ctx.stream->queues("matmul", &w, x, n, to, stride, rows, add)) return;
+  gpu::emulated::queue(*ctx.stream, [=, &w] { multiply(w, x, n, to, stride, rows, add); });
 }
 
 }  // namespace syrinx::cuda

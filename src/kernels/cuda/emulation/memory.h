@@ -1,9 +1,12 @@
-// Memory of the emulated GPU: pages with guards around every piece. Where the processor has
+// Memory and streams of the emulated GPU: pages with guards around every piece. Where the processor has
 // protection keys, a host thread that touches it outside of kernels and copies gets a fault.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <mutex>
+
+#include "tensor/device.h"
 
 namespace syrinx::gpu::emulated {
 
@@ -19,5 +22,8 @@ class DeviceAccess {
  private:
   std::unique_lock<std::mutex> lock_;
 };
+
+/// Does it at once, or in its place in what the stream records.
+void queue(Stream& stream, std::function<void()> work);
 
 }  // namespace syrinx::gpu::emulated

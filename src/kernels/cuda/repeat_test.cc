@@ -1,0 +1,146 @@
+// Stream::repeat(): what is played is what would have been queued, or is queued after all.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "kernels/activation.h"
+#include "kernels/embedding.h"
+#include "kernels/fixture.h"
+#include "kernels/sample.h"
+
+namespace syrinx {
+namespace {
+
+using fixture::Bench;
+
+/// Streams are a GPU's.
+std::vector<Device> gpus() {
+  std::vector<Device> all = fixture::devices();
+  all.erase(all.begin());
+  return all;
+}
+
+class Repeat : public fixture::OnDevice {
+ protected:
+  /// out = a + b with both uploaded; a row of `width` numbers that depend on `step`.
+  std::vector<float> sum(uint64_t key, int step, int64_t width) {
+    std::vector<float> a(width), b(width), out(width);
+    std::iota(a.begin(), a.end(), static_cast<float>(step));
+    std::iota(b.begin(), b.end(), 10.f * static_cast<float>(step));
+    bench_.ctx.stream->repeat(key, [&] {
+      bench_.arena.reset();
+      const View x = bench_.ctx.arena.take({1, width}, DType::kF32);
+      store(bench_.ctx, a, x);
+      const View y = upload(bench_.ctx, View{b.data(), DType::kF32, {1, width}});
+      add_inplace(bench_.ctx, x, y);
+      fetch(bench_.ctx, x, std::span<float>(out));
+    });
+    synchronize(bench_.ctx);
+    for (int64_t i = 0; i < width; ++i) EXPECT_EQ(out[i], a[i] + b[i]) << step << " " << i;
+    return out;
+  }
+  uint64_t played() const { return bench_.ctx.stream->played(); }
+
+  /// A step of four codes of three rows: each code's logits are the embedding of the one before.
+  /// `out`: codes, then statuses.
+  static void queue_frame(Bench& bench, const View& table, int step, std::span<int32_t> out) {
+    constexpr int64_t kRows = 3, kCodes = 4;
+    StepContext& ctx = bench.ctx;
+    const View both = ctx.arena.take({2 * kRows, kCodes}, DType::kI32);
+    const View codes = both.slice(0, kRows), status = both.slice(kRows, 2 * kRows);
+    const std::vector<int32_t> first{step, 2 * step, 3}, history(step * 3, 1);
+    for (int k = 0; k < kCodes; ++k) {
+      const View logits = ctx.arena.take({kRows, table.shape[1]}, DType::kF32);
+      k == 0 ? embed(ctx, table, first, logits) : embed_column(ctx, table, codes, k - 1, logits);
+      std::vector<SampleRow> rows(kRows);
+      for (int i = 0; i < kRows; ++i) {
+        rows[i].params.temperature = i == 2 ? 1 : 0;
+        rows[i].params.repetition_penalty = i == 1 ? 1.5f : 1;
+        rows[i].history = history;
+        rows[i].step = static_cast<uint32_t>(step), rows[i].codebook = static_cast<uint32_t>(k);
+      }
+      const std::vector<GuidedRow> places{{0, false, 1}, {1, false, 1}, {2, false, 1}};
+      sample_codes(ctx, logits, rows, places, k, codes, status);
+    }
+    fetch(ctx, both, out);
+  }
+
+  Bench bench_{1, GetParam()};
+};
+
+TEST_P(Repeat, PlaysFromTheThirdTimeOnWithNewNumbers) {
+  for (int step = 0; step < 10; ++step) sum(1, step, 300);
+  EXPECT_EQ(played(), 8u);
+}
+
+TEST_P(Repeat, KeysAreApart) {
+  for (int step = 0; step < 6; ++step) sum(1, step, 300), sum(2, step, 500);
+  EXPECT_EQ(played(), 8u);
+}
+
+TEST_P(Repeat, WhatIsNoRepetitionIsQueuedAsUsual) {
+  for (int step = 0; step < 4; ++step) sum(1, step, 300);
+  EXPECT_EQ(played(), 2u);
+  sum(1, 5, 301);  // recorded anew at the next time
+  EXPECT_EQ(played(), 2u);
+  for (int step = 0; step < 3; ++step) sum(1, step, 301);
+  EXPECT_EQ(played(), 4u);
+  for (int step = 0; step < 40; ++step) sum(1, step, 300 + step);  // given up after some failures
+  EXPECT_EQ(played(), 4u);
+  for (int step = 0; step < 4; ++step) sum(1, step, 300);
+  EXPECT_EQ(played(), 4u);
+}
+
+TEST_P(Repeat, WhatHasNoRoomIsQueuedAsUsual) {
+  for (int step = 0; step < 4; ++step) sum(1, step, 3 << 20);
+  EXPECT_EQ(played(), 0u);
+}
+
+TEST_P(Repeat, AFaultComesOutAndHarmsNoLaterStep) {
+  const auto faulty = [&](bool fail) {
+    bench_.ctx.stream->repeat(7, [&] {
+      bench_.arena.reset();
+      const View x = bench_.ctx.arena.take({1, 64}, DType::kF32);
+      store(bench_.ctx, std::vector<float>(64, 1), x);
+      if (fail) throw InternalError("broken");
+      add_inplace(bench_.ctx, x, x);
+    });
+    synchronize(bench_.ctx);
+  };
+  faulty(false);
+  EXPECT_THROW(faulty(true), InternalError);  // while it would be recorded
+  faulty(false), faulty(false);
+  EXPECT_EQ(played(), 1u);
+  EXPECT_THROW(faulty(true), InternalError);  // while it would be played
+  faulty(false), faulty(false);
+  EXPECT_EQ(played(), 2u);
+  sum(1, 3, 300);
+}
+
+TEST_P(Repeat, ManyKeysForgetTheOldest) {
+  for (uint64_t key = 0; key < 300; ++key) sum(key, 1, 64);
+  for (int step = 0; step < 3; ++step) sum(0, step, 64);
+  EXPECT_EQ(played(), 1u);  // it was seen before, and forgotten
+}
+
+TEST_P(Repeat, CodesStayOnTheDevice) {
+  const Tensor table = fixture::random({40, 40}, 5), there = copy_to(table, GetParam());
+  Bench host;
+  for (int step = 0; step < 5; ++step) {
+    std::vector<int32_t> got(24);
+    bench_.ctx.stream->repeat(3, [&] {
+      bench_.arena.reset();
+      queue_frame(bench_, there.view(), step, got);
+    });
+    synchronize(bench_.ctx);
+    std::vector<int32_t> want(24);
+    queue_frame(host, table.view(), step, want);
+    EXPECT_EQ(got, want) << step;
+  }
+  EXPECT_EQ(played(), 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Repeat, testing::ValuesIn(gpus()), fixture::device_label);
+
+}  // namespace
+}  // namespace syrinx
