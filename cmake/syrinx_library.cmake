@@ -1,8 +1,11 @@
-# syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex])
+# syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex] [UNITY_TESTS])
 # One folder = one static library `syrinx_<name>` from its *.cc (sub-folders too), and one test
 # program `<name>_test` from its *_test.cc. Includes are written from src/ ("tensor/view.h").
+# ./run and ./check compile several files of a library at once (CMAKE_UNITY_BUILD), which takes a third
+# of the time; so names in unnamed namespaces are unique in a library. Tests are free of that rule but
+# for UNITY_TESTS.
 function(syrinx_library name)
-  cmake_parse_arguments(ARG "" "WITHOUT" "DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY_TESTS" "WITHOUT" "DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   if(ARG_WITHOUT)
@@ -22,6 +25,9 @@ function(syrinx_library name)
     file(GLOB device_sources CONFIGURE_DEPENDS cuda/*.cu)
     list(APPEND sources ${device_sources})
   endif()
+  # Files of their own in the archive, so that the emulation of the tests can stand for them.
+  file(GLOB stand_ins CONFIGURE_DEPENDS no_cuda/*.cc)
+  set_source_files_properties(${stand_ins} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   file(GLOB absent_sources CONFIGURE_DEPENDS ${absent}/*.cc cuda/emulation/*.cc)
   list(FILTER absent_sources EXCLUDE REGEX "_test\\.cc$")
   list(REMOVE_ITEM sources ${absent_sources} "")
@@ -62,6 +68,9 @@ function(syrinx_library name)
       SYRINX_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SYRINX_BINARY_DIR="${PROJECT_BINARY_DIR}")
     # Tests are built to be built quickly; what they test is built for speed.
     target_compile_options(${target}_test PRIVATE -O1)
+    if(NOT ARG_UNITY_TESTS)
+      set_target_properties(${target}_test PROPERTIES UNITY_BUILD OFF)
+    endif()
     gtest_discover_tests(${target}_test TEST_PREFIX ${name}: DISCOVERY_TIMEOUT 60
       PROPERTIES TIMEOUT 300)
   endif()

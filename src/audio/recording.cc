@@ -23,10 +23,6 @@ constexpr float kFullScale = 0.999f;     // of a clipped sample
 constexpr int kClippedRun = 3;           // in a row
 constexpr double kClippedRemark = 0.001, kQuietDb = -40;
 
-Error fault(std::string message) {
-  return {ErrorCode::kInvalid, std::move(message), "ref_audio"};
-}
-
 double decibels(double value) {
   return value > 0 ? 20 * std::log10(value) : -std::numeric_limits<double>::infinity();
 }
@@ -109,7 +105,7 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
                       .format = std::move(decoded.value().format)};
   for (const float sample : audio.samples) {
     if (std::fabs(sample) > kMaxValue) {
-      return fault(concat("the recording reaches ", sample, ", where full scale is 1"));
+      return bad_audio(concat("the recording reaches ", sample, ", where full scale is 1"));
     }
   }
   audio.clipped = clipped_share(audio.samples);
@@ -121,15 +117,16 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
   const auto loud = sorted.begin() + static_cast<std::ptrdiff_t>(louder);
   std::nth_element(sorted.begin(), loud, sorted.end(), std::greater<>());
   audio.level_db = decibels(*loud);
-  if (std::isinf(audio.level_db)) return fault("the recording is silent");
+  if (std::isinf(audio.level_db)) return bad_audio("the recording is silent");
   if (audio.level_db < limits.min_level_db) {
-    return fault(concat("the recording is almost silent (", std::round(audio.level_db), " dB)"));
+    return bad_audio(
+        concat("the recording is almost silent (", std::round(audio.level_db), " dB)"));
   }
   trim(audio, levels, frame);
   if (audio.seconds() < limits.min_s) {
-    return fault(concat("the recording is too short: ", tenths(audio.seconds()),
-                        " s without the silence at its ends, at least ", limits.min_s,
-                        " s are needed"));
+    return bad_audio(concat("the recording is too short: ", tenths(audio.seconds()),
+                            " s without the silence at its ends, at least ", limits.min_s,
+                            " s are needed"));
   }
   return audio;
 }

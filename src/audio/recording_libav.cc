@@ -23,7 +23,7 @@ namespace {
 
 // What phones, browsers, recorders and editors make. Nothing here opens a second file: playlists
 // and containers of other containers are not in the list.
-constexpr const char* kFormats =
+constexpr const char* kReadFormats =
     "wav,w64,aiff,au,caf,flac,mp3,aac,ogg,mov,matroska,amr,amrnb,amrwb";
 constexpr const char* kCodecs =
     "pcm_u8,pcm_s8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,"
@@ -33,10 +33,6 @@ constexpr int kBufferBytes = 32 << 10;
 constexpr int kMaxStreams = 16;
 constexpr int kMinHz = 4000, kMaxHz = 192'000;
 constexpr int kMaxChannels = 8;
-
-Error fault(std::string message) {
-  return {ErrorCode::kInvalid, std::move(message), "ref_audio"};
-}
 
 /// Bytes in memory as libav reads them; past the deadline there are none.
 struct Source {
@@ -149,7 +145,7 @@ class FileDecoder {
     if (auto error = open()) return *error;
     if (auto error = open_codec()) return *error;
     if (auto error = run()) return *error;
-    if (out_.samples.empty()) return fault("the recording holds no audio");
+    if (out_.samples.empty()) return bad_audio("the recording holds no audio");
     return std::move(out_);
   }
 
@@ -161,7 +157,8 @@ class FileDecoder {
   std::optional<Error> append(const AVFrame& frame);
   std::optional<Error> check(int rate, int channels) const;
   Error late() const {
-    return fault(concat("decoding the recording took longer than ", limits_.max_decode_s, " s"));
+    return bad_audio(
+        concat("decoding the recording took longer than ", limits_.max_decode_s, " s"));
   }
 
   const RecordingLimits& limits_;
@@ -186,7 +183,7 @@ std::optional<Error> FileDecoder::open() {
   format->flags |= AVFMT_FLAG_CUSTOM_IO;
   format->io_open = refuse_open;
   format->max_streams = kMaxStreams;
-  format->format_whitelist = av_strdup(kFormats);
+  format->format_whitelist = av_strdup(kReadFormats);
   format->codec_whitelist = av_strdup(kCodecs);
   format->interrupt_callback = {[](void* source) -> int {
                                   return static_cast<const Source*>(source)->late() ? 1 : 0;
@@ -196,7 +193,7 @@ std::optional<Error> FileDecoder::open() {
     av_freep(&io->buffer);
     avio_context_free(&io);
     if (source_.late()) return late();
-    return fault(
+    return bad_audio(
         "this is no audio file of a known format (wav, flac, mp3, m4a, ogg, opus, webm, aac, aiff, "
         "caf, amr)");
   }
@@ -208,21 +205,21 @@ std::optional<Error> FileDecoder::open() {
   }
   if (avformat_find_stream_info(format, nullptr) < 0) {
     if (source_.late()) return late();
-    return fault("the audio in the recording cannot be found; the file may be damaged");
+    return bad_audio("the audio in the recording cannot be found; the file may be damaged");
   }
   stream_ = av_find_best_stream(format, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0);
-  if (stream_ < 0) return fault("there is no audio in the file");
+  if (stream_ < 0) return bad_audio("there is no audio in the file");
   return {};
 }
 
 std::optional<Error> FileDecoder::check(int rate, int channels) const {
   if (rate < kMinHz || rate > kMaxHz) {
-    return fault(concat("the recording has ", rate, " samples a second; from ", kMinHz, " to ",
-                        kMaxHz, " can be used"));
+    return bad_audio(concat("the recording has ", rate, " samples a second; from ", kMinHz, " to ",
+                            kMaxHz, " can be used"));
   }
   if (channels < 1 || channels > kMaxChannels) {
-    return fault(concat("the recording has ", channels, " channels; from 1 to ", kMaxChannels,
-                        " can be used"));
+    return bad_audio(concat("the recording has ", channels, " channels; from 1 to ", kMaxChannels,
+                            " can be used"));
   }
   return {};
 }
@@ -234,7 +231,7 @@ std::optional<Error> FileDecoder::open_codec() {
   codec_.reset(codec == nullptr ? nullptr : avcodec_alloc_context3(codec));
   const char* name = avcodec_get_name(parameters->codec_id);
   const auto unknown = [&] {
-    return fault(concat("the audio is coded as '", name, "', which is not taken here"));
+    return bad_audio(concat("the audio is coded as '", name, "', which is not taken here"));
   };
   if (!codec_) return unknown();
   if (auto error = check(parameters->sample_rate, parameters->ch_layout.nb_channels)) return error;
@@ -289,15 +286,15 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
     out_.sample_rate = frame.sample_rate;
   }
   if (channels != channels_ || frame.sample_rate != out_.sample_rate) {
-    return fault("the rate or the channels change within the recording");
+    return bad_audio("the rate or the channels change within the recording");
   }
   const auto total = out_.samples.size() + static_cast<size_t>(frame.nb_samples);
   if (static_cast<double>(total) > limits_.max_s * out_.sample_rate) {
-    return fault(concat("the recording is longer than ", limits_.max_s, " s"));
+    return bad_audio(concat("the recording is longer than ", limits_.max_s, " s"));
   }
   const auto format = static_cast<AVSampleFormat>(frame.format);
   const SampleAt read = sample_reader(format);
-  if (read == nullptr) return fault("the samples of the recording are of an unknown kind");
+  if (read == nullptr) return bad_audio("the samples of the recording are of an unknown kind");
   const bool planar = av_sample_fmt_is_planar(format) != 0;
   for (int i = 0; i < frame.nb_samples; ++i) {
     float sum = 0;
@@ -307,8 +304,8 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
     }
     const float sample = sum / static_cast<float>(channels);
     if (!std::isfinite(sample)) {
-      return fault(concat("the recording holds a value that is no number, at ",
-                          static_cast<double>(out_.samples.size()) / out_.sample_rate, " s"));
+      return bad_audio(concat("the recording holds a value that is no number, at ",
+                              static_cast<double>(out_.samples.size()) / out_.sample_rate, " s"));
     }
     out_.samples.push_back(sample);
   }
@@ -321,10 +318,10 @@ Result<DecodedFile> decode_file(std::string_view file, const RecordingLimits& li
   // libav writes to the standard error what strangers' files make it think.
   static std::once_flag quiet;
   std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
-  if (file.empty()) return fault("the recording is empty");
+  if (file.empty()) return bad_audio("the recording is empty");
   if (file.size() > limits.max_bytes) {
-    return fault(concat("the recording has ", file.size(), " bytes; at most ", limits.max_bytes,
-                        " are taken"));
+    return bad_audio(concat("the recording has ", file.size(), " bytes; at most ", limits.max_bytes,
+                            " are taken"));
   }
   return FileDecoder(file, limits).decode();
 }

@@ -9,6 +9,11 @@
 
 namespace syrinx {
 
+/// What is wrong with a stranger's recording.
+inline Error bad_audio(std::string message) {
+  return {ErrorCode::kInvalid, std::move(message), "ref_audio"};
+}
+
 struct DecodedFile {
   std::vector<float> samples;  ///< mono, unbounded in value, free of NaN
   int sample_rate = 0;

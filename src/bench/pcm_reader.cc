@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxHeaderBytes = 4096;
+constexpr size_t kMaxRiffHeader = 4096;
 
 uint32_t u32(std::string_view bytes, size_t at) {
   uint32_t value = 0;
@@ -36,7 +36,7 @@ void PcmReader::read_header() {
       state_ = State::kSamples;
       return;
     }
-    if (size > kMaxHeaderBytes || at + 8 + size > kMaxHeaderBytes) {
+    if (size > kMaxRiffHeader || at + 8 + size > kMaxRiffHeader) {
       fault_ = "the WAV header is too long";
       return;
     }
@@ -52,7 +52,7 @@ void PcmReader::read_header() {
     }
     at += 8 + size + size % 2;
   }
-  if (bytes.size() > kMaxHeaderBytes) fault_ = "the WAV header is too long";
+  if (bytes.size() > kMaxRiffHeader) fault_ = "the WAV header is too long";
 }
 
 std::span<const int16_t> PcmReader::take(std::string_view bytes) {

@@ -28,12 +28,6 @@ StoredVoice need_voice(const VoiceStore& store, const std::string& name) {
   return *voice;
 }
 
-template <typename T>
-T need(Result<T> result) {
-  if (!result) throw LoadError(result.error().message);
-  return result.take();
-}
-
 std::string date_text(int64_t time_s) {
   const auto time = static_cast<std::time_t>(time_s);
   std::tm local{};

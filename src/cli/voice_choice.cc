@@ -23,12 +23,6 @@ Speaker speaker_of(const Engine& engine, const VoiceStore* store) {
   return {engine.pipeline().info(), encoder == nullptr ? nullptr : &encoder->info(), store};
 }
 
-template <typename T>
-T need(Result<T> result) {
-  if (!result) throw LoadError(result.error().message);
-  return result.take();
-}
-
 }  // namespace
 
 std::unique_ptr<VoiceStore> open_store(const std::string& directory) {

@@ -11,6 +11,13 @@
 
 namespace syrinx {
 
+/// What a result holds; its error is thrown as a LoadError.
+template <typename T>
+T need(Result<T> result) {
+  if (!result) throw LoadError(result.error().message);
+  return result.take();
+}
+
 /// The store in `directory`, or where it lies by default; null when there is no such place.
 std::unique_ptr<VoiceStore> open_store(const std::string& directory);
 

@@ -14,7 +14,7 @@ constexpr int64_t kSegment = 100;      // frames that a gate averages over
 constexpr int64_t kFrontFrames = 256;  // of a piece of the front
 constexpr int64_t kFbankFrames = 2000;
 constexpr int64_t kTdnnTaps = 5;
-constexpr std::array<int64_t, 3> kLayers{12, 24, 16}, kDilations{1, 2, 2};
+constexpr std::array<int64_t, 3> kLayers{12, 24, 16}, kLayerDilations{1, 2, 2};
 
 int64_t size_of(const Weights& weights, const std::string& name, int dim, int64_t published) {
   const std::optional<Shape> shape = weights.shape(name);
@@ -180,7 +180,7 @@ void CamPlus::load_block(const Weights& xvector, int64_t index, int64_t in) {
         pack1d(fold(w.scope("linear1"), {narrow, width, 1}, w.scope("nonlinear2.batchnorm")));
     layer.local =
         PackedConv1d::pack(gate.take("linear_local.weight", {block.growth, narrow, taps}));
-    layer.dilation = kDilations[index];
+    layer.dilation = kLayerDilations[index];
     const auto load = [&](const char* linear, int64_t out, int64_t width_in) {
       const Weights l = gate.scope(linear);
       return PackedLinear::pack(l.take("weight", {out, width_in, 1}).reshape({out, width_in}),

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "codec/dac_decoder.h"
+#include "kernels/activation.h"
 #include "nn/layers.h"
 #include "nn/weight_norm.h"
 
@@ -10,7 +11,6 @@ namespace {
 
 constexpr int64_t kTaps = 7;
 constexpr int64_t kDilations[] = {1, 3, 9};
-constexpr float kNoDivisionByZero = 1e-9f;
 
 /// A convolution of one tap as a linear.
 PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, bool bias, WeightType type) {
@@ -84,7 +84,7 @@ DacDecoder::Snake DacDecoder::load_snake(const Weights& weights, int64_t channel
   Tensor alpha({channels}, DType::kF32);
   for (int64_t c = 0; c < channels; ++c) {
     alpha.f32()[c] = snake.alpha.f32()[c];
-    snake.inv_alpha.f32()[c] = 1.f / (alpha.f32()[c] + kNoDivisionByZero);
+    snake.inv_alpha.f32()[c] = 1.f / (alpha.f32()[c] + kSnakeEps);
   }
   snake.alpha = std::move(alpha);
   return snake;

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kPieceFrames = 32;  // bounds the scratch, which is ~100 KB a frame
+constexpr int64_t kFilterFrames = 32;  // bounds the scratch, which is ~100 KB a frame
 constexpr float kLastLeak = 0.01f;    // torch's default, used before the last convolution
 constexpr float kMostMagnitude = 1e2f;
 
@@ -24,7 +24,7 @@ void Hift::run(StepContext& ctx, const View& mel, bool last, const HiftNoise& no
   expect_shape("hift mel", mel, {frames, config_.mel});
   int64_t begin = 0;
   do {
-    const int64_t end = std::min(begin + kPieceFrames, frames);
+    const int64_t end = std::min(begin + kFilterFrames, frames);
     Arena::Mark mark(ctx.arena);
     run_piece(ctx, mel.slice(begin, end), last && end == frames, noise, state, out);
     begin = end;

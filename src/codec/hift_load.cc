@@ -3,13 +3,12 @@
 #include <numbers>
 
 #include "codec/hift.h"
+#include "kernels/activation.h"
 #include "nn/layers.h"
 #include "nn/weight_norm.h"
 
 namespace syrinx {
 namespace {
-
-constexpr float kNoDivisionByZero = 1e-9f;
 
 WeightType conv_type(WeightType type) { return type == WeightType::kQ8 ? WeightType::kBF16 : type; }
 
@@ -75,7 +74,7 @@ Hift::Block Hift::load_block(const Weights& weights, int64_t channels, int64_t t
       Snake snake{weights.f32("activations" + number + ".alpha", {channels}),
                   Tensor({channels}, DType::kF32)};
       for (int64_t c = 0; c < channels; ++c) {
-        snake.inv_alpha.f32()[c] = 1.f / (snake.alpha.f32()[c] + kNoDivisionByZero);
+        snake.inv_alpha.f32()[c] = 1.f / (snake.alpha.f32()[c] + kSnakeEps);
       }
       block.acts.push_back(std::move(snake));
       block.convs.push_back(load_same(weights.scope("convs" + number), channels, channels, taps,

@@ -9,8 +9,8 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kPieceFrames = 8;  // bounds the scratch
-constexpr int64_t kRate = MimiConfig::kLatentRate;
+constexpr int64_t kEncodedFrames = 8;  // bounds the scratch
+constexpr int64_t kLatentRate = MimiConfig::kLatentRate;
 
 /// x with rows after it so that there is a multiple of `stride`: zeros, or the last row again. Only
 /// the end of a recording needs any.
@@ -86,10 +86,10 @@ void MimiEncoder::load_network(const Weights& weights) {
   }
   tail_ = mimi::load_conv(next(2), width, hidden, config_.last_taps, {});
   transformer_ = StreamDecoder(config_.transformer(), weights.scope("encoder_transformer"),
-                               WeightType::kF32, static_cast<int>(kPieceFrames * kRate));
-  downsample_ = {weights.scope("downsample.conv").take("weight", {hidden, hidden, 2 * kRate}),
+                               WeightType::kF32, static_cast<int>(kEncodedFrames * kLatentRate));
+  downsample_ = {weights.scope("downsample.conv").take("weight", {hidden, hidden, 2 * kLatentRate}),
                  {},
-                 {.stride = kRate, .pad = ConvPad::kReplicate}};
+                 {.stride = kLatentRate, .pad = ConvPad::kReplicate}};
 }
 
 MimiEncoder::Stream MimiEncoder::open() const {
@@ -121,7 +121,7 @@ std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float
 
 int64_t MimiEncoder::room(StepContext& ctx, Stream& stream) const {
   // Pieces are even in latent rows, and so is the room between turns of the positions.
-  return std::min(kPieceFrames, transformer_.room(ctx, stream.kv) / kRate);
+  return std::min(kEncodedFrames, transformer_.room(ctx, stream.kv) / kLatentRate);
 }
 
 void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> samples,
@@ -148,7 +148,7 @@ void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> s
   x = convolve(ctx, tail_, *state++, x);
   const StreamRows rows{&stream.kv, x.shape[0]};
   transformer_.forward(ctx, x, std::span(&rows, 1));
-  x = convolve(ctx, downsample_, *state++, padded(ctx, x, kRate, ConvPad::kReplicate));
+  x = convolve(ctx, downsample_, *state++, padded(ctx, x, kLatentRate, ConvPad::kReplicate));
   quantise(ctx, semantic_, x, codes);
   quantise(ctx, acoustic_, x, codes);
 }

@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "codec/qwen3_codec.h"
+#include "kernels/activation.h"
 
 namespace syrinx {
 namespace {
 
 constexpr float kClusterFloor = 1e-5f;  // codebook = embedding_sum / max(cluster_usage, floor)
-constexpr float kNoDivisionByZero = 1e-9f;
-constexpr int64_t kDilations[] = {1, 3, 9};
+constexpr int64_t kUnitDilations[] = {1, 3, 9};
 
 /// A convolution of one tap as a linear.
 PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, bool bias, WeightType type) {
@@ -89,7 +89,7 @@ Qwen3Codec::Snake Qwen3Codec::load_snake(const Weights& weights, int64_t channel
   Snake snake{weights.f32("alpha", {channels}), weights.f32("beta", {channels})};
   for (int64_t c = 0; c < channels; ++c) {
     snake.alpha.f32()[c] = std::exp(snake.alpha.f32()[c]);
-    snake.inv_beta.f32()[c] = 1.f / (std::exp(snake.inv_beta.f32()[c]) + kNoDivisionByZero);
+    snake.inv_beta.f32()[c] = 1.f / (std::exp(snake.inv_beta.f32()[c]) + kSnakeEps);
   }
   return snake;
 }
@@ -112,7 +112,7 @@ Qwen3Codec::Block Qwen3Codec::load_block(const Weights& weights, int64_t in, int
   block.act = load_snake(w.scope("0"), in);
   block.up = load_transpose(w.scope("1").scope("conv"), in, out, 2 * rate, rate, conv_type(type_));
   int64_t index = 2;
-  for (const int64_t dilation : kDilations) {
+  for (const int64_t dilation : kUnitDilations) {
     const Weights u = w.scope(std::to_string(index++));
     CausalConv1dOptions options;
     options.dilation = dilation;

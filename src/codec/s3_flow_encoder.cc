@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "codec/s3_flow_parts.h"
 #include "kernels/activation.h"
 
 namespace syrinx {
@@ -9,13 +10,6 @@ namespace {
 
 constexpr float kLeak = 0.01f;       // torch's default
 constexpr float kBlockEps = 1e-12f;  // of the norms inside blocks
-constexpr float kEps = 1e-5f;
-
-WeightType conv_type(WeightType type) { return type == WeightType::kQ8 ? WeightType::kBF16 : type; }
-
-View take_rows(StepContext& ctx, int64_t rows, int64_t width) {
-  return ctx.arena.take({rows, width}, DType::kF32);
-}
 
 }  // namespace
 
@@ -31,20 +25,20 @@ S3FlowEncoder::S3FlowEncoder(const S3FlowConfig& config, const Weights& weights,
   const int64_t taps = config.lookahead + 1;
   ahead_ = {look.take("conv1.weight", {width, width, taps}),
             look.take("conv1.bias", {width}),
-            {.ahead = config.lookahead, .type = conv_type(type)}};
+            {.ahead = config.lookahead, .type = flow_conv_type(type)}};
   back_ = {look.take("conv2.weight", {width, width, 3}),
            look.take("conv2.bias", {width}),
-           {.type = conv_type(type)}};
+           {.type = flow_conv_type(type)}};
   up_ = {up.take("conv.weight", {width, width, 2 * config.ratio + 1}),
          up.take("conv.bias", {width}),
-         {.type = conv_type(type)}};
+         {.type = flow_conv_type(type)}};
   for (int64_t i = 0; i < config.layers; ++i) {
     layers_.push_back(load_layer(w.scope("encoders", i), chunk, type));
   }
   for (int64_t i = 0; i < config.up_layers; ++i) {
     up_layers_.push_back(load_layer(w.scope("up_encoders", i), config.chunk_frames(), type));
   }
-  norm_ = LayerNorm(w.scope("after_norm"), width, kEps);
+  norm_ = LayerNorm(w.scope("after_norm"), width, kFlowNormEps);
   out_ = load_linear(weights, "encoder_proj", config.mel, width, true, type);
 }
 
@@ -60,7 +54,7 @@ S3FlowEncoder::Layer S3FlowEncoder::load_layer(const Weights& w, int64_t chunk,
 
 S3FlowEncoder::Embed S3FlowEncoder::load_embed(const Weights& w, WeightType type) const {
   return {load_linear(w, "out.0", config_.width, config_.width, true, type),
-          LayerNorm(w.scope("out.1"), config_.width, kEps)};
+          LayerNorm(w.scope("out.1"), config_.width, kFlowNormEps)};
 }
 
 S3FlowEncoder::State S3FlowEncoder::open() const {

@@ -2,21 +2,15 @@
 
 #include <cmath>
 
+#include "codec/s3_flow_parts.h"
 #include "kernels/activation.h"
 
 namespace syrinx {
 namespace {
 
-constexpr float kEps = 1e-5f;
 constexpr int64_t kTaps = 3;
 
-WeightType conv_type(WeightType type) { return type == WeightType::kQ8 ? WeightType::kBF16 : type; }
-
 DType cache_type(WeightType type) { return type == WeightType::kF32 ? DType::kF32 : DType::kF16; }
-
-View take_rows(StepContext& ctx, int64_t rows, int64_t width) {
-  return ctx.arena.take({rows, width}, DType::kF32);
-}
 
 /// A convolution of one tap as a linear.
 PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, WeightType type) {
@@ -101,8 +95,8 @@ S3FlowEstimator::Half S3FlowEstimator::load_half(const Weights& w, int64_t in,
                                                  WeightType type) const {
   const int64_t out = config_.channels;
   return {CausalConv1d(w.take("0.weight", {out, in, kTaps}), w.take("0.bias", {out}),
-                       {.type = conv_type(type)}),
-          LayerNorm(w.scope("2"), out, kEps)};
+                       {.type = flow_conv_type(type)}),
+          LayerNorm(w.scope("2"), out, kFlowNormEps)};
 }
 
 S3FlowEstimator::Section S3FlowEstimator::load_section(const Weights& weights, int64_t in,
@@ -125,8 +119,8 @@ S3FlowEstimator::Section S3FlowEstimator::load_section(const Weights& weights, i
     const LinearPart parts[] = {take_linear(attention, "to_q", inner, channels, false),
                                 take_linear(attention, "to_k", inner, channels, false),
                                 take_linear(attention, "to_v", inner, channels, false)};
-    section.blocks.push_back({LayerNorm(b.scope("norm1"), channels, kEps),
-                              LayerNorm(b.scope("norm3"), channels, kEps),
+    section.blocks.push_back({LayerNorm(b.scope("norm1"), channels, kFlowNormEps),
+                              LayerNorm(b.scope("norm3"), channels, kFlowNormEps),
                               PackedLinear::pack(parts, type),
                               load_linear(attention, "to_out.0", channels, inner, true, type),
                               load_linear(b, "ff.net.0.proj", 4 * channels, channels, true, type),
@@ -136,7 +130,7 @@ S3FlowEstimator::Section S3FlowEstimator::load_section(const Weights& weights, i
   if (conv) {
     section.conv = {weights.take("2.weight", {channels, channels, kTaps}),
                     weights.take("2.bias", {channels}),
-                    {.type = conv_type(type)}};
+                    {.type = flow_conv_type(type)}};
   }
   return section;
 }

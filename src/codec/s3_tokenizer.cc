@@ -12,7 +12,7 @@ namespace syrinx {
 namespace {
 
 constexpr WeightType kType = WeightType::kF32;
-constexpr int kHeadDim = 64, kTaps = 31, kDigits = 8;
+constexpr int kHeadDim = 64, kMemoryTaps = 31, kDigits = 8;
 constexpr int64_t kRows = 32;        // of a piece of a block
 constexpr int64_t kConvRows = 128;   // of a piece of a convolution
 constexpr int64_t kMelFrames = 500;  // of a piece of the mel
@@ -42,7 +42,8 @@ S3Tokenizer::Block::Block(const Weights& weights, int64_t width)
                          take_linear(attention, "value", width, width, true)};
   qkv = PackedLinear::pack(parts, kType);
   out = load_linear(attention, "out", width, width, true, kType);
-  memory = PackedConv1d::pack(attention.take("fsmn_block.weight", {width, 1, kTaps}), {}, width);
+  memory =
+      PackedConv1d::pack(attention.take("fsmn_block.weight", {width, 1, kMemoryTaps}), {}, width);
   up = load_linear(weights, "mlp.0", 4 * width, width, true, kType);
   down = load_linear(weights, "mlp.2", width, 4 * width, true, kType);
 }
@@ -88,7 +89,7 @@ S3Tokenizer::Work S3Tokenizer::open(std::span<const float> samples) const {
   work.half_ = Tensor({halved(frames) + 2, width_}, DType::kF32);
   work.x_ = Tensor({tokens, width_}, DType::kF32);
   work.queries_ = Tensor({tokens, width_}, DType::kF32);
-  work.values_ = Tensor({tokens + kTaps - 1, width_}, DType::kF32);
+  work.values_ = Tensor({tokens + kMemoryTaps - 1, width_}, DType::kF32);
   const int64_t pages = KvPool::pages_for(tokens);
   work.kv_ = KvPool({1, heads_, kHeadDim, DType::kF32}, pages);
   work.pages_.resize(static_cast<size_t>(pages));
@@ -147,7 +148,7 @@ void S3Tokenizer::project(StepContext& ctx, Work& work) const {
   const View normed = ctx.arena.take({rows, width_}, DType::kF32);
   const View keys = ctx.arena.take({rows, width_}, DType::kF32);
   const View queries = work.queries_.view().slice(begin, end);
-  const View values = work.values_.view().slice(begin + kTaps / 2, end + kTaps / 2);
+  const View values = work.values_.view().slice(begin + kMemoryTaps / 2, end + kMemoryTaps / 2);
   block.before_attention(ctx, work.x_.view().slice(begin, end), normed);
   const std::array outs{queries, keys, values};
   linear_parts(ctx, block.qkv, normed, outs);
@@ -180,8 +181,9 @@ void S3Tokenizer::mix(StepContext& ctx, Work& work) const {
   spec.causal = false;
   paged_attention(ctx, all_heads(work.queries_.view().slice(begin, end), heads_), work.kv_, 0,
                   ragged, spec, seen);
-  conv1d(ctx, block.memory, work.values_.view().slice(begin, end + kTaps - 1), memory);
-  add_inplace(ctx, memory, work.values_.view().slice(begin + kTaps / 2, end + kTaps / 2));
+  conv1d(ctx, block.memory, work.values_.view().slice(begin, end + kMemoryTaps - 1), memory);
+  add_inplace(ctx, memory,
+              work.values_.view().slice(begin + kMemoryTaps / 2, end + kMemoryTaps / 2));
   linear_add(ctx, block.out, seen, x);
   add_inplace(ctx, x, memory);
   block.before_mlp(ctx, x, seen);

@@ -16,7 +16,7 @@ constexpr size_t kMaxPickleBytes = 64u << 20;
 constexpr size_t kMaxTensors = 1u << 20;
 constexpr size_t kMaxVisits = 2u << 20;  // values walked, shared ones each time
 constexpr int kMaxDepth = 32;            // of dicts in dicts
-constexpr size_t kMaxSizes = 16;
+constexpr size_t kMaxPickledSizes = 16;
 constexpr size_t kMaxName = 1024;  // bytes
 
 constexpr std::string_view kDict = "collections OrderedDict";
@@ -125,8 +125,8 @@ class Collector {
   }
   std::vector<int64_t> numbers(PickleId id, const std::string& name) const {
     const PickleValue& value = at(id);
-    if (value.kind != Kind::kTuple || value.items.size() > kMaxSizes)
-      fail(name, concat("expected at most ", kMaxSizes, " sizes"));
+    if (value.kind != Kind::kTuple || value.items.size() > kMaxPickledSizes)
+      fail(name, concat("expected at most ", kMaxPickledSizes, " sizes"));
     std::vector<int64_t> out;
     for (const PickleId item : value.items) out.push_back(number(item, name));
     return out;

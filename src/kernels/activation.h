@@ -31,8 +31,9 @@ void silu_mul(StepContext& ctx, const View& x, const View& out);
 enum class ChannelAxis : uint8_t { kLast, kFirst };
 
 /// out = x + sin^2(alpha x) * inv_beta, per channel. alpha, inv_beta [C] f32. For snake:
-/// inv_beta = 1 / (alpha + 1e-9); for SnakeBeta in log domain: alpha = exp(log_alpha),
-/// inv_beta = 1 / (exp(log_beta) + 1e-9). The caller precomputes both at load.
+/// inv_beta = 1 / (alpha + kSnakeEps); for SnakeBeta in log domain: alpha = exp(log_alpha),
+/// inv_beta = 1 / (exp(log_beta) + kSnakeEps). The caller precomputes both at load.
+constexpr float kSnakeEps = 1e-9f;
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
            ChannelAxis axis, const View& out);
 

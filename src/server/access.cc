@@ -2,17 +2,11 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/check.h"
 
 namespace syrinx {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
 
 /// "name:80" and "[::1]:80" without the port.
 std::string_view without_port(std::string_view host) {
@@ -22,18 +16,21 @@ std::string_view without_port(std::string_view host) {
 
 bool known_host(const AccessRules& rules, std::string_view host) {
   return rules.hosts.empty() || host.empty() ||
-         std::any_of(rules.hosts.begin(), rules.hosts.end(),
-                     [&](const std::string& name) { return same(name, without_port(host)); });
+         std::any_of(rules.hosts.begin(), rules.hosts.end(), [&](const std::string& name) {
+           return same_but_case(name, without_port(host));
+         });
 }
 
 bool same_site(const BrowserFacts& facts) {
   const size_t scheme = facts.origin.find("://");
-  return scheme != std::string_view::npos && same(facts.origin.substr(scheme + 3), facts.host);
+  return scheme != std::string_view::npos &&
+         same_but_case(facts.origin.substr(scheme + 3), facts.host);
 }
 
 bool listed(const AccessRules& rules, std::string_view origin) {
-  return std::any_of(rules.origins.begin(), rules.origins.end(),
-                     [&](const std::string& each) { return each == "*" || same(each, origin); });
+  return std::any_of(rules.origins.begin(), rules.origins.end(), [&](const std::string& each) {
+    return each == "*" || same_but_case(each, origin);
+  });
 }
 
 }  // namespace

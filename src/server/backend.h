@@ -9,6 +9,9 @@
 
 namespace syrinx {
 
+/// Numbers of a speaker embedding that a client may send.
+constexpr size_t kMaxEmbedding = 8192;
+
 class Backend {
  public:
   virtual ~Backend() = default;

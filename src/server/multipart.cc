@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/check.h"
 
 namespace syrinx {
@@ -11,13 +12,6 @@ namespace {
 
 constexpr size_t kMaxParts = 32, kMaxHeaderBytes = 4096, kMaxBoundaryBytes = 70;
 constexpr std::string_view kType = "multipart/form-data";
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -32,7 +26,7 @@ std::optional<std::string> parameter(std::string_view header, std::string_view n
     header.remove_prefix(at + 1);
     const size_t equals = header.find_first_of("=;");
     if (equals == std::string_view::npos) return {};
-    const bool wanted = same(trimmed(header.substr(0, equals)), name);
+    const bool wanted = same_but_case(trimmed(header.substr(0, equals)), name);
     if (header[equals] == ';') {
       at = equals;
       continue;
@@ -71,9 +65,9 @@ bool read_headers(std::string_view headers, FormPart& part) {
     headers.remove_prefix(std::min(headers.size(), end + 2));
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) return false;
-    if (!same(trimmed(line.substr(0, colon)), "content-disposition")) continue;
+    if (!same_but_case(trimmed(line.substr(0, colon)), "content-disposition")) continue;
     const std::string_view value = trimmed(line.substr(colon + 1));
-    if (!same(trimmed(value.substr(0, value.find(';'))), "form-data")) return false;
+    if (!same_but_case(trimmed(value.substr(0, value.find(';'))), "form-data")) return false;
     const auto name = parameter(value, "name");
     if (!name) return false;
     part.name = *name;
@@ -86,7 +80,7 @@ bool read_headers(std::string_view headers, FormPart& part) {
 }  // namespace
 
 bool is_multipart(std::string_view content_type) {
-  return same(trimmed(content_type.substr(0, content_type.find(';'))), kType);
+  return same_but_case(trimmed(content_type.substr(0, content_type.find(';'))), kType);
 }
 
 std::variant<std::vector<FormPart>, ApiError> parse_multipart(std::string_view body,

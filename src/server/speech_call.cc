@@ -10,7 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/check.h"
+#include "server/backend.h"
 #include "server/wire.h"
 
 namespace syrinx {
@@ -27,7 +29,6 @@ constexpr int kPcmHz = 24000;
 constexpr int kMinHz = 8000, kMaxHz = 48000;  // of "sample_rate"
 constexpr size_t kMaxInstructionBytes = 16 << 10;
 constexpr size_t kMaxReferenceTextBytes = 16 << 10;
-constexpr size_t kMaxEmbedding = 8192;
 constexpr size_t kMinAudioBytes = 64;
 /// Values in a body: each takes far more memory than its bytes.
 constexpr size_t kMaxValues = 200'000;
@@ -35,14 +36,6 @@ constexpr size_t kMaxValues = 200'000;
 template <size_t N>
 bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 /// Reads the fields of one body. The first fault is kept; later reads are harmless.
@@ -148,7 +141,7 @@ void read_voice(Fields& fields, const Speaker& speaker, SpeechCall& call) {
   if (!voice->is_string()) return fields.wrong("voice", "a string or {\"id\": string}", *voice);
   const auto name = voice->get<std::string>();
   auto wishes = find_voices(speaker, name);
-  if (!wishes && contains(kOpenAiVoices, lower(name))) {
+  if (!wishes && contains(kOpenAiVoices, lower_ascii(name))) {
     call.request.voice = speaker.info->default_voice;
     return;
   }

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "io/file.h"
+#include "server/backend.h"
 #include "server/connection.h"
 #include "server/multipart.h"
 #include "server/run_on.h"
@@ -21,7 +22,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxEmbeddingBytes = 256 << 10, kMaxEmbedding = 8192;
+constexpr size_t kMaxEmbeddingBytes = 256 << 10;
 
 Reply json_reply(const ordered_json& body, int status = 200) {
   const auto replace = ordered_json::error_handler_t::replace;

@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kMaxContexts = 16;
+constexpr int kMaxCartesiaContexts = 16;
 
 /// Settings of a message in the words of POST /v1/audio/speech. A refusal is in `error`.
 std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker& speaker,
@@ -118,7 +118,7 @@ class CartesiaDialect : public Dialect {
 
   double idle_timeout_s() const override { return 300; }
   void idle(Actions& out) override { out.push_back(CloseConnection{1000, "idle"}); }
-  int max_contexts() const override { return kMaxContexts; }
+  int max_contexts() const override { return kMaxCartesiaContexts; }
 
  private:
   struct Open {
@@ -136,7 +136,7 @@ class CartesiaDialect : public Dialect {
       return false;
     }
     ApiError error;
-    if (open_.size() >= kMaxContexts) {
+    if (open_.size() >= kMaxCartesiaContexts) {
       error = bad_field("context_id", "There may be 16 contexts at once.");
     } else if (auto options = read_options(message, speaker_.view(), error)) {
       open_[context] = {};

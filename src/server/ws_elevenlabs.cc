@@ -14,7 +14,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kMaxContexts = 5;
+constexpr int kMaxElevenLabsContexts = 5;
 
 /// The times of characters, from origin_s on. Leading white space of an utterance has none and is
 /// left out.
@@ -95,7 +95,7 @@ class ElevenLabsDialect : public Dialect {
     fail("No text came for too long.", "input_timeout_exceeded", out);
   }
   /// One more than there may be, so that an excess is answered here.
-  int max_contexts() const override { return multi_ ? kMaxContexts : 1; }
+  int max_contexts() const override { return multi_ ? kMaxElevenLabsContexts : 1; }
 
  private:
   struct Open {

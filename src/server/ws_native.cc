@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-constexpr const char* kContext = "speech";
+constexpr const char* kNativeContext = "speech";
 constexpr size_t kMaxTextBytes = size_t{128} << 10;  // of a message
 
 class NativeDialect : public Dialect {
@@ -37,9 +37,9 @@ class NativeDialect : public Dialect {
       open(out);
       ++flushes_;
       dirty_ = false;
-      out.push_back(FlushContext{kContext});
+      out.push_back(FlushContext{kNativeContext});
     } else if (type == "input.clear") {
-      out.push_back(CancelContext{kContext});
+      out.push_back(CancelContext{kNativeContext});
       reset();
       send({{"type", "input.cleared"}}, out);
     } else {
@@ -102,7 +102,7 @@ class NativeDialect : public Dialect {
     } else if (true_at(message, "word_timestamps") && !speaker_.info.word_times) {
       say_error("This model does not know when its words begin.", out, "unsupported_value");
     } else {
-      if (std::exchange(open_, false)) out.push_back(CancelContext{kContext});
+      if (std::exchange(open_, false)) out.push_back(CancelContext{kNativeContext});
       options_ = std::move(std::get<ContextOptions>(options));
       options_->by_sentence = split != "none";
       options_->words = true_at(message, "word_timestamps");
@@ -127,12 +127,12 @@ class NativeDialect : public Dialect {
     if (text->empty()) return;
     open(out);
     dirty_ = true;
-    out.push_back(AddText{kContext, std::move(*text)});
+    out.push_back(AddText{kNativeContext, std::move(*text)});
   }
 
   void open(Actions& out) {
     if (std::exchange(open_, true)) return;
-    out.push_back(OpenContext{kContext, *options_});
+    out.push_back(OpenContext{kNativeContext, *options_});
   }
 
   void start(const SpeechEvent& event, Actions& out) {

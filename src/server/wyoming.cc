@@ -4,12 +4,13 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/check.h"
 
 namespace syrinx {
 namespace {
 
-constexpr const char* kContext = "speech";
+constexpr const char* kWyomingContext = "speech";
 
 struct LanguageName {
   std::string_view tag, name;
@@ -28,16 +29,8 @@ constexpr std::array<LanguageName, 12> kLanguages = {{{"en", "english"},
                                                       {"nl", "dutch"},
                                                       {"pl", "polish"}}};
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 std::string tag_of(const std::string& language) {
-  const std::string name = lower(language);
+  const std::string name = lower_ascii(language);
   for (const LanguageName& row : kLanguages) {
     if (row.name == name) return std::string(row.tag);
   }
@@ -46,9 +39,10 @@ std::string tag_of(const std::string& language) {
 
 /// The model's name for a tag such as "en" or "en-GB"; empty when it has none.
 std::string language_of(const std::string& tag, const PipelineInfo& info) {
-  const std::string wanted = lower(tag.substr(0, tag.find_first_of("-_")));
+  const std::string wanted = lower_ascii(tag.substr(0, tag.find_first_of("-_")));
   for (const std::string& language : info.languages) {
-    if (lower(language) == lower(tag) || lower(tag_of(language)) == wanted) return language;
+    if (lower_ascii(language) == lower_ascii(tag) || lower_ascii(tag_of(language)) == wanted)
+      return language;
   }
   return {};
 }
@@ -180,16 +174,16 @@ class WyomingDialect : public Dialect {
       if (open(event.data, out)) streaming_ = true;
     } else if (event.type == "synthesize-chunk" && streaming_) {
       const auto text = string_at(event.data, "text");
-      if (text) out.push_back(AddText{kContext, *text});
+      if (text) out.push_back(AddText{kWyomingContext, *text});
     } else if (event.type == "synthesize-stop" && streaming_) {
-      out.push_back(FinishContext{kContext});
+      out.push_back(FinishContext{kWyomingContext});
     } else if (event.type == "synthesize" && !streaming_) {
       // While streaming, this is the whole text again, for servers that cannot stream.
       const auto text = string_at(event.data, "text");
       if (!text) return fail("'synthesize' needs a string 'text'", "invalid-event", out);
       if (!open(event.data, out)) return;
-      out.push_back(AddText{kContext, *text});
-      out.push_back(FinishContext{kContext});
+      out.push_back(AddText{kWyomingContext, *text});
+      out.push_back(FinishContext{kWyomingContext});
     }
   }
 
@@ -215,7 +209,7 @@ class WyomingDialect : public Dialect {
       return false;
     }
     speaking_ = true;
-    out.push_back(OpenContext{kContext, std::move(std::get<ContextOptions>(options))});
+    out.push_back(OpenContext{kWyomingContext, std::move(std::get<ContextOptions>(options))});
     return true;
   }
 

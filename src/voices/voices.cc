@@ -5,20 +5,13 @@
 #include <utility>
 
 #include "audio/sha256.h"
+#include "base/ascii.h"
 #include "base/check.h"
 #include "io/file.h"
 #include "model/voice_mix.h"
 
 namespace syrinx {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 Error no_such_voice(const Speaker& speaker, std::string_view name) {
   std::string known;
@@ -107,9 +100,9 @@ std::optional<std::string> find_own_voice(const PipelineInfo& info, std::string_
   for (const VoiceInfo& voice : info.voices) {
     if (voice.id == name) return voice.id;
   }
-  const std::string folded = lower(name);
+  const std::string folded = lower_ascii(name);
   for (const VoiceInfo& voice : info.voices) {
-    if (lower(voice.id) == folded) return voice.id;
+    if (lower_ascii(voice.id) == folded) return voice.id;
   }
   if (!name.empty() && name == info.default_voice) return info.default_voice;
   return {};

@@ -1,5 +1,6 @@
 #include "families/chatterbox/cloning.h"
 
+#include "families/weight_files.h"
 #include "io/file.h"
 
 namespace syrinx::chatterbox {
@@ -9,10 +10,6 @@ constexpr const char* kSpeakerFile = "ve.safetensors";
 constexpr const char* kCodecFile = "s3gen.safetensors";
 constexpr size_t kPromptSeconds = 6, kReferenceSeconds = 10;
 constexpr float kEmotion = 0.5f;  // the authors' default
-
-std::unique_ptr<WeightSource> source(const LoadSpec& spec, const char* file) {
-  return spec.dummy ? dummy_weights() : open_weights(join_path(spec.dir, file));
-}
 
 std::span<const float> first(const std::vector<float>& samples, size_t count) {
   return std::span(samples).first(std::min(samples.size(), count));
@@ -73,7 +70,8 @@ Cloning::Cloning(const LoadSpec& spec, const ModelConfig& config) : spec_(spec),
 
 const Cloning::Encoders& Cloning::encoders() const {
   std::call_once(once_, [this] {
-    const Weights codec(source(spec_, kCodecFile)), speaker(source(spec_, kSpeakerFile));
+    const Weights codec(weights_at(spec_, join_path(spec_.dir, kCodecFile)));
+    const Weights speaker(weights_at(spec_, join_path(spec_.dir, kSpeakerFile)));
     const Weights tokenizer = codec.scope("tokenizer"), vector = codec.scope("speaker_encoder");
     encoders_ = std::unique_ptr<const Encoders>(
         new Encoders{S3ReferenceEncoder(tokenizer, vector, config_.flow), SpeakerEncoder(speaker)});

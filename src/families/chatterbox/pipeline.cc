@@ -4,14 +4,11 @@
 #include <numbers>
 
 #include "families/chatterbox/state.h"
+#include "families/weight_files.h"
 #include "io/file.h"
 
 namespace syrinx::chatterbox {
 namespace {
-
-std::unique_ptr<WeightSource> source(const LoadSpec& spec, const char* file) {
-  return spec.dummy ? dummy_weights() : open_weights(join_path(spec.dir, file));
-}
 
 /// 20 ms of silence and 20 ms that rise like half a cosine, against what the voice's reference
 /// leaves at the beginning.
@@ -37,8 +34,8 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   const std::string tokenizer = join_path(spec.dir, "tokenizer.json");
   tokenizer_ = spec.dummy && !is_file(tokenizer) ? std::make_unique<TextTokenizer>()
                                                  : std::make_unique<TextTokenizer>(tokenizer);
-  weights_ = std::make_unique<Weights>(source(spec, kMarker));
-  const Weights codec(source(spec, "s3gen.safetensors"));
+  weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, kMarker)));
+  const Weights codec(weights_at(spec, join_path(spec.dir, "s3gen.safetensors")));
   config_ = read_config(*weights_, codec);
   if (tokenizer_->size() > config_.text_vocab) {
     throw LoadError(tokenizer + ": has " + std::to_string(tokenizer_->size()) +

@@ -1,15 +1,12 @@
 #include "families/cosyvoice2/pipeline.h"
 
 #include "families/cosyvoice2/state.h"
+#include "families/weight_files.h"
 #include "io/file.h"
 #include "text/byte_tokenizer.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
-
-std::unique_ptr<WeightSource> source(const LoadSpec& spec, const char* file) {
-  return spec.dummy ? dummy_weights() : open_weights(join_path(spec.dir, file));
-}
 
 Tokenizer tokenizer(const LoadSpec& spec) {
   const std::string dir = join_path(spec.dir, kTokenizerFolder);
@@ -25,7 +22,7 @@ std::string list(const Voices& voices) {
 
 /// The vocoder was published with and without the prefix of the network that trained it.
 Hift load_hift(const HiftConfig& config, const LoadSpec& spec) {
-  const Weights weights(source(spec, "hift.pt"));
+  const Weights weights(weights_at(spec, join_path(spec.dir, "hift.pt")));
   const Weights scope = weights.scope(weights.has("generator.conv_pre.bias") ? "generator" : "");
   weights.ignore("discriminator.");
   Hift hift(config, scope, spec.weights);
@@ -37,12 +34,12 @@ Hift load_hift(const HiftConfig& config, const LoadSpec& spec) {
 
 CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   frontend_ = std::make_unique<Frontend>(tokenizer(spec));
-  weights_ = std::make_unique<Weights>(source(spec, "llm.pt"));
+  weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "llm.pt")));
   lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
   weights_->finish();
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   {
-    const Weights weights(source(spec, "flow.pt"));
+    const Weights weights(weights_at(spec, join_path(spec.dir, "flow.pt")));
     flow_ = std::make_unique<S3Flow>(config_.flow, weights, spec.weights);
     weights.finish();
   }

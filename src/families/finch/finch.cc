@@ -8,6 +8,7 @@
 #include "families/finch/speech_lm.h"
 #include "families/finch/state.h"
 #include "families/finch/vocoder.h"
+#include "families/weight_files.h"
 
 namespace syrinx::finch {
 namespace {
@@ -130,7 +131,7 @@ bool claims(const Config& config) { return config.opt_s("model_type", "") == "fi
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   const FinchConfig config = FinchConfig::from(Config::load(spec.dir + "/config.json"));
-  Weights weights(spec.dummy ? dummy_weights() : open_weights(spec.dir));
+  Weights weights(weights_at(spec, spec.dir));
   auto pipeline = std::make_shared<const FinchPipeline>(config, weights, spec);
   weights.finish();
   return pipeline;

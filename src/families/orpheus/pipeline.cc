@@ -1,6 +1,7 @@
 #include "families/orpheus/pipeline.h"
 
 #include "families/orpheus/state.h"
+#include "families/weight_files.h"
 #include "io/file.h"
 #include "io/hub.h"
 #include "text/byte_tokenizer.h"
@@ -12,10 +13,6 @@ constexpr const char* kCodec = "hubertsiuzdak/snac_24khz";
 
 /// Fresh latent frames of the chunks: 43 ms first, then 85 ms, the audio of one frame of tokens.
 constexpr int kInitial = 2, kSteady = 4;
-
-std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& dir) {
-  return spec.dummy ? dummy_weights() : open_weights(dir);
-}
 
 uint64_t seed_of(const RequestState& state) { return static_cast<const State&>(state).seed(); }
 
@@ -31,7 +28,7 @@ Orpheus::Orpheus(const LoadSpec& spec) {
   load_codec(spec);
   config_.block = codec_->config().codebook_size;
   check_ids(config_, path);
-  weights_ = std::make_unique<Weights>(source(spec, spec.dir));
+  weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
   weights_->finish();
   if (spec.device != Device::kCpu) {
@@ -55,7 +52,7 @@ void Orpheus::load_codec(const LoadSpec& spec) {
     load_fault(join_path(dir, "config.json"), "vq_strides",
                "expected 4, 2 and 1, as the tokens of Orpheus are laid out");
   }
-  const Weights weights(source(spec, dir));
+  const Weights weights(weights_at(spec, dir));
   // Convolutions have no 8-bit form, and the codec's other matrices are a small part of it.
   codec_ = std::make_unique<DacCodec>(load_snac(
       config, weights, spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16));

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/ascii.h"
 #include "io/file.h"
 
 namespace syrinx::qwen3_tts {
@@ -36,15 +37,9 @@ DecoderConfig load_decoder(const Config& c) {
   return d;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
-  return text;
-}
-
 std::map<std::string, int64_t> lower_keys(const std::map<std::string, int64_t>& map) {
   std::map<std::string, int64_t> out;
-  for (const auto& [name, id] : map) out[lower(name)] = id;
+  for (const auto& [name, id] : map) out[lower_ascii(name)] = id;
   return out;
 }
 
@@ -57,7 +52,7 @@ std::map<std::string, std::string> load_dialects(const Config& talker) {
     const nlohmann::json& value = all->raw()[speaker];
     if (value.is_boolean() && !value.get<bool>()) continue;
     if (!value.is_string()) all->fail(speaker, "expected false or the name of a language");
-    out[lower(speaker)] = lower(value.get<std::string>());
+    out[lower_ascii(speaker)] = lower_ascii(value.get<std::string>());
   }
   return out;
 }

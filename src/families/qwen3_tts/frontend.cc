@@ -4,16 +4,12 @@
 #include <array>
 #include <cctype>
 
+#include "base/ascii.h"
+
 namespace syrinx::qwen3_tts {
 namespace {
 
 constexpr std::string_view kUser = "user\n";
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
-  return text;
-}
 
 /// The checkpoints name languages in full; clients often send codes.
 std::string language_name(std::string name) {
@@ -59,7 +55,7 @@ std::string Frontend::default_voice() const {
 
 Result<VoiceChoice> Frontend::choose(const std::string& voice, const std::string& language) const {
   VoiceChoice choice;
-  const std::string speaker = lower(voice.empty() ? default_voice() : voice);
+  const std::string speaker = lower_ascii(voice.empty() ? default_voice() : voice);
   if (speaker != "none") {
     const auto found = config_.speakers.find(speaker);
     if (found == config_.speakers.end()) {
@@ -72,7 +68,7 @@ Result<VoiceChoice> Frontend::choose(const std::string& voice, const std::string
     }
     choice.speaker = static_cast<int32_t>(found->second);
   }
-  const std::string name = language_name(lower(language.empty() ? "auto" : language));
+  const std::string name = language_name(lower_ascii(language.empty() ? "auto" : language));
   if (name != "auto") {
     const auto found = config_.languages.find(name);
     if (found == config_.languages.end()) {

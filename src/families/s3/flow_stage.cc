@@ -10,7 +10,7 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kTableFrames = 15000;  // 300 s, then it begins again
-constexpr uint32_t kNoiseStream = 0x53330001;
+constexpr uint32_t kFlowNoise = 0x53330001;
 constexpr size_t kPromptsKept = 4;
 
 bool starts_segment(int32_t code) { return (code & kS3SegmentStart) != 0; }
@@ -107,7 +107,7 @@ void S3FlowStage::run(StepContext& ctx, const ChunkJob& job) const {
     const auto noise = [&](int64_t frame, std::span<float> values) {
       if (noise_ == S3Noise::kFixed || frame < prompt) return fill_noise(frame, values);
       const uint64_t seed = s.seed + 0x9E3779B97F4A7C15u * s.segment;
-      philox_normal(seed, static_cast<uint32_t>(frame - prompt), kNoiseStream, values);
+      philox_normal(seed, static_cast<uint32_t>(frame - prompt), kFlowNoise, values);
     };
     std::vector<int32_t> tokens(window.begin() + begin + s.ahead, window.begin() + known);
     for (int32_t& token : tokens) token &= ~kS3SegmentStart;

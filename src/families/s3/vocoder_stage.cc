@@ -8,8 +8,8 @@
 namespace syrinx {
 namespace {
 
-constexpr uint32_t kNoiseStream = 0x53330002, kPhaseStream = 0x53330003;
-constexpr int64_t kMostTokens = 100;  // of a chunk: four seconds
+constexpr uint32_t kSourceNoise = 0x53330002, kSourcePhase = 0x53330003;
+constexpr int64_t kMostChunkTokens = 100;  // of a chunk: four seconds
 
 }  // namespace
 
@@ -41,7 +41,7 @@ HiftState S3VocoderStage::begin(const Stream& stream) const {
   std::vector<float> phases(static_cast<size_t>(hift_.config().source.harmonics + 1), 0.f);
   for (size_t k = 1; k < phases.size(); ++k) {
     phases[k] =
-        philox_uniform(stream.seed, stream.segment, static_cast<uint32_t>(k), kPhaseStream) - 0.5f;
+        philox_uniform(stream.seed, stream.segment, static_cast<uint32_t>(k), kSourcePhase) - 0.5f;
   }
   return hift_.open(phases);
 }
@@ -53,8 +53,8 @@ int S3VocoderStage::cut(const StreamState&, const WaitingFrames& waiting, int) c
   int64_t known = 1;
   while (known < frames && waiting.values[known * width + width - 1] == 0) ++known;
   const bool ended = waiting.closed || known < frames;
-  if (ended && known <= kMostTokens + lookahead()) return static_cast<int>(known);
-  return static_cast<int>(std::clamp<int64_t>(known - lookahead(), 0, kMostTokens));
+  if (ended && known <= kMostChunkTokens + lookahead()) return static_cast<int>(known);
+  return static_cast<int>(std::clamp<int64_t>(known - lookahead(), 0, kMostChunkTokens));
 }
 
 void S3VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
@@ -84,7 +84,7 @@ void S3VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
       std::copy_n(window + (fed + i) * width, ratio_ * mel, rows.f32() + i * ratio_ * mel);
     }
     const auto noise = [&](int64_t frame, std::span<float> values) {
-      philox_normal(s.seed, static_cast<uint32_t>(s.frames_before + frame), kNoiseStream, values);
+      philox_normal(s.seed, static_cast<uint32_t>(s.frames_before + frame), kSourceNoise, values);
     };
     hift_.run(ctx, rows, ended, noise, *s.hift, s.ready);
     const auto samples = static_cast<size_t>((end - begin) * hop);

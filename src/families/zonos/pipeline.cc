@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "families/weight_files.h"
 #include "io/file.h"
 #include "io/hub.h"
 
@@ -15,11 +16,6 @@ constexpr size_t kMostText = 20'000;  // bytes: each segment costs a run of espe
 
 /// Fresh frames of the chunks: 46 ms first, then 93 ms.
 constexpr int kInitial = 4, kSteady = 8;
-
-std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& dir) {
-  if (!spec.dummy) return open_weights(dir);
-  return dummy_weights();
-}
 
 /// The only tensor of a file, [count] but for sizes of 1.
 std::vector<double> load_speaker(const std::string& path, int64_t count) {
@@ -55,7 +51,7 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
                    std::to_string(codec_->config().codebook_size) + " codes, the model makes " +
                    std::to_string(config_.codes()));
   }
-  weights_ = std::make_unique<Weights>(source(spec, spec.dir));
+  weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   conditioner_ = std::make_unique<PrefixConditioner>(config_, weights_->scope("prefix_conditioner"),
                                                      spec.weights);
   lm_ = std::make_unique<SpeechLm>(config_, *conditioner_, *weights_, spec.weights);
@@ -81,7 +77,7 @@ void Zonos::load_codec(const LoadSpec& spec) {
     dir = resolve_part(spec.dir, kCodec);
     config = load_dac_config(Config::load(join_path(dir, "config.json")));
   }
-  const Weights weights(source(spec, dir));
+  const Weights weights(weights_at(spec, dir));
   // Convolutions have no 8-bit form.
   codec_ = std::make_unique<DacCodec>(load_dac(
       config, weights, spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16));

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMels = 80;
 constexpr int64_t kStages = 4;         // of the ResNet; each but the first halves time and bands
 constexpr int64_t kMostBlocks = 100;   // of a stage
-constexpr float kNormEps = 1e-5f;      // torch's default
+constexpr float kFoldedEps = 1e-5f;    // torch's default
 constexpr double kLambda = 1e-4;       // of SimAM
 constexpr double kLeastVariance = 1e-5;
 constexpr double kPieceMacs = 4e8;    // of a piece: some tens of milliseconds
@@ -44,7 +44,7 @@ Norm load_norm(const Weights& weights, int64_t width) {
   weights.ignore("num_batches_tracked");
   Norm norm;
   for (int64_t i = 0; i < width; ++i) {
-    const float gain = weight.f32()[i] / std::sqrt(variance.f32()[i] + kNormEps);
+    const float gain = weight.f32()[i] / std::sqrt(variance.f32()[i] + kFoldedEps);
     norm.gain.push_back(gain);
     norm.shift.push_back(bias.f32()[i] - mean.f32()[i] * gain);
   }

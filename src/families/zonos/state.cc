@@ -7,6 +7,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/ascii.h"
+
 namespace syrinx::zonos {
 namespace {
 
@@ -24,12 +26,6 @@ constexpr size_t kMostInstructions = 4096;  // bytes
 constexpr float kMostGuidance = 100;
 
 Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
-  return text;
-}
 
 /// The authors' make_cond_dict (Zonos:zonos/conditioning.py); what it leaves out is unconditional.
 Conditions default_conditions() {
@@ -122,7 +118,7 @@ Status State::set_language(const std::string& language) {
                                                                                  {"fr", "fr-fr"},
                                                                                  {"zh", "cmn"},
                                                                                  {"no", "nb"}}};
-  language_ = lower(language);
+  language_ = lower_ascii(language);
   for (const auto& [from, to] : kShort) {
     if (language_ == from) {
       language_ = to;

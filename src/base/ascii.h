@@ -1,0 +1,26 @@
+// Text of the ASCII range, without locales. Any thread.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace syrinx {
+
+/// A to Z become a to z; every other byte stays.
+constexpr char lower_ascii(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+inline std::string lower_ascii(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = lower_ascii(c);
+  return out;
+}
+
+/// Whether two texts differ in nothing but the case of ASCII letters.
+constexpr bool same_but_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower_ascii(x) == lower_ascii(y); });
+}
+
+}  // namespace syrinx

@@ -1,0 +1,18 @@
+// Where a family's weights come from. Free function; any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "families/family.h"
+#include "io/weights.h"
+
+namespace syrinx {
+
+/// What open_weights() makes of `path`, or dummy weights where those were asked for. Throws
+/// LoadError.
+inline std::unique_ptr<WeightSource> weights_at(const LoadSpec& spec, const std::string& path) {
+  return spec.dummy ? dummy_weights() : open_weights(path);
+}
+
+}  // namespace syrinx
