@@ -55,13 +55,14 @@ std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker&
   auto& good = std::get<ContextOptions>(options);
   good.coding = *coding;
   good.words = true_at(message, "add_timestamps");
+  good.call.request.phone_times =
+      true_at(message, "add_phoneme_timestamps") && speaker.info->phone_times;
   return std::move(good);
 }
 
 class CartesiaDialect : public Dialect {
  public:
-  CartesiaDialect(std::string id, const Speaker& speaker)
-      : id_(std::move(id)), speaker_(speaker) {}
+  CartesiaDialect(std::string id, const Speaker& speaker) : id_(std::move(id)), speaker_(speaker) {}
 
   void message(std::string_view bytes, bool binary, Actions& out) override {
     const auto parsed = binary ? std::nullopt : parse_object(bytes);
@@ -98,8 +99,10 @@ class CartesiaDialect : public Dialect {
       json["step_time"] = 1e3 * (event.at_s - std::exchange(state.stepped_s, event.at_s));
       json["flush_id"] = state.flushed;
       out.push_back(SendMessage{dump_json(json)});
+    } else if (event.kind == SpeechEvent::kPhones) {
+      say_times("phoneme_timestamps", "phoneme_timestamps", "phonemes", event, state, out);
     } else if (event.kind == SpeechEvent::kWords) {
-      say_words(event, state, out);
+      say_times("timestamps", "word_timestamps", "words", event, state, out);
     } else if (event.kind == SpeechEvent::kSpoken) {
       state.audio_s += event.audio_s;
     } else if (event.kind == SpeechEvent::kFlushed) {
@@ -153,16 +156,17 @@ class CartesiaDialect : public Dialect {
   }
 
   /// Times count from the beginning of the context.
-  void say_words(const SpeechEvent& event, const Open& state, Actions& out) const {
+  static void say_times(const char* type, const char* field, const char* names,
+                        const SpeechEvent& event, const Open& state, Actions& out) {
     JsonOut words = JsonOut::array(), starts = JsonOut::array(), ends = JsonOut::array();
     for (const TimedWord& word : event.words) {
       words.push_back(word.text);
       starts.push_back(state.audio_s + word.begin_s);
       ends.push_back(state.audio_s + word.end_s);
     }
-    JsonOut json = named("timestamps", 206, false, event.context);
+    JsonOut json = named(type, 206, false, event.context);
     json["flush_id"] = state.flushed;
-    json["word_timestamps"] = {{"words", words}, {"start", starts}, {"end", ends}};
+    json[field] = {{names, words}, {"start", starts}, {"end", ends}};
     out.push_back(SendMessage{dump_json(json)});
   }
 

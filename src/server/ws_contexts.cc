@@ -369,6 +369,22 @@ std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance&
   return event;
 }
 
+/// Each phone lasts until the next one begins, the last one until the audio ends.
+std::optional<SpeechEvent> SpeechContexts::phones_of(const Context& context, const Outcome& outcome,
+                                                     double audio_s) const {
+  const SpeechCall& call = context.options.call;
+  if (!call.request.phone_times || outcome.phones.empty()) return {};
+  SpeechEvent event{.kind = SpeechEvent::kPhones, .context = context.name};
+  for (const PhoneMark& mark : outcome.phones) {
+    const double begin_s =
+        static_cast<double>(mark.frame) / backend_->info().frame_rate / call.audio.speed;
+    if (!event.words.empty()) event.words.back().end_s = begin_s;
+    event.words.push_back(
+        {.text = std::string(mark.phone), .begin_s = begin_s, .end_s = std::max(begin_s, audio_s)});
+  }
+  return event;
+}
+
 /// Pops the utterance. Queues the rest of its audio and what follows it; returns the first of that.
 SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const Outcome& outcome) {
   const std::string name = context.name;
@@ -383,6 +399,7 @@ SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const
                      .context = name,
                      .audio_s = utterance.audio_s / context.options.call.audio.speed};
   auto last_words = words_of(context, utterance, true);
+  auto phones = phones_of(context, outcome, spoken.audio_s);
   SpeechEvent rest{.kind = SpeechEvent::kAudio, .context = name};
   if (utterance.encoder) {
     utterance.encoder->flush(rest.bytes);
@@ -395,6 +412,7 @@ SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const
   context.utterances.pop_front();
   if (flushes) events_.push_front({.kind = SpeechEvent::kFlushed, .context = name});
   events_.push_front(std::move(spoken));
+  if (phones) events_.push_front(std::move(*phones));
   if (!rest.bytes.empty()) events_.push_front(std::move(rest));
   if (last_words) events_.push_front(std::move(*last_words));
   SpeechEvent first = std::move(events_.front());

@@ -106,6 +106,8 @@ class SpeechContexts {
   std::optional<SpeechEvent> next_of(Context& context);
   std::optional<SpeechEvent> audio_of(Context& context, Utterance& utterance);
   std::optional<SpeechEvent> words_of(Context& context, Utterance& utterance, bool all);
+  std::optional<SpeechEvent> phones_of(const Context& context, const Outcome& outcome,
+                                       double audio_s) const;
   SpeechEvent end_of(Context& context, Utterance& utterance, const Outcome& outcome);
   void drop(Utterance& utterance);
   void fail(Context& context, ApiError error);

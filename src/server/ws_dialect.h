@@ -81,6 +81,7 @@ struct SpeechEvent {
     kStarted,   ///< the first audio of an utterance comes next
     kAudio,     ///< `bytes`
     kWords,     ///< `words` of the utterance, in order, if wanted and known; may be ahead of audio
+    kPhones,    ///< `words` are the utterance's phones, if wanted; just before its kSpoken
     kSpoken,    ///< an utterance has ended
     kFlushed,   ///< everything up to a flush has been sent
     kFinished,  ///< the context is gone, all its audio has been sent

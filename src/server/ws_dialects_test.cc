@@ -19,6 +19,7 @@ PipelineInfo model(LateText late = LateText::kToken) {
   info.default_voice = "low";
   info.late_text = late;
   info.word_times = true;
+  info.phone_times = true;
   return info;
 }
 
@@ -173,6 +174,18 @@ TEST(WsDialects, NativeWordsComeWithTheEndOfTheAudio) {
                   R"("timestamps":[{"word":"Hi","start_ms":100,"end_ms":250}])"));
 }
 
+TEST(WsDialects, NativePhonesComeInAudioDone) {
+  const auto d = dialect_at("/v1/audio/speech/stream");
+  EXPECT_TRUE(has(hear(*d, R"({"type":"session.config","phone_timestamps":true})"), "configured"));
+  hear(*d, R"({"type":"input.text","text":"Hi"})");
+  happen(*d, {.kind = SpeechEvent::kStarted, .context = "speech", .rate_hz = 24000});
+  happen(*d, {.kind = SpeechEvent::kPhones,
+              .context = "speech",
+              .words = {{.text = "hh", .begin_s = 0.02}, {.text = "ay1", .begin_s = 0.1}}});
+  EXPECT_TRUE(has(happen(*d, {.kind = SpeechEvent::kSpoken, .context = "speech"}),
+                  R"("phones":[{"phone":"hh","start_ms":20},{"phone":"ay1","start_ms":100}])"));
+}
+
 TEST(WsDialects, ElevenLabsSingle) {
   const auto d = dialect_at("/v1/text-to-speech/high/stream-input",
                             "model_id=eleven_turbo_v2_5&output_format=pcm_16000");
@@ -270,6 +283,11 @@ TEST(WsDialects, Cartesia) {
                           .words = {{.text = "x", .begin_s = 0.5, .end_s = 1}}};
   EXPECT_TRUE(
       has(happen(*d, words), R"("word_timestamps":{"words":["x"],"start":[2.5],"end":[3.0]})"));
+  const SpeechEvent phones{.kind = SpeechEvent::kPhones,
+                           .context = "c",
+                           .words = {{.text = "ay1", .begin_s = 0.25, .end_s = 0.5}}};
+  EXPECT_TRUE(has(happen(*d, phones),
+                  R"("phoneme_timestamps":{"phonemes":["ay1"],"start":[2.25],"end":[2.5]})"));
   EXPECT_EQ(hear(*d, R"({"transcript":"","context_id":"c","continue":false})"), "finish c\n");
   EXPECT_TRUE(has(hear(*d, R"({"transcript":"late","context_id":"c"})"), "\"error\""));
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kFinished, .context = "c"}),

@@ -60,6 +60,11 @@ class NativeDialect : public Dialect {
                             {"end_ms", milliseconds(word.end_s)}});
         }
         return;
+      case SpeechEvent::kPhones:
+        for (const TimedWord& phone : event.words) {
+          phones_.push_back({{"phone", phone.text}, {"start_ms", milliseconds(phone.begin_s)}});
+        }
+        return;
       case SpeechEvent::kSpoken:
         return spoken(out);
       case SpeechEvent::kFlushed:
@@ -91,7 +96,8 @@ class NativeDialect : public Dialect {
       return say_error("session.config cannot change while something is spoken.", out);
     }
     JsonIn fields = message;
-    for (const char* ours : {"type", "input", "stream_format", "word_timestamps"})
+    for (const char* ours :
+         {"type", "input", "stream_format", "word_timestamps", "phone_timestamps"})
       fields.erase(ours);
     const std::string split = string_at(message, "split_granularity").value_or("none");
     auto options = context_options(fields, speaker_.view());
@@ -101,11 +107,14 @@ class NativeDialect : public Dialect {
       say_error("'split_granularity' must be none, sentence or clause.", out, "invalid_value");
     } else if (true_at(message, "word_timestamps") && !speaker_.info.word_times) {
       say_error("This model does not know when its words begin.", out, "unsupported_value");
+    } else if (true_at(message, "phone_timestamps") && !speaker_.info.phone_times) {
+      say_error("This model does not know when its phones begin.", out, "unsupported_value");
     } else {
       if (std::exchange(open_, false)) out.push_back(CancelContext{kNativeContext});
       options_ = std::move(std::get<ContextOptions>(options));
       options_->by_sentence = split != "none";
       options_->words = true_at(message, "word_timestamps");
+      options_->call.request.phone_times = true_at(message, "phone_timestamps");
       format_ = string_at(fields, "response_format").value_or("pcm");
       return send({{"type", "session.configured"},
                    {"model", speaker_.info.model},
@@ -179,6 +188,7 @@ class NativeDialect : public Dialect {
     JsonOut json = named("audio.done");
     json["total_bytes"] = total_bytes_;
     json["error"] = error;
+    if (!phones_.empty()) json["phones"] = std::exchange(phones_, JsonOut::array());
     send(json, out);
   }
 
@@ -189,7 +199,7 @@ class NativeDialect : public Dialect {
   void reset() {
     open_ = dirty_ = started_ = false;
     flushes_ = sentence_ = 0;
-    words_ = JsonOut::array();
+    words_ = phones_ = JsonOut::array();
   }
 
   static void send(const JsonOut& json, Actions& out) {
@@ -210,7 +220,8 @@ class NativeDialect : public Dialect {
   int flushes_ = 0;       // that were not answered yet
   int64_t utterance_ = 0, sentence_ = 0, chunk_ = 0;
   size_t total_bytes_ = 0;
-  JsonOut words_ = JsonOut::array();  // of the utterance: told at its end, as vLLM-Omni does
+  // Of the utterance: told at its end, words as vLLM-Omni does.
+  JsonOut words_ = JsonOut::array(), phones_ = JsonOut::array();
 };
 
 }  // namespace

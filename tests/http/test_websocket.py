@@ -90,6 +90,19 @@ class WebSocketTest(unittest.TestCase):
         self.assertEqual([t["word"] for t in times], ["Good", "morning", "to", "you"])
         self.assertEqual([t["start_ms"] for t in times], sorted(t["start_ms"] for t in times))
 
+    def test_phones_have_times(self):
+        if MODEL != "finch":
+            self.skipTest("needs a model with phone times")
+        with self.open(NATIVE) as ws:
+            ws.send({"type": "session.config", "phone_timestamps": True})
+            ws.send({"type": "input.text", "text": "Good day."})
+            ws.send({"type": "input.done"})
+            _, messages = ws.until("session.done")
+        [phones] = [m["phones"] for m in messages if m["type"] == "audio.done"]
+        self.assertEqual([p["phone"] for p in phones if not p["phone"].startswith("pau")],
+                         ["g", "uh1", "d", "d", "ey1"])
+        self.assertEqual([p["start_ms"] for p in phones], sorted(p["start_ms"] for p in phones))
+
     def test_twenty_clients(self):
         alone, _ = self.speak(words(TEXT))
         got = [None] * 20
