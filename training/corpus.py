@@ -61,25 +61,31 @@ def pointer_path(record, frames):
 
 
 def spoken_by_all(folder):
-    """(speaker, record, samples of the record) of every teacher's sentences, well mixed."""
+    """(speaker, record, samples of the record, log-mel and pitch that the encoder hears instead of
+    theirs or None) of every teacher's sentences, well mixed."""
     spoken = []
     for speaker, teacher in enumerate(TEACHERS):
         for done in sorted(Path(folder).glob(f"{teacher}.*.done")):
             records, samples = load_sentences(done.with_suffix(""))
-            spoken += [(speaker, r, samples[r["offset"] : r["offset"] + r["samples"]])
-                       for r in records]
+            path, at = done.with_suffix(".heard.npy"), 0
+            heard = np.load(path) if path.exists() else None
+            for r in records:
+                rows = r["samples"] // HOP
+                spoken.append((speaker, r, samples[r["offset"] : r["offset"] + r["samples"]],
+                               None if heard is None else heard[at : at + rows]))
+                at += rows
     np.random.default_rng(7).shuffle(spoken)
     return spoken
 
 
 def prepare(folder, out):
-    """All teachers' sentences in `folder` -> pcm.npy, mel.npy, pitch.npy, phone.npy, speaker.npy and
-    utterances.json."""
+    """All teachers' sentences in `folder` -> pcm.npy, mel.npy, pitch.npy, phone.npy, speaker.npy,
+    heard.npy where the encoder hears something else, and utterances.json."""
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    arrays = {name: [] for name in ("pcm", "mel", "pitch", "phone", "speaker")}
+    arrays = {name: [] for name in ("pcm", "mel", "heard", "pitch", "phone", "speaker")}
     meta, at = [], 0
-    for speaker, record, samples in spoken_by_all(folder):
+    for speaker, record, samples, heard in spoken_by_all(folder):
         frames = -(-record["samples"] // FRAME)
         if not 8 <= frames <= 300:
             continue
@@ -92,6 +98,9 @@ def prepare(folder, out):
         arrays["pcm"].append(wave)
         arrays["mel"].append(log_mel(torch.tensor(wave / 32768.0, dtype=torch.float32))
                              .half().numpy())
+        if heard is not None:
+            silent = np.repeat(heard[-1:], frames * 4 - len(heard), 0)
+            arrays["heard"].append(np.concatenate([heard, silent]))
         arrays["pitch"].append(track)
         arrays["phone"].append(np.stack([around[path + 1], around[path], around[path + 2]], -1))
         arrays["speaker"].append(np.full(frames, speaker, dtype=np.int8))
@@ -101,7 +110,8 @@ def prepare(folder, out):
                      "place": record["place"], "word": record["word"]})
         at += frames
     for name, parts in arrays.items():
-        np.save(out / f"{name}.npy", np.concatenate(parts))
+        if parts:
+            np.save(out / f"{name}.npy", np.concatenate(parts))
     (out / "utterances.json").write_text(json.dumps(meta))
     hours = np.bincount(np.load(out / "speaker.npy"), minlength=SPEAKERS) / 25 / 3600
     print(f"{out}: {len(meta)} utterances, hours of {list(TEACHERS)}: {hours.round(2)}")
@@ -113,6 +123,10 @@ class Corpus:
         self.pcm = np.load(folder / "pcm.npy", mmap_mode="r")
         self.mel = np.load(folder / "mel.npy", mmap_mode="r")
         self.pitch = np.load(folder / "pitch.npy", mmap_mode="r")
+        self.heard_mel, self.heard_pitch = self.mel, self.pitch
+        if (folder / "heard.npy").exists():  # the encoder hears something else
+            heard = np.load(folder / "heard.npy", mmap_mode="r")
+            self.heard_mel, self.heard_pitch = heard[:, :MELS], heard[:, MELS]
         self.phone = np.load(folder / "phone.npy", mmap_mode="r")
         self.speaker = np.load(folder / "speaker.npy", mmap_mode="r")
         self.frames = len(self.phone)

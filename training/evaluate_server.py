@@ -8,6 +8,7 @@ voice's teacher (program flite). --at-most fails when the word error rate is abo
 test.
 """
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,8 @@ from pathlib import Path
 import hear
 
 HERE = Path(__file__).parent
-TEACHERS = {"finch": "slt", "raven": "rms", "curlew": "awb", "crake": "kal16"}  # as corpus.py
+VOICES = json.loads((HERE / "speakers.json").read_text())
+TEACHERS = {voice: teacher for teacher, voice in VOICES["teachers"].items()}
 
 
 def say(program, voice, texts, folder, prefix):

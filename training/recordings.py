@@ -3,10 +3,12 @@
     python3 recordings.py RECORDINGS WORK_DIR NAME --synth PATH_OF_synth
 
 RECORDINGS holds metadata.csv, a line `file|text` for each recording (LJSpeech's `id|text|text as
-words` is fine), and the files as WAV, beside it or in wavs/. Where each phone begins is found by
-warping: the teacher `slt` speaks the same text with phones whose times are known, and the two are
-laid on each other (dynamic time warping of cepstra). One sentence in twenty is held out. Writes
-WORK_DIR/audio/{own.00,heldout.own,stop.own}.{pcm,jsonl} and WORK_DIR/speakers.json.
+words` is fine), and the files as WAV, beside it or in wavs/. The teacher whose pitch is nearest
+speaks the same texts, and its speech is laid on the recordings (dynamic time warping of cepstra):
+that tells when each phone was spoken. The encoder will hear the teacher's spectrum and melody in
+the recording's time, so that codes keep the meaning that the speech LM knows, and the decoder
+learns the person's sound from them. One sentence in twenty is held out. Writes
+WORK_DIR/audio/{own.00,heldout.own,stop.own}.{pcm,jsonl,heard.npy} and WORK_DIR/speakers.json.
 """
 import argparse
 import json
@@ -19,7 +21,7 @@ from scipy.fft import dct
 from scipy.io import wavfile
 from scipy.signal import medfilt, resample_poly
 
-from corpus import HOP, RATE, log_mel
+from corpus import HOP, MELS, RATE, log_mel
 from measure import SILENCE, loudness
 
 LEAD, TAIL, LEVEL, PEAK = 320, 2560, -20.0, 0.9  # samples, LUFS, of full scale: as in synth.cc
@@ -55,8 +57,7 @@ def trimmed(wave):
 
 def cepstra(wave):
     """[T, 26] at 100 Hz: 13 cepstra and their slopes, each with mean 0 and deviation 1."""
-    mel = log_mel(torch.tensor(wave[: len(wave) // HOP * HOP], dtype=torch.float32)).numpy()
-    c = dct(mel, norm="ortho", axis=-1)[:, :13]
+    c = dct(mel_of(wave), norm="ortho", axis=-1)[:, :13]
     both = np.concatenate([c, np.gradient(c, axis=0)], -1)
     return (both - both.mean(0)) / (both.std(0) + 1e-6)
 
@@ -107,11 +108,19 @@ def pitch_track(wave):
     return np.round(medfilt(np.where(voiced, hz, 0.0), 3)).astype(int)
 
 
-def spoken_by_teacher(synth, texts, folder):
+def nearest_teacher(pitch):
+    """(name, mean ln Hz) of the one that is nearest, with whose codes export.load_known() begins."""
+    known = json.loads((Path(__file__).parent / "speakers.json").read_text())
+    distances = np.abs(np.array(known["pitch_means"]) - pitch)
+    nearest = int(distances.argmin())
+    return list(known["teachers"])[nearest], known["pitch_means"][nearest]
+
+
+def spoken_by_teacher(synth, teacher, texts, folder):
     """The teacher's records and samples of texts, None for what it does not speak."""
     lines = "".join(t.replace("\n", " ") + "\n" for t in texts)
     stem = Path(folder) / "teacher"
-    subprocess.run([synth, "slt", f"{stem}.pcm", f"{stem}.jsonl"], input=lines, text=True,
+    subprocess.run([synth, teacher, f"{stem}.pcm", f"{stem}.jsonl"], input=lines, text=True,
                    check=True)
     pcm = np.fromfile(f"{stem}.pcm", dtype=np.int16) / 32768.0
     records = {}
@@ -121,24 +130,38 @@ def spoken_by_teacher(synth, texts, folder):
     return [records.get(t) for t in texts]
 
 
-def aligned(record, teacher_wave, wave):
-    """The teacher's record with the times, length and pitch of the recording, and the cost."""
+def mel_of(wave):
+    return log_mel(torch.tensor(wave[: len(wave) // HOP * HOP], dtype=torch.float32)).numpy()
+
+
+def aligned(record, teacher_wave, wave, pitch, higher):
+    """The teacher's record with the times, length and pitch of the recording; the teacher's log-mel
+    and pitch, `higher` times its own, in that time [T, 81]; the cost."""
     where, cost = warp(cepstra(teacher_wave), cepstra(wave))
     ends = np.interp(np.array(record["end"]) / HOP, np.arange(len(where)) + 0.5,
                      (where + 0.5) * HOP)
     ends = np.maximum.accumulate(np.clip(np.round(ends), 0, len(wave))).astype(int)
     ends[-1] = len(wave)
-    return {**record, "samples": len(wave), "end": ends.tolist(), "speed": 1.0,
-            "pitch": pitch_track(wave).tolist()}, cost
+    found = {**record, "samples": len(wave), "end": ends.tolist(), "speed": 1.0,
+              "pitch": pitch.tolist()}
+    mel = mel_of(teacher_wave)[: len(where)]
+    at = np.interp(np.arange(len(wave) // HOP), where[: len(mel)], np.arange(len(mel)))
+    below = np.minimum(at.astype(int), len(mel) - 2)
+    part = (at - below)[:, None]
+    melody = higher * np.pad(record["pitch"], (0, len(mel)))[np.round(at).astype(int)]
+    heard = np.concatenate([mel[below] * (1 - part) + mel[below + 1] * part, melody[:, None]], -1)
+    return found, heard, cost
 
 
 def write(stem, spoken):
     at = 0
     with open(f"{stem}.pcm", "wb") as pcm, open(f"{stem}.jsonl", "w") as lines:
-        for record, wave in spoken:
+        for record, wave, _ in spoken:
             lines.write(json.dumps({**record, "offset": at}) + "\n")
             pcm.write(np.round(wave * 32767).clip(-32768, 32767).astype("<i2").tobytes())
             at += len(wave)
+    heard = [mel for _, _, mel in spoken]
+    np.save(f"{stem}.heard.npy", np.concatenate(heard or [np.zeros((0, MELS + 1))]).astype(np.float16))
     Path(f"{stem}.done").touch()
 
 
@@ -167,11 +190,15 @@ def main():
     known = [(name, text, trimmed(wave)) for name, text, wave in read_folder(args.recordings)
              if SHORTEST * RATE < len(wave) < LONGEST * RATE]
     spoken, costs, names = [], [], []
-    teacher = spoken_by_teacher(args.synth, [text for _, text, _ in known], audio)
-    for (name, _, wave), found in zip(known, teacher):
+    tracks = [pitch_track(wave) for _, _, wave in known]
+    pitch = np.concatenate(tracks)
+    mean = float(np.log(pitch[pitch > 0]).mean())
+    teacher, usual = nearest_teacher(mean)
+    records = spoken_by_teacher(args.synth, teacher, [text for _, text, _ in known], audio)
+    for (name, _, wave), track, found in zip(known, tracks, records):
         if found:
-            record, cost = aligned(*found, wave)
-            spoken.append((record, wave))
+            record, heard, cost = aligned(*found, wave, track, np.exp(mean - usual))
+            spoken.append((record, wave, heard))
             costs.append(cost)
             names.append(name)
     good = np.array(costs) < WORST_FIT * np.median(costs)
@@ -182,14 +209,12 @@ def main():
     write(audio / "own.00", rest)
     write(audio / "heldout.own", held)
     write(audio / "stop.own", [])
-    pitch = np.concatenate([r["pitch"] for r, _ in rest])
-    mean = float(np.log(pitch[pitch > 0]).mean())
     (args.work / "speakers.json").write_text(json.dumps({
         "teachers": {"own": args.name}, "pitch_means": [mean], "default": args.name,
         "descriptions": {args.name: "made of recordings"}}))
-    minutes = sum(len(w) for _, w in rest) / RATE / 60
+    minutes = sum(len(w) for _, w, _ in rest) / RATE / 60
     print(f"{len(rest)} recordings, {minutes:.1f} min, to learn from; {len(held)} held out; "
-          f"mean pitch {np.exp(mean):.0f} Hz; cost of warping {np.median(costs):.2f}")
+          f"mean pitch {np.exp(mean):.0f} Hz; teacher {teacher}; cost of warping {np.median(costs):.2f}")
 
 
 if __name__ == "__main__":

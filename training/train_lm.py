@@ -5,6 +5,7 @@
 --start begins with the speech LM of a finished voice whose codes mean nearly the same.
 """
 import argparse
+import copy
 import json
 import time
 from pathlib import Path
@@ -37,8 +38,9 @@ def corpus_codes(corpus, codec_path, cache):
     out, step, margin = [], 2000, 16
     for at in range(0, corpus.frames, step):
         first, last = max(0, at - margin), min(corpus.frames, at + step + margin)
-        mel = torch.tensor(np.array(corpus.mel[first * 4 : last * 4], dtype=np.float32))[None]
-        pitch = torch.tensor(np.array(corpus.pitch[first * 4 : last * 4]))[None]
+        mel = torch.tensor(np.array(corpus.heard_mel[first * 4 : last * 4], dtype=np.float32))[None]
+        pitch = torch.tensor(np.array(corpus.heard_pitch[first * 4 : last * 4],
+                                      dtype=np.float32))[None]
         speaker = torch.tensor(np.array(corpus.speaker[first:last])).long()[None]
         phone = torch.tensor(np.array(corpus.phone[first:last])).long()[None]
         codes = model.quantiser.encode(model.encoder(mel, pitch, speaker, phone))[0]
@@ -156,10 +158,11 @@ def main():
     examples = [Example(m, codes[m["start"] : m["start"] + m["frames"]]) for m in metas]
     few = min(64, len(examples) // 10)
     held, examples = examples[:few], examples[few:]
-    model = lm.SpeechLm()
+    model, best, kept = lm.SpeechLm(), None, None
     if args.start:
         load_known(model, "lm.", read_safetensors(Path(args.start) / "model.safetensors"))
-        print("lm held-out at the start", validate(model, held), flush=True)
+        best = validate(model, held)
+        print("lm held-out at the start", best, flush=True)
     print(f"lm: {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, "
           f"{len(examples)} utterances", flush=True)
     optimiser = adamw(model.parameters(), 0.05)
@@ -198,9 +201,14 @@ def main():
             print(f"lm step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
                   f"(ETA {(budget - spent) / 60:.1f}) books {shown[:3].round(3)} "
                   f"move {shown[3]:.3f}", flush=True)
-        if step % 200 == 0:
+        if step % (50 if args.start else 200) == 0:
             save(args.out, both(), optimiser, step, spent)
-            print("lm held-out", validate(mean_model, held), flush=True)
+            found = validate(mean_model, held)
+            print("lm held-out", found, flush=True)
+            if args.start and found.sum() < best.sum():  # little speech is soon learned by heart
+                best, kept = found, copy.deepcopy(mean_model.state_dict())
+    if kept:
+        mean_model.load_state_dict(kept)
     save(args.out, both(), optimiser, step, budget)
     print("lm held-out", validate(mean_model, held), flush=True)
 
