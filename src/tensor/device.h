@@ -44,8 +44,8 @@ class Stream {
   /// Runs `work`, which queues kernels and copies on this stream. The second time that a key comes,
   /// what is queued is recorded (a CUDA graph); from the third time on the recording is played as
   /// one piece, and `work` runs only for the numbers that it uploads and to show that it would
-  /// queue the very same. When it would not, it runs again and is queued as usual: so it may run
-  /// twice and must do the same both times. What is no repetition costs speed, never right results.
+  /// queue the very same. When it would not, or waits, it runs again and is queued as usual: so it
+  /// may run twice and must do the same both times. What is no repetition costs speed alone.
   void repeat(uint64_t key, const std::function<void()>& work);
   /// Steps that were played from a recording so far.
   uint64_t played() const { return played_; }

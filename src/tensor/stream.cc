@@ -15,8 +15,8 @@ constexpr int kMostFailures = 8;         // of a key, until it is no longer trie
 /// Powers of two, so that a list that grows (a history) seldom moves what comes after it.
 size_t padded(size_t bytes) { return std::bit_ceil(std::max<size_t>(bytes, 256)); }
 
-/// Of a step that sends or receives more than there is room for.
-struct NoRoom : std::exception {};
+/// Of a step that cannot be recorded: it sends or receives more than there is room for, or waits.
+struct NoRecording : std::exception {};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void Stream::upload(const void* host, void* device, size_t bytes) {
 
 void Stream::download(const void* device, void* host, size_t bytes) {
   if (mode_ == Mode::kQueue) return to_host(device, host, bytes);
-  if (down_used_ + padded(bytes) > kRoom) throw NoRoom();
+  if (down_used_ + padded(bytes) > kRoom) throw NoRecording();
   char* landing = down_ + down_used_;
   down_used_ += padded(bytes);
   landings_.push_back({landing, host, bytes});
@@ -39,6 +39,7 @@ void Stream::download(const void* device, void* host, size_t bytes) {
 }
 
 void Stream::synchronize() {
+  if (mode_ != Mode::kQueue) throw NoRecording();
   wait();
   for (const Landing& l : landings_) std::memcpy(l.to, l.from, l.bytes);
   landings_.clear();
@@ -46,7 +47,7 @@ void Stream::synchronize() {
 
 void* Stream::staged(const void* host, size_t bytes) {
   if (mode_ == Mode::kQueue) return nullptr;
-  if (up_used_ + padded(bytes) > kRoom) throw NoRoom();
+  if (up_used_ + padded(bytes) > kRoom) throw NoRecording();
   const size_t at = up_used_;
   if (bytes > 0) std::memcpy(up_ + at, host, bytes);
   up_used_ += padded(bytes);
