@@ -11,6 +11,7 @@ set -euo pipefail
 recordings=$(realpath "$1") name=$2
 work=$(mkdir -p "${3:-$name.work}" && cd "${3:-$name.work}" && pwd)
 source "$(dirname "$0")/steps.sh"
+need_all
 voice=$(realpath "${START:-$root/voices/finch}")
 encoder=$(realpath "${ENCODER:-$here/encoder.safetensors}")
 export FINCH_SPEAKERS=

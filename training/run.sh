@@ -8,13 +8,20 @@
 # START=voices/finch ENCODER=training/encoder.safetensors goes on from the weights of a finished voice.
 # PYTHON names the Python that has PyTorch; a recent PyTorch trains several times faster than
 # Debian 12's. Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++ dict-jargon
-# dict-devil bible-kjv-text wamerican pocketsphinx pocketsphinx-en-us
+# dict-devil bible-kjv wamerican pocketsphinx pocketsphinx-en-us
 set -euo pipefail
 work=$(mkdir -p "${1:-$(dirname "$0")/work}" && cd "${1:-$(dirname "$0")/work}" && pwd)
 start=(${START:+--start "$(realpath "$START")"})
 encoder=(${ENCODER:+--encoder "$(realpath "$ENCODER")"})
 source "$(dirname "$0")/steps.sh"
 teachers=(slt rms awb kal16)
+need bible-kjv bible
+need dict-jargon /usr/share/dictd/jargon.dict.dz
+need dict-devil /usr/share/dictd/devil.dict.dz
+need wamerican /usr/share/dict/words
+need pocketsphinx pocketsphinx_batch
+need pocketsphinx-en-us /usr/share/pocketsphinx/model/en-us
+need_all
 mkdir -p text/part
 write_text() {  # the sentences to train on go to text/part/TEACHER.NN, 450 each
   "$python" "$here/sentences.py" text

@@ -4,7 +4,7 @@
                                          OUT_DIR/heldout.txt, OUT_DIR/stop.txt
 
 Prose comes from Debian packages whose text is in the public domain: the Jargon File
-(dict-jargon), the Devil's Dictionary (dict-devil), the King James Bible (bible-kjv-text). The
+(dict-jargon), the Devil's Dictionary (dict-devil), the King James Bible (bible-kjv). The
 word list (wamerican) fills word chains that cover rare sound sequences. Held-out prose is never
 trained on, and no held-out template sentence is in the training list.
 """

@@ -7,6 +7,20 @@ cores=$(env -u OMP_NUM_THREADS nproc)
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000
 export PYTHONPATH=$here
 
+missing=()
+need() {  # need PACKAGE FILE_OR_PROGRAM
+  [ -e "$2" ] || command -v "$2" >/dev/null || missing+=("$1")
+}
+need_all() {  # what both recipes need, and whatever need() was called for before
+  need g++ g++
+  need flite1-dev /usr/include/flite/flite.h
+  "$python" -c 'import torch, numpy, scipy' 2>/dev/null ||
+    missing+=(python3-torch python3-numpy python3-scipy)
+  [ ${#missing[@]} = 0 ] && return
+  echo "first: apt-get install ${missing[*]}" >&2
+  exit 2
+}
+
 step() {  # step RESULT COMMAND...: runs the command unless its result is there and complete
   local result=$1; shift
   [ -e "$result.done" ] && return
