@@ -66,8 +66,8 @@ void Resampler::flush(std::vector<float>& out) {
   out_ = want;
 }
 
-std::vector<float> resampled(std::vector<float> samples, int in_rate_hz, int out_rate_hz) {
-  if (in_rate_hz == out_rate_hz) return samples;
+std::vector<float> resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz) {
+  if (in_rate_hz == out_rate_hz) return {samples.begin(), samples.end()};
   std::vector<float> out;
   Resampler resampler(in_rate_hz, out_rate_hz);
   resampler.push(samples, out);

@@ -34,7 +34,7 @@ class Resampler {
   int64_t in_ = 0, out_ = 0;  // samples so far
 };
 
-/// A whole recording at another rate; at its own it is given back as it is.
-std::vector<float> resampled(std::vector<float> samples, int in_rate_hz, int out_rate_hz);
+/// A whole recording at another rate, round(n * out / in) samples; at its own as it is.
+std::vector<float> resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz);
 
 }  // namespace syrinx

@@ -5,10 +5,10 @@
 
 namespace syrinx {
 
-std::vector<float> resampled(std::vector<float> samples, int in_rate_hz, int out_rate_hz) {
+std::vector<float> resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz) {
   SYRINX_CHECK(in_rate_hz == out_rate_hz, "[resampled] this build cannot change ", in_rate_hz,
                " Hz to ", out_rate_hz, " Hz: it has no FFmpeg");
-  return samples;
+  return {samples.begin(), samples.end()};
 }
 
 }  // namespace syrinx

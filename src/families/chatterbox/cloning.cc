@@ -1,5 +1,6 @@
 #include "families/chatterbox/cloning.h"
 
+#include "audio/resampler.h"
 #include "families/weight_files.h"
 #include "io/file.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "audio/resampler.h"
 #include "io/file.h"
 #include "io/onnx_weights.h"
 

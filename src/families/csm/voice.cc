@@ -25,7 +25,7 @@ class Encoding : public VoiceWork {
  private:
   Pieces work() {
     const int64_t q = codec_.config().codebooks, hop = codec_.config().hop();
-    samples_ = resampled(std::move(samples_), rate_, static_cast<int>(codec_.config().sample_rate));
+    samples_ = resampled(samples_, rate_, static_cast<int>(codec_.config().sample_rate));
     co_await PieceEnd();
     const int64_t total = codec_.frames(static_cast<int64_t>(samples_.size()));
     Tensor codes({total, q}, DType::kI32);

@@ -29,7 +29,7 @@ class Encoding : public VoiceWork {
  private:
   Pieces work() {
     const SpeakerEncoder& speaker = *networks_.speaker;
-    samples_ = resampled(std::move(samples_), rate_, speaker.sample_rate());
+    samples_ = resampled(samples_, rate_, speaker.sample_rate());
     co_await PieceEnd();
     std::vector<float> vector;
     for (Pieces p = speaker.run(ctx_slot(), samples_, vector); !p.done(); p.next()) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "audio/resampler.h"
 
 namespace syrinx {
 namespace {
@@ -62,18 +61,6 @@ S3Reference S3ReferenceEncoder::take(Work& work) const {
   out.mel = Tensor({count * ratio_, bands}, DType::kF32);
   std::copy_n(work.mel_.begin(), out.mel.view().count(), out.mel.f32());
   out.speaker = work.speaker_.vector();
-  return out;
-}
-
-std::vector<float> resampled(std::span<const float> samples, int from_hz, int to_hz) {
-  std::vector<float> out;
-  if (from_hz == to_hz) {
-    out.assign(samples.begin(), samples.end());
-    return out;
-  }
-  Resampler resampler(from_hz, to_hz);
-  resampler.push(samples, out);
-  resampler.flush(out);
   return out;
 }
 

@@ -62,9 +62,6 @@ class S3ReferenceEncoder {
   CamPlus speaker_;
 };
 
-/// A recording at another rate, round(n * to / from) samples.
-std::vector<float> resampled(std::span<const float> samples, int from_hz, int to_hz);
-
 /// A reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M], "speaker_vector"
 /// f32.
 void put_reference(const S3Reference& reference, Voice& voice);
