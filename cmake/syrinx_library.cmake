@@ -1,9 +1,9 @@
 # syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex] [UNITY_TESTS])
 # One folder = one static library `syrinx_<name>` from its *.cc (sub-folders too), and one test
 # program `<name>_test` from its *_test.cc. Includes are written from src/ ("tensor/view.h").
-# ./run and ./check compile several files of a library at once (CMAKE_UNITY_BUILD), which takes a third
-# of the time; so names in unnamed namespaces are unique in a library. Tests are free of that rule but
-# for UNITY_TESTS.
+# ./run and ./check compile several files of a library at once (CMAKE_UNITY_BUILD), which reads the
+# same headers once; so names in unnamed namespaces are unique in a library. Tests are free of that
+# rule but for UNITY_TESTS.
 function(syrinx_library name)
   cmake_parse_arguments(ARG "UNITY_TESTS" "WITHOUT" "DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target ${name})

@@ -43,7 +43,7 @@ show_progress() {
 }
 
 # build DIR TARGET [-DNAME=VALUE...]: configures when needed, then builds what changed. Several files
-# are compiled at once, which takes a third of the time of a fresh build.
+# are compiled at once, so that they read the same headers once.
 build() {
   local dir="$root/build/$1" target=$2 log="$root/build/$1.log" option started=$SECONDS
   local stale=no

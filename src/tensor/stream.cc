@@ -9,7 +9,7 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kRoom = 4u << 20;       // bytes a step may send, and receive
-constexpr size_t kMostRecordings = 256;  // of a stream; each is some 100 KB to 1 MB on the device
+constexpr size_t kMostRecordings = 256;  // of a stream; each takes memory of the device
 constexpr int kMostFailures = 8;         // of a key, until it is no longer tried
 
 /// Powers of two, so that a list that grows (a history) seldom moves what comes after it.
