@@ -59,6 +59,9 @@ void add_request(CLI::App& app, SpeechRequest& request) {
                  "one of the model's voices, one of 'syrinx voice list', or a mix: 'anna(2)+ben(1)'");
   app.add_option("-l,--language", request.language, "as the model names it");
   app.add_option("--instructions", request.instructions, "how to speak, where the model listens");
+  app.add_option("--speed", request.speed, "factor, as far as the model itself can")
+      ->check(CLI::Range(0.25f, 4.0f))
+      ->type_name("FACTOR");
   app.add_option("--seed", request.seed, "same seed, same audio")->capture_default_str();
   app.add_option("--temperature", request.temperature, "0: always the most likely code")
       ->check(CLI::Range(0.0, 2.0));
@@ -192,9 +195,6 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
                   "SYRINX_PLAYER, a command that reads WAV), and written to speech.wav otherwise");
   add_format(*sub, say.format, "by default as the output's name ends, or wav");
   sub->add_flag("--play", say.play, "play, also where there is no terminal or an -o");
-  sub->add_option("--speed", say.request.speed, "factor, as far as the model itself can")
-      ->check(CLI::Range(0.25f, 4.0f))
-      ->type_name("FACTOR");
   sub->add_flag("--words", say.print_words, "print when each word begins");
   sub->add_flag("--phones", say.print_phones, "print when each phone begins");
   sub->add_option("--srt", say.srt_file, "write subtitles");

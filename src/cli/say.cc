@@ -165,10 +165,6 @@ int run_say(SayOptions options) {
   if (options.print_phones && !info.phone_times) {
     throw LoadError("the model '" + info.model + "' does not tell the times of phones");
   }
-  if (options.request.speed < info.slowest || options.request.speed > info.fastest) {
-    throw LoadError(concat("--speed: the model '", info.model, "' speaks at ", info.slowest, " to ",
-                           info.fastest, " times its own speed"));
-  }
   options.request.phone_times = options.print_phones;
   std::string voice = choose_voice(*engine, options.voice, options.request);
   if (voice.empty()) voice = info.default_voice;

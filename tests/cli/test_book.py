@@ -65,6 +65,19 @@ class Book(unittest.TestCase):
         self.assertTrue(self.read("mp3", "01-chapter-1.mp3").startswith(b"\xff"))
         self.assertIn(b"01-chapter-1.mp3", self.read("mp3", "book.m3u8"))
 
+    def test_speed(self):
+        self.write("The wren sang in the hedge, and then it flew away over the pond.")
+        sizes = []
+        for speed in ("0.8", "1.6"):
+            done = self.book("birds.txt", "-o", "a.wav", "--speed", speed)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            sizes.append(len(self.read("a.wav")))
+        self.assertTrue(1.7 < sizes[0] / sizes[1] < 2.3, sizes)
+        beyond = self.book("birds.txt", "-o", "b.wav", "--speed", "4")
+        self.assertEqual(beyond.returncode, 1)
+        self.assertIn(b"0.6 to 1.75 times", beyond.stderr)
+        self.assertNotIn("b.wav", os.listdir(self.dir))
+
     def test_goes_on_where_it_was(self):
         text = book_text(2, 25).encode()
         whole = self.book("-", "-o", "whole.wav", stdin=text)
