@@ -29,14 +29,18 @@ DecoderConfig small(RopeLayout layout) {
 class StreamDecoderTest : public testing::TestWithParam<std::tuple<RopeLayout, Device>> {
  protected:
   static constexpr int kMaxRows = 8;
-  StreamDecoderTest() {
-    if (bench_.ctx.device != Device::kCpu) decoder_.move_to(bench_.ctx.device);
+  void SetUp() override {
+    const Device device = std::get<1>(GetParam());
+    if (const std::string why = device_missing(device); !why.empty()) GTEST_SKIP() << why;
+    bench_.emplace(1, device);
+    if (device != Device::kCpu) decoder_.move_to(device);
   }
+  StepContext& ctx() { return bench_->ctx; }
   static RopeLayout layout() { return std::get<0>(GetParam()); }
   /// x where the streams run, and what became of it.
-  Tensor there(const View& x) const { return copy_of(x, bench_.ctx.device); }
+  Tensor there(const View& x) { return copy_of(x, ctx().device); }
   Tensor back(const Tensor& x) {
-    synchronize(bench_.ctx);
+    synchronize(ctx());
     return copy_of(x, Device::kCpu);
   }
   static Tensor copy_of(const View& x, Device device) {
@@ -55,9 +59,9 @@ class StreamDecoderTest : public testing::TestWithParam<std::tuple<RopeLayout, D
     StreamKv kv = decoder_.open();
     int64_t at = 0;
     for (int i = 0; at < x.shape[0]; ++i) {
-      const int64_t n = std::min({int64_t{cut(i)}, decoder_.room(bench_.ctx, kv), x.shape[0] - at});
+      const int64_t n = std::min({int64_t{cut(i)}, decoder_.room(ctx(), kv), x.shape[0] - at});
       const StreamRows rows{&kv, n};
-      decoder_.forward(bench_.ctx, out.view().slice(at, at + n), std::span(&rows, 1));
+      decoder_.forward(ctx(), out.view().slice(at, at + n), std::span(&rows, 1));
       at += n;
     }
     return back(out);
@@ -65,12 +69,12 @@ class StreamDecoderTest : public testing::TestWithParam<std::tuple<RopeLayout, D
 
   Weights weights_{dummy_weights()};
   StreamDecoder decoder_{small(layout()), weights_, WeightType::kF32, kMaxRows};
-  Bench bench_{1, std::get<1>(GetParam())};
+  std::optional<Bench> bench_;
 };
 
 TEST_P(StreamDecoderTest, AgreesWithADecoderOverAllPositions) {
   Decoder plain(small(layout()), weights_, WeightType::kF32);
-  const Device device = bench_.ctx.device;
+  const Device device = ctx().device;
   if (device != Device::kCpu) plain.move_to(device);
   const int64_t total = 150;
   const Tensor x = random({total, 32}, 1), want = there(x);
@@ -79,13 +83,13 @@ TEST_P(StreamDecoderTest, AgreesWithADecoderOverAllPositions) {
   for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<int32_t>(i);
   const int32_t begin[] = {0, static_cast<int32_t>(total)},
                 length[] = {static_cast<int32_t>(total)};
-  plain.forward(bench_.ctx, want, {begin, length, table, static_cast<int>(table.size())}, pool);
+  plain.forward(ctx(), want, {begin, length, table, static_cast<int>(table.size())}, pool);
   EXPECT_TRUE(same_bits(stream(x, [](int) { return 3; }), back(want)));
 }
 
 TEST_P(StreamDecoderTest, CutsChangeNothingAlsoWherePositionsTurnBack) {
   // A ring is 2 pages, so positions turn back at 2112; an emulation sees it once, and is slow.
-  const bool emulated = fixture::emulated(bench_.ctx.device);
+  const bool emulated = fixture::emulated(ctx().device);
   if (emulated && layout() == RopeLayout::kInterleaved) GTEST_SKIP() << "takes a minute";
   const int64_t total = emulated ? 2128 : 5000;
   const Tensor x = random({total, 32}, 2);
@@ -128,11 +132,11 @@ TEST_P(StreamDecoderTest, StreamsTogetherAreStreamsAlone) {
     }
     const Tensor x = random({total, 32}, 10 + round);
     const Tensor both = there(x), each = there(x);
-    decoder_.forward(bench_.ctx, both, rows);
+    decoder_.forward(ctx(), both, rows);
     int64_t at = 0;
     for (int s = 0; s < kStreams; ++s) {
       const StreamRows one{&alone[s], rows[s].rows};
-      decoder_.forward(bench_.ctx, each.view().slice(at, at + one.rows), std::span(&one, 1));
+      decoder_.forward(ctx(), each.view().slice(at, at + one.rows), std::span(&one, 1));
       at += one.rows;
     }
     EXPECT_TRUE(same_bits(back(both), back(each))) << "round " << round;

@@ -57,17 +57,10 @@ struct CachePlace {
 __device__ inline CachePlace cache_place(const int32_t* row_begin, const int32_t* kv_len,
                                          const int32_t* table, int sequences, int max_pages,
                                          int row) {
-  int low = 0, high = sequences - 1;  // the sequence that has the row
-  while (low < high) {
-    const int middle = (low + high + 1) / 2;
-    if (row_begin[middle] <= row) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  const int64_t position = int64_t{kv_len[low]} - row_begin[low + 1] + row;
-  return {position, table[int64_t{low} * max_pages + position / kPage % max_pages],
+  const int mine =  // the sequence that has the row
+      gpu::highest(0, sequences - 1, [&](int s) { return row_begin[s] <= row; });
+  const int64_t position = int64_t{kv_len[mine]} - row_begin[mine + 1] + row;
+  return {position, table[int64_t{mine} * max_pages + position / kPage % max_pages],
           static_cast<int>(position % kPage)};
 }
 

@@ -16,21 +16,14 @@ struct Depthwise {
 
   __device__ void operator()(int64_t i) const {
     const int64_t width = phases * channels, row = i / width, column = i % width;
-    int low = 0, high = segment_count - 1;
-    while (low < high) {
-      const int middle = (low + high + 1) / 2;
-      if (segments[middle].first_tile <= row) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    const int64_t t = row - segments[low].first_tile;
-    const float* x = segments[low].x + t * stride * channels + column % channels;
+    const TileCall::Segment& segment = segments[gpu::highest(
+        0, segment_count - 1, [&](int s) { return segments[s].first_tile <= row; })];
+    const int64_t t = row - segment.first_tile;
+    const float* x = segment.x + t * stride * channels + column % channels;
     float sum = bias ? bias[column] : 0.f;
     for (int64_t j = 0; j < taps; ++j)
       sum = fmaf(w[j * width + column], x[j * dilation * channels], sum);
-    segments[low].out[t * width + column] = sum;
+    segment.out[t * width + column] = sum;
   }
 };
 

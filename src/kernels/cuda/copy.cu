@@ -18,16 +18,8 @@ struct Copy {
   const Span* spans;
   int64_t count;
   __device__ void operator()(int64_t i) const {
-    int64_t low = 0, high = count - 1;
-    while (low < high) {
-      const int64_t middle = (low + high + 1) / 2;
-      if (spans[middle].begin <= i) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    const Span s = spans[low];
+    const Span s = spans[gpu::highest(int64_t{0}, count - 1,
+                                      [&](int64_t span) { return spans[span].begin <= i; })];
     s.to[i - s.begin] = s.from ? s.from[i - s.begin] : 0.f;
   }
 };

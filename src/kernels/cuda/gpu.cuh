@@ -58,6 +58,21 @@ __device__ inline bool last_to_arrive(unsigned* counter, unsigned blocks) {
   return last;
 }
 
+/// The highest i in [low, high] for which holds(i); it does for `low`, and where it does it does for
+/// everything lower.
+template <typename T, typename F>
+__device__ inline T highest(T low, T high, F holds) {
+  while (low < high) {
+    const T middle = high - (high - low) / 2;
+    if (holds(middle)) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
 inline unsigned blocks_for(int64_t count, int64_t per_block) {
   return static_cast<unsigned>((count + per_block - 1) / per_block);
 }

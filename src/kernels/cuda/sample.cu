@@ -194,21 +194,6 @@ __device__ unsigned long long mass_from(const Row& row, uint32_t order, Room& ro
   return block_total(mine, room);
 }
 
-/// The highest order in [low, high] for which enough(order) holds; it holds for `low`, and where
-/// it holds it does for everything lower.
-template <typename F>
-__device__ uint32_t highest(uint32_t low, uint32_t high, F enough) {
-  while (low < high) {
-    const uint32_t middle = high - (high - low) / 2;
-    if (enough(middle)) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
-}
-
 /// All logits at or above an order that holds at least `need`, as few as is quick to find, sorted
 /// best first in room.best; -1 when ties make them too many.
 __device__ int collect(const Row& row, uint32_t bar, Room& room) {
@@ -345,7 +330,7 @@ __device__ int filter_and_draw_many(const SampleParams& p, const Row& row, doubl
     raise_to_min_p();
   } else if (use_k) {
     const auto k = static_cast<unsigned long long>(p.top_k);
-    bar = highest(lowest, top, [&](uint32_t o) { return count_from(row, o, room) >= k; });
+    bar = gpu::highest(lowest, top, [&](uint32_t o) { return count_from(row, o, room) >= k; });
     if (p.ras_window > 0) ties = k - (bar == top ? 0 : count_from(row, bar + 1, room));
   }
   const auto mass_above = [&](uint32_t order) {
@@ -362,7 +347,8 @@ __device__ int filter_and_draw_many(const SampleParams& p, const Row& row, doubl
     const auto target =
         static_cast<unsigned long long>(::ceil(static_cast<double>(p.top_p) * double(total)));
     if (surviving(bar) >= target) {
-      const uint32_t cut = highest(bar, top, [&](uint32_t o) { return surviving(o) >= target; });
+      const uint32_t cut =
+          gpu::highest(bar, top, [&](uint32_t o) { return surviving(o) >= target; });
       const unsigned long long each = mass_of(__uint_as_float(bits_of_order(cut)), row.top);
       const unsigned long long above = mass_above(cut);
       unsigned long long need = each > 0 && target > above ? (target - above + each - 1) / each : 1;
@@ -372,7 +358,7 @@ __device__ int filter_and_draw_many(const SampleParams& p, const Row& row, doubl
   }
   if (!min_first && p.min_p > 0 && p.ras_window == 0) raise_to_min_p();
   const auto target = static_cast<unsigned long long>(u * static_cast<double>(surviving(bar)));
-  const uint32_t drawn = highest(bar, top, [&](uint32_t o) { return surviving(o) > target; });
+  const uint32_t drawn = gpu::highest(bar, top, [&](uint32_t o) { return surviving(o) > target; });
   const unsigned long long each = mass_of(__uint_as_float(bits_of_order(drawn)), row.top);
   return nth_equal(row, drawn, each > 0 ? (target - mass_above(drawn)) / each : 0, room);
 }

@@ -21,16 +21,10 @@ struct Place {
 };
 
 __device__ inline Place find_tile(const TileCall& call, int64_t tile) {
-  int low = 0, high = call.segment_count - 1;
-  while (low < high) {
-    const int middle = (low + high + 1) / 2;
-    if (call.segments[middle].first_tile <= tile) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return {call.segments + low, (tile - call.segments[low].first_tile) * kTileRows};
+  const TileCall::Segment* segment =
+      call.segments + gpu::highest(0, call.segment_count - 1,
+                                   [&](int s) { return call.segments[s].first_tile <= tile; });
+  return {segment, (tile - segment->first_tile) * kTileRows};
 }
 
 // Grid: 64 matrix rows, tiles of batch rows, stretches of k.
