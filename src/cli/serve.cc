@@ -12,7 +12,6 @@
 #include "cli/many_files.h"
 #include "cli/stop_signal.h"
 #include "cli/voice_choice.h"
-#include "engine/collector.h"
 #include "server/http_server.h"
 #include "server/wyoming_server.h"
 
@@ -81,15 +80,6 @@ ServerOptions server_options(const ServeOptions& options) {
   return out;
 }
 
-/// A request that nobody hears, so that the first one finds pages mapped and threads awake.
-void warm_up(Backend& backend) {
-  SpeechRequest request;
-  request.text = "Hello.";
-  request.max_frames = 16;
-  auto collector = std::make_shared<Collector>();
-  if (backend.submit(request, collector).ok()) collector->wait();
-}
-
 std::vector<ModelSource> model_sources(const ServeOptions& options) {
   std::vector<std::string> models = options.models;
   if (models.empty()) models.push_back(options.load.model);
@@ -99,9 +89,9 @@ std::vector<ModelSource> model_sources(const ServeOptions& options) {
     load.model = model;
     out.push_back({model_name(model), [load, quiet = options.quiet] {
                      if (!quiet) print_line("loading " + load.model);
-                     auto backend = make_backend(load_engine(load));
-                     warm_up(*backend);
-                     return backend;
+                     auto engine = load_engine(load);
+                     warm_up(*engine, load.engine.max_batch);
+                     return make_backend(std::move(engine));
                    }});
   }
   return out;

@@ -73,7 +73,7 @@ class Batch {
   std::vector<int32_t> codes;        ///< [E, codes_per_step]
   std::vector<SampleStatus> status;  ///< [E], the first fault among a row's codes
   std::string fault;                 ///< not empty: the stage threw this
-  bool replayed = false;             ///< as a recording of an earlier step (Stream::repeat)
+  bool replayed = false;             ///< as a recording of an earlier batch (Stream::repeat)
   double began_s = 0, ended_s = 0;   ///< when it ran
 
   std::span<const int32_t> codes_of(int e) const {

@@ -31,6 +31,7 @@ void Scheduler::commit(Batch* batch) {
   StageMetrics& stage = metrics_.stages[step ? 0 : batch->link() + 1];
   stage.batch.observe(static_cast<double>(batch->owners.size()));
   stage.step_seconds.observe(took_s);
+  if (batch->replayed) stage.replayed.add();
   stage.units.add(batch->units());
   metrics_.busy_s.add(took_s);
   (step ? step_cost_ : chunk_costs_[batch->link()]).sample(batch->units(), took_s);
@@ -66,7 +67,6 @@ void Scheduler::learn_capacity() {
 
 void Scheduler::commit_step(Batch& batch) {
   totals_.ar_rows += batch.units();
-  if (batch.replayed) metrics_.replayed_steps.add();
   const std::span<const StepSequence> ran = batch.sequences();
   int emitted = 0;
   for (size_t i = 0; i < ran.size();) {

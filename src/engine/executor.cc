@@ -1,7 +1,6 @@
 #include "engine/executor.h"
 
 #include <algorithm>
-#include <bit>
 #include <exception>
 
 #include "base/clock.h"
@@ -29,6 +28,7 @@ Executor::Executor(const Pipeline& pipeline, std::span<const KvPool> kv, int thr
 
 void Executor::run(Batch& batch) {
   batch.began_s = now_s();
+  batch.replayed = false;
   const bool step = batch.kind() == Plan::kAr;
   StepContext& ctx = context(step ? ar_.device() : batch.stage().device());
   try {
@@ -37,7 +37,7 @@ void Executor::run(Batch& batch) {
     if (step) {
       run_step(ctx, batch);
     } else {
-      batch.stage().run(ctx, batch.jobs());
+      repeat(ctx, batch, [&] { batch.stage().run(ctx, batch.jobs()); });
     }
     synchronize(ctx);
   } catch (const std::exception& e) {
@@ -70,32 +70,23 @@ int Executor::lay_out(const Batch& batch) {
   return emits;
 }
 
-/// What a recording of a step is kept under: all that shapes its launches for most families.
-uint64_t Executor::shape_of(const Batch& batch, int emits) const {
-  int longest = 1;
-  for (const int32_t len : kv_len_) longest = std::max(longest, len);
-  uint64_t shape = std::bit_width(static_cast<unsigned>(longest - 1));
-  for (const uint64_t size : {static_cast<uint64_t>(batch.units()), static_cast<uint64_t>(emits),
-                              static_cast<uint64_t>(batch.table_width())})
-    shape = shape << 16 | size;
-  return shape << 1 | (guided_ ? 1 : 0);
+/// Work that is likely to queue the same launches as an earlier batch did.
+void Executor::repeat(StepContext& ctx, Batch& batch, const std::function<void()>& work) {
+  if (!ctx.stream) return work();
+  const uint64_t before = ctx.stream->played();
+  ctx.stream->repeat(work);
+  batch.replayed = ctx.stream->played() != before;
 }
 
 void Executor::run_step(StepContext& ctx, Batch& batch) {
   const int emits = lay_out(batch);
   batch.codes_per_step = static_cast<int>(ar_.traits().vocab.size());
   results_.assign((emits + emitting_.size()) * batch.codes_per_step, 0);
-  const uint64_t played = ctx.stream ? ctx.stream->played() : 0;
-  const bool decode = emits == batch.units() && emits == static_cast<int>(seqs_.size());
-  if (ctx.stream && decode) {  // one row a sequence: likely the same launches as the last step's
-    ctx.stream->repeat(shape_of(batch, emits), [&] {
-      gpu_->reset();
-      queue_step(ctx, batch, emits);
-    });
+  if (emits == batch.units()) {  // one row a sequence
+    repeat(ctx, batch, [&] { queue_step(ctx, batch, emits); });
   } else {
     queue_step(ctx, batch, emits);
   }
-  batch.replayed = ctx.stream && ctx.stream->played() != played;
   synchronize(ctx);
   read_results(batch);
 }

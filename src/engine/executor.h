@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -25,9 +26,9 @@ class Executor {
 
  private:
   StepContext& context(Device device) { return (device == Device::kCpu ? cpu_ : *gpu_).context(); }
+  void repeat(StepContext& ctx, Batch& batch, const std::function<void()>& work);
   void run_step(StepContext& ctx, Batch& batch);
   int lay_out(const Batch& batch);
-  uint64_t shape_of(const Batch& batch, int emits) const;
   void queue_step(StepContext& ctx, const Batch& batch, int emits);
   void sample_code(StepContext& ctx, int k, View logits, View codes, View status);
   void read_results(Batch& batch);

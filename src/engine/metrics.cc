@@ -162,8 +162,6 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             [](const M& m) { return m.prompt_rows.value(); });
   w.counter("prefix_hit_rows_total", "Prompt rows found in the cache.",
             [](const M& m) { return m.prefix_rows.value(); });
-  w.counter("gpu_steps_replayed_total", "Steps that a GPU played from a recording.",
-            [](const M& m) { return m.replayed_steps.value(); });
   w.counter("preemptions_total", "Caches dropped for want of pages.",
             [](const M& m) { return m.preemptions.value(); });
   w.counter("audio_seconds_total", "Audio delivered.",
@@ -201,12 +199,16 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
                 w.histogram("step_seconds", s.step_seconds, stage_label(model, s));
               }
             });
-  w.several("units_total", "counter", "Rows of the AR stage, frames of the others.",
-            [&](const M& m, const std::string& model) {
-              for (const StageMetrics& s : m.stages) {
-                w.sample("units_total", stage_label(model, s), s.units.value());
-              }
-            });
+  const auto of_stages = [&](const char* name, const char* help, Counter StageMetrics::*counter) {
+    w.several(name, "counter", help, [&, name, counter](const M& m, const std::string& model) {
+      for (const StageMetrics& s : m.stages) {
+        w.sample(name, stage_label(model, s), (s.*counter).value());
+      }
+    });
+  };
+  of_stages("units_total", "Rows of the AR stage, frames of the others.", &StageMetrics::units);
+  of_stages("gpu_batches_replayed_total", "Batches that a GPU played from a recording.",
+            &StageMetrics::replayed);
 }
 
 }  // namespace syrinx

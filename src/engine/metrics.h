@@ -56,6 +56,7 @@ struct StageMetrics {
   Histogram batch;         ///< sequences or chunks in a batch
   Histogram step_seconds;  ///< of a batch
   Counter units;           ///< rows or frames
+  Counter replayed;        ///< batches that a GPU played from a recording (Stream::repeat)
 };
 
 struct EngineMetrics {
@@ -74,7 +75,6 @@ struct EngineMetrics {
   Gauge pages, pages_free, prefix_pages;
   Counter prompt_rows, prefix_rows;  ///< rows of prompts, and how many of them were shared
   Counter preemptions;
-  Counter replayed_steps;  ///< of a GPU, played from a recording of the same launches
   Counter audio_s;
   Counter busy_s;      ///< executors at work
   Counter overhead_s;  ///< the engine's thread planning, laying out and committing

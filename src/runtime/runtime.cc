@@ -6,6 +6,8 @@
 #include <climits>
 #include <optional>
 
+#include "base/clock.h"
+#include "engine/collector.h"
 #include "families/family.h"
 #include "io/file.h"
 #include "io/hub.h"
@@ -112,6 +114,22 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
 
 std::unique_ptr<Engine> load_engine(const LoadOptions& options) {
   return std::make_unique<Engine>(load_pipeline(options), options.engine);
+}
+
+void warm_up(Engine& engine, int max_batch, double most_s) {
+  const double until_s = now_s() + most_s;
+  const int most = engine.pipeline().ar().device() == Device::kCpu ? 1 : max_batch;
+  SpeechRequest request;
+  request.text = "Hello.";
+  request.max_frames = 16;
+  for (int crowd = 1; crowd <= most && (crowd == 1 || now_s() < until_s); crowd *= 2) {
+    std::vector<std::shared_ptr<Collector>> listeners;
+    for (int i = 0; i < crowd; ++i) {
+      listeners.push_back(std::make_shared<Collector>());
+      if (!engine.submit(request, listeners.back()).ok()) listeners.pop_back();
+    }
+    for (const auto& listener : listeners) listener->wait();
+  }
 }
 
 }  // namespace syrinx

@@ -30,4 +30,9 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 /// The same with an engine around it. Throws LoadError.
 std::unique_ptr<Engine> load_engine(const LoadOptions& options);
 
+/// Speaks for nobody, so that the first listener finds pages mapped and threads awake; on a GPU also
+/// in crowds of 2, 4, ... `max_batch`, so that what a step launches is recorded (Stream::repeat).
+/// After `most_s` seconds no crowd begins.
+void warm_up(Engine& engine, int max_batch, double most_s = 3);
+
 }  // namespace syrinx

@@ -3,11 +3,15 @@
 // Threads: the free functions may be called from any; a Stream belongs to one.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tensor/tensor.h"
@@ -41,21 +45,21 @@ class Stream {
   /// cudaStream_t.
   virtual void* native() const = 0;
 
-  /// Runs `work`, which queues kernels and copies on this stream. The second time that a key comes,
-  /// what is queued is recorded (a CUDA graph); from the third time on the recording is played as
-  /// one piece, and `work` runs only for the numbers that it uploads and to show that it would
-  /// queue the very same. When it would not, or waits, it runs again and is queued as usual: so it
-  /// may run twice and must do the same both times. What is no repetition costs speed alone.
-  void repeat(uint64_t key, const std::function<void()>& work);
-  /// Steps that were played from a recording so far.
+  /// Runs `work`, which queues kernels and copies on this stream, and notes them instead of
+  /// queueing them until it ends or waits. Then the noted piece is queued. The second time that the
+  /// very same piece comes (launches and arguments; what is uploaded may differ), it is recorded as
+  /// a CUDA graph, and from the third time on that is played, as one launch.
+  void repeat(const std::function<void()>& work);
+  /// Pieces that were played from a recording so far.
   uint64_t played() const { return played_; }
 
-  /// For who queues on native(): whether to do so now. False where a recording does it, which is
-  /// right only if `what` is all that it depends on: kernel, launch shape, arguments.
-  template <typename... T>
-  bool queues(T... what) {
-    if (mode_ != Mode::kQueue) (sign(what), ...);
-    return mode_ != Mode::kPlay;
+  /// Queues what `call` does on native(). Within repeat() it is called later, or a recording played
+  /// in its stead, so `what` must be all that it depends on: kernel, launch shape, arguments.
+  template <typename F, typename... T>
+  void queue(F call, T... what) {
+    if (!noting_) return call();
+    (sign(what), ...);
+    notes_.add(call);
   }
   /// Within repeat(): device memory that has these numbers until it ends. Null elsewhere.
   void* staged(const void* host, size_t bytes);
@@ -82,12 +86,33 @@ class Stream {
   virtual void play(void* recording) = 0;
 
  private:
-  enum class Mode : uint8_t { kQueue, kRecord, kPlay };
+  /// Calls to be made later, in order.
+  class Notes {
+   public:
+    template <typename F>
+    void add(F call) {
+      static_assert(std::is_trivially_destructible_v<F> && sizeof(F) <= kBlock &&
+                    alignof(F) <= alignof(std::max_align_t));
+      calls_.push_back({new (room(sizeof(F))) F(call), [](void* f) { (*static_cast<F*>(f))(); }});
+    }
+    void play() const {
+      for (const auto& [call, run] : calls_) run(call);
+    }
+    bool empty() const { return calls_.empty(); }
+    void clear();
+
+   private:
+    static constexpr size_t kBlock = 64u << 10;
+    void* room(size_t bytes);
+    std::vector<std::pair<void*, void (*)(void*)>> calls_;
+    std::vector<std::unique_ptr<std::byte[]>> blocks_;  // of kBlock bytes
+    size_t used_ = 0;                                   // of all blocks
+  };
+  /// A piece that has come before.
   struct Recording {
-    enum class State : uint8_t { kNew, kSeen, kReady, kNever } state = State::kNew;
-    uint64_t signature = 0, used = 0;
-    int failures = 0;
-    std::shared_ptr<void> graph;
+    std::shared_ptr<void> graph;  // null: not made, or `impossible`
+    bool impossible = false;
+    uint64_t used = 0;
   };
   /// A copy to the host that ends in pinned memory first.
   struct Landing {
@@ -106,15 +131,14 @@ class Stream {
     sign_bytes(&value, sizeof(value));
   }
   void sign_bytes(const void* data, size_t bytes);
-  bool run(Mode mode, const std::function<void()>& work);
-  bool record(Recording& recording, const std::function<void()>& work);
-  bool play_again(Recording& recording, const std::function<void()>& work);
-  void drop(Recording& recording);
-  void launch(const Recording& recording);
+  void end_piece();
+  void queue_notes();
+  std::shared_ptr<void> record();
   void forget_oldest();
 
-  Mode mode_ = Mode::kQueue;
-  std::unordered_map<uint64_t, Recording> recordings_;
+  bool noting_ = false;
+  Notes notes_;
+  std::unordered_map<uint64_t, Recording> recordings_;  // by signature
   uint64_t clock_ = 0, played_ = 0, signature_ = 0;
   // Numbers on their way up and down within repeat(), and the device's copy of the former.
   char *up_ = nullptr, *down_ = nullptr;

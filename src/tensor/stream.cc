@@ -8,46 +8,56 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kRoom = 4u << 20;       // bytes a step may send, and receive
+constexpr size_t kRoom = 4u << 20;       // bytes a piece may send, and receive
 constexpr size_t kMostRecordings = 256;  // of a stream; each takes memory of the device
-constexpr int kMostFailures = 8;         // of a key, until it is no longer tried
 
 /// Powers of two, so that a list that grows (a history) seldom moves what comes after it.
 size_t padded(size_t bytes) { return std::bit_ceil(std::max<size_t>(bytes, 256)); }
 
-/// Of a step that cannot be recorded: it sends or receives more than there is room for, or waits.
-struct NoRecording : std::exception {};
-
 }  // namespace
 
+void* Stream::Notes::room(size_t bytes) {
+  constexpr size_t kAlign = alignof(std::max_align_t);
+  bytes = (bytes + kAlign - 1) / kAlign * kAlign;
+  if (used_ % kBlock + bytes > kBlock) used_ = (used_ / kBlock + 1) * kBlock;
+  if (used_ / kBlock == blocks_.size()) blocks_.push_back(std::make_unique<std::byte[]>(kBlock));
+  void* at = blocks_[used_ / kBlock].get() + used_ % kBlock;
+  used_ += bytes;
+  return at;
+}
+
+void Stream::Notes::clear() {
+  calls_.clear();
+  used_ = 0;
+}
+
 void Stream::upload(const void* host, void* device, size_t bytes) {
-  const void* from = staged(host, bytes);
-  if (!from) {
+  if (const void* from = staged(host, bytes)) {
+    queue([=, this] { on_device(from, device, bytes); }, "upload", from, device, bytes);
+  } else {
     to_device(host, device, bytes);
-  } else if (queues("upload", from, device, bytes)) {
-    on_device(from, device, bytes);
   }
 }
 
 void Stream::download(const void* device, void* host, size_t bytes) {
-  if (mode_ == Mode::kQueue) return to_host(device, host, bytes);
-  if (down_used_ + padded(bytes) > kRoom) throw NoRecording();
+  if (noting_ && down_used_ + padded(bytes) > kRoom) queue_notes();
+  if (!noting_) return to_host(device, host, bytes);
   char* landing = down_ + down_used_;
   down_used_ += padded(bytes);
   landings_.push_back({landing, host, bytes});
-  if (queues("download", device, landing, bytes)) to_host(device, landing, bytes);
+  queue([=, this] { to_host(device, landing, bytes); }, "download", device, landing, bytes);
 }
 
 void Stream::synchronize() {
-  if (mode_ != Mode::kQueue) throw NoRecording();
+  if (noting_) end_piece();
   wait();
   for (const Landing& l : landings_) std::memcpy(l.to, l.from, l.bytes);
   landings_.clear();
 }
 
 void* Stream::staged(const void* host, size_t bytes) {
-  if (mode_ == Mode::kQueue) return nullptr;
-  if (up_used_ + padded(bytes) > kRoom) throw NoRecording();
+  if (noting_ && up_used_ + padded(bytes) > kRoom) queue_notes();
+  if (!noting_) return nullptr;
   const size_t at = up_used_;
   if (bytes > 0) std::memcpy(up_ + at, host, bytes);
   up_used_ += padded(bytes);
@@ -66,55 +76,66 @@ void Stream::sign_bytes(const void* data, size_t bytes) {
   }
 }
 
-bool Stream::run(Mode mode, const std::function<void()>& work) {
+void Stream::repeat(const std::function<void()>& work) {
+  SYRINX_CHECK(!noting_, "[stream] repeat() within repeat()");
+  synchronize();  // what is being sent or received must not change
+  if (!up_) {
+    staged_ = Tensor({static_cast<int64_t>(kRoom)}, DType::kU8, Device::kCuda);
+    up_ = static_cast<char*>(pinned(kRoom));
+    down_ = static_cast<char*>(pinned(kRoom));
+  }
   signature_ = up_used_ = down_used_ = 0;
-  mode_ = mode;
+  notes_.clear();
+  noting_ = true;
   try {
     work();
-  } catch (const std::exception&) {  // if it was the work's own fault, it will be told again
-    mode_ = Mode::kQueue;
+    if (noting_) end_piece();
+  } catch (...) {  // what was noted and not queued is dropped
+    noting_ = false;
     landings_.clear();
-    return false;
+    throw;
   }
-  mode_ = Mode::kQueue;
-  return true;
 }
 
-bool Stream::record(Recording& recording, const std::function<void()>& work) {
-  begin_recording();
-  const bool ran = run(Mode::kRecord, work);
-  recording.graph = end_recording();
-  if (!ran || !recording.graph) {
-    drop(recording);
-    return false;
+/// What was noted is queued as usual, and so is all that follows.
+void Stream::queue_notes() {
+  noting_ = false;
+  if (up_used_ > 0) send(up_, staged_.view().data, up_used_);
+  notes_.play();
+}
+
+/// What was noted is queued, as a recording where it has come before.
+void Stream::end_piece() {
+  if (notes_.empty()) return queue_notes();
+  if (!recordings_.contains(signature_)) {
+    forget_oldest();
+    recordings_[signature_].used = ++clock_;
+    return queue_notes();
   }
-  recording.state = Recording::State::kReady;
-  recording.signature = signature_;
-  launch(recording);
-  return true;
-}
-
-bool Stream::play_again(Recording& recording, const std::function<void()>& work) {
-  if (!run(Mode::kPlay, work) || signature_ != recording.signature) {
-    drop(recording);
-    return false;
+  Recording& recording = recordings_[signature_];
+  recording.used = ++clock_;
+  if (recording.impossible) return queue_notes();
+  if (recording.graph) {
+    ++played_;
+  } else if (!(recording.graph = record())) {
+    recording.impossible = true;
+    return queue_notes();
   }
-  launch(recording);
-  ++played_;
-  return true;
-}
-
-/// After a failure: the key may be recorded anew, if it has not failed too often.
-void Stream::drop(Recording& recording) {
-  landings_.clear();
-  recording.graph.reset();
-  using State = Recording::State;
-  recording.state = ++recording.failures < kMostFailures ? State::kSeen : State::kNever;
-}
-
-void Stream::launch(const Recording& recording) {
+  noting_ = false;
   if (up_used_ > 0) send(up_, staged_.view().data, up_used_);
   play(recording.graph.get());
+}
+
+/// A recording of what was noted; null where that cannot be had.
+std::shared_ptr<void> Stream::record() {
+  begin_recording();
+  try {
+    notes_.play();
+  } catch (const std::exception&) {  // it will be told again when they are queued
+    end_recording();
+    return nullptr;
+  }
+  return end_recording();
 }
 
 void Stream::forget_oldest() {
@@ -122,27 +143,6 @@ void Stream::forget_oldest() {
   recordings_.erase(
       std::min_element(recordings_.begin(), recordings_.end(),
                        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
-}
-
-void Stream::repeat(uint64_t key, const std::function<void()>& work) {
-  SYRINX_CHECK(mode_ == Mode::kQueue, "[stream] repeat() within repeat()");
-  if (!recordings_.contains(key)) forget_oldest();
-  Recording& recording = recordings_[key];
-  recording.used = ++clock_;
-  using State = Recording::State;
-  if (recording.state == State::kSeen || recording.state == State::kReady) {
-    synchronize();  // what is being sent or received must not change
-    if (!up_) {
-      staged_ = Tensor({static_cast<int64_t>(kRoom)}, DType::kU8, Device::kCuda);
-      up_ = static_cast<char*>(pinned(kRoom));
-      down_ = static_cast<char*>(pinned(kRoom));
-    }
-    if (recording.state == State::kReady ? play_again(recording, work) : record(recording, work))
-      return;
-  } else if (recording.state == State::kNew) {
-    recording.state = State::kSeen;
-  }
-  work();
 }
 
 }  // namespace syrinx

@@ -53,14 +53,17 @@ template <typename... P, typename... A>
 void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
             Stream& stream, A... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  if (!stream.queues(kernel, grid, block, shared, P(args)...)) return;
-  if (shared > 8u << 10) {  // with a kernel's own arrays it may be more than the usual 48 KB
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(shared)),
-                name);
-  }
-  kernel<<<grid, block, shared, static_cast<cudaStream_t>(stream.native())>>>(P(args)...);
-  cuda::check(cudaGetLastError(), name);
+  const auto to = static_cast<cudaStream_t>(stream.native());
+  const auto call = [=] {
+    if (shared > 8u << 10) {  // with a kernel's own arrays it may be more than the usual 48 KB
+      cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(shared)),
+                  name);
+    }
+    kernel<<<grid, block, shared, to>>>(P(args)...);
+    cuda::check(cudaGetLastError(), name);
+  };
+  stream.queue(call, kernel, grid, block, shared, P(args)...);
 }
 
 }  // namespace syrinx::gpu

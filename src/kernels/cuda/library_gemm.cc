@@ -93,12 +93,15 @@ void library_gemm(StepContext& ctx, const PackedMatrix& w, const uint16_t* x, in
   if (!state.library) state.library = std::make_shared<LibraryGemm>();
   LibraryGemm& library = *state.library;
   const Plan& plan = library.plan(rows, matrix_padded_k(w.k), n, stride);
-  const float one = 1, before = add ? 1 : 0;
-  if (!ctx.stream->queues("matmul", &plan, w.data.view().data, x, to, add)) return;
-  blas(cublasLtMatmul(library.handle, plan.op, &one, w.data.view().data, plan.a, x, plan.b, &before,
-                      to, plan.c, to, plan.c, &plan.best.algo, library.workspace.view().data,
-                      kWorkspace, static_cast<cudaStream_t>(ctx.stream->native())),
-       "matmul");
+  const void* weight = w.data.view().data;
+  const auto call = [=, &library, &plan, on = static_cast<cudaStream_t>(ctx.stream->native())] {
+    const float one = 1, before = add ? 1 : 0;
+    blas(cublasLtMatmul(library.handle, plan.op, &one, weight, plan.a, x, plan.b, &before, to,
+                        plan.c, to, plan.c, &plan.best.algo, library.workspace.view().data,
+                        kWorkspace, on),
+         "matmul");
+  };
+  ctx.stream->queue(call, "matmul", &plan, weight, x, to, add);
 }
 
 }  // namespace syrinx::cuda

@@ -143,13 +143,17 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
   if (server->pipeline().links().size() > 1) hop = want.count() / GetParam().frames;
   const int64_t count = std::min(want.count(), (GetParam().frames - GetParam().lookahead) * hop);
   ASSERT_GE(std::ssize(got), count);
-  if (GetParam().frames > 4)
-    EXPECT_GT(server->metrics().replayed_steps.value(), 0) << "no step was like the one before";
+  if (GetParam().frames > 4) {
+    EXPECT_GT(server->metrics().stages[0].replayed.value(), 0) << "no step was like one before";
+  }
   float worst = 0;
   for (int64_t i = 0; i < count; ++i) worst = std::max(worst, std::fabs(got[i] - want.f32()[i]));
   EXPECT_LT(worst, 1e-4f);
   RecordProperty("samples", std::to_string(count));
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
+  for (const StageMetrics& stage : server->metrics().stages) {
+    RecordProperty(stage.stage + "_replayed", std::to_string(stage.replayed.value()));
+  }
 }
 
 TEST_P(OnGpu, SameSamplesAloneAndInACrowd) {
@@ -215,6 +219,18 @@ TEST_P(OnGpu, NarrowWeightsStayClose) {
 
 INSTANTIATE_TEST_SUITE_P(cuda, OnGpu, testing::ValuesIn(kModels),
                          [](const auto& tested) { return tested.param.name; });
+
+TEST(WarmUp, RecordsStepsAndChunks) {
+  if (const std::string why = device_missing(kGpu); !why.empty()) GTEST_SKIP() << why;
+  const Model& csm = kModels[3];
+  EngineOptions options;
+  options.max_batch = 2;
+  const auto server = engine(csm, WeightType::kF32, options);
+  warm_up(*server, options.max_batch, 100);
+  for (const StageMetrics& stage : server->metrics().stages) {
+    EXPECT_GT(stage.replayed.value(), 0) << stage.stage;
+  }
+}
 
 TEST(CpuOnly, AFamilyWithoutStagesForAGpuSaysSo) {
   LoadOptions options;

@@ -57,7 +57,7 @@ using Work = std::vector<std::function<void()>>;
 class HostStream final : public Stream {
  public:
   void* native() const override { return nullptr; }
-  void queue(std::function<void()> work) {
+  void run(std::function<void()> work) {
     recorded_ ? recorded_->push_back(std::move(work)) : work();
   }
 
@@ -73,7 +73,7 @@ class HostStream final : public Stream {
     on_device(device, host, bytes);
   }
   void on_device(const void* from, void* to, size_t bytes) override {
-    queue([=] {
+    run([=] {
       const DeviceAccess access;
       std::memcpy(to, from, bytes);
     });
@@ -95,8 +95,8 @@ class HostStream final : public Stream {
 
 }  // namespace
 
-void gpu::emulated::queue(Stream& stream, std::function<void()> work) {
-  static_cast<HostStream&>(stream).queue(std::move(work));
+void gpu::emulated::run_on(Stream& stream, std::function<void()> work) {
+  static_cast<HostStream&>(stream).run(std::move(work));
 }
 
 std::string device_missing(Device) { return ""; }

@@ -127,10 +127,12 @@ T* dynamic_shared() {
 template <typename... P, typename... A>
 void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
             Stream& stream, A... args) {
-  if (!stream.queues(kernel, grid, block, shared, static_cast<P>(args)...)) return;
-  emulated::queue(stream, [=] {
-    emulated::run(name, grid, block, shared, [&] { kernel(static_cast<P>(args)...); });
-  });
+  const auto call = [=, &stream] {
+    emulated::run_on(stream, [=] {
+      emulated::run(name, grid, block, shared, [&] { kernel(static_cast<P>(args)...); });
+    });
+  };
+  stream.queue(call, kernel, grid, block, shared, static_cast<P>(args)...);
 }
 
 }  // namespace syrinx::gpu

@@ -30,8 +30,11 @@ void multiply(const PackedMatrix& w, const uint16_t* x, int64_t n, float* to, in
 
 void library_gemm(StepContext& ctx, const PackedMatrix& w, const uint16_t* x, int64_t n, float* to,
                   int64_t stride, int64_t rows, bool add) {
-  if (!ctx.stream->queues("matmul", &w, x, n, to, stride, rows, add)) return;
-  gpu::emulated::queue(*ctx.stream, [=, &w] { multiply(w, x, n, to, stride, rows, add); });
+  Stream& stream = *ctx.stream;
+  const auto call = [=, &w, &stream] {
+    gpu::emulated::run_on(stream, [=, &w] { multiply(w, x, n, to, stride, rows, add); });
+  };
+  stream.queue(call, "matmul", &w, x, n, to, stride, rows, add);
 }
 
 }  // namespace syrinx::cuda

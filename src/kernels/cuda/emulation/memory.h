@@ -24,6 +24,6 @@ class DeviceAccess {
 };
 
 /// Does it at once, or in its place in what the stream records.
-void queue(Stream& stream, std::function<void()> work);
+void run_on(Stream& stream, std::function<void()> work);
 
 }  // namespace syrinx::gpu::emulated
