@@ -23,6 +23,7 @@ PHONE_NAMES = (
     "pad pau.start pau.mid pau.end pau.rise b ch d dh f g hh jh k l m n ng p r s sh t th v w y z "
     "zh aa aa1 ae ae1 ah ah1 ao ao1 aw aw1 ax ax1 ay ay1 eh eh1 er er1 ey ey1 ih ih1 iy iy1 ow "
     "ow1 oy oy1 uh uh1 uw uw1").split()
+CONTRAST = 0.3  # codec.sharpener(), of the pulses' gains; found by word error rates
 DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
 
 
@@ -61,8 +62,17 @@ def named(module, scope):
             for k, v in module.state_dict().items()}
 
 
+@torch.no_grad()
+def sharpen(decoder, matrix):
+    """What `matrix` does to the ln gains of the pulses becomes part of the head's weights."""
+    weight, bias = decoder.head.weight[: codec.BINS], decoder.head.bias[: codec.BINS]
+    weight.copy_(matrix @ weight)
+    bias.copy_(matrix @ bias)
+
+
 def to_tensors(speech_lm, trained_codec):
     """The names that src/families/finch reads."""
+    sharpen(trained_codec.decoder, codec.sharpener(CONTRAST))
     tensors = {**named(speech_lm, "lm."), **named(trained_codec.decoder, "decoder.")}
     tensors = {k: v for k, v in tensors.items() if not k.startswith("decoder.mel.")}  # a loss only
     for book in range(codec.BOOKS):
@@ -135,6 +145,7 @@ def config(decoder, temperature):
                     "high_width": decoder.head.in_features, "high_layers": len(decoder.high),
                     "high_ffn": decoder.high[0].up.out_features,
                     "high_taps": decoder.high[0].conv.taps,
+                    "contrast": CONTRAST,
                     "pitch_mean": round(float(PITCH_MEANS[0]), 4), "pitch_std": PITCH_STD},
         "phones": PHONE_NAMES,
     }

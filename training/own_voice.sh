@@ -22,7 +22,8 @@ export FINCH_SPEAKERS=$work/speakers.json
 step corpus "$python" "$here/corpus.py" corpus audio
 step codec.pt "$python" "$here/train_codec.py" corpus codec.pt 0 --start "$voice" \
   --encoder "$encoder"
-step lm.pt "$python" "$here/train_lm.py" corpus codec.pt lm.pt "${LM_MIN:-8}" --start "$voice" \
+step codes "$python" "$here/codes.py" corpus codec.pt
+step lm.pt "$python" "$here/train_lm.py" corpus lm.pt "${LM_MIN:-8}" --start "$voice" \
   --rate 3e-4 --resume
 step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
   "${DECODER_MIN:-8}" --rate 3e-4 --resume

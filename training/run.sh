@@ -5,13 +5,14 @@
 #
 #   training/run.sh [WORK_DIR]        minutes of the three trainings: CODEC_MIN, LM_MIN, DECODER_MIN
 #
-# START=voices/finch ENCODER=training/encoder.safetensors goes on from the weights of a finished voice.
+# START=voices/finch ENCODER=training/encoder.safetensors goes on from the weights of a finished voice
+# (with CODEC_MIN=0 its codes stay as they are, and LM_RATE=1e-3 forgets less of its speech LM).
 # PYTHON names the Python that has PyTorch; a recent PyTorch trains several times faster than
 # Debian 12's. Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++ dict-jargon
 # dict-devil bible-kjv wamerican pocketsphinx pocketsphinx-en-us
 set -euo pipefail
 work=$(mkdir -p "${1:-$(dirname "$0")/work}" && cd "${1:-$(dirname "$0")/work}" && pwd)
-start=(${START:+--start "$(realpath "$START")"})
+START=${START:+$(realpath "$START")}
 encoder=(${ENCODER:+--encoder "$(realpath "$ENCODER")"})
 source "$(dirname "$0")/steps.sh"
 teachers=(slt rms awb kal16)
@@ -45,10 +46,19 @@ step text write_text
 step audio speak_all
 step corpus "$python" "$here/corpus.py" corpus audio
 step codec.pt "$python" "$here/train_codec.py" corpus codec.pt "${CODEC_MIN:-40}" \
-  "${start[@]}" "${encoder[@]}" --resume
-step lm.pt "$python" "$here/train_lm.py" corpus codec.pt lm.pt "${LM_MIN:-60}" "${start[@]}" --resume
-step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
-  "${DECODER_MIN:-10}" --resume
+  ${START:+--start "$START"} "${encoder[@]}" --resume
+step codes "$python" "$here/codes.py" corpus codec.pt
+learn() {  # learn lm|decoder; neither needs the other
+  case $1 in
+    lm) step lm.pt "$python" "$here/train_lm.py" corpus lm.pt "${LM_MIN:-60}" \
+      ${START:+--start "$START"} --rate "${LM_RATE:-2e-3}" --resume ;;
+    decoder) step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
+      "${DECODER_MIN:-10}" --resume ;;
+  esac
+}
+export -f learn
+export START here python
+printf '%s\n' lm decoder | xargs -P "$cores" -I{} bash -ec 'learn {}'
 step voice "$python" "$here/export.py" lm.pt decoder.pt audio "$root/voices/finch" \
   "$here/encoder.safetensors"
 step golden "$python" "$here/golden.py" "$root/voices/finch" audio/golden.slt \

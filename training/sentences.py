@@ -23,11 +23,11 @@ UNWANTED = re.compile(
     r"\b(fuck|shit|damn|hell\b|whore|negro|nigg|jew|rape|slut|bitch|cunt|bastard|crap|"
     r"sex|breast|kill|slave|savage|luser|piss|ass\b|bugger|screw)", re.I)
 # Sentences of each teacher: SHARED are spoken by all, the rest by one. The default voice has most.
-TEACHERS = {"slt": 7000, "rms": 5000, "awb": 5000, "kal16": 4500}
+TEACHERS = {"slt": 7000, "rms": 5000, "awb": 5000, "kal16": 7000}
 SHARED = 700
 PLAIN = 0.6                  # part of the sentences at the teacher's own speed
 SPEEDS = (0.6, 1.75)         # the others, evenly on a logarithmic scale
-COUNTS = {"jargon": 3030, "devil": 1730, "bible": 4300, "words": 2600, "templates": 7700}
+COUNTS = {"jargon": 3030, "devil": 1730, "bible": 4300, "words": 3500, "templates": 9300}
 HELDOUT = {"jargon": 12, "devil": 6, "bible": 4, "templates": 28}
 STOP = {"jargon": 60, "devil": 20, "bible": 20, "templates": 100}
 

@@ -9,6 +9,7 @@ are until a new encoder has learned to use them, so that codes keep their meanin
 voice's speech LM.
 """
 import argparse
+import json
 import time
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from torch import nn
 
 import codec
 from corpus import Corpus, FRAME, SPEAKERS
-from export import load_known, read_safetensors
+from export import load_known, read_safetensors, sharpen
 
 RESOLUTIONS = ((128, 32), (256, 64), (512, 128), (1024, 256), (2048, 512))
 BATCH, FRAMES, WARM_STEPS = 8, 33, 150
@@ -143,11 +144,14 @@ START_HOLD = 0.35  # part of the time that a given decoder and given codebooks s
 
 
 def start_from(model, voice, encoder):
-    """Decoder and codebooks of a voice folder; what it lacks keeps its first values."""
+    """Decoder and codebooks of a voice folder, as they were before they were exported; what it lacks keeps
+    its first values."""
     tensors = read_safetensors(Path(voice) / "model.safetensors")
     if encoder:
         load_known(model.encoder, "encoder.", read_safetensors(encoder))
     load_known(model.decoder, "decoder.", tensors)
+    known = json.loads((Path(voice) / "config.json").read_text())
+    sharpen(model.decoder, torch.linalg.inv(codec.sharpener(known["decoder"].get("contrast", 0))))
     for book in range(codec.BOOKS):
         model.quantiser.books[book] = torch.tensor(tensors[f"decoder.book.{book}"].astype("f4"))
     model.quantiser.count.fill_(2.0)

@@ -1,6 +1,6 @@
-"""Trains the speech LM on the codes of the trained codec.
+"""Trains the speech LM on the codes of the corpus.
 
-    python3 train_lm.py CORPUS CODEC.pt OUT.pt MINUTES [--start VOICE_DIR] [--rate R] [--resume]
+    python3 train_lm.py CORPUS OUT.pt MINUTES [--start VOICE_DIR] [--rate R] [--resume]
 
 --start begins with the speech LM of a finished voice whose codes mean nearly the same.
 """
@@ -17,37 +17,14 @@ from torch import nn
 
 import lm
 from codec import BOOKS, CODES
-from corpus import Corpus, SPEAKERS
+from corpus import SPEAKERS
 from export import load_known, read_safetensors
-from train_codec import Codec, adamw, compiled, reduced, save
+from train_codec import adamw, compiled, reduced, save
 
 TOKENS, EMA = 1700, 0.9985
 BY_WORD = 0.33  # part of the utterances whose text is heard as if it arrived word by word
 HEAD_WEIGHTS = (1.0, 0.8, 0.6)
 IGNORE = -100
-
-
-@torch.no_grad()
-def corpus_codes(corpus, codec_path, cache):
-    """Codes [T, 3] of the whole corpus, from a file when it was made before."""
-    if Path(cache).exists():
-        return np.load(cache)
-    model = Codec()
-    model.load_state_dict(torch.load(codec_path)["model"])
-    model.eval()
-    out, step, margin = [], 2000, 16
-    for at in range(0, corpus.frames, step):
-        first, last = max(0, at - margin), min(corpus.frames, at + step + margin)
-        mel = torch.tensor(np.array(corpus.heard_mel[first * 4 : last * 4], dtype=np.float32))[None]
-        pitch = torch.tensor(np.array(corpus.heard_pitch[first * 4 : last * 4],
-                                      dtype=np.float32))[None]
-        speaker = torch.tensor(np.array(corpus.speaker[first:last])).long()[None]
-        phone = torch.tensor(np.array(corpus.phone[first:last])).long()[None]
-        codes = model.quantiser.encode(model.encoder(mel, pitch, speaker, phone))[0]
-        out.append(codes[at - first : at - first + step].numpy().astype(np.int16))
-    codes = np.concatenate(out)[: corpus.frames]
-    np.save(cache, codes)
-    return codes
 
 
 class Example:
@@ -143,7 +120,6 @@ def validate(model, examples):
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("corpus")
-    args.add_argument("codec")
     args.add_argument("out")
     args.add_argument("minutes", type=float)
     args.add_argument("--start")
@@ -152,8 +128,7 @@ def main():
     args = args.parse_args()
     torch.manual_seed(2)
     torch.set_num_threads(1)
-    corpus = Corpus(args.corpus)
-    codes = corpus_codes(corpus, args.codec, Path(args.corpus) / "codes.npy")
+    codes = np.load(Path(args.corpus) / "codes.npy")
     metas = json.loads((Path(args.corpus) / "utterances.json").read_text())
     examples = [Example(m, codes[m["start"] : m["start"] + m["frames"]]) for m in metas]
     few = min(64, len(examples) // 10)
@@ -161,7 +136,7 @@ def main():
     model, best, kept = lm.SpeechLm(), None, None
     if args.start:
         load_known(model, "lm.", read_safetensors(Path(args.start) / "model.safetensors"))
-        best = validate(model, held)
+        best, kept = validate(model, held), copy.deepcopy(model.state_dict())
         print("lm held-out at the start", best, flush=True)
     print(f"lm: {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, "
           f"{len(examples)} utterances", flush=True)
