@@ -71,7 +71,8 @@ int Executor::lay_out(const Batch& batch) {
 }
 
 /// Work that is likely to queue the same launches as an earlier batch did.
-void Executor::repeat(StepContext& ctx, Batch& batch, const std::function<void()>& work) {
+template <typename Work>
+void Executor::repeat(StepContext& ctx, Batch& batch, const Work& work) {
   if (!ctx.stream) return work();
   const uint64_t before = ctx.stream->played();
   ctx.stream->repeat(work);

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -26,7 +25,8 @@ class Executor {
 
  private:
   StepContext& context(Device device) { return (device == Device::kCpu ? cpu_ : *gpu_).context(); }
-  void repeat(StepContext& ctx, Batch& batch, const std::function<void()>& work);
+  template <typename Work>
+  void repeat(StepContext& ctx, Batch& batch, const Work& work);
   void run_step(StepContext& ctx, Batch& batch);
   int lay_out(const Batch& batch);
   void queue_step(StepContext& ctx, const Batch& batch, int emits);
