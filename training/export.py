@@ -23,7 +23,7 @@ PHONE_NAMES = (
     "pad pau.start pau.mid pau.end pau.rise b ch d dh f g hh jh k l m n ng p r s sh t th v w y z "
     "zh aa aa1 ae ae1 ah ah1 ao ao1 aw aw1 ax ax1 ay ay1 eh eh1 er er1 ey ey1 ih ih1 iy iy1 ow "
     "ow1 oy oy1 uh uh1 uw uw1").split()
-CONTRAST = 0.3  # codec.sharpener(), of the pulses' gains; found by word error rates
+CONTRAST = 0.3  # codec.sharpener(), of the pulses' gains; of 0, 0.3 and 0.7 the fewest word errors of crake
 DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
 
 

@@ -153,7 +153,7 @@ class Book {
   const Target target_;
   const AudioFormat format_;
   BookWork work_;
-  int rate_ = 0;  // Hz
+  int rate_ = 0;           // Hz
   SpeechRequest request_;  // of every part, with its voice
 };
 
@@ -165,7 +165,8 @@ std::string Book::identity() const {
                                r.voice, '\0', r.language, '\0', r.instructions, '\0', r.seed, ' ',
                                number(r.temperature), ' ', number(r.top_p), ' ', number(r.top_k),
                                ' ', number(r.min_p), ' ', number(r.repetition_penalty), ' ',
-                               number(r.guidance), ' ', r.speed, ' ', r.max_frames, ' ', target_.directory));
+                               number(r.guidance), ' ', r.speed, ' ', r.max_frames, ' ',
+                               target_.directory));
 }
 
 std::string Book::file_of(size_t chapter) const {

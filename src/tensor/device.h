@@ -48,7 +48,8 @@ class Stream {
   /// Runs `work`, which queues kernels and copies on this stream, and notes them instead of
   /// queueing them until it ends or waits. Then the noted piece is queued. The second time that the
   /// very same piece comes (launches and arguments; what is uploaded may differ), it is recorded as
-  /// a CUDA graph, and from the third time on that is played, as one launch.
+  /// a CUDA graph, and from the third time on that is played, as one launch. What `work` throws
+  /// comes out, and what was noted and not queued yet is dropped.
   void repeat(const std::function<void()>& work);
   /// Pieces that were played from a recording so far.
   uint64_t played() const { return played_; }
