@@ -125,7 +125,7 @@ class Company {
 
 /// A request that is being decoded without an engine.
 struct Runner {
-  std::unique_ptr<RequestState> state;
+  std::unique_ptr<Sequence> state;
   std::vector<int32_t> pages;
   std::vector<int32_t> frames;  ///< codes, for the chunk stages
   std::vector<WordMark> words;

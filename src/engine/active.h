@@ -1,5 +1,5 @@
 // One accepted request inside the engine. Engine thread only, except that an AR batch in flight
-// owns the RequestState.
+// owns the Sequence.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct Active {
   uint64_t seed = 0;
   uint64_t client = 0;
   std::shared_ptr<Sink> sink;  ///< null: it has ended
-  std::unique_ptr<RequestState> state;
+  std::unique_ptr<Sequence> state;
 
   // AR stage (CONTRACT.md, I1)
   std::array<Track, 2> tracks;  ///< the second is the companion's

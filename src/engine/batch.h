@@ -1,5 +1,5 @@
 // One batch of one stage: inputs that the engine laid out, results that an executor wrote. Owns all
-// of it, so that nothing else of a request is touched while the batch runs, save the RequestState
+// of it, so that nothing else of a request is touched while the batch runs, save the Sequence
 // of an AR batch. Reused; a warm batch does not allocate.
 // E: rows that are sampled, one for each sequence that emits (a guidance pair counts once).
 #pragma once
@@ -19,7 +19,7 @@ struct Active;
 
 /// One sequence of an AR batch. A companion directly follows the sequence that it belongs to.
 struct StepSequence {
-  RequestState* state = nullptr;
+  Sequence* state = nullptr;
   int first_pos = 0;
   int rows = 1;
   bool emits = true;

@@ -14,7 +14,7 @@ constexpr double kNewMean = 0.02;  // weight of the newest request in the mean l
 
 }  // namespace
 
-std::string Scheduler::misfit(const RequestState& state) const {
+std::string Scheduler::misfit(const Sequence& state) const {
   const int64_t sequences = state.guidance() ? 2 : 1;
   const int64_t needed =
       std::max(state.prompt_rows(), state.companion_rows()) + int64_t{state.max_steps()};

@@ -297,7 +297,7 @@ Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<S
     const std::span<const Link> links = pipeline.links();
     auto active = std::make_unique<Active>(links[0].policy, links[0].stage->in_width());
     active->state = opened.take();
-    const RequestState& state = *active->state;
+    const Sequence& state = *active->state;
     const std::string problem = impl_->scheduler.misfit(state);
     if (!problem.empty()) return leave({ErrorCode::kInvalid, problem, "input"});
     active->guided = state.guidance().has_value();

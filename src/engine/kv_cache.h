@@ -49,7 +49,7 @@ class KvCache {
   void truncate(KvHold& hold, int rows);
 
   /// Lets the empty `hold` share the longest known prefix of `keys` (see
-  /// RequestState::prefix_keys), at most `most_rows` of it. Returns its rows.
+  /// Sequence::prefix_keys), at most `most_rows` of it. Returns its rows.
   int adopt(std::span<const uint64_t> keys, int most_rows, KvHold& hold);
   /// Makes the rows of `keys`, which `hold` has computed, known as a prefix. Where somebody else
   /// was first, `hold` changes to the pages that are known.

@@ -54,7 +54,7 @@ class Scheduler {
   Load load() const;
   void costs(CostModel& model) const;
   /// Why the state's current segment can never be run, or nothing. Any thread.
-  std::string misfit(const RequestState& state) const;
+  std::string misfit(const Sequence& state) const;
 
  private:
   /// An executor, its kind and the two batches that it may have: one running, one laid out.

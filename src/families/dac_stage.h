@@ -14,14 +14,14 @@ namespace syrinx {
 class DacStage : public ChunkStage {
  public:
   /// `seed_of` gives the seed of a request's noise; none for codecs without noise.
-  explicit DacStage(const DacCodec& codec, uint64_t (*seed_of)(const RequestState&) = nullptr)
+  explicit DacStage(const DacCodec& codec, uint64_t (*seed_of)(const Sequence&) = nullptr)
       : codec_(codec), seed_of_(seed_of) {}
 
   Device device() const override { return codec_.device(); }
   int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
   int out_width() const override { return static_cast<int>(codec_.config().hop()); }
 
-  std::unique_ptr<StreamState> open(const RequestState& state) const override {
+  std::unique_ptr<StreamState> open(const Sequence& state) const override {
     auto stream = std::make_unique<Stream>();
     stream->state = codec_.open(seed_of_ ? seed_of_(state) : 0);
     return stream;
@@ -44,7 +44,7 @@ class DacStage : public ChunkStage {
     DacCodecState state;
   };
   const DacCodec& codec_;
-  uint64_t (*seed_of_)(const RequestState&);
+  uint64_t (*seed_of_)(const Sequence&);
 };
 
 }  // namespace syrinx

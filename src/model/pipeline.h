@@ -75,7 +75,7 @@ class Pipeline {
   /// In order of flow; the last one yields samples. Constant.
   virtual std::span<const Link> links() const = 0;
   /// Checks a request and makes its prompt. Any thread.
-  virtual Result<std::unique_ptr<RequestState>> open(const SpeechRequest&) const = 0;
+  virtual Result<std::unique_ptr<Sequence>> open(const SpeechRequest&) const = 0;
 
   /// What makes voices of recordings; null where the model or its checkpoint has none.
   virtual const VoiceEncoder* voice_encoder() const { return nullptr; }

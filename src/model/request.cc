@@ -18,7 +18,7 @@ const char* finish_reason_name(FinishReason reason) {
   return "unknown";
 }
 
-Status RequestState::append_text(std::string_view, bool) {
+Status Sequence::append_text(std::string_view, bool) {
   return Error{ErrorCode::kUnsupported, "this model takes its text at once, not in pieces", "text"};
 }
 

@@ -1,7 +1,8 @@
-// What a client asks for, and the state of that request inside a model family.
-// A RequestState is created at admission on the caller's thread and from then on touched by the
-// engine's thread only. Everything that changes while a request runs lives here or in a
-// StreamState; stages and pipelines are const after load.
+// What a client asks for, and an AR node's side of that request inside a model family.
+// A Sequence is created at admission on the caller's thread and from then on touched by one thread
+// at a time: the engine's, the executor that runs a batch with it, or a host thread that prepares
+// text for it. Everything that changes while a request runs lives here or in a StreamState; stages
+// and pipelines are const after load.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -25,7 +27,15 @@ struct ContextTurn {
   std::vector<int32_t> codes;  ///< its audio: frames [T, C] of the model's codec
 };
 
-/// One thing a client wants spoken. Empty strings and unset options take the model's defaults.
+/// A conversation that a text model is to answer, as JSON of the shape of OpenAI's chat API: what
+/// chat templates are written for.
+struct Chat {
+  std::string messages;  ///< an array of objects with `role` and `content`
+  std::string tools;     ///< an array, or empty
+};
+
+/// One thing a client wants spoken or written. Empty strings and unset options take the model's
+/// defaults.
 struct SpeechRequest {
   std::string text;        ///< UTF-8; invalid bytes are replaced, never fatal
   bool text_open = false;  ///< more text follows through append_text()
@@ -46,9 +56,14 @@ struct SpeechRequest {
   std::optional<int> top_k;
   std::optional<float> guidance;  ///< scale of classifier-free guidance, where the model uses it
   uint64_t seed = 0;
-  int max_frames = 0;            ///< 0: a bound derived from the text
-  bool ignore_stop = false;      ///< measure with a fixed length: run to max_frames
-  bool phone_times = false;       ///< collect PhoneMarks, where PipelineInfo::phone_times is set
+  int max_frames = 0;        ///< 0: a bound derived from the text
+  bool ignore_stop = false;  ///< measure with a fixed length: run to max_frames
+  bool phone_times = false;  ///< collect PhoneMarks, where PipelineInfo::phone_times is set
+  // Of models that write
+  std::shared_ptr<const Chat> chat;  ///< instead of `text`
+  std::vector<std::string> stop;     ///< the answer ends before the first of these
+  int max_tokens = 0;                ///< 0: as many as the model has positions for
+  int top_logprobs = -1;         ///< >= 0: log-probabilities of each token and of so many others
   int initial_chunk_frames = 0;  ///< of the first chunk to be made audible; 0: the engine decides
   uint64_t client = 0;           ///< who asks (a hash of key or address), for fairness
 };
@@ -69,13 +84,42 @@ struct PhoneMark {
   int64_t frame = 0;
 };
 
-/// What one step added to a request: complete frames, C codes each, in order, and marks.
+/// An id and its log-probability, before temperature and rules.
+struct ScoredId {
+  int32_t id = -1;
+  float logprob = 0;
+};
+
+/// Log-probabilities of code 0 of a step: of the id that was drawn, and of the likeliest ones.
+struct StepScores {
+  ScoredId drawn;
+  std::vector<ScoredId> top;  ///< falling
+};
+
+/// A token of an answer, for clients that asked for log-probabilities.
+struct ScoredToken {
+  struct Choice {
+    std::string bytes;
+    float logprob = 0;
+  };
+  Choice drawn;
+  std::vector<Choice> top;
+};
+
+/// What one step added to a request: complete frames, C codes each, in order, text, and marks.
 class StepOutput {
  public:
-  /// `phones` null: nobody wants them.
+  /// `phones` null: nobody wants them. `scores`: of this step, where the sequence asked for them.
   StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words,
-             std::vector<PhoneMark>* phones = nullptr)
-      : codes_(codes), words_(words), phones_(phones) {}
+             std::vector<PhoneMark>* phones = nullptr, const StepScores* scores = nullptr)
+      : codes_(codes), words_(words), phones_(phones), scores_(scores) {}
+  const StepScores* scores() const { return scores_; }
+  /// UTF-8, whole characters.
+  void text(std::string_view piece) { text_ += piece; }
+  void token(ScoredToken token) { tokens_.push_back(std::move(token)); }
+  /// What text() and token() were given.
+  const std::string& written() const { return text_; }
+  std::span<const ScoredToken> tokens() const { return tokens_; }
   void frame(std::span<const int32_t> codes) {
     codes_.insert(codes_.end(), codes.begin(), codes.end());
   }
@@ -88,6 +132,9 @@ class StepOutput {
   std::vector<int32_t>& codes_;
   std::vector<WordMark>& words_;
   std::vector<PhoneMark>* phones_;
+  const StepScores* scores_;
+  std::string text_;
+  std::vector<ScoredToken> tokens_;
 };
 
 /// What a request does after a step.
@@ -101,13 +148,13 @@ struct Verdict {
   FinishReason reason = FinishReason::kStop;
 };
 
-/// A family's side of one request. The rows that an AR stage is fed are numbered by position:
+/// An AR node's side of one request. The rows that an AR stage is fed are numbered by position:
 /// [0, prompt_rows()) is the prompt of the current segment; row prompt_rows() + t is made from the
 /// codes of step t. The state must be able to make the input of any of them again, because the
 /// engine may drop a cache and recompute it.
-class RequestState {
+class Sequence {
  public:
-  virtual ~RequestState() = default;
+  virtual ~Sequence() = default;
 
   /// Rows of the current segment's prompt, at least 1. Constant within a segment.
   virtual int prompt_rows() const = 0;
@@ -130,6 +177,9 @@ class RequestState {
   /// Token ids of the current segment's prompt, for comparing with an original implementation;
   /// empty where a prompt is not made of ids.
   virtual std::span<const int32_t> prompt_ids() const { return {}; }
+
+  /// How many log-probabilities each step is to come with (StepScores::top); -1: none. Constant.
+  virtual int scores() const { return -1; }
 
   /// How code k of the next step is sampled. Valid until the next advance().
   virtual const SampleParams& sampling(int k) const = 0;

@@ -18,7 +18,7 @@ namespace syrinx {
 
 /// One sequence of a batch: rows at positions [first_pos, first_pos + rows) of `state`.
 struct ArSeq {
-  RequestState* state = nullptr;
+  Sequence* state = nullptr;
   int first_pos = 0;
   int rows = 1;
   bool emits = true;       ///< false: a part of a prompt that is not its end
@@ -66,7 +66,7 @@ class ArStage {
                       View out) const = 0;
 };
 
-/// What a chunk stage remembers of one stream between chunks. It must not refer to the RequestState
+/// What a chunk stage remembers of one stream between chunks. It must not refer to the Sequence
 /// that it was opened with: the two may be at work at the same time, on different threads.
 class StreamState {
  public:
@@ -100,7 +100,7 @@ class ChunkStage {
   virtual Device device() const { return Device::kCpu; }
   virtual int in_width() const = 0;   ///< elements of a frame that comes in
   virtual int out_width() const = 0;  ///< elements that come out per frame; samples at the end
-  virtual std::unique_ptr<StreamState> open(const RequestState&) const = 0;
+  virtual std::unique_ptr<StreamState> open(const Sequence&) const = 0;
   /// On a GPU the jobs' outputs are there after synchronize(), which is the caller's.
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
   /// How many of the waiting frames the next chunk takes as fresh ones, when the link's policy would

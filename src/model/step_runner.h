@@ -32,7 +32,7 @@ inline std::vector<int32_t> ints(const View& view) {
 
 /// One sequence of a Runner.
 struct Track {
-  std::unique_ptr<RequestState> state;
+  std::unique_ptr<Sequence> state;
   std::vector<int32_t> pages;
   int cached = 0;  // positions
   bool finished = false;
@@ -126,7 +126,7 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
     model_.ar().logits(ctx, k, batch, hidden, upload(ctx, codes), logits);
     std::vector<SampleRow> rows;
     for (int e = 0; e < emits; ++e) {
-      RequestState& state = *running[e]->state;
+      Sequence& state = *running[e]->state;
       rows.push_back({state.sampling(k), state.rule(k), state.history(k), 0, 0, 0});
       std::vector<float> row(static_cast<size_t>(traits.vocab[k]));
       fetch(ctx, logits.slice(e, e + 1), row);

@@ -16,7 +16,7 @@ constexpr int kPrefillRows = 128;
 /// The AR stage with a cache of its own for one sequence and its guidance companion.
 class Runner {
  public:
-  Runner(const Pipeline& pipeline, RequestState& state, const TraceOptions& options, Trace& trace)
+  Runner(const Pipeline& pipeline, Sequence& state, const TraceOptions& options, Trace& trace)
       : ar_(pipeline.ar()),
         state_(state),
         options_(options),
@@ -120,7 +120,7 @@ class Runner {
   }
 
   const ArStage& ar_;
-  RequestState& state_;
+  Sequence& state_;
   const TraceOptions& options_;
   Trace& trace_;
   const int sequences_;
@@ -135,7 +135,7 @@ class Runner {
 };
 
 /// All frames through the chain of chunk stages, as one chunk each.
-std::vector<float> run_chunks(const Pipeline& pipeline, const RequestState& state,
+std::vector<float> run_chunks(const Pipeline& pipeline, const Sequence& state,
                               std::span<const int32_t> frames, int threads) {
   ThreadPool pool(threads);
   std::vector<float> values;
@@ -166,9 +166,9 @@ std::vector<float> run_chunks(const Pipeline& pipeline, const RequestState& stat
 
 Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& request,
                             const TraceOptions& options) {
-  Result<std::unique_ptr<RequestState>> opened = pipeline.open(request);
+  Result<std::unique_ptr<Sequence>> opened = pipeline.open(request);
   if (!opened) return opened.error();
-  RequestState& state = *opened.value();
+  Sequence& state = *opened.value();
   Trace trace;
   trace.frame_codes = pipeline.links().front().stage->in_width();
   trace.prompt_rows = state.prompt_rows();

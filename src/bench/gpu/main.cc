@@ -119,7 +119,7 @@ class Steps {
 
  private:
   struct Sequence {
-    std::unique_ptr<RequestState> state;
+    std::unique_ptr<Sequence> state;
     std::vector<int32_t> frames;
     std::vector<WordMark> words;
     int cached = 0, steps = 0;

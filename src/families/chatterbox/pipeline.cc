@@ -97,7 +97,7 @@ void Chatterbox::describe(const LoadSpec& spec) {
       {"vocoder", text(vocoder_stage_->out_width()) + " samples a code", hift_->bytes()}};
 }
 
-Result<std::unique_ptr<RequestState>> Chatterbox::open(const SpeechRequest& request) const {
+Result<std::unique_ptr<Sequence>> Chatterbox::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> who = voice(request);
   if (!who) return who.error();
   return State::open(config_, *tokenizer_, who.take(), request);

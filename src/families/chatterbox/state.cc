@@ -34,7 +34,7 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 }  // namespace
 
-Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
                                                   const TextTokenizer& tokenizer,
                                                   std::shared_ptr<const Voice> voice,
                                                   const SpeechRequest& request) {
@@ -79,7 +79,7 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
   }
   std::reverse(state->later_.begin(), state->later_.end());
   state->begin_segment();
-  return std::unique_ptr<RequestState>(std::move(state));
+  return std::unique_ptr<Sequence>(std::move(state));
 }
 
 void State::begin_segment() {

@@ -19,7 +19,7 @@ struct Row {
 class State : public S3State {
  public:
   /// Checks the request; `voice` is who speaks.
-  static Result<std::unique_ptr<RequestState>> open(const ModelConfig& config,
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                     const TextTokenizer& tokenizer,
                                                     std::shared_ptr<const Voice> voice,
                                                     const SpeechRequest& request);

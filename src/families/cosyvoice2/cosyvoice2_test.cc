@@ -29,7 +29,7 @@ SpeechRequest hello() {
   return request;
 }
 
-std::unique_ptr<RequestState> open(const SpeechRequest& request) {
+std::unique_ptr<Sequence> open(const SpeechRequest& request) {
   auto opened = model().open(request);
   EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
   return opened.ok() ? opened.take() : nullptr;

@@ -92,7 +92,7 @@ void CosyVoice2::describe(const LoadSpec& spec) {
       {"vocoder", text(vocoder_stage_->out_width()) + " samples a code", hift_->bytes()}};
 }
 
-Result<std::unique_ptr<RequestState>> CosyVoice2::open(const SpeechRequest& request) const {
+Result<std::unique_ptr<Sequence>> CosyVoice2::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> who = voice(request);
   if (!who) return who.error();
   return State::open(config_, *frontend_, who.take(), request);

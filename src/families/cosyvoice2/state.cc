@@ -4,7 +4,7 @@
 
 namespace syrinx::cosyvoice2 {
 
-Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
                                                   const Frontend& frontend,
                                                   std::shared_ptr<const Voice> voice,
                                                   const SpeechRequest& request) {
@@ -52,7 +52,7 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
     }
   }
   state->begin_segment();
-  return std::unique_ptr<RequestState>(std::move(state));
+  return std::unique_ptr<Sequence>(std::move(state));
 }
 
 void State::begin_segment() {

@@ -25,7 +25,7 @@ class CsmTest : public testing::Test {
     EXPECT_FALSE(opened.ok());
     return opened.ok() ? Error{} : opened.error();
   }
-  std::unique_ptr<RequestState> open(const SpeechRequest& r) const {
+  std::unique_ptr<Sequence> open(const SpeechRequest& r) const {
     auto opened = model_.open(r);
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     return opened.take();
@@ -35,7 +35,7 @@ class CsmTest : public testing::Test {
     return std::vector<int32_t>(count * model_.config().codebooks, code);
   }
   /// Takes steps as if the model had said `codes`; returns the last verdict.
-  Verdict say(RequestState& state, std::span<const int32_t> codes) {
+  Verdict say(Sequence& state, std::span<const int32_t> codes) {
     StepOutput out(said_, words_);
     Verdict verdict;
     const auto width = static_cast<size_t>(model_.config().codebooks);
@@ -44,7 +44,7 @@ class CsmTest : public testing::Test {
     }
     return verdict;
   }
-  Verdict end(RequestState& state) { return say(state, frames(1, 0)); }
+  Verdict end(Sequence& state) { return say(state, frames(1, 0)); }
 
   Csm model_;
   std::vector<int32_t> said_;

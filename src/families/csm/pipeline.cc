@@ -50,7 +50,7 @@ std::string shape_of(const DecoderConfig& d) {
 
 }  // namespace
 
-std::unique_ptr<StreamState> CodecStage::open(const RequestState&) const {
+std::unique_ptr<StreamState> CodecStage::open(const Sequence&) const {
   return std::make_unique<CodecStream>(codec_.open());
 }
 
@@ -138,7 +138,7 @@ void Csm::describe(const LoadSpec& spec) {
                   codec_->bytes()}};
 }
 
-Result<std::unique_ptr<RequestState>> Csm::open(const SpeechRequest& request) const {
+Result<std::unique_ptr<Sequence>> Csm::open(const SpeechRequest& request) const {
   return State::open(config_, defaults_, *frontend_, request);
 }
 

@@ -24,7 +24,7 @@ class CodecStage : public ChunkStage {
   Device device() const override { return codec_.device(); }
   int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
   int out_width() const override { return static_cast<int>(codec_.config().hop()); }
-  std::unique_ptr<StreamState> open(const RequestState&) const override;
+  std::unique_ptr<StreamState> open(const Sequence&) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
  private:
@@ -39,7 +39,7 @@ class Csm : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const ArStage& ar() const override { return *backbone_; }
   std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override;
 
   const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
 

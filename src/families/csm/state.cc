@@ -43,7 +43,7 @@ Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say",
 
 }  // namespace
 
-Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
                                                   const Defaults& defaults,
                                                   const Frontend& frontend,
                                                   const SpeechRequest& request) {
@@ -83,7 +83,7 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
                      " and needs " + std::to_string(kLeastFrames) + " to speak",
                  request.context.empty() && !request.voice_data ? "input" : "context"};
   }
-  return std::unique_ptr<RequestState>(std::move(state));
+  return std::unique_ptr<Sequence>(std::move(state));
 }
 
 /// The recording of a voice is heard as the first of the earlier turns.

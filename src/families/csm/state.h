@@ -19,9 +19,9 @@ struct Turn {
   std::vector<int32_t> frames;  ///< [T, C], without the end frame
 };
 
-class State : public RequestState {
+class State : public Sequence {
  public:
-  static Result<std::unique_ptr<RequestState>> open(const ModelConfig& config,
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                     const Defaults& defaults,
                                                     const Frontend& frontend,
                                                     const SpeechRequest& request);

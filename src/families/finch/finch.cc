@@ -51,7 +51,7 @@ class FinchPipeline : public Pipeline {
   const ArStage& ar() const override { return lm_; }
   std::span<const Link> links() const override { return links_; }
 
-  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override {
+  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override {
     if (const Status fault = check(request); !fault.ok()) return fault.error();
     const Result<std::vector<float>> shares = shares_of(request);
     if (!shares.ok()) return shares.error();
@@ -60,7 +60,7 @@ class FinchPipeline : public Pipeline {
     if (!state->speakable()) {
       return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
     }
-    return std::unique_ptr<RequestState>(std::move(state));
+    return std::unique_ptr<Sequence>(std::move(state));
   }
 
  private:

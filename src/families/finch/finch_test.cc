@@ -74,7 +74,7 @@ class Driver {
   explicit Driver(const Pipeline& pipeline = *voice())
       : pipeline_(pipeline), pool_(1), ctx_{pool_, arena_} {}
 
-  std::vector<Spoken> run(const std::vector<RequestState*>& states) {
+  std::vector<Spoken> run(const std::vector<Sequence*>& states) {
     const ArStage& ar = pipeline_.ar();
     const ArTraits& traits = ar.traits();
     const auto pages = KvPool::pages_for(traits.max_positions);
@@ -96,7 +96,7 @@ class Driver {
 
  private:
   void step(const ArStage& ar, const KvPool& kv, int64_t pages,
-            const std::vector<RequestState*>& states, const std::vector<size_t>& live,
+            const std::vector<Sequence*>& states, const std::vector<size_t>& live,
             std::vector<Spoken>& spoken, std::vector<int>& steps, std::vector<bool>& done) {
     const auto count = static_cast<int>(live.size());
     std::vector<ArSeq> seqs;
@@ -147,7 +147,7 @@ class Driver {
   StepContext ctx_;
 };
 
-std::unique_ptr<RequestState> open(const SpeechRequest& request,
+std::unique_ptr<Sequence> open(const SpeechRequest& request,
                                    const Pipeline& pipeline = *voice()) {
   auto state = pipeline.open(request);
   EXPECT_TRUE(state.ok()) << state.error().message;
@@ -288,8 +288,8 @@ TEST(Finch, SaysTheSameInABatch) {
       requests[1].voice = "crake";
       requests[2].speed = 0.8f;
     }
-    std::vector<std::unique_ptr<RequestState>> states;
-    std::vector<RequestState*> all;
+    std::vector<std::unique_ptr<Sequence>> states;
+    std::vector<Sequence*> all;
     for (SpeechRequest& request : requests) {
       if (pipeline != voice()) request.max_frames = 20;  // random weights may not end
       states.push_back(open(request, *pipeline));

@@ -17,7 +17,7 @@ namespace syrinx::finch {
 
 inline constexpr int kInputs = kBooks + kHeard + 3;  ///< ids of a row: codes, symbols, phrase, ...
 
-class FinchState : public RequestState {
+class FinchState : public Sequence {
  public:
   /// The texts that arrive are at most max_positions steps a sentence.
   FinchState(const SpeechRequest& request, const FinchConfig& config,

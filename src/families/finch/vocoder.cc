@@ -80,7 +80,7 @@ Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType t
   head_ = load_linear(weights, "head", int64_t{3} * kBins, config.high_width, true, type);
 }
 
-std::unique_ptr<StreamState> Vocoder::open(const RequestState& state) const {
+std::unique_ptr<StreamState> Vocoder::open(const Sequence& state) const {
   auto stream = std::make_unique<Stream>();
   stream->manner = static_cast<const FinchState&>(state).manner();
   stream->source.gain = stream->manner->gain;

@@ -42,7 +42,7 @@ class Vocoder : public ChunkStage {
 
   int in_width() const override { return kFrameWidth; }
   int out_width() const override { return kFrameSamples; }
-  std::unique_ptr<StreamState> open(const RequestState&) const override;
+  std::unique_ptr<StreamState> open(const Sequence&) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   size_t bytes() const;
 

@@ -21,7 +21,7 @@ class OrpheusTest : public testing::Test {
  protected:
   OrpheusTest() : model_({checkpoint(), "tiny"}) {}
 
-  std::unique_ptr<RequestState> open(const SpeechRequest& request) const {
+  std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
     auto opened = model_.open(request);
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     return opened.take();
@@ -40,7 +40,7 @@ class OrpheusTest : public testing::Test {
   int32_t token(int step, int32_t code) const {
     return model_.config().block_begin(step % kFrameTokens) + code;
   }
-  Verdict feed(RequestState& state, int32_t id) {
+  Verdict feed(Sequence& state, int32_t id) {
     StepOutput out(frames_, words_);
     return state.advance(std::span(&id, 1), out);
   }

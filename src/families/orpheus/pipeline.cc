@@ -14,7 +14,7 @@ constexpr const char* kCodec = "hubertsiuzdak/snac_24khz";
 /// Fresh latent frames of the chunks: 43 ms first, then 85 ms, the audio of one frame of tokens.
 constexpr int kInitial = 2, kSteady = 4;
 
-uint64_t seed_of(const RequestState& state) { return static_cast<const State&>(state).seed(); }
+uint64_t seed_of(const Sequence& state) { return static_cast<const State&>(state).seed(); }
 
 }  // namespace
 
@@ -86,7 +86,7 @@ void Orpheus::describe(const LoadSpec& spec) {
                   codec_->bytes()}};
 }
 
-Result<std::unique_ptr<RequestState>> Orpheus::open(const SpeechRequest& request) const {
+Result<std::unique_ptr<Sequence>> Orpheus::open(const SpeechRequest& request) const {
   return State::open(config_, *tokenizer_, request);
 }
 

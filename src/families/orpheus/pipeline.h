@@ -21,7 +21,7 @@ class Orpheus : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const ArStage& ar() const override { return *lm_; }
   std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override;
 
   const ModelConfig& config() const { return config_; }
   const SpeechLm& lm() const { return *lm_; }

@@ -51,7 +51,7 @@ State::State(const ModelConfig& config, const Tokenizer& tokenizer, const Speech
                0};
 }
 
-Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
                                                   const Tokenizer& tokenizer,
                                                   const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(config, tokenizer, request));
@@ -71,7 +71,7 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
   if (is_blank(request.text) && !request.text_open) return nothing_to_say();
   state->text_.push(request.text, !request.text_open);
   state->begin_segment();
-  return std::unique_ptr<RequestState>(std::move(state));
+  return std::unique_ptr<Sequence>(std::move(state));
 }
 
 /// The next segment's prompt; false when no text waits.

@@ -14,10 +14,10 @@
 
 namespace syrinx::orpheus {
 
-class State : public RequestState {
+class State : public Sequence {
  public:
   /// Checks the request.
-  static Result<std::unique_ptr<RequestState>> open(const ModelConfig& config,
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                     const Tokenizer& tokenizer,
                                                     const SpeechRequest& request);
 

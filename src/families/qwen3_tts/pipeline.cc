@@ -99,7 +99,7 @@ CodecStage::CodecStage(const Qwen3Codec& codec)
     : codec_(codec), heard_(std::make_unique<HeardStates>()) {}
 CodecStage::~CodecStage() = default;
 
-std::unique_ptr<StreamState> CodecStage::open(const RequestState& state) const {
+std::unique_ptr<StreamState> CodecStage::open(const Sequence& state) const {
   auto stream = std::make_unique<CodecStream>(codec_.open());
   const std::span<const int32_t> heard = static_cast<const State&>(state).recording();
   const size_t most = std::min(heard.size(), kHeard * static_cast<size_t>(in_width()));
@@ -239,7 +239,7 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
                   codec_->bytes()}};
 }
 
-Result<std::unique_ptr<RequestState>> Qwen3Tts::open(const SpeechRequest& request) const {
+Result<std::unique_ptr<Sequence>> Qwen3Tts::open(const SpeechRequest& request) const {
   Result<VoicePrompt> voice = voice_prompt(config_, *frontend_, *talker_, request);
   if (!voice) return voice.error();
   return State::open(config_, *frontend_, talker_->traits().max_positions, voice.take(), request);

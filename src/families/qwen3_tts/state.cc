@@ -48,7 +48,7 @@ Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say",
 
 }  // namespace
 
-Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
                                                   const Frontend& frontend, int64_t max_positions,
                                                   VoicePrompt voice, const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(config, frontend, max_positions));
@@ -78,7 +78,7 @@ Result<std::unique_ptr<RequestState>> State::open(const ModelConfig& config,
                      " positions, the model has " + std::to_string(max_positions),
                  "input"};
   }
-  return std::unique_ptr<RequestState>(std::move(state));
+  return std::unique_ptr<Sequence>(std::move(state));
 }
 
 void State::set_sampling(const SpeechRequest& request) {

@@ -12,10 +12,10 @@
 
 namespace syrinx::qwen3_tts {
 
-class State : public RequestState {
+class State : public Sequence {
  public:
   /// Checks the request; `max_positions` bounds prompt and frames together.
-  static Result<std::unique_ptr<RequestState>> open(const ModelConfig& config,
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                     const Frontend& frontend, int64_t max_positions,
                                                     VoicePrompt voice,
                                                     const SpeechRequest& request);

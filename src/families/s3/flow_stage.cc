@@ -39,7 +39,7 @@ S3FlowStage::S3FlowStage(const S3Flow& flow, S3Noise noise)
   torch_randn(0, table_);
 }
 
-std::unique_ptr<StreamState> S3FlowStage::open(const RequestState& request) const {
+std::unique_ptr<StreamState> S3FlowStage::open(const Sequence& request) const {
   const auto& state = static_cast<const S3State&>(request);
   auto stream = std::make_unique<Stream>();
   stream->voice = state.flow_voice();

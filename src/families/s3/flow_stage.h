@@ -24,7 +24,7 @@ class S3FlowStage : public ChunkStage {
 
   int in_width() const override { return 1; }
   int out_width() const override { return static_cast<int>(mel_width_) + 1; }
-  std::unique_ptr<StreamState> open(const RequestState&) const override;
+  std::unique_ptr<StreamState> open(const Sequence&) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   /// Up to the end of the next block once its lookahead has come, or to the end of the segment.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;

@@ -62,7 +62,7 @@ struct Fixture {
 
   /// What a stage makes of the frames when `given` of them have come before each look at them.
   template <typename T>
-  std::vector<float> run(const ChunkStage& stage, const RequestState& request,
+  std::vector<float> run(const ChunkStage& stage, const Sequence& request,
                          const std::vector<T>& frames, int given, int lookahead) {
     const auto stream = stage.open(request);
     const int width = stage.in_width(), all = static_cast<int>(frames.size()) / width;

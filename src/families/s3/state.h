@@ -13,7 +13,7 @@ namespace syrinx {
 /// the originals speak a text part by part.
 inline constexpr int32_t kS3SegmentStart = 1 << 24;
 
-class S3State : public RequestState {
+class S3State : public Sequence {
  public:
   const std::shared_ptr<const S3FlowVoice>& flow_voice() const { return flow_voice_; }
   uint64_t seed() const { return seed_; }

@@ -31,7 +31,7 @@ int S3VocoderStage::lookahead() const {
   return static_cast<int>((hift_.lookahead() + ratio_ - 1) / ratio_);
 }
 
-std::unique_ptr<StreamState> S3VocoderStage::open(const RequestState& request) const {
+std::unique_ptr<StreamState> S3VocoderStage::open(const Sequence& request) const {
   auto stream = std::make_unique<Stream>();
   stream->seed = static_cast<const S3State&>(request).seed();
   return stream;

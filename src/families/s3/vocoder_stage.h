@@ -18,7 +18,7 @@ class S3VocoderStage : public ChunkStage {
   int out_width() const override { return static_cast<int>(ratio_ * hift_.config().hop()); }
   /// Tokens that must follow before a token's samples are certain.
   int lookahead() const;
-  std::unique_ptr<StreamState> open(const RequestState&) const override;
+  std::unique_ptr<StreamState> open(const Sequence&) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   /// All frames that are certain; at the end of a segment, all of it.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;

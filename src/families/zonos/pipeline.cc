@@ -168,7 +168,7 @@ void Zonos::describe(const LoadSpec& spec) {
        codec_->bytes()}};
 }
 
-Result<std::unique_ptr<RequestState>> Zonos::open(const SpeechRequest& request) const {
+Result<std::unique_ptr<Sequence>> Zonos::open(const SpeechRequest& request) const {
   return State::open(*frontend_, request);
 }
 

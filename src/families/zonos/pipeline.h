@@ -25,7 +25,7 @@ class Zonos : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const ArStage& ar() const override { return *lm_; }
   std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override;
+  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override;
   const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 

@@ -80,7 +80,7 @@ State::State(const Frontend& frontend, const SpeechRequest& request)
   columns_.resize(static_cast<size_t>(frontend.config.codebooks));
 }
 
-Result<std::unique_ptr<RequestState>> State::open(const Frontend& frontend,
+Result<std::unique_ptr<Sequence>> State::open(const Frontend& frontend,
                                                   const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(frontend, request));
   if (!request.text_in_prompt.value_or(true)) {
@@ -100,7 +100,7 @@ Result<std::unique_ptr<RequestState>> State::open(const Frontend& frontend,
   const Status taken = state->take(request.text, !request.text_open);
   if (!taken.ok()) return taken.error();
   state->begin_segment();
-  return std::unique_ptr<RequestState>(std::move(state));
+  return std::unique_ptr<Sequence>(std::move(state));
 }
 
 Status State::set_voice(const SpeechRequest& request) {

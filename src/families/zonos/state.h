@@ -27,10 +27,10 @@ struct Frontend {
   int64_t speaker_width = 0;  ///< 0: the model takes no speaker
 };
 
-class State : public RequestState {
+class State : public Sequence {
  public:
   /// Checks the request.
-  static Result<std::unique_ptr<RequestState>> open(const Frontend& frontend,
+  static Result<std::unique_ptr<Sequence>> open(const Frontend& frontend,
                                                     const SpeechRequest& request);
 
   int prompt_rows() const override { return static_cast<int>(prefix_.size()) + 1; }

@@ -86,7 +86,7 @@ class ZonosTest : public testing::Test {
     request.text = text;
     return request;
   }
-  std::unique_ptr<RequestState> open(const SpeechRequest& request) const {
+  std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
     auto opened = model_.open(request);
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     return opened.take();
@@ -97,7 +97,7 @@ class ZonosTest : public testing::Test {
     return opened.ok() ? Error{} : opened.error();
   }
   /// A step whose code of codebook k is 100 step + k, or the end.
-  Verdict feed(RequestState& state, int step, bool end = false) {
+  Verdict feed(Sequence& state, int step, bool end = false) {
     std::vector<int32_t> codes;
     for (int k = 0; k < 9; ++k) codes.push_back(100 * step + k);
     if (end) codes[0] = 1024;

@@ -30,7 +30,7 @@ void matvec(const float* x, const std::vector<float>& w, int ins, int outs, floa
   }
 }
 
-class ToyState : public RequestState {
+class ToyState : public Sequence {
  public:
   ToyState(const SpeechRequest& request, const ToyOptions& options)
       : options_(options), open_(request.text_open) {
@@ -196,7 +196,7 @@ class ToyFeatures : public ChunkStage {
  public:
   int in_width() const override { return 2; }
   int out_width() const override { return kFeatures; }
-  std::unique_ptr<StreamState> open(const RequestState&) const override {
+  std::unique_ptr<StreamState> open(const Sequence&) const override {
     return std::make_unique<StreamState>();
   }
   void run(StepContext&, std::span<ChunkJob> jobs) const override {
@@ -226,7 +226,7 @@ class ToyVocoder : public ChunkStage {
  public:
   int in_width() const override { return kFeatures; }
   int out_width() const override { return kHop; }
-  std::unique_ptr<StreamState> open(const RequestState&) const override {
+  std::unique_ptr<StreamState> open(const Sequence&) const override {
     return std::make_unique<Memory>();
   }
   void run(StepContext&, std::span<ChunkJob> jobs) const override {
@@ -308,11 +308,11 @@ class ToyPipeline : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const ArStage& ar() const override { return ar_; }
   std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<RequestState>> open(const SpeechRequest& request) const override {
+  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override {
     if (request.text.empty() && !request.text_open) {
       return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
     }
-    return std::unique_ptr<RequestState>(std::make_unique<ToyState>(request, options_));
+    return std::unique_ptr<Sequence>(std::make_unique<ToyState>(request, options_));
   }
   const VoiceEncoder* voice_encoder() const override {
     return options_.clones ? &encoder_ : nullptr;
