@@ -139,13 +139,14 @@ class Measurement {
   explicit Measurement(const MeasureOptions& options)
       : options_(options),
         pipeline_(load_pipeline(options.load)),
-        ar_(pipeline_->ar().traits()),
+        links_(pipeline_->graph().links()),
+        ar_(pipeline_->graph().ar().traits()),
         most_(options.load.engine.max_batch),
         pages_each_(static_cast<int>(KvPool::pages_for(std::min(ar_.max_positions, kPositions)))) {
-    const Device device = pipeline_->ar().device();
+    const Device device = pipeline_->graph().ar().device();
     for (const KvSpec& spec : ar_.kv) kv_.emplace_back(spec, int64_t{most_} * pages_each_, device);
-    executor_ = std::make_unique<Executor>(*pipeline_, kv_, options.load.engine.threads);
-    batch_.warm(most_, pages_each_, pipeline_->links());
+    executor_ = std::make_unique<Executor>(options.load.engine.threads);
+    batch_.warm_steps(most_, pages_each_);
   }
 
   StepProfile run() {
@@ -154,12 +155,12 @@ class Measurement {
     profile_.weights = options_.load.weights;
     profile_.threads = options_.load.engine.threads > 0 ? options_.load.engine.threads : cores;
     profile_.sample_rate = pipeline_->info().sample_rate;
-    profile_.pages = Scheduler::pages_for(pipeline_->ar(), options_.load.engine);
+    profile_.pages = pages_for(pipeline_->graph().ar(), options_.load.engine);
     profile_.page_rows = KvPool::kPageRows;
     utterances();
     for (const int size : batch_sizes(most_)) decode(size);
     prefill();
-    for (size_t link = 0; link < pipeline_->links().size(); ++link) chunks(link);
+    for (size_t link = 0; link < links_.size(); ++link) chunks(link);
     in_engine();
     profile_.raw = raw_.dump();
     return std::move(profile_);
@@ -186,6 +187,7 @@ class Measurement {
 
   const MeasureOptions& options_;
   const std::shared_ptr<const Pipeline> pipeline_;
+  const std::vector<Link> links_;
   const ArTraits& ar_;
   const int most_, pages_each_;
   std::vector<KvPool> kv_;
@@ -206,12 +208,12 @@ Runner Measurement::open(size_t text, bool endless) {
   auto opened = pipeline_->open(request);
   if (!opened.ok()) throw LoadError("the model refuses a text: " + opened.error().message);
   Runner runner;
-  runner.state = opened.take();
+  runner.state = opened.take().only();
   return runner;
 }
 
 double Measurement::step(std::span<Runner> runners, int most_rows) {
-  batch_.begin_step(pages_each_);
+  batch_.begin_step(pipeline_->graph().ar(), kv_, pages_each_);
   for (Runner& runner : runners) {
     const int due = runner.state->prompt_rows() + runner.steps - runner.kv;
     StepSequence seq;
@@ -253,7 +255,7 @@ void give_pages(std::vector<Runner>& runners, int each) {
 
 /// What requests for the texts are made of: each is run to its end, alone.
 void Measurement::utterances() {
-  const size_t width = pipeline_->links().front().stage->in_width();
+  const size_t width = links_.front().stage->in_width();
   for (size_t text = 0; text < options_.texts.size(); ++text) {
     say(concat("text ", text + 1, " of ", options_.texts.size()));
     UtteranceProfile utterance;
@@ -357,7 +359,7 @@ void Measurement::prefill() {
     const double began_s = now_s();
     int ran = 0;
     for (int i = 0; i < 200 && (i < kFewest || now_s() - began_s < options_.seconds); ++i) {
-      batch_.begin_step(pages_each_);
+      batch_.begin_step(pipeline_->graph().ar(), kv_, pages_each_);
       ran = 0;
       for (Runner& runner : runners) {
         const int part = std::min(runner.state->prompt_rows() - 1, rows - ran);
@@ -375,11 +377,11 @@ void Measurement::prefill() {
 
 /// One batch of chunks from the middle of streams; returns what came out, chunk after chunk.
 std::vector<float> Measurement::run_chunks(size_t link, int jobs, int frames, double& seconds) {
-  const Link& of = pipeline_->links()[link];
+  const Link& of = links_[link];
   const size_t width = of.stage->in_width();
   const int window = of.policy.left + frames + of.policy.lookahead;
   std::vector<std::unique_ptr<StreamState>> streams;
-  batch_.begin_chunks(static_cast<int>(link), *of.stage);
+  batch_.begin_chunks(*of.stage);
   for (int j = 0; j < jobs; ++j) {
     const Runner& donor = donors_[j % donors_.size()];
     streams.push_back(of.stage->open(*donor.state));
@@ -406,7 +408,7 @@ std::vector<float> Measurement::run_chunks(size_t link, int jobs, int frames, do
 }
 
 void Measurement::chunks(size_t link) {
-  const std::span<const Link> links = pipeline_->links();
+  const std::vector<Link>& links = links_;
   const Link& of = links[link];
   LinkProfile profile;
   profile.name = of.name;

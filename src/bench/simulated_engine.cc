@@ -41,7 +41,9 @@ SimulatedEngine::SimulatedEngine(const StepProfile& profile, const SimulationOpt
   for (const LinkProfile& link : profile.links) {
     chunk_frames_.push_back(std::max(1, link.policy.steady));
   }
-  totals_.link_frames.resize(profile.links.size());
+  totals_.resize(1 + profile.links.size());
+  snapshot_.nodes.resize(1 + profile.links.size());
+  snapshot_.nodes[0].ar = true;
   snapshot_.max_batch = options.max_batch;
   snapshot_.max_prefill_rows = options.max_prefill_rows;
   load_.places = options.max_requests;
@@ -135,7 +137,7 @@ bool SimulatedEngine::fill(Place& place, double now) {
   if (plan_.kind == Plan::kIdle) return false;
   SimulatedBatch batch;
   batch.step = plan_.kind == Plan::kAr;
-  batch.link = plan_.link;
+  batch.link = plan_.node - 1;
   batch.step ? lay_out_step(batch) : lay_out_chunks(batch, now);
   const double overhead_s = profile_.batch_overhead_s +
                             profile_.sequence_overhead_s * static_cast<double>(batch.owners.size());
@@ -147,21 +149,17 @@ bool SimulatedEngine::fill(Place& place, double now) {
   return true;
 }
 
-void SimulatedEngine::costs(CostModel& model) const {
-  model.ar = step_cost_.cost();
-  model.links.clear();
-  for (const CostLearner& learner : chunk_costs_) model.links.push_back(learner.cost());
-}
-
 void SimulatedEngine::look(const Place& place, double now) {
   snapshot_.sequences.clear();
   snapshot_.chunks.clear();
-  snapshot_.may_step = place.steps;
-  snapshot_.may_chunk = place.chunks;
+  snapshot_.nodes[0].here = place.steps;
   snapshot_.ahead = !place.queue.empty();
-  snapshot_.steps_in_flight = steps_in_flight_;
-  snapshot_.pages_free = pages_free_;
-  costs(snapshot_.costs);
+  snapshot_.nodes[0].steps_in_flight = steps_in_flight_;
+  snapshot_.nodes[0].pages_free = pages_free_;
+  snapshot_.nodes[0].cost = step_cost_.cost();
+  for (size_t i = 0; i < chunk_costs_.size(); ++i) {
+    snapshot_.nodes[i + 1].cost = chunk_costs_[i].cost();
+  }
   for (size_t slot = 0; slot < active_.size(); ++slot) {
     if (!active_[slot]->ended) look_at(*active_[slot], static_cast<int>(slot), now);
   }
@@ -174,7 +172,7 @@ void SimulatedEngine::look_at(SimulatedRequest& request, int slot, double now) {
     if (request.chunking >> link & 1) continue;
     const ChunkCut cut = next_cut(request, link, slack);
     if (cut.fresh == 0) continue;
-    snapshot_.chunks.push_back({slot, static_cast<int>(link), request.id, cut.fresh,
+    snapshot_.chunks.push_back({slot, static_cast<int>(link) + 1, request.id, cut.fresh,
                                 cut.full || cut.last, started, slack});
   }
   if (!request.ar_open || request.stepping) return;
@@ -210,7 +208,7 @@ double SimulatedEngine::pipe_s(const SimulatedRequest& request) const {
 ChunkCut SimulatedEngine::next_cut(const SimulatedRequest& request, size_t link,
                                    double slack_s) const {
   const bool hurry = request.started() && late_share_ < kOverload &&
-                     slack_s < urgent_slack_s(snapshot_.costs, options_.max_batch);
+                     slack_s < urgent_slack_s(snapshot_.nodes, 0, options_.max_batch);
   return request.lanes[link].next(link == 0 ? first_chunk_.frames() : 0, hurry);
 }
 
@@ -268,7 +266,7 @@ void SimulatedEngine::lay_out_step(SimulatedBatch& batch) {
 }
 
 void SimulatedEngine::lay_out_chunks(SimulatedBatch& batch, double now) {
-  const auto link = static_cast<size_t>(plan_.link);
+  const auto link = static_cast<size_t>(plan_.node - 1);
   for (const int slot : plan_.chunk_slots) {
     SimulatedRequest& request = *active_[slot];
     const ChunkCut cut = next_cut(request, link, request.started() ? request.slack_s(now) : 0);
@@ -289,9 +287,11 @@ void SimulatedEngine::commit(SimulatedBatch& batch, double now) {
   --in_flight_;
   const double chunks = chunk_rate_.per_second(now);
   late_share_ = chunks > 0 ? late_rate_.per_second(now) / chunks : 0;
-  place_limit_.observe(late_share_, static_cast<int>(active_.size()), now);
+  place_limit_.observe(busy_s_ / static_cast<double>(places_.size()),
+                       static_cast<int>(active_.size()), now);
   (batch.step ? step_cost_ : chunk_costs_[batch.link]).sample(batch.units, batch.takes_s);
-  (batch.step ? totals_.ar_rows : totals_.link_frames[batch.link]) += batch.units;
+  totals_[batch.step ? 0 : batch.link + 1] += batch.units;
+  busy_s_ += batch.takes_s;
   for (size_t i = 0; i < batch.owners.size(); ++i) {
     SimulatedRequest& request = *batch.owners[i];
     if (batch.step) {
@@ -354,6 +354,7 @@ void SimulatedEngine::commit_chunk(SimulatedRequest& request, size_t link, int f
     } else {
       if (request.chunks_delivered == 1) first_chunk_.second_chunk(slack, request.audio_s);
       chunk_rate_.add(1, now);
+      place_limit_.chunk(slack < 0);
       if (slack < 0) {
         late_rate_.add(1, now);
         request.playing_since_s -= slack;
@@ -381,12 +382,11 @@ void SimulatedEngine::close_lanes(SimulatedRequest& request, double now) {
 
 void SimulatedEngine::learn_capacity() {
   if (audio_s_ <= 0) return;
-  WorkPerSecond work = totals_;
-  work.ar_rows /= audio_s_;
-  for (double& frames : work.link_frames) frames /= audio_s_;
-  CostModel model;
-  costs(model);
-  const double capacity = stream_capacity(model, work, options_.max_batch, chunk_frames_, sharing_);
+  std::vector<NodeWork> work = {{step_cost_.cost(), true, totals_[0] / audio_s_}};
+  for (size_t i = 0; i < chunk_costs_.size(); ++i) {
+    work.push_back({chunk_costs_[i].cost(), false, totals_[i + 1] / audio_s_, chunk_frames_[i]});
+  }
+  const double capacity = stream_capacity(work, options_.max_batch, sharing_);
   capacity_ = std::isfinite(capacity) ? capacity : 0;
 }
 

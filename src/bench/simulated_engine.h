@@ -90,7 +90,6 @@ class SimulatedEngine {
   int pages_wanted(const SimulatedRequest& request) const;
   double pipe_s(const SimulatedRequest& request) const;
   ChunkCut next_cut(const SimulatedRequest& request, size_t link, double slack_s) const;
-  void costs(CostModel& model) const;
   void lay_out_step(SimulatedBatch& batch);
   void lay_out_chunks(SimulatedBatch& batch, double now);
   double draw(const std::vector<double>& spread);
@@ -129,7 +128,8 @@ class SimulatedEngine {
   Rate chunk_rate_{1.0}, late_rate_{1.0};
   double mean_audio_s_ = 0, late_share_ = 0;
   PlaceLimit place_limit_;
-  WorkPerSecond totals_;
+  std::vector<double> totals_;  ///< units of every node
+  double busy_s_ = 0;
   double audio_s_ = 0, capacity_ = 0;
   int64_t commits_ = 0;
 };

@@ -82,10 +82,14 @@ void print_facts(const PipelineInfo& info) {
                {"longest text", concat(info.max_text_bytes, " bytes")}});
 }
 
-void print_stages(const Pipeline& pipeline) {
-  const ArTraits& ar = pipeline.ar().traits();
-  std::printf("\nautoregressive stage\n");
-  Rows rows = {{"device", device_name(pipeline.ar().device())},
+std::string port_text(const FrameType& type) {
+  return type.width == 1 ? flow_name(type.flow) : concat(flow_name(type.flow), " x ", type.width);
+}
+
+void print_steps(const Node& node) {
+  const ArTraits& ar = node.ar->traits();
+  std::printf("\nautoregressive node %s\n", node.name.c_str());
+  Rows rows = {{"device", device_name(node.ar->device())},
                {"width", std::to_string(ar.hidden)},
                {"codes a step", codes_text(ar.vocab)},
                {"positions", std::to_string(ar.max_positions)}};
@@ -94,14 +98,29 @@ void print_stages(const Pipeline& pipeline) {
                                     ", ", dtype_name(kv.dtype))});
   }
   print_table(rows);
-  std::printf("\nlinks to chunk stages (in frames)\n");
-  rows = {
-      {"link", "in", "out", "first chunk", "later chunks", "left context", "lookahead", "device"}};
-  for (const Link& link : pipeline.links()) {
-    rows.push_back({link.name, std::to_string(link.stage->in_width()),
-                    std::to_string(link.stage->out_width()), std::to_string(link.policy.initial),
-                    std::to_string(link.policy.steady), std::to_string(link.policy.left),
-                    std::to_string(link.policy.lookahead), device_name(link.stage->device())});
+}
+
+void print_graph(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (node.ar) print_steps(node);
+  }
+  std::printf("\nedges (in frames of the node that is fed)\n");
+  Rows rows = {{"from", "to", "frames", "first chunk", "later chunks", "left context", "lookahead",
+                "device"}};
+  for (const Edge& edge : graph.edges()) {
+    const auto name = [&](int n) { return n == kClient ? "client" : graph.node(n).name; };
+    const FrameType type = edge.from.node == kClient
+                               ? graph.node(edge.to.node).in[edge.to.port]
+                               : graph.node(edge.from.node).out[edge.from.port];
+    std::vector<std::string> row = {name(edge.from.node), name(edge.to.node), port_text(type)};
+    if (edge.to.node != kClient && graph.node(edge.to.node).chunk) {
+      const ChunkPolicy& policy = edge.policy;
+      for (const int number : {policy.initial, policy.steady, policy.left, policy.lookahead}) {
+        row.push_back(std::to_string(number));
+      }
+      row.push_back(device_name(graph.node(edge.to.node).chunk->device()));
+    }
+    rows.push_back(row);
   }
   print_table(rows);
 }
@@ -134,7 +153,7 @@ void print_voices(const PipelineInfo& info) {
 int run_inspect(const LoadOptions& options) {
   const std::shared_ptr<const Pipeline> pipeline = load_pipeline(options);
   print_facts(pipeline->info());
-  print_stages(*pipeline);
+  print_graph(pipeline->graph());
   print_parts(pipeline->info().parts);
   print_voices(pipeline->info());
   return 0;

@@ -90,7 +90,7 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
   app.add_option_function<std::string>(
          "--executors",
          [&engine](const std::string& name) { engine.executors = find_executors(name); },
-         "shared: all threads on one batch; split: language model beside codec; each: a batch a "
+         "shared: all threads on one batch; split: language models beside codecs; each: a batch a "
          "thread; auto: split with two threads or more (auto)")
       ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
   app.add_option("--max-batch", engine.max_batch, "streams in one step")

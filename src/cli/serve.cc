@@ -12,6 +12,7 @@
 #include "cli/many_files.h"
 #include "cli/stop_signal.h"
 #include "cli/voice_choice.h"
+#include "engine/machine.h"
 #include "server/http_server.h"
 #include "server/wyoming_server.h"
 
@@ -83,13 +84,15 @@ ServerOptions server_options(const ServeOptions& options) {
 std::vector<ModelSource> model_sources(const ServeOptions& options) {
   std::vector<std::string> models = options.models;
   if (models.empty()) models.push_back(options.load.model);
+  // All models share one machine: its executors, and one scheduler that knows every deadline.
+  const auto machine = std::make_shared<Machine>(options.load.engine);
   std::vector<ModelSource> out;
   for (const std::string& model : models) {
     LoadOptions load = options.load;
     load.model = model;
-    out.push_back({model_name(model), [load, quiet = options.quiet] {
+    out.push_back({model_name(model), [load, machine, quiet = options.quiet] {
                      if (!quiet) print_line("loading " + load.model);
-                     auto engine = load_engine(load);
+                     auto engine = load_engine(load, machine);
                      warm_up(*engine, load.engine.max_batch);
                      return make_backend(std::move(engine));
                    }});

@@ -18,7 +18,7 @@ View view_of(std::vector<T>& values, DType dtype, const Shape& shape) {
 }
 
 void write_trace(Trace& trace, const Pipeline& pipeline, const std::string& path) {
-  const std::vector<int>& vocab = pipeline.ar().traits().vocab;
+  const std::vector<int>& vocab = pipeline.graph().ar().traits().vocab;
   const auto codes = static_cast<int64_t>(vocab.size());
   const auto frames = static_cast<int64_t>(trace.frames.size()) / trace.frame_codes;
   const auto ids = static_cast<int64_t>(trace.prompt_ids.size());

@@ -1,84 +1,140 @@
-// One accepted request inside the engine. Engine thread only, except that an AR batch in flight
-// owns the Sequence.
+// One accepted request inside the engine: a run of every node of its graph. Engine thread only,
+// except that a batch in flight, or a host thread that prepares text, owns the Sequence.
 #pragma once
 
 #include <array>
+#include <deque>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "engine/engine.h"
 #include "engine/kv_cache.h"
 #include "engine/lane.h"
 #include "engine/repetition.h"
+#include "engine/resident.h"
 
 namespace syrinx {
 
-/// The cache of a request's sequence, or of its guidance companion.
+/// The cache of a sequence, or of its guidance companion.
 struct Track {
   KvHold cache;
   std::vector<uint64_t> keys;      ///< of the prompt's rows, of the current segment
   bool published = false;          ///< its prompt is known to others
   uint64_t looked = ~uint64_t{0};  ///< KvCache::published() when a prefix was last looked for
+
+  bool holds() const { return !cache.pages.empty(); }
 };
 
-struct Active {
-  RequestId id = 0;
-  uint64_t seed = 0;
-  uint64_t client = 0;
-  std::shared_ptr<Sink> sink;  ///< null: it has ended
-  std::unique_ptr<Sequence> state;
+/// What came for a sequence and waits: a client's text, or frames of another node.
+struct Late {
+  int port = -1;  ///< -1: the client's text
+  std::string text = {};
+  FrameType type = {};
+  int64_t count = 0;
+  std::vector<int32_t> ints = {};
+  std::vector<float> floats = {};
+  bool last = false;
+};
 
-  // AR stage (CONTRACT.md, I1)
+/// An AR node's side of a request (CONTRACT.md, I1).
+struct ArRun {
+  std::unique_ptr<Sequence> sequence;
   std::array<Track, 2> tracks;  ///< the second is the companion's
   bool guided = false;
   float scale = 1;           ///< of the guidance
   int common_rows = 0;       ///< leading prompt rows that the companion has in common
   int steps = 0;             ///< of the current segment
   uint32_t total_steps = 0;  ///< of the request
-  bool ar_open = true;
+  bool begun = false;        ///< the first segment
+  bool open = true;
   FinishReason reason = FinishReason::kStop;
   RepetitionGuard guard;
+  int told = 0;            ///< rows of the segment whose taps need not be told any more
+  bool stepping = false;   ///< in a batch
+  bool preparing = false;  ///< with a host thread
+  std::deque<Late> late;   ///< came meanwhile, oldest first
 
-  // Chunk stages: lane i feeds link i
-  Lane<int32_t> codes;
-  std::vector<Lane<float>> values;  ///< lanes 1 ..
-  std::vector<std::unique_ptr<StreamState>> streams;
-  int first_frames = 0;  ///< wanted of the first chunk
+  bool away() const { return stepping || preparing; }
+  bool holds() const { return tracks[0].holds() || tracks[1].holds(); }
+  int rows_due() const { return sequence->prompt_rows() + steps - tracks[0].cache.rows; }
+  int companion_due() const {
+    return guided ? sequence->companion_rows() + steps - tracks[1].cache.rows : 0;
+  }
+};
 
-  // Batches in flight
-  bool stepping = false;
-  uint32_t chunking = 0;  ///< bit i: a chunk of link i
-  struct LateText {
-    std::string text;
-    bool last = false;
-  };
-  std::vector<LateText> late;  ///< came while the state was away
+/// A chunk node's side of a request, with the frames that wait for it.
+struct ChunkRun {
+  std::variant<Lane<int32_t>, Lane<float>> lane;
+  std::unique_ptr<StreamState> stream;
+  ChunkCut cut;  ///< that could be taken now, as of the last look
+  bool running = false;
+
+  ChunkRun(const ChunkPolicy& policy, const FrameType& in);
+
+  /// Calls f with the lane, whatever its type.
+  template <typename F>
+  auto with_lane(F&& f) {
+    return std::visit(f, lane);
+  }
+  bool through() {
+    return !running && with_lane([](auto& l) { return l.exhausted(); });
+  }
+  bool closed() {
+    return with_lane([](auto& l) { return l.closed(); });
+  }
+};
+
+/// One of the two; by the kind of the node.
+struct NodeRun {
+  std::unique_ptr<ArRun> ar;
+  std::unique_ptr<ChunkRun> chunk;
+  bool ended = false;  ///< nothing more comes out of it
+
+  bool in_flight() const { return ar ? ar->away() : chunk->running; }
+};
+
+struct Active {
+  RequestId id = 0;
+  uint64_t seed = 0;
+  uint64_t client = 0;
+  ResidentModel* model = nullptr;
+  std::shared_ptr<Sink> sink;  ///< null: it has ended
+  std::vector<NodeRun> runs;   ///< as in the graph
+  int first_frames = 0;        ///< wanted of the first chunk
+
+  bool promoted = false;                          ///< has had a place
+  std::unique_ptr<const SpeechRequest> unopened;  ///< its prompts are still to be made
+  bool opening = false;                           ///< they are being made, by a host thread
+  std::vector<Late> early;                        ///< text that came meanwhile
 
   // Delivery
   double submitted_s = 0;
   double playing_since_s = 0;  ///< when the listener could start
   int chunks_delivered = 0;
-  bool starved = false;  ///< since the last chunk there was a time without text to speak
+  bool starved = false;     ///< since the last chunk there was a time without text to speak
+  bool unread = false;      ///< paused: its reader has more than it takes
+  double text_since_s = 0;  ///< when the reader of its text could start
+  int64_t tokens_read = 0;  ///< written, as far as the client has them
   Outcome outcome;
 
-  Active(ChunkPolicy policy, int width) : codes(policy, width) {}
-
-  bool started() const { return chunks_delivered > 0; }
-  bool in_flight() const { return stepping || chunking != 0; }
-  bool chunk_in_flight(size_t link) const { return (chunking >> link & 1) != 0; }
-  int rows_due() const { return state->prompt_rows() + steps - tracks[0].cache.rows; }
-  int companion_due() const {
-    return guided ? state->companion_rows() + steps - tracks[1].cache.rows : 0;
+  bool heard() const { return chunks_delivered > 0; }
+  bool in_flight() const {
+    if (opening) return true;
+    for (const NodeRun& run : runs) {
+      if (run.in_flight()) return true;
+    }
+    return false;
   }
   /// Seconds until the listener has played all that was delivered.
   double slack_s(double now) const { return playing_since_s + outcome.audio_s - now; }
-
-  /// Calls f with lane `link`.
-  template <typename F>
-  auto with_lane(size_t link, F&& f) {
-    return link == 0 ? f(codes) : f(values[link - 1]);
-  }
 };
+
+/// The record of a request that check_request() let pass; id and runs are still to come.
+std::unique_ptr<Active> make_active(ResidentModel& model, const SpeechRequest& request,
+                                    std::shared_ptr<Sink> sink, double now_s);
+/// Makes the prompts of a request, and a run of every node. Any thread; may take long.
+Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechRequest& request);
 
 }  // namespace syrinx

@@ -5,19 +5,15 @@
 
 namespace syrinx {
 
-double stream_capacity(const CostModel& costs, const WorkPerSecond& work, int max_batch,
-                       std::span<const int> chunk_frames, Sharing sharing) {
+double stream_capacity(std::span<const NodeWork> nodes, int max_batch, Sharing sharing) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  const double batch = max_batch;
-  const double steps_s = work.ar_rows * (costs.ar.fixed_s / batch + costs.ar.unit_s);
-  double chunks_s = 0;
-  for (size_t i = 0; i < work.link_frames.size(); ++i) {
-    const StageCost& cost = costs.links[i];
-    const double each_s = cost.fixed_s / (batch * chunk_frames[i]) + cost.unit_s;
-    if (each_s <= 0 || work.link_frames[i] <= 0) return kUnknown;
-    chunks_s += work.link_frames[i] * each_s;
+  double steps_s = 0, chunks_s = 0;
+  for (const NodeWork& node : nodes) {
+    const double units = node.ar ? max_batch : double{max_batch} * node.chunk_frames;
+    const double each_s = node.cost.fixed_s / units + node.cost.unit_s;
+    if (each_s <= 0 || node.units_a_second <= 0) return kUnknown;
+    (node.ar ? steps_s : chunks_s) += node.units_a_second * each_s;
   }
-  if (steps_s <= 0) return kUnknown;
   if (sharing.split) return 1 / std::max(steps_s, chunks_s);
   return sharing.executors / (steps_s + chunks_s);
 }
@@ -29,18 +25,28 @@ double predicted_wait_s(const Load& load) {
   return missing / load.finish_rate;
 }
 
-void PlaceLimit::observe(double late_share, int running, double now_s) {
-  constexpr double kEvery_s = 0.25;  // long enough for a change to show
-  constexpr double kMany = 0.005, kFew = 0.0005;
-  constexpr double kBack = 0.95, kOut = 1.01;
-  if (now_s - changed_s_ < kEvery_s) return;
-  changed_s_ = now_s;
-  if (late_share > kMany) {
+void PlaceLimit::observe(double busy_s, int running, double now_s) {
+  constexpr double kMany = 0.005;  // a share of late chunks that is overload
+  constexpr int kProof = 3;        // looks in a row
+  constexpr double kBusy = 0.7, kIdle = 0.5;
+  constexpr double kBack = 0.95, kOut = 1.05;
+  constexpr double kIdleEnough_s = 0.7;  // with a look: within a second
+  const double passed_s = now_s - looked_s_;
+  if (passed_s < kLook_s) return;
+  const double busy = (busy_s - busy_s_) / passed_s;
+  const bool late = late_ > 0 && static_cast<double>(late_) > kMany * static_cast<double>(chunks_);
+  proof_ = late && busy > kBusy ? proof_ + 1 : 0;
+  idle_s_ = busy < kIdle ? idle_s_ + passed_s : 0;
+  if (proof_ >= kProof) {
     places_ = std::max(1.0, kBack * std::min<double>(places_, running));
-  } else if (late_share < kFew) {
+  } else if (idle_s_ > kIdleEnough_s) {
+    places_ = std::numeric_limits<double>::infinity();
+  } else if (late_ == 0) {
     places_ *= kOut;
     if (places_ > 1e6) places_ = std::numeric_limits<double>::infinity();
   }
+  looked_s_ = now_s, busy_s_ = busy_s;
+  chunks_ = late_ = 0;
 }
 
 }  // namespace syrinx

@@ -10,23 +10,24 @@
 
 namespace syrinx {
 
-/// What a second of audio takes of each stage.
-struct WorkPerSecond {
-  double ar_rows = 0;
-  std::vector<double> link_frames;
+/// What a second of output takes of a node.
+struct NodeWork {
+  StageCost cost;
+  bool ar = false;
+  double units_a_second = 0;  ///< rows, or fresh frames
+  int chunk_frames = 1;       ///< of a chunk node: frames in a steady chunk
 };
 
-/// Which stages share time: all of them on one executor, the AR stage beside the others, or any
-/// stage on any of `executors`.
+/// Which nodes share time: all of them on one executor, the AR nodes beside the others, or any node
+/// on any of `executors`.
 struct Sharing {
   int executors = 1;
   bool split = false;
 };
 
-/// Streams that can be fed at the speed of playback when batches are full, each chunk having
-/// `chunk_frames` frames. Infinite while a cost is unknown.
-double stream_capacity(const CostModel& costs, const WorkPerSecond& work, int max_batch,
-                       std::span<const int> chunk_frames, Sharing sharing);
+/// Streams that can be fed at the speed of playback when batches are full and nothing else runs.
+/// Infinite while a cost is unknown.
+double stream_capacity(std::span<const NodeWork> nodes, int max_batch, Sharing sharing);
 
 /// The engine's load at one moment.
 struct Load {
@@ -41,17 +42,28 @@ struct Load {
 double predicted_wait_s(const Load& load);
 
 /// Takes back places when streams run dry although the costs said that there was room (they miss
-/// what other programs take), and gives them out again slowly.
+/// what other programs take). That needs proof: chunks come late in several looks in a row while
+/// the executors are busy. One hiccup of the machine is none. Places come back while nobody is
+/// late, and all at once when the executors have time again.
 class PlaceLimit {
  public:
-  /// What happened until `now_s`: the share of chunks that came late, how many requests run.
-  void observe(double late_share, int running, double now_s);
+  static constexpr double kLook_s = 0.25;  ///< long enough for a change to show
+
+  /// A chunk reached its listener.
+  void chunk(bool late) { ++chunks_, late_ += late ? 1 : 0; }
+  /// To be called often. `busy_s`: of all executors since the start, divided by their number;
+  /// `running`: requests that hold a place.
+  void observe(double busy_s, int running, double now_s);
   /// At most so many may run; infinite while all is well.
   double places() const { return places_; }
+  bool limited() const { return places_ < std::numeric_limits<double>::infinity(); }
 
  private:
   double places_ = std::numeric_limits<double>::infinity();
-  double changed_s_ = 0;
+  double looked_s_ = 0, busy_s_ = 0;  // at the last look
+  int64_t chunks_ = 0, late_ = 0;     // since the last look
+  int proof_ = 0;                     // looks in a row that showed overload
+  double idle_s_ = 0;
 };
 
 /// How much of something happens a second, over about the last `memory_s`.

@@ -6,24 +6,30 @@
 
 namespace syrinx {
 
-void Batch::warm(int places, int pages, std::span<const Link> links) {
+void Batch::warm_steps(int places, int pages) {
   page_table_.reserve(static_cast<size_t>(places) * std::bit_ceil(static_cast<unsigned>(pages)));
-  sequences_.reserve(places), owners.reserve(places), jobs_.reserve(places);
-  for (size_t i = 0; i < links.size(); ++i) {
-    const ChunkPolicy& policy = links[i].policy;
-    const size_t fresh = static_cast<size_t>(places) * most_frames(policy);
-    const size_t window = fresh + static_cast<size_t>(places) * (policy.left + policy.lookahead);
-    const size_t width = links[i].stage->in_width();
-    i == 0 ? window_codes_.reserve(window * width) : window_values_.reserve(window * width);
-    samples_.reserve(fresh * links[i].stage->out_width());
-  }
+  sequences_.reserve(places), owners.reserve(places);
 }
 
-void Batch::begin_step(int table_width) {
+void Batch::warm_chunks(int places, const ChunkStage& stage, const ChunkPolicy& policy) {
+  owners.reserve(places), jobs_.reserve(places);
+  const size_t fresh = static_cast<size_t>(places) * most_frames(policy);
+  const size_t window = fresh + static_cast<size_t>(places) * (policy.left + policy.lookahead);
+  const size_t elements = window * stage.in_width();
+  const Flow flow = stage.in().flow;
+  flow == Flow::kRows || flow == Flow::kSamples ? window_values_.reserve(elements)
+                                                : window_codes_.reserve(elements);
+  samples_.reserve(fresh * stage.most_out() * stage.out_width());
+}
+
+void Batch::begin_step(const ArStage& stage, std::span<const KvPool> kv, int table_width) {
   kind_ = Plan::kAr;
+  ar_ = &stage;
+  kv_ = kv;
   units_ = 0;
   table_width_ = static_cast<int>(std::bit_ceil(static_cast<unsigned>(table_width)));
-  sequences_.clear(), page_table_.clear(), owners.clear(), fault.clear();
+  sequences_.clear(), page_table_.clear(), owners.clear(), fault.clear(), scores.clear(),
+      taps.clear();
 }
 
 void Batch::add(const StepSequence& sequence, std::span<const int32_t> pages) {
@@ -33,16 +39,15 @@ void Batch::add(const StepSequence& sequence, std::span<const int32_t> pages) {
   page_table_.resize(sequences_.size() * table_width_, 0);
 }
 
-void Batch::begin_chunks(int link, const ChunkStage& stage) {
+void Batch::begin_chunks(const ChunkStage& stage) {
   kind_ = Plan::kChunks;
-  link_ = link;
   stage_ = &stage;
   units_ = 0;
   jobs_.clear(), window_codes_.clear(), window_values_.clear(), owners.clear(), fault.clear();
 }
 
 void Batch::add_job(StreamState* state, int left, int fresh, int ahead, bool last) {
-  jobs_.push_back({state, {}, {}, left, fresh, ahead, last, {}});
+  jobs_.push_back({state, {}, {}, left, fresh, ahead, last, {}, 0});
   units_ += fresh;
 }
 
@@ -59,7 +64,8 @@ void Batch::add(StreamState* state, std::span<const float> window, int left, int
 }
 
 void Batch::seal_chunks() {
-  const size_t in = stage_->in_width(), out = stage_->out_width();
+  const size_t in = stage_->in_width(), most = stage_->most_out();
+  const size_t out = most * stage_->out_width();
   samples_.resize(static_cast<size_t>(units_) * out);
   size_t at = 0, to = 0;
   for (ChunkJob& job : jobs_) {
@@ -70,6 +76,7 @@ void Batch::seal_chunks() {
       job.codes = std::span<const int32_t>(window_codes_).subspan(at, window);
     }
     job.out = std::span(samples_).subspan(to, job.fresh * out);
+    job.made = job.fresh * static_cast<int>(most);
     at += window;
     to += job.fresh * out;
   }

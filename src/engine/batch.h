@@ -1,7 +1,8 @@
 // One batch of one stage: inputs that the engine laid out, results that an executor wrote. Owns all
 // of it, so that nothing else of a request is touched while the batch runs, save the Sequence
-// of an AR batch. Reused; a warm batch does not allocate.
-// E: rows that are sampled, one for each sequence that emits (a guidance pair counts once).
+// of an AR batch. It says itself which stage it is for: executors know no models. Reused; a warm
+// batch does not allocate. E: rows that are sampled, one for each sequence that emits (a guidance
+// pair counts once).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 namespace syrinx {
 
 struct Active;
+struct ResidentModel;
 
 /// One sequence of an AR batch. A companion directly follows the sequence that it belongs to.
 struct StepSequence {
@@ -28,21 +30,26 @@ struct StepSequence {
   float scale = 1;      ///< of the guidance
   uint64_t seed = 0;
   uint32_t step = 0;  ///< of the request, over all segments
+  int scores = -1;    ///< Sequence::scores()
+  bool taps = false;  ///< its rows are wanted in Batch::taps
 };
 
 class Batch {
  public:
-  /// Room for batches of up to `places` sequences of `pages` pages, or chunks of any of the links.
-  void warm(int places, int pages, std::span<const Link> links);
+  /// Room for batches of up to `places` sequences of an AR stage, of `pages` pages each.
+  void warm_steps(int places, int pages);
+  /// The same for chunks of a stage that is fed under `policy`.
+  void warm_chunks(int places, const ChunkStage& stage, const ChunkPolicy& policy);
 
-  /// Begins an AR batch of sequences with at most `table_width` pages each. The table is as wide as
-  /// the next power of two, so that steps keep their shape while sequences grow.
-  void begin_step(int table_width);
+  /// Begins an AR batch of sequences with at most `table_width` pages each, of the cache `kv` (one
+  /// pool per ArTraits::kv). The table is as wide as the next power of two, so that steps keep
+  /// their shape while sequences grow.
+  void begin_step(const ArStage& stage, std::span<const KvPool> kv, int table_width);
   /// `pages` are copied.
   void add(const StepSequence& sequence, std::span<const int32_t> pages);
 
-  /// Begins a batch of chunks of link `link`.
-  void begin_chunks(int link, const ChunkStage& stage);
+  /// Begins a batch of chunks.
+  void begin_chunks(const ChunkStage& stage);
   /// The window's frames are copied.
   void add(StreamState* state, std::span<const int32_t> window, int left, int fresh, int ahead,
            bool last);
@@ -52,8 +59,10 @@ class Batch {
   void seal_chunks();
 
   Plan::Kind kind() const { return kind_; }
-  int link() const { return link_; }
+  const ArStage& ar() const { return *ar_; }
+  std::span<const KvPool> kv() const { return kv_; }
   const ChunkStage& stage() const { return *stage_; }
+  Device device() const { return kind_ == Plan::kAr ? ar_->device() : stage_->device(); }
 
   std::span<const StepSequence> sequences() const { return sequences_; }
   /// Rows of all sequences, or fresh frames of all jobs.
@@ -65,16 +74,20 @@ class Batch {
 
   /// Whose sequence or job i is. For the engine's eyes only.
   std::vector<Active*> owners;
-  int executor = 0;      ///< where it runs
-  double planned_s = 0;  ///< when it was laid out
+  ResidentModel* model = nullptr;
+  int node = 0;        ///< of the model's graph
+  int executor = 0;    ///< where it runs
+  int warmed_for = 0;  ///< the set of models that it has room for
 
   // Results, written by the executor.
   int codes_per_step = 0;
   std::vector<int32_t> codes;        ///< [E, codes_per_step]
   std::vector<SampleStatus> status;  ///< [E], the first fault among a row's codes
-  std::string fault;                 ///< not empty: the stage threw this
-  bool replayed = false;             ///< as a recording of an earlier batch (Stream::repeat)
-  double began_s = 0, ended_s = 0;   ///< when it ran
+  std::vector<StepScores> scores;    ///< [E], of those that asked; empty: nobody did
+  std::vector<float> taps;          ///< [rows, ArTraits::tap] of the sequences that asked, in order
+  std::string fault;                ///< not empty: the stage threw this
+  bool replayed = false;            ///< as a recording of an earlier batch (Stream::repeat)
+  double began_s = 0, ended_s = 0;  ///< when it ran
 
   std::span<const int32_t> codes_of(int e) const {
     return std::span(codes).subspan(static_cast<size_t>(e) * codes_per_step, codes_per_step);
@@ -84,8 +97,9 @@ class Batch {
   void add_job(StreamState* state, int left, int fresh, int ahead, bool last);
 
   Plan::Kind kind_ = Plan::kIdle;
-  int link_ = 0;
   int units_ = 0;
+  const ArStage* ar_ = nullptr;
+  std::span<const KvPool> kv_;
   const ChunkStage* stage_ = nullptr;
   std::vector<StepSequence> sequences_;
   int table_width_ = 0;

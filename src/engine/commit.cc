@@ -3,255 +3,401 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/clock.h"
 #include "engine/scheduler.h"
 
 namespace syrinx {
 namespace {
 
-constexpr int kLearnEvery = 32;    // batches between two looks at the capacity
-constexpr double kNewMean = 0.02;  // weight of the newest request in the mean length
+constexpr double kLearnEvery_s = 0.1;  // between two looks at the capacity
+constexpr double kNewMean = 0.02;      // weight of the newest request in the mean length
 
 }  // namespace
 
-std::string Scheduler::misfit(const Sequence& state) const {
-  const int64_t sequences = state.guidance() ? 2 : 1;
+std::string misfit(const ResidentNode& node, const Sequence& sequence) {
+  const int64_t sequences = sequence.guidance() ? 2 : 1;
   const int64_t needed =
-      std::max(state.prompt_rows(), state.companion_rows()) + int64_t{state.max_steps()};
-  const int64_t room = std::min<int64_t>(pipeline_->ar().traits().max_positions,
-                                         cache_.total() / sequences * int64_t{KvPool::kPageRows});
+      std::max(sequence.prompt_rows(), sequence.companion_rows()) + int64_t{sequence.max_steps()};
+  const int64_t room =
+      std::min<int64_t>(node.ar->traits().max_positions,
+                        node.cache->total() / sequences * int64_t{KvPool::kPageRows});
   if (needed <= room) return {};
   return concat("the text may need ", needed, " positions, there is room for ", room);
 }
 
 void Scheduler::commit(Batch* batch) {
-  const double began_s = now_s();
+  const double began_s = now();
   const double took_s = batch->ended_s - batch->began_s;
   const bool step = batch->kind() == Plan::kAr;
-  StageMetrics& stage = metrics_.stages[step ? 0 : batch->link() + 1];
+  ResidentModel& model = *batch->model;
+  ResidentNode& node = model.nodes[batch->node];
+  StageMetrics& stage = *node.metrics;
   stage.batch.observe(static_cast<double>(batch->owners.size()));
   stage.step_seconds.observe(took_s);
   if (batch->replayed) stage.replayed.add();
   stage.units.add(batch->units());
-  metrics_.busy_s.add(took_s);
-  (step ? step_cost_ : chunk_costs_[batch->link()]).sample(batch->units(), took_s);
+  model.metrics.busy_s.add(took_s);
+  busy_s_ += took_s;
+  node.cost.sample(batch->units(), took_s);
+  node.units += batch->units();
   if (trace_) {
-    trace_->work(batch->executor + 1, stage.stage.c_str(), batch->began_s, batch->ended_s,
-                 static_cast<int>(batch->owners.size()), batch->units());
+    trace_->work(batch->executor + 1, stage.stage.c_str(), model.label.c_str(), batch->began_s,
+                 batch->ended_s, static_cast<int>(batch->owners.size()), batch->units());
   }
-  step ? commit_step(*batch) : commit_chunks(*batch);
+  try {
+    step ? commit_step(*batch) : commit_chunks(*batch);
+  } catch (const std::exception& e) {
+    for (Active* owner : batch->owners) fail(*owner, {ErrorCode::kInternal, e.what()});
+  }
   batch->owners.clear();
   places_[batch->executor].free.push_back(batch);
-  --in_flight_;
-  if (++commits_ % kLearnEvery == 0) learn_capacity();
-  metrics_.overhead_s.add(now_s() - began_s);
+  --batches_away_;
+  model.metrics.overhead_s.add(now() - began_s);
 }
 
-void Scheduler::learn_capacity() {
-  const double now = now_s();
-  const double chunks = chunk_rate_.per_second(now);
-  late_share_ = chunks > 0 ? late_rate_.per_second(now) / chunks : 0;
-  place_limit_.observe(late_share_, static_cast<int>(active_.size()), now);
-  const double audio_s = metrics_.audio_s.value();
-  if (audio_s <= 0) return;
-  per_second_.ar_rows = totals_.ar_rows / audio_s;
-  for (size_t i = 0; i < totals_.link_frames.size(); ++i) {
-    per_second_.link_frames[i] = totals_.link_frames[i] / audio_s;
+/// Now and then, what can be known of every model.
+void Scheduler::learn() {
+  const double at = now();
+  const double busy_s = busy_s_ / static_cast<double>(places_.size());
+  for (ResidentModel* model : models_) {
+    model->limit.observe(busy_s, model->holding, at);
+    model->metrics.places_limit.set(model->limit.limited() ? model->limit.places() : 0);
   }
-  const double capacity =
-      stream_capacity(snapshot_.costs, per_second_, options_.max_batch, chunk_frames_, sharing_);
-  metrics_.streams_capacity.set(std::isfinite(capacity) ? capacity : 0);
+  if (at - learned_s_ < kLearnEvery_s) return;
+  learned_s_ = at;
+  for (ResidentModel* model : models_) learn_capacity(*model);
+}
+
+void Scheduler::learn_capacity(ResidentModel& model) {
+  const double at = now();
+  const double chunks = model.chunk_rate.per_second(at);
+  model.late_share = chunks > 0 ? model.late_rate.per_second(at) / chunks : 0;
+  if (model.made_s <= 0) return;
+  work_.clear();
+  for (const ResidentNode& node : model.nodes) {
+    work_.push_back({node.cost.cost(), node.ar != nullptr, node.units / model.made_s,
+                     std::max(1, node.policy.steady)});
+  }
+  const Sharing sharing{spec_.split || spec_.inline_run ? 1 : static_cast<int>(places_.size()),
+                        spec_.split};
+  const double capacity = stream_capacity(work_, options_.max_batch, sharing);
+  model.capacity = std::isfinite(capacity) ? capacity : 0;
+  model.metrics.streams_capacity.set(model.capacity);
 }
 
 // ---------------------------------------------------------------------------- AR steps
 
 void Scheduler::commit_step(Batch& batch) {
-  totals_.ar_rows += batch.units();
+  const int n = batch.node;
   const std::span<const StepSequence> ran = batch.sequences();
+  const size_t width = batch.model->nodes[n].ar->traits().tap;
   int emitted = 0;
+  size_t tapped = 0;  // in batch.taps
   for (size_t i = 0; i < ran.size();) {
     Active& request = *batch.owners[i];
     size_t end = i + 1;
     while (end < ran.size() && batch.owners[end] == &request) ++end;
     const int e = ran[i].emits ? emitted++ : -1;
-    request.stepping = false;
-    --steps_in_flight_;
-    if (request.sink && !batch.fault.empty()) fail(request, ErrorCode::kInternal, batch.fault);
+    const auto taps =
+        std::span<const float>(batch.taps).subspan(tapped, ran[i].taps ? ran[i].rows * width : 0);
+    tapped += taps.size();
+    request.runs[n].ar->stepping = false;
+    --batch.model->nodes[n].steps_in_flight;
+    if (request.sink && !batch.fault.empty()) fail(request, {ErrorCode::kInternal, batch.fault});
     if (request.sink) {
       guarded(request, [&] {
-        commit_rows(request, ran.subspan(i, end - i));
+        if (!taps.empty()) tell_taps(request, n, ran[i], taps);
+        commit_rows(request, n, ran.subspan(i, end - i));
         if (e < 0) return;
         if (batch.status[e] != SampleStatus::kOk) {
-          return fail(request, ErrorCode::kInternal, sample_status_text(batch.status[e]));
+          return fail(request, {ErrorCode::kInternal, sample_status_text(batch.status[e])});
         }
-        advance(request, batch.codes_of(e));
+        advance(request, n, batch.codes_of(e), batch.scores.empty() ? nullptr : &batch.scores[e]);
       });
+    }
+    if (request.sink) {
+      give_late(request, n);
     } else {
-      drop_cache(request);  // it ended while the batch ran
+      drop_cache(request, n);  // it ended while the batch ran
     }
-    for (const Active::LateText& late : request.late) {
-      if (request.sink) give_text(request, late.text, late.last);
-    }
-    request.late.clear();
     i = end;
   }
 }
 
 /// The rows are in the cache; a prompt that is complete becomes known to others.
-void Scheduler::commit_rows(Active& request, std::span<const StepSequence> ran) {
+void Scheduler::commit_rows(Active& request, int n, std::span<const StepSequence> ran) {
+  ArRun& run = *request.runs[n].ar;
+  KvCache& cache = *request.model->nodes[n].cache;
   for (const StepSequence& seq : ran) {
-    Track& track = request.tracks[seq.companion ? 1 : 0];
+    Track& track = run.tracks[seq.companion ? 1 : 0];
     track.cache.rows += seq.rows;
-    if (!options_.share_prefixes || track.published || track.keys.empty()) continue;
+    if (!request.model->options.share_prefixes || track.published || track.keys.empty()) continue;
     if (track.cache.rows < static_cast<int>(track.keys.size())) continue;
-    cache_.publish(track.keys, track.cache);
+    cache.publish(track.keys, track.cache);
     track.published = true;
   }
-  if (request.common_rows > 0 && request.tracks[1].cache.rows == 0 &&
-      request.tracks[0].cache.rows >= request.common_rows) {
-    cache_.fork(request.tracks[0].cache, request.tracks[1].cache);
-    cache_.truncate(request.tracks[1].cache, request.common_rows);
+  if (run.common_rows > 0 && run.tracks[1].cache.rows == 0 &&
+      run.tracks[0].cache.rows >= run.common_rows) {
+    cache.fork(run.tracks[0].cache, run.tracks[1].cache);
+    cache.truncate(run.tracks[1].cache, run.common_rows);
   }
 }
 
-void Scheduler::advance(Active& request, std::span<const int32_t> codes) {
-  const int width = pipeline_->links().front().stage->in_width();
-  const size_t before = request.codes.input().size();
+/// Rows that the stage tapped go to the node's edges of rows.
+void Scheduler::tell_taps(Active& request, int n, const StepSequence& ran,
+                          std::span<const float> taps) {
+  const Graph& graph = request.model->graph();
+  ArRun& run = *request.runs[n].ar;
+  const size_t width = taps.size() / ran.rows;
+  Late late;
+  for (int i = 0; i < ran.rows; ++i) {
+    const int pos = ran.first_pos + i;
+    if (pos < run.told || !run.sequence->tapped(pos)) continue;
+    const auto row = taps.subspan(i * width, width);
+    late.floats.insert(late.floats.end(), row.begin(), row.end());
+    ++late.count;
+  }
+  run.told = std::max(run.told, ran.first_pos + ran.rows);
+  if (late.count == 0) return;
+  for (const int e : graph.leaving(n)) {
+    const Edge& edge = graph.edges()[e];
+    late.type = graph.node(n).out[edge.from.port];
+    late.port = edge.to.port;
+    if (late.type.flow == Flow::kRows) give(request, edge.to.node, late);
+  }
+}
+
+void Scheduler::advance(Active& request, int n, std::span<const int32_t> codes,
+                        const StepScores* scores) {
+  const Graph& graph = request.model->graph();
+  ArRun& run = *request.runs[n].ar;
+  // Frames go straight into the lane of the node that they feed.
+  std::vector<int32_t>* frames = &codes_;
+  int width = 1;
+  codes_.clear();
+  for (const int e : graph.leaving(n)) {
+    const Edge& edge = graph.edges()[e];
+    if (edge.to.node == kClient) continue;
+    if (graph.node(n).out[edge.from.port].flow != Flow::kCodes) continue;
+    frames = &std::get<Lane<int32_t>>(request.runs[edge.to.node].chunk->lane).input();
+    width = graph.node(edge.to.node).chunk->in_width();
+  }
+  const size_t before = frames->size();
   const size_t words = request.outcome.words.size();
-  StepOutput out(request.codes.input(), request.outcome.words,
-                 &request.outcome.phones);
-  const Verdict verdict = request.state->advance(codes, out);
-  ++request.steps, ++request.total_steps;
-  const std::span<const int32_t> fresh = std::span(request.codes.input()).subspan(before);
-  for (size_t i = 0; i < fresh.size(); i += width) request.guard.frame(fresh.subspan(i, width));
+  StepOutput out(*frames, request.outcome.words, &request.outcome.phones, scores);
+  const Verdict verdict = run.sequence->advance(codes, out);
+  ++run.steps, ++run.total_steps;
+  const std::span<const int32_t> fresh = std::span(*frames).subspan(before);
+  for (size_t i = 0; i < fresh.size(); i += width) run.guard.frame(fresh.subspan(i, width));
   if (request.outcome.words.size() > words) {
     request.sink->words(std::span(request.outcome.words).subspan(words));
   }
+  for (const int e : graph.leaving(n)) {
+    const Edge& edge = graph.edges()[e];
+    const FrameType type = graph.node(n).out[edge.from.port];
+    if (type.flow != Flow::kIds || out.ids().empty()) continue;
+    give(request, edge.to.node,
+         {.port = edge.to.port,
+          .type = type,
+          .count = std::ssize(out.ids()),
+          .ints = {out.ids().begin(), out.ids().end()}});
+    if (!request.sink) return;
+  }
+  if (graph.writer() == n) {
+    request.outcome.completion_tokens = run.total_steps;
+    deliver(request, out, now());
+  }
 
-  const double frame_rate = pipeline_->info().frame_rate;
-  if (verdict.next == Verdict::kFinished) return end_steps(request, verdict.reason);
-  if (options_.repetition_s > 0 && request.guard.repeated() > options_.repetition_s * frame_rate) {
-    return end_steps(request, FinishReason::kRepetition);
+  const double repetition_s = request.model->options.repetition_s;
+  const double frame_rate = request.model->pipeline->info().frame_rate;
+  if (verdict.next == Verdict::kFinished) return end_steps(request, n, verdict.reason);
+  if (repetition_s > 0 && run.guard.repeated() > repetition_s * frame_rate) {
+    return end_steps(request, n, FinishReason::kRepetition);
   }
   if (verdict.next == Verdict::kNextSegment) {
-    drop_cache(request);
-    request.steps = 0;
-    const std::string problem = misfit(*request.state);
-    if (!problem.empty()) return fail(request, ErrorCode::kInvalid, problem);
-    begin_segment(request);
-  } else if (request.steps >= request.state->max_steps()) {
-    end_steps(request, FinishReason::kLength);
+    drop_cache(request, n);
+    run.steps = 0;
+    const std::string problem = misfit(request.model->nodes[n], *run.sequence);
+    if (!problem.empty()) return fail(request, {ErrorCode::kInvalid, problem, "input"});
+    begin_segment(request, n);
+  } else if (run.steps >= run.sequence->max_steps()) {
+    end_steps(request, n, FinishReason::kLength);
   }
 }
 
-void Scheduler::end_steps(Active& request, FinishReason reason) {
-  request.ar_open = false;
-  request.reason = reason;
-  request.codes.close();
-  drop_cache(request);
-  close_lanes(request);
+void Scheduler::end_steps(Active& request, int n, FinishReason reason) {
+  ArRun& run = *request.runs[n].ar;
+  run.open = false;
+  run.reason = reason;
+  drop_cache(request, n);
+  close_edges(request);
 }
 
 // ---------------------------------------------------------------------------- chunks
 
 void Scheduler::commit_chunks(Batch& batch) {
-  const size_t link = batch.link();
-  totals_.link_frames[link] += batch.units();
+  const int n = batch.node;
   const std::span<ChunkJob> jobs = batch.jobs();
   for (size_t i = 0; i < jobs.size(); ++i) {
     Active& request = *batch.owners[i];
-    request.chunking &= ~(1u << link);
+    request.runs[n].chunk->running = false;
     if (!request.sink) continue;
     if (!batch.fault.empty()) {
-      fail(request, ErrorCode::kInternal, batch.fault);
+      fail(request, {ErrorCode::kInternal, batch.fault});
     } else {
-      guarded(request, [&] { commit_chunk(request, link, jobs[i]); });
+      guarded(request, [&] {
+        const int width = batch.stage().out_width();
+        pass_on(request, n, jobs[i].out.first(int64_t{jobs[i].made} * width), jobs[i].made);
+        if (request.sink) close_edges(request);
+      });
     }
   }
 }
 
-void Scheduler::commit_chunk(Active& request, size_t link, const ChunkJob& job) {
-  if (link + 1 < request.streams.size()) {
-    std::vector<float>& next = request.values[link].input();
-    next.insert(next.end(), job.out.begin(), job.out.end());
+/// What a chunk node made goes along its edge: `count` frames.
+void Scheduler::pass_on(Active& request, int n, std::span<const float> values, int64_t count) {
+  const Graph& graph = request.model->graph();
+  const Edge& edge = graph.edges()[graph.leaving(n).front()];
+  if (edge.to.node == kClient) return deliver(request, values, now());
+  NodeRun& next = request.runs[edge.to.node];
+  if (next.chunk) {
+    std::vector<float>& lane = std::get<Lane<float>>(next.chunk->lane).input();
+    lane.insert(lane.end(), values.begin(), values.end());
   } else {
-    deliver(request, job.out, now_s());
+    give(request, edge.to.node,
+         {.port = edge.to.port,
+          .type = graph.node(n).out.front(),
+          .count = count,
+          .floats = {values.begin(), values.end()}});
   }
-  close_lanes(request);
 }
 
-/// Passes the end of a stream on from lane to lane; past the last one the request is done.
-void Scheduler::close_lanes(Active& request) {
-  for (size_t link = 0; link < request.streams.size(); ++link) {
-    const bool through = request.with_lane(link, [](auto& lane) { return lane.exhausted(); });
-    if (!through || request.chunk_in_flight(link)) return;
-    if (link + 1 < request.streams.size()) request.values[link].close();
+/// Passes the end of what a node makes on along its edges; when the client's edges have ended, the
+/// request is done.
+void Scheduler::close_edges(Active& request) {
+  const Graph& graph = request.model->graph();
+  bool all = true;
+  FinishReason reason = FinishReason::kStop;
+  for (size_t n = 0; n < request.runs.size(); ++n) {
+    NodeRun& run = request.runs[n];
+    if (run.ar && reason == FinishReason::kStop) reason = run.ar->reason;
+    const bool through = run.ar ? !run.ar->open : run.chunk->through();
+    if (through && !run.ended) {
+      run.ended = true;
+      for (const int e : graph.leaving(static_cast<int>(n))) {
+        const Edge& edge = graph.edges()[e];
+        if (edge.to.node == kClient) continue;
+        NodeRun& next = request.runs[edge.to.node];
+        if (next.chunk) {
+          next.chunk->with_lane([](auto& lane) { lane.close(); });
+        } else {
+          give(request, edge.to.node,
+               {.port = edge.to.port,
+                .type = graph.node(static_cast<int>(n)).out[edge.from.port],
+                .last = true});
+        }
+        if (!request.sink) return;
+      }
+    }
+    const int node = static_cast<int>(n);
+    if (node == graph.speaker() || node == graph.writer()) all = all && run.ended;
   }
-  finish(request, request.reason);
+  if (all) finish(request, reason);
 }
 
 void Scheduler::deliver(Active& request, std::span<const float> samples, double now) {
+  ResidentModel& model = *request.model;
+  EngineMetrics& metrics = model.metrics;
   Outcome& outcome = request.outcome;
   const double slack = request.slack_s(now);
   if (request.chunks_delivered == 0) {
     outcome.first_audio_s = now - request.submitted_s;
     request.playing_since_s = now;
-    metrics_.first_audio_s.observe(outcome.first_audio_s);
+    metrics.first_audio_s.observe(outcome.first_audio_s);
     if (trace_) trace_->request_moment(request.id, "first audio", now);
   } else {
-    metrics_.slack_s.observe(slack);
-    if (request.chunks_delivered == 1 && request.first_frames == 0) {
-      first_chunk_.second_chunk(slack, outcome.audio_s);
+    metrics.slack_s.observe(slack);
+    if (request.chunks_delivered == 1 && request.first_frames == 0 && model.first_link >= 0) {
+      model.nodes[model.first_link].first_chunk.second_chunk(slack, outcome.audio_s);
     }
-    chunk_rate_.add(1, now);
-    if (slack < 0 && request.starved) {
-      request.playing_since_s -= slack;  // it was the text that came late
-    } else if (slack < 0) {
-      late_rate_.add(1, now);
-      // The listener ran dry: the player waits and goes on from here.
+    const bool late = slack < 0 && !request.starved;
+    model.chunk_rate.add(1, now);
+    model.limit.chunk(late);
+    if (slack < 0) request.playing_since_s -= slack;  // the player waits and goes on from here
+    if (late) {
+      // The listener ran dry, and not because the text came late.
+      model.late_rate.add(1, now);
       ++outcome.underruns;
       outcome.max_underrun_s = std::max(outcome.max_underrun_s, -slack);
-      request.playing_since_s -= slack;
-      metrics_.underruns.add();
+      metrics.underruns.add();
       if (trace_) trace_->request_moment(request.id, "underrun", now);
     }
   }
   ++request.chunks_delivered;
   request.starved = false;
-  const double seconds = static_cast<double>(samples.size()) / pipeline_->info().sample_rate;
+  const double seconds = static_cast<double>(samples.size()) / model.pipeline->info().sample_rate;
   outcome.audio_s += seconds;
-  metrics_.audio_s.add(seconds);
+  metrics.audio_s.add(seconds);
+  model.made_s += seconds;
   request.sink->audio(samples);
+}
+
+/// Text of a step. A reader is never said to run dry, but its pace is a deadline all the same.
+void Scheduler::deliver(Active& request, const StepOutput& out, double now) {
+  if (request.tokens_read == 0) {
+    request.text_since_s = now;
+    request.outcome.first_text_s = now - request.submitted_s;
+    request.model->metrics.first_text_s.observe(request.outcome.first_text_s);
+    if (trace_) trace_->request_moment(request.id, "first text", now);
+  }
+  ++request.tokens_read;
+  request.model->metrics.text_tokens.add();
+  if (request.model->graph().speaker() == kClient) request.model->made_s += 1 / kTokensReadASecond;
+  if (!out.written().empty() || !out.tokens().empty()) {
+    request.sink->text(out.written(), out.tokens());
+  }
 }
 
 // ---------------------------------------------------------------------------- the end
 
-void Scheduler::fail(Active& request, ErrorCode code, const std::string& message) {
+void Scheduler::fail(Active& request, Error error) {
   if (!request.sink) return;
-  request.outcome.error = {code, message};
+  request.outcome.error = std::move(error);
   finish(request, FinishReason::kError);
 }
 
 /// Tells the sink; the record goes at the next sweep(), when no batch needs it any more.
 void Scheduler::finish(Active& request, FinishReason reason) {
   if (!request.sink) return;
-  const double now = now_s();
-  if (!request.stepping) drop_cache(request);
-  request.ar_open = false;
+  const double at = now();
+  ResidentModel& model = *request.model;
   Outcome& outcome = request.outcome;
   outcome.reason = reason;
-  outcome.frames = request.codes.given();
-  outcome.total_s = now - request.submitted_s;
-  if (outcome.audio_s > 0) {
-    const double weight = mean_audio_s_ > 0 ? kNewMean : 1;
-    mean_audio_s_ += weight * (outcome.audio_s - mean_audio_s_);
+  for (NodeRun& run : request.runs) {
+    if (run.ar) run.ar->open = false;
   }
-  metrics_.finished[static_cast<size_t>(reason)].add();
-  if (outcome.max_underrun_s > 0) metrics_.underrun_s.observe(outcome.max_underrun_s);
-  if (trace_) trace_->request_ended(request.id, finish_reason_name(reason), now);
+  if (model.first_link >= 0 && !request.runs.empty()) {
+    ChunkRun& first = *request.runs[model.first_link].chunk;
+    outcome.frames = first.with_lane([](auto& lane) { return lane.given(); });
+  }
+  drop_caches(request);
+  outcome.total_s = at - request.submitted_s;
+  const double made_s =
+      std::max(outcome.audio_s, static_cast<double>(request.tokens_read) / kTokensReadASecond);
+  if (made_s > 0) {
+    const double weight = model.mean_made_s > 0 ? kNewMean : 1;
+    model.mean_made_s += weight * (made_s - model.mean_made_s);
+  }
+  model.metrics.finished[static_cast<size_t>(reason)].add();
+  if (outcome.max_underrun_s > 0) model.metrics.underrun_s.observe(outcome.max_underrun_s);
+  if (trace_) trace_->request_ended(request.id, finish_reason_name(reason), at);
   const std::shared_ptr<Sink> sink = std::move(request.sink);
   request.sink = nullptr;
   sink->finished(outcome);
+}
+
+void Scheduler::fail_all(const char* why) {
+  for (auto& request : active_) fail(*request, {ErrorCode::kInternal, why});
+  for (auto& request : waiting_) fail(*request, {ErrorCode::kInternal, why});
 }
 
 void Scheduler::end_all() {
@@ -259,6 +405,7 @@ void Scheduler::end_all() {
   for (auto& request : waiting_) finish(*request, FinishReason::kCancelled);
   sweep();
   promote();
+  let_go();
 }
 
 }  // namespace syrinx

@@ -3,20 +3,20 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 namespace syrinx {
 
-/// Seconds of a batch of n units: rows of the AR stage, fresh frames of a chunk stage.
+/// Seconds of a batch of n units: rows of an AR node, fresh frames of a chunk node.
 struct StageCost {
   double fixed_s = 0;
   double unit_s = 0;
   double of(double n) const { return n > 0 ? fixed_s + unit_s * n : 0; }
-};
-
-struct CostModel {
-  StageCost ar;
-  std::vector<StageCost> links;
+  /// The most units that take no longer than `seconds`, at least 1; `most` where units cost
+  /// nothing.
+  int within(double seconds, int most) const {
+    if (of(most) <= seconds || unit_s <= 0) return most;
+    return static_cast<int>(std::clamp((seconds - fixed_s) / unit_s, 1.0, double(most)));
+  }
 };
 
 /// Least squares over (n, seconds) with old samples fading out. Constant memory. A line that slopes

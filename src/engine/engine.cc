@@ -2,36 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <condition_variable>
-#include <limits>
-#include <map>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "engine/machine.h"
 #include "engine/scheduler.h"
 
 namespace syrinx {
 namespace {
 
-/// How often a request paused by its reader is looked at again.
-constexpr auto kPausedPoll = std::chrono::milliseconds(10);
-
 constexpr const char* kShuttingDown = "the server is shutting down";
 
-struct Mail {
-  enum Kind { kSubmit, kCancel, kText } kind;
-  RequestId id = 0;
-  std::unique_ptr<Active> active = nullptr;
-  std::string text = {};
-  bool last = false;
-};
-
-std::vector<std::string> stage_names(const Pipeline& pipeline) {
-  std::vector<std::string> names = {"ar"};
-  for (const Link& link : pipeline.links()) names.push_back(link.name);
+std::vector<std::string> node_names(const Pipeline& pipeline) {
+  std::vector<std::string> names;
+  for (const Node& node : pipeline.graph().nodes()) names.push_back(node.name);
   return names;
 }
 
@@ -40,146 +25,52 @@ void check(const EngineOptions& options) {
     if (value < least)
       throw LoadError(concat(name, " is ", value, ", at least ", least, " is needed"));
   };
-  at_least("threads", options.threads, 0);
-  at_least("max_batch", options.max_batch, 1);
-  at_least("max_prefill_rows", options.max_prefill_rows, 1);
   at_least("max_requests", options.max_requests, 1);
   at_least("max_per_client", options.max_per_client, 0);
   at_least("max_encode_wait_s", options.max_encode_wait_s, 0);
 }
 
+/// The options of a model on this machine.
+EngineOptions on(const Machine& machine, EngineOptions options) {
+  const EngineOptions& shared = machine.options();
+  options.threads = shared.threads;
+  options.executors = shared.executors;
+  options.policy = shared.policy;
+  options.max_batch = shared.max_batch;
+  options.max_prefill_rows = shared.max_prefill_rows;
+  options.trace_file = shared.trace_file;
+  return options;
+}
+
 }  // namespace
 
 struct Engine::Impl {
-  std::shared_ptr<const Pipeline> pipeline;
-  EngineOptions options;
+  const std::shared_ptr<Machine> machine;
   EngineMetrics metrics;
-
-  // Shared with callers and executors, under `mutex`.
-  mutable std::mutex mutex;
-  std::condition_variable something_came, request_ended;
-  std::vector<Mail> mailbox;
-  std::vector<Batch*> returned;
-  RequestId next_id = 1;
-  int unfinished = 0;
-  std::map<uint64_t, int> of_client;  ///< unfinished requests of each
-  bool draining = false, stopping = false;
-  Load load;
-  CostModel costs;
-
-  // The engine thread's own.
-  std::vector<Mail> mail;
-  std::vector<Batch*> done;
-  std::vector<uint64_t> ended;
-  Scheduler scheduler;
-  std::thread thread;
-
+  ResidentModel model;
+  Door door;
   std::unique_ptr<VoiceQueue> voices;  // null where the pipeline has no encoder
 
-  Impl(std::shared_ptr<const Pipeline> p, const EngineOptions& o)
-      : pipeline(std::move(p)),
-        options(o),
-        metrics(stage_names(*pipeline)),
-        scheduler(pipeline, options, metrics, [this](Batch* batch) { give_back(batch); }) {
-    load.places = options.max_requests;
-    if (const VoiceEncoder* encoder = pipeline->voice_encoder()) {
-      voices = std::make_unique<VoiceQueue>(
-          *encoder, metrics,
-          VoiceQueueLimits{.max_per_client = options.max_per_client,
-                           .max_wait_s = options.max_encode_wait_s});
+  Impl(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
+       std::shared_ptr<Machine> m)
+      : machine(std::move(m)),
+        metrics(node_names(*pipeline)),
+        model(std::move(pipeline), on(*machine, options), metrics) {
+    if (const VoiceEncoder* encoder = model.pipeline->voice_encoder()) {
+      voices =
+          std::make_unique<VoiceQueue>(*encoder, metrics,
+                                       VoiceQueueLimits{.max_per_client = options.max_per_client,
+                                                        .max_wait_s = options.max_encode_wait_s});
     }
-    thread = std::thread([this] { run(); });
+    machine->add(model, door);
   }
+  ~Impl() { machine->remove(model); }
 
-  ~Impl() {
-    {
-      std::lock_guard lock(mutex);
-      stopping = true;
-    }
-    something_came.notify_all();
-    thread.join();
-  }
-
-  /// Called by executors.
-  void give_back(Batch* batch) {
-    {
-      std::lock_guard lock(mutex);
-      returned.push_back(batch);
-    }
-    something_came.notify_one();
-  }
-
-  void run();
-  bool take_what_came(bool idle);
   Error* refusal(const SpeechRequest& request, Error& error);
+  void leave(const SpeechRequest& request);
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink,
+                           bool open_here);
 };
-
-// ---------------------------------------------------------------------------- turn
-
-void Engine::Impl::run() {
-  bool idle = true;
-  while (take_what_came(idle)) {
-    for (Batch* batch : done) scheduler.commit(batch);
-    for (Mail& letter : mail) {
-      switch (letter.kind) {
-        case Mail::kSubmit:
-          scheduler.take_in(std::move(letter.active));
-          break;
-        case Mail::kCancel:
-          scheduler.cancel(letter.id);
-          break;
-        case Mail::kText:
-          scheduler.append_text(letter.id, letter.text, letter.last);
-          break;
-      }
-    }
-    idle = !scheduler.dispatch();
-  }
-  scheduler.end_all();
-}
-
-/// Waits while there is nothing to do. False when the engine is to stop and nothing is in flight.
-bool Engine::Impl::take_what_came(bool idle) {
-  done.clear(), mail.clear();
-  std::unique_lock lock(mutex);
-  scheduler.take_ended(ended);
-  for (uint64_t client : ended) {
-    --unfinished;
-    if (auto it = of_client.find(client); it != of_client.end() && --it->second == 0) {
-      of_client.erase(it);
-    }
-  }
-  if (!ended.empty()) request_ended.notify_all();
-  load = scheduler.load();
-  scheduler.costs(costs);
-  const auto something = [&] {
-    return !mailbox.empty() || !returned.empty() ||
-           (stopping && scheduler.batches_in_flight() == 0);
-  };
-  if (idle && scheduler.paused()) {
-    something_came.wait_for(lock, kPausedPoll, something);
-  } else if (idle) {
-    something_came.wait(lock, something);
-  }
-  done.swap(returned);
-  mail.swap(mailbox);
-  if (!stopping) return true;
-  for (Mail& letter : mail) {
-    if (letter.kind == Mail::kSubmit) scheduler.take_in(std::move(letter.active));
-  }
-  mail.clear();
-  lock.unlock();
-  for (Batch* batch : done) scheduler.commit(batch);
-  while (scheduler.batches_in_flight() > 0) {
-    lock.lock();
-    something_came.wait(lock, [&] { return !returned.empty(); });
-    done.clear();
-    done.swap(returned);
-    lock.unlock();
-    for (Batch* batch : done) scheduler.commit(batch);
-  }
-  return false;
-}
 
 // ---------------------------------------------------------------------------- front
 
@@ -190,62 +81,39 @@ std::optional<Executors> find_executors(std::string_view name) {
   return std::nullopt;
 }
 
-Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options) {
+Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options,
+               std::shared_ptr<Machine> machine) {
   check(options);
-  impl_ = std::make_unique<Impl>(std::move(pipeline), options);
+  if (!machine) machine = std::make_shared<Machine>(options);
+  impl_ = std::make_unique<Impl>(std::move(pipeline), options, std::move(machine));
 }
 
 Engine::~Engine() = default;
 
-const Pipeline& Engine::pipeline() const { return *impl_->pipeline; }
+const Pipeline& Engine::pipeline() const { return *impl_->model.pipeline; }
 const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
-
-/// What is wrong with the request's voice for any model like this one; no message: nothing.
-static Error voice_fault(const PipelineInfo& info, const SpeechRequest& request) {
-  const auto foreign = [&](const Voice* voice) {
-    return voice && voice->family != info.family
-               ? Error{ErrorCode::kInvalid,
-                       concat("the voice was made for the family '", voice->family,
-                              "', this model is of the family '", info.family, "'"),
-                       "voice"}
-               : Error{};
-  };
-  if (!request.mix.empty() && !info.mixes) {
-    return {ErrorCode::kUnsupported, "this model does not mix voices", "voice"};
-  }
-  for (const VoiceShare& share : request.mix) {
-    if (!(share.weight > 0) || !std::isfinite(share.weight)) {
-      return {ErrorCode::kInvalid, "the weight of a voice in a mix must be above 0", "voice"};
-    }
-    if (Error fault = foreign(share.data.get()); !fault.message.empty()) return fault;
-  }
-  if (!(request.speed >= info.slowest && request.speed <= info.fastest)) {
-    return {ErrorCode::kUnsupported,
-            concat("this model speaks at ", info.slowest, " to ", info.fastest,
-                   " times its own speed, not ", request.speed),
-            "speed"};
-  }
-  return foreign(request.voice_data.get());
-}
 
 /// Takes a place for the request, or says why there is none. Under the lock.
 Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
+  Load load = door.load;
+  load.waiting += door.arriving;
   const double wait_s = predicted_wait_s(load);
   const double back_s = std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0;
   metrics.predicted_wait_s.set(std::isfinite(wait_s) ? wait_s : 0);
   error.code = ErrorCode::kOverloaded;
-  if (draining) {
+  if (door.draining) {
     error.message = kShuttingDown;
     return &error;
   }
   error.retry_after_s = back_s;
-  if (unfinished >= options.max_requests) {
+  const EngineOptions& options = model.options;
+  if (door.unfinished >= options.max_requests) {
     error.message = concat("all ", options.max_requests, " places are taken");
     metrics.rejected_places.add();
     return &error;
   }
-  const auto mine = of_client.find(request.client);
-  if (options.max_per_client > 0 && mine != of_client.end() &&
+  const auto mine = door.of_client.find(request.client);
+  if (options.max_per_client > 0 && mine != door.of_client.end() &&
       mine->second >= options.max_per_client) {
     error.message = concat("this client has ", mine->second, " unfinished requests, the limit is ",
                            options.max_per_client);
@@ -258,87 +126,64 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
     metrics.rejected_queue.add();
     return &error;
   }
-  ++unfinished;
-  ++of_client[request.client];
-  ++load.waiting;  // until the next turn counts anew
+  ++door.unfinished;
+  ++door.of_client[request.client];
+  ++door.arriving;
   return nullptr;
 }
 
+/// Gives back the place of a request that did not come after all.
+void Engine::Impl::leave(const SpeechRequest& request) {
+  machine->locked([&] {
+    --door.unfinished;
+    --door.arriving;
+    if (--door.of_client[request.client] == 0) door.of_client.erase(request.client);
+  });
+  machine->notify_end();
+}
+
 Result<RequestId> Engine::submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
+  return impl_->submit(request, std::move(sink), true);
+}
+
+Result<RequestId> Engine::submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
+  return impl_->submit(request, std::move(sink), false);
+}
+
+Result<RequestId> Engine::Impl::submit(const SpeechRequest& request, std::shared_ptr<Sink> sink,
+                                       bool open_here) {
   const double now = now_s();
-  const Pipeline& pipeline = *impl_->pipeline;
-  const size_t limit = pipeline.info().max_text_bytes;
-  if (request.text.size() > limit) {
-    return Error{ErrorCode::kInvalid,
-                 concat("the text has ", request.text.size(), " bytes, the limit is ", limit),
-                 "input"};
+  if (Status fault = check_request(model.pipeline->info(), request); !fault) {
+    return fault.error();
   }
-  if (!request.context.empty() && !pipeline.info().context) {
-    return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
-                 "context"};
-  }
-  if (Error fault = voice_fault(pipeline.info(), request); !fault.message.empty()) return fault;
-  {
-    std::lock_guard lock(impl_->mutex);
-    Error error;
-    if (impl_->refusal(request, error)) return error;
-  }
-  const auto leave = [&](Error error) {
-    std::lock_guard lock(impl_->mutex);
-    --impl_->unfinished;
-    --impl_->load.waiting;
-    if (--impl_->of_client[request.client] == 0) impl_->of_client.erase(request.client);
-    impl_->request_ended.notify_all();
-    return error;
-  };
+  Error error;
+  const Error* refused = nullptr;
+  machine->locked([&] { refused = refusal(request, error); });
+  if (refused) return error;
   try {
-    auto opened = pipeline.open(request);
-    if (!opened.ok()) return leave(opened.error());
-    const std::span<const Link> links = pipeline.links();
-    auto active = std::make_unique<Active>(links[0].policy, links[0].stage->in_width());
-    active->state = opened.take();
-    const Sequence& state = *active->state;
-    const std::string problem = impl_->scheduler.misfit(state);
-    if (!problem.empty()) return leave({ErrorCode::kInvalid, problem, "input"});
-    active->guided = state.guidance().has_value();
-    if (active->guided && impl_->options.max_batch < 2) {
-      return leave({ErrorCode::kUnsupported, "guidance needs a batch of at least 2"});
+    std::unique_ptr<Active> active = make_active(model, request, std::move(sink), now);
+    if (open_here) {
+      Result<std::vector<NodeRun>> runs = open_runs(model, request);
+      if (!runs.ok()) {
+        leave(request);
+        return runs.error();
+      }
+      active->runs = runs.take();
+    } else {
+      active->unopened = std::make_unique<const SpeechRequest>(request);
     }
-    active->scale = state.guidance().value_or(1);
-    for (int t = 0; t < (active->guided ? 2 : 1); ++t) {
-      const int rows = t == 0 ? state.prompt_rows() : state.companion_rows();
-      active->tracks[t].cache.pages.reserve(KvPool::pages_for(rows + state.max_steps()));
-    }
-    active->seed = request.seed;
-    active->client = request.client;
-    active->first_frames = request.initial_chunk_frames;
-    active->submitted_s = now;
-    for (size_t i = 0; i < links.size(); ++i) {
-      if (i > 0) active->values.emplace_back(links[i].policy, links[i].stage->in_width());
-      active->streams.push_back(links[i].stage->open(*active->state));
-    }
-    active->sink = std::move(sink);
-    std::lock_guard lock(impl_->mutex);
-    const RequestId id = active->id = impl_->next_id++;
-    impl_->metrics.accepted.add();
-    impl_->mailbox.push_back({Mail::kSubmit, id, std::move(active)});
-    impl_->something_came.notify_all();
-    return id;
+    machine->locked([&] { metrics.accepted.add(); });
+    return machine->take_in(std::move(active));
   } catch (const std::exception& e) {
-    return leave({ErrorCode::kInternal, e.what()});
+    leave(request);
+    return Error{ErrorCode::kInternal, e.what()};
   }
 }
 
-void Engine::cancel(RequestId id) {
-  std::lock_guard lock(impl_->mutex);
-  impl_->mailbox.push_back({Mail::kCancel, id});
-  impl_->something_came.notify_all();
-}
+void Engine::cancel(RequestId id) { impl_->machine->cancel(id); }
 
 void Engine::append_text(RequestId id, std::string text, bool last) {
-  std::lock_guard lock(impl_->mutex);
-  impl_->mailbox.push_back({Mail::kText, id, nullptr, std::move(text), last});
-  impl_->something_came.notify_all();
+  impl_->machine->append_text(id, std::move(text), last);
 }
 
 Result<uint64_t> Engine::encode_voice(Recording recording, uint64_t client, VoiceDone done) {
@@ -347,10 +192,9 @@ Result<uint64_t> Engine::encode_voice(Recording recording, uint64_t client, Voic
                  concat("this model cannot clone a voice: ", pipeline().info().no_cloning),
                  "ref_audio"};
   }
-  {
-    std::lock_guard lock(impl_->mutex);
-    if (impl_->draining) return Error{ErrorCode::kOverloaded, kShuttingDown};
-  }
+  bool draining = false;
+  impl_->machine->locked([&] { draining = impl_->door.draining; });
+  if (draining) return Error{ErrorCode::kOverloaded, kShuttingDown};
   return impl_->voices->encode(std::move(recording), client, std::move(done));
 }
 
@@ -360,20 +204,15 @@ void Engine::cancel_voice(uint64_t id) {
 
 bool Engine::drain(double timeout_s) {
   const double end_s = now_s() + timeout_s;
-  {
-    std::unique_lock lock(impl_->mutex);
-    impl_->draining = true;
-    if (!impl_->request_ended.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                                       [&] { return impl_->unfinished == 0; })) {
-      return false;
-    }
-  }
+  impl_->machine->locked([&] { impl_->door.draining = true; });
+  if (!impl_->machine->wait_for_end(impl_->door, timeout_s)) return false;
   return !impl_->voices || impl_->voices->drain(end_s - now_s());
 }
 
-CostModel Engine::costs() const {
-  std::lock_guard lock(impl_->mutex);
-  return impl_->costs;
+std::vector<StageCost> Engine::costs() const {
+  std::vector<StageCost> costs;
+  impl_->machine->locked([&] { costs = impl_->door.costs; });
+  return costs;
 }
 
 EngineStats Engine::stats() const {
@@ -392,15 +231,17 @@ EngineStats Engine::stats() const {
   stats.preemptions = static_cast<int64_t>(metrics.preemptions.value());
   stats.accepted = static_cast<int64_t>(metrics.accepted.value());
   stats.audio_s = metrics.audio_s.value();
-  stats.ar_steps = batches(metrics.stages[0]);
-  for (size_t i = 1; i < metrics.stages.size(); ++i)
-    stats.chunk_steps += batches(metrics.stages[i]);
+  stats.places_limit = metrics.places_limit.value();
+  for (size_t n = 0; n < metrics.stages.size(); ++n) {
+    (impl_->model.nodes[n].ar ? stats.ar_steps : stats.chunk_steps) += batches(metrics.stages[n]);
+  }
   for (const Counter& reason : metrics.finished) {
     stats.finished += static_cast<int64_t>(reason.value());
   }
-  std::lock_guard lock(impl_->mutex);
-  stats.requests = impl_->unfinished;
-  stats.running = impl_->load.running;
+  impl_->machine->locked([&] {
+    stats.requests = impl_->door.unfinished;
+    stats.running = impl_->door.load.running;
+  });
   return stats;
 }
 

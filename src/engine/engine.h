@@ -1,5 +1,6 @@
-// The engine: runs one pipeline for many requests at once. One thread plans, executes and commits
-// (CONTRACT.md beside this file states the invariants). Public methods are safe from any thread.
+// The engine: runs one model for many requests at once, on a machine that it may share with the
+// engines of other models (CONTRACT.md beside this file states the invariants). Public methods are
+// safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +19,25 @@
 
 namespace syrinx {
 
+class Machine;
+
 /// Where batches run.
 enum class Executors {
-  kShared,  ///< one executor with all threads, on the engine's own thread
-  kSplit,   ///< the AR stage on one executor, the chunk stages on another, half the threads each
-  kEach,    ///< one executor a thread, each running any stage
+  kShared,  ///< one executor with all threads, on the scheduler's own thread
+  kSplit,   ///< two with half the threads each: an AR node steps on one of them, chunks run on both
+  kEach,    ///< one executor a thread, each running any node
 };
 /// "shared", "split" or "each"; unset for another name.
 std::optional<Executors> find_executors(std::string_view name);
 
+/// The first six are the machine's, and the same for all of its models.
 struct EngineOptions {
   int threads = 0;                     ///< of the kernels, the engine's own included; 0: all cores
   std::optional<Executors> executors;  ///< unset: split with two threads or more, else shared
   std::string policy = "streaming";    ///< streaming, throughput or fcfs
   int max_batch = 32;                  ///< sequences in one AR step, chunks in one chunk step
   int max_prefill_rows = 128;          ///< prompt rows that may ride along in one AR step
+  std::string trace_file;      ///< a Chrome trace of everything the machine does; empty: none
   int max_requests = 256;      ///< accepted and unfinished; past it submit() says kOverloaded
   int max_per_client = 0;      ///< the same for each client; 0: no limit
   double max_wait_s = 2;       ///< predicted wait for a place past which submit() says kOverloaded
@@ -40,12 +45,15 @@ struct EngineOptions {
                                ///< at most 1 GiB, on a GPU 16
   bool share_prefixes = true;  ///< reuse the cache of equal prompt prefixes
   double max_encode_wait_s = 30;  ///< predicted wait past which encode_voice() says kOverloaded
-  double max_unread_s = 30;    ///< audio made ahead of a client that does not read
-  double repetition_s = 6;     ///< a stream that repeats itself this long is ended; 0: never
-  std::string trace_file;      ///< a Chrome trace of everything the engine does; empty: none
+  double max_unread_s = 30;       ///< audio made ahead of a client that does not read
+  double repetition_s = 6;        ///< a stream that repeats itself this long is ended; 0: never
 };
 
 using RequestId = uint64_t;
+
+/// Tokens of an answer that its reader takes in a second: what a deadline of text is counted with.
+/// A fast reader's 400 words a minute are 9.
+inline constexpr double kTokensReadASecond = 20;
 
 /// How a request ended and what it cost.
 struct Outcome {
@@ -53,9 +61,13 @@ struct Outcome {
   Error error;  ///< when reason is kError
   int64_t frames = 0;
   double audio_s = 0;
-  double waited_s = 0;        ///< from submit() to the first step
-  double first_audio_s = 0;   ///< from submit() to the first samples delivered
-  double total_s = 0;         ///< from submit() to the end
+  double waited_s = 0;       ///< from submit() to the first step
+  double first_audio_s = 0;  ///< from submit() to the first samples delivered
+  double first_text_s = 0;   ///< the same of text
+  double total_s = 0;        ///< from submit() to the end
+  // Of models that write
+  int prompt_tokens = 0, completion_tokens = 0;
+  int cached_tokens = 0;      ///< of the prompt, those whose cache was there already
   int underruns = 0;          ///< chunks that came after the listener had run dry
   double max_underrun_s = 0;  ///< the longest wait of the listener
   std::vector<WordMark> words;
@@ -71,6 +83,9 @@ class Sink {
   virtual void audio(std::span<const float> samples) = 0;
   /// Words whose frames were just made; their audio comes with a later call.
   virtual void words(std::span<const WordMark>) {}
+  /// Text of an answer, in whole characters, and its tokens where the request asked for their
+  /// log-probabilities; borrowed for the call.
+  virtual void text(std::string_view /*piece*/, std::span<const ScoredToken> /*tokens*/) {}
   /// The last call. Comes exactly once for every accepted request.
   virtual void finished(const Outcome& outcome) = 0;
   /// Seconds of audio delivered but not yet taken by the client; any thread.
@@ -82,6 +97,7 @@ struct EngineStats {
   int requests = 0;             ///< accepted and unfinished
   int running = 0;              ///< of them, those that have a place
   double capacity_streams = 0;  ///< real-time streams that the learned costs allow; 0: not known
+  double places_limit = 0;      ///< fewer than that, because streams ran dry; 0: no such limit
   int pages_free = 0, pages = 0;
   int64_t ar_steps = 0, chunk_steps = 0, preemptions = 0;
   int64_t accepted = 0, finished = 0;
@@ -90,8 +106,10 @@ struct EngineStats {
 
 class Engine {
  public:
-  /// Throws LoadError when an option makes no sense or the trace file cannot be written.
-  explicit Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options = {});
+  /// On a machine of its own, or on `machine`, whose options then count where they are the
+  /// machine's. Throws LoadError when an option makes no sense or the trace file cannot be written.
+  explicit Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options = {},
+                  std::shared_ptr<Machine> machine = nullptr);
   /// Ends what is running with kCancelled.
   ~Engine();
   Engine(const Engine&) = delete;
@@ -102,6 +120,9 @@ class Engine {
   /// Checks the request on the caller's thread; an Error means that the sink is never called.
   /// kOverloaded comes at once and says in retry_after_s when there should be room.
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink);
+  /// The same without making the prompts on the caller's thread: what is wrong with the request
+  /// beyond what PipelineInfo says comes to the sink as finished(kError).
+  Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink);
   /// Takes effect before the next step; the sink hears finished(kCancelled). Unknown ids: nothing.
   void cancel(RequestId id);
   /// More text for a request opened with text_open; unknown ids: nothing.
@@ -118,8 +139,8 @@ class Engine {
   EngineStats stats() const;
   /// Counters and histograms since the start; read at any time.
   const EngineMetrics& metrics() const;
-  /// What batches were found to cost so far.
-  CostModel costs() const;
+  /// What batches of each node were found to cost so far.
+  std::vector<StageCost> costs() const;
 
  private:
   struct Impl;

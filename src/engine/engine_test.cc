@@ -11,6 +11,8 @@
 #include <new>
 #include <thread>
 
+#include "engine/machine.h"
+#include "model/toy/duet.h"
 #include "model/toy/toy.h"
 
 namespace {
@@ -41,6 +43,11 @@ class Ear : public Sink {
     ++chunks_;
     changed_.notify_all();
   }
+  void text(std::string_view piece, std::span<const ScoredToken>) override {
+    std::lock_guard lock(mutex_);
+    EXPECT_FALSE(done_) << "text after the end";
+    text_ += piece;
+  }
   void finished(const Outcome& outcome) override {
     std::lock_guard lock(mutex_);
     EXPECT_FALSE(done_) << "finished twice";
@@ -68,12 +75,17 @@ class Ear : public Sink {
     std::lock_guard lock(mutex_);
     return samples_;
   }
+  std::string text() {
+    std::lock_guard lock(mutex_);
+    return text_;
+  }
   std::atomic<double> unread{0};
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<float> samples_;
+  std::string text_;
   int chunks_ = 0;
   bool done_ = false;
   Outcome outcome_;
@@ -460,7 +472,7 @@ TEST(Engine, CountsWhatItDoes) {
         << text;
     EXPECT_EQ(engine.stats().finished, 1);
     EXPECT_GT(engine.metrics().busy_s.value(), 0);
-    EXPECT_GT(engine.costs().ar.of(1), 0);
+    EXPECT_GT(engine.costs().front().of(1), 0);
   }
   std::ifstream file(options.trace_file);
   const std::string trace((std::istreambuf_iterator<char>(file)), {});
@@ -542,6 +554,147 @@ TEST(Engine, ASteadyStepAllocatesNothing) {
   all_submitted.notify_all();
   ASSERT_TRUE(engine.drain(30));
   for (const auto& sink : sinks) EXPECT_EQ(sink->first, sink->last);
+}
+
+/// Several models on one machine: nobody's samples change, and models come and go meanwhile.
+TEST(Engine, SharesItsMachineWithOthers) {
+  for (Executors executors : {Executors::kShared, Executors::kSplit, Executors::kEach}) {
+    EngineOptions options = with_pages(40);
+    options.executors = executors;
+    const auto machine = std::make_shared<Machine>(options);
+    Engine first(make_toy_pipeline(), options, machine);
+    Engine second(make_toy_pipeline({.steps_per_byte = 2}), options, machine);
+    auto third = std::make_unique<Engine>(make_toy_pipeline(), options, machine);
+    std::vector<std::shared_ptr<Ear>> ears, doomed;
+    std::vector<SpeechRequest> requests;
+    for (int i = 0; i < 12; ++i) {
+      requests.push_back(say(long_text(60 + 13 * i, i), i));
+      requests.back().max_frames = 450;
+      ears.push_back(std::make_shared<Ear>());
+      doomed.push_back(std::make_shared<Ear>());
+      ASSERT_TRUE((i % 2 ? second : first).submit(requests.back(), ears.back()).ok());
+      SpeechRequest open = requests.back();
+      open.text_open = true;
+      ASSERT_TRUE(third->submit(open, doomed.back()).ok());
+    }
+    third.reset();  // waits until its requests have ended
+    for (const auto& ear : doomed) EXPECT_TRUE(ear->done());
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_EQ(ears[i]->wait().reason, FinishReason::kStop) << ears[i]->wait().error.message;
+      if (i % 2 == 0) {
+        EXPECT_EQ(ears[i]->samples(), alone(requests[i])) << "request " << i;
+      } else {
+        EXPECT_EQ(ears[i]->samples().size(), 2 * 20 * requests[i].text.size());
+      }
+    }
+    Engine late(make_toy_pipeline(), options, machine);
+    auto ear = std::make_shared<Ear>();
+    ASSERT_TRUE(late.submit(requests[0], ear).ok());
+    ear->wait();
+    EXPECT_EQ(ear->samples(), alone(requests[0]));
+  }
+}
+
+/// Two AR nodes, of which one feeds the other: heard and read, the same under any conditions.
+TEST(Engine, AThinkerFeedsATalker) {
+  struct Said {
+    std::string text;
+    std::vector<float> samples;
+    bool operator==(const Said&) const = default;
+  };
+  const auto run = [](const SpeechRequest& request, EngineOptions options) {
+    Engine engine(make_duet_pipeline(), options);
+    auto ear = std::make_shared<Ear>();
+    EXPECT_TRUE(engine.submit(request, ear).ok());
+    EXPECT_EQ(ear->wait().reason, FinishReason::kStop) << ear->wait().error.message;
+    EXPECT_EQ(ear->wait().prompt_tokens, static_cast<int>(request.text.size()));
+    EXPECT_EQ(ear->wait().completion_tokens, static_cast<int>(request.text.size()));
+    return Said{ear->text(), ear->samples()};
+  };
+  EngineOptions options = small();
+  options.executors = Executors::kShared;
+  std::vector<SpeechRequest> requests;
+  std::vector<Said> expected;
+  for (int i = 0; i < 12; ++i) {
+    requests.push_back(say(long_text(1 + 17 * i, i), 50 + i));
+    expected.push_back(run(requests.back(), options));
+    EXPECT_EQ(expected.back().text.size(), requests.back().text.size());
+    EXPECT_EQ(expected.back().samples.size(), 2 * 10 * requests.back().text.size());
+  }
+  for (Executors executors : {Executors::kSplit, Executors::kEach}) {
+    for (const int pages : {200, 26}) {
+      EngineOptions other = with_pages(pages);
+      other.executors = executors;
+      other.threads = 3;
+      other.max_batch = 5;
+      other.max_prefill_rows = 13;
+      Engine engine(make_duet_pipeline(), other);
+      std::vector<std::shared_ptr<Ear>> ears;
+      for (const SpeechRequest& request : requests) {
+        ears.push_back(std::make_shared<Ear>());
+        ASSERT_TRUE(engine.submit(request, ears.back()).ok());
+      }
+      const auto gone = std::make_shared<Ear>();
+      engine.cancel(engine.submit(requests.back(), gone).value());
+      EXPECT_EQ(gone->wait().reason, FinishReason::kCancelled);
+      for (size_t i = 0; i < requests.size(); ++i) {
+        EXPECT_EQ(ears[i]->wait().reason, FinishReason::kStop) << ears[i]->wait().error.message;
+        EXPECT_EQ((Said{ears[i]->text(), ears[i]->samples()}), expected[i]) << "request " << i;
+      }
+      if (pages < 100) {
+        EXPECT_GT(engine.stats().preemptions, 0) << "the test did not force any";
+      }
+      EXPECT_EQ(engine.stats().pages_free, engine.stats().pages);
+    }
+  }
+}
+
+TEST(Engine, PromptsMayBeMadeOnAHostThread) {
+  Engine engine(make_toy_pipeline(), small());
+  auto bad = std::make_shared<Ear>();
+  ASSERT_TRUE(engine.submit_soon(say(""), bad).ok()) << "what is wrong comes to the sink";
+  EXPECT_EQ(bad->wait().reason, FinishReason::kError);
+  EXPECT_EQ(bad->wait().error.code, ErrorCode::kInvalid);
+  SpeechRequest wrong = say("x");
+  wrong.speed = 7;
+  EXPECT_FALSE(engine.submit_soon(wrong, bad).ok()) << "but what PipelineInfo says comes at once";
+  for (int round = 0; round < 20; ++round) {
+    SpeechRequest open = say("", 4);
+    open.text_open = true;
+    auto doomed = std::make_shared<Ear>(), kept = std::make_shared<Ear>();
+    const auto a = engine.submit_soon(open, doomed), b = engine.submit_soon(open, kept);
+    engine.append_text(b.value(), "some te", false);
+    engine.cancel(a.value());
+    engine.append_text(b.value(), "xt", true);
+    EXPECT_EQ(doomed->wait().reason, FinishReason::kCancelled);
+    EXPECT_EQ(kept->wait().reason, FinishReason::kStop);
+    EXPECT_EQ(kept->samples(), alone(say("some text", 4)));
+  }
+  EXPECT_TRUE(engine.drain(30));
+  EXPECT_EQ(engine.stats().requests, 0);
+}
+
+/// A reader who does not take what it has keeps its request, but no place of others.
+TEST(Engine, NobodyWaitsLongerThanPromised) {
+  EngineOptions options = small();
+  options.max_wait_s = 0.3;
+  Engine engine(make_toy_pipeline(), options);
+  std::vector<std::shared_ptr<Ear>> slow;
+  for (int i = 0; i < 60; ++i) {
+    slow.push_back(std::make_shared<Ear>());
+    slow.back()->unread = 1000;
+    ASSERT_TRUE(engine.submit(say(long_text(900, i), i), slow.back()).ok());
+  }
+  for (const auto& ear : slow) ear->wait_for_audio();
+  for (int i = 0; i < 20; ++i) {
+    const auto begun = std::chrono::steady_clock::now();
+    auto ear = std::make_shared<Ear>();
+    if (!engine.submit(say("good"), ear).ok()) continue;  // an answer at once
+    ear->wait();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    EXPECT_LT(took.count(), 2) << "the promise was 0.3 s";
+    EXPECT_EQ(ear->wait().reason, FinishReason::kStop) << "paused requests held all places";
+  }
 }
 
 TEST(Engine, DrainsAndShutsDown) {

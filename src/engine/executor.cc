@@ -1,7 +1,9 @@
 #include "engine/executor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
+#include <numeric>
 
 #include "base/clock.h"
 
@@ -19,31 +21,35 @@ void settle(StepContext& ctx) {
 
 }  // namespace
 
-Executor::Executor(const Pipeline& pipeline, std::span<const KvPool> kv, int threads)
-    : ar_(pipeline.ar()), kv_(kv), pool_(threads), cpu_(pool_, Device::kCpu) {
-  bool gpu = ar_.device() == Device::kCuda;
-  for (const Link& link : pipeline.links()) gpu = gpu || link.stage->device() == Device::kCuda;
-  if (gpu) gpu_.emplace(pool_, Device::kCuda);
+Executor::Executor(int threads) : pool_(threads), cpu_(pool_, Device::kCpu) {}
+
+StepContext& Executor::context(Device device) {
+  if (device == Device::kCpu) return cpu_.context();
+  if (!gpu_) gpu_.emplace(pool_, device);
+  return gpu_->context();
 }
 
 void Executor::run(Batch& batch) {
   batch.began_s = now_s();
   batch.replayed = false;
-  const bool step = batch.kind() == Plan::kAr;
-  StepContext& ctx = context(step ? ar_.device() : batch.stage().device());
+  StepContext* ctx = nullptr;
   try {
+    ctx = &context(batch.device());
     cpu_.reset();
     if (gpu_) gpu_->reset();
-    if (step) {
-      run_step(ctx, batch);
+    if (batch.kind() == Plan::kAr) {
+      run_step(*ctx, batch);
     } else {
-      repeat(ctx, batch, [&] { batch.stage().run(ctx, batch.jobs()); });
+      repeat(*ctx, batch, [&] { batch.stage().run(*ctx, batch.jobs()); });
     }
-    synchronize(ctx);
+    synchronize(*ctx);
   } catch (const std::exception& e) {
     batch.fault = e.what();
     if (batch.fault.empty()) batch.fault = "a stage failed without a word";
-    settle(ctx);
+    if (ctx) settle(*ctx);
+  } catch (...) {
+    batch.fault = "a stage threw something that is no exception";
+    if (ctx) settle(*ctx);
   }
   batch.ended_s = now_s();
 }
@@ -51,18 +57,20 @@ void Executor::run(Batch& batch) {
 /// Writes the batch's ragged description; returns the rows that emit, companions included.
 int Executor::lay_out(const Batch& batch) {
   seqs_.clear(), row_begin_.clear(), kv_len_.clear(), emitting_.clear(), merged_.clear();
-  guided_ = false;
+  guided_ = scored_ = tapped_ = false;
   int rows = 0, emits = 0;
   for (const StepSequence& seq : batch.sequences()) {
     seqs_.push_back({seq.state, seq.first_pos, seq.rows, seq.emits, seq.companion});
     row_begin_.push_back(rows);
     kv_len_.push_back(seq.first_pos + seq.rows);
+    tapped_ = tapped_ || seq.taps;
     rows += seq.rows;
     if (!seq.emits) continue;
     if (!seq.companion) {
       emitting_.push_back(&seq);
       merged_.push_back({emits, seq.guided, seq.scale});
       guided_ = guided_ || seq.guided;
+      scored_ = scored_ || seq.scores >= 0;
     }
     ++emits;
   }
@@ -81,9 +89,10 @@ void Executor::repeat(StepContext& ctx, Batch& batch, const Work& work) {
 
 void Executor::run_step(StepContext& ctx, Batch& batch) {
   const int emits = lay_out(batch);
-  batch.codes_per_step = static_cast<int>(ar_.traits().vocab.size());
+  batch.codes_per_step = static_cast<int>(batch.ar().traits().vocab.size());
   results_.assign((emits + emitting_.size()) * batch.codes_per_step, 0);
-  if (emits == batch.units()) {  // one row a sequence
+  if (scored_) batch.scores.assign(emitting_.size(), {});
+  if (emits == batch.units() && !scored_ && !tapped_) {  // one row a sequence
     repeat(ctx, batch, [&] { queue_step(ctx, batch, emits); });
   } else {
     queue_step(ctx, batch, emits);
@@ -92,27 +101,36 @@ void Executor::run_step(StepContext& ctx, Batch& batch) {
   read_results(batch);
 }
 
-/// Everything of a step that a device does; nothing in it waits for the device.
-void Executor::queue_step(StepContext& ctx, const Batch& batch, int emits) {
-  const ArTraits& traits = ar_.traits();
+/// Everything of a step that a device does; nothing in it waits for the device, but where
+/// log-probabilities are wanted.
+void Executor::queue_step(StepContext& ctx, Batch& batch, int emits) {
+  const ArStage& ar = batch.ar();
+  const ArTraits& traits = ar.traits();
   const int64_t per_step = batch.codes_per_step, sampled = emitting_.size();
   const Ragged ragged =
       resident(ctx, {row_begin_, kv_len_, batch.page_table(), batch.table_width()});
-  const ArBatch rows{
-      seqs_, batch.units(),
-      emits, ragged,
-      kv_,   ctx.arena.take({static_cast<int64_t>(ar_.scratch_bytes(emits))}, DType::kU8)};
+  ArBatch rows{
+      seqs_,      batch.units(),
+      emits,      ragged,
+      batch.kv(), ctx.arena.take({static_cast<int64_t>(ar.scratch_bytes(emits))}, DType::kU8)};
+  if (tapped_) rows.taps = ctx.arena.take({batch.units(), traits.tap}, DType::kF32);
   const View hidden = ctx.arena.take({emits, traits.hidden}, DType::kF32);
-  ar_.forward(ctx, rows, hidden);
+  ar.forward(ctx, rows, hidden);
+  if (tapped_) fetch_taps(ctx, batch, rows.taps);
   if (emits == 0) return;
   const View results = ctx.arena.take({emits + sampled, per_step}, DType::kI32);
   const View codes = results.slice(0, emits), status = results.slice(emits, emits + sampled);
   for (int k = 0; k < per_step; ++k) {
     const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
     const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
-    ar_.logits(ctx, k, rows, hidden, codes, logits);
+    ar.logits(ctx, k, rows, hidden, codes, logits);
     if (guided_) merge_guidance(ctx, logits, merged_);
     sample_code(ctx, k, logits, codes, status);
+    if (scored_ && k == 0) {
+      fetch(ctx, results, results_);
+      synchronize(ctx);
+      score(ctx, batch, logits);
+    }
   }
   fetch(ctx, results, results_);
 }
@@ -125,6 +143,50 @@ void Executor::sample_code(StepContext& ctx, int k, View logits, View codes, Vie
   }
   const View sampled = logits.slice(0, static_cast<int64_t>(emitting_.size()));
   sample_codes(ctx, sampled, rows_, merged_, k, codes, status);
+}
+
+/// The tapped rows of the sequences that asked for them.
+void Executor::fetch_taps(StepContext& ctx, Batch& batch, View taps) {
+  const size_t width = batch.ar().traits().tap;
+  size_t rows = 0;
+  for (const StepSequence& seq : batch.sequences()) rows += seq.taps ? seq.rows : 0;
+  batch.taps.resize(rows * width);
+  size_t to = 0;
+  for (size_t s = 0; s < seqs_.size(); ++s) {
+    if (!batch.sequences()[s].taps) continue;
+    const size_t size = static_cast<size_t>(seqs_[s].rows) * width;
+    fetch(ctx, taps.slice(row_begin_[s], row_begin_[s + 1]),
+          std::span(batch.taps).subspan(to, size));
+    to += size;
+  }
+}
+
+/// Log-softmax of the rows that asked for it, before temperature and rules.
+void Executor::score(StepContext& ctx, Batch& batch, View logits) {
+  const auto vocab = static_cast<size_t>(logits.shape[1]);
+  logits_.resize(vocab);
+  for (size_t e = 0; e < emitting_.size(); ++e) {
+    const int wanted = emitting_[e]->scores;
+    if (wanted < 0) continue;
+    const int row = merged_[e].row;
+    fetch(ctx, logits.slice(row, row + 1), logits_);
+    synchronize(ctx);
+    const float top = *std::max_element(logits_.begin(), logits_.end());
+    double sum = 0;
+    for (const float l : logits_) sum += std::exp(static_cast<double>(l) - top);
+    const auto scored = [&](int32_t id) {
+      return ScoredId{id, static_cast<float>(logits_[id] - top - std::log(sum))};
+    };
+    StepScores& out = batch.scores[e];
+    out.drawn = scored(results_[static_cast<size_t>(row) * batch.codes_per_step]);
+    std::vector<int32_t> ids(vocab);
+    std::iota(ids.begin(), ids.end(), 0);
+    const auto most = ids.begin() + std::min<std::ptrdiff_t>(wanted, std::ssize(ids));
+    std::partial_sort(ids.begin(), most, ids.end(), [&](int32_t a, int32_t b) {
+      return logits_[a] != logits_[b] ? logits_[a] > logits_[b] : a < b;
+    });
+    for (auto id = ids.begin(); id != most; ++id) out.top.push_back(scored(*id));
+  }
 }
 
 void Executor::read_results(Batch& batch) {

@@ -1,7 +1,7 @@
-// Runs batches of any stage of one pipeline on some of this machine's cores, and on a stream of its
-// GPU where a stage runs there: owns a thread pool and scratch memory; shares the KV cache with the
-// other executors. Knows no requests. One thread at a time. A warm executor does not allocate on
-// the CPU. What a batch has queued on a GPU is over when run() returns.
+// Runs batches of any stage of any model on some of this machine's cores, and on a stream of its
+// GPU where a stage runs there: owns a thread pool and scratch memory. Knows neither models nor
+// requests. One thread at a time. A warm executor does not allocate on the CPU. What a batch has
+// queued on a GPU is over when run() returns.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,27 @@ namespace syrinx {
 
 class Executor {
  public:
-  /// `kv`, one pool per ArTraits::kv, outlives the executor. `threads` as in ThreadPool.
-  Executor(const Pipeline& pipeline, std::span<const KvPool> kv, int threads);
+  /// `threads` as in ThreadPool.
+  explicit Executor(int threads);
 
   /// Runs the batch and writes its results and times. Whatever a stage throws is in its fault.
   void run(Batch& batch);
 
  private:
-  StepContext& context(Device device) { return (device == Device::kCpu ? cpu_ : *gpu_).context(); }
+  StepContext& context(Device device);
   template <typename Work>
   void repeat(StepContext& ctx, Batch& batch, const Work& work);
   void run_step(StepContext& ctx, Batch& batch);
   int lay_out(const Batch& batch);
-  void queue_step(StepContext& ctx, const Batch& batch, int emits);
+  void queue_step(StepContext& ctx, Batch& batch, int emits);
   void sample_code(StepContext& ctx, int k, View logits, View codes, View status);
+  void fetch_taps(StepContext& ctx, Batch& batch, View taps);
+  void score(StepContext& ctx, Batch& batch, View logits);
   void read_results(Batch& batch);
 
-  const ArStage& ar_;
-  std::span<const KvPool> kv_;
   ThreadPool pool_;
   Workspace cpu_;
-  std::optional<Workspace> gpu_;  // where a stage runs on it
+  std::optional<Workspace> gpu_;  // once a stage runs on it
 
   // The batch being run; kept to reuse their memory.
   std::vector<ArSeq> seqs_;
@@ -47,6 +47,9 @@ class Executor {
   std::vector<const StepSequence*> emitting_;  // without companions
   std::vector<GuidedRow> merged_;              // of each of them
   bool guided_ = false;
+  bool tapped_ = false;        // somebody wants rows that the stage taps
+  bool scored_ = false;        // somebody wants log-probabilities
+  std::vector<float> logits_;  // of a row that is scored
 };
 
 }  // namespace syrinx

@@ -47,7 +47,7 @@ int32_t KvCache::take_page() {
 }
 
 void KvCache::forget_oldest() {
-  for (const int32_t id : lru_) {
+  for (const NodeId id : lru_) {
     Node& node = nodes_.at(id);
     if (holders_[node.page] > 1) continue;
     SYRINX_CHECK(node.children.empty(), "a prefix page is older than what follows it");
@@ -114,12 +114,12 @@ void KvCache::truncate(KvHold& hold, int rows) {
   hold.rows = std::min(hold.rows, rows);
 }
 
-KvCache::Match KvCache::best_child(const std::vector<int32_t>& children,
+KvCache::Match KvCache::best_child(const std::vector<NodeId>& children,
                                    std::span<const uint64_t> keys) const {
   Match best;
   const size_t count = std::min(children.size(), kMostCompared);
   for (size_t i = 0; i < count; ++i) {
-    const int32_t id = children[children.size() - 1 - i];
+    const NodeId id = children[children.size() - 1 - i];
     const int rows = common(nodes_.at(id).keys, keys);
     if (rows > best.rows) best = {id, rows};
   }
@@ -127,11 +127,11 @@ KvCache::Match KvCache::best_child(const std::vector<int32_t>& children,
 }
 
 /// Moves a node and all before it to the young end, itself first: parents stay younger.
-void KvCache::touch(int32_t id) {
+void KvCache::touch(NodeId id) {
   while (id >= 0) {
     Node& node = nodes_.at(id);
     lru_.splice(lru_.end(), lru_, node.age);
-    std::vector<int32_t>& siblings = children_of(node.parent);
+    std::vector<NodeId>& siblings = children_of(node.parent);
     if (siblings.back() != id) {
       siblings.erase(std::find(siblings.begin(), siblings.end(), id));
       siblings.push_back(id);
@@ -143,7 +143,7 @@ void KvCache::touch(int32_t id) {
 int KvCache::adopt(std::span<const uint64_t> keys, int most_rows, KvHold& hold) {
   SYRINX_CHECK(hold.pages.empty() && hold.rows == 0, "only an empty sequence takes a prefix");
   keys = keys.first(std::min(keys.size(), static_cast<size_t>(std::max(0, most_rows))));
-  int32_t at = -1;
+  NodeId at = -1;
   while (!keys.empty()) {
     const Match match = best_child(children_of(at), keys);
     if (match.rows < std::min(kLeastRows, page_rows_)) break;
@@ -161,7 +161,7 @@ int KvCache::adopt(std::span<const uint64_t> keys, int most_rows, KvHold& hold) 
 
 void KvCache::publish(std::span<const uint64_t> keys, KvHold& hold) {
   keys = keys.first(std::min(keys.size(), static_cast<size_t>(hold.rows)));
-  int32_t at = -1;
+  NodeId at = -1;
   for (size_t i = 0; !keys.empty(); ++i) {
     const auto part = keys.first(std::min(keys.size(), static_cast<size_t>(page_rows_)));
     const bool whole = part.size() == static_cast<size_t>(page_rows_);
@@ -176,7 +176,7 @@ void KvCache::publish(std::span<const uint64_t> keys, KvHold& hold) {
       page = theirs;
     } else {
       if (is_prefix_[page] || (!whole && part.size() < size_t{kLeastRows})) break;
-      const int32_t id = next_node_++;
+      const NodeId id = next_node_++;
       lru_.push_back(id);
       nodes_[id] = {page, at, {part.begin(), part.end()}, {}, std::prev(lru_.end())};
       children_of(at).push_back(id);

@@ -59,23 +59,24 @@ class KvCache {
 
  private:
   /// A page of a known prefix: the keys of its rows; fewer than a page's only at a leaf.
+  using NodeId = int64_t;  ///< never used again, so it must not run out
   struct Node {
     int32_t page = -1;
-    int32_t parent = -1;
+    NodeId parent = -1;
     std::vector<uint64_t> keys;
-    std::vector<int32_t> children;  ///< latest last
-    std::list<int32_t>::iterator age;
+    std::vector<NodeId> children;  ///< latest last
+    std::list<NodeId>::iterator age;
   };
   struct Match {
-    int32_t node = -1;
+    NodeId node = -1;
     int rows = 0;
   };
 
-  Match best_child(const std::vector<int32_t>& children, std::span<const uint64_t> keys) const;
-  std::vector<int32_t>& children_of(int32_t node) {
+  Match best_child(const std::vector<NodeId>& children, std::span<const uint64_t> keys) const;
+  std::vector<NodeId>& children_of(NodeId node) {
     return node < 0 ? roots_ : nodes_.at(node).children;
   }
-  void touch(int32_t node);
+  void touch(NodeId node);
   int32_t take_page();
   void forget_oldest();
   void hold_page(int32_t page);
@@ -86,11 +87,11 @@ class KvCache {
   std::vector<int32_t> holders_;  ///< of each page: sequences, and 1 for being a prefix
   std::vector<char> is_prefix_;   ///< of each page
   int idle_ = 0;                  ///< pages that are a prefix and nothing else
-  std::unordered_map<int32_t, Node> nodes_;
-  std::vector<int32_t> roots_;
-  std::list<int32_t>
+  std::unordered_map<NodeId, Node> nodes_;
+  std::vector<NodeId> roots_;
+  std::list<NodeId>
       lru_;  ///< nodes, the longest unused first; a parent is younger than its children
-  int32_t next_node_ = 0;
+  NodeId next_node_ = 0;
   uint64_t published_ = 0;
 };
 

@@ -51,14 +51,23 @@ TEST(FirstChunk, GrowsWhenTheSecondIsLateAndShrinksInPeace) {
 }
 
 TEST(Admission, CapacityIsOneOverTheTimeOfASecond) {
-  const CostModel costs{{0.004, 0.0005}, {{0.002, 0.0002}}};
-  const WorkPerSecond work{25, {25}};
-  const int chunk[] = {5};
+  const NodeWork steps{{0.004, 0.0005}, true, 25}, chunks{{0.002, 0.0002}, false, 25, 5};
+  const NodeWork both[] = {steps, chunks};
   // 25 steps cost 25 (0.004 / 8 + 0.0005), 25 frames cost 25 (0.002 / 40 + 0.0002).
-  EXPECT_NEAR(stream_capacity(costs, work, 8, chunk, {}), 1 / (0.025 + 0.00625), 1e-9);
-  EXPECT_NEAR(stream_capacity(costs, work, 8, chunk, {1, true}), 1 / 0.025, 1e-9);
-  EXPECT_NEAR(stream_capacity(costs, work, 8, chunk, {2, false}), 2 / (0.025 + 0.00625), 1e-9);
-  EXPECT_TRUE(std::isinf(stream_capacity({{}, {{}}}, work, 8, chunk, {})));
+  EXPECT_NEAR(stream_capacity(both, 8, {}), 1 / (0.025 + 0.00625), 1e-9);
+  EXPECT_NEAR(stream_capacity(both, 8, {1, true}), 1 / 0.025, 1e-9);
+  EXPECT_NEAR(stream_capacity(both, 8, {2, false}), 2 / (0.025 + 0.00625), 1e-9);
+  EXPECT_NEAR(stream_capacity({&steps, 1}, 8, {}), 1 / 0.025, 1e-9) << "a model that writes";
+  const NodeWork unknown[] = {steps, {{}, false, 25, 5}};
+  EXPECT_TRUE(std::isinf(stream_capacity(unknown, 8, {})));
+}
+
+TEST(StageCost, HowManyUnitsATimeIsEnoughFor) {
+  const StageCost cost{0.010, 0.002};
+  EXPECT_EQ(cost.within(0.0301, 50), 10);
+  EXPECT_EQ(cost.within(0.001, 50), 1) << "one always";
+  EXPECT_EQ(cost.within(1, 50), 50);
+  EXPECT_EQ(StageCost{}.within(0.001, 50), 50) << "nothing is known yet";
 }
 
 TEST(Admission, WaitIsWhoIsAheadOverHowFastTheyLeave) {
@@ -69,21 +78,58 @@ TEST(Admission, WaitIsWhoIsAheadOverHowFastTheyLeave) {
   EXPECT_TRUE(std::isinf(predicted_wait_s({10, 0, 10, 0})));
 }
 
-TEST(Admission, PlacesAreTakenBackWhileStreamsRunDry) {
+/// Looks at a machine that is busy for a share of the time and brings chunks, some late.
+struct Watched {
   PlaceLimit limit;
-  EXPECT_TRUE(std::isinf(limit.places()));
-  limit.observe(0, 100, 1);
-  EXPECT_TRUE(std::isinf(limit.places()));
-  limit.observe(0.1, 100, 2);
-  EXPECT_DOUBLE_EQ(limit.places(), 95);
-  limit.observe(0.1, 100, 2.1);  // too early to tell
-  EXPECT_DOUBLE_EQ(limit.places(), 95);
-  limit.observe(0.1, 95, 2.3);
-  EXPECT_DOUBLE_EQ(limit.places(), 0.95 * 95);
-  limit.observe(0.002, 80, 3);  // neither well nor bad
-  EXPECT_DOUBLE_EQ(limit.places(), 0.95 * 95);
-  for (int i = 0; i < 10; ++i) limit.observe(0, 80, 4 + i);
-  EXPECT_GT(limit.places(), 99);
+  double at_s = 100, busy_s = 0;
+
+  void look(double busy, int chunks, int late, int running) {
+    for (int i = 0; i < chunks; ++i) limit.chunk(i < late);
+    at_s += PlaceLimit::kLook_s;
+    busy_s += busy * PlaceLimit::kLook_s;
+    limit.observe(busy_s, running, at_s);
+  }
+};
+
+TEST(Admission, PlacesAreTakenBackWhileStreamsRunDry) {
+  Watched w;
+  w.look(0.9, 100, 0, 100);
+  EXPECT_FALSE(w.limit.limited());
+  w.look(0.95, 100, 10, 100);
+  w.look(0.95, 100, 10, 100);
+  EXPECT_FALSE(w.limit.limited()) << "two looks prove nothing";
+  w.look(0.95, 100, 10, 100);
+  EXPECT_DOUBLE_EQ(w.limit.places(), 95);
+  w.limit.chunk(true);
+  w.limit.observe(w.busy_s, 95, w.at_s + 0.1);  // too early to tell
+  EXPECT_DOUBLE_EQ(w.limit.places(), 95);
+  w.look(0.95, 100, 10, 95);
+  EXPECT_DOUBLE_EQ(w.limit.places(), 0.95 * 95);
+  w.look(0.95, 1000, 2, 80);  // neither well nor bad
+  EXPECT_DOUBLE_EQ(w.limit.places(), 0.95 * 95);
+  for (int i = 0; i < 5; ++i) w.look(0.9, 100, 0, 80);
+  EXPECT_GT(w.limit.places(), 100);
+}
+
+TEST(Admission, OneHiccupOfTheMachineLimitsNothing) {
+  Watched w;
+  w.look(0.3, 20, 0, 1);
+  w.look(1.2, 1, 1, 1);  // it was stopped for 0.3 s in the middle of a batch
+  w.look(0.4, 20, 0, 1);
+  EXPECT_FALSE(w.limit.limited());
+  for (int i = 0; i < 8; ++i) w.look(0.4, 20, i % 2 == 0 ? 20 : 0, 1);
+  EXPECT_FALSE(w.limit.limited()) << "late while the executors have time is not overload";
+}
+
+TEST(Admission, TheLimitIsGoneASecondAfterTheLoad) {
+  Watched w;
+  for (int i = 0; i < 12; ++i) w.look(1, 100, 50, 40);
+  ASSERT_LT(w.limit.places(), 30);
+  for (int i = 0; i < 4; ++i) w.look(0.1, 5, 0, 1);
+  EXPECT_FALSE(w.limit.limited());
+  for (int i = 0; i < 12; ++i) w.look(1, 100, 50, 40);
+  w.limit.observe(w.busy_s, 0, w.at_s + 60);  // nothing ran for a minute
+  EXPECT_FALSE(w.limit.limited());
 }
 
 TEST(Rate, CountsTheLastSeconds) {

@@ -108,7 +108,11 @@ StageMetrics::StageMetrics(std::string name)
     : stage(std::move(name)), batch(kBatch), step_seconds(kSeconds) {}
 
 EngineMetrics::EngineMetrics(std::span<const std::string> names)
-    : wait_s(kSeconds), first_audio_s(kSeconds), slack_s(kSlack), underrun_s(kSeconds) {
+    : wait_s(kSeconds),
+      first_audio_s(kSeconds),
+      first_text_s(kSeconds),
+      slack_s(kSlack),
+      underrun_s(kSeconds) {
   for (const std::string& name : names) stages.emplace_back(name);
 }
 
@@ -141,12 +145,17 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
           [](const M& m) { return m.waiting.value(); });
   w.gauge("streams_capacity", "Real-time streams that the learned costs allow; 0 while unknown.",
           [](const M& m) { return m.streams_capacity.value(); });
+  w.gauge("places_limit",
+          "Places while streams run dry although the costs allow more; 0: no limit.",
+          [](const M& m) { return m.places_limit.value(); });
   w.gauge("predicted_wait_seconds", "Wait that a new request would have.",
           [](const M& m) { return m.predicted_wait_s.value(); });
   w.histogram("queue_wait_seconds", "From submission to the first step.",
               [](const M& m) -> const Histogram& { return m.wait_s; });
   w.histogram("first_audio_seconds", "From submission to the first samples.",
               [](const M& m) -> const Histogram& { return m.first_audio_s; });
+  w.histogram("first_text_seconds", "From submission to the first token.",
+              [](const M& m) -> const Histogram& { return m.first_text_s; });
   w.histogram("slack_seconds", "Audio a listener had left when a chunk arrived.",
               [](const M& m) -> const Histogram& { return m.slack_s; });
   w.histogram("underrun_seconds", "Longest gap of each request that had one.",
@@ -166,6 +175,8 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             [](const M& m) { return m.preemptions.value(); });
   w.counter("audio_seconds_total", "Audio delivered.",
             [](const M& m) { return m.audio_s.value(); });
+  w.counter("text_tokens_total", "Tokens written.",
+            [](const M& m) { return m.text_tokens.value(); });
   w.counter("executor_busy_seconds_total", "Executors at work.",
             [](const M& m) { return m.busy_s.value(); });
   w.counter("engine_overhead_seconds_total", "Planning, laying out, committing.",

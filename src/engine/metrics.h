@@ -60,15 +60,17 @@ struct StageMetrics {
 };
 
 struct EngineMetrics {
-  /// "ar", then the links' names.
+  /// The names of the graph's nodes.
   explicit EngineMetrics(std::span<const std::string> stages);
 
   Counter accepted;
   std::array<Counter, 5> finished;                           ///< by FinishReason
   Counter rejected_queue, rejected_places, rejected_client;  ///< by reason
   Gauge running, waiting, streams_capacity, predicted_wait_s;
+  Gauge places_limit;       ///< less than the capacity, because streams ran dry; 0: none
   Histogram wait_s;         ///< from submit to the first place in a plan
   Histogram first_audio_s;  ///< from submit to the first samples delivered
+  Histogram first_text_s;   ///< the same of text
   Histogram slack_s;        ///< of a stream when a chunk arrives; below 0: an underrun
   Histogram underrun_s;     ///< the longest wait of each listener that had one
   Counter underruns;
@@ -76,8 +78,9 @@ struct EngineMetrics {
   Counter prompt_rows, prefix_rows;  ///< rows of prompts, and how many of them were shared
   Counter preemptions;
   Counter audio_s;
-  Counter busy_s;      ///< executors at work
-  Counter overhead_s;  ///< the engine's thread planning, laying out and committing
+  Counter text_tokens;  ///< written
+  Counter busy_s;       ///< executors at work
+  Counter overhead_s;   ///< the engine's thread planning, laying out and committing
   Counter voices_encoded, voices_failed, voices_rejected;  ///< recordings to be cloned
   Gauge voices_waiting;                                    ///< recordings being encoded or queued
   Counter voice_encode_s;                                  ///< the work on them

@@ -8,32 +8,42 @@ namespace syrinx {
 namespace {
 
 constexpr int kTypicalChunkFrames = 4;  // of a relaxed chunk, to guess what a batch of them costs
+constexpr double kForever_s = std::numeric_limits<double>::infinity();
+/// A batch for the sake of another model's deadlines is not cut below this.
+constexpr double kLeastBatch_s = 0.005;
 
 // ---------------------------------------------------------------------------- limits
 
-/// Fills an AR plan within batch, prefill rows and pages. Pages for running decodes are set aside
-/// before any prompt may start: a request that was preempted comes back only when those it made
-/// room for can go on. A prompt gets all of its pages at once, so that two half-run prompts can
-/// never block each other.
+/// Fills a plan for one AR node within batch, prefill rows, pages and time. Pages for running
+/// decodes are set aside before any prompt may start: a request that was preempted comes back only
+/// when those it made room for can go on. A prompt gets all of its pages at once, so that two
+/// half-run prompts can never block each other.
 class StepFiller {
  public:
-  StepFiller(const Snapshot& snapshot, Plan& plan)
+  /// `longest_s`: what the batch may take at most, as far as rows can be left out.
+  StepFiller(const Snapshot& snapshot, int node, double longest_s, Plan& plan)
       : plan_(plan),
+        node_(node),
         places_(snapshot.max_batch),
         prefill_(snapshot.max_prefill_rows),
-        pages_(snapshot.pages_free) {
+        pages_(snapshot.nodes[node].pages_free) {
+    if (longest_s < kForever_s) {
+      const StageCost& cost = snapshot.nodes[node].cost;
+      prefill_ = cost.within(longest_s, prefill_);
+      places_ = std::max(2, cost.within(longest_s, places_));  // a guided pair needs two
+    }
     for (const SequenceView& seq : snapshot.sequences) {
-      if (seq.decoding) set_aside_ += seq.pages_wanted;
+      if (seq.decoding && seq.node == node) set_aside_ += seq.pages_wanted;
     }
   }
 
   bool full() const { return places_ <= 0; }
   int rows() const { return rows_; }
 
-  /// Adds the sequence, or a part of its prompt, when there is room for it.
+  /// Adds the sequence, or a part of its prompt, when it is of the node and there is room for it.
   bool add(const SequenceView& seq) {
     const int places = seq.companion_due > 0 ? 2 : 1;
-    if (places > places_) return false;
+    if (seq.node != node_ || places > places_) return false;
     PlannedSequence planned{seq.slot, seq.rows_due, seq.companion_due};
     if (seq.decoding) {
       if (seq.pages_wanted > pages_) return false;
@@ -47,6 +57,7 @@ class StepFiller {
     rows_ += planned.rows + planned.companion_rows;
     plan_.sequences.push_back(planned);
     plan_.kind = Plan::kAr;
+    plan_.node = node_;
     return true;
   }
 
@@ -66,64 +77,124 @@ class StepFiller {
   }
 
   Plan& plan_;
+  int node_;
   int places_, prefill_, pages_;
   int set_aside_ = 0, rows_ = 0;
 };
 
-/// Chunks of one link, in the order of the list, as far as the batch and its time go.
-void take_chunks(const Snapshot& snapshot, int link, Plan& plan,
-                 double longest_s = std::numeric_limits<double>::infinity()) {
+/// Seconds that a batch of `model` may take so that no started stream of another model runs dry
+/// meanwhile.
+double patience_of_others(const Snapshot& snapshot, int model) {
+  double slack_s = kForever_s;
+  const auto look = [&](const auto& views) {
+    for (const auto& view : views) {
+      if (view.started && snapshot.model_of(view.node) != model) {
+        slack_s = std::min(slack_s, view.slack_s);
+      }
+    }
+  };
+  look(snapshot.sequences);
+  look(snapshot.chunks);
+  return std::max(kLeastBatch_s, slack_s - kStreamingRules.margin_s);
+}
+
+/// Chunks of one node, in the order of the list, as far as the batch and its time go.
+void take_chunks(const Snapshot& snapshot, int node, Plan& plan, double longest_s = kForever_s) {
   plan.kind = Plan::kChunks;
-  plan.link = link;
+  plan.node = node;
   int frames = 0;
   for (const ChunkView& chunk : snapshot.chunks) {
     if (static_cast<int>(plan.chunk_slots.size()) == snapshot.max_batch) break;
-    if (chunk.link != link) continue;
+    if (chunk.node != node) continue;
     frames += chunk.frames;
-    if (!plan.chunk_slots.empty() && snapshot.costs.links[link].of(frames) > longest_s) break;
+    if (!plan.chunk_slots.empty() && snapshot.nodes[node].cost.of(frames) > longest_s) break;
     plan.chunk_slots.push_back(chunk.slot);
   }
 }
 
-void take_steps(const Snapshot& snapshot, Plan& plan) {
-  StepFiller filler(snapshot, plan);
+void take_steps(const Snapshot& snapshot, int node, Plan& plan, double longest_s) {
+  StepFiller filler(snapshot, node, longest_s, plan);
   for (const SequenceView& seq : snapshot.sequences) {
     if (filler.full()) break;
     filler.add(seq);
   }
 }
 
-/// The link with the most chunks waiting.
-int fullest_link(const Snapshot& snapshot) {
-  std::array<int, 8> count{};
-  for (const ChunkView& chunk : snapshot.chunks) ++count[chunk.link % count.size()];
-  return static_cast<int>(std::max_element(count.begin(), count.end()) - count.begin());
+/// How many views of the list a node has.
+template <typename View>
+int count_of(const std::vector<View>& views, int node) {
+  return static_cast<int>(std::count_if(views.begin(), views.end(),
+                                        [node](const View& view) { return view.node == node; }));
 }
 
-int count_full(const Snapshot& snapshot) {
-  return static_cast<int>(std::count_if(snapshot.chunks.begin(), snapshot.chunks.end(),
-                                        [](const ChunkView& chunk) { return chunk.full; }));
-}
-
-/// The largest batch of either stage. A batch of chunks lasts at most `longest_s`.
-void plan_largest(Snapshot& snapshot, Plan& plan, double longest_s) {
-  plan.clear();
-  const bool steps = snapshot.may_step && !snapshot.sequences.empty();
-  const bool chunks = snapshot.may_chunk && !snapshot.chunks.empty();
-  // Chunks wait for company as long as steps can be taken or come back soon; full ones gain nothing
-  // by waiting, and neither does a batch that is full.
-  const int waiting = static_cast<int>(snapshot.chunks.size());
-  const int runnable = static_cast<int>(snapshot.sequences.size()) + snapshot.steps_in_flight;
-  const bool batch_full = waiting >= snapshot.max_batch || 2 * count_full(snapshot) > runnable;
-  const bool steps_come = snapshot.steps_in_flight > 0 || (!snapshot.may_step && runnable > 0);
-  if (chunks && batch_full) return take_chunks(snapshot, fullest_link(snapshot), plan, longest_s);
-  if (steps) {
-    const bool whole = static_cast<int>(snapshot.sequences.size()) >= snapshot.max_batch;
-    if (!snapshot.ahead || whole) take_steps(snapshot, plan);
-    if (plan.kind != Plan::kIdle) return;
+/// The node that the executor runs with the most views in the list, but fewer than `below` (or as
+/// many, and later in order than `after`); -1: none. Of equal ones the first.
+template <typename View>
+int fullest(const Snapshot& snapshot, const std::vector<View>& views,
+            int below = std::numeric_limits<int>::max(), int after = -1) {
+  int best = -1, most = 0;
+  for (int n = 0; n < static_cast<int>(snapshot.nodes.size()); ++n) {
+    if (!snapshot.nodes[n].here) continue;
+    const int count = count_of(views, n);
+    if (count > below || (count == below && n <= after)) continue;
+    if (count > most) best = n, most = count;
   }
-  if (chunks && !snapshot.ahead && (!snapshot.may_step || !steps_come)) {
-    take_chunks(snapshot, fullest_link(snapshot), plan, longest_s);
+  return best;
+}
+
+/// What a model has to do, as far as the decision between steps and chunks goes.
+struct Work {
+  int chunks = 0, full_chunks = 0;
+  int sequences = 0, in_flight = 0;
+  bool may_step = false;  ///< on this executor
+};
+
+Work work_of(const Snapshot& snapshot, int model) {
+  Work work;
+  for (const ChunkView& chunk : snapshot.chunks) {
+    if (snapshot.model_of(chunk.node) != model) continue;
+    ++work.chunks;
+    work.full_chunks += chunk.full ? 1 : 0;
+  }
+  for (const SequenceView& seq : snapshot.sequences) {
+    work.sequences += snapshot.model_of(seq.node) == model ? 1 : 0;
+  }
+  for (const NodeView& node : snapshot.nodes) {
+    if (node.model != model || !node.ar) continue;
+    work.in_flight += node.steps_in_flight;
+    work.may_step = work.may_step || node.here;
+  }
+  return work;
+}
+
+/// The largest batch of any node. A batch of chunks lasts at most `chunks_s`; one of steps leaves
+/// the listeners of other models alone where it is to be kind to them.
+void plan_largest(Snapshot& snapshot, Plan& plan, double chunks_s, bool kind_to_others) {
+  plan.clear();
+  const int chunk_node = fullest(snapshot, snapshot.chunks);
+  Work work;
+  if (chunk_node >= 0) {
+    // Chunks wait for company as long as steps can be taken or come back soon; full ones gain
+    // nothing by waiting, and neither does a batch that is full.
+    work = work_of(snapshot, snapshot.model_of(chunk_node));
+    const int runnable = work.sequences + work.in_flight;
+    if (work.chunks >= snapshot.max_batch || 2 * work.full_chunks > runnable) {
+      return take_chunks(snapshot, chunk_node, plan, chunks_s);
+    }
+  }
+  // A node may have no pages for anybody: then the next one.
+  for (int node = fullest(snapshot, snapshot.sequences); node >= 0;) {
+    const int count = count_of(snapshot.sequences, node);
+    if (!snapshot.ahead || count >= snapshot.max_batch) {
+      const double longest_s =
+          kind_to_others ? patience_of_others(snapshot, snapshot.model_of(node)) : kForever_s;
+      take_steps(snapshot, node, plan, longest_s);
+    }
+    if (plan.kind != Plan::kIdle) return;
+    node = fullest(snapshot, snapshot.sequences, count, node);
+  }
+  if (chunk_node >= 0 && !snapshot.ahead && (!work.may_step || work.in_flight == 0)) {
+    take_chunks(snapshot, chunk_node, plan, chunks_s);
   }
 }
 
@@ -139,87 +210,126 @@ struct Rank {
   }
 };
 
-struct Ranking {
-  double urgent_s = 0;
+class Ranking {
+ public:
+  explicit Ranking(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
   template <typename View>
-  Rank of(const View& view) const {
+  Rank of(const View& view) {
     if (!view.started) {
       const double left_s = kStreamingRules.patience_s + view.slack_s;
       if (left_s < 0) return {0, left_s};
       return {1, static_cast<double>(view.order)};
     }
-    return {view.slack_s < urgent_s ? 0 : 2, view.slack_s};
+    return {view.slack_s < urgent_s(snapshot_.model_of(view.node)) ? 0 : 2, view.slack_s};
   }
+
+  template <typename View>
+  void sort(std::vector<View>& views) {
+    std::sort(views.begin(), views.end(), [&](const View& a, const View& b) {
+      const Rank left = of(a), right = of(b);
+      return left < right || (!(right < left) && a.order < b.order);
+    });
+  }
+
+ private:
+  double urgent_s(int model) {
+    if (model != model_) {
+      model_ = model;
+      urgent_s_ = urgent_slack_s(snapshot_.nodes, model, snapshot_.max_batch);
+    }
+    return urgent_s_;
+  }
+
+  const Snapshot& snapshot_;
+  int model_ = -1;  // whose urgent_s_ is known
+  double urgent_s_ = 0;
 };
 
-template <typename View>
-void sort_by_rank(std::vector<View>& views, const Ranking& ranking) {
-  std::sort(views.begin(), views.end(), [&](const View& a, const View& b) {
-    const Rank left = ranking.of(a), right = ranking.of(b);
-    return left < right || (!(right < left) && a.order < b.order);
-  });
-}
-
-/// Urgent and waiting ones first; the relaxed fill up as long as they lengthen the batch little.
-void fill_steps(const Snapshot& snapshot, const Ranking& ranking, Plan& plan) {
-  StepFiller filler(snapshot, plan);
+/// Urgent and waiting ones of one node first; the relaxed fill up as long as they lengthen the
+/// batch little.
+void fill_steps(const Snapshot& snapshot, int node, Ranking& ranking, Plan& plan) {
+  StepFiller filler(snapshot, node, patience_of_others(snapshot, snapshot.model_of(node)), plan);
   auto seq = snapshot.sequences.begin();
   const auto end = snapshot.sequences.end();
   for (; seq != end && ranking.of(*seq).tier < 2; ++seq) filler.add(*seq);
   if (filler.rows() == 0) return;
-  const StageCost& cost = snapshot.costs.ar;
+  const StageCost& cost = snapshot.nodes[node].cost;
   const double longest_s = (1 + kStreamingRules.fill) * cost.of(filler.rows());
   for (; seq != end && !filler.full(); ++seq) {
+    if (seq->node != node) continue;
     if (cost.of(filler.rows() + seq->rows_due + seq->companion_due) > longest_s) break;
     filler.add(*seq);
   }
 }
 
+/// The first view of a node that the executor runs; null: none.
+template <typename View>
+const View* first_here(const Snapshot& snapshot, const std::vector<View>& views) {
+  for (const View& view : views) {
+    if (snapshot.nodes[view.node].here) return &view;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
-double urgent_slack_s(const CostModel& costs, int max_batch) {
-  double work_s = costs.ar.of(max_batch);
-  for (const StageCost& link : costs.links) {
-    work_s += std::min(link.of(max_batch * kTypicalChunkFrames), kStreamingRules.longest_chunks_s);
+double urgent_slack_s(std::span<const NodeView> nodes, int model, int max_batch) {
+  double work_s = 0, others_s = 0;
+  for (const NodeView& node : nodes) {
+    if (node.model != model) {
+      others_s = std::max(others_s, node.cost.of(1));
+    } else if (node.ar) {
+      work_s += node.cost.of(max_batch);
+    } else {
+      work_s +=
+          std::min(node.cost.of(max_batch * kTypicalChunkFrames), kStreamingRules.longest_chunks_s);
+    }
   }
-  return work_s + kStreamingRules.margin_s;
+  return work_s + others_s + kStreamingRules.margin_s;
 }
 
 void plan_streaming(Snapshot& snapshot, Plan& plan) {
   plan.clear();
-  const Ranking ranking{urgent_slack_s(snapshot.costs, snapshot.max_batch)};
-  const bool steps = snapshot.may_step && !snapshot.sequences.empty();
-  const bool chunks = snapshot.may_chunk && !snapshot.chunks.empty();
-  if (steps) sort_by_rank(snapshot.sequences, ranking);
-  if (chunks) sort_by_rank(snapshot.chunks, ranking);
+  Ranking ranking(snapshot);
+  ranking.sort(snapshot.sequences);
+  ranking.sort(snapshot.chunks);
+  const SequenceView* seq = first_here(snapshot, snapshot.sequences);
+  const ChunkView* chunk = first_here(snapshot, snapshot.chunks);
   const Rank nothing{3, 0};
-  const Rank step = steps ? ranking.of(snapshot.sequences.front()) : nothing;
-  const Rank chunk = chunks ? ranking.of(snapshot.chunks.front()) : nothing;
+  const Rank step_rank = seq ? ranking.of(*seq) : nothing;
+  const Rank chunk_rank = chunk ? ranking.of(*chunk) : nothing;
 
   // Of equal tiers chunks go first: they are what becomes audible.
-  if (chunk.tier <= 1 && chunk.tier <= step.tier) {
-    return take_chunks(snapshot, snapshot.chunks.front().link, plan,
-                       kStreamingRules.longest_chunks_s);
+  if (chunk_rank.tier <= 1 && chunk_rank.tier <= step_rank.tier) {
+    return take_chunks(snapshot, chunk->node, plan, kStreamingRules.longest_chunks_s);
   }
-  if (step.tier <= 1) {
-    fill_steps(snapshot, ranking, plan);
-    if (plan.kind != Plan::kIdle) return;
+  for (const SequenceView& urgent : snapshot.sequences) {
+    if (step_rank.tier > 1 || ranking.of(urgent).tier > 1) break;
+    if (!snapshot.nodes[urgent.node].here) continue;
+    fill_steps(snapshot, urgent.node, ranking, plan);
+    if (plan.kind != Plan::kIdle) return;  // else the node has no pages for anybody
   }
-  plan_largest(snapshot, plan, kStreamingRules.longest_chunks_s);
+  plan_largest(snapshot, plan, kStreamingRules.longest_chunks_s, true);
 }
 
 // ---------------------------------------------------------------------------- the others
 
 void plan_throughput(Snapshot& snapshot, Plan& plan) {
-  plan_largest(snapshot, plan, std::numeric_limits<double>::infinity());
+  plan_largest(snapshot, plan, kForever_s, false);
 }
+
 void plan_fcfs(Snapshot& snapshot, Plan& plan) {
   plan.clear();
-  if (snapshot.may_chunk && !snapshot.chunks.empty()) {
-    return take_chunks(snapshot, snapshot.chunks.front().link, plan);
+  if (const ChunkView* chunk = first_here(snapshot, snapshot.chunks)) {
+    return take_chunks(snapshot, chunk->node, plan);
   }
-  if (snapshot.may_step && !snapshot.ahead) take_steps(snapshot, plan);
+  if (snapshot.ahead) return;
+  for (const SequenceView& seq : snapshot.sequences) {
+    if (!snapshot.nodes[seq.node].here) continue;
+    take_steps(snapshot, seq.node, plan, kForever_s);
+    if (plan.kind != Plan::kIdle) return;  // else the node has no pages for anybody
+  }
 }
 
 namespace {

@@ -13,42 +13,51 @@
 
 namespace syrinx {
 
-/// A request whose next step could be taken now. `slot` is its name inside this snapshot. With a
-/// guidance companion it fills two places of a batch.
+/// A node of any model of the machine, by its number in Snapshot::nodes.
+struct NodeView {
+  int model = 0;  ///< of one model, nodes are planned together
+  bool ar = false;
+  bool here = true;  ///< the executor that is free runs it
+  StageCost cost = {};
+  int pages_free = 0;       ///< of an AR node's cache
+  int steps_in_flight = 0;  ///< sequences in its batches that run now and come back soon
+};
+
+/// A sequence whose next rows could be run now. `slot` is its request's name inside this snapshot.
+/// With a guidance companion it fills two places of a batch.
 struct SequenceView {
   int slot = 0;
+  int node = 0;
   uint64_t order = 0;     ///< admission order
   int rows_due = 1;       ///< 1: a decode step; more: a prompt (CONTRACT.md, I1)
   int companion_due = 0;  ///< the same for the companion; 0: there is none
   int pages_wanted = 0;   ///< still to be taken for all due rows of both
   bool decoding = false;  ///< its prompt is in the cache
-  bool started = false;   ///< its listener has got audio
-  double slack_s = 0;     ///< seconds until the listener runs dry, counting the frames that wait
-                          ///< for a chunk stage; not started: minus the seconds it has waited
+  bool started = false;   ///< its client has got audio or text
+  double slack_s = 0;     ///< seconds until the client runs dry, counting the frames that wait for
+                          ///< chunk nodes; not started: minus the seconds it has waited
 };
 
 /// A chunk that could run now.
 struct ChunkView {
   int slot = 0;
-  int link = 0;
+  int node = 0;
   uint64_t order = 0;
   int frames = 1;     ///< fresh ones
   bool full = false;  ///< as large as a chunk may get: waiting longer gains nothing
   bool started = false;
-  double slack_s = 0;  ///< seconds until the listener runs dry; not started: minus the time waited
+  double slack_s = 0;  ///< seconds until the client runs dry; not started: minus the time waited
 };
 
 struct Snapshot {
   int max_batch = 32;  ///< places in a batch
   int max_prefill_rows = 128;
-  int pages_free = 0;
-  bool may_step = true;   ///< the executor that is free runs AR batches
-  bool may_chunk = true;  ///< and chunk batches
   bool ahead = false;  ///< the executor is busy: plan only what would not be planned better later
-  int steps_in_flight = 0;  ///< sequences in AR batches that run now and come back soon
-  CostModel costs{};
+  std::vector<NodeView> nodes{};
   std::vector<SequenceView> sequences{};  ///< in admission order
   std::vector<ChunkView> chunks{};        ///< in admission order
+
+  int model_of(int node) const { return nodes[node].model; }
 };
 
 struct PlannedSequence {
@@ -61,7 +70,7 @@ struct PlannedSequence {
 struct Plan {
   enum Kind { kIdle, kAr, kChunks };
   Kind kind = kIdle;
-  int link = 0;                            ///< of kChunks
+  int node = 0;
   std::vector<PlannedSequence> sequences;  ///< of kAr
   std::vector<int> chunk_slots;            ///< of kChunks
 
@@ -102,8 +111,9 @@ struct StreamingRules {
 };
 inline constexpr StreamingRules kStreamingRules{};
 
-/// Slack below which a stream counts as urgent, given the costs: one full batch of each stage, and
-/// the margin. The engine cuts smaller chunks for streams that are below it.
-double urgent_slack_s(const CostModel& costs, int max_batch);
+/// Slack below which a stream of `model` counts as urgent: one full batch of each of its nodes, the
+/// longest single row of another model's that may be in the way, and the margin. The engine cuts
+/// smaller chunks for streams that are below it.
+double urgent_slack_s(std::span<const NodeView> nodes, int model, int max_batch);
 
 }  // namespace syrinx

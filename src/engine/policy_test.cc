@@ -35,7 +35,7 @@ SequenceView pair(SequenceView view, int companion_due) {
 }
 ChunkView chunk(int slot, double slack_s, bool full = false, int link = 0) {
   return {.slot = slot,
-          .link = link,
+          .node = 1 + link,
           .order = static_cast<uint64_t>(slot),
           .frames = 4,
           .full = full,
@@ -43,7 +43,7 @@ ChunkView chunk(int slot, double slack_s, bool full = false, int link = 0) {
           .slack_s = slack_s};
 }
 ChunkView first_chunk(int slot, double waited_s = 0) {
-  return {.slot = slot, .order = static_cast<uint64_t>(slot), .slack_s = -waited_s};
+  return {.slot = slot, .node = 1, .order = static_cast<uint64_t>(slot), .slack_s = -waited_s};
 }
 
 std::string str(const Plan& plan) {
@@ -57,7 +57,11 @@ std::string str(const Plan& plan) {
 }
 
 /// A batch of 4 costs 14 ms, one of 4 chunks 7 ms: urgent is below about 55 ms.
-CostModel costs() { return {{0.010, 0.001}, {{0.002, 0.0003}, {0.002, 0.0001}}}; }
+std::vector<NodeView> nodes(int pages_free = 9) {
+  return {{.ar = true, .cost = {0.010, 0.001}, .pages_free = pages_free},
+          {.cost = {0.002, 0.0003}},
+          {.cost = {0.002, 0.0001}}};
+}
 
 struct Case {
   const char* name;
@@ -72,10 +76,10 @@ struct Case {
 void expect_plans(Policy policy, std::span<const Case> cases) {
   for (const Case& c : cases) {
     Snapshot snapshot{.max_batch = 4, .max_prefill_rows = 50};
-    snapshot.pages_free = c.pages_free;
-    snapshot.may_step = c.may_step, snapshot.may_chunk = c.may_chunk, snapshot.ahead = c.ahead;
-    snapshot.steps_in_flight = c.steps_in_flight;
-    snapshot.costs = costs();
+    snapshot.nodes = nodes(c.pages_free);
+    snapshot.nodes[0].here = c.may_step, snapshot.nodes[0].steps_in_flight = c.steps_in_flight;
+    snapshot.nodes[1].here = snapshot.nodes[2].here = c.may_chunk;
+    snapshot.ahead = c.ahead;
     snapshot.sequences = c.sequences;
     snapshot.chunks = c.chunks;
     Plan plan;
@@ -174,21 +178,21 @@ TEST(StreamingPolicy, Table) {
 
 TEST(StreamingPolicy, RelaxedRowsFillAnUrgentBatchOnlyALittle) {
   Snapshot snapshot{.max_batch = 32, .max_prefill_rows = 50};
-  snapshot.pages_free = 99;
-  snapshot.costs = {{0.005, 0.0009}, {{0.001, 0.0001}}};
+  snapshot.nodes = {{.ar = true, .cost = {0.005, 0.0009}, .pages_free = 99},
+                    {.cost = {0.001, 0.0001}}};
   snapshot.sequences = {decode(0, 0.001)};
   for (int slot = 1; slot < 20; ++slot) snapshot.sequences.push_back(decode(slot, 5));
   Plan plan;
   plan_streaming(snapshot, plan);
   EXPECT_EQ(plan.sequences.size(), 2u) << "a fifth of 5.9 ms is worth one more row of 0.9 ms";
-  snapshot.costs.ar.unit_s = 0;  // a step costs the same for any batch
+  snapshot.nodes[0].cost.unit_s = 0;  // a step costs the same for any batch
   plan_streaming(snapshot, plan);
   EXPECT_EQ(plan.sequences.size(), 20u);
 }
 
 TEST(StreamingPolicy, ABatchOfChunksIsShortUnlessOneIsLong) {
   Snapshot snapshot{.max_batch = 32};
-  snapshot.costs = costs();
+  snapshot.nodes = nodes();
   for (int slot = 0; slot < 8; ++slot) snapshot.chunks.push_back(chunk(slot, 0.01));
   Plan plan;
   plan_streaming(snapshot, plan);
@@ -198,6 +202,54 @@ TEST(StreamingPolicy, ABatchOfChunksIsShortUnlessOneIsLong) {
   EXPECT_EQ(plan.chunk_slots.size(), 1u);
   plan_throughput(snapshot, plan);
   EXPECT_EQ(plan.chunk_slots.size(), 8u);
+}
+
+/// Two models: 0 and 1 are a voice's nodes, 2 is a text model's with long steps.
+std::vector<NodeView> two_models() {
+  return {{.model = 0, .ar = true, .cost = {0.002, 0.0001}, .pages_free = 9},
+          {.model = 0, .cost = {0.001, 0.0001}},
+          {.model = 1, .ar = true, .cost = {0.010, 0.010}, .pages_free = 99}};
+}
+
+TEST(StreamingPolicy, OneNodeAtATimeAndDeadlinesDecideWhich) {
+  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
+  snapshot.nodes = two_models();
+  SequenceView text = decode(1, 0.02);
+  text.node = 2;
+  snapshot.sequences = {decode(0, 3), text, decode(2, 4)};
+  Plan plan;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.node, 2) << "the text's reader is the one who runs dry";
+  EXPECT_EQ(str(plan), "ar 1x1");
+  snapshot.sequences = {decode(0, 0.01), text, decode(2, 4)};
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.node, 0);
+  EXPECT_EQ(str(plan), "ar 0x1 2x1");
+}
+
+TEST(StreamingPolicy, APromptIsCutSoThatAnotherModelsListenerHearsNoGap) {
+  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
+  snapshot.nodes = two_models();
+  SequenceView text = prompt(1, 50);
+  text.node = 2;
+  snapshot.sequences = {text};
+  Plan plan;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(str(plan), "ar 1x50") << "nobody else is there";
+  snapshot.sequences = {decode(0, 0.14), text};
+  plan_streaming(snapshot, plan);
+  // 140 ms of audio less the margin of 30 are 10 ms and ten rows.
+  EXPECT_EQ(str(plan), "ar 1x10");
+  snapshot.sequences = {text};
+  snapshot.chunks = {chunk(0, 0.14)};
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(str(plan), "ar 1x10") << "frames that wait for a chunk node count as well";
+}
+
+TEST(StreamingPolicy, AnotherModelsLongStepMakesUrgentSooner) {
+  const std::vector<NodeView> both = two_models();
+  const std::vector<NodeView> one(both.begin(), both.begin() + 2);
+  EXPECT_NEAR(urgent_slack_s(both, 0, 8) - urgent_slack_s(one, 0, 8), 0.020, 1e-9);
 }
 
 TEST(ThroughputPolicy, Table) {
@@ -259,14 +311,13 @@ struct Play {
 
   Snapshot look(int max_batch, int prefill, int pages_free, double slack_s) const {
     Snapshot s{.max_batch = max_batch, .max_prefill_rows = prefill};
-    s.pages_free = pages_free;
-    s.costs = costs();
+    s.nodes = nodes(pages_free);
     for (int i = 0; i < static_cast<int>(requests.size()); ++i) {
       const Request& r = requests[i];
       const double slack = slack_s * ((i * 7) % 5);
       if (r.waiting > 0) {
         s.chunks.push_back(
-            {i, 0, static_cast<uint64_t>(i), r.waiting, r.waiting >= 8, r.done_chunks > 0, slack});
+            {i, 1, static_cast<uint64_t>(i), r.waiting, r.waiting >= 8, r.done_chunks > 0, slack});
       }
       if (r.steps == 0) continue;
       SequenceView view{.slot = i, .order = static_cast<uint64_t>(i)};
@@ -345,7 +396,7 @@ TEST(Policies, KeepTheLimitsAndServeEverybody) {
         }
         ASSERT_LE(places, max_batch);
         ASSERT_LE(prompts, prefill);
-        ASSERT_LE(pages, before.pages_free);
+        ASSERT_LE(pages, before.nodes[0].pages_free);
       }
     }
   }

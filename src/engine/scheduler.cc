@@ -1,18 +1,16 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "base/check.h"
-#include "base/clock.h"
 
 namespace syrinx {
 namespace {
 
-constexpr size_t kMostKvBytes = size_t{1} << 30, kMostGpuKvBytes = size_t{16} << 30;
-constexpr int kTypicalPositions = 1024;
 /// A shorter common beginning is not worth waiting for.
 constexpr int kLeastCommonRows = 8;
 constexpr double kLeastPlaces = 8;
@@ -20,136 +18,215 @@ constexpr double kLeastPlaces = 8;
 constexpr double kOverload = 0.005;
 /// Of the capacity that was learned, what is given away.
 constexpr double kHeadroom = 0.95;
-constexpr double kLeastAudio_s = 20;  // made before the capacity counts as learned
+constexpr double kLeastMade_s = 20;  // output before the capacity counts as learned
+/// How often a request paused by its reader is looked at again.
+constexpr double kPausedPoll_s = 0.01;
+constexpr double kForever_s = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-int Scheduler::pages_for(const ArStage& ar, const EngineOptions& options) {
-  const ArTraits& traits = ar.traits();
-  const size_t most = ar.device() == Device::kCpu ? kMostKvBytes : kMostGpuKvBytes;
-  size_t page_bytes = 0;
-  for (const KvSpec& spec : traits.kv) page_bytes += KvPool::page_bytes(spec);
-  page_bytes = std::max<size_t>(page_bytes, 1);
-  const int64_t longest = KvPool::pages_for(traits.max_positions);
-  const int64_t wanted =
-      options.max_batch * KvPool::pages_for(std::min(traits.max_positions, kTypicalPositions));
-  const int64_t bought = options.kv_bytes
-                             ? static_cast<int64_t>(options.kv_bytes / page_bytes)
-                             : std::min<int64_t>(most / page_bytes, std::max(wanted, longest));
-  return static_cast<int>(std::max<int64_t>(1, bought));
-}
-
-Scheduler::Scheduler(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
-                     EngineMetrics& metrics, std::function<void(Batch*)> returned)
-    : pipeline_(std::move(pipeline)),
-      options_(options),
-      metrics_(metrics),
-      returned_(std::move(returned)),
+Scheduler::Scheduler(const EngineOptions& options, const PlacesSpec& spec, Platform& platform)
+    : options_(options),
+      platform_(platform),
+      spec_(spec),
       policy_(find_policy(options.policy)),
-      realtime_(options.policy == "streaming"),
-      cache_(pages_for(pipeline_->ar(), options), KvPool::kPageRows),
-      chunk_costs_(pipeline_->links().size()),
-      first_chunk_(pipeline_->links()[0].policy.initial, pipeline_->links()[0].policy.steady) {
+      realtime_(options.policy == "streaming") {
   if (!policy_) throw LoadError("there is no policy '" + options.policy + "'");
-  const ArStage& ar = pipeline_->ar();
-  for (const KvSpec& spec : ar.traits().kv) kv_.emplace_back(spec, cache_.total(), ar.device());
-  const std::span<const Link> links = pipeline_->links();
-  samples_per_frame_.resize(links.size());
-  double samples = 1, width = 1;
-  for (size_t i = links.size(); i-- > 0;) {
-    samples *= links[i].stage->out_width() / width;
-    samples_per_frame_[i] = samples;
-    width = links[i].stage->in_width();
+  if (!options.trace_file.empty()) trace_ = std::make_unique<TraceLog>(options.trace_file, now());
+  for (const PlaceSpec& wanted : spec_.places) {
+    Place& place = places_.emplace_back();
+    place.index = static_cast<int>(places_.size()) - 1;
+    place.steps = wanted.steps;
+    for (int i = 0; i < (spec_.inline_run ? 1 : 2); ++i) {
+      place.batches.emplace_back().executor = place.index;
+      place.free.push_back(&place.batches.back());
+    }
+    if (trace_) {
+      trace_->name_row(place.index + 1, spec_.inline_run ? "executor (shared)" : "executor");
+    }
   }
-  for (const Link& link : links) chunk_frames_.push_back(std::max(1, link.policy.steady));
-  totals_.link_frames.resize(links.size());
-  per_second_.link_frames.resize(links.size());
   snapshot_.max_batch = options.max_batch;
   snapshot_.max_prefill_rows = options.max_prefill_rows;
-  snapshot_.costs.links.resize(links.size());
-
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int threads = options.threads > 0 ? options.threads : cores;
-  if (!options.trace_file.empty()) trace_ = std::make_unique<TraceLog>(options.trace_file, now_s());
-  switch (options.executors.value_or(threads > 1 ? Executors::kSplit : Executors::kShared)) {
-    case Executors::kShared:
-      add_place(threads, true, true, true);
-      break;
-    case Executors::kSplit:
-      // The first to be filled comes first: chunks go beside the AR stage while that is possible.
-      add_place(std::max(1, threads / 2), false, true, false);
-      add_place(std::max(1, threads - threads / 2), true, true, false);
-      sharing_.split = true;
-      break;
-    case Executors::kEach:
-      for (int i = 0; i < threads; ++i) add_place(1, true, true, false);
-      sharing_.executors = threads;
-      break;
-  }
-  metrics_.pages.set(cache_.total());
-  metrics_.pages_free.set(cache_.total());
 }
 
 Scheduler::~Scheduler() = default;
 
-void Scheduler::add_place(int threads, bool steps, bool chunks, bool inline_run) {
-  Place& place = places_.emplace_back();
-  place.index = static_cast<int>(places_.size()) - 1;
-  place.steps = steps, place.chunks = chunks;
-  for (int i = 0; i < (inline_run ? 1 : 2); ++i) {
-    Batch& batch = place.batches.emplace_back();
-    batch.executor = place.index;
-    const int64_t longest = KvPool::pages_for(pipeline_->ar().traits().max_positions);
-    batch.warm(options_.max_batch, static_cast<int>(std::min<int64_t>(longest, cache_.total())),
-               pipeline_->links());
-    place.free.push_back(&batch);
+// ---------------------------------------------------------------------------- models
+
+void Scheduler::add(ResidentModel& model) {
+  models_.push_back(&model);
+  settle_nodes();
+}
+
+void Scheduler::remove(ResidentModel& model) {
+  model.leaving = true;
+  for (auto& request : active_) {
+    if (request->model == &model) finish(*request, FinishReason::kCancelled);
   }
-  auto executor = std::make_unique<Executor>(*pipeline_, kv_, threads);
-  if (inline_run) {
-    inline_executor_ = std::move(executor);
-  } else {
-    place.thread = std::make_unique<ExecutorThread>(std::move(executor), returned_);
+  for (auto& request : waiting_) {
+    if (request->model == &model) finish(*request, FinishReason::kCancelled);
   }
-  if (trace_) trace_->name_row(place.index + 1, inline_run ? "executor (shared)" : "executor");
+}
+
+bool Scheduler::has(const ResidentModel& model) const {
+  return std::find(models_.begin(), models_.end(), &model) != models_.end();
+}
+
+/// Forgets models that are to leave and have no request any more.
+void Scheduler::let_go() {
+  const auto gone = std::remove_if(models_.begin(), models_.end(), [](const ResidentModel* model) {
+    return model->leaving && model->requests == 0;
+  });
+  if (gone == models_.end()) return;
+  models_.erase(gone, models_.end());
+  settle_nodes();
+}
+
+/// Numbers the nodes of all models anew. With split executors the AR nodes take turns in having a
+/// place of their own, so that the long steps of one do not stand in the way of another's.
+void Scheduler::settle_nodes() {
+  spots_.clear();
+  int homes = 0;
+  for (size_t m = 0; m < models_.size(); ++m) {
+    ResidentModel& model = *models_[m];
+    model.number = static_cast<int>(m);
+    model.first_node = static_cast<int>(spots_.size());
+    for (size_t n = 0; n < model.nodes.size(); ++n) {
+      spots_.push_back({&model, static_cast<int>(n)});
+      if (model.nodes[n].ar) {
+        const int places = static_cast<int>(places_.size());
+        model.nodes[n].place = (2 * places - 1 - homes++ % places) % places;
+      }
+    }
+  }
+  ++generation_;
+}
+
+void Scheduler::warm(Batch& batch) const {
+  if (batch.warmed_for == generation_) return;
+  batch.warmed_for = generation_;
+  for (const Spot& spot : spots_) {
+    const ResidentNode& node = spot.model->nodes[spot.node];
+    if (node.ar) {
+      const int64_t longest = KvPool::pages_for(node.ar->traits().max_positions);
+      batch.warm_steps(options_.max_batch,
+                       static_cast<int>(std::min<int64_t>(longest, node.cache->total())));
+    } else {
+      batch.warm_chunks(options_.max_batch, *node.chunk, node.policy);
+    }
+  }
+}
+
+bool Scheduler::may_step(const Place& place, const ResidentNode& node) const {
+  return spec_.split ? node.place == place.index : place.steps;
 }
 
 // ---------------------------------------------------------------------------- mail
 
 void Scheduler::take_in(std::unique_ptr<Active> request) {
   if (trace_) trace_->request_began(request->id, request->submitted_s);
+  ++request->model->requests;
+  if (request->unopened) {
+    auto job = std::make_unique<HostJob>();
+    job->owner = request.get();
+    job->model = request->model;
+    job->request = std::move(request->unopened);
+    request->opening = true;
+    ++jobs_away_;
+    platform_.prepare(std::move(job));
+  }
   waiting_.push_back(std::move(request));
 }
 
+Active* Scheduler::find(RequestId id) {
+  for (auto& request : active_) {
+    if (request->id == id && request->sink) return request.get();
+  }
+  for (auto& request : waiting_) {
+    if (request->id == id && request->sink) return request.get();
+  }
+  return nullptr;
+}
+
 void Scheduler::cancel(RequestId id) {
-  for (auto& request : active_) {
-    if (request->id == id) return finish(*request, FinishReason::kCancelled);
+  if (Active* request = find(id)) finish(*request, FinishReason::kCancelled);
+}
+
+void Scheduler::append_text(RequestId id, std::string text, bool last) {
+  Active* request = find(id);
+  if (!request) return;
+  const int reader = request->model->graph().reader();
+  if (reader == kClient) {
+    return fail(*request, {ErrorCode::kUnsupported, "this model takes no text", "text"});
   }
-  for (auto& request : waiting_) {
-    if (request->id == id) return finish(*request, FinishReason::kCancelled);
+  Late late{.text = std::move(text), .last = last};
+  if (request->opening) {
+    request->early.push_back(std::move(late));
+  } else {
+    give(*request, reader, std::move(late));
   }
 }
 
-void Scheduler::append_text(RequestId id, std::string_view text, bool last) {
-  const auto append = [&](Active& request) {
-    if (request.stepping) {
-      request.late.push_back({std::string(text), last});
-    } else {
-      give_text(request, text, last);
+/// Hands something to a sequence, or keeps it until the sequence is back.
+void Scheduler::give(Active& request, int node, Late late) {
+  ArRun& run = *request.runs[node].ar;
+  if (!run.open) return;
+  run.late.push_back(std::move(late));
+  if (!run.away()) give_late(request, node);
+}
+
+/// What waits for a sequence that is here: frames at once, text by way of a host thread.
+void Scheduler::give_late(Active& request, int node) {
+  ArRun& run = *request.runs[node].ar;
+  while (!run.late.empty() && request.sink && !run.away()) {
+    Late late = std::move(run.late.front());
+    run.late.pop_front();
+    if (late.port < 0) {
+      auto job = std::make_unique<HostJob>();
+      job->owner = &request;
+      job->node = node;
+      job->sequence = run.sequence.get();
+      job->text = std::move(late.text);
+      job->last = late.last;
+      run.preparing = true;
+      ++jobs_away_;
+      platform_.prepare(std::move(job));
+      continue;
     }
-  };
-  for (auto& request : active_) {
-    if (request->id == id && request->sink) return append(*request);
-  }
-  for (auto& request : waiting_) {
-    if (request->id == id && request->sink) return append(*request);
+    guarded(request, [&] {
+      const Frames frames{late.type, late.count, late.ints, late.floats, {}, late.last};
+      const Status status = run.sequence->take(late.port, frames);
+      if (!status.ok()) return fail(request, status.error());
+      const std::string problem = misfit(request.model->nodes[node], *run.sequence);
+      if (!problem.empty()) fail(request, {ErrorCode::kInvalid, problem, "input"});
+    });
   }
 }
 
-void Scheduler::give_text(Active& request, std::string_view text, bool last) {
+void Scheduler::commit(std::unique_ptr<HostJob> job) {
+  --jobs_away_;
+  Active& request = *job->owner;
+  if (request.opening) return commit_opened(request, *job);
+  ArRun& run = *request.runs[job->node].ar;
+  run.preparing = false;
+  if (!request.sink) return drop_cache(request, job->node);  // it ended meanwhile
+  if (!job->result.ok()) return fail(request, job->result.error());
   guarded(request, [&] {
-    const Status status = request.state->append_text(text, last);
-    if (!status.ok()) fail(request, status.error().code, status.error().message);
+    if (request.promoted && !run.begun) begin_segment(request, job->node);
+    // Text may have made the segment longer than there is room for.
+    const std::string problem = misfit(request.model->nodes[job->node], *run.sequence);
+    if (!problem.empty()) fail(request, {ErrorCode::kInvalid, problem, "input"});
   });
+  give_late(request, job->node);
+}
+
+void Scheduler::commit_opened(Active& request, HostJob& job) {
+  request.opening = false;
+  if (!request.sink) return;  // it ended meanwhile
+  if (!job.result.ok()) return fail(request, job.result.error());
+  request.runs = std::move(job.runs);
+  for (Late& late : request.early) give(request, request.model->graph().reader(), std::move(late));
+  request.early.clear();
 }
 
 /// Runs work on one request; whatever it throws fails that request and nobody else (I8).
@@ -157,307 +234,509 @@ void Scheduler::guarded(Active& request, FunctionRef<void()> work) {
   try {
     work();
   } catch (const std::exception& e) {
-    fail(request, ErrorCode::kInternal, e.what());
+    fail(request, {ErrorCode::kInternal, e.what()});
+  } catch (...) {
+    fail(request, {ErrorCode::kInternal, "something was thrown that is no exception"});
   }
 }
 
 // ---------------------------------------------------------------------------- places
 
-void Scheduler::costs(CostModel& model) const {
-  model.ar = step_cost_.cost();
-  model.links.clear();
-  for (const CostLearner& learner : chunk_costs_) model.links.push_back(learner.cost());
-}
-
-/// Requests that may run at once: as many as can be fed at the speed of playback, but a few always.
-double Scheduler::places() const {
-  const double capacity = metrics_.streams_capacity.value();
-  if (!realtime_ || capacity <= 0 || metrics_.audio_s.value() < kLeastAudio_s) {
-    return options_.max_requests;
+/// Requests of a model that may run at once: as many as can be fed at the speed of playback beside
+/// the requests of other models, but a few always.
+double Scheduler::places(const ResidentModel& model) const {
+  if (!realtime_ || model.capacity <= 0 || model.made_s < kLeastMade_s) {
+    return model.options.max_requests;
   }
-  return std::max(kLeastPlaces, std::min(kHeadroom * capacity, place_limit_.places()));
+  double left = kHeadroom;
+  for (const ResidentModel* other : models_) {
+    if (other != &model && other->capacity > 0) left -= other->holding / other->capacity;
+  }
+  return std::max(kLeastPlaces, std::min(left * model.capacity, model.limit.places()));
 }
 
-/// Under load requests end as fast as their audio can be made.
-Load Scheduler::load() const {
-  const double capacity = metrics_.streams_capacity.value();
-  return {static_cast<int>(active_.size()), static_cast<int>(waiting_.size()), places(),
-          mean_audio_s_ > 0 ? std::min(capacity, place_limit_.places()) / mean_audio_s_ : 0};
+/// Under load requests end as fast as their output can be made.
+Load Scheduler::load(const ResidentModel& model) const {
+  int waiting = 0;
+  for (const auto& request : waiting_) waiting += request->model == &model ? 1 : 0;
+  const double rate = std::min(model.capacity, model.limit.places());
+  return {model.holding, waiting, places(model),
+          model.mean_made_s > 0 ? rate / model.mean_made_s : 0};
+}
+
+/// A request whose reader has more than it takes holds no place.
+void Scheduler::count_holding() {
+  for (ResidentModel* model : models_) model->holding = 0;
+  for (const auto& request : active_) {
+    if (request->sink && !request->unread) ++request->model->holding;
+  }
 }
 
 /// Gives free places to those who wait: first of the client that has the fewest, then in order.
+/// Nobody waits longer than was promised: who does is refused after all.
 void Scheduler::promote() {
+  const double at = now();
+  for (auto& request : waiting_) {
+    const double promised_s = request->model->options.max_wait_s;
+    if (request->sink && realtime_ && at - request->submitted_s > promised_s) {
+      request->model->metrics.rejected_queue.add();
+      fail(*request, {ErrorCode::kOverloaded,
+                      concat("no place came free within the ", promised_s, " s that were promised"),
+                      {},
+                      1});
+    }
+  }
   std::erase_if(waiting_, [&](const auto& request) {
-    if (!request->sink) ended_.push_back(request->client);
-    return !request->sink;
+    if (request->sink || request->in_flight()) return false;
+    --request->model->requests;
+    ended_.push_back({request->model, request->client});
+    return true;
   });
   if (waiting_.empty()) return;
-  const double places_now = places();
-  while (!waiting_.empty() && static_cast<double>(active_.size()) < places_now) {
-    size_t best = 0;
-    if (waiting_.size() > 1 && places_now < options_.max_requests) {
+  count_holding();
+  for (ResidentModel* model : models_) {
+    const double places_now = places(*model);
+    while (static_cast<double>(model->holding) < places_now) {
       std::map<uint64_t, int> held;
-      for (const auto& request : active_) ++held[request->client];
-      for (size_t i = 1; i < waiting_.size(); ++i) {
-        if (held[waiting_[i]->client] < held[waiting_[best]->client]) best = i;
+      if (places_now < model->options.max_requests) {
+        for (const auto& request : active_) {
+          if (request->model == model) ++held[request->client];
+        }
+      }
+      auto best = waiting_.end();
+      for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
+        if ((*it)->model != model || !(*it)->sink || (*it)->opening) continue;
+        if (best == waiting_.end() || held[(*it)->client] < held[(*best)->client]) best = it;
+      }
+      if (best == waiting_.end()) break;
+      active_.push_back(std::move(*best));
+      waiting_.erase(best);
+      ++model->holding;
+      Active& fresh = *active_.back();
+      fresh.promoted = true;
+      for (size_t n = 0; n < fresh.runs.size(); ++n) {
+        const ArRun* run = fresh.runs[n].ar.get();
+        if (!run || run->away()) continue;
+        guarded(fresh, [&] { begin_segment(fresh, static_cast<int>(n)); });
       }
     }
-    std::unique_ptr<Active> request = std::move(waiting_[best]);
-    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(best));
-    active_.push_back(std::move(request));
-    Active& fresh = *active_.back();
-    guarded(fresh, [&] { begin_segment(fresh); });
   }
 }
 
 /// Forgets those that have ended and are in no batch, and lets others take their places.
 void Scheduler::sweep() {
-  for (auto& request : active_) {
-    if (!request->sink && !request->stepping) drop_cache(*request);
-  }
   std::erase_if(active_, [&](const auto& request) {
-    const bool gone = !request->sink && !request->in_flight();
-    if (gone) ended_.push_back(request->client);
-    return gone;
+    if (request->sink) return false;
+    drop_caches(*request);
+    if (request->in_flight()) return false;
+    --request->model->requests;
+    ended_.push_back({request->model, request->client});
+    return true;
   });
+}
+
+double Scheduler::look_again_s() const {
+  if (paused_) return kPausedPoll_s;
+  for (const ResidentModel* model : models_) {
+    if (model->limit.limited()) return PlaceLimit::kLook_s;
+  }
+  return waiting_.empty() ? kForever_s : PlaceLimit::kLook_s;
 }
 
 // ---------------------------------------------------------------------------- plan
 
 bool Scheduler::dispatch() {
   sweep();
+  learn();
   promote();
+  let_go();
   bool any = false;
   for (Place& place : places_) {
     while (!place.free.empty() && fill(place)) {
       any = true;
-      if (!place.thread) return true;  // it has run; the mail comes first
+      if (spec_.inline_run) return true;  // it has run; the mail comes first
     }
   }
-  if (!any && in_flight_ == 0 && !snapshot_.sequences.empty()) any = make_room();
-  metrics_.running.set(static_cast<double>(active_.size()));
-  metrics_.waiting.set(static_cast<double>(waiting_.size()));
+  if (make_room()) any = true;
+  for (ResidentModel* model : models_) {
+    int running = 0, waiting = 0;
+    for (const auto& request : active_) running += request->model == model ? 1 : 0;
+    for (const auto& request : waiting_) waiting += request->model == model ? 1 : 0;
+    model->metrics.running.set(running);
+    model->metrics.waiting.set(waiting);
+  }
   return any;
 }
 
 /// Plans for one executor and gives it the batch; false when there is nothing for it.
 bool Scheduler::fill(Place& place) {
-  const double began_s = now_s();
+  const double began_s = now();
   look(place, began_s);
   if (snapshot_.sequences.empty() && snapshot_.chunks.empty()) return false;
   policy_(snapshot_, plan_);
   if (plan_.kind == Plan::kIdle) {
-    metrics_.overhead_s.add(now_s() - began_s);
+    if (!models_.empty()) models_.front()->metrics.overhead_s.add(now() - began_s);
     return false;
   }
+  const Spot spot = spots_[plan_.node];
   Batch& batch = *place.free.back();
-  plan_.kind == Plan::kAr ? lay_out_step(batch, began_s) : lay_out_chunks(batch, began_s);
-  batch.planned_s = began_s;
-  place.free.pop_back();
-  ++in_flight_;
-  metrics_.overhead_s.add(now_s() - began_s);
-  if (place.thread) {
-    place.thread->run(&batch);
-  } else {
-    inline_executor_->run(batch);
-    commit(&batch);
+  warm(batch);
+  batch.model = spot.model;
+  batch.node = spot.node;
+  try {
+    plan_.kind == Plan::kAr ? lay_out_step(batch, began_s) : lay_out_chunks(batch);
+  } catch (const std::exception& e) {
+    give_up(batch, e.what());
+    return true;
   }
+  place.free.pop_back();
+  ++batches_away_;
+  spot.model->metrics.overhead_s.add(now() - began_s);
+  if (platform_.run(place.index, batch)) commit(&batch);
   return true;
+}
+
+/// A batch that could not be laid out: its requests fail, nobody else notices.
+void Scheduler::give_up(Batch& batch, const char* why) {
+  const std::vector<int> slots = [&] {
+    if (plan_.kind == Plan::kChunks) return plan_.chunk_slots;
+    std::vector<int> of_steps;
+    for (const PlannedSequence& planned : plan_.sequences) of_steps.push_back(planned.slot);
+    return of_steps;
+  }();
+  for (const int slot : slots) {
+    Active& request = *active_[slot];
+    NodeRun& run = request.runs[batch.node];
+    if (run.chunk) run.chunk->running = false;
+    if (run.ar && run.ar->stepping) {
+      run.ar->stepping = false;
+      --batch.model->nodes[batch.node].steps_in_flight;
+    }
+    fail(request, {ErrorCode::kInternal, why});
+  }
+  batch.owners.clear();
 }
 
 void Scheduler::look(const Place& place, double now) {
   snapshot_.sequences.clear();
   snapshot_.chunks.clear();
-  snapshot_.may_step = place.steps;
-  snapshot_.may_chunk = place.chunks;
+  snapshot_.nodes.clear();
   snapshot_.ahead = place.free.size() < place.batches.size();
-  snapshot_.steps_in_flight = steps_in_flight_;
-  costs(snapshot_.costs);
+  for (const Spot& spot : spots_) {
+    const ResidentNode& node = spot.model->nodes[spot.node];
+    snapshot_.nodes.push_back({.model = spot.model->number,
+                               .ar = node.ar != nullptr,
+                               .here = !node.ar || may_step(place, node),
+                               .cost = node.cost.cost(),
+                               .pages_free = 0,
+                               .steps_in_flight = node.steps_in_flight});
+  }
   paused_ = false;
   for (size_t slot = 0; slot < active_.size(); ++slot) {
     if (active_[slot]->sink) look_at(*active_[slot], static_cast<int>(slot), now);
   }
-  snapshot_.pages_free = cache_.available();
-  metrics_.pages_free.set(snapshot_.pages_free);
-  metrics_.prefix_pages.set(cache_.prefix_pages());
+  for (ResidentModel* model : models_) {
+    double free = 0, prefixes = 0;
+    for (size_t n = 0; n < model->nodes.size(); ++n) {
+      const ResidentNode& node = model->nodes[n];
+      if (!node.ar) continue;
+      snapshot_.nodes[model->first_node + n].pages_free = node.cache->available();
+      free += node.cache->available();
+      prefixes += node.cache->prefix_pages();
+    }
+    model->metrics.pages_free.set(free);
+    model->metrics.prefix_pages.set(prefixes);
+  }
 }
 
 void Scheduler::look_at(Active& request, int slot, double now) {
-  const bool started = request.started();
-  if (started && request.sink->unread_s() > options_.max_unread_s) {
+  const ResidentModel& model = *request.model;
+  request.unread = (request.heard() || request.tokens_read > 0) &&
+                   request.sink->unread_s() > model.options.max_unread_s;
+  if (request.unread) {
     paused_ = true;
     return;
   }
-  const double slack = started ? request.slack_s(now) : request.submitted_s - now;
-  const size_t links = request.streams.size();
-  for (size_t link = 0; link < links; ++link) {
-    if (request.chunk_in_flight(link)) continue;
-    const ChunkCut cut = next_cut(request, link, slack);
-    if (cut.fresh == 0) continue;
-    snapshot_.chunks.push_back({slot, static_cast<int>(link), request.id, cut.fresh,
-                                cut.full || cut.last, started, slack});
+  const int nodes = static_cast<int>(request.runs.size());
+  const double slack = request.heard() ? request.slack_s(now) : request.submitted_s - now;
+  for (int n = 0; n < nodes; ++n) {
+    NodeRun& run = request.runs[n];
+    if (!run.chunk || run.chunk->running || run.ended) continue;
+    guarded(request, [&] {
+      const ChunkCut cut = run.chunk->cut = next_cut(request, n, slack);
+      if (cut.fresh == 0) return;
+      snapshot_.chunks.push_back({slot, model.first_node + n, request.id, cut.fresh,
+                                  cut.full || cut.last, request.heard(), slack});
+    });
+    if (!request.sink) return;
   }
-  if (!request.ar_open || request.stepping) return;
-  if (!request.state->ready()) {
+  for (int n = 0; n < nodes; ++n) {
+    ArRun* run = request.runs[n].ar.get();
+    if (!run || !run->open || run->away() || waits_for_room(request, n)) continue;
+    guarded(request, [&] { look_at_steps(request, n, slot, now); });
+    if (!request.sink) return;
+  }
+}
+
+/// Whether an edge that leaves the node is full: its producer is then not in the plan.
+bool Scheduler::waits_for_room(Active& request, int node) {
+  const Graph& graph = request.model->graph();
+  for (const int e : graph.leaving(node)) {
+    const Edge& edge = graph.edges()[e];
+    if (edge.to.node == kClient || !request.runs[edge.to.node].chunk) continue;
+    const int64_t waiting =
+        request.runs[edge.to.node].chunk->with_lane([](auto& lane) { return lane.waiting(); });
+    if (waiting >= edge.window) return true;
+  }
+  return false;
+}
+
+void Scheduler::look_at_steps(Active& request, int n, int slot, double now) {
+  ArRun& run = *request.runs[n].ar;
+  const ResidentModel& model = *request.model;
+  const ResidentNode& node = model.nodes[n];
+  const Due rows = due(run);
+  if (rows.rows + rows.companion_rows == 0) {
     request.starved = true;
     return;
   }
-  if (options_.share_prefixes) look_for_prefix(request);
-  snapshot_.sequences.push_back(view(request, slot, started ? slack + pipe_s(request) : slack));
+  if (model.options.share_prefixes) look_for_prefix(request, n);
+  const Due wanted = due(run);
+  const KvHold& cache = run.tracks[0].cache;
+  const KvHold& companion = run.tracks[1].cache;
+  SequenceView view;
+  view.slot = slot;
+  view.node = model.first_node + n;
+  view.order = request.id;
+  view.rows_due = wanted.rows;
+  view.companion_due = wanted.companion_rows;
+  view.pages_wanted = node.cache->wanted(cache, cache.rows + wanted.rows);
+  if (wanted.companion_rows > 0) {
+    view.pages_wanted += node.cache->wanted(companion, companion.rows + wanted.companion_rows);
+  }
+  view.decoding = cache.rows > 0 && wanted.rows == 1 && wanted.companion_rows <= 1;
+
+  // Of several outputs the one that runs dry first counts.
+  const Graph& graph = model.graph();
+  const bool writes = graph.writer() == n, speaks = graph.speaker() != kClient;
+  view.started = (!speaks || request.heard()) && (!writes || request.tokens_read > 0);
+  view.slack_s = request.submitted_s - now;
+  if (view.started) {
+    view.slack_s = speaks ? audio_slack_s(request, now) : kForever_s;
+    if (writes) {
+      const double read_s = static_cast<double>(request.tokens_read) / kTokensReadASecond;
+      view.slack_s = std::min(view.slack_s, request.text_since_s + read_s - now);
+    }
+  }
+  snapshot_.sequences.push_back(view);
 }
 
 /// Rows that may run now. A companion whose prompt begins like its sequence's waits until that
 /// beginning is in the cache, then shares it.
-Scheduler::Due Scheduler::due(const Active& request) const {
-  const int rows = request.tracks[0].cache.rows;
-  if (request.guided && request.tracks[1].cache.rows == 0 && rows < request.common_rows) {
-    return {request.common_rows - rows, 0};
+Scheduler::Due Scheduler::due(const ArRun& run) const {
+  const int rows = run.tracks[0].cache.rows;
+  if (!run.sequence->ready()) {
+    // The last row waits: it may be the one that yields the first step.
+    const int known = run.steps == 0 ? run.sequence->known_rows() : 0;
+    return {std::max(0, known - 1 - rows), 0};
   }
-  return {request.rows_due(), request.companion_due()};
+  if (run.guided && run.tracks[1].cache.rows == 0 && rows < run.common_rows) {
+    return {run.common_rows - rows, 0};
+  }
+  return {run.rows_due(), run.companion_due()};
 }
 
-SequenceView Scheduler::view(Active& request, int slot, double slack_s) {
-  const Due now = due(request);
-  const KvHold& cache = request.tracks[0].cache;
-  const KvHold& companion = request.tracks[1].cache;
-  SequenceView view;
-  view.slot = slot;
-  view.order = request.id;
-  view.rows_due = now.rows;
-  view.companion_due = now.companion_rows;
-  view.pages_wanted = cache_.wanted(cache, cache.rows + now.rows);
-  if (now.companion_rows > 0) {
-    view.pages_wanted += cache_.wanted(companion, companion.rows + now.companion_rows);
-  }
-  view.decoding = cache.rows > 0 && now.rows == 1 && now.companion_rows <= 1;
-  view.started = request.started();
-  view.slack_s = slack_s;
-  return view;
+/// Seconds of audio that a listener and the frames waiting for chunk nodes have.
+double Scheduler::audio_slack_s(Active& request, double now) {
+  return request.slack_s(now) + pipe_s(request);
 }
 
-/// Seconds of audio that the frames waiting for chunk stages will be.
 double Scheduler::pipe_s(Active& request) {
   double samples = 0;
-  for (size_t i = 0; i < samples_per_frame_.size(); ++i) {
-    request.with_lane(i, [&](auto& lane) {
+  for (size_t n = 0; n < request.runs.size(); ++n) {
+    if (!request.runs[n].chunk) continue;
+    request.runs[n].chunk->with_lane([&](auto& lane) {
       const int64_t frames = lane.waiting() - (lane.closed() ? 0 : lane.policy().lookahead);
-      samples += static_cast<double>(std::max<int64_t>(0, frames)) * samples_per_frame_[i];
+      samples += static_cast<double>(std::max<int64_t>(0, frames)) *
+                 request.model->nodes[n].samples_per_frame;
     });
   }
-  return samples / pipeline_->info().sample_rate;
+  return samples / request.model->pipeline->info().sample_rate;
 }
 
-ChunkCut Scheduler::next_cut(Active& request, size_t link, double slack_s) {
-  const bool hurry = request.started() && late_share_ < kOverload &&
-                     slack_s < urgent_slack_s(snapshot_.costs, options_.max_batch);
-  const ChunkStage& stage = *pipeline_->links()[link].stage;
-  const StreamState& state = *request.streams[link];
-  if (link > 0) {
-    const Lane<float>& lane = request.values[link - 1];
-    const WaitingFrames waiting{{}, lane.frames(), lane.closed()};
-    return lane.with_fresh(stage.cut(state, waiting, lane.next(0, hurry).fresh));
+ChunkCut Scheduler::next_cut(Active& request, int n, double slack_s) {
+  const ResidentModel& model = *request.model;
+  const bool hurry = request.heard() && model.late_share < kOverload &&
+                     slack_s < urgent_slack_s(snapshot_.nodes, model.number, options_.max_batch);
+  int first = 0;
+  if (n == model.first_link) {
+    first = request.first_frames > 0 ? request.first_frames : model.nodes[n].first_chunk.frames();
   }
-  const Lane<int32_t>& lane = request.codes;
-  const int first = request.first_frames > 0 ? request.first_frames : first_chunk_.frames();
-  const WaitingFrames waiting{lane.frames(), {}, lane.closed()};
-  return lane.with_fresh(stage.cut(state, waiting, lane.next(first, hurry).fresh));
+  ChunkRun& run = *request.runs[n].chunk;
+  return run.with_lane([&](auto& lane) {
+    WaitingFrames waiting;
+    waiting.closed = lane.closed();
+    if constexpr (std::is_same_v<std::decay_t<decltype(lane)>, Lane<int32_t>>) {
+      waiting.codes = lane.frames();
+    } else {
+      waiting.values = lane.frames();
+    }
+    const ChunkStage& stage = *model.nodes[n].chunk;
+    return lane.with_fresh(stage.cut(*run.stream, waiting, lane.next(first, hurry).fresh));
+  });
 }
 
-void Scheduler::begin_segment(Active& request) {
-  for (int t = 0; t < (request.guided ? 2 : 1); ++t) {
-    Track& track = request.tracks[t];
+void Scheduler::begin_segment(Active& request, int n) {
+  ArRun& run = *request.runs[n].ar;
+  run.begun = true;
+  run.told = 0;
+  for (int t = 0; t < (run.guided ? 2 : 1); ++t) {
+    Track& track = run.tracks[t];
     track.keys.clear();
     track.published = false;
     track.looked = ~uint64_t{0};
-    request.state->prefix_keys(t == 1, track.keys);
+    run.sequence->prefix_keys(t == 1, track.keys);
   }
-  metrics_.prompt_rows.add(request.state->prompt_rows());
-  request.common_rows = 0;
-  if (!request.guided) return;
-  const std::vector<uint64_t>&a = request.tracks[0].keys, &b = request.tracks[1].keys;
-  const int most =
-      std::min({static_cast<int>(a.size()), static_cast<int>(b.size()),
-                request.state->prompt_rows() - 1, request.state->companion_rows() - 1});
+  request.model->metrics.prompt_rows.add(run.sequence->prompt_rows());
+  if (request.model->graph().writer() == n) {
+    request.outcome.prompt_tokens = run.sequence->prompt_rows();
+  }
+  run.common_rows = 0;
+  if (!run.guided) return;
+  const std::vector<uint64_t>&a = run.tracks[0].keys, &b = run.tracks[1].keys;
+  const int most = std::min({static_cast<int>(std::min(a.size(), b.size())),
+                             run.sequence->prompt_rows() - 1, run.sequence->companion_rows() - 1});
   int common = 0;
   while (common < most && a[common] == b[common]) ++common;
-  if (common >= kLeastCommonRows) request.common_rows = common;
+  if (common >= kLeastCommonRows) run.common_rows = common;
 }
 
-void Scheduler::look_for_prefix(Active& request) {
-  for (int t = 0; t < (request.guided ? 2 : 1); ++t) {
-    Track& track = request.tracks[t];
-    if (track.looked == cache_.published() || track.keys.empty() || track.cache.rows > 0 ||
-        !track.cache.pages.empty()) {
+/// Takes what others have computed of this prompt, when something new may be there.
+void Scheduler::look_for_prefix(Active& request, int n) {
+  ArRun& run = *request.runs[n].ar;
+  KvCache& cache = *request.model->nodes[n].cache;
+  for (int t = 0; t < (run.guided ? 2 : 1); ++t) {
+    Track& track = run.tracks[t];
+    if (track.looked == cache.published() || track.keys.empty() || track.cache.rows > 0 ||
+        track.holds()) {
       continue;
     }
-    track.looked = cache_.published();
-    const int rows = t == 0 ? request.state->prompt_rows() : request.state->companion_rows();
-    const int found = cache_.adopt(track.keys, rows - 1, track.cache);
-    if (t == 0) metrics_.prefix_rows.add(found);
+    track.looked = cache.published();
+    const int rows = t == 0 ? run.sequence->prompt_rows() : run.sequence->companion_rows();
+    const int found = cache.adopt(track.keys, rows - 1, track.cache);
+    if (t == 0) {
+      request.model->metrics.prefix_rows.add(found);
+      if (request.model->graph().writer() == n) request.outcome.cached_tokens += found;
+    }
   }
 }
 
-/// Takes the pages of the youngest request for the sake of the oldest that wants to go on; the
-/// loser computes its cache again later (I2).
+/// Where a node stands still because there are no pages for any of its sequences: for the sake of
+/// the oldest takes the pages of one that rests (its reader is slow, its input has not come), or
+/// else of the youngest; the loser computes its cache again later (I2).
 bool Scheduler::make_room() {
-  const auto oldest = std::min_element(
-      snapshot_.sequences.begin(), snapshot_.sequences.end(),
-      [](const SequenceView& a, const SequenceView& b) { return a.order < b.order; });
+  bool made = false;
+  for (int spot = 0; spot < static_cast<int>(spots_.size()); ++spot) {
+    ResidentModel& model = *spots_[spot].model;
+    const int n = spots_[spot].node;
+    const ResidentNode& node = model.nodes[n];
+    // An executor that could step it has nothing to do, and yet nothing was planned.
+    const bool still = std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
+      return may_step(place, node) && place.free.size() == place.batches.size();
+    });
+    if (!node.ar || node.steps_in_flight > 0 || !still) continue;
+    const SequenceView* oldest = nullptr;
+    for (const SequenceView& view : snapshot_.sequences) {
+      if (view.node == spot && (!oldest || view.order < oldest->order)) oldest = &view;
+    }
+    if (!oldest) continue;
+    const Active* keep = active_[oldest->slot].get();
+    made = make_room(model, n, keep, true) || make_room(model, n, keep, false) || made;
+  }
+  return made;
+}
+
+bool Scheduler::make_room(ResidentModel& model, int n, const Active* keep, bool resting_only) {
   for (size_t slot = active_.size(); slot-- > 0;) {
     Active& request = *active_[slot];
-    const bool holds =
-        !request.tracks[0].cache.pages.empty() || !request.tracks[1].cache.pages.empty();
-    if (!holds || static_cast<int>(slot) == oldest->slot) continue;
-    drop_cache(request);
+    if (request.model != &model || &request == keep) continue;
+    ArRun& run = *request.runs[n].ar;
+    if (!run.holds() || run.away()) continue;
+    if (resting_only && !request.unread && due(run).rows > 0) continue;
+    drop_cache(request, n);
     // Taking the same prefix again at once would leave nobody any room.
-    for (Track& track : request.tracks) track.looked = cache_.published();
-    metrics_.preemptions.add();
+    for (Track& track : run.tracks) track.looked = model.nodes[n].cache->published();
+    model.metrics.preemptions.add();
     return true;
   }
   return false;
 }
 
-void Scheduler::drop_cache(Active& request) {
-  for (Track& track : request.tracks) cache_.release(track.cache);
+void Scheduler::drop_cache(Active& request, int n) {
+  for (Track& track : request.runs[n].ar->tracks) {
+    request.model->nodes[n].cache->release(track.cache);
+  }
+}
+
+/// Of the sequences that no batch runs.
+void Scheduler::drop_caches(Active& request) {
+  for (size_t n = 0; n < request.runs.size(); ++n) {
+    const ArRun* run = request.runs[n].ar.get();
+    if (run && !run->stepping) drop_cache(request, static_cast<int>(n));
+  }
 }
 
 // ---------------------------------------------------------------------------- laying out
 
-void Scheduler::reserve(KvHold& hold, int rows) {
+void Scheduler::reserve(ResidentNode& node, KvHold& hold, int rows) {
   copies_.clear();
-  SYRINX_CHECK(cache_.reserve(hold, rows, copies_), "a plan took more pages than there are");
+  SYRINX_CHECK(node.cache->reserve(hold, rows, copies_), "a plan took more pages than there are");
   for (const PageCopy& copy : copies_) {
-    for (const KvPool& pool : kv_) pool.copy_page(copy.from, copy.to);
+    for (const KvPool& pool : node.kv) pool.copy_page(copy.from, copy.to);
   }
 }
 
+/// Whether a row before `end` is still to be told to the node's edges.
+static bool wants_taps(const ArStage& ar, const ArRun& run, int end) {
+  if (ar.traits().tap == 0) return false;
+  for (int pos = std::max(run.told, run.tracks[0].cache.rows); pos < end; ++pos) {
+    if (run.sequence->tapped(pos)) return true;
+  }
+  return false;
+}
+
 void Scheduler::lay_out_step(Batch& batch, double now) {
+  const int n = batch.node;
+  ResidentNode& node = batch.model->nodes[n];
   size_t widest = 1;
   for (const PlannedSequence& planned : plan_.sequences) {
-    Active& request = *active_[planned.slot];
-    const Due all = due(request);
-    KvHold& cache = request.tracks[0].cache;
-    KvHold& companion = request.tracks[1].cache;
-    reserve(cache, cache.rows + all.rows);
-    if (all.companion_rows > 0) reserve(companion, companion.rows + all.companion_rows);
+    ArRun& run = *active_[planned.slot]->runs[n].ar;
+    const Due all = due(run);
+    KvHold& cache = run.tracks[0].cache;
+    KvHold& companion = run.tracks[1].cache;
+    reserve(node, cache, cache.rows + all.rows);
+    if (all.companion_rows > 0) reserve(node, companion, companion.rows + all.companion_rows);
     widest = std::max({widest, cache.pages.size(), companion.pages.size()});
   }
-  batch.begin_step(static_cast<int>(widest));
+  batch.begin_step(*node.ar, node.kv, static_cast<int>(widest));
   for (const PlannedSequence& planned : plan_.sequences) {
     Active& request = *active_[planned.slot];
-    const KvHold& cache = request.tracks[0].cache;
-    const KvHold& companion = request.tracks[1].cache;
-    const bool emits =
-        planned.rows == request.rows_due() && planned.companion_rows == request.companion_due();
+    ArRun& run = *request.runs[n].ar;
+    const KvHold& cache = run.tracks[0].cache;
+    const KvHold& companion = run.tracks[1].cache;
+    const bool emits = run.sequence->ready() && planned.rows == run.rows_due() &&
+                       planned.companion_rows == run.companion_due();
     StepSequence seq;
-    seq.state = request.state.get();
+    seq.state = run.sequence.get();
     seq.first_pos = cache.rows;
     seq.rows = planned.rows;
     seq.emits = emits;
-    seq.guided = emits && request.guided;
-    seq.scale = request.scale;
+    seq.guided = emits && run.guided;
+    seq.scale = run.scale;
     seq.seed = request.seed;
-    seq.step = request.total_steps;
+    seq.step = run.total_steps;
+    seq.scores = run.sequence->scores();
+    seq.taps = wants_taps(*node.ar, run, cache.rows + planned.rows);
     if (planned.rows > 0) {
       batch.add(seq, cache.pages);
       batch.owners.push_back(&request);
@@ -466,34 +745,33 @@ void Scheduler::lay_out_step(Batch& batch, double now) {
       seq.first_pos = companion.rows;
       seq.rows = planned.companion_rows;
       seq.companion = true;
-      seq.guided = false;
+      seq.guided = seq.taps = false;
       batch.add(seq, companion.pages);
       batch.owners.push_back(&request);
     }
-    request.stepping = true;
-    ++steps_in_flight_;
+    run.stepping = true;
+    ++node.steps_in_flight;
     if (request.outcome.waited_s == 0) {
       request.outcome.waited_s = std::max(1e-9, now - request.submitted_s);
-      metrics_.wait_s.observe(request.outcome.waited_s);
+      request.model->metrics.wait_s.observe(request.outcome.waited_s);
       if (trace_) trace_->request_moment(request.id, "first step", now);
     }
   }
 }
 
-void Scheduler::lay_out_chunks(Batch& batch, double now) {
-  const size_t link = plan_.link;
-  batch.begin_chunks(plan_.link, *pipeline_->links()[link].stage);
-  for (int slot : plan_.chunk_slots) {
+void Scheduler::lay_out_chunks(Batch& batch) {
+  const int n = batch.node;
+  batch.begin_chunks(*batch.model->nodes[n].chunk);
+  for (const int slot : plan_.chunk_slots) {
     Active& request = *active_[slot];
-    const double slack = request.started() ? request.slack_s(now) : 0;
-    const ChunkCut cut = next_cut(request, link, slack);
-    request.with_lane(link, [&](auto& lane) {
-      batch.add(request.streams[link].get(), lane.window(cut), cut.left, cut.fresh, cut.ahead,
-                cut.last);
+    ChunkRun& run = *request.runs[n].chunk;
+    const ChunkCut cut = run.cut;
+    run.with_lane([&](auto& lane) {
+      batch.add(run.stream.get(), lane.window(cut), cut.left, cut.fresh, cut.ahead, cut.last);
       lane.take(cut);
     });
     batch.owners.push_back(&request);
-    request.chunking |= 1u << link;
+    run.running = true;
   }
   batch.seal_chunks();
 }

@@ -1,6 +1,6 @@
-// The engine's thread at work: keeps the requests, plans with a policy, lays batches out, hands
-// them to executors, commits what comes back (CONTRACT.md). Knows no locks; one thread calls
-// everything.
+// The engine's thread at work: keeps the requests of all models, plans with a policy, lays batches
+// out, hands them to the platform, commits what comes back (CONTRACT.md). Knows no locks; one
+// thread calls everything, on the platform's clock.
 #pragma once
 
 #include <deque>
@@ -13,133 +13,152 @@
 #include "engine/active.h"
 #include "engine/admission.h"
 #include "engine/batch.h"
-#include "engine/executor_thread.h"
-#include "engine/first_chunk.h"
 #include "engine/metrics.h"
+#include "engine/platform.h"
 #include "engine/trace_log.h"
 
 namespace syrinx {
 
 class Scheduler {
  public:
-  /// `returned` is called on executors' threads with each batch that ran; it belongs to commit().
-  Scheduler(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
-            EngineMetrics& metrics, std::function<void(Batch*)> returned);
+  /// `platform` outlives the scheduler and has the places that `spec` names. Throws LoadError when
+  /// an option makes no sense.
+  Scheduler(const EngineOptions& options, const PlacesSpec& spec, Platform& platform);
   ~Scheduler();
 
-  /// Pages that the options buy for this pipeline.
-  static int pages_for(const ArStage& ar, const EngineOptions& options);
+  /// The model outlives its place here. From then on its requests may come.
+  void add(ResidentModel& model);
+  /// Ends the model's requests with kCancelled. It may go once has() says no.
+  void remove(ResidentModel& model);
+  /// Whether anything here refers to the model.
+  bool has(const ResidentModel& model) const;
 
   // What the mail says.
   void take_in(std::unique_ptr<Active> request);
   void cancel(RequestId id);
-  void append_text(RequestId id, std::string_view text, bool last);
+  void append_text(RequestId id, std::string text, bool last);
 
-  /// Takes the results of a batch that ran. No other batch of this call may be in use any more.
+  /// Takes the results of a batch that ran, or of host work.
   void commit(Batch* batch);
-  /// Plans and starts batches while there is something to run and somewhere to run it. With one
-  /// shared executor: runs one. False when nothing was started.
+  void commit(std::unique_ptr<HostJob> job);
+  /// Plans and starts batches while there is something to run and somewhere to run it. With an
+  /// inline platform: runs one. False when nothing was started.
   bool dispatch();
-  /// Ends everything with kCancelled. Executors must have returned all batches.
+  /// Fails everything: the last resort after an exception that nobody expected.
+  void fail_all(const char* why);
+  /// Ends everything with kCancelled. Nothing may be away.
   void end_all();
 
-  /// The clients of the requests that ended since the last call.
-  void take_ended(std::vector<uint64_t>& clients) {
-    clients.clear();
-    clients.swap(ended_);
+  /// The requests that ended since the last call: model and client.
+  struct Ended {
+    ResidentModel* model = nullptr;
+    uint64_t client = 0;
+  };
+  void take_ended(std::vector<Ended>& ended) {
+    ended.clear();
+    ended.swap(ended_);
   }
-  /// Whether a reader's pace holds somebody up: look again soon, without a cause.
-  bool paused() const { return paused_; }
-  int batches_in_flight() const { return in_flight_; }
-  Load load() const;
-  void costs(CostModel& model) const;
-  /// Why the state's current segment can never be run, or nothing. Any thread.
-  std::string misfit(const Sequence& state) const;
+  /// When to look again although nothing comes; infinite: there is no need.
+  double look_again_s() const;
+  int away() const { return batches_away_ + jobs_away_; }  ///< batches and host jobs
+  Load load(const ResidentModel& model) const;
+  std::span<ResidentModel* const> models() const { return models_; }
 
  private:
-  /// An executor, its kind and the two batches that it may have: one running, one laid out.
+  /// An executor, and the two batches that it may have: one running, one laid out.
   struct Place {
     int index = 0;
-    bool steps = true, chunks = true;
+    bool steps = true;
     std::deque<Batch> batches;
     std::vector<Batch*> free;
-    std::unique_ptr<ExecutorThread> thread;  ///< null: run here
   };
-  void add_place(int threads, bool steps, bool chunks, bool inline_run);
+  struct Spot {
+    ResidentModel* model = nullptr;
+    int node = 0;
+  };
+
+  void settle_nodes();
+  void let_go();
+  void give_up(Batch& batch, const char* why);
+  void warm(Batch& batch) const;
+  bool may_step(const Place& place, const ResidentNode& node) const;
   bool fill(Place& place);
   void look(const Place& place, double now);
   void look_at(Active& request, int slot, double now);
-  void look_for_prefix(Active& request);
-  SequenceView view(Active& request, int slot, double now);
+  void look_at_steps(Active& request, int node, int slot, double now);
+  bool waits_for_room(Active& request, int node);
+  void look_for_prefix(Active& request, int node);
   double pipe_s(Active& request);
-  ChunkCut next_cut(Active& request, size_t link, double slack_s);
+  double audio_slack_s(Active& request, double now);
+  ChunkCut next_cut(Active& request, int node, double slack_s);
   bool make_room();
-  void drop_cache(Active& request);
-  void begin_segment(Active& request);
+  bool make_room(ResidentModel& model, int node, const Active* keep, bool resting_only);
+  void drop_cache(Active& request, int node);
+  void drop_caches(Active& request);
+  void begin_segment(Active& request, int node);
 
   /// Rows that may run now, of the sequence and of its companion.
   struct Due {
     int rows = 0, companion_rows = 0;
   };
-  Due due(const Active& request) const;
+  Due due(const ArRun& run) const;
   void lay_out_step(Batch& batch, double now);
-  void lay_out_chunks(Batch& batch, double now);
-  void reserve(KvHold& hold, int rows);
+  void lay_out_chunks(Batch& batch);
+  void reserve(ResidentNode& node, KvHold& hold, int rows);
 
   void commit_step(Batch& batch);
-  void commit_rows(Active& request, std::span<const StepSequence> ran);
-  void advance(Active& request, std::span<const int32_t> codes);
-  void end_steps(Active& request, FinishReason reason);
+  void commit_rows(Active& request, int node, std::span<const StepSequence> ran);
+  void tell_taps(Active& request, int node, const StepSequence& ran, std::span<const float> taps);
+  void advance(Active& request, int node, std::span<const int32_t> codes, const StepScores* scores);
+  void end_steps(Active& request, int node, FinishReason reason);
   void commit_chunks(Batch& batch);
-  void commit_chunk(Active& request, size_t link, const ChunkJob& job);
-  void close_lanes(Active& request);
+  void pass_on(Active& request, int node, std::span<const float> values, int64_t count);
+  void commit_opened(Active& request, HostJob& job);
+  void give(Active& request, int node, Late late);
+  void give_late(Active& request, int node);
+  void close_edges(Active& request);
   void deliver(Active& request, std::span<const float> samples, double now);
-  void give_text(Active& request, std::string_view text, bool last);
+  void deliver(Active& request, const StepOutput& out, double now);
 
-  void fail(Active& request, ErrorCode code, const std::string& message);
+  void fail(Active& request, Error error);
   void finish(Active& request, FinishReason reason);
   void sweep();
+  void count_holding();
   void promote();
-  double places() const;
-  void learn_capacity();
+  double places(const ResidentModel& model) const;
+  void learn();
+  void learn_capacity(ResidentModel& model);
   void guarded(Active& request, FunctionRef<void()> work);
+  Active* find(RequestId id);
+  double now() const { return platform_.now(); }
 
-  const std::shared_ptr<const Pipeline> pipeline_;
   const EngineOptions options_;
-  EngineMetrics& metrics_;
-  const std::function<void(Batch*)> returned_;
+  Platform& platform_;
+  const PlacesSpec spec_;
   Policy policy_;
   bool realtime_;  ///< whether the policy keeps deadlines, so that places are limited
   std::unique_ptr<TraceLog> trace_;
 
-  std::vector<KvPool> kv_;
-  KvCache cache_;
-  std::unique_ptr<Executor> inline_executor_;
   std::deque<Place> places_;
-  Sharing sharing_;
+  std::vector<ResidentModel*> models_;
+  std::vector<Spot> spots_;  ///< all nodes of all models; Snapshot::nodes
+  int generation_ = 0;       ///< of models_
 
   std::vector<std::unique_ptr<Active>> active_;  ///< in order of promotion
   std::deque<std::unique_ptr<Active>> waiting_;
   Snapshot snapshot_;
   Plan plan_;
   std::vector<PageCopy> copies_;
+  std::vector<NodeWork> work_;
+  std::vector<int32_t> codes_;  ///< of a step whose frames nobody takes
   bool paused_ = false;
-  int in_flight_ = 0, steps_in_flight_ = 0;
-  std::vector<uint64_t> ended_;
-
-  // What was learned.
-  CostLearner step_cost_;
-  std::vector<CostLearner> chunk_costs_;
-  std::vector<double> samples_per_frame_;  ///< of each link
-  std::vector<int> chunk_frames_;          ///< steady chunk of each link
-  FirstChunk first_chunk_;
-  Rate chunk_rate_{1.0}, late_rate_{1.0};
-  double mean_audio_s_ = 0;  ///< of the requests that ended lately
-  double late_share_ = 0;    ///< of the chunks of the last second
-  PlaceLimit place_limit_;
-  WorkPerSecond totals_;      ///< since the start: rows of steps, frames of links
-  WorkPerSecond per_second_;  ///< of audio
-  int64_t commits_ = 0;
+  int batches_away_ = 0, jobs_away_ = 0;
+  double busy_s_ = 0;  ///< of all executors
+  double learned_s_ = 0;
+  std::vector<Ended> ended_;
 };
+
+/// Why the segment of a sequence can never be run on this node, or nothing. Any thread.
+std::string misfit(const ResidentNode& node, const Sequence& sequence);
 
 }  // namespace syrinx

@@ -36,13 +36,13 @@ void TraceLog::name_row(int row, const char* name) {
                name);
 }
 
-void TraceLog::work(int row, const char* what, double began_s, double ended_s, int batch,
-                    int units) {
+void TraceLog::work(int row, const char* what, const char* model, double began_s, double ended_s,
+                    int batch, int units) {
   if (!room()) return;
   std::fprintf(file_.get(),
                R"({"ph":"X","name":"%s","pid":1,"tid":%d,"ts":%.3f,"dur":%.3f,)"
-               R"("args":{"batch":%d,"units":%d}})",
-               what, row, micros(began_s), (ended_s - began_s) * 1e6, batch, units);
+               R"("args":{"model":"%s","batch":%d,"units":%d}})",
+               what, row, micros(began_s), (ended_s - began_s) * 1e6, model, batch, units);
 }
 
 void TraceLog::request_began(uint64_t id, double at_s) {

@@ -1,6 +1,6 @@
 // Encodes recordings into voices, beside the engine's steps: a thread of its own with less priority
-// than the executors', a few recordings at a time, a bounded piece of each in turn. Like all work it
-// is admitted by its predicted wait, shared fairly between clients, and cancellable. Any thread.
+// than the executors', a few recordings at a time, a bounded piece of each in turn. Like all work
+// it is admitted by its predicted wait, shared fairly between clients, and cancellable. Any thread.
 #pragma once
 
 #include <condition_variable>

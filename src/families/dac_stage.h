@@ -18,8 +18,12 @@ class DacStage : public ChunkStage {
       : codec_(codec), seed_of_(seed_of) {}
 
   Device device() const override { return codec_.device(); }
-  int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
-  int out_width() const override { return static_cast<int>(codec_.config().hop()); }
+  FrameType in() const override {
+    return {Flow::kCodes, static_cast<int>(codec_.config().codebooks)};
+  }
+  FrameType out() const override {
+    return {Flow::kSamples, static_cast<int>(codec_.config().hop())};
+  }
 
   std::unique_ptr<StreamState> open(const Sequence& state) const override {
     auto stream = std::make_unique<Stream>();

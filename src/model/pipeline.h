@@ -1,33 +1,19 @@
-// A pipeline: what a model family turns a request into. One AR stage, then a chain of chunk stages,
-// each fed through a link. Const after load; thread-safe.
+// A pipeline: what a model family turns a request into, a graph of networks. Const after load;
+// thread-safe.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "model/graph.h"
 #include "model/request.h"
-#include "model/stage.h"
 
 namespace syrinx {
-
-/// How a link cuts a stream into chunks; in frames of the stage that it feeds.
-struct ChunkPolicy {
-  int initial = 1;    ///< fresh frames of the first chunk: decides the time to first audio
-  int steady = 8;     ///< fresh frames of every later chunk
-  int left = 0;       ///< frames seen again before the fresh ones
-  int lookahead = 0;  ///< frames that must exist after the fresh ones, unless the stream ended
-  int multiple = 1;   ///< fresh frames come in multiples of this, except at the end of the stream
-};
-
-/// Feeds a chunk stage from the stage before it.
-struct Link {
-  std::string name;
-  const ChunkStage* stage = nullptr;
-  ChunkPolicy policy;
-};
 
 struct VoiceInfo {
   std::string id;
@@ -49,6 +35,8 @@ struct PipelineInfo {
   std::string family;
   std::string model;  ///< the name that clients ask for
   std::string licence;
+  bool speaks = true;        ///< answers with audio
+  bool writes = false;       ///< answers with text, and takes a chat
   int sample_rate = 24000;   ///< Hz, mono
   double frame_rate = 12.5;  ///< frames a second
   std::vector<VoiceInfo> voices;
@@ -67,20 +55,43 @@ struct PipelineInfo {
   std::vector<PartInfo> parts;
 };
 
+/// What a request is made of: a sequence for each AR node of the graph, in their order.
+struct Opened {
+  std::vector<std::unique_ptr<Sequence>> sequences;
+  /// Samples that the client's edge carries to a chunk node: whole frames, all of them at once.
+  std::vector<float> samples = {};
+
+  Opened() = default;
+  template <typename S>
+  requires std::derived_from<S, Sequence> Opened(
+      std::unique_ptr<S> only) {  // NOLINT(google-explicit-constructor)
+    sequences.push_back(std::move(only));
+  }
+  /// The only one, or the first.
+  Sequence& sequence() const { return *sequences.front(); }
+  /// Takes it.
+  std::unique_ptr<Sequence> only() { return std::move(sequences.front()); }
+};
+
 class Pipeline {
  public:
   virtual ~Pipeline() = default;
   virtual const PipelineInfo& info() const = 0;
-  virtual const ArStage& ar() const = 0;
-  /// In order of flow; the last one yields samples. Constant.
-  virtual std::span<const Link> links() const = 0;
-  /// Checks a request and makes its prompt. Any thread.
-  virtual Result<std::unique_ptr<Sequence>> open(const SpeechRequest&) const = 0;
+  /// Constant.
+  virtual const Graph& graph() const = 0;
+  /// Checks a request and makes its prompts. Any thread. What PipelineInfo says the model cannot do
+  /// has been refused before (check_request).
+  virtual Result<Opened> open(const SpeechRequest&) const = 0;
 
   /// What makes voices of recordings; null where the model or its checkpoint has none.
   virtual const VoiceEncoder* voice_encoder() const { return nullptr; }
-  /// A voice of a speaker's embedding that a user brings. kUnsupported where there is no such thing.
+  /// A voice of a speaker's embedding that a user brings. kUnsupported where there is no such
+  /// thing.
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
+
+/// Holds a request against what the model says of itself: the length of its text, voices, mixes,
+/// speed, earlier turns, chats.
+Status check_request(const PipelineInfo& info, const SpeechRequest& request);
 
 }  // namespace syrinx

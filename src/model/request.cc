@@ -1,5 +1,7 @@
 #include "model/request.h"
 
+#include "base/check.h"
+
 namespace syrinx {
 
 const char* finish_reason_name(FinishReason reason) {
@@ -20,6 +22,10 @@ const char* finish_reason_name(FinishReason reason) {
 
 Status Sequence::append_text(std::string_view, bool) {
   return Error{ErrorCode::kUnsupported, "this model takes its text at once, not in pieces", "text"};
+}
+
+Status Sequence::take(int port, const Frames&) {
+  return Error{ErrorCode::kInternal, concat("nothing takes frames at port ", port)};
 }
 
 }  // namespace syrinx

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "kernels/sample.h"
+#include "model/frames.h"
 #include "model/voice.h"
 
 namespace syrinx {
@@ -62,7 +63,9 @@ struct SpeechRequest {
   // Of models that write
   std::shared_ptr<const Chat> chat;  ///< instead of `text`
   std::vector<std::string> stop;     ///< the answer ends before the first of these
-  int max_tokens = 0;                ///< 0: as many as the model has positions for
+  /// What a client said, for the audio parts of `chat`, in their order.
+  std::vector<std::shared_ptr<const Recording>> recordings;
+  int max_tokens = 0;            ///< 0: as many as the model has positions for
   int top_logprobs = -1;         ///< >= 0: log-probabilities of each token and of so many others
   int initial_chunk_frames = 0;  ///< of the first chunk to be made audible; 0: the engine decides
   uint64_t client = 0;           ///< who asks (a hash of key or address), for fairness
@@ -114,6 +117,9 @@ class StepOutput {
              std::vector<PhoneMark>* phones = nullptr, const StepScores* scores = nullptr)
       : codes_(codes), words_(words), phones_(phones), scores_(scores) {}
   const StepScores* scores() const { return scores_; }
+  /// For the edges of ids.
+  void id(int32_t id) { ids_.push_back(id); }
+  std::span<const int32_t> ids() const { return ids_; }
   /// UTF-8, whole characters.
   void text(std::string_view piece) { text_ += piece; }
   void token(ScoredToken token) { tokens_.push_back(std::move(token)); }
@@ -135,6 +141,7 @@ class StepOutput {
   const StepScores* scores_;
   std::string text_;
   std::vector<ScoredToken> tokens_;
+  std::vector<int32_t> ids_;
 };
 
 /// What a request does after a step.
@@ -163,6 +170,10 @@ class Sequence {
   /// Whether the next step can be taken now; false while text to speak has not arrived.
   virtual bool ready() const { return true; }
 
+  /// While ready() says no before the first step of a segment: leading rows of its prompt that are
+  /// complete and stay as they are, and so may be run already. Never falls.
+  virtual int known_rows() const { return 0; }
+
   /// Scale s of classifier-free guidance: codes are drawn from u + s (c - u), where c are the
   /// sequence's logits and u its companion's. Unset: no companion. Constant.
   virtual std::optional<float> guidance() const { return std::nullopt; }
@@ -178,6 +189,11 @@ class Sequence {
   /// empty where a prompt is not made of ids.
   virtual std::span<const int32_t> prompt_ids() const { return {}; }
 
+  /// Whether the node tells the row that its stage taps at position `pos` of this segment to its
+  /// edges of rows. Such rows are told once, in order, and are never taken from another request's
+  /// cache: prefix_keys() must end before the first of them.
+  virtual bool tapped(int /*pos*/) const { return false; }
+
   /// How many log-probabilities each step is to come with (StepScores::top); -1: none. Constant.
   virtual int scores() const { return -1; }
 
@@ -190,8 +206,13 @@ class Sequence {
   /// Takes the sampled codes of a step (one per ArTraits::vocab), emits what became complete.
   virtual Verdict advance(std::span<const int32_t> codes, StepOutput& out) = 0;
 
-  /// More text of an open request; `last` closes it. An Error fails the request.
+  /// More text of an open request; `last` closes it. May take its time (tokenizers, phonemes): it
+  /// runs on a host thread, in no batch. An Error fails the request.
   virtual Status append_text(std::string_view text, bool last);
+
+  /// Frames from another node of the graph, at input port `port`. Moves them, nothing slow. An
+  /// Error fails the request.
+  virtual Status take(int port, const Frames& frames);
 };
 
 }  // namespace syrinx

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/attention.h"
+#include "model/frames.h"
 #include "model/request.h"
 #include "tensor/context.h"
 
@@ -32,7 +33,8 @@ struct ArBatch {
   int emits = 0;               ///< E, how many sequences yield a step
   Ragged ragged;               ///< rows and cache pages of `seqs`
   std::span<const KvPool> kv;  ///< one per ArTraits::kv, sharing the page tables
-  View scratch;  ///< u8 [scratch_bytes(E)], kept from forward() to the last logits() of the step
+  View scratch;    ///< u8 [scratch_bytes(E)], kept from forward() to the last logits() of the step
+  View taps = {};  ///< f32 [rows, ArTraits::tap], to be filled by forward(); empty: nobody listens
 };
 
 /// What the engine needs to know of an AR stage.
@@ -41,6 +43,7 @@ struct ArTraits {
   std::vector<int> vocab;  ///< of each of the K codes that are sampled in a step
   std::vector<KvSpec> kv;
   int max_positions = 0;
+  int tap = 0;  ///< width of the rows that forward() can tell (hidden states); 0: none
 };
 
 /// Autoregressive: a KV cache and a sampler. Every result must be the same bits in any batch. On a
@@ -73,15 +76,16 @@ class StreamState {
   virtual ~StreamState() = default;
 };
 
-/// One chunk of one stream. The window is [left + fresh + ahead] frames, where left <= the link's
+/// One chunk of one stream. The window is [left + fresh + ahead] frames, where left <= the edge's
 /// left context (less at the start) and ahead <= its lookahead (less at the end).
 struct ChunkJob {
   StreamState* state = nullptr;
-  std::span<const int32_t> codes;  ///< [window, in_width], when fed by the AR stage
-  std::span<const float> values;   ///< [window, in_width], when fed by a chunk stage
+  std::span<const int32_t> codes;  ///< [window, in_width] of codes or ids
+  std::span<const float> values;   ///< [window, in_width] of rows or samples
   int left = 0, fresh = 0, ahead = 0;
   bool last = false;     ///< no frame follows the window
-  std::span<float> out;  ///< [fresh, out_width], to be written
+  std::span<float> out;  ///< [made, out_width], to be written
+  int made = 0;          ///< fresh * ChunkStage::most_out(); a stage may write fewer and say so
 };
 
 /// All frames of a stream that have come and were not fresh yet: codes or values [n, in_width], as
@@ -98,14 +102,22 @@ class ChunkStage {
  public:
   virtual ~ChunkStage() = default;
   virtual Device device() const { return Device::kCpu; }
-  virtual int in_width() const = 0;   ///< elements of a frame that comes in
-  virtual int out_width() const = 0;  ///< elements that come out per frame; samples at the end
-  virtual std::unique_ptr<StreamState> open(const Sequence&) const = 0;
+  /// A frame that comes in, and what comes out for each: constant.
+  virtual FrameType in() const = 0;
+  virtual FrameType out() const = 0;
+  /// How many frames come out for one that comes in, at most.
+  virtual int most_out() const { return 1; }
+  int in_width() const { return in().width; }
+  int out_width() const { return out().width; }
+  /// `sequence` is the one that feeds this stage, directly or through others; where the client
+  /// feeds it, the first one that it feeds.
+  virtual std::unique_ptr<StreamState> open(const Sequence& sequence) const = 0;
   /// On a GPU the jobs' outputs are there after synchronize(), which is the caller's.
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
-  /// How many of the waiting frames the next chunk takes as fresh ones, when the link's policy would
-  /// take `planned`; 0: it waits for more. For stages whose frames come in blocks of their own. At
-  /// the end of a stream repeated chunks must take all. No chunk of this stream runs meanwhile.
+  /// How many of the waiting frames the next chunk takes as fresh ones, when the edge's policy
+  /// would take `planned`; 0: it waits for more. For stages whose frames come in blocks of their
+  /// own. At the end of a stream repeated chunks must take all. No chunk of this stream runs
+  /// meanwhile.
   virtual int cut(const StreamState&, const WaitingFrames&, int planned) const { return planned; }
 };
 

@@ -47,8 +47,8 @@ class Runner {
   explicit Runner(const Pipeline& model, int threads = 1)
       : model_(model),
         pool_(threads),
-        work_(pool_, model.ar().device()),
-        kv_(model.ar().traits().kv[0], kPages, model.ar().device()) {
+        work_(pool_, model.graph().ar().device()),
+        kv_(model.graph().ar().traits().kv[0], kPages, model.graph().ar().device()) {
     for (int32_t page = kPages - 1; page >= 0; --page) free_.push_back(page);
   }
 
@@ -56,7 +56,7 @@ class Runner {
     Track track;
     auto opened = model_.open(request);
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    if (opened.ok()) track.state = opened.take();
+    if (opened.ok()) track.state = opened.take().only();
     return track;
   }
 
@@ -84,7 +84,7 @@ class Runner {
 };
 
 inline void Runner::step(std::span<Track*> tracks, int chunk) {
-  const ArTraits& traits = model_.ar().traits();
+  const ArTraits& traits = model_.graph().ar().traits();
   const int codes_per_step = static_cast<int>(traits.vocab.size());
   std::vector<ArSeq> seqs;
   std::vector<Track*> running;
@@ -113,17 +113,17 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
   StepContext& ctx = work_.context();
   const Ragged ragged{row_begin, kv_len, table, kTable};
   const View scratch =
-      ctx.arena.take({static_cast<int64_t>(model_.ar().scratch_bytes(emits))}, DType::kU8);
+      ctx.arena.take({static_cast<int64_t>(model_.graph().ar().scratch_bytes(emits))}, DType::kU8);
   const ArBatch batch{seqs, row_begin.back(), emits, ragged, std::span(&kv_, 1), scratch};
   const View hidden = ctx.arena.take({emits, traits.hidden}, DType::kF32);
-  model_.ar().forward(ctx, batch, hidden);
+  model_.graph().ar().forward(ctx, batch, hidden);
   if (emits == 0) return;
   std::vector<int32_t> memory(emits * codes_per_step, 0), ids(emits);
   const View codes{memory.data(), DType::kI32, {emits, codes_per_step}};
   for (Track* track : running) track->inner.emplace_back();
   for (int k = 0; k < codes_per_step; ++k) {
     const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
-    model_.ar().logits(ctx, k, batch, hidden, upload(ctx, codes), logits);
+    model_.graph().ar().logits(ctx, k, batch, hidden, upload(ctx, codes), logits);
     std::vector<SampleRow> rows;
     for (int e = 0; e < emits; ++e) {
       Sequence& state = *running[e]->state;

@@ -17,11 +17,12 @@
 namespace syrinx {
 
 struct Voice {
-  std::string family;   ///< whose encoders made it; no other family can use it
-  std::string encoder;  ///< VoiceEncoderInfo::version of them, or "given" for a user's own embedding
-  std::string mode;     ///< how it is used: one of VoiceEncoderInfo::modes
+  std::string family;  ///< whose encoders made it; no other family can use it
+  std::string
+      encoder;       ///< VoiceEncoderInfo::version of them, or "given" for a user's own embedding
+  std::string mode;  ///< how it is used: one of VoiceEncoderInfo::modes
   std::string text = {};  ///< what the recording says; empty: not known
-  double seconds = 0;   ///< of the recording
+  double seconds = 0;     ///< of the recording
   /// By names of the family's own, e.g. "speaker" f32 [192], "codes" i32 [T, C].
   std::map<std::string, Tensor> tensors = {};
 
@@ -35,7 +36,7 @@ uint64_t voice_hash(const Voice& voice);
 /// What a user recorded: mono samples in about [-1, 1], free of NaN.
 struct Recording {
   std::vector<float> samples;
-  int sample_rate = 0;  ///< Hz; encoders resample
+  int sample_rate = 0;    ///< Hz; encoders resample
   std::string text = {};  ///< what it says; empty: not known
   std::string mode = {};  ///< empty: the first of VoiceEncoderInfo::modes that its text allows
 
@@ -51,9 +52,9 @@ struct VoiceMode {
 
 struct VoiceEncoderInfo {
   std::string family;
-  std::string version;                ///< changes whenever the same recording would yield another voice
-  std::vector<VoiceMode> modes;       ///< the best one first
-  double min_s = 1, max_s = 30;       ///< of a recording; a longer one is refused
+  std::string version;           ///< changes whenever the same recording would yield another voice
+  std::vector<VoiceMode> modes;  ///< the best one first
+  double min_s = 1, max_s = 30;  ///< of a recording; a longer one is refused
 };
 
 /// A recording being encoded, a bounded piece at a time. One thread at a time.
@@ -71,13 +72,14 @@ class VoiceEncoder {
   virtual const VoiceEncoderInfo& info() const = 0;
   /// Begins with a recording for which check() said yes.
   virtual std::unique_ptr<VoiceEncoding> open(const Recording& recording) const = 0;
-  /// Does the next piece of each, all of them unfinished: some tens of milliseconds of work, so that
-  /// an encoding can be cancelled and never holds up an executor for long. What it makes of a
+  /// Does the next piece of each, all of them unfinished: some tens of milliseconds of work, so
+  /// that an encoding can be cancelled and never holds up an executor for long. What it makes of a
   /// recording is the same bits in any batch.
   virtual void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const = 0;
 };
 
-/// Whether `recording` is fit for the encoder (length, mode, text), and its mode when it names none.
+/// Whether `recording` is fit for the encoder (length, mode, text), and its mode when it names
+/// none.
 Result<std::string> check_recording(const VoiceEncoderInfo& info, const Recording& recording);
 
 /// A piece of a mix: a voice of the model by name, or one as data.

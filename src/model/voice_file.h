@@ -1,6 +1,6 @@
-// Voices on disk: safetensors files with what is known of the voice in the metadata. Files come from
-// strangers too: their size is bounded before anything is read, every entry is checked, and faults
-// are LoadErrors naming file, entry, expected and got. Any thread.
+// Voices on disk: safetensors files with what is known of the voice in the metadata. Files come
+// from strangers too: their size is bounded before anything is read, every entry is checked, and
+// faults are LoadErrors naming file, entry, expected and got. Any thread.
 #pragma once
 
 #include <cstddef>

@@ -25,10 +25,8 @@ Voice some_voice() {
   return voice;
 }
 
-const VoiceNotes kNotes{.name = "Anna",
-                        .consent = "by mail",
-                        .source = "ab12",
-                        .created = "2026-11-21T18:00:00Z"};
+const VoiceNotes kNotes{
+    .name = "Anna", .consent = "by mail", .source = "ab12", .created = "2026-11-21T18:00:00Z"};
 
 std::string fault_of(const std::string& path) {
   try {

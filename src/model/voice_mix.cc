@@ -43,11 +43,12 @@ Result<std::vector<NamedShare>> parse_voice_mix(std::string_view text) {
     const size_t end = std::min(text.find('+', begin), text.size());
     const auto share = parse_share(text.substr(begin, end - begin));
     if (!share) {
-      return Error{ErrorCode::kInvalid,
-                   concat("a mix of voices is written like 'anna(2)+ben(1)', with weights above 0 "
-                          "and up to ",
-                          kMaxWeight, "; '", text.substr(begin, end - begin), "' is no part of one"),
-                   "voice"};
+      return Error{
+          ErrorCode::kInvalid,
+          concat("a mix of voices is written like 'anna(2)+ben(1)', with weights above 0 "
+                 "and up to ",
+                 kMaxWeight, "; '", text.substr(begin, end - begin), "' is no part of one"),
+          "voice"};
     }
     shares.push_back(*share);
     if (shares.size() > kMaxShares) {

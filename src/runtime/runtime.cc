@@ -112,13 +112,13 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
                   ")");
 }
 
-std::unique_ptr<Engine> load_engine(const LoadOptions& options) {
-  return std::make_unique<Engine>(load_pipeline(options), options.engine);
+std::unique_ptr<Engine> load_engine(const LoadOptions& options, std::shared_ptr<Machine> machine) {
+  return std::make_unique<Engine>(load_pipeline(options), options.engine, std::move(machine));
 }
 
 void warm_up(Engine& engine, int max_batch, double most_s) {
   const double until_s = now_s() + most_s;
-  const int most = engine.pipeline().ar().device() == Device::kCpu ? 1 : max_batch;
+  const int most = engine.pipeline().graph().ar().device() == Device::kCpu ? 1 : max_batch;
   SpeechRequest request;
   request.text = "Hello.";
   request.max_frames = 16;

@@ -27,8 +27,9 @@ std::string model_name(std::string model);
 /// Names the family that a directory's config.json belongs to and loads it. Throws LoadError.
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 
-/// The same with an engine around it. Throws LoadError.
-std::unique_ptr<Engine> load_engine(const LoadOptions& options);
+/// The same with an engine around it, on a machine of its own or on `machine`. Throws LoadError.
+std::unique_ptr<Engine> load_engine(const LoadOptions& options,
+                                    std::shared_ptr<Machine> machine = nullptr);
 
 /// Speaks for nobody, so that the first listener finds pages mapped and threads awake; on a GPU also
 /// in crowds of 2, 4, ... `max_batch`, so that what a step launches is recorded (Stream::repeat).

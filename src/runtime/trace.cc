@@ -17,7 +17,7 @@ constexpr int kPrefillRows = 128;
 class Runner {
  public:
   Runner(const Pipeline& pipeline, Sequence& state, const TraceOptions& options, Trace& trace)
-      : ar_(pipeline.ar()),
+      : ar_(pipeline.graph().ar()),
         state_(state),
         options_(options),
         trace_(trace),
@@ -140,7 +140,7 @@ std::vector<float> run_chunks(const Pipeline& pipeline, const Sequence& state,
   ThreadPool pool(threads);
   std::vector<float> values;
   int64_t count = 0;
-  for (const Link& link : pipeline.links()) {
+  for (const Link& link : pipeline.graph().links()) {
     if (values.empty()) count = static_cast<int64_t>(frames.size()) / link.stage->in_width();
     std::vector<float> out(static_cast<size_t>(count * link.stage->out_width()));
     const std::unique_ptr<StreamState> stream = link.stage->open(state);
@@ -166,11 +166,12 @@ std::vector<float> run_chunks(const Pipeline& pipeline, const Sequence& state,
 
 Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& request,
                             const TraceOptions& options) {
-  Result<std::unique_ptr<Sequence>> opened = pipeline.open(request);
+  if (const Status fault = check_request(pipeline.info(), request); !fault) return fault.error();
+  Result<Opened> opened = pipeline.open(request);
   if (!opened) return opened.error();
-  Sequence& state = *opened.value();
+  Sequence& state = opened.value().sequence();
   Trace trace;
-  trace.frame_codes = pipeline.links().front().stage->in_width();
+  trace.frame_codes = pipeline.graph().links().front().stage->in_width();
   trace.prompt_rows = state.prompt_rows();
   const std::span<const int32_t> ids = state.prompt_ids();
   trace.prompt_ids.assign(ids.begin(), ids.end());

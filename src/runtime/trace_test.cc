@@ -44,7 +44,7 @@ TEST(Trace, KeepsTheFirstLogits) {
   const Trace trace =
       trace_request(*pipeline, greedy_request("a few words"), {.threads = 1, .logit_steps = 3})
           .take();
-  const std::vector<int>& vocab = pipeline->ar().traits().vocab;
+  const std::vector<int>& vocab = pipeline->graph().ar().traits().vocab;
   EXPECT_EQ(trace.logit_steps, 3);
   ASSERT_EQ(trace.logits.size(), vocab.size());
   for (size_t k = 0; k < vocab.size(); ++k) {

@@ -12,6 +12,9 @@ class EngineBackend : public Backend {
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
     return engine_->submit(request, std::move(sink));
   }
+  Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
+    return engine_->submit_soon(request, std::move(sink));
+  }
   void cancel(RequestId id) override { engine_->cancel(id); }
   void append_text(RequestId id, std::string text, bool last) override {
     engine_->append_text(id, std::move(text), last);

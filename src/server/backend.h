@@ -18,6 +18,10 @@ class Backend {
   virtual const PipelineInfo& info() const = 0;
   /// As Engine::submit(): may take a while for a long text, but never waits for audio.
   virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
+  /// As Engine::submit_soon(): returns at once.
+  virtual Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
+    return submit(request, std::move(sink));
+  }
   virtual void cancel(RequestId id) = 0;
   virtual EngineStats stats() const = 0;
   /// Counters since the start; null where there is no engine.

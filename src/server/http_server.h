@@ -1,5 +1,5 @@
 // The HTTP server: listens, answers, streams speech, drains. One io thread serves all connections;
-// one worker thread checks requests and makes prompts, so that a long text disturbs no stream.
+// a few worker threads check requests and make prompts, so that a long text disturbs nobody.
 // Public methods are for the thread that owns the object.
 #pragma once
 

@@ -97,7 +97,7 @@ Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
     log(concat("model ", wanted->source.name, " loaded in ", now_s() - began_s, " s"));
     make_room(wanted);
     return backend;
-  } catch (const LoadError& error) {
+  } catch (const std::exception& error) {  // out of memory, too
     wanted->failed_s = now_s();
     log(concat("model ", wanted->source.name, " cannot be loaded: ", error.what()));
     return Error{ErrorCode::kInternal, error.what(), "model"};
@@ -125,7 +125,7 @@ void ModelTable::reload() {
     try {
       put(slot, slot.source.load());
       log(concat("model ", slot.source.name, " loaded again"));
-    } catch (const LoadError& error) {
+    } catch (const std::exception& error) {  // out of memory, too
       log(concat("model ", slot.source.name, " stays as it was: ", error.what()));
     }
   }

@@ -49,7 +49,7 @@ struct ServerState {
   uint64_t salt;  ///< of client hashes
   // Destroyed first: handlers that never ran hold sessions, which know the members above.
   boost::asio::io_context io{1};
-  boost::asio::thread_pool worker{1};
+  boost::asio::thread_pool worker{4};  ///< checks requests and makes prompts: one may take long
   boost::asio::thread_pool loader{1};  ///< of models
   /// Encodes audio where that takes time. As many threads as cores: streams share them fairly, and
   /// the engine, which they feed on, keeps its own.

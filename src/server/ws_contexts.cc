@@ -267,7 +267,7 @@ std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utte
   request.client = limits_.client;
   auto queue =
       std::make_shared<SpeechQueue>(backend_->info().sample_rate, wake_, limits_.max_audio_s);
-  const Result<RequestId> id = backend_->submit(request, queue);
+  const Result<RequestId> id = backend_->submit_soon(request, queue);
   if (!id) return inner_fault(id.error());
   utterance.id = id.value();
   utterance.queue = std::move(queue);

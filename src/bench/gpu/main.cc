@@ -80,7 +80,7 @@ double step_bytes(const Pipeline& pipeline, const std::string& dir) {
   };
   if (qwen3_tts::claims(config)) again = layers(qwen3_tts::load_model_config(config).predictor);
   if (csm::claims(config)) again = layers(csm::load_model_config(config).depth);
-  const auto inner = static_cast<double>(pipeline.ar().traits().vocab.size()) - 2;
+  const auto inner = static_cast<double>(pipeline.graph().ar().traits().vocab.size()) - 2;
   return bytes + std::max(0.0, inner) * again;
 }
 
@@ -102,14 +102,14 @@ class Steps {
  public:
   Steps(const Pipeline& pipeline, int most)
       : pipeline_(pipeline),
-        ar_(pipeline.ar().traits()),
+        ar_(pipeline.graph().ar().traits()),
         pages_each_(static_cast<int>(KvPool::pages_for(std::min(ar_.max_positions, kPositions)))) {
     for (const KvSpec& spec : ar_.kv) {
-      kv_.emplace_back(spec, int64_t{most} * pages_each_, pipeline.ar().device());
+      kv_.emplace_back(spec, int64_t{most} * pages_each_, pipeline.graph().ar().device());
       kv_bytes_ += static_cast<double>(KvPool::page_bytes(spec)) / KvPool::kPageRows;
     }
-    executor_ = std::make_unique<Executor>(pipeline, kv_, 1);
-    batch_.warm(most, pages_each_, pipeline.links());
+    executor_ = std::make_unique<Executor>(1);
+    batch_.warm_steps(most, pages_each_);
   }
 
   /// Median time of a decode step of `size` sequences.
@@ -118,7 +118,7 @@ class Steps {
   json chunk(int size, double seconds);
 
  private:
-  struct Sequence {
+  struct Run {
     std::unique_ptr<Sequence> state;
     std::vector<int32_t> frames;
     std::vector<WordMark> words;
@@ -134,7 +134,7 @@ class Steps {
   std::vector<KvPool> kv_;
   std::unique_ptr<Executor> executor_;
   Batch batch_;
-  std::vector<Sequence> sequences_;
+  std::vector<Run> sequences_;
 };
 
 void Steps::open(int size) {
@@ -147,15 +147,15 @@ void Steps::open(int size) {
     request.max_frames = 1 << 20;
     auto opened = pipeline_.open(request);
     if (!opened.ok()) throw LoadError(opened.error().message);
-    sequences_.push_back({opened.take(), {}, {}});
+    sequences_.push_back({opened.take().only(), {}, {}});
   }
 }
 
 double Steps::step() {
-  batch_.begin_step(pages_each_);
+  batch_.begin_step(pipeline_.graph().ar(), kv_, pages_each_);
   std::vector<int32_t> pages(static_cast<size_t>(pages_each_));
   for (size_t i = 0; i < sequences_.size(); ++i) {
-    Sequence& s = sequences_[i];
+    Run& s = sequences_[i];
     for (int p = 0; p < pages_each_; ++p) {
       pages[p] = static_cast<int32_t>(i) * pages_each_ + p;
     }
@@ -171,7 +171,7 @@ double Steps::step() {
   executor_->run(batch_);
   if (!batch_.fault.empty()) throw LoadError("a step failed: " + batch_.fault);
   for (size_t i = 0; i < sequences_.size(); ++i) {
-    Sequence& s = sequences_[i];
+    Run& s = sequences_[i];
     StepOutput out(s.frames, s.words);
     ++s.steps;
     if (s.state->advance(batch_.codes_of(static_cast<int>(i)), out).next == Verdict::kNextSegment) {
@@ -217,7 +217,7 @@ json Steps::decode(int size, double seconds, double weights, double rate) {
 }
 
 json Steps::chunk(int size, double seconds) {
-  const Link& link = pipeline_.links()[0];
+  const Link link = pipeline_.graph().links()[0];
   const auto width = static_cast<size_t>(link.stage->in_width());
   const int window = link.policy.left + link.policy.steady + link.policy.lookahead;
   while (sequences_[0].frames.size() < width) step();
@@ -233,7 +233,7 @@ json Steps::chunk(int size, double seconds) {
   std::vector<double> times;
   const double began_s = now_s();
   while (times.size() < 50 && (times.size() < 4 || now_s() - began_s < seconds)) {
-    batch_.begin_chunks(0, *link.stage);
+    batch_.begin_chunks(*link.stage);
     for (auto& stream : streams) {
       batch_.add(stream.get(), std::span<const int32_t>(frames), link.policy.left,
                  link.policy.steady, link.policy.lookahead, false);

@@ -120,7 +120,7 @@ TEST(ChatterboxParity, LogitsAndGreedyTokens) {
     const Safetensors golden(golden_path(c["name"].get<std::string>() + ".safetensors"));
     auto opened = model().open(request_of(c));
     ASSERT_TRUE(opened.ok()) << opened.error().message;
-    auto& state = static_cast<State&>(*opened.value());
+    auto& state = static_cast<State&>(opened.value().sequence());
     EXPECT_EQ(state.guidance().has_value(), c["guidance"] != 1.0);
     const std::vector<int32_t> want = ints(golden.view("tokens"));
     const View logits = golden.view("logits");
@@ -152,10 +152,10 @@ TEST(ChatterboxParity, SamplesOfTheStreamingMode) {
   const Safetensors golden(golden_path("samples.safetensors"));
   std::vector<int32_t> frames = ints(golden.view("tokens"));
   std::erase_if(frames, [](int32_t code) { return code >= kSpeechCodes; });
-  const auto state = model().open(request_of(cases().back())).take();
+  const auto state = model().open(request_of(cases().back())).take().only();
   Runner runner(model());
   std::vector<float> values;
-  for (const Link& link : model().links()) {
+  for (const Link& link : model().graph().links()) {
     const auto stream = link.stage->open(*state);
     std::vector<float> out(frames.size() * static_cast<size_t>(link.stage->out_width()));
     ChunkJob job;
@@ -184,7 +184,7 @@ TEST(ChatterboxParity, SamplesOfTheStreamingMode) {
 TEST(Chatterbox, PublishedDefaults) {
   SpeechRequest request;
   request.text = "Hello.";
-  const auto state = model().open(request).take();
+  const auto state = model().open(request).take().only();
   const SampleParams& p = state->sampling(0);
   EXPECT_FLOAT_EQ(p.temperature, 0.8f);
   EXPECT_FLOAT_EQ(p.min_p, 0.05f);
@@ -206,7 +206,7 @@ TEST(Chatterbox, LongTextsArePartsAndRefusalsNameTheField) {
   SpeechRequest request;
   request.max_frames = 9;
   for (int i = 0; i < 12; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
-  const auto state = model().open(request).take();
+  const auto state = model().open(request).take().only();
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   StepOutput out(frames, words);

@@ -64,8 +64,9 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   // do.
   const int chunk = static_cast<int>(config_.flow.chunk);
   const int ahead = static_cast<int>(config_.flow.lookahead);
-  links_ = {{"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
+  const Link links[] = {{"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
             {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
+  graph_ = chain(*lm_, links);
   describe(spec);
 }
 
@@ -97,7 +98,7 @@ void Chatterbox::describe(const LoadSpec& spec) {
       {"vocoder", text(vocoder_stage_->out_width()) + " samples a code", hift_->bytes()}};
 }
 
-Result<std::unique_ptr<Sequence>> Chatterbox::open(const SpeechRequest& request) const {
+Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> who = voice(request);
   if (!who) return who.error();
   return State::open(config_, *tokenizer_, who.take(), request);

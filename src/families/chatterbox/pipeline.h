@@ -23,9 +23,8 @@ class Chatterbox : public Pipeline {
   explicit Chatterbox(const LoadSpec& spec);
 
   const PipelineInfo& info() const override { return info_; }
-  const ArStage& ar() const override { return *lm_; }
-  std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override;
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override;
   const VoiceEncoder* voice_encoder() const override { return cloning_.get(); }
 
   const ModelConfig& config() const { return config_; }
@@ -48,7 +47,7 @@ class Chatterbox : public Pipeline {
   std::unique_ptr<Cloning> cloning_;
   std::unique_ptr<S3FlowStage> flow_stage_;
   std::unique_ptr<S3VocoderStage> vocoder_stage_;
-  std::vector<Link> links_;
+  Graph graph_;
   PipelineInfo info_;
 };
 

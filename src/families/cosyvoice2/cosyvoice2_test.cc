@@ -32,7 +32,7 @@ SpeechRequest hello() {
 std::unique_ptr<Sequence> open(const SpeechRequest& request) {
   auto opened = model().open(request);
   EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-  return opened.ok() ? opened.take() : nullptr;
+  return opened.ok() ? opened.take().only() : nullptr;
 }
 
 TEST(CosyVoice2, TellsItsVoicesAndParts) {
@@ -41,7 +41,7 @@ TEST(CosyVoice2, TellsItsVoicesAndParts) {
   EXPECT_EQ(info.default_voice, "fox");
   EXPECT_EQ(info.sample_rate, 24000);
   EXPECT_DOUBLE_EQ(info.frame_rate, 25);
-  EXPECT_EQ(model().links()[1].policy.lookahead, 10);
+  EXPECT_EQ(model().graph().links()[1].policy.lookahead, 10);
   for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
 }
 

@@ -90,7 +90,7 @@ TEST_F(CosyVoice2Parity, PromptsLogitsAndGreedyTokens) {
     const Safetensors golden(golden_path(name + ".safetensors"));
     auto opened = model_.open(request_of(c));
     ASSERT_TRUE(opened.ok()) << opened.error().message;
-    auto& state = static_cast<State&>(*opened.value());
+    auto& state = static_cast<State&>(opened.value().sequence());
     const std::vector<int32_t> want = ints(golden.view("tokens")),
                                counts = ints(golden.view("counts"));
     const std::vector<int32_t> prompts = ints(golden.view("prompt_ids"));
@@ -157,10 +157,10 @@ TEST_F(CosyVoice2Parity, SamplesOfSeveralParts) {
   request.text = "Hello";
   request.voice = "owl";
   request.seed = 7;
-  const auto state = model_.open(request).take();
+  const auto state = model_.open(request).take().only();
   Runner runner(model_);
   std::vector<float> values;
-  for (const Link& link : model_.links()) {
+  for (const Link& link : model_.graph().links()) {
     const auto stream = link.stage->open(*state);
     std::vector<float> out(frames.size() * static_cast<size_t>(link.stage->out_width()));
     ChunkJob job;

@@ -55,8 +55,9 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   // do.
   const int chunk = static_cast<int>(config_.flow.chunk);
   const int ahead = static_cast<int>(config_.flow.lookahead);
-  links_ = {{"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
+  const Link links[] = {{"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
             {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
+  graph_ = chain(*lm_, links);
   describe(spec);
 }
 
@@ -92,7 +93,7 @@ void CosyVoice2::describe(const LoadSpec& spec) {
       {"vocoder", text(vocoder_stage_->out_width()) + " samples a code", hift_->bytes()}};
 }
 
-Result<std::unique_ptr<Sequence>> CosyVoice2::open(const SpeechRequest& request) const {
+Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> who = voice(request);
   if (!who) return who.error();
   return State::open(config_, *frontend_, who.take(), request);

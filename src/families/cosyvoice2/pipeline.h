@@ -23,9 +23,8 @@ class CosyVoice2 : public Pipeline {
   explicit CosyVoice2(const LoadSpec& spec);
 
   const PipelineInfo& info() const override { return info_; }
-  const ArStage& ar() const override { return *lm_; }
-  std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override;
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override;
   const VoiceEncoder* voice_encoder() const override { return cloning_.get(); }
   /// A CAM++ vector: a speaker who conditions the flow.
   Result<syrinx::Voice> voice_of_embedding(std::span<const float> embedding) const override;
@@ -51,7 +50,7 @@ class CosyVoice2 : public Pipeline {
   std::unique_ptr<Cloning> cloning_;
   std::unique_ptr<S3FlowStage> flow_stage_;
   std::unique_ptr<S3VocoderStage> vocoder_stage_;
-  std::vector<Link> links_;
+  Graph graph_;
   PipelineInfo info_;
 };
 

@@ -28,7 +28,7 @@ class CsmTest : public testing::Test {
   std::unique_ptr<Sequence> open(const SpeechRequest& r) const {
     auto opened = model_.open(r);
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take();
+    return opened.take().only();
   }
   /// `frames` frames of code `code`.
   std::vector<int32_t> frames(int count, int32_t code = 1) const {

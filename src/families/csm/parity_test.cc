@@ -75,7 +75,7 @@ TEST_P(CsmParity, SamplesOfARequest) {
     const std::vector<int32_t> frames = ints(c.golden->view("frames"));
     const std::span<const float> want = floats(c.golden->view("samples"));
     Runner runner(model_);
-    const ChunkStage& stage = *model_.links()[0].stage;
+    const ChunkStage& stage = *model_.graph().links()[0].stage;
     const auto stream = stage.open(*runner.open(c.request).state);
     const int count = static_cast<int>(want.size()) / stage.out_width();
     std::vector<float> got(want.size());

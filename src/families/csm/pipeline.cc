@@ -89,7 +89,8 @@ Csm::Csm(const LoadSpec& spec) {
     codec_->move_to(spec.device);
   }
   stage_ = std::make_unique<CodecStage>(*codec_);
-  links_ = {{"codec", stage_.get(), kPolicy}};
+  const Link links[] = {{"codec", stage_.get(), kPolicy}};
+  graph_ = chain(*backbone_, links);
   describe(spec);
 }
 
@@ -138,7 +139,7 @@ void Csm::describe(const LoadSpec& spec) {
                   codec_->bytes()}};
 }
 
-Result<std::unique_ptr<Sequence>> Csm::open(const SpeechRequest& request) const {
+Result<Opened> Csm::open(const SpeechRequest& request) const {
   return State::open(config_, defaults_, *frontend_, request);
 }
 

@@ -22,8 +22,12 @@ class CodecStage : public ChunkStage {
  public:
   explicit CodecStage(const MimiDecoder& codec) : codec_(codec) {}
   Device device() const override { return codec_.device(); }
-  int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
-  int out_width() const override { return static_cast<int>(codec_.config().hop()); }
+  FrameType in() const override {
+    return {Flow::kCodes, static_cast<int>(codec_.config().codebooks)};
+  }
+  FrameType out() const override {
+    return {Flow::kSamples, static_cast<int>(codec_.config().hop())};
+  }
   std::unique_ptr<StreamState> open(const Sequence&) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
@@ -37,9 +41,8 @@ class Csm : public Pipeline {
   explicit Csm(const LoadSpec& spec);
 
   const PipelineInfo& info() const override { return info_; }
-  const ArStage& ar() const override { return *backbone_; }
-  std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override;
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override;
 
   const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
 
@@ -66,7 +69,7 @@ class Csm : public Pipeline {
   mutable std::once_flag encoder_once_;
   mutable std::unique_ptr<MimiEncoder> encoder_;
   std::unique_ptr<CodecStage> stage_;
-  std::vector<Link> links_;
+  Graph graph_;
   std::unique_ptr<CsmVoices> voices_;  // null where the checkpoint has no encoder
   PipelineInfo info_;
 };

@@ -23,7 +23,9 @@ class FinchPipeline : public Pipeline {
         speakers_(config, weights) {
     // One frame first: it is complete after four steps. The first layer of the vocoder sees one
     // frame on each side.
-    links_ = {{"vocoder", &vocoder_, {.initial = 1, .steady = 4, .left = 1, .lookahead = 1}}};
+    const Link vocoder{
+        "vocoder", &vocoder_, {.initial = 1, .steady = 4, .left = 1, .lookahead = 1}};
+    graph_ = chain(lm_, {&vocoder, 1});
     info_.family = "finch";
     info_.model = spec.model;
     info_.licence = config.licence;
@@ -48,10 +50,9 @@ class FinchPipeline : public Pipeline {
   }
 
   const PipelineInfo& info() const override { return info_; }
-  const ArStage& ar() const override { return lm_; }
-  std::span<const Link> links() const override { return links_; }
+  const Graph& graph() const override { return graph_; }
 
-  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override {
+  Result<Opened> open(const SpeechRequest& request) const override {
     if (const Status fault = check(request); !fault.ok()) return fault.error();
     const Result<std::vector<float>> shares = shares_of(request);
     if (!shares.ok()) return shares.error();
@@ -60,17 +61,11 @@ class FinchPipeline : public Pipeline {
     if (!state->speakable()) {
       return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
     }
-    return std::unique_ptr<Sequence>(std::move(state));
+    return Opened(std::move(state));
   }
 
  private:
   Status check(const SpeechRequest& request) const {
-    if (request.text.size() > info_.max_text_bytes) {
-      return Error{ErrorCode::kInvalid,
-                   concat("the text has ", request.text.size(), " bytes, the limit is ",
-                          info_.max_text_bytes),
-                   "input"};
-    }
     const std::string& language = request.language;
     if (!language.empty() && !language.starts_with("en") && language != "English" &&
         language != "english") {
@@ -121,7 +116,7 @@ class FinchPipeline : public Pipeline {
   SpeechLm lm_;
   Vocoder vocoder_;
   Speakers speakers_;
-  std::vector<Link> links_;
+  Graph graph_;
   PipelineInfo info_;
 };
 

@@ -75,7 +75,7 @@ class Driver {
       : pipeline_(pipeline), pool_(1), ctx_{pool_, arena_} {}
 
   std::vector<Spoken> run(const std::vector<Sequence*>& states) {
-    const ArStage& ar = pipeline_.ar();
+    const ArStage& ar = pipeline_.graph().ar();
     const ArTraits& traits = ar.traits();
     const auto pages = KvPool::pages_for(traits.max_positions);
     KvPool kv(traits.kv[0], pages * static_cast<int64_t>(states.size()));
@@ -151,7 +151,7 @@ std::unique_ptr<Sequence> open(const SpeechRequest& request,
                                    const Pipeline& pipeline = *voice()) {
   auto state = pipeline.open(request);
   EXPECT_TRUE(state.ok()) << state.error().message;
-  return state.take();
+  return state.take().only();
 }
 
 Spoken speak(const SpeechRequest& request, const Pipeline& pipeline = *voice()) {
@@ -163,7 +163,7 @@ Spoken speak(const SpeechRequest& request, const Pipeline& pipeline = *voice()) 
 std::vector<float> decode(const std::vector<int32_t>& frames, std::vector<int> cuts,
                           const SpeechRequest& request = greedy("hi"),
                           const Pipeline& pipeline = *voice()) {
-  const ChunkStage& stage = *pipeline.links()[0].stage;
+  const ChunkStage& stage = *pipeline.graph().links()[0].stage;
   Driver driver;
   const auto state = open(request, pipeline);
   const auto stream = stage.open(*state);
@@ -518,7 +518,7 @@ TEST(Finch, RefusesWhatItCannotDo) {
   EXPECT_EQ(code(request), "instructions");
   request.instructions.clear();
   request.text = std::string(300'000, 'a');
-  EXPECT_EQ(code(request), "input");
+  EXPECT_EQ(check_request(voice()->info(), request).error().param, "input");
 }
 
 TEST(Frontend, GivesSymbolsBetweenPauses) {

@@ -40,8 +40,8 @@ class Vocoder : public ChunkStage {
   /// Scope `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone, head.
   Vocoder(const FinchConfig& config, const Weights& weights, WeightType type);
 
-  int in_width() const override { return kFrameWidth; }
-  int out_width() const override { return kFrameSamples; }
+  FrameType in() const override { return {Flow::kCodes, kFrameWidth}; }
+  FrameType out() const override { return {Flow::kSamples, kFrameSamples}; }
   std::unique_ptr<StreamState> open(const Sequence&) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   size_t bytes() const;

@@ -24,7 +24,7 @@ class OrpheusTest : public testing::Test {
   std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
     auto opened = model_.open(request);
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take();
+    return opened.take().only();
   }
   Error refusal(const SpeechRequest& request) const {
     auto opened = model_.open(request);
@@ -177,8 +177,8 @@ TEST_F(OrpheusTest, DescribesItself) {
   EXPECT_EQ(info.default_voice, "tara");
   EXPECT_EQ(info.sample_rate, 24000);
   EXPECT_DOUBLE_EQ(info.frame_rate, 46.875);
-  EXPECT_EQ(model_.links()[0].policy.lookahead, 10);
-  EXPECT_EQ(model_.links()[0].policy.left, 0);
+  EXPECT_EQ(model_.graph().links()[0].policy.lookahead, 10);
+  EXPECT_EQ(model_.graph().links()[0].policy.left, 0);
 }
 
 TEST(OrpheusClaims, TheVocabularyTells) {

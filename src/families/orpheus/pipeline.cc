@@ -37,7 +37,8 @@ Orpheus::Orpheus(const LoadSpec& spec) {
   }
   stage_ = std::make_unique<DacStage>(*codec_, seed_of);
   const int lookahead = static_cast<int>(codec_->config().lookahead());
-  links_ = {{"codec", stage_.get(), {kInitial, kSteady, 0, lookahead}}};
+  const Link links[] = {{"codec", stage_.get(), {kInitial, kSteady, 0, lookahead}}};
+  graph_ = chain(*lm_, links);
   describe(spec);
 }
 
@@ -86,7 +87,7 @@ void Orpheus::describe(const LoadSpec& spec) {
                   codec_->bytes()}};
 }
 
-Result<std::unique_ptr<Sequence>> Orpheus::open(const SpeechRequest& request) const {
+Result<Opened> Orpheus::open(const SpeechRequest& request) const {
   return State::open(config_, *tokenizer_, request);
 }
 

@@ -19,9 +19,8 @@ class Orpheus : public Pipeline {
   explicit Orpheus(const LoadSpec& spec);
 
   const PipelineInfo& info() const override { return info_; }
-  const ArStage& ar() const override { return *lm_; }
-  std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override;
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override;
 
   const ModelConfig& config() const { return config_; }
   const SpeechLm& lm() const { return *lm_; }
@@ -37,7 +36,7 @@ class Orpheus : public Pipeline {
   std::unique_ptr<SpeechLm> lm_;
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<DacStage> stage_;
-  std::vector<Link> links_;
+  Graph graph_;
   PipelineInfo info_;
 };
 

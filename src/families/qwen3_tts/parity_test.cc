@@ -92,7 +92,7 @@ TEST_P(Parity, SamplesOfARequest) {
     if (!golden.find("samples")) continue;
     const std::vector<int32_t> frames = ints(golden.view("frames"));
     const std::span<const float> want = floats(golden.view("samples"));
-    const ChunkStage& stage = *model_.links()[0].stage;
+    const ChunkStage& stage = *model_.graph().links()[0].stage;
     const auto stream = stage.open(*Runner(model_).open(c.request).state);
     const int count = static_cast<int>(want.size()) / stage.out_width();
     std::vector<float> got(want.size());

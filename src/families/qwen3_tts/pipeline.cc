@@ -168,7 +168,8 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
   }
   if (config_.kind == Kind::kBase) load_voices(spec, codec_dir, codec_encoder);
   stage_ = std::make_unique<CodecStage>(*codec_);
-  links_ = {{"codec", stage_.get(), kPolicy}};
+  const Link links[] = {{"codec", stage_.get(), kPolicy}};
+  graph_ = chain(*talker_, links);
   describe(spec);
 }
 
@@ -239,7 +240,7 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
                   codec_->bytes()}};
 }
 
-Result<std::unique_ptr<Sequence>> Qwen3Tts::open(const SpeechRequest& request) const {
+Result<Opened> Qwen3Tts::open(const SpeechRequest& request) const {
   Result<VoicePrompt> voice = voice_prompt(config_, *frontend_, *talker_, request);
   if (!voice) return voice.error();
   return State::open(config_, *frontend_, talker_->traits().max_positions, voice.take(), request);

@@ -24,8 +24,12 @@ class CodecStage : public ChunkStage {
   /// their windows.
   static constexpr size_t kHeard = 25;
   Device device() const override { return codec_.device(); }
-  int in_width() const override { return static_cast<int>(codec_.config().codebooks); }
-  int out_width() const override { return static_cast<int>(codec_.config().hop()); }
+  FrameType in() const override {
+    return {Flow::kCodes, static_cast<int>(codec_.config().codebooks)};
+  }
+  FrameType out() const override {
+    return {Flow::kSamples, static_cast<int>(codec_.config().hop())};
+  }
   std::unique_ptr<StreamState> open(const Sequence&) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
@@ -42,9 +46,8 @@ class Qwen3Tts : public Pipeline {
   explicit Qwen3Tts(const LoadSpec& spec);
 
   const PipelineInfo& info() const override { return info_; }
-  const ArStage& ar() const override { return *talker_; }
-  std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override;
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override;
   const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
@@ -63,7 +66,7 @@ class Qwen3Tts : public Pipeline {
   std::unique_ptr<Talker> talker_;
   std::unique_ptr<Qwen3Codec> codec_;
   std::unique_ptr<CodecStage> stage_;
-  std::vector<Link> links_;
+  Graph graph_;
   std::unique_ptr<VoiceMaker> voices_;  // null where the checkpoint has no encoders
   PipelineInfo info_;
 };

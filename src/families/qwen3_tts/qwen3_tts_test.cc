@@ -132,7 +132,7 @@ TEST_F(Qwen3TtsTest, LongTextIsSpokenInSegments) {
   while (text.size() < 9000) text += "The quick brown fox jumps over the lazy dog. ";
   auto opened = model_.open(request(text));
   ASSERT_TRUE(opened.ok());
-  Sequence& state = *opened.value();
+  Sequence& state = opened.value().sequence();
   std::vector<int32_t> codes(model_.config().codebooks, 0), frames;
   std::vector<WordMark> words;
   StepOutput out(frames, words);
@@ -158,7 +158,7 @@ TEST_F(Qwen3TtsTest, RulesAndBounds) {
   r.max_frames = 0;
   auto opened = model_.open(r);
   ASSERT_TRUE(opened.ok());
-  Sequence& state = *opened.value();
+  Sequence& state = opened.value().sequence();
   const ModelConfig& c = model_.config();
   std::vector<int32_t> codes(c.codebooks, 2), frames;
   std::vector<WordMark> words;

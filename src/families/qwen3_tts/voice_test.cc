@@ -130,7 +130,7 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
     if (!golden.find("samples")) continue;
     ++audible;
     const std::span<const float> want = floats(golden.view("samples"));
-    const ChunkStage& stage = *model_.links()[0].stage;
+    const ChunkStage& stage = *model_.graph().links()[0].stage;
     const int count = static_cast<int>(want.size()) / stage.out_width();
     const auto decode = [&] {
       std::vector<float> got(want.size());
@@ -216,7 +216,7 @@ TEST_F(VoiceTest, PrefixKeysAreThoseOfTheVoice) {
     SpeechRequest r = request(std::move(v));
     r.text_in_prompt = true;
     std::vector<uint64_t> out;
-    model_.open(r).value()->prefix_keys(false, out);
+    model_.open(r).value().sequence().prefix_keys(false, out);
     return out;
   };
   const auto one = voice("speech", "hello there"), other = voice("sweep", "hello there");
@@ -280,7 +280,7 @@ TEST(Qwen3TtsVoices, NamedSpeakersMixToo) {
   r.mix = {{"Vivian", nullptr, 2}, {"ryan", nullptr, 2}};
   const auto opened = model.open(r);
   ASSERT_TRUE(opened.ok());
-  const std::vector<float>& mixed = static_cast<const State&>(*opened.value()).vector();
+  const std::vector<float>& mixed = static_cast<const State&>(opened.value().sequence()).vector();
   const std::vector<float> a =
       model.talker().codec_row(static_cast<int32_t>(model.config().speakers.at("vivian")));
   const std::vector<float> b =

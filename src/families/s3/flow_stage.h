@@ -22,8 +22,8 @@ class S3FlowStage : public ChunkStage {
  public:
   S3FlowStage(const S3Flow& flow, S3Noise noise);
 
-  int in_width() const override { return 1; }
-  int out_width() const override { return static_cast<int>(mel_width_) + 1; }
+  FrameType in() const override { return {Flow::kCodes, 1}; }
+  FrameType out() const override { return {Flow::kRows, static_cast<int>(mel_width_) + 1}; }
   std::unique_ptr<StreamState> open(const Sequence&) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   /// Up to the end of the next block once its lookahead has come, or to the end of the segment.

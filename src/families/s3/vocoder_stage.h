@@ -14,8 +14,12 @@ class S3VocoderStage : public ChunkStage {
   /// `ratio`: mel frames a token. `fade`: factors of the first samples of a segment.
   S3VocoderStage(const Hift& hift, int64_t ratio, std::vector<float> fade = {});
 
-  int in_width() const override { return static_cast<int>(ratio_ * hift_.config().mel) + 1; }
-  int out_width() const override { return static_cast<int>(ratio_ * hift_.config().hop()); }
+  FrameType in() const override {
+    return {Flow::kRows, static_cast<int>(ratio_ * hift_.config().mel) + 1};
+  }
+  FrameType out() const override {
+    return {Flow::kSamples, static_cast<int>(ratio_ * hift_.config().hop())};
+  }
   /// Tokens that must follow before a token's samples are certain.
   int lookahead() const;
   std::unique_ptr<StreamState> open(const Sequence&) const override;

@@ -66,7 +66,8 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   load_speakers(spec);
   stage_ = std::make_unique<DacStage>(*codec_);
   const int lookahead = static_cast<int>(codec_->config().lookahead());
-  links_ = {{"codec", stage_.get(), {kInitial, kSteady, 0, lookahead}}};
+  const Link links[] = {{"codec", stage_.get(), {kInitial, kSteady, 0, lookahead}}};
+  graph_ = chain(*lm_, links);
   describe(spec);
 }
 
@@ -168,7 +169,7 @@ void Zonos::describe(const LoadSpec& spec) {
        codec_->bytes()}};
 }
 
-Result<std::unique_ptr<Sequence>> Zonos::open(const SpeechRequest& request) const {
+Result<Opened> Zonos::open(const SpeechRequest& request) const {
   return State::open(*frontend_, request);
 }
 

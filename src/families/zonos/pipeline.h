@@ -23,9 +23,8 @@ class Zonos : public Pipeline {
   explicit Zonos(const LoadSpec& spec, Phonemize phonemize = espeak_phonemes);
 
   const PipelineInfo& info() const override { return info_; }
-  const ArStage& ar() const override { return *lm_; }
-  std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override;
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override;
   const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
@@ -45,7 +44,7 @@ class Zonos : public Pipeline {
   std::unique_ptr<Frontend> frontend_;
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<DacStage> stage_;
-  std::vector<Link> links_;
+  Graph graph_;
   std::unique_ptr<VoiceMaker> voices_;  // null where the encoder's files are missing
   PipelineInfo info_;
 };

@@ -41,7 +41,7 @@ class ZonosVoice : public testing::Test {
     EXPECT_TRUE(opened.ok());
     std::vector<std::vector<float>> out;
     if (!opened.ok()) return out;
-    const State& state = static_cast<const State&>(*opened.value());
+    const State& state = static_cast<const State&>(opened.value().sequence());
     std::vector<int32_t> codes(model_.config().codebooks);
     for (int i = 0; i + 1 < state.prompt_rows(); ++i) {
       out.push_back(state.input(i, false, codes)->vector);

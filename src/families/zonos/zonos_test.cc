@@ -89,7 +89,7 @@ class ZonosTest : public testing::Test {
   std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
     auto opened = model_.open(request);
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take();
+    return opened.take().only();
   }
   Error refusal(const SpeechRequest& request) const {
     auto opened = model_.open(request);
@@ -302,7 +302,7 @@ TEST(ZonosLoad, DummyWeightsNeedTheConfigOnly) {
   request.text = "Hello.";
   const auto opened = model.open(request);
   ASSERT_TRUE(opened.ok());
-  EXPECT_TRUE(opened.value()->ready());
+  EXPECT_TRUE(opened.value().sequence().ready());
 }
 
 }  // namespace

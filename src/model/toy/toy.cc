@@ -5,30 +5,14 @@
 #include <limits>
 #include <utility>
 
+#include "model/toy/toy_math.h"
+
 namespace syrinx {
 namespace {
 
 constexpr int kHidden = 16, kHeads = 2, kHeadDim = 8;
 constexpr int kVocab[2] = {64, 32};
 constexpr int kFeatures = 4, kHop = 20;
-
-/// Fixed noise in [-1, 1).
-std::vector<float> noise(size_t count, uint32_t stream) {
-  std::vector<float> out(count);
-  for (size_t i = 0; i < count; ++i) {
-    out[i] = 2 * philox_uniform(7, static_cast<uint32_t>(i), stream) - 1;
-  }
-  return out;
-}
-
-/// y[j] = sum_i x[i] w[i * outs + j]
-void matvec(const float* x, const std::vector<float>& w, int ins, int outs, float* y) {
-  for (int j = 0; j < outs; ++j) {
-    float sum = 0;
-    for (int i = 0; i < ins; ++i) sum += x[i] * w[static_cast<size_t>(i) * outs + j];
-    y[j] = sum;
-  }
-}
 
 class ToyState : public Sequence {
  public:
@@ -133,8 +117,8 @@ class ToyAr : public ArStage {
       for (int i = 0; i < seq.rows; ++i, ++row) {
         input(static_cast<const ToyState&>(*seq.state), seq.first_pos + i, seq.companion,
               x.f32() + row * kHidden);
-        matvec(x.f32() + row * kHidden, w_qkv_, kHidden, 3 * kHidden,
-               qkv.f32() + row * 3 * kHidden);
+        toy_matvec(x.f32() + row * kHidden, w_qkv_, kHidden, 3 * kHidden,
+                   qkv.f32() + row * 3 * kHidden);
       }
     }
     write_kv(ctx, {qkv, kHidden, kHeads, kHeadDim}, {qkv, 2 * kHidden, kHeads, kHeadDim},
@@ -162,7 +146,7 @@ class ToyAr : public ArStage {
         h[i] = hidden.f32()[e * kHidden + i];
         if (k == 1) h[i] += embed_[codes.i32()[2 * e] * kHidden + i];
       }
-      matvec(h, w_head_[k], kHidden, kVocab[k], row);
+      toy_matvec(h, w_head_[k], kHidden, kVocab[k], row);
       const char byte = static_cast<const ToyState&>(*seq.state)
                             .byte_at(seq.first_pos + seq.rows - 1, seq.companion);
       if (byte == '~') row[3] = std::numeric_limits<float>::quiet_NaN();
@@ -186,16 +170,17 @@ class ToyAr : public ArStage {
   }
 
   ArTraits traits_;
-  std::vector<float> embed_ = noise((64 + 256) * kHidden, 1);
-  std::vector<float> w_qkv_ = noise(kHidden * 3 * kHidden, 2);
-  std::vector<float> w_head_[2] = {noise(kHidden * kVocab[0], 3), noise(kHidden* kVocab[1], 4)};
+  std::vector<float> embed_ = toy_noise((64 + 256) * kHidden, 1);
+  std::vector<float> w_qkv_ = toy_noise(kHidden * 3 * kHidden, 2);
+  std::vector<float> w_head_[2] = {toy_noise(kHidden * kVocab[0], 3),
+                                   toy_noise(kHidden* kVocab[1], 4)};
 };
 
 /// Codes to features; frame t sees codes t-2 .. t+1.
 class ToyFeatures : public ChunkStage {
  public:
-  int in_width() const override { return 2; }
-  int out_width() const override { return kFeatures; }
+  FrameType in() const override { return {Flow::kCodes, 2}; }
+  FrameType out() const override { return {Flow::kRows, kFeatures}; }
   std::unique_ptr<StreamState> open(const Sequence&) const override {
     return std::make_unique<StreamState>();
   }
@@ -218,14 +203,14 @@ class ToyFeatures : public ChunkStage {
   }
 
  private:
-  std::vector<float> embed_ = noise(64 * kFeatures, 5);
+  std::vector<float> embed_ = toy_noise(64 * kFeatures, 5);
 };
 
 /// Features to samples through a filter with memory.
 class ToyVocoder : public ChunkStage {
  public:
-  int in_width() const override { return kFeatures; }
-  int out_width() const override { return kHop; }
+  FrameType in() const override { return {Flow::kRows, kFeatures}; }
+  FrameType out() const override { return {Flow::kSamples, kHop}; }
   std::unique_ptr<StreamState> open(const Sequence&) const override {
     return std::make_unique<Memory>();
   }
@@ -303,16 +288,17 @@ class ToyPipeline : public Pipeline {
     info_.default_voice = "toy";
     info_.late_text = LateText::kToken;
     info_.mixes = options.clones;
-    links_ = {{"features", &features_, {2, 3, 2, 1}}, {"vocoder", &vocoder_, {1, 4, 0, 0}}};
+    const Link links[] = {{"features", &features_, {2, 3, 2, 1}},
+                          {"vocoder", &vocoder_, {1, 4, 0, 0}}};
+    graph_ = chain(ar_, links);
   }
   const PipelineInfo& info() const override { return info_; }
-  const ArStage& ar() const override { return ar_; }
-  std::span<const Link> links() const override { return links_; }
-  Result<std::unique_ptr<Sequence>> open(const SpeechRequest& request) const override {
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override {
     if (request.text.empty() && !request.text_open) {
       return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
     }
-    return std::unique_ptr<Sequence>(std::make_unique<ToyState>(request, options_));
+    return Opened(std::make_unique<ToyState>(request, options_));
   }
   const VoiceEncoder* voice_encoder() const override {
     return options_.clones ? &encoder_ : nullptr;
@@ -338,7 +324,7 @@ class ToyPipeline : public Pipeline {
   ToyFeatures features_;
   ToyVocoder vocoder_;
   ToyEncoder encoder_;
-  std::vector<Link> links_;
+  Graph graph_;
 };
 
 }  // namespace

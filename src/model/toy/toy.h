@@ -2,9 +2,10 @@
 // paged cache and two codes a step (the second depends on the first), then two chunk stages, the
 // first with left context and lookahead, the second with a stream state. Random but fixed weights.
 // The text speaks: one step per byte; '|' begins a new segment; "^" makes the AR stage throw,
-// "~" makes its logits NaN. Late text is taken byte by byte. Instructions are further prompt rows, one
-// for each byte, with keys. Guidance: the companion sees the instructions and the codes, not the text.
-// A cloned voice is four numbers, the loudness of as many parts of a recording; it colours the input.
+// "~" makes its logits NaN. Late text is taken byte by byte. Instructions are further prompt rows,
+// one for each byte, with keys. Guidance: the companion sees the instructions and the codes, not
+// the text. A cloned voice is four numbers, the loudness of as many parts of a recording; it
+// colours the input.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,75 @@
+#include "engine/active.h"
+
+#include "base/check.h"
+#include "engine/scheduler.h"
+
+namespace syrinx {
+
+ChunkRun::ChunkRun(const ChunkPolicy& policy, const FrameType& in)
+    : lane(Lane<int32_t>(policy, in.width)) {
+  if (in.flow == Flow::kRows || in.flow == Flow::kSamples) lane = Lane<float>(policy, in.width);
+}
+
+std::unique_ptr<Active> make_active(ResidentModel& model, const SpeechRequest& request,
+                                    std::shared_ptr<Sink> sink, double now_s) {
+  auto active = std::make_unique<Active>();
+  active->model = &model;
+  active->seed = request.seed;
+  active->client = request.client;
+  active->first_frames = request.initial_chunk_frames;
+  active->submitted_s = now_s;
+  active->sink = std::move(sink);
+  return active;
+}
+
+Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechRequest& request) {
+  Result<Opened> opened = model.pipeline->open(request);
+  if (!opened.ok()) return opened.error();
+  std::vector<std::unique_ptr<Sequence>> sequences = std::move(opened.value().sequences);
+  const Graph& graph = model.graph();
+  SYRINX_CHECK(std::ssize(sequences) == model.ar_nodes(), "a sequence for each AR node is needed");
+  std::vector<NodeRun> runs(model.nodes.size());
+  size_t next = 0;
+  for (size_t n = 0; n < model.nodes.size(); ++n) {
+    const ResidentNode& node = model.nodes[n];
+    if (!node.ar) continue;
+    auto run = std::make_unique<ArRun>();
+    run->sequence = std::move(sequences[next++]);
+    const Sequence& sequence = *run->sequence;
+    const std::string problem = misfit(node, sequence);
+    if (!problem.empty()) return Error{ErrorCode::kInvalid, problem, "input"};
+    run->guided = sequence.guidance().has_value();
+    if (run->guided && model.options.max_batch < 2) {
+      return Error{ErrorCode::kUnsupported, "guidance needs a batch of at least 2"};
+    }
+    run->scale = sequence.guidance().value_or(1);
+    for (int t = 0; t < (run->guided ? 2 : 1); ++t) {
+      const int rows = t == 0 ? sequence.prompt_rows() : sequence.companion_rows();
+      run->tracks[t].cache.pages.reserve(KvPool::pages_for(rows + sequence.max_steps()));
+    }
+    runs[n].ar = std::move(run);
+  }
+  for (size_t n = 0; n < model.nodes.size(); ++n) {
+    const ResidentNode& node = model.nodes[n];
+    if (!node.chunk) continue;
+    auto run = std::make_unique<ChunkRun>(node.policy, node.chunk->in());
+    // The sequence that feeds it, through others or not; else the first that it feeds.
+    int from = static_cast<int>(n);
+    while (from != kClient && !model.nodes[from].ar) from = graph.feeding(from).from.node;
+    for (int to = static_cast<int>(n); from == kClient;) {
+      to = graph.edges()[graph.leaving(to).front()].to.node;
+      SYRINX_CHECK(to != kClient, "a chunk node without any sequence");
+      if (model.nodes[to].ar) from = to;
+    }
+    if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
+      auto& lane = std::get<Lane<float>>(run->lane);
+      lane.input() = std::move(opened.value().samples);
+      lane.close();
+    }
+    run->stream = node.chunk->open(*runs[from].ar->sequence);
+    runs[n].chunk = std::move(run);
+  }
+  return runs;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,237 @@
+#include "engine/machine.h"
+
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "engine/scheduler.h"
+
+namespace syrinx {
+namespace {
+
+struct Mail {
+  enum Kind { kAdd, kRemove, kSubmit, kCancel, kText } kind;
+  RequestId id = 0;
+  std::unique_ptr<Active> active = nullptr;
+  std::string text = {};
+  bool last = false;
+  ResidentModel* model = nullptr;
+};
+
+void check(const EngineOptions& options) {
+  const auto at_least = [](const char* name, double value, double least) {
+    if (value < least)
+      throw LoadError(concat(name, " is ", value, ", at least ", least, " is needed"));
+  };
+  at_least("threads", options.threads, 0);
+  at_least("max_batch", options.max_batch, 1);
+  at_least("max_prefill_rows", options.max_prefill_rows, 1);
+}
+
+}  // namespace
+
+struct Machine::Impl {
+  EngineOptions options;
+
+  // Shared with callers, executors and host threads, under `mutex`.
+  mutable std::mutex mutex;
+  std::condition_variable something_came, request_ended, model_left;
+  std::vector<Mail> mailbox;
+  std::vector<Batch*> returned;
+  std::vector<std::unique_ptr<HostJob>> prepared;
+  std::map<ResidentModel*, Door*> doors;
+  RequestId next_id = 1;
+  bool stopping = false;
+
+  // The engine thread's own.
+  std::vector<Mail> mail;
+  std::vector<Batch*> done;
+  std::vector<std::unique_ptr<HostJob>> jobs;
+  std::vector<Scheduler::Ended> ended;
+  std::unique_ptr<Platform> platform;
+  std::unique_ptr<Scheduler> scheduler;
+  std::thread thread;
+
+  explicit Impl(const EngineOptions& o) : options(o) {
+    const PlacesSpec places = places_for(options);
+    platform = make_platform(
+        places, [this](Batch* batch) { post([&] { returned.push_back(batch); }); },
+        [this](std::unique_ptr<HostJob> job) {
+          post([&] { prepared.push_back(std::move(job)); });
+        });
+    scheduler = std::make_unique<Scheduler>(options, places, *platform);
+    thread = std::thread([this] { run(); });
+  }
+
+  ~Impl() {
+    post([&] { stopping = true; });
+    thread.join();
+    platform.reset();  // its threads call post()
+  }
+
+  template <typename F>
+  void post(F&& f) {
+    {
+      const std::lock_guard lock(mutex);
+      f();
+    }
+    something_came.notify_one();
+  }
+
+  void run();
+  bool take_what_came(bool idle);
+  void publish();
+  void open(Mail& letter);
+};
+
+// ---------------------------------------------------------------------------- turn
+
+void Machine::Impl::run() {
+  bool idle = true;
+  while (take_what_came(idle)) {
+    try {
+      for (Batch* batch : done) scheduler->commit(batch);
+      for (std::unique_ptr<HostJob>& job : jobs) scheduler->commit(std::move(job));
+      for (Mail& letter : mail) open(letter);
+      idle = !scheduler->dispatch();
+    } catch (const std::exception& e) {
+      scheduler->fail_all(e.what());  // the last resort: the thread never dies
+      idle = false;
+    }
+  }
+  scheduler->end_all();
+  const std::lock_guard lock(mutex);
+  publish();
+}
+
+void Machine::Impl::open(Mail& letter) {
+  switch (letter.kind) {
+    case Mail::kAdd:
+      return scheduler->add(*letter.model);
+    case Mail::kRemove:
+      return scheduler->remove(*letter.model);
+    case Mail::kSubmit:
+      return scheduler->take_in(std::move(letter.active));
+    case Mail::kCancel:
+      return scheduler->cancel(letter.id);
+    case Mail::kText:
+      return scheduler->append_text(letter.id, std::move(letter.text), letter.last);
+  }
+}
+
+/// Tells the doors what happened in the last turn. Under the lock.
+void Machine::Impl::publish() {
+  scheduler->take_ended(ended);
+  for (const Scheduler::Ended& one : ended) {
+    const auto door = doors.find(one.model);
+    if (door == doors.end()) continue;
+    --door->second->unfinished;
+    auto& of_client = door->second->of_client;
+    const auto count = of_client.find(one.client);
+    if (count != of_client.end() && --count->second == 0) of_client.erase(count);
+  }
+  if (!ended.empty()) request_ended.notify_all();
+  for (const Mail& letter : mail) {  // the scheduler has met these
+    if (letter.kind == Mail::kSubmit && doors.contains(letter.model)) {
+      --doors[letter.model]->arriving;
+    }
+  }
+  mail.clear();
+  for (const auto& [model, door] : doors) {
+    door->load = scheduler->load(*model);
+    for (size_t n = 0; n < model->nodes.size(); ++n) door->costs[n] = model->nodes[n].cost.cost();
+  }
+  const size_t gone = std::erase_if(doors, [&](const auto& entry) {
+    return entry.first->leaving && !scheduler->has(*entry.first);
+  });
+  if (gone > 0) model_left.notify_all();
+}
+
+/// Waits while there is nothing to do. False when the machine is to stop and nothing is away.
+bool Machine::Impl::take_what_came(bool idle) {
+  done.clear(), jobs.clear();
+  std::unique_lock lock(mutex);
+  publish();
+  const auto something = [&] {
+    return !mailbox.empty() || !returned.empty() || !prepared.empty() ||
+           (stopping && scheduler->away() == 0);
+  };
+  if (idle) {
+    const double wait_s = scheduler->look_again_s();
+    if (std::isfinite(wait_s)) {
+      something_came.wait_for(lock, std::chrono::duration<double>(wait_s), something);
+    } else {
+      something_came.wait(lock, something);
+    }
+  }
+  done.swap(returned);
+  jobs.swap(prepared);
+  mail.swap(mailbox);
+  return !stopping || scheduler->away() > 0 || !done.empty() || !jobs.empty() || !mail.empty();
+}
+
+// ---------------------------------------------------------------------------- front
+
+Machine::Machine(EngineOptions options) {
+  check(options);
+  impl_ = std::make_unique<Impl>(options);
+}
+
+Machine::~Machine() = default;
+
+const EngineOptions& Machine::options() const { return impl_->options; }
+
+void Machine::add(ResidentModel& model, Door& door) {
+  door.load.places = model.options.max_requests;
+  door.costs.resize(model.nodes.size());
+  impl_->post([&] {
+    impl_->doors[&model] = &door;
+    impl_->mailbox.push_back({.kind = Mail::kAdd, .model = &model});
+  });
+}
+
+void Machine::remove(ResidentModel& model) {
+  impl_->post([&] { impl_->mailbox.push_back({.kind = Mail::kRemove, .model = &model}); });
+  std::unique_lock lock(impl_->mutex);
+  impl_->model_left.wait(lock, [&] { return !impl_->doors.contains(&model); });
+}
+
+void Machine::locked(FunctionRef<void()> f) const {
+  const std::lock_guard lock(impl_->mutex);
+  f();
+}
+
+RequestId Machine::take_in(std::unique_ptr<Active> request) {
+  RequestId id = 0;
+  impl_->post([&] {
+    id = request->id = impl_->next_id++;
+    ResidentModel* model = request->model;
+    impl_->mailbox.push_back(
+        {.kind = Mail::kSubmit, .id = id, .active = std::move(request), .model = model});
+  });
+  return id;
+}
+
+void Machine::cancel(RequestId id) {
+  impl_->post([&] { impl_->mailbox.push_back({.kind = Mail::kCancel, .id = id}); });
+}
+
+void Machine::append_text(RequestId id, std::string text, bool last) {
+  impl_->post([&] {
+    impl_->mailbox.push_back(
+        {.kind = Mail::kText, .id = id, .text = std::move(text), .last = last});
+  });
+}
+
+bool Machine::wait_for_end(const Door& door, double timeout_s) {
+  std::unique_lock lock(impl_->mutex);
+  return impl_->request_ended.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                                       [&] { return door.unfinished == 0; });
+}
+
+void Machine::notify_end() { impl_->request_ended.notify_all(); }
+
+}  // namespace syrinx

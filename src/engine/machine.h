@@ -1,0 +1,61 @@
+// The machine: one thread that schedules the requests of all models of the process, on executors
+// that they share (CONTRACT.md). Public methods are safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/thread_pool.h"
+#include "engine/active.h"
+#include "engine/engine.h"
+#include "engine/resident.h"
+
+namespace syrinx {
+
+/// How callers see a model's requests; under the machine's lock.
+struct Door {
+  int unfinished = 0;
+  int arriving = 0;                   ///< of them, those that the scheduler has not met yet
+  std::map<uint64_t, int> of_client;  ///< unfinished requests of each
+  bool draining = false;
+  Load load;
+  std::vector<StageCost> costs;  ///< of the nodes
+};
+
+class Machine {
+ public:
+  /// Of the options those that say so are the machine's. Throws LoadError when one makes no sense
+  /// or the trace file cannot be written.
+  explicit Machine(EngineOptions options = {});
+  /// All models must have been removed.
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  const EngineOptions& options() const;
+
+  /// Model and door outlive their stay. From here on requests of the model may come.
+  void add(ResidentModel& model, Door& door);
+  /// Ends what the model is running with kCancelled and waits until nothing here refers to it.
+  void remove(ResidentModel& model);
+
+  /// Calls f while the lock of all doors is held.
+  void locked(FunctionRef<void()> f) const;
+  /// A request that its door has let in.
+  RequestId take_in(std::unique_ptr<Active> request);
+  /// Unknown ids: nothing.
+  void cancel(RequestId id);
+  void append_text(RequestId id, std::string text, bool last);
+  /// Waits until the door has no unfinished request; false if that took longer.
+  bool wait_for_end(const Door& door, double timeout_s);
+  /// Wakes those who wait_for_end().
+  void notify_end();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace syrinx

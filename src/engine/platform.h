@@ -1,0 +1,67 @@
+// What the scheduler runs on: a clock, executors, and threads for host work. The machine itself, or
+// a stand-in with a scripted clock in the simulator and in tests.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/batch.h"
+
+namespace syrinx {
+
+struct EngineOptions;
+struct NodeRun;
+
+/// An executor: how many threads, and whether AR batches may run there.
+struct PlaceSpec {
+  int threads = 1;
+  bool steps = true;
+};
+
+/// Which executors the options ask for (CONTRACT.md).
+struct PlacesSpec {
+  std::vector<PlaceSpec> places;
+  bool inline_run = false;  ///< batches run on the scheduler's own thread
+  bool split = false;       ///< each AR node is stepped on one of the places only
+};
+PlacesSpec places_for(const EngineOptions& options);
+
+/// Work on a request that may take its time: making its prompts, or text on its way into a
+/// sequence, which belongs to the job until it comes back.
+struct HostJob {
+  Active* owner = nullptr;
+  const ResidentModel* model = nullptr;
+  std::unique_ptr<const SpeechRequest> request;  ///< to be opened; or
+  std::vector<NodeRun> runs;                     ///< of it
+  int node = 0;
+  Sequence* sequence = nullptr;  ///< that text is for
+  std::string text;
+  bool last = false;
+  Status result = ok_status();
+
+  HostJob();
+  ~HostJob();
+  /// Whatever is thrown becomes an Error.
+  void work();
+};
+
+class Platform {
+ public:
+  virtual ~Platform() = default;
+  virtual double now() const = 0;
+  /// Runs a batch on a place. True: it has run; else it comes back to the scheduler's commit().
+  virtual bool run(int place, Batch& batch) = 0;
+  /// Does the work of a job; it comes back to the scheduler's commit().
+  virtual void prepare(std::unique_ptr<HostJob> job) = 0;
+};
+
+/// This machine: a thread for every executor but an inline one, and two for host work.
+/// `returned` and `prepared` are called on those threads.
+std::unique_ptr<Platform> make_platform(const PlacesSpec& places,
+                                        std::function<void(Batch*)> returned,
+                                        std::function<void(std::unique_ptr<HostJob>)> prepared);
+
+}  // namespace syrinx

@@ -1,0 +1,74 @@
+#include "engine/resident.h"
+
+#include <algorithm>
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMostKvBytes = size_t{1} << 30, kMostGpuKvBytes = size_t{16} << 30;
+constexpr int kTypicalPositions = 1024;
+
+}  // namespace
+
+int pages_for(const ArStage& ar, const EngineOptions& options) {
+  const ArTraits& traits = ar.traits();
+  const size_t most = ar.device() == Device::kCpu ? kMostKvBytes : kMostGpuKvBytes;
+  size_t page_bytes = 0;
+  for (const KvSpec& spec : traits.kv) page_bytes += KvPool::page_bytes(spec);
+  page_bytes = std::max<size_t>(page_bytes, 1);
+  const int64_t longest = KvPool::pages_for(traits.max_positions);
+  const int64_t wanted =
+      options.max_batch * KvPool::pages_for(std::min(traits.max_positions, kTypicalPositions));
+  const int64_t bought = options.kv_bytes
+                             ? static_cast<int64_t>(options.kv_bytes / page_bytes)
+                             : std::min<int64_t>(most / page_bytes, std::max(wanted, longest));
+  return static_cast<int>(std::max<int64_t>(1, bought));
+}
+
+ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOptions& o,
+                             EngineMetrics& m)
+    : pipeline(std::move(p)), options(o), metrics(m), nodes(pipeline->graph().nodes().size()) {
+  const Graph& g = graph();
+  double pages = 0;
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    const Node& from = g.node(static_cast<int>(n));
+    ResidentNode& node = nodes[n];
+    node.name = from.name;
+    node.ar = from.ar, node.chunk = from.chunk;
+    node.metrics = &metrics.stages[n];
+    if (node.ar) {
+      node.cache = std::make_unique<KvCache>(pages_for(*node.ar, options), KvPool::kPageRows);
+      for (const KvSpec& spec : node.ar->traits().kv) {
+        node.kv.emplace_back(spec, node.cache->total(), node.ar->device());
+      }
+      pages += node.cache->total();
+    } else {
+      const Edge& edge = g.feeding(static_cast<int>(n));
+      node.policy = edge.policy;
+      if (edge.from.node != kClient && g.node(edge.from.node).ar) {
+        node.first_chunk = FirstChunk(edge.policy.initial, edge.policy.steady);
+        if (first_link < 0) first_link = static_cast<int>(n);
+      }
+    }
+  }
+  // Backwards along the chunk nodes that lead to the client's ears.
+  double samples = 1, width = 1;
+  for (int n = g.speaker(); n != kClient && nodes[n].chunk; n = g.feeding(n).from.node) {
+    samples *= nodes[n].chunk->out_width() / width;
+    nodes[n].samples_per_frame = samples;
+    width = nodes[n].chunk->in_width();
+  }
+  label = pipeline->info().model;
+  for (char& c : label) {
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = '_';
+  }
+  metrics.pages.set(pages);
+  metrics.pages_free.set(pages);
+}
+
+int ResidentModel::ar_nodes() const {
+  return static_cast<int>(
+      std::count_if(nodes.begin(), nodes.end(), [](const ResidentNode& n) { return n.ar; }));
+}
+
+}  // namespace syrinx
