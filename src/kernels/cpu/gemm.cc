@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/cpu_features.h"
-#include "kernels/cpu/gemm_block.h"
+#include "kernels/cpu/gemm_sets.h"
 
 namespace syrinx::cpu {
 namespace {
 
 constexpr int64_t kPanel = PackedMatrix::kPanel;
 constexpr int kMaxPanels = 4;  // panels of one work item
-
-const GemmKernels& kernels() {
-#if defined(__x86_64__)
-  if (cpu_features().avx512) return gemm_kernels_avx512();
-  if (cpu_features().avx2) return gemm_kernels_avx2();
-#endif
-  return gemm_kernels_portable();
-}
 
 /// The call cut into work items: blocks of rows (outer) times groups of panels (inner).
 struct Plan {
@@ -96,7 +87,7 @@ void write_out(const GemmCall& call, const BlockRows& block, int64_t panel, int6
     f.rows = block.rows.count;
     f.width = static_cast<int>(std::min(kPanel, to.width - column));
     f.add = call.store == GemmStore::kAdd;
-    kernels().finish(f);
+    gemm_kernels().finish(f);
   }
 }
 
@@ -121,7 +112,7 @@ QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows
   auto some = [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       scale[r] =
-          kernels().quantize(s.x + r * call.x_stride, call.weight->k, padded, q + r * padded);
+          gemm_kernels().quantize(s.x + r * call.x_stride, call.weight->k, padded, q + r * padded);
     }
   };
   if (share && rows * padded > 64 * 1024) {
@@ -160,6 +151,7 @@ void gemm(StepContext& ctx, const GemmCall& call) {
     weights.span_len = m.k;
   }
 
+  const GemmProducts products = q8 ? gemm_kernels().products_q8 : gemm_kernels().products;
   auto items = [&](int64_t begin, int64_t end) {
     alignas(64) float sums[kMaxPanels / 2 * kMaxRows * kPanel];
     BlockRows block;
@@ -177,7 +169,7 @@ void gemm(StepContext& ctx, const GemmCall& call) {
       }
       const int64_t at = g * plan.group, count = std::min(plan.group, plan.panels - at);
       const int64_t panel = plan.first_panel + at;
-      kernels().products(weights, block.rows, panel, static_cast<int>(count), sums);
+      products(weights, block.rows, panel, static_cast<int>(count), sums);
       write_out(call, block, panel, count, sums);
     }
   };

@@ -7,7 +7,7 @@
 namespace syrinx::cpu {
 
 constexpr int kMaxRows = 96;  // rows of a block
-constexpr int kTileRows = 6;  // rows of a register tile
+constexpr int kTileRows = 6;  // rows of a register tile of f32 sums
 
 /// Rows of one block and where their results go.
 struct GemmRows {
@@ -42,7 +42,8 @@ struct GemmFinish {
 using GemmQuantize = float (*)(const float* x, int64_t k, int64_t padded_k, int16_t* q);
 
 struct GemmKernels {
-  GemmProducts products;
+  GemmProducts products;     // f32 and bf16
+  GemmProducts products_q8;  // the same bits from each instruction set that fuses multiply and add
   void (*finish)(const GemmFinish& f);
   GemmQuantize quantize;
 };
@@ -50,5 +51,8 @@ struct GemmKernels {
 const GemmKernels& gemm_kernels_portable();
 const GemmKernels& gemm_kernels_avx2();
 const GemmKernels& gemm_kernels_avx512();
+/// products_q8 with dot products of int16 pairs.
+GemmProducts gemm_q8_avxvnni();
+GemmProducts gemm_q8_avx512vnni();
 
 }  // namespace syrinx::cpu

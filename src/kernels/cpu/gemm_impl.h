@@ -1,11 +1,11 @@
-// The body of gemm_{portable,avx2,avx512}.cc: written once for a vector type V that each of them
+// The body of gemm_{portable,avx2,...}.cc: written once for a vector type V that each of them
 // defines in an unnamed namespace, so that nothing compiled here for one instruction set can be
 // linked into another. No calls into the C++ library for the same reason.
 //
-// V: kLanes; kUnroll (pairs of k of the 8-bit loop, divides 4); F (kLanes floats), I (kLanes
-// int32); load, store, widen (16 bf16 in the order of packed_matrix.h), set1, add, mul, fma, div,
-// max, min, round; zero_i, pairs (2 * kLanes int8 -> int16), set1_pair, madd (I += sums of products
-// of int16 pairs), to_f, pow2 (2^n of whole n in F).
+// V: kLanes; kUnroll (pairs of k of the 8-bit loop, divides 4); kTileRows (most rows of an 8-bit
+// tile); F (kLanes floats), I (kLanes int32); load, store, widen (16 bf16 in the order of
+// packed_matrix.h), set1, add, mul, fma, div, max, min, round; zero_i, pairs (2 * kLanes int8 ->
+// int16), set1_pair, madd (I += sums of products of int16 pairs), to_f, pow2 (2^n of whole n in F).
 #pragma once
 
 #include <cstdint>
@@ -183,8 +183,8 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 }
 
 /// Rows of the tile that begins at `row`: tiles of a block differ by one row at most.
-static inline int tile_rows(int rows, int row) {
-  const int tiles = (rows + kTileRows - 1) / kTileRows;
+static inline int tile_rows(int rows, int row, int most) {
+  const int tiles = (rows + most - 1) / most;
   const int small = rows / tiles, large = rows % tiles;  // the first `large` have one row more
   return row < large * (small + 1) ? small + 1 : small;
 }
@@ -209,23 +209,15 @@ inline void any_tile(int rows, const void* const* x, KBlock k, int64_t span_step
   }
 }
 
-template <class V, int P, Ahead kAhead>
+template <class V, int P, Ahead kAhead, int R = 1>
 inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
                         int64_t panel_bytes, float* sums, int64_t sum_step, bool first,
                         AheadShare share = {}) {
-  switch (rows) {
-    case 1:
-      return tile_q8<V, 1, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 2:
-      return tile_q8<V, 2, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 3:
-      return tile_q8<V, 3, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 4:
-      return tile_q8<V, 4, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 5:
-      return tile_q8<V, 5, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 6:
-      return tile_q8<V, 6, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
+  if constexpr (R <= V::kTileRows) {
+    if (rows == R) {
+      return tile_q8<V, R, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
+    }
+    any_tile_q8<V, P, kAhead, R + 1>(rows, x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
   }
 }
 
@@ -268,7 +260,7 @@ void one_panel(const GemmWeights& w, const GemmRows& rows, const S* b, float* su
     const int64_t size = k.spans * k.len, step = (kPanel * sizeof(S) + tiles - 1) / tiles;
     AheadShare share{reinterpret_cast<const char*>(part + size * kPanel), step};
     for (int r = 0; r < rows.count; share.at += size * step) {
-      const int n = tile_rows(rows.count, r);
+      const int n = tile_rows(rows.count, r, kTileRows);
       any_tile<V, 1, Ahead::kShare>(n, rows.x + r, k, w.span_step, part, 0, sums + r * kPanel, 0,
                                     first, share);
       r += n;
@@ -279,12 +271,12 @@ void one_panel(const GemmWeights& w, const GemmRows& rows, const S* b, float* su
 template <class V>
 void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums) {
   const int64_t groups = w.padded_k / kGroup;
-  if (rows.count <= kTileRows) {
+  if (rows.count <= V::kTileRows) {
     return any_tile_q8<V, 1, Ahead::kStream>(rows.count, rows.x, 0, groups, b, 0, sums, 0, true,
                                              {});
   }
   constexpr int64_t kBlock = 8, kGroupBytes = kPanel * kGroup + kPanel * 2;
-  const int64_t tiles = (rows.count + kTileRows - 1) / kTileRows;
+  const int64_t tiles = (rows.count + V::kTileRows - 1) / V::kTileRows;
   // A tile asks 8 times per group (every 4 pairs of k).
   const int64_t step = (kGroupBytes / 8 + tiles - 1) / tiles;
   for (int64_t g = 0; g < groups; g += kBlock) {
@@ -292,7 +284,7 @@ void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, 
     const uint8_t* part = b + g * kGroupBytes;
     AheadShare share{reinterpret_cast<const char*>(part + (end - g) * kGroupBytes), step};
     for (int r = 0; r < rows.count; share.at += (end - g) * 8 * step) {
-      const int n = tile_rows(rows.count, r);
+      const int n = tile_rows(rows.count, r, V::kTileRows);
       any_tile_q8<V, 1, Ahead::kShare>(n, rows.x + r, g, end, part, 0, sums + r * kPanel, 0, g == 0,
                                        share);
       r += n;
@@ -357,8 +349,7 @@ void products_q8(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
 template <class V>
 void products(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count, float* sums) {
   if (w.type == 0) return products_of<V, float>(w, rows, panel, count, sums);
-  if (w.type == 1) return products_of<V, uint16_t>(w, rows, panel, count, sums);
-  products_q8<V>(w, rows, panel, count, sums);
+  products_of<V, uint16_t>(w, rows, panel, count, sums);
 }
 
 /// x / (1 + e^-x); e^x to about 2 units in the last place.
@@ -441,6 +432,6 @@ float quantize(const float* x, int64_t k, int64_t padded_k, int16_t* q) {
 }
 
 template <class V>
-constexpr GemmKernels kKernels = {products<V>, finish<V>, quantize<V>};
+constexpr GemmKernels kKernels = {products<V>, products_q8<V>, finish<V>, quantize<V>};
 
 }  // namespace syrinx::cpu

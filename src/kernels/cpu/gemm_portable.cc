@@ -9,7 +9,7 @@ namespace syrinx::cpu {
 namespace {
 
 struct Portable {
-  static constexpr int kLanes = 8, kUnroll = 1;
+  static constexpr int kLanes = 8, kUnroll = 1, kTileRows = 6;
   typedef float F __attribute__((vector_size(32)));
   typedef int32_t I __attribute__((vector_size(32)));
 
