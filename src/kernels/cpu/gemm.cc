@@ -91,9 +91,10 @@ void write_out(const GemmCall& call, const BlockRows& block, int64_t panel, int6
   }
 }
 
-/// int16 rows and their scales for q8, in the arena.
+/// What meets 8-bit weights, in the arena: see GemmRows.
 struct QuantizedRows {
-  const int16_t* q = nullptr;  // [rows, padded_k]
+  const uint8_t* q = nullptr;  // rows of row_bytes
+  int64_t row_bytes = 0;
   const float* scale = nullptr;
 };
 
@@ -107,12 +108,20 @@ double estimate_us(const GemmCall& call, int64_t rows) {
 QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows, bool share) {
   const int64_t padded = call.weight->padded_k();
   const GemmSegment& s = call.segments.front();
-  auto* q = static_cast<int16_t*>(ctx.arena.take(Shape{rows * padded * 2}, DType::kU8).data);
+  const bool groups = call.weight->type == WeightType::kQ8A8;
+  const int64_t row_bytes = groups ? gemm_group_row_bytes(padded) : padded * 2;
+  auto* q = static_cast<uint8_t*>(ctx.arena.take(Shape{rows * row_bytes}, DType::kU8).data);
   float* scale = ctx.arena.take(Shape{rows}, DType::kF32).f32();
   auto some = [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      scale[r] =
-          gemm_kernels().quantize(s.x + r * call.x_stride, call.weight->k, padded, q + r * padded);
+      const float* x = s.x + r * call.x_stride;
+      uint8_t* to = q + r * row_bytes;
+      if (groups) {
+        gemm_kernels().quantize_groups(x, call.weight->k, padded, to);
+      } else {
+        scale[r] =
+            gemm_kernels().quantize(x, call.weight->k, padded, reinterpret_cast<int16_t*>(to));
+      }
     }
   };
   if (share && rows * padded > 64 * 1024) {
@@ -120,7 +129,7 @@ QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows
   } else {
     some(0, rows);
   }
-  return {q, scale};
+  return {q, row_bytes, scale};
 }
 
 }  // namespace
@@ -129,7 +138,7 @@ void gemm(StepContext& ctx, const GemmCall& call) {
   const PackedMatrix& m = *call.weight;
   const Plan plan = plan_call(call, ctx.pool.size());
   if (plan.rows == 0) return;
-  const bool q8 = m.type == WeightType::kQ8;
+  const bool q8 = is_8_bit(m.type);
   SYRINX_CHECK(call.spans * call.span_len == m.k && (!q8 || call.segments.size() == 1),
                "gemm: ", call.spans, " spans of ", call.span_len, " for k = ", m.k);
   constexpr double kWorthSharing = 25;
@@ -151,7 +160,10 @@ void gemm(StepContext& ctx, const GemmCall& call) {
     weights.span_len = m.k;
   }
 
-  const GemmProducts products = q8 ? gemm_kernels().products_q8 : gemm_kernels().products;
+  const GemmKernels& kernels = gemm_kernels();
+  const GemmProducts products = m.type == WeightType::kQ8     ? kernels.products_q8
+                                : m.type == WeightType::kQ8A8 ? kernels.products_q8a8
+                                                              : kernels.products;
   auto items = [&](int64_t begin, int64_t end) {
     alignas(64) float sums[kMaxPanels / 2 * kMaxRows * kPanel];
     BlockRows block;
@@ -162,7 +174,7 @@ void gemm(StepContext& ctx, const GemmCall& call) {
         const int64_t first = b * plan.block_rows;
         block.fill(call, first, static_cast<int>(std::min(plan.block_rows, plan.rows - first)));
         for (int r = 0; q8 && r < block.rows.count; ++r) {
-          block.rows.x[r] = quantized.q + (first + r) * weights.padded_k;
+          block.rows.x[r] = quantized.q + (first + r) * quantized.row_bytes;
           block.rows.scale[r] = quantized.scale[first + r];
         }
         filled = b;

@@ -31,7 +31,7 @@ struct Avx2 {
     const __m256i e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
   }
-  static I zero_i() { return _mm256_setzero_si256(); }
+  static I set1_i(int32_t v) { return _mm256_set1_epi32(v); }
   static I pairs(const uint8_t* p) {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }

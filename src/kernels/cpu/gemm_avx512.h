@@ -36,7 +36,7 @@ struct Avx512 {
     const __m512i e = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
     return _mm512_castsi512_ps(_mm512_slli_epi32(e, 23));
   }
-  static I zero_i() { return _mm512_setzero_si512(); }
+  static I set1_i(int32_t v) { return _mm512_set1_epi32(v); }
   static I pairs(const uint8_t* p) {
     return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }

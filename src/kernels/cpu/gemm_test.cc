@@ -24,7 +24,8 @@ using fixture::random;
 std::vector<GemmSet> runnable() { return gemm_sets(cpu_features()); }
 
 /// The 8-bit products in scalar code with the lanes and tiles of a real instruction set, so that
-/// packing and tiling are tested where a processor lacks it. madd is vpdpwssd as its manual has it.
+/// packing and tiling are tested where a processor lacks it. Here madd is vpdpwssd as its manual
+/// has it, in ModelOfBytes vpdpbusd.
 template <int kCount, int kMostRows>
 struct Model {
   static constexpr int kLanes = kCount, kUnroll = 4, kTileRows = kMostRows;
@@ -53,13 +54,24 @@ struct Model {
   static F mul(F a, F b) {
     return each<F>([&](int i) { return a.lane[i] * b.lane[i]; });
   }
+  static F max(F a, F b) {
+    return each<F>([&](int i) { return std::max(a.lane[i], b.lane[i]); });
+  }
+  static F round(F v) {
+    return each<F>([&](int i) { return std::nearbyint(v.lane[i]); });
+  }
+  static void store_i16(int16_t* p, F v) {
+    for (int i = 0; i < kCount; ++i) p[i] = static_cast<int16_t>(v.lane[i]);
+  }
   static F fma(F a, F b, F c) {
     return each<F>([&](int i) { return std::fma(a.lane[i], b.lane[i], c.lane[i]); });
   }
   static F to_f(I v) {
     return each<F>([&](int i) { return static_cast<float>(v.lane[i]); });
   }
-  static I zero_i() { return {}; }
+  static I set1_i(int32_t v) {
+    return each<I>([&](int) { return v; });
+  }
   static int32_t join(int16_t low, int16_t high) {
     const int16_t both[] = {low, high};
     return std::bit_cast<int32_t>(both);
@@ -80,25 +92,59 @@ struct Model {
   }
 };
 
+template <int kCount, int kMostRows>
+struct ModelOfBytes : GroupScales<Model<kCount, kMostRows>> {
+  using Base = Model<kCount, kMostRows>;
+  using I = typename Base::I;
+  using X = int8_t;
+  static constexpr int kPairs = 2, kOffset = 128;
+  static I pairs(const uint8_t* p) {
+    return Base::template each<I>([&](int i) {
+      const uint8_t* q = p + 32;
+      const std::array<uint8_t, 4> four = {p[2 * i], p[2 * i + 1], q[2 * i], q[2 * i + 1]};
+      return std::bit_cast<int32_t>(four) ^ static_cast<int32_t>(0x80808080);
+    });
+  }
+  static I set1_pair(const int8_t* p) {
+    int32_t four;
+    std::memcpy(&four, p, 4);
+    return Base::set1_i(four);
+  }
+  static I madd(I a, I b, I c) {
+    return Base::template each<I>([&](int i) {
+      const auto x = std::bit_cast<std::array<int8_t, 4>>(a.lane[i]);
+      const auto y = std::bit_cast<std::array<uint8_t, 4>>(b.lane[i]);
+      int32_t sum = c.lane[i];
+      for (int j = 0; j < 4; ++j) sum += int32_t{x[j]} * y[j];
+      return sum;
+    });
+  }
+};
+
 /// Sums of all panels, [panels][rows][16].
 std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, const View& x) {
-  const GemmProducts run = m.type == WeightType::kQ8 ? kernels.products_q8 : kernels.products;
-  const int64_t n = x.shape[0];
+  const GemmProducts run = m.type == WeightType::kQ8     ? kernels.products_q8
+                           : m.type == WeightType::kQ8A8 ? kernels.products_q8a8
+                                                         : kernels.products;
+  const int64_t n = x.shape[0], row_bytes = gemm_group_row_bytes(m.padded_k());
   GemmWeights w;
   w.data = static_cast<const uint8_t*>(m.data.view().data);
   w.type = static_cast<int>(m.type);
   w.panel_bytes = m.panel_bytes();
   w.padded_k = m.padded_k();
   w.span_len = m.k;
-  std::vector<int16_t> q(static_cast<size_t>(n * m.padded_k()));
+  std::vector<uint8_t> q(static_cast<size_t>(n * row_bytes));
   GemmRows rows;
   rows.count = static_cast<int>(n);
   for (int64_t r = 0; r < n; ++r) {
-    rows.x[r] = x.f32() + r * m.k;
-    if (m.type != WeightType::kQ8) continue;
-    rows.scale[r] =
-        kernels.quantize(x.f32() + r * m.k, m.k, m.padded_k(), q.data() + r * m.padded_k());
-    rows.x[r] = q.data() + r * m.padded_k();
+    const float* from = x.f32() + r * m.k;
+    uint8_t* to = q.data() + r * row_bytes;
+    rows.x[r] = is_8_bit(m.type) ? static_cast<const void*>(to) : from;
+    if (m.type == WeightType::kQ8) {
+      rows.scale[r] = kernels.quantize(from, m.k, m.padded_k(), reinterpret_cast<int16_t*>(to));
+    } else if (m.type == WeightType::kQ8A8) {
+      kernels.quantize_groups(from, m.k, m.padded_k(), to);
+    }
   }
   std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
   for (int64_t p = 0; p < m.panels(); p += 4) {
@@ -109,7 +155,8 @@ std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, c
 }
 
 TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
-  for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+  for (const WeightType type :
+       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8}) {
     for (const int64_t k : {5, 64, 531}) {
       const Tensor weight = random({80, k}, 1), x = random({20, k}, 2);
       const PackedMatrix m = PackedMatrix::pack(
@@ -138,53 +185,68 @@ TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
   }
 }
 
-/// What products_q8 promises, bit by bit: exact sums of 64, added in order.
-std::vector<float> q8_sums(const PackedMatrix& m, const View& x) {
+/// What the 8-bit products promise, bit by bit: exact sums of 64, added in order.
+std::vector<float> sums_8_bit(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0], padded = m.padded_k();
-  std::vector<int16_t> q(padded);
+  const bool by_group = m.type == WeightType::kQ8A8;
   std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
   for (int64_t r = 0; r < n; ++r) {
-    const float unit = gemm_kernels_portable().quantize(x.f32() + r * m.k, m.k, padded, q.data());
+    std::vector<float> row(static_cast<size_t>(padded));
+    std::copy_n(x.f32() + r * m.k, m.k, row.begin());
+    auto largest = [&](int64_t begin, int64_t end) {
+      float top = 0;
+      for (int64_t i = begin; i < end; ++i) top = std::max(top, std::fabs(row[i]));
+      return top;
+    };
+    const float most = by_group ? 127.0f : 32767.0f, top = largest(0, padded);
     for (int64_t o = 0; o < m.panels() * 16; ++o) {
       float sum = 0;
       for (int64_t g = 0; g < padded / 64; ++g) {
         const uint8_t* group = static_cast<const uint8_t*>(m.data.view().data) +
                                o / 16 * m.panel_bytes() + g * PackedMatrix::kGroupBytes;
+        const float high = by_group ? largest(g * 64, g * 64 + 64) : top;
         int32_t exact = 0;
         for (int64_t i = 0; i < 64; ++i) {
           const auto weight = static_cast<int8_t>(group[i / 2 * 32 + o % 16 * 2 + i % 2]);
-          exact += q[g * 64 + i] * weight;
+          exact += static_cast<int32_t>(std::nearbyint(row[g * 64 + i] * (most / high))) * weight;
         }
-        uint16_t scale;
-        std::memcpy(&scale, group + 1024 + (o % 8 * 2 + o % 16 / 8) * 2, 2);
-        sum = std::fma(static_cast<float>(exact), bf16_to_f32(scale), sum);
+        uint16_t bits;
+        std::memcpy(&bits, group + 1024 + (o % 8 * 2 + o % 16 / 8) * 2, 2);
+        const float scale = bf16_to_f32(bits) * (by_group ? high / most : 1.0f);
+        sum = std::fma(static_cast<float>(exact), scale, sum);
       }
-      sums[(o / 16 * n + r) * 16 + o % 16] = sum * unit;
+      sums[(o / 16 * n + r) * 16 + o % 16] = by_group ? sum : sum * (top / most);
     }
   }
   return sums;
 }
 
 // Tiles of every height, alone and after another one, and several blocks of k.
-TEST(Gemm, Q8HasTheSameBitsOnEveryInstructionSetThatFuses) {
+TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
   std::vector<GemmSet> sets = runnable();
   sets.erase(sets.begin());  // portable
   GemmKernels model = gemm_kernels_portable();
-  model.products_q8 = products_q8<Model<16, 8>>;
+  model.products_q8 = products_q8<RowScale<Model<16, 8>>>;
+  model.products_q8a8 = products_q8<ModelOfBytes<16, 8>>;
+  model.quantize_groups = quantize_groups<ModelOfBytes<16, 8>>;
   sets.push_back({"model of avx512vnni", model});
-  model.products_q8 = products_q8<Model<8, 6>>;
+  model.products_q8 = products_q8<RowScale<Model<8, 6>>>;
+  model.products_q8a8 = products_q8<ModelOfBytes<8, 6>>;
+  model.quantize_groups = quantize_groups<ModelOfBytes<8, 6>>;
   sets.push_back({"model of avxvnni", model});
-  for (const int64_t k : {5, 64, 531, 1100}) {
-    const Tensor weight = random({80, k}, 1);
-    const PackedMatrix m = PackedMatrix::pack(
-        80, k, WeightType::kQ8, [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
-    for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 20, 96}) {
-      const Tensor x = random({n, k}, static_cast<uint32_t>(k + n));
-      const std::vector<float> want = q8_sums(m, x);
-      for (const GemmSet& set : sets) {
-        const std::vector<float> got = products(set.kernels, m, x);
-        ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
-            << set.name << ", k " << k << ", rows " << n;
+  for (const WeightType type : {WeightType::kQ8, WeightType::kQ8A8}) {
+    for (const int64_t k : {5, 64, 531, 1100}) {
+      const Tensor weight = random({80, k}, 1);
+      const PackedMatrix m = PackedMatrix::pack(
+          80, k, type, [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
+      for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 20, 96}) {
+        const Tensor x = random({n, k}, static_cast<uint32_t>(k + n));
+        const std::vector<float> want = sums_8_bit(m, x);
+        for (const GemmSet& set : sets) {
+          const std::vector<float> got = products(set.kernels, m, x);
+          ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
+              << set.name << " " << weight_type_name(type) << ", k " << k << ", rows " << n;
+        }
       }
     }
   }
