@@ -174,7 +174,7 @@ void attention(benchmark::State& state, const Size& size, DType dtype) {
 void all() {
   for (const Size& size : {small(), mid(), qwen05()}) {
     const std::string name = size.name;
-    for (const WeightType type : {WeightType::kQ8, WeightType::kBF16}) {
+    for (const WeightType type : {WeightType::kQ8, WeightType::kQ8A8, WeightType::kBF16}) {
       for (const DType cache : {DType::kF16, DType::kI8}) {
         auto* b = benchmark::RegisterBenchmark(
             ("step/" + name + "/" + weight_type_name(type) + "/kv_" + dtype_name(cache)).c_str(),

@@ -31,16 +31,20 @@ function(syrinx_library name)
   file(GLOB absent_sources CONFIGURE_DEPENDS ${absent}/*.cc cuda/emulation/*.cc)
   list(FILTER absent_sources EXCLUDE REGEX "_test\\.cc$")
   list(REMOVE_ITEM sources ${absent_sources} "")
-  # Files built for more than the base instruction set, by name; others must run anywhere.
+  # Files for more than the base instruction set, by name; others must run anywhere. Those of the
+  # products are built for it as a whole and share no inline code with the rest of the program; in
+  # others kernels/cpu/avx2_begin.h marks what is (tests/instruction_sets.py looks for leaks).
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    list(FILTER sources EXCLUDE REGEX "_(avx2|avx512)\\.cc$")
+    list(FILTER sources EXCLUDE REGEX "_(avx2|avxvnni|avx512|avx512vnni)\\.cc$")
   endif()
+  set(avx2 -mavx2 -mfma -mf16c)
+  set(avxvnni ${avx2} -mavxvnni)
+  set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512
+    -Wno-maybe-uninitialized)
+  set(avx512vnni ${avx512} -mavx512vnni)
   foreach(source ${sources})
-    if(source MATCHES "_avx2\\.cc$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
-    elseif(source MATCHES "_avx512\\.cc$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-        "-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mprefer-vector-width=512;-Wno-maybe-uninitialized")
+    if(source MATCHES "/gemm_(avx[a-z0-9]+)\\.cc$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${${CMAKE_MATCH_1}}")
     endif()
   endforeach()
   set(tests ${sources})

@@ -1,16 +1,19 @@
 // What this processor can run, asked once. Code built for more than the base instruction set lives
-// in files named *_avx2.cc and *_avx512.cc (see cmake/syrinx_library.cmake) and is called only
-// after this said yes.
+// in files named after it (see cmake/syrinx_library.cmake) and is called only after this said yes.
 #pragma once
 
 namespace syrinx {
 
 struct CpuFeatures {
-  bool avx2 = false;    ///< AVX2, FMA and F16C
-  bool avx512 = false;  ///< all of that and AVX-512 F, BW, VL, DQ
+  bool avx2 = false;         ///< AVX2, FMA and F16C
+  bool avx_vnni = false;     ///< all of avx2, and AVX-VNNI
+  bool avx512 = false;       ///< all of avx2, and AVX-512 F, BW, VL, DQ
+  bool avx512_vnni = false;  ///< all of avx512, and AVX512-VNNI
 };
 
-/// Safe from any thread.
+/// The environment's SYRINX_CPU = portable | avx2 | avxvnni | avx512 | avx512vnni leaves out what
+/// is above that, to measure or test what another machine would run; another value is a failed
+/// check. Safe from any thread.
 const CpuFeatures& cpu_features();
 
 }  // namespace syrinx

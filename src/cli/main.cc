@@ -16,8 +16,9 @@ namespace syrinx {
 namespace {
 
 void add_load(CLI::App& app, LoadOptions& load) {
-  app.add_option("--weights", load.weights, "f32, bf16, q8 or auto: how linear weights are kept")
-      ->check(CLI::IsMember({"auto", "f32", "bf16", "q8"}))
+  app.add_option("--weights", load.weights,
+                 "f32, bf16, q8, q8a8 or auto: how linear weights are kept")
+      ->check(CLI::IsMember({"auto", "f32", "bf16", "q8", "q8a8"}))
       ->capture_default_str();
   app.add_option("--device", load.device,
                  "cpu, cuda, or auto: cuda where this build and this machine have it")

@@ -10,7 +10,7 @@ constexpr float kFlowNormEps = 1e-5f;  ///< torch's default of nn.LayerNorm
 
 /// 8 bits are for linears: convolutions then have bf16.
 constexpr WeightType flow_conv_type(WeightType type) {
-  return type == WeightType::kQ8 ? WeightType::kBF16 : type;
+  return is_8_bit(type) ? WeightType::kBF16 : type;
 }
 
 /// [rows, width] f32 of scratch.

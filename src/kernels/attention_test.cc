@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/cpu_features.h"
 #include "kernels/attention_impl.h"
 #include "kernels/fixture.h"
 
@@ -205,6 +206,7 @@ TEST_P(AttentionTest, AWindowNeedsOnlyARingOfPages) {
 }
 
 TEST(Attention, PlainAndFastAgree) {
+  if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
     const KvSpec spec{1, 1, 64, dtype};
     KvPool plain_pool(spec, 4), pool(spec, 4);

@@ -94,6 +94,8 @@ const char* weight_type_name(WeightType type) {
       return "bf16";
     case WeightType::kQ8:
       return "q8";
+    case WeightType::kQ8A8:
+      return "q8a8";
   }
   return "?";
 }
@@ -119,7 +121,7 @@ void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to) {
 }
 
 int64_t PackedMatrix::padded_k() const {
-  return type == WeightType::kQ8 ? (k + kGroup - 1) / kGroup * kGroup : k;
+  return is_8_bit(type) ? (k + kGroup - 1) / kGroup * kGroup : k;
 }
 
 int64_t PackedMatrix::panel_bytes() const {
@@ -129,6 +131,7 @@ int64_t PackedMatrix::panel_bytes() const {
     case WeightType::kBF16:
       return k * kPanel * 2;
     case WeightType::kQ8:
+    case WeightType::kQ8A8:
       return padded_k() / kGroup * kGroupBytes;
   }
   return 0;
@@ -137,7 +140,7 @@ int64_t PackedMatrix::panel_bytes() const {
 PackedMatrix PackedMatrix::on_device(Device device) const {
   const int64_t rows = panels() * kPanel, stride = cuda::matrix_padded_k(k);
   const int64_t size = type == WeightType::kF32 ? 4 : type == WeightType::kBF16 ? 2 : 1;
-  const int64_t scales = type == WeightType::kQ8 ? rows * (stride / kGroup) : 0;
+  const int64_t scales = is_8_bit(type) ? rows * (stride / kGroup) : 0;
   Tensor host(Shape{rows * stride * size + 2 * scales}, DType::kU8);
   auto* to = static_cast<uint8_t*>(host.view().data);
   auto* scale = reinterpret_cast<uint16_t*>(to + rows * stride * size);
@@ -147,7 +150,7 @@ PackedMatrix PackedMatrix::on_device(Device device) const {
                  scale + (scales ? p * kPanel * (stride / kGroup) : 0));
   }
   PackedMatrix m;
-  m.type = type;
+  m.type = type == WeightType::kQ8A8 ? WeightType::kQ8 : type;
   m.out = out;
   m.k = k;
   m.data = copy_to(host, device);
@@ -178,6 +181,7 @@ PackedMatrix PackedMatrix::pack(int64_t out, int64_t k, WeightType type,
         pack_bf16_panel(rows.f32(), k, halves.view().bf16(), reinterpret_cast<uint16_t*>(to));
         break;
       case WeightType::kQ8:
+      case WeightType::kQ8A8:
         pack_q8_panel(rows.f32(), padded, to);
         break;
     }

@@ -14,14 +14,22 @@ namespace syrinx {
 /// How weights are kept. Activations and sums are f32 for kF32 and kBF16.
 /// kQ8: int8 weights with one scale per output and 64 inputs (8.25 bits a weight); activations
 /// become int16 per row, products and sums inside the 64 are exact integers.
-enum class WeightType : uint8_t { kF32, kBF16, kQ8 };
+/// kQ8A8: the weights of kQ8; activations become int8 with a scale per row and 64 inputs, which
+/// costs accuracy (linear.h) and is up to twice as fast with many rows where the processor has
+/// VNNI, no faster elsewhere. A GPU takes them as kQ8.
+enum class WeightType : uint8_t { kF32, kBF16, kQ8, kQ8A8 };
 
-/// "f32", "bf16", "q8"; static storage.
+/// "f32", "bf16", "q8", "q8a8"; static storage.
 const char* weight_type_name(WeightType type);
 
-/// Layout, K = k rounded up to kGroup for kQ8 (zeros), outputs rounded up to kPanel (zeros):
+/// Weights kept in 8 bits; for linears only.
+constexpr bool is_8_bit(WeightType type) {
+  return type == WeightType::kQ8 || type == WeightType::kQ8A8;
+}
+
+/// Layout, K = k rounded up to kGroup in 8 bits (zeros), outputs rounded up to kPanel (zeros):
 ///   kF32   panel p: [k][16] f32           kBF16  panel p: [k][8][2] bf16, outputs i and i + 8
-///   kQ8    panel p: K/64 groups of 32 pairs of k, [pair][16][2] int8, then [8][2] bf16 scales
+///   8 bits panel p: K/64 groups of 32 pairs of k, [pair][16][2] int8, then [8][2] bf16 scales
 struct PackedMatrix {
   static constexpr int64_t kPanel = 16, kGroup = 64;
   static constexpr int64_t kGroupBytes = kPanel * kGroup + kPanel * 2;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "kernels/cpu/features.h"
+#include "base/cpu_features.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/sample_impl.h"
 
@@ -29,7 +29,8 @@ struct Loops {
 };
 
 Loops loops() {
-  if (cpu::has_avx2()) return {&avx2::copy_logits, &avx2::divide, &avx2::collect, &avx2::exp_sum};
+  if (cpu_features().avx2)
+    return {&avx2::copy_logits, &avx2::divide, &avx2::collect, &avx2::exp_sum};
   return {&ref::copy_logits, &ref::divide, &ref::collect, &ref::exp_sum};
 }
 

@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/cpu_features.h"
-#include "kernels/cpu/gemm_block.h"
+#include "kernels/cpu/gemm_sets.h"
 
 namespace syrinx::cpu {
 namespace {
 
 constexpr int64_t kPanel = PackedMatrix::kPanel;
 constexpr int kMaxPanels = 4;  // panels of one work item
-
-const GemmKernels& kernels() {
-#if defined(__x86_64__)
-  if (cpu_features().avx512) return gemm_kernels_avx512();
-  if (cpu_features().avx2) return gemm_kernels_avx2();
-#endif
-  return gemm_kernels_portable();
-}
 
 /// The call cut into work items: blocks of rows (outer) times groups of panels (inner).
 struct Plan {
@@ -96,13 +87,14 @@ void write_out(const GemmCall& call, const BlockRows& block, int64_t panel, int6
     f.rows = block.rows.count;
     f.width = static_cast<int>(std::min(kPanel, to.width - column));
     f.add = call.store == GemmStore::kAdd;
-    kernels().finish(f);
+    gemm_kernels().finish(f);
   }
 }
 
-/// int16 rows and their scales for q8, in the arena.
+/// What meets 8-bit weights, in the arena: see GemmRows.
 struct QuantizedRows {
-  const int16_t* q = nullptr;  // [rows, padded_k]
+  const uint8_t* q = nullptr;  // rows of row_bytes
+  int64_t row_bytes = 0;
   const float* scale = nullptr;
 };
 
@@ -116,12 +108,20 @@ double estimate_us(const GemmCall& call, int64_t rows) {
 QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows, bool share) {
   const int64_t padded = call.weight->padded_k();
   const GemmSegment& s = call.segments.front();
-  auto* q = static_cast<int16_t*>(ctx.arena.take(Shape{rows * padded * 2}, DType::kU8).data);
+  const bool groups = call.weight->type == WeightType::kQ8A8;
+  const int64_t row_bytes = groups ? gemm_group_row_bytes(padded) : padded * 2;
+  auto* q = static_cast<uint8_t*>(ctx.arena.take(Shape{rows * row_bytes}, DType::kU8).data);
   float* scale = ctx.arena.take(Shape{rows}, DType::kF32).f32();
   auto some = [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      scale[r] =
-          kernels().quantize(s.x + r * call.x_stride, call.weight->k, padded, q + r * padded);
+      const float* x = s.x + r * call.x_stride;
+      uint8_t* to = q + r * row_bytes;
+      if (groups) {
+        gemm_kernels().quantize_groups(x, call.weight->k, padded, to);
+      } else {
+        scale[r] =
+            gemm_kernels().quantize(x, call.weight->k, padded, reinterpret_cast<int16_t*>(to));
+      }
     }
   };
   if (share && rows * padded > 64 * 1024) {
@@ -129,7 +129,7 @@ QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows
   } else {
     some(0, rows);
   }
-  return {q, scale};
+  return {q, row_bytes, scale};
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ void gemm(StepContext& ctx, const GemmCall& call) {
   const PackedMatrix& m = *call.weight;
   const Plan plan = plan_call(call, ctx.pool.size());
   if (plan.rows == 0) return;
-  const bool q8 = m.type == WeightType::kQ8;
+  const bool q8 = is_8_bit(m.type);
   SYRINX_CHECK(call.spans * call.span_len == m.k && (!q8 || call.segments.size() == 1),
                "gemm: ", call.spans, " spans of ", call.span_len, " for k = ", m.k);
   constexpr double kWorthSharing = 25;
@@ -160,6 +160,10 @@ void gemm(StepContext& ctx, const GemmCall& call) {
     weights.span_len = m.k;
   }
 
+  const GemmKernels& kernels = gemm_kernels();
+  const GemmProducts products = m.type == WeightType::kQ8     ? kernels.products_q8
+                                : m.type == WeightType::kQ8A8 ? kernels.products_q8a8
+                                                              : kernels.products;
   auto items = [&](int64_t begin, int64_t end) {
     alignas(64) float sums[kMaxPanels / 2 * kMaxRows * kPanel];
     BlockRows block;
@@ -170,14 +174,14 @@ void gemm(StepContext& ctx, const GemmCall& call) {
         const int64_t first = b * plan.block_rows;
         block.fill(call, first, static_cast<int>(std::min(plan.block_rows, plan.rows - first)));
         for (int r = 0; q8 && r < block.rows.count; ++r) {
-          block.rows.x[r] = quantized.q + (first + r) * weights.padded_k;
+          block.rows.x[r] = quantized.q + (first + r) * quantized.row_bytes;
           block.rows.scale[r] = quantized.scale[first + r];
         }
         filled = b;
       }
       const int64_t at = g * plan.group, count = std::min(plan.group, plan.panels - at);
       const int64_t panel = plan.first_panel + at;
-      kernels().products(weights, block.rows, panel, static_cast<int>(count), sums);
+      products(weights, block.rows, panel, static_cast<int>(count), sums);
       write_out(call, block, panel, count, sums);
     }
   };

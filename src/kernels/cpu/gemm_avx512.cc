@@ -1,56 +1,8 @@
 // Built with AVX-512 F, BW, VL, DQ; called only where the processor has them. The tiles are those
-// of AVX2 with one vector per panel. Not yet run on such a machine: no figures.
-#include <immintrin.h>
-
-#include "kernels/cpu/gemm_impl.h"
+// of AVX2 with one vector per panel.
+#include "kernels/cpu/gemm_avx512.h"
 
 namespace syrinx::cpu {
-namespace {
-
-struct Avx512 {
-  static constexpr int kLanes = 16, kUnroll = 4;
-  using F = __m512;
-  using I = __m512i;
-  static F load(const float* p) { return _mm512_loadu_ps(p); }
-  static void store(float* p, F v) { _mm512_storeu_ps(p, v); }
-  static void widen(const uint16_t* p, F (&w)[1]) {
-    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    const __m256i low = _mm256_slli_epi32(both, 16);
-    const __m256i high = _mm256_and_si256(both, _mm256_set1_epi32(-65536));
-    w[0] = _mm512_castsi512_ps(_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
-  }
-  static F set1(float v) { return _mm512_set1_ps(v); }
-  static F add(F a, F b) { return _mm512_add_ps(a, b); }
-  static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
-  static F div(F a, F b) { return _mm512_div_ps(a, b); }
-  static F max(F a, F b) { return _mm512_max_ps(a, b); }
-  static F min(F a, F b) { return _mm512_min_ps(a, b); }
-  static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
-  static F round(F v) {
-    return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  }
-  static F pow2(F n) {
-    const __m512i e = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(e, 23));
-  }
-  static I zero_i() { return _mm512_setzero_si512(); }
-  static I pairs(const uint8_t* p) {
-    return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-  }
-  static I set1_pair(const int16_t* p) {
-    int both;
-    __builtin_memcpy(&both, p, 4);
-    return _mm512_set1_epi32(both);
-  }
-  static I madd(I a, I b, I c) { return _mm512_add_epi32(c, _mm512_madd_epi16(a, b)); }
-  static F to_f(I v) { return _mm512_cvtepi32_ps(v); }
-  static void store_i16(int16_t* p, F v) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
-                        _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(v)));
-  }
-};
-
-}  // namespace
 
 const GemmKernels& gemm_kernels_avx512() { return kKernels<Avx512>; }
 

@@ -7,13 +7,19 @@
 namespace syrinx::cpu {
 
 constexpr int kMaxRows = 96;  // rows of a block
-constexpr int kTileRows = 6;  // rows of a register tile
+constexpr int kTileRows = 6;  // rows of a register tile of f32 sums
 
 /// Rows of one block and where their results go.
 struct GemmRows {
   int count = 0;
-  const void* x[kMaxRows];  // f32, or int16 for q8
+  const void* x[kMaxRows];  // f32, int16 for q8, what quantize_groups wrote for q8a8
   float scale[kMaxRows];    // q8: what one unit of x is worth
+};
+
+/// q8a8: behind the numbers of a row, for each group of 64.
+struct GemmGroup {
+  float scale = 0;    // what one unit of x is worth
+  int32_t start = 0;  // where the group's sums begin
 };
 
 /// See GemmCall; `data` points at panel 0.
@@ -41,14 +47,28 @@ struct GemmFinish {
 /// x [k] f32 -> q [padded_k] int16 (the rest 0) in units of the returned scale.
 using GemmQuantize = float (*)(const float* x, int64_t k, int64_t padded_k, int16_t* q);
 
+/// x [k] f32 -> numbers up to +-127 [padded_k] in a form that the instruction set likes, and
+/// GemmGroup [padded_k / 64]; row has room for gemm_group_row_bytes.
+using GemmQuantizeGroups = void (*)(const float* x, int64_t k, int64_t padded_k, void* row);
+constexpr int64_t gemm_group_row_bytes(int64_t padded_k) {
+  return padded_k * 2 + padded_k / 64 * static_cast<int64_t>(sizeof(GemmGroup));
+}
+
+/// The 8-bit products have the same bits from each instruction set that fuses multiply and add.
 struct GemmKernels {
-  GemmProducts products;
+  GemmProducts products;  // f32 and bf16
+  GemmProducts products_q8;
+  GemmProducts products_q8a8;
   void (*finish)(const GemmFinish& f);
   GemmQuantize quantize;
+  GemmQuantizeGroups quantize_groups;
 };
 
 const GemmKernels& gemm_kernels_portable();
 const GemmKernels& gemm_kernels_avx2();
 const GemmKernels& gemm_kernels_avx512();
+/// Puts 8-bit products with dot products in place of those of avx2 and of avx512.
+void use_avxvnni(GemmKernels& kernels);
+void use_avx512vnni(GemmKernels& kernels);
 
 }  // namespace syrinx::cpu

@@ -1,11 +1,11 @@
-// The body of gemm_{portable,avx2,avx512}.cc: written once for a vector type V that each of them
+// The body of gemm_{portable,avx2,...}.cc: written once for a vector type V that each of them
 // defines in an unnamed namespace, so that nothing compiled here for one instruction set can be
 // linked into another. No calls into the C++ library for the same reason.
 //
-// V: kLanes; kUnroll (pairs of k of the 8-bit loop, divides 4); F (kLanes floats), I (kLanes
-// int32); load, store, widen (16 bf16 in the order of packed_matrix.h), set1, add, mul, fma, div,
-// max, min, round; zero_i, pairs (2 * kLanes int8 -> int16), set1_pair, madd (I += sums of products
-// of int16 pairs), to_f, pow2 (2^n of whole n in F).
+// V: kLanes; kUnroll (pairs of k of the 8-bit loop, divides 4); kTileRows (most rows of an 8-bit
+// tile); F (kLanes floats), I (kLanes int32); load, store, widen (16 bf16 in the order of
+// packed_matrix.h), set1, add, mul, fma, div, max, min, round; set1_i, pairs (2 * kLanes int8 ->
+// int16), set1_pair, madd (I += sums of products of int16 pairs), to_f, pow2 (2^n of whole n in F).
 #pragma once
 
 #include <cstdint>
@@ -113,24 +113,49 @@ inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, 
   }
 }
 
-/// As tile, for int8 weights and int16 rows: groups [g0, g1), exact sums inside a group, groups
-/// added in order.
+/// The numbers of a row that meets 8-bit weights: int16 with one scale, two for each lane of I.
+template <class V>
+struct RowScale : V {
+  using X = int16_t;
+  static constexpr int kPairs = 1;  // pairs of k that a step of the loop takes
+  static constexpr bool kGroupScales = false;
+};
+
+/// Numbers of 8 bits and scales by group (GemmGroup), here still in int16: for instruction sets
+/// whose products of bytes are no faster or not exact. Others have X = int8_t, kPairs = 2 and
+/// weights that are kOffset larger than they should be.
+template <class V>
+struct GroupScales : RowScale<V> {
+  static constexpr bool kGroupScales = true;
+  static constexpr int kOffset = 0;
+};
+
+/// As tile, for int8 weights: groups [g0, g1), exact sums inside a group, groups added in order.
+/// V is one of the two above.
 template <class V, int R, int P, Ahead kAhead>
 inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
-                    int64_t panel_bytes, float* sums, int64_t sum_step, bool first,
+                    const GemmWeights& weights, float* sums, int64_t sum_step, bool first,
                     AheadShare share = {}) {
   using F = typename V::F;
   using I = typename V::I;
   constexpr int kVectors = kPanel / V::kLanes;
-  const int16_t* a[R];
+  using X = typename V::X;
+  const int64_t panel_bytes = weights.panel_bytes;
+  auto group = [&](int r, int64_t g) {
+    const X* end = static_cast<const X*>(x[r]) + weights.padded_k;
+    return reinterpret_cast<const GemmGroup*>(end) + g;
+  };
+  const X* a[R];
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) a[r] = static_cast<const int16_t*>(x[r]) + g0 * kGroup;
+  for (int r = 0; r < R; ++r) a[r] = static_cast<const X*>(x[r]) + g0 * kGroup;
   for (int64_t g = g0; g < g1; ++g) {
     I c[R][P * kVectors];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
+      int32_t start = 0;
+      if constexpr (V::kGroupScales) start = group(r, g)->start;
 #pragma GCC unroll 16
-      for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::zero_i();
+      for (int v = 0; v < P * kVectors; ++v) c[r][v] = V::set1_i(start);
     }
     constexpr int kUnroll = V::kUnroll;
     for (int i = 0; i < kGroup / 2; i += kUnroll) {
@@ -139,7 +164,7 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
         share.at += share.step;
       }
 #pragma GCC unroll 16
-      for (int u = i; u < i + kUnroll; ++u) {
+      for (int u = i; u < i + kUnroll; u += V::kPairs) {
 #pragma GCC unroll 16
         for (int p = 0; p < P; ++p) {
           const uint8_t* at = b + p * panel_bytes + (u - i) * kPanel * 2;
@@ -171,7 +196,9 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
         for (int v = 0; v < kVectors; ++v) {
           float* to = sums + p * sum_step + r * kPanel + v * V::kLanes;
           const F before = first ? V::set1(0.0f) : V::load(to);
-          V::store(to, V::fma(V::to_f(c[r][p * kVectors + v]), scale[v], before));
+          F unit = scale[v];
+          if constexpr (V::kGroupScales) unit = V::mul(unit, V::set1(group(r, g)->scale));
+          V::store(to, V::fma(V::to_f(c[r][p * kVectors + v]), unit, before));
         }
       }
     }
@@ -183,8 +210,8 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 }
 
 /// Rows of the tile that begins at `row`: tiles of a block differ by one row at most.
-static inline int tile_rows(int rows, int row) {
-  const int tiles = (rows + kTileRows - 1) / kTileRows;
+static inline int tile_rows(int rows, int row, int most) {
+  const int tiles = (rows + most - 1) / most;
   const int small = rows / tiles, large = rows % tiles;  // the first `large` have one row more
   return row < large * (small + 1) ? small + 1 : small;
 }
@@ -209,23 +236,15 @@ inline void any_tile(int rows, const void* const* x, KBlock k, int64_t span_step
   }
 }
 
-template <class V, int P, Ahead kAhead>
+template <class V, int P, Ahead kAhead, int R = 1>
 inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
-                        int64_t panel_bytes, float* sums, int64_t sum_step, bool first,
+                        const GemmWeights& w, float* sums, int64_t sum_step, bool first,
                         AheadShare share = {}) {
-  switch (rows) {
-    case 1:
-      return tile_q8<V, 1, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 2:
-      return tile_q8<V, 2, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 3:
-      return tile_q8<V, 3, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 4:
-      return tile_q8<V, 4, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 5:
-      return tile_q8<V, 5, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
-    case 6:
-      return tile_q8<V, 6, P, kAhead>(x, g0, g1, b, panel_bytes, sums, sum_step, first, share);
+  if constexpr (R <= V::kTileRows) {
+    if (rows == R) {
+      return tile_q8<V, R, P, kAhead>(x, g0, g1, b, w, sums, sum_step, first, share);
+    }
+    any_tile_q8<V, P, kAhead, R + 1>(rows, x, g0, g1, b, w, sums, sum_step, first, share);
   }
 }
 
@@ -268,7 +287,7 @@ void one_panel(const GemmWeights& w, const GemmRows& rows, const S* b, float* su
     const int64_t size = k.spans * k.len, step = (kPanel * sizeof(S) + tiles - 1) / tiles;
     AheadShare share{reinterpret_cast<const char*>(part + size * kPanel), step};
     for (int r = 0; r < rows.count; share.at += size * step) {
-      const int n = tile_rows(rows.count, r);
+      const int n = tile_rows(rows.count, r, kTileRows);
       any_tile<V, 1, Ahead::kShare>(n, rows.x + r, k, w.span_step, part, 0, sums + r * kPanel, 0,
                                     first, share);
       r += n;
@@ -279,12 +298,12 @@ void one_panel(const GemmWeights& w, const GemmRows& rows, const S* b, float* su
 template <class V>
 void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums) {
   const int64_t groups = w.padded_k / kGroup;
-  if (rows.count <= kTileRows) {
-    return any_tile_q8<V, 1, Ahead::kStream>(rows.count, rows.x, 0, groups, b, 0, sums, 0, true,
+  if (rows.count <= V::kTileRows) {
+    return any_tile_q8<V, 1, Ahead::kStream>(rows.count, rows.x, 0, groups, b, w, sums, 0, true,
                                              {});
   }
   constexpr int64_t kBlock = 8, kGroupBytes = kPanel * kGroup + kPanel * 2;
-  const int64_t tiles = (rows.count + kTileRows - 1) / kTileRows;
+  const int64_t tiles = (rows.count + V::kTileRows - 1) / V::kTileRows;
   // A tile asks 8 times per group (every 4 pairs of k).
   const int64_t step = (kGroupBytes / 8 + tiles - 1) / tiles;
   for (int64_t g = 0; g < groups; g += kBlock) {
@@ -292,8 +311,8 @@ void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, 
     const uint8_t* part = b + g * kGroupBytes;
     AheadShare share{reinterpret_cast<const char*>(part + (end - g) * kGroupBytes), step};
     for (int r = 0; r < rows.count; share.at += (end - g) * 8 * step) {
-      const int n = tile_rows(rows.count, r);
-      any_tile_q8<V, 1, Ahead::kShare>(n, rows.x + r, g, end, part, 0, sums + r * kPanel, 0, g == 0,
+      const int n = tile_rows(rows.count, r, V::kTileRows);
+      any_tile_q8<V, 1, Ahead::kShare>(n, rows.x + r, g, end, part, w, sums + r * kPanel, 0, g == 0,
                                        share);
       r += n;
     }
@@ -332,19 +351,20 @@ void products_q8(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
   const int64_t sum_step = int64_t{rows.count} * kPanel, groups = w.padded_k / kGroup;
   int p = 0;
   if (rows.count == 1 && count == 4) {
-    tile_q8<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w.panel_bytes, sums, sum_step, true);
+    tile_q8<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w, sums, sum_step, true);
     p = 4;
   }
   for (; rows.count <= 2 && p + 2 <= count; p += 2) {
     const uint8_t* at = b + p * w.panel_bytes;
     float* to = sums + p * sum_step;
     if (rows.count == 1) {
-      tile_q8<V, 1, 2, Ahead::kStream>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
+      tile_q8<V, 1, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true);
     } else {
-      tile_q8<V, 2, 2, Ahead::kStream>(rows.x, 0, groups, at, w.panel_bytes, to, sum_step, true);
+      tile_q8<V, 2, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true);
     }
   }
   for (; p < count; ++p) one_panel_q8<V>(w, rows, b + p * w.panel_bytes, sums + p * sum_step);
+  if constexpr (V::kGroupScales) return;
   for (int r = 0; r < rows.count; ++r) {
     const typename V::F scale = V::set1(rows.scale[r]);
     for (int q = 0; q < count; ++q) {
@@ -357,8 +377,7 @@ void products_q8(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
 template <class V>
 void products(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count, float* sums) {
   if (w.type == 0) return products_of<V, float>(w, rows, panel, count, sums);
-  if (w.type == 1) return products_of<V, uint16_t>(w, rows, panel, count, sums);
-  products_q8<V>(w, rows, panel, count, sums);
+  products_of<V, uint16_t>(w, rows, panel, count, sums);
 }
 
 /// x / (1 + e^-x); e^x to about 2 units in the last place.
@@ -441,6 +460,40 @@ float quantize(const float* x, int64_t k, int64_t padded_k, int16_t* q) {
 }
 
 template <class V>
-constexpr GemmKernels kKernels = {products<V>, finish<V>, quantize<V>};
+void quantize_groups(const float* x, int64_t k, int64_t padded_k, void* row) {
+  using X = typename V::X;
+  X* q = static_cast<X*>(row);
+  auto* group = reinterpret_cast<GemmGroup*>(q + padded_k);
+  for (int64_t g = 0; g < padded_k; g += kGroup, ++group) {
+    alignas(64) float part[kGroup] = {};
+    alignas(64) int16_t whole[kGroup];
+    const int64_t count = k - g < kGroup ? k - g : kGroup;
+    for (int64_t i = 0; i < count; ++i) part[i] = x[g + i];
+    typename V::F m = V::set1(0.0f);
+    for (int i = 0; i < kGroup; i += V::kLanes) {
+      const typename V::F v = V::load(part + i);
+      m = V::max(m, V::max(v, V::mul(v, V::set1(-1.0f))));
+    }
+    alignas(64) float lanes[V::kLanes];
+    V::store(lanes, m);
+    float top = 0;
+    for (int i = 0; i < V::kLanes; ++i) top = lanes[i] > top ? lanes[i] : top;
+    const typename V::F inverse = V::set1(top > 0 ? 127.0f / top : 0.0f);
+    for (int i = 0; i < kGroup; i += V::kLanes) {
+      V::store_i16(whole + i, V::round(V::mul(V::load(part + i), inverse)));
+    }
+    int32_t sum = 0;
+    for (int i = 0; i < kGroup; ++i) {
+      q[g + i] = static_cast<X>(whole[i]);
+      sum += whole[i];
+    }
+    *group = {top / 127.0f, -V::kOffset * sum};
+  }
+}
+
+template <class V>
+constexpr GemmKernels kKernels = {
+    products<V>, products_q8<RowScale<V>>,       products_q8<GroupScales<V>>, finish<V>,
+    quantize<V>, quantize_groups<GroupScales<V>>};
 
 }  // namespace syrinx::cpu

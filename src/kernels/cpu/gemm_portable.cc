@@ -9,7 +9,7 @@ namespace syrinx::cpu {
 namespace {
 
 struct Portable {
-  static constexpr int kLanes = 8, kUnroll = 1;
+  static constexpr int kLanes = 8, kUnroll = 1, kTileRows = 6;
   typedef float F __attribute__((vector_size(32)));
   typedef int32_t I __attribute__((vector_size(32)));
 
@@ -39,7 +39,7 @@ struct Portable {
     return (v + magic) - magic;
   }
   static F pow2(F n) { return bits((__builtin_convertvector(n, I) + 127) << 23); }
-  static I zero_i() { return I{}; }
+  static I set1_i(int32_t v) { return I{} + v; }
   static I pairs(const uint8_t* p) {
     // Two int8 side by side as two int16 in one int32, as the vector units see them.
     I out;

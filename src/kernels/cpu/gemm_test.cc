@@ -2,12 +2,17 @@
 // conv_test see only the one that is chosen.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "base/cpu_features.h"
-#include "kernels/cpu/gemm_block.h"
+#include "base/float16.h"
+#include "kernels/cpu/gemm_impl.h"
+#include "kernels/cpu/gemm_sets.h"
 #include "kernels/fixture.h"
 #include "kernels/packed_matrix.h"
 
@@ -16,49 +21,142 @@ namespace {
 
 using fixture::random;
 
-struct Set {
-  const char* name;
-  const GemmKernels* kernels;
+std::vector<GemmSet> runnable() { return gemm_sets(cpu_features()); }
+
+/// The 8-bit products in scalar code with the lanes and tiles of a real instruction set, so that
+/// packing and tiling are tested where a processor lacks it. Here madd is vpdpwssd as its manual
+/// has it, in ModelOfBytes vpdpbusd.
+template <int kCount, int kMostRows>
+struct Model {
+  static constexpr int kLanes = kCount, kUnroll = 4, kTileRows = kMostRows;
+  struct F {
+    float lane[kCount];
+  };
+  struct I {
+    int32_t lane[kCount];
+  };
+  template <class T, class Lane>
+  static T each(Lane value) {
+    T all;
+    for (int i = 0; i < kCount; ++i) all.lane[i] = value(i);
+    return all;
+  }
+  static F load(const float* p) {
+    return each<F>([&](int i) { return p[i]; });
+  }
+  static void store(float* p, F v) { std::copy_n(v.lane, kCount, p); }
+  static void widen(const uint16_t* p, F (&w)[16 / kCount]) {
+    for (int o = 0; o < 16; ++o) w[o / kCount].lane[o % kCount] = bf16_to_f32(p[o % 8 * 2 + o / 8]);
+  }
+  static F set1(float v) {
+    return each<F>([&](int) { return v; });
+  }
+  static F mul(F a, F b) {
+    return each<F>([&](int i) { return a.lane[i] * b.lane[i]; });
+  }
+  static F max(F a, F b) {
+    return each<F>([&](int i) { return std::max(a.lane[i], b.lane[i]); });
+  }
+  static F round(F v) {
+    return each<F>([&](int i) { return std::nearbyint(v.lane[i]); });
+  }
+  static void store_i16(int16_t* p, F v) {
+    for (int i = 0; i < kCount; ++i) p[i] = static_cast<int16_t>(v.lane[i]);
+  }
+  static F fma(F a, F b, F c) {
+    return each<F>([&](int i) { return std::fma(a.lane[i], b.lane[i], c.lane[i]); });
+  }
+  static F to_f(I v) {
+    return each<F>([&](int i) { return static_cast<float>(v.lane[i]); });
+  }
+  static I set1_i(int32_t v) {
+    return each<I>([&](int) { return v; });
+  }
+  static int32_t join(int16_t low, int16_t high) {
+    const int16_t both[] = {low, high};
+    return std::bit_cast<int32_t>(both);
+  }
+  static I pairs(const uint8_t* p) {
+    const auto* q = reinterpret_cast<const int8_t*>(p);
+    return each<I>([&](int i) { return join(q[2 * i], q[2 * i + 1]); });
+  }
+  static I set1_pair(const int16_t* p) {
+    return each<I>([&](int) { return join(p[0], p[1]); });
+  }
+  static I madd(I a, I b, I c) {
+    return each<I>([&](int i) {
+      const auto x = std::bit_cast<std::array<int16_t, 2>>(a.lane[i]);
+      const auto y = std::bit_cast<std::array<int16_t, 2>>(b.lane[i]);
+      return c.lane[i] + int32_t{x[0]} * y[0] + int32_t{x[1]} * y[1];
+    });
+  }
 };
 
-std::vector<Set> runnable() {
-  std::vector<Set> sets = {{"portable", &gemm_kernels_portable()}};
-#if defined(__x86_64__)
-  if (cpu_features().avx2) sets.push_back({"avx2", &gemm_kernels_avx2()});
-  if (cpu_features().avx512) sets.push_back({"avx512", &gemm_kernels_avx512()});
-#endif
-  return sets;
-}
+template <int kCount, int kMostRows>
+struct ModelOfBytes : GroupScales<Model<kCount, kMostRows>> {
+  using Base = Model<kCount, kMostRows>;
+  using I = typename Base::I;
+  using X = int8_t;
+  static constexpr int kPairs = 2, kOffset = 128;
+  static I pairs(const uint8_t* p) {
+    return Base::template each<I>([&](int i) {
+      const uint8_t* q = p + 32;
+      const std::array<uint8_t, 4> four = {p[2 * i], p[2 * i + 1], q[2 * i], q[2 * i + 1]};
+      return std::bit_cast<int32_t>(four) ^ static_cast<int32_t>(0x80808080);
+    });
+  }
+  static I set1_pair(const int8_t* p) {
+    int32_t four;
+    std::memcpy(&four, p, 4);
+    return Base::set1_i(four);
+  }
+  static I madd(I a, I b, I c) {
+    return Base::template each<I>([&](int i) {
+      const auto x = std::bit_cast<std::array<int8_t, 4>>(a.lane[i]);
+      const auto y = std::bit_cast<std::array<uint8_t, 4>>(b.lane[i]);
+      int32_t sum = c.lane[i];
+      for (int j = 0; j < 4; ++j) sum += int32_t{x[j]} * y[j];
+      return sum;
+    });
+  }
+};
 
 /// Sums of all panels, [panels][rows][16].
 std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, const View& x) {
-  const int64_t n = x.shape[0];
+  const GemmProducts run = m.type == WeightType::kQ8     ? kernels.products_q8
+                           : m.type == WeightType::kQ8A8 ? kernels.products_q8a8
+                                                         : kernels.products;
+  const int64_t n = x.shape[0], row_bytes = gemm_group_row_bytes(m.padded_k());
   GemmWeights w;
   w.data = static_cast<const uint8_t*>(m.data.view().data);
   w.type = static_cast<int>(m.type);
   w.panel_bytes = m.panel_bytes();
   w.padded_k = m.padded_k();
   w.span_len = m.k;
-  std::vector<int16_t> q(static_cast<size_t>(n * m.padded_k()));
+  std::vector<uint8_t> q(static_cast<size_t>(n * row_bytes));
   GemmRows rows;
   rows.count = static_cast<int>(n);
   for (int64_t r = 0; r < n; ++r) {
-    rows.x[r] = x.f32() + r * m.k;
-    if (m.type != WeightType::kQ8) continue;
-    rows.scale[r] =
-        kernels.quantize(x.f32() + r * m.k, m.k, m.padded_k(), q.data() + r * m.padded_k());
-    rows.x[r] = q.data() + r * m.padded_k();
+    const float* from = x.f32() + r * m.k;
+    uint8_t* to = q.data() + r * row_bytes;
+    rows.x[r] = is_8_bit(m.type) ? static_cast<const void*>(to) : from;
+    if (m.type == WeightType::kQ8) {
+      rows.scale[r] = kernels.quantize(from, m.k, m.padded_k(), reinterpret_cast<int16_t*>(to));
+    } else if (m.type == WeightType::kQ8A8) {
+      kernels.quantize_groups(from, m.k, m.padded_k(), to);
+    }
   }
   std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
   for (int64_t p = 0; p < m.panels(); p += 4) {
     const int count = static_cast<int>(std::min<int64_t>(4, m.panels() - p));
-    kernels.products(w, rows, p, count, sums.data() + p * n * 16);
+    run(w, rows, p, count, sums.data() + p * n * 16);
   }
   return sums;
 }
 
 TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
-  for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+  for (const WeightType type :
+       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8}) {
     for (const int64_t k : {5, 64, 531}) {
       const Tensor weight = random({80, k}, 1), x = random({20, k}, 2);
       const PackedMatrix m = PackedMatrix::pack(
@@ -66,10 +164,10 @@ TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
       const double bound = type == WeightType::kF32    ? 2e-6
                            : type == WeightType::kBF16 ? 0.01
                                                        : 0.03;
-      for (const Set& set : runnable()) {
-        const std::vector<float> all = products(*set.kernels, m, x);
+      for (const GemmSet& set : runnable()) {
+        const std::vector<float> all = products(set.kernels, m, x);
         for (const int64_t n : {1, 2, 3, 5, 7, 20}) {
-          const std::vector<float> sums = products(*set.kernels, m, x.view().slice(0, n));
+          const std::vector<float> sums = products(set.kernels, m, x.view().slice(0, n));
           for (int64_t r = 0; r < n; ++r) {
             for (int64_t o = 0; o < 80; ++o) {
               const float got = sums[(o / 16 * n + r) * 16 + o % 16];
@@ -87,25 +185,109 @@ TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
   }
 }
 
+/// What the 8-bit products promise, bit by bit: exact sums of 64, added in order.
+std::vector<float> sums_8_bit(const PackedMatrix& m, const View& x) {
+  const int64_t n = x.shape[0], padded = m.padded_k();
+  const bool by_group = m.type == WeightType::kQ8A8;
+  std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
+  for (int64_t r = 0; r < n; ++r) {
+    std::vector<float> row(static_cast<size_t>(padded));
+    std::copy_n(x.f32() + r * m.k, m.k, row.begin());
+    auto largest = [&](int64_t begin, int64_t end) {
+      float top = 0;
+      for (int64_t i = begin; i < end; ++i) top = std::max(top, std::fabs(row[i]));
+      return top;
+    };
+    const float most = by_group ? 127.0f : 32767.0f, top = largest(0, padded);
+    for (int64_t o = 0; o < m.panels() * 16; ++o) {
+      float sum = 0;
+      for (int64_t g = 0; g < padded / 64; ++g) {
+        const uint8_t* group = static_cast<const uint8_t*>(m.data.view().data) +
+                               o / 16 * m.panel_bytes() + g * PackedMatrix::kGroupBytes;
+        const float high = by_group ? largest(g * 64, g * 64 + 64) : top;
+        int32_t exact = 0;
+        for (int64_t i = 0; i < 64; ++i) {
+          const auto weight = static_cast<int8_t>(group[i / 2 * 32 + o % 16 * 2 + i % 2]);
+          exact += static_cast<int32_t>(std::nearbyint(row[g * 64 + i] * (most / high))) * weight;
+        }
+        uint16_t bits;
+        std::memcpy(&bits, group + 1024 + (o % 8 * 2 + o % 16 / 8) * 2, 2);
+        const float scale = bf16_to_f32(bits) * (by_group ? high / most : 1.0f);
+        sum = std::fma(static_cast<float>(exact), scale, sum);
+      }
+      sums[(o / 16 * n + r) * 16 + o % 16] = by_group ? sum : sum * (top / most);
+    }
+  }
+  return sums;
+}
+
+// Tiles of every height, alone and after another one, and several blocks of k.
+TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
+  std::vector<GemmSet> sets = runnable();
+  sets.erase(sets.begin());  // portable
+  GemmKernels model = gemm_kernels_portable();
+  model.products_q8 = products_q8<RowScale<Model<16, 8>>>;
+  model.products_q8a8 = products_q8<ModelOfBytes<16, 8>>;
+  model.quantize_groups = quantize_groups<ModelOfBytes<16, 8>>;
+  sets.push_back({"model of avx512vnni", model});
+  model.products_q8 = products_q8<RowScale<Model<8, 6>>>;
+  model.products_q8a8 = products_q8<ModelOfBytes<8, 6>>;
+  model.quantize_groups = quantize_groups<ModelOfBytes<8, 6>>;
+  sets.push_back({"model of avxvnni", model});
+  for (const WeightType type : {WeightType::kQ8, WeightType::kQ8A8}) {
+    for (const int64_t k : {5, 64, 531, 1100}) {
+      const Tensor weight = random({80, k}, 1);
+      const PackedMatrix m = PackedMatrix::pack(
+          80, k, type, [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
+      for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 20, 96}) {
+        const Tensor x = random({n, k}, static_cast<uint32_t>(k + n));
+        const std::vector<float> want = sums_8_bit(m, x);
+        for (const GemmSet& set : sets) {
+          const std::vector<float> got = products(set.kernels, m, x);
+          ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
+              << set.name << " " << weight_type_name(type) << ", k " << k << ", rows " << n;
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, SetsFollowTheFeatures) {
+  auto best = [](CpuFeatures f) { return std::string(gemm_sets(f).back().name); };
+  CpuFeatures f;
+  EXPECT_EQ(best(f), "portable");
+#if defined(__x86_64__)
+  f.avx2 = true;
+  EXPECT_EQ(best(f), "avx2");
+  f.avx_vnni = true;
+  EXPECT_EQ(best(f), "avxvnni");
+  f.avx512 = true;
+  f.avx_vnni = false;
+  EXPECT_EQ(best(f), "avx512");
+  f.avx512_vnni = f.avx_vnni = true;
+  EXPECT_EQ(best(f), "avx512vnni");
+#endif
+}
+
 TEST(Gemm, QuantizedRowsAreTheSameOnEveryInstructionSet) {
   const Tensor x = random({1, 77}, 3);
-  for (const Set& set : runnable()) {
+  for (const GemmSet& set : runnable()) {
     int16_t q[128];
     std::memset(q, 1, sizeof q);
-    const float scale = set.kernels->quantize(x.f32(), 77, 128, q);
+    const float scale = set.kernels.quantize(x.f32(), 77, 128, q);
     for (int i = 0; i < 128; ++i) {
       const double want = i < 77 ? x.f32()[i] / scale : 0.0;
       EXPECT_NEAR(q[i], want, 0.51) << set.name;
     }
     Tensor zeros({1, 77}, DType::kF32);
-    EXPECT_EQ(set.kernels->quantize(zeros.f32(), 77, 128, q), 0.0f);
+    EXPECT_EQ(set.kernels.quantize(zeros.f32(), 77, 128, q), 0.0f);
     for (const int16_t value : q) EXPECT_EQ(value, 0);
   }
 }
 
 TEST(Gemm, FinishAddsBiasAndKeepsToItsColumns) {
   const Tensor sums = random({2, 3, 16}, 4), bias = random({32}, 5);
-  for (const Set& set : runnable()) {
+  for (const GemmSet& set : runnable()) {
     for (const int width : {16, 5}) {
       for (const int kind : {0, 1, 2}) {
         float out[3][20];
@@ -119,7 +301,7 @@ TEST(Gemm, FinishAddsBiasAndKeepsToItsColumns) {
         f.rows = 3;
         f.width = width;
         f.add = kind == 1;
-        set.kernels->finish(f);
+        set.kernels.finish(f);
         for (int r = 0; r < 3; ++r) {
           for (int o = 0; o < 20; ++o) {
             const double a = double{sums.f32()[r * 16 + o % 16]} + bias.f32()[o % 16];

@@ -1,0 +1,60 @@
+// Vectors of AVX2, FMA and F16C for gemm_impl.h. Only for files built for them.
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/cpu/gemm_impl.h"
+
+namespace syrinx::cpu {
+namespace {
+
+struct Avx2 {
+  static constexpr int kLanes = 8, kUnroll = 4, kTileRows = 6;
+  using F = __m256;
+  using I = __m256i;
+  static F load(const float* p) { return _mm256_loadu_ps(p); }
+  static void store(float* p, F v) { _mm256_storeu_ps(p, v); }
+  static void widen(const uint16_t* p, F (&w)[2]) {
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    w[0] = _mm256_castsi256_ps(_mm256_slli_epi32(both, 16));
+    w[1] = _mm256_castsi256_ps(_mm256_and_si256(both, _mm256_set1_epi32(-65536)));
+  }
+  static F set1(float v) { return _mm256_set1_ps(v); }
+  static F add(F a, F b) { return _mm256_add_ps(a, b); }
+  static F mul(F a, F b) { return _mm256_mul_ps(a, b); }
+  static F div(F a, F b) { return _mm256_div_ps(a, b); }
+  static F max(F a, F b) { return _mm256_max_ps(a, b); }
+  static F min(F a, F b) { return _mm256_min_ps(a, b); }
+  static F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
+  static F round(F v) { return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  static F pow2(F n) {
+    const __m256i e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
+  }
+  static I set1_i(int32_t v) { return _mm256_set1_epi32(v); }
+  static I pairs(const uint8_t* p) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static I set1_pair(const int16_t* p) {
+    int both;
+    __builtin_memcpy(&both, p, 4);
+    return _mm256_set1_epi32(both);
+  }
+  // Spelled out: from intrinsics GCC computes all products of a tile first and spills the sums.
+  static I madd(I a, I b, I c) {
+    I product;
+    asm volatile("vpmaddwd %[b], %[a], %[p]\n\tvpaddd %[p], %[c], %[c]"
+                 : [c] "+x"(c), [p] "=&x"(product)
+                 : [a] "x"(a), [b] "x"(b));
+    return c;
+  }
+  static F to_f(I v) { return _mm256_cvtepi32_ps(v); }
+  static void store_i16(int16_t* p, F v) {
+    const __m256i i = _mm256_cvtps_epi32(v);
+    const __m128i s = _mm_packs_epi32(_mm256_castsi256_si128(i), _mm256_extracti128_si256(i, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), s);
+  }
+};
+
+}  // namespace
+}  // namespace syrinx::cpu

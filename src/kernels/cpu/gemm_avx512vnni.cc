@@ -1,0 +1,46 @@
+// Built with AVX512-VNNI beside what gemm_avx512.cc has.
+#include "kernels/cpu/gemm_avx512.h"
+
+namespace syrinx::cpu {
+namespace {
+
+/// vpdpwssd adds the same products of pairs as vpmaddwd and vpaddd do, in one instruction: the same
+/// sums.
+struct Words : RowScale<Avx512> {
+  static constexpr int kTileRows = 8;
+  static I madd(I a, I b, I c) { return _mm512_dpwssd_epi32(c, a, b); }
+};
+
+/// vpdpbusd takes four k: bytes of the weights without sign, here 128 too large, times int8.
+struct Bytes : GroupScales<Avx512> {
+  static constexpr int kTileRows = 8, kPairs = 2, kOffset = 128;
+  using X = int8_t;
+  /// Two pairs of k of 16 outputs, side by side for each output.
+  static I pairs(const uint8_t* p) {
+    alignas(64) static constexpr uint16_t kOrder[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
+                                                        37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
+                                                        11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+    // Loaded in halves: every other group lies across cache lines.
+    const auto* pair = reinterpret_cast<const __m256i*>(p);
+    const I four = _mm512_permutex2var_epi16(_mm512_castsi256_si512(_mm256_loadu_si256(pair)),
+                                             _mm512_load_si512(kOrder),
+                                             _mm512_castsi256_si512(_mm256_loadu_si256(pair + 1)));
+    return _mm512_xor_si512(four, _mm512_set1_epi8(-128));
+  }
+  static I set1_pair(const int8_t* p) {
+    int four;
+    __builtin_memcpy(&four, p, 4);
+    return _mm512_set1_epi32(four);
+  }
+  static I madd(I a, I b, I c) { return _mm512_dpbusd_epi32(c, b, a); }
+};
+
+}  // namespace
+
+void use_avx512vnni(GemmKernels& kernels) {
+  kernels.products_q8 = products_q8<Words>;
+  kernels.products_q8a8 = products_q8<Bytes>;
+  kernels.quantize_groups = quantize_groups<Bytes>;
+}
+
+}  // namespace syrinx::cpu

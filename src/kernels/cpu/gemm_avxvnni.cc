@@ -1,0 +1,39 @@
+// Built with AVX-VNNI beside what gemm_avx2.cc has, for processors with dot products and without
+// AVX-512. See gemm_avx512vnni.cc.
+#include "kernels/cpu/gemm_avx2.h"
+
+namespace syrinx::cpu {
+namespace {
+
+struct Words : RowScale<Avx2> {
+  static I madd(I a, I b, I c) { return _mm256_dpwssd_avx_epi32(c, a, b); }
+};
+
+struct Bytes : GroupScales<Avx2> {
+  static constexpr int kPairs = 2, kOffset = 128;
+  using X = int8_t;
+  /// Two pairs of k of 8 outputs, side by side for each output.
+  static I pairs(const uint8_t* p) {
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 2 * kPanel));
+    const I both =
+        _mm256_set_m128i(_mm_unpackhi_epi16(first, second), _mm_unpacklo_epi16(first, second));
+    return _mm256_xor_si256(both, _mm256_set1_epi8(-128));
+  }
+  static I set1_pair(const int8_t* p) {
+    int four;
+    __builtin_memcpy(&four, p, 4);
+    return _mm256_set1_epi32(four);
+  }
+  static I madd(I a, I b, I c) { return _mm256_dpbusd_avx_epi32(c, b, a); }
+};
+
+}  // namespace
+
+void use_avxvnni(GemmKernels& kernels) {
+  kernels.products_q8 = products_q8<Words>;
+  kernels.products_q8a8 = products_q8<Bytes>;
+  kernels.quantize_groups = quantize_groups<Bytes>;
+}
+
+}  // namespace syrinx::cpu
