@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "nn/layers.h"
 
@@ -20,7 +21,7 @@ Qwen3CodecState Qwen3CodecState::clone() const {
 Qwen3CodecState Qwen3Codec::open() const {
   Qwen3CodecState state;
   state.kv_ = transformer_.open();
-  state.convs_.push_back(pre_conv_.open());
+  if (!config_.code2wav) state.convs_.push_back(pre_conv_.open());
   for (const Upsample& stage : upsample_) {
     state.convs_.push_back(stage.up.open());
     state.convs_.push_back(stage.mix.open());
@@ -63,11 +64,12 @@ void Qwen3Codec::move_to(Device device) {
     syrinx::move_to(device, act.inv_beta);
   };
   for (Tensor& table : codebooks_) syrinx::move_to(device, table);
-  tables_.assign(codebooks_.begin(), codebooks_.end());
+  embedding_.move_to(device);
+  set_tables();
   for (PackedLinear* linear : {&first_out_, &rest_out_, &in_proj_, &out_proj_}) {
     syrinx::move_to(device, *linear);
   }
-  pre_conv_.move_to(device);
+  if (!config_.code2wav) pre_conv_.move_to(device);
   transformer_.move_to(device);
   for (Upsample& stage : upsample_) {
     stage.up.move_to(device);
@@ -90,7 +92,7 @@ void Qwen3Codec::move_to(Device device) {
 
 int64_t Qwen3Codec::reach() const {
   const Qwen3CodecState fresh = open();
-  size_t layer = 1 + 2 * upsample_.size();
+  size_t layer = (config_.code2wav ? 0 : 1) + 2 * upsample_.size();
   double rate = 1, frames = 0;  // rows a frame
   for (const int64_t ratio : config_.upsampling_ratios) rate *= static_cast<double>(ratio);
   const auto add_layer = [&] {
@@ -135,7 +137,8 @@ void Qwen3Codec::hear(StepContext& ctx, Qwen3CodecState& state,
 
 View Qwen3Codec::run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
                             std::span<const PassPart> parts) const {
-  View x = pass.run(ctx, pre_conv_, dequantise(ctx, jobs, parts));
+  View x = config_.code2wav ? embed_codes(ctx, jobs, parts)
+                            : pass.run(ctx, pre_conv_, dequantise(ctx, jobs, parts));
   x = transform(ctx, jobs, parts, x);
   for (const Upsample& stage : upsample_) {
     x = pass.run(ctx, stage.up, x);
@@ -149,16 +152,52 @@ void Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart>
   StreamPass pass(ctx, parts,
                   [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
   View x = pass.run(ctx, head_, run_latent(ctx, pass, jobs, parts));
-  for (const Block& block : blocks_) x = decode_block(ctx, pass, block, x);
+  int64_t skip = 0;  // rows
+  for (const Block& block : blocks_) {
+    if (config_.code2wav) skip = (skip + 1) * block.up.stride();
+    x = decode_block(ctx, pass, jobs, block, skip, x);
+  }
   snake(ctx, x, tail_act_, x);
   x = pass.run(ctx, tail_, x);
   clamp(ctx, x, -1.f, 1.f, x);
+  clear_lead(ctx, pass, jobs, skip, x);
   const int64_t hop = config_.hop();
   for (const PassPart& part : parts) {
     const View samples = x.slice(part.begin * hop, (part.begin + part.frames) * hop);
     fetch(ctx, samples, jobs[part.job].out.subspan(part.from * hop, part.frames * hop));
     jobs[part.job].state->frames_ += part.frames;
   }
+}
+
+View Qwen3Codec::embed_codes(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const {
+  const int64_t q = config_.codebooks;
+  int64_t n = 0;
+  for (const PassPart& part : parts) n += part.frames;
+  const View x = take_rows(ctx, n, config_.hidden);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  std::span<int32_t> codes = take_array<int32_t>(ctx, n * q);
+  for (const PassPart& part : parts) {
+    std::copy_n(jobs[part.job].codes.begin() + part.from * q, part.frames * q,
+                codes.begin() + part.begin * q);
+  }
+  embed_sum(ctx, tables_, codes, x);
+  scale_inplace(ctx, x, 1.f / static_cast<float>(q));
+  return x;
+}
+
+void Qwen3Codec::clear_lead(StepContext& ctx, const StreamPass& pass, Jobs jobs, int64_t skip,
+                            const View& x) const {
+  const Arena::Mark host_mark(ctx.host);
+  const std::span<CopySpan> spans = take_array<CopySpan>(ctx, std::ssize(pass.parts()));
+  size_t count = 0;
+  for (const PassPart& part : pass.parts()) {
+    const int64_t left = skip - jobs[part.job].state->frames_ * pass.rate();
+    if (left <= 0) continue;
+    const int64_t rows = std::min(left, part.frames * pass.rate());
+    float* begin = x.f32() + part.begin * pass.rate() * x.shape[1];
+    spans[count++] = {nullptr, begin, rows * x.shape[1]};
+  }
+  if (count > 0) copy_spans(ctx, spans.first(count));
 }
 
 View Qwen3Codec::dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const {
@@ -187,24 +226,25 @@ View Qwen3Codec::dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPar
 View Qwen3Codec::transform(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts,
                            const View& latent) const {
   const int64_t n = latent.shape[0];
-  const View out = take_rows(ctx, n, config_.latent);
+  const View out = config_.code2wav ? latent : take_rows(ctx, n, config_.latent);
   const Arena::Mark mark(ctx.arena);
-  const View x = take_rows(ctx, n, config_.hidden);
-  linear(ctx, in_proj_, latent, x);
+  const View x = config_.code2wav ? latent : take_rows(ctx, n, config_.hidden);
+  if (!config_.code2wav) linear(ctx, in_proj_, latent, x);
   std::span<StreamRows> rows = take_array<StreamRows>(ctx, std::ssize(parts));
   for (size_t i = 0; i < parts.size(); ++i) {
     rows[i] = {&jobs[parts[i].job].state->kv_, parts[i].frames};
   }
   transformer_.forward(ctx, x, rows);
   transformer_.norm(ctx, x, x);
-  linear(ctx, out_proj_, x, out);
+  if (!config_.code2wav) linear(ctx, out_proj_, x, out);
   return out;
 }
 
-View Qwen3Codec::decode_block(StepContext& ctx, StreamPass& pass, const Block& block,
-                              const View& x) const {
+View Qwen3Codec::decode_block(StepContext& ctx, StreamPass& pass, Jobs jobs, const Block& block,
+                              int64_t skip, const View& x) const {
   snake(ctx, x, block.act, x);
   const View out = pass.run(ctx, block.up, x);
+  clear_lead(ctx, pass, jobs, skip, out);
   for (const ResidualUnit& unit : block.units) {
     const Arena::Mark mark(ctx.arena);
     const View first = take_rows(ctx, out.shape[0], out.shape[1]);
@@ -212,6 +252,7 @@ View Qwen3Codec::decode_block(StepContext& ctx, StreamPass& pass, const Block& b
     const View mixed = pass.run(ctx, unit.conv, first);
     snake(ctx, mixed, unit.act2, mixed);
     linear_add(ctx, unit.mix, mixed, out);
+    clear_lead(ctx, pass, jobs, skip, out);
   }
   return out;
 }

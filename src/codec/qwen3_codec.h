@@ -1,8 +1,9 @@
-// The decoder of the Qwen3 12 Hz speech codec: frames of Q codes to samples, with everything a
-// stream needs later kept in its state. Cutting a stream into chunks anywhere gives the bits of
-// decoding it whole, and a stream's samples do not depend on the other streams of a call.
-// Const after construction, shared by threads; a state is used by one call at a time.
-// Q codebooks, V codes of each, hop samples a frame, T frames; activations f32 [time, channels].
+// The decoder of the Qwen3 12 Hz speech codec, as Qwen3-TTS and (code2wav) Qwen3-Omni have it:
+// frames of Q codes to samples, with everything a stream needs later kept in its state. Cutting a
+// stream into chunks anywhere gives the bits of decoding it whole, and a stream's samples do not
+// depend on the other streams of a call. Const after construction, shared by threads; a state is
+// used by one call at a time. Q codebooks, V codes of each, hop samples a frame, T frames;
+// activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
@@ -36,12 +37,15 @@ class Qwen3CodecState {
 struct Qwen3CodecJob {
   Qwen3CodecState* state = nullptr;
   std::span<const int32_t> codes;  ///< [T, Q], each in [0, V)
-  std::span<float> out;            ///< [T * hop], written; in [-1, 1]
+  /// [T * hop], written; in [-1, 1]. The first config().lead() samples of a stream, which the
+  /// network does not make, are zeros.
+  std::span<float> out;
 };
 
 class Qwen3Codec {
  public:
-  /// `weights` is the scope that holds "decoder."; `type` is how the matrices are kept.
+  /// `weights` is the scope that holds "decoder.", or code2wav itself; `type` is how the matrices
+  /// are kept.
   Qwen3Codec(const Qwen3CodecConfig& config, const Weights& weights,
              WeightType type = WeightType::kF32);
 
@@ -82,6 +86,7 @@ class Qwen3Codec {
   static constexpr int64_t kPassFrames = 8;  // of all streams: bounds the scratch, MBs a frame
 
   void load_quantizer(const Weights& weights);
+  void set_tables();
   void load_transformer(const Weights& weights);
   void load_decoder(const Weights& weights);
   Snake load_snake(const Weights& weights, int64_t channels) const;
@@ -97,18 +102,25 @@ class Qwen3Codec {
                   std::span<const PassPart> parts) const;
   /// How many frames before a sample the head and the layers after it see.
   int64_t reach() const;
+  /// [frames, hidden], of code2wav.
+  View embed_codes(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
+  /// Of code2wav: clears the first `skip` rows that each stream has at the pass' rate.
+  void clear_lead(StepContext& ctx, const StreamPass& pass, Jobs jobs, int64_t skip,
+                  const View& x) const;
   /// [frames, codebook_dim].
   View dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
   /// [frames, latent].
   View transform(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts,
                  const View& latent) const;
   /// Overwrites x.
-  View decode_block(StepContext& ctx, StreamPass& pass, const Block& block, const View& x) const;
+  View decode_block(StepContext& ctx, StreamPass& pass, Jobs jobs, const Block& block, int64_t skip,
+                    const View& x) const;
 
   Qwen3CodecConfig config_;
   WeightType type_;
   std::vector<Tensor> codebooks_;  // Q of [V, D], D half the codebook_dim
-  std::vector<View> tables_;       // of codebooks_
+  Embedding embedding_;            // [Q * V, hidden] of code2wav instead
+  std::vector<View> tables_;       // Q of [V, ...] of either
   PackedLinear first_out_, rest_out_;
   CausalConv1d pre_conv_;
   PackedLinear in_proj_, out_proj_;

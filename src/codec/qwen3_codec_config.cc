@@ -3,12 +3,47 @@
 #include <string>
 
 namespace syrinx {
+namespace {
+
+/// What both formats call alike.
+void read_codec_sizes(const Config& decoder, Qwen3CodecConfig& c) {
+  c.codebooks = decoder.i("num_quantizers", 2, 64);
+  c.codebook_size = decoder.i("codebook_size", 1, 1 << 20);
+  c.hidden = decoder.i("hidden_size", 1, 1 << 14);
+  c.ffn = decoder.i("intermediate_size", 1, 1 << 16);
+  c.layers = decoder.i("num_hidden_layers", 1, 256);
+  c.heads = decoder.i("num_attention_heads", 1, 256);
+  c.kv_heads = decoder.opt_i("num_key_value_heads", c.heads, 1, 256);
+  c.head_dim = decoder.opt_i("head_dim", c.hidden / c.heads, 2, 256);
+  c.window = decoder.i("sliding_window", 1, 4096);
+  c.rms_eps = decoder.f("rms_norm_eps", 0, 1);
+  c.decoder_dim = decoder.i("decoder_dim", 1, 1 << 14);
+  c.upsampling_ratios = decoder.ints("upsampling_ratios", 1, 64);
+  c.upsample_rates = decoder.ints("upsample_rates", 1, 64);
+  if (c.heads % c.kv_heads != 0) decoder.fail("num_key_value_heads", "must divide the heads");
+  if (c.head_dim < 8 || c.head_dim % 8 != 0) decoder.fail("head_dim", "must be a multiple of 8");
+  if (c.upsample_rates.size() > 8 || c.decoder_dim % (1 << c.upsample_rates.size()) != 0) {
+    decoder.fail("decoder_dim", "must be halved by every upsample rate");
+  }
+  if (c.upsampling_ratios.size() > 8) decoder.fail("upsampling_ratios", "at most 8 are sensible");
+  if (decoder.opt_b("attention_bias", false)) decoder.fail("attention_bias", "is not supported");
+  if (decoder.opt_s("hidden_act", "silu") != "silu") decoder.fail("hidden_act", "must be silu");
+}
+
+}  // namespace
 
 int64_t Qwen3CodecConfig::hop() const {
   int64_t samples = 1;
   for (const int64_t ratio : upsampling_ratios) samples *= ratio;
   for (const int64_t rate : upsample_rates) samples *= rate;
   return samples;
+}
+
+int64_t Qwen3CodecConfig::lead() const {
+  int64_t rows = 0;
+  if (!code2wav) return rows;
+  for (const int64_t rate : upsample_rates) rows = (rows + 1) * rate;
+  return rows;
 }
 
 Qwen3CodecConfig Qwen3CodecConfig::load(const Config& root) {
@@ -18,34 +53,28 @@ Qwen3CodecConfig Qwen3CodecConfig::load(const Config& root) {
   }
   const Config decoder = root.sub("decoder_config");
   Qwen3CodecConfig c;
-  c.codebooks = decoder.i("num_quantizers", 2, 64);
-  c.codebook_size = decoder.i("codebook_size", 1, 1 << 20);
+  read_codec_sizes(decoder, c);
   c.codebook_dim = decoder.i("codebook_dim", 2, 1 << 14);
   c.latent = decoder.i("latent_dim", 1, 1 << 14);
-  c.hidden = decoder.i("hidden_size", 1, 1 << 14);
-  c.ffn = decoder.i("intermediate_size", 1, 1 << 16);
-  c.layers = decoder.i("num_hidden_layers", 1, 256);
-  c.heads = decoder.i("num_attention_heads", 1, 256);
-  c.kv_heads = decoder.opt_i("num_key_value_heads", c.heads, 1, 256);
-  c.head_dim = decoder.opt_i("head_dim", c.hidden / c.heads, 2, 256);
-  c.window = decoder.i("sliding_window", 1, 4096);
   c.rope_theta = decoder.f("rope_theta", 1);
-  c.rms_eps = decoder.f("rms_norm_eps", 0, 1);
-  c.decoder_dim = decoder.i("decoder_dim", 1, 1 << 14);
-  c.upsampling_ratios = decoder.ints("upsampling_ratios", 1, 64);
-  c.upsample_rates = decoder.ints("upsample_rates", 1, 64);
   c.sample_rate = root.i("output_sample_rate", 1000, 192000);
-
   if (c.codebook_dim % 2 != 0) decoder.fail("codebook_dim", "must be even");
-  if (c.heads % c.kv_heads != 0) decoder.fail("num_key_value_heads", "must divide the heads");
-  if (c.upsample_rates.size() > 8 || c.decoder_dim % (1 << c.upsample_rates.size()) != 0) {
-    decoder.fail("decoder_dim", "must be halved by every upsample rate");
-  }
-  if (c.upsampling_ratios.size() > 8) decoder.fail("upsampling_ratios", "at most 8 are sensible");
-  if (decoder.opt_b("attention_bias", false)) decoder.fail("attention_bias", "is not supported");
-  if (decoder.opt_s("hidden_act", "silu") != "silu") decoder.fail("hidden_act", "must be silu");
   if (root.opt_i("decode_upsample_rate", c.hop()) != c.hop()) {
     root.fail("decode_upsample_rate", "the rates multiply to " + std::to_string(c.hop()));
+  }
+  return c;
+}
+
+Qwen3CodecConfig Qwen3CodecConfig::load_code2wav(const Config& code2wav) {
+  Qwen3CodecConfig c;
+  c.code2wav = true;
+  read_codec_sizes(code2wav, c);
+  c.latent = c.hidden;
+  c.codebook_dim = 0;
+  const auto rope = code2wav.opt_sub("rope_parameters");  // of transformers 5
+  c.rope_theta = (rope ? *rope : code2wav).f("rope_theta", 1);
+  if (rope && rope->opt_s("rope_type", "default") != "default") {
+    rope->fail("rope_type", "must be default");
   }
   return c;
 }

@@ -32,10 +32,23 @@ WeightType conv_type(WeightType type) { return is_8_bit(type) ? WeightType::kBF1
 
 Qwen3Codec::Qwen3Codec(const Qwen3CodecConfig& config, const Weights& weights, WeightType type)
     : config_(config), type_(type) {
-  const Weights decoder = weights.scope("decoder");
-  load_quantizer(decoder.scope("quantizer"));
+  const Weights decoder = config.code2wav ? weights : weights.scope("decoder");
+  if (config.code2wav) {
+    embedding_ = Embedding(decoder.scope("code_embedding"), config.codebooks * config.codebook_size,
+                           config.hidden, type == WeightType::kF32 ? DType::kF32 : DType::kBF16);
+  } else {
+    load_quantizer(decoder.scope("quantizer"));
+  }
+  set_tables();
   load_transformer(decoder);
   load_decoder(decoder);
+}
+
+void Qwen3Codec::set_tables() {
+  tables_.assign(codebooks_.begin(), codebooks_.end());
+  const int64_t size = config_.codebook_size;
+  for (int64_t q = 0; config_.code2wav && q < config_.codebooks; ++q)
+    tables_.push_back(embedding_.table().slice(q * size, (q + 1) * size));
 }
 
 void Qwen3Codec::load_quantizer(const Weights& weights) {
@@ -53,7 +66,6 @@ void Qwen3Codec::load_quantizer(const Weights& weights) {
     }
     codebooks_.push_back(std::move(table));
   }
-  for (const Tensor& table : codebooks_) tables_.push_back(table.view());
   first_out_ = load_pointwise(weights.scope("rvq_first").scope("output_proj"), dim,
                               config_.codebook_dim, false, type_);
   rest_out_ = load_pointwise(weights.scope("rvq_rest").scope("output_proj"), dim,
@@ -64,13 +76,15 @@ void Qwen3Codec::load_quantizer(const Weights& weights) {
 }
 
 void Qwen3Codec::load_transformer(const Weights& weights) {
-  CausalConv1dOptions options;
-  options.type = conv_type(type_);
-  pre_conv_ = load_conv(weights.scope("pre_conv").scope("conv"), config_.codebook_dim,
-                        config_.latent, 3, options);
   const Weights w = weights.scope("pre_transformer");
-  in_proj_ = load_linear(w, "input_proj", config_.hidden, config_.latent, true, type_);
-  out_proj_ = load_linear(w, "output_proj", config_.latent, config_.hidden, true, type_);
+  if (!config_.code2wav) {
+    CausalConv1dOptions options;
+    options.type = conv_type(type_);
+    pre_conv_ = load_conv(weights.scope("pre_conv").scope("conv"), config_.codebook_dim,
+                          config_.latent, 3, options);
+    in_proj_ = load_linear(w, "input_proj", config_.hidden, config_.latent, true, type_);
+    out_proj_ = load_linear(w, "output_proj", config_.latent, config_.hidden, true, type_);
+  }
   DecoderConfig d;
   d.layers = static_cast<int>(config_.layers);
   d.hidden = static_cast<int>(config_.hidden);
@@ -149,6 +163,7 @@ void Qwen3Codec::load_decoder(const Weights& weights) {
 size_t Qwen3Codec::bytes() const {
   size_t sum = first_out_.bytes() + rest_out_.bytes() + pre_conv_.bytes() + in_proj_.bytes() +
                out_proj_.bytes() + transformer_.bytes() + head_.bytes() + tail_.bytes();
+  sum += embedding_.bytes();
   for (const Tensor& table : codebooks_) sum += table.bytes();
   for (const Upsample& u : upsample_) {
     sum += u.up.bytes() + u.mix.bytes();

@@ -11,16 +11,20 @@
 namespace syrinx {
 namespace {
 
-const std::string kGolden = std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_tts/golden/";
+const std::string kParity = std::string(SYRINX_SOURCE_DIR) + "/tests/parity/";
 
-/// A small random checkpoint and what the authors' package makes of its codes.
+/// A small random checkpoint and what its authors' code makes of its codes. "omni/..." is a
+/// code2wav of Qwen3-Omni.
 struct Fixture {
   explicit Fixture(const std::string& name)
-      : dir(kGolden + name),
-        config(
-            Qwen3CodecConfig::load(Config::load(dir + "/checkpoint/speech_tokenizer/config.json"))),
-        weights(open_weights(dir + "/checkpoint/speech_tokenizer")),
-        codec(config, weights),
+      : omni(name.starts_with("omni/")),
+        dir(kParity + (omni ? "qwen3_omni/golden/" + name.substr(5) : "qwen3_tts/golden/" + name)),
+        config(omni ? Qwen3CodecConfig::load_code2wav(
+                          Config::load(dir + "/checkpoint/config.json").sub("code2wav_config"))
+                    : Qwen3CodecConfig::load(
+                          Config::load(dir + "/checkpoint/speech_tokenizer/config.json"))),
+        weights(open_weights(dir + (omni ? "/checkpoint" : "/checkpoint/speech_tokenizer"))),
+        codec(config, omni ? weights.scope("code2wav") : weights),
         golden(dir + "/codec.safetensors") {
     const View view = golden.view("codes");
     codes.assign(view.i32(), view.i32() + view.count());
@@ -52,6 +56,7 @@ struct Fixture {
     return decode(part(0, n), cut);
   }
 
+  bool omni;
   std::string dir;
   Qwen3CodecConfig config;
   Weights weights;
@@ -73,9 +78,12 @@ float distance(std::span<const float> got, const View& want) {
   return worst;
 }
 
+/// Samples of Qwen3-TTS.
+class Qwen3CodecSamples : public testing::TestWithParam<const char*> {};
+/// Promises about chunks and batches, of both.
 class Qwen3CodecGolden : public testing::TestWithParam<const char*> {};
 
-TEST_P(Qwen3CodecGolden, WholeMatchesTheAuthors) {
+TEST_P(Qwen3CodecSamples, WholeMatchesTheAuthors) {
   Fixture f(GetParam());
   const std::vector<float> got = f.whole(f.frames());
   const float worst = distance(got, f.golden.view("samples"));
@@ -149,8 +157,35 @@ TEST_P(Qwen3CodecGolden, NoFramesAndBadCodes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Checkpoints, Qwen3CodecGolden,
+INSTANTIATE_TEST_SUITE_P(Checkpoints, Qwen3CodecSamples,
                          testing::Values("equal_width", "projected"));
+INSTANTIATE_TEST_SUITE_P(Checkpoints, Qwen3CodecGolden,
+                         testing::Values("equal_width", "projected", "omni/published",
+                                         "omni/other"));
+
+class Code2WavGolden : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Checkpoints, Code2WavGolden,
+                         testing::Values("omni/published", "omni/other"));
+
+TEST_P(Code2WavGolden, WholeMatchesTheAuthorsAfterTheLead) {
+  Fixture f(GetParam());
+  EXPECT_EQ(f.weights.scope("code2wav").finish(), "");
+  const auto lead = static_cast<size_t>(f.config.lead());
+  const std::vector<float> got = f.whole(f.frames()), first = f.whole(1);
+  EXPECT_TRUE(std::ranges::all_of(std::span(got).first(lead), [](float x) { return x == 0; }));
+  const View head = f.golden.view("head"), tail = f.golden.view("tail"), one = f.golden.view("one");
+  const auto made = std::span(got).subspan(lead);
+  EXPECT_LT(distance(made.first(static_cast<size_t>(head.count())), head), 1e-4f);
+  EXPECT_LT(distance(made.last(static_cast<size_t>(tail.count())), tail), 1e-4f);
+  EXPECT_LT(distance(std::span(first).subspan(lead), one), 1e-4f);
+}
+
+TEST(Code2Wav, LeadIsWhatTheAuthorsDrop) {
+  Qwen3CodecConfig config;
+  EXPECT_EQ(config.lead(), 0);
+  config.code2wav = true;
+  EXPECT_EQ(config.lead(), 555);  // as published
+}
 
 // Positions are turned back after some thousand frames; a stream must not notice.
 TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {

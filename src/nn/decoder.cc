@@ -58,8 +58,12 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
     q_norm = RmsNorm(weights.scope("self_attn.q_norm"), c.head_dim, c.norm_eps);
     k_norm = RmsNorm(weights.scope("self_attn.k_norm"), c.head_dim, c.norm_eps);
   }
+  if (c.moe.experts > 0) {
+    moe = Moe(c.moe, c.hidden, weights.scope("mlp"), type);
+    return;
+  }
   if (c.mlp == MlpKind::kGelu) {
-    up = load_linear(weights, "mlp.fc1", c.ffn, c.hidden, c.mlp_bias, type);
+    up = load_linear(weights, names.fc1, c.ffn, c.hidden, c.mlp_bias, type);
   } else if (names.up_gate) {
     const LinearPart both = take_linear(weights, names.up_gate, 2 * c.ffn, c.hidden, c.mlp_bias);
     const auto half = [&](int64_t begin) {
@@ -72,14 +76,15 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
         PackedLinear::pack_gated(take_linear(weights, names.gate, c.ffn, c.hidden, c.mlp_bias),
                                  take_linear(weights, names.up, c.ffn, c.hidden, c.mlp_bias), type);
   }
-  down = load_branch_end(weights, c.mlp == MlpKind::kSwiGlu ? names.down : "mlp.fc2",
+  down = load_branch_end(weights, c.mlp == MlpKind::kSwiGlu ? names.down : names.fc2,
                          "mlp_layer_scale", c.hidden, c.ffn, c.mlp_bias, c, type);
 }
 
 Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType type)
     : config_(config) {
-  SYRINX_CHECK(config.layers > 0 && config.hidden > 0 && config.heads > 0 && config.ffn > 0 &&
-                   config.kv_heads > 0 && config.heads % config.kv_heads == 0,
+  SYRINX_CHECK(config.layers > 0 && config.hidden > 0 && config.heads > 0 &&
+                   (config.ffn > 0 || config.moe.experts > 0) && config.kv_heads > 0 &&
+                   config.heads % config.kv_heads == 0,
                "[decoder] ", config.layers, " layers, hidden ", config.hidden, ", ", config.heads,
                " heads over ", config.kv_heads, ", ffn ", config.ffn);
   if (config_.rope.dim == 0) config_.rope.dim = config_.head_dim;
@@ -93,11 +98,13 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
 size_t Decoder::bytes() const {
   size_t total = 0;
   for (const Block& b : blocks_)
-    total += b.qkv.bytes() + b.o.bytes() + b.up.bytes() + b.down.bytes();
+    total += b.qkv.bytes() + b.o.bytes() + b.up.bytes() + b.down.bytes() + b.moe.bytes();
   return total;
 }
 
 void Decoder::move_to(Device device) {
+  SYRINX_CHECK(config_.moe.experts == 0 || device == Device::kCpu,
+               "[decoder] experts run on the CPU only");
   for (Block& b : blocks_) {
     b.before_attention.move_to(device);
     b.before_mlp.move_to(device);
@@ -147,13 +154,13 @@ void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
   }
 }
 
-void Decoder::check_pool(const KvPool& pool, int first_layer) const {
+void Decoder::check_pool(const KvPool& pool, int first_layer, int layers) const {
   const DecoderConfig& c = config_;
   const KvSpec& s = pool.spec();
   SYRINX_CHECK(s.kv_heads == c.kv_heads && s.head_dim == c.head_dim && first_layer >= 0 &&
-                   first_layer + c.layers <= s.layers,
+                   first_layer + layers <= s.layers,
                "[decoder] a pool of ", s.layers, " layers of ", s.kv_heads, " x ", s.head_dim,
-               " for ", c.layers, " of ", c.kv_heads, " x ", c.head_dim);
+               " for ", layers, " of ", c.kv_heads, " x ", c.head_dim);
 }
 
 void Decoder::forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
@@ -164,10 +171,17 @@ void Decoder::forward(StepContext& ctx, const View& x, const Ragged& ragged, con
 
 void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts,
                       int first_layer) const {
+  forward(ctx, x, parts, first_layer, {0, config_.layers});
+}
+
+void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts,
+                      int first_layer, BlockRange blocks) const {
   const DecoderConfig& c = config_;
+  SYRINX_CHECK(0 <= blocks.begin && blocks.begin <= blocks.end && blocks.end <= c.layers,
+               "[decoder] blocks [", blocks.begin, ", ", blocks.end, ") of ", c.layers);
   int64_t n = 0;
   for (const DecoderPart& part : parts) {
-    check_pool(*part.pool, first_layer);
+    check_pool(*part.pool, first_layer, blocks.end - blocks.begin);
     SYRINX_CHECK(part.begin == n, "[decoder] a part begins at row ", part.begin, ", not ", n);
     n += part.ragged.rows();
   }
@@ -179,7 +193,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   const View normed = ctx.arena.take({n, c.hidden}, DType::kF32);
   const View qkv = ctx.arena.take({n, q_width + 2 * kv_width}, DType::kF32);
   const View mixed = ctx.arena.take({n, q_width}, DType::kF32);
-  const View inner = ctx.arena.take({n, c.ffn}, DType::kF32);
+  const View inner = c.moe.experts > 0 ? View{} : ctx.arena.take({n, c.ffn}, DType::kF32);
   const std::span<int32_t> at = take_array<int32_t>(ctx, n);
   if (ctx.device == Device::kCpu) {
     for (const DecoderPart& part : parts) {
@@ -194,13 +208,17 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
     parts = placed;
   }
 
-  for (int i = 0; i < c.layers; ++i) {
+  for (int i = blocks.begin; i < blocks.end; ++i) {
     const Block& block = blocks_[i];
     block.before_attention(ctx, x, normed);
     linear(ctx, block.qkv, normed, qkv);
-    attend(ctx, block, qkv, parts, at, first_layer + i, mixed);
+    attend(ctx, block, qkv, parts, at, first_layer + i - blocks.begin, mixed);
     linear_add(ctx, block.o, mixed, x);
     block.before_mlp(ctx, x, normed);
+    if (!block.moe.empty()) {
+      block.moe.add(ctx, normed, x);
+      continue;
+    }
     linear(ctx, block.up, normed, inner);
     if (c.mlp == MlpKind::kGelu) activate(ctx, Activation::kGelu, inner, inner);
     linear_add(ctx, block.down, inner, x);

@@ -11,6 +11,7 @@
 #include "kernels/attention.h"
 #include "kernels/rope.h"
 #include "nn/layers.h"
+#include "nn/moe.h"
 
 namespace syrinx {
 
@@ -33,6 +34,8 @@ struct DecoderNames {
   const char* up = "mlp.up_proj";
   const char* up_gate = nullptr;  ///< one linear of up and gate in this order instead of two
   const char* down = "mlp.down_proj";
+  const char* fc1 = "mlp.fc1";
+  const char* fc2 = "mlp.fc2";
   const char* final_norm = "norm";
 };
 
@@ -52,9 +55,15 @@ struct DecoderConfig {
   NormKind norm = NormKind::kRms;
   MlpKind mlp = MlpKind::kSwiGlu;
   bool final_norm = true;
+  MoeConfig moe = {};  ///< with experts: every block has them instead of gate, up and down
   DecoderNames names = {};
 
   KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
+};
+
+/// Blocks [begin, end) of a decoder, for what needs the rows between two blocks.
+struct BlockRange {
+  int begin = 0, end = 0;
 };
 
 /// Sequences of a batch that share a pool of pages: the rows [begin, begin + ragged.rows()) of x.
@@ -69,13 +78,14 @@ class Decoder {
   Decoder() = default;
   /// Names of transformers below `weights`: layers.N.{input_layernorm, self_attn.{q,k,v,o}_proj,
   /// self_attn.{q,k}_norm, post_attention_layernorm, mlp.{gate,up,down}_proj | mlp.{fc1,fc2}},
-  /// norm; or those of config.names. The checkpoint may go afterwards.
+  /// norm; or those of config.names; with experts those of Moe in the scope mlp. The checkpoint may
+  /// go afterwards.
   Decoder(const DecoderConfig& config, const Weights& weights, WeightType type);
 
   const DecoderConfig& config() const { return config_; }
   const RopeTable& rope_table() const { return rope_; }
   size_t bytes() const;
-  /// Moves the weights to a GPU, for operands there.
+  /// Moves the weights to a GPU, for operands there. Experts cannot move.
   void move_to(Device device);
 
   /// Runs the blocks over the residual stream x [N, H], in place; keys and values of the rows are
@@ -86,6 +96,10 @@ class Decoder {
   /// The same for sequences in several pools; the parts lie one below the other and cover x.
   void forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts,
                int first_layer = 0) const;
+  /// Only some blocks; `first_layer` is that of the first of them. All blocks in several calls give
+  /// the bits of one call.
+  void forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts, int first_layer,
+               BlockRange blocks) const;
 
   /// out [N, H] = final norm of x.
   void norm(StepContext& ctx, const View& x, const View& out) const;
@@ -106,10 +120,11 @@ class Decoder {
     Block(const Weights& weights, const DecoderConfig& config, WeightType type);
     Norm before_attention, before_mlp;
     PackedLinear qkv, o, up, down;  // `up` is gate and up in one for SwiGLU
+    Moe moe;                        // or else empty
     RmsNorm q_norm, k_norm;
   };
 
-  void check_pool(const KvPool& pool, int first_layer) const;
+  void check_pool(const KvPool& pool, int first_layer, int layers) const;
   void attend(StepContext& ctx, const Block& block, const View& qkv,
               std::span<const DecoderPart> parts, std::span<const int32_t> positions, int layer,
               const View& out) const;

@@ -56,6 +56,13 @@ DecoderConfig mimi() {
   return c;
 }
 
+DecoderConfig mixture() {
+  DecoderConfig c = qwen3();
+  c.ffn = 0;
+  c.moe = {.experts = 7, .top_k = 3, .ffn = 40, .normalised = false, .shared_ffn = 24};
+  return c;
+}
+
 Weights dummy() { return Weights(dummy_weights()); }
 
 // Runs `inputs` (one [T, H] per sequence) in chunks over one pool of pages; all final states.
@@ -192,7 +199,7 @@ TEST(Decoder, AgreesWithTheFormulas) {
 }
 
 TEST(Decoder, SameBitsInAnyBatchChunkAndThreads) {
-  for (const DecoderConfig& c : {qwen3(), mimi()}) {
+  for (const DecoderConfig& c : {qwen3(), mimi(), mixture()}) {
     for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
       const Decoder decoder(c, dummy(), type);
       const Tensor a = fixture::random({70, c.hidden}, 1), b = fixture::random({33, c.hidden}, 2),
@@ -260,6 +267,51 @@ TEST(Decoder, ASteadyStepAllocatesNothing) {
   }
   EXPECT_EQ(allocations.load() - before, 0);
   EXPECT_EQ(bench.arena.capacity(), scratch);
+}
+
+// Each step asks other experts; from the third on some steps have all rows ask the same.
+TEST(Decoder, ASteadyStepOfExpertsAllocatesNothing) {
+  for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
+    const DecoderConfig c = mixture();
+    const Decoder decoder(c, dummy(), type);
+    Bench bench(2);
+    LocalKv kv(c.kv_spec(), 5, 17);
+    Tensor x({5, c.hidden}, DType::kF32);
+    size_t scratch = 0;
+    kv.begin(5);
+    for (int step = 0; step < 17; ++step) {
+      const Tensor input = fixture::random(x.shape(), 100 + step, step % 3 == 2 ? 0.f : 1.f);
+      if (step == 2) scratch = bench.arena.capacity();
+      const int64_t outside = allocations.load();
+      bench.arena.reset();
+      std::copy_n(input.f32(), x.view().count(), x.f32());
+      decoder.forward(bench.ctx, x, kv.append(1), kv.pool());
+      EXPECT_TRUE(step < 2 || allocations.load() == outside) << step;
+    }
+    EXPECT_EQ(bench.arena.capacity(), scratch);
+  }
+}
+
+TEST(Decoder, BlocksMayRunInSeveralCalls) {
+  const DecoderConfig c = qwen3();
+  const Decoder decoder(c, dummy(), WeightType::kF32);
+  Bench bench;
+  const Tensor input = fixture::random({9, c.hidden}, 1);
+  const auto run_blocks = [&](std::initializer_list<BlockRange> calls, const Tensor& x) {
+    LocalKv kv(c.kv_spec(DType::kF32), 1, 17);
+    kv.begin(1);
+    const DecoderPart all{0, kv.append(9), &kv.pool()};
+    for (const BlockRange& blocks : calls)
+      decoder.forward(bench.ctx, x, std::span(&all, 1), blocks.begin, blocks);
+  };
+  Tensor whole = input.clone(), parts = input.clone(), none = input.clone();
+  run_blocks({{0, 2}}, whole);
+  run_blocks({{0, 1}, {1, 1}, {1, 2}}, parts);
+  run_blocks({{0, 0}}, none);
+  EXPECT_TRUE(fixture::same_bits(parts, whole));
+  EXPECT_TRUE(fixture::same_bits(none, input));
+  EXPECT_FALSE(fixture::same_bits(whole, input));
+  EXPECT_THROW(run_blocks({{1, 3}}, none), InternalError);
 }
 
 TEST(Decoder, LocalAndPagedCachesAgree) {

@@ -1,21 +1,22 @@
+#include "families/qwen3_tts/code_predictor.h"
+
 #include <algorithm>
 
-#include "families/qwen3_tts/talker.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
 
 namespace syrinx::qwen3_tts {
-CodePredictor::CodePredictor(const ModelConfig& config, const Weights& weights, WeightType type)
-    : decoder_(config.predictor, weights.scope("model"), type),
-      kv_(config.predictor.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)) {
-  const int64_t wide = config.talker.hidden, narrow = config.predictor.hidden;
+CodePredictor::CodePredictor(const PredictorConfig& config, const Weights& weights, WeightType type)
+    : decoder_(config.decoder, weights.scope("model"), type),
+      kv_(config.decoder.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)) {
+  const int64_t wide = config.wide, narrow = config.decoder.hidden;
   const Weights tables = weights.scope("model").scope("codec_embedding");
   for (int64_t i = 0; i + 1 < config.codebooks; ++i) {
     tables_.push_back(tables.scope(std::to_string(i)).take("weight", {config.code_vocab, wide}));
     heads_.push_back(load_linear(weights, "lm_head." + std::to_string(i), config.code_vocab, narrow,
                                  false, type));
   }
-  if (config.projected()) {
+  if (wide != narrow) {
     projection_ = load_linear(weights, "small_to_mtp_projection", narrow, wide, true, type);
   }
 }

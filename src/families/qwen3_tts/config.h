@@ -67,8 +67,6 @@ struct ModelConfig {
   int64_t audio_codes() const { return talker_vocab - kOtherIds; }
   /// The published 0.6B models ignore instructions; Base models were not made for them.
   bool instructions() const { return size != "0b6" && kind != Kind::kBase; }
-  /// The predictor is narrower or wider than the talker, so its inputs are projected.
-  bool projected() const { return talker.hidden != predictor.hidden; }
 
   static constexpr int64_t kOtherIds = 1024;
 };

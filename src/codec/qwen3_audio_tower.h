@@ -1,0 +1,104 @@
+// The audio encoder of Qwen3-Omni: a recording at 16 kHz to rows that its language model reads
+// beside text, 13 a second. Whisper's log-mel; three 2-D convolutions over each chunk of one second
+// alone, with positions that begin anew in every chunk; transformer blocks in which a row sees all
+// rows of its window (8 s as published) and none outside; a projection.
+//
+// So windows do not depend on each other, and their rows are told as soon as they are made. But the
+// mel is floored at 8 decades below the largest value of the whole recording, so that a recording
+// must have ended before its first window is exact: it cannot be encoded while it is spoken.
+// The authors pad a last short chunk with zeros to a whole second when longer ones are encoded in
+// the same call; here a recording is always encoded as if it were alone.
+//
+// The work is cut into pieces: some seconds of mel, a chunk's convolutions, a block of a window.
+// Memory is the recording's mel and rows, and that of one window. CPU only.
+// Source: transformers:src/transformers/models/qwen3_omni_moe, Qwen3OmniMoeAudioEncoder.
+// Const after construction, shared by threads; a Work is used by one call at a time.
+// T mel frames, M mel bands, C channels of the convolutions, W width, R rows that come out.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "audio/mel.h"
+#include "io/json.h"
+#include "nn/decoder.h"
+
+namespace syrinx {
+
+/// Sizes, from thinker_config.audio_config. Plain data.
+struct Qwen3AudioConfig {
+  int64_t mels = 128;
+  int64_t channels = 480;  ///< C
+  int64_t width = 1280, layers = 32, heads = 20, ffn = 5120;
+  int64_t chunk = 100;   ///< mel frames of a chunk
+  int64_t window = 800;  ///< mel frames of a window, whole chunks
+  int64_t out = 2048;    ///< width of the rows
+
+  /// Throws LoadError for what is missing, out of range or not supported.
+  static Qwen3AudioConfig load(const Config& audio);
+};
+
+class Qwen3AudioTower {
+ public:
+  static constexpr int kSampleRate = 16000;  ///< Hz
+  static constexpr int64_t kMaxSeconds = 2400;
+
+  /// One recording between calls.
+  class Work {
+   public:
+    bool done() const { return told_ == rows_.shape()[0]; }
+    /// All rows [R, out], of which the first told() are made.
+    const View& rows() const { return rows_.view(); }
+    int64_t told() const { return told_; }
+
+   private:
+    friend class Qwen3AudioTower;
+    enum Stage { kMel, kConvolve, kBlocks };
+    Stage stage_ = kMel;
+    int64_t row_ = 0;     // of the mel: first of the next piece
+    int64_t block_ = 0;   // of the window
+    int64_t filled_ = 0;  // rows of the window that the convolutions have made
+    int64_t told_ = 0;
+    std::vector<float> samples_;
+    Tensor mel_, window_, rows_;  // [T, M], [rows of a window, W], [R, out]
+  };
+
+  /// `weights` is the scope thinker.audio_tower.
+  Qwen3AudioTower(const Qwen3AudioConfig& config, const Weights& weights, WeightType type);
+
+  const Qwen3AudioConfig& config() const { return config_; }
+  /// Rows of a recording; 0 when it is too short for one.
+  int64_t count(int64_t samples) const;
+  /// `samples` at 16 kHz, at most kMaxSeconds, of at least one row.
+  Work open(std::span<const float> samples) const;
+  /// The next piece of an unfinished work.
+  void run(StepContext& ctx, Work& work) const;
+  size_t bytes() const;
+
+ private:
+  /// A convolution of 3 x 3 with stride 2 and a border of zeros.
+  struct Conv2d {
+    PackedLinear taps;  // [C, 9 * C in]
+    int64_t in = 0;
+  };
+  static Conv2d load_conv(const Weights& weights, int64_t in, int64_t out, WeightType type);
+  /// Rows that a chunk of so many mel frames gives.
+  static int64_t chunk_rows(int64_t frames);
+  int64_t window_rows() const { return config_.window / config_.chunk * chunk_rows(config_.chunk); }
+
+  void make_mel(Work& work) const;
+  void run_chunk(StepContext& ctx, Work& work) const;
+  void run_block(StepContext& ctx, Work& work) const;
+  void tell(StepContext& ctx, Work& work) const;
+
+  Qwen3AudioConfig config_;
+  MelSpectrogram mel_;
+  std::array<Conv2d, 3> convs_;
+  PackedLinear flatten_;  // from [bands / 8, C] of a time
+  Tensor positions_;      // [rows of a chunk, W]
+  Decoder blocks_;
+  PackedLinear proj1_, proj2_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,153 @@
+// The audio tower against transformers, and its promises about pieces (tests/parity/qwen3_omni).
+#include "codec/qwen3_audio_tower.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "codec/qwen3_audio_fixture.h"
+#include "io/safetensors.h"
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using fixture::golden_signal;
+
+constexpr int64_t kLengths[] = {320, 1599, 2720, 15999, 16000, 16160, 32000, 33600, 70401};
+
+struct TowerFixture {
+  explicit TowerFixture(const std::string& name, WeightType type = WeightType::kF32)
+      : dir(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_omni/golden/" + name),
+        config(Qwen3AudioConfig::load(Config::load(dir + "/checkpoint/config.json")
+                                          .sub("thinker_config")
+                                          .sub("audio_config"))),
+        weights(open_weights(dir + "/checkpoint")),
+        tower(config, weights.scope("thinker.audio_tower"), type),
+        golden(dir + "/audio.safetensors") {}
+
+  Tensor encode(std::span<const float> samples, int threads = 1) const {
+    fixture::Bench bench(threads);
+    Qwen3AudioTower::Work work = tower.open(samples);
+    while (!work.done()) {
+      tower.run(bench.ctx, work);
+      bench.arena.reset();
+    }
+    Tensor rows(work.rows().shape, DType::kF32);
+    std::copy_n(work.rows().f32(), rows.view().count(), rows.f32());
+    return rows;
+  }
+
+  std::string dir;
+  Qwen3AudioConfig config;
+  Weights weights;
+  Qwen3AudioTower tower;
+  Safetensors golden;
+};
+
+class Qwen3AudioTowerGolden : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, Qwen3AudioTowerGolden, testing::Values("published", "other"));
+
+TEST_P(Qwen3AudioTowerGolden, RowsAreThoseOfTheAuthors) {
+  const TowerFixture f(GetParam());
+  EXPECT_EQ(f.weights.scope("thinker.audio_tower").finish(), "");
+  for (const int64_t length : kLengths) {
+    const View want = f.golden.view("rows_" + std::to_string(length));
+    const Tensor got = f.encode(golden_signal(length, static_cast<uint32_t>(length)));
+    ASSERT_EQ(got.shape(), want.shape) << length;
+    EXPECT_LT(fixture::difference(got, want), 2e-5) << length;
+  }
+}
+
+TEST_P(Qwen3AudioTowerGolden, MelIsThatOfTheAuthors) {
+  const TowerFixture f(GetParam());
+  const View want = f.golden.view("mel_2720");
+  const MelSpectrogram mel(whisper_mel(128));
+  std::vector<float> got = mel(golden_signal(2720, 2720));
+  got.resize(static_cast<size_t>(want.count()));  // without the last frame
+  whisper_compress(got);
+  EXPECT_LT(fixture::difference({got.data(), DType::kF32, want.shape}, want), 1e-5);
+}
+
+TEST_P(Qwen3AudioTowerGolden, RowsHaveTheSameBitsOnAnyThreads) {
+  const TowerFixture f(GetParam(), WeightType::kBF16);
+  const std::vector<float> samples = golden_signal(40000, 3);
+  EXPECT_TRUE(fixture::same_bits(f.encode(samples, 1), f.encode(samples, 3)));
+}
+
+// 2.1 windows of two seconds: the rows of a window are told at once, and then stay.
+TEST(Qwen3AudioTower, TellsWindowAfterWindow) {
+  const TowerFixture f("published");
+  const std::vector<float> samples = golden_signal(67200, 5);
+  const Tensor whole = f.encode(samples);
+  fixture::Bench bench;
+  Qwen3AudioTower::Work work = f.tower.open(samples);
+  std::vector<int64_t> told{0};
+  while (!work.done()) {
+    f.tower.run(bench.ctx, work);
+    bench.arena.reset();
+    if (work.told() == told.back()) continue;
+    told.push_back(work.told());
+    EXPECT_TRUE(
+        fixture::same_bits(work.rows().slice(0, work.told()), whole.view().slice(0, work.told())));
+  }
+  EXPECT_EQ(told, (std::vector<int64_t>{0, 26, 52, 55}));
+  EXPECT_THROW(f.tower.run(bench.ctx, work), InternalError);
+}
+
+// What is far away in time changes a window only through the loudest moment of the recording.
+TEST(Qwen3AudioTower, WindowsDoNotSeeEachOther) {
+  const TowerFixture f("published");
+  std::vector<float> samples = golden_signal(96000, 5);
+  const Tensor before = f.encode(samples);
+  for (size_t i = 50000; i < samples.size(); ++i)
+    samples[i] *= 0.5f;  // from the middle of window 1
+  const Tensor after = f.encode(samples);
+  EXPECT_TRUE(fixture::same_bits(before.view().slice(0, 26), after.view().slice(0, 26)));
+  EXPECT_FALSE(fixture::same_bits(before.view().slice(26, 52), after.view().slice(26, 52)));
+}
+
+TEST(Qwen3AudioTower, CountsWhatItEncodes) {
+  const TowerFixture f("published");
+  EXPECT_EQ(f.tower.count(0), 0);
+  EXPECT_EQ(f.tower.count(159), 0);
+  EXPECT_EQ(f.tower.count(200), 0);  // too short to be reflected
+  EXPECT_EQ(f.tower.count(320), 1);
+  EXPECT_EQ(f.tower.count(16000), 13);
+  EXPECT_EQ(f.tower.count(16159), 13);
+  EXPECT_EQ(f.tower.count(16160), 14);
+  EXPECT_EQ(f.tower.count(30 * 16000), 390);
+  const std::vector<float> none(100);
+  EXPECT_THROW(f.tower.open(none), InternalError);
+}
+
+TEST(Qwen3AudioTower, SaysWhatAConfigHasWrong) {
+  const auto fault = [](const std::string& key, const std::string& value) {
+    std::map<std::string, std::string> all{{"downsample_hidden_size", "8"},
+                                           {"d_model", "32"},
+                                           {"encoder_layers", "1"},
+                                           {"encoder_attention_heads", "4"},
+                                           {"output_dim", "8"},
+                                           {"encoder_ffn_dim", "8"},
+                                           {"n_window", "50"},
+                                           {"n_window_infer", "800"}};
+    all[key] = value;
+    std::string text;
+    for (const auto& [name, number] : all)
+      text += (text.empty() ? "{\"" : ", \"") + name + "\": " + number;
+    try {
+      Qwen3AudioConfig::load(Config::parse(text + "}", "config.json"));
+    } catch (const LoadError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(fault("activation_function", "\"gelu\""), "");
+  EXPECT_NE(fault("activation_function", "\"relu\"").find("must be gelu"), std::string::npos);
+  EXPECT_NE(fault("n_window", "100").find("13 rows a chunk"), std::string::npos);
+  EXPECT_NE(fault("n_window_infer", "60").find("twice n_window"), std::string::npos);
+  EXPECT_NE(fault("encoder_attention_heads", "5").find("multiples of 8"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,166 @@
+#include "families/qwen3_omni/config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/ascii.h"
+
+namespace syrinx::qwen3_omni {
+namespace {
+
+/// Blocks of the Qwen3 kind without their feed-forward part.
+DecoderConfig load_blocks(const Config& c) {
+  DecoderConfig d;
+  const auto size = [&](const char* key, int64_t most) {
+    return static_cast<int>(c.i(key, 1, most));
+  };
+  d.hidden = size("hidden_size", 1 << 16);
+  d.layers = size("num_hidden_layers", 512);
+  d.heads = size("num_attention_heads", 512);
+  d.kv_heads = size("num_key_value_heads", 512);
+  d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
+  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
+  d.qk_norm = true;
+  // "rope_parameters" of transformers 5, before that "rope_theta" and "rope_scaling".
+  const auto rope = c.opt_sub("rope_parameters"), scaling = c.opt_sub("rope_scaling");
+  d.rope.theta = (rope ? *rope : c).f("rope_theta", 1);
+  for (const auto* part : {&rope, &scaling}) {
+    if (!*part) continue;
+    const std::string type = (*part)->opt_s("rope_type", (*part)->opt_s("type", "default"));
+    if (type != "default") (*part)->fail("rope_type", type + " is not supported");
+  }
+  if (d.heads % d.kv_heads != 0) c.fail("num_key_value_heads", "must divide the heads");
+  if (d.head_dim < 8 || d.head_dim % 8 != 0) c.fail("head_dim", "must be a multiple of 8");
+  if (c.opt_s("hidden_act", "silu") != "silu") c.fail("hidden_act", "must be silu");
+  if (c.opt_b("attention_bias", false)) c.fail("attention_bias", "is not supported");
+  if (c.opt_b("use_sliding_window", false)) c.fail("use_sliding_window", "is not supported");
+  return d;
+}
+
+MoeConfig load_experts(const Config& c, bool normalised) {
+  MoeConfig m;
+  const auto size = [&](const char* key, int64_t most) {
+    return static_cast<int>(c.i(key, 1, most));
+  };
+  // transformers 5 writes the talker's under the second name.
+  m.experts = size(c.has("num_experts") ? "num_experts" : "num_local_experts", 1 << 12);
+  m.top_k = size("num_experts_per_tok", 1 << 12);
+  m.ffn = size("moe_intermediate_size", 1 << 16);
+  m.normalised = c.opt_b("norm_topk_prob", normalised);
+  if (m.top_k > m.experts) c.fail("num_experts_per_tok", "there are not so many experts");
+  return m;
+}
+
+ThinkerConfig load_thinker(const Config& c) {
+  ThinkerConfig t;
+  t.decoder = load_blocks(c);
+  t.decoder.moe = load_experts(c, true);
+  t.vocab = c.i("vocab_size", 1, 1 << 24);
+  t.max_positions = c.opt_i("max_position_embeddings", t.max_positions, 64, 1 << 20);
+  if (c.opt_i("decoder_sparse_step", 1) != 1) c.fail("decoder_sparse_step", "must be 1");
+  if (c.has("mlp_only_layers") && !c.ints("mlp_only_layers").empty()) {
+    c.fail("mlp_only_layers", "must be empty: every block has experts");
+  }
+  return t;
+}
+
+qwen3_tts::PredictorConfig load_predictor(const Config& talker, int64_t wide) {
+  const Config c = talker.sub("code_predictor_config");
+  qwen3_tts::PredictorConfig p;
+  p.decoder = load_blocks(c);
+  p.decoder.ffn = static_cast<int>(c.i("intermediate_size", 1, 1 << 18));
+  p.wide = wide;
+  p.codebooks = talker.i("num_code_groups", 2, 64);
+  p.code_vocab = c.i("vocab_size", 1, 1 << 20);
+  p.decoder.rope_positions = p.codebooks + 1;
+  if (c.opt_i("num_code_groups", p.codebooks) != p.codebooks) {
+    c.fail("num_code_groups", "differs from the talker's " + std::to_string(p.codebooks));
+  }
+  if (p.decoder.hidden != wide) {
+    c.fail("hidden_size", "must be the talker's " + std::to_string(wide));
+  }
+  return p;
+}
+
+TalkerConfig load_talker(const Config& c, const ThinkerConfig& thinker) {
+  TalkerConfig t;
+  const Config text = c.sub("text_config");
+  t.decoder = load_blocks(text);
+  t.decoder.moe = load_experts(text, false);
+  t.decoder.moe.shared_ffn =
+      static_cast<int>(text.i("shared_expert_intermediate_size", 1, 1 << 16));
+  t.inner = text.i("intermediate_size", 1, 1 << 18);
+  t.max_positions = text.opt_i("max_position_embeddings", t.max_positions, 64, 1 << 20);
+  t.vocab = text.i("vocab_size", TalkerConfig::kOtherIds + 1, 1 << 24);
+  t.thinker_hidden = c.i("thinker_hidden_size", 1, 1 << 16);
+  t.accept_layer = static_cast<int>(c.i("accept_hidden_layer", 0, thinker.decoder.layers));
+  t.predictor = load_predictor(c, t.decoder.hidden);
+  if (t.thinker_hidden != thinker.decoder.hidden) {
+    c.fail("thinker_hidden_size",
+           "the thinker is " + std::to_string(thinker.decoder.hidden) + " wide");
+  }
+  // The last block's rows are kept by the authors after the final norm.
+  if (t.accept_layer == thinker.decoder.layers) {
+    c.fail("accept_hidden_layer", "must be before the last block");
+  }
+  const int64_t last = t.vocab - 1;
+  const auto id = [&](const char* key) { return static_cast<int32_t>(c.i(key, 0, last)); };
+  t.codec = {id("codec_pad_id"),     id("codec_bos_id"),       id("codec_eos_token_id"),
+             id("codec_nothink_id"), id("codec_think_bos_id"), id("codec_think_eos_id")};
+  if (t.codec.eos < t.audio_codes()) c.fail("codec_eos_token_id", "lies among the audio codes");
+  for (const auto& [name, speaker] : c.map_i("speaker_id", 0, last))
+    t.speakers[lower_ascii(name)] = static_cast<int32_t>(speaker);
+  return t;
+}
+
+}  // namespace
+
+bool claims(const Config& root) {
+  const auto found = root.raw().find("model_type");
+  return found != root.raw().end() && found->is_string() && *found == "qwen3_omni_moe";
+}
+
+ModelConfig load_model_config(const Config& root) {
+  ModelConfig m;
+  const Config thinker = root.sub("thinker_config");
+  m.thinker = load_thinker(thinker.sub("text_config"));
+  m.audio = Qwen3AudioConfig::load(thinker.sub("audio_config"));
+  if (m.audio.out != m.thinker.decoder.hidden) {
+    thinker.fail("audio_config.output_dim",
+                 "the thinker is " + std::to_string(m.thinker.decoder.hidden) + " wide");
+  }
+  if (thinker.opt_b("tie_word_embeddings", false)) {
+    thinker.fail("tie_word_embeddings", "is not supported");
+  }
+  const int64_t last = m.thinker.vocab - 1;
+  const auto id = [&](const Config& c, const char* key) {
+    return static_cast<int32_t>(c.i(key, 0, last));
+  };
+  m.text.im_start = id(root, "im_start_token_id");
+  m.text.im_end = id(root, "im_end_token_id");
+  m.text.system = id(root, "system_token_id");
+  m.text.user = id(root, "user_token_id");
+  m.text.assistant = id(root, "assistant_token_id");
+  m.text.audio = id(thinker, "audio_token_id");
+  m.text.image = id(thinker, "image_token_id");
+  m.text.video = id(thinker, "video_token_id");
+  m.speaks = root.opt_b("enable_audio_output", true);
+  if (!m.speaks) return m;
+  m.text.tts_pad = id(root, "tts_pad_token_id");
+  m.text.tts_bos = id(root, "tts_bos_token_id");
+  m.text.tts_eos = id(root, "tts_eos_token_id");
+  m.talker = load_talker(root.sub("talker_config"), m.thinker);
+  const Config code2wav = root.sub("code2wav_config");
+  m.codec = Qwen3CodecConfig::load_code2wav(code2wav);
+  if (m.codec.codebooks != m.talker.predictor.codebooks) {
+    code2wav.fail(
+        "num_quantizers",
+        "the talker makes " + std::to_string(m.talker.predictor.codebooks) + " codes a frame");
+  }
+  if (m.codec.codebook_size < m.talker.predictor.code_vocab ||
+      m.codec.codebook_size < m.talker.audio_codes()) {
+    code2wav.fail("codebook_size", "the talker has more codes");
+  }
+  return m;
+}
+
+}  // namespace syrinx::qwen3_omni

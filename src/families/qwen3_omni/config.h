@@ -1,0 +1,69 @@
+// What config.json of a Qwen3-Omni checkpoint says. Plain data, checked when read: every id lies
+// inside its table. Throws LoadError for what is missing, contradictory or not supported.
+//
+// Positions: the thinker and the talker are said to turn queries and keys by three positions each
+// (time, height, width; "mrope_section", interleaved). Where no picture or video is in the request
+// the authors number all three alike, from 0 without gaps, also through recordings
+// (get_rope_index); each frequency then turns by the one position that there is. So for text and
+// audio this is plain RoPE, exactly, and that is what is built here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "codec/qwen3_audio_tower.h"
+#include "codec/qwen3_codec_config.h"
+#include "families/qwen3_tts/code_predictor.h"
+#include "io/json.h"
+
+namespace syrinx::qwen3_omni {
+
+/// Ids of the thinker's vocabulary.
+struct TextIds {
+  int32_t im_start = 0, im_end = 0, system = 0, user = 0, assistant = 0;
+  int32_t tts_pad = 0, tts_bos = 0, tts_eos = 0;
+  int32_t audio = 0;             ///< stands where a row of a recording goes
+  int32_t image = 0, video = 0;  ///< of what is not supported
+};
+
+/// Ids of the talker's vocabulary that are no audio codes.
+struct CodecIds {
+  int32_t pad = 0, bos = 0, eos = 0, nothink = 0, think_bos = 0, think_eos = 0;
+};
+
+struct ThinkerConfig {
+  DecoderConfig decoder;
+  int64_t vocab = 0;
+  int64_t max_positions = 32768;
+};
+
+struct TalkerConfig {
+  DecoderConfig decoder;
+  qwen3_tts::PredictorConfig predictor;
+  int64_t vocab = 0;           ///< audio codes of codebook 0, then 1024 other ids
+  int64_t thinker_hidden = 0;  ///< width of the thinker's rows
+  int64_t inner = 0;           ///< of the projections of text and of the thinker's rows
+  int accept_layer = 0;        ///< it hears the thinker's rows before this block
+  int64_t max_positions = 32768;
+  CodecIds codec;
+  std::map<std::string, int32_t> speakers;  ///< lower case -> id
+
+  int64_t audio_codes() const { return vocab - kOtherIds; }
+  static constexpr int64_t kOtherIds = 1024;
+};
+
+struct ModelConfig {
+  TextIds text;
+  ThinkerConfig thinker;
+  Qwen3AudioConfig audio;
+  bool speaks = false;  ///< has what follows (enable_audio_output)
+  TalkerConfig talker;
+  Qwen3CodecConfig codec;
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+
+}  // namespace syrinx::qwen3_omni

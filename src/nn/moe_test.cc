@@ -1,0 +1,180 @@
+#include "nn/moe.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using fixture::Bench;
+
+constexpr int64_t kHidden = 48;
+
+Weights dummy_experts() { return Weights(dummy_weights()); }
+
+/// In double, from the formulas.
+Tensor mixed_by_hand(const MoeConfig& c, const Weights& weights, const Tensor& x) {
+  using Row = std::vector<double>;
+  const auto times = [&](const Weights& scope, const std::string& name, int64_t out,
+                         const Row& row) {
+    const int64_t in = std::ssize(row);
+    const Tensor m = scope.scope(name).f32("weight", {out, in});
+    Row y(out);
+    for (int64_t o = 0; o < out; ++o)
+      for (int64_t i = 0; i < in; ++i) y[o] += double{m.f32()[o * in + i]} * row[i];
+    return y;
+  };
+  const auto expert = [&](const Weights& scope, int64_t ffn, const Row& row) {
+    Row gate = times(scope, "gate_proj", ffn, row);
+    const Row up = times(scope, "up_proj", ffn, row);
+    for (int64_t i = 0; i < ffn; ++i) gate[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];
+    return times(scope, "down_proj", kHidden, gate);
+  };
+  Tensor out(x.shape(), DType::kF32);
+  for (int64_t t = 0; t < x.shape()[0]; ++t) {
+    const Row row(x.f32() + t * kHidden, x.f32() + (t + 1) * kHidden);
+    Row probability = times(weights, "gate", c.experts, row), sum(kHidden);
+    double total = 0, held = 0;
+    for (double& p : probability) p = std::exp(p), total += p;
+    std::vector<int> order(c.experts);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return probability[a] > probability[b]; });
+    order.resize(c.top_k);
+    for (const int e : order) held += probability[e];
+    for (const int e : order) {
+      const Row y = expert(weights.scope("experts", e), c.ffn, row);
+      const double weight = probability[e] / (c.normalised ? held : total);
+      for (int64_t i = 0; i < kHidden; ++i) sum[i] += weight * y[i];
+    }
+    if (c.shared_ffn > 0) {
+      const Row y = expert(weights.scope("shared_expert"), c.shared_ffn, row);
+      const double gate = 1 / (1 + std::exp(-times(weights, "shared_expert_gate", 1, row)[0]));
+      for (int64_t i = 0; i < kHidden; ++i) sum[i] += gate * y[i];
+    }
+    for (int64_t i = 0; i < kHidden; ++i) out.f32()[t * kHidden + i] = static_cast<float>(sum[i]);
+  }
+  return out;
+}
+
+MoeConfig thinker() { return {.experts = 9, .top_k = 4, .ffn = 40}; }
+MoeConfig talker() {
+  return {.experts = 6, .top_k = 2, .ffn = 24, .normalised = false, .shared_ffn = 72};
+}
+
+TEST(Moe, AgreesWithTheFormulas) {
+  for (const MoeConfig& c : {thinker(), talker()}) {
+    const Weights weights = dummy_experts();
+    const Tensor x = fixture::random({37, kHidden}, 1);
+    const Tensor want = mixed_by_hand(c, weights, x);
+    for (const auto& [type, tolerance] :
+         {std::pair(WeightType::kF32, 1e-6), {WeightType::kBF16, 1e-2}, {WeightType::kQ8, 3e-2}}) {
+      const Moe moe(c, kHidden, weights, type);
+      EXPECT_EQ(weights.report().faults(), "");
+      Bench bench(2);
+      Tensor got({37, kHidden}, DType::kF32);
+      moe.add(bench.ctx, x, got);
+      EXPECT_LT(fixture::relative_rms(got, want), tolerance) << weight_type_name(type);
+    }
+  }
+}
+
+TEST(Moe, AddsToWhatIsThere) {
+  const Moe moe(talker(), kHidden, dummy_experts(), WeightType::kF32);
+  Bench bench;
+  const Tensor x = fixture::random({3, kHidden}, 1), start = fixture::random({3, kHidden}, 2);
+  Tensor alone({3, kHidden}, DType::kF32), got = start.clone();
+  moe.add(bench.ctx, x, alone);
+  moe.add(bench.ctx, x, got);
+  for (int64_t i = 0; i < got.view().count(); ++i)
+    EXPECT_NEAR(got.f32()[i], start.f32()[i] + alone.f32()[i], 1e-5);
+}
+
+TEST(Moe, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
+  for (const MoeConfig& c : {thinker(), talker()}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+      const Moe moe(c, kHidden, dummy_experts(), type);
+      const Tensor x = fixture::random({61, kHidden}, 1);
+      Bench one(1), three(3);
+      Tensor whole({61, kHidden}, DType::kF32);
+      moe.add(one.ctx, x, whole);
+      for (const int64_t rows : {1, 2, 7, 60, 61}) {
+        for (Bench* bench : {&one, &three}) {
+          for (int64_t begin = 0; begin < 61; begin += rows) {
+            const int64_t end = std::min<int64_t>(begin + rows, 61);
+            Tensor part({end - begin, kHidden}, DType::kF32);
+            moe.add(bench->ctx, x.view().slice(begin, end), part);
+            ASSERT_TRUE(fixture::same_bits(part, whole.view().slice(begin, end)))
+                << weight_type_name(type) << ": " << rows << " rows from " << begin;
+          }
+        }
+      }
+    }
+  }
+}
+
+// A router that likes all experts alike: those with the lowest numbers are asked.
+class Undecided : public WeightSource {
+ public:
+  std::string where(const std::string&) const override { return "file"; }
+  bool has(const std::string& name) const override { return all_->has(name); }
+  std::string describe(const std::string& name) const override { return all_->describe(name); }
+  std::optional<Shape> shape(const std::string& name) const override { return all_->shape(name); }
+  View take(const std::string& name, const Shape& shape) override {
+    if (name != "gate.weight") return all_->take(name, shape);
+    if (zeros_.empty()) zeros_ = Tensor(shape, DType::kF32);
+    return zeros_;
+  }
+  std::vector<std::string> names() const override { return {}; }
+
+ private:
+  std::unique_ptr<WeightSource> all_ = dummy_weights();
+  Tensor zeros_;
+};
+
+TEST(Moe, EqualProbabilitiesAskTheFirstExperts) {
+  const Weights weights(std::make_unique<Undecided>());
+  const MoeConfig c = thinker();
+  const Moe moe(c, kHidden, weights, WeightType::kF32);
+  const Tensor x = fixture::random({5, kHidden}, 1);
+  Bench bench;
+  Tensor got({5, kHidden}, DType::kF32);
+  moe.add(bench.ctx, x, got);
+  EXPECT_LT(fixture::relative_rms(got, mixed_by_hand(c, weights, x)), 1e-6);
+}
+
+// Zeros ask the same experts in all rows, which takes more scratch than rows that spread. Arenas
+// grow in large steps: of many sizes, some would have to grow.
+TEST(Moe, LopsidedRoutesNeedNoMoreScratch) {
+  const Moe moe(thinker(), kHidden, dummy_experts(), WeightType::kQ8);
+  const Tensor spread = fixture::random({2000, kHidden}, 1), zeros({2000, kHidden}, DType::kF32);
+  Tensor out({2000, kHidden}, DType::kF32);
+  for (int64_t rows = 1200; rows <= 2000; rows += 100) {
+    Bench bench;
+    const auto scratch_after = [&](const Tensor& x) {
+      moe.add(bench.ctx, x.view().slice(0, rows), out.view().slice(0, rows));
+      bench.arena.reset();
+      return bench.arena.capacity();
+    };
+    const size_t warm = scratch_after(spread);
+    EXPECT_EQ(scratch_after(zeros), warm) << rows;
+  }
+}
+
+TEST(Moe, NoRowsAreNoWork) {
+  const Moe moe(thinker(), kHidden, dummy_experts(), WeightType::kF32);
+  Bench bench;
+  Tensor none({0, kHidden}, DType::kF32);
+  moe.add(bench.ctx, none, none);
+  EXPECT_THROW(
+      Moe({.experts = 2, .top_k = 3, .ffn = 8}, kHidden, dummy_experts(), WeightType::kF32),
+      InternalError);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Writes two small random Qwen3-Omni checkpoints and what transformers computes from them.
+
+    python3 -m venv VENV
+    VENV/bin/pip install torch==2.15.0 transformers==5.23.0 numpy safetensors
+    VENV/bin/python make_golden.py [--out DIR]
+
+Everything is computed in float32 on the CPU with the eager attention, one thread. The checkpoints use the
+published layout and names; only sizes and ids are smaller. Recordings are not stored: `signal` makes them
+from whole numbers, and the tests do the same. See README.md for what each file holds.
+"""
+import argparse
+import json
+import pathlib
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from transformers import Qwen3OmniMoeConfig, Qwen3OmniMoeForConditionalGeneration, WhisperFeatureExtractor
+
+# Ids of the small vocabulary; words lie above.
+IDS = dict(im_start_token_id=0, im_end_token_id=1, system_token_id=2, user_token_id=3, assistant_token_id=4,
+           tts_pad_token_id=5, tts_bos_token_id=6, tts_eos_token_id=7)
+NEWLINE, AUDIO_START, AUDIO_END, AUDIO, IMAGE, VIDEO, WORDS = 8, 9, 10, 11, 12, 13, 16
+
+SIZES = {
+    # As published: norm_topk_prob everywhere, 1920 samples a frame, bf16.
+    "published": dict(
+        dtype=torch.bfloat16, vocab=96, accept=2, codes=64, groups=6, hop_store=3000,
+        thinker=dict(hidden_size=64, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
+                     num_experts=8, num_experts_per_tok=2, moe_intermediate_size=8, intermediate_size=32,
+                     norm_topk_prob=True),
+        audio=dict(d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=48,
+                   downsample_hidden_size=8, n_window=50, n_window_infer=200, output_dim=64),
+        talker=dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
+                    num_experts=6, num_experts_per_tok=3, moe_intermediate_size=16, intermediate_size=40,
+                    shared_expert_intermediate_size=24, norm_topk_prob=True),
+        predictor=dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=16,
+                       intermediate_size=48),
+        code2wav=dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2,
+                      intermediate_size=48, decoder_dim=32, upsample_rates=[8, 5, 4, 3], upsampling_ratios=[2, 2]),
+        rope=[4, 2, 2]),
+    # Otherwise in all that a config may say: weights of experts as they are, other windows and rates, f32.
+    "other": dict(
+        dtype=torch.float32, vocab=64, accept=1, codes=32, groups=4, hop_store=0,
+        thinker=dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=24,
+                     num_experts=5, num_experts_per_tok=3, moe_intermediate_size=8, intermediate_size=24,
+                     norm_topk_prob=False),
+        audio=dict(d_model=16, encoder_layers=1, encoder_attention_heads=2, encoder_ffn_dim=24,
+                   downsample_hidden_size=4, n_window=50, n_window_infer=400, output_dim=32),
+        talker=dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=8,
+                    num_experts=4, num_experts_per_tok=1, moe_intermediate_size=8, intermediate_size=24,
+                    shared_expert_intermediate_size=16, norm_topk_prob=False),
+        predictor=dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2, head_dim=8,
+                       intermediate_size=24),
+        code2wav=dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1,
+                      intermediate_size=24, decoder_dim=16, upsample_rates=[2, 3, 2], upsampling_ratios=[2]),
+        rope=[6, 3, 3]),
+}
+# Samples at 16 kHz: shortest, odd, one chunk of 100 mel frames and a frame less and more, whole windows, and longer.
+LENGTHS = [320, 1599, 2720, 15999, 16000, 16160, 32000, 33600, 70401]
+
+
+def signal(count, seed):
+    """Noise from whole numbers that swells and falls: the same bits in any language."""
+    out = np.empty(count, np.float32)
+    state = seed
+    for i in range(count):
+        state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+        out[i] = (((state >> 16) - 32768) * ((i * 5) & 16383) >> 14) / 32768
+    return out
+
+
+def make_config(size):
+    codes, rope = size["codes"], dict(rope_type="default", rope_theta=1000000.0, mrope_section=size["rope"],
+                                      interleaved=True)
+    plain = dict(rope_type="default", rope_theta=1000000.0)
+    decoder = dict(hidden_act="silu", rms_norm_eps=1e-6, max_position_embeddings=32768)
+    ids = dict(audio_token_id=AUDIO, image_token_id=IMAGE, video_token_id=VIDEO, vision_start_token_id=14,
+               audio_start_token_id=AUDIO_START, position_id_per_seconds=13)
+    thinker = dict(text_config=dict(decoder, vocab_size=size["vocab"], rope_parameters=rope, **size["thinker"]),
+                   audio_config=dict(num_mel_bins=128, max_source_positions=1500, activation_function="gelu",
+                                     **size["audio"]),
+                   vision_config=dict(depth=1, hidden_size=8, intermediate_size=8, num_heads=1, patch_size=2,
+                                      out_hidden_size=size["thinker"]["hidden_size"], num_position_embeddings=4,
+                                      deepstack_visual_indexes=[0], spatial_merge_size=2),
+                   audio_end_token_id=AUDIO_END, user_token_id=IDS["user_token_id"], **ids)
+    talker = dict(text_config=dict(decoder, vocab_size=codes + 1024, rope_parameters=rope, **size["talker"]),
+                  code_predictor_config=dict(decoder, vocab_size=codes, num_code_groups=size["groups"],
+                                             rope_parameters=plain, **size["predictor"]),
+                  num_code_groups=size["groups"], thinker_hidden_size=size["thinker"]["hidden_size"],
+                  accept_hidden_layer=size["accept"], codec_pad_id=codes + 100, codec_bos_id=codes + 101,
+                  codec_eos_token_id=codes + 102, codec_think_id=codes + 106, codec_nothink_id=codes + 107,
+                  codec_think_bos_id=codes + 108, codec_think_eos_id=codes + 109, spatial_merge_size=2,
+                  speaker_id={"chelsie": codes + 253, "ethan": codes + 254, "aiden": codes + 255}, **ids)
+    wav = dict(codebook_size=codes, num_quantizers=size["groups"], sliding_window=72, rms_norm_eps=1e-5,
+               rope_parameters=dict(rope_type="default", rope_theta=10000.0), **size["code2wav"])
+    return Qwen3OmniMoeConfig(thinker_config=thinker, talker_config=talker, code2wav_config=wav,
+                              enable_audio_output=True, **IDS)
+
+
+def randomise(model, seed):
+    """Random weights at scales where every part of the network matters to its output."""
+    gen = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, p in sorted(model.named_parameters()):
+            noise, last = torch.randn(p.shape, generator=gen), name.rsplit(".", 1)[-1]
+            if last in ("alpha", "beta", "bias"):
+                p.copy_(0.2 * noise)
+            elif last in ("scale", "gamma"):
+                p.copy_(0.3 + 0.1 * noise)
+            elif "norm" in name or "ln_" in name:
+                p.copy_(1 + 0.2 * noise)
+            elif "embed" in name:
+                p.copy_(noise)
+            elif "router" in name or name.endswith("mlp.gate.weight"):
+                p.copy_(noise * 2 / np.sqrt(p.shape[-1]))
+            elif "experts." in name:
+                p.copy_(noise * 1.5 / np.sqrt(p.shape[-1]))
+            else:
+                gain = 1 if name.startswith("code2wav") else 1.5
+                p.copy_(noise * gain / np.sqrt(np.prod(p.shape[1:])) if p.dim() > 1 else 0.5 * noise)
+
+
+def level(code2wav, size):
+    """Scales the last convolution so that random codes give samples of rms 0.2, hardly clipped."""
+    last, seen = code2wav.decoder[-1].conv, []
+    hook = last.register_forward_hook(lambda _m, _i, out: seen.append(out))
+    gen = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        code2wav(torch.randint(0, size["codes"], (1, size["groups"], 60), generator=gen))
+        hook.remove()
+        scale = 0.2 / seen[0].std()
+        last.bias.sub_(seen[0].mean()).mul_(scale)
+        last.weight.mul_(scale)
+
+
+def features(extractor, samples):
+    """As the processor calls it."""
+    out = extractor(samples, sampling_rate=16000, padding=True, truncation=False, return_attention_mask=True,
+                    return_tensors="pt")
+    return out["input_features"], out["attention_mask"]
+
+
+def audio_golden(model, extractor):
+    golden = {}
+    for length in LENGTHS:
+        mel, mask = features(extractor, signal(length, length))
+        rows = model.thinker.get_audio_features(mel, mask, return_dict=True).last_hidden_state
+        golden[f"rows_{length}"] = rows
+        if length == 2720:
+            golden[f"mel_{length}"] = mel[0, :, : mask.sum()].T.contiguous()
+    return golden
+
+
+def turn(role, body):
+    return [IDS["im_start_token_id"], IDS[role + "_token_id"], NEWLINE] + body + [IDS["im_end_token_id"], NEWLINE]
+
+
+def conversation_golden(model, extractor, size, prompt, samples, speaker):
+    """One request, whole: what the thinker reads and writes, what the talker is told, the frames, the samples."""
+    golden, thinker_in = {}, dict(input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt)).long())
+    if samples is not None:
+        mel, mask = features(extractor, samples)
+        thinker_in.update(input_features=mel, feature_attention_mask=mask)
+        rows = model.thinker.get_audio_features(mel, mask, return_dict=True).last_hidden_state
+        at = [i for i, id in enumerate(prompt) if id == AUDIO]
+        assert len(at) == rows.shape[0]
+    seen = {}
+    generate = model.talker.generate
+
+    def watch(**kwargs):
+        seen["in"] = kwargs
+        seen["out"] = generate(**kwargs, output_logits=True)
+        return seen["out"]
+
+    model.talker.generate = watch
+    ids, wav = model.generate(**thinker_in, speaker=speaker, thinker_max_new_tokens=9, thinker_do_sample=False,
+                              thinker_eos_token_id=IDS["im_end_token_id"], talker_do_sample=False,
+                              talker_max_new_tokens=12)
+    model.talker.generate = generate
+    thinker_in.update(input_ids=ids, attention_mask=torch.ones_like(ids))
+    whole = model.thinker(**thinker_in, output_hidden_states=True)
+    golden["ids"] = ids[0].int()
+    golden["thinker_logits"] = whole.logits[0]
+    golden["thinker_tap"] = whole.hidden_states[model.config.talker_config.accept_hidden_layer][0]
+    golden["talker_prefill"] = seen["in"]["inputs_embeds"][0]
+    golden["talker_trailing"] = seen["in"]["trailing_text_hidden"][0]
+    golden["talker_pad"] = seen["in"]["tts_pad_embed"][0]
+    result = seen["out"]
+    codes = torch.stack([h[-1] for h in result.hidden_states if h[-1] is not None], dim=1)[0]
+    golden["talker_logits"] = torch.cat(result.logits)[:, : size["codes"] + 128]  # no one asks for the rest
+    golden["codes"] = codes.int()
+    # The predictor once more, with its codes given.
+    past = torch.cat([h[0][-1][:, -1:] for h in result.hidden_states[: len(codes)]], dim=1)[0]
+    inner = []
+    predictor = model.talker.code_predictor
+    for hidden, frame in zip(past, codes):
+        x = [hidden, model.talker.model.codec_embedding(frame[0])]
+        x += [predictor.model.codec_embedding[i](frame[i + 1]) for i in range(len(frame) - 2)]
+        out = predictor.model(inputs_embeds=torch.stack(x)[None]).last_hidden_state[0]
+        inner.append(torch.stack([head(row) for head, row in zip(predictor.lm_head, out[1:])]))
+    golden["inner_logits"] = torch.stack(inner)
+    assert all((row.argmax(-1) == frame[1:]).all() for row, frame in zip(inner, codes))
+    golden["samples"] = wav.reshape(-1)[-2500:]
+    return golden, wav.numel()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "golden")
+    out = parser.parse_args().out
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    for number, (name, size) in enumerate(SIZES.items()):
+        folder = out / name
+        folder.mkdir(parents=True, exist_ok=True)
+        config = make_config(size)
+        config._attn_implementation = "eager"
+        model = Qwen3OmniMoeForConditionalGeneration(config).float().eval()
+        model.set_attn_implementation("eager")
+        randomise(model, number + 1)
+        level(model.code2wav, size)
+        model.to(size["dtype"]).save_pretrained(folder / "checkpoint")
+        (folder / "checkpoint" / "generation_config.json").unlink(missing_ok=True)
+        # Read again rather than converted back: that would round tables that are no weights.
+        model = Qwen3OmniMoeForConditionalGeneration.from_pretrained(
+            folder / "checkpoint", dtype=torch.float32, attn_implementation="eager").eval()
+        extractor = WhisperFeatureExtractor(feature_size=128)
+
+        save_file({k: v.contiguous() for k, v in audio_golden(model, extractor).items()}, folder / "audio.safetensors")
+
+        words = lambda count, step: [WORDS + (i * step + 3) % (size["vocab"] - WORDS) for i in range(count)]
+        heard = signal(20000, 7)
+        frames = 20000 // 160
+        rows = -(-(frames % 100) // 8) + frames // 100 * 13
+        spoken = [AUDIO_START] + [AUDIO] * rows + [AUDIO_END]
+        tail = [IDS["im_start_token_id"], IDS["assistant_token_id"], NEWLINE]
+        prompts = {
+            "heard": (turn("system", words(4, 5)) + turn("user", spoken + words(3, 7)) + tail, heard, "Ethan"),
+            "turns": (turn("user", words(5, 3)) + turn("assistant", words(3, 9)) + turn("user", words(2, 11)) + tail,
+                      None, "chelsie"),
+        }
+        cases = {}
+        for case, (prompt, samples, speaker) in prompts.items():
+            golden, total = conversation_golden(model, extractor, size, prompt, samples, speaker)
+            save_file({k: v.contiguous() for k, v in golden.items()}, folder / f"{case}.safetensors")
+            cases[case] = dict(prompt=len(prompt), speaker=speaker, recording=len(samples) if samples is not None else 0,
+                               samples=total)
+        gen = torch.Generator().manual_seed(11)
+        codes = torch.randint(0, size["codes"], (100, size["groups"]), generator=gen)
+        wav = model.code2wav(codes.T[None]).reshape(-1)
+        keep = size["hop_store"] or wav.numel()
+        save_file(dict(codes=codes.int(), head=wav[:keep].contiguous(), tail=wav[-keep:].clone(),
+                       one=model.code2wav(codes[:1].T[None]).reshape(-1)), folder / "codec.safetensors")
+        cases["codec"] = dict(samples=wav.numel())
+        (folder / "cases.json").write_text(json.dumps(cases, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
