@@ -1,11 +1,12 @@
-# syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex] [UNITY_TESTS])
+# syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex] [UNITY_TESTS]
+#                [PCH library|server])
 # One folder = one static library `syrinx_<name>` from its *.cc (sub-folders too), and one test
 # program `<name>_test` from its *_test.cc. Includes are written from src/ ("tensor/view.h").
 # ./run and ./check compile several files of a library at once (CMAKE_UNITY_BUILD), which reads the
 # same headers once; so names in unnamed namespaces are unique in a library. Tests are free of that
 # rule but for UNITY_TESTS.
 function(syrinx_library name)
-  cmake_parse_arguments(ARG "UNITY_TESTS" "WITHOUT" "DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY_TESTS" "WITHOUT;PCH" "DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   if(ARG_WITHOUT)
@@ -43,6 +44,9 @@ function(syrinx_library name)
     -Wno-maybe-uninitialized)
   set(avx512vnni ${avx512} -mavx512vnni)
   foreach(source ${sources})
+    if(source MATCHES "_avx[a-z0-9]+\\.cc$")
+      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
     if(source MATCHES "/gemm_(avx[a-z0-9]+)\\.cc$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${${CMAKE_MATCH_1}}")
     endif()
@@ -56,6 +60,10 @@ function(syrinx_library name)
     add_library(syrinx_${target} STATIC ${sources})
     target_include_directories(syrinx_${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(syrinx_${target} PUBLIC ${ARG_DEPS} Threads::Threads)
+    if(NOT ARG_PCH)
+      set(ARG_PCH library)
+    endif()
+    syrinx_use_pch(syrinx_${target} ${ARG_PCH})
     if(SYRINX_CUDA)
       target_link_libraries(syrinx_${target} PUBLIC CUDA::cudart CUDA::cublasLt)
     endif()

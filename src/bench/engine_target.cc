@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/target.h"  // first: see asio.h
+#include "bench/asio.h"  // first: see there
 // clang-format on
 #include <atomic>
 #include <boost/asio/post.hpp>
@@ -7,6 +7,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "base/clock.h"
+#include "bench/target.h"
 
 namespace syrinx {
 namespace {

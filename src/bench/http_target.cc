@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/target.h"  // first: see asio.h
+#include "bench/asio.h"  // first: see there
 // clang-format on
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "bench/pcm_reader.h"
+#include "bench/target.h"
 #include "io/file.h"
 
 namespace syrinx {

@@ -1,6 +1,6 @@
 // The client against servers that are good, bad and hostile: each answers with bytes of our choice.
 // clang-format off
-#include "bench/target.h"  // first: see asio.h
+#include "bench/asio.h"  // first: see there
 // clang-format on
 #include <gtest/gtest.h>
 

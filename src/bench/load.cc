@@ -1,4 +1,7 @@
+// clang-format off
+#include "bench/asio.h"  // first: see there
 #include "bench/load.h"
+// clang-format on
 
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>

@@ -6,12 +6,17 @@
 #include <memory>
 #include <string>
 
-#include "bench/asio.h"
 #include "bench/meter.h"
 #include "bench/workload.h"
 #include "runtime/runtime.h"
 
+namespace boost::asio {
+class io_context;  // its header is long to compile, and few files need it: bench/asio.h
+}
+
 namespace syrinx {
+
+namespace net = boost::asio;
 
 class BenchTarget {
  public:

@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/target.h"  // first: see bench/asio.h
+#include "bench/asio.h"  // first: see there
 // clang-format on
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "bench/measure_steps.h"
+#include "bench/target.h"
 #include "cli/load_command.h"
 #include "cli/many_files.h"
 #include "cli/voice_choice.h"

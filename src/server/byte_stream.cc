@@ -1,8 +1,42 @@
 #include "server/byte_stream.h"
 
+#include <boost/beast/websocket/teardown.hpp>
+
 #include "base/check.h"
 
 namespace syrinx {
+
+ByteStream::ByteStream(net::ip::tcp::socket socket, std::shared_ptr<TlsContext> context)
+    : context_(std::move(context)), tcp_(std::move(socket)) {
+  if (context_) tls_.emplace(tcp_, *context_);
+}
+
+void ByteStream::read_some(const FewBuffers<net::mutable_buffer>& buffers, Moved then) {
+  if (tls_) return tls_->async_read_some(buffers, std::move(then));
+  tcp_.async_read_some(buffers, std::move(then));
+}
+
+void ByteStream::write_some(const FewBuffers<net::const_buffer>& buffers, Moved then) {
+  if (tls_) return tls_->async_write_some(buffers, std::move(then));
+  tcp_.async_write_some(buffers, std::move(then));
+}
+
+void ByteStream::handshake(Done then) {
+  tls_->async_handshake(boost::asio::ssl::stream_base::server, std::move(then));
+}
+
+void ByteStream::shut(Done then) { tls_->async_shutdown(std::move(then)); }
+
+void ByteStream::tear_down(boost::beast::role_type role, Done then) {
+  if (tls_) return shut(std::move(then));
+  boost::beast::websocket::async_teardown(role, tcp_.socket(), std::move(then));
+}
+
+void beast_close_socket(ByteStream& stream) { stream.lowest().close(); }
+
+void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& error) {
+  boost::beast::websocket::teardown(role, stream.socket(), error);
+}
 
 std::shared_ptr<TlsContext> make_tls_context(const std::string& certificate_file,
                                              const std::string& key_file) {

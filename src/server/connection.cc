@@ -2,11 +2,12 @@
 
 #include <poll.h>
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+
+#include "server/run_on.h"
 
 namespace syrinx {
 namespace {
@@ -42,7 +43,7 @@ void Wakeup::notify() {
 }
 
 void Wakeup::post() {
-  net::post(io_, [self = shared_from_this()] { self->notify(); });
+  run_later(io_, [self = shared_from_this()] { self->notify(); });
 }
 
 Connection::Connection(net::ip::tcp::socket socket, std::shared_ptr<TlsContext> tls)
@@ -58,19 +59,18 @@ void Connection::expires_after_s(double timeout_s) {
 }
 
 net::awaitable<bool> Connection::handshake(double timeout_s) {
-  if (stream_.tls() == nullptr) co_return true;
+  if (!stream_.has_tls()) co_return true;
   SystemError error;
   expires_after_s(timeout_s);
-  co_await stream_.tls()->async_handshake(boost::asio::ssl::stream_base::server,
-                                          net::redirect_error(net::use_awaitable, error));
+  co_await stream_.async_handshake(net::redirect_error(net::use_awaitable, error));
   co_return !error;
 }
 
 net::awaitable<void> Connection::shut_tls() {
-  if (stream_.tls() == nullptr || gone_) co_return;
+  if (!stream_.has_tls() || gone_) co_return;
   SystemError ignored;
   expires_after_s(kLingerS);
-  co_await stream_.tls()->async_shutdown(net::redirect_error(net::use_awaitable, ignored));
+  co_await stream_.async_shutdown(net::redirect_error(net::use_awaitable, ignored));
 }
 
 net::awaitable<bool> Connection::write(const std::string& bytes, double timeout_s) {
@@ -93,7 +93,7 @@ net::awaitable<bool> Connection::wait_for_bytes(double timeout_s) {
 
 net::awaitable<void> Connection::linger() {
   SystemError error;
-  if (stream_.tls() == nullptr) stream_.socket().shutdown(net::socket_base::shutdown_send, error);
+  if (!stream_.has_tls()) stream_.socket().shutdown(net::socket_base::shutdown_send, error);
   expires_after_s(kLingerS);
   for (size_t total = 0; !error && total < kMaxLingerBytes;) {
     buffer_.clear();
@@ -120,7 +120,7 @@ void Connection::report_gone() {
 }
 
 void Connection::on_readable() {
-  if (stream_.tls() != nullptr) return poll_later();
+  if (stream_.has_tls()) return poll_later();
   SystemError error;
   buffer_.commit(stream_.socket().read_some(buffer_.prepare(kReadBytes), error));
   if (error && error != net::error::would_block) {

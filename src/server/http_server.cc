@@ -1,12 +1,8 @@
 #include "server/http_server.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <future>
 #include <thread>
 #include <utility>
@@ -14,6 +10,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "server/connection.h"
+#include "server/run_on.h"
 #include "server/server_state.h"
 #include "server/session.h"
 
@@ -87,7 +84,7 @@ struct HttpServer::Impl {
   auto on_io(Task task) {
     std::packaged_task<decltype(task())()> packaged(std::move(task));
     auto result = packaged.get_future();
-    net::post(state.io, [&packaged] { packaged(); });
+    run_later(state.io, [&packaged] { packaged(); });
     return result.get();
   }
   void close_sessions(bool idle_only);
@@ -157,8 +154,7 @@ void HttpServer::Impl::take(tcp::socket socket) {
   if (gone) return;
   if (has_room(address)) {
     auto session = std::make_shared<Session>(state, std::move(socket), address);
-    net::co_spawn(
-        state.io, [session] { return session->run(); }, net::detached);
+    spawn(state.io, [session] { return session->run(); });
     return;
   }
   if (state.tls) return;  // nobody could read an answer
@@ -187,22 +183,20 @@ net::awaitable<void> HttpServer::Impl::sweep_models() {
     sweep_timer.expires_after(std::chrono::seconds(1));
     co_await sweep_timer.async_wait(net::redirect_error(net::use_awaitable, stopped));
     if (stopped) break;
-    if (state.models) net::post(state.loader, [models = state.models] { models->sweep(now_s()); });
+    if (state.models) run_later(state.loader, [models = state.models] { models->sweep(now_s()); });
   }
 }
 
 HttpServer::HttpServer(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
   impl_->listen();
-  net::co_spawn(
-      impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); }, net::detached);
-  net::co_spawn(
-      impl_->state.io, [impl = impl_.get()] { return impl->sweep_models(); }, net::detached);
+  spawn(impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); });
+  spawn(impl_->state.io, [impl = impl_.get()] { return impl->sweep_models(); });
   impl_->thread = std::thread([impl = impl_.get()] { impl->state.io.run(); });
 }
 
 HttpServer::~HttpServer() {
   // With every socket closed the coroutines end by themselves, and so does the io thread.
-  net::post(impl_->state.io, [impl = impl_.get()] {
+  run_later(impl_->state.io, [impl = impl_.get()] {
     impl->state.draining = true;
     SystemError ignored;
     impl->acceptor.close(ignored);
@@ -236,7 +230,7 @@ void HttpServer::reload(ApiKeys keys) {
     impl_->state.keys = std::move(keys);
     impl_->state.tls = std::move(tls);
     if (!impl_->state.models) return;
-    net::post(impl_->state.loader, [models = impl_->state.models] { models->reload(); });
+    run_later(impl_->state.loader, [models = impl_->state.models] { models->reload(); });
   });
 }
 

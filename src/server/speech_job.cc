@@ -1,6 +1,5 @@
 #include "server/speech_job.h"
 
-#include <boost/asio/post.hpp>
 #include <cmath>
 #include <exception>
 #include <utility>
@@ -32,7 +31,7 @@ SpeechJob::~SpeechJob() {
   if (queue_) queue_->detach();
   if (id_) backend_->cancel(*id_);
   // A model that was let go meanwhile ends with its last stream, and that takes time.
-  if (backend_) net::post(server_.worker, [backend = std::move(backend_)] {});
+  if (backend_) run_later(server_.worker, [backend = std::move(backend_)] {});
 }
 
 void SpeechJob::fail(const Error& error) {

@@ -1,11 +1,9 @@
 #include "server/voice_desk.h"
 
 // clang-format off
-#include "server/asio.h"
+#include "server/run_on.h"
 // clang-format on
 #include <algorithm>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -156,7 +154,7 @@ void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVo
         const auto self = weak.lock();
         if (!self) return;
         auto shared = std::make_shared<Result<Voice>>(std::move(voice));
-        net::post(self->worker,
+        run_later(self->worker,
                   [impl = self.get(), number, shared] {
                     impl->encoded(number, std::move(*shared));
                   });
@@ -245,7 +243,7 @@ Speaker VoiceDesk::speaker(const Backend& backend) const { return impl_->speaker
 VoiceStore* VoiceDesk::store() const { return impl_->store.get(); }
 const RecordingLimits& VoiceDesk::recordings() const { return impl_->options.recordings; }
 
-void VoiceDesk::post(std::function<void()> task) { net::post(impl_->worker, std::move(task)); }
+void VoiceDesk::post(std::function<void()> task) { run_later(impl_->worker, std::move(task)); }
 
 std::unique_ptr<VoiceFetch> VoiceDesk::fetch(std::shared_ptr<Backend> backend,
                                              std::vector<VoiceWish> wishes, uint64_t client,
@@ -277,7 +275,7 @@ std::unique_ptr<VoiceFetch> VoiceDesk::fetch(std::shared_ptr<Backend> backend,
     ++impl_->waiting;
   }
   for (const size_t index : missing) {
-    net::post(impl_->worker, [impl = impl_.get(), backend, source = sources[index], basket, index,
+    run_later(impl_->worker, [impl = impl_.get(), backend, source = sources[index], basket, index,
                               client] { impl->look_up(backend, *source, {basket, index}, client); });
   }
   const auto give_up = [weak = std::weak_ptr(impl_)] {

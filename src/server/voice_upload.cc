@@ -1,6 +1,5 @@
 #include "server/voice_upload.h"
 
-#include <boost/asio/post.hpp>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -46,7 +45,7 @@ class VoiceChange {
     --server_.streams;
     fetch_.reset();
     // A model that was let go meanwhile may end here, and that takes time.
-    if (backend_) net::post(server_.worker, [backend = std::move(backend_)] {});
+    if (backend_) run_later(server_.worker, [backend = std::move(backend_)] {});
   }
   VoiceChange(const VoiceChange&) = delete;
   VoiceChange& operator=(const VoiceChange&) = delete;

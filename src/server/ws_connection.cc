@@ -1,7 +1,5 @@
 #include "server/ws_connection.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -14,6 +12,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "server/connection.h"
+#include "server/run_on.h"
 #include "server/server_state.h"
 #include "server/ws_auth.h"
 #include "server/ws_fields.h"
@@ -23,22 +22,6 @@
 namespace syrinx {
 namespace http = boost::beast::http;
 namespace websocket = boost::beast::websocket;
-
-// How Beast ends a stream of ours; found by the type of the stream.
-void beast_close_socket(ByteStream& stream) { stream.lowest().close(); }
-
-template <typename Handler>
-void async_teardown(boost::beast::role_type role, ByteStream& stream, Handler&& handler) {
-  if (stream.tls() != nullptr) {
-    stream.tls()->async_shutdown(std::forward<Handler>(handler));
-  } else {
-    websocket::async_teardown(role, stream.socket(), std::forward<Handler>(handler));
-  }
-}
-
-void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& error) {
-  websocket::teardown(role, stream.socket(), error);
-}
 
 namespace {
 
@@ -147,8 +130,7 @@ net::awaitable<void> WsConnection::run(const UpgradeRequest& request, Admission&
       [wakeup = wakeup_] { wakeup->post(); }, began_s);
   reading_ = true;
   const auto self = shared_from_this();
-  net::co_spawn(
-      server_.io, [self] { return self->read_all(); }, net::detached);
+  spawn(server_.io, [self] { return self->read_all(); });
   tick();
   co_await write_all();
   co_await say_goodbye();

@@ -1,10 +1,7 @@
 #include "server/wyoming_server.h"
 
 #include <array>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -18,6 +15,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "server/connection.h"
+#include "server/run_on.h"
 #include "server/ws_session.h"
 #include "server/wyoming.h"
 
@@ -101,8 +99,7 @@ net::awaitable<void> Client::run() {
       [wakeup = wakeup_] { wakeup->post(); }, began_s);
   reading_ = true;
   const auto self = shared_from_this();
-  net::co_spawn(
-      state_.io, [self] { return self->read_all(); }, net::detached);
+  spawn(state_.io, [self] { return self->read_all(); });
   tick();
   co_await write_all();
   close();
@@ -193,7 +190,7 @@ struct WyomingServer::Impl {
   auto on_io(Task task) {
     std::packaged_task<decltype(task())()> packaged(std::move(task));
     auto result = packaged.get_future();
-    net::post(state.io, [&packaged] { packaged(); });
+    run_later(state.io, [&packaged] { packaged(); });
     return result.get();
   }
 
@@ -231,8 +228,7 @@ net::awaitable<void> WyomingServer::Impl::accept_all() {
     if (!error) {
       if (static_cast<int>(state.clients.size()) >= state.options.max_connections) continue;
       auto client = std::make_shared<Client>(state, std::move(socket));
-      net::co_spawn(
-          state.io, [client] { return client->run(); }, net::detached);
+      spawn(state.io, [client] { return client->run(); });
     } else if (acceptor.is_open()) {  // out of file descriptors, most likely: let some close
       pause.expires_after(std::chrono::milliseconds(100));
       co_await pause.async_wait(net::redirect_error(net::use_awaitable, error));
@@ -243,14 +239,13 @@ net::awaitable<void> WyomingServer::Impl::accept_all() {
 WyomingServer::WyomingServer(WyomingOptions options, std::shared_ptr<ModelTable> models)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(models))) {
   impl_->listen();
-  net::co_spawn(
-      impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); }, net::detached);
+  spawn(impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); });
   impl_->thread = std::thread([impl = impl_.get()] { impl->state.io.run(); });
 }
 
 WyomingServer::~WyomingServer() {
   // With every socket closed the coroutines end by themselves, and so does the io thread.
-  net::post(impl_->state.io, [impl = impl_.get()] {
+  run_later(impl_->state.io, [impl = impl_.get()] {
     SystemError ignored;
     impl->acceptor.close(ignored);
     for (Client* client : impl->state.clients) client->close();

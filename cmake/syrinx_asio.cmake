@@ -1,0 +1,8 @@
+# Boost.Asio and Boost.Beast, compiled once. Link it for their headers: the definitions must be the
+# same wherever these are read.
+find_package(Boost 1.74 REQUIRED)
+find_package(OpenSSL REQUIRED)
+add_library(syrinx_asio STATIC ${CMAKE_CURRENT_LIST_DIR}/asio/asio.cc)
+target_compile_definitions(syrinx_asio PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
+  BOOST_BEAST_SEPARATE_COMPILATION)
+target_link_libraries(syrinx_asio PUBLIC Boost::headers OpenSSL::SSL Threads::Threads)
