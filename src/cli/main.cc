@@ -10,6 +10,7 @@
 #include "cli/book.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/interrupt.h"
 #include "cli/manual.h"
 
 namespace syrinx {
@@ -55,8 +56,9 @@ void add_models(CLI::App& app, ServeOptions& serve) {
 }
 
 void add_request(CLI::App& app, SpeechRequest& request) {
-  app.add_option("-v,--voice", request.voice,
-                 "one of the model's voices, one of 'syrinx voice list', or a mix: 'anna(2)+ben(1)'");
+  app.add_option(
+      "-v,--voice", request.voice,
+      "one of the model's voices, one of 'syrinx voice list', or a mix: 'anna(2)+ben(1)'");
   app.add_option("-l,--language", request.language, "as the model names it");
   app.add_option("--instructions", request.instructions, "how to speak, where the model listens");
   app.add_option("--speed", request.speed, "factor, as far as the model itself can")
@@ -223,15 +225,18 @@ void add_book(CLI::App& app, BookOptions& book, std::function<int()>& command) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   add_format(*sub, book.format, "by default as the output's name ends, or wav");
-  sub->add_flag("--restart", book.restart, "begin anew instead of going on");
+  sub->add_flag("--restart", book.restart,
+                "begin anew instead of going on, or although it is finished");
   add_model(*sub, book.load);
   add_request(*sub, book.request);
   add_store(*sub, book.voice.store);
   sub->footer(
-      "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3'.\n"
+      "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3', "
+      "with\n"
+      "their title under them or not, or Roman numerals.\n"
       "Interrupted, the same command goes on where it was.\n\n"
       "Examples:\n"
-      "  syrinx book alice.txt                    alice/01-down-the-rabbit-hole.wav, ...\n"
+      "  syrinx book alice.txt                    alice/01-chapter-i-down-the-rabbit-hole.wav\n"
       "  syrinx book alice.txt -o alice.wav       one file, and alice.cue\n"
       "  pandoc -t plain book.epub | syrinx book - -o book/");
   sub->callback([&] { command = [&book] { return run_book(book); }; });
@@ -310,8 +315,9 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--api-key-file", serve.api_key_file,
                   "admit only who has one of these keys, one per line (or set SYRINX_API_KEY)");
   sub->add_flag("--allow-public", serve.allow_public, "listen beyond this machine without a key");
-  sub->add_option("--wyoming-port", serve.wyoming_port,
-                  "also serve Home Assistant (Wyoming) at this port, usually 10200; 0: any free port")
+  sub->add_option(
+         "--wyoming-port", serve.wyoming_port,
+         "also serve Home Assistant (Wyoming) at this port, usually 10200; 0: any free port")
       ->check(CLI::Range(0, 65535));
   sub->add_option("--wyoming-host", serve.wyoming_host,
                   "address of that; Wyoming has no keys: beyond this machine say --allow-public")
@@ -471,6 +477,8 @@ int main(int argc, char** argv) {
   } catch (const syrinx::UsageError& error) {
     std::fprintf(stderr, "syrinx: %s\n", error.what());
     return syrinx::kExitUsage;
+  } catch (const syrinx::Interrupted& interrupted) {
+    syrinx::end_by(interrupted);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "syrinx: %s\n", error.what());
     return syrinx::kExitFailed;

@@ -82,6 +82,17 @@ class Say(unittest.TestCase):
         self.assertRegex(done.stdout.decode(), r"(?m)^ +\d+\.\d\d  Hello$")
         self.assertIn(b"00:00:0", self.read(srt))
 
+    def test_binary_input_is_refused(self):
+        for arguments, stdin in [(["-f", harness.BIN], b""), (["-"], b"\x00\x01PK"),
+                                 (["-"], "Hello.".encode("utf-16"))]:
+            done = self.say(*arguments, "-o", self.wav, stdin=stdin)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"is no text", done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.refused(1, "directory", "say", "-f", self.dir.name, "-o", self.wav)
+        self.refused(1, "is no text", "book", harness.BIN, "-o", self.wav)
+        self.assertFalse(os.path.exists(self.wav))
+
     def refused(self, code, says, *arguments, stdin=b""):
         done = run_cli(*arguments, stdin=stdin)
         self.assertEqual(done.returncode, code, (arguments, done))
