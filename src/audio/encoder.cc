@@ -37,14 +37,23 @@ class PcmEncoder : public Encoder {
   int rate_hz() const override { return rate_hz_; }
   bool cheap() const override { return true; }
   void encode(std::span<const float> samples, std::string& out) override {
-    if (std::exchange(header_, false)) out += wav_header(rate_hz_);
+    begin(out);
     append_s16(samples, out);
+    samples_ += static_cast<int64_t>(samples.size());
   }
-  void flush(std::string&) override {}
+  void flush(std::string& out) override { begin(out); }
+  std::string first_bytes() const override {
+    return header_ ? wav_header(rate_hz_, samples_) : std::string();
+  }
 
  private:
+  void begin(std::string& out) {
+    if (header_ && !std::exchange(begun_, true)) out += wav_header(rate_hz_);
+  }
   const int rate_hz_;
-  bool header_;
+  const bool header_;
+  bool begun_ = false;
+  int64_t samples_ = 0;
 };
 
 /// Speed and rate are changed in front of the encoder proper.
@@ -84,6 +93,7 @@ class ConvertingEncoder : public Encoder {
     }
     encoder_->flush(out);
   }
+  std::string first_bytes() const override { return encoder_->first_bytes(); }
 
  private:
   void resample(std::span<const float> samples, std::string& out) {

@@ -28,6 +28,7 @@ constexpr std::array<int, 12> kAacRates = {8000,  11025, 12000, 16000, 22050, 24
                                            32000, 44100, 48000, 64000, 88200, 96000};
 constexpr int kOpusDecodedHz = 48000;  // whatever it was encoded from
 constexpr int kWriteBytes = 4096;
+constexpr size_t kFlacStreamInfoBytes = 34;  // RFC 9639, 8.2
 
 /// What differs between the formats. Bit rates are for one voice: on the safe side of transparent,
 /// since speech is what is sent.
@@ -113,6 +114,7 @@ class LibavEncoder : public Encoder {
   bool cheap() const override { return false; }
   void encode(std::span<const float> samples, std::string& out) override;
   void flush(std::string& out) override;
+  std::string first_bytes() const override;
 
  private:
   std::string open_codec(const Recipe& recipe);
@@ -131,6 +133,7 @@ class LibavEncoder : public Encoder {
   AVPacket* packet_ = nullptr;
   std::vector<float> waiting_;  // less than a frame
   int64_t samples_ = 0;         // given to the codec
+  std::string stream_info_;     // of FLAC, as it is at the end
   bool begun_ = false, first_packet_ = true;
   std::string* out_ = nullptr;  // of the call that runs
 };
@@ -251,6 +254,15 @@ void LibavEncoder::flush(std::string& out) {
   out_ = nullptr;
 }
 
+/// FLAC's marker and its STREAMINFO block, in front of which nothing is written; others tell no
+/// length.
+std::string LibavEncoder::first_bytes() const {
+  if (format_ != AudioFormat::kFlac || stream_info_.size() != kFlacStreamInfoBytes) return {};
+  // The block is not the last of the metadata: the muxer's comment follows.
+  return concat("fLaC", std::string({0, 0, 0, static_cast<char>(kFlacStreamInfoBytes)}),
+                stream_info_);
+}
+
 /// Gives the codec what waits: a whole frame, or the last one.
 void LibavEncoder::send_frame() {
   int bad = av_frame_make_writable(frame_);
@@ -282,6 +294,9 @@ void LibavEncoder::take_packets(bool end) {
       const std::string_view frame(reinterpret_cast<const char*>(packet_->data), packet_->size);
       put(mp3_info_frame(frame, codec_->initial_padding));
     }
+    size_t size = 0;
+    const uint8_t* info = av_packet_get_side_data(packet_, AV_PKT_DATA_NEW_EXTRADATA, &size);
+    if (info != nullptr) stream_info_.assign(reinterpret_cast<const char*>(info), size);
     av_packet_rescale_ts(packet_, codec_->time_base, muxer_->streams[0]->time_base);
     packet_->stream_index = 0;
     const int bad = av_write_frame(muxer_, packet_);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "audio/decode_test.h"
+#include "audio/wav.h"
 #include "audio/wav_file.h"
 
 namespace syrinx {
@@ -112,6 +113,35 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(audio_format_name(test.param.format)) + "_" +
              std::to_string(test.param.in_rate_hz) + "_" + std::to_string(test.param.samples);
     });
+
+TEST(Encoder, LengthsArePutRightInFiles) {
+  const auto in = sound(12'345, 16000);
+  for (const AudioFormat format :
+       {AudioFormat::kWav, AudioFormat::kFlac, AudioFormat::kMp3, AudioFormat::kPcm}) {
+    for (const int rate : {16000, 24000}) {
+      const auto encoder =
+          make_encoder({.format = format, .in_rate_hz = 16000, .out_rate_hz = rate}).take();
+      std::string bytes;
+      encoder->encode(in, bytes);
+      encoder->flush(bytes);
+      const std::string first = encoder->first_bytes();
+      if (format == AudioFormat::kMp3 || format == AudioFormat::kPcm) {
+        EXPECT_EQ(first, "");
+        continue;
+      }
+      ASSERT_LT(first.size(), bytes.size());
+      EXPECT_NE(bytes.substr(0, first.size()), first) << "it was known from the start?";
+      const size_t samples = decode_audio(bytes).samples.size();
+      bytes.replace(0, first.size(), first);
+      EXPECT_EQ(decode_audio(bytes).samples.size(), samples);
+      if (format == AudioFormat::kWav) {
+        EXPECT_EQ(first, wav_header(rate, static_cast<int64_t>(samples)));
+      } else {
+        EXPECT_EQ(static_cast<uint8_t>(bytes[24]) << 8 | static_cast<uint8_t>(bytes[25]), samples);
+      }
+    }
+  }
+}
 
 TEST(Encoder, HowAStreamIsCutChangesNothing) {
   const auto in = sound(60'000, 24000);

@@ -237,6 +237,7 @@ LoadResult LoadRun::run() {
   clients_loop() ? begin_clients() : next_arrivals();
   io_.run();
   result_.wall_s = now_s() - began_s_;
+  if (point_.kind == LoadKind::kRate && !result_.stopped) result_.window_s = options_.duration_s;
   result_.lag = percentiles(lags_);
   if (progress_) progress_(state());
   return std::move(result_);

@@ -46,6 +46,9 @@ struct LoadProgress {
 struct LoadResult {
   LoadPoint point;
   double warmup_s = 0;
+  /// Of an open loop that went to its end: for so long after the warm-up requests became due,
+  /// whether or not one did at its edges. 0: the load has no length of its own.
+  double window_s = 0;
   double wall_s = 0;                    ///< from the start to the last end
   bool stopped = false;                 ///< by give_up
   std::vector<RequestRecord> requests;  ///< in order of their ends

@@ -40,6 +40,8 @@ Json summary_json(const LoadSummary& s) {
           {"failed", s.failed},
           {"failures", s.failures},
           {"seconds", s.seconds},
+          {"window_s", s.window_s},
+          {"offered_per_s", s.offered},
           {"most_in_flight", s.most_in_flight},
           {"first_byte_s", percentiles_json(s.first_byte)},
           {"first_audio_s", percentiles_json(s.first_audio)},

@@ -134,6 +134,7 @@ LoadResult Simulation::run() {
       next->turn(event_s);
     }
   }
+  if (point_.kind == LoadKind::kRate && !result_.stopped) result_.window_s = traffic_.duration_s;
   return std::move(result_);
 }
 

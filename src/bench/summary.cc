@@ -39,7 +39,10 @@ LoadSummary summarize(const LoadResult& result, const ServiceTargets& targets) {
   out.lag = result.lag;
   std::vector<double> first_byte, first_audio, audible, silence, total, rtf, longest, stall;
   std::vector<double> for_target;  // failed requests never got audio
-  double begin_s = std::numeric_limits<double>::max(), end_s = 0;
+  // A few requests in a long window must not look like many in a short one.
+  const bool window = result.window_s > 0;
+  double begin_s = window ? result.warmup_s : std::numeric_limits<double>::max();
+  double end_s = window ? result.warmup_s + result.window_s : 0;
   int64_t chunks = 0, viable_chunks = 0;
   int smooth = 0, within_50 = 0, within_100 = 0, within_200 = 0, in_time = 0, good = 0;
   std::vector<RequestRecord> counted;
@@ -80,6 +83,7 @@ LoadSummary summarize(const LoadResult& result, const ServiceTargets& targets) {
   }
   out.ok = out.requests - out.failed;
   out.seconds = std::max(0.0, end_s - begin_s);
+  out.window_s = window ? result.window_s : out.seconds;
   out.most_in_flight = most_in_flight(counted);
   out.first_byte = percentiles(std::move(first_byte));
   out.first_audio = percentiles(std::move(first_audio));
@@ -98,7 +102,8 @@ LoadSummary summarize(const LoadResult& result, const ServiceTargets& targets) {
   out.requests_per_s = share(out.ok, out.seconds);
   out.in_time = share(in_time, out.requests);
   out.good = share(good, out.requests);
-  out.goodput = share(good, out.seconds);
+  out.offered = share(out.requests, out.window_s);
+  out.goodput = share(good, out.window_s);
   std::sort(for_target.begin(), for_target.end());
   out.target_first_audio_s = percentile(for_target, targets.percentile);
   out.holds = out.requests > 0 && !result.stopped &&

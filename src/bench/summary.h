@@ -22,7 +22,8 @@ struct LoadSummary {
   int requests = 0, ok = 0, failed = 0;
   std::map<std::string, int> failures;  ///< how many of each kind: "timeout", "status 503"
   std::string first_failure;            ///< in words
-  double seconds = 0;                   ///< from the first request due to the last end
+  double seconds = 0;   ///< from the window's beginning, or the first request due, to the last end
+  double window_s = 0;  ///< in which requests became due; without a window as `seconds`
   int most_in_flight = 0;
 
   // Of the requests that ended well.
@@ -40,7 +41,8 @@ struct LoadSummary {
   // Of all requests; a failed one is never good.
   double in_time = 0;               ///< share with first audio within the target
   double good = 0;                  ///< share in time and without an underrun
-  double goodput = 0;               ///< good requests a second
+  double offered = 0;               ///< requests that became due a second of the window
+  double goodput = 0;               ///< good ones of them, as often
   double target_first_audio_s = 0;  ///< the targets' percentile of first audio
   bool holds = false;               ///< all targets are held, by a run that was not given up
 

@@ -67,6 +67,30 @@ TEST(Summary, CountsWhatItSays) {
   EXPECT_FALSE(out.holds);
 }
 
+TEST(Summary, RatesCountOverTheWindow) {
+  // An open loop of 10 s after a warm-up of 2 s: two requests, close together.
+  LoadResult result;
+  result.point = {LoadKind::kRate, 0.2};
+  result.warmup_s = 2;
+  result.window_s = 10;
+  result.requests = {record(1, 0.05, 1), record(6, 0.05, 1), record(6.5, 0.05, 1)};
+  result.requests[0].warmup = true;
+  const ServiceTargets targets{.first_audio_s = 0.1, .percentile = 0.9, .viable = 0.9};
+  LoadSummary out = summarize(result, targets);
+  EXPECT_DOUBLE_EQ(out.seconds, 10);
+  EXPECT_DOUBLE_EQ(out.offered, 0.2);
+  EXPECT_DOUBLE_EQ(out.goodput, 0.2);
+  EXPECT_DOUBLE_EQ(out.requests_per_s, 0.2);
+  EXPECT_DOUBLE_EQ(out.audio_per_s, 0.4);
+  // What is still spoken after the window takes its time; goodput stays a share of what was
+  // offered.
+  result.requests.push_back(record(11.5, 0.05, 8.5));
+  out = summarize(result, targets);
+  EXPECT_DOUBLE_EQ(out.seconds, 18);
+  EXPECT_DOUBLE_EQ(out.goodput, 0.3);
+  EXPECT_DOUBLE_EQ(out.audio_per_s, 6.0 / 18);
+}
+
 TEST(Summary, HoldsNeedsAllTargets) {
   LoadResult result;
   for (int i = 0; i < 10; ++i) result.requests.push_back(record(i, 0.05, 1));

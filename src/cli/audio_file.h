@@ -4,22 +4,26 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "audio/encoder.h"
+#include "io/file.h"
 
 namespace syrinx {
 
-/// The format that a file's name asks for: its ending, or WAV when it has none that means audio.
-/// Throws LoadError for endings of audio that cannot be written.
+/// The format that a file's name asks for: its ending, or WAV when it has none. Throws LoadError
+/// for endings that mean nothing here.
 AudioFormat format_of_file(const std::string& path);
 
-/// Created with the first samples; the header of a WAV file is put right by finish(). Every method
-/// throws LoadError when the file cannot be written.
+/// Under its name the file appears whole, with its true length, or not at all; until finish() it
+/// grows beside that name, and an object that ends earlier takes it along. What is no regular file
+/// (the standard output, a pipe, a device) gets the bytes as they are made. Every method throws
+/// LoadError when the file cannot be written.
 class AudioFile {
  public:
-  /// `path` "-" is the standard output, where WAV keeps a header of unknown length.
+  /// `path` "-" is the standard output.
   AudioFile(std::string path, int sample_rate_hz, AudioFormat format = AudioFormat::kWav);
   ~AudioFile();
   AudioFile(const AudioFile&) = delete;
@@ -27,18 +31,18 @@ class AudioFile {
 
   void write(std::span<const float> samples);
   void finish();
-  /// Removes what was written: nobody shall take half a text for all of it.
-  void discard();
 
  private:
   void open();
   void put(const std::string& bytes);
-  std::string path_;
-  int sample_rate_hz_;
-  AudioFormat format_;
+  void put_first(const std::string& bytes);
+  [[noreturn]] void fail() const;
+  const std::string path_;
   std::unique_ptr<Encoder> encoder_;
-  int64_t samples_ = 0;
-  std::FILE* file_ = nullptr;
+  bool open_ = false;
+  std::optional<NewFile> file_;
+  std::FILE* stream_ = nullptr;  // instead of file_
+  int64_t begin_ = -1;           // where the stream began, if one can go back there
 };
 
 }  // namespace syrinx

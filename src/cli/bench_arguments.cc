@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/ranges.h"
+
 namespace syrinx {
 namespace {
 
@@ -13,28 +15,28 @@ void add_load(CLI::App& app, BenchOptions& bench) {
   app.add_option("-r,--rate,--rates", bench.rates,
                  "open loop: requests a second, Poisson arrivals; several, with commas: a run each")
       ->delimiter(',')
-      ->check(CLI::Range(0.001, kMostRate))
+      ->check(between(0.001, kMostRate))
       ->group(group);
   app.add_option("-n,--streams", bench.streams,
                  "closed loop: clients that ask again when they have their answer (default 8)")
       ->delimiter(',')
-      ->check(CLI::Range(1, kMostClients))
+      ->check(between(1, kMostClients))
       ->group(group);
   app.add_option("--realtime", bench.listeners,
                  "listeners that ask again when they have heard their answer")
       ->delimiter(',')
-      ->check(CLI::Range(1, kMostClients))
+      ->check(between(1, kMostClients))
       ->group(group);
   app.add_option("-d,--duration", bench.duration_s, "seconds that are measured (default 30)")
-      ->check(CLI::Range(0.1, kMostSeconds))
+      ->check(between(0.1, kMostSeconds))
       ->group(group);
   app.add_option("--warmup", bench.warmup_s,
                  "seconds before them that are not (default 2; 0 with --repeats and --trace)")
-      ->check(CLI::Range(0.0, kMostSeconds))
+      ->check(between(0.0, kMostSeconds))
       ->group(group);
   app.add_option("--repeats", bench.repeats,
                  "with --streams and no --duration: requests per client (default 3)")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(between(1, 1'000'000))
       ->group(group);
 }
 
@@ -54,11 +56,11 @@ void add_target(CLI::App& app, BenchOptions& bench) {
       ->group(group);
   app.add_option("--extra", bench.fields, "a JSON object added to every body")->group(group);
   app.add_option("--sample-rate", bench.sample_rate_hz, "of pcm where the answer does not tell")
-      ->check(CLI::Range(1000, 384000))
+      ->check(between(1000, 384000))
       ->capture_default_str()
       ->group(group);
   app.add_option("--timeout", bench.timeout_s, "seconds for a request as a whole")
-      ->check(CLI::Range(0.1, kMostSeconds))
+      ->check(between(0.1, kMostSeconds))
       ->capture_default_str()
       ->group(group);
   app.add_flag("--new-connections", bench.new_connections, "a connection for every request")
@@ -71,16 +73,16 @@ void add_target(CLI::App& app, BenchOptions& bench) {
 void add_targets(CLI::App& app, BenchOptions& bench) {
   const char* group = "Targets and search";
   app.add_option("--target-ttfa-ms", bench.target_first_audio_ms, "first audio within so long")
-      ->check(CLI::Range(0.1, 1e6))
+      ->check(between(0.1, 1e6))
       ->capture_default_str()
       ->group(group);
   app.add_option("--target-percentile", bench.target_percentile, "... for so many percent")
-      ->check(CLI::Range(1.0, 100.0))
+      ->check(between(1.0, 100.0))
       ->capture_default_str()
       ->group(group);
   app.add_option("--target-viable", bench.target_viable,
                  "share of requests without failure or underrun")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->capture_default_str()
       ->group(group);
   app.add_flag("--search", bench.search,
@@ -88,7 +90,7 @@ void add_targets(CLI::App& app, BenchOptions& bench) {
                "highest number of clients; begins at the value given there")
       ->group(group);
   app.add_option("--search-precision", bench.search_precision, "of the answer, as a share of it")
-      ->check(CLI::Range(0.001, 0.5))
+      ->check(between(0.001, 0.5))
       ->capture_default_str()
       ->group(group);
 }
@@ -99,7 +101,7 @@ void add_texts(CLI::App& app, BenchOptions& bench) {
                  "replay JSON Lines with time (seconds), text, voice and further fields")
       ->group(group);
   app.add_option("--trace-speed", bench.trace_speed, "2: twice as fast")
-      ->check(CLI::Range(0.001, 1000.0))
+      ->check(between(0.001, 1000.0))
       ->capture_default_str()
       ->group(group);
   app.add_option("-t,--text", bench.text, "always this text; by default texts of varied lengths")
@@ -125,7 +127,7 @@ void add_bench_arguments(CLI::App& app, BenchOptions& bench) {
   add_files(app, bench);
   const char* group = "Results";
   app.add_option("--audible-dbfs", bench.audible_dbfs, "quieter samples count as leading silence")
-      ->check(CLI::Range(-90.0, -1.0))
+      ->check(between(-90.0, -1.0))
       ->capture_default_str()
       ->group(group);
   app.add_option("--profile-steps", bench.profile_file,
@@ -143,26 +145,26 @@ void add_simulate_arguments(CLI::App& app, SimulateOptions& simulate) {
       ->capture_default_str();
   app.add_option("--executors", how.executors,
                  "of an engine, each as fast as the profile says and running any stage")
-      ->check(CLI::Range(1, 1024))
+      ->check(between(1, 1024))
       ->capture_default_str();
   app.add_flag("--split", how.split, "instead: chunk stages on one, any stage on the other");
   app.add_option("--replicas", how.replicas, "whole engines; a request goes to the least busy")
-      ->check(CLI::Range(1, 1024))
+      ->check(between(1, 1024))
       ->capture_default_str();
-  app.add_option("--max-batch", how.max_batch)->check(CLI::Range(2, 4096))->capture_default_str();
+  app.add_option("--max-batch", how.max_batch)->check(between(2, 4096))->capture_default_str();
   app.add_option("--max-prefill-rows", how.max_prefill_rows)
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(between(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--max-requests", how.max_requests, "of an engine, accepted and unfinished")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(between(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--max-wait", how.max_wait_s, "predicted wait past which requests are refused")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(between(0.0, 1e6))
       ->capture_default_str();
   app.add_option_function<double>(
          "--network-ms", [&how](double ms) { how.delivery_s = ms / 1e3; },
          "from the engine to the client")
-      ->check(CLI::Range(0.0, 1e4));
+      ->check(between(0.0, 1e4));
   app.add_flag("!--no-noise", how.noise, "batches take their typical time, always");
   app.add_option("--seed", simulate.load.request.seed, "of arrivals and texts")
       ->capture_default_str();

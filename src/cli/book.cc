@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -19,6 +17,7 @@
 #include "cli/audio_file.h"
 #include "cli/book_text.h"
 #include "cli/book_work.h"
+#include "cli/text_input.h"
 #include "cli/voice_choice.h"
 #include "engine/collector.h"
 #include "io/file.h"
@@ -26,19 +25,13 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxBookBytes = size_t{64} << 20;
-
 std::string read_book(const std::string& path) {
-  std::string text;
-  if (path == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
-  } else {
-    text = read_file(path, kMaxBookBytes);
-  }
-  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  std::string text = read_text(path);
   std::erase(text, '\r');
   return text;
 }
+
+constexpr const char* kPlaylist = "book.m3u8";  // written last
 
 /// "1:02:33" or "2:33".
 std::string clock_text(double seconds) {
@@ -62,6 +55,15 @@ struct Target {
   std::string work() const { return directory ? join_path(path, ".book") : path; }
 };
 
+/// Hours of work are not done again without a word. A book that is not finished has its journal.
+void refuse_finished(const Target& target, bool restart) {
+  if (restart || is_file(target.work() + ".journal")) return;
+  if (!is_file(target.directory ? join_path(target.path, kPlaylist) : target.path)) return;
+  throw LoadError(target.path +
+                  (target.directory ? " holds a finished book" : " is there already") +
+                  "; --restart speaks it anew, another -o leaves it");
+}
+
 Target find_target(const BookOptions& options) {
   std::string path = options.output;
   if (path.empty() && options.text_file == "-") {
@@ -76,7 +78,9 @@ Target find_target(const BookOptions& options) {
   if (directory && mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
     throw LoadError("cannot make " + path + ": " + std::strerror(errno));
   }
-  return {directory, path};
+  const Target target{directory, path};
+  refuse_finished(target, options.restart);
+  return target;
 }
 
 AudioFormat find_format(const BookOptions& options, const Target& target) {
@@ -216,7 +220,7 @@ void Book::finish_file(size_t chapter) {
 }
 
 void Book::write_playlist() const {
-  NewFile list(join_path(target_.path, "book.m3u8"));
+  NewFile list(join_path(target_.path, kPlaylist));
   std::string text = "#EXTM3U\n";
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (!begins_chapter(i)) continue;

@@ -40,6 +40,36 @@ TEST(BookText, Chapters) {
   EXPECT_EQ(titles("x\n\nThe end\nChapter 3\nof it\n"), Names{""});
 }
 
+TEST(BookText, GutenbergsHeadings) {
+  // A list of contents, then a number with the title under it.
+  EXPECT_EQ(titles("Alice\n\nContents\n\n CHAPTER I.     Down the Rabbit-Hole\n CHAPTER II.    The "
+                   "Pool of Tears\n\n\nCHAPTER I.\nDown the Rabbit-Hole\n\n\nAlice was.\n\n"
+                   "CHAPTER II.\nThe Pool of Tears,\nand more\n\nCuriouser.\n"),
+            (Names{"CHAPTER I. Down the Rabbit-Hole", "CHAPTER II. The Pool of Tears, and more"}));
+  // What follows a number without an empty line and is long is text.
+  EXPECT_EQ(titles("x\n\nChapter 3\nof it\nall\nhere\n\ny\n"), Names{""});
+  EXPECT_EQ(titles("Chapter 1\nChapter 2\n\nText of it.\n"), Names{""});
+  // Contents line by line: the last one is followed by text.
+  EXPECT_EQ(titles("CHAPTER I\n\nCHAPTER II\n\nCHAPTER I\n\nOne.\n\nCHAPTER II\n\nTwo.\n"),
+            (Names{"CHAPTER I", "CHAPTER II"}));
+  EXPECT_EQ(titles("PART ONE\n\nCHAPTER 1\n\nOne.\n\nCHAPTER 2\n\nTwo.\n"),
+            (Names{"PART ONE. CHAPTER 1", "CHAPTER 2"}));
+}
+
+TEST(BookText, RomanNumerals) {
+  EXPECT_EQ(titles("   I\n\nOne.\n\n   II\n\nTwo.\n\nI\n\nNew.\n"), (Names{"I", "II", "I"}));
+  EXPECT_EQ(titles("I.\nIntroduction\n\nOne.\n\nII.\nThe Machine\n\nTwo.\n"),
+            (Names{"I. Introduction", "II. The Machine"}));
+  EXPECT_EQ(titles("BOOK ONE\n\nI.\nTHE EVE\n\nOne.\n\nII.\nTHE STAR\n\nTwo.\n"),
+            (Names{"BOOK ONE. I. THE EVE", "II. THE STAR"}));
+  // Sections of a story with a title are none, nor is a letter, nor what does not count from I.
+  EXPECT_EQ(titles("I. A SCANDAL\n\nI.\n\nOne.\n\nII.\n\nTwo.\n\nII. THE LEAGUE\n\nThree.\n"),
+            (Names{"I. A SCANDAL", "II. THE LEAGUE"}));
+  EXPECT_EQ(titles("x\n\nI\n\ny\n"), Names{""});
+  EXPECT_EQ(titles("x\n\nV\n\ny\n\nX\n\nz\n\nMIX\n\n"), Names{""});
+  EXPECT_EQ(titles("CHAPTER I\n\nOne.\n\nI\n\na\n\nII\n\nb\n"), Names{"CHAPTER I"});
+}
+
 TEST(BookText, Markdown) {
   EXPECT_EQ(titles("# Book\n\n## One\n\nText.\n\n## Two\n\nText.\n\n### Deeper\n\nText.\n"),
             (Names{"Book. One", "Two"}));

@@ -14,11 +14,10 @@ struct Chapter {
   size_t begin = 0, end = 0;
 };
 
-/// Chapters lie end to end and hold the whole text, and there is at least one. A heading is a line
-/// of Markdown ("# Title", at the two highest levels that occur) or, where there is none, a short
-/// line between empty ones that begins with a word like "Chapter" or "Part", in some languages.
-/// What comes before the first heading is a chapter of its own without a title, unless it is
-/// shorter than 200 bytes: then it belongs to the first.
+/// Chapters lie end to end and hold the whole text, and there is at least one; they begin with the
+/// headings of book_headings.h. What comes before the first heading is a chapter of its own without
+/// a title, unless it is shorter than 200 bytes: then it belongs to the first. A heading right
+/// under a greater one (a chapter under its part) is no chapter of its own.
 std::vector<Chapter> find_chapters(std::string_view text);
 
 /// What is spoken by one request. Parts end with sentences, if possible with paragraphs.

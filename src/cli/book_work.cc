@@ -124,11 +124,8 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
   std::string rest;
   encoder.value()->flush(rest);
   out.append(rest.data(), rest.size());
-  if (audio.format == AudioFormat::kWav) {  // now the length is known
-    const std::string header = wav_header(audio.in_rate_hz, static_cast<int64_t>(place_.samples));
-    if (out.size() == 0) out.append(header.data(), header.size());
-    out.overwrite(0, header.data(), header.size());
-  }
+  const std::string first = encoder.value()->first_bytes();  // now the length is known
+  if (!first.empty()) out.overwrite(0, first.data(), first.size());
   out.commit();
   if (marks.size() > 1) {
     write_new(file.substr(0, file.rfind('.')) + ".cue",

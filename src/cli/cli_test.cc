@@ -1,7 +1,9 @@
 // The parts of the command line that need no model: files and subtitles.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "base/error.h"
 #include "cli/audio_file.h"
 #include "cli/subtitles.h"
+#include "cli/text_input.h"
 
 namespace syrinx {
 namespace {
@@ -23,22 +26,82 @@ TEST(AudioFile, HeaderIsPutRightAtTheEnd) {
   const std::string path = testing::TempDir() + "syrinx_audio_file.wav";
   AudioFile file(path, 24000);
   file.write(std::vector<float>(10));
-  EXPECT_EQ(read(path).substr(0, 44), wav_header(24000));
+  EXPECT_FALSE(std::ifstream(path).good()) << "half a file has its name already";
   file.write(std::vector<float>(5));
   file.finish();
   EXPECT_EQ(read(path), wav_header(24000, 15) + std::string(30, '\0'));
   std::remove(path.c_str());
 }
 
+TEST(AudioFile, FlacTellsItsLength) {
+  const std::string path = testing::TempDir() + "syrinx_audio_file.flac";
+  AudioFile file(path, 16000, AudioFormat::kFlac);
+  for (int i = 0; i < 7; ++i) file.write(std::vector<float>(1000, 0.1f));
+  file.finish();
+  const std::string bytes = read(path);
+  ASSERT_GT(bytes.size(), 42u);
+  uint64_t total = 0;  // 36 bits before the MD5 of STREAMINFO
+  for (size_t i = 21; i < 26; ++i) total = total << 8 | static_cast<uint8_t>(bytes[i]);
+  EXPECT_EQ(total & 0xFFFFFFFFF, 7000u);
+  EXPECT_NE(bytes.substr(26, 16), std::string(16, '\0')) << "no MD5";
+  std::remove(path.c_str());
+}
+
+TEST(AudioFile, AnOlderFileStaysUntilTheNewOneIsWhole) {
+  const std::string path = testing::TempDir() + "syrinx_audio_older.wav";
+  const std::string link = testing::TempDir() + "syrinx_audio_link.wav";
+  std::remove(link.c_str());
+  std::ofstream(path) << "older";
+  ASSERT_EQ(symlink(path.c_str(), link.c_str()), 0);
+  {
+    AudioFile file(link, 24000);
+    file.write(std::vector<float>(10));
+  }
+  EXPECT_EQ(read(path), "older");
+  AudioFile file(link, 24000);
+  file.finish();
+  EXPECT_EQ(read(path), wav_header(24000, 0)) << "the file behind the link";
+  std::remove(link.c_str());
+  std::remove(path.c_str());
+}
+
+TEST(AudioFile, FormatsByName) {
+  EXPECT_EQ(format_of_file("a.FLAC"), AudioFormat::kFlac);
+  EXPECT_EQ(format_of_file("a.b/c"), AudioFormat::kWav);
+  EXPECT_EQ(format_of_file("-"), AudioFormat::kWav);
+  try {
+    format_of_file("a.xyz");
+    ADD_FAILURE() << "a.xyz is written";
+  } catch (const LoadError& error) {
+    for (const char* part : {"a.xyz", "'xyz'", "wav, flac, mp3, opus, ogg, aac and pcm"})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
 TEST(AudioFile, FailuresLeaveNothingBehind) {
-  const std::string path = testing::TempDir() + "syrinx_audio_discard.wav";
-  AudioFile file(path, 24000);
-  file.discard();  // before anything was written
-  file.write(std::vector<float>(10));
-  file.discard();
-  EXPECT_FALSE(std::ifstream(path).good());
+  const std::string folder = testing::TempDir() + "syrinx_audio_discard";
+  std::filesystem::create_directory(folder);
+  { AudioFile unused(folder + "/a.wav", 24000); }
+  { AudioFile(folder + "/a.wav", 24000).write(std::vector<float>(10)); }
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::remove(folder);
   AudioFile nowhere("/no/such/directory/a.wav", 24000);
   EXPECT_THROW(nowhere.write(std::vector<float>(1)), LoadError);
+}
+
+TEST(TextInput, WhatIsNoText) {
+  EXPECT_EQ(why_no_text(""), "");
+  EXPECT_EQ(why_no_text("Gr\xC3\xBC\xC3\x9F Gott,\tLeute.\r\n\f"), "");
+  EXPECT_EQ(why_no_text("Hello \xff\xfe there."), "") << "a few accidents";
+  EXPECT_NE(why_no_text(std::string_view("\x7f"
+                                         "ELF\2\1\1\0\0\0",
+                                         10))
+                .find("zero byte at 7"),
+            std::string::npos);
+  EXPECT_NE(why_no_text(std::string_view("\xff\xfeH\0i\0", 6)).find("iconv"), std::string::npos);
+  std::string noise;
+  for (int i = 1; i < 1000; ++i) noise += static_cast<char>(1 + i * i % 255);
+  EXPECT_NE(why_no_text(noise), "");
 }
 
 TEST(Subtitles, CuesEndAtSentencesAndAreShort) {

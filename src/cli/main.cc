@@ -3,14 +3,19 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "cli/bench_arguments.h"
 #include "cli/book.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/interrupt.h"
 #include "cli/manual.h"
+#include "cli/ranges.h"
+#include "cli/usage.h"
 
 namespace syrinx {
 namespace {
@@ -25,7 +30,7 @@ void add_load(CLI::App& app, LoadOptions& load) {
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--threads", load.engine.threads, "CPU threads; 0: all cores")
-      ->check(CLI::Range(0, 1024))
+      ->check(between(0, 1024))
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--load-format", [&load](const std::string& format) { load.dummy = format == "dummy"; },
@@ -47,7 +52,7 @@ void add_models(CLI::App& app, ServeOptions& serve) {
                  "are loaded when asked for (default: finch)");
   app.add_option("--model-keep", serve.model_keep_s,
                  "seconds that a model but the first is kept after its last use; 0: for ever")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--model-memory-mib", serve.model_memory_mib,
                  "weights of all models together; past it those out of use are let go; 0: no bound")
@@ -56,31 +61,31 @@ void add_models(CLI::App& app, ServeOptions& serve) {
 }
 
 void add_request(CLI::App& app, SpeechRequest& request) {
-  app.add_option("-v,--voice", request.voice,
-                 "one of the model's voices, one of 'syrinx voice list', or a mix: 'anna(2)+ben(1)'");
+  app.add_option(
+      "-v,--voice", request.voice,
+      "one of the model's voices, one of 'syrinx voice list', or a mix: 'anna(2)+ben(1)'");
   app.add_option("-l,--language", request.language, "as the model names it");
   app.add_option("--instructions", request.instructions, "how to speak, where the model listens");
   app.add_option("--speed", request.speed, "factor, as far as the model itself can")
-      ->check(CLI::Range(0.25f, 4.0f))
+      ->check(between(0.25f, 4.0f))
       ->type_name("FACTOR");
   app.add_option("--seed", request.seed, "same seed, same audio")->capture_default_str();
   app.add_option("--temperature", request.temperature, "0: always the most likely code")
-      ->check(CLI::Range(0.0, 2.0));
+      ->check(between(0.0, 2.0));
   app.add_option("--top-p", request.top_p, "only the likeliest codes that make up so much")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--top-k", request.top_k, "only so many codes; 0: all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(between(0.0, 1.0));
+  app.add_option("--top-k", request.top_k, "only so many codes; 0: all")->check(at_least(0));
   app.add_option("--min-p", request.min_p, "only codes this likely, the likeliest being 1")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(between(0.0, 1.0));
   app.add_option("--repetition-penalty", request.repetition_penalty, "1: none")
-      ->check(CLI::Range(0.1, 10.0));
+      ->check(between(0.1, 10.0));
   app.add_option("--guidance", request.guidance, "scale of guidance, where the model uses it")
-      ->check(CLI::Range(0.0, 20.0));
+      ->check(between(0.0, 20.0));
   app.add_option("--max-frames", request.max_frames, "0: a bound derived from the text")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   app.add_option("--initial-chunk-frames", request.initial_chunk_frames,
                  "frames of the first chunk; 0: as the load allows")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
 }
 
 void add_engine(CLI::App& app, EngineOptions& engine) {
@@ -95,29 +100,29 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
          "thread; auto: split with two threads or more (auto)")
       ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
   app.add_option("--max-batch", engine.max_batch, "streams in one step")
-      ->check(CLI::Range(1, 4096))
+      ->check(between(1, 4096))
       ->capture_default_str();
   app.add_option("--max-prefill-rows", engine.max_prefill_rows,
                  "prompt rows that ride along in one step")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(between(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--max-wait", engine.max_wait_s,
                  "seconds of predicted wait past which requests get a 503")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--max-per-client", engine.max_per_client,
                  "unfinished requests of one key or address; 0: no limit")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--trace-file", engine.trace_file,
                  "write what the engine does, for Perfetto or chrome://tracing");
   app.add_option("--max-requests", engine.max_requests, "accepted and unfinished; more get a 503")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(between(1, 1'000'000))
       ->capture_default_str();
   app.add_option_function<size_t>(
          "--kv-mib", [&engine](size_t mib) { engine.kv_bytes = mib << 20; },
          "memory of the KV cache; by default enough for max-batch long requests, at most 1024")
-      ->check(CLI::Range(size_t{1}, size_t{1} << 20));
+      ->check(between(1, 1 << 20));
 }
 
 void add_store(CLI::App& app, std::string& directory) {
@@ -221,18 +226,21 @@ void add_book(CLI::App& app, BookOptions& book, std::function<int()>& command) {
       "a directory ('name/') for a file per chapter and a playlist, or one audio "
       "file with a cue sheet of its chapters; by default a directory named as the text");
   sub->add_option("-j,--jobs", book.jobs, "parts that are spoken at the same time")
-      ->check(CLI::Range(1, 256))
+      ->check(between(1, 256))
       ->capture_default_str();
   add_format(*sub, book.format, "by default as the output's name ends, or wav");
-  sub->add_flag("--restart", book.restart, "begin anew instead of going on");
+  sub->add_flag("--restart", book.restart,
+                "begin anew instead of going on, or although it is finished");
   add_model(*sub, book.load);
   add_request(*sub, book.request);
   add_store(*sub, book.voice.store);
   sub->footer(
-      "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3'.\n"
+      "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3', "
+      "with\n"
+      "their title under them or not, or Roman numerals.\n"
       "Interrupted, the same command goes on where it was.\n\n"
       "Examples:\n"
-      "  syrinx book alice.txt                    alice/01-down-the-rabbit-hole.wav, ...\n"
+      "  syrinx book alice.txt                    alice/01-chapter-i-down-the-rabbit-hole.wav\n"
       "  syrinx book alice.txt -o alice.wav       one file, and alice.cue\n"
       "  pandoc -t plain book.epub | syrinx book - -o book/");
   sub->callback([&] { command = [&book] { return run_book(book); }; });
@@ -276,19 +284,19 @@ void add_serve_security(CLI::App& app, ServeOptions& serve) {
                  "loopback any number");
   app.add_option("--max-connections-per-address", serve.max_connections_per_address,
                  "0: any number; this machine's own are not counted")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--max-audio", serve.max_audio_s, "seconds of audio in one answer; 0: any number")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--header-timeout", serve.header_timeout_s, "seconds to send a request's head")
-      ->check(CLI::PositiveNumber)
+      ->check(above(0))
       ->capture_default_str();
   app.add_option("--body-timeout", serve.body_timeout_s, "seconds to send a request's body")
-      ->check(CLI::PositiveNumber)
+      ->check(above(0))
       ->capture_default_str();
   app.add_option("--idle-timeout", serve.idle_timeout_s, "seconds that an idle connection is kept")
-      ->check(CLI::PositiveNumber)
+      ->check(above(0))
       ->capture_default_str();
 }
 
@@ -306,46 +314,47 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   CLI::App* sub = app.add_subcommand("serve", "Answer OpenAI's speech API over HTTP");
   sub->add_option("--host", serve.host, "address to listen on")->capture_default_str();
   sub->add_option("--port", serve.port, "0: any free port")
-      ->check(CLI::Range(0, 65535))
+      ->check(between(0, 65535))
       ->capture_default_str();
   sub->add_option("--api-key-file", serve.api_key_file,
                   "admit only who has one of these keys, one per line (or set SYRINX_API_KEY)");
   sub->add_flag("--allow-public", serve.allow_public, "listen beyond this machine without a key");
-  sub->add_option("--wyoming-port", serve.wyoming_port,
-                  "also serve Home Assistant (Wyoming) at this port, usually 10200; 0: any free port")
-      ->check(CLI::Range(0, 65535));
+  sub->add_option(
+         "--wyoming-port", serve.wyoming_port,
+         "also serve Home Assistant (Wyoming) at this port, usually 10200; 0: any free port")
+      ->check(between(0, 65535));
   sub->add_option("--wyoming-host", serve.wyoming_host,
                   "address of that; Wyoming has no keys: beyond this machine say --allow-public")
       ->capture_default_str();
   sub->add_flag("-q,--quiet", serve.quiet, "no line per request");
   sub->add_option("--drain-timeout", serve.drain_timeout_s,
                   "seconds that running requests get after SIGTERM")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   sub->add_option("--stall-timeout", serve.stall_timeout_s,
                   "seconds after which a client that does not read is cut off")
-      ->check(CLI::PositiveNumber)
+      ->check(above(0))
       ->capture_default_str();
   sub->add_option("--max-body-bytes", serve.max_body_bytes, "largest request")
-      ->check(CLI::Range(size_t{1024}, size_t{1} << 30))
+      ->check(between(1024, 1 << 30))
       ->capture_default_str();
   sub->add_option("--max-upload-bytes", serve.max_upload_bytes,
                   "largest request that carries a recording, where a model can clone")
-      ->check(CLI::Range(size_t{1024}, size_t{1} << 28))
+      ->check(between(1024, 1 << 28))
       ->capture_default_str();
   add_store(*sub, serve.voice_store);
   sub->add_flag("--no-voice-upload", serve.no_voice_upload,
                 "clients may neither add nor remove voices");
   sub->add_option("--voice-cache-mib", serve.voice_cache_mib,
                   "memory for cloned voices that were used lately")
-      ->check(CLI::Range(size_t{1}, size_t{1} << 20))
+      ->check(between(1, 1 << 20))
       ->capture_default_str();
   sub->add_option("--max-encode-wait", serve.load.engine.max_encode_wait_s,
                   "seconds of predicted wait past which recordings get a 503")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   sub->add_option("--max-connections", serve.max_connections, "open at a time")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(between(1, 1'000'000))
       ->capture_default_str();
   add_serve_security(*sub, serve);
   add_models(*sub, serve);
@@ -370,7 +379,7 @@ void add_trace(CLI::App& app, TraceCommand& trace, std::function<int()>& command
   sub->add_option("-t,--text", trace.request.text, "what to speak")->required();
   sub->add_option("--dump", trace.output, "safetensors file")->required();
   sub->add_option("--logit-steps", trace.logit_steps, "steps of which the logits are kept")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str();
   add_model(*sub, trace.load);
   add_request(*sub, trace.request);
@@ -422,6 +431,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", SYRINX_VERSION);
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "TOML file: options of a command under its name, as [serve]");
+  const auto config = std::make_shared<LocatedConfig>(app);
+  app.config_formatter(config);
   std::function<int()> command;
   SayOptions say;
   ServeOptions serve;
@@ -457,7 +468,12 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& wish) {  // --help, --version
     return app.exit(wish);
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "syrinx: %s (see --help)\n", error.what());
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (const CLI::App* asked = asks_for_help(app, arguments)) {
+      std::fputs(asked->help().c_str(), stderr);
+    } else {
+      std::fprintf(stderr, "syrinx: %s\n", usage_fault(app, error, *config, arguments).c_str());
+    }
     return kExitUsage;
   }
   return command();
@@ -472,6 +488,8 @@ int main(int argc, char** argv) {
   } catch (const syrinx::UsageError& error) {
     std::fprintf(stderr, "syrinx: %s\n", error.what());
     return syrinx::kExitUsage;
+  } catch (const syrinx::Interrupted& interrupted) {
+    syrinx::end_by(interrupted);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "syrinx: %s\n", error.what());
     return syrinx::kExitFailed;

@@ -2,8 +2,6 @@
 
 #include <cstdio>
 #include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -12,28 +10,22 @@
 #include "base/clock.h"
 #include "cli/audio_file.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/player.h"
 #include "cli/subtitles.h"
+#include "cli/text_input.h"
 #include "cli/voice_choice.h"
 #include "engine/collector.h"
 
 namespace syrinx {
 namespace {
 
-std::string read_all(std::istream& in) {
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 std::string gather_text(const SayOptions& options) {
   if (options.words.empty() == options.text_file.empty()) {
     throw UsageError("say what? Give a text, '-' for the standard input, or -f FILE.");
   }
-  if (!options.text_file.empty()) {
-    std::ifstream file(options.text_file, std::ios::binary);
-    if (!file) throw LoadError("cannot read " + options.text_file);
-    return read_all(file);
-  }
-  if (options.words.size() == 1 && options.words.front() == "-") return read_all(std::cin);
+  if (!options.text_file.empty()) return read_text(options.text_file);
+  if (options.words.size() == 1 && options.words.front() == "-") return read_text("-");
   std::string text;
   for (const std::string& word : options.words) text += (text.empty() ? "" : " ") + word;
   return text;
@@ -59,25 +51,55 @@ class Progress {
 };
 
 /// Where the audio goes: a file, the loudspeaker, or both.
-struct Outputs {
-  std::optional<AudioFile> file;
-  std::optional<Player> player;
+class Outputs {
+ public:
+  Outputs(std::optional<std::string> player) : player_command_(std::move(player)) {}
 
+  std::optional<AudioFile> file;
+
+  void play(int sample_rate_hz) {
+    with_player([&] { player_.emplace(*player_command_, sample_rate_hz); });
+  }
   void write(std::span<const float> audio) {
     if (file) file->write(audio);
-    if (player) player->write(audio);
+    with_player([&] {
+      if (player_) player_->write(audio);
+    });
   }
   void finish() {
     if (file) file->finish();
-    if (player) player->finish();
+    with_player([&] {
+      if (player_) player_->finish();
+    });
   }
+  /// Nothing was lost but what a player should have played.
+  bool silent() const { return silent_; }
+
+ private:
+  /// A loudspeaker that fails shall not cost the file.
+  template <typename Task>
+  void with_player(Task task) try {
+    task();
+  } catch (const LoadError& error) {
+    if (!file) throw;
+    player_.reset();
+    silent_ = true;
+    std::fprintf(stderr, "syrinx: %s; the file is written\n", error.what());
+  }
+
+  const std::optional<std::string> player_command_;
+  std::optional<Player> player_;
+  bool silent_ = false;
 };
 
 constexpr const char* kDefaultFile = "speech.wav";
 
-/// Without -o people who sit at a terminal want to hear; scripts get a file.
-void open_outputs(SayOptions& options, int sample_rate_hz, Outputs& outputs) {
-  const std::optional<std::string> player = find_player();
+/// Settles where the audio goes before a model is loaded for it. Without -o people who sit at a
+/// terminal want to hear; scripts get a file.
+AudioFormat choose_output(SayOptions& options, const std::optional<std::string>& player) {
+  if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
+    throw UsageError("'-o -' would write audio to the terminal; send it to a file or a player.");
+  }
   if (options.play && !player) {
     throw LoadError(
         "--play: found none of aplay, ffplay, mpv and play; SYRINX_PLAYER names another");
@@ -87,20 +109,17 @@ void open_outputs(SayOptions& options, int sample_rate_hz, Outputs& outputs) {
     options.play = at_terminal;
     if (!at_terminal) options.output = kDefaultFile;
   }
-  if (!options.output.empty()) {
-    const AudioFormat format = options.format.empty()
-                                   ? format_of_file(options.output)
-                                   : audio_format(options.format).value_or(AudioFormat::kWav);
-    outputs.file.emplace(options.output, sample_rate_hz, format);
-  }
-  if (options.play) outputs.player.emplace(*player, sample_rate_hz);
+  if (!options.format.empty()) return audio_format(options.format).value_or(AudioFormat::kWav);
+  return format_of_file(options.output);
 }
 
 /// Moves audio from the engine to where it goes until the request ends.
-Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz) {
+Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz,
+                    const InterruptGuard& guard) {
   Progress progress;
   int64_t samples = 0;
   for (;;) {
+    guard.check();
     const std::vector<float> audio = collector.next(0.1);
     if (!audio.empty()) outputs.write(audio);
     samples += static_cast<int64_t>(audio.size());
@@ -154,9 +173,8 @@ int judge(const Outcome& outcome) {
 
 int run_say(SayOptions options) {
   options.request.text = gather_text(options);
-  if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
-    throw UsageError("'-o -' would write audio to the terminal; send it to a file or a player.");
-  }
+  std::optional<std::string> player = find_player();
+  const AudioFormat format = choose_output(options, player);
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const PipelineInfo& info = engine->pipeline().info();
   if ((options.print_words || !options.srt_file.empty()) && !info.word_times) {
@@ -168,20 +186,19 @@ int run_say(SayOptions options) {
   options.request.phone_times = options.print_phones;
   std::string voice = choose_voice(*engine, options.voice, options.request);
   if (voice.empty()) voice = info.default_voice;
-  Outputs outputs;
-  open_outputs(options, info.sample_rate, outputs);
+  const InterruptGuard guard;  // outlives what is to be cleaned up
+  Outputs outputs(std::move(player));
+  if (!options.output.empty()) outputs.file.emplace(options.output, info.sample_rate, format);
+  if (options.play) outputs.play(info.sample_rate);
   auto collector = std::make_shared<Collector>();
   const Result<RequestId> id = engine->submit(options.request, collector);
   if (!id) throw LoadError(id.error().message);
-  const Outcome outcome = write_audio(*collector, outputs, info.sample_rate);
-  if (outcome.reason == FinishReason::kError) {
-    if (outputs.file) outputs.file->discard();
-    throw LoadError(outcome.error.message);
-  }
+  const Outcome outcome = write_audio(*collector, outputs, info.sample_rate, guard);
+  if (outcome.reason == FinishReason::kError) throw LoadError(outcome.error.message);
   outputs.finish();
   write_words(options, info, outcome);
   print_summary(options, voice, outcome);
-  return judge(outcome);
+  return outputs.silent() ? kExitFailed : judge(outcome);
 }
 
 }  // namespace syrinx

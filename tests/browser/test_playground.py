@@ -242,13 +242,21 @@ class Playground(unittest.TestCase):
         self.picture(page, "dark")
 
     def test_phone(self):
-        page = self.open(width=360, height=780, mobile=True, scale=2)
+        for width in (320, 360):
+            self.look_at_phone(width)
+
+    def look_at_phone(self, width):
+        page = self.open(width=width, height=780, mobile=True, scale=2)
         page.click("#compare")
         page.click("#more summary")
         page.click("#speak")
         page.wait("document.querySelector('.take.b .play')?.textContent === 'Pause'")
         page.key("Escape")
-        self.assertLessEqual(page.run("document.documentElement.scrollWidth"), 360)
+        self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+        wide = page.run("""[...document.querySelectorAll('body *:not(.unseen)')].filter((e) =>
+            e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 0.5)
+            .map((e) => e.outerHTML.slice(0, 200))""")
+        self.assertEqual(wide, [])
         small = page.run("""[...document.querySelectorAll('button, select, label.check, .tabs label,'
             + 'input:not([type=checkbox], [type=radio])')].filter((e) => e.checkVisibility())
             .filter((e) => e.getBoundingClientRect().height < 38).map((e) => e.outerHTML)""")
@@ -269,18 +277,36 @@ class Playground(unittest.TestCase):
         page.replace("#text", "   ")
         page.click("#speak")
         self.assertIn("no text", self.trouble(page))
-        page.replace("#text", "Hello.")
-        page.click("#more summary")
-        page.replace("#language", "klingon")
+        page.run("document.querySelector('#text').value = 'word '.repeat(60000)")
         page.click("#speak")
-        page.wait("document.querySelector('#trouble').textContent.includes('klingon')")
+        page.wait("document.querySelector('#trouble').textContent.includes('at most')")
         page.wait("document.querySelector('.take') === null")
         self.picture(page, "error")
-        page.replace("#language", "")
-        page.run("document.querySelector('#language').value = ''")
+        page.replace("#text", "Hello.")
+        # The error leaves when the next try begins, not when it ends.
+        page.run("window.fetch = () => new Promise(() => {})")
+        page.click("#speak")
+        self.assertEqual(page.run("document.querySelector('#trouble').textContent"), "")
+        page.key("Escape")
+        page = self.open()
+        page.replace("#text", "Hello.")
         page.click("#speak")
         page.wait("document.querySelector('#trouble').textContent === ''")
         self.idle(page)
+
+    def test_only_what_the_model_takes_is_offered(self):
+        facts = self.server.get("/v1/models")[2]["data"][0]
+        page = self.open()
+        page.click("#more summary")
+        page.wait("document.querySelector('#model').options.length > 0")
+        for name, taken in (("instructions", facts["instructions"]),
+                            ("language", len(facts["languages"]) > 1)):
+            self.assertEqual(
+                page.run(f"document.querySelector('#{name}').closest('.field').hidden"), not taken)
+        page.run("document.querySelector('#instructions').value = 'softly'")
+        page.run("document.querySelector('#text').dispatchEvent(new Event('input', {bubbles: true}))")
+        self.assertEqual("softly" in page.run("document.querySelector('#snippet').textContent"),
+                         facts["instructions"])
 
     def test_server_that_goes_away(self):
         with harness.Server("--quiet") as server:

@@ -69,7 +69,7 @@ class Book(unittest.TestCase):
         self.write("The wren sang in the hedge, and then it flew away over the pond.")
         sizes = []
         for speed in ("0.8", "1.6"):
-            done = self.book("birds.txt", "-o", "a.wav", "--speed", speed)
+            done = self.book("birds.txt", "-o", "a.wav", "--restart", "--speed", speed)
             self.assertEqual(done.returncode, 0, done.stderr)
             sizes.append(len(self.read("a.wav")))
         self.assertTrue(1.7 < sizes[0] / sizes[1] < 2.3, sizes)
@@ -99,6 +99,30 @@ class Book(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, rb"^going on after \d+:\d\d of audio\n")
         self.assertTrue(self.read("cut.wav") == self.read("whole.wav"))
+
+    def test_a_finished_book_is_left_alone(self):
+        self.write(book_text(2, 1))
+        for target, first in (("birds/", "birds/01-chapter-1.wav"), ("all.wav", "all.wav")):
+            self.assertEqual(self.book("birds.txt", "-o", target).returncode, 0)
+            os.utime(self.path(first), (1, 1))
+            names = sorted(os.listdir(self.path("birds")))
+            again = self.book("birds.txt", "-o", target)
+            self.assertEqual(again.returncode, 1)
+            self.assertIn(b"--restart", again.stderr)
+            self.assertEqual((again.stderr.count(b"\n"), again.stdout), (1, b""))
+            self.assertEqual(os.stat(self.path(first)).st_mtime, 1)
+            self.assertEqual(sorted(os.listdir(self.path("birds"))), names)
+            forced = self.book("birds.txt", "-o", target, "--restart")
+            self.assertEqual(forced.returncode, 0, forced.stderr)
+            self.assertGreater(os.stat(self.path(first)).st_mtime, 1)
+
+    def test_gutenbergs_headings(self):
+        self.write("".join(f"CHAPTER {n}.\nThe {title}\n\n\n{SENTENCE}\n\n\n"
+                           for n, title in (("I", "Fox"), ("II", "Dog"))))
+        done = self.book("birds.txt")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("01-chapter-i-the-fox.wav", "02-chapter-ii-the-dog.wav"):
+            self.assertIn(name, os.listdir(self.path("birds")))
 
     def test_exit_codes(self):
         self.write("Hello there.")

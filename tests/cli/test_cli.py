@@ -82,6 +82,17 @@ class Say(unittest.TestCase):
         self.assertRegex(done.stdout.decode(), r"(?m)^ +\d+\.\d\d  Hello$")
         self.assertIn(b"00:00:0", self.read(srt))
 
+    def test_binary_input_is_refused(self):
+        for arguments, stdin in [(["-f", harness.BIN], b""), (["-"], b"\x00\x01PK"),
+                                 (["-"], "Hello.".encode("utf-16"))]:
+            done = self.say(*arguments, "-o", self.wav, stdin=stdin)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"is no text", done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.refused(1, "directory", "say", "-f", self.dir.name, "-o", self.wav)
+        self.refused(1, "is no text", "book", harness.BIN, "-o", self.wav)
+        self.assertFalse(os.path.exists(self.wav))
+
     def refused(self, code, says, *arguments, stdin=b""):
         done = run_cli(*arguments, stdin=stdin)
         self.assertEqual(done.returncode, code, (arguments, done))
@@ -91,12 +102,21 @@ class Say(unittest.TestCase):
 
     def test_errors(self):
         text = ["say", "--model", MODEL, "-o", self.wav]
-        self.refused(2, "subcommand")
         self.refused(2, "--nonsense", "say", "--nonsense", "x")
+        self.refused(2, "did you mean 'say'?", "sya", "Hello")
+        self.refused(2, "did you mean 'inspect'?", "insp")
+        self.refused(2, "did you mean '--voice'?", *text, "Hello", "--voise", "x")
+        self.refused(2, "did you mean '--output'?", "say", "Hello", "--outptu=x")
+        self.refused(2, "did you mean 'list'?", "voice", "lsit")
+        self.refused(2, "syrinx voice list --help", "voice", "list", "--nonsense")
         self.refused(2, "say what?", *text)
         self.refused(2, "say what?", *text, "Hello", "-f", "file")
-        self.refused(2, "temperature", *text, "Hello", "--temperature", "5")
-        self.refused(2, "port", "serve", "--port", "99999")
+        self.refused(2, "--temperature: 5 is not between 0 and 2", *text, "Hello",
+                     "--temperature", "5")
+        self.refused(2, "--max-frames: -1 is not 0 or more", *text, "Hello", "--max-frames", "-1")
+        self.refused(2, "--top-p: 'x' is no number", *text, "Hello", "--top-p", "x")
+        self.refused(2, "--port: 99999 is not between 0 and 65535", "serve", "--port", "99999")
+        self.refused(2, "--stall-timeout: 0 is not more than 0", "serve", "--stall-timeout", "0")
         self.refused(1, "no-such-file", *text, "-f", "no-such-file")
         self.refused(1, "nobody", *text, "Hello", "--voice", "nobody")
         self.refused(1, "", *text, "")
@@ -105,6 +125,12 @@ class Say(unittest.TestCase):
         self.refused(1, "no-such-model", "say", "--model", "/no-such-model", "Hello")
         self.refused(1, "no-such-model", "inspect", "/no-such-model")
         self.assertFalse(os.path.exists(self.wav))
+
+    def test_nothing_asked_for_is_answered_with_help(self):
+        for arguments, holds in [([], b"Subcommands:"), (["hub"], b"pull"), (["voice"], b"export")]:
+            done = run_cli(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, b""))
+            self.assertIn(holds, done.stderr)
 
     def test_help(self):
         for arguments in [["--help"], ["say", "--help"], ["--version"]]:
@@ -170,6 +196,20 @@ class ConfigFile(unittest.TestCase):
             self.assertEqual(done.returncode, 2, text)
             self.assertEqual(done.stderr.count(b"\n"), 1)
         self.assertEqual(run_cli("serve", "--config", "/nowhere").returncode, 2)
+
+    def test_faults_have_a_place(self):
+        for text, says in [
+                ("# ours\n[serve]\nhost = \"127.0.0.1\"\nprot = 1\n",
+                 ".toml:4: [serve] has no option 'prot'; did you mean 'port'?"),
+                ("[serve]\n\nport = 70000\n", ".toml:3: --port: 70000 is not between 0 and 65535"),
+                ("port = 1\n", ".toml:1: outside of a section, such as [serve], has no option 'port'"),
+                ("[srve]\nport = 1\n", ".toml:2: there is no command for [srve]; did you mean 'serve'?")]:
+            done = self.config(text)
+            self.assertEqual(done.returncode, 2, text)
+            self.assertIn(says, done.stderr.decode())
+            self.assertNotIn(b"INI", done.stderr)
+        typed = self.config("[serve]\nhost = \"127.0.0.1\"\n", "--port", "70000")
+        self.assertIn(b"syrinx: --port: 70000", typed.stderr)
 
 
 if __name__ == "__main__":

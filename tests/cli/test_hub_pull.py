@@ -3,9 +3,11 @@ import hashlib
 import http.server
 import json
 import os
+import socket
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
@@ -193,6 +195,17 @@ class HubPull(unittest.TestCase):
             done = self.pull(model)
             self.assertEqual(done.returncode, 1)
             self.assertIn(says, done.stderr)
+
+    def test_without_a_network_it_fails_at_once(self):
+        with socket.socket() as free:  # nobody listens there
+            free.bind(("127.0.0.1", 0))
+            host = f"http://127.0.0.1:{free.getsockname()[1]}"
+            began = time.monotonic()
+            done = self.pull("Org/Name", HF_ENDPOINT=host)
+        self.assertEqual(done.returncode, 1)
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertIn(f"cannot reach {host}: ".encode(), done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1)
 
     def test_patterns(self):
         self.assertEqual(self.pull("Org/Name", "--include", "*.json").returncode, 0)

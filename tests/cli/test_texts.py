@@ -3,9 +3,11 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
@@ -163,11 +165,73 @@ class Play(unittest.TestCase):
             self.assertTrue(self.read(name).startswith(begins), name)
         self.say("-o", "a.pcm")
         self.assertTrue(self.read("a.pcm") == self.read("a.wav")[44:])
-        self.assertTrue(self.say("-o", "-", "--format", "flac").stdout == self.read("a.flac"))
-        done = self.say("-o", "a.m4a")
-        self.assertEqual((done.returncode, os.path.exists(os.path.join(self.dir, "a.m4a"))),
-                         (1, False))
-        self.assertIn(b".m4a", done.stderr)
+        streamed, kept = self.say("-o", "-", "--format", "flac").stdout, self.read("a.flac")
+        self.assertTrue(streamed[42:] == kept[42:])  # but for STREAMINFO, which has the length
+        for name in ["a.m4a", "a.xyz"]:
+            done = self.say("-o", name)
+            self.assertEqual((done.returncode, os.path.exists(os.path.join(self.dir, name))),
+                             (1, False))
+            for part in [name, "wav, flac, mp3, opus, ogg, aac and pcm", "--format"]:
+                self.assertIn(part, done.stderr.decode())
+        self.assertEqual(self.say("-o", "a.xyz", "--format", "wav").returncode, 0)
+        self.assertTrue(self.read("a.xyz") == self.read("a.wav"))
+
+    def test_a_file_tells_its_length(self):
+        self.say("-o", "a.wav")
+        seconds = (len(self.read("a.wav")) - 44) / 2 / harness.wav_header(self.read("a.wav"))[0]
+        self.say("-o", "a.flac")
+        with open(os.path.join(self.dir, "b.wav"), "wb") as out:  # as "> b.wav" does
+            subprocess.run([BIN, "say", "--model", MODEL, "Hello there.", "-o", "-"], stdout=out,
+                           stderr=subprocess.DEVNULL, check=True)
+        self.assertTrue(self.read("b.wav") == self.read("a.wav"))
+        if not shutil.which("ffprobe"):
+            self.skipTest("no ffprobe")
+        for name in ["a.wav", "a.flac"]:
+            told = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "format=duration",
+                                   "-of", "csv=p=0", name], cwd=self.dir, capture_output=True,
+                                  check=True).stdout
+            self.assertAlmostEqual(float(told), seconds, places=5, msg=name)
+
+    def test_documented_pipes(self):
+        """Commands of the guide that go through ffmpeg: they work, and it has nothing to remark."""
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+        with open(os.path.join(root, "docs", "guide", "cli.md"), encoding="utf-8") as file:
+            lines = [line.split("#")[0].strip() for line in file if "| ffmpeg" in line]
+        self.assertTrue(lines)
+        if not shutil.which("ffmpeg"):
+            self.skipTest("no ffmpeg")
+        for line in lines:
+            command = line.replace("syrinx say", f"{BIN} say --model {MODEL}", 1).replace(
+                "ffmpeg", "ffmpeg -loglevel warning 2>remarks")
+            subprocess.run(["bash", "-c", "set -o pipefail; " + command], cwd=self.dir, check=True,
+                           stderr=subprocess.DEVNULL, timeout=60)
+            self.assertEqual(self.read("remarks"), b"", line)
+
+    def test_interrupted(self):
+        """Ctrl-C: what was there before stays, and nothing lies beside it."""
+        for what in [signal.SIGINT, signal.SIGTERM]:
+            with open(os.path.join(self.dir, "kept.wav"), "wb") as file:
+                file.write(b"older")
+            process = subprocess.Popen(
+                [BIN, "say", "--model", MODEL, "-o", "kept.wav", "A long text. " * 5000],
+                cwd=self.dir, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            deadline = time.monotonic() + 60
+            while len(os.listdir(self.dir)) < 2 and time.monotonic() < deadline:
+                time.sleep(0.005)  # until it has begun to write
+            self.assertEqual(len(os.listdir(self.dir)), 2)
+            process.send_signal(what)
+            self.assertEqual(process.communicate(timeout=20)[1], b"")
+            self.assertEqual(process.returncode, -what)
+            self.assertEqual(os.listdir(self.dir), ["kept.wav"])
+            self.assertEqual(self.read("kept.wav"), b"older")
+
+    def test_no_sound_card(self):
+        self.say("-o", "want.wav")
+        for player in ["exit 1", "head -c 10 >/dev/null; exit 1", "cat >/dev/null; exit 1"]:
+            done = self.say("--play", "-o", "kept.wav", player=player)
+            self.assertEqual(done.returncode, 1, player)
+            self.assertIn(b"the file is written", done.stderr)
+            self.assertTrue(self.read("kept.wav") == self.read("want.wav"), player)
 
     def test_incomplete_is_told(self):
         done = self.say("-o", "cut.wav", "--max-frames", "5")

@@ -55,12 +55,22 @@ const sides = () => ($('compare').checked ? ['a', 'b'] : ['a']).map(side);
 function bodyOf({voice, temperature, seed}, format) {
   const body = {model: model.id, input: $('text').value, response_format: format};
   if (voice) body.voice = voice;
-  const instructions = $('instructions').value.trim(), language = $('language').value.trim();
-  if (instructions) body.instructions = instructions;
-  if (language) body.language = language;
+  for (const name of ['instructions', 'language']) {
+    const value = $(name).value.trim();
+    if (value && takes(name)) body[name] = value;
+  }
   if (temperature !== undefined) body.temperature = temperature;
   if (seed !== '') body.seed = Number(seed);
   return body;
+}
+
+/** Whether the model does anything with a field that not every model knows. */
+const takes = (name) => (name === 'language' ? (model.languages ?? []).length > 1 : model[name]);
+
+function offerFields() {
+  for (const name of ['instructions', 'language']) {
+    $(name).closest('.field').hidden = !takes(name);
+  }
 }
 
 /** Any seed, but a known one: the same request can be made again in another format. */
@@ -182,6 +192,7 @@ class TakeView {
   async download() {
     const format = $('format').value;
     this.save.disabled = true;
+    trouble('');
     try {
       let blob;
       if (format === 'wav') {
@@ -368,6 +379,7 @@ async function connect() {
     fill($('format'), (await formats()).map((name) => [name, name]));
     $('languages').replaceChildren(...(model.languages ?? []).map((l) => new Option(l)));
     engine.model = model.id;
+    offerFields();
     describeVoices();
     showSnippet();
     trouble('');
@@ -395,7 +407,10 @@ $('form').addEventListener('input', () => {
   describeVoices();
   showSnippet();
 });
-$('model').addEventListener('change', connect);
+$('model').addEventListener('change', () => {
+  trouble('');  // it was about another model
+  connect();
+});
 $('compare').addEventListener('change', () => {
   $('side-b').hidden = !$('compare').checked;
   document.body.classList.toggle('comparing', $('compare').checked);

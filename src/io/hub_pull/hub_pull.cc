@@ -146,7 +146,8 @@ class Pull {
   void fetch_blob(const HubFile& file, const std::string& blob);
   TransferResult attempt(const HubFile& file, const std::string& partial);
   void check(const HubFile& file, const std::string& partial);
-  /// `task` until it succeeds, fails for good or was tried often enough.
+  /// `task` until it succeeds, fails for good or was tried often enough. A hub that cannot be
+  /// reached at all fails at once; later on the network may be back in a moment.
   template <typename Task>
   void persist(const std::string& what, Task task);
   [[noreturn]] void fail(const std::string& what, const TransferResult& result) const;
@@ -160,6 +161,7 @@ class Pull {
   HubName name_;
   Transfer net_;
   std::string folder_, commit_;
+  bool reached_ = false;
   std::vector<HubFile> files_;
 };
 
@@ -175,7 +177,11 @@ void Pull::persist(const std::string& what, Task task) {
   double pause_s = options_.pause_s;
   for (int tries = 0;; ++tries) {
     const TransferResult result = task();
-    if (result.ok()) return;
+    if (result.ok()) {
+      reached_ = true;
+      return;
+    }
+    if (!reached_ && result.unreachable) fail(what, result);
     if (!result.transient() || tries >= options_.retries) fail(what, result);
     const double wait_s = std::min(kMaxPauseS, std::max(pause_s, result.retry_after_s));
     log(concat(what, ": ",

@@ -34,6 +34,25 @@ size_t receive(char* data, size_t one, size_t count, void* opaque) {
   return (*receiver->take)({data, one * count}) ? one * count : 0;
 }
 
+/// "https://name:port" of what was asked for last, after redirects.
+std::string origin_of(CURL* curl) {
+  const char* url = nullptr;
+  curl_easy_getinfo(curl, CURLINFO_EFFECTIVE_URL, &url);
+  const std::string text = url == nullptr ? "" : url;
+  const size_t scheme = text.find("://");
+  return text.substr(0, scheme == std::string::npos ? scheme : text.find('/', scheme + 3));
+}
+
+bool never_connected(CURL* curl, CURLcode code) {
+  if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
+      code == CURLE_COULDNT_CONNECT) {
+    return true;
+  }
+  double connected_s = 0;
+  curl_easy_getinfo(curl, CURLINFO_CONNECT_TIME, &connected_s);
+  return code == CURLE_OPERATION_TIMEDOUT && connected_s == 0;
+}
+
 }  // namespace
 
 Transfer::Transfer(std::string token) : impl_(std::make_unique<Impl>()) {
@@ -66,7 +85,7 @@ TransferResult Transfer::get(const std::string& url, int64_t from,
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 30L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 15L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 60L);
   curl_easy_setopt(curl, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(from));
@@ -79,6 +98,10 @@ TransferResult Transfer::get(const std::string& url, int64_t from,
   curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after);
   result.retry_after_s = static_cast<double>(retry_after);
   if (code != CURLE_OK) result.trouble = curl_easy_strerror(code);
+  if (never_connected(curl, code)) {
+    result.unreachable = true;
+    result.trouble = "cannot reach " + origin_of(curl) + ": " + result.trouble;
+  }
   result.cannot_continue =
       receiver.wrong_range || code == CURLE_RANGE_ERROR || (from > 0 && result.status == 416);
   if (result.cannot_continue) result.trouble = "the server does not continue downloads";

@@ -13,6 +13,7 @@ struct TransferResult {
   int64_t status = 0;   ///< 0: no answer came
   std::string trouble;  ///< what libcurl says; empty: the answer came whole
   double retry_after_s = 0;
+  bool unreachable = false;      ///< no connection came about; `trouble` names the host
   bool cannot_continue = false;  ///< a part was asked for and not what came
   bool ok() const { return trouble.empty() && (status == 200 || status == 206); }
   /// Whether the same may go well later.
