@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "nn/llama_config.h"
+
 namespace syrinx {
 
 int64_t Qwen3CodecConfig::hop() const {
@@ -27,9 +29,9 @@ Qwen3CodecConfig Qwen3CodecConfig::load(const Config& root) {
   c.layers = decoder.i("num_hidden_layers", 1, 256);
   c.heads = decoder.i("num_attention_heads", 1, 256);
   c.kv_heads = decoder.opt_i("num_key_value_heads", c.heads, 1, 256);
-  c.head_dim = decoder.opt_i("head_dim", c.hidden / c.heads, 2, 256);
+  c.head_dim = load_head_dim(decoder, c.hidden, c.heads);
   c.window = decoder.i("sliding_window", 1, 4096);
-  c.rope_theta = decoder.f("rope_theta", 1);
+  c.rope_theta = load_rope_theta(decoder);
   c.rms_eps = decoder.f("rms_norm_eps", 0, 1);
   c.decoder_dim = decoder.i("decoder_dim", 1, 1 << 14);
   c.upsampling_ratios = decoder.ints("upsampling_ratios", 1, 64);
@@ -41,7 +43,12 @@ Qwen3CodecConfig Qwen3CodecConfig::load(const Config& root) {
   if (c.upsample_rates.size() > 8 || c.decoder_dim % (1 << c.upsample_rates.size()) != 0) {
     decoder.fail("decoder_dim", "must be halved by every upsample rate");
   }
-  if (c.upsampling_ratios.size() > 8) decoder.fail("upsampling_ratios", "at most 8 are sensible");
+  if (c.upsample_rates.size() + c.upsampling_ratios.size() > 8 || c.hop() > c.sample_rate) {
+    decoder.fail(
+        "upsample_rates",
+        "together with upsampling_ratios at most 8, that make a frame of at most a second (" +
+            std::to_string(c.sample_rate) + " samples)");
+  }
   if (decoder.opt_b("attention_bias", false)) decoder.fail("attention_bias", "is not supported");
   if (decoder.opt_s("hidden_act", "silu") != "silu") decoder.fail("hidden_act", "must be silu");
   if (root.opt_i("decode_upsample_rate", c.hop()) != c.hop()) {
