@@ -163,13 +163,14 @@ void CamPlus::load_block(const Weights& xvector, int64_t index, int64_t in) {
   Block block;
   block.in = in;
   const auto scope = [&](int64_t i) { return xvector.scope(concat(name, ".tdnnd", i + 1)); };
-  int64_t layers = 0;
-  while (layers < 64 && scope(layers).has("linear1.weight")) ++layers;
-  if (layers == 0) layers = kLayers[index];
   const int64_t narrow = size_of(scope(0), "linear1.weight", 0, 128);
   const int64_t taps = size_of(scope(0), "cam_layer.linear_local.weight", 2, 3);
   block.growth = size_of(scope(0), "cam_layer.linear_local.weight", 0, 32);
   if (taps % 2 == 0) scope(0).fault("cam_layer.linear_local.weight", "expected an odd window");
+  // Each layer adds its growth to what the layer after the block takes.
+  const Weights transit = xvector.scope(concat("transit", index + 1));
+  const int64_t taken = size_of(transit, "linear.weight", 1, in + kLayers[index] * block.growth);
+  const int64_t layers = std::clamp<int64_t>((taken - in) / block.growth, 1, 64);
   for (int64_t i = 0; i < layers; ++i) {
     const Weights w = scope(i), gate = w.scope("cam_layer");
     const int64_t width = in + i * block.growth, half = narrow / 2;
@@ -191,7 +192,6 @@ void CamPlus::load_block(const Weights& xvector, int64_t index, int64_t in) {
     block.layers.push_back(std::move(layer));
   }
   const int64_t wide = in + layers * block.growth;
-  const Weights transit = xvector.scope(concat("transit", index + 1));
   Affine before = load_norm(transit.scope("nonlinear.batchnorm"), wide);
   block.before_transit = {std::move(before.gain), std::move(before.shift)};
   const Shape shape{wide / 2, wide, 1};

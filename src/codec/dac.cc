@@ -23,6 +23,7 @@ DacCodecConfig load_dac_config(const Config& root) {
   if (d.rates.empty() || d.rates.size() > 8 || d.channels % (1 << d.rates.size()) != 0) {
     root.fail("decoder_hidden_size", "must be halved by every one of 1 to 8 upsampling_ratios");
   }
+  if (c.hop() > c.sample_rate) root.fail("upsampling_ratios", "a frame is longer than a second");
   for (const int64_t rate : d.rates) {
     // Its transposed convolutions make a sample less than `rate` for every input when that is odd.
     if (rate % 2 != 0) root.fail("upsampling_ratios", "odd ones are not supported");
@@ -35,7 +36,7 @@ DacCodecConfig load_dac_config(const Config& root) {
 
 DacCodec load_dac(const DacCodecConfig& config, const Weights& weights, WeightType type) {
   DacCodec codec(config, weights, type);
-  weights.ignore("encoder.");
+  weights.ignore("encoder.*");
   return codec;
 }
 

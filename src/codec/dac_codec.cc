@@ -11,17 +11,21 @@ DacCodec::DacCodec(const DacCodecConfig& config, const Weights& weights, WeightT
     : config_(config), decoder_(config.decoder, weights.scope("decoder"), type) {
   // The sum over codebooks of W e + b is one product of the entries side by side.
   const int64_t q = config.codebooks, dim = config.codebook_dim, width = config.decoder.latent;
-  Tensor all({width, q * dim}, DType::kF32), bias({width}, DType::kF32);
+  std::vector<Tensor> parts, biases;
   for (int64_t i = 0; i < q; ++i) {
     const Weights quantizer = weights.scope("quantizer").scope("quantizers", i);
     codebooks_.push_back(quantizer.scope("codebook").f32("weight", {config.codebook_size, dim}));
     const Weights out = quantizer.scope("out_proj");
-    const Tensor w = folded_weight(out, {width, dim, 1}), b = out.f32("bias", {width});
+    parts.push_back(folded_weight(out, {width, dim, 1}));
+    biases.push_back(out.f32("bias", {width}));
+    quantizer.ignore("in_proj.*");  // only the encoder projects into the quantizer
+  }
+  Tensor all({width, q * dim}, DType::kF32), bias({width}, DType::kF32);
+  for (int64_t i = 0; i < q; ++i) {
     for (int64_t o = 0; o < width; ++o) {
-      std::copy_n(w.f32() + o * dim, dim, all.f32() + o * q * dim + i * dim);
-      bias.f32()[o] += b.f32()[o];
+      std::copy_n(parts[i].f32() + o * dim, dim, all.f32() + o * q * dim + i * dim);
+      bias.f32()[o] += biases[i].f32()[o];
     }
-    quantizer.ignore("in_proj.");  // only the encoder projects into the quantizer
   }
   project_ = PackedLinear::pack(all, type, bias);
 }

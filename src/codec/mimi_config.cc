@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "nn/llama_config.h"
+
 namespace syrinx {
 
 int64_t MimiConfig::hop() const {
@@ -52,11 +54,11 @@ MimiConfig MimiConfig::load(const Config& config) {
   size("num_hidden_layers", c.layers, 1, 256);
   size("num_attention_heads", c.heads, 1, 256);
   size("num_key_value_heads", c.kv_heads, 1, 256);
-  c.head_dim = config.opt_i("head_dim", c.hidden / c.heads, 2, 256);
+  c.head_dim = load_head_dim(config, c.hidden, c.heads);
   size("intermediate_size", c.ffn, 1, 1 << 16);
   size("sliding_window", c.window, 1, 4096);
   c.norm_eps = static_cast<float>(config.opt_f("norm_eps", c.norm_eps, 0, 1));
-  c.rope_theta = config.opt_f("rope_theta", c.rope_theta, 1);
+  c.rope_theta = load_rope_theta(config, c.rope_theta);
   c.attention_bias = config.opt_b("attention_bias", false);
   if (config.has("upsampling_ratios")) c.ratios = config.ints("upsampling_ratios", 1, 64);
 
@@ -65,7 +67,6 @@ MimiConfig MimiConfig::load(const Config& config) {
   };
   only("upsampling_ratios", !c.ratios.empty() && c.ratios.size() <= 8, "a list of 1 to 8");
   only("num_key_value_heads", c.heads % c.kv_heads == 0, "a divisor of the heads");
-  only("head_dim", c.head_dim % 8 == 0, "a multiple of 8");
   only("compress", c.filters % c.compress == 0, "a divisor of the filters");
   only("audio_channels", config.opt_i("audio_channels", 1) == 1, "one channel");
   only("use_causal_conv", config.opt_b("use_causal_conv", true), "true");
@@ -79,7 +80,7 @@ MimiConfig MimiConfig::load(const Config& config) {
        config.opt_i("vector_quantization_hidden_dimension", c.codebook_dim) == c.codebook_dim &&
            c.codebook_dim != c.hidden,
        "the size of codebook_dim, other than hidden_size,");
-  if (config.has("rope_scaling")) config.fail("rope_scaling", "is not supported");
+  only("upsampling_ratios", c.hop() <= c.sample_rate, "a frame of at most a second");
   return c;
 }
 

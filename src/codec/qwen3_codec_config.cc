@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "nn/llama_config.h"
+
 namespace syrinx {
 namespace {
 
@@ -14,14 +16,13 @@ void read_codec_sizes(const Config& decoder, Qwen3CodecConfig& c) {
   c.layers = decoder.i("num_hidden_layers", 1, 256);
   c.heads = decoder.i("num_attention_heads", 1, 256);
   c.kv_heads = decoder.opt_i("num_key_value_heads", c.heads, 1, 256);
-  c.head_dim = decoder.opt_i("head_dim", c.hidden / c.heads, 2, 256);
+  c.head_dim = load_head_dim(decoder, c.hidden, c.heads);
   c.window = decoder.i("sliding_window", 1, 4096);
   c.rms_eps = decoder.f("rms_norm_eps", 0, 1);
   c.decoder_dim = decoder.i("decoder_dim", 1, 1 << 14);
   c.upsampling_ratios = decoder.ints("upsampling_ratios", 1, 64);
   c.upsample_rates = decoder.ints("upsample_rates", 1, 64);
   if (c.heads % c.kv_heads != 0) decoder.fail("num_key_value_heads", "must divide the heads");
-  if (c.head_dim < 8 || c.head_dim % 8 != 0) decoder.fail("head_dim", "must be a multiple of 8");
   if (c.upsample_rates.size() > 8 || c.decoder_dim % (1 << c.upsample_rates.size()) != 0) {
     decoder.fail("decoder_dim", "must be halved by every upsample rate");
   }
@@ -56,9 +57,15 @@ Qwen3CodecConfig Qwen3CodecConfig::load(const Config& root) {
   read_codec_sizes(decoder, c);
   c.codebook_dim = decoder.i("codebook_dim", 2, 1 << 14);
   c.latent = decoder.i("latent_dim", 1, 1 << 14);
-  c.rope_theta = decoder.f("rope_theta", 1);
+  c.rope_theta = load_rope_theta(decoder);
   c.sample_rate = root.i("output_sample_rate", 1000, 192000);
   if (c.codebook_dim % 2 != 0) decoder.fail("codebook_dim", "must be even");
+  if (c.upsample_rates.size() + c.upsampling_ratios.size() > 8 || c.hop() > c.sample_rate) {
+    decoder.fail(
+        "upsample_rates",
+        "together with upsampling_ratios at most 8, that make a frame of at most a second (" +
+            std::to_string(c.sample_rate) + " samples)");
+  }
   if (root.opt_i("decode_upsample_rate", c.hop()) != c.hop()) {
     root.fail("decode_upsample_rate", "the rates multiply to " + std::to_string(c.hop()));
   }

@@ -71,8 +71,8 @@ void Qwen3Codec::load_quantizer(const Weights& weights) {
   rest_out_ = load_pointwise(weights.scope("rvq_rest").scope("output_proj"), dim,
                              config_.codebook_dim, false, type_);
   // Only the encoder projects into the quantizer.
-  weights.ignore("rvq_first.input_proj.");
-  weights.ignore("rvq_rest.input_proj.");
+  weights.ignore("rvq_first.input_proj.weight");
+  weights.ignore("rvq_rest.input_proj.weight");
 }
 
 void Qwen3Codec::load_transformer(const Weights& weights) {

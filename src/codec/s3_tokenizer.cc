@@ -27,6 +27,22 @@ int64_t size_of(const Weights& weights, const std::string& name, int dim, int64_
   return known ? (*shape)[dim] : published;
 }
 
+/// Blocks up to the last one that has any tensor. (An ONNX graph cannot list its tensors by names
+/// of modules.) 6, as published, when there is none: all tensors are missing then, or random.
+int64_t count_blocks(const Weights& encoder) {
+  constexpr int64_t kPublished = 6, kMost = 64;
+  constexpr std::array kParts{"attn_ln", "attn.query", "attn.key",        "attn.value", "attn.out",
+                              "mlp_ln",  "mlp.0",      "attn.fsmn_block", "mlp.2"};
+  int64_t blocks = 0;
+  for (int64_t i = 0; i < kMost; ++i) {
+    for (const char* part : kParts) {
+      const Weights w = encoder.scope("blocks", i).scope(part);
+      if (w.has("weight") || w.has("bias")) blocks = i + 1;
+    }
+  }
+  return blocks > 0 ? blocks : kPublished;
+}
+
 PackedConv1d load_conv(const Weights& weights, int64_t out, int64_t in) {
   return PackedConv1d::pack(weights.take("weight", {out, in, 3}), weights.take("bias", {out}));
 }
@@ -57,9 +73,7 @@ S3Tokenizer::S3Tokenizer(const Weights& weights)
   const Weights encoder = weights.scope("encoder");
   conv1_ = load_conv(encoder.scope("conv1"), width_, mel_.mels());
   conv2_ = load_conv(encoder.scope("conv2"), width_, width_);
-  int64_t layers = 0;
-  while (layers < 64 && encoder.scope("blocks", layers).has("attn.query.weight")) ++layers;
-  if (layers == 0) layers = 6;  // and all of their tensors are missing, or random
+  const int64_t layers = count_blocks(encoder);
   for (int64_t i = 0; i < layers; ++i) blocks_.emplace_back(encoder.scope("blocks", i), width_);
   rope_ = RopeTable({.dim = kHeadDim}, kMaxPositions);
   down_ = load_linear(weights, "quantizer._codebook.project_down", kDigits, width_, true, kType);

@@ -40,6 +40,7 @@ SnacConfig SnacConfig::load(const Config& root) {
   if (d.rates.empty() || d.rates.size() > 8 || d.channels % (1 << d.rates.size()) != 0) {
     root.fail("decoder_dim", "must be halved by every rate of decoder_rates (1 to 8 of them)");
   }
+  if (d.hop() > c.codec.sample_rate) root.fail("decoder_rates", "a frame is longer than a second");
   if (c.strides.empty() || c.strides.size() > 16) root.fail("vq_strides", "expected 1 to 16");
   for (const int64_t stride : c.strides) {
     if (c.strides.front() % stride != 0) root.fail("vq_strides", "must divide the first one");
@@ -49,7 +50,7 @@ SnacConfig SnacConfig::load(const Config& root) {
 
 DacCodec load_snac(const SnacConfig& config, const Weights& weights, WeightType type) {
   DacCodec codec(config.codec, weights, type);
-  weights.ignore("encoder.");
+  weights.ignore("encoder.*");
   return codec;
 }
 

@@ -23,7 +23,7 @@ TEST_P(SnacTest, SamplesAreTheAuthors) {
   const SnacConfig config = SnacConfig::load(Config::load(dir + "/config.json"));
   const Weights weights(open_weights(dir));
   const DacCodec codec = load_snac(config, weights, WeightType::kF32);
-  EXPECT_EQ(weights.finish(), "");
+  EXPECT_NO_THROW(weights.finish());
   EXPECT_EQ(fixture::compare_golden(codec, dir + "/golden.safetensors", kSeed, 1e-4f), 6);
 }
 

@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "base/float16.h"
+#include "base/memory.h"
 #include "io/weights.h"
 
 namespace syrinx {
@@ -84,6 +85,8 @@ class DummyWeights : public WeightSource {
   std::vector<std::string> names() const override { return {}; }
 
   View take(const std::string& name, const Shape& shape) override {
+    // Kept in 8 bits at least, or read here: more of them than bytes are there is no use.
+    expect_memory(shape.count());
     View view{nullptr, DType::kBF16, shape, Device::kCpu};
     const bool factors = shape.dims() < 2 || is_zero(name) || name.ends_with("gamma");
     view.data = (factors ? constant(is_zero(name)) : random(shape)).repeated(view.bytes());

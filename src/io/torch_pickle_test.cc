@@ -237,7 +237,7 @@ TEST(TorchPickle, IsASourceOfWeights) {
   for (const std::string& path : {dir.path(), dir.path("pytorch_model.bin")}) {
     const Weights weights(open_weights(path));
     EXPECT_EQ(weights.take("weight", {1, 2}).dtype, DType::kF32);
-    EXPECT_EQ(weights.finish(), "unused tensors (1): bias");
+    EXPECT_EQ(weights.report().unused, std::vector<std::string>{"bias"});
   }
   const Weights weights(open_weights(dir.path()));
   weights.take("weight", {2, 2});

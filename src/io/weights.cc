@@ -1,17 +1,21 @@
 #include "io/weights.h"
 
+#include <fnmatch.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <map>
 #include <set>
 
 #include "base/error.h"
 #include "base/float16.h"
+#include "base/memory.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/torch_pickle.h"
+#include "tensor/finite.h"
 
 namespace syrinx {
 namespace {
@@ -96,13 +100,12 @@ class Zeros {
   size_t size_;
 };
 
-std::string listed(const std::vector<std::string>& items, const char* heading, const char* indent) {
+std::string listed(const std::vector<std::string>& items, const char* heading) {
   if (items.empty()) return {};
   std::string text = concat(heading, " (", items.size(), "):");
   for (size_t i = 0; i < std::min(items.size(), kMaxListed); ++i)
-    text += indent + shown(items[i], 300);
-  if (items.size() > kMaxListed)
-    text += concat(indent, "... and ", items.size() - kMaxListed, " more");
+    text += "\n  " + shown(items[i], 300);
+  if (items.size() > kMaxListed) text += concat("\n  ... and ", items.size() - kMaxListed, " more");
   return text;
 }
 
@@ -110,9 +113,11 @@ std::string listed(const std::vector<std::string>& items, const char* heading, c
 
 struct Weights::Ledger {
   std::unique_ptr<WeightSource> source;
-  std::set<std::string> used, ignored, missing;
-  std::map<std::string, std::string> wrong;  // name -> message
+  std::set<std::string> used, ignored, missing;  // ignored: patterns of whole names
+  std::map<std::string, std::string> wrong;      // name -> message
   std::vector<std::unique_ptr<Zeros>> zeros;
+  size_t zero_bytes = 0;
+  std::string last;  // asked for
 };
 
 std::unique_ptr<WeightSource> open_weights(const std::string& path) {
@@ -148,67 +153,133 @@ void Weights::fault(const std::string& name, const std::string& what) const {
                          ledger_->source->where(whole) + ": tensor " + shown(whole) + ": " + what);
 }
 
+int64_t Weights::count(const std::string& name) const {
+  const std::string before = full(name) + ".";
+  int64_t parts = 0;
+  for (const std::string& each : ledger_->source->names()) {
+    if (!each.starts_with(before)) continue;
+    int64_t number = 0;
+    const char *begin = each.data() + before.size(), *end = each.data() + each.size();
+    const auto [after, error] = std::from_chars(begin, end, number);
+    const bool part = error == std::errc() && after != end && *after == '.' && number >= 0;
+    if (part && number < kMostParts) parts = std::max(parts, number + 1);
+  }
+  return parts;
+}
+
+View Weights::zeros(const Shape& shape) const {
+  View view{nullptr, DType::kBF16, shape, Device::kCpu};
+  ledger_->zero_bytes += view.bytes();
+  if (ledger_->zero_bytes > kMostZeros) refuse(Weights(ledger_, "").report({"*"}), "(no further)");
+  ledger_->zeros.push_back(std::make_unique<Zeros>(view.bytes()));
+  view.data = ledger_->zeros.back()->data();
+  return view;
+}
+
 View Weights::take(const std::string& name, const Shape& shape) const {
   const std::string whole = full(name);
   ledger_->used.insert(whole);
+  ledger_->last = whole;
   const View view = ledger_->source->take(whole, shape);
-  if (!view.empty()) return view;
+  const bool floats =
+      view.dtype == DType::kF32 || view.dtype == DType::kBF16 || view.dtype == DType::kF16;
+  if (!view.empty() && floats) return view;
   if (has(name)) {
-    const bool fits = this->shape(name) == shape;
-    fault(name, concat("expected ", fits ? "f32, f16, bf16 or an integer type" : shape.str(),
-                       ", got ", ledger_->source->describe(whole)));
+    const std::string type = this->shape(name) == shape ? "f32, bf16 or f16 " : "";
+    fault(name, concat("expected ", type, shape.str(), ", got ", ledger_->source->describe(whole)));
   } else {
     ledger_->missing.insert(whole);
   }
-  View zeros{nullptr, DType::kBF16, shape, Device::kCpu};
-  ledger_->zeros.push_back(std::make_unique<Zeros>(zeros.bytes()));
-  zeros.data = ledger_->zeros.back()->data();
-  return zeros;
+  return zeros(shape);
 }
 
 Tensor Weights::f32(const std::string& name, const Shape& shape) const {
   const View view = take(name, shape);
-  if (view.dtype == DType::kF32 || view.dtype == DType::kBF16 || view.dtype == DType::kF16)
-    return to_f32(view);
-  fault(name, concat("expected f32, bf16 or f16 ", shape.str(), ", got ", dtype_name(view.dtype),
-                     " ", view.shape.str()));
-  return Tensor(shape, DType::kF32);
+  expect_memory(view.count() * static_cast<int64_t>(sizeof(float)));
+  if (!all_finite(view, 0, view.count())) fault(name, "has NaN or infinity");
+  return to_f32(view);
 }
 
-void Weights::ignore(const std::string& prefix) const { ledger_->ignored.insert(full(prefix)); }
+void Weights::ignore(const std::string& pattern) const { ledger_->ignored.insert(full(pattern)); }
 
-WeightReport Weights::report() const {
+WeightReport Weights::report(const NamePatterns& extras) const {
   WeightReport report;
   for (const auto& name : ledger_->missing)
     if (name.starts_with(scope_)) report.missing.push_back(name);
   for (const auto& [name, message] : ledger_->wrong)
     if (name.starts_with(scope_)) report.wrong.push_back(message);
+  NamePatterns known;
+  for (const std::string& pattern : extras) known.push_back(full(pattern));
+  for (const std::string& pattern : ledger_->ignored)
+    if (pattern.starts_with(scope_)) known.push_back(pattern);
   for (const auto& name : ledger_->source->names()) {
-    const auto& ignored = ledger_->ignored;
     if (!name.starts_with(scope_) || ledger_->used.contains(name)) continue;
-    if (std::any_of(ignored.begin(), ignored.end(),
-                    [&](const std::string& prefix) { return name.starts_with(prefix); }))
-      continue;
-    report.unused.push_back(name);
+    const auto fits = [&name](const std::string& pattern) {
+      return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    };
+    if (std::none_of(known.begin(), known.end(), fits)) report.unused.push_back(name);
   }
   std::sort(report.unused.begin(), report.unused.end());
   return report;
 }
 
-std::string Weights::finish() const {
-  const WeightReport found = report();
-  const std::string faults = found.faults();
-  if (!faults.empty()) throw LoadError(ledger_->source->where(scope_) + ": " + faults);
-  return found.warnings();
+void Weights::refuse(const WeightReport& report, const std::string& more) const {
+  const std::string faults = report.faults(), where = ledger_->source->where(scope_);
+  throw LoadError(concat(where, ": ", faults, more.empty() || faults.empty() ? "" : "\n", more));
+}
+
+void Weights::finish(const NamePatterns& extras) const {
+  const WeightReport found = report(extras);
+  if (!found.faults().empty()) refuse(found);
+}
+
+/// Records the tensors taken so far that have NaN or infinity. To look at all of them again takes
+/// time, but loading has failed already.
+void Weights::name_what_is_not_finite() const {
+  WeightSource& source = *ledger_->source;
+  for (const std::string& name : ledger_->used) {
+    const std::optional<Shape> shape = source.shape(name);
+    if (!shape) continue;
+    const View view = source.take(name, *shape);
+    if (view.empty() || all_finite(view, 0, view.count())) continue;
+    Weights(ledger_, "").fault(name, "has NaN or infinity");
+  }
+}
+
+void Weights::build(const std::function<void()>& make, const NamePatterns& extras) const {
+  // Unused tensors explain no failure half way.
+  const auto found = [this] { return report({"*"}); };
+  try {
+    make();
+  } catch (const NotFinite&) {
+    name_what_is_not_finite();
+    if (!found().faults().empty()) refuse(found());
+    throw;
+  } catch (const std::bad_alloc& error) {
+    if (!found().faults().empty()) refuse(found());
+    const std::string& last = ledger_->last;
+    throw LoadError(
+        concat(ledger_->source->where(last), ": tensor ", shown(last), ": ",
+               dynamic_cast<const OutOfMemory*>(&error) ? error.what() : "not enough memory"));
+  } catch (const std::logic_error&) {
+    if (!found().faults().empty()) refuse(found());
+    throw;
+  }
+  finish(extras);
 }
 
 std::string WeightReport::faults() const {
-  std::string text = listed(missing, "missing tensors", "\n  ");
-  if (!text.empty() && !wrong.empty()) text += "\n";
-  return text + listed(wrong, "tensors of the wrong shape or type", "\n  ");
+  std::string text;
+  for (const std::string& part :
+       {listed(missing, "missing tensors"), listed(wrong, "tensors that do not fit"),
+        listed(unused,
+               "tensors that do not belong to this model, or to a part of it that its "
+               "config leaves out")}) {
+    if (!text.empty() && !part.empty()) text += "\n";
+    text += part;
+  }
+  return text;
 }
-
-std::string WeightReport::warnings() const { return listed(unused, "unused tensors", " "); }
 
 Tensor to_f32(const View& view) {
   Tensor out(view.shape, DType::kF32);

@@ -1,10 +1,14 @@
 // The way layers take their weights while a model is built: by name within a scope, with the shape
-// they expect. Nothing fails at the first fault: missing and mis-shaped tensors are collected, the
-// layer gets zeros of the asked shape, and finish() throws one LoadError that lists them all.
+// they expect. A checkpoint is taken whole or refused: what is missing, of another shape or type,
+// left over, or not a number is a LoadError that lists the names.
 //
 //   Weights root(open_weights(dir));
-//   Talker talker(config, root.scope("talker"));   // calls take() / f32()
-//   std::string warning = root.finish();           // unused tensors, or empty
+//   root.build([&] { talker = Talker(config, root.scope("talker")); },  // calls take() / f32()
+//              {"speaker_encoder.*"});                                  // left out on purpose
+//
+// Nothing fails at the first fault: a layer gets zeros of the asked shape instead, and the faults
+// are told together. But zeros are not made for ever: sizes that only a config tells, and no tensor
+// has, cost at most kMostZeros bytes before the faults so far are told.
 //
 // Views live as long as any Weights of the same root; layers repack, so that all of them and with
 // them the mapped file may go once the model is built. One thread at a time.
@@ -47,6 +51,9 @@ std::unique_ptr<WeightSource> open_weights(const std::string& path);
 /// megabytes whatever is taken from it. Optional tensors are there when `has` says so.
 std::unique_ptr<WeightSource> dummy_weights(std::function<bool(const std::string&)> has = {});
 
+/// Names in which * stands for anything: "encoder.*", "*.num_batches_tracked".
+using NamePatterns = std::vector<std::string>;
+
 /// What was found wrong with the tensors under a scope. Each list is sorted and free of repeats.
 struct WeightReport {
   std::vector<std::string> missing;  ///< names
@@ -54,7 +61,6 @@ struct WeightReport {
   std::vector<std::string> unused;   ///< names
   /// At most ten of each list and the count of all; empty when there is nothing to say.
   std::string faults() const;
-  std::string warnings() const;
 };
 
 /// A scope of a source. Cheap to copy; copies share the source and the record of what was taken.
@@ -71,24 +77,42 @@ class Weights {
   bool has(const std::string& name) const;
   /// The stored sizes, for layers whose config does not tell them; empty when absent.
   std::optional<Shape> shape(const std::string& name) const;
-  /// A tensor in its stored type, whichever that is. Never empty, also after a fault.
+  /// How many there are of the parts name.0, name.1, ...: one more than the highest number of which
+  /// there is any tensor at all, so that a part of which some are missing counts. 0 where there are
+  /// none, or the source cannot list its names. At most kMostParts.
+  int64_t count(const std::string& name) const;
+
+  /// A tensor in its stored type: f32, bf16 or f16. Never empty, also after a fault.
   View take(const std::string& name, const Shape& shape) const;
-  /// A tensor of a float type, converted to f32.
+  /// The same converted to f32.
   Tensor f32(const std::string& name, const Shape& shape) const;
-  /// Counts every tensor whose name begins with this as used: parts that are left out on purpose.
-  void ignore(const std::string& prefix) const;
+  /// Tensors of this scope that published files hold and nobody needs: buffers of the training,
+  /// copies of tied tables. Heeded by the finish() of this scope and of those around it, not by
+  /// those of scopes within.
+  void ignore(const std::string& pattern) const;
   /// Records a fault that a layer found itself, for finish() to tell.
   void fault(const std::string& name, const std::string& what) const;
 
   /// What was asked for and not there, or there and not asked for, under this scope so far.
-  WeightReport report() const;
-  /// Throws LoadError when something under this scope was missing or wrong; otherwise returns the
-  /// warning about unused tensors, or nothing.
-  std::string finish() const;
+  /// `extras` are names of this scope that may be there, of parts that are left out or built
+  /// another time.
+  WeightReport report(const NamePatterns& extras = {}) const;
+  /// Throws LoadError when there is anything to report.
+  void finish(const NamePatterns& extras = {}) const;
+  /// Calls `make`, which builds layers of these weights, and then finish(). What `make` throws
+  /// because of the weights comes out as a LoadError that names them: tensors that are not numbers,
+  /// memory that is not there, checks of layers that the faults so far explain.
+  void build(const std::function<void()>& make, const NamePatterns& extras = {}) const;
+
+  static constexpr size_t kMostZeros = 64 << 20;
+  static constexpr int64_t kMostParts = 512;
 
  private:
   struct Ledger;
   Weights(std::shared_ptr<Ledger> ledger, std::string scope);
+  View zeros(const Shape& shape) const;
+  [[noreturn]] void refuse(const WeightReport& report, const std::string& more = {}) const;
+  void name_what_is_not_finite() const;
   std::shared_ptr<Ledger> ledger_;
   std::string scope_;  // "" or ends with a dot
 };

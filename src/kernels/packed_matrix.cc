@@ -5,8 +5,10 @@
 #include <cstring>
 
 #include "base/float16.h"
+#include "base/memory.h"
 #include "kernels/cuda/matrix_layout.h"
 #include "tensor/device.h"
+#include "tensor/finite.h"
 
 namespace syrinx {
 namespace {
@@ -101,6 +103,7 @@ const char* weight_type_name(WeightType type) {
 }
 
 void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to) {
+  if (!all_finite(from, begin, count)) throw NotFinite();
   switch (from.dtype) {
     case DType::kF32:
       std::copy_n(from.f32() + begin, count, to);
@@ -164,6 +167,7 @@ PackedMatrix PackedMatrix::pack(int64_t out, int64_t k, WeightType type,
   m.type = type;
   m.out = out;
   m.k = k;
+  expect_memory(m.panels() * m.panel_bytes());
   m.data = Tensor(Shape{m.panels() * m.panel_bytes()}, DType::kU8);
   const int64_t padded = m.padded_k();
   Tensor rows(Shape{kPanel, padded}, DType::kF32), halves;

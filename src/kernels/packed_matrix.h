@@ -45,12 +45,13 @@ struct PackedMatrix {
   /// A copy in the memory of a GPU, where it lies in rows: see kernels/cuda/matrix_layout.h.
   PackedMatrix on_device(Device device) const;
 
-  /// fill(o, row) writes weights [k] of output o.
+  /// fill(o, row) writes weights [k] of output o. Throws OutOfMemory when they do not fit.
   static PackedMatrix pack(int64_t out, int64_t k, WeightType type,
                            FunctionRef<void(int64_t o, float* row)> fill);
 };
 
-/// Copies `count` elements of a f32, bf16 or f16 view, beginning at element `begin`, as f32.
+/// Copies `count` elements of a f32, bf16 or f16 view, beginning at element `begin`, as f32. Throws
+/// NotFinite when one of them is NaN or infinite.
 void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to);
 
 }  // namespace syrinx

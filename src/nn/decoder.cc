@@ -1,11 +1,14 @@
 #include "nn/decoder.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/qkv.h"
 
 namespace syrinx {
 namespace {
+
+constexpr int64_t kMostCachedAngles = 1 << 17;  // positions; a config may tell any number
 
 /// A linear whose outputs are scaled by "<scale>.scale" when the config says so.
 PackedLinear load_branch_end(const Weights& block, const std::string& name,
@@ -91,8 +94,11 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
   blocks_.reserve(config.layers);
   for (int i = 0; i < config.layers; ++i)
     blocks_.emplace_back(weights.scope("layers", i), config_, type);
+  weights.ignore("layers.*.self_attn.rotary_emb.inv_freq");  // of older exports
   if (config.final_norm) final_ = Norm(weights.scope(config_.names.final_norm), config_);
-  if (config.rotary) rope_ = RopeTable(config_.rope, config.rope_positions);
+  if (config.rotary) {
+    rope_ = RopeTable(config_.rope, std::min(config.rope_positions, kMostCachedAngles));
+  }
 }
 
 size_t Decoder::bytes() const {

@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "base/float16.h"
+#include "base/memory.h"
+#include "tensor/finite.h"
 
 namespace syrinx {
 
@@ -10,8 +12,10 @@ Embedding::Embedding(const Weights& weights, int64_t count, int64_t width, DType
   SYRINX_CHECK(keep_as == DType::kBF16 || keep_as == DType::kF32, "[embedding] kept as ",
                dtype_name(keep_as));
   const View stored = weights.take("weight", {count, width});
+  expect_memory(count * width * static_cast<int64_t>(dtype_size(keep_as)));
   table_ = Tensor({count, width}, keep_as);
   if (stored.dtype == keep_as) {
+    if (!all_finite(stored, 0, stored.count())) throw NotFinite();
     std::memcpy(table_.view().data, stored.data, stored.bytes());
     return;
   }

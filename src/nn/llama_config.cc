@@ -3,25 +3,62 @@
 namespace syrinx {
 namespace {
 
-RopeScaling load_rope_scaling(const Config& config) {
+constexpr int64_t kMostHeadDim = 256;
+
+/// rope_type, or type in older files; "default" where there is neither.
+std::string rope_type(const Config& rope) {
+  return rope.opt_s("rope_type", rope.opt_s("type", "default"));
+}
+
+RopeScaling load_rope_scaling(const Config& rope) {
   RopeScaling scaling;
-  const auto rope = config.opt_sub("rope_scaling");
-  if (!rope) return scaling;
-  const std::string type = rope->opt_s("rope_type", rope->opt_s("type", "default"));
+  const std::string type = rope_type(rope);
   if (type == "default") return scaling;
-  if (type != "llama3") config.fail("rope_scaling", "type " + type + " is not supported");
-  scaling.factor = static_cast<float>(rope->f("factor", 1, 1e6));
-  scaling.low_freq_factor = static_cast<float>(rope->f("low_freq_factor", 1e-9, 1e9));
-  scaling.high_freq_factor = static_cast<float>(rope->f("high_freq_factor", 1e-9, 1e9));
+  if (type != "llama3") rope.fail("rope_type", type + " is not supported");
+  scaling.factor = static_cast<float>(rope.f("factor", 1, 1e6));
+  scaling.low_freq_factor = static_cast<float>(rope.f("low_freq_factor", 1e-9, 1e9));
+  scaling.high_freq_factor = static_cast<float>(rope.f("high_freq_factor", 1e-9, 1e9));
   scaling.original_positions =
-      static_cast<float>(rope->f("original_max_position_embeddings", 1, 1e9));
+      static_cast<float>(rope.f("original_max_position_embeddings", 1, 1e9));
   if (scaling.high_freq_factor <= scaling.low_freq_factor) {
-    rope->fail("high_freq_factor", "must be larger than low_freq_factor");
+    rope.fail("high_freq_factor", "must be larger than low_freq_factor");
   }
   return scaling;
 }
 
 }  // namespace
+
+RopeSpec load_rope(const Config& config, double absent_theta) {
+  RopeSpec spec;
+  const auto all = config.opt_sub("rope_parameters");
+  const Config& base = all && all->has("rope_theta") ? *all : config;
+  spec.theta =
+      absent_theta > 0 ? base.opt_f("rope_theta", absent_theta, 1) : base.f("rope_theta", 1);
+  const auto scaling = all ? all : config.opt_sub("rope_scaling");
+  if (scaling) spec.scaling = load_rope_scaling(*scaling);
+  return spec;
+}
+
+double load_rope_theta(const Config& config, double absent_theta) {
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    const auto rope = config.opt_sub(key);
+    if (rope && rope_type(*rope) != "default") {
+      rope->fail("rope_type", rope_type(*rope) + " is not supported");
+    }
+  }
+  return load_rope(config, absent_theta).theta;
+}
+
+int load_head_dim(const Config& config, int64_t width, int64_t heads) {
+  const int64_t dim = config.opt_i("head_dim", width / heads, 2, kMostHeadDim);
+  if (dim < 2 || dim > kMostHeadDim) {
+    config.fail("num_attention_heads", std::to_string(heads) + " heads of " + std::to_string(dim) +
+                                           " numbers each: expected 2 to " +
+                                           std::to_string(kMostHeadDim));
+  }
+  if (dim % 8 != 0) config.fail("head_dim", "must be a multiple of 8");
+  return static_cast<int>(dim);
+}
 
 DecoderConfig load_llama_config(const Config& config) {
   DecoderConfig d;
@@ -33,15 +70,16 @@ DecoderConfig load_llama_config(const Config& config) {
   d.layers = size("num_hidden_layers", 512);
   d.heads = size("num_attention_heads", 512);
   d.kv_heads = static_cast<int>(config.opt_i("num_key_value_heads", d.heads, 1, 512));
-  d.head_dim = static_cast<int>(config.opt_i("head_dim", d.hidden / d.heads, 2, 256));
+  d.head_dim = load_head_dim(config, d.hidden, d.heads);
   d.norm_eps = static_cast<float>(config.f("rms_norm_eps", 0, 1));
-  d.rope.theta = config.f("rope_theta", 1);
-  d.rope.scaling = load_rope_scaling(config);
+  d.rope = load_rope(config);
   d.attention_bias = d.output_bias = config.opt_b("attention_bias", false);
   d.mlp_bias = config.opt_b("mlp_bias", false);
   if (d.heads % d.kv_heads != 0) config.fail("num_key_value_heads", "must divide the heads");
-  if (d.head_dim % 8 != 0) config.fail("head_dim", "must be a multiple of 8");
   if (config.opt_s("hidden_act", "silu") != "silu") config.fail("hidden_act", "must be silu");
+  if (config.opt_b("use_sliding_window", false)) {
+    config.fail("use_sliding_window", "is not supported");
+  }
   return d;
 }
 

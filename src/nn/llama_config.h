@@ -1,6 +1,6 @@
 // The part of a config.json that describes a stack of llama-type blocks, as transformers writes it
-// for Llama and the models made of its blocks. Throws LoadError for what is missing, contradictory
-// or not supported.
+// for Llama, Qwen2, Qwen3 and the models made of such blocks. Throws LoadError for what is missing,
+// contradictory or not supported.
 #pragma once
 
 #include "io/json.h"
@@ -9,7 +9,17 @@
 namespace syrinx {
 
 /// hidden_size, intermediate_size, num_{hidden_layers,attention_heads,key_value_heads}, head_dim,
-/// rms_norm_eps, rope_theta, rope_scaling (default or llama3), attention_bias, mlp_bias.
+/// rms_norm_eps, rotary positions, attention_bias, mlp_bias.
 DecoderConfig load_llama_config(const Config& config);
+
+/// Base and scaling (default or llama3) of rotary positions: rope_theta and rope_scaling, or
+/// rope_parameters with all of them, as transformers writes since version 5. The base must be told
+/// unless `absent_theta` says what it is then.
+RopeSpec load_rope(const Config& config, double absent_theta = 0);
+/// The same for networks that know no scaling.
+double load_rope_theta(const Config& config, double absent_theta = 0);
+
+/// head_dim, or what `width` leaves each of `heads`; 2 to 256 and a multiple of 8.
+int load_head_dim(const Config& config, int64_t width, int64_t heads);
 
 }  // namespace syrinx

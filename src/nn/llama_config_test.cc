@@ -40,6 +40,29 @@ TEST(LlamaConfig, ReadsWhatIsThere) {
   EXPECT_EQ(load(plain).rope.scaling.factor, 0);
 }
 
+// Since version 5 transformers keeps base and scaling together.
+TEST(LlamaConfig, ReadsWhatTransformers5Writes) {
+  nlohmann::json json = csm_backbone();
+  json["rope_parameters"] = json["rope_scaling"];
+  json["rope_parameters"]["rope_theta"] = 700000.0;
+  json.erase("rope_scaling"), json.erase("rope_theta");
+  DecoderConfig d = load(json);
+  EXPECT_EQ(d.rope.theta, 700000);
+  EXPECT_EQ(d.rope.scaling.factor, 32);
+  EXPECT_EQ(d.rope.scaling.original_positions, 1024);
+  json["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 10000.0}};
+  d = load(json);
+  EXPECT_EQ(d.rope.theta, 10000);
+  EXPECT_EQ(d.rope.scaling.factor, 0);
+  const auto theta = [](const nlohmann::json& config, double absent) {
+    return load_rope_theta(Config::parse(config.dump(), "config.json"), absent);
+  };
+  EXPECT_EQ(theta(json, 5), 10000);
+  EXPECT_EQ(theta(nlohmann::json::object(), 5), 5);
+  EXPECT_THROW(theta(nlohmann::json::object(), 0), LoadError);
+  EXPECT_THROW(theta(csm_backbone(), 0), LoadError) << "scaling that the network does not know";
+}
+
 TEST(LlamaConfig, NamesWhatIsWrong) {
   const auto fault = [](const char* key, const nlohmann::json& value) -> std::string {
     nlohmann::json json = csm_backbone();
@@ -56,6 +79,8 @@ TEST(LlamaConfig, NamesWhatIsWrong) {
   EXPECT_NE(fault("hidden_act", "gelu").find("silu"), std::string::npos);
   EXPECT_NE(fault("rope_scaling", {{"rope_type", "yarn"}}).find("yarn"), std::string::npos);
   EXPECT_NE(fault("rope_scaling", {{"rope_type", "llama3"}}).find("factor"), std::string::npos);
+  EXPECT_NE(fault("rope_parameters", {{"rope_type", "yarn"}}).find("yarn"), std::string::npos);
+  EXPECT_NE(fault("num_attention_heads", 2).find("2 heads of 1024 numbers"), std::string::npos);
 }
 
 }  // namespace

@@ -74,14 +74,22 @@ const Cloning::Encoders& Cloning::encoders() const {
     const Weights codec(weights_at(spec_, join_path(spec_.dir, kCodecFile)));
     const Weights speaker(weights_at(spec_, join_path(spec_.dir, kSpeakerFile)));
     const Weights tokenizer = codec.scope("tokenizer"), vector = codec.scope("speaker_encoder");
-    encoders_ = std::unique_ptr<const Encoders>(
-        new Encoders{S3ReferenceEncoder(tokenizer, vector, config_.flow), SpeakerEncoder(speaker)});
-    tokenizer.finish();
-    vector.finish();
-    if (encoders_->speaker.width() != config_.speaker)
-      speaker.fault("proj.weight", concat("expected a vector of ", config_.speaker, ", got ",
-                                          encoders_->speaker.width()));
-    speaker.finish();
+    const auto build = [&] {
+      auto encoders = std::unique_ptr<const Encoders>(new Encoders{
+          S3ReferenceEncoder(tokenizer, vector, config_.flow), SpeakerEncoder(speaker)});
+      if (encoders->speaker.width() != config_.speaker)
+        speaker.fault("proj.weight", concat("expected a vector of ", config_.speaker, ", got ",
+                                            encoders->speaker.width()));
+      encoders_ = std::move(encoders);
+    };
+    // Beside what is used: filters that are computed here, and counters of the training.
+    speaker.build([&] {
+      vector.build(
+          [&] {
+            tokenizer.build(build, {"_mel_filters", "window"});
+          },
+          {"*.num_batches_tracked"});
+    });
   });
   return *encoders_;
 }

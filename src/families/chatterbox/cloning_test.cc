@@ -169,7 +169,7 @@ TEST(ChatterboxNoCloning, SaysWhatIsMissing) {
 TEST(ChatterboxSpeaker, AgreesWithTheOriginal) {
   const Weights weights(open_weights(parity("chatterbox/golden/checkpoint/ve.safetensors")));
   const SpeakerEncoder encoder(weights);
-  EXPECT_EQ(weights.finish(), "");
+  EXPECT_NO_THROW(weights.finish());
   const Safetensors golden(parity("s3_reference/golden/golden.safetensors"));
   ThreadPool pool(1);
   Arena arena;

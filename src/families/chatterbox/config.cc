@@ -19,17 +19,15 @@ void read(const Weights& w, const std::string& name, int dim, int& out) {
   out = static_cast<int>(wide);
 }
 
-/// How many of `before`0`after`, `before`1`after`, ... there are; `published` if none.
-int64_t count(const Weights& w, const std::string& before, const std::string& after,
-              int64_t published) {
-  int64_t n = 0;
-  while (n < 512 && w.has(before + std::to_string(n) + after)) ++n;
-  return n > 0 ? n : published;
+/// How many of name.0, name.1, ... there are; `published` if none.
+int64_t count(const Weights& w, const std::string& name, int64_t published) {
+  const int64_t parts = w.count(name);
+  return parts > 0 ? parts : published;
 }
 
 void read_t3(const Weights& w, ModelConfig& m) {
   DecoderConfig& d = m.decoder;
-  d.layers = static_cast<int>(count(w, "tfmr.layers.", ".self_attn.q_proj.weight", 30));
+  d.layers = static_cast<int>(count(w, "tfmr.layers", 30));
   d.hidden = 1024, d.heads = d.kv_heads = 16, d.head_dim = kHeadDim, d.ffn = 4096;
   d.norm_eps = 1e-5f;
   d.rope.theta = 500000;
@@ -56,12 +54,12 @@ void read_flow(const Weights& w, S3FlowConfig& c) {
   read(w, "input_embedding.weight", 1, c.width);
   read(w, "encoder.encoders.0.self_attn.pos_bias_u", 0, c.heads);
   read(w, "encoder.encoders.0.feed_forward.w_1.weight", 0, c.ffn);
-  c.layers = count(w, "encoder.encoders.", ".norm_ff.weight", c.layers);
-  c.up_layers = count(w, "encoder.up_encoders.", ".norm_ff.weight", c.up_layers);
+  c.layers = count(w, "encoder.encoders", c.layers);
+  c.up_layers = count(w, "encoder.up_encoders", c.up_layers);
   const std::string unet = "decoder.estimator.";
   read(w, unet + "final_proj.weight", 1, c.channels);
-  c.middle = count(w, unet + "mid_blocks.", ".0.res_conv.weight", c.middle);
-  c.blocks = count(w, unet + "down_blocks.0.1.", ".norm1.weight", c.blocks);
+  c.middle = count(w, unet + "mid_blocks", c.middle);
+  c.blocks = count(w, unet + "down_blocks.0.1", c.blocks);
   int64_t inner = c.unet_heads * kHeadDim;
   read(w, unet + "down_blocks.0.1.0.attn1.to_q.weight", 0, inner);
   c.unet_heads = std::max<int64_t>(1, inner / kHeadDim);

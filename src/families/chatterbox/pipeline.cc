@@ -41,14 +41,14 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
     throw LoadError(tokenizer + ": has " + std::to_string(tokenizer_->size()) +
                     " ids, the model's table " + std::to_string(config_.text_vocab));
   }
-  lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
-  weights_->finish();
+  weights_->build([&] { lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
-  flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"), spec.weights);
-  hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"), spec.weights);
-  codec.ignore("tokenizer.");  // both belong to cloning, which loads them when it is used
-  codec.ignore("speaker_encoder.");
-  codec.finish();
+  codec.build(
+      [&] {
+        flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"), spec.weights);
+        hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"), spec.weights);
+      },
+      {"tokenizer.*", "speaker_encoder.*"});  // of cloning, which loads them when it is used
   voices_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
   for (auto& [name, voice] : voices_) {

@@ -27,8 +27,8 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
              weights.take("speech_pos_emb.emb.weight", {config.speech_positions, hidden})};
   host_tables_ = tables_;
   head_ = load_linear(weights, "speech_head", config.speech_vocab, hidden, false, type);
-  weights.ignore("text_head.");          // of the training only
-  weights.ignore("tfmr.embed_tokens.");  // of the class that it was made from
+  weights.ignore("text_head.weight");          // of the training only
+  weights.ignore("tfmr.embed_tokens.weight");  // of the class that it was made from
   const Weights cond = weights.scope("cond_enc"), block = cond.scope("perceiver").scope("attn");
   const auto load = [&](const Weights& w, const char* name, int64_t in, bool bias) {
     return load_linear(w, name, hidden, in, bias, WeightType::kF32);

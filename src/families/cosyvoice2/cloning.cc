@@ -56,9 +56,11 @@ const S3ReferenceEncoder& Cloning::encoder() const {
     const Weights tokenizer(spec_.dummy ? dummy_weights()
                                         : open_s3_tokenizer_onnx(path(kTokenizerFile)));
     const Weights speaker(spec_.dummy ? dummy_weights() : open_onnx_weights(path(kSpeakerFile)));
-    encoder_ = std::make_unique<const S3ReferenceEncoder>(tokenizer, speaker, flow_);
-    tokenizer.finish();
-    speaker.finish();
+    speaker.build([&] {
+      tokenizer.build([&] {
+        encoder_ = std::make_unique<const S3ReferenceEncoder>(tokenizer, speaker, flow_);
+      });
+    });
   });
   return *encoder_;
 }

@@ -6,11 +6,13 @@
 #include "io/file.h"
 #include "io/hyper_yaml.h"
 #include "io/json.h"
+#include "nn/llama_config.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
 
 constexpr int64_t kMany = 1 << 16;
+constexpr int64_t kTokenRate = 25;  // speech tokens a second: of the tokenizer, not to be changed
 
 /// A class of the original that this family knows how to run.
 void expect_class(const HyperYaml& y, const std::string& key, const std::string& name) {
@@ -20,6 +22,19 @@ void expect_class(const HyperYaml& y, const std::string& key, const std::string&
 
 void expect_text(const HyperYaml& y, const std::string& key, const std::string& want) {
   if (y.s(key) != want) y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
+}
+
+/// Tokens that see each other. Older files do not tell the encoder's, which was trained with chunks
+/// of any length (use_dynamic_chunk); the estimator's is told in mel frames.
+int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
+  const std::string encoder = "flow.encoder.", fixed = "static_chunk_size";
+  const std::string estimator = "flow.decoder.estimator." + fixed;
+  const int64_t frames = y.i(estimator, 1, kMany);
+  const bool any = y.has(encoder + "use_dynamic_chunk") && y.b(encoder + "use_dynamic_chunk");
+  const bool told = y.has(encoder + fixed) || !any;
+  const int64_t chunk = told ? y.i(encoder + fixed, 1, 1024) : frames / ratio;
+  if (chunk * ratio != frames) y.fail(estimator, "must be the encoder's chunk in mel frames");
+  return chunk;
 }
 
 S3FlowConfig load_flow(const HyperYaml& y) {
@@ -49,13 +64,10 @@ S3FlowConfig load_flow(const HyperYaml& y) {
   c.heads = y.i("flow.encoder.attention_heads", 1, 256);
   c.ffn = y.i("flow.encoder.linear_units", 1, kMany);
   c.layers = y.i("flow.encoder.num_blocks", 1, 256);
-  c.chunk = y.i("flow.encoder.static_chunk_size", 1, 1024);
   const std::string unet = "flow.decoder.estimator.";
   if (y.i(unet + "in_channels", 1, kMany) != 4 * c.mel)
     y.fail(unet + "in_channels", "must be 4 mels");
-  if (y.i(unet + "static_chunk_size", 1, kMany) != c.chunk_frames()) {
-    y.fail(unet + "static_chunk_size", "must be the encoder's chunk in mel frames");
-  }
+  c.chunk = load_chunk(y, c.ratio);
   const std::vector<int64_t> channels = y.ints(unet + "channels", 1, kMany);
   if (channels.size() != 1) y.fail(unet + "channels", "expected one level");
   c.channels = channels[0];
@@ -98,9 +110,22 @@ HiftConfig load_hift(const HyperYaml& y) {
   };
   agree("hift.resblock_dilation_sizes", c.kernels.size());
   agree("hift.source_resblock_dilation_sizes", c.source_kernels.size());
-  if (c.rates.empty() || c.rates.size() != c.rate_kernels.size() ||
+  if (c.rates.empty() || c.rates.size() > 8 || c.rates.size() != c.rate_kernels.size() ||
       c.rates.size() != c.source_kernels.size() || c.kernels.empty() || c.n_fft % c.stft_hop != 0) {
     y.fail("hift.upsample_rates", "does not fit the kernels or the STFT");
+  }
+  if (c.hop() > c.source.sample_rate) {
+    y.fail("hift.upsample_rates", "with istft_params.hop_len they make a frame of over a second");
+  }
+  for (size_t i = 0; i < c.rates.size(); ++i) {
+    const int64_t more = c.rate_kernels[i] - c.rates[i];
+    if (more < 0 || more % 2 != 0) {
+      y.fail("hift.upsample_kernel_sizes",
+             concat("a window of ", c.rate_kernels[i], " does not fit a rate of ", c.rates[i]));
+    }
+  }
+  if (c.channels % (int64_t{1} << c.rates.size()) != 0) {
+    y.fail("hift.base_channels", "must be halved by every one of upsample_rates");
   }
   if (c.source.sample_rate == 22050)
     y.fail("hift.sampling_rate", "its other source is not supported");
@@ -109,23 +134,10 @@ HiftConfig load_hift(const HyperYaml& y) {
 
 void load_llm(const Config& c, ModelConfig& m) {
   if (c.opt_s("model_type", "qwen2") != "qwen2") c.fail("model_type", "expected qwen2");
-  DecoderConfig& d = m.decoder;
-  const auto size = [&](const char* key, int64_t most) {
-    return static_cast<int>(c.i(key, 1, most));
-  };
-  d.hidden = size("hidden_size", kMany);
-  d.ffn = size("intermediate_size", 1 << 18);
-  d.layers = size("num_hidden_layers", 512);
-  d.heads = size("num_attention_heads", 512);
-  d.kv_heads = size("num_key_value_heads", 512);
-  d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
-  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
-  d.rope.theta = c.f("rope_theta", 1);
-  d.attention_bias = true;
-  if (d.heads % d.kv_heads != 0) c.fail("num_key_value_heads", "must divide the heads");
-  if (d.head_dim % 8 != 0) c.fail("head_dim", "must be a multiple of 8");
-  if (c.opt_b("use_sliding_window", false)) c.fail("use_sliding_window", "is not supported");
-  if (c.opt_sub("rope_scaling")) c.fail("rope_scaling", "is not supported");
+  m.decoder = load_llama_config(c);
+  load_rope_theta(c);
+  m.decoder.attention_bias = true;  // of q, k and v, whatever the config says
+  m.decoder.output_bias = false;
   m.text_vocab = c.i("vocab_size", 1, 1 << 24);
   m.max_positions = c.i("max_position_embeddings", 64, 1 << 20);
 }
@@ -153,6 +165,13 @@ ModelConfig load_config(const std::string& dir) {
   m.hift = load_hift(y);
   if (m.flow.vocab != m.speech_codes)
     y.fail("flow.vocab_size", "differs from llm.speech_token_size");
+  const int64_t rate = kTokenRate * m.flow.ratio * m.hift.hop();
+  if (m.hift.source.sample_rate != rate) {
+    y.fail("hift.sampling_rate",
+           concat("is ", m.hift.source.sample_rate, ", but ", kTokenRate, " tokens of ",
+                  m.flow.ratio, " frames of ", m.hift.hop(),
+                  " samples (upsample_rates, hop_len) are ", rate, " a second"));
+  }
   if (m.flow.mel != m.hift.mel) y.fail("hift.in_channels", "differs from flow.output_size");
   return m;
 }

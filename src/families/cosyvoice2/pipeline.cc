@@ -21,12 +21,12 @@ std::string list(const Voices& voices) {
 }
 
 /// The vocoder was published with and without the prefix of the network that trained it.
-Hift load_hift(const HiftConfig& config, const LoadSpec& spec) {
+std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) {
   const Weights weights(weights_at(spec, join_path(spec.dir, "hift.pt")));
   const Weights scope = weights.scope(weights.has("generator.conv_pre.bias") ? "generator" : "");
-  weights.ignore("discriminator.");
-  Hift hift(config, scope, spec.weights);
-  weights.finish();
+  std::unique_ptr<Hift> hift;
+  weights.build([&] { hift = std::make_unique<Hift>(config, scope, spec.weights); },
+                {"discriminator.*"});
   return hift;
 }
 
@@ -35,15 +35,13 @@ Hift load_hift(const HiftConfig& config, const LoadSpec& spec) {
 CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   frontend_ = std::make_unique<Frontend>(tokenizer(spec));
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "llm.pt")));
-  lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
-  weights_->finish();
+  weights_->build([&] { lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   {
     const Weights weights(weights_at(spec, join_path(spec.dir, "flow.pt")));
-    flow_ = std::make_unique<S3Flow>(config_.flow, weights, spec.weights);
-    weights.finish();
+    weights.build([&] { flow_ = std::make_unique<S3Flow>(config_.flow, weights, spec.weights); });
   }
-  hift_ = std::make_unique<Hift>(load_hift(config_.hift, spec));
+  hift_ = load_hift(config_.hift, spec);
   voices_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
   info_.no_cloning = missing_for_cloning(spec);

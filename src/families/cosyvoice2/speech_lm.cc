@@ -17,7 +17,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
              weights.take("llm_embedding.weight", {kControlRows, hidden}),
              weights.take("speech_embedding.weight", {speech, hidden})};
   head_ = load_linear(weights, "llm_decoder", speech, hidden, true, type);
-  weights.ignore("llm.model.lm_head.");  // of the text model that it was made from
+  weights.ignore("llm.model.lm_head.weight");  // of the text model that it was made from
   traits_.hidden = static_cast<int>(hidden);
   traits_.vocab = {static_cast<int>(speech)};
   traits_.kv = {config.decoder.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};

@@ -2,6 +2,7 @@
 // checks, faults.
 #include "audio/wav_file.h"
 #include "families/csm/fixture.h"
+#include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
 
@@ -405,7 +406,12 @@ TEST(CsmLoad, ListsMissingAndWrongTensors) {
 
 TEST(CsmLoad, ACheckpointWithoutTheEncoderSpeaksButTakesNoRecording) {
   Copy copy;
-  copy.replace("model.safetensors", "codec_model.downsample", "codec_model.downstairs");
+  EditableSafetensors file(copy.dir.path("model.safetensors"));
+  for (const std::string& name : file.names()) {
+    const std::string rest = name.substr(std::min(name.size(), std::string("codec_model.").size()));
+    if (rest.starts_with("encoder") || rest.starts_with("downsample")) file.header().erase(name);
+  }
+  file.write(copy.dir.path("model.safetensors"));
   const Csm model({copy.dir.path(), "copy"});
   const std::vector<float> silence(1000, 0.f);
   for (int i = 0; i < 2; ++i) EXPECT_THROW(model.encode(silence), LoadError);

@@ -71,16 +71,15 @@ Csm::Csm(const LoadSpec& spec) {
   defaults_ = load_defaults(join_path(spec.dir, "generation_config.json"));
   frontend_ = std::make_unique<Frontend>(config_, tokenizer(spec, config_));
   weights_ = std::make_unique<Weights>(source(spec, config_));
-  backbone_ = std::make_unique<Backbone>(config_, *weights_, spec.weights);
   const Weights codec = weights_->scope("codec_model");
-  codec_ = std::make_unique<MimiDecoder>(config_.codec, codec, spec.weights);
-  for (const char* encoder : {"encoder.", "encoder_transformer.", "downsample.",
-                              "quantizer.semantic_residual_vector_quantizer.input_proj.",
-                              "quantizer.acoustic_residual_vector_quantizer.input_proj."}) {
-    codec.ignore(encoder);
-  }
-  weights_->finish();
-  if (codec.has("downsample.conv.weight")) {
+  weights_->build(
+      [&] {
+        backbone_ = std::make_unique<Backbone>(config_, *weights_, spec.weights);
+        codec_ = std::make_unique<MimiDecoder>(config_.codec, codec, spec.weights);
+      },
+      {"codec_model.encoder.*", "codec_model.encoder_transformer.*",
+       "codec_model.downsample.conv.weight", "codec_model.quantizer.*.input_proj.weight"});
+  if (codec.has("downsample.conv.weight") || codec.count("encoder.layers") > 0) {
     voices_ =
         std::make_unique<CsmVoices>([this]() -> const MimiEncoder& { return codec_encoder(); });
   }
@@ -97,9 +96,7 @@ Csm::Csm(const LoadSpec& spec) {
 const MimiEncoder& Csm::codec_encoder() const {
   std::call_once(encoder_once_, [&] {
     const Weights codec = weights_->scope("codec_model");
-    auto encoder = std::make_unique<MimiEncoder>(config_.codec, codec);
-    codec.finish();
-    encoder_ = std::move(encoder);
+    codec.build([&] { encoder_ = std::make_unique<MimiEncoder>(config_.codec, codec); });
   });
   return *encoder_;
 }

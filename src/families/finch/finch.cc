@@ -127,8 +127,8 @@ bool claims(const Config& config) { return config.opt_s("model_type", "") == "fi
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   const FinchConfig config = FinchConfig::from(Config::load(spec.dir + "/config.json"));
   Weights weights(weights_at(spec, spec.dir));
-  auto pipeline = std::make_shared<const FinchPipeline>(config, weights, spec);
-  weights.finish();
+  std::shared_ptr<const Pipeline> pipeline;
+  weights.build([&] { pipeline = std::make_shared<const FinchPipeline>(config, weights, spec); });
   return pipeline;
 }
 

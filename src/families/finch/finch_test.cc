@@ -15,7 +15,7 @@
 #include "families/finch/config.h"
 #include "families/finch/frontend.h"
 #include "families/finch/state.h"
-#include "io/weights.h"
+#include "io/safetensors.h"
 
 namespace syrinx::finch {
 namespace {
@@ -201,20 +201,20 @@ SpeechRequest golden_request(int which) {
 }
 
 /// One of the cases of the golden file.
-void check_case(const Weights& golden, int number) {
+void check_case(const Safetensors& golden, int number) {
   const std::string which = std::to_string(number);
-  const int64_t frames = (*golden.shape("frames." + which))[0];
-  const View want = golden.take("frames." + which, {frames, kFrameWidth});
-  const Tensor samples = golden.f32("samples." + which, {frames * 640});
-  const Tensor logits = golden.f32("logits." + which, {4, 3 * 256 + 4});
+  const View want = golden.view("frames." + which);
+  const int64_t frames = want.shape[0];
+  const View samples = golden.view("samples." + which), logits = golden.view("logits." + which);
+  expect_shape("samples", samples, {frames * 640});
+  expect_shape("logits", logits, {4, 3 * 256 + 4});
 
   const SpeechRequest request = golden_request(number);
   const Spoken spoken = speak(request);
   EXPECT_EQ(spoken.reason, FinishReason::kStop);
   ASSERT_EQ(static_cast<int64_t>(spoken.frames.size()), frames * kFrameWidth);
   for (size_t i = 0; i < spoken.frames.size(); ++i) {
-    const auto* codes = static_cast<const int32_t*>(want.data);
-    ASSERT_EQ(spoken.frames[i], codes[i]) << "frame " << i / kFrameWidth;
+    ASSERT_EQ(spoken.frames[i], want.i32()[i]) << "frame " << i / kFrameWidth;
   }
   double worst = 0, size = 0;
   for (int t = 0; t < 4; ++t) {
@@ -234,8 +234,8 @@ void check_case(const Weights& golden, int number) {
 }
 
 TEST(Finch, EqualsTheReference) {
-  const Weights golden(open_weights(kGolden));
-  for (int number = 0; number == 0 || golden.has(concat("frames.", number)); ++number) {
+  const Safetensors golden(kGolden);
+  for (int number = 0; number == 0 || golden.find(concat("frames.", number)); ++number) {
     SCOPED_TRACE(concat("case ", number));
     check_case(golden, number);
   }

@@ -11,7 +11,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
                                          {config.vocab, int64_t{config.lm.hidden}})) {
   const int64_t hidden = config.lm.hidden, begin = config.audio_begin();
   const View head = config.tied ? table_ : weights.take("lm_head.weight", {config.vocab, hidden});
-  if (config.tied) weights.ignore("lm_head.");
+  if (config.tied) weights.ignore("lm_head.weight");
   head_ = PackedLinear::pack(head.slice(begin, begin + config.audio_ids()), type);
   traits_.hidden = config.lm.hidden;
   traits_.vocab = {config.audio_ids()};

@@ -6,34 +6,17 @@
 
 #include "base/ascii.h"
 #include "io/file.h"
+#include "nn/llama_config.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
 
 DecoderConfig load_decoder(const Config& c) {
-  DecoderConfig d;
-  const auto size = [&](const char* key, int64_t most) {
-    return static_cast<int>(c.i(key, 1, most));
-  };
-  d.hidden = size("hidden_size", 1 << 16);
-  d.ffn = size("intermediate_size", 1 << 18);
-  d.layers = size("num_hidden_layers", 512);
-  d.heads = size("num_attention_heads", 512);
-  d.kv_heads = size("num_key_value_heads", 512);
-  d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
-  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
-  d.rope.theta = c.f("rope_theta", 1);
+  DecoderConfig d = load_llama_config(c);
+  // Sections of several axes are plain RoPE here, because all axes have one position.
+  load_rope_theta(c);
+  if (d.attention_bias) c.fail("attention_bias", "is not supported");
   d.qk_norm = true;
-  if (d.heads % d.kv_heads != 0) c.fail("num_key_value_heads", "must divide the heads");
-  if (d.head_dim % 8 != 0) c.fail("head_dim", "must be a multiple of 8");
-  if (c.opt_s("hidden_act", "silu") != "silu") c.fail("hidden_act", "must be silu");
-  if (c.opt_b("attention_bias", false)) c.fail("attention_bias", "is not supported");
-  if (c.opt_b("use_sliding_window", false)) c.fail("use_sliding_window", "is not supported");
-  if (const auto rope = c.opt_sub("rope_scaling")) {
-    // Sections of several axes are plain RoPE here, because all axes have one position.
-    const std::string type = rope->opt_s("rope_type", rope->opt_s("type", "default"));
-    if (type != "default") c.fail("rope_scaling", "type " + type + " is not supported");
-  }
   return d;
 }
 

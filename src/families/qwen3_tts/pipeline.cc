@@ -148,19 +148,18 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
         std::to_string(config_.codebooks) + " of " + std::to_string(config_.audio_codes()));
   }
   weights_ = std::make_unique<Weights>(source(spec, spec.dir));
-  talker_ = std::make_unique<Talker>(config_, weights_->scope("talker"), spec.weights);
-  weights_->ignore("speaker_encoder.");
-  weights_->finish();
+  weights_->build(
+      [&] { talker_ = std::make_unique<Talker>(config_, weights_->scope("talker"), spec.weights); },
+      {"speaker_encoder.*"});
   bool codec_encoder = false;
   {
     const Weights codec_weights(source(spec, codec_dir));
     // Convolutions have no 8-bit form; the codec's other layers are a small part of it.
-    codec_ = std::make_unique<Qwen3Codec>(
-        codec, codec_weights,
-        spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
-    codec_encoder = codec_weights.has("encoder.downsample.conv.weight");
-    codec_weights.ignore("encoder.");
-    codec_weights.finish();
+    const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
+    codec_weights.build([&] { codec_ = std::make_unique<Qwen3Codec>(codec, codec_weights, type); },
+                        {"encoder.*"});
+    const Weights encoder = codec_weights.scope("encoder");
+    codec_encoder = encoder.has("downsample.conv.weight") || encoder.count("encoder.layers") > 0;
   }
   if (spec.device != Device::kCpu) {
     talker_->move_to(spec.device);
@@ -174,7 +173,8 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
 }
 
 void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, bool codec_encoder) {
-  if (!weights_->has("speaker_encoder.fc.weight")) return;
+  const Weights speakers = weights_->scope("speaker_encoder");
+  if (!speakers.has("fc.weight") && speakers.count("blocks") == 0) return;
   // The codec's first codebooks are those of all of Mimi.
   MimiConfig codec = codec_encoder_config(spec, codec_dir, config_.codebooks);
   const int64_t hop = codec.hop();
@@ -189,13 +189,14 @@ void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, b
   const auto load = [this, spec, codec_dir, codec_encoder, codec] {
     VoiceMaker::Networks networks;
     const Weights speaker = weights_->scope("speaker_encoder");
-    networks.speaker = std::make_unique<SpeakerEncoder>(config_.speaker, speaker);
-    speaker.finish();
+    speaker.build(
+        [&] { networks.speaker = std::make_unique<SpeakerEncoder>(config_.speaker, speaker); });
     if (codec_encoder) {
       const Weights all(source(spec, codec_dir));
       const Weights encoder = all.scope("encoder");
-      networks.codec = std::make_unique<MimiEncoder>(codec, encoder);
-      encoder.finish();
+      // Codebooks that the talker does not have, and what only a decoder needs.
+      encoder.build([&] { networks.codec = std::make_unique<MimiEncoder>(codec, encoder); },
+                    {"quantizer.*.codebook.*", "quantizer.*.output_proj.weight"});
     }
     return networks;
   };

@@ -3,6 +3,7 @@
 #include "families/qwen3_tts/voice.h"
 
 #include "families/qwen3_tts/fixture.h"
+#include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
 
@@ -309,6 +310,13 @@ struct Copy {
     ASSERT_NE(at, text.npos) << from;
     dir.write(file, text.replace(at, from.size(), to));
   }
+  /// Takes the tensors out whose names begin with `prefix`.
+  void drop(const std::string& file, const std::string& prefix) {
+    EditableSafetensors edited(dir.path(file));
+    for (const std::string& name : edited.names())
+      if (name.starts_with(prefix)) edited.header().erase(name);
+    edited.write(dir.path(file));
+  }
   std::string fault() const {
     try {
       Qwen3Tts model({dir.path(), "copy"});
@@ -322,13 +330,12 @@ struct Copy {
 
 TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
   Copy copy;
-  copy.replace("speech_tokenizer/model.safetensors", "\"encoder.downsample",
-               "\"encoder.downstairs");
+  copy.drop("speech_tokenizer/model.safetensors", "encoder.");
   const Qwen3Tts plain({copy.dir.path(), "copy"});
   ASSERT_TRUE(plain.voice_encoder());
   ASSERT_EQ(plain.voice_encoder()->info().modes.size(), 1u);
   EXPECT_EQ(plain.voice_encoder()->info().modes[0].name, kXVector);
-  copy.replace("model.safetensors", "\"speaker_encoder.fc.weight", "\"speaker_encoder.fx.weight");
+  copy.drop("model.safetensors", "speaker_encoder.");
   const Qwen3Tts mute({copy.dir.path(), "copy"});
   EXPECT_FALSE(mute.voice_encoder());
   EXPECT_NE(mute.info().no_cloning.find("speaker_encoder"), std::string::npos);

@@ -29,7 +29,11 @@ DecoderConfig load_backbone(const Config& c) {
   d.kv_heads = static_cast<int>(attention.opt_i("num_heads_kv", d.heads, 1, 512));
   if (d.hidden % d.heads != 0) attention.fail("num_heads", "must divide d_model");
   d.head_dim = d.hidden / d.heads;
-  if (d.head_dim % 8 != 0) attention.fail("num_heads", "heads must be multiples of 8 wide");
+  if (d.head_dim % 8 != 0 || d.head_dim > 256) {
+    attention.fail("num_heads", std::to_string(d.heads) + " heads of " +
+                                    std::to_string(d.head_dim) +
+                                    " numbers each: expected a multiple of 8 up to 256");
+  }
   if (d.heads % d.kv_heads != 0) attention.fail("num_heads_kv", "must divide the heads");
   for (const char* bias : {"qkv_proj_bias", "out_proj_bias"}) {
     if (attention.opt_b(bias, false)) attention.fail(bias, "is not supported");

@@ -52,10 +52,11 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
                    std::to_string(config_.codes()));
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
-  conditioner_ = std::make_unique<PrefixConditioner>(config_, weights_->scope("prefix_conditioner"),
-                                                     spec.weights);
-  lm_ = std::make_unique<SpeechLm>(config_, *conditioner_, *weights_, spec.weights);
-  weights_->finish();
+  weights_->build([&] {
+    conditioner_ = std::make_unique<PrefixConditioner>(
+        config_, weights_->scope("prefix_conditioner"), spec.weights);
+    lm_ = std::make_unique<SpeechLm>(config_, *conditioner_, *weights_, spec.weights);
+  });
   if (spec.device != Device::kCpu) {
     conditioner_->move_to(spec.device);
     lm_->move_to(spec.device);
@@ -80,9 +81,8 @@ void Zonos::load_codec(const LoadSpec& spec) {
   }
   const Weights weights(weights_at(spec, dir));
   // Convolutions have no 8-bit form.
-  codec_ = std::make_unique<DacCodec>(load_dac(
-      config, weights, spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16));
-  weights.finish();
+  const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
+  weights.build([&] { codec_ = std::make_unique<DacCodec>(load_dac(config, weights, type)); });
 }
 
 void Zonos::load_speakers(const LoadSpec& spec) {
@@ -121,9 +121,12 @@ void Zonos::find_speaker_encoder(const LoadSpec& spec) {
     };
     const Weights network = open(SpeakerEncoder::kNetwork);
     const Weights projection = open(SpeakerEncoder::kProjection);
-    auto encoder = std::make_unique<SpeakerEncoder>(network, projection, width);
-    network.finish();
-    projection.finish();
+    std::unique_ptr<SpeakerEncoder> encoder;
+    const auto build = [&] {
+      encoder = std::make_unique<SpeakerEncoder>(network, projection, width);
+    };
+    // The filters of the original's mel spectrogram, which are computed here.
+    projection.build([&] { network.build(build, {"featCal.*"}); });
     return encoder;
   };
   voices_ = std::make_unique<VoiceMaker>(load);

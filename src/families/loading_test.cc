@@ -1,0 +1,357 @@
+// What every family owes whoever loads a checkpoint: it is taken whole or refused, with the names
+// of the tensors that are missing, left over, of another type, or not numbers; and sizes that a
+// config tells and no tensor has cost no memory. On the small checkpoints of tests/parity.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "families/family.h"
+#include "io/edit_safetensors.h"
+#include "io/test_dir.h"
+
+namespace syrinx {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A safetensors file of a checkpoint. Tensors of `later` parts are loaded when a voice is first
+/// cloned; tables `in_place` are read from the mapped file and not looked through.
+struct File {
+  const char* name;
+  std::vector<std::string> later = {}, in_place = {};
+};
+
+struct Golden {
+  const char *family, *dir;
+  std::vector<File> files;
+};
+
+const std::vector<Golden>& goldens() {
+  static const std::vector<Golden> kAll{
+      {"qwen3_tts",
+       "qwen3_tts/golden/projected/checkpoint",
+       {{"model.safetensors", {}, {"_embedding"}},
+        {"speech_tokenizer/model.safetensors", {"encoder.", "input_proj"}}}},
+      {"qwen3_tts",
+       "qwen3_tts/golden/base/checkpoint",
+       {{"model.safetensors", {"speaker_encoder."}, {"_embedding"}},
+        {"speech_tokenizer/model.safetensors", {"encoder.", "input_proj"}}}},
+      {"csm",
+       "csm/golden/taught/checkpoint",
+       {{"model.safetensors",
+         {"codec_model.encoder", "codec_model.downsample", "input_proj", "initialized",
+          "depth_decoder.model.embed_tokens"},
+         {"embed_audio_tokens", "embed_text_tokens"}}}},
+      {"orpheus", "orpheus/golden/checkpoint", {{"model.safetensors", {}, {"embed_tokens"}}}},
+      {"zonos", "zonos/golden/checkpoint", {{"model.safetensors", {}, {"embeddings."}}}},
+      {"chatterbox",
+       "chatterbox/golden/checkpoint",
+       {{"t3_cfg.safetensors", {"text_head", "tfmr.embed_tokens"}, {"_emb."}},
+        {"s3gen.safetensors", {"tokenizer.", "speaker_encoder."}}}},
+  };
+  return kAll;
+}
+
+bool any_in(const std::vector<std::string>& parts, const std::string& name) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const std::string& part) { return name.find(part) != name.npos; });
+}
+
+std::string parity_dir(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
+}
+
+/// A copy of a golden checkpoint.
+struct Copy {
+  explicit Copy(const std::string& family_name, const std::string& golden) : family(family_name) {
+    std::filesystem::copy(parity_dir(golden), dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+  }
+  explicit Copy(const Golden& golden) : Copy(golden.family, golden.dir) {}
+
+  /// What loading it says; empty when it loads.
+  std::string fault(bool dummy = false) const {
+    for (const Family& each : families()) {
+      if (each.name != family) continue;
+      try {
+        each.load({dir.path(), "copy", each.default_weights, dummy});
+      } catch (const LoadError& error) {
+        return error.what();
+      } catch (const std::exception& error) {
+        return std::string("not a LoadError: ") + typeid(error).name() + error.what();
+      }
+      return "";
+    }
+    return "no such family";
+  }
+  void change(const std::string& file, const Json::json_pointer& key, const Json& value) const {
+    Json json = Json::parse(slurp(dir.path(file)));
+    json[key] = value;
+    dir.write(file, json.dump());
+  }
+  void replace(const std::string& file, const std::string& from, const std::string& to) const {
+    std::string text = slurp(dir.path(file));
+    const size_t at = text.find(from);
+    ASSERT_NE(at, text.npos) << from;
+    dir.write(file, text.replace(at, from.size(), to));
+  }
+  TestDir dir;
+  std::string family;
+};
+
+/// A LoadError was thrown that has all of these in its message.
+void expect_told(const std::string& fault, const std::vector<std::string>& parts) {
+  EXPECT_NE(fault, "");
+  EXPECT_EQ(fault.find("not a LoadError"), fault.npos) << fault;
+  for (const std::string& part : parts) {
+    EXPECT_NE(fault.find(part), fault.npos) << part << " is not in: " << fault;
+  }
+}
+
+class Loading : public testing::TestWithParam<Golden> {
+ protected:
+  /// Calls `use` for some tensors of every file, spread over all; the file is as it was afterwards.
+  void for_some(size_t most, const std::function<void(const Copy&, const File&, const std::string&,
+                                                      EditableSafetensors)>& use) const {
+    const Copy copy(GetParam());
+    for (const File& file : GetParam().files) {
+      const std::string path = copy.dir.path(file.name);
+      const EditableSafetensors whole(path);
+      std::vector<std::string> names = whole.names();
+      std::erase_if(names, [&](const std::string& name) { return any_in(file.later, name); });
+      ASSERT_FALSE(names.empty());
+      const size_t step = std::max<size_t>(1, names.size() / most);
+      for (size_t i = 0; i < names.size(); i += step) use(copy, file, names[i], whole);
+      whole.write(copy.dir.path(file.name));
+    }
+  }
+};
+
+TEST_P(Loading, TheGoldenLoads) { EXPECT_EQ(Copy(GetParam()).fault(), ""); }
+
+TEST_P(Loading, WithoutATensorIsRefused) {
+  for_some(25, [](const Copy& copy, const File& file, const std::string& name,
+                  EditableSafetensors edited) {
+    edited.header().erase(name);
+    edited.write(copy.dir.path(file.name));
+    expect_told(copy.fault(), {name});
+  });
+}
+
+TEST_P(Loading, WithATensorOfItsOwnIsRefused) {
+  for_some(1, [](const Copy& copy, const File& file, const std::string& name,
+                 EditableSafetensors edited) {
+    Json entry = edited.header()[name];
+    const Json at = entry["data_offsets"][0];
+    entry["shape"] = {0}, entry["data_offsets"] = {at, at};
+    edited.header()["stranger.weight"] = entry;
+    edited.write(copy.dir.path(file.name));
+    expect_told(copy.fault(), {"do not belong to this model", "stranger.weight", file.name});
+  });
+}
+
+TEST_P(Loading, WeightsThatAreNotNumbersAreNamed) {
+  for_some(10, [](const Copy& copy, const File& file, const std::string& name,
+                  EditableSafetensors edited) {
+    const bool wide = edited.header()[name]["dtype"] == "F32";
+    if (any_in(file.in_place, name)) return;
+    const uint32_t nan = 0x7fc00000, infinity = 0xff80;
+    std::memcpy(edited.data(name), wide ? &nan : &infinity, wide ? 4 : 2);
+    edited.write(copy.dir.path(file.name));
+    expect_told(copy.fault(), {"tensor " + name + ": has NaN or infinity"});
+  });
+}
+
+TEST_P(Loading, IntegersAreNoWeights) {
+  for_some(3, [](const Copy& copy, const File& file, const std::string& name,
+                 EditableSafetensors edited) {
+    Json& type = edited.header()[name]["dtype"];
+    type = type == "F32" ? "I32" : "I16";
+    edited.write(copy.dir.path(file.name));
+    expect_told(copy.fault(), {name, "expected f32, bf16 or f16"});
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Loading, testing::ValuesIn(goldens()), [](const auto& test) {
+  return std::string(test.param.family) + std::to_string(test.index);
+});
+
+// A part must not be counted by one of its tensors: without it a shorter network would speak.
+TEST(LoadingChatterbox, PartsAreNotCountedByOneTensor) {
+  const Copy copy("chatterbox", "chatterbox/golden/checkpoint");
+  const std::pair<const char*, const char*> removed[] = {
+      {"t3_cfg.safetensors", "tfmr.layers.1.self_attn.q_proj.weight"},
+      {"s3gen.safetensors", "flow.encoder.encoders.0.norm_ff.weight"},
+      {"s3gen.safetensors", "flow.encoder.up_encoders.0.norm_ff.weight"},
+      {"s3gen.safetensors", "flow.decoder.estimator.mid_blocks.0.0.res_conv.weight"},
+      {"s3gen.safetensors", "flow.decoder.estimator.down_blocks.0.1.0.norm1.weight"}};
+  for (const auto& [file, name] : removed) {
+    const EditableSafetensors whole(copy.dir.path(file));
+    EditableSafetensors edited = whole;
+    ASSERT_EQ(edited.header().erase(name), 1u) << name;
+    edited.write(copy.dir.path(file));
+    expect_told(copy.fault(), {"missing tensors (1)", name});
+    whole.write(copy.dir.path(file));
+  }
+}
+
+TEST(LoadingTorch, FilesAreTakenWholeToo) {
+  const std::tuple<const char*, const char*, const char*> names[] = {
+      {"cosyvoice2", "llm.pt", "llm_decoder.bias"},
+      {"cosyvoice2", "flow.pt", "encoder.encoders.1.norm_ff.weight"},
+      {"cosyvoice2", "hift.pt", "m_source.l_linear.bias"},
+      {"orpheus", "snac_24khz/pytorch_model.bin", "decoder.model.1.bias"}};
+  for (const auto& [family, file, name] : names) {
+    const Copy copy(family, std::string(family) + "/golden/checkpoint");
+    EXPECT_EQ(copy.fault(), "");
+    std::string other = name;
+    other.back() = '_';
+    copy.replace(file, name, other);
+    expect_told(copy.fault(), {"missing tensors (1)", name, "do not belong to this model", other});
+  }
+}
+
+TEST(LoadingOrpheus, BiasesThatTheConfigLeavesOutAreLeftOver) {
+  const Copy copy("orpheus", "orpheus/golden/checkpoint");
+  EditableSafetensors edited(copy.dir.path("model.safetensors"));
+  Json& header = edited.header();
+  Json entry = header["model.layers.0.input_layernorm.weight"];
+  entry["shape"] = {0}, entry["data_offsets"] = {0, 0};
+  header["model.layers.0.self_attn.q_proj.bias"] = entry;
+  edited.write(copy.dir.path("model.safetensors"));
+  expect_told(copy.fault(), {"model.layers.0.self_attn.q_proj.bias"});
+  // As old exports of transformers have them.
+  header.erase("model.layers.0.self_attn.q_proj.bias");
+  header["model.layers.0.self_attn.rotary_emb.inv_freq"] = entry;
+  edited.write(copy.dir.path("model.safetensors"));
+  EXPECT_EQ(copy.fault(), "");
+}
+
+/// Most memory that the process has had so far.
+size_t peak_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<size_t>(usage.ru_maxrss) << 10;
+}
+
+TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
+  struct Case {
+    const char *family, *dir, *file, *key;
+    int64_t value;
+  };
+  const char *qwen = "qwen3_tts/golden/projected/checkpoint", *csm = "csm/golden/taught/checkpoint",
+             *orpheus = "orpheus/golden/checkpoint";
+  const Case cases[] = {
+      {"zonos", "zonos/golden/checkpoint", "config.json", "/backbone/attn_mlp_d_intermediate",
+       1 << 18},
+      {"qwen3_tts", qwen, "config.json", "/talker_config/text_hidden_size", 65536},
+      {"qwen3_tts", qwen, "config.json", "/talker_config/intermediate_size", 1 << 18},
+      {"qwen3_tts", qwen, "speech_tokenizer/config.json", "/decoder_config/codebook_dim", 16384},
+      {"qwen3_tts", qwen, "speech_tokenizer/config.json", "/decoder_config/latent_dim", 16384},
+      {"csm", csm, "config.json", "/codec_config/num_filters", 4096},
+      {"csm", csm, "config.json", "/text_vocab_size", 1 << 24},
+      {"csm", csm, "config.json", "/depth_decoder_config/hidden_size", 1024},
+      {"csm", csm, "config.json", "/depth_decoder_config/intermediate_size", 1 << 18},
+      {"orpheus", orpheus, "config.json", "/hidden_size", 65536},
+      {"orpheus", orpheus, "config.json", "/num_hidden_layers", 512},
+      {"orpheus", orpheus, "snac_24khz/config.json", "/decoder_dim", 16384},
+      {"orpheus", orpheus, "snac_24khz/config.json", "/codebook_dim", 4096},
+      {"orpheus", orpheus, "snac_24khz/config.json", "/codebook_size", 1 << 20},
+      {"cosyvoice2", "cosyvoice2/golden/checkpoint", "CosyVoice-BlankEN/config.json",
+       "/intermediate_size", 1 << 18},
+      {"cosyvoice2", "cosyvoice2/golden/checkpoint", "CosyVoice-BlankEN/config.json", "/vocab_size",
+       1 << 24},
+  };
+  for (const Case& c : cases) {
+    const Copy copy(c.family, c.dir);
+    copy.change(c.file, Json::json_pointer(c.key), c.value);
+    const size_t before = peak_bytes();
+    expect_told(copy.fault(), {});
+    EXPECT_LT(peak_bytes() - before, size_t{400} << 20) << c.family << " " << c.key;
+  }
+  const std::pair<const char*, const char*> yaml[] = {{"base_channels: 16", "base_channels: 65536"},
+                                                      {"linear_units: 48", "linear_units: 65536"},
+                                                      {"channels: [16]", "channels: [65536]"}};
+  for (const auto& [from, to] : yaml) {
+    const Copy copy("cosyvoice2", "cosyvoice2/golden/checkpoint");
+    copy.replace("cosyvoice2.yaml", from, to);
+    const size_t before = peak_bytes();
+    expect_told(copy.fault(), {"expected ["});
+    EXPECT_LT(peak_bytes() - before, size_t{400} << 20) << to;
+  }
+}
+
+TEST(LoadingConfigs, HeadsThatTheKernelsDoNotKnow) {
+  const Copy copy("orpheus", "orpheus/golden/checkpoint");
+  copy.change("config.json", Json::json_pointer("/hidden_size"), 8192);
+  copy.change("config.json", Json::json_pointer("/num_attention_heads"), 2);
+  copy.replace("config.json", "\"head_dim\":16,", "");
+  expect_told(copy.fault(), {"num_attention_heads", "2 heads of 4096"});
+}
+
+TEST(LoadingConfigs, RatesThatMakeNoFrame) {
+  const Copy codec("qwen3_tts", "qwen3_tts/golden/projected/checkpoint");
+  codec.change("speech_tokenizer/config.json", Json::json_pointer("/decoder_config/upsample_rates"),
+               {64, 64, 64});
+  expect_told(codec.fault(), {"upsample_rates"});
+  const std::tuple<const char*, const char*, const char*> changes[] = {
+      {"upsample_rates: [8, 5, 3]", "upsample_rates: [64, 64, 64]", "upsample_rates"},
+      {"upsample_kernel_sizes: [16, 11, 7]", "upsample_kernel_sizes: [16, 10, 7]",
+       "upsample_kernel_sizes"},
+      {"sample_rate: 24000", "sample_rate: 8000", "hift.sampling_rate"},
+      {"base_channels: 16", "base_channels: 12", "base_channels"}};
+  for (const auto& [from, to, key] : changes) {
+    const Copy copy("cosyvoice2", "cosyvoice2/golden/checkpoint");
+    copy.replace("cosyvoice2.yaml", from, to);
+    expect_told(copy.fault(), {key});
+  }
+}
+
+/// rope_theta and rope_scaling put where transformers 5 writes them.
+void put_rope_together(const Copy& copy, const std::string& file, const std::string& at) {
+  Json json = Json::parse(slurp(copy.dir.path(file)));
+  Json& part = at.empty() ? json : json[Json::json_pointer(at)];
+  Json rope = part.contains("rope_scaling") && part["rope_scaling"].is_object()
+                  ? part["rope_scaling"]
+                  : Json{{"rope_type", "default"}};
+  if (part.contains("rope_theta")) rope["rope_theta"] = part["rope_theta"];
+  part.erase("rope_scaling"), part.erase("rope_theta");
+  part["rope_parameters"] = rope;
+  copy.dir.write(file, json.dump());
+}
+
+TEST(LoadingConfigs, SavedByTransformers5) {
+  const Copy orpheus("orpheus", "orpheus/golden/checkpoint");
+  put_rope_together(orpheus, "config.json", "");
+  EXPECT_EQ(orpheus.fault(), "");
+  const Copy csm("csm", "csm/golden/taught/checkpoint");
+  for (const char* at : {"", "/depth_decoder_config", "/codec_config"}) {
+    put_rope_together(csm, "config.json", at);
+  }
+  EXPECT_EQ(csm.fault(), "");
+  const Copy qwen("qwen3_tts", "qwen3_tts/golden/base/checkpoint");
+  put_rope_together(qwen, "config.json", "/talker_config");
+  put_rope_together(qwen, "config.json", "/talker_config/code_predictor_config");
+  put_rope_together(qwen, "speech_tokenizer/config.json", "/decoder_config");
+  EXPECT_EQ(qwen.fault(), "");
+  const Copy cosy("cosyvoice2", "cosyvoice2/golden/checkpoint");
+  put_rope_together(cosy, "CosyVoice-BlankEN/config.json", "");
+  EXPECT_EQ(cosy.fault(), "");
+}
+
+TEST(LoadingConfigs, OfOlderCosyVoice2) {
+  const Copy copy("cosyvoice2", "cosyvoice2/golden/checkpoint");
+  copy.replace("cosyvoice2.yaml", "static_chunk_size: !ref <chunk_size>\n",
+               "use_dynamic_chunk: True\n");
+  EXPECT_EQ(copy.fault(), "");
+  copy.replace("cosyvoice2.yaml", "use_dynamic_chunk: True", "use_dynamic_chunk: False");
+  expect_told(copy.fault(), {"flow.encoder.static_chunk_size", "is missing"});
+}
+
+}  // namespace
+}  // namespace syrinx
