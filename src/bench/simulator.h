@@ -1,8 +1,7 @@
-// The engine on virtual time: the policies, cost learners, chunk cutting and admission of
-// src/engine run as they are; what their batches cost comes from a StepProfile. Hours of traffic
-// take seconds. Mirrors engine/scheduler.cc; what it leaves out: shared prefixes, late text,
-// readers that pause, and that kernels of several executors compete for memory bandwidth. Free of
-// state; any thread.
+// The engine on virtual time: the scheduler of src/engine runs as it is (engine/virtual_platform.h);
+// what its batches cost comes from a StepProfile. Hours of traffic take seconds. What it leaves out:
+// shared prefixes, late text, readers that pause, and that kernels of several executors compete for
+// memory bandwidth. Free of state; any thread.
 #pragma once
 
 #include <string>

@@ -1,0 +1,69 @@
+#include "engine/virtual_platform.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/scheduler.h"
+
+namespace syrinx {
+
+VirtualPlatform::VirtualPlatform(const PlacesSpec& places, VirtualWork work)
+    : work_(std::move(work)), places_(places.places.size()) {}
+
+bool VirtualPlatform::run(int place, Batch& batch) {
+  Place& on = places_[place];
+  const double ready_s = now_s_ + (work_.lay_out_s ? work_.lay_out_s(batch) : 0);
+  batch.began_s = std::max(ready_s, on.free_s);
+  batch.ended_s = on.free_s = batch.began_s + (work_.batch_s ? work_.batch_s(batch) : 0);
+  on.queue.push_back(&batch);
+  return false;
+}
+
+void VirtualPlatform::prepare(std::unique_ptr<HostJob> job) {
+  const double takes_s = work_.job_s ? work_.job_s(*job) : 0;
+  jobs_.push_back({now_s_ + takes_s, std::move(job)});
+}
+
+double VirtualPlatform::next_s() const {
+  double next_s = std::numeric_limits<double>::infinity();
+  for (const Place& place : places_) {
+    if (!place.queue.empty()) next_s = std::min(next_s, place.queue.front()->ended_s);
+  }
+  for (const Job& job : jobs_) next_s = std::min(next_s, job.ends_s);
+  return next_s;
+}
+
+void VirtualPlatform::set(double at_s) {
+  SYRINX_CHECK(at_s >= now_s_, "a clock that goes back");
+  now_s_ = at_s;
+}
+
+void VirtualPlatform::hand_back(Scheduler& scheduler) {
+  while (true) {
+    Place* first = nullptr;
+    for (Place& place : places_) {
+      if (place.queue.empty() || place.queue.front()->ended_s > now_s_) continue;
+      if (!first || place.queue.front()->ended_s < first->queue.front()->ended_s) first = &place;
+    }
+    if (!first) break;
+    Batch* batch = first->queue.front();
+    first->queue.pop_front();
+    const double began_s = batch->began_s, ended_s = batch->ended_s;
+    if (work_.run) work_.run(*batch);
+    batch->began_s = began_s, batch->ended_s = ended_s;
+    scheduler.commit(batch);
+  }
+  std::vector<Job> over;  // a commit may send another
+  const auto ended = std::stable_partition(jobs_.begin(), jobs_.end(),
+                                           [&](const Job& job) { return job.ends_s > now_s_; });
+  std::move(ended, jobs_.end(), std::back_inserter(over));
+  jobs_.erase(ended, jobs_.end());
+  for (Job& one : over) {
+    one.job->work();
+    scheduler.commit(std::move(one.job));
+  }
+}
+
+}  // namespace syrinx

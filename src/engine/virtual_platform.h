@@ -1,0 +1,60 @@
+// A stand-in for the machine: a clock that is set, and places that count time. Batches and host
+// work come back to the scheduler once the clock has reached their ends. For the simulator and for
+// tests; one thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/platform.h"
+
+namespace syrinx {
+
+class Scheduler;
+
+/// What things take and do there. Times are seconds; an unset function is none.
+struct VirtualWork {
+  std::function<double(const Batch&)> lay_out_s = {};  ///< from the plan until the batch can begin
+  std::function<double(const Batch&)> batch_s = {};    ///< from its beginning to its end
+  /// What an executor writes into a batch, called when its time is over. Times that it writes do
+  /// not count.
+  std::function<void(Batch&)> run = {};
+  std::function<double(const HostJob&)> job_s = {};
+};
+
+class VirtualPlatform : public Platform {
+ public:
+  VirtualPlatform(const PlacesSpec& places, VirtualWork work);
+
+  double now() const override { return now_s_; }
+  /// Never inline: also a place that is meant to be lets its batch come back.
+  bool run(int place, Batch& batch) override;
+  void prepare(std::unique_ptr<HostJob> job) override;
+
+  /// When something comes back next; infinite: nothing is away.
+  double next_s() const;
+  /// Sets the clock, which never goes back.
+  void set(double at_s);
+  /// One turn as the machine's thread takes it, but for the mail: commits what has come back by
+  /// now, in order of time.
+  void hand_back(Scheduler& scheduler);
+
+ private:
+  struct Place {
+    std::deque<Batch*> queue = {};  ///< the front one runs
+    double free_s = 0;              ///< when all of them will have run
+  };
+  struct Job {
+    double ends_s = 0;
+    std::unique_ptr<HostJob> job;
+  };
+
+  const VirtualWork work_;
+  double now_s_ = 0;
+  std::vector<Place> places_;
+  std::vector<Job> jobs_;
+};
+
+}  // namespace syrinx
