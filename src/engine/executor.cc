@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <numeric>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -21,7 +22,8 @@ void settle(StepContext& ctx) {
 
 }  // namespace
 
-Executor::Executor(int threads) : pool_(threads), cpu_(pool_, Device::kCpu) {}
+Executor::Executor(ExecutorOptions options)
+    : options_(std::move(options)), pool_(options_.threads), cpu_(pool_, Device::kCpu) {}
 
 StepContext& Executor::context(Device device) {
   if (device == Device::kCpu) return cpu_.context();
@@ -92,7 +94,8 @@ void Executor::run_step(StepContext& ctx, Batch& batch) {
   batch.codes_per_step = static_cast<int>(batch.ar().traits().vocab.size());
   results_.assign((emits + emitting_.size()) * batch.codes_per_step, 0);
   if (scored_) batch.scores.assign(emitting_.size(), {});
-  if (emits == batch.units() && !scored_ && !tapped_) {  // one row a sequence
+  const bool plain = !scored_ && !tapped_ && !options_.watch;
+  if (plain && emits == batch.units()) {  // one row a sequence
     repeat(ctx, batch, [&] { queue_step(ctx, batch, emits); });
   } else {
     queue_step(ctx, batch, emits);
@@ -125,6 +128,7 @@ void Executor::queue_step(StepContext& ctx, Batch& batch, int emits) {
     const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
     ar.logits(ctx, k, rows, hidden, codes, logits);
     if (guided_) merge_guidance(ctx, logits, merged_);
+    if (options_.watch) options_.watch(ctx, k, logits.slice(0, std::ssize(emitting_)));
     sample_code(ctx, k, logits, codes, status);
     if (scored_ && k == 0) {
       fetch(ctx, results, results_);
@@ -140,6 +144,7 @@ void Executor::sample_code(StepContext& ctx, int k, View logits, View codes, Vie
   for (const StepSequence* seq : emitting_) {
     rows_.push_back({seq->state->sampling(k), seq->state->rule(k), seq->state->history(k),
                      seq->seed, seq->step, static_cast<uint32_t>(k)});
+    if (options_.greedy) rows_.back().params.temperature = 0;
   }
   const View sampled = logits.slice(0, static_cast<int64_t>(emitting_.size()));
   sample_codes(ctx, sampled, rows_, merged_, k, codes, status);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,10 +16,19 @@
 
 namespace syrinx {
 
+struct ExecutorOptions {
+  int threads = 0;      ///< as in ThreadPool
+  bool greedy = false;  ///< the largest logit after the rules, whatever requests say
+  /// Sees logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any rule.
+  /// They lie on the context's device. Unset: nobody looks.
+  std::function<void(StepContext& ctx, int k, View logits)> watch = {};
+};
+
 class Executor {
  public:
+  explicit Executor(ExecutorOptions options);
   /// `threads` as in ThreadPool.
-  explicit Executor(int threads);
+  explicit Executor(int threads) : Executor(ExecutorOptions{.threads = threads}) {}
 
   /// Runs the batch and writes its results and times. Whatever a stage throws is in its fault.
   void run(Batch& batch);
@@ -35,6 +45,7 @@ class Executor {
   void score(StepContext& ctx, Batch& batch, View logits);
   void read_results(Batch& batch);
 
+  const ExecutorOptions options_;
   ThreadPool pool_;
   Workspace cpu_;
   std::optional<Workspace> gpu_;  // once a stage runs on it

@@ -1,5 +1,5 @@
-// Runs one request straight through a pipeline, without the engine, and keeps what happens on the
-// way: for comparing a family with its original implementation. Slow and simple on purpose.
+// Runs one request through a pipeline on the engine's own path, one batch at a time, and keeps what
+// happens on the way: for comparing a family with its original implementation.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ struct TraceOptions {
   int logit_steps = 32;  ///< logits are kept of so many first steps
 };
 
-/// S steps (L <= S with logits), K codes a step, C codes a frame, T frames. Row-major.
+/// S steps (L <= S with logits) of the pipeline's first AR stage, K codes a step, C codes a frame,
+/// T frames. Row-major.
 struct Trace {
   std::vector<int32_t> prompt_ids;         ///< of the first segment; empty when the family has none
   int prompt_rows = 0;                     ///< of the first segment
@@ -29,7 +30,7 @@ struct Trace {
 };
 
 /// Greedy, whatever the request says: the largest logit after the rules and the repetition penalty.
-/// Late text is not supported. An Error is the request's fault.
+/// Late text is not supported. An Error is the request's fault, or says which stage failed.
 Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& request,
                             const TraceOptions& options = {});
 
