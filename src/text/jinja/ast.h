@@ -1,0 +1,95 @@
+// A parsed template. Const once parsed; shared by renderings.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text/jinja/value.h"
+
+namespace syrinx::jinja {
+
+struct Arguments;
+class Interpreter;
+/// `value | name(...)` and `value is name(...)`.
+using Filter = Value (*)(Interpreter&, const Value&, const Arguments&);
+using Test = bool (*)(Interpreter&, const Value&, const Arguments&);
+
+struct Expression {
+  enum Kind {
+    kConstant,   // constant
+    kName,       // id
+    kAttribute,  // parts[0].name
+    kItem,       // parts[0][parts[1]]
+    kSlice,      // parts[0][parts[1]:parts[2]:parts[3]], each of them may be null
+    kCall,       // parts[0](parts[1..], named)
+    kFilter,     // parts[0] | filter(parts[1..], named)
+    kTest,       // parts[0] is test(parts[1..], named)
+    kNot,
+    kNegative,
+    kPositive,
+    kAnd,
+    kOr,
+    kConcat,      // parts joined as text
+    kArithmetic,  // parts[0] name parts[1]
+    kCompare,     // parts[0] signs[0] parts[1] signs[1] parts[2] ...
+    kCondition,   // parts[1] if parts[0] else parts[2], which may be null
+    kList,
+    kTuple,
+    kMap,  // key, value, key, value, ...
+  };
+  Kind kind = kConstant;
+  int line = 1;
+  int depth = 1;
+  Value constant = {};
+  std::string name = {};
+  int id = -1;  ///< of a variable
+  Filter filter = nullptr;
+  Test test = nullptr;
+  std::vector<std::unique_ptr<Expression>> parts = {};
+  std::vector<std::pair<std::string, std::unique_ptr<Expression>>> named = {};
+  std::vector<std::string> signs = {};
+};
+using ExpressionPtr = std::unique_ptr<Expression>;
+
+/// What a value is put into: a variable, several, or an attribute of a namespace.
+struct Target {
+  std::vector<int> ids;
+  bool unpacks = false;
+  std::string attribute = {};
+};
+
+struct Macro;
+struct Statement;
+using Body = std::vector<Statement>;
+
+struct Statement {
+  enum Kind { kText, kPrint, kIf, kFor, kSet, kSetBlock, kFilterBlock, kMacro, kBreak, kContinue };
+  Kind kind = kText;
+  int line = 1;
+  std::string text = {};
+  ExpressionPtr value = {};      ///< printed, set, gone through, or the filters of a block
+  ExpressionPtr condition = {};  ///< of a for loop's items
+  Target target = {};
+  std::vector<std::pair<ExpressionPtr, Body>> branches = {};  ///< of an if; `else` has no condition
+  Body body = {};
+  Body otherwise = {};  ///< of a for loop without items
+  std::shared_ptr<const Macro> macro = {};
+};
+
+struct Macro {
+  std::string name;
+  int id = -1;
+  std::vector<std::pair<int, ExpressionPtr>> parameters;  ///< with defaults, or null
+  std::vector<std::string> parameter_names;
+  Body body;
+};
+
+/// The whole.
+struct Tree {
+  Body body;
+  std::vector<std::string> names;  ///< of variables, by id
+};
+
+}  // namespace syrinx::jinja

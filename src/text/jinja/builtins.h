@@ -1,0 +1,29 @@
+// Filters, tests, functions and the methods of values that templates may use. Tables of free
+// functions; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "text/jinja/ast.h"
+
+namespace syrinx::jinja {
+
+std::string unknown_filter(std::string_view name);
+/// Null: there is no such thing here.
+Filter find_filter(std::string_view name);
+Test find_test(std::string_view name);
+
+/// A function that every template knows, by its name.
+enum class Global { kNone, kRaise, kStrftimeNow, kNamespace, kRange, kDict };
+Global find_global(std::string_view name);
+
+/// Whether a value of this kind has that method.
+bool has_method(const Value& self, std::string_view name);
+Value call_method(Interpreter& interpreter, const Value& self, std::string_view name,
+                  const Arguments& arguments);
+
+/// The text without white space, or the characters of `chars`, at its ends.
+std::string_view stripped(std::string_view text, const std::string* chars, bool left, bool right);
+
+}  // namespace syrinx::jinja

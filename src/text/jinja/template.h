@@ -1,0 +1,53 @@
+// Templates of the kind that chat models are published with: a subset of Jinja2, enough for the
+// chat templates of Llama, Qwen, Mistral and most others, and the same output as transformers'
+// apply_chat_template() makes of them (trim_blocks and lstrip_blocks on, no HTML escapes).
+//
+// Statements: if, for (with `if` and `else`, loop.*), set (also of blocks, tuples and attributes of
+// namespace()), macro (not inside of loops and macros), filter, raw, break, continue, generation.
+// Expressions: all of Jinja's but `*` arguments and formatting by `%`.
+// Filters: abs capitalize count d default dictsort first float indent int items join last length
+// list lower map reject rejectattr replace reverse safe select selectattr sort string title tojson
+// trim unique upper. Tests: those of types, comparisons, in, odd, even, divisibleby, defined.
+// Methods: of str (split, strip, startswith, replace, ...), dict (get, items, keys, values) and
+// list (index, count); none that changes a value. Functions: raise_exception, strftime_now,
+// namespace, dict, range. Everything else is refused by name: what can be seen when a template is
+// read then, the rest when it is met.
+//
+// A template is a program of strangers, and its values are too: what is read is bounded in size and
+// nesting, what is run in steps, nesting and output. Const once read; any thread.
+#pragma once
+
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "text/jinja/value.h"
+
+namespace syrinx::jinja {
+
+struct Tree;
+
+struct Limits {
+  uint64_t work = 100'000'000;  ///< steps, items and bytes; seconds at most
+  size_t output = 16'000'000;   ///< bytes
+};
+
+class Template {
+ public:
+  /// Throws LoadError naming `where`, the line and the construct.
+  Template(std::string_view source, const std::string& where);
+
+  using Variables = std::vector<std::pair<std::string, Value>>;
+  /// Errors, kInvalid without a param, name the line. `now` is for strftime_now().
+  Result<std::string> render(const Variables& variables, std::time_t now,
+                             const Limits& limits = {}) const;
+
+ private:
+  std::shared_ptr<const Tree> tree_;
+};
+
+}  // namespace syrinx::jinja

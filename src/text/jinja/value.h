@@ -1,0 +1,182 @@
+// Values of templates: what Python's None, bool, int, float, str, list, tuple and dict are to
+// Jinja, and the few objects that only a template knows. Values are immutable and cheap to copy;
+// text is UTF-8 and counted in code points. What goes wrong with them is a Fault, and everything
+// whose cost grows with the data is paid for from a Budget, so that no data and no template takes
+// for ever.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+
+namespace syrinx::jinja {
+
+/// What a template or its data did wrong, for people.
+class Fault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Work that may still be done: a unit is a step of a template, an item or some bytes of text.
+class Budget {
+ public:
+  explicit Budget(uint64_t units) : left_(units) {}
+  void spend(uint64_t units) {
+    if (units > left_) throw Fault("takes more work than a chat may");
+    left_ -= units;
+  }
+  void spend_bytes(size_t bytes) { spend(bytes / 8); }
+  uint64_t left() const { return left_; }
+
+ private:
+  uint64_t left_;
+};
+
+/// Lists and maps lie in one another at most so deeply.
+inline constexpr int kMaxDepth = 100;
+
+class Value;
+struct List;
+class Map;
+struct Loop;
+struct Callable;
+struct Namespace;  // of the interpreter, which keeps them: they may hold themselves
+
+struct None {
+  bool operator==(const None&) const = default;
+};
+/// The value of what is not there; prints as nothing.
+struct Undefined {
+  std::shared_ptr<const std::string> name;
+};
+
+class Value {
+ public:
+  Value() = default;  // undefined
+  Value(None none) : data_(none) {}
+  Value(bool flag) : data_(flag) {}
+  Value(int64_t number) : data_(number) {}
+  Value(double number) : data_(number) {}
+  Value(std::string text) : data_(std::make_shared<const std::string>(std::move(text))) {}
+  Value(std::string_view text) : Value(std::string(text)) {}
+  Value(const char* text) : Value(std::string(text)) {}
+  Value(std::shared_ptr<const List> list) : data_(std::move(list)) {}
+  Value(std::shared_ptr<const Map> map) : data_(std::move(map)) {}
+  Value(std::shared_ptr<const Loop> loop) : data_(std::move(loop)) {}
+  Value(std::shared_ptr<const Callable> callable) : data_(std::move(callable)) {}
+  Value(Namespace* names) : data_(names) {}
+  static Value undefined(std::string_view name);
+
+  bool is_undefined() const { return is<Undefined>(); }
+  bool is_none() const { return is<None>(); }
+  bool is_bool() const { return is<bool>(); }
+  bool is_int() const { return is<int64_t>(); }
+  bool is_float() const { return is<double>(); }
+  /// An int, a float or a bool, as in Python.
+  bool is_number() const { return is_int() || is_float() || is_bool(); }
+  bool is_text() const { return is<std::shared_ptr<const std::string>>(); }
+  bool is_list() const { return is<std::shared_ptr<const List>>(); }
+  bool is_map() const { return is<std::shared_ptr<const Map>>(); }
+  bool is_namespace() const { return is<Namespace*>(); }
+  bool is_loop() const { return is<std::shared_ptr<const Loop>>(); }
+  bool is_callable() const { return is<std::shared_ptr<const Callable>>(); }
+
+  // Of a value of that kind.
+  bool flag() const { return std::get<bool>(data_); }
+  int64_t integer() const { return std::get<int64_t>(data_); }
+  const std::string& text() const { return *std::get<std::shared_ptr<const std::string>>(data_); }
+  const std::vector<Value>& items() const;
+  const std::shared_ptr<const List>& list() const {
+    return std::get<std::shared_ptr<const List>>(data_);
+  }
+  const Map& map() const { return *std::get<std::shared_ptr<const Map>>(data_); }
+  const Loop& loop() const { return *std::get<std::shared_ptr<const Loop>>(data_); }
+  const Callable& callable() const { return *std::get<std::shared_ptr<const Callable>>(data_); }
+  Namespace& names() const { return *std::get<Namespace*>(data_); }
+  const Undefined& missing() const { return std::get<Undefined>(data_); }
+  /// A number as a float; bools are 0 and 1.
+  double number() const;
+  /// An int or a bool.
+  int64_t whole() const { return is_bool() ? flag() : integer(); }
+
+  int depth() const;
+  /// As Python calls the type: "str", "dict", ...
+  const char* kind() const;
+
+ private:
+  template <typename T>
+  bool is() const {
+    return std::holds_alternative<T>(data_);
+  }
+  std::variant<Undefined, None, bool, int64_t, double, std::shared_ptr<const std::string>,
+               std::shared_ptr<const List>, std::shared_ptr<const Map>, Namespace*,
+               std::shared_ptr<const Loop>, std::shared_ptr<const Callable>>
+      data_;
+};
+
+struct List {
+  std::vector<Value> items;
+  bool tuple = false;
+  int depth = 1;
+};
+
+/// In order of insertion, as Python's dict; keys are text.
+class Map {
+ public:
+  /// Null when there is no such key.
+  const Value* find(std::string_view key) const;
+  void set(std::string key, Value value);
+  const std::vector<std::pair<std::string, Value>>& entries() const { return entries_; }
+  int depth() const { return depth_; }
+
+ private:
+  static constexpr size_t kIndexed = 12;  // from so many entries on they are found by hash
+  std::vector<std::pair<std::string, Value>> entries_;
+  std::unordered_map<std::string, size_t> index_;
+  int depth_ = 1;
+};
+
+/// `loop` in a for loop.
+struct Loop {
+  std::shared_ptr<const List> items;
+  size_t at = 0;
+};
+
+/// Throws a Fault where the items are nested too deeply.
+Value make_list(std::vector<Value> items, bool tuple = false);
+Value make_map(Map map);
+
+bool truth(const Value& value);
+/// Python's ==.
+bool equal(const Value& a, const Value& b, Budget& budget);
+/// Below, equal or above zero for numbers, texts and lists of such; a Fault for what has no order.
+int compare(const Value& a, const Value& b, Budget& budget);
+/// Python's str() and repr().
+std::string str(const Value& value, Budget& budget);
+std::string repr(const Value& value, Budget& budget);
+/// What a for loop over the value sees: items, keys, characters.
+std::shared_ptr<const List> iterate(const Value& value, Budget& budget);
+
+struct JsonStyle {
+  int indent = -1;  ///< < 0: all on one line
+  std::string between = ", ";
+  std::string after_key = ": ";
+  bool ascii = false;
+  bool sort_keys = false;
+};
+/// Python's json.dumps().
+std::string to_json(const Value& value, const JsonStyle& style, Budget& budget);
+
+/// JSON text as a value. At most `max_values` values, kMaxDepth / 2 deep; integers past 64 bits
+/// become floats; of equal keys the last counts. Errors are kInvalid without a param.
+Result<Value> parse_json(std::string_view text, size_t max_values = 1'000'000);
+
+}  // namespace syrinx::jinja
