@@ -6,6 +6,8 @@
 #include "families/csm/pipeline.h"
 #include "families/family.h"
 #include "families/finch/finch.h"
+#include "families/llm/config.h"
+#include "families/llm/pipeline.h"
 #include "families/orpheus/config.h"
 #include "families/orpheus/pipeline.h"
 #include "families/qwen3_tts/config.h"
@@ -23,6 +25,8 @@ std::span<const Family> families() {
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
       Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},
+      // After Orpheus, whose config is a Llama's.
+      Family{"llm", llm::claims, WeightType::kBF16, llm::load},
       Family{"cosyvoice2", nullptr, WeightType::kBF16, cosyvoice2::load, cosyvoice2::kMarker},
       Family{"chatterbox", nullptr, WeightType::kBF16, chatterbox::load, chatterbox::kMarker},
   };

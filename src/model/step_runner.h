@@ -92,7 +92,7 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
   int emits = 0;
   for (Track* track : tracks) {
     if (track->finished || !track->state->ready()) continue;
-    const int steps = static_cast<int>(track->frames.size()) / codes_per_step;
+    const int steps = static_cast<int>(track->logits.size());
     const int due = track->state->prompt_rows() + steps - track->cached;
     const int rows = std::min(due, chunk);
     seqs.push_back({track->state.get(), track->cached, rows, rows == due});

@@ -98,17 +98,27 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, bool specials) con
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) const {
-  std::string bytes;
-  for (const int32_t id : ids) {
-    const auto added = parts_->added.find(id);
-    if (added == parts_->added.end()) {
-      bytes += parts_->bpe.bytes(id);
-    } else if (!skip_special || !added->second.special) {
-      bool whole = false;
-      bytes += undo_byte_alphabet(added->second.content, whole);
-    }
-  }
-  return utf8_repair(bytes);
+  std::string out;
+  for (const int32_t id : ids)
+    if (!skip_special || !is_special(id)) out += bytes(id);
+  return utf8_repair(out);
+}
+
+std::string Tokenizer::bytes(int32_t id) const {
+  const auto added = parts_->added.find(id);
+  if (added == parts_->added.end()) return std::string(parts_->bpe.bytes(id));
+  bool whole = false;
+  return undo_byte_alphabet(added->second.content, whole);
+}
+
+std::vector<Section> Tokenizer::specials_in(std::string_view text) const {
+  std::vector<Section> out;
+  for (const AddedTokens* tokens : {&parts_->raw, &parts_->normalized})
+    for (const Section& section : tokens->find(text, true))
+      if (is_special(section.id)) out.push_back(section);
+  std::sort(out.begin(), out.end(),
+            [](const Section& a, const Section& b) { return a.begin < b.begin; });
+  return out;
 }
 
 std::optional<int32_t> Tokenizer::id(std::string_view token) const {

@@ -39,6 +39,12 @@ class Tokenizer {
   /// Text of ids; ids that do not exist are skipped, and special tokens when asked.
   std::string decode(std::span<const int32_t> ids, bool skip_special = false) const;
 
+  /// The bytes that an id stands for, which may be a part of a character; none for an id that does
+  /// not exist.
+  std::string bytes(int32_t id) const;
+  /// Where special tokens are written in a text, from left to right.
+  std::vector<Section> specials_in(std::string_view text) const;
+
   /// The id of a token by its text, added or ordinary: id("<|im_start|>").
   std::optional<int32_t> id(std::string_view token) const;
   /// The same for a token that must be there: LoadError naming it.

@@ -1,0 +1,114 @@
+#include "families/llm/answer.h"
+
+#include <algorithm>
+
+namespace syrinx::llm {
+namespace {
+
+constexpr int kMostScores = 20;           // as OpenAI's API
+constexpr int64_t kReservedSteps = 4096;  // for so many steps no memory is asked for on the way
+
+Error refused(const char* what, const char* param) {
+  return {ErrorCode::kUnsupported, what, param};
+}
+
+}  // namespace
+
+Answer::Answer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
+               const SpeechRequest& request, std::vector<int32_t> prompt)
+    : generation_(generation),
+      tokenizer_(tokenizer),
+      ids_known_(static_cast<int32_t>(std::min<int64_t>(tokenizer.size(), config.vocab))),
+      ignore_stop_(request.ignore_stop),
+      scores_(std::min(request.top_logprobs, kMostScores)),
+      sampling_(generation.sampling),
+      ids_(std::move(prompt)),
+      prompt_rows_(static_cast<int>(ids_.size())),
+      text_(request.stop) {
+  SampleParams& s = sampling_;
+  s.temperature = request.temperature.value_or(s.temperature);
+  s.top_k = request.top_k.value_or(s.top_k);
+  s.top_p = request.top_p.value_or(s.top_p);
+  s.min_p = request.min_p.value_or(s.min_p);
+  s.repetition_penalty = request.repetition_penalty.value_or(s.repetition_penalty);
+  const int64_t room = config.max_positions - prompt_rows_;
+  const int64_t wish = request.max_tokens > 0   ? request.max_tokens
+                       : request.max_frames > 0 ? request.max_frames
+                                                : room;
+  max_steps_ = static_cast<int>(std::max<int64_t>(1, std::min(wish, room)));
+  ids_.reserve(ids_.size() + static_cast<size_t>(std::min<int64_t>(max_steps_, kReservedSteps)));
+}
+
+Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
+                                             const Generation& generation, const Prompter& prompter,
+                                             const SpeechRequest& request) {
+  if (request.text_open) return refused("this model takes its text at once", "input");
+  if (request.guidance) return refused("this model has no guidance", "guidance");
+  for (const std::string& stop : request.stop)
+    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
+  auto prompt = request.chat ? prompter.of_chat(*request.chat) : prompter.of_text(request.text);
+  if (!prompt.ok()) return prompt.error();
+  for (const int32_t id : prompt.value()) {
+    if (id < config.vocab) continue;
+    return Error{ErrorCode::kUnsupported, "the text has a token that the model does not know",
+                 request.chat ? "messages" : "prompt"};
+  }
+  return std::unique_ptr<Answer>(
+      new Answer(config, generation, prompter.tokenizer(), request, prompt.take()));
+}
+
+void Answer::prefix_keys(bool, std::vector<uint64_t>& keys) const {
+  for (const int32_t id : prompt_ids()) keys.push_back(static_cast<uint64_t>(id));
+}
+
+SampleRule Answer::rule(int) const {
+  SampleRule rule;
+  rule.allowed[rule.ranges++] = {0, ids_known_};
+  return rule;
+}
+
+Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
+  const int32_t id = codes[0];
+  ids_.push_back(id);
+  const auto& ends = generation_.ends;
+  if (!ignore_stop_ && std::binary_search(ends.begin(), ends.end(), id)) {
+    tell(text_.finish(), out);
+    return {Verdict::kFinished, FinishReason::kStop};
+  }
+  const int64_t begin = text_.known();
+  std::string piece = text_.push(tokenizer_.is_special(id) ? "" : tokenizer_.bytes(id));
+  hold(id, begin, out.scores());
+  if (text_.stopped()) {
+    tell(std::move(piece), out);
+    return {Verdict::kFinished, FinishReason::kStop};
+  }
+  const bool full = static_cast<int>(ids_.size()) - prompt_rows_ >= max_steps_;
+  if (full) piece += text_.finish();
+  tell(std::move(piece), out);
+  if (full) return {Verdict::kFinished, FinishReason::kLength};
+  return {};
+}
+
+void Answer::hold(int32_t id, int64_t begin, const StepScores* scores) {
+  if (scores == nullptr) return;
+  Held held{begin, std::max(begin, text_.known()), {}};
+  const auto choice = [&](const ScoredId& scored) {
+    return ScoredToken::Choice{tokenizer_.bytes(scored.id), scored.logprob};
+  };
+  held.token.drawn = {tokenizer_.bytes(id), scores->drawn.logprob};
+  for (const ScoredId& each : scores->top) held.token.top.push_back(choice(each));
+  held_.push_back(std::move(held));
+}
+
+/// Text, and the tokens that have begun in what is told.
+void Answer::tell(std::string text, StepOutput& out) {
+  if (!text.empty()) out.text(text);
+  while (!held_.empty()) {
+    const Held& first = held_.front();
+    if (first.begin >= text_.told() && (first.end > first.begin || text_.stopped())) break;
+    out.token(std::move(held_.front().token));
+    held_.pop_front();
+  }
+}
+
+}  // namespace syrinx::llm

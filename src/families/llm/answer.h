@@ -1,0 +1,64 @@
+// One request: the ids of its prompt and of the answer so far, and the answer's text. An id is one
+// step. Made on the caller's thread, then touched by one thread at a time.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "families/llm/answer_text.h"
+#include "families/llm/config.h"
+#include "families/llm/prompter.h"
+#include "model/request.h"
+
+namespace syrinx::llm {
+
+class Answer : public Sequence {
+ public:
+  /// Checks the request. What is given must outlive the answer.
+  static Result<std::unique_ptr<Answer>> open(const ModelConfig& config,
+                                              const Generation& generation,
+                                              const Prompter& prompter,
+                                              const SpeechRequest& request);
+
+  int prompt_rows() const override { return prompt_rows_; }
+  int max_steps() const override { return max_steps_; }
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  std::span<const int32_t> prompt_ids() const override {
+    return std::span(ids_).first(static_cast<size_t>(prompt_rows_));
+  }
+  int scores() const override { return scores_; }
+  const SampleParams& sampling(int) const override { return sampling_; }
+  SampleRule rule(int) const override;
+  /// Prompt and answer, as transformers counts them.
+  std::span<const int32_t> history(int) const override { return ids_; }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+
+  /// The id that row `pos` is made of.
+  int32_t input(int pos) const { return ids_[static_cast<size_t>(pos)]; }
+
+ private:
+  /// A token whose text is not told yet.
+  struct Held {
+    int64_t begin, end;  // of its text, counted from the answer's beginning
+    ScoredToken token;
+  };
+  Answer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
+         const SpeechRequest& request, std::vector<int32_t> prompt);
+  void hold(int32_t id, int64_t begin, const StepScores* scores);
+  void tell(std::string text, StepOutput& out);
+
+  const Generation& generation_;
+  const Tokenizer& tokenizer_;
+  const int32_t ids_known_;  // below it, ids have a text
+  const bool ignore_stop_;
+  const int scores_;
+  SampleParams sampling_;
+  std::vector<int32_t> ids_;  // of the prompt, then of the answer
+  const int prompt_rows_;
+  int max_steps_ = 1;
+  AnswerText text_;
+  std::deque<Held> held_;
+};
+
+}  // namespace syrinx::llm

@@ -1,0 +1,116 @@
+#include "families/llm/config.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "io/file.h"
+#include "nn/llama_config.h"
+
+namespace syrinx::llm {
+namespace {
+
+struct Kind {
+  const char* type;
+  const char* architecture;
+};
+constexpr std::array<Kind, 3> kKinds{{
+    {"llama", "LlamaForCausalLM"},
+    {"qwen2", "Qwen2ForCausalLM"},
+    {"qwen3", "Qwen3ForCausalLM"},
+}};
+constexpr int64_t kQwen3HeadDim = 128;  // where the config does not tell
+constexpr int64_t kCachedAngles = 8192;
+
+/// Layers that see a window of the past only are not supported; a window that no layer uses is
+/// fine.
+void check_window(const Config& root, const DecoderConfig& lm) {
+  const auto types = root.raw().find("layer_types");
+  bool sliding = root.opt_b("use_sliding_window", false) && root.has("sliding_window") &&
+                 root.opt_i("max_window_layers", 0) < lm.layers;
+  if (types != root.raw().end() && types->is_array()) {
+    sliding = std::any_of(types->begin(), types->end(),
+                          [](const auto& type) { return type != "full_attention"; });
+  }
+  if (sliding) root.fail("sliding_window", "layers with a sliding window are not supported");
+}
+
+/// An id or a list of ids; null and -1 are none.
+void add_ids(const Config& config, const char* key, std::vector<int32_t>& ids) {
+  if (!config.has(key)) return;
+  constexpr int64_t kMost = 1 << 24;
+  if (!config.raw()[key].is_array()) {
+    const int64_t id = config.i(key, -1, kMost);
+    if (id >= 0) ids.push_back(static_cast<int32_t>(id));
+    return;
+  }
+  for (const int64_t id : config.ints(key, 0, kMost)) ids.push_back(static_cast<int32_t>(id));
+}
+
+/// The end that tokenizer_config.json names.
+void add_tokenizer_end(const std::string& dir, const Tokenizer& tokenizer,
+                       std::vector<int32_t>& ids) {
+  const std::string path = join_path(dir, "tokenizer_config.json");
+  if (!is_file(path)) return;
+  const Config config = Config::load(path);
+  if (!config.has("eos_token")) return;
+  const std::string text = config.raw()["eos_token"].is_object()
+                               ? config.sub("eos_token").s("content")
+                               : config.s("eos_token");
+  if (const auto id = tokenizer.id(text)) ids.push_back(*id);
+}
+
+}  // namespace
+
+bool claims(const Config& root) {
+  const auto type = root.raw().find("model_type");
+  const auto architectures = root.raw().find("architectures");
+  if (type == root.raw().end() || architectures == root.raw().end()) return false;
+  return std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) {
+    return *type == kind.type && *architectures == nlohmann::json::array({kind.architecture});
+  });
+}
+
+ModelConfig load_model_config(const Config& root) {
+  if (root.has("quantization_config"))
+    root.fail("quantization_config", "quantized checkpoints are not supported");
+  ModelConfig m;
+  m.type = root.s("model_type");
+  m.lm = load_llama_config(root);
+  if (m.type == "qwen2") {
+    m.lm.attention_bias = true;
+    m.lm.output_bias = false;
+  }
+  if (m.type == "qwen3") {
+    m.lm.qk_norm = true;
+    m.lm.head_dim = static_cast<int>(root.opt_i("head_dim", kQwen3HeadDim, 8, 256));
+  }
+  check_window(root, m.lm);
+  m.vocab = root.i("vocab_size", 1, 1 << 24);
+  m.max_positions = root.i("max_position_embeddings", 2, 1 << 24);
+  m.lm.rope_positions = std::min(m.max_positions, kCachedAngles);
+  m.tied = root.opt_b("tie_word_embeddings", false);
+  return m;
+}
+
+Generation load_generation(const std::string& dir, const Config& root, const Tokenizer& tokenizer) {
+  Generation out;
+  add_ids(root, "eos_token_id", out.ends);
+  const std::string path = join_path(dir, "generation_config.json");
+  if (is_file(path)) {
+    const Config config = Config::load(path);
+    SampleParams& s = out.sampling;
+    s.temperature = static_cast<float>(config.opt_f("temperature", 1, 0, 100));
+    s.top_k = static_cast<int>(config.opt_i("top_k", 0, 0, 1 << 24));
+    s.top_p = static_cast<float>(config.opt_f("top_p", 1, 0, 1));
+    s.min_p = static_cast<float>(config.opt_f("min_p", 0, 0, 1));
+    s.repetition_penalty = static_cast<float>(config.opt_f("repetition_penalty", 1, 0.01, 100));
+    add_ids(config, "eos_token_id", out.ends);
+  }
+  add_tokenizer_end(dir, tokenizer, out.ends);
+  std::sort(out.ends.begin(), out.ends.end());
+  out.ends.erase(std::unique(out.ends.begin(), out.ends.end()), out.ends.end());
+  return out;
+}
+
+}  // namespace syrinx::llm

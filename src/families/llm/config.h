@@ -1,0 +1,37 @@
+// What config.json and generation_config.json of a Llama-3, Qwen2.5 or Qwen3 checkpoint say. Throws
+// LoadError for what is missing, contradictory or not supported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/json.h"
+#include "kernels/sample.h"
+#include "nn/decoder.h"
+#include "text/tokenizer.h"
+
+namespace syrinx::llm {
+
+struct ModelConfig {
+  std::string type;  ///< llama, qwen2 or qwen3
+  DecoderConfig lm;
+  int64_t vocab = 0;  ///< may be more than the tokenizer has
+  int64_t max_positions = 0;
+  bool tied = false;  ///< the head is the embedding table
+};
+
+/// Whether this config.json is that of a dense text model of these types. That of Orpheus is one
+/// too: families that mean something more by it come before this one.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+
+/// How a checkpoint wants to be sampled, and where its answers end.
+struct Generation {
+  SampleParams sampling;      ///< where generation_config.json says nothing: as the API has it
+  std::vector<int32_t> ends;  ///< ids, sorted; those of generation_config, config and tokenizer
+};
+/// generation_config.json and tokenizer_config.json may be missing.
+Generation load_generation(const std::string& dir, const Config& root, const Tokenizer& tokenizer);
+
+}  // namespace syrinx::llm

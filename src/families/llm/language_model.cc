@@ -1,0 +1,54 @@
+#include "families/llm/language_model.h"
+
+#include "families/llm/answer.h"
+#include "kernels/embedding.h"
+
+namespace syrinx::llm {
+
+LanguageModel::LanguageModel(const ModelConfig& config, const Weights& weights, WeightType type)
+    : decoder_(config.lm, weights.scope("model"), type),
+      table_(weights.scope("model").take("embed_tokens.weight",
+                                         {config.vocab, int64_t{config.lm.hidden}})) {
+  const View head = config.tied
+                        ? table_
+                        : weights.take("lm_head.weight", {config.vocab, int64_t{config.lm.hidden}});
+  if (config.tied) weights.ignore("lm_head.");
+  head_ = PackedLinear::pack(head, type);
+  traits_.hidden = config.lm.hidden;
+  traits_.vocab = {static_cast<int>(config.vocab)};
+  traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
+  traits_.max_positions = static_cast<int>(config.max_positions);
+}
+
+void LanguageModel::move_to(Device device) {
+  decoder_.move_to(device);
+  syrinx::move_to(device, head_);
+  table_ = moved_.move(device, table_);
+}
+
+void LanguageModel::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
+  std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows);
+  size_t row = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    const Answer& answer = static_cast<const Answer&>(*seq.state);
+    for (int i = 0; i < seq.rows; ++i) ids[row++] = answer.input(seq.first_pos + i);
+  }
+  embed(ctx, table_, ids, x);
+  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
+  if (batch.emits == 0) return;
+  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
+  size_t e = 0;
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
+  }
+  decoder_.norm_rows(ctx, x, last, hidden);
+}
+
+void LanguageModel::logits(StepContext& ctx, int, const ArBatch&, View hidden, View,
+                           View out) const {
+  linear(ctx, head_, hidden, out);
+}
+
+}  // namespace syrinx::llm

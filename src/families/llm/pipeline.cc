@@ -1,0 +1,52 @@
+#include "families/llm/pipeline.h"
+
+#include "families/weight_files.h"
+#include "io/file.h"
+#include "text/byte_tokenizer.h"
+
+namespace syrinx::llm {
+
+Llm::Llm(const LoadSpec& spec) {
+  const Config root = Config::load(join_path(spec.dir, "config.json"));
+  config_ = load_model_config(root);
+  const bool no_tokenizer = spec.dummy && !is_file(join_path(spec.dir, "tokenizer.json"));
+  Tokenizer tokenizer = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
+  generation_ = load_generation(spec.dir, root, tokenizer);
+  prompter_ = std::make_unique<Prompter>(spec.dir, std::move(tokenizer), config_.max_positions - 1);
+  weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
+  lm_ = std::make_unique<LanguageModel>(config_, *weights_, spec.weights);
+  weights_->finish();
+  if (spec.device != Device::kCpu) lm_->move_to(spec.device);
+  graph_ = writing(*lm_);
+  describe(spec);
+}
+
+void Llm::describe(const LoadSpec& spec) {
+  info_.family = "llm";
+  info_.model = spec.model;
+  info_.licence = "see the checkpoint";
+  info_.speaks = false;
+  info_.writes = true;
+  info_.no_cloning = "this model writes; it has no voices";
+  const DecoderConfig& d = config_.lm;
+  info_.parts = {
+      {"language model",
+       config_.type + ", " + std::to_string(d.layers) + " layers, width " +
+           std::to_string(d.hidden) + ", heads " + std::to_string(d.heads) + "/" +
+           std::to_string(d.kv_heads) + " x " + std::to_string(d.head_dim) + ", ffn " +
+           std::to_string(d.ffn) + ", " + std::to_string(config_.max_positions) + " positions",
+       lm_->bytes()},
+      {"table", std::to_string(config_.vocab) + " ids x " + std::to_string(d.hidden),
+       lm_->table_bytes()},
+      {"head", config_.tied ? "the table" : "of its own", lm_->head_bytes()}};
+}
+
+Result<Opened> Llm::open(const SpeechRequest& request) const {
+  auto answer = Answer::open(config_, generation_, *prompter_, request);
+  if (!answer.ok()) return answer.error();
+  return Opened(answer.take());
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Llm>(spec); }
+
+}  // namespace syrinx::llm

@@ -1,0 +1,44 @@
+// From what a client sends to the ids of a prompt. Const once loaded; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "model/request.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace syrinx::llm {
+
+class Prompter {
+ public:
+  /// The chat template is that of `dir`, if it has one. A prompt has at most `max_ids` ids. Throws
+  /// LoadError.
+  Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids);
+
+  /// Of a conversation, through the template; special tokens that are written in its messages or
+  /// tools stay text.
+  Result<std::vector<int32_t>> of_chat(const Chat& chat) const;
+  /// Of a text to be gone on with, special tokens included, behind what the tokenizer begins with.
+  Result<std::vector<int32_t>> of_text(std::string_view text) const;
+
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  bool chats() const { return template_.has_value(); }
+
+ private:
+  Result<jinja::Value> value_of(const std::string& json, const char* param) const;
+  jinja::Value harmless_value(const jinja::Value& value) const;
+  std::string harmless(std::string_view text) const;
+  Status fits(size_t bytes, const char* param) const;
+  Result<std::vector<int32_t>> checked(std::vector<int32_t> ids, const char* param) const;
+
+  Tokenizer tokenizer_;
+  std::optional<ChatTemplate> template_;
+  int64_t max_ids_;
+};
+
+}  // namespace syrinx::llm
