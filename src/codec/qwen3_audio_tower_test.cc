@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Qwen3AudioTowerGolden, testing::Values("publishe
 
 TEST_P(Qwen3AudioTowerGolden, RowsAreThoseOfTheAuthors) {
   const TowerFixture f(GetParam());
-  EXPECT_EQ(f.weights.scope("thinker.audio_tower").finish(), "");
+  EXPECT_NO_THROW(f.weights.scope("thinker.audio_tower").finish());
   for (const int64_t length : kLengths) {
     const View want = f.golden.view("rows_" + std::to_string(length));
     const Tensor got = f.encode(golden_signal(length, static_cast<uint32_t>(length)));

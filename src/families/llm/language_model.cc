@@ -12,7 +12,7 @@ LanguageModel::LanguageModel(const ModelConfig& config, const Weights& weights, 
   const View head = config.tied
                         ? table_
                         : weights.take("lm_head.weight", {config.vocab, int64_t{config.lm.hidden}});
-  if (config.tied) weights.ignore("lm_head.");
+  if (config.tied) weights.ignore("lm_head.weight");
   head_ = PackedLinear::pack(head, type);
   traits_.hidden = config.lm.hidden;
   traits_.vocab = {static_cast<int>(config.vocab)};

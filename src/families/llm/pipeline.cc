@@ -14,8 +14,7 @@ Llm::Llm(const LoadSpec& spec) {
   generation_ = load_generation(spec.dir, root, tokenizer);
   prompter_ = std::make_unique<Prompter>(spec.dir, std::move(tokenizer), config_.max_positions - 1);
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
-  lm_ = std::make_unique<LanguageModel>(config_, *weights_, spec.weights);
-  weights_->finish();
+  weights_->build([&] { lm_ = std::make_unique<LanguageModel>(config_, *weights_, spec.weights); });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   graph_ = writing(*lm_);
   describe(spec);

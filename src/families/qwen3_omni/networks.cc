@@ -10,11 +10,11 @@ Networks::Networks(const ModelConfig& config, const Weights& root, WeightType ty
     talker.emplace(config, root.scope("talker"), thinker.table(), type);
     codec.emplace(config.codec, root.scope("code2wav"), type);
   } else {
-    root.ignore("talker.");
-    root.ignore("code2wav.");
+    root.ignore("talker.*");
+    root.ignore("code2wav.*");
   }
-  root.ignore("thinker.visual.");
-  warning = root.finish();
+  root.ignore("thinker.visual.*");
+  root.finish();
 }
 
 }  // namespace syrinx::qwen3_omni

@@ -11,11 +11,10 @@
 namespace syrinx::qwen3_omni {
 
 struct Networks {
-  /// `weights` is the checkpoint's root.
+  /// `weights` is the checkpoint's root. Throws LoadError when a tensor is missing or left over.
   Networks(const ModelConfig& config, const Weights& weights, WeightType type);
 
   Weights weights;      ///< holds the tables that are not copied
-  std::string warning;  ///< about tensors that no part took; or empty
   Qwen3AudioTower tower;
   Thinker thinker;
   std::optional<Talker> talker;  ///< where config.speaks
