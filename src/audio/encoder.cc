@@ -8,7 +8,6 @@
 #include "audio/encoder_libav.h"
 #include "audio/resampler.h"
 #include "audio/time_stretch.h"
-#include "audio/wav.h"
 #include "base/check.h"
 
 namespace syrinx {
@@ -30,28 +29,30 @@ constexpr std::array<FormatRow, 6> kFormats = {{
 
 const FormatRow& row(AudioFormat format) { return kFormats[static_cast<size_t>(format)]; }
 
-/// Signed 16-bit little-endian, with or without a header in front.
+/// Bare samples, with or without a header in front.
 class PcmEncoder : public Encoder {
  public:
-  PcmEncoder(int rate_hz, bool header) : rate_hz_(rate_hz), header_(header) {}
+  PcmEncoder(int rate_hz, bool header, SampleCoding coding)
+      : rate_hz_(rate_hz), header_(header), coding_(coding) {}
   int rate_hz() const override { return rate_hz_; }
   bool cheap() const override { return true; }
   void encode(std::span<const float> samples, std::string& out) override {
     begin(out);
-    append_s16(samples, out);
+    append_samples(samples, coding_, out);
     samples_ += static_cast<int64_t>(samples.size());
   }
   void flush(std::string& out) override { begin(out); }
   std::string first_bytes() const override {
-    return header_ ? wav_header(rate_hz_, samples_) : std::string();
+    return header_ ? wav_header(rate_hz_, samples_, coding_) : std::string();
   }
 
  private:
   void begin(std::string& out) {
-    if (header_ && !std::exchange(begun_, true)) out += wav_header(rate_hz_);
+    if (header_ && !std::exchange(begun_, true)) out += wav_header(rate_hz_, -1, coding_);
   }
   const int rate_hz_;
   const bool header_;
+  const SampleCoding coding_;
   bool begun_ = false;
   int64_t samples_ = 0;
 };
@@ -147,6 +148,16 @@ std::optional<AudioFormat> audio_format(std::string_view name) {
 const char* audio_format_name(AudioFormat format) { return row(format).name; }
 const char* mime_type(AudioFormat format) { return row(format).mime; }
 
+std::string content_type(const EncoderOptions& options, int rate_hz) {
+  std::string type = mime_type(options.format);
+  if (options.format != AudioFormat::kPcm) return type;
+  if (options.coding == SampleCoding::kMulaw) type = "audio/PCMU";
+  if (options.coding == SampleCoding::kAlaw) type = "audio/PCMA";
+  type += concat("; rate=", rate_hz, "; channels=1");
+  if (options.coding == SampleCoding::kF32) type += "; encoding=pcm_f32le";
+  return type;
+}
+
 Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options) {
   if (!(options.speed >= TimeStretch::kMinSpeed && options.speed <= TimeStretch::kMaxSpeed)) {
     return Error{ErrorCode::kInvalid, "'speed' must be between 0.25 and 4.", "speed"};
@@ -160,7 +171,8 @@ Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options) {
   }
   std::unique_ptr<Encoder> encoder;
   if (by_hand(options.format)) {
-    encoder = std::make_unique<PcmEncoder>(*rate, options.format == AudioFormat::kWav);
+    encoder =
+        std::make_unique<PcmEncoder>(*rate, options.format == AudioFormat::kWav, options.coding);
   } else {
     auto made = make_libav_encoder(options.format, *rate);
     if (!made) return made.error();

@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "audio/wav.h"
 #include "base/error.h"
 
 namespace syrinx {
@@ -31,11 +32,17 @@ const char* audio_format_name(AudioFormat format);
 /// "audio/mpeg", ...; static storage.
 const char* mime_type(AudioFormat format);
 
+struct EncoderOptions;
+/// What an HTTP answer of bare audio says it is: "audio/mpeg", "audio/pcm; rate=24000; channels=1".
+/// `rate_hz` as Encoder::rate_hz().
+std::string content_type(const EncoderOptions& options, int rate_hz);
+
 struct EncoderOptions {
   AudioFormat format = AudioFormat::kWav;
   int in_rate_hz = 24000;
   int out_rate_hz = 0;  ///< 0: the input's, or the next one that the format knows
   double speed = 1;     ///< 0.25 to 4, with the pitch kept
+  SampleCoding coding = SampleCoding::kS16;  ///< of pcm and wav; other formats have their own
 };
 
 class Encoder {

@@ -63,8 +63,10 @@ struct ServeOptions {
   double stall_timeout_s = 30;
   size_t max_body_bytes = size_t{1} << 20;
   size_t max_upload_bytes = size_t{16} << 20;
-  std::string voice_store;             ///< empty: where it lies by default
-  bool no_voice_upload = false;        ///< clients may neither add nor remove voices
+  std::string voice_store;       ///< empty: where it lies by default
+  bool no_voice_upload = false;  ///< clients may neither add nor remove voices
+  bool strict = false;           ///< refuse what a model cannot honour
+  std::vector<std::string> voice_aliases, model_aliases;  ///< "NAME=VOICE", "NAME=MODEL"
   size_t voice_cache_mib = 256;
   int max_connections = 1024;
   int max_connections_per_address = 256;

@@ -345,6 +345,14 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   add_store(*sub, serve.voice_store);
   sub->add_flag("--no-voice-upload", serve.no_voice_upload,
                 "clients may neither add nor remove voices");
+  sub->add_option("--voice-alias", serve.voice_aliases,
+                  "NAME=VOICE: what clients call a voice or a mix, as another vendor's id; may be "
+                  "repeated");
+  sub->add_option("--model-alias", serve.model_aliases,
+                  "NAME=MODEL: what clients call a model; may be repeated");
+  sub->add_flag("--strict", serve.strict,
+                "refuse requests with instructions for a model that follows none, instead of "
+                "speaking without them and saying so (X-Warning)");
   sub->add_option("--voice-cache-mib", serve.voice_cache_mib,
                   "memory for cloned voices that were used lately")
       ->check(between(1, 1 << 20))

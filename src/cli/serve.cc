@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,8 +37,26 @@ AccessRules access_rules(const ServeOptions& options, bool loopback) {
   return rules;
 }
 
+/// "NAME=MEANING", each name once.
+std::map<std::string, std::string, std::less<>> read_aliases(
+    const char* option, const std::vector<std::string>& pairs) {
+  std::map<std::string, std::string, std::less<>> out;
+  for (const std::string& pair : pairs) {
+    const size_t equals = pair.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == pair.size()) {
+      throw UsageError(concat(option, ": '", pair, "' is not of the form NAME=MEANING"));
+    }
+    const std::string name = pair.substr(0, equals);
+    if (!out.emplace(name, pair.substr(equals + 1)).second) {
+      throw UsageError(concat(option, ": '", name, "' is given twice"));
+    }
+  }
+  return out;
+}
+
 std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options) {
-  VoiceDeskOptions desk{.cache_bytes = options.voice_cache_mib << 20};
+  VoiceDeskOptions desk{.cache_bytes = options.voice_cache_mib << 20,
+                        .aliases = read_aliases("--voice-alias", options.voice_aliases)};
   desk.recordings.max_bytes = options.max_upload_bytes;
   return std::make_shared<VoiceDesk>(open_store(options.voice_store), desk);
 }
@@ -69,7 +88,8 @@ ServerOptions server_options(const ServeOptions& options) {
       .stall_timeout_s = options.stall_timeout_s,
       .max_audio_s = options.max_audio_s,
       .voices = voice_desk(options),
-      .voice_uploads = !options.no_voice_upload};
+      .voice_uploads = !options.no_voice_upload,
+      .strict = options.strict};
   if (!loopback && out.keys.empty() && !options.allow_public) {
     throw UsageError("to listen on " + out.host +
                      " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
@@ -147,7 +167,8 @@ int run_serve(const ServeOptions& options) {
       model_sources(options),
       ModelTableOptions{.keep_s = options.model_keep_s,
                         .memory_bytes = options.model_memory_mib << 20,
-                        .log = [](const std::string& line) { print_line(line); }});
+                        .log = [](const std::string& line) { print_line(line); },
+                        .aliases = read_aliases("--model-alias", options.model_aliases)});
   stop.arm();
   std::optional<WyomingServer> wyoming;
   if (options.wyoming_port >= 0) {

@@ -54,7 +54,8 @@ std::optional<ApiError> refuse_access(const AccessRules& rules, const BrowserFac
 Headers cors_headers(const AccessRules& rules, const BrowserFacts& facts) {
   if (facts.origin.empty() || !listed(rules, facts.origin)) return {};
   return {{"Access-Control-Allow-Origin", std::string(facts.origin)},
-          {"Access-Control-Expose-Headers", "*, X-Request-Id, X-Sample-Rate, X-Seed, Retry-After"},
+          {"Access-Control-Expose-Headers",
+           "*, X-Request-Id, X-Sample-Rate, X-Seed, X-Warning, Retry-After"},
           {"Vary", "Origin"}};
 }
 

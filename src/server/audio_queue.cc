@@ -22,6 +22,11 @@ void AudioQueue::audio(std::span<const float> samples) {
   wake_();
 }
 
+void AudioQueue::words(std::span<const WordMark> marks) {
+  const std::lock_guard lock(mutex_);
+  if (wake_) words_.insert(words_.end(), marks.begin(), marks.end());
+}
+
 void AudioQueue::finished(const Outcome& outcome) {
   const std::lock_guard lock(mutex_);
   if (!outcome_) outcome_ = outcome;
@@ -50,6 +55,12 @@ size_t AudioQueue::take(std::vector<float>& out, size_t most) {
   return count;
 }
 
+void AudioQueue::take_words(std::vector<WordMark>& out) {
+  const std::lock_guard lock(mutex_);
+  out.insert(out.end(), words_.begin(), words_.end());
+  words_.clear();
+}
+
 void AudioQueue::written(size_t samples) {
   const std::lock_guard lock(mutex_);
   in_flight_ -= std::min(in_flight_, samples);
@@ -64,6 +75,7 @@ void AudioQueue::detach() {
   const std::lock_guard lock(mutex_);
   wake_ = nullptr;
   samples_.clear();
+  words_.clear();
   begin_ = in_flight_ = 0;
 }
 

@@ -1,6 +1,6 @@
-// Carries audio from the engine's thread to a connection, as samples: what they become on the wire
-// is made where the connection wants it made. audio() and finished() are the engine's; everything
-// else is the connection's, on one thread at a time.
+// Carries audio and the times of words from the engine's thread to a connection, as samples: what
+// they become on the wire is made where the connection wants it made. audio(), words() and
+// finished() are the engine's; everything else is the connection's, on one thread at a time.
 // Bounded by the engine, which makes no audio ahead of unread_s().
 #pragma once
 
@@ -21,6 +21,7 @@ class AudioQueue : public Sink {
   AudioQueue(int sample_rate_hz, std::function<void()> wake, double max_audio_s = 0);
 
   void audio(std::span<const float> samples) override;
+  void words(std::span<const WordMark> marks) override;
   void finished(const Outcome& outcome) override;
   double unread_s() const override;
 
@@ -28,6 +29,8 @@ class AudioQueue : public Sink {
   /// written() says that the client took them.
   size_t take(std::vector<float>& out, size_t most);
   void written(size_t samples);
+  /// Moves the words that came since the last call to the end of `out`.
+  void take_words(std::vector<WordMark>& out);
   /// The outcome, once the engine is done and all samples were taken.
   std::optional<Outcome> end() const;
   /// No further wake; audio that still comes is dropped.
@@ -40,8 +43,9 @@ class AudioQueue : public Sink {
   std::function<void()> wake_;
   std::vector<float> samples_;  // not yet taken: [begin_, size)
   size_t begin_ = 0;
-  size_t in_flight_ = 0;  // taken, not yet written
-  int64_t accepted_ = 0;  // samples so far
+  size_t in_flight_ = 0;         // taken, not yet written
+  int64_t accepted_ = 0;         // samples so far
+  std::vector<WordMark> words_;  // not yet taken
   std::optional<Outcome> outcome_;
 };
 

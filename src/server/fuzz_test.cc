@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -186,11 +187,13 @@ TEST(Fuzz, VendorBodies) {
            "output_format": {"container": "raw", "encoding": "pcm_s16le", "sample_rate": 16000}})",
        R"({"text": "Hi", "transcript": "Hi", "output_format": {"container": "wav"}})",
        "output_format=pcm_24000&encoding=linear16&container=none&sample_rate=8000&speed=1.5"});
-  const char* paths[] = {"/v1/text-to-speech/anna", "/tts/bytes", "/v1/speak"};
+  const char* paths[] = {"/v1/text-to-speech/anna", "/tts/bytes", "/v1/speak", "/tts/sse",
+                         "/v1/text-to-speech/anna/stream/with-timestamps"};
   int accepted = 0;
   for (int i = 0; i < runs() && !testing::Test::HasFailure(); ++i) {
     const std::string text = mutator.next(), query = mutator.next();
-    const auto body = native_body(*find_vendor_call(paths[i % 3]), query, text);
+    auto vendor = *find_vendor_call(paths[i % std::size(paths)]);
+    const auto body = native_body(vendor, query, text);
     if (const auto* fault = std::get_if<ApiError>(&body)) {
       expect_refusal(*fault);
       continue;

@@ -39,6 +39,7 @@ struct ServerOptions {
   double max_audio_s = 3600;     ///< of one answer; longer ones end as "length"; 0: no bound
   std::shared_ptr<VoiceDesk> voices = {};  ///< null: none are kept
   bool voice_uploads = true;               ///< clients may add and remove voices
+  bool strict = false;  ///< refuse what a model cannot honour instead of leaving it out
   /// Takes one line per request, on the io thread. Texts and audio are never in it. May be empty.
   std::function<void(const std::string& line)> log = {};
 };

@@ -61,6 +61,138 @@ TEST_F(HttpServerTest, StreamsWav) {
   EXPECT_TRUE(answer.header("X-Finish-Reason").empty());
 }
 
+TEST_F(HttpServerTest, WholeAnswersTellTheirLength) {
+  start();
+  const auto whole = [&](const std::string& format) {
+    return speak(R"({"input": "0123456789", "seed": 5, "stream": false, "response_format": ")" +
+                 format + "\"}");
+  };
+  const TestAnswer wav = whole("wav");
+  EXPECT_EQ(wav.status, 200);
+  EXPECT_EQ(wav.header("Content-Length"), std::to_string(44 + 13 * 1920 * 2));
+  EXPECT_EQ(wav.header("X-Finish-Reason"), "stop");
+  EXPECT_EQ(wav.body.substr(0, 44), wav_header(24000, 13 * 1920));
+  const std::string streamed =
+      speak(R"({"input": "0123456789", "seed": 5, "response_format": "wav"})").body;
+  EXPECT_TRUE(wav.body.substr(44) == streamed.substr(44));
+  const std::string flac = whole("flac").body;
+  EXPECT_EQ(static_cast<uint8_t>(flac[24]) << 8 | static_cast<uint8_t>(flac[25]), 13 * 1920);
+  // What would have cut a stream is a proper error here.
+  const TestAnswer failed = speak(R"({"input": "fail late", "stream": false})");
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_TRUE(has(failed.body, "internal_error"));
+  // Somebody who does not read makes nothing run for ever.
+  TestClient gone(port());
+  gone.post(R"({"input": "endless", "stream": false})");
+  for (int i = 0; i < 500 && backend_->steps() < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  gone.close();
+  EXPECT_TRUE(backend_->wait_idle(5));
+}
+
+TEST_F(HttpServerTest, InstructionsAreWarnedAbout) {
+  start();
+  const std::string body = R"({"input": "hello", "instructions": "softly"})";
+  const TestAnswer answer = speak(body);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(has(answer.header("X-Warning"), "does not follow instructions")) << answer.head;
+  EXPECT_TRUE(speak(R"({"input": "hello"})").header("X-Warning").empty());
+  start(0, {.strict = true});
+  EXPECT_EQ(speak(body).status, 400);
+}
+
+TEST_F(HttpServerTest, OtherCodings) {
+  start();
+  const std::string body = R"({"input": "0123456789", "seed": 5, "response_format": "pcm", )";
+  const TestAnswer s16 = speak(body + R"("sample_rate": 24000})");
+  const TestAnswer f32 = speak(body + R"("encoding": "pcm_f32le"})");
+  EXPECT_EQ(f32.body.size(), 2 * s16.body.size());
+  EXPECT_TRUE(has(f32.header("Content-Type"), "pcm_f32le"));
+  const TestAnswer mulaw = speak(body + R"("encoding": "pcm_mulaw", "sample_rate": 24000})");
+  EXPECT_EQ(2 * mulaw.body.size(), s16.body.size());
+  EXPECT_EQ(mulaw.header("Content-Type"), "audio/PCMU; rate=24000; channels=1");
+}
+
+TEST_F(HttpServerTest, OneHost) {
+  start();
+  const auto ask = [&](const std::string& line, const std::string& headers) {
+    TestClient client(port());
+    client.send(line + "\r\n" + headers + "\r\n");
+    return client.read().status;
+  };
+  EXPECT_EQ(ask("GET /live HTTP/1.1", ""), 400);
+  EXPECT_EQ(ask("GET /live HTTP/1.1", "Host: a\r\nHost: a\r\n"), 400);
+  EXPECT_EQ(ask("GET /live HTTP/1.0", "Host: a\r\nHost: b\r\n"), 400);
+  EXPECT_EQ(ask("GET /live HTTP/1.1", "Host: a\r\n"), 200);
+  EXPECT_EQ(ask("GET /live HTTP/1.1", "Host:\r\n"), 200);
+  EXPECT_EQ(ask("GET /live HTTP/1.0", ""), 200);
+}
+
+TEST_F(HttpServerTest, VendorsVoices) {
+  VoiceDeskOptions desk;
+  desk.aliases = {{"21m00Tcm4TlvDq8ikWAM", "High"}};
+  start(0, {.voices = std::make_shared<VoiceDesk>(nullptr, desk)});
+  EXPECT_TRUE(has(get("/v1/voices").body, R"({"voices":[{"voice_id":"low","name":"low")"));
+  const std::string first = get("/v2/voices?page_size=1").body;
+  EXPECT_TRUE(has(first, R"("has_more":true,"total_count":3,"next_page_token":"1")")) << first;
+  EXPECT_TRUE(has(get("/v2/voices?page_size=1&next_page_token=2").body, "\"has_more\":false"));
+  EXPECT_TRUE(has(get("/v2/voices?search=hIG").body, "\"total_count\":2"));
+  EXPECT_TRUE(has(get("/v1/voices/21m00Tcm4TlvDq8ikWAM").body, R"("name":"High")"));
+  EXPECT_EQ(get("/v1/voices/nobody").status, 404);
+  EXPECT_TRUE(has(get("/voices?limit=2").body, R"({"data":[{"id":"low",)"));
+  EXPECT_TRUE(has(get("/voices?starting_after=low&limit=1").body, R"("data":[{"id":"High",)"));
+  EXPECT_TRUE(has(get("/voices?starting_after=21m00Tcm4TlvDq8ikWAM").body, R"({"data":[])"));
+  EXPECT_TRUE(has(get("/voices?ending_before=High").body, R"("data":[{"id":"low",)"));
+  EXPECT_TRUE(has(get("/voices/High").body, R"("is_owner":false)"));
+  EXPECT_EQ(get("/voices/High/x").status, 404);
+  speak(R"({"input": "hello", "voice": "21m00Tcm4TlvDq8ikWAM"})");
+  EXPECT_EQ(backend_->last_request().voice, "High");
+}
+
+TEST_F(HttpServerTest, VendorsEvents) {
+  start();
+  backend_->mutable_info().word_times = true;
+  backend_->mutable_info().frame_rate = 10;
+  const auto post = [&](const std::string& path, const std::string& body) {
+    TestClient client(port());
+    client.send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
+                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    return client.read();
+  };
+  const std::string cartesia =
+      R"({"model_id": "sonic-3", "transcript": "ab cd", "context_id": "c", "add_timestamps": true,
+          "output_format": {"container": "raw", "encoding": "pcm_mulaw", "sample_rate": 24000}})";
+  TestAnswer answer = post("/tts/sse", cartesia);
+  EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
+  EXPECT_TRUE(answer.whole);
+  EXPECT_TRUE(has(answer.body, R"(event: chunk
+data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"));
+  EXPECT_TRUE(has(answer.body, R"("word_timestamps":{"words":["cd"],"start":[0.3],"end":[)"))
+      << answer.body;
+  EXPECT_TRUE(
+      answer.body.ends_with(R"({"type":"done","status_code":200,"done":true,"context_id":"c"})"
+                            "\n\n"));
+  answer = post("/tts/sse", R"({"transcript": "fail late", "output_format": {"container": "raw",
+                                "encoding": "pcm_s16le", "sample_rate": 24000}})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(has(answer.body, "event: error\ndata: {\"type\":\"error\",\"status_code\":500"));
+
+  const std::string eleven = R"({"text": "ab c"})";
+  answer = post("/v1/text-to-speech/low/with-timestamps?output_format=wav_24000", eleven);
+  EXPECT_EQ(answer.header("Content-Type"), "application/json");
+  EXPECT_FALSE(answer.header("Content-Length").empty());
+  EXPECT_TRUE(answer.body.starts_with(R"({"audio_base64":"UklGR)"));
+  EXPECT_TRUE(
+      has(answer.body, R"("characters":["a","b"," ","c"],"character_start_times_seconds":[0.0,)"))
+      << answer.body;
+  answer = post("/v1/text-to-speech/low/stream/with-timestamps?output_format=pcm_24000", eleven);
+  EXPECT_TRUE(answer.whole);
+  EXPECT_TRUE(has(answer.body, R"("characters":["c"])")) << answer.body;
+  EXPECT_TRUE(answer.body.ends_with("}\n"));
+  EXPECT_EQ(post("/v1/text-to-speech/low/with-timestamps", R"({"text": "fail late"})").status, 500);
+}
+
 TEST_F(HttpServerTest, StreamsPcmWithTrailers) {
   start();
   const TestAnswer answer =
@@ -349,10 +481,15 @@ TEST_F(HttpServerTest, Lists) {
   EXPECT_TRUE(has(get("/").body, "/v1/audio/speech"));
   EXPECT_TRUE(has(get("/v1/models?limit=5").body, R"("data":[{"id":"fake-1")"));
   EXPECT_TRUE(has(get("/v1/models/fake-1").body, R"({"id":"fake-1","object":"model")"));
+  for (const char* alias : {"tts-1", "gpt-4o-mini-tts", "eleven_flash_v2_5", "Org/fake-1"}) {
+    EXPECT_TRUE(has(get("/v1/models/" + std::string(alias)).body, R"({"id":"fake-1")")) << alias;
+    EXPECT_EQ(get("/v1/audio/voices?model=" + std::string(alias)).status, 200);
+  }
   EXPECT_EQ(get("/v1/models/fake-2").status, 404);
   EXPECT_EQ(get("/v1/audio/models").body, "{\"models\":[{\"id\":\"fake-1\"}]}\n");
   EXPECT_TRUE(has(get("/v1/audio/voices").body, R"({"voices":[{"id":"low","name":"low",)"));
   EXPECT_TRUE(has(get("/health").body, R"("engine":{"requests":0)"));
+  EXPECT_TRUE(has(get("/health").body, R"("models":[{"id":"fake-1","loaded":true,"engine":{)"));
   EXPECT_EQ(get("/live").status, 200);
   EXPECT_EQ(get("/ready").status, 200);
   TestClient client(port());
@@ -452,7 +589,8 @@ TEST_F(HttpServerTest, Batch) {
   const TestAnswer answer = post(body);
   EXPECT_EQ(answer.status, 200);
   const std::string alone =
-      speak(R"({"input": "0123456789", "response_format": "wav", "seed": 4})").body;
+      speak(R"({"input": "0123456789", "response_format": "wav", "seed": 4, "stream": false})")
+          .body;
   EXPECT_TRUE(has(answer.body, R"({"index":0,"status":"success","audio_data":")" + base64(alone)));
   EXPECT_TRUE(has(answer.body, R"({"index":1,"status":"error","error":{"message":"The server)"));
   EXPECT_TRUE(has(answer.body, R"("code":"voice_not_found")"));

@@ -34,6 +34,10 @@ ModelTable::ModelTable(std::vector<ModelSource> sources, ModelTableOptions optio
     }
     slots_.push_back({.source = std::move(source), .backend = nullptr});
   }
+  for (const auto& [alias, name] : options_.aliases) {
+    if (slot(name) != nullptr) continue;
+    throw LoadError(concat("'", alias, "' shall mean the model '", name, "', which is not served"));
+  }
   put(slots_[0], slots_[0].source.load());
 }
 
@@ -56,15 +60,29 @@ std::shared_ptr<Backend> ModelTable::first() const {
   return slots_[0].backend;
 }
 
-ModelTable::Slot* ModelTable::slot(std::string_view name) {
+const ModelTable::Slot* ModelTable::slot(std::string_view name) const {
+  if (const auto alias = options_.aliases.find(name); alias != options_.aliases.end()) {
+    name = alias->second;
+  }
   if (name.empty()) return &slots_[0];
-  for (Slot& slot : slots_) {
+  for (const Slot& slot : slots_) {
     if (slot.source.name == name) return &slot;
   }
-  for (Slot& slot : slots_) {
+  for (const Slot& slot : slots_) {
     if (last_part(slot.source.name) == last_part(name)) return &slot;
   }
-  return is_openai_model(name) ? &slots_[0] : nullptr;
+  return is_vendor_model(name) ? &slots_[0] : nullptr;
+}
+
+ModelTable::Slot* ModelTable::slot(std::string_view name) {
+  return const_cast<Slot*>(std::as_const(*this).slot(name));
+}
+
+std::optional<ModelTable::Entry> ModelTable::look_up(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const Slot* found = slot(name);
+  if (found == nullptr) return {};
+  return Entry{found->source.name, found->backend};
 }
 
 Result<std::shared_ptr<Backend>> ModelTable::find(std::string_view name) {

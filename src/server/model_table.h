@@ -5,8 +5,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,7 @@ struct ModelTableOptions {
   double keep_s = 600;      ///< a model that nobody used for so long is let go; 0: never
   size_t memory_bytes = 0;  ///< of weights; past it models out of use are let go; 0: no bound
   std::function<void(const std::string& line)> log = {};
+  std::map<std::string, std::string, std::less<>> aliases = {};  ///< what else models are called
 };
 
 class ModelTable {
@@ -43,12 +46,15 @@ class ModelTable {
   std::vector<Entry> list() const;
   std::shared_ptr<Backend> first() const;
 
-  /// The model that a client calls `name`: one of the names, the last part of one ("Org/Name" for
-  /// "Name" and the other way round), or "" and OpenAI's names for the first. Null: known, to be
-  /// loaded. kNotFound names all there are.
+  /// The model that a client calls `name`: an alias, one of the names, the last part of one
+  /// ("Org/Name" for "Name" and the other way round), or "" and vendors' names for the first. Null:
+  /// known, to be loaded. kNotFound names all there are.
   Result<std::shared_ptr<Backend>> find(std::string_view name);
   /// The same, loaded if need be. A model that failed to load is tried again after some seconds.
   Result<std::shared_ptr<Backend>> load(std::string_view name);
+
+  /// The same without using it: what is in list() under that name.
+  std::optional<Entry> look_up(std::string_view name) const;
 
   /// Loads again what is loaded and puts it in place; what fails to load stays as it was.
   void reload();
@@ -64,6 +70,7 @@ class ModelTable {
     size_t bytes = 0;
   };
   Slot* slot(std::string_view name);
+  const Slot* slot(std::string_view name) const;
   void put(Slot& slot, std::shared_ptr<Backend> backend);
   /// Models that may go, least recently used first, until the rest fit; destroyed by the caller.
   std::vector<std::shared_ptr<Backend>> make_room(const Slot* keep);

@@ -59,6 +59,20 @@ TEST_F(ModelTableTest, Names) {
   EXPECT_THROW(ModelTable({source("a"), source("a")}, {}), LoadError);
 }
 
+TEST_F(ModelTableTest, Aliases) {
+  const ModelTable table({source("a"), source("Org/b")},
+                         {.aliases = {{"fast", "a"}, {"tts-1-hd", "b"}, {"sonic-3", "b"}}});
+  EXPECT_EQ(table.look_up("fast")->name, "a");
+  EXPECT_EQ(table.look_up("tts-1-hd")->name, "Org/b") << "before vendors' names";
+  EXPECT_EQ(table.look_up("sonic-3")->name, "Org/b");
+  for (const char* vendor : {"", "tts-1", "eleven_turbo_v2_5", "sonic-2", "aura-2-thalia-en"}) {
+    EXPECT_EQ(table.look_up(vendor)->name, "a") << vendor;
+  }
+  EXPECT_FALSE(table.look_up("c"));
+  EXPECT_FALSE(table.look_up("b")->backend) << "looking up loads nothing";
+  EXPECT_THROW(ModelTable({source("a")}, {.aliases = {{"x", "nobody"}}}), LoadError);
+}
+
 TEST_F(ModelTableTest, ManyWhoAskLoadOnce) {
   ModelTable table({source("a"), source("b")}, {});
   std::vector<std::thread> threads;

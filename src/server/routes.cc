@@ -9,6 +9,7 @@
 #include "server/multipart.h"
 #include "server/openapi.h"
 #include "server/playground.h"
+#include "server/vendor_voices.h"
 #include "server/voice_objects.h"
 #include "server/ws_dialect.h"
 
@@ -50,6 +51,15 @@ Reply json_reply(const ordered_json& body, int status = 200) {
   return {.status = status, .body = body.dump(-1, ' ', false, replace) + "\n"};
 }
 
+Reply wrong_method(const RequestHead& head, const char* allowed) {
+  Reply reply = reply_of(
+      {.status = 405,
+       .message = concat("'", head.path, "' does not take ", head.method, "; use ", allowed, "."),
+       .code = "method_not_allowed"});
+  reply.headers.emplace_back("Allow", allowed);
+  return reply;
+}
+
 bool ready(const ServerView& server) { return server.models != nullptr && !server.draining; }
 
 const char* state_name(const ServerView& server) {
@@ -85,8 +95,10 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "WS   /v1/audio/speech/stream   text in while audio comes out\n"
       "POST /v1/audio/speech/batch   up to 32 texts, all audio in one answer\n"
       "POST /v1/text-to-speech/{voice}   the same for clients of ElevenLabs\n"
-      "POST /tts/bytes         and of Cartesia\n"
+      "POST /tts/bytes         and of Cartesia (also /tts/sse)\n"
       "POST /v1/speak          and of Deepgram\n"
+      "GET  /v1/voices         the voices, for clients of ElevenLabs (also /v2/voices)\n"
+      "GET  /voices            and for those of Cartesia\n"
       "GET  /v1/models         what is served\n"
       "GET  /v1/audio/models   the same, for clients that list speech models\n"
       "GET  /v1/audio/voices   the voices (?model=NAME)\n"
@@ -99,6 +111,22 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
   return reply;
 }
 
+ordered_json engine_object(const Backend& backend) {
+  const EngineStats stats = backend.stats();
+  return {{"requests", stats.requests},
+          {"running", stats.running},
+          {"capacity_streams", stats.capacity_streams},
+          {"accepted", stats.accepted},
+          {"finished", stats.finished},
+          {"audio_s", stats.audio_s},
+          {"ar_steps", stats.ar_steps},
+          {"chunk_steps", stats.chunk_steps},
+          {"preemptions", stats.preemptions},
+          {"pages", stats.pages},
+          {"pages_free", stats.pages_free}};
+}
+
+/// "engine" is the first model's, as in every earlier version; "models" tells of all.
 Reply answer_health(const RequestHead&, const ServerView& server) {
   ordered_json out = {{"status", "ok"},
                       {"state", state_name(server)},
@@ -106,20 +134,14 @@ Reply answer_health(const RequestHead&, const ServerView& server) {
                       {"connections", server.connections},
                       {"streams", server.streams},
                       {"requests", server.requests}};
-  if (server.models != nullptr) {
-    const EngineStats stats = server.models->first()->stats();
-    out["engine"] = {{"requests", stats.requests},
-                     {"running", stats.running},
-                     {"capacity_streams", stats.capacity_streams},
-                     {"accepted", stats.accepted},
-                     {"finished", stats.finished},
-                     {"audio_s", stats.audio_s},
-                     {"ar_steps", stats.ar_steps},
-                     {"chunk_steps", stats.chunk_steps},
-                     {"preemptions", stats.preemptions},
-                     {"pages", stats.pages},
-                     {"pages_free", stats.pages_free}};
+  if (server.models == nullptr) return json_reply(out);
+  out["engine"] = engine_object(*server.models->first());
+  ordered_json models = ordered_json::array();
+  for (const ModelTable::Entry& model : server.models->list()) {
+    models.push_back({{"id", model.name}, {"loaded", model.backend != nullptr}});
+    if (model.backend) models.back()["engine"] = engine_object(*model.backend);
   }
+  out["models"] = std::move(models);
   return json_reply(out);
 }
 
@@ -198,12 +220,10 @@ Reply no_such_model(std::string_view name) {
                    .code = "model_not_found"});
 }
 
-/// GET /v1/models/NAME; names may hold slashes.
+/// GET /v1/models/NAME, by every name that speech takes; names may hold slashes.
 Reply answer_model(std::string_view name, const ServerView& server) {
-  for (const auto& model : server.models->list()) {
-    if (name == model.name) return json_reply(model_object(model));
-  }
-  return no_such_model(name);
+  const auto model = server.models->look_up(name);
+  return model ? json_reply(model_object(*model)) : no_such_model(name);
 }
 
 Reply answer_audio_models(const RequestHead&, const ServerView& server) {
@@ -212,40 +232,36 @@ Reply answer_audio_models(const RequestHead&, const ServerView& server) {
   return json_reply({{"models", models}});
 }
 
+Speaker speaker_of(const ServerView& server, const Backend& backend) {
+  if (server.voices != nullptr) return server.voices->speaker(backend);
+  return {backend.info(), backend.voice_encoder()};
+}
+
 /// Of "model" in the query, or of the first model.
 Reply answer_voices(const RequestHead& head, const ServerView& server) {
-  std::shared_ptr<const Backend> backend = server.models->first();
-  if (const auto value = query_value(head.query, "model")) {
-    const std::string& name = *value;
-    backend = nullptr;
-    for (const auto& model : server.models->list()) {
-      if (model.name != name) continue;
-      if (!model.backend) return json_reply({{"voices", ordered_json::array()}});
-      backend = model.backend;
-    }
-    if (!backend) return no_such_model(name);
-  }
-  const PipelineInfo& info = backend->info();
-  ordered_json voices = ordered_json::array();
-  for (const VoiceInfo& voice : info.voices) {
-    voices.push_back({{"id", voice.id},
-                      {"name", voice.id},
-                      {"description", voice.description},
-                      {"default", voice.id == info.default_voice}});
-  }
-  const VoiceStore* store = server.voices == nullptr ? nullptr : server.voices->store();
-  if (store == nullptr) return json_reply({{"voices", voices}});
-  const Speaker speaker = server.voices->speaker(*backend);
-  ordered_json uploaded = ordered_json::array();
-  for (const StoredVoice& voice : store->list()) {
-    if (!can_speak_with(speaker, voice) || find_own_voice(info, voice.id)) continue;
+  const std::string name = query_value(head.query, "model").value_or("");
+  const auto model = server.models->look_up(name);
+  if (!model) return no_such_model(name);
+  if (!model->backend) return json_reply({{"voices", ordered_json::array()}});
+  const Speaker speaker = speaker_of(server, *model->backend);
+  ordered_json voices = ordered_json::array(), uploaded = ordered_json::array();
+  for (const ListedVoice& voice : list_voices(speaker, false)) {
     voices.push_back({{"id", voice.id},
                       {"name", voice.name},
                       {"description", voice.description},
-                      {"default", false}});
-    uploaded.push_back(stored_voice_object(voice));
+                      {"default", voice.is_default}});
+    if (voice.kept) uploaded.push_back(stored_voice_object(*voice.kept));
   }
-  return json_reply({{"voices", voices}, {"uploaded_voices", uploaded}});
+  ordered_json out = {{"voices", std::move(voices)}};
+  if (speaker.store != nullptr) out["uploaded_voices"] = std::move(uploaded);
+  return json_reply(out);
+}
+
+/// For other vendors' clients: of the first model, which is the one that speaks for them.
+Reply answer_vendor(const RequestHead& head, const ServerView& server) {
+  if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
+  if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
+  return answer_vendor_voices(head.path, head.query, speaker_of(server, *server.models->first()));
 }
 
 Reply answer_consents(const VoiceStore* store) {
@@ -318,15 +334,6 @@ constexpr std::array<Get, 9> kGets = {{
     {"/v1/audio/models", answer_audio_models, false, true},
     {"/v1/audio/voices", answer_voices, false, true},
 }};
-
-Reply wrong_method(const RequestHead& head, const char* allowed) {
-  Reply reply = reply_of(
-      {.status = 405,
-       .message = concat("'", head.path, "' does not take ", head.method, "; use ", allowed, "."),
-       .code = "method_not_allowed"});
-  reply.headers.emplace_back("Allow", allowed);
-  return reply;
-}
 
 Reply unauthorized() {
   return reply_of({.status = 401,
@@ -428,7 +435,8 @@ bool may_clone(const ServerView& server) {
   });
 }
 
-std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head, const ServerView& server) {
+std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head,
+                                                   const ServerView& server) {
   if (server.access != nullptr) {
     if (auto refusal = refuse_access(*server.access, head.browser)) return reply_of(*refusal);
     if (head.method == "OPTIONS") {
@@ -457,6 +465,7 @@ std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head, cons
     if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
     return SpeechRoute{.vendor = std::move(vendor)};
   }
+  if (is_vendor_voices(head.path)) return answer_vendor(head, server);
   if (head.path == kVoicesPath || head.path == kConsentsPath ||
       head.path.starts_with(kVoicePrefix) || head.path.starts_with(kConsentPrefix)) {
     return route_voices(head, server);

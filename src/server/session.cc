@@ -7,6 +7,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -55,6 +56,16 @@ Reply parse_fault(const SystemError& error, const ServerOptions& options) {
         .code = "headers_too_large"};
   }
   return reply_of(fault);
+}
+
+/// RFC 9112, 3.2: without one name that the client asked for, nobody knows whom it meant.
+std::optional<Reply> refuse_hosts(const http::request<http::string_body>& message) {
+  const auto count = std::distance(message.equal_range(http::field::host).first,
+                                   message.equal_range(http::field::host).second);
+  if (count == 1 || (count == 0 && message.version() < 11)) return {};
+  return reply_of({.message = count == 0 ? "An HTTP/1.1 request needs a Host header."
+                                         : "A request may have one Host header, not more.",
+                   .code = "invalid_http"});
 }
 
 }  // namespace
@@ -137,6 +148,10 @@ net::awaitable<bool> Session::serve_one() {
   const bool has_head = co_await read_head(incoming);
   if (!has_head) co_return false;
   ++server_.requests;
+  if (const auto refusal = refuse_hosts(incoming.message())) {
+    co_await refuse(incoming, *refusal);
+    co_return false;
+  }
   incoming.credential = bearer_of({.authorization = incoming.header(http::field::authorization),
                                    .xi_api_key = view(incoming.message()["xi-api-key"]),
                                    .x_api_key = view(incoming.message()["x-api-key"]),

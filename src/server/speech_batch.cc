@@ -19,9 +19,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Of encoded audio in one answer; it is kept in memory until the last item is done.
-constexpr size_t kMaxBatchBytes = size_t{64} << 20;
-
 class SpeechBatch {
  public:
   SpeechBatch(ServerState& server, std::shared_ptr<Connection> connection,
@@ -82,7 +79,7 @@ std::optional<ApiError> SpeechBatch::add_items() {
 /// False when nothing had come for the item.
 net::awaitable<bool> SpeechBatch::pump(Item& item) {
   const bool came = co_await item.job.pump();
-  item.job.written();  // nobody reads before the end: what bounds the audio is kMaxBatchBytes
+  item.job.written();  // nobody reads before the end: what bounds the audio is kMaxWholeBytes
   item.fault = item.job.fault();
   const auto& outcome = item.job.outcome();
   if (!item.fault && outcome && is_bad(*outcome)) {
@@ -91,6 +88,7 @@ net::awaitable<bool> SpeechBatch::pump(Item& item) {
     item.fault = item.job.no_audio();
   }
   item.done = item.fault || outcome;
+  if (item.done && !item.fault) item.job.state_length(item.job.bytes());
   co_return came;
 }
 
@@ -115,7 +113,7 @@ net::awaitable<void> SpeechBatch::speak() {
       came = came || some;
       open = open || !item.done;
     }
-    if (bytes() > kMaxBatchBytes) {
+    if (bytes() > kMaxWholeBytes) {
       for (Item& item : items_) {
         if (item.done) continue;
         item.fault = ApiError{.message = "The audio of this batch is too long for one answer.",
@@ -140,6 +138,8 @@ ordered_json SpeechBatch::result(size_t index) const {
   out["sample_rate"] = item.job.rate_hz();
   out["seed"] = item.job.call().request.seed;
   out["finish_reason"] = finish_reason_name(item.job.outcome()->reason);
+  const auto& warnings = item.job.call().warnings;
+  if (!warnings.empty()) out["warnings"] = warnings;
   return out;
 }
 

@@ -127,7 +127,7 @@ void read_input(Fields& fields, const PipelineInfo& info, SpeechRequest& request
   request.text = std::move(*text);
 }
 
-/// Of the model, of the store, a mix; OpenAI's names mean the default.
+/// Of the model, of the store, a mix; vendors' names mean the default.
 void read_voice(Fields& fields, const Speaker& speaker, SpeechCall& call) {
   const json* voice = fields.find("voice");
   if (voice == nullptr || fields.fault()) return;
@@ -141,7 +141,7 @@ void read_voice(Fields& fields, const Speaker& speaker, SpeechCall& call) {
   if (!voice->is_string()) return fields.wrong("voice", "a string or {\"id\": string}", *voice);
   const auto name = voice->get<std::string>();
   auto wishes = find_voices(speaker, name);
-  if (!wishes && contains(kOpenAiVoices, lower_ascii(name))) {
+  if (!wishes && is_vendor_voice(name)) {
     call.request.voice = speaker.info->default_voice;
     return;
   }
@@ -181,7 +181,19 @@ void read_format(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
   }
   call.audio.speed = fields.number("speed", 0.25, 4.0).value_or(1.0f);
   share_speed(info, call);
-  const int default_hz = call.audio.format == AudioFormat::kPcm ? kPcmHz : 0;
+  const bool samples =
+      call.audio.format == AudioFormat::kPcm || call.audio.format == AudioFormat::kWav;
+  if (const auto name = fields.text("encoding"); name && samples) {
+    if (const auto coding = sample_coding(*name)) {
+      call.audio.coding = *coding;
+    } else {
+      fields.fail(
+          bad_field("encoding", "'encoding' must be pcm_s16le, pcm_f32le, pcm_mulaw or pcm_alaw."));
+    }
+  }
+  const bool telephone =
+      call.audio.coding == SampleCoding::kMulaw || call.audio.coding == SampleCoding::kAlaw;
+  const int default_hz = call.audio.format != AudioFormat::kPcm ? 0 : telephone ? 8000 : kPcmHz;
   call.audio.out_rate_hz = fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz);
 }
 
@@ -195,15 +207,16 @@ std::optional<std::string> read_audio(Fields& fields, const char* name, const js
   std::string_view text = value.get_ref<const std::string&>();
   if (text.starts_with("data:")) {
     const size_t comma = text.find(',');
-    const bool base64 = comma != std::string_view::npos &&
-                        text.substr(0, comma).ends_with(";base64");
+    const bool base64 =
+        comma != std::string_view::npos && text.substr(0, comma).ends_with(";base64");
     text = base64 ? text.substr(comma + 1) : std::string_view();
   }
   auto bytes = base64_decoded(text);
   // A path such as "/etc/motd" is base64 too, but no recording is as short as that.
   if (!bytes || bytes->size() < kMinAudioBytes) {
     fields.fail(bad_field(
-        name, concat("'", name, "' must be a recording in base64, bare or as a data: URI. This "
+        name, concat("'", name,
+                     "' must be a recording in base64, bare or as a data: URI. This "
                      "server opens neither files nor addresses for its clients; a voice can be "
                      "kept by POST /v1/audio/voices.")));
     return {};
@@ -251,13 +264,13 @@ bool read_reference(Fields& fields, const Speaker& speaker, SpeechCall& call) {
   const json* embedding = fields.find("speaker_embedding");
   source->text = fields.text("ref_text").value_or("");
   source->mode = fields.text("ref_mode").value_or("");
-  const char* named = audio != nullptr           ? "ref_audio"
-                      : reference != nullptr     ? "references"
-                      : embedding != nullptr     ? "speaker_embedding"
-                      : !source->text.empty()    ? "ref_text"
-                      : !source->mode.empty()    ? "ref_mode"
-                      : only_speaker             ? "x_vector_only_mode"
-                                                 : nullptr;
+  const char* named = audio != nullptr        ? "ref_audio"
+                      : reference != nullptr  ? "references"
+                      : embedding != nullptr  ? "speaker_embedding"
+                      : !source->text.empty() ? "ref_text"
+                      : !source->mode.empty() ? "ref_mode"
+                      : only_speaker          ? "x_vector_only_mode"
+                                              : nullptr;
   if (fields.fault()) return true;
   if (named == nullptr) return false;
   if (embedding != nullptr) {
@@ -269,8 +282,7 @@ bool read_reference(Fields& fields, const Speaker& speaker, SpeechCall& call) {
       return true;
     }
     source->audio = read_audio(fields, "references", *path).value_or("");
-    if (const auto text = reference->find("text");
-        text != reference->end() && text->is_string()) {
+    if (const auto text = reference->find("text"); text != reference->end() && text->is_string()) {
       source->text = text->get<std::string>();
     }
   } else if (audio != nullptr) {
@@ -279,8 +291,8 @@ bool read_reference(Fields& fields, const Speaker& speaker, SpeechCall& call) {
     fields.fail(bad_field(named, concat("'", named, "' needs the recording, 'ref_audio'.")));
   }
   if (source->text.size() > kMaxReferenceTextBytes) {
-    fields.fail(bad_field("ref_text", concat("'ref_text' may have at most ",
-                                             kMaxReferenceTextBytes, " bytes.")));
+    fields.fail(bad_field(
+        "ref_text", concat("'ref_text' may have at most ", kMaxReferenceTextBytes, " bytes.")));
   }
   if (only_speaker && source->mode.empty() && speaker.encoder != nullptr) {
     for (const VoiceMode& mode : speaker.encoder->modes) {
@@ -305,7 +317,7 @@ void read_foreign(Fields& fields, const Speaker& speaker, SpeechCall& call) {
              concat("The model '", info.model, "' does not do the task '", *task, "'."));
     }
   }
-  fields.flag("stream");  // every answer is streamed
+  call.whole = !fields.flag("stream").value_or(true) && !call.sse;
   if (const auto words = fields.flag("word_timestamps")) {
     call.words = *words;
     if (*words && !info.word_times) {
@@ -326,12 +338,15 @@ void read_foreign(Fields& fields, const Speaker& speaker, SpeechCall& call) {
   }
 }
 
-void read_instructions(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
+/// Clients of OpenAI's send instructions whatever the model is.
+void read_instructions(Fields& fields, const PipelineInfo& info, bool strict, SpeechCall& call) {
   auto text = fields.text("instructions");
   if (!text || text->empty()) return;
   if (!info.instructions) {
-    return refuse(fields, "instructions",
-                  concat("The model '", info.model, "' does not follow instructions."));
+    const std::string why = concat("The model '", info.model, "' does not follow instructions");
+    if (strict) return refuse(fields, "instructions", why + ".");
+    call.warnings.push_back(why + "; 'instructions' were left out.");
+    return;
   }
   if (text->size() > kMaxInstructionBytes) {
     ApiError error = bad_field("instructions", concat("'instructions' may have at most ",
@@ -339,7 +354,7 @@ void read_instructions(Fields& fields, const PipelineInfo& info, SpeechRequest& 
     error.code = "string_above_max_length";
     return fields.fail(std::move(error));
   }
-  request.instructions = std::move(*text);
+  call.request.instructions = std::move(*text);
 }
 
 uint64_t random_seed() {
@@ -399,7 +414,14 @@ static size_t count_values(std::string_view body) {
   return count;
 }
 
-bool is_openai_model(std::string_view name) { return contains(kOpenAiModels, name); }
+bool is_vendor_model(std::string_view name) {
+  return contains(kOpenAiModels, name) || name.starts_with("eleven_") ||
+         name.starts_with("sonic") || name.starts_with("aura");
+}
+
+bool is_vendor_voice(std::string_view name) {
+  return contains(kOpenAiVoices, lower_ascii(name)) || name.starts_with("aura-");
+}
 
 SpeechBody::SpeechBody(json fields) {
   if (const auto model = fields.find("model"); model != fields.end() && model->is_string()) {
@@ -429,14 +451,14 @@ std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
   return SpeechBody(std::move(parsed));
 }
 
-std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker) const {
+std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker, bool strict) const {
   const PipelineInfo& info = *speaker.info;
   Fields fields(*fields_);
   SpeechCall call;
   fields.text("model");  // only its type is of interest here
   read_input(fields, info, call.request);
   if (!read_reference(fields, speaker, call)) read_voice(fields, speaker, call);
-  read_instructions(fields, info, call.request);
+  read_instructions(fields, info, strict, call);
   read_format(fields, info, call);
   read_foreign(fields, speaker, call);
   read_sampling(fields, call.request);

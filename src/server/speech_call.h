@@ -12,8 +12,8 @@
 #include "audio/encoder.h"
 #include "model/pipeline.h"
 #include "model/request.h"
-#include "voices/voices.h"
 #include "server/api_error.h"
+#include "voices/voices.h"
 
 namespace syrinx {
 
@@ -26,15 +26,20 @@ struct SpeechCall {
   /// clients take for granted, and other formats, which tell their rate, as near as they can to the
   /// model's.
   EncoderOptions audio;
-  bool words = true;  ///< word times in the last event, where the model knows them
-  bool sse = false;   ///< stream_format "sse": events with base64 audio instead of the bare bytes
+  bool words = true;   ///< word times in the last event, where the model knows them
+  bool sse = false;    ///< stream_format "sse": events with base64 audio instead of the bare bytes
+  bool whole = false;  ///< "stream": false, without events: one body whose length is known
+  std::vector<std::string> warnings = {};  ///< what the model cannot do and was left out
 };
 
 /// Has the model do as much of audio.speed as it can; the rest stays for the encoder.
 void share_speed(const PipelineInfo& info, SpeechCall& call);
 
-/// Whether `name` is one of OpenAI's speech models, which existing clients ask for.
-bool is_openai_model(std::string_view name);
+/// Whether a model's name is one of another vendor's (OpenAI's, ElevenLabs', Cartesia's,
+/// Deepgram's), which existing clients ask for: it means the first model.
+bool is_vendor_model(std::string_view name);
+/// The same for voices, of OpenAI and Deepgram: they mean the default voice.
+bool is_vendor_voice(std::string_view name);
 
 /// A body that is a JSON object, or an item of a batch with the batch's fields for what it lacks.
 /// Cheap to copy.
@@ -47,8 +52,10 @@ class SpeechBody {
   /// The field "model" where it is a string, or "".
   const std::string& model() const { return model_; }
   /// Checks the fields. Unknown ones are ignored and null counts as absent; "model" and "voice" may
-  /// be left out. Whether the model is served is not asked here.
-  std::variant<SpeechCall, ApiError> call(const Speaker& speaker) const;
+  /// be left out. Whether the model is served is not asked here. `strict`: what clients send
+  /// whatever the model is, such as "instructions", is refused where it cannot be honoured;
+  /// otherwise it is left out with a warning.
+  std::variant<SpeechCall, ApiError> call(const Speaker& speaker, bool strict = false) const;
   /// The bodies in "items", 1 to kMaxItems.
   std::variant<std::vector<SpeechBody>, ApiError> items() const;
 

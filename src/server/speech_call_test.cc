@@ -127,6 +127,53 @@ TEST(SpeechCall, VoicesAndModels) {
   EXPECT_EQ(parse(R"({"input": "a", "voice": "alloy"})", own).request.voice, "alloy");
 }
 
+TEST(SpeechCall, InstructionsThatNobodyFollows) {
+  const std::string body = R"({"input": "a", "instructions": "softly"})";
+  const SpeechCall call = parse(body);
+  EXPECT_EQ(call.request.instructions, "");
+  ASSERT_EQ(call.warnings.size(), 1u);
+  EXPECT_NE(call.warnings[0].find("instructions"), std::string::npos);
+  EXPECT_NE(call.warnings[0].find("finch"), std::string::npos);
+  const PipelineInfo info = test_info();
+  const auto strict = std::get<SpeechBody>(SpeechBody::parse(body)).call(info, true);
+  ASSERT_TRUE(std::holds_alternative<ApiError>(strict));
+  EXPECT_EQ(std::get<ApiError>(strict).param, "instructions");
+  EXPECT_EQ(std::get<ApiError>(strict).code, "unsupported_value");
+  EXPECT_TRUE(parse(R"({"input": "a", "instructions": ""})").warnings.empty());
+}
+
+TEST(SpeechCall, AliasesOfVoices) {
+  const PipelineInfo info = test_info();
+  const VoiceAliases aliases = {{"21m00Tcm4TlvDq8ikWAM", "ben"}, {"alloy", "Ben"}, {"x", "nobody"}};
+  const Speaker speaker(info, nullptr, nullptr, &aliases);
+  const auto voice = [&](const char* name) {
+    const std::string body = std::string(R"({"input": "a", "voice": ")") + name + "\"}";
+    auto call = std::get<SpeechBody>(SpeechBody::parse(body)).call(speaker);
+    auto* good = std::get_if<SpeechCall>(&call);
+    return good ? good->request.voice : "refused: " + std::get<ApiError>(call).code;
+  };
+  EXPECT_EQ(voice("21m00Tcm4TlvDq8ikWAM"), "Ben");
+  EXPECT_EQ(voice("alloy"), "Ben") << "the operator's word goes before OpenAI's names";
+  EXPECT_EQ(voice("ash"), "anna");
+  EXPECT_EQ(voice("aura-2-thalia-en"), "anna");
+  EXPECT_EQ(voice("x"), "refused: voice_not_found");
+}
+
+TEST(SpeechCall, EncodingsAndWholeAnswers) {
+  SpeechCall call = parse(R"({"input": "a", "response_format": "pcm", "encoding": "pcm_mulaw"})");
+  EXPECT_EQ(call.audio.coding, SampleCoding::kMulaw);
+  EXPECT_EQ(call.audio.out_rate_hz, 8000);
+  call = parse(R"({"input": "a", "response_format": "pcm", "encoding": "pcm_f32le"})");
+  EXPECT_EQ(call.audio.coding, SampleCoding::kF32);
+  EXPECT_EQ(call.audio.out_rate_hz, 24000);
+  call = parse(R"({"input": "a", "response_format": "mp3", "encoding": "pcm_f32le"})");
+  EXPECT_EQ(call.audio.coding, SampleCoding::kS16) << "of samples only";
+  EXPECT_FALSE(call.whole);
+  EXPECT_FALSE(parse(R"({"input": "a", "stream": true})").whole);
+  EXPECT_TRUE(parse(R"({"input": "a", "stream": false})").whole);
+  EXPECT_FALSE(parse(R"({"input": "a", "stream": false, "stream_format": "sse"})").whole);
+}
+
 TEST(SpeechCall, Seeds) {
   EXPECT_EQ(parse(R"({"input": "a", "seed": 0})").request.seed, 0u);
   EXPECT_EQ(parse(R"({"input": "a", "seed": -1})").request.seed, ~uint64_t{0});
@@ -196,8 +243,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{R"({"input": ""})", 400, "input", "invalid_value", "text to speak"},
         BadBody{R"({"input": " \n\t "})", 400, "input", "invalid_value", "text to speak"},
         BadBody{R"({"input": "a", "voice": "zoe"})", 400, "voice", "voice_not_found", "anna, Ben"},
-        BadBody{R"({"input": "a", "instructions": "softly"})", 400, "instructions",
-                "unsupported_value", "finch"},
+        BadBody{R"({"input": "a", "response_format": "pcm", "encoding": "mp3"})", 400, "encoding",
+                "invalid_value", "pcm_mulaw"},
+        BadBody{R"({"input": "a", "stream": "no"})", 400, "stream", "invalid_type", ""},
         BadBody{R"({"input": "a", "response_format": "xyz"})", 400, "response_format",
                 "invalid_value", "mp3, opus"},
         BadBody{R"({"input": "a", "stream_format": "ws"})", 400, "stream_format", "invalid_value",

@@ -103,7 +103,7 @@ void SpeechJob::check() try {
   if (!found) return fail(found.error());
   backend_ = found.take();
   if (!backend_) return;
-  auto call = body_->call(server_.voices->speaker(*backend_));
+  auto call = body_->call(server_.voices->speaker(*backend_), server_.options.strict);
   if (auto* fault = std::get_if<ApiError>(&call)) {
     fault_ = std::move(*fault);
     return;
@@ -141,7 +141,9 @@ void SpeechJob::submit() try {
 
 net::awaitable<bool> SpeechJob::pump() {
   samples_.clear();
-  unwritten_ += queue_->take(samples_, encoder_->cheap() ? kCheapSamples : kCostlySamples);
+  const size_t count = queue_->take(samples_, encoder_->cheap() ? kCheapSamples : kCostlySamples);
+  unwritten_ += count;
+  taken_ += static_cast<int64_t>(count);
   outcome_ = queue_->end();
   if (outcome_ && outcome_->frames == 0) {  // ended by the queue, which knows no frames
     outcome_->frames = std::llround(outcome_->audio_s * info().frame_rate);
@@ -164,6 +166,19 @@ void SpeechJob::encode() try {
 }
 
 void SpeechJob::written() { queue_->written(std::exchange(unwritten_, 0)); }
+
+std::vector<TimedWord> SpeechJob::take_words() {
+  queue_->take_words(marks_);
+  const double speed = call_.audio.speed;
+  return take_finished_words(call_.request.text, marks_, info().frame_rate * speed,
+                             static_cast<double>(taken_) / info().sample_rate / speed,
+                             outcome_.has_value());
+}
+
+void SpeechJob::state_length(std::string& all) const {
+  const std::string first = encoder_->first_bytes();
+  if (first.size() <= all.size()) all.replace(0, first.size(), first);
+}
 
 ApiError SpeechJob::no_audio() {
   if (outcome_->reason == FinishReason::kError) {

@@ -15,12 +15,16 @@
 #include "server/audio_queue.h"
 #include "server/backend.h"
 #include "server/speech_call.h"
+#include "server/timed_words.h"
 #include "server/voice_desk.h"
 
 namespace syrinx {
 
 class Wakeup;
 struct ServerState;
+
+/// Encoded audio that an answer may keep in memory because its length comes first.
+inline constexpr size_t kMaxWholeBytes = size_t{64} << 20;
 
 class SpeechJob {
  public:
@@ -47,6 +51,12 @@ class SpeechJob {
   std::string& bytes() { return bytes_; }
   const std::string& bytes() const { return bytes_; }
   void written();
+
+  /// Words whose end is known and that were not taken yet; once there is an outcome, all of them.
+  std::vector<TimedWord> take_words();
+  /// Once there is an outcome: puts the length into the beginning of `all`, which is everything
+  /// that came out of bytes(), where the format has a place for it.
+  void state_length(std::string& all) const;
 
   /// What went wrong before the engine took over or in the encoder. trouble() is for the log.
   const std::optional<ApiError>& fault() const { return fault_; }
@@ -88,6 +98,8 @@ class SpeechJob {
   std::vector<float> samples_;  // being encoded
   std::string bytes_;
   size_t unwritten_ = 0;  // samples in bytes_
+  int64_t taken_ = 0;     // samples so far
+  std::vector<WordMark> marks_;
 };
 
 /// Whether an outcome is no end to be proud of: failed or cancelled.

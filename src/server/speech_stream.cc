@@ -8,12 +8,12 @@
 #include "server/reply.h"
 #include "server/server_state.h"
 #include "server/speech_job.h"
-#include "server/wire.h"
+#include "server/speech_wire.h"
 
 namespace syrinx {
 namespace {
 
-std::variant<SpeechBody, ApiError> read_body(const SpeechExchange& exchange) {
+std::variant<SpeechBody, ApiError> read_body(SpeechExchange& exchange) {
   if (!exchange.vendor) return SpeechBody::parse(exchange.body);
   auto body = native_body(*exchange.vendor, exchange.query, exchange.body);
   if (auto* fault = std::get_if<ApiError>(&body)) return std::move(*fault);
@@ -45,10 +45,14 @@ class SpeechStream {
  private:
   net::awaitable<void> hold();
   net::awaitable<bool> stream();
+  net::awaitable<void> gather();
+  net::awaitable<bool> answer_whole();
   net::awaitable<bool> refuse();
   net::awaitable<bool> finish(std::string& bytes, const Outcome& outcome);
   std::string head() const;
   std::string wrap(std::string_view data) const;
+  std::vector<TimedWord> words();
+  Headers common_headers() const;
   void log(const std::string& what) const;
   double elapsed_ms() const { return 1e3 * (now_s() - began_s_); }
 
@@ -58,7 +62,8 @@ class SpeechStream {
   const std::shared_ptr<Wakeup> wakeup_;
   const double began_s_ = now_s();
   SpeechJob job_;
-  std::optional<ApiError> fault_;  // before the first audio
+  std::optional<ApiError> fault_;  // before the first byte of the answer
+  std::unique_ptr<SpeechWire> wire_;
 };
 
 net::awaitable<bool> SpeechStream::run() {
@@ -71,9 +76,17 @@ net::awaitable<bool> SpeechStream::run() {
     log("speech: client gone before the first audio");
     co_return false;
   }
+  if (!fault_) {
+    wire_ = make_speech_wire(job_.call(), exchange_.vendor ? &*exchange_.vendor : nullptr,
+                             exchange_.request_id);
+  }
+  if (!fault_ && job_.call().whole) co_await gather();
+  if (connection_->gone()) co_return false;
   bool more = false;
   if (fault_) {
     more = co_await refuse();
+  } else if (job_.call().whole) {
+    more = co_await answer_whole();
   } else {
     more = co_await stream();
   }
@@ -111,13 +124,51 @@ net::awaitable<bool> SpeechStream::refuse() {
   co_return sent&& exchange_.keep_alive;
 }
 
+/// All of the audio, so that its length and every failure come first.
+net::awaitable<void> SpeechStream::gather() {
+  while (!job_.outcome() && !fault_ && !connection_->gone()) {
+    job_.written();  // nobody reads before the end: what bounds the audio is kMaxWholeBytes
+    const bool came = co_await job_.pump();
+    fault_ = job_.fault();
+    if (job_.bytes().size() > kMaxWholeBytes) {
+      fault_ = ApiError{.message = "The audio is too long for one answer; leave out 'stream'.",
+                        .param = "stream",
+                        .code = "audio_too_long"};
+    }
+    if (!came && !fault_) co_await wakeup_->wait();
+  }
+  if (!fault_ && job_.outcome() && is_bad(*job_.outcome())) fault_ = job_.no_audio();
+}
+
+net::awaitable<bool> SpeechStream::answer_whole() {
+  job_.state_length(job_.bytes());
+  const Outcome& outcome = *job_.outcome();
+  const std::string body =
+      wire_->piece(job_.bytes(), words()) + wire_->end(job_.call(), outcome, job_.info());
+  job_.bytes() = {};
+  Headers headers = common_headers();
+  headers.emplace_back("Content-Length", std::to_string(body.size()));
+  headers.emplace_back("X-Finish-Reason", finish_reason_name(outcome.reason));
+  log(concat("speech 200 ", finish_reason_name(outcome.reason), " ",
+             audio_format_name(job_.call().audio.format),
+             " whole total_ms=", static_cast<int>(elapsed_ms()), " audio_s=", outcome.audio_s));
+  const std::string bytes = response_head(200, headers) + body;
+  const bool sent = co_await connection_->write(bytes, server_.options.stall_timeout_s);
+  co_return sent&& exchange_.keep_alive;
+}
+
+std::vector<TimedWord> SpeechStream::words() {
+  return wire_->wants_words() ? job_.take_words() : std::vector<TimedWord>();
+}
+
 /// The job's bytes hold the first audio.
 net::awaitable<bool> SpeechStream::stream() {
   const double stall_s = server_.options.stall_timeout_s;
   const double first_ms = elapsed_ms();
   std::string bytes = head();
   for (;;) {
-    if (!job_.bytes().empty()) bytes += wrap(job_.bytes());
+    const std::vector<TimedWord> timed = words();
+    if (!job_.bytes().empty() || !timed.empty()) bytes += wrap(wire_->piece(job_.bytes(), timed));
     job_.bytes().clear();
     if (const auto& outcome = job_.outcome()) {
       const bool done = co_await finish(bytes, *outcome);
@@ -147,12 +198,14 @@ net::awaitable<bool> SpeechStream::stream() {
 net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& outcome) {
   const bool bad = is_bad(outcome);
   if (bad && !outcome.error.message.empty()) log("failed: " + outcome.error.message);
-  if (job_.call().sse) {
-    const std::string last = bad ? error_event(to_api_error(outcome.error))
-                                 : done_event(job_.call(), outcome, job_.info());
-    bytes += exchange_.chunked ? http_chunk(last) : last;
+  bool whole = true;
+  if (!bad) {
+    bytes += wrap(wire_->end(job_.call(), outcome, job_.info()));
+  } else if (const auto fault = wire_->fault(to_api_error(outcome.error))) {
+    bytes += wrap(*fault);
+  } else {
+    whole = false;
   }
-  const bool whole = job_.call().sse || !bad;
   if (whole && exchange_.chunked) {
     const Headers trailers = {{"X-Finish-Reason", finish_reason_name(outcome.reason)}};
     bytes += last_http_chunk(exchange_.trailers ? trailers : Headers{});
@@ -167,27 +220,31 @@ net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& out
   co_return sent&& whole&& exchange_.chunked;
 }
 
-std::string SpeechStream::head() const {
+Headers SpeechStream::common_headers() const {
   const SpeechCall& call = job_.call();
-  std::string type = mime_type(call.audio.format);
-  if (call.audio.format == AudioFormat::kPcm) {
-    type += concat("; rate=", job_.rate_hz(), "; channels=1");
-  }
-  Headers headers = {{"Content-Type", call.sse ? "text/event-stream" : type},
+  std::string type = wire_->content_type();
+  if (type.empty()) type = content_type(call.audio, job_.rate_hz());
+  Headers headers = {{"Content-Type", type},
                      {"X-Request-Id", exchange_.request_id},
                      {"X-Sample-Rate", std::to_string(job_.rate_hz())},
                      {"X-Seed", std::to_string(call.request.seed)},
                      {"Cache-Control", "no-store"},
                      {"Connection", exchange_.keep_alive ? "keep-alive" : "close"}};
+  for (const std::string& warning : call.warnings) headers.emplace_back("X-Warning", warning);
   headers.insert(headers.end(), exchange_.headers.begin(), exchange_.headers.end());
+  return headers;
+}
+
+std::string SpeechStream::head() const {
+  Headers headers = common_headers();
   if (exchange_.chunked) headers.emplace_back("Transfer-Encoding", "chunked");
   if (exchange_.trailers) headers.emplace_back("Trailer", "X-Finish-Reason");
   return response_head(200, headers);
 }
 
 std::string SpeechStream::wrap(std::string_view data) const {
-  std::string out = job_.call().sse ? audio_event(data) : std::string(data);
-  return exchange_.chunked ? http_chunk(out) : out;
+  if (data.empty()) return "";  // an empty chunk would end the body
+  return exchange_.chunked ? http_chunk(data) : std::string(data);
 }
 
 void SpeechStream::log(const std::string& what) const {

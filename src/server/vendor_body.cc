@@ -8,23 +8,15 @@ namespace {
 
 constexpr std::string_view kElevenPath = "/v1/text-to-speech/";
 
-/// Names of models that only the vendor has mean the server's first one.
 void take_model(const JsonIn& message, JsonIn& fields) {
   const std::string model = string_at(message, "model_id").value_or("");
-  if (!model.empty() && !is_vendor_model(model)) fields["model"] = model;
+  if (!model.empty()) fields["model"] = model;
 }
 
 void take_speed(const JsonIn& message, const char* settings, JsonIn& fields) {
   const auto at = message.find(settings);
   if (at == message.end() || !at->is_object()) return;
   if (const auto speed = number_at(*at, "speed")) fields["speed"] = *speed;
-}
-
-std::optional<ApiError> no_g711(SampleCoding coding, const char* param) {
-  if (coding == SampleCoding::kS16) return {};
-  return bad_field(param,
-                   "Over HTTP raw audio is 16-bit; mu-law, A-law and 32-bit float come over the "
-                   "WebSocket.");
 }
 
 std::optional<ApiError> read_elevenlabs(const JsonIn& message, const VendorCall& call,
@@ -38,16 +30,19 @@ std::optional<ApiError> read_elevenlabs(const JsonIn& message, const VendorCall&
     fields["language_hint"] = *language;
   }
   const std::string format = query.find("output_format").value_or("mp3_44100_128");
-  const auto coding = parse_output_format(format, fields);
-  if (!coding) {
+  if (!parse_output_format(format, fields)) {
     return bad_field("output_format", concat("There is no format '", format,
-                                             "'; mp3_44100_128, pcm_24000, opus_48000_64 and "
-                                             "others of these kinds are."));
+                                             "'; mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, "
+                                             "opus_48000_64 and others of these kinds are."));
   }
-  return no_g711(*coding, "output_format");
+  // WAV is theirs only for answers that are not streamed, which have a length.
+  if (call.answer == VendorCall::kTimes || fields["response_format"] == "wav") {
+    fields["stream"] = false;
+  }
+  return {};
 }
 
-std::optional<ApiError> read_cartesia(const JsonIn& message, JsonIn& fields) {
+std::optional<ApiError> read_cartesia(const JsonIn& message, VendorCall& call, JsonIn& fields) {
   fields["input"] = string_at(message, "transcript").value_or("");
   take_model(message, fields);
   take_speed(message, "generation_config", fields);
@@ -64,19 +59,22 @@ std::optional<ApiError> read_cartesia(const JsonIn& message, JsonIn& fields) {
   if (const auto rate = format->find("sample_rate"); rate != format->end()) {
     fields["sample_rate"] = *rate;
   }
-  if (container == "wav" || container == "mp3") {
-    fields["response_format"] = container;
-    return {};
+  call.context_id = string_at(message, "context_id").value_or("");
+  call.words = true_at(message, "add_timestamps");
+  const bool events = call.answer == VendorCall::kEvents;
+  if (container != "raw" && (events || (container != "wav" && container != "mp3"))) {
+    return bad_field("output_format.container", events ? "'container' must be raw in events."
+                                                       : "'container' must be raw, wav or mp3.");
   }
-  if (container != "raw") {
-    return bad_field("output_format.container", "'container' must be raw, wav or mp3.");
+  fields["response_format"] = container == "raw" ? "pcm" : container;
+  if (container == "mp3") return {};
+  const std::string encoding = string_at(*format, "encoding").value_or("");
+  if (!sample_coding(encoding)) {
+    return bad_field("output_format.encoding",
+                     "'encoding' must be pcm_s16le, pcm_f32le, pcm_mulaw or pcm_alaw.");
   }
-  fields["response_format"] = "pcm";
-  const auto coding = parse_coding(string_at(*format, "encoding").value_or(""));
-  if (!coding) {
-    return bad_field("output_format.encoding", "'encoding' must be pcm_s16le for raw audio.");
-  }
-  return no_g711(*coding, "output_format.encoding");
+  fields["encoding"] = encoding;
+  return {};
 }
 
 /// A number in the query: an integer or a fraction, as JSON writes them.
@@ -88,9 +86,9 @@ std::optional<JsonIn> number_in(const std::string& text) {
 
 std::optional<ApiError> read_deepgram(const JsonIn& message, const Query& query, JsonIn& fields) {
   fields["input"] = string_at(message, "text").value_or("");
-  // Their model is a voice. Names of theirs mean the default one.
+  // Their model is a voice.
   const std::string model = query.find("model").value_or("");
-  if (!model.empty() && !is_vendor_model(model)) fields["voice"] = model;
+  if (!model.empty()) fields["voice"] = model;
   for (const char* name : {"sample_rate", "speed"}) {
     const auto given = query.find(name);
     if (!given) continue;
@@ -100,11 +98,15 @@ std::optional<ApiError> read_deepgram(const JsonIn& message, const Query& query,
   }
   const std::string encoding = query.find("encoding").value_or("mp3");
   const std::string container = query.find("container").value_or("");
-  if (encoding == "linear16") {
+  if (sample_coding(encoding)) {
     if (!container.empty() && container != "wav" && container != "none") {
-      return bad_field("container", "'container' must be wav or none for linear16.");
+      return bad_field("container", concat("'container' must be wav or none for ", encoding, "."));
     }
     fields["response_format"] = container == "none" ? "pcm" : "wav";
+    if (encoding != "linear16") {
+      fields["encoding"] = encoding;
+      if (!fields.contains("sample_rate")) fields["sample_rate"] = 8000;
+    }
     return {};
   }
   for (const char* name : {"mp3", "opus", "flac", "aac"}) {
@@ -112,24 +114,33 @@ std::optional<ApiError> read_deepgram(const JsonIn& message, const Query& query,
     fields["response_format"] = encoding;
     return {};
   }
-  if (const auto coding = parse_coding(encoding)) return no_g711(*coding, "encoding");
-  return bad_field("encoding", "'encoding' must be linear16, mp3, opus, flac or aac.");
+  return bad_field("encoding", "'encoding' must be linear16, mulaw, alaw, mp3, opus, flac or aac.");
 }
 
 }  // namespace
 
 std::optional<VendorCall> find_vendor_call(std::string_view path) {
   if (path == "/tts/bytes") return VendorCall{VendorCall::kCartesia};
+  if (path == "/tts/sse") return VendorCall{VendorCall::kCartesia, VendorCall::kEvents};
   if (path == "/v1/speak") return VendorCall{VendorCall::kDeepgram};
   if (!path.starts_with(kElevenPath)) return {};
   path.remove_prefix(kElevenPath.size());
-  constexpr std::string_view stream = "/stream";
-  if (path.ends_with(stream)) path.remove_suffix(stream.size());
+  const auto cut = [&path](std::string_view end) {
+    const bool there = path.ends_with(end);
+    if (there) path.remove_suffix(end.size());
+    return there;
+  };
+  const bool times = cut("/with-timestamps");
+  const bool stream = cut("/stream");
   if (path.empty() || path.find('/') != std::string_view::npos) return {};
-  return VendorCall{VendorCall::kElevenLabs, url_decode(path)};
+  return VendorCall{VendorCall::kElevenLabs,
+                    !times   ? VendorCall::kAudio
+                    : stream ? VendorCall::kTimesByPiece
+                             : VendorCall::kTimes,
+                    url_decode(path)};
 }
 
-std::variant<std::string, ApiError> native_body(const VendorCall& call, std::string_view query,
+std::variant<std::string, ApiError> native_body(VendorCall& call, std::string_view query,
                                                 std::string_view body) {
   const auto message = parse_object(body);
   if (!message) return bad_field("", "The body must be a JSON object.");
@@ -141,13 +152,16 @@ std::variant<std::string, ApiError> native_body(const VendorCall& call, std::str
       fault = read_elevenlabs(*message, call, parameters, fields);
       break;
     case VendorCall::kCartesia:
-      fault = read_cartesia(*message, fields);
+      fault = read_cartesia(*message, call, fields);
       break;
     case VendorCall::kDeepgram:
       fault = read_deepgram(*message, parameters, fields);
       break;
   }
   if (fault) return std::move(*fault);
+  if (call.answer == VendorCall::kEvents || call.answer == VendorCall::kTimesByPiece) {
+    fields["stream_format"] = "sse";  // pieces in JSON, in the vendor's words
+  }
   return dump_json(fields);
 }
 

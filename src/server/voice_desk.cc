@@ -80,10 +80,10 @@ struct Encoding {
 
 struct VoiceDesk::Impl : std::enable_shared_from_this<VoiceDesk::Impl> {
   Impl(std::shared_ptr<VoiceStore> kept, VoiceDeskOptions wish)
-      : store(std::move(kept)), options(wish), cache(wish.cache_bytes) {}
+      : store(std::move(kept)), options(std::move(wish)), cache(options.cache_bytes) {}
 
   Speaker speaker(const Backend& backend) const {
-    return {backend.info(), backend.voice_encoder(), store.get()};
+    return {backend.info(), backend.voice_encoder(), store.get(), &options.aliases};
   }
   std::optional<Result<SharedVoice>> at_hand(const Backend& backend, const VoiceSource& source);
   void look_up(const std::shared_ptr<Backend>& backend, const VoiceSource& source, Waiter waiter,
@@ -122,8 +122,8 @@ std::optional<Result<SharedVoice>> VoiceDesk::Impl::at_hand(const Backend& backe
 void VoiceDesk::Impl::look_up(const std::shared_ptr<Backend>& backend, const VoiceSource& source,
                               Waiter waiter, uint64_t client) try {
   if (!waiter.basket->wanted()) return;
-  auto prepared = prepare_voice(speaker(*backend), source,
-                                {.cache = &cache, .limits = options.recordings});
+  auto prepared =
+      prepare_voice(speaker(*backend), source, {.cache = &cache, .limits = options.recordings});
   if (!prepared) return waiter.basket->take(waiter.index, prepared.error());
   if (prepared.value().voice) return waiter.basket->take(waiter.index, prepared.value().voice);
   encode(backend, prepared.take(), waiter, client);
@@ -187,9 +187,8 @@ void VoiceDesk::Impl::encoded(uint64_t number, Result<Voice> voice) {
 void VoiceDesk::Impl::forget_unwanted() {
   const std::lock_guard lock(mutex);
   for (auto& [number, encoding] : encodings) {
-    const bool wanted =
-        std::any_of(encoding.waiters.begin(), encoding.waiters.end(),
-                    [](const Waiter& waiter) { return waiter.basket->wanted(); });
+    const bool wanted = std::any_of(encoding.waiters.begin(), encoding.waiters.end(),
+                                    [](const Waiter& waiter) { return waiter.basket->wanted(); });
     if (wanted || !encoding.id) continue;
     encoding.backend->cancel_voice(*encoding.id);
     const auto at = joinable.find(encoding.name);
@@ -223,7 +222,7 @@ class Fetch : public VoiceFetch {
 }  // namespace
 
 VoiceDesk::VoiceDesk(std::shared_ptr<VoiceStore> store, VoiceDeskOptions options)
-    : impl_(std::make_shared<Impl>(std::move(store), options)) {}
+    : impl_(std::make_shared<Impl>(std::move(store), std::move(options))) {}
 
 VoiceDesk::~VoiceDesk() {
   {
@@ -267,9 +266,9 @@ std::unique_ptr<VoiceFetch> VoiceDesk::fetch(std::shared_ptr<Backend> backend,
   {
     const std::lock_guard lock(impl_->mutex);
     if (impl_->waiting >= impl_->options.max_waiting) {
-      basket->take(missing[0], Error{ErrorCode::kOverloaded,
-                                     concat(impl_->waiting, " requests are waiting for a voice"),
-                                     "voice", 1});
+      basket->take(missing[0],
+                   Error{ErrorCode::kOverloaded,
+                         concat(impl_->waiting, " requests are waiting for a voice"), "voice", 1});
       return std::make_unique<Fetch>(std::move(wishes), basket, nullptr);
     }
     ++impl_->waiting;

@@ -1,6 +1,6 @@
-// Fetches voices as data for requests: of the cache, of the store, or encoded by the model, once for
-// all who want the same. Reading and writing are on a thread of its own, encoding on the engine's.
-// Public methods are safe from any thread.
+// Fetches voices as data for requests: of the cache, of the store, or encoded by the model, once
+// for all who want the same. Reading and writing are on a thread of its own, encoding on the
+// engine's. Public methods are safe from any thread.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "voices/voices.h"
 #include "server/backend.h"
+#include "voices/voices.h"
 
 namespace syrinx {
 
@@ -17,6 +17,7 @@ struct VoiceDeskOptions {
   size_t cache_bytes = size_t{256} << 20;
   int max_waiting = 256;  ///< fetches that are not done; more are told kOverloaded
   RecordingLimits recordings = {.max_bytes = size_t{16} << 20};
+  VoiceAliases aliases = {};  ///< what else voices are called here
 };
 
 /// The voices of one request on their way. Given up when destroyed: then nothing is encoded for it
@@ -46,9 +47,8 @@ class VoiceDesk {
 
   /// Done at once when all is in the cache. `wake` is called when something changed, on any thread,
   /// and must not block.
-  std::unique_ptr<VoiceFetch> fetch(std::shared_ptr<Backend> backend,
-                                    std::vector<VoiceWish> wishes, uint64_t client,
-                                    std::function<void()> wake);
+  std::unique_ptr<VoiceFetch> fetch(std::shared_ptr<Backend> backend, std::vector<VoiceWish> wishes,
+                                    uint64_t client, std::function<void()> wake);
   /// Runs `task` on the desk's thread, after what waits there.
   void post(std::function<void()> task);
 

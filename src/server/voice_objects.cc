@@ -2,12 +2,36 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "audio/wav.h"
 
 namespace syrinx {
 
 using nlohmann::ordered_json;
+
+std::vector<ListedVoice> list_voices(const Speaker& speaker, bool aliases) {
+  std::vector<ListedVoice> out;
+  for (const VoiceInfo& voice : speaker.info->voices) {
+    out.push_back({voice.id, voice.id, voice.description, voice.id == speaker.info->default_voice});
+  }
+  if (speaker.store != nullptr) {
+    for (StoredVoice& voice : speaker.store->list()) {
+      if (!can_speak_with(speaker, voice) || find_own_voice(*speaker.info, voice.id)) continue;
+      out.push_back({voice.id, voice.name, voice.description, false, std::move(voice)});
+    }
+  }
+  if (!aliases || speaker.aliases == nullptr) return out;
+  for (size_t i = 0, count = out.size(); i < count; ++i) {
+    for (const auto& [alias, voice] : *speaker.aliases) {
+      if (voice != out[i].id || alias == voice) continue;
+      out.push_back(out[i]);
+      out.back().id = alias;
+      out.back().is_default = false;
+    }
+  }
+  return out;
+}
 
 ordered_json stored_voice_object(const StoredVoice& voice) {
   ordered_json out = {{"id", voice.id},

@@ -26,14 +26,13 @@ std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker&
   }
   if (const auto language = string_at(message, "language")) fields["language_hint"] = *language;
   if (const auto at = message.find("seed"); at != message.end()) fields["seed"] = *at;
-  std::optional<SampleCoding> coding = SampleCoding::kS16;
   if (const auto format = message.find("output_format");
       format != message.end() && format->is_object()) {
     if (string_at(*format, "container").value_or("raw") != "raw") {
       error = bad_field("output_format.container", "'container' must be raw on a WebSocket.");
       return {};
     }
-    coding = parse_coding(string_at(*format, "encoding").value_or("pcm_s16le"));
+    if (const auto encoding = string_at(*format, "encoding")) fields["encoding"] = *encoding;
     if (const auto rate = format->find("sample_rate"); rate != format->end()) {
       fields["sample_rate"] = *rate;
     }
@@ -42,18 +41,12 @@ std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker&
       config != message.end() && config->is_object()) {
     if (const auto speed = number_at(*config, "speed")) fields["speed"] = *speed;
   }
-  if (!coding) {
-    error = bad_field("output_format.encoding",
-                      "'encoding' must be pcm_s16le, pcm_f32le, pcm_mulaw or pcm_alaw.");
-    return {};
-  }
   auto options = context_options(fields, speaker);
   if (auto* fault = std::get_if<ApiError>(&options)) {
     error = std::move(*fault);
     return {};
   }
   auto& good = std::get<ContextOptions>(options);
-  good.coding = *coding;
   good.words = true_at(message, "add_timestamps");
   good.call.request.phone_times =
       true_at(message, "add_phoneme_timestamps") && speaker.info->phone_times;

@@ -36,12 +36,10 @@ constexpr auto kFarewell = std::chrono::seconds(2);
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-/// The model that a query names, in the words of any dialect; "" for the first. Vendors' own names
-/// mean that too.
+/// The model that a query names, in the words of any dialect; "" for the first.
 std::string model_in(std::string_view text) {
   const Query query(text);
-  const std::string name = query.find("model_id").value_or(query.find("model").value_or(""));
-  return is_vendor_model(name) ? "" : name;
+  return query.find("model_id").value_or(query.find("model").value_or(""));
 }
 
 /// What an upgrade is let through with.
@@ -272,8 +270,10 @@ std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admiss
   if (!admission.backend) {
     return reply_of(unavailable("This model is not loaded yet; POST /v1/audio/speech loads it."));
   }
-  const DialectRequest wish{
-      .path = std::string(path), .query = std::string(query), .id = upgrade.id};
+  const DialectRequest wish{.path = std::string(path),
+                            .query = std::string(query),
+                            .id = upgrade.id,
+                            .strict = server.options.strict};
   ApiError error;
   admission.dialect = make_dialect(wish, server.voices->speaker(*admission.backend), error);
   if (!admission.dialect) return reply_of(error);

@@ -1,8 +1,6 @@
 #include "server/ws_contexts.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -33,75 +31,7 @@ ApiError too_much(std::string message) {
   return error;
 }
 
-uint8_t mulaw(int16_t sample) {  // G.711
-  const int sign = sample < 0 ? 0x80 : 0;
-  const int magnitude = std::min(std::abs(static_cast<int>(sample)), 32635) + 132;
-  const int exponent = std::bit_width(static_cast<unsigned>(magnitude)) - 8;
-  const int mantissa = magnitude >> (exponent + 3) & 15;
-  return static_cast<uint8_t>(~(sign | exponent << 4 | mantissa));
-}
-
-uint8_t alaw(int16_t sample) {  // G.711
-  const int sign = sample < 0 ? 0 : 0x80;
-  const int magnitude = (sample < 0 ? -(sample + 1) : sample) >> 3;  // 12 bits
-  const int exponent =
-      std::max(0, static_cast<int>(std::bit_width(static_cast<unsigned>(magnitude))) - 5);
-  const int mantissa = magnitude >> std::max(1, exponent) & 15;
-  return static_cast<uint8_t>((sign | exponent << 4 | mantissa) ^ 0x55);
-}
-
 }  // namespace
-
-std::string recode(std::string_view s16, SampleCoding coding) {
-  if (coding == SampleCoding::kS16) return std::string(s16);
-  std::string out;
-  out.reserve(coding == SampleCoding::kF32 ? s16.size() * 2 : s16.size() / 2);
-  for (size_t i = 0; i + 1 < s16.size(); i += 2) {
-    const auto sample =
-        static_cast<int16_t>(static_cast<uint8_t>(s16[i]) | static_cast<uint8_t>(s16[i + 1]) << 8);
-    if (coding == SampleCoding::kF32) {
-      const auto bits = std::bit_cast<uint32_t>(static_cast<float>(sample) / 32768.f);
-      for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(bits >> shift & 255);
-    } else {
-      out += static_cast<char>(coding == SampleCoding::kMulaw ? mulaw(sample) : alaw(sample));
-    }
-  }
-  return out;
-}
-
-std::vector<TimedWord> timed_words(const std::string& text, std::span<const WordMark> marks,
-                                   double frames_per_s, double end_s) {
-  std::vector<TimedWord> out;
-  const auto size = static_cast<int64_t>(text.size());
-  int64_t after = 0;
-  for (size_t i = 0; i < marks.size(); ++i) {
-    const WordMark& mark = marks[i];
-    if (mark.begin < after || mark.end <= mark.begin || mark.end > size) continue;
-    after = mark.end;
-    const int64_t next =
-        i + 1 < marks.size() ? std::clamp(marks[i + 1].begin, mark.end, size) : size;
-    const double begin_s = static_cast<double>(mark.frame) / frames_per_s;
-    if (!out.empty()) out.back().end_s = std::max(out.back().begin_s, begin_s);
-    out.push_back(
-        {.text = text.substr(static_cast<size_t>(mark.begin),
-                             static_cast<size_t>(mark.end - mark.begin)),
-         .tail = text.substr(static_cast<size_t>(mark.end), static_cast<size_t>(next - mark.end)),
-         .begin_s = begin_s,
-         .end_s = std::max(begin_s, end_s)});
-  }
-  return out;
-}
-
-void SpeechQueue::words(std::span<const WordMark> marks) {
-  const std::lock_guard lock(words_mutex_);
-  words_.insert(words_.end(), marks.begin(), marks.end());
-}
-
-void SpeechQueue::take_words(std::vector<WordMark>& out) {
-  const std::lock_guard lock(words_mutex_);
-  out.insert(out.end(), words_.begin(), words_.end());
-  words_.clear();
-}
 
 SpeechContexts::SpeechContexts(std::shared_ptr<Backend> backend, ContextLimits limits,
                                std::function<void()> wake)
@@ -266,7 +196,7 @@ std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utte
   request.text_open = !utterance.closed || !context.sentences;
   request.client = limits_.client;
   auto queue =
-      std::make_shared<SpeechQueue>(backend_->info().sample_rate, wake_, limits_.max_audio_s);
+      std::make_shared<AudioQueue>(backend_->info().sample_rate, wake_, limits_.max_audio_s);
   const Result<RequestId> id = backend_->submit_soon(request, queue);
   if (!id) return inner_fault(id.error());
   utterance.id = id.value();
@@ -340,7 +270,6 @@ std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance&
     utterance.encoder = encoder.take();
   }
   utterance.encoder->encode(samples_, audio.bytes);
-  audio.bytes = recode(audio.bytes, context.options.coding);
   audio.rate_hz = utterance.encoder->rate_hz();
   if (!begins) return audio;
   SpeechEvent start{.kind = SpeechEvent::kStarted,
@@ -356,15 +285,12 @@ std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance&
 std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance& utterance,
                                                     bool all) {
   if (!context.options.words) return {};
-  std::vector<WordMark>& marks = utterance.marks;
-  utterance.queue->take_words(marks);
-  if (marks.empty() || (!all && marks.size() == 1)) return {};
+  utterance.queue->take_words(utterance.marks);
   const double speed = context.options.call.audio.speed;
   SpeechEvent event{.kind = SpeechEvent::kWords, .context = context.name};
-  event.words = timed_words(utterance.text, marks, backend_->info().frame_rate * speed,
-                            utterance.audio_s / speed);
-  marks.erase(marks.begin(), marks.end() - (all ? 0 : 1));
-  if (!all && !event.words.empty()) event.words.pop_back();  // comes again with its end
+  event.words =
+      take_finished_words(utterance.text, utterance.marks, backend_->info().frame_rate * speed,
+                          utterance.audio_s / speed, all);
   if (event.words.empty()) return {};
   return event;
 }
@@ -403,7 +329,6 @@ SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const
   SpeechEvent rest{.kind = SpeechEvent::kAudio, .context = name};
   if (utterance.encoder) {
     utterance.encoder->flush(rest.bytes);
-    rest.bytes = recode(rest.bytes, context.options.coding);
     rest.rate_hz = utterance.encoder->rate_hz();
   }
   const bool flushes = utterance.flushes;

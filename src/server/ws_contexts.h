@@ -9,15 +9,14 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "audio/encoder.h"
 #include "server/audio_queue.h"
 #include "server/backend.h"
+#include "server/timed_words.h"
 #include "server/voice_desk.h"
 #include "server/ws_dialect.h"
 #include "text/sentences.h"
@@ -31,19 +30,6 @@ struct ContextLimits {
   double max_audio_s = 0;                     ///< of an utterance; 0: no bound but the model's
   uint64_t client = 0;                        ///< as in SpeechRequest
   VoiceDesk* voices = nullptr;                ///< who fetches voices; null: none can be
-};
-
-/// Carries audio and the times of words.
-class SpeechQueue : public AudioQueue {
- public:
-  using AudioQueue::AudioQueue;
-  void words(std::span<const WordMark> marks) override;
-  /// Moves what came since the last call to the end of `out`.
-  void take_words(std::vector<WordMark>& out);
-
- private:
-  std::mutex words_mutex_;
-  std::vector<WordMark> words_;
 };
 
 class SpeechContexts {
@@ -79,7 +65,7 @@ class SpeechContexts {
     bool closed = false;    // no text follows
     bool flushes = false;   // kFlushed after it
     bool speakable = false;
-    std::shared_ptr<SpeechQueue> queue = {};  // once submitted
+    std::shared_ptr<AudioQueue> queue = {};  // once submitted
     std::optional<RequestId> id = {};
     std::unique_ptr<Encoder> encoder = {};  // from the first audio on
     double audio_s = 0;                     // as taken
@@ -124,13 +110,5 @@ class SpeechContexts {
   std::vector<float> samples_;
   int64_t utterances_ = 0;
 };
-
-/// s16le samples in another coding: f32le, G.711 mu-law or A-law.
-std::string recode(std::string_view s16, SampleCoding coding);
-
-/// The words at `marks`, bytes of `text`, each with what follows it up to the next. A word ends
-/// where the next begins, the last one at end_s.
-std::vector<TimedWord> timed_words(const std::string& text, std::span<const WordMark> marks,
-                                   double frames_per_s, double end_s);
 
 }  // namespace syrinx

@@ -92,13 +92,11 @@ std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::st
                                                const Speaker& speaker, ApiError& error) {
   const PipelineInfo& info = *speaker.info;
   JsonIn fields = JsonIn::object();
-  // Their model is a voice. Names of theirs mean the default one, as OpenAI's voices do.
+  // Their model is a voice.
   const std::string model = query.find("model").value_or("");
-  if (!model.empty() && !is_vendor_model(model) && !names_model(info, model)) {
-    fields["voice"] = model;
-  }
+  if (is_vendor_voice(model) || !names_model(info, model)) fields["voice"] = model;
   const std::string encoding = query.find("encoding").value_or("linear16");
-  const auto coding = parse_coding(encoding);
+  const auto coding = sample_coding(encoding);
   if (!coding) {
     error = bad_field("encoding", "'encoding' must be linear16, mulaw or alaw.");
     return nullptr;
@@ -108,6 +106,7 @@ std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::st
     error = bad_field("container", "'container' must be none on a WebSocket.");
     return nullptr;
   }
+  fields["encoding"] = encoding;
   fields["sample_rate"] = *coding == SampleCoding::kS16 ? 24000 : 8000;
   if (const auto rate = query.find("sample_rate")) {
     fields["sample_rate"] = JsonIn::parse(*rate, nullptr, false);
@@ -128,9 +127,8 @@ std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::st
     error = std::move(*fault);
     return nullptr;
   }
-  auto& good = std::get<ContextOptions>(options);
-  good.coding = *coding;
-  return std::make_unique<DeepgramDialect>(std::move(good), id, info.model);
+  return std::make_unique<DeepgramDialect>(std::move(std::get<ContextOptions>(options)), id,
+                                           info.model);
 }
 
 }  // namespace syrinx

@@ -30,7 +30,7 @@ const char* late_text_name(LateText late) {
 std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const Speaker& speaker,
                                       ApiError& error) {
   const Query query(request.query);
-  if (request.path == kNative) return make_native_dialect(speaker);
+  if (request.path == kNative) return make_native_dialect(speaker, request.strict);
   if (request.path == kCartesia) return make_cartesia_dialect(request.id, speaker);
   if (request.path == kDeepgram) return make_deepgram_dialect(query, request.id, speaker, error);
   for (const std::string_view end : {kSingle, kMulti}) {

@@ -12,19 +12,16 @@
 #include <vector>
 
 #include "model/pipeline.h"
-#include "voices/voices.h"
 #include "server/api_error.h"
 #include "server/speech_call.h"
+#include "server/timed_words.h"
+#include "voices/voices.h"
 
 namespace syrinx {
 
-/// How a sample of raw PCM is written. All but kS16 exist only where the call's format is pcm.
-enum class SampleCoding { kS16, kF32, kMulaw, kAlaw };
-
 /// How a context speaks; fixed when it is opened.
 struct ContextOptions {
-  SpeechCall call;  ///< its text is empty
-  SampleCoding coding = SampleCoding::kS16;
+  SpeechCall call;           ///< its text is empty
   bool words = false;        ///< tell the times of words, where the model knows them
   bool by_sentence = false;  ///< one utterance for each sentence even if the model takes late text
 };
@@ -68,13 +65,6 @@ using Actions = std::vector<Action>;
 
 // ---- What becomes of it.
 
-/// A word of an utterance and when it sounds; seconds from the utterance's first sample.
-struct TimedWord {
-  std::string text;  ///< the word, with what follows it up to the next one in `tail`
-  std::string tail = {};
-  double begin_s = 0, end_s = 0;
-};
-
 /// News of a context. An utterance is what the engine speaks in one piece.
 struct SpeechEvent {
   enum Kind {
@@ -114,22 +104,27 @@ class Dialect {
   virtual int max_contexts() const { return 1; }
 };
 
-/// A Speaker with facts of its own: a dialect may outlive the model that it was told of. Encoder and
-/// store live on.
+/// A Speaker with facts of its own: a dialect may outlive the model that it was told of. Encoder,
+/// store and aliases live on.
 struct OwnSpeaker {
   explicit OwnSpeaker(const Speaker& speaker)
-      : info(*speaker.info), encoder(speaker.encoder), store(speaker.store) {}
-  Speaker view() const { return {info, encoder, store}; }
+      : info(*speaker.info),
+        encoder(speaker.encoder),
+        store(speaker.store),
+        aliases(speaker.aliases) {}
+  Speaker view() const { return {info, encoder, store, aliases}; }
   PipelineInfo info;
   const VoiceEncoderInfo* encoder;
   const VoiceStore* store;
+  const VoiceAliases* aliases;
 };
 
 /// What a connection began with.
 struct DialectRequest {
-  std::string path;   ///< without the query
-  std::string query;  ///< after the question mark
-  std::string id;     ///< of the connection, for messages that carry one
+  std::string path;     ///< without the query
+  std::string query;    ///< after the question mark
+  std::string id;       ///< of the connection, for messages that carry one
+  bool strict = false;  ///< as for SpeechBody::call()
 };
 
 /// The dialect that is spoken at a path. Null when there is none, or when parameters of the query

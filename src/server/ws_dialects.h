@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-std::unique_ptr<Dialect> make_native_dialect(const Speaker& speaker);
+std::unique_ptr<Dialect> make_native_dialect(const Speaker& speaker, bool strict);
 /// `multi`: several contexts on one connection.
 std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const Query& query,
                                                  bool multi, const Speaker& speaker,

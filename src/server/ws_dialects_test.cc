@@ -312,7 +312,7 @@ TEST(WsDialects, Deepgram) {
   Actions hello;
   d->opened(hello);
   EXPECT_TRUE(has(told(hello), R"("type":"Metadata","request_id":"req_1","model_name":"toy-1")"));
-  EXPECT_EQ(hear(*d, R"({"type":"Speak","text":"Hi "})"), "open 0  8000\ntext 0 Hi \n");
+  EXPECT_EQ(hear(*d, R"({"type":"Speak","text":"Hi "})"), "open 0 low 8000\ntext 0 Hi \n");
   EXPECT_EQ(hear(*d, R"({"type":"Flush"})"), "flush 0\n");
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kAudio, .context = "0", .bytes = "abc"}),
             "binary 3\n");
@@ -320,7 +320,7 @@ TEST(WsDialects, Deepgram) {
             "{\"type\":\"Flushed\",\"sequence_id\":0}\n");
   EXPECT_EQ(hear(*d, R"({"type":"Clear"})"),
             "cancel 0\n{\"type\":\"Cleared\",\"sequence_id\":1}\n");
-  EXPECT_EQ(hear(*d, R"({"type":"Speak","text":"Bye"})"), "open 1  8000\ntext 1 Bye\n");
+  EXPECT_EQ(hear(*d, R"({"type":"Speak","text":"Bye"})"), "open 1 low 8000\ntext 1 Bye\n");
   EXPECT_EQ(hear(*d, R"({"type":"Close"})"), "finish 1\n");
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kFinished, .context = "1"}), "close 1000\n");
   EXPECT_TRUE(has(hear(*d, R"({"type":"Speak"})"), "Warning"));

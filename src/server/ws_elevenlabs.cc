@@ -9,7 +9,6 @@
 #include "server/wire.h"
 #include "server/ws_dialects.h"
 #include "server/ws_fields.h"
-#include "text/utf8.h"
 
 namespace syrinx {
 namespace {
@@ -20,24 +19,11 @@ constexpr int kMaxElevenLabsContexts = 5;
 /// left out.
 JsonOut alignment(const std::vector<TimedWord>& words, double origin_s) {
   JsonOut chars = JsonOut::array(), starts = JsonOut::array(), lengths = JsonOut::array();
-  for (const TimedWord& word : words) {
-    const std::string text = word.text + word.tail;
-    std::vector<std::string> points;
-    for (size_t at = 0; at < text.size();) {
-      const size_t size = utf8_at(text, at).size;
-      points.push_back(text.substr(at, size));
-      at += size;
-    }
-    const double length_s = word.end_s - word.begin_s;
-    const auto edge_ms = [&](size_t i) {
-      return milliseconds(word.begin_s - origin_s +
-                          length_s * static_cast<double>(i) / static_cast<double>(points.size()));
-    };
-    for (size_t i = 0; i < points.size(); ++i) {
-      chars.push_back(points[i]);
-      starts.push_back(edge_ms(i));
-      lengths.push_back(edge_ms(i + 1) - edge_ms(i));
-    }
+  for (const TimedCharacter& character : timed_characters(words)) {
+    const int64_t begin_ms = milliseconds(character.begin_s - origin_s);
+    chars.push_back(character.text);
+    starts.push_back(begin_ms);
+    lengths.push_back(milliseconds(character.end_s - origin_s) - begin_ms);
   }
   return {{"chars", chars}, {"charStartTimesMs", starts}, {"charDurationsMs", lengths}};
 }
@@ -181,11 +167,9 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
                                                  bool multi, const Speaker& speaker,
                                                  ApiError& error) {
   JsonIn fields = {{"voice", voice}};
-  const std::string model = query.find("model_id").value_or("");
-  if (!model.empty() && !is_vendor_model(model)) fields["model"] = model;
+  // The connection has been given the model that the query names.
   const std::string format = query.find("output_format").value_or("mp3_44100_128");
-  const auto coding = parse_output_format(format, fields);
-  if (!coding) {
+  if (!parse_output_format(format, fields)) {
     error =
         bad_field("output_format", "There is no output_format '" + format.substr(0, 100) + "'.");
     return nullptr;
@@ -209,10 +193,10 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
     return nullptr;
   }
   auto& good = std::get<ContextOptions>(options);
-  good.coding = *coding;
   good.words = true;
   // A model that takes tokens speaks them as they come; elsewhere what came is a whole sentence.
-  const bool auto_mode = query.find("auto_mode") == "true" && speaker.info->late_text != LateText::kToken;
+  const bool auto_mode =
+      query.find("auto_mode") == "true" && speaker.info->late_text != LateText::kToken;
   return std::make_unique<ElevenLabsDialect>(std::move(good), multi, auto_mode, timeout_s);
 }
 

@@ -26,20 +26,19 @@ const JsonIn* value_at(const JsonIn& object, const char* name) {
 }
 
 struct FormatName {
-  std::string_view name, format;
-  SampleCoding coding;
+  std::string_view name, format, encoding;  // encoding: empty where the format has its own
 };
 constexpr std::array<FormatName, 10> kFormatNames = {{
-    {"pcm", "pcm", SampleCoding::kS16},
-    {"ulaw", "pcm", SampleCoding::kMulaw},
-    {"mulaw", "pcm", SampleCoding::kMulaw},
-    {"alaw", "pcm", SampleCoding::kAlaw},
-    {"mp3", "mp3", SampleCoding::kS16},
-    {"opus", "opus", SampleCoding::kS16},
-    {"wav", "wav", SampleCoding::kS16},
-    {"flac", "flac", SampleCoding::kS16},
-    {"aac", "aac", SampleCoding::kS16},
-    {"ogg", "opus", SampleCoding::kS16},
+    {"pcm", "pcm", ""},
+    {"ulaw", "pcm", "pcm_mulaw"},
+    {"mulaw", "pcm", "pcm_mulaw"},
+    {"alaw", "pcm", "pcm_alaw"},
+    {"mp3", "mp3", ""},
+    {"opus", "opus", ""},
+    {"wav", "wav", ""},
+    {"flac", "flac", ""},
+    {"aac", "aac", ""},
+    {"ogg", "opus", ""},
 }};
 
 }  // namespace
@@ -120,8 +119,8 @@ std::optional<std::string> Query::find(std::string_view name) const {
   return {};
 }
 
-std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields,
-                                                       const Speaker& speaker) {
+std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, const Speaker& speaker,
+                                                       bool strict) {
   const PipelineInfo& info = *speaker.info;
   JsonIn body = fields;
   body["input"] = "text";  // what is checked elsewhere
@@ -138,40 +137,28 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields,
   }
   auto parsed = SpeechBody::parse(dump_json(body));
   if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  auto call = std::get<SpeechBody>(parsed).call(speaker);
+  auto call = std::get<SpeechBody>(parsed).call(speaker, strict);
   if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);
   ContextOptions options{.call = std::move(std::get<SpeechCall>(call))};
   options.call.request.text.clear();
   return options;
 }
 
-std::optional<SampleCoding> parse_output_format(std::string_view name, JsonIn& fields) {
+bool parse_output_format(std::string_view name, JsonIn& fields) {
   const size_t underscore = name.find('_');
   const std::string_view kind = name.substr(0, underscore);
   const auto at = std::find_if(kFormatNames.begin(), kFormatNames.end(),
                                [kind](const FormatName& row) { return row.name == kind; });
-  if (at == kFormatNames.end()) return {};
+  if (at == kFormatNames.end()) return false;
   fields["response_format"] = at->format;
-  if (underscore == std::string_view::npos) return at->coding;
+  if (!at->encoding.empty()) fields["encoding"] = at->encoding;
+  if (underscore == std::string_view::npos) return true;
   const std::string_view digits = name.substr(underscore + 1);
   int rate_hz = 0;
   const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), rate_hz).ptr;
-  if (rate_hz <= 0 || (end != digits.data() + digits.size() && *end != '_')) return {};
+  if (rate_hz <= 0 || (end != digits.data() + digits.size() && *end != '_')) return false;
   fields["sample_rate"] = rate_hz;
-  return at->coding;
-}
-
-std::optional<SampleCoding> parse_coding(std::string_view name) {
-  if (name == "pcm_s16le" || name == "linear16" || name == "pcm") return SampleCoding::kS16;
-  if (name == "pcm_f32le") return SampleCoding::kF32;
-  if (name == "pcm_mulaw" || name == "mulaw" || name == "ulaw") return SampleCoding::kMulaw;
-  if (name == "pcm_alaw" || name == "alaw") return SampleCoding::kAlaw;
-  return {};
-}
-
-bool is_vendor_model(std::string_view name) {
-  return is_openai_model(name) || name.starts_with("eleven_") || name.starts_with("sonic") ||
-         name.starts_with("aura");
+  return true;
 }
 
 bool names_model(const PipelineInfo& info, std::string_view name) {

@@ -41,17 +41,13 @@ std::string url_decode(std::string_view text);
 
 /// Checks `fields`, named as in POST /v1/audio/speech without "input", as that endpoint does.
 /// Without "sample_rate" raw audio is at the model's rate. A "model" must be the connection's.
-std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields,
-                                                       const Speaker& speaker);
+std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, const Speaker& speaker,
+                                                       bool strict = false);
 
-/// "pcm_24000", "mp3_44100_128", "ulaw_8000", ... into response_format and sample_rate of `fields`;
-/// nothing when there is no such format.
-std::optional<SampleCoding> parse_output_format(std::string_view name, JsonIn& fields);
-/// "linear16", "pcm_s16le", "pcm_f32le", "mulaw", ...: coding of raw samples.
-std::optional<SampleCoding> parse_coding(std::string_view name);
+/// "pcm_24000", "mp3_44100_128", "ulaw_8000", ... into response_format, encoding and sample_rate of
+/// `fields`; false when there is no such format.
+bool parse_output_format(std::string_view name, JsonIn& fields);
 
-/// Whether a model's name is one of another vendor's, which their clients send along.
-bool is_vendor_model(std::string_view name);
 /// Whether `name` means the model of this connection: its own name or the last part of it, nothing,
 /// or a vendor's name.
 bool names_model(const PipelineInfo& info, std::string_view name);

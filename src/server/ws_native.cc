@@ -16,7 +16,7 @@ constexpr size_t kMaxTextBytes = size_t{128} << 10;  // of a message
 
 class NativeDialect : public Dialect {
  public:
-  explicit NativeDialect(const Speaker& speaker) : speaker_(speaker) {}
+  NativeDialect(const Speaker& speaker, bool strict) : speaker_(speaker), strict_(strict) {}
 
   void message(std::string_view bytes, bool binary, Actions& out) override {
     const auto parsed = binary ? std::nullopt : parse_object(bytes);
@@ -100,7 +100,7 @@ class NativeDialect : public Dialect {
          {"type", "input", "stream_format", "word_timestamps", "phone_timestamps"})
       fields.erase(ours);
     const std::string split = string_at(message, "split_granularity").value_or("none");
-    auto options = context_options(fields, speaker_.view());
+    auto options = context_options(fields, speaker_.view(), strict_);
     if (auto* error = std::get_if<ApiError>(&options)) {
       say_error(error->message, out, error->code);
     } else if (split != "none" && split != "sentence" && split != "clause") {
@@ -116,13 +116,14 @@ class NativeDialect : public Dialect {
       options_->words = true_at(message, "word_timestamps");
       options_->call.request.phone_times = true_at(message, "phone_timestamps");
       format_ = string_at(fields, "response_format").value_or("pcm");
-      return send({{"type", "session.configured"},
-                   {"model", speaker_.info.model},
-                   {"format", format_},
-                   {"late_text", late_text_name(speaker_.info.late_text)},
-                   {"word_timestamps", options_->words},
-                   {"seed", options_->call.request.seed}},
-                  out);
+      JsonOut configured = {{"type", "session.configured"},
+                            {"model", speaker_.info.model},
+                            {"format", format_},
+                            {"late_text", late_text_name(speaker_.info.late_text)},
+                            {"word_timestamps", options_->words},
+                            {"seed", options_->call.request.seed}};
+      if (!options_->call.warnings.empty()) configured["warnings"] = options_->call.warnings;
+      return send(configured, out);
     }
     if (!options_) out.push_back(CloseConnection{1008, "no usable session.config"});
   }
@@ -212,6 +213,7 @@ class NativeDialect : public Dialect {
   }
 
   const OwnSpeaker speaker_;
+  const bool strict_;
   std::optional<ContextOptions> options_;
   std::string format_;
   bool open_ = false;
@@ -226,8 +228,8 @@ class NativeDialect : public Dialect {
 
 }  // namespace
 
-std::unique_ptr<Dialect> make_native_dialect(const Speaker& speaker) {
-  return std::make_unique<NativeDialect>(speaker);
+std::unique_ptr<Dialect> make_native_dialect(const Speaker& speaker, bool strict) {
+  return std::make_unique<NativeDialect>(speaker, strict);
 }
 
 }  // namespace syrinx

@@ -227,16 +227,6 @@ TEST_F(WsSessionTest, ContextsTakeTurns) {
   EXPECT_GT(other, 0);
 }
 
-TEST(WsContexts, Recodes) {
-  const std::string s16("\x00\x00\xff\x7f\x00\x80\xff\xff\x34\x12", 10);
-  EXPECT_EQ(recode(s16, SampleCoding::kS16), s16);
-  EXPECT_EQ(recode(s16, SampleCoding::kMulaw), std::string("\xff\x80\x00\x7f\xad", 5));
-  EXPECT_EQ(recode(s16, SampleCoding::kAlaw), "\xd5\xaa\x2a\x55\x87");
-  EXPECT_EQ(recode(s16, SampleCoding::kF32).size(), 20u);
-  EXPECT_EQ(recode(std::string("\x00\x40", 2), SampleCoding::kF32),
-            std::string("\x00\x00\x00\x3f", 4));
-}
-
 TEST(WsContexts, WordsOutsideTheTextAreSkipped) {
   const WordMark marks[] = {{0, 2, 0}, {3, 99, 5}, {1, 2, 6}, {3, 4, 10}};
   const auto words = timed_words("ab c.", marks, 10, 2);

@@ -114,6 +114,10 @@ bool can_speak_with(const Speaker& speaker, const StoredVoice& voice) {
 }
 
 Result<std::vector<VoiceWish>> find_voices(const Speaker& speaker, std::string_view text) {
+  if (speaker.aliases != nullptr) {
+    const auto alias = speaker.aliases->find(text);
+    if (alias != speaker.aliases->end()) text = alias->second;
+  }
   // A voice of the model may be called anything.
   if (text.find_first_of("+(") == std::string_view::npos || find_own_voice(*speaker.info, text)) {
     auto wish = find_voice(speaker, text);

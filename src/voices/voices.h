@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,15 +19,20 @@
 
 namespace syrinx {
 
-/// Whose voices: a model's, and those kept beside it. Borrows all three.
+/// Further names that an operator gives to voices, or to mixes of them: other vendors' ids, say.
+using VoiceAliases = std::map<std::string, std::string, std::less<>>;
+
+/// Whose voices: a model's, those kept beside it, and what else they are called. Borrows all four.
 struct Speaker {
   // A model alone is a speaker too.
   Speaker(const PipelineInfo& model,  // NOLINT(google-explicit-constructor)
-          const VoiceEncoderInfo* its_encoder = nullptr, const VoiceStore* kept = nullptr)
-      : info(&model), encoder(its_encoder), store(kept) {}
+          const VoiceEncoderInfo* its_encoder = nullptr, const VoiceStore* kept = nullptr,
+          const VoiceAliases* also_called = nullptr)
+      : info(&model), encoder(its_encoder), store(kept), aliases(also_called) {}
   const PipelineInfo* info;
   const VoiceEncoderInfo* encoder;  ///< null: the model cannot clone
   const VoiceStore* store;          ///< null: none are kept
+  const VoiceAliases* aliases;      ///< null: none
 };
 
 /// Where a voice as data comes from: one of the three.
@@ -51,8 +57,8 @@ Error cannot_clone(const PipelineInfo& info, const char* param);
 std::optional<std::string> find_own_voice(const PipelineInfo& info, std::string_view name);
 /// Whether the store has a voice that this model can speak with.
 bool can_speak_with(const Speaker& speaker, const StoredVoice& voice);
-/// What `text` asks for: "anna", or "anna(2)+ben(1)", of the model's voices first, then of the
-/// store's. kNotFound names what there is.
+/// What `text` asks for: an alias, "anna", or "anna(2)+ben(1)", of the model's voices first, then
+/// of the store's. kNotFound names what there is.
 Result<std::vector<VoiceWish>> find_voices(const Speaker& speaker, std::string_view text);
 
 /// A source that was looked up: the voice where it is there already, else what it must be made of

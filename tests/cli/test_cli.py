@@ -117,6 +117,8 @@ class Say(unittest.TestCase):
         self.refused(2, "--top-p: 'x' is no number", *text, "Hello", "--top-p", "x")
         self.refused(2, "--port: 99999 is not between 0 and 65535", "serve", "--port", "99999")
         self.refused(2, "--stall-timeout: 0 is not more than 0", "serve", "--stall-timeout", "0")
+        self.refused(2, "NAME=MEANING", "serve", "--voice-alias", "anna")
+        self.refused(1, "not served", "serve", "--model-alias", "a=b", "--port", "0")
         self.refused(1, "no-such-file", *text, "-f", "no-such-file")
         self.refused(1, "nobody", *text, "Hello", "--voice", "nobody")
         self.refused(1, "", *text, "")
@@ -210,6 +212,11 @@ class ConfigFile(unittest.TestCase):
             self.assertNotIn(b"INI", done.stderr)
         typed = self.config("[serve]\nhost = \"127.0.0.1\"\n", "--port", "70000")
         self.assertIn(b"syrinx: --port: 70000", typed.stderr)
+
+    def test_lists(self):
+        done = self.config('[serve]\nvoice-alias = ["a=finch", "b=raven(1)+finch(2)"]\nstrict = true\n')
+        self.assertIn(b'voice-alias=["a=finch", "b=raven(1)+finch(2)"]', done.stdout.splitlines())
+        self.assertIn(b"strict=true", done.stdout.splitlines())
 
 
 if __name__ == "__main__":

@@ -101,6 +101,19 @@ class Errors(unittest.TestCase):
                 answer = client.recv(100)
                 self.assertTrue(answer.startswith(b"HTTP/1.1 4"), answer)
 
+    def test_one_host(self):
+        for lines, status in [(b"", b"400"), (b"Host: a\r\nHost: b\r\n", b"400"),
+                              (b"Host: localhost\r\n", b"200")]:
+            with self.server.raw() as client:
+                client.sendall(b"GET /live HTTP/1.1\r\n" + lines + b"\r\n")
+                self.assertEqual(client.recv(100).split()[1], status, lines)
+
+    def test_health_tells_of_every_model(self):
+        models = self.server.get("/v1/models")[2]["data"]
+        health = self.server.get("/health")[2]["models"]
+        self.assertEqual([m["id"] for m in health], [m["id"] for m in models])
+        self.assertGreaterEqual(health[0]["engine"]["accepted"], 0)
+
     def test_errors_disturb_nobody(self):
         alone = self.server.speak({"input": "Hello there.", "seed": 1})[2]
         stream = self.server.open_speech({"input": "Hello there.", "seed": 1})

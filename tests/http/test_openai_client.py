@@ -44,6 +44,31 @@ class OpenAiClient(unittest.TestCase):
                 model="tts-1", voice="alloy", input="Hi.", response_format=name, speed=1.2).content
             self.assertTrue(data.startswith(begin), name)
 
+    def test_instructions_for_a_model_that_follows_none(self):
+        facts = self.server.get("/v1/models")[2]["data"][0]
+        with self.client.audio.speech.with_streaming_response.create(
+                model="gpt-4o-mini-tts", voice="alloy", input="Hi.",
+                instructions="Speak softly.") as answer:
+            self.assertGreater(len(answer.read()), 1000)
+            self.assertEqual("instructions" in answer.headers.get("X-Warning", ""),
+                             not facts["instructions"])
+        if facts["instructions"]:
+            return
+        with harness.Server("--strict", "--quiet") as strict:
+            client = openai.OpenAI(base_url=f"http://127.0.0.1:{strict.port}/v1", api_key="none",
+                                   max_retries=0)
+            with self.assertRaises(openai.BadRequestError) as refused:
+                client.audio.speech.create(model="tts-1", voice="alloy", input="Hi.",
+                                           instructions="Speak softly.")
+            self.assertEqual(refused.exception.param, "instructions")
+
+    def test_models(self):
+        names = [model.id for model in self.client.models.list()]
+        for alias in ("tts-1", "gpt-4o-mini-tts", names[0]):
+            self.assertEqual(self.client.models.retrieve(alias).id, names[0])
+        with self.assertRaises(openai.NotFoundError):
+            self.client.models.retrieve("gpt-99")
+
     def test_events(self):
         with self.client.audio.speech.with_streaming_response.create(
                 model="gpt-4o-mini-tts", voice="coral", input="Hello there.",

@@ -79,6 +79,16 @@ class Speech(unittest.TestCase):
         answer.connection.close()
         self.server.wait_running(0)
 
+    def test_whole_answers(self):
+        body = {"input": "Hello there.", "seed": 3, "response_format": "wav"}
+        streamed = self.server.speak(body)
+        whole = self.server.speak({**body, "stream": False})
+        self.assertEqual(harness.wav_header(streamed[2])[1], 0xFFFFFFFF)
+        self.assertEqual(harness.wav_header(whole[2])[1], len(whole[2]) - 44)
+        self.assertTrue(whole[2][44:] == streamed[2][44:])
+        self.assertEqual(int(whole[1]["Content-Length"]), len(whole[2]))
+        self.assertEqual(whole[1]["X-Finish-Reason"], "stop")
+
     def test_events(self):
         body = {"input": "Hello there.", "seed": 3, "response_format": "pcm"}
         pcm = self.server.speak(body)[2]

@@ -1,5 +1,7 @@
 """Other vendors' own clients, where they are installed; otherwise skipped (exit code 77)."""
+import array
 import asyncio
+import base64
 import importlib.util
 import sys
 import unittest
@@ -22,7 +24,9 @@ def needs(name):
 class Clients(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = harness.Server("--wyoming-port", "0")
+        with harness.Server("--quiet") as server:
+            cls.own = server.get("/v1/audio/voices")[2]["voices"][-1]["id"]
+        cls.server = harness.Server("--wyoming-port", "0", "--voice-alias", f"our-voice={cls.own}")
         for line in iter(cls.server.process.stdout.readline, ""):
             if "Wyoming" in line:
                 cls.wyoming = int(line.rsplit("port ", 1)[1].rstrip(".\n"))
@@ -49,6 +53,69 @@ class Clients(unittest.TestCase):
             audio = b"".join(speak("alloy", text="".join(PIECES), model_id="eleven_turbo_v2_5",
                                    language_code="en", output_format="pcm_24000"))
             self.assertGreater(len(audio), 24000)
+        ulaw = b"".join(client.text_to_speech.convert("alloy", text="".join(PIECES),
+                                                      output_format="ulaw_8000"))
+        self.assertAlmostEqual(len(ulaw) / 8000, len(audio) / 48000, delta=0.2)
+
+    @needs("elevenlabs")
+    def test_elevenlabs_voices_and_times(self):
+        from elevenlabs.client import ElevenLabs
+        client = ElevenLabs(api_key="any", base_url=f"http://{self.host}")
+        ids = [voice.voice_id for voice in client.voices.get_all().voices]
+        self.assertIn("our-voice", ids)
+        self.assertEqual(client.voices.get("our-voice").name, self.own)
+        found, token = [], None
+        while True:
+            page = client.voices.search(page_size=2, next_page_token=token)
+            found += [voice.voice_id for voice in page.voices]
+            token = page.next_page_token
+            if not page.has_more:
+                break
+        self.assertEqual((found, page.total_count), (ids, len(ids)))
+        text = "".join(PIECES)
+        whole = client.text_to_speech.convert_with_timestamps("our-voice", text=text,
+                                                              output_format="pcm_24000")
+        audio = base64.b64decode(whole.audio_base_64)
+        self.assertGreater(len(audio), 24000)
+        pieces = list(client.text_to_speech.stream_with_timestamps("our-voice", text=text,
+                                                                   output_format="pcm_24000"))
+        self.assertGreater(sum(len(base64.b64decode(piece.audio_base_64)) for piece in pieces),
+                           24000)
+        if harness.MODEL == "finch":
+            self.assertEqual("".join(whole.alignment.characters), text)
+            times = whole.alignment.character_start_times_seconds
+            self.assertEqual(times, sorted(times))
+            self.assertLessEqual(whole.alignment.character_end_times_seconds[-1],
+                                 len(audio) / 48000 + 0.01)
+            told = [piece.alignment.characters for piece in pieces if piece.alignment]
+            self.assertEqual("".join(sum(told, [])), text)
+            self.assertGreater(len(told), 1)
+
+    @needs("cartesia")
+    def test_cartesia_voices_and_events(self):
+        from cartesia import Cartesia
+        client = Cartesia(api_key="any", base_url=f"http://{self.host}")
+        ids = [voice.id for voice in client.voices.list(limit=2)]  # page after page
+        self.assertEqual(len(ids), len(set(ids)))
+        self.assertIn("our-voice", ids)
+        self.assertEqual(client.voices.get("our-voice").name, self.own)
+        raw = {"container": "raw", "encoding": "pcm_f32le", "sample_rate": 24000}
+        audio, words, done = b"", [], 0
+        for event in client.tts.generate_sse(
+                model_id="sonic-3", transcript="".join(PIECES), voice={"mode": "id", "id": ids[0]},
+                language="en", output_format=raw, add_timestamps=True, context_id="one"):
+            self.assertEqual(event.context_id, "one")
+            if event.type == "chunk":
+                audio += event.audio or b""
+            elif event.type == "timestamps":
+                words += event.word_timestamps.words
+            done += event.type == "done"
+        self.assertEqual(done, 1)
+        self.assertGreater(len(audio), 48000)
+        if harness.MODEL == "finch":
+            self.assertEqual(words, ["Good", "morning", "How", "are", "you", "today"])
+        floats = array.array("f", audio)
+        self.assertTrue(0.05 < max(map(abs, floats)) <= 1)
 
     @needs("cartesia")
     def test_cartesia(self):
@@ -76,7 +143,8 @@ class Clients(unittest.TestCase):
             model_id="sonic-3", transcript="".join(PIECES), voice={"mode": "id", "id": "alloy"},
             language="en", output_format={"container": "wav", "encoding": "pcm_f32le",
                                           "sample_rate": 44100})
-        self.assertEqual(wav.read()[:4], b"RIFF")
+        data = wav.read()
+        self.assertEqual((data[:4], data[20:22]), (b"RIFF", b"\x03\x00"))  # floats
 
     @needs("deepgram")
     def test_deepgram(self):
