@@ -218,7 +218,9 @@ class Ranking {
   Rank of(const View& view) {
     if (!view.started) {
       const double left_s = kStreamingRules.patience_s + view.slack_s;
-      if (left_s < 0) return {0, left_s};
+      // As urgent as streams about to run dry, but after them: the long prompt of one model would
+      // else keep its turn until the streams of another were as late as it is.
+      if (left_s < 0) return {0, kForever_s};
       return {1, static_cast<double>(view.order)};
     }
     return {view.slack_s < urgent_s(snapshot_.model_of(view.node)) ? 0 : 2, view.slack_s};

@@ -292,8 +292,8 @@ void Scheduler::promote() {
     ended_.push_back({request->model, request->client});
     return true;
   });
-  if (waiting_.empty()) return;
   count_holding();
+  if (waiting_.empty()) return;
   for (ResidentModel* model : models_) {
     const double places_now = places(*model);
     while (static_cast<double>(model->holding) < places_now) {
@@ -358,6 +358,9 @@ bool Scheduler::dispatch() {
     }
   }
   if (make_room()) any = true;
+  for (const auto& request : active_) {
+    any = any || (!request->sink && !request->in_flight());  // it failed now: to be swept
+  }
   for (ResidentModel* model : models_) {
     int running = 0, waiting = 0;
     for (const auto& request : active_) running += request->model == model ? 1 : 0;
@@ -433,7 +436,11 @@ void Scheduler::look(const Place& place, double now) {
   }
   paused_ = false;
   for (size_t slot = 0; slot < active_.size(); ++slot) {
-    if (active_[slot]->sink) look_at(*active_[slot], static_cast<int>(slot), now);
+    if (!active_[slot]->sink) continue;
+    const size_t sequences = snapshot_.sequences.size(), chunks = snapshot_.chunks.size();
+    look_at(*active_[slot], static_cast<int>(slot), now);
+    if (active_[slot]->sink) continue;
+    snapshot_.sequences.resize(sequences), snapshot_.chunks.resize(chunks);  // it failed
   }
   for (ResidentModel* model : models_) {
     double free = 0, prefixes = 0;
@@ -650,10 +657,44 @@ bool Scheduler::make_room() {
       if (view.node == spot && (!oldest || view.order < oldest->order)) oldest = &view;
     }
     if (!oldest) continue;
-    const Active* keep = active_[oldest->slot].get();
-    made = make_room(model, n, keep, true) || make_room(model, n, keep, false) || made;
+    Active& keep = *active_[oldest->slot];
+    made = start_alone(keep, n) || make_room(model, n, &keep, true) ||
+           make_room(model, n, &keep, false) || made;
   }
   return made;
+}
+
+/// A shared page is copied before it is written to, so a sequence or a pair that shares may want
+/// more than there is, although it was let in. Then it begins again and shares nothing.
+bool Scheduler::start_alone(Active& request, int n) {
+  const KvCache& cache = *request.model->nodes[n].cache;
+  ArRun& run = *request.runs[n].ar;
+  if (!run.holds()) return false;
+  const Due rows = due(run);
+  std::vector<int32_t> held;
+  int wanted = 0;
+  for (int t = 0; t < 2; ++t) {
+    const KvHold& hold = run.tracks[t].cache;
+    held.insert(held.end(), hold.pages.begin(), hold.pages.end());
+    const int more = t == 0 ? rows.rows : rows.companion_rows;
+    if (more > 0) wanted += cache.wanted(hold, hold.rows + more);
+  }
+  std::sort(held.begin(), held.end());
+  held.erase(std::unique(held.begin(), held.end()), held.end());
+  if (wanted + std::ssize(held) <= cache.total()) return false;
+  run.common_rows = 0;
+  give_back(request, n);
+  return true;
+}
+
+/// Takes the pages of a sequence that goes on later.
+void Scheduler::give_back(Active& request, int n) {
+  drop_cache(request, n);
+  // Taking the same prefix again at once would leave nobody any room.
+  for (Track& track : request.runs[n].ar->tracks) {
+    track.looked = request.model->nodes[n].cache->published();
+  }
+  request.model->metrics.preemptions.add();
 }
 
 bool Scheduler::make_room(ResidentModel& model, int n, const Active* keep, bool resting_only) {
@@ -663,10 +704,7 @@ bool Scheduler::make_room(ResidentModel& model, int n, const Active* keep, bool 
     ArRun& run = *request.runs[n].ar;
     if (!run.holds() || run.away()) continue;
     if (resting_only && !request.unread && due(run).rows > 0) continue;
-    drop_cache(request, n);
-    // Taking the same prefix again at once would leave nobody any room.
-    for (Track& track : run.tracks) track.looked = model.nodes[n].cache->published();
-    model.metrics.preemptions.add();
+    give_back(request, n);
     return true;
   }
   return false;

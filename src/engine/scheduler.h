@@ -93,6 +93,8 @@ class Scheduler {
   ChunkCut next_cut(Active& request, int node, double slack_s);
   bool make_room();
   bool make_room(ResidentModel& model, int node, const Active* keep, bool resting_only);
+  bool start_alone(Active& request, int node);
+  void give_back(Active& request, int node);
   void drop_cache(Active& request, int node);
   void drop_caches(Active& request);
   void begin_segment(Active& request, int node);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "model/toy/toy_math.h"
@@ -13,6 +15,13 @@ namespace {
 constexpr int kHidden = 16, kHeads = 2, kHeadDim = 8;
 constexpr int kVocab[2] = {64, 32};
 constexpr int kFeatures = 4, kHop = 20;
+
+/// The bytes that break things (toy.h).
+enum Break : char { kReady = 1, kAdvance, kKeys, kCut, kRun, kRefuse, kAppend };
+
+[[noreturn]] void stumble(const char* where) {
+  throw std::runtime_error(concat("the toy model stumbled in ", where));
+}
 
 class ToyState : public Sequence {
  public:
@@ -39,15 +48,21 @@ class ToyState : public Sequence {
   int companion_rows() const override { return static_cast<int>(instructions_.size()) + 2; }
   std::optional<float> guidance() const override { return guidance_; }
   void prefix_keys(bool, std::vector<uint64_t>& keys) const override {
+    if (begin_ < text_.size() && text_[begin_] == kKeys) stumble("prefix_keys()");
     for (unsigned char byte : instructions_) keys.push_back(byte);
   }
   int max_steps() const override { return max_steps_; }
-  bool ready() const override { return !open_ || begin_ + step() < text_.size(); }
+  bool ready() const override {
+    const size_t at = begin_ + step();
+    if (at < text_.size() && text_[at] == kReady) stumble("ready()");
+    return !open_ || at < text_.size();
+  }
   const SampleParams& sampling(int k) const override { return sampling_[k]; }
   SampleRule rule(int) const override { return {}; }
   std::span<const int32_t> history(int k) const override { return history_[k]; }
 
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override {
+    if (begin_ + step() < text_.size() && text_[begin_ + step()] == kAdvance) stumble("advance()");
     out.frame(codes);
     for (int k = 0; k < 2; ++k) history_[k].push_back(codes[k]);
     codes_.insert(codes_.end(), codes.begin(), codes.end());
@@ -63,12 +78,17 @@ class ToyState : public Sequence {
   }
 
   Status append_text(std::string_view text, bool last) override {
+    if (text.find(kRefuse) != std::string_view::npos) {
+      return Error{ErrorCode::kInvalid, "the toy model does not like this text", "text"};
+    }
+    if (text.find(kAppend) != std::string_view::npos) stumble("append_text()");
     text_ += text;
     open_ = open_ && !last;
     return ok_status();
   }
 
   size_t step() const { return codes_.size() / 2; }
+  const std::string& text() const { return text_; }
   std::span<const float> voice() const { return voice_; }
   /// Byte spoken at position `pos` of the sequence or its companion, or 0.
   char byte_at(int pos, bool companion) const {
@@ -181,11 +201,22 @@ class ToyFeatures : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kCodes, 2}; }
   FrameType out() const override { return {Flow::kRows, kFeatures}; }
-  std::unique_ptr<StreamState> open(const Sequence&) const override {
-    return std::make_unique<StreamState>();
+  std::unique_ptr<StreamState> open(const Sequence& sequence) const override {
+    const std::string& text = static_cast<const ToyState&>(sequence).text();
+    auto stream = std::make_unique<Stream>();
+    stream->breaks_cut = text.find(kCut), stream->breaks_run = text.find(kRun);
+    return stream;
+  }
+  int cut(const StreamState& state, const WaitingFrames& waiting, int planned) const override {
+    const auto& stream = static_cast<const Stream&>(state);
+    if (stream.taken + waiting.codes.size() / 2 > stream.breaks_cut) stumble("cut()");
+    return planned;
   }
   void run(StepContext&, std::span<ChunkJob> jobs) const override {
     for (ChunkJob& job : jobs) {
+      auto& stream = *static_cast<Stream*>(job.state);
+      stream.taken += job.fresh;
+      if (stream.taken > stream.breaks_run) stumble("run()");
       const int frames = job.left + job.fresh + job.ahead;
       for (int t = 0; t < job.fresh; ++t) {
         for (int f = 0; f < kFeatures; ++f) {
@@ -203,6 +234,10 @@ class ToyFeatures : public ChunkStage {
   }
 
  private:
+  struct Stream : StreamState {
+    size_t taken = 0;  ///< frames
+    size_t breaks_cut = std::string::npos, breaks_run = std::string::npos;
+  };
   std::vector<float> embed_ = toy_noise(64 * kFeatures, 5);
 };
 

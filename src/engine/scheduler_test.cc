@@ -1,0 +1,474 @@
+// The scheduler on a scripted clock: load, lateness, preemption and faults at chosen moments.
+#include "engine/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/scripted_machine.h"
+#include "model/toy/toy.h"
+
+namespace syrinx {
+namespace {
+
+using Client = std::shared_ptr<ScriptedClient>;
+
+constexpr double kFrame_s = 0.02;  // of the toy model
+
+SpeechRequest ask(std::string text, uint64_t seed = 1) {
+  SpeechRequest request;
+  request.text = std::move(text);
+  request.seed = seed;
+  return request;
+}
+
+SpeechRequest ask_bytes(int bytes, uint64_t seed = 1) { return ask(std::string(bytes, 'a'), seed); }
+
+/// `pages` of the toy model; nobody is refused for waiting.
+EngineOptions patient(int pages = 400) {
+  EngineOptions options;
+  options.kv_bytes = pages * KvPool::page_bytes({1, 2, 8, DType::kF32});
+  options.repetition_s = 0;
+  options.max_wait_s = 1e9;
+  return options;
+}
+
+/// A second of audio costs 50 rows and twice 50 frames, 90 ms: 11 streams are many.
+double ninety_ms_a_second(const Batch& batch) {
+  return batch.units() * (batch.kind() == Plan::kAr ? 1.6e-3 : 1e-4);
+}
+
+/// A machine that has learned what its model costs, on enough audio to trust it.
+void warm_up(ScriptedMachine& machine) {
+  for (int i = 0; i < 11; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));
+  machine.run_to_end();
+  ASSERT_NEAR(machine.model().capacity, 1 / 0.09, 1.2);
+}
+
+/// The samples of a request that has the machine for itself.
+std::vector<float> heard_alone(const SpeechRequest& request) {
+  ScriptedMachine machine({.options = patient()});
+  machine.add(make_toy_pipeline());
+  const Client client = machine.submit(request);
+  machine.run_to_end();
+  EXPECT_TRUE(client->done);
+  return client->samples;
+}
+
+// ---------------------------------------------------------------------------- places
+
+TEST(Scheduler, LimitedPlacesGoToTheOldest) {
+  std::vector<RequestId> begun;
+  ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
+  machine.add(make_toy_pipeline());
+  warm_up(machine);
+  machine.script.begins = [&](const Batch& batch) {
+    for (const Active* owner : batch.owners) {
+      if (std::find(begun.begin(), begun.end(), owner->id) == begun.end())
+        begun.push_back(owner->id);
+    }
+  };
+  std::vector<Client> clients;
+  for (int i = 0; i < 30; ++i) clients.push_back(machine.submit(ask_bytes(100)));
+  machine.turn();
+  const Load load = machine.scheduler.load(machine.model());
+  EXPECT_NEAR(load.places, 0.95 / 0.09, 1.2);
+  EXPECT_EQ(load.running, std::ceil(load.places));
+  EXPECT_EQ(load.waiting, 30 - load.running);
+  machine.run_to_end();
+  ASSERT_EQ(begun.size(), clients.size());
+  EXPECT_TRUE(std::is_sorted(begun.begin(), begun.end()));
+}
+
+/// Who asks next is let in by what is held now, not by what was held in the rush.
+TEST(Scheduler, PlacesOfAnEndedRushAreFree) {
+  ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  warm_up(machine);
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));
+  machine.run_to_end();
+  EXPECT_EQ(machine.scheduler.load(model).running, 0);
+  EXPECT_EQ(predicted_wait_s(machine.scheduler.load(model)), 0);
+}
+
+TEST(Scheduler, AClientWithFewerPlacesComesFirst) {
+  ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
+  machine.add(make_toy_pipeline());
+  warm_up(machine);
+  SpeechRequest greedy = ask_bytes(100), modest = greedy;
+  greedy.client = 1, modest.client = 2;
+  std::vector<Client> many;
+  for (int i = 0; i < 20; ++i) many.push_back(machine.submit(greedy));
+  const Client one = machine.submit(modest);
+  machine.turn();
+  EXPECT_TRUE(one->active->promoted);
+  EXPECT_FALSE(many.back()->active->promoted);
+}
+
+/// The smaller one of the two limits counts: what the costs allow, and what proved to be too many.
+TEST(Scheduler, PlacesAreTakenBackWhenListenersRunDry) {
+  ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  warm_up(machine);
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(machine.submit(ask_bytes(200)));
+  while (machine.now() < 30 && model.limit.places() > 0.8 * model.capacity) {
+    model.limit.chunk(true);  // something that no cost shows makes them late
+    ASSERT_TRUE(machine.next());
+  }
+  const double places = machine.scheduler.load(model).places;
+  EXPECT_EQ(places, std::max(8.0, model.limit.places()));
+  EXPECT_LE(places, 0.8 * model.capacity);
+}
+
+TEST(Scheduler, OnePlaceIsLeftHoweverLate) {
+  PlaceLimit limit;
+  double busy_s = 0;
+  for (int look = 1; look < 100; ++look) {
+    limit.chunk(true);
+    limit.observe(busy_s += 1, 1, look);
+    ASSERT_GE(limit.places(), 1);
+  }
+  EXPECT_TRUE(limit.limited());
+}
+
+TEST(Scheduler, AReaderThatPausesHoldsNoPlace) {
+  ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
+  machine.add(make_toy_pipeline());
+  warm_up(machine);
+  std::vector<Client> slow;
+  for (int i = 0; i < 14; ++i) slow.push_back(machine.submit(ask_bytes(200)));
+  machine.turn();
+  const Client quick = machine.submit(ask_bytes(50));
+  machine.run_until(machine.now() + 0.2);
+  EXPECT_FALSE(quick->active->promoted);
+  for (const Client& client : slow) client->unread = 1e6;
+  machine.script.begins = [&](const Batch& batch) {
+    for (const Active* owner : batch.owners) {
+      EXPECT_TRUE(owner->id == quick->id || !owner->heard()) << "I9: a paused request runs";
+    }
+  };
+  machine.run_until(machine.now() + 5);
+  EXPECT_TRUE(quick->done);
+  EXPECT_EQ(machine.scheduler.load(machine.model()).running, 0);
+  machine.script.begins = {};
+  for (const Client& client : slow) client->unread = 0;
+  machine.run_to_end();
+  for (const Client& client : slow) EXPECT_EQ(client->outcome.reason, FinishReason::kStop);
+}
+
+TEST(Scheduler, NobodyWaitsLongerThanPromised) {
+  EngineOptions options = patient();
+  options.max_wait_s = 0.5;
+  ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
+  machine.add(make_toy_pipeline());
+  for (int i = 0; i < 11; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));
+  machine.run_to_end();
+  const double began_s = machine.now();
+  std::vector<Client> clients;
+  for (int i = 0; i < 40; ++i) clients.push_back(machine.submit(ask_bytes(150)));
+  machine.run_to_end();
+  int refused = 0;
+  for (const Client& client : clients) {
+    if (client->outcome.reason != FinishReason::kError) {
+      EXPECT_LT(client->outcome.waited_s, 0.5 + 0.25) << "a place after the promise";
+      continue;
+    }
+    ++refused;
+    EXPECT_EQ(client->outcome.error.code, ErrorCode::kOverloaded);
+    EXPECT_GT(client->ended_s - began_s, 0.5);
+    EXPECT_LT(client->ended_s - began_s, 0.5 + 0.26) << "told late";
+  }
+  EXPECT_GE(refused, 40 - 12);
+  EXPECT_LE(refused, 40 - 8);
+  EXPECT_EQ(machine.model().metrics.rejected_queue.value(), refused);
+}
+
+// ---------------------------------------------------------------------------- pages
+
+/// Who loses pages: first a request that waits for text, then the youngest, the oldest never.
+TEST(Scheduler, RestingRequestsLoseTheirPagesFirstThenTheYoungest) {
+  ScriptedMachine machine({.options = patient(4)});
+  machine.add(make_toy_pipeline());
+  SpeechRequest a = ask_bytes(100, 1), b = ask_bytes(20, 2), c = ask_bytes(90, 3);
+  b.text_open = true;
+  a.max_frames = 110, b.max_frames = 61, c.max_frames = 91;
+  const std::vector<Client> clients = {machine.submit(a), machine.submit(b), machine.submit(c)};
+  std::vector<bool> held(3, false);
+  std::vector<size_t> losers;
+  machine.turn();
+  while (!clients[0]->done || !clients[2]->done) {
+    ASSERT_TRUE(machine.next());
+    for (size_t i = 0; i < clients.size(); ++i) {
+      const bool holds = !clients[i]->done && clients[i]->active->runs[0].ar->holds();
+      const bool open = !clients[i]->done && clients[i]->active->runs[0].ar->open;
+      if (held[i] && !holds && open) losers.push_back(i);
+      held[i] = holds;
+    }
+  }
+  ASSERT_GE(losers.size(), 2u) << "the test forced nothing";
+  EXPECT_EQ(losers[0], 1u);
+  EXPECT_EQ(losers[1], 2u);
+  EXPECT_EQ(std::count(losers.begin(), losers.end(), 0u), 0) << "the oldest lost its pages";
+  machine.scheduler.append_text(clients[1]->id, std::string(10, 'a'), true);
+  machine.run_to_end();
+  EXPECT_EQ(clients[0]->samples, heard_alone(a));
+  EXPECT_EQ(clients[1]->samples, heard_alone(ask_bytes(30, 2)));
+  EXPECT_EQ(clients[2]->samples, heard_alone(c));
+  EXPECT_EQ(machine.model().nodes[0].cache->available(), 4);
+}
+
+TEST(Scheduler, APairThatCannotFitIsRefused) {
+  ScriptedMachine machine({.options = patient(3)});
+  machine.add(make_toy_pipeline());
+  SpeechRequest request = ask_bytes(40);
+  request.max_frames = 40;  // 43 rows, two pages; a pair would need four
+  ASSERT_TRUE(machine.submit(request));
+  request.guidance = 2.f;
+  EXPECT_FALSE(machine.submit(request));
+  EXPECT_EQ(machine.refusal.message, "the text may need 43 positions, there is room for 32");
+  machine.run_to_end();
+}
+
+// ---------------------------------------------------------------------------- lateness
+
+TEST(Scheduler, ALateChunkIsCountedAndThePlayerGoesOnFromThere) {
+  int vocoders = 0;
+  ScriptedMachine machine({.options = patient(), .batch_s = [&](const Batch& batch) {
+                             return batch.node == 2 && ++vocoders == 5 ? 3.0 : 1e-4;
+                           }});
+  machine.add(make_toy_pipeline());
+  const Client client = machine.submit(ask_bytes(100));
+  machine.turn();
+  double ends_s = 0, longest_s = 0;
+  int late = 0;
+  size_t seen = 0;
+  while (!client->done) {
+    for (; seen < client->pieces.size(); ++seen) {
+      const auto [at_s, seconds] = client->pieces[seen];
+      if (seen == 0) ends_s = at_s;
+      if (at_s > ends_s) ++late, longest_s = at_s - ends_s, ends_s = at_s;
+      ends_s += seconds;
+      EXPECT_NEAR(client->active->slack_s(machine.now()), ends_s - machine.now(), 1e-9);
+    }
+    machine.next();
+  }
+  EXPECT_EQ(late, 1);
+  EXPECT_EQ(client->outcome.underruns, 1);
+  EXPECT_NEAR(client->outcome.max_underrun_s, longest_s, 1e-9);
+  EXPECT_GT(longest_s, 2);
+}
+
+/// One jump of the clock is no overload: it takes nobody's place for more than a second.
+TEST(Scheduler, AHiccupLimitsNothing) {
+  for (const double hiccup_s : {0.3, 3600.0}) {
+    double extra_s = 0;
+    ScriptedMachine machine({.options = patient(), .batch_s = [&](const Batch& batch) {
+                               return ninety_ms_a_second(batch) + std::exchange(extra_s, 0);
+                             }});
+    ResidentModel& model = machine.add(make_toy_pipeline());
+    warm_up(machine);
+    const double capacity = model.capacity;
+    std::vector<Client> clients;
+    for (int i = 0; i < 5; ++i) clients.push_back(machine.submit(ask_bytes(400)));
+    machine.run_until(machine.now() + 2);
+    std::vector<int> before;
+    for (const Client& client : clients) before.push_back(client->active->outcome.underruns);
+    extra_s = hiccup_s;
+    const double began_s = machine.now();
+    while (machine.now() < began_s + hiccup_s) ASSERT_TRUE(machine.next());
+    machine.run_until(machine.now() + 1);
+    EXPECT_FALSE(model.limit.limited());
+    EXPECT_NEAR(model.capacity, capacity, 0.25 * capacity);
+    const Client more = machine.submit(ask_bytes(10));
+    machine.turn();
+    EXPECT_TRUE(more->active->promoted);
+    machine.run_to_end();
+    for (size_t i = 0; i < clients.size(); ++i) {
+      EXPECT_LE(clients[i]->outcome.underruns, before[i] + 1) << hiccup_s;
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------- faults
+
+/// A place has one batch object here, so the good request meets the one that failed.
+TEST(Scheduler, AChunkStageThatThrewRunsTheNextRequest) {
+  ScriptedMachine machine({.options = patient()});
+  machine.add(make_toy_pipeline());
+  const Client bad = machine.submit(ask("abcd\005efghijkl"));
+  machine.run_to_end();
+  EXPECT_EQ(bad->outcome.reason, FinishReason::kError);
+  EXPECT_EQ(bad->outcome.error.message, "the toy model stumbled in run()");
+  const Client good = machine.submit(ask_bytes(20));
+  machine.run_to_end();
+  EXPECT_EQ(good->outcome.reason, FinishReason::kStop) << good->outcome.error.message;
+  EXPECT_EQ(good->samples, heard_alone(ask_bytes(20)));
+}
+
+/// I8: a state that throws fails its own request, whatever it was asked.
+TEST(Scheduler, AStateThatThrowsFailsItsRequestOnly) {
+  const std::pair<const char*, const char*> breaks[] = {{"abc\001defghi", "ready()"},
+                                                        {"abc\002defghi", "advance()"},
+                                                        {"\003abcdefghi", "prefix_keys()"},
+                                                        {"abc|\003defghi", "prefix_keys()"},
+                                                        {"abc\004defghi", "cut()"}};
+  const SpeechRequest good = ask_bytes(30, 5);
+  const std::vector<float> expected = heard_alone(good);
+  for (const auto& [text, where] : breaks) {
+    ScriptedMachine machine({.options = patient(), .places = {{{1, true}, {1, true}}}});
+    ResidentModel& model = machine.add(make_toy_pipeline());
+    const Client before = machine.submit(good), bad = machine.submit(ask(text)),
+                 after = machine.submit(good);
+    machine.run_to_end();
+    EXPECT_EQ(bad->outcome.error.code, ErrorCode::kInternal);
+    EXPECT_EQ(bad->outcome.error.message, std::string("the toy model stumbled in ") + where);
+    EXPECT_EQ(before->samples, expected) << where;
+    EXPECT_EQ(after->samples, expected) << where;
+    EXPECT_EQ(model.nodes[0].cache->available(), model.nodes[0].cache->total()) << where;
+    EXPECT_EQ(model.requests, 0) << where;
+  }
+}
+
+TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNobody) {
+  ScriptedMachine machine({.options = patient(), .job_s = [](const HostJob&) { return 5.0; }});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  SpeechRequest open = ask_bytes(10, 2);
+  open.text_open = true;
+  const Client late = machine.submit(open), other = machine.submit(ask_bytes(30, 3));
+  machine.scheduler.append_text(late->id, std::string(10, 'a'), false);
+  machine.scheduler.append_text(late->id, std::string(10, 'a'), true);
+  bool with_text = false;
+  machine.script.begins = [&](const Batch& batch) {
+    for (const Active* owner : batch.owners) {
+      EXPECT_FALSE(owner->runs[0].ar->preparing && batch.kind() == Plan::kAr)
+          << "I9: its sequence is away with its text";
+      with_text = with_text || owner->id == late->id;
+    }
+  };
+  machine.run_until(4.9);
+  EXPECT_TRUE(other->done);
+  EXPECT_FALSE(with_text);
+  machine.run_until(9.9);
+  EXPECT_FALSE(late->done);
+  machine.run_to_end();
+  EXPECT_EQ(late->samples, heard_alone(ask_bytes(30, 2)));
+
+  // Cancelled while its text is away: told at once, forgotten when the text is back.
+  const Client gone = machine.submit(open);
+  machine.run_until(machine.now() + 1);
+  machine.scheduler.append_text(gone->id, "b", false);
+  machine.turn();
+  machine.scheduler.cancel(gone->id);
+  machine.turn();
+  EXPECT_EQ(gone->outcome.reason, FinishReason::kCancelled);
+  EXPECT_EQ(model.requests, 1);
+  machine.run_to_end();
+  EXPECT_EQ(model.requests, 0);
+  EXPECT_EQ(machine.scheduler.away(), 0);
+}
+
+TEST(Scheduler, TextThatCannotBePreparedFailsItsRequest) {
+  ScriptedMachine machine({.options = patient(), .job_s = [](const HostJob&) { return 0.1; }});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  SpeechRequest open = ask_bytes(10, 2);
+  open.text_open = true;
+  const Client refused = machine.submit(open), thrown = machine.submit(open),
+               good = machine.submit(ask_bytes(30, 3));
+  machine.turn();
+  machine.scheduler.append_text(refused->id, "\006", true);
+  machine.scheduler.append_text(thrown->id, "\007", true);
+  machine.run_to_end();
+  EXPECT_EQ(refused->outcome.error.code, ErrorCode::kInvalid);
+  EXPECT_EQ(refused->outcome.error.param, "text");
+  EXPECT_EQ(thrown->outcome.error.code, ErrorCode::kInternal);
+  EXPECT_EQ(good->outcome.reason, FinishReason::kStop);
+  EXPECT_EQ(model.requests, 0);
+}
+
+// ---------------------------------------------------------------------------- edges, models
+
+/// The toy model with another window on the edge between its AR node and its first chunk node.
+class NarrowToy : public Pipeline {
+ public:
+  explicit NarrowToy(int64_t window) {
+    std::vector<Edge> edges(toy_->graph().edges().begin(), toy_->graph().edges().end());
+    for (Edge& edge : edges) {
+      if (edge.from.node == 0) edge.window = window;
+    }
+    graph_ = Graph({toy_->graph().nodes().begin(), toy_->graph().nodes().end()}, edges);
+  }
+  const PipelineInfo& info() const override { return toy_->info(); }
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override { return toy_->open(request); }
+
+ private:
+  const std::shared_ptr<const Pipeline> toy_ = make_toy_pipeline();
+  Graph graph_;
+};
+
+TEST(Scheduler, AFullEdgeStopsItsProducer) {
+  constexpr int kWindow = 12;
+  ScriptedMachine machine(
+      {.options = patient(), .places = {{{1, true}, {1, true}}}, .batch_s = [](const Batch& batch) {
+         return batch.kind() == Plan::kAr ? 1e-3 : 0.5;
+       }});
+  machine.add(std::make_shared<NarrowToy>(kWindow));
+  const Client client = machine.submit(ask_bytes(100));
+  machine.turn();
+  int64_t most = 0;
+  while (!client->done) {
+    const NodeRun& first = client->active->runs[1];
+    most = std::max(most, first.chunk->with_lane([](auto& lane) { return lane.waiting(); }));
+    ASSERT_TRUE(machine.next());
+  }
+  EXPECT_EQ(most, kWindow);
+  EXPECT_EQ(client->samples, heard_alone(ask_bytes(100)));
+}
+
+/// The prompt of another model is cut so that nobody who listens runs dry meanwhile.
+TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
+  ResidentModel* heavy = nullptr;
+  double longest_s = 0;
+  bool playing = false;
+  Script script{.options = patient()};
+  script.options.max_prefill_rows = 512;
+  script.batch_s = [&](const Batch& batch) {
+    const bool slow = batch.model == heavy && batch.kind() == Plan::kAr;
+    const double takes_s = slow ? 0.01 * batch.units() : 1e-3;
+    if (slow && playing) longest_s = std::max(longest_s, takes_s);
+    return takes_s;
+  };
+  ScriptedMachine machine(script);
+  machine.add(make_toy_pipeline());
+  heavy = &machine.add(make_toy_pipeline());
+  for (int rows = 1; rows < 40; rows += 6) {  // what its rows cost becomes known
+    SpeechRequest request = ask_bytes(5);
+    request.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
+    ASSERT_TRUE(machine.submit(request, 1));
+    machine.run_to_end();
+  }
+  std::vector<Client> listeners;
+  for (int i = 0; i < 4; ++i) listeners.push_back(machine.submit(ask_bytes(300, i)));
+  while (listeners.back()->pieces.size() < 3) ASSERT_TRUE(machine.next());
+  playing = true;
+  std::vector<int> before;
+  for (const Client& listener : listeners) before.push_back(listener->active->outcome.underruns);
+  SpeechRequest request = ask_bytes(20);
+  request.instructions = std::string(300, 'z');  // three seconds of prompt
+  const Client other = machine.submit(request, 1);
+  while (!other->done) {
+    ASSERT_TRUE(machine.next());
+    for (const Client& listener : listeners) playing = playing && !listener->done;
+  }
+  machine.run_to_end();
+  for (size_t i = 0; i < listeners.size(); ++i) {
+    EXPECT_EQ(listeners[i]->outcome.underruns, before[i]) << listeners[i]->outcome.max_underrun_s;
+  }
+  EXPECT_GT(longest_s, 0.02) << "the test forced nothing";
+  EXPECT_EQ(other->outcome.reason, FinishReason::kStop);
+}
+
+}  // namespace
+}  // namespace syrinx

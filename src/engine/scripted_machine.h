@@ -1,0 +1,173 @@
+// For tests: the scheduler on a scripted clock, with models, clients that note what they hear, and
+// hooks to make batches late, long or broken. Batches are run by a real executor when their time is
+// over. The clients themselves check I6: one finished(), nothing after it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/executor.h"
+#include "engine/scheduler.h"
+#include "engine/virtual_platform.h"
+
+namespace syrinx {
+
+class ScriptedClient : public Sink {
+ public:
+  struct Piece {
+    double at_s = 0, seconds = 0;
+  };
+  ScriptedClient(const Platform& clock, int rate_hz) : clock_(clock), rate_hz_(rate_hz) {}
+
+  void audio(std::span<const float> piece) override {
+    EXPECT_FALSE(done) << "I6: audio after the end of request " << id;
+    samples.insert(samples.end(), piece.begin(), piece.end());
+    pieces.push_back({clock_.now(), static_cast<double>(piece.size()) / rate_hz_});
+  }
+  void finished(const Outcome& ended) override {
+    EXPECT_FALSE(done) << "I6: request " << id << " ended twice";
+    done = true;
+    ended_s = clock_.now();
+    outcome = ended;
+  }
+  double unread_s() const override { return unread; }
+
+  RequestId id = 0;
+  Active* active = nullptr;  ///< valid until the turn after the end
+  double unread = 0;
+  std::vector<float> samples;
+  std::vector<Piece> pieces;
+  bool done = false;
+  double ended_s = 0;
+  Outcome outcome;
+
+ private:
+  const Platform& clock_;
+  const int rate_hz_;
+};
+
+struct Script {
+  EngineOptions options = {};  ///< of the machine and of models that bring none
+  PlacesSpec places = {{{1, true}}, true, false};
+  std::function<double(const Batch&)> batch_s = [](const Batch&) { return 1e-3; };
+  std::function<double(const HostJob&)> job_s = {};
+  std::function<void(const Batch&)> begins = {};  ///< sees every batch as it was laid out
+  std::function<void(Batch&)> ends = {};          ///< and as it comes back
+};
+
+class ScriptedMachine {
+ public:
+  /// Without an executor of the caller's it has one of its own.
+  explicit ScriptedMachine(Script given, Executor* executor = nullptr)
+      : script(std::move(given)),
+        own_(executor ? nullptr : std::make_unique<Executor>(1)),
+        executor_(executor ? executor : own_.get()),
+        platform(
+            script.places,
+            {.lay_out_s = {},
+             .batch_s = [this](const Batch& b) { return begin(b); },
+             .run = [this](Batch& b) { end(b); },
+             .job_s = [this](const HostJob& j) { return script.job_s ? script.job_s(j) : 0; }}),
+        scheduler(script.options, script.places, platform) {}
+  /// Ends what is left.
+  ~ScriptedMachine() {
+    for (int i = 0; i < 1000 && scheduler.away() > 0; ++i) next();
+    scheduler.end_all();
+  }
+
+  ResidentModel& add(std::shared_ptr<const Pipeline> pipeline) {
+    return add(std::move(pipeline), script.options);
+  }
+  ResidentModel& add(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options) {
+    std::vector<std::string> names;
+    for (const Node& node : pipeline->graph().nodes()) names.push_back(node.name);
+    homes_.emplace_back(std::move(pipeline), options, names);
+    scheduler.add(homes_.back().model);
+    return homes_.back().model;
+  }
+  ResidentModel& model(size_t i = 0) { return homes_[i].model; }
+
+  /// Null: refused, with `refusal` saying why. The scheduler meets it at once.
+  std::shared_ptr<ScriptedClient> submit(const SpeechRequest& request, size_t to = 0) {
+    ResidentModel& at = homes_[to].model;
+    auto client = std::make_shared<ScriptedClient>(platform, at.pipeline->info().sample_rate);
+    auto opened = open_active(at, request, client, platform.now());
+    if (!opened.ok()) {
+      refusal = opened.error();
+      return nullptr;
+    }
+    client->id = opened.value()->id = ++next_id_;
+    client->active = opened.value().get();
+    scheduler.take_in(opened.take());
+    return client;
+  }
+
+  double now() const { return platform.now(); }
+  /// Commits what has come back and starts what can be started.
+  void turn() {
+    platform.hand_back(scheduler);
+    for (int i = 0; scheduler.dispatch(); ++i) ASSERT_LT(i, 1000) << "a turn without an end";
+  }
+  /// When something happens next, infinite: never.
+  double next_s() const { return std::min(platform.next_s(), now() + scheduler.look_again_s()); }
+  /// Goes on to what happens next; false: nothing will.
+  bool next() {
+    const double at_s = next_s();
+    if (!std::isfinite(at_s)) return false;
+    platform.set(at_s);
+    turn();
+    return true;
+  }
+  void run_until(double at_s) {
+    while (!::testing::Test::HasFatalFailure() && next_s() <= at_s) next();
+    platform.set(at_s);
+    turn();
+  }
+  /// Until nothing happens any more; what takes longer than `most_s` is an error.
+  void run_to_end(double most_s = 10'000) {
+    const double by_s = now() + most_s;
+    turn();
+    while (!::testing::Test::HasFatalFailure() && next()) {
+      ASSERT_LT(now(), by_s) << "it does not end";
+    }
+  }
+
+  Script script;
+
+ private:
+  struct Home {
+    EngineMetrics metrics;
+    ResidentModel model;
+    Home(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
+         std::span<const std::string> names)
+        : metrics(names), model(std::move(pipeline), options, metrics) {}
+  };
+
+  double begin(const Batch& batch) {
+    if (script.begins) script.begins(batch);
+    return script.batch_s(batch);
+  }
+  void end(Batch& batch) {
+    executor_->run(batch);
+    if (script.ends) script.ends(batch);
+  }
+
+  std::unique_ptr<Executor> own_;
+  Executor* executor_;
+  std::deque<Home> homes_;
+  RequestId next_id_ = 0;
+
+ public:
+  VirtualPlatform platform;
+  Scheduler scheduler;
+  Error refusal;
+};
+
+}  // namespace syrinx
