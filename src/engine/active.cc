@@ -72,4 +72,13 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   return runs;
 }
 
+Result<std::unique_ptr<Active>> open_active(ResidentModel& model, const SpeechRequest& request,
+                                            std::shared_ptr<Sink> sink, double now_s) {
+  Result<std::vector<NodeRun>> runs = open_runs(model, request);
+  if (!runs.ok()) return runs.error();
+  std::unique_ptr<Active> active = make_active(model, request, std::move(sink), now_s);
+  active->runs = runs.take();
+  return active;
+}
+
 }  // namespace syrinx

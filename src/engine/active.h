@@ -136,5 +136,8 @@ std::unique_ptr<Active> make_active(ResidentModel& model, const SpeechRequest& r
                                     std::shared_ptr<Sink> sink, double now_s);
 /// Makes the prompts of a request, and a run of every node. Any thread; may take long.
 Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechRequest& request);
+/// Both at once.
+Result<std::unique_ptr<Active>> open_active(ResidentModel& model, const SpeechRequest& request,
+                                            std::shared_ptr<Sink> sink, double now_s);
 
 }  // namespace syrinx

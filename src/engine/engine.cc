@@ -161,15 +161,16 @@ Result<RequestId> Engine::Impl::submit(const SpeechRequest& request, std::shared
   machine->locked([&] { refused = refusal(request, error); });
   if (refused) return error;
   try {
-    std::unique_ptr<Active> active = make_active(model, request, std::move(sink), now);
+    std::unique_ptr<Active> active;
     if (open_here) {
-      Result<std::vector<NodeRun>> runs = open_runs(model, request);
-      if (!runs.ok()) {
+      Result<std::unique_ptr<Active>> opened = open_active(model, request, std::move(sink), now);
+      if (!opened.ok()) {
         leave(request);
-        return runs.error();
+        return opened.error();
       }
-      active->runs = runs.take();
+      active = opened.take();
     } else {
+      active = make_active(model, request, std::move(sink), now);
       active->unopened = std::make_unique<const SpeechRequest>(request);
     }
     machine->locked([&] { metrics.accepted.add(); });
