@@ -187,7 +187,8 @@ void SimulatedEngine::turn(double now) {
     scheduler_.take_in(std::move(mail_.front().second));
     mail_.pop_front();
   }
-  while (scheduler_.dispatch()) {
+  // With batches away, planning again would find what it has just found.
+  while (scheduler_.dispatch() && scheduler_.away() == 0) {
   }
   scheduler_.take_ended(ended_);
   unfinished_ -= static_cast<int>(ended_.size());

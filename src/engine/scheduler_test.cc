@@ -189,16 +189,18 @@ TEST(Scheduler, NobodyWaitsLongerThanPromised) {
 
 /// Who loses pages: first a request that waits for text, then the youngest, the oldest never.
 TEST(Scheduler, RestingRequestsLoseTheirPagesFirstThenTheYoungest) {
-  ScriptedMachine machine({.options = patient(4)});
+  ScriptedMachine machine({.options = patient(6)});
   machine.add(make_toy_pipeline());
-  SpeechRequest a = ask_bytes(100, 1), b = ask_bytes(20, 2), c = ask_bytes(90, 3);
+  SpeechRequest a = ask_bytes(100, 1), b = ask_bytes(20, 2), c = ask_bytes(90, 3),
+                d = ask_bytes(90, 4);
   b.text_open = true;
-  a.max_frames = 110, b.max_frames = 61, c.max_frames = 91;
-  const std::vector<Client> clients = {machine.submit(a), machine.submit(b), machine.submit(c)};
-  std::vector<bool> held(3, false);
+  a.max_frames = 110, b.max_frames = 61, c.max_frames = d.max_frames = 91;
+  const std::vector<Client> clients = {machine.submit(a), machine.submit(b), machine.submit(c),
+                                       machine.submit(d)};
+  std::vector<bool> held(4, false);
   std::vector<size_t> losers;
   machine.turn();
-  while (!clients[0]->done || !clients[2]->done) {
+  while (!clients[0]->done || !clients[2]->done || !clients[3]->done) {
     ASSERT_TRUE(machine.next());
     for (size_t i = 0; i < clients.size(); ++i) {
       const bool holds = !clients[i]->done && clients[i]->active->runs[0].ar->holds();
@@ -209,14 +211,15 @@ TEST(Scheduler, RestingRequestsLoseTheirPagesFirstThenTheYoungest) {
   }
   ASSERT_GE(losers.size(), 2u) << "the test forced nothing";
   EXPECT_EQ(losers[0], 1u);
-  EXPECT_EQ(losers[1], 2u);
+  EXPECT_EQ(losers[1], 3u);
   EXPECT_EQ(std::count(losers.begin(), losers.end(), 0u), 0) << "the oldest lost its pages";
   machine.scheduler.append_text(clients[1]->id, std::string(10, 'a'), true);
   machine.run_to_end();
   EXPECT_EQ(clients[0]->samples, heard_alone(a));
   EXPECT_EQ(clients[1]->samples, heard_alone(ask_bytes(30, 2)));
   EXPECT_EQ(clients[2]->samples, heard_alone(c));
-  EXPECT_EQ(machine.model().nodes[0].cache->available(), 4);
+  EXPECT_EQ(clients[3]->samples, heard_alone(d));
+  EXPECT_EQ(machine.model().nodes[0].cache->available(), 6);
 }
 
 TEST(Scheduler, APairThatCannotFitIsRefused) {
@@ -293,9 +296,9 @@ TEST(Scheduler, AHiccupLimitsNothing) {
 
 // ---------------------------------------------------------------------------- faults
 
-/// A place has one batch object here, so the good request meets the one that failed.
+/// The first place runs nothing but chunks, so the good request's meet the batch that failed.
 TEST(Scheduler, AChunkStageThatThrewRunsTheNextRequest) {
-  ScriptedMachine machine({.options = patient()});
+  ScriptedMachine machine({.options = patient(), .places = {{{1, false}, {1, true}}, false, true}});
   machine.add(make_toy_pipeline());
   const Client bad = machine.submit(ask("abcd\005efghijkl"));
   machine.run_to_end();
