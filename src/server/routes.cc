@@ -20,6 +20,8 @@ using nlohmann::ordered_json;
 
 constexpr std::string_view kSpeechPath = "/v1/audio/speech";
 constexpr std::string_view kBatchPath = "/v1/audio/speech/batch";
+constexpr std::string_view kChatPath = "/v1/chat/completions";
+constexpr std::string_view kCompletionPath = "/v1/completions";
 constexpr std::string_view kModelPrefix = "/v1/models/";
 constexpr std::string_view kVoicesPath = "/v1/audio/voices";
 constexpr std::string_view kVoicePrefix = "/v1/audio/voices/";
@@ -97,6 +99,8 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "POST /v1/text-to-speech/{voice}   the same for clients of ElevenLabs\n"
       "POST /tts/bytes         and of Cartesia (also /tts/sse)\n"
       "POST /v1/speak          and of Deepgram\n"
+      "POST /v1/chat/completions   messages in, text out, of models that write (as OpenAI's)\n"
+      "POST /v1/completions    a text in, what follows out\n"
       "GET  /v1/voices         the voices, for clients of ElevenLabs (also /v2/voices)\n"
       "GET  /voices            and for those of Cartesia\n"
       "GET  /v1/models         what is served\n"
@@ -186,6 +190,8 @@ ordered_json model_object(const ModelTable::Entry& model) {
   if (!model.backend) return out;
   // What OpenAI's models do not tell and a page wants to know before it speaks.
   const PipelineInfo& info = model.backend->info();
+  out["speaks"] = info.speaks;
+  out["writes"] = info.writes;
   out["sample_rate"] = info.sample_rate;
   out["languages"] = info.languages;
   out["instructions"] = info.instructions;
@@ -460,6 +466,10 @@ std::variant<Reply, SpeechRoute, VoiceRoute> route(const RequestHead& head,
   if (head.path == kSpeechPath || head.path == kBatchPath) {
     if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
     return SpeechRoute{.batch = head.path == kBatchPath};
+  }
+  if (head.path == kChatPath || head.path == kCompletionPath) {
+    if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
+    return SpeechRoute{.chat = head.path == kChatPath ? ChatKind::kChat : ChatKind::kCompletion};
   }
   if (auto vendor = find_vendor_call(head.path)) {
     if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);

@@ -10,6 +10,7 @@
 
 #include "server/access.h"
 #include "server/api_keys.h"
+#include "server/chat_call.h"
 #include "server/model_table.h"
 #include "server/reply.h"
 #include "server/vendor_body.h"
@@ -46,6 +47,7 @@ struct ServerView {
 struct SpeechRoute {
   bool batch = false;
   std::optional<VendorCall> vendor = {};  ///< whose words the body is in, if not OpenAI's
+  std::optional<ChatKind> chat = {};      ///< an answer in text is wanted instead
 };
 
 /// The request changes the voices that are kept and may go on: read the body, if there is one.

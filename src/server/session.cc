@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "server/chat_stream.h"
 #include "server/connection.h"
 #include "server/server_state.h"
 #include "server/speech_batch.h"
@@ -190,7 +191,8 @@ net::awaitable<bool> Session::serve_one() {
     co_return false;
   }
   const auto* about_voices = std::get_if<VoiceRoute>(&routed);
-  const bool may_be_large = about_voices != nullptr || !std::get<SpeechRoute>(routed).batch;
+  const auto* wish = std::get_if<SpeechRoute>(&routed);
+  const bool may_be_large = wish == nullptr || (!wish->batch && !wish->chat);
   if (const auto refusal = make_room(incoming, may_be_large)) {
     incoming.keep_alive = false;
     co_await refuse(incoming, *refusal);
@@ -215,7 +217,9 @@ net::awaitable<bool> Session::serve_one() {
   exchange.vendor = speech.vendor;
   if (exchange.vendor) exchange.query = query_of(view(incoming.message().target()));
   bool more = false;
-  if (speech.batch) {
+  if (speech.chat) {
+    more = co_await answer_chat(server_, connection_, exchange, *speech.chat);
+  } else if (speech.batch) {
     more = co_await answer_batch(server_, connection_, exchange);
   } else {
     more = co_await stream_speech(server_, connection_, exchange);

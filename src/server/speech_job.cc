@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "server/chat_call.h"
 #include "server/connection.h"
 #include "server/run_on.h"
 #include "server/server_state.h"
@@ -103,6 +104,8 @@ void SpeechJob::check() try {
   if (!found) return fail(found.error());
   backend_ = found.take();
   if (!backend_) return;
+  fault_ = refuse_kind(backend_->info(), false);
+  if (fault_) return;
   auto call = body_->call(server_.voices->speaker(*backend_), server_.options.strict);
   if (auto* fault = std::get_if<ApiError>(&call)) {
     fault_ = std::move(*fault);

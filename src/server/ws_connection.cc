@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "server/chat_call.h"
 #include "server/connection.h"
 #include "server/run_on.h"
 #include "server/server_state.h"
@@ -270,6 +271,7 @@ std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admiss
   if (!admission.backend) {
     return reply_of(unavailable("This model is not loaded yet; POST /v1/audio/speech loads it."));
   }
+  if (const auto wrong = refuse_kind(admission.backend->info(), false)) return reply_of(*wrong);
   const DialectRequest wish{.path = std::string(path),
                             .query = std::string(query),
                             .id = upgrade.id,

@@ -22,17 +22,13 @@ constexpr std::array<Kind, 3> kKinds{{
 constexpr int64_t kQwen3HeadDim = 128;  // where the config does not tell
 constexpr int64_t kCachedAngles = 8192;
 
-/// Layers that see a window of the past only are not supported; a window that no layer uses is
-/// fine.
-void check_window(const Config& root, const DecoderConfig& lm) {
+/// Layers that see a window of the past only are not supported, however the config tells of them.
+void check_layers(const Config& root) {
   const auto types = root.raw().find("layer_types");
-  bool sliding = root.opt_b("use_sliding_window", false) && root.has("sliding_window") &&
-                 root.opt_i("max_window_layers", 0) < lm.layers;
-  if (types != root.raw().end() && types->is_array()) {
-    sliding = std::any_of(types->begin(), types->end(),
-                          [](const auto& type) { return type != "full_attention"; });
-  }
-  if (sliding) root.fail("sliding_window", "layers with a sliding window are not supported");
+  if (types == root.raw().end() || !types->is_array()) return;
+  if (std::any_of(types->begin(), types->end(),
+                  [](const auto& type) { return type != "full_attention"; }))
+    root.fail("layer_types", "layers with a sliding window are not supported");
 }
 
 /// An id or a list of ids; null and -1 are none.
@@ -85,7 +81,7 @@ ModelConfig load_model_config(const Config& root) {
     m.lm.qk_norm = true;
     m.lm.head_dim = static_cast<int>(root.opt_i("head_dim", kQwen3HeadDim, 8, 256));
   }
-  check_window(root, m.lm);
+  check_layers(root);
   m.vocab = root.i("vocab_size", 1, 1 << 24);
   m.max_positions = root.i("max_position_embeddings", 2, 1 << 24);
   m.lm.rope_positions = std::min(m.max_positions, kCachedAngles);

@@ -1,0 +1,44 @@
+// Finds calls of tools in the text of an answer while it comes: <tool_call>{json}</tool_call>, as
+// Qwen and Hermes write them, and an answer that is one JSON object {"name", "parameters"}, as
+// Llama 3 writes it. What turns out to be no call of a known tool stays text. One thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syrinx {
+
+struct ToolCall {
+  std::string name;
+  std::string arguments;  ///< a JSON object
+};
+
+class ToolCallFinder {
+ public:
+  /// Without names everything is text.
+  explicit ToolCallFinder(std::vector<std::string> names) : names_(std::move(names)) {}
+
+  struct Found {
+    std::string text;
+    std::vector<ToolCall> calls;
+  };
+  /// What is certain with this text; text that may belong to a call waits.
+  Found push(std::string_view text);
+  /// The rest, once the answer has ended.
+  Found finish();
+  /// How many there were.
+  int calls() const { return calls_; }
+
+ private:
+  bool add_call(std::string_view json, bool known_only, Found& found);
+  void tell(size_t size, Found& found);
+
+  const std::vector<std::string> names_;
+  std::string waiting_;
+  bool begun_ = false;   // something but white space came
+  bool object_ = false;  // the answer begins as a JSON object
+  int calls_ = 0;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,43 @@
+// Carries the text of an answer from the engine's thread to a connection. text() and finished() are
+// the engine's; everything else is the connection's, on one thread at a time. Bounded by the length
+// of an answer.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace syrinx {
+
+class TextQueue : public Sink {
+ public:
+  /// `wake` is called on the engine's thread when there is something new, until detach(). It must
+  /// not block and must not call back.
+  explicit TextQueue(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+  void audio(std::span<const float>) override {}
+  void text(std::string_view piece, std::span<const ScoredToken> tokens) override;
+  void finished(const Outcome& outcome) override;
+
+  struct News {
+    std::string text;
+    std::vector<ScoredToken> tokens;
+    std::optional<Outcome> outcome;  ///< set with the last of the text
+    bool empty() const { return text.empty() && tokens.empty() && !outcome; }
+  };
+  /// What came since the last call.
+  News take();
+  /// No further wake; text that still comes is dropped.
+  void detach();
+
+ private:
+  std::mutex mutex_;
+  std::function<void()> wake_;
+  News news_;
+};
+
+}  // namespace syrinx
