@@ -9,7 +9,7 @@ double stream_capacity(std::span<const NodeWork> nodes, int max_batch, Sharing s
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
   double steps_s = 0, chunks_s = 0;
   for (const NodeWork& node : nodes) {
-    const double units = node.ar ? max_batch : double{max_batch} * node.chunk_frames;
+    const double units = static_cast<double>(max_batch) * (node.ar ? 1 : node.chunk_frames);
     const double each_s = node.cost.fixed_s / units + node.cost.unit_s;
     if (each_s <= 0 || node.units_a_second <= 0) return kUnknown;
     (node.ar ? steps_s : chunks_s) += node.units_a_second * each_s;
