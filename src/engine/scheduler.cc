@@ -21,7 +21,7 @@ constexpr double kHeadroom = 0.95;
 constexpr double kLeastMade_s = 20;  // output before the capacity counts as learned
 /// How often a request paused by its reader is looked at again.
 constexpr double kPausedPoll_s = 0.01;
-constexpr double kForever_s = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded_s = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -340,7 +340,7 @@ double Scheduler::look_again_s() const {
   for (const ResidentModel* model : models_) {
     if (model->limit.limited()) return PlaceLimit::kLook_s;
   }
-  return waiting_.empty() ? kForever_s : PlaceLimit::kLook_s;
+  return waiting_.empty() ? kUnbounded_s : PlaceLimit::kLook_s;
 }
 
 // ---------------------------------------------------------------------------- plan
@@ -529,7 +529,7 @@ void Scheduler::look_at_steps(Active& request, int n, int slot, double now) {
   view.started = (!speaks || request.heard()) && (!writes || request.tokens_read > 0);
   view.slack_s = request.submitted_s - now;
   if (view.started) {
-    view.slack_s = speaks ? audio_slack_s(request, now) : kForever_s;
+    view.slack_s = speaks ? audio_slack_s(request, now) : kUnbounded_s;
     if (writes) {
       const double read_s = static_cast<double>(request.tokens_read) / kTokensReadASecond;
       view.slack_s = std::min(view.slack_s, request.text_since_s + read_s - now);

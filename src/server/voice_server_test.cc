@@ -80,7 +80,7 @@ class VoiceServerTest : public testing::Test {
     if (status != nullptr) *status = answer.status;
     return json::parse(answer.body, nullptr, false);
   }
-  static bool has(const std::string& text, const std::string& part) {
+  static bool part_of(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   }
 
@@ -123,21 +123,21 @@ TEST_F(VoiceServerTest, ManyWantTheSameAtOnce) {
 
 TEST_F(VoiceServerTest, RefusalsAreClear) {
   const std::string audio = base64(recording());
-  EXPECT_TRUE(has(fault({{"ref_audio", "https://example.org/a.wav"}}), "neither files nor"));
-  EXPECT_TRUE(has(fault({{"ref_audio", "file:///etc/passwd"}}), "neither files nor"));
-  EXPECT_TRUE(has(fault({{"ref_audio", "/etc/passwd"}}), "neither files nor"));
-  EXPECT_TRUE(has(fault({{"references", {{{"audio_path", "/tmp/a.wav"}}}}}), "neither files nor"));
-  EXPECT_TRUE(has(fault({{"ref_audio", {audio, audio}}}), "must hold one recording"));
-  EXPECT_TRUE(has(fault({{"ref_audio", base64(std::string(500, 'x'))}}), "no audio file"));
-  EXPECT_TRUE(has(fault({{"ref_audio", base64(recording(0.4))}}), "needs 0.5 s to 10 s"));
-  EXPECT_TRUE(has(fault({{"ref_audio", base64(recording(11))}}), "needs 0.5 s to 10 s"));
-  EXPECT_TRUE(has(fault({{"ref_audio", audio}, {"ref_mode", "in-context"}}), "\"ref_text\""));
-  EXPECT_TRUE(has(fault({{"ref_audio", audio}, {"ref_mode", "magic"}}), "\"ref_mode\""));
-  EXPECT_TRUE(has(fault({{"ref_text", "Hi."}}), "needs the recording"));
-  EXPECT_TRUE(has(fault({{"speaker_embedding", {1, 2}}}), "has 4 values"));
-  EXPECT_TRUE(has(fault({{"speaker_embedding", {1, "x"}}}), "numbers"));
-  EXPECT_TRUE(has(fault({{"voice", "nobody"}}), "voice_not_found") ||
-              has(fault({{"voice", "nobody"}}), "There is no voice 'nobody'"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", "https://example.org/a.wav"}}), "neither files nor"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", "file:///etc/passwd"}}), "neither files nor"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", "/etc/passwd"}}), "neither files nor"));
+  EXPECT_TRUE(part_of(fault({{"references", {{{"audio_path", "/tmp/a.wav"}}}}}), "neither files nor"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", {audio, audio}}}), "must hold one recording"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", base64(std::string(500, 'x'))}}), "no audio file"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", base64(recording(0.4))}}), "needs 0.5 s to 10 s"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", base64(recording(11))}}), "needs 0.5 s to 10 s"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", audio}, {"ref_mode", "in-context"}}), "\"ref_text\""));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", audio}, {"ref_mode", "magic"}}), "\"ref_mode\""));
+  EXPECT_TRUE(part_of(fault({{"ref_text", "Hi."}}), "needs the recording"));
+  EXPECT_TRUE(part_of(fault({{"speaker_embedding", {1, 2}}}), "has 4 values"));
+  EXPECT_TRUE(part_of(fault({{"speaker_embedding", {1, "x"}}}), "numbers"));
+  EXPECT_TRUE(part_of(fault({{"voice", "nobody"}}), "voice_not_found") ||
+              part_of(fault({{"voice", "nobody"}}), "There is no voice 'nobody'"));
   backend_->refuse_voices(true);
   TestClient client(server_->port());
   client.post(json({{"input", "a"}, {"ref_audio", audio}}).dump());
@@ -190,7 +190,7 @@ TEST_F(VoiceServerTest, KeptListedSpokenWithDeleted) {
   EXPECT_EQ(status, 200);
   ask("DELETE", "/v1/audio/voices/anna-bell", &status);
   EXPECT_EQ(status, 404);
-  EXPECT_TRUE(has(fault({{"voice", "anna-bell"}}), "There is no voice"));
+  EXPECT_TRUE(part_of(fault({{"voice", "anna-bell"}}), "There is no voice"));
 }
 
 TEST_F(VoiceServerTest, WebSocketsKnowKeptVoices) {
@@ -203,7 +203,7 @@ TEST_F(VoiceServerTest, WebSocketsKnowKeptVoices) {
     size_t audio = 0;
     for (int i = 0; i < 100; ++i) {
       const std::string text = client.read_text(&audio);
-      if (has(text, end)) break;
+      if (part_of(text, end)) break;
       if (text.empty()) ADD_FAILURE() << "no " << end;
       if (text.empty()) break;
     }
@@ -234,8 +234,8 @@ TEST_F(VoiceServerTest, WebSocketsKnowKeptVoices) {
   failing.send_text(R"({"type": "input.text", "text": "Hello. And more."})");
   failing.send_text(R"({"type": "input.done"})");
   std::string all;
-  for (int i = 0; i < 5 && !has(all, "recordings are waiting"); ++i) all += failing.read_text();
-  EXPECT_TRUE(has(all, "recordings are waiting")) << all;
+  for (int i = 0; i < 5 && !part_of(all, "recordings are waiting"); ++i) all += failing.read_text();
+  EXPECT_TRUE(part_of(all, "recordings are waiting")) << all;
 }
 
 TEST_F(VoiceServerTest, UploadsAreChecked) {
@@ -341,9 +341,9 @@ TEST_F(VoiceServerTest, ModelsThatCannotClone) {
                   .ok());
   start({}, false);
   int status = 0;
-  EXPECT_TRUE(has(fault({{"ref_audio", base64(recording())}}), "cannot clone a voice"));
-  EXPECT_TRUE(has(fault({{"voice", "anna"}}), "cannot clone a voice"));
-  EXPECT_TRUE(has(fault({{"speaker_embedding", {1, 2}}}), "cannot clone a voice"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", base64(recording())}}), "cannot clone a voice"));
+  EXPECT_TRUE(part_of(fault({{"voice", "anna"}}), "cannot clone a voice"));
+  EXPECT_TRUE(part_of(fault({{"speaker_embedding", {1, 2}}}), "cannot clone a voice"));
   upload({{"name", "b"}, {"audio_sample", recording()}}, &status);
   EXPECT_EQ(status, 400);
   EXPECT_TRUE(ask("GET", "/v1/audio/voices")["uploaded_voices"].empty());

@@ -60,7 +60,7 @@ std::string happen(Dialect& dialect, SpeechEvent event) {
   return told(actions);
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool tells(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -99,7 +99,7 @@ TEST(WsDialects, NativeSpeaks) {
             "\n");
   EXPECT_EQ(hear(*d, R"({"type":"input.text","text":"Hello "})"),
             "open speech high 24000\ntext speech Hello \n");
-  EXPECT_TRUE(has(hear(*d, R"({"type":"session.config"})"), "\"error\""));  // in the middle
+  EXPECT_TRUE(tells(hear(*d, R"({"type":"session.config"})"), "\"error\""));  // in the middle
   EXPECT_EQ(hear(*d, R"({"type":"input.text","text":"you"})"), "text speech you\n");
   EXPECT_EQ(hear(*d, R"({"type":"input.done"})"), "flush speech\n");
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kStarted, .context = "speech", .rate_hz = 24000}),
@@ -116,7 +116,7 @@ TEST(WsDialects, NativeSpeaks) {
             R"({"type":"session.done","utterance_index":0,"total_sentences":1})"
             "\n");
   // Between utterances the voice may change: the next text is a context of its own.
-  EXPECT_TRUE(has(hear(*d, R"({"type":"session.config","voice":"low"})"), "cancel speech\n"));
+  EXPECT_TRUE(tells(hear(*d, R"({"type":"session.config","voice":"low"})"), "cancel speech\n"));
   EXPECT_EQ(hear(*d, R"({"type":"input.text","text":"Bye"})"),
             "open speech low 24000\ntext speech Bye\n");
   EXPECT_EQ(hear(*d, R"({"type":"input.clear"})"), "cancel speech\n{\"type\":\"input.cleared\"}\n");
@@ -139,8 +139,8 @@ TEST(WsDialects, NativeRefuses) {
   for (const Case& c : cases) {
     const auto d = dialect_at("/v1/audio/speech/stream");
     const std::string answer = hear(*d, c.message);
-    EXPECT_TRUE(has(answer, c.part)) << c.message << "\n" << answer;
-    EXPECT_EQ(has(answer, "close 1008"), c.closes) << c.message;
+    EXPECT_TRUE(tells(answer, c.part)) << c.message << "\n" << answer;
+    EXPECT_EQ(tells(answer, "close 1008"), c.closes) << c.message;
   }
   const auto d = dialect_at("/v1/audio/speech/stream");
   EXPECT_EQ(d->idle_timeout_s(), 10);
@@ -148,15 +148,15 @@ TEST(WsDialects, NativeRefuses) {
   EXPECT_EQ(d->idle_timeout_s(), 30);
   for (const char* message : {"nonsense", R"({"type":"input.text"})", R"({"type":"dance"})"}) {
     const std::string answer = hear(*d, message);
-    EXPECT_TRUE(has(answer, "\"error\"")) << answer;
-    EXPECT_FALSE(has(answer, "close"));
+    EXPECT_TRUE(tells(answer, "\"error\"")) << answer;
+    EXPECT_FALSE(tells(answer, "close"));
   }
   hear(*d, R"({"type":"input.text","text":"x"})");
   happen(*d, {.kind = SpeechEvent::kStarted, .context = "speech"});
   const std::string failed =
       happen(*d, {.kind = SpeechEvent::kFailed, .context = "speech", .error = unavailable("full")});
-  EXPECT_TRUE(has(failed, "\"error\":true"));
-  EXPECT_TRUE(has(failed, "server_is_overloaded"));
+  EXPECT_TRUE(tells(failed, "\"error\":true"));
+  EXPECT_TRUE(tells(failed, "server_is_overloaded"));
 }
 
 TEST(WsDialects, NativeWordsComeWithTheEndOfTheAudio) {
@@ -164,25 +164,25 @@ TEST(WsDialects, NativeWordsComeWithTheEndOfTheAudio) {
   hear(*d, R"({"type":"session.config","word_timestamps":true})");
   hear(*d, R"({"type":"input.text","text":"Hi you"})");
   happen(*d, {.kind = SpeechEvent::kStarted, .context = "speech", .rate_hz = 24000});
-  EXPECT_TRUE(has(happen(*d, {.kind = SpeechEvent::kAudio, .context = "speech", .bytes = "abc"}),
+  EXPECT_TRUE(tells(happen(*d, {.kind = SpeechEvent::kAudio, .context = "speech", .bytes = "abc"}),
                   R"("audio_b64":"YWJj","timestamps":null)"));
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kWords,
                         .context = "speech",
                         .words = {{.text = "Hi", .tail = " ", .begin_s = 0.1, .end_s = 0.25}}}),
             "");
-  EXPECT_TRUE(has(happen(*d, {.kind = SpeechEvent::kSpoken, .context = "speech"}),
+  EXPECT_TRUE(tells(happen(*d, {.kind = SpeechEvent::kSpoken, .context = "speech"}),
                   R"("timestamps":[{"word":"Hi","start_ms":100,"end_ms":250}])"));
 }
 
 TEST(WsDialects, NativePhonesComeInAudioDone) {
   const auto d = dialect_at("/v1/audio/speech/stream");
-  EXPECT_TRUE(has(hear(*d, R"({"type":"session.config","phone_timestamps":true})"), "configured"));
+  EXPECT_TRUE(tells(hear(*d, R"({"type":"session.config","phone_timestamps":true})"), "configured"));
   hear(*d, R"({"type":"input.text","text":"Hi"})");
   happen(*d, {.kind = SpeechEvent::kStarted, .context = "speech", .rate_hz = 24000});
   happen(*d, {.kind = SpeechEvent::kPhones,
               .context = "speech",
               .words = {{.text = "hh", .begin_s = 0.02}, {.text = "ay1", .begin_s = 0.1}}});
-  EXPECT_TRUE(has(happen(*d, {.kind = SpeechEvent::kSpoken, .context = "speech"}),
+  EXPECT_TRUE(tells(happen(*d, {.kind = SpeechEvent::kSpoken, .context = "speech"}),
                   R"("phones":[{"phone":"hh","start_ms":20},{"phone":"ay1","start_ms":100}])"));
 }
 
@@ -201,7 +201,7 @@ TEST(WsDialects, ElevenLabsSingle) {
             "{\"isFinal\":true,\"audio\":null}\nclose 1000\n");
   const auto empty = dialect_at("/v1/text-to-speech/low/stream-input");
   EXPECT_EQ(hear(*empty, R"({"text":""})"), "{\"isFinal\":true,\"audio\":null}\nclose 1000\n");
-  EXPECT_TRUE(has(hear(*empty, "x"), "close 1008"));
+  EXPECT_TRUE(tells(hear(*empty, "x"), "close 1008"));
 }
 
 TEST(WsDialects, ElevenLabsAlignmentsAddUp) {
@@ -209,12 +209,12 @@ TEST(WsDialects, ElevenLabsAlignmentsAddUp) {
   hear(*d, R"({"text":"Hi you"})");
   const SpeechEvent first{.kind = SpeechEvent::kWords,
                           .words = {{.text = "Hi", .tail = " ", .begin_s = 0.1, .end_s = 0.4}}};
-  EXPECT_TRUE(has(happen(*d, first),
+  EXPECT_TRUE(tells(happen(*d, first),
                   R"("alignment":{"chars":["H","i"," "],"charStartTimesMs":[100,200,300],)"
                   R"("charDurationsMs":[100,100,100]})"));
   const SpeechEvent second{.kind = SpeechEvent::kWords,
                            .words = {{.text = "y\xc3\xb6", .begin_s = 0.4, .end_s = 1.0}}};
-  EXPECT_TRUE(has(happen(*d, second),
+  EXPECT_TRUE(tells(happen(*d, second),
                   R"("chars":["y",")"
                   "\xc3\xb6"
                   R"("],"charStartTimesMs":[0,300],"charDurationsMs":[300,300])"));
@@ -222,7 +222,7 @@ TEST(WsDialects, ElevenLabsAlignmentsAddUp) {
   const SpeechEvent next{.kind = SpeechEvent::kWords,
                          .words = {{.text = "x", .begin_s = 0.2, .end_s = 0.3}}};
   // Half a second of the utterance before was without words.
-  EXPECT_TRUE(has(happen(*d, next), R"("charStartTimesMs":[700])"));
+  EXPECT_TRUE(tells(happen(*d, next), R"("charStartTimesMs":[700])"));
 }
 
 TEST(WsDialects, ElevenLabsMulti) {
@@ -231,7 +231,7 @@ TEST(WsDialects, ElevenLabsMulti) {
   EXPECT_EQ(hear(*d, R"({"text":" ","context_id":"a"})"), "open a low 24000\ntext a  \n");
   EXPECT_EQ(hear(*d, R"({"text":"Hi.","context_id":"a"})"), "text a Hi.\n");
   EXPECT_EQ(hear(*d, R"({"text":"","context_id":"a"})"), "");
-  EXPECT_TRUE(has(happen(*d, {.kind = SpeechEvent::kAudio, .context = "a", .bytes = "abc"}),
+  EXPECT_TRUE(tells(happen(*d, {.kind = SpeechEvent::kAudio, .context = "a", .bytes = "abc"}),
                   R"("contextId":"a")"));
   // Text that was not flushed: an interruption.
   EXPECT_EQ(hear(*d, R"({"context_id":"a","close_context":true})"),
@@ -246,8 +246,8 @@ TEST(WsDialects, ElevenLabsMulti) {
     hear(*d, concat(R"({"text":"x","context_id":")", name, "\"}"));
   }
   const std::string sixth = hear(*d, R"({"text":"x","context_id":"6"})");
-  EXPECT_TRUE(has(sixth, "max_contexts_exceeded"));
-  EXPECT_TRUE(has(sixth, "close 1008"));
+  EXPECT_TRUE(tells(sixth, "max_contexts_exceeded"));
+  EXPECT_TRUE(tells(sixth, "close 1008"));
   EXPECT_EQ(hear(*d, R"({"close_socket":true})"),
             "finish 1\nfinish 2\nfinish 3\nfinish 4\nfinish 5\n");
 }
@@ -257,7 +257,7 @@ TEST(WsDialects, ElevenLabsAutoModeSpeaksEveryMessage) {
                             "output_format=pcm_24000&auto_mode=true", LateText::kSentence);
   EXPECT_EQ(hear(*d, R"({"text":" ","context_id":"a"})"), "open a low 24000\ntext a  \n");
   EXPECT_EQ(hear(*d, R"({"text":"Hi.","context_id":"a"})"), "text a Hi.\nflush a\n");
-  EXPECT_TRUE(has(hear(*d, R"({"context_id":"a","close_context":true})"), "cancel a"));
+  EXPECT_TRUE(tells(hear(*d, R"({"context_id":"a","close_context":true})"), "cancel a"));
 }
 
 TEST(WsDialects, Cartesia) {
@@ -282,19 +282,19 @@ TEST(WsDialects, Cartesia) {
                           .context = "c",
                           .words = {{.text = "x", .begin_s = 0.5, .end_s = 1}}};
   EXPECT_TRUE(
-      has(happen(*d, words), R"("word_timestamps":{"words":["x"],"start":[2.5],"end":[3.0]})"));
+      tells(happen(*d, words), R"("word_timestamps":{"words":["x"],"start":[2.5],"end":[3.0]})"));
   const SpeechEvent phones{.kind = SpeechEvent::kPhones,
                            .context = "c",
                            .words = {{.text = "ay1", .begin_s = 0.25, .end_s = 0.5}}};
-  EXPECT_TRUE(has(happen(*d, phones),
+  EXPECT_TRUE(tells(happen(*d, phones),
                   R"("phoneme_timestamps":{"phonemes":["ay1"],"start":[2.25],"end":[2.5]})"));
   EXPECT_EQ(hear(*d, R"({"transcript":"","context_id":"c","continue":false})"), "finish c\n");
-  EXPECT_TRUE(has(hear(*d, R"({"transcript":"late","context_id":"c"})"), "\"error\""));
+  EXPECT_TRUE(tells(hear(*d, R"({"transcript":"late","context_id":"c"})"), "\"error\""));
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kFinished, .context = "c"}),
             R"({"type":"done","context_id":"c","status_code":200,"done":true})"
             "\n");
   hear(*d, R"({"transcript":"x","context_id":"e","continue":true})");
-  EXPECT_TRUE(has(hear(*d, R"({"context_id":"e","cancel":true})"), "cancel e\n"));
+  EXPECT_TRUE(tells(hear(*d, R"({"context_id":"e","cancel":true})"), "cancel e\n"));
   EXPECT_EQ(hear(*d, R"({"context_id":"e","cancel":true})"), "cancel e\n");
   for (const char* bad :
        {"", R"({"context_id":"f"})", R"({"transcript":"x","voice":{"mode":"id","id":"nobody"}})",
@@ -302,8 +302,8 @@ TEST(WsDialects, Cartesia) {
         R"({"transcript":"x","output_format":{"encoding":"mp3"}})",
         R"({"transcript":"x","model_id":"other"})"}) {
     const std::string answer = hear(*d, bad);
-    EXPECT_TRUE(has(answer, R"("type":"error")")) << bad << answer;
-    EXPECT_FALSE(has(answer, "open")) << bad;
+    EXPECT_TRUE(tells(answer, R"("type":"error")")) << bad << answer;
+    EXPECT_FALSE(tells(answer, "open")) << bad;
   }
 }
 
@@ -311,7 +311,7 @@ TEST(WsDialects, Deepgram) {
   const auto d = dialect_at("/v1/speak", "model=aura-2-thalia-en&encoding=mulaw");
   Actions hello;
   d->opened(hello);
-  EXPECT_TRUE(has(told(hello), R"("type":"Metadata","request_id":"req_1","model_name":"toy-1")"));
+  EXPECT_TRUE(tells(told(hello), R"("type":"Metadata","request_id":"req_1","model_name":"toy-1")"));
   EXPECT_EQ(hear(*d, R"({"type":"Speak","text":"Hi "})"), "open 0 low 8000\ntext 0 Hi \n");
   EXPECT_EQ(hear(*d, R"({"type":"Flush"})"), "flush 0\n");
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kAudio, .context = "0", .bytes = "abc"}),
@@ -323,9 +323,9 @@ TEST(WsDialects, Deepgram) {
   EXPECT_EQ(hear(*d, R"({"type":"Speak","text":"Bye"})"), "open 1 low 8000\ntext 1 Bye\n");
   EXPECT_EQ(hear(*d, R"({"type":"Close"})"), "finish 1\n");
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kFinished, .context = "1"}), "close 1000\n");
-  EXPECT_TRUE(has(hear(*d, R"({"type":"Speak"})"), "Warning"));
-  EXPECT_TRUE(has(hear(*d, "\xff\xfe"), "Warning"));
-  EXPECT_TRUE(has(hear(*d, R"({"type":"Speak"})", true), "Warning"));
+  EXPECT_TRUE(tells(hear(*d, R"({"type":"Speak"})"), "Warning"));
+  EXPECT_TRUE(tells(hear(*d, "\xff\xfe"), "Warning"));
+  EXPECT_TRUE(tells(hear(*d, R"({"type":"Speak"})", true), "Warning"));
 }
 
 TEST(WsFields, ReadsWhatItShould) {

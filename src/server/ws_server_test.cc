@@ -31,7 +31,7 @@ class WsServerTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-bool has(const std::string& text, const std::string& part) {
+bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -39,12 +39,12 @@ TEST_F(WsServerTest, SpeaksAndCloses) {
   start();
   WsClient client(port(), kDeepgram);
   EXPECT_EQ(client.status(), 101);
-  EXPECT_TRUE(has(client.head(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));  // of RFC 6455
-  EXPECT_TRUE(has(client.read_text(), "Metadata"));
+  EXPECT_TRUE(mentions(client.head(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));  // of RFC 6455
+  EXPECT_TRUE(mentions(client.read_text(), "Metadata"));
   client.send_text(R"({"type":"Speak","text":"0123456789"})");
   client.send_text(R"({"type":"Flush"})");
   size_t audio = 0;
-  EXPECT_TRUE(has(client.read_text(&audio), "Flushed"));
+  EXPECT_TRUE(mentions(client.read_text(&audio), "Flushed"));
   EXPECT_EQ(audio, 13 * 1920 * 2u);
   client.send_frame(9, "are you there");
   const auto pong = client.read();
@@ -78,7 +78,7 @@ TEST_F(WsServerTest, KeysOfEveryDialect) {
   EXPECT_EQ(WsClient(port(), "/tts/websocket?api_key=secret").status(), 101);
   const WsClient browser(port(), kDeepgram, "Sec-WebSocket-Protocol: token, secret\r\n");
   EXPECT_EQ(browser.status(), 101);
-  EXPECT_TRUE(has(browser.head(), "Sec-WebSocket-Protocol: token\r\n"));
+  EXPECT_TRUE(mentions(browser.head(), "Sec-WebSocket-Protocol: token\r\n"));
 }
 
 TEST_F(WsServerTest, ClientThatGoesAwayCancels) {
@@ -106,7 +106,7 @@ TEST_F(WsServerTest, ClientThatDoesNotReadIsCutOff) {
   other.send_text(R"({"type":"Flush"})");
   other.read_text();
   size_t audio = 0;
-  EXPECT_TRUE(has(other.read_text(&audio), "Flushed"));
+  EXPECT_TRUE(mentions(other.read_text(&audio), "Flushed"));
   EXPECT_EQ(audio, 13 * 1920 * 2u);
   EXPECT_TRUE(backend_->wait_idle(10));
   EXPECT_LT(backend_->max_unread_s(), 2.5);
@@ -149,7 +149,7 @@ TEST_F(WsServerTest, HalfOpenAndHalfClosedSockets) {
       "GET /v1/speak HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
       "\x81\x80");
-  EXPECT_TRUE(has(early.read_until("\r\n"), "400"));
+  EXPECT_TRUE(mentions(early.read_until("\r\n"), "400"));
 }
 
 TEST_F(WsServerTest, FloodsAreBounded) {
@@ -162,7 +162,7 @@ TEST_F(WsServerTest, FloodsAreBounded) {
     }
   });
   int answers = 0;
-  while (answers < 20'000 && has(client.read_text(), "error")) ++answers;
+  while (answers < 20'000 && mentions(client.read_text(), "error")) ++answers;
   EXPECT_EQ(answers, 20'000);
   sender.join();
   for (int i = 0; i < 200; ++i) {
@@ -171,7 +171,7 @@ TEST_F(WsServerTest, FloodsAreBounded) {
   }
   client.send_text(R"({"transcript":"0123456789","context_id":"b"})");
   std::string answer;
-  while (!has(answer, "\"done\":true") || !has(answer, "\"b\"")) {
+  while (!mentions(answer, "\"done\":true") || !mentions(answer, "\"b\"")) {
     answer = client.read_text();
     ASSERT_NE(answer, "gone");
   }
@@ -188,7 +188,7 @@ TEST_F(WsServerTest, TwentyClientsGetTheirOwnAudio) {
       client.read_text();
       client.send_text(R"({"type":"Speak","text":")" + std::string(8 * i + 5, 'a') + "\"}");
       client.send_text(R"({"type":"Flush"})");
-      EXPECT_TRUE(has(client.read_text(&got[i]), "Flushed"));
+      EXPECT_TRUE(mentions(client.read_text(&got[i]), "Flushed"));
     });
   }
   for (std::thread& client : clients) client.join();
@@ -204,7 +204,7 @@ TEST_F(WsServerTest, ServerThatStopsFinishesWhatIsSpoken) {
   ASSERT_TRUE(client.read());
   std::thread drain([this] { EXPECT_TRUE(server_->drain(10)); });
   size_t audio = 0;
-  EXPECT_TRUE(has(client.read_text(&audio), "Flushed"));
+  EXPECT_TRUE(mentions(client.read_text(&audio), "Flushed"));
   EXPECT_EQ(client.read_text(), "close 1001");
   client.socket().close();
   drain.join();

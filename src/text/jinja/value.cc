@@ -67,7 +67,7 @@ void add_hex(std::string& out, const char* prefix, char32_t code, int digits) {
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += kHex[code >> shift & 15];
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   const bool single = text.find('\'') == text.npos || text.find('"') != text.npos;
   const char quote = single ? '\'' : '"';
   std::string out(1, quote);
@@ -101,7 +101,7 @@ void write_repr(const Value& value, std::string& out, Budget& budget) {
   budget.spend(1);
   if (value.is_text()) {
     budget.spend_bytes(value.text().size());
-    out += quoted(value.text());
+    out += in_quotes(value.text());
   } else if (value.is_list()) {
     const List& list = *value.list();
     out += list.tuple ? '(' : '[';
@@ -118,7 +118,7 @@ void write_repr(const Value& value, std::string& out, Budget& budget) {
       if (!first) out += ", ";
       first = false;
       budget.spend_bytes(key.size());
-      out += quoted(key) + ": ";
+      out += in_quotes(key) + ": ";
       write_repr(item, out, budget);
     }
     out += '}';

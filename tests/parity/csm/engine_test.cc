@@ -81,7 +81,7 @@ TEST_P(CsmEngine, SameSamplesAloneAndInACrowd) {
   EngineOptions crowded;
   crowded.max_batch = 6;  // fewer than requests: sequences come and go
   const auto server = engine(GetParam(), crowded);
-  const size_t codebooks = server->pipeline().ar().traits().vocab.size();
+  const size_t codebooks = server->pipeline().graph().ar().traits().vocab.size();
   std::vector<std::shared_ptr<Collector>> sinks;
   for (int i = 0; i < 12; ++i) {
     SpeechRequest other = request;

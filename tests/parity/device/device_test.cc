@@ -136,11 +136,11 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
   const Safetensors file(golden_dir(GetParam()) + "/" + GetParam().golden + ".safetensors");
   const View want = file.view("samples");
   const auto server = engine(GetParam(), WeightType::kF32);
-  EXPECT_EQ(server->pipeline().ar().device(), kGpu);
+  EXPECT_EQ(server->pipeline().graph().ar().device(), kGpu);
   const std::vector<float> got = samples(*submit(*server, golden_request(GetParam())));
   int64_t hop = 1;
-  for (const Link& link : server->pipeline().links()) hop *= link.stage->out_width();
-  if (server->pipeline().links().size() > 1) hop = want.count() / GetParam().frames;
+  for (const Link& link : server->pipeline().graph().links()) hop *= link.stage->out_width();
+  if (server->pipeline().graph().links().size() > 1) hop = want.count() / GetParam().frames;
   const int64_t count = std::min(want.count(), (GetParam().frames - GetParam().lookahead) * hop);
   ASSERT_GE(std::ssize(got), count);
   if (GetParam().frames > 4) {
@@ -245,7 +245,7 @@ TEST(CpuOnly, AFamilyWithoutStagesForAGpuSaysSo) {
   options.device = "gpu";
   EXPECT_THROW(load_pipeline(options), LoadError);
   options.device = "auto";
-  EXPECT_EQ(load_pipeline(options)->ar().device(), Device::kCpu);
+  EXPECT_EQ(load_pipeline(options)->graph().ar().device(), Device::kCpu);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST(ZonosParity, PrefixIsTheAuthors) {
   StepContext ctx{pool, arena};
   for (const Case& c : cases()) {
     const Safetensors file(golden(c.name + ".safetensors"));
-    const auto state = model->open(c.request).take();
+    const auto state = model->open(c.request).take().only();
     const View want = file.view("prefix");  // [2, rows, H]: conditional, then not
     ASSERT_EQ(state->prompt_rows(), want.shape[1] + 1) << c.name;
     for (const bool companion : {false, true}) {
