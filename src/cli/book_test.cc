@@ -124,7 +124,9 @@ class BookFiles : public testing::Test {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
-  const std::string path_ = testing::TempDir() + "syrinx_book";
+  // Of its own for each test: they run side by side.
+  const std::string path_ =
+      concat(testing::TempDir(), "syrinx_", testing::UnitTest::GetInstance()->current_test_info()->name());
   const std::vector<float> one_ = {0.25f, -0.25f}, two_ = {0.5f};
 };
 

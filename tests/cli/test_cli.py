@@ -145,7 +145,7 @@ class Look(unittest.TestCase):
         done = run_cli("inspect", MODEL)
         self.assertEqual(done.returncode, 0, done.stderr)
         text = done.stdout.decode()
-        for word in ["sample rate", "voices", "parts", "links", "languages"]:
+        for word in ["sample rate", "voices", "parts", "edges", "languages"]:
             self.assertIn(word, text)
 
     def test_trace(self):

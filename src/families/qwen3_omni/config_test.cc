@@ -83,7 +83,7 @@ TEST(Qwen3OmniConfig, SaysWhatIsWrong) {
   says(with("/thinker_config/text_config/head_dim", 12), "head_dim");
   says(with("/thinker_config/text_config/num_key_value_heads", 3), "must divide the heads");
   says(with("/talker_config/text_config/head_dim", 4), "head_dim");
-  says(with("/code2wav_config/num_attention_heads", 64), "head_dim");
+  says(with("/code2wav_config/num_attention_heads", 64), "num_attention_heads");
   says(with("/code2wav_config/upsample_rates", {8, 5, 4, 3, 2, 2}), "decoder_dim");
   says(with("/thinker_config/audio_config/output_dim", 32), "64 wide");
   says(with("/thinker_config/audio_token_id", 96), "audio_token_id");
