@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "audio/wav.h"
+#include "base/check.h"
 #include "base/error.h"
 #include "cli/book_text.h"
 #include "cli/book_work.h"
@@ -125,8 +126,8 @@ class BookFiles : public testing::Test {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
   // Of its own for each test: they run side by side.
-  const std::string path_ =
-      concat(testing::TempDir(), "syrinx_", testing::UnitTest::GetInstance()->current_test_info()->name());
+  const std::string path_ = concat(testing::TempDir(), "syrinx_",
+                                   testing::UnitTest::GetInstance()->current_test_info()->name());
   const std::vector<float> one_ = {0.25f, -0.25f}, two_ = {0.5f};
 };
 
