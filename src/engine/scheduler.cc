@@ -99,6 +99,8 @@ void Scheduler::settle_nodes() {
       }
     }
   }
+  work_.reserve(spots_.size());  // a steady step allocates nothing
+  snapshot_.nodes.reserve(spots_.size());
   ++generation_;
 }
 

@@ -186,7 +186,7 @@ TEST(ChatCallBody, SurvivesMutations) {
           body[at] = static_cast<char>(below(256));
           break;
         case 2:
-          body.insert(at, 1, "{}[]\",:019e-\\"[below(15)]);
+          body.insert(at, 1, "{}[]\",:019e-\\"[below(13)]);
           break;
         default:
           body.insert(at, body.substr(below(body.size()), 1 + below(20)));

@@ -542,7 +542,8 @@ Value filter_sort(Interpreter& run, const Value& value, const Arguments& given) 
   const bool exact = flag_of(given, 1, "case_sensitive");
   const Value* path = given.get(2, "attribute");
   std::vector<std::pair<Value, Value>> keyed;
-  for (const Value& item : iterate(value, run.budget())->items)
+  const auto list = iterate(value, run.budget());  // kept alive by name: a range-for does not
+  for (const Value& item : list->items)
     keyed.emplace_back(sort_key(path ? down(run, item, *path) : item, exact), item);
   return run.list(sorted(run, std::move(keyed), flag_of(given, 0, "reverse")));
 }
@@ -564,7 +565,8 @@ Value filter_unique(Interpreter& run, const Value& value, const Arguments& given
   const bool exact = flag_of(given, 0, "case_sensitive");
   const Value* path = given.get(1, "attribute");
   std::vector<Value> keys, out;
-  for (const Value& item : iterate(value, run.budget())->items) {
+  const auto list = iterate(value, run.budget());  // kept alive by name: a range-for does not
+  for (const Value& item : list->items) {
     const Value key = sort_key(path ? down(run, item, *path) : item, exact);
     const bool known = std::any_of(keys.begin(), keys.end(), [&](const Value& other) {
       return equal(key, other, run.budget());
@@ -589,7 +591,9 @@ Value chosen(Interpreter& run, const Value& value, const Arguments& given, const
                        given.values.end());
   }
   std::vector<Value> out;
-  for (const Value& item : iterate_if_any(value, run.budget())->items) {
+  const auto list =
+      iterate_if_any(value, run.budget());  // kept alive by name: a range-for does not
+  for (const Value& item : list->items) {
     run.budget().spend(4);
     const Value subject = path != nullptr ? down(run, item, *path) : item;
     if ((test != nullptr ? test(run, subject, rest) : truth(subject)) == keep) out.push_back(item);
