@@ -123,6 +123,15 @@ bool Scheduler::may_step(const Place& place, const ResidentNode& node) const {
   return spec_.split ? node.place == place.index : place.steps;
 }
 
+/// Whether a batch of the node may be given to the place now. Nobody waits there behind a batch of
+/// another model, whose steps may be long.
+bool Scheduler::may_run(const Place& place, const Spot& spot) const {
+  const ResidentNode& node = spot.model->nodes[spot.node];
+  const bool busy = place.free.size() < place.batches.size();
+  if (busy && place.running != spot.model) return false;
+  return !node.ar || may_step(place, node);
+}
+
 // ---------------------------------------------------------------------------- mail
 
 void Scheduler::take_in(std::unique_ptr<Active> request) {
@@ -395,6 +404,7 @@ bool Scheduler::fill(Place& place) {
     return true;
   }
   place.free.pop_back();
+  place.running = spot.model;
   ++batches_away_;
   spot.model->metrics.overhead_s.add(now() - began_s);
   if (platform_.run(place.index, batch)) commit(&batch);
@@ -431,7 +441,7 @@ void Scheduler::look(const Place& place, double now) {
     const ResidentNode& node = spot.model->nodes[spot.node];
     snapshot_.nodes.push_back({.model = spot.model->number,
                                .ar = node.ar != nullptr,
-                               .here = !node.ar || may_step(place, node),
+                               .here = may_run(place, spot),
                                .cost = node.cost.cost(),
                                .pages_free = 0,
                                .steps_in_flight = node.steps_in_flight});

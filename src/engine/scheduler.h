@@ -71,6 +71,7 @@ class Scheduler {
     bool steps = true;
     std::deque<Batch> batches;
     std::vector<Batch*> free;
+    const ResidentModel* running = nullptr;  ///< whose batch it was given last
   };
   struct Spot {
     ResidentModel* model = nullptr;
@@ -82,6 +83,7 @@ class Scheduler {
   void give_up(Batch& batch, const char* why);
   void warm(Batch& batch) const;
   bool may_step(const Place& place, const ResidentNode& node) const;
+  bool may_run(const Place& place, const Spot& spot) const;
   bool fill(Place& place);
   void look(const Place& place, double now);
   void look_at(Active& request, int slot, double now);
