@@ -82,7 +82,8 @@ const Model& model(const Size& size, WeightType type) {
     const Weights weights(dummy_weights());
     kept = std::make_unique<Model>(
         Model{Decoder(size.config, weights.scope("model"), type),
-              load_linear(weights, "lm_head", size.vocabulary, size.config.hidden, false, type)});
+              load_linear(weights, "lm_head", size.vocabulary, size.config.hidden, false,
+                          at_least_8_bits(type))});
     name = wanted;
   }
   return *kept;
@@ -174,7 +175,8 @@ void attention(benchmark::State& state, const Size& size, DType dtype) {
 void all() {
   for (const Size& size : {small(), mid(), qwen05()}) {
     const std::string name = size.name;
-    for (const WeightType type : {WeightType::kQ8, WeightType::kQ8A8, WeightType::kBF16}) {
+    for (const WeightType type :
+         {WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4, WeightType::kBF16}) {
       for (const DType cache : {DType::kF16, DType::kI8}) {
         auto* b = benchmark::RegisterBenchmark(
             ("step/" + name + "/" + weight_type_name(type) + "/kv_" + dtype_name(cache)).c_str(),

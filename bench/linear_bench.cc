@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   using syrinx::WeightType;
   syrinx::Store store;
   for (const WeightType type :
-       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8}) {
+       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
     syrinx::add(store, {3072, 1024, type, true});
     syrinx::add(store, {1024, 3072, type, true});
     syrinx::add(store, {1024, 384, type, false});

@@ -11,7 +11,7 @@ foreach(file ${FILES})
   string(APPEND rows "    {\"${file}\", {\"${text}\", ${bytes}}},\n")
 endforeach()
 file(WRITE ${OUTPUT} "// Made by cmake/embed_files.cmake.
-#include \"server/playground.h\"
+#include \"server/http/playground.h\"
 
 namespace syrinx {
 namespace {

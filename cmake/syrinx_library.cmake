@@ -1,12 +1,12 @@
 # syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex] [UNITY_TESTS]
-#                [PCH library|server])
+#                [PCH library|server] [COLD])
 # One folder = one static library `syrinx_<name>` from its *.cc (sub-folders too), and one test
 # program `<name>_test` from its *_test.cc. Includes are written from src/ ("tensor/view.h").
 # ./run and ./check compile several files of a library at once (CMAKE_UNITY_BUILD), which reads the
 # same headers once; so names in unnamed namespaces are unique in a library. Tests are free of that
-# rule but for UNITY_TESTS.
+# rule but for UNITY_TESTS. COLD: nothing in it takes time, so it is built to be built quickly.
 function(syrinx_library name)
-  cmake_parse_arguments(ARG "UNITY_TESTS" "WITHOUT;PCH" "DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY_TESTS;COLD" "WITHOUT;PCH" "DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   if(ARG_WITHOUT)
@@ -64,6 +64,9 @@ function(syrinx_library name)
       set(ARG_PCH library)
     endif()
     syrinx_use_pch(syrinx_${target} ${ARG_PCH})
+    if(ARG_COLD)
+      target_compile_options(syrinx_${target} PRIVATE ${SYRINX_COLD_OPTIONS})
+    endif()
     if(SYRINX_CUDA)
       target_link_libraries(syrinx_${target} PUBLIC CUDA::cudart CUDA::cublasLt)
     endif()
@@ -78,8 +81,8 @@ function(syrinx_library name)
     target_link_libraries(${target}_test PRIVATE syrinx_${target} ${ARG_TEST_DEPS} GTest::gtest_main)
     target_compile_definitions(${target}_test PRIVATE
       SYRINX_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SYRINX_BINARY_DIR="${PROJECT_BINARY_DIR}")
-    # Tests are built to be built quickly; what they test is built for speed.
-    target_compile_options(${target}_test PRIVATE -O1)
+    target_compile_options(${target}_test PRIVATE ${SYRINX_COLD_OPTIONS})
+    syrinx_use_pch(${target}_test test)
     if(NOT ARG_UNITY_TESTS)
       set_target_properties(${target}_test PROPERTIES UNITY_BUILD OFF)
     endif()

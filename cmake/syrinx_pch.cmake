@@ -1,6 +1,7 @@
 # Headers that most files read are compiled once, where SYRINX_PCH is on:
-#   syrinx_use_pch(target library|server)    cmake/pch/<which>.h
-# The first target of each kind compiles them, the others share that, so their options are the same.
+#   syrinx_use_pch(target library|server|test)    cmake/pch/<which>.h
+# The first target of each kind compiles them, the others share that, so their options are the same;
+# for tests it is a program of its own, so that building one test does not build another.
 # Every file still includes what it needs: a build without SYRINX_PCH shows where one does not.
 if(SYRINX_PCH AND CCACHE)  # told that macros before precompiled headers do not change them
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
@@ -11,6 +12,15 @@ function(syrinx_use_pch target which)
     return()
   endif()
   get_property(owner GLOBAL PROPERTY syrinx_pch_${which})
+  if(which STREQUAL test AND NOT owner)
+    set(owner syrinx_pch_of_tests)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pch_of_tests.cc CONTENT "int main() {}\n")
+    add_executable(${owner} EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/pch_of_tests.cc)
+    target_link_libraries(${owner} PRIVATE GTest::gtest)
+    target_compile_options(${owner} PRIVATE ${SYRINX_COLD_OPTIONS})
+    target_precompile_headers(${owner} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch/test.h)
+    set_property(GLOBAL PROPERTY syrinx_pch_test ${owner})
+  endif()
   if(owner)
     target_precompile_headers(${target} REUSE_FROM ${owner})
   else()

@@ -4,6 +4,7 @@
 A layer may include itself and those before it in LAYERS. families/ and engine/ know only model/ and
 what is above it, never each other. Tests may use what lies below (a test of a low layer may need a
 toy model), but not across the families/engine wall either.
+The rooms of ROOMS, folders in a layer, are in such an order, too: lowest first.
 Run: layers.py SOURCE_DIR. Prints every breach as file:line; exit code 1 when there is one.
 """
 import pathlib
@@ -11,7 +12,10 @@ import re
 import sys
 
 LAYERS = ["base", "tensor", "kernels", "io", "text", "audio", "nn", "codec", "model", "families",
-          "engine", "voices", "runtime", "server", "bench", "cli"]
+          "engine", "voices", "runtime", "library", "predict", "ears", "server", "bench",
+          "cli"]
+ROOMS = {"server": ["models", "request", "access", "net", "voices", "chat", "transcribe", "dialects",
+                    "realtime", "http"]}
 WALLS = {("families", "engine"), ("engine", "families")}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
@@ -24,6 +28,19 @@ def breach(layer, target, is_test):
         return f"{layer}/ and {target}/ never meet; both know only model/"
     if LAYERS.index(target) > LAYERS.index(layer) and not is_test:
         return f"{layer}/ lies above {target}/"
+    return None
+
+
+def room_breach(parts, target):
+    """Why a file in the folders `parts` must not include `target` of the same layer, or None."""
+    rooms = ROOMS.get(parts[0])
+    if rooms is None or target[0] != parts[0]:
+        return None
+    here, there = parts[1], target[1]
+    if here not in rooms or there not in rooms:
+        return f"a file of {parts[0]}/ stands in one of its rooms: {', '.join(rooms)}"
+    if rooms.index(there) > rooms.index(here):
+        return f"{parts[0]}/{here}/ lies above {parts[0]}/{there}/"
     return None
 
 
@@ -43,6 +60,8 @@ def check(source_dir):
                 continue
             target = match.group(1)
             why = breach(parts[0], target.split("/")[0], is_test)
+            if not why and not is_test:
+                why = room_breach(parts, target.split("/"))
             if not why and not (root / target).exists():
                 why = f"there is no src/{target}"
             if why:
@@ -53,6 +72,10 @@ def check(source_dir):
 def self_test():
     assert breach("engine", "families", False) and breach("families", "engine", True)
     assert breach("base", "cli", False) and not breach("cli", "base", False)
+    assert room_breach(("server", "net", "a.h"), ["server", "http", "b.h"])
+    assert room_breach(("server", "a.h"), ["server", "http", "b.h"])
+    assert not room_breach(("server", "http", "a.h"), ["server", "net", "b.h"])
+    assert not room_breach(("nn", "a.h"), ["nn", "b.h"])
     assert breach("nn", "nowhere", False) and not breach("nn", "nn", False)
 
 

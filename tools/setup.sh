@@ -3,17 +3,20 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-json3-dev libsimdjson-dev
   libcli11-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
-  libswresample-dev libsonic-dev libssl-dev libcurl4-openssl-dev"
-packages_check="libgtest-dev python3 pocketsphinx pocketsphinx-en-us flite sox curl ffmpeg openssl
-  espeak-ng"
+  libswresample-dev libsonic-dev libssl-dev libcurl4-openssl-dev zlib1g-dev"
+# What hears: opened by the program when it is there.
+packages_ears="libpocketsphinx3 pocketsphinx-en-us libwebrtc-audio-processing1"
+packages_check="$packages_ears libgtest-dev python3-dev python3-venv pocketsphinx flite sox curl ffmpeg
+  openssl espeak-ng chromium zsh fish haproxy"
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "$1"; [ -z "${2:-}" ] || tail -n 25 "$2" >&2; exit 1; }
 
-# install_packages build|check: Debian packages that are not there yet.
+# install_packages build|check|ears: Debian packages that are not there yet.
 install_packages() {
   local missing=() package list="$packages_build"
   [ "$1" = check ] && list="$list $packages_check"
+  [ "$1" = ears ] && list="$packages_ears"
   for package in $list; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' ||
       missing+=("$package")
@@ -27,6 +30,26 @@ install_packages() {
   "${apt[@]}" update >"$log" 2>&1 || fail "apt-get update failed" "$log"
   "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1 ||
     fail "apt-get install failed; the log is $log" "$log"
+}
+
+# install_clients: a Python with the clients of other vendors that tests drive, in build/clients; its
+# interpreter is $clients_python. Offline what is there is used, and the tests of what is not are
+# skipped.
+install_clients() {
+  local place="$root/build/clients" list="$root/tests/http/clients.txt" log="$root/build/clients.log"
+  clients_python="$place/bin/python3"
+  if ! cmp -s "$list" "$place/clients.txt"; then
+    mkdir -p "$root/build"
+    say "installing the clients of tests/http/clients.txt (the log is build/${log##*/})"
+    if { [ -x "$clients_python" ] || python3 -m venv "$place"; } >"$log" 2>&1 &&
+      "$place/bin/pip" install --quiet --disable-pip-version-check --timeout 20 --retries 1 \
+        -r "$list" >>"$log" 2>&1; then
+      cp "$list" "$place/clients.txt"
+    else
+      say "they could not be installed (offline?): the tests that need them are skipped"
+    fi
+  fi
+  [ -x "$clients_python" ] || clients_python=$(command -v python3)
 }
 
 # show_progress FOLDER LOG: one line for a build of more than two steps, and a counter on terminals.
@@ -66,11 +89,13 @@ build() {
   [ $((SECONDS - started)) -lt 5 ] || say "built in $((SECONDS - started)) s"
 }
 
-# The program alone; a tree that was configured with tests keeps them.
+# build_program [TARGET]: the program alone, or another target; a tree that was configured with tests
+# keeps them.
 build_program() {
+  local target=${1:-syrinx}
   if [ -f "$root/build/release/build.ninja" ]; then
-    build release syrinx
+    build release "$target"
   else
-    build release syrinx -DCMAKE_BUILD_TYPE=Release -DSYRINX_TESTS=OFF
+    build release "$target" -DCMAKE_BUILD_TYPE=Release -DSYRINX_TESTS=OFF
   fi
 }

@@ -22,8 +22,8 @@ import lm
 import measure
 import report
 from corpus import SPEAKERS, TEACHERS, load_sentences
-from export import from_tensors, read_safetensors
 from infer import speak_codes, symbols_of
+from voice_file import from_tensors, read_safetensors
 
 SHOWN = (0, 3, -1)  # held-out sentences in the report
 

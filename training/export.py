@@ -5,7 +5,6 @@
 The encoder is not part of a voice; own_voice.sh needs it for codes of a person's recordings.
 """
 import json
-import struct
 import sys
 from pathlib import Path
 
@@ -15,8 +14,11 @@ import torch
 import codec
 import lm
 from corpus import PITCH_MEANS, PITCH_STD, SPEAKERS, TEACHERS, VOICES
+from evaluate import one_speaker, sentences_of, speak
 from infer import load_codec, load_lm
+from measure import loudness
 from sentences import SPEEDS
+from voice_file import from_tensors, sharpen, write_safetensors
 
 # As src/families/finch/phone_stream.cc numbers them; the server refuses any other list.
 PHONE_NAMES = (
@@ -24,35 +26,6 @@ PHONE_NAMES = (
     "zh aa aa1 ae ae1 ah ah1 ao ao1 aw aw1 ax ax1 ay ay1 eh eh1 er er1 ey ey1 ih ih1 iy iy1 ow "
     "ow1 oy oy1 uh uh1 uw uw1").split()
 CONTRAST = 0.3  # codec.sharpener(), of the pulses' gains; of 0, 0.3 and 0.7 the fewest word errors of crake
-DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
-
-
-def write_safetensors(path, tensors, metadata):
-    """tensors: name -> numpy array of a type in DTYPES."""
-    names = {np.dtype(v): k for k, v in DTYPES.items()}
-    header, at = {"__metadata__": metadata}, 0
-    for name, array in tensors.items():
-        header[name] = {"dtype": names[array.dtype], "shape": list(array.shape),
-                        "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as out:
-        out.write(struct.pack("<Q", len(text)) + text)
-        for array in tensors.values():
-            out.write(np.ascontiguousarray(array).tobytes())
-
-
-def read_safetensors(path):
-    data = Path(path).read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    out = {}
-    for name, entry in json.loads(data[8 : 8 + size]).items():
-        if name != "__metadata__":
-            first, last = (8 + size + o for o in entry["data_offsets"])
-            out[name] = np.frombuffer(data[first:last], DTYPES[entry["dtype"]]).reshape(
-                entry["shape"])
-    return out
 
 
 def named(module, scope):
@@ -60,14 +33,6 @@ def named(module, scope):
     turn = lambda k, v: v.t()[:, None] if k.endswith("conv.weight") else v
     return {scope + k: turn(k, v).numpy().astype(np.float16)
             for k, v in module.state_dict().items()}
-
-
-@torch.no_grad()
-def sharpen(decoder, matrix):
-    """What `matrix` does to the ln gains of the pulses becomes part of the head's weights."""
-    weight, bias = decoder.head.weight[: codec.BINS], decoder.head.bias[: codec.BINS]
-    weight.copy_(matrix @ weight)
-    bias.copy_(matrix @ bias)
 
 
 def to_tensors(speech_lm, trained_codec):
@@ -85,46 +50,14 @@ def to_tensors(speech_lm, trained_codec):
 def level(tensors, spoken):
     """Sets the speakers' gains so that each is as loud as its teacher, on some sentences of
     stop.TEACHER in the folder `spoken`."""
-    from evaluate import one_speaker, speak, sentences_of as sentences  # which reads voices itself
-    from measure import loudness
     voice, gains = from_tensors(tensors), []
     for speaker, teacher in enumerate(TEACHERS):
-        records, waves = sentences(spoken, teacher, 25)
+        records, waves = sentences_of(spoken, teacher, 25)
         made, _, _ = speak(voice, records, one_speaker(speaker))
         gap = np.mean([loudness(a) - loudness(b) for a, b in zip(waves, made)])
         gains.append(gap * np.log(10) / 20)
         print(f"{teacher}: {gap:+.1f} dB")
     tensors["decoder.speaker.gain"] = np.array(gains, np.float32)
-
-
-def load_known(module, scope, tensors):
-    """Those of the module's tensors that were exported under `scope`. Each of other speakers than
-    the exported ones takes the row of the one whose pitch is nearest."""
-    state = module.state_dict()
-    for k in state:
-        if scope + k in tensors:
-            value = torch.tensor(tensors[scope + k].astype(np.float32))
-            if "speaker" in k and value.shape != state[k].shape:
-                pitch = torch.tensor(tensors["decoder.speaker.pitch"])
-                value = value[(PITCH_MEANS[:, None] - pitch).abs().argmin(-1)]
-            state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
-    module.load_state_dict(state)
-
-
-def from_tensors(tensors):
-    """The two networks with exactly the exported tensors: (speech LM, decoder, books)."""
-    speech_lm, decoder = lm.SpeechLm(), codec.Decoder()
-    if "lm.speaker.weight" not in tensors:  # a voice of one speaker
-        with torch.no_grad():
-            speech_lm.speaker.weight.zero_()
-            speech_lm.speed.zero_()
-    load_known(speech_lm, "lm.", tensors)
-    load_known(decoder, "decoder.", tensors)
-    if "decoder.speaker.gain" in tensors:
-        decoder.gain = torch.tensor(tensors["decoder.speaker.gain"])
-    books = torch.stack([torch.tensor(tensors[f"decoder.book.{b}"].astype(np.float32))
-                         for b in range(codec.BOOKS)])
-    return speech_lm.eval(), decoder.eval(), books
 
 
 def config(decoder, temperature):

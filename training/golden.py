@@ -14,8 +14,8 @@ import torch
 import codec
 import lm
 from corpus import load_sentences
-from export import from_tensors, read_safetensors, write_safetensors
 from infer import speak_codes, symbols_of
+from voice_file import from_tensors, read_safetensors, write_safetensors
 
 STEPS = 4
 CASES = (((1.0, 0, 0, 0), 1.0), ((0, 1.0, 0, 0), 1.0), ((0.25, 0, 0, 0.75), 1.3))  # mix, speed

@@ -4,6 +4,7 @@ import torch.nn.functional as F
 
 import codec
 import lm
+from train_codec import Codec
 
 
 def pick(logits, temperature, generator):
@@ -63,7 +64,6 @@ def symbols_of(text, path):
 
 
 def load_codec(path):
-    from train_codec import Codec
     model = Codec()
     saved = torch.load(path)["model"]
     model.load_state_dict(saved.get("mean", saved))

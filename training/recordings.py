@@ -109,7 +109,7 @@ def pitch_track(wave):
 
 
 def nearest_teacher(pitch):
-    """(name, mean ln Hz) of the one that is nearest, with whose codes export.load_known() begins."""
+    """(name, mean ln Hz) of the one that is nearest, with whose codes voice_file.load_known() begins."""
     known = json.loads((Path(__file__).parent / "speakers.json").read_text())
     distances = np.abs(np.array(known["pitch_means"]) - pitch)
     nearest = int(distances.argmin())

@@ -20,7 +20,7 @@ from torch import nn
 
 import codec
 from corpus import Corpus, FRAME, SPEAKERS
-from export import load_known, read_safetensors, sharpen
+from voice_file import load_known, read_safetensors, sharpen
 
 RESOLUTIONS = ((128, 32), (256, 64), (512, 128), (1024, 256), (2048, 512))
 BATCH, FRAMES, WARM_STEPS = 8, 33, 150

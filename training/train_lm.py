@@ -18,8 +18,8 @@ from torch import nn
 import lm
 from codec import BOOKS, CODES
 from corpus import SPEAKERS
-from export import load_known, read_safetensors
 from train_codec import adamw, compiled, reduced, save
+from voice_file import load_known, read_safetensors
 
 TOKENS, EMA = 1700, 0.9985
 BY_WORD = 0.33  # part of the utterances whose text is heard as if it arrived word by word

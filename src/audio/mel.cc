@@ -185,8 +185,11 @@ std::vector<float> MelSpectrogram::operator()(std::span<const float> signal) con
 }
 
 void whisper_compress(std::span<float> mel) {
-  if (mel.empty()) return;
-  const float least = *std::max_element(mel.begin(), mel.end()) - 8;
+  if (!mel.empty()) whisper_compress(mel, *std::max_element(mel.begin(), mel.end()));
+}
+
+void whisper_compress(std::span<float> mel, float largest) {
+  const float least = largest - 8;
   for (float& x : mel) x = (std::max(x, least) + 4) / 4;
 }
 

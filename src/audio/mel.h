@@ -82,5 +82,7 @@ class MelSpectrogram {
 
 /// Whisper's compression of a whole log10 mel: at most 8 below the largest, then (x + 4) / 4.
 void whisper_compress(std::span<float> mel);
+/// The same for a part of a mel whose largest value is known.
+void whisper_compress(std::span<float> mel, float largest);
 
 }  // namespace syrinx

@@ -1,6 +1,7 @@
 #include "audio/recording.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -13,15 +14,15 @@
 namespace syrinx {
 namespace {
 
-constexpr double kFrameS = 0.02;         // over which the level is measured
-constexpr size_t kLoudFrames = 15;       // the level is that of so many frames, 0.3 s, or louder
-constexpr double kSilenceBelowDb = 40;   // under the level: silence
-constexpr double kSilenceDb = -65;       // in any case silence
-constexpr double kMarginS = 0.15;        // of silence that is left at both ends
-constexpr float kMaxValue = 16;          // a file of floats beyond it is no audio
-constexpr float kFullScale = 0.999f;     // of a clipped sample
-constexpr int kClippedRun = 3;           // in a row
-constexpr double kClippedRemark = 0.001, kQuietDb = -40;
+constexpr double kFrameS = 0.02;        // over which the level is measured
+constexpr size_t kLoudFrames = 15;      // the level is that of so many frames, 0.3 s, or louder
+constexpr double kSilenceBelowDb = 40;  // under the level: silence
+constexpr double kSilenceDb = -65;      // in any case silence
+constexpr double kMarginS = 0.15;       // of silence that is left at both ends
+constexpr float kMaxValue = 16;         // a file of floats beyond it is no audio
+constexpr float kFullScale = 0.999f;    // of a clipped sample
+constexpr int kClippedRun = 3;          // in a row
+constexpr double kClippedRemark = 0.001, kQuietDb = -40, kOffsetRemark = 0.02;
 
 double decibels(double value) {
   return value > 0 ? 20 * std::log10(value) : -std::numeric_limits<double>::infinity();
@@ -29,13 +30,13 @@ double decibels(double value) {
 
 std::string tenths(double value) { return concat(std::round(value * 10) / 10); }
 
-/// Root mean square of each frame; the last one may be short.
-std::vector<double> frame_levels(std::span<const float> samples, size_t frame) {
+/// Root mean square of each frame around the mean; the last one may be short.
+std::vector<double> frame_levels(std::span<const float> samples, size_t frame, double offset) {
   std::vector<double> out;
   for (size_t begin = 0; begin < samples.size(); begin += frame) {
     const size_t end = std::min(samples.size(), begin + frame);
     double sum = 0;
-    for (size_t i = begin; i < end; ++i) sum += double{samples[i]} * samples[i];
+    for (size_t i = begin; i < end; ++i) sum += std::pow(samples[i] - offset, 2);
     out.push_back(std::sqrt(sum / static_cast<double>(end - begin)));
   }
   return out;
@@ -58,22 +59,16 @@ double clipped_share(std::span<const float> samples) {
   return static_cast<double>(clipped) / static_cast<double>(samples.size());
 }
 
-/// Takes away the mean and what lies beyond full scale, and rounds to 16 bits.
-void settle(RecordedAudio& audio) {
+double mean(std::span<const float> samples) {
   double sum = 0;
-  for (const float sample : audio.samples) sum += sample;
-  audio.offset = sum / static_cast<double>(audio.samples.size());
-  // Less than this is the rounding of a microphone, and bits are better left as they are.
-  if (std::fabs(audio.offset) < 1e-3) audio.offset = 0;
-  float peak = 0;
-  for (float& sample : audio.samples) {
-    sample -= static_cast<float>(audio.offset);
-    peak = std::max(peak, std::fabs(sample));
-  }
-  const float gain = peak > 1 ? 1 / peak : 1;
-  for (float& sample : audio.samples) {
-    sample = std::clamp(std::rint(sample * gain * 32768.f), -32768.f, 32767.f) / 32768.f;
-  }
+  for (const float sample : samples) sum += sample;
+  return sum / static_cast<double>(samples.size());
+}
+
+/// Whether a sample is k / 32768.
+bool fits_16_bits(float sample) {
+  const float scaled = sample * 32768.f;
+  return scaled == std::rint(scaled) && scaled >= -32768.f && scaled <= 32767.f;
 }
 
 /// Cuts away silent frames at both ends but for a margin.
@@ -109,9 +104,9 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
     }
   }
   audio.clipped = clipped_share(audio.samples);
-  settle(audio);
+  audio.offset = mean(audio.samples);
   const auto frame = std::max<size_t>(1, static_cast<size_t>(kFrameS * audio.sample_rate));
-  const std::vector<double> levels = frame_levels(audio.samples, frame);
+  const std::vector<double> levels = frame_levels(audio.samples, frame, audio.offset);
   std::vector<double> sorted = levels;
   const size_t louder = std::min(kLoudFrames - 1, sorted.size() / 2);
   const auto loud = sorted.begin() + static_cast<std::ptrdiff_t>(louder);
@@ -122,11 +117,11 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
     return bad_audio(
         concat("the recording is almost silent (", std::round(audio.level_db), " dB)"));
   }
-  trim(audio, levels, frame);
+  if (limits.trim) trim(audio, levels, frame);
   if (audio.seconds() < limits.min_s) {
-    return bad_audio(concat("the recording is too short: ", tenths(audio.seconds()),
-                            " s without the silence at its ends, at least ", limits.min_s,
-                            " s are needed"));
+    return bad_audio(concat("the recording is too short: ", tenths(audio.seconds()), " s",
+                            limits.trim ? " without the silence at its ends" : "", ", at least ",
+                            limits.min_s, " s are needed"));
   }
   return audio;
 }
@@ -145,6 +140,9 @@ std::vector<std::string> recording_remarks(const RecordedAudio& audio) {
     out.push_back(concat("the recording is quiet (", std::round(audio.level_db),
                          " dB); noise in it will be heard"));
   }
+  if (std::fabs(audio.offset) > kOffsetRemark) {
+    out.push_back("the recording's samples are not centred on zero, which codecs may hear");
+  }
   if (audio.sample_rate < 16000) {
     out.push_back(concat("the recording has only ", audio.sample_rate,
                          " samples a second; the voice will sound dull"));
@@ -153,14 +151,16 @@ std::vector<std::string> recording_remarks(const RecordedAudio& audio) {
 }
 
 std::string recording_wav(std::span<const float> samples, int sample_rate) {
-  std::string out = wav_header(sample_rate, static_cast<int64_t>(samples.size()));
-  out.reserve(out.size() + 2 * samples.size());
-  for (const float sample : samples) {
-    const auto value = static_cast<int16_t>(
-        std::clamp(std::lrintf(sample * 32768.f), -32768l, 32767l));
-    const auto bits = static_cast<uint16_t>(value);
-    out += static_cast<char>(bits & 0xFF);
-    out += static_cast<char>(bits >> 8);
+  const bool narrow = std::all_of(samples.begin(), samples.end(), fits_16_bits);
+  const SampleCoding coding = narrow ? SampleCoding::kS16 : SampleCoding::kF32;
+  std::string out = wav_header(sample_rate, static_cast<int64_t>(samples.size()), coding);
+  out.reserve(out.size() + static_cast<size_t>(sample_bytes(coding)) * samples.size());
+  for (const float sample : samples) {  // nothing is clipped, unlike in what is spoken
+    const uint32_t bits = narrow ? static_cast<uint32_t>(std::lrintf(sample * 32768.f))
+                                 : std::bit_cast<uint32_t>(sample);
+    for (int64_t byte = 0; byte < sample_bytes(coding); ++byte) {
+      out += static_cast<char>(bits >> 8 * byte & 0xFF);
+    }
   }
   return out;
 }

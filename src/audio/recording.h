@@ -1,11 +1,13 @@
 // Recordings that people bring, read from any common file format and looked after: decoded by
-// libav's code for audio alone, mixed to mono at their own rate, silence at both ends cut away,
+// libav's code for audio alone, mixed to mono at their own rate, otherwise left as they are but for
+// silence at both ends, which is cut away where that is asked for;
 // refused in words for people when nothing can be made of them. The bytes are a stranger's: every
 // size is bounded before it is allocated, nothing but these bytes is opened, and decoding has a
 // deadline. Free functions without state; any thread.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,17 +23,17 @@ struct RecordingLimits {
   double min_s = 0.3;                   ///< of what is left without the silence at its ends
   double max_decode_s = 20;             ///< of the wall clock
   double min_level_db = -60;            ///< as RecordedAudio::level_db
+  bool trim = false;                    ///< cut silence at both ends away but for 0.15 s
 };
 
-/// Mono samples on the grid of 16 bits, k / 32768, so that they are the same after being kept in a
-/// file; and what was found in them before anything was changed.
+/// Mono samples as the file has them, and what was found in them before anything was cut.
 struct RecordedAudio {
   std::vector<float> samples;
-  int sample_rate = 0;   ///< Hz
-  std::string format;    ///< as libav calls container and codec: "ogg/opus"
-  double level_db = 0;   ///< of the loud parts, in dB of a full-scale square wave
-  double clipped = 0;    ///< share of the samples that lie on a flat top at full scale
-  double offset = 0;     ///< mean (DC) that was taken away
+  int sample_rate = 0;  ///< Hz
+  std::string format;   ///< as libav calls container and codec: "ogg/opus"
+  double level_db = 0;  ///< of the loud parts, in dB of a full-scale square wave
+  double clipped = 0;   ///< share of the samples that lie on a flat top at full scale
+  double offset = 0;    ///< mean (DC), which stays in the samples
   double cut_begin_s = 0, cut_end_s = 0;  ///< silence that was cut away
 
   double seconds() const { return static_cast<double>(samples.size()) / sample_rate; }
@@ -43,10 +45,34 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
 Result<RecordedAudio> read_recording_file(const std::string& path,
                                           const RecordingLimits& limits = {});
 
+/// Reads a file piece by piece, as it is: mixed to mono, values unbounded, nothing cut away. Of the
+/// limits max_s counts, and max_decode_s for each piece. One thread at a time.
+class RecordingReader {
+ public:
+  /// Borrows the bytes, which are checked by the first read().
+  explicit RecordingReader(std::string_view file, const RecordingLimits& limits = {});
+  ~RecordingReader();
+  RecordingReader(const RecordingReader&) = delete;
+  RecordingReader& operator=(const RecordingReader&) = delete;
+
+  /// Appends the next samples, about `count` of them; false when there are no more. An Error ends
+  /// it. A file that holds no audio at all is one; a cut download is read as far as it goes.
+  Result<bool> read(size_t count, std::vector<float>& out);
+  /// Hz; known after the first read().
+  int sample_rate() const;
+  /// How long the file says that it is; 0 where it does not. For people: it may lie.
+  double claimed_s() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 /// What a person should know of a recording that is taken all the same: clipped, quiet, ...
 std::vector<std::string> recording_remarks(const RecordedAudio& audio);
 
-/// A 16-bit WAV file of exactly these samples; parse_wav() gives them back bit by bit.
+/// A WAV file of exactly these samples, of 16 bits where that is enough and else of floats:
+/// parse_wav() and read_recording() give them back bit by bit.
 std::string recording_wav(std::span<const float> samples, int sample_rate);
 
 }  // namespace syrinx

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -139,20 +140,26 @@ SampleAt sample_reader(AVSampleFormat format) {
 class FileDecoder {
  public:
   FileDecoder(std::string_view file, const RecordingLimits& limits)
-      : limits_(limits), source_{file, now_s() + limits.max_decode_s} {}
+      : limits_(limits), source_{file, 0} {}
 
-  Result<DecodedFile> decode() {
-    if (auto error = open()) return *error;
-    if (auto error = open_codec()) return *error;
-    if (auto error = run()) return *error;
-    if (out_.samples.empty()) return bad_audio("the recording holds no audio");
-    return std::move(out_);
+  /// The deadline of what is read next.
+  void expires_after_s(double seconds) { source_.deadline_s = now_s() + seconds; }
+  /// Once, first.
+  std::optional<Error> open();
+  /// Decodes a packet; done() when there are no more.
+  std::optional<Error> step();
+  bool done() const { return done_; }
+  double claimed_s() const {
+    return format_ && format_->duration > 0
+               ? static_cast<double>(format_->duration) / AV_TIME_BASE
+               : 0;
   }
+  /// What was decoded; whoever takes samples away leaves the rest to step().
+  DecodedFile& out() { return out_; }
 
  private:
-  std::optional<Error> open();
+  std::optional<Error> open_format();
   std::optional<Error> open_codec();
-  std::optional<Error> run();
   std::optional<Error> receive();
   std::optional<Error> append(const AVFrame& frame);
   std::optional<Error> check(int rate, int channels) const;
@@ -161,7 +168,7 @@ class FileDecoder {
         concat("decoding the recording took longer than ", limits_.max_decode_s, " s"));
   }
 
-  const RecordingLimits& limits_;
+  const RecordingLimits limits_;
   Source source_;
   std::unique_ptr<AVFormatContext, FreeFormat> format_;
   std::unique_ptr<AVCodecContext, FreeCodec> codec_;
@@ -169,10 +176,25 @@ class FileDecoder {
   std::unique_ptr<AVFrame, FreeFrame> frame_{av_frame_alloc()};
   int stream_ = -1;
   int channels_ = 0;
+  bool done_ = false;
+  size_t decoded_ = 0;  // samples, also those taken away
   DecodedFile out_;
 };
 
 std::optional<Error> FileDecoder::open() {
+  // libav writes to the standard error what strangers' files make it think.
+  static std::once_flag quiet;
+  std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
+  if (source_.bytes.empty()) return bad_audio("the recording is empty");
+  if (source_.bytes.size() > limits_.max_bytes) {
+    return bad_audio(concat("the recording has ", source_.bytes.size(), " bytes; at most ",
+                            limits_.max_bytes, " are taken"));
+  }
+  if (auto error = open_format()) return error;
+  return open_codec();
+}
+
+std::optional<Error> FileDecoder::open_format() {
   AVFormatContext* format = avformat_alloc_context();
   auto* buffer = static_cast<uint8_t*>(av_malloc(kBufferBytes));
   SYRINX_CHECK(format != nullptr && buffer != nullptr && packet_ && frame_, "no memory");
@@ -185,10 +207,9 @@ std::optional<Error> FileDecoder::open() {
   format->max_streams = kMaxStreams;
   format->format_whitelist = av_strdup(kReadFormats);
   format->codec_whitelist = av_strdup(kCodecs);
-  format->interrupt_callback = {[](void* source) -> int {
-                                  return static_cast<const Source*>(source)->late() ? 1 : 0;
-                                },
-                                &source_};
+  format->interrupt_callback = {
+      [](void* source) -> int { return static_cast<const Source*>(source)->late() ? 1 : 0; },
+      &source_};
   if (avformat_open_input(&format, "", nullptr, nullptr) < 0) {  // frees `format`
     av_freep(&io->buffer);
     avio_context_free(&io);
@@ -247,26 +268,27 @@ std::optional<Error> FileDecoder::open_codec() {
   return {};
 }
 
-std::optional<Error> FileDecoder::run() {
-  while (true) {
-    if (source_.late()) return late();
-    const int got = av_read_frame(format_.get(), packet_.get());
-    if (source_.late()) return late();
-    // What libav cannot read ends the recording, as the end of the file does: a cut download is
-    // taken as far as it goes.
-    const bool more = got >= 0;
-    if (more && packet_->stream_index != stream_) {
-      av_packet_unref(packet_.get());
-      continue;
-    }
-    const int sent = avcodec_send_packet(codec_.get(), more ? packet_.get() : nullptr);
+std::optional<Error> FileDecoder::step() {
+  if (source_.late()) return late();
+  const int got = av_read_frame(format_.get(), packet_.get());
+  if (source_.late()) return late();
+  // What libav cannot read ends the recording, as the end of the file does: a cut download is
+  // taken as far as it goes.
+  const bool more = got >= 0;
+  if (more && packet_->stream_index != stream_) {
     av_packet_unref(packet_.get());
-    // A damaged packet is left out.
-    if (sent >= 0 || sent == AVERROR(EAGAIN)) {
-      if (auto error = receive()) return error;
-    }
-    if (!more) return {};
+    return {};
   }
+  const int sent = avcodec_send_packet(codec_.get(), more ? packet_.get() : nullptr);
+  av_packet_unref(packet_.get());
+  // A damaged packet is left out.
+  if (sent >= 0 || sent == AVERROR(EAGAIN)) {
+    if (auto error = receive()) return error;
+  }
+  if (more) return {};
+  done_ = true;
+  if (decoded_ == 0) return bad_audio("the recording holds no audio");
+  return {};
 }
 
 std::optional<Error> FileDecoder::receive() {
@@ -288,7 +310,7 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
   if (channels != channels_ || frame.sample_rate != out_.sample_rate) {
     return bad_audio("the rate or the channels change within the recording");
   }
-  const auto total = out_.samples.size() + static_cast<size_t>(frame.nb_samples);
+  const auto total = decoded_ + static_cast<size_t>(frame.nb_samples);
   if (static_cast<double>(total) > limits_.max_s * out_.sample_rate) {
     return bad_audio(concat("the recording is longer than ", limits_.max_s, " s"));
   }
@@ -304,26 +326,55 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
     }
     const float sample = sum / static_cast<float>(channels);
     if (!std::isfinite(sample)) {
-      return bad_audio(concat("the recording holds a value that is no number, at ",
-                              static_cast<double>(out_.samples.size()) / out_.sample_rate, " s"));
+      return bad_audio(
+          concat("the recording holds a value that is no number, at ",
+                 static_cast<double>(decoded_ + static_cast<size_t>(i)) / out_.sample_rate, " s"));
     }
     out_.samples.push_back(sample);
   }
+  decoded_ = total;
   return {};
 }
 
 }  // namespace
 
 Result<DecodedFile> decode_file(std::string_view file, const RecordingLimits& limits) {
-  // libav writes to the standard error what strangers' files make it think.
-  static std::once_flag quiet;
-  std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
-  if (file.empty()) return bad_audio("the recording is empty");
-  if (file.size() > limits.max_bytes) {
-    return bad_audio(concat("the recording has ", file.size(), " bytes; at most ", limits.max_bytes,
-                            " are taken"));
+  FileDecoder decoder(file, limits);
+  decoder.expires_after_s(limits.max_decode_s);
+  if (auto error = decoder.open()) return *error;
+  while (!decoder.done()) {
+    if (auto error = decoder.step()) return *error;
   }
-  return FileDecoder(file, limits).decode();
+  return std::move(decoder.out());
 }
+
+struct RecordingReader::Impl {
+  FileDecoder decoder;
+  double max_decode_s;
+  bool opened = false;
+};
+
+RecordingReader::RecordingReader(std::string_view file, const RecordingLimits& limits)
+    : impl_(new Impl{FileDecoder(file, limits), limits.max_decode_s}) {}
+RecordingReader::~RecordingReader() = default;
+
+Result<bool> RecordingReader::read(size_t count, std::vector<float>& out) {
+  FileDecoder& decoder = impl_->decoder;
+  decoder.expires_after_s(impl_->max_decode_s);
+  if (!std::exchange(impl_->opened, true)) {
+    if (auto error = decoder.open()) return *error;
+  }
+  std::vector<float>& samples = decoder.out().samples;
+  while (!decoder.done() && samples.size() < count) {
+    if (auto error = decoder.step()) return *error;
+  }
+  out.insert(out.end(), samples.begin(), samples.end());
+  samples.clear();
+  return !decoder.done();
+}
+
+double RecordingReader::claimed_s() const { return impl_->decoder.claimed_s(); }
+
+int RecordingReader::sample_rate() const { return impl_->decoder.out().sample_rate; }
 
 }  // namespace syrinx

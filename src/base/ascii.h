@@ -23,4 +23,12 @@ constexpr bool same_but_case(std::string_view a, std::string_view b) {
                     [](char x, char y) { return lower_ascii(x) == lower_ascii(y); });
 }
 
+/// `text` without what of `blanks` stands at its ends.
+constexpr std::string_view trimmed(std::string_view text,
+                                   std::string_view blanks = " \t\r\n\v\f") {
+  const size_t begin = text.find_first_not_of(blanks);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
 }  // namespace syrinx

@@ -143,6 +143,12 @@ class Measurement {
         ar_(pipeline_->graph().ar().traits()),
         most_(options.load.engine.max_batch),
         pages_each_(static_cast<int>(KvPool::pages_for(std::min(ar_.max_positions, kPositions)))) {
+    const auto nodes = pipeline_->graph().nodes();
+    if (std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.ar; }) > 1) {
+      throw LoadError("steps are measured of models with one autoregressive node; " +
+                      pipeline_->info().model + " has more");
+    }
+    profile_.ars.resize(1);
     const Device device = pipeline_->graph().ar().device();
     for (const KvSpec& spec : ar_.kv) kv_.emplace_back(spec, int64_t{most_} * pages_each_, device);
     executor_ = std::make_unique<Executor>(options.load.engine.threads);
@@ -193,6 +199,8 @@ class Measurement {
   std::vector<KvPool> kv_;
   std::unique_ptr<Executor> executor_;
   Batch batch_;
+  ArProfile& ar_profile() { return profile_.ars.front(); }
+
   StepProfile profile_;
   nlohmann::json raw_ = {{"decode", nlohmann::json::array()}, {"chunks", nlohmann::json::array()}};
   std::vector<Runner> donors_;              ///< their frames feed the chunk stages
@@ -259,6 +267,7 @@ void Measurement::utterances() {
   for (size_t text = 0; text < options_.texts.size(); ++text) {
     say(concat("text ", text + 1, " of ", options_.texts.size()));
     UtteranceProfile utterance;
+    utterance.nodes.resize(1);
     utterance.text_bytes = options_.texts[text].size();
     std::vector<double> opens;
     std::vector<Runner> one(1);
@@ -284,7 +293,7 @@ void Measurement::utterances() {
       segment.frames = static_cast<int>((runner.frames.size() - frames_before) / width);
       if (had == 0 && segment.frames > 0) segment.first_frame_step = segment.steps;
       if (runner.ended || (runner.steps == 0 && segment.steps > 0)) {
-        utterance.segments.push_back(segment);
+        utterance.nodes.front().push_back(segment);
         frames_before = runner.frames.size();
       }
       if (runner.kv + 1 >= pages_each_ * KvPool::kPageRows) {
@@ -338,7 +347,7 @@ void Measurement::decode(int size) {
     costs.seconds.push_back(median(times));
   }
   SYRINX_CHECK(!costs.kv.empty(), "no decode step was measured");
-  profile_.decode.push_back(costs);
+  ar_profile().decode.push_back(costs);
   if (donors_.size() < runners.size()) donors_ = std::move(runners);
 }
 
@@ -371,7 +380,7 @@ void Measurement::prefill() {
       if (!batch_.fault.empty()) throw LoadError("a prompt failed: " + batch_.fault);
       times.push_back(batch_.ended_s - batch_.began_s);
     }
-    if (ran == rows) profile_.prefill.emplace_back(rows, median(times));
+    if (ran == rows) ar_profile().prefill.emplace_back(rows, median(times));
   }
 }
 
@@ -416,7 +425,7 @@ void Measurement::chunks(size_t link) {
   profile.jobs = batch_sizes(most_);
   double samples = 1;
   for (size_t i = links.size(); i-- > link;) {
-    samples *= links[i].stage->out_width();
+    samples *= links[i].stage->most_out() * links[i].stage->out_width();
     if (i > link) samples /= links[i].stage->in_width();
   }
   profile.samples_per_frame = samples;
@@ -556,7 +565,7 @@ void Measurement::compare(const std::string& trace) {
     if (batch <= 0 || units <= 0) continue;
     const double seconds = event.value("dur", 0.0) / 1e6;
     if (name == "ar" && units == batch) {
-      steps.add(batch, 1, seconds, profile_.step_s(batch, kv, 0));
+      steps.add(batch, 1, seconds, ar_profile().step_s(batch, kv, 0));
     }
     for (size_t i = 0; i < links.size(); ++i) {
       if (name != profile_.links[i].name) continue;
@@ -564,8 +573,8 @@ void Measurement::compare(const std::string& trace) {
       links[i].add(batch, frames, seconds, profile_.chunks_s(i, batch, frames));
     }
   }
-  profile_.ar_spread = steps.spread();
-  for (DecodeCosts& row : profile_.decode) {
+  ar_profile().spread = steps.spread();
+  for (DecodeCosts& row : ar_profile().decode) {
     for (double& seconds : row.seconds) seconds *= steps.factor(row.batch, 1);
   }
   raw_["in_engine"] = nlohmann::json::array();
@@ -586,7 +595,7 @@ void Measurement::compare(const std::string& trace) {
 double Measurement::typical_kv() const {
   double sum = 0, steps = 0;
   for (const UtteranceProfile& utterance : profile_.utterances) {
-    for (const SegmentProfile& segment : utterance.segments) {
+    for (const SegmentProfile& segment : utterance.nodes.front()) {
       sum += segment.steps * (segment.prompt_rows + segment.steps / 2.0);
       steps += segment.steps;
     }

@@ -12,26 +12,59 @@ namespace {
 
 constexpr double kLongestFrame_s = 10;
 
+/// One AR node's side of an utterance. `node` 0 reads the client's text, every other one the ids of
+/// the node before it.
 class ProfiledSequence : public Sequence {
  public:
-  explicit ProfiledSequence(const UtteranceProfile& utterance) : utterance_(utterance) {
-    for (const SegmentProfile& segment : utterance.segments) {
+  ProfiledSequence(const StepProfile& profile, const UtteranceProfile& utterance, size_t node,
+                   bool whole)
+      : segments_(utterance.nodes[node]),
+        lead_(profile.ars[node].lead),
+        fed_(node > 0),
+        writes_(node + 1 < profile.ars.size()),
+        whole_(whole) {
+    for (const SegmentProfile& segment : segments_) {
       guided_ = guided_ || segment.companion_rows > 0;
     }
   }
   int prompt_rows() const override { return segment().prompt_rows; }
   int companion_rows() const override { return std::max(1, segment().companion_rows); }
   std::optional<float> guidance() const override {
-    return guided_ ? std::optional(1.f) : std::nullopt;
+    return guided_ ? std::optional(2.f) : std::nullopt;
   }
   int max_steps() const override { return segment().steps; }
   const SampleParams& sampling(int) const override { return sampling_; }
   SampleRule rule(int) const override { return {}; }
 
+  bool ready() const override {
+    return !fed_ || all_taken_ || (!whole_ && taken_ >= lead_ + all_steps_);
+  }
+  Status take(int, const Frames& frames) override {
+    taken_ += frames.count;
+    all_taken_ = all_taken_ || frames.last;
+    return ok_status();
+  }
+
   /// Frames of a segment come evenly from first_frame_step to its last step.
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override {
     const SegmentProfile& of = segment();
-    ++steps_;
+    ++steps_, ++all_steps_;
+    if (writes_) {
+      out.id(codes[0]);
+      if (!fed_) out.text(".");
+    } else {
+      speak(of, codes, out);
+    }
+    if (steps_ < of.steps) return {};
+    if (at_ + 1 == segments_.size()) return {Verdict::kFinished};
+    ++at_;
+    steps_ = 0, frames_ = 0;
+    return {Verdict::kNextSegment};
+  }
+
+ private:
+  const SegmentProfile& segment() const { return segments_[at_]; }
+  void speak(const SegmentProfile& of, std::span<const int32_t> codes, StepOutput& out) {
     int64_t due = 0;
     if (steps_ >= of.steps) {
       due = of.frames;
@@ -40,32 +73,28 @@ class ProfiledSequence : public Sequence {
       due = 1 + since * (of.frames - 1) / std::max(1, of.steps - of.first_frame_step);
     }
     for (; frames_ < due; ++frames_) out.frame(codes);
-    if (steps_ < of.steps) return {};
-    if (at_ + 1 == utterance_.segments.size()) return {Verdict::kFinished};
-    ++at_;
-    steps_ = 0, frames_ = 0;
-    return {Verdict::kNextSegment};
   }
 
- private:
-  const SegmentProfile& segment() const { return utterance_.segments[at_]; }
-
-  const UtteranceProfile& utterance_;
-  bool guided_ = false;
+  const std::vector<SegmentProfile>& segments_;
+  const int lead_;
+  const bool fed_, writes_, whole_;
+  bool guided_ = false, all_taken_ = false;
   size_t at_ = 0;
-  int steps_ = 0;
-  int64_t frames_ = 0;  ///< of the segment, told already
+  int steps_ = 0;          ///< of the segment
+  int64_t all_steps_ = 0;  ///< of all segments
+  int64_t taken_ = 0;      ///< ids
+  int64_t frames_ = 0;     ///< of the segment, told already
   const SampleParams sampling_;
 };
 
 /// One code a step; the cache has pages but no bytes.
 class ProfiledAr : public ArStage {
  public:
-  explicit ProfiledAr(const StepProfile& profile) {
+  ProfiledAr(const StepProfile& profile, size_t node) {
     traits_.hidden = 1;
     traits_.vocab = {1};
     for (const UtteranceProfile& utterance : profile.utterances) {
-      for (const SegmentProfile& of : utterance.segments) {
+      for (const SegmentProfile& of : utterance.nodes[node]) {
         traits_.max_positions =
             std::max(traits_.max_positions, std::max(of.prompt_rows, of.companion_rows) + of.steps);
       }
@@ -96,7 +125,7 @@ class ProfiledChunks : public ChunkStage {
 
 class ProfiledPipeline : public Pipeline {
  public:
-  explicit ProfiledPipeline(const StepProfile& profile) : profile_(profile), ar_(profile) {
+  ProfiledPipeline(const StepProfile& profile, bool whole) : profile_(profile), whole_(whole) {
     const double frame = profile.links.front().samples_per_frame;
     for (const LinkProfile& link : profile.links) {
       if (std::abs(link.samples_per_frame - frame) > 1e-6 * frame) {
@@ -114,35 +143,73 @@ class ProfiledPipeline : public Pipeline {
     info_.model = profile.model;
     info_.sample_rate = profile.sample_rate / shared;
     info_.frame_rate = profile.sample_rate / frame;
-    std::vector<Link> links;
-    for (size_t i = 0; i < profile.links.size(); ++i) {
-      const FrameType in{i == 0 ? Flow::kCodes : Flow::kRows, 1};
-      const bool last = i + 1 == profile.links.size();
-      const FrameType out{last ? Flow::kSamples : Flow::kRows, last ? samples / shared : 1};
-      stages_.push_back(std::make_unique<ProfiledChunks>(in, out));
-      links.push_back({profile.links[i].name, stages_.back().get(), profile.links[i].policy});
-    }
-    graph_ = chain(ar_, links);
+    info_.writes = profile.ars.size() > 1;
+    join(samples / shared);
   }
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
     SYRINX_CHECK(request.seed < profile_.utterances.size());
-    return Opened(std::make_unique<ProfiledSequence>(profile_.utterances[request.seed]));
+    const UtteranceProfile& utterance = profile_.utterances[request.seed];
+    Opened opened;
+    for (size_t node = 0; node < profile_.ars.size(); ++node) {
+      opened.sequences.push_back(
+          std::make_unique<ProfiledSequence>(profile_, utterance, node, whole_));
+    }
+    return opened;
   }
 
  private:
+  /// client -> ar -> ... -> ar -> link -> ... -> link -> client.
+  void join(int samples) {
+    std::vector<Node> nodes;
+    std::vector<Edge> edges;
+    const auto ars = static_cast<int>(profile_.ars.size());
+    const auto links = static_cast<int>(profile_.links.size());
+    for (int i = 0; i < ars; ++i) {
+      ars_.push_back(std::make_unique<ProfiledAr>(profile_, i));
+      Node node{.name = profile_.ars[i].name, .ar = ars_.back().get(), .in = {}, .out = {}};
+      node.in = {{i == 0 ? Flow::kText : Flow::kIds}};
+      if (i + 1 == ars) {
+        node.out = {{Flow::kCodes, 1}};
+      } else {
+        node.out = {{Flow::kIds}};
+        if (i == 0) node.out.push_back({Flow::kText});
+      }
+      nodes.push_back(std::move(node));
+      edges.push_back({.from = {i - 1}, .to = {i}});
+    }
+    if (ars > 1) edges.push_back({.from = {0, 1}, .to = {kClient}});
+    for (int i = 0; i < links; ++i) {
+      const FrameType in{i == 0 ? Flow::kCodes : Flow::kRows, 1};
+      const bool last = i + 1 == links;
+      const FrameType out{last ? Flow::kSamples : Flow::kRows, last ? samples : 1};
+      chunks_.push_back(std::make_unique<ProfiledChunks>(in, out));
+      nodes.push_back(
+          {.name = profile_.links[i].name, .chunk = chunks_.back().get(), .in = {}, .out = {}});
+      Edge edge{.from = {ars + i - 1}, .to = {ars + i}, .policy = profile_.links[i].policy};
+      if (whole_)
+        edge.policy.initial = edge.policy.steady = kAllFrames, edge.window = 2 * kAllFrames;
+      edges.push_back(edge);
+    }
+    edges.push_back({.from = {ars + links - 1}, .to = {kClient}});
+    graph_ = {std::move(nodes), std::move(edges)};
+  }
+
+  static constexpr int kAllFrames = 1 << 20;  ///< more than any utterance has
+
   const StepProfile& profile_;
+  const bool whole_;
   PipelineInfo info_;
-  ProfiledAr ar_;
-  std::vector<std::unique_ptr<ProfiledChunks>> stages_;
+  std::vector<std::unique_ptr<ProfiledAr>> ars_;
+  std::vector<std::unique_ptr<ProfiledChunks>> chunks_;
   Graph graph_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Pipeline> make_profiled_pipeline(const StepProfile& profile) {
-  return std::make_shared<ProfiledPipeline>(profile);
+std::shared_ptr<const Pipeline> make_profiled_pipeline(const StepProfile& profile, bool whole) {
+  return std::make_shared<ProfiledPipeline>(profile, whole);
 }
 
 }  // namespace syrinx

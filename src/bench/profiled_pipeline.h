@@ -11,7 +11,8 @@ namespace syrinx {
 
 /// A request whose seed is u is utterance u of the profile, which outlives the pipeline. Audio has
 /// as few samples a second as give a frame a whole number of them. Throws LoadError for a profile
-/// whose links do not make a frame of each.
-std::shared_ptr<const Pipeline> make_profiled_pipeline(const StepProfile& profile);
+/// whose links do not make a frame of each. `whole`: every node waits for all of what feeds it.
+std::shared_ptr<const Pipeline> make_profiled_pipeline(const StepProfile& profile,
+                                                       bool whole = false);
 
 }  // namespace syrinx

@@ -30,8 +30,10 @@ class Listener : public Sink {
         delivery_s_(delivery_s),
         done_(std::move(done)) {}
 
+  void text(std::string_view, std::span<const ScoredToken>) override { answered(); }
   void audio(std::span<const float> samples) override {
-    if (!record_.first_audio_s) record_.first_byte_s = record_.first_audio_s = since_due_s();
+    answered();
+    if (!record_.first_audio_s) record_.first_audio_s = since_due_s();
     heard_.arrive(since_due_s(), static_cast<double>(samples.size()) / rate_hz_);
   }
   void finished(const Outcome& outcome) override {
@@ -46,6 +48,9 @@ class Listener : public Sink {
   }
 
  private:
+  void answered() {
+    if (!record_.first_byte_s) record_.first_byte_s = since_due_s();
+  }
   double since_due_s() const { return platform_.now() + delivery_s_ - record_.due_s; }
 
   RequestRecord record_;
@@ -97,7 +102,7 @@ class SimulatedEngine {
         platform_(spec_, {.lay_out_s = [this](const Batch& batch) { return lay_out_s(batch); },
                           .batch_s = [this](const Batch& batch) { return batch_s(batch); },
                           .run = write_silence}),
-        pipeline_(make_profiled_pipeline(profile)),
+        pipeline_(make_profiled_pipeline(profile, options.whole)),
         metrics_(names()),
         model_(pipeline_, options_, metrics_),
         scheduler_(options_, spec_, platform_) {
@@ -198,7 +203,7 @@ void SimulatedEngine::turn(double now) {
 
 double SimulatedEngine::batch_s(const Batch& batch) {
   if (batch.kind() == Plan::kChunks) {
-    const size_t link = batch.node - 1;
+    const size_t link = batch.node - profile_.ars.size();
     const auto jobs = static_cast<int>(batch.owners.size());
     return profile_.chunks_s(link, jobs, static_cast<double>(batch.units()) / jobs) *
            draw(profile_.links[link].spread);
@@ -213,8 +218,8 @@ double SimulatedEngine::batch_s(const Batch& batch) {
       prompt_rows += sequence.rows;
     }
   }
-  return profile_.step_s(decodes, decodes > 0 ? kv / decodes : 0, prompt_rows) *
-         draw(profile_.ar_spread);
+  const ArProfile& ar = profile_.ars[batch.node];
+  return ar.step_s(decodes, decodes > 0 ? kv / decodes : 0, prompt_rows) * draw(ar.spread);
 }
 
 /// What an executor would leave; the samples are there already.

@@ -1,7 +1,7 @@
-// The engine on virtual time: the scheduler of src/engine runs as it is (engine/virtual_platform.h);
-// what its batches cost comes from a StepProfile. Hours of traffic take seconds. What it leaves out:
-// shared prefixes, late text, readers that pause, and that kernels of several executors compete for
-// memory bandwidth. Free of state; any thread.
+// The engine on virtual time: the scheduler of src/engine runs as it is
+// (engine/virtual_platform.h); what its batches cost comes from a StepProfile. Hours of traffic
+// take seconds. What it leaves out: shared prefixes, late text, readers that pause, and that
+// kernels of several executors compete for memory bandwidth. Free of state; any thread.
 #pragma once
 
 #include <string>
@@ -15,7 +15,10 @@ struct SimulationOptions {
   std::string policy = "streaming";
   int executors = 1;   ///< of an engine; each runs any stage as fast as the profile says
   bool split = false;  ///< two executors: the AR stage on one, chunk stages on the other
-  int replicas = 1;    ///< whole engines; a request goes to the one with the fewest
+  /// Every node waits for all of what feeds it, as where stages hand on whole results; otherwise
+  /// frames go on as they come.
+  bool whole = false;
+  int replicas = 1;  ///< whole engines; a request goes to the one with the fewest
   int max_batch = 32, max_prefill_rows = 128;
   int max_requests = 256;   ///< of an engine
   double max_wait_s = 0.5;  ///< predicted wait past which requests are refused

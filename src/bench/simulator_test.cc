@@ -20,8 +20,10 @@ StepProfile toy_profile() {
   profile.sample_rate = 1000;
   profile.page_rows = 16;
   profile.pages = 1024;
+  profile.ars.resize(1);
   for (const int batch : {1, 32}) {
-    profile.decode.push_back({batch, {1, 101}, {1e-3 + 1e-4 * batch, 1e-3 + 1e-4 * batch}});
+    profile.ars.front().decode.push_back(
+        {batch, {1, 101}, {1e-3 + 1e-4 * batch, 1e-3 + 1e-4 * batch}});
   }
   LinkProfile link;
   link.name = "codec";
@@ -33,7 +35,7 @@ StepProfile toy_profile() {
     link.seconds.push_back({1e-3 + 1e-4 * jobs, 1e-3 + 16e-4 * jobs});
   }
   profile.links = {link};
-  profile.utterances = {{10, 5e-4, {{1, 0, 40, 40, 1}}}};
+  profile.utterances = {{10, 5e-4, {{{1, 0, 40, 40, 1}}}}};
   return profile;
 }
 
@@ -57,12 +59,13 @@ TEST(Profile, InterpolatesBetweenMeasurements) {
   EXPECT_DOUBLE_EQ(along_curve({1, 3, 4}, {10, 20, 20}, 9), 20);
   EXPECT_DOUBLE_EQ(along_curve({7}, {3}, 100), 3);
   StepProfile profile = toy_profile();
-  EXPECT_NEAR(profile.step_s(16, 50, 0), 2.6e-3, 1e-9);
-  EXPECT_NEAR(profile.step_s(3, 50, 2), 1.5e-3, 1e-9);  // prompt rows as decode rows
+  ArProfile& ar = profile.ars.front();
+  EXPECT_NEAR(ar.step_s(16, 50, 0), 2.6e-3, 1e-9);
+  EXPECT_NEAR(ar.step_s(3, 50, 2), 1.5e-3, 1e-9);  // prompt rows as decode rows
   EXPECT_NEAR(profile.chunks_s(0, 1, 16), 2.6e-3, 1e-9);
-  profile.prefill = {{1, 2e-3}, {101, 12e-3}};
-  EXPECT_NEAR(profile.step_s(0, 0, 51), 7e-3, 1e-9);
-  EXPECT_NEAR(profile.step_s(16, 50, 51), 2.6e-3 + 5e-3, 1e-9);
+  ar.prefill = {{1, 2e-3}, {101, 12e-3}};
+  EXPECT_NEAR(ar.step_s(0, 0, 51), 7e-3, 1e-9);
+  EXPECT_NEAR(ar.step_s(16, 50, 51), 2.6e-3 + 5e-3, 1e-9);
 }
 
 TEST(Profile, SurvivesAFile) {
@@ -75,7 +78,7 @@ TEST(Profile, SurvivesAFile) {
   const StepProfile again = parse_profile(text, "p.json");
   EXPECT_EQ(again.links[0].seconds, profile.links[0].seconds);
   EXPECT_EQ(again.links[0].spread, profile.links[0].spread);
-  EXPECT_EQ(again.utterances[0].segments[0].steps, 40);
+  EXPECT_EQ(again.utterances[0].nodes[0][0].steps, 40);
   EXPECT_EQ(again.wake_s, 0.001);
 }
 
@@ -86,12 +89,12 @@ TEST(Profile, HostileFilesAreRefused) {
     bad[nlohmann::json::json_pointer(pointer)] = value;
     EXPECT_THROW(parse_profile(bad.dump(), "p.json"), LoadError) << pointer << " " << value;
   };
-  refused("/decode", nlohmann::json::array());
-  refused("/decode/0/batch", 0);
-  refused("/decode/1/batch", 1);
-  refused("/decode/0/kv", {5, 5});
-  refused("/decode/0/seconds", {1e-3});
-  refused("/decode/0/seconds", {1e-3, -1});
+  refused("/ars/0/decode", nlohmann::json::array());
+  refused("/ars/0/decode/0/batch", 0);
+  refused("/ars/0/decode/1/batch", 1);
+  refused("/ars/0/decode/0/kv", {5, 5});
+  refused("/ars/0/decode/0/seconds", {1e-3});
+  refused("/ars/0/decode/0/seconds", {1e-3, -1});
   refused("/links", nlohmann::json::array());
   refused("/links/0/steady", 0);
   refused("/links/0/jobs", {3, 2});
@@ -100,7 +103,9 @@ TEST(Profile, HostileFilesAreRefused) {
   refused("/links/0/seconds", "x");
   refused("/links/0/samples_per_frame", 0);
   refused("/utterances", nlohmann::json::array());
-  refused("/utterances/0/segments/0/steps", 0);
+  refused("/ars", nlohmann::json::array());
+  refused("/utterances/0/nodes", nlohmann::json::array());
+  refused("/utterances/0/nodes/0/segments/0/steps", 0);
   refused("/sample_rate", 1e9);
   refused("/pages", 0);
   EXPECT_THROW(parse_profile("", "p.json"), LoadError);
@@ -178,11 +183,57 @@ TEST(Simulator, FewPagesSlowDownAndNeverBlock) {
 
 TEST(Simulator, GuidancePairsCostTwice) {
   StepProfile profile = toy_profile();
-  profile.utterances[0].segments[0].companion_rows = 1;
+  profile.utterances[0].nodes[0][0].companion_rows = 1;
   const LoadPoint point{LoadKind::kStreams, 16};
   const LoadSummary alone = run({}, point), pairs = run({}, point, profile);
   EXPECT_LT(pairs.audio_per_s, alone.audio_per_s);
   EXPECT_GT(pairs.audio_per_s, alone.audio_per_s / 2.5);
+}
+
+/// A writer of 20 steps that feeds the toy's 40: a step of either takes 1.1 ms alone.
+StepProfile duet_profile() {
+  StepProfile profile = toy_profile();
+  ArProfile writer = profile.ars.front();
+  writer.name = "thinker";
+  profile.ars.front().lead = 2;
+  profile.ars.insert(profile.ars.begin(), writer);
+  profile.utterances[0].nodes.insert(profile.utterances[0].nodes.begin(), {{1, 0, 20, 0, 1}});
+  return profile;
+}
+
+TEST(Simulator, FramesGoOnAsTheyComeOrWhole) {
+  TrafficOptions once = traffic();
+  once.repeats = 1;
+  once.warmup_s = 0;
+  const auto one = [&](bool whole) {
+    SimulationOptions options;
+    options.whole = whole;
+    const LoadResult result = simulate(duet_profile(), options, {LoadKind::kStreams, 1}, once);
+    EXPECT_EQ(result.requests.size(), 1u);
+    EXPECT_NEAR(result.requests[0].playback.audio_s, 2, 1e-9);
+    return result.requests[0];
+  };
+  const RequestRecord whole = one(true), flowing = one(false);
+  // The text begins after the prompt and a step. Whole: all of the steps of both, then one chunk.
+  EXPECT_NEAR(*whole.first_byte_s, 0.0005 + 0.0011, 1e-9);
+  EXPECT_NEAR(*whole.first_audio_s, 0.0005 + (20 + 40) * 0.0011 + 0.001 + 0.0001 * 40, 1e-9);
+  EXPECT_NEAR(*flowing.first_byte_s, *whole.first_byte_s, 1e-9);
+  // Two ids, two frames, one chunk; the writer goes on between them.
+  EXPECT_GE(*flowing.first_audio_s, 0.0005 + (2 + 2) * 0.0011 + 0.0011 - 1e-9);
+  EXPECT_LT(*flowing.first_audio_s, 0.0005 + 12 * 0.0011);
+}
+
+TEST(Simulator, GraphsUnderAnyPolicyEndWithAllTheirAudio) {
+  for (const char* policy : {"streaming", "throughput", "fcfs"}) {
+    for (const int executors : {1, 3}) {
+      SimulationOptions options;
+      options.policy = policy, options.executors = executors;
+      const LoadSummary summary = run(options, {LoadKind::kRate, 10}, duet_profile());
+      EXPECT_NEAR(summary.requests, 600, 100);
+      EXPECT_EQ(summary.failed, 0) << policy;
+      EXPECT_NEAR(summary.audio_s, 2.0 * summary.requests, 1e-6);
+    }
+  }
 }
 
 TEST(Simulator, UnknownPolicyIsAnError) {

@@ -83,10 +83,8 @@ LinkProfile read_link(const Config& from) {
   return link;
 }
 
-UtteranceProfile read_utterance(const Config& from) {
-  UtteranceProfile utterance;
-  utterance.text_bytes = static_cast<size_t>(from.i("text_bytes"));
-  utterance.open_s = from.f("open_s", 0, kLongest_s);
+std::vector<SegmentProfile> read_segments(const Config& from) {
+  std::vector<SegmentProfile> segments;
   for (const Config& item : from.subs("segments")) {
     SegmentProfile segment;
     segment.prompt_rows = small(item, "prompt_rows", 1);
@@ -94,10 +92,75 @@ UtteranceProfile read_utterance(const Config& from) {
     segment.steps = small(item, "steps", 1);
     segment.frames = small(item, "frames", 0);
     segment.first_frame_step = small(item, "first_frame_step", 1);
-    utterance.segments.push_back(segment);
+    segments.push_back(segment);
   }
-  if (utterance.segments.empty()) from.fail("segments", "is empty");
+  if (segments.empty()) from.fail("segments", "is empty");
+  return segments;
+}
+
+UtteranceProfile read_utterance(const Config& from, size_t nodes) {
+  UtteranceProfile utterance;
+  utterance.text_bytes = static_cast<size_t>(from.i("text_bytes"));
+  utterance.open_s = from.f("open_s", 0, kLongest_s);
+  for (const Config& item : from.subs("nodes")) utterance.nodes.push_back(read_segments(item));
+  if (utterance.nodes.size() != nodes) {
+    from.fail("nodes", concat("has ", utterance.nodes.size(), " items, expected ", nodes));
+  }
   return utterance;
+}
+
+ArProfile read_ar(const Config& from) {
+  ArProfile ar;
+  ar.name = from.s("name");
+  ar.lead = small(from, "lead", 0);
+  ar.spread = spread(from, "spread");
+  for (const Config& item : from.subs("decode")) {
+    DecodeCosts row;
+    row.batch = small(item, "batch", 1);
+    row.kv = item.floats("kv");
+    row.seconds = seconds(item, "seconds", row.kv.size());
+    const bool rising = std::is_sorted(row.kv.begin(), row.kv.end()) &&
+                        std::adjacent_find(row.kv.begin(), row.kv.end()) == row.kv.end();
+    if (row.kv.empty() || !rising) item.fail("kv", "does not rise");
+    if (!ar.decode.empty() && row.batch <= ar.decode.back().batch) {
+      item.fail("batch", "does not rise");
+    }
+    ar.decode.push_back(row);
+  }
+  if (ar.decode.empty()) from.fail("decode", "is empty");
+  for (const Config& item : from.subs("prefill")) {
+    const int rows = small(item, "rows", 1);
+    if (!ar.prefill.empty() && rows <= ar.prefill.back().first) item.fail("rows", "does not rise");
+    ar.prefill.emplace_back(rows, item.f("seconds", 0, kLongest_s));
+  }
+  return ar;
+}
+
+Json ar_json(const ArProfile& ar) {
+  Json decode = Json::array(), prefill = Json::array();
+  for (const DecodeCosts& row : ar.decode) {
+    decode.push_back({{"batch", row.batch}, {"kv", row.kv}, {"seconds", row.seconds}});
+  }
+  for (const auto& [rows, cost] : ar.prefill) {
+    prefill.push_back({{"rows", rows}, {"seconds", cost}});
+  }
+  return {{"name", ar.name},
+          {"lead", ar.lead},
+          {"spread", ar.spread},
+          {"decode", decode},
+          {"prefill", prefill}};
+}
+
+Json segments_json(const std::vector<SegmentProfile>& from) {
+  Json segments = Json::array();
+  for (const SegmentProfile& segment : from) {
+    segments.push_back({{"prompt_rows", segment.prompt_rows},
+                        {"companion_rows", segment.companion_rows},
+                        {"steps", segment.steps},
+                        {"frames", segment.frames},
+                        {"first_frame_step", segment.first_frame_step}});
+  }
+  return {{"segments", segments}};
 }
 
 /// Of the rising `x`, the last index below `at` that has a successor.
@@ -117,7 +180,7 @@ double along_curve(const std::vector<double>& x, const std::vector<double>& y, d
   return std::max(value, *std::min_element(y.begin(), y.end()));
 }
 
-double StepProfile::step_s(int decodes, double kv_len, int prompt_rows) const {
+double ArProfile::step_s(int decodes, double kv_len, int prompt_rows) const {
   double seconds = 0;
   std::vector<double> batches, costs;
   for (const DecodeCosts& row : decode) {
@@ -150,27 +213,14 @@ double StepProfile::chunks_s(size_t link, int jobs, double frames) const {
 }
 
 std::string profile_json(const StepProfile& profile) {
-  Json decode = Json::array(), prefill = Json::array(), links = Json::array(),
-       utterances = Json::array();
-  for (const DecodeCosts& row : profile.decode) {
-    decode.push_back({{"batch", row.batch}, {"kv", row.kv}, {"seconds", row.seconds}});
-  }
-  for (const auto& [rows, cost] : profile.prefill) {
-    prefill.push_back({{"rows", rows}, {"seconds", cost}});
-  }
+  Json ars = Json::array(), links = Json::array(), utterances = Json::array();
+  for (const ArProfile& ar : profile.ars) ars.push_back(ar_json(ar));
   for (const LinkProfile& link : profile.links) links.push_back(link_json(link));
   for (const UtteranceProfile& utterance : profile.utterances) {
-    Json segments = Json::array();
-    for (const SegmentProfile& segment : utterance.segments) {
-      segments.push_back({{"prompt_rows", segment.prompt_rows},
-                          {"companion_rows", segment.companion_rows},
-                          {"steps", segment.steps},
-                          {"frames", segment.frames},
-                          {"first_frame_step", segment.first_frame_step}});
-    }
-    utterances.push_back({{"text_bytes", utterance.text_bytes},
-                          {"open_s", utterance.open_s},
-                          {"segments", segments}});
+    Json nodes = Json::array();
+    for (const auto& segments : utterance.nodes) nodes.push_back(segments_json(segments));
+    utterances.push_back(
+        {{"text_bytes", utterance.text_bytes}, {"open_s", utterance.open_s}, {"nodes", nodes}});
   }
   const Json out = {{"model", profile.model},
                     {"weights", profile.weights},
@@ -178,12 +228,10 @@ std::string profile_json(const StepProfile& profile) {
                     {"sample_rate", profile.sample_rate},
                     {"page_rows", profile.page_rows},
                     {"pages", profile.pages},
-                    {"ar_spread", profile.ar_spread},
                     {"batch_overhead_s", profile.batch_overhead_s},
                     {"sequence_overhead_s", profile.sequence_overhead_s},
                     {"wake_s", profile.wake_s},
-                    {"decode", decode},
-                    {"prefill", prefill},
+                    {"ars", ars},
                     {"links", links},
                     {"utterances", utterances},
                     {"raw", Json::parse(profile.raw)}};
@@ -199,35 +247,15 @@ StepProfile parse_profile(const std::string& text, const std::string& path) {
   profile.sample_rate = static_cast<int>(from.i("sample_rate", 1000, 384000));
   profile.page_rows = small(from, "page_rows", 1);
   profile.pages = small(from, "pages", 1);
-  profile.ar_spread = spread(from, "ar_spread");
   profile.batch_overhead_s = from.f("batch_overhead_s", 0, 1);
   profile.sequence_overhead_s = from.f("sequence_overhead_s", 0, 1);
   profile.wake_s = from.f("wake_s", 0, 1);
-  for (const Config& item : from.subs("decode")) {
-    DecodeCosts row;
-    row.batch = small(item, "batch", 1);
-    row.kv = item.floats("kv");
-    row.seconds = seconds(item, "seconds", row.kv.size());
-    const bool rising = std::is_sorted(row.kv.begin(), row.kv.end()) &&
-                        std::adjacent_find(row.kv.begin(), row.kv.end()) == row.kv.end();
-    if (row.kv.empty() || !rising) item.fail("kv", "does not rise");
-    if (!profile.decode.empty() && row.batch <= profile.decode.back().batch) {
-      item.fail("batch", "does not rise");
-    }
-    profile.decode.push_back(row);
-  }
-  if (profile.decode.empty()) from.fail("decode", "is empty");
-  for (const Config& item : from.subs("prefill")) {
-    const int rows = small(item, "rows", 1);
-    if (!profile.prefill.empty() && rows <= profile.prefill.back().first) {
-      item.fail("rows", "does not rise");
-    }
-    profile.prefill.emplace_back(rows, item.f("seconds", 0, kLongest_s));
-  }
+  for (const Config& item : from.subs("ars")) profile.ars.push_back(read_ar(item));
+  if (profile.ars.empty()) from.fail("ars", "is empty");
   for (const Config& item : from.subs("links")) profile.links.push_back(read_link(item));
   if (profile.links.empty()) from.fail("links", "is empty");
   for (const Config& item : from.subs("utterances")) {
-    profile.utterances.push_back(read_utterance(item));
+    profile.utterances.push_back(read_utterance(item, profile.ars.size()));
   }
   if (profile.utterances.empty()) from.fail("utterances", "is empty");
   return profile;

@@ -28,6 +28,21 @@ struct LinkProfile {
   std::vector<double> spread;  ///< quantiles of single batches around those times; mean 1
 };
 
+/// An AR node and what its batches cost.
+struct ArProfile {
+  std::string name = "ar";
+  /// Of a node that another one feeds with ids: how many of them its prompt waits for. Each of its
+  /// steps waits for one more.
+  int lead = 0;
+  std::vector<DecodeCosts> decode;              ///< ascending in batch
+  std::vector<std::pair<int, double>> prefill;  ///< rows of prompts, seconds; may be empty
+  std::vector<double> spread;                   ///< as LinkProfile::spread
+
+  /// An AR batch of `decodes` one-row sequences with `kv` cached positions on average, and
+  /// `prompt_rows` rows of prompts.
+  double step_s(int decodes, double kv, int prompt_rows) const;
+};
+
 /// A part of a request with a prompt of its own.
 struct SegmentProfile {
   int prompt_rows = 1;
@@ -39,19 +54,19 @@ struct SegmentProfile {
 /// A request that was run: the simulator draws from these.
 struct UtteranceProfile {
   size_t text_bytes = 0;
-  double open_s = 0;  ///< making its prompt
-  std::vector<SegmentProfile> segments;
+  double open_s = 0;                               ///< making its prompt
+  std::vector<std::vector<SegmentProfile>> nodes;  ///< of each AR node
 };
 
 struct StepProfile {
   std::string model, weights;
   int threads = 1;
   int sample_rate = 24000;
-  int page_rows = 1, pages = 1;                 ///< of the KV cache that the engine would take
-  std::vector<DecodeCosts> decode;              ///< ascending in batch
-  std::vector<std::pair<int, double>> prefill;  ///< rows of prompts, seconds; may be empty
+  int page_rows = 1, pages = 1;  ///< of the KV cache that the engine would take
+  /// In the order in which they feed each other; all but the last one write, the first one to the
+  /// client, and the last one feeds the links.
+  std::vector<ArProfile> ars;
   std::vector<LinkProfile> links;
-  std::vector<double> ar_spread;   ///< as LinkProfile::spread
   double batch_overhead_s = 0;     ///< of the engine's thread for a batch
   double sequence_overhead_s = 0;  ///< and for each sequence or chunk in it
   double wake_s = 0;               ///< that a request waits more when it finds the engine asleep
@@ -60,9 +75,6 @@ struct StepProfile {
   /// both of stages alone, and "in_engine": [[stage, batch, frames, times as long, batches]].
   std::string raw = "{}";
 
-  /// An AR batch of `decodes` one-row sequences with `kv` cached positions on average, and
-  /// `prompt_rows` rows of prompts.
-  double step_s(int decodes, double kv, int prompt_rows) const;
   double chunks_s(size_t link, int jobs, double frames) const;
 };
 

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "bench/measure_steps.h"
 #include "bench/target.h"
+#include "cli/http_client.h"
 #include "cli/load_command.h"
 #include "cli/many_files.h"
 #include "cli/voice_choice.h"
@@ -19,21 +20,6 @@
 
 namespace syrinx {
 namespace {
-
-constexpr size_t kMaxKeyFileBytes = 4096;
-
-std::string api_key(const BenchOptions& options) {
-  if (!options.api_key_file.empty()) {
-    const std::string file = read_file(options.api_key_file, kMaxKeyFileBytes);
-    const std::string key = file.substr(0, file.find_first_of("\r\n"));
-    if (key.empty()) load_fault(options.api_key_file, "", "its first line holds no key");
-    return key;
-  }
-  for (const char* name : {"SYRINX_API_KEY", "OPENAI_API_KEY"}) {
-    if (const char* key = std::getenv(name); key != nullptr && *key) return key;
-  }
-  return "";
-}
 
 /// What the command line says of every request, as fields of a body.
 std::string body_fields(const BenchOptions& options) {
@@ -47,6 +33,14 @@ std::string body_fields(const BenchOptions& options) {
   add("top_k", request.top_k);
   add("min_p", request.min_p);
   add("repetition_penalty", request.repetition_penalty);
+  add("inner_temperature", request.inner_temperature);
+  add("inner_top_p", request.inner_top_p);
+  add("inner_top_k", request.inner_top_k);
+  add("exaggeration", request.exaggeration);
+  if (request.flow != FlowMode::kAuto) {
+    fields["flow"] = request.flow == FlowMode::kFull ? "full" : "causal";
+  }
+  if (request.speaker >= 0) fields["speaker"] = request.speaker;
   if (request.max_frames > 0) fields["max_new_tokens"] = request.max_frames;
   if (!request.voice.empty()) fields["voice"] = request.voice;
   if (!request.language.empty()) fields["language"] = request.language;
@@ -70,10 +64,11 @@ int run_profile(const BenchOptions& options) {
   const StepProfile profile = measure_steps(measure);
   if (terminal) std::fputs("\r\033[K", stderr);
   write_text(options.profile_file, profile_json(profile));
+  const ArProfile& ar = profile.ars.front();
   std::printf("%s, %d threads: a step of 1 takes %s, of %d %s", profile.model.c_str(),
-              profile.threads, time_text(profile.step_s(1, 64, 0)).c_str(),
-              profile.decode.back().batch,
-              time_text(profile.step_s(profile.decode.back().batch, 64, 0)).c_str());
+              profile.threads, time_text(ar.step_s(1, 64, 0)).c_str(),
+              ar.decode.back().batch,
+              time_text(ar.step_s(ar.decode.back().batch, 64, 0)).c_str());
   for (size_t i = 0; i < profile.links.size(); ++i) {
     const LinkProfile& link = profile.links[i];
     std::printf("; %s, %d frames: %s", link.name.c_str(), link.policy.steady,
@@ -92,7 +87,7 @@ std::unique_ptr<BenchTarget> http_target(const BenchOptions& options, net::io_co
   command.fact("model asked for", options.load.model);
   return make_http_target(io, {.url = options.url,
                                .model = options.load.model,
-                               .api_key = api_key(options),
+                               .api_key = read_client_key(options.api_key_file),
                                .fields = body_fields(options),
                                .sample_rate_hz = options.sample_rate_hz,
                                .timeout_s = options.timeout_s,

@@ -148,6 +148,9 @@ void add_simulate_arguments(CLI::App& app, SimulateOptions& simulate) {
       ->check(between(1, 1024))
       ->capture_default_str();
   app.add_flag("--split", how.split, "instead: chunk stages on one, any stage on the other");
+  app.add_flag(
+      "--whole", how.whole,
+      "a stage begins when the one before it has ended; otherwise frames go on as they come");
   app.add_option("--replicas", how.replicas, "whole engines; a request goes to the least busy")
       ->check(between(1, 1024))
       ->capture_default_str();

@@ -161,6 +161,17 @@ class Book {
   SpeechRequest request_;  // of every part, with its voice
 };
 
+/// Options that few models have; "" without any.
+std::string options_identity(const SpeechRequest& r) {
+  const auto said = [](const char* name, const auto& value) {
+    return value ? concat(name, *value, ' ') : "";
+  };
+  const bool flow = r.flow != FlowMode::kAuto;
+  return concat(said("it", r.inner_temperature), said("ip", r.inner_top_p),
+                said("ik", r.inner_top_k), flow ? concat('f', static_cast<int>(r.flow)) : "",
+                said("e", r.exaggeration), r.speaker >= 0 ? concat('s', r.speaker) : "");
+}
+
 /// Everything that the samples depend on.
 std::string Book::identity() const {
   const SpeechRequest& r = options_.request;
@@ -170,7 +181,7 @@ std::string Book::identity() const {
                                number(r.temperature), ' ', number(r.top_p), ' ', number(r.top_k),
                                ' ', number(r.min_p), ' ', number(r.repetition_penalty), ' ',
                                number(r.guidance), ' ', r.speed, ' ', r.max_frames, ' ',
-                               target_.directory));
+                               options_identity(r), '\0', target_.directory));
 }
 
 std::string Book::file_of(size_t chapter) const {
@@ -183,6 +194,7 @@ std::string Book::file_of(size_t chapter) const {
 Book::Running Book::submit(Engine& engine, const BookPart& part) const {
   SpeechRequest request = request_;
   request.text = part.text;
+  request.offline = true;
   Running running{std::make_shared<Collector>()};
   const Result<RequestId> id = engine.submit(request, running.collector);
   if (id) return running;

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace syrinx {
 namespace {
 
@@ -184,12 +186,6 @@ std::vector<Heading> numeral_headings(const std::vector<Line>& lines, bool title
 }
 
 }  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
 
 size_t markdown_level(std::string_view line) {
   const size_t level = std::min(line.find_first_not_of('#'), line.size());

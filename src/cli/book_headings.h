@@ -26,7 +26,4 @@ std::vector<Heading> find_headings(std::string_view text);
 /// 1 for "# Title", 2 for "## Title", ...; 0 for other lines.
 size_t markdown_level(std::string_view line);
 
-/// Without white space at its ends.
-std::string_view trimmed(std::string_view text);
-
 }  // namespace syrinx

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/ascii.h"
 #include "cli/book_headings.h"
 #include "text/sentences.h"
 

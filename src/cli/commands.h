@@ -3,8 +3,10 @@
 // One command per process; main thread.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "bench/simulator.h"
@@ -27,7 +29,10 @@ enum ExitCode { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitIncomplete = 
 struct VoiceChoice {
   std::string store;  ///< directory of kept voices; empty: where they lie by default
   std::string ref_audio = {}, ref_text = {}, ref_mode = {};  ///< a recording to clone
+  bool ref_trim = false;                                     ///< of its silence at both ends
   std::string embedding_file = {};                           ///< of a speaker
+  /// What was said before, oldest first: speaker, file with its sound ("-": none), words.
+  std::vector<std::tuple<int, std::string, std::string>> turns = {};
 };
 
 struct SayOptions {
@@ -43,6 +48,18 @@ struct SayOptions {
   std::string srt_file;
 };
 int run_say(SayOptions options);
+
+struct ChatOptions {
+  LoadOptions load;               ///< of the text model
+  std::string speaker = "finch";  ///< the model that speaks its answers
+  VoiceChoice voice;
+  SpeechRequest request;  ///< how they are spoken
+  std::string system, once, output;
+  std::optional<float> temperature;
+  int max_tokens = 0;
+  bool no_predict = false;
+};
+int run_chat(ChatOptions options);
 
 struct ServeOptions {
   LoadOptions load;                 ///< of every model; `model` is not used
@@ -62,7 +79,10 @@ struct ServeOptions {
   double drain_timeout_s = 30;
   double stall_timeout_s = 30;
   size_t max_body_bytes = size_t{1} << 20;
-  size_t max_upload_bytes = size_t{16} << 20;
+  size_t max_upload_bytes = size_t{25} << 20;
+  /// What recognises speech. "auto": PocketSphinx where it is installed; "none".
+  std::vector<std::string> ears = {"auto"};
+  double max_heard_s = 4 * 3600;
   std::string voice_store;       ///< empty: where it lies by default
   bool no_voice_upload = false;  ///< clients may neither add nor remove voices
   bool strict = false;           ///< refuse what a model cannot honour
@@ -70,17 +90,32 @@ struct ServeOptions {
   size_t voice_cache_mib = 256;
   int max_connections = 1024;
   int max_connections_per_address = 256;
-  double max_audio_s = 3600;
   double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
   int wyoming_port = -1;  ///< for Home Assistant; 0: any free one; -1: off
   std::string wyoming_host = "127.0.0.1";
+  int agent_port = -1;  ///< for load balancers; 0: any free one; -1: off
+  std::string agent_host = "127.0.0.1";
 };
 int run_serve(const ServeOptions& options);
+
+/// What is said in recordings.
+struct TranscribeOptions {
+  std::vector<std::string> files;  ///< "-": the standard input
+  std::string ears = "pocketsphinx";
+  std::string language;
+  std::string prompt;
+  bool translate = false, word_times = false;
+  std::string format;  ///< txt, srt, vtt or json; empty: as the output's name ends, or txt
+  std::string output;  ///< a file, or a directory for several; empty or "-": the standard output
+  bool quiet = false;  ///< no progress
+};
+int run_transcribe(const TranscribeOptions& options);
 
 struct VoiceOptions {
   LoadOptions load;  ///< its model may be empty
   std::string store;
   NewVoice wish;
+  bool trim = false;               ///< silence at both ends of a recording
   std::string file;                ///< what is added, or written
   std::vector<std::string> names;  ///< of those to be removed
 };
@@ -101,6 +136,7 @@ int run_inspect(const LoadOptions& options);
 struct TraceCommand {
   LoadOptions load;
   SpeechRequest request;
+  VoiceChoice voice;
   std::string output;
   int logit_steps = 32;  ///< of so many steps the logits are kept
 };

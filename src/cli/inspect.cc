@@ -42,7 +42,7 @@ std::string size_text(size_t bytes) {
   return out;
 }
 
-std::string join(const std::vector<std::string>& items) {
+std::string comma_list(const std::vector<std::string>& items) {
   std::string out;
   for (const std::string& item : items) out += (out.empty() ? "" : ", ") + item;
   return out.empty() ? "-" : out;
@@ -66,7 +66,7 @@ std::string codes_text(const std::vector<int>& vocab) {
   if (vocab.size() > 1 && equal) return concat(vocab.size(), " x ", vocab.front());
   std::vector<std::string> sizes;
   for (const int v : vocab) sizes.push_back(std::to_string(v));
-  return join(sizes);
+  return comma_list(sizes);
 }
 
 void print_facts(const PipelineInfo& info) {
@@ -75,7 +75,7 @@ void print_facts(const PipelineInfo& info) {
                {"licence", info.licence.empty() ? "-" : info.licence},
                {"sample rate", concat(info.sample_rate, " Hz")},
                {"frame rate", concat(info.frame_rate, " frames/s")},
-               {"languages", join(info.languages)},
+               {"languages", comma_list(info.languages)},
                {"instructions", info.instructions ? "yes" : "no"},
                {"late text", late_text_name(info.late_text)},
                {"word times", info.word_times ? "yes" : "no"},

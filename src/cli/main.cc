@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/batch.h"
 #include "cli/bench_arguments.h"
 #include "cli/book.h"
 #include "cli/commands.h"
@@ -15,6 +16,7 @@
 #include "cli/interrupt.h"
 #include "cli/manual.h"
 #include "cli/ranges.h"
+#include "cli/top.h"
 #include "cli/usage.h"
 
 namespace syrinx {
@@ -22,8 +24,8 @@ namespace {
 
 void add_load(CLI::App& app, LoadOptions& load) {
   app.add_option("--weights", load.weights,
-                 "f32, bf16, q8, q8a8 or auto: how linear weights are kept")
-      ->check(CLI::IsMember({"auto", "f32", "bf16", "q8", "q8a8"}))
+                 "f32, bf16, q8, q8a8, q4 or auto: how linear weights are kept")
+      ->check(CLI::IsMember({"auto", "f32", "bf16", "q8", "q8a8", "q4"}))
       ->capture_default_str();
   app.add_option("--device", load.device,
                  "cpu, cuda, or auto: cuda where this build and this machine have it")
@@ -81,6 +83,27 @@ void add_request(CLI::App& app, SpeechRequest& request) {
       ->check(between(0.1, 10.0));
   app.add_option("--guidance", request.guidance, "scale of guidance, where the model uses it")
       ->check(between(0.0, 20.0));
+  app.add_option("--inner-temperature", request.inner_temperature,
+                 "of the codes after a frame's first, where they are drawn apart")
+      ->check(between(0.0, 2.0));
+  app.add_option("--inner-top-p", request.inner_top_p, "the same")->check(between(0.0, 1.0));
+  app.add_option("--inner-top-k", request.inner_top_k, "the same")->check(at_least(0));
+  app.add_option_function<std::string>(
+         "--flow",
+         [&request](const std::string& name) {
+           request.flow = name == "full"     ? FlowMode::kFull
+                          : name == "causal" ? FlowMode::kCausal
+                                             : FlowMode::kAuto;
+         },
+         "what the model's flow attends to: causal, chunks that can be streamed; full, all of "
+         "a part of the text; auto, as it was trained (auto)")
+      ->check(CLI::IsMember({"auto", "causal", "full"}));
+  app.add_option("--exaggeration", request.exaggeration,
+                 "degree of emotion, where the model has it")
+      ->check(between(0.0, 2.0));
+  app.add_option("--speaker", request.speaker,
+                 "who of a conversation speaks, where speakers have numbers")
+      ->check(at_least(0));
   app.add_option("--max-frames", request.max_frames, "0: a bound derived from the text")
       ->check(at_least(0));
   app.add_option("--initial-chunk-frames", request.initial_chunk_frames,
@@ -106,6 +129,9 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
                  "prompt rows that ride along in one step")
       ->check(between(1, 1 << 20))
       ->capture_default_str();
+  app.add_flag(
+      "--drafts,!--no-drafts", engine.drafts,
+      "run guesses of a text's next tokens along with its steps; the same text, sooner (on)");
   app.add_option("--max-wait", engine.max_wait_s,
                  "seconds of predicted wait past which requests get a 503")
       ->check(at_least(0))
@@ -136,8 +162,13 @@ void add_voice_choice(CLI::App& app, VoiceChoice& voice) {
                  "a recording: speak with the voice in it, where the model can clone");
   app.add_option("--ref-text", voice.ref_text, "what the recording says");
   app.add_option("--ref-mode", voice.ref_mode, "how to clone, as the model names its ways");
+  app.add_flag("--ref-trim", voice.ref_trim, "leave out the silence at both ends of the recording");
   app.add_option("--speaker-embedding", voice.embedding_file,
                  "a speaker as numbers: a JSON list, or a safetensors file with one tensor");
+  app.add_option("--turn", voice.turns,
+                 "an earlier turn of the conversation, where the model hears it: speaker's number, "
+                 "recording ('-': none) and words; may be repeated, oldest first")
+      ->type_name("SPEAKER FILE WORDS");
   add_store(app, voice.store);
 }
 
@@ -158,6 +189,7 @@ void add_voice_command(CLI::App& app, VoiceOptions& voice, std::function<int()>&
                   "file that 'voice export' wrote")
       ->required();
   add->add_option("--text", voice.wish.text, "what the recording says; some models need it");
+  add->add_flag("--trim", voice.trim, "leave out the silence at both ends of the recording");
   add->add_option("--mode", voice.wish.mode, "how to clone, as the model names its ways");
   add->add_option("--consent", voice.wish.consent, "a note: who agreed to this, and how");
   add->add_option("--description", voice.wish.description, "a note for lists");
@@ -184,6 +216,36 @@ void add_voice_command(CLI::App& app, VoiceOptions& voice, std::function<int()>&
       ->required();
   out->add_option("-m,--model", voice.load.model, "the model for which the voice is encoded");
   add_load(*out, voice.load);
+}
+
+void add_transcribe(CLI::App& app, TranscribeOptions& transcribe, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand("transcribe", "Write down what is said in recordings");
+  sub->add_option("files", transcribe.files, "audio files; '-' is the standard input")->required();
+  sub->add_option("-m,--model", transcribe.ears,
+                  "what recognises: pocketsphinx, or a Whisper (a directory or Org/Name)")
+      ->capture_default_str();
+  sub->add_option("--language", transcribe.language,
+                  "of the speech, as 'en' or 'english'; by default found out, or the only one");
+  sub->add_option("--prompt", transcribe.prompt,
+                  "what was said before, or words to expect, for models that heed it");
+  sub->add_flag("--translate", transcribe.translate, "into English, with models that can");
+  sub->add_flag("--words", transcribe.word_times, "the times of words, in JSON");
+  sub->add_option("--format", transcribe.format,
+                  "of the transcript; by default as the output's name ends, or txt")
+      ->check(CLI::IsMember({"txt", "srt", "vtt", "json"}));
+  sub->add_option("-o,--output", transcribe.output,
+                  "a file, or a directory for those of several recordings; '-' is the standard "
+                  "output, where it goes without this");
+  sub->add_flag("-q,--quiet", transcribe.quiet, "no progress");
+  sub->callback([&] { command = [&transcribe] { return run_transcribe(transcribe); }; });
+  sub->footer(
+      "Examples:\n"
+      "  syrinx transcribe talk.mp3                       lines of text as they are settled\n"
+      "  syrinx transcribe talk.m4a -o talk.srt           subtitles\n"
+      "  syrinx transcribe *.ogg --format vtt -o texts/   a file for each\n"
+      "  syrinx transcribe --format json --words - < talk.wav\n\n"
+      "Exit codes: 0 done, 1 a recording could not be read (the others were), 2 the command line "
+      "makes no sense.");
 }
 
 void add_format(CLI::App& app, std::string& format, const std::string& otherwise) {
@@ -218,6 +280,32 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
   sub->callback([&] { command = [&say] { return run_say(say); }; });
 }
 
+void add_chat(CLI::App& app, ChatOptions& chat, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand("chat", "Talk with a text model, which answers aloud");
+  chat.load.model.clear();
+  add_model(*sub, chat.load);
+  sub->add_option("--speaker", chat.speaker, "the model that speaks the answers")
+      ->capture_default_str();
+  sub->add_option("-v,--voice", chat.request.voice, "one of its voices, or of 'syrinx voice list'");
+  sub->add_option("--system", chat.system, "what the model is told before the conversation");
+  sub->add_option("--once", chat.once, "ask this and end");
+  sub->add_option("-o,--output", chat.output, "audio file instead of the loudspeaker");
+  sub->add_option("--temperature", chat.temperature, "of the answers; 0: always the likeliest word")
+      ->check(between(0.0, 2.0));
+  sub->add_option("--max-tokens", chat.max_tokens, "of an answer; 0: any number")
+      ->check(at_least(0));
+  sub->add_option("--seed", chat.request.seed, "same seed, same answers")->capture_default_str();
+  sub->add_flag("--no-predict", chat.no_predict, "answer only when the question has ended");
+  sub->footer(
+      "While you type, the answer is drafted and its first sentence spoken ahead, unheard; the "
+      "draft is\n"
+      "shown below the line. What you get is what you would have got without, only sooner.\n"
+      "Examples:\n"
+      "  syrinx chat --model Qwen/Qwen2.5-0.5B-Instruct\n"
+      "  syrinx chat --model DIR --once \"Who are you?\" -o answer.wav");
+  sub->callback([&] { command = [&chat] { return run_chat(chat); }; });
+}
+
 void add_book(CLI::App& app, BookOptions& book, std::function<int()>& command) {
   CLI::App* sub = app.add_subcommand("book", "Speak a long text, a file for each chapter");
   sub->add_option("text", book.text_file, "text file; '-' is the standard input")->required();
@@ -244,6 +332,70 @@ void add_book(CLI::App& app, BookOptions& book, std::function<int()>& command) {
       "  syrinx book alice.txt -o alice.wav       one file, and alice.cue\n"
       "  pandoc -t plain book.epub | syrinx book - -o book/");
   sub->callback([&] { command = [&book] { return run_book(book); }; });
+}
+
+void add_batch(CLI::App& app, BatchOptions& batch, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand("batch", "Speak a list of texts, a file for each");
+  sub->add_option(
+         "list", batch.list,
+         "JSON Lines: 'text' or 'input', an 'id', and what else a speech request may have; "
+         "'-' is the standard input")
+      ->required();
+  sub->add_option("-o,--output", batch.output, "directory of the files and of manifest.jsonl")
+      ->required();
+  sub->add_option("-s,--server", batch.servers,
+                  "http://host:port of a server that speaks; may be repeated. Without it an engine "
+                  "in this process");
+  sub->add_option("-j,--jobs", batch.jobs, "requests at a time, of each server")
+      ->check(between(1, 4096))
+      ->capture_default_str();
+  sub->add_option("--shard", batch.shard,
+                  "2/8: the second of eight parts of the list; each has a manifest of its own");
+  sub->add_option("--extra", batch.fields, "a JSON object: what a line does not say itself");
+  add_format(*sub, batch.format, "by default wav");
+  sub->add_flag("--retry-failed", batch.retry_failed, "what failed before is tried again");
+  sub->add_option("--api-key-file", batch.api_key_file,
+                  "for servers: its first line (or set SYRINX_API_KEY or OPENAI_API_KEY)");
+  sub->add_option("--timeout", batch.timeout_s, "seconds for a request as a whole")
+      ->check(above(0))
+      ->capture_default_str();
+  sub->add_option("--patience", batch.patience_s,
+                  "seconds without any server that takes requests, after which it ends")
+      ->check(above(0))
+      ->capture_default_str();
+  sub->add_flag("-q,--quiet", batch.quiet, "no progress and no sum");
+  add_store(*sub, batch.voice_store);
+  add_model(*sub, batch.load);
+  // Nobody listens: batches as large as they get, and a place for whoever asks.
+  batch.load.engine.policy = "throughput";
+  batch.load.engine.max_requests = 1'000'000;
+  batch.load.engine.max_wait_s = 1e9;
+  sub->add_option("--max-batch", batch.load.engine.max_batch, "texts in one step")
+      ->check(between(1, 4096))
+      ->capture_default_str();
+  sub->footer(
+      "Interrupted, the same command goes on where it was; what a line says anew is spoken "
+      "anew.\n\n"
+      "Examples:\n"
+      "  syrinx batch texts.jsonl -o audio/\n"
+      "  syrinx batch texts.jsonl -o audio/ --server http://a:8080 --server http://b:8080\n"
+      "  syrinx batch texts.jsonl -o audio/ --shard 2/8 --extra '{\"voice\": \"raven\"}'\n\n"
+      "Exit codes: 0 all spoken, 1 some failed or are not done, 3 all spoken, but some reached a "
+      "bound.");
+  sub->callback([&] { command = [&batch] { return run_batch(batch); }; });
+}
+
+void add_top(CLI::App& app, TopOptions& top, std::function<int()>& command) {
+  CLI::App* sub = app.add_subcommand("top", "Show what servers are doing");
+  sub->add_option("url", top.urls, "http://host:port of each (default: http://127.0.0.1:8080)");
+  sub->add_option("--every", top.every_s, "seconds between two looks")
+      ->check(between(0.1, 3600.0))
+      ->capture_default_str();
+  sub->add_flag("--once", top.once, "look once and end, with 1 when a server is not ready");
+  sub->add_flag("--json", top.json, "a line of JSON for each look");
+  sub->add_option("--api-key-file", top.api_key_file,
+                  "its first line (or set SYRINX_API_KEY or OPENAI_API_KEY)");
+  sub->callback([&] { command = [&top] { return run_top(top); }; });
 }
 
 /// What the program tells of itself: completion for shells, the manual.
@@ -286,7 +438,9 @@ void add_serve_security(CLI::App& app, ServeOptions& serve) {
                  "0: any number; this machine's own are not counted")
       ->check(at_least(0))
       ->capture_default_str();
-  app.add_option("--max-audio", serve.max_audio_s, "seconds of audio in one answer; 0: any number")
+  serve.load.engine.max_audio_s = 3600;
+  app.add_option("--max-audio", serve.load.engine.max_audio_s,
+                 "seconds of audio in one answer; 0: any number")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--header-timeout", serve.header_timeout_s, "seconds to send a request's head")
@@ -326,6 +480,13 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--wyoming-host", serve.wyoming_host,
                   "address of that; Wyoming has no keys: beyond this machine say --allow-public")
       ->capture_default_str();
+  sub->add_option(
+         "--agent-port", serve.agent_port,
+         "tell load balancers at this port how much room there is (HAProxy's agent-check); "
+         "0: any free port")
+      ->check(between(0, 65535));
+  sub->add_option("--agent-host", serve.agent_host, "address of that; whoever asks is answered")
+      ->capture_default_str();
   sub->add_flag("-q,--quiet", serve.quiet, "no line per request");
   sub->add_option("--drain-timeout", serve.drain_timeout_s,
                   "seconds that running requests get after SIGTERM")
@@ -339,8 +500,17 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
       ->check(between(1024, 1 << 30))
       ->capture_default_str();
   sub->add_option("--max-upload-bytes", serve.max_upload_bytes,
-                  "largest request that carries a recording, where a model can clone")
+                  "largest request that carries a recording, to be cloned or written down")
       ->check(between(1024, 1 << 28))
+      ->capture_default_str();
+  sub->add_option(
+      "--ears", serve.ears,
+      "what recognises speech: pocketsphinx, or a Whisper (a directory or Org/Name); auto: "
+      "pocketsphinx, where it is installed; none; "
+      "may be repeated, the first is OpenAI's 'whisper-1' (default: auto)");
+  sub->add_option("--max-recording", serve.max_heard_s,
+                  "seconds of one recording that is written down")
+      ->check(above(0))
       ->capture_default_str();
   add_store(*sub, serve.voice_store);
   sub->add_flag("--no-voice-upload", serve.no_voice_upload,
@@ -381,8 +551,9 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
 }
 
 void add_trace(CLI::App& app, TraceCommand& trace, std::function<int()>& command) {
-  CLI::App* sub = app.add_subcommand(
-      "trace", "Speak greedily in f32 and keep ids, logits, frames and samples for comparing");
+  CLI::App* sub = app.add_subcommand("trace",
+                                     "Speak in f32, greedily unless told otherwise, and keep ids, "
+                                     "logits, frames and samples for comparing");
   trace.load.weights = "f32";
   sub->add_option("-t,--text", trace.request.text, "what to speak")->required();
   sub->add_option("--dump", trace.output, "safetensors file")->required();
@@ -391,12 +562,10 @@ void add_trace(CLI::App& app, TraceCommand& trace, std::function<int()>& command
       ->capture_default_str();
   add_model(*sub, trace.load);
   add_request(*sub, trace.request);
+  add_voice_choice(*sub, trace.voice);
   sub->add_option("--text-in-prompt", trace.request.text_in_prompt,
                   "all text in the prompt, or word by word beside the audio (true, false)");
-  sub->callback([&] {
-    trace.request.temperature = 0.0f;
-    command = [&trace] { return run_trace(trace); };
-  });
+  sub->callback([&] { command = [&trace] { return run_trace(trace); }; });
 }
 
 void add_inspect(CLI::App& app, LoadOptions& load, std::function<int()>& command) {
@@ -443,6 +612,7 @@ int run(int argc, char** argv) {
   app.config_formatter(config);
   std::function<int()> command;
   SayOptions say;
+  ChatOptions chat;
   ServeOptions serve;
   TraceCommand trace;
   LoadOptions inspect;
@@ -452,10 +622,17 @@ int run(int argc, char** argv) {
   HubPullOptions pull;
   VoiceOptions voice;
   SimulateOptions simulate;
+  TranscribeOptions transcribe;
+  BatchOptions batch;
+  TopOptions top;
   add_say(app, say, command);
+  add_chat(app, chat, command);
   add_book(app, book, command);
+  add_batch(app, batch, command);
   add_voice_command(app, voice, command);
+  add_transcribe(app, transcribe, command);
   add_serve(app, serve, command);
+  add_top(app, top, command);
   add_trace(app, trace, command);
   add_inspect(app, inspect, command);
   add_bench(app, bench, command);

@@ -32,7 +32,7 @@ std::string gather_text(const SayOptions& options) {
 }
 
 /// One line on a terminal, rewritten while audio comes; nothing elsewhere.
-class Progress {
+class SayProgress {
  public:
   void show(double audio_s) {
     if (!terminal_ || now_s() < next_s_) return;
@@ -116,7 +116,7 @@ AudioFormat choose_output(SayOptions& options, const std::optional<std::string>&
 /// Moves audio from the engine to where it goes until the request ends.
 Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz,
                     const InterruptGuard& guard) {
-  Progress progress;
+  SayProgress progress;
   int64_t samples = 0;
   for (;;) {
     guard.check();
@@ -184,6 +184,7 @@ int run_say(SayOptions options) {
     throw LoadError("the model '" + info.model + "' does not tell the times of phones");
   }
   options.request.phone_times = options.print_phones;
+  options.request.offline = !options.play && options.output != "-";
   std::string voice = choose_voice(*engine, options.voice, options.request);
   if (voice.empty()) voice = info.default_voice;
   const InterruptGuard guard;  // outlives what is to be cleaned up

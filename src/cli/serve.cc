@@ -13,9 +13,11 @@
 #include "cli/many_files.h"
 #include "cli/stop_signal.h"
 #include "cli/voice_choice.h"
+#include "ears/ears.h"
 #include "engine/machine.h"
-#include "server/http_server.h"
-#include "server/wyoming_server.h"
+#include "server/http/agent_port.h"
+#include "server/http/http_server.h"
+#include "server/http/wyoming_server.h"
 
 namespace syrinx {
 namespace {
@@ -61,6 +63,22 @@ std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options) {
   return std::make_shared<VoiceDesk>(open_store(options.voice_store), desk);
 }
 
+std::shared_ptr<const Ears> open_ears(const ServeOptions& options) {
+  std::vector<std::shared_ptr<Recogniser>> out;
+  for (const std::string& name : options.ears) {
+    if (name == "none") continue;
+    if (name != "auto") {
+      out.push_back(open_recogniser(name));
+      continue;
+    }
+    try {
+      out.push_back(open_recogniser("pocketsphinx"));
+    } catch (const LoadError&) {  // nobody asked for it by name
+    }
+  }
+  return std::make_shared<Ears>(std::move(out));
+}
+
 ServerOptions server_options(const ServeOptions& options) {
   const bool loopback = is_loopback(options.host);
   const auto limit = [&](int value, int beyond) {
@@ -86,7 +104,8 @@ ServerOptions server_options(const ServeOptions& options) {
       .body_timeout_s = options.body_timeout_s,
       .idle_timeout_s = options.idle_timeout_s,
       .stall_timeout_s = options.stall_timeout_s,
-      .max_audio_s = options.max_audio_s,
+      .ears = open_ears(options),
+      .max_heard_s = options.max_heard_s,
       .voices = voice_desk(options),
       .voice_uploads = !options.no_voice_upload,
       .strict = options.strict};
@@ -163,6 +182,8 @@ int run_serve(const ServeOptions& options) {
   const bool keys = !http.keys.empty();
   const std::shared_ptr<VoiceDesk> voices = http.voices;
   HttpServer server(std::move(http));
+  std::optional<AgentPort> agent;
+  if (options.agent_port >= 0) agent.emplace(options.agent_host, options.agent_port);
   const auto models = std::make_shared<ModelTable>(
       model_sources(options),
       ModelTableOptions{.keep_s = options.model_keep_s,
@@ -175,7 +196,6 @@ int run_serve(const ServeOptions& options) {
     WyomingOptions home{.host = options.wyoming_host,
                         .port = options.wyoming_port,
                         .stall_timeout_s = options.stall_timeout_s,
-                        .max_audio_s = options.max_audio_s,
                         .voices = voices};
     if (!options.quiet) {
       home.log = [](const std::string& line) { print_line(line); };
@@ -183,16 +203,23 @@ int run_serve(const ServeOptions& options) {
     wyoming.emplace(std::move(home), models);
   }
   server.open(models);
+  if (agent) agent->open(models);
   print_welcome(options, models->list()[0].name, server.port(), keys, now_s() - began_s);
   if (wyoming) {
     std::printf("Home Assistant (Wyoming): %s, port %d.\n", options.wyoming_host.c_str(),
                 wyoming->port());
     std::fflush(stdout);
   }
+  if (agent) {
+    std::printf("Load balancers (agent-check): %s, port %d.\n", options.agent_host.c_str(),
+                agent->port());
+    std::fflush(stdout);
+  }
 
   while (stop.wait() == StopSignal::Event::kReload) reload(server, options);
   std::fprintf(stderr, "stopping: running requests get %.0f s\n", options.drain_timeout_s);
   const double deadline_s = now_s() + options.drain_timeout_s;
+  if (agent) agent->drain();
   bool whole = server.drain(options.drain_timeout_s);
   if (wyoming) whole = wyoming->drain(std::max(0.0, deadline_s - now_s())) && whole;
   if (!whole) {

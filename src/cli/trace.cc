@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "cli/commands.h"
+#include "cli/voice_choice.h"
 #include "io/safetensors.h"
-#include "voices/voices.h"
 
 namespace syrinx {
 namespace {
@@ -43,14 +43,14 @@ void write_trace(Trace& trace, const Pipeline& pipeline, const std::string& path
 
 int run_trace(TraceCommand options) {
   const std::shared_ptr<const Pipeline> pipeline = load_pipeline(options.load);
-  if (options.request.voice.find('+') != std::string::npos) {  // a mix of the model's voices
-    const auto wishes = find_voices(pipeline->info(), options.request.voice);
-    if (!wishes) throw LoadError(wishes.error().message);
-    put_voices(wishes.value(), {}, options.request);
+  {  // a recording becomes a voice as it does for speech
+    Engine engine(pipeline, options.load.engine);
+    choose_voice(engine, options.voice, options.request);
   }
-  Result<Trace> traced =
-      trace_request(*pipeline, options.request,
-                    {.threads = options.load.engine.threads, .logit_steps = options.logit_steps});
+  Result<Trace> traced = trace_request(*pipeline, options.request,
+                                       {.threads = options.load.engine.threads,
+                                        .logit_steps = options.logit_steps,
+                                        .draws = options.request.temperature.has_value()});
   if (!traced) throw LoadError(traced.error().message);
   Trace trace = traced.take();
   write_trace(trace, *pipeline, options.output);

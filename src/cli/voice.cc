@@ -14,7 +14,8 @@ namespace {
 
 VoiceStore& need_store(const std::unique_ptr<VoiceStore>& store) {
   if (!store) {
-    throw LoadError("there is no place for voices: set SYRINX_VOICES or HOME, or say --voice-store");
+    throw LoadError(
+        "there is no place for voices: set SYRINX_VOICES or HOME, or say --voice-store");
   }
   return *store;
 }
@@ -55,7 +56,7 @@ Voice encode_now(const VoiceOptions& options, const RecordedAudio& audio, VoiceE
 }
 
 StoredVoice add_recording(VoiceStore& store, const VoiceOptions& options) {
-  const RecordedAudio audio = need(read_recording_file(options.file));
+  const RecordedAudio audio = need(read_recording_file(options.file, {.trim = options.trim}));
   for (const std::string& remark : recording_remarks(audio)) {
     std::fprintf(stderr, "syrinx: %s\n", remark.c_str());
   }
@@ -118,8 +119,8 @@ int run_voice_show(const VoiceOptions& options) {
   line("seconds", concat(voice.seconds));
   if (voice.sample_rate > 0) line("sample rate", concat(voice.sample_rate, " Hz"));
   line("text", shown(voice.text, 2000));
-  line("mode", voice.mode.empty() && voice.family.empty() ? "the best that the model can"
-                                                           : voice.mode);
+  line("mode",
+       voice.mode.empty() && voice.family.empty() ? "the best that the model can" : voice.mode);
   line("consent", shown(voice.consent, 2000));
   line("description", shown(voice.description, 2000));
   line("added", date_text(voice.created_s));
@@ -141,8 +142,9 @@ int run_voice_export(const VoiceOptions& options) {
   const StoredVoice stored = need_voice(need_store(store), options.wish.name);
   const bool recording = options.file.ends_with(".wav");
   if (!recording && !options.file.ends_with(".safetensors")) {
-    throw UsageError("-o names a .wav file for the recording, or a .safetensors file for the voice "
-                     "that a model made of it");
+    throw UsageError(
+        "-o names a .wav file for the recording, or a .safetensors file for the voice "
+        "that a model made of it");
   }
   if (recording) {
     if (stored.recording.empty()) {

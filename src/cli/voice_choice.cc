@@ -23,6 +23,48 @@ Speaker speaker_of(const Engine& engine, const VoiceStore* store) {
   return {engine.pipeline().info(), encoder == nullptr ? nullptr : &encoder->info(), store};
 }
 
+VoiceWish recording_of(const Speaker& speaker, const std::string& file, const std::string& text,
+                       const std::string& mode, bool trim) {
+  if (speaker.encoder == nullptr) throw LoadError(cannot_clone(*speaker.info, "").message);
+  return {.source = std::make_shared<VoiceSource>(
+              VoiceSource{.audio = read_file(file, RecordingLimits{}.max_bytes),
+                          .text = text,
+                          .mode = mode,
+                          .trim = trim})};
+}
+
+/// The turns of a conversation into the request, and wishes for what they sound like.
+void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest& request,
+               std::vector<VoiceWish>& wishes) {
+  for (const auto& [number, file, text] : choice.turns) {
+    request.context.push_back({.voice = std::to_string(number), .text = text});
+    if (file == "-") continue;
+    wishes.push_back(recording_of(speaker, file, text, "", false));
+    wishes.back().turn = static_cast<int>(request.context.size()) - 1;
+  }
+}
+
+/// Of every wish with a source: looked up, or encoded now.
+std::vector<std::shared_ptr<const Voice>> fetch_voices(Engine& engine, const Speaker& speaker,
+                                                       const std::vector<VoiceWish>& wishes) {
+  std::vector<std::shared_ptr<const Voice>> fetched;
+  for (const VoiceWish& wish : wishes) {
+    if (!wish.source) continue;
+    auto prepared =
+        need(prepare_voice(speaker, *wish.source, {.heard = [](const RecordedAudio& audio) {
+                             for (const std::string& remark : recording_remarks(audio)) {
+                               std::fprintf(stderr, "syrinx: %s\n", remark.c_str());
+                             }
+                           }}));
+    if (!prepared.voice) {
+      Voice voice = encode_recording(engine, std::move(prepared.recording));
+      prepared.voice = keep_voice(speaker, prepared, std::move(voice), nullptr);
+    }
+    fetched.push_back(prepared.voice);
+  }
+  return fetched;
+}
+
 }  // namespace
 
 std::unique_ptr<VoiceStore> open_store(const std::string& directory) {
@@ -43,8 +85,7 @@ std::vector<float> read_embedding_file(const std::string& path) {
     }
     out.assign(view.f32(), view.f32() + view.count());
   } else {
-    const auto json =
-        nlohmann::json::parse(read_file(path, kMaxEmbeddingBytes), nullptr, false);
+    const auto json = nlohmann::json::parse(read_file(path, kMaxEmbeddingBytes), nullptr, false);
     for (const auto& value : json.is_array() ? json : nlohmann::json::array()) {
       if (!value.is_number()) load_fault(path, "", "expected a list of numbers");
       out.push_back(value.get<float>());
@@ -61,9 +102,8 @@ Voice encode_recording(Engine& engine, Recording recording) {
   std::promise<Result<Voice>> promise;
   auto result = promise.get_future();
   const double seconds = recording.seconds();
-  const auto id = engine.encode_voice(std::move(recording), 0, [&](Result<Voice> voice) {
-    promise.set_value(std::move(voice));
-  });
+  const auto id = engine.encode_voice(
+      std::move(recording), 0, [&](Result<Voice> voice) { promise.set_value(std::move(voice)); });
   if (!id) throw LoadError(id.error().message);
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const double began_s = now_s();
@@ -84,48 +124,30 @@ std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechReques
   if (!recorded && (!choice.ref_text.empty() || !choice.ref_mode.empty())) {
     throw UsageError("--ref-text and --ref-mode need --ref-audio");
   }
+  std::string name = recorded ? choice.ref_audio : request.voice;
   if (!choice.embedding_file.empty()) {
     const std::vector<float> embedding = read_embedding_file(choice.embedding_file);
-    request.voice_data = std::make_shared<const Voice>(
-        need(engine.pipeline().voice_of_embedding(embedding)));
-    return choice.embedding_file;
+    request.voice_data =
+        std::make_shared<const Voice>(need(engine.pipeline().voice_of_embedding(embedding)));
+    name = choice.embedding_file;
   }
-  if (!recorded && request.voice.empty()) return "";
-  const std::unique_ptr<VoiceStore> store = open_store(choice.store);
+  const std::unique_ptr<VoiceStore> store =
+      recorded || !request.voice.empty() ? open_store(choice.store) : nullptr;
   const Speaker speaker = speaker_of(engine, store.get());
   std::vector<VoiceWish> wishes;
   if (recorded) {
-    if (speaker.encoder == nullptr) throw LoadError(cannot_clone(*speaker.info, "").message);
-    wishes.push_back({.own = "",
-                      .source = std::make_shared<VoiceSource>(
-                          VoiceSource{.audio = read_file(choice.ref_audio,
-                                                         RecordingLimits{}.max_bytes),
-                                      .text = choice.ref_text,
-                                      .mode = choice.ref_mode})});
-  } else {
+    wishes.push_back(
+        recording_of(speaker, choice.ref_audio, choice.ref_text, choice.ref_mode, choice.ref_trim));
+  } else if (!request.voice.empty()) {
     auto found = find_voices(speaker, request.voice);
     // The model knows best what it has, and says so.
     const bool plain = request.voice.find_first_of("+(") == std::string::npos;
-    if (!found && found.error().code == ErrorCode::kNotFound && plain) return request.voice;
-    wishes = need(std::move(found));
-  }
-  const std::string name = recorded ? choice.ref_audio : request.voice;
-  std::vector<std::shared_ptr<const Voice>> fetched;
-  for (const VoiceWish& wish : wishes) {
-    if (!wish.source) continue;
-    auto prepared = need(prepare_voice(
-        speaker, *wish.source, {.heard = [](const RecordedAudio& audio) {
-          for (const std::string& remark : recording_remarks(audio)) {
-            std::fprintf(stderr, "syrinx: %s\n", remark.c_str());
-          }
-        }}));
-    if (!prepared.voice) {
-      Voice voice = encode_recording(engine, std::move(prepared.recording));
-      prepared.voice = keep_voice(speaker, prepared, std::move(voice), nullptr);
+    if (found || found.error().code != ErrorCode::kNotFound || !plain) {
+      wishes = need(std::move(found));
     }
-    fetched.push_back(prepared.voice);
   }
-  put_voices(wishes, fetched, request);
+  add_turns(speaker, choice, request, wishes);
+  put_voices(wishes, fetch_voices(engine, speaker, wishes), request);
   return name;
 }
 

@@ -65,7 +65,7 @@ int64_t DacDecoderConfig::delay() const {
   return rows + half(1);
 }
 
-WeightType DacDecoder::conv_type() const { return is_8_bit(type_) ? WeightType::kBF16 : type_; }
+WeightType DacDecoder::conv_type() const { return is_quantized(type_) ? WeightType::kBF16 : type_; }
 
 CausalConv1d DacDecoder::load_conv(const Weights& w, int64_t in, int64_t out, int64_t dilation,
                                    bool depthwise) const {

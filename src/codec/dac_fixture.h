@@ -7,6 +7,7 @@
 #include <string>
 
 #include "codec/dac_codec.h"
+#include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
 
@@ -25,7 +26,7 @@ inline int compare_golden(const DacCodec& codec, const std::string& path, uint64
   for (const std::string& name : file.names()) {
     if (!name.starts_with("samples_")) continue;
     const int64_t frames = std::stoll(name.substr(8));
-    const View want = file.view(name);
+    const GoldenSamples want(file, name);
     EXPECT_EQ(want.count(), frames * hop);
     Tensor got({want.count()}, DType::kF32);
     DacCodecState state = codec.open(seed);
@@ -40,9 +41,7 @@ inline int compare_golden(const DacCodec& codec, const std::string& path, uint64
     const DacCodecJob job{&state, all.subspan(first * q), frames - first, true,
                           out.subspan(first * hop)};
     codec.run(bench.ctx, std::span(&job, 1));
-    float worst = 0;
-    for (int64_t i = 0; i < want.count(); ++i)
-      worst = std::max(worst, std::fabs(got.f32()[i] - want.f32()[i]));
+    const float worst = want.distance(out);
     EXPECT_LT(worst, bound) << name;
     testing::Test::RecordProperty(name, std::to_string(worst * 1e6) + "e-6");
     ++compared;

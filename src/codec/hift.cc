@@ -4,17 +4,14 @@
 #include <cmath>
 
 #include "kernels/activation.h"
+#include "nn/stream_pass.h"
 
 namespace syrinx {
 namespace {
 
 constexpr int64_t kFilterFrames = 32;  // bounds the scratch, which is ~100 KB a frame
-constexpr float kLastLeak = 0.01f;    // torch's default, used before the last convolution
+constexpr float kLastLeak = 0.01f;     // torch's default, used before the last convolution
 constexpr float kMostMagnitude = 1e2f;
-
-View take_rows(StepContext& ctx, int64_t rows, int64_t width) {
-  return ctx.arena.take({rows, width}, DType::kF32);
-}
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-WeightType conv_type(WeightType type) { return is_8_bit(type) ? WeightType::kBF16 : type; }
+WeightType conv_type(WeightType type) { return is_quantized(type) ? WeightType::kBF16 : type; }
 
 /// A convolution padded by half its window on both sides.
 CausalConv1d load_same(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t dilation,

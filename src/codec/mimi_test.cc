@@ -85,7 +85,7 @@ TEST_P(MimiGolden, WholeMatchesTheOriginalAtEveryLength) {
     if (!name.starts_with("tail_")) continue;
     worst = std::max(worst, distance(c.whole(std::stoll(name.substr(5))), c.golden.view(name)));
   }
-  EXPECT_LT(worst, 1e-4f);
+  EXPECT_LT(worst, 1e-5f);
   EXPECT_TRUE(c.whole(0).empty());
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
 }

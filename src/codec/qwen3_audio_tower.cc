@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include "kernels/activation.h"
 #include "kernels/copy.h"
@@ -169,100 +169,78 @@ int64_t Qwen3AudioTower::count(int64_t samples) const {
   return frames / config_.chunk * chunk_rows(config_.chunk) + chunk_rows(frames % config_.chunk);
 }
 
-Qwen3AudioTower::Work Qwen3AudioTower::open(std::span<const float> samples) const {
-  const auto size = static_cast<int64_t>(samples.size());
-  const int64_t rows = count(size);
-  SYRINX_CHECK(rows > 0 && size <= kMaxSeconds * kSampleRate, "[qwen3_audio_tower] ", size,
-               " samples");
-  Work work;
-  work.samples_.assign(samples.begin(), samples.end());
-  work.mel_ = Tensor({mel_.frames(size) - 1, config_.mels}, DType::kF32);
-  work.window_ = Tensor({std::min(rows, window_rows()), config_.width}, DType::kF32);
-  work.rows_ = Tensor({rows, config_.out}, DType::kF32);
-  return work;
+std::pair<int64_t, int64_t> Qwen3AudioTower::window_frames(int64_t number, int64_t length) const {
+  const int64_t all = mel_.frames(length) - 1, begin = number * config_.window;
+  return {begin, std::clamp<int64_t>(all - begin, 0, config_.window)};
 }
 
-void Qwen3AudioTower::run(StepContext& ctx, Work& work) const {
-  SYRINX_CHECK(!work.done() && ctx.device == Device::kCpu, "[qwen3_audio_tower] nothing to do");
-  const Arena::Mark mark(ctx.arena);
-  switch (work.stage_) {
-    case Work::kMel:
-      return make_mel(work);
-    case Work::kConvolve:
-      return run_chunk(ctx, work);
-    case Work::kBlocks:
-      return run_block(ctx, work);
+int64_t Qwen3AudioTower::window_rows(int64_t number, int64_t length) const {
+  const int64_t frames = window_frames(number, length).second;
+  return frames / config_.chunk * chunk_rows(config_.chunk) + chunk_rows(frames % config_.chunk);
+}
+
+float Qwen3AudioTower::loudest(std::span<const float> recording) const {
+  const int64_t frames = mel_.frames(std::ssize(recording)) - 1;
+  SYRINX_CHECK(frames > 0, "[qwen3_audio_tower] ", recording.size(), " samples");
+  std::vector<float> mel(static_cast<size_t>(std::min(kMelPiece, frames) * config_.mels));
+  float most = -std::numeric_limits<float>::infinity();
+  for (int64_t at = 0; at < frames; at += kMelPiece) {
+    const int64_t end = std::min(at + kMelPiece, frames);
+    mel_.run(recording, at, end, mel.data());
+    most = std::max(most, *std::max_element(mel.begin(), mel.begin() + (end - at) * config_.mels));
   }
+  return most;
 }
 
-void Qwen3AudioTower::make_mel(Work& work) const {
-  const int64_t frames = work.mel_.shape()[0], end = std::min(work.row_ + kMelPiece, frames);
-  mel_.run(work.samples_, work.row_, end, work.mel_.f32() + work.row_ * config_.mels);
-  work.row_ = end;
-  if (end < frames) return;
-  whisper_compress({work.mel_.f32(), static_cast<size_t>(work.mel_.view().count())});
-  work.samples_ = {};
-  work.stage_ = Work::kConvolve, work.row_ = 0;
-}
-
-void Qwen3AudioTower::run_chunk(StepContext& ctx, Work& work) const {
-  const int64_t all = work.mel_.shape()[0], begin = work.row_;
-  const int64_t frames = std::min(config_.chunk, all - begin);
+void Qwen3AudioTower::encode(StepContext& ctx, const Window& window, const View& out) const {
+  const auto [begin, frames] = window_frames(window.number, window.length);
+  const int64_t rows = window_rows(window.number, window.length);
+  SYRINX_CHECK(rows > 0 && out.shape[0] == rows && ctx.device == Device::kCpu,
+               "[qwen3_audio_tower] window ", window.number, " of ", window.length, " samples");
+  const Arena::Mark mark(ctx.arena);
+  const View mel = ctx.arena.take({frames, config_.mels}, DType::kF32);
+  const int64_t first = begin - window.offset / mel_.options().hop;
+  mel_.run(window.samples, first, first + frames, mel.f32());
+  whisper_compress({mel.f32(), static_cast<size_t>(mel.count())}, window.loudest);
+  const View x = ctx.arena.take({rows, config_.width}, DType::kF32);
   // A last short chunk is padded, but for the one of a recording that has no whole chunk.
-  ChunkPlane plane(ctx, std::min(config_.chunk, all), config_.mels, 1);
-  const float* mel = work.mel_.f32() + begin * config_.mels;
-  for (int64_t t = 0; t < frames; ++t)
-    std::copy_n(mel + t * config_.mels, config_.mels, plane.row(t).f32());
+  const int64_t times = std::min(config_.chunk, begin + frames);
+  int64_t row = 0;
+  for (int64_t at = 0; at < frames; at += config_.chunk) {
+    const View chunk = mel.slice(at, std::min(at + config_.chunk, frames));
+    const int64_t made = chunk_rows(chunk.shape[0]);
+    convolve(ctx, chunk, times, x.slice(row, row + made));
+    row += made;
+  }
+  run_whole(ctx, blocks_, x, {0, static_cast<int>(config_.layers)});
+  const View inner = ctx.arena.take({rows, config_.width}, DType::kF32);
+  blocks_.norm(ctx, x, x);
+  linear(ctx, proj1_, x, inner);
+  activate(ctx, Activation::kGelu, inner, inner);
+  linear(ctx, proj2_, inner, out);
+}
+
+/// A chunk of mel frames, padded to `times`, to its rows.
+void Qwen3AudioTower::convolve(StepContext& ctx, const View& mel, int64_t times,
+                               const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  ChunkPlane plane(ctx, times, config_.mels, 1);
+  for (int64_t t = 0; t < mel.shape[0]; ++t)
+    std::copy_n(mel.f32() + t * config_.mels, config_.mels, plane.row(t).f32());
   for (const Conv2d& conv : convs_) {
     ChunkPlane next(ctx, downsampled(plane.times), downsampled(plane.bands), conv.taps.out());
     for (int64_t t = 0; t < next.times; ++t) {
-      const Arena::Mark mark(ctx.arena);
+      const Arena::Mark row_mark(ctx.arena);
       linear(ctx, conv.taps, gather(ctx, plane, t, next.bands), next.row(t));
       activate(ctx, Activation::kGelu, next.row(t), next.row(t));
     }
     plane = next;
   }
-  const int64_t rows = chunk_rows(frames), width = plane.bands * plane.channels;
+  const int64_t rows = out.shape[0], width = plane.bands * plane.channels;
   const View flat = ctx.arena.take({rows, width}, DType::kF32);
   for (int64_t t = 0; t < rows; ++t) std::copy_n(plane.row(t).f32(), width, flat.f32() + t * width);
-  const View out = work.window_.view().slice(work.filled_, work.filled_ + rows);
   linear(ctx, flatten_, flat, out);
   add_inplace(ctx, out, positions_.view().slice(0, rows));
-  work.filled_ += rows;
-  work.row_ += frames;
-  if (work.row_ == all || work.row_ % config_.window == 0) work.stage_ = Work::kBlocks;
-}
-
-void Qwen3AudioTower::run_block(StepContext& ctx, Work& work) const {
-  const int64_t rows = work.filled_;
-  KvSpec spec = blocks_.config().kv_spec(DType::kF32);
-  spec.layers = 1;
-  const int64_t count = KvPool::pages_for(rows);
-  const View memory =
-      ctx.arena.take({count * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
-  const KvPool pool(spec, count, memory);
-  const std::span<int32_t> pages = take_array<int32_t>(ctx, count);
-  std::iota(pages.begin(), pages.end(), 0);
-  const std::array<int32_t, 2> row_begin{0, static_cast<int32_t>(rows)};
-  const std::array<int32_t, 1> kv_len{static_cast<int32_t>(rows)};
-  const DecoderPart part{0, {row_begin, kv_len, pages, static_cast<int>(count)}, &pool};
-  const int block = static_cast<int>(work.block_);
-  blocks_.forward(ctx, work.window_.view().slice(0, rows), std::span(&part, 1), 0,
-                  {block, block + 1});
-  if (++work.block_ == config_.layers) tell(ctx, work);
-}
-
-void Qwen3AudioTower::tell(StepContext& ctx, Work& work) const {
-  const int64_t rows = work.filled_;
-  const View x = work.window_.view().slice(0, rows);
-  const View inner = ctx.arena.take({rows, config_.width}, DType::kF32);
-  blocks_.norm(ctx, x, x);
-  linear(ctx, proj1_, x, inner);
-  activate(ctx, Activation::kGelu, inner, inner);
-  linear(ctx, proj2_, inner, work.rows_.view().slice(work.told_, work.told_ + rows));
-  work.told_ += rows;
-  work.filled_ = work.block_ = 0;
-  work.stage_ = Work::kConvolve;
 }
 
 }  // namespace syrinx

@@ -9,15 +9,15 @@
 // The authors pad a last short chunk with zeros to a whole second when longer ones are encoded in
 // the same call; here a recording is always encoded as if it were alone.
 //
-// The work is cut into pieces: some seconds of mel, a chunk's convolutions, a block of a window.
-// Memory is the recording's mel and rows, and that of one window. CPU only.
+// So the largest value comes first, then a window is a piece of work. CPU only.
 // Source: transformers:src/transformers/models/qwen3_omni_moe, Qwen3OmniMoeAudioEncoder.
-// Const after construction, shared by threads; a Work is used by one call at a time.
+// Const after construction, shared by threads.
 // T mel frames, M mel bands, C channels of the convolutions, W width, R rows that come out.
 #pragma once
 
 #include <array>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "audio/mel.h"
@@ -42,26 +42,14 @@ struct Qwen3AudioConfig {
 class Qwen3AudioTower {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
-  static constexpr int64_t kMaxSeconds = 2400;
 
-  /// One recording between calls.
-  class Work {
-   public:
-    bool done() const { return told_ == rows_.shape()[0]; }
-    /// All rows [R, out], of which the first told() are made.
-    const View& rows() const { return rows_.view(); }
-    int64_t told() const { return told_; }
-
-   private:
-    friend class Qwen3AudioTower;
-    enum Stage { kMel, kConvolve, kBlocks };
-    Stage stage_ = kMel;
-    int64_t row_ = 0;     // of the mel: first of the next piece
-    int64_t block_ = 0;   // of the window
-    int64_t filled_ = 0;  // rows of the window that the convolutions have made
-    int64_t told_ = 0;
-    std::vector<float> samples_;
-    Tensor mel_, window_, rows_;  // [T, M], [rows of a window, W], [R, out]
+  /// A window of a recording.
+  struct Window {
+    int64_t number = 0;  ///< from 0
+    int64_t length = 0;  ///< samples of the recording
+    float loudest = 0;   ///< of the recording
+    int64_t offset = 0;  ///< sample of the recording at which `samples` begins: whole chunks
+    std::span<const float> samples;  ///< the window, and a chunk around it as far as there is one
   };
 
   /// `weights` is the scope thinker.audio_tower.
@@ -70,10 +58,15 @@ class Qwen3AudioTower {
   const Qwen3AudioConfig& config() const { return config_; }
   /// Rows of a recording; 0 when it is too short for one.
   int64_t count(int64_t samples) const;
-  /// `samples` at 16 kHz, at most kMaxSeconds, of at least one row.
-  Work open(std::span<const float> samples) const;
-  /// The next piece of an unfinished work.
-  void run(StepContext& ctx, Work& work) const;
+  /// Samples of a chunk, and chunks of a window.
+  int64_t chunk_samples() const { return config_.chunk * mel_.options().hop; }
+  int64_t window_chunks() const { return config_.window / config_.chunk; }
+  /// The rows of a window, from first to last.
+  int64_t window_rows(int64_t number, int64_t length) const;
+  /// The largest value of the log-mel of a recording that has rows.
+  float loudest(std::span<const float> recording) const;
+  /// out [window_rows, out].
+  void encode(StepContext& ctx, const Window& window, const View& out) const;
   size_t bytes() const;
 
  private:
@@ -85,12 +78,9 @@ class Qwen3AudioTower {
   static Conv2d load_conv(const Weights& weights, int64_t in, int64_t out, WeightType type);
   /// Rows that a chunk of so many mel frames gives.
   static int64_t chunk_rows(int64_t frames);
-  int64_t window_rows() const { return config_.window / config_.chunk * chunk_rows(config_.chunk); }
-
-  void make_mel(Work& work) const;
-  void run_chunk(StepContext& ctx, Work& work) const;
-  void run_block(StepContext& ctx, Work& work) const;
-  void tell(StepContext& ctx, Work& work) const;
+  /// Mel frames of a window: {of its recording before it, of its own}.
+  std::pair<int64_t, int64_t> window_frames(int64_t number, int64_t length) const;
+  void convolve(StepContext& ctx, const View& mel, int64_t times, const View& out) const;
 
   Qwen3AudioConfig config_;
   MelSpectrogram mel_;

@@ -27,15 +27,7 @@ struct TowerFixture {
         golden(dir + "/audio.safetensors") {}
 
   Tensor encode(std::span<const float> samples, int threads = 1) const {
-    fixture::Bench bench(threads);
-    Qwen3AudioTower::Work work = tower.open(samples);
-    while (!work.done()) {
-      tower.run(bench.ctx, work);
-      bench.arena.reset();
-    }
-    Tensor rows(work.rows().shape, DType::kF32);
-    std::copy_n(work.rows().f32(), rows.view().count(), rows.f32());
-    return rows;
+    return fixture::encode_recording(tower, samples, threads);
   }
 
   std::string dir;
@@ -75,24 +67,30 @@ TEST_P(Qwen3AudioTowerGolden, RowsHaveTheSameBitsOnAnyThreads) {
   EXPECT_TRUE(fixture::same_bits(f.encode(samples, 1), f.encode(samples, 3)));
 }
 
-// 2.1 windows of two seconds: the rows of a window are told at once, and then stay.
-TEST(Qwen3AudioTower, TellsWindowAfterWindow) {
+// 2.1 windows of two seconds: of each, only what lies around it is wanted.
+TEST(Qwen3AudioTower, AWindowNeedsOnlyAChunkAroundIt) {
   const TowerFixture f("published");
   const std::vector<float> samples = golden_signal(67200, 5);
   const Tensor whole = f.encode(samples);
+  const int64_t chunk = f.tower.chunk_samples(), window = f.tower.window_chunks() * chunk;
+  EXPECT_EQ(chunk, 16000);
+  EXPECT_EQ(window, 32000);
   fixture::Bench bench;
-  Qwen3AudioTower::Work work = f.tower.open(samples);
-  std::vector<int64_t> told{0};
-  while (!work.done()) {
-    f.tower.run(bench.ctx, work);
-    bench.arena.reset();
-    if (work.told() == told.back()) continue;
-    told.push_back(work.told());
-    EXPECT_TRUE(
-        fixture::same_bits(work.rows().slice(0, work.told()), whole.view().slice(0, work.told())));
+  int64_t row = 0;
+  for (int64_t w = 0; w < 3; ++w) {
+    const int64_t from = std::max<int64_t>(0, w * window - chunk);
+    const int64_t to = std::min<int64_t>(std::ssize(samples), (w + 1) * window + chunk);
+    const Tensor rows({f.tower.window_rows(w, 67200), f.config.out}, DType::kF32);
+    f.tower.encode(
+        bench.ctx,
+        {w, 67200, f.tower.loudest(samples), from,
+         std::span(samples).subspan(static_cast<size_t>(from), static_cast<size_t>(to - from))},
+        rows);
+    EXPECT_TRUE(fixture::same_bits(rows, whole.view().slice(row, row + rows.shape()[0]))) << w;
+    row += rows.shape()[0];
   }
-  EXPECT_EQ(told, (std::vector<int64_t>{0, 26, 52, 55}));
-  EXPECT_THROW(f.tower.run(bench.ctx, work), InternalError);
+  EXPECT_EQ(row, 55);
+  EXPECT_EQ(f.tower.window_rows(3, 67200), 0);
 }
 
 // What is far away in time changes a window only through the loudest moment of the recording.
@@ -118,7 +116,7 @@ TEST(Qwen3AudioTower, CountsWhatItEncodes) {
   EXPECT_EQ(f.tower.count(16160), 14);
   EXPECT_EQ(f.tower.count(30 * 16000), 390);
   const std::vector<float> none(100);
-  EXPECT_THROW(f.tower.open(none), InternalError);
+  EXPECT_THROW(f.tower.loudest(none), InternalError);
 }
 
 TEST(Qwen3AudioTower, SaysWhatAConfigHasWrong) {

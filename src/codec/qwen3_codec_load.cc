@@ -26,7 +26,7 @@ CausalConvTranspose1d load_transpose(const Weights& w, int64_t in, int64_t out, 
   return {w.take("weight", {in, out, taps}), w.take("bias", {out}), stride, type};
 }
 
-WeightType conv_type(WeightType type) { return is_8_bit(type) ? WeightType::kBF16 : type; }
+WeightType conv_type(WeightType type) { return is_quantized(type) ? WeightType::kBF16 : type; }
 
 }  // namespace
 

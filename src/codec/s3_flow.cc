@@ -35,8 +35,11 @@ S3FlowState S3FlowState::clone() const {
 
 std::shared_ptr<const S3FlowVoice> S3Flow::voice(std::vector<int32_t> tokens, Tensor mel,
                                                  std::span<const float> speaker) const {
-  const auto frames = static_cast<int64_t>(tokens.size()) * config_.ratio;
-  if (frames > 0) expect_shape("s3_flow voice", mel, {frames, config_.mel});
+  const auto least = static_cast<int64_t>(tokens.size()) * config_.ratio;
+  const int64_t frames = mel.view().count() / config_.mel;
+  if (least > 0) expect_shape("s3_flow voice", mel, {frames, config_.mel});
+  SYRINX_CHECK(frames >= least && frames < least + config_.ratio, "[s3_flow] ", frames,
+               " frames of a voice of ", tokens.size(), " tokens");
   SYRINX_CHECK(static_cast<int64_t>(speaker.size()) == config_.speaker, "[s3_flow] a speaker of ",
                speaker.size(), " numbers, expected ", config_.speaker);
   double power = 0;
@@ -66,6 +69,11 @@ S3FlowState S3Flow::open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> vo
   return state;
 }
 
+int64_t S3Flow::spare_frames(const S3FlowVoice& voice) const {
+  return voice.mel.view().count() / config_.mel -
+         static_cast<int64_t>(voice.tokens.size()) * config_.ratio;
+}
+
 int64_t S3Flow::certain(int64_t tokens) const {
   return std::max<int64_t>(0, tokens - config_.lookahead) / config_.chunk * config_.chunk;
 }
@@ -74,18 +82,35 @@ void S3Flow::run(StepContext& ctx, std::span<const int32_t> tokens, bool last,
                  const S3FlowNoise& noise, S3FlowState& state, std::vector<float>& mel) const {
   encoder_->push(ctx, tokens, last, state.encoder_);
   state.tokens_ += static_cast<int64_t>(tokens.size());
-  const int64_t prompt = static_cast<int64_t>(state.voice_->tokens.size()) * config_.ratio;
   for (;;) {
     const int64_t ready = std::min(state.encoder_.ready.rows(), config_.chunk);
     if (ready == 0 || (ready < config_.chunk && !last)) return;
-    Arena::Mark mark(ctx.arena);
-    const View mean = encoder_->encode(ctx, ready, state.encoder_);
-    const View out = ctx.arena.take(mean.shape, DType::kF32);
-    const int64_t before = state.estimator_.frames;
-    solve(ctx, mean, noise, state, out);
-    const int64_t skip = std::clamp<int64_t>(prompt - before, 0, mean.shape[0]);
-    mel.insert(mel.end(), out.f32() + skip * config_.mel, out.f32() + out.count());
+    encode_and_solve(ctx, ready, noise, state, mel);
   }
+}
+
+void S3Flow::whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice,
+                   std::span<const int32_t> tokens, const S3FlowNoise& noise,
+                   std::vector<float>& mel) const {
+  std::vector<int32_t> all = voice->tokens;
+  all.insert(all.end(), tokens.begin(), tokens.end());
+  const auto count = static_cast<int64_t>(all.size());
+  S3FlowState state(voice, encoder_->open(count), estimator_->open(true));
+  encoder_->push(ctx, all, true, state.encoder_);
+  encode_and_solve(ctx, count, noise, state, mel);
+}
+
+/// The next `tokens` ready tokens, as one chunk.
+void S3Flow::encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNoise& noise,
+                              S3FlowState& state, std::vector<float>& mel) const {
+  Arena::Mark mark(ctx.arena);
+  const View mean = encoder_->encode(ctx, tokens, state.encoder_);
+  const View out = ctx.arena.take(mean.shape, DType::kF32);
+  const int64_t before = state.estimator_.frames;
+  const int64_t prompt = static_cast<int64_t>(state.voice_->tokens.size()) * config_.ratio;
+  solve(ctx, mean, noise, state, out);
+  const int64_t skip = std::clamp<int64_t>(prompt - before, 0, mean.shape[0]);
+  mel.insert(mel.end(), out.f32() + skip * config_.mel, out.f32() + out.count());
 }
 
 /// Euler's method from noise to mel for the next chunk of frames. out [F, M].
@@ -96,7 +121,7 @@ void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise,
   const View x = ctx.arena.take({2 * frames, width}, DType::kF32);
   const View slope = ctx.arena.take({2 * frames, m}, DType::kF32);
   const S3FlowVoice& voice = *state.voice_;
-  const int64_t prompt = static_cast<int64_t>(voice.tokens.size()) * config_.ratio;
+  const int64_t prompt = voice.mel.view().count() / m;
   // Columns: x, mean, speaker, prompt. Without conditions all but x are zero.
   std::fill_n(x.f32(), x.count(), 0.f);
   for (int64_t f = 0; f < frames; ++f) {

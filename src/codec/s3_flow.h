@@ -1,8 +1,9 @@
-// The S3 flow: speech tokens to mel frames by flow matching, in the streaming form of its authors:
+// The S3 flow: speech tokens to mel frames by flow matching, in the two forms of its authors. In
+// whole(), everything attends to the whole utterance. In the streaming form of open() and run()
 // attention sees whole chunks of 25 tokens and never beyond, so each chunk is computed once, when
 // its tokens and 3 more have come, and what later chunks need is kept (the original runs the whole
-// utterance again for every chunk). Cutting a stream anywhere gives the bits of one whole call.
-// Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=True.
+// utterance again for every chunk). Cutting a stream anywhere gives the bits of one call.
+// Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True.
 // Const after construction, shared by threads; a state is used by one call at a time.
 // P prompt tokens, M mel bands.
 #pragma once
@@ -19,8 +20,10 @@ namespace syrinx {
 /// Who speaks: what the flow continues. Immutable, shared.
 struct S3FlowVoice {
   std::vector<int32_t> tokens;  ///< P, may be 0
-  Tensor mel;                   ///< [P * ratio, M], empty if P is 0
-  Tensor speaker;               ///< [M], projected
+  /// [P * ratio, M], empty if P is 0; or fewer than `ratio` frames more, which stand where the
+  /// first frames of speech would be and are not to be heard.
+  Tensor mel;
+  Tensor speaker;  ///< [M], projected
 };
 
 /// Fills the M standard normal numbers that mel frame `frame` starts from; frames count from the
@@ -54,7 +57,7 @@ class S3Flow {
          int64_t max_frames = 1 << 16);
 
   const S3FlowConfig& config() const { return config_; }
-  /// tokens [P]; mel [P * ratio, M]; speaker: the vector of the speaker encoder, any length.
+  /// tokens [P]; mel as S3FlowVoice has it; speaker: the vector of the speaker encoder.
   std::shared_ptr<const S3FlowVoice> voice(std::vector<int32_t> tokens, Tensor mel,
                                            std::span<const float> speaker) const;
   /// A stream that has taken its prompt: all of its whole chunks are computed.
@@ -64,6 +67,12 @@ class S3Flow {
   /// of the prompt left out. `last`: nothing follows; all frames are then out.
   void run(StepContext& ctx, std::span<const int32_t> tokens, bool last, const S3FlowNoise& noise,
            S3FlowState& state, std::vector<float>& mel) const;
+  /// The frames of an utterance that attends to all of itself: what run() appends, but for that.
+  void whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice,
+             std::span<const int32_t> tokens, const S3FlowNoise& noise,
+             std::vector<float>& mel) const;
+  /// Mel frames of the prompt beyond those of its tokens.
+  int64_t spare_frames(const S3FlowVoice& voice) const;
   /// Of the first `tokens` tokens of a stream, prompt included, how many have certain frames while
   /// more may follow: the whole chunks whose lookahead has come.
   int64_t certain(int64_t tokens) const;
@@ -73,6 +82,8 @@ class S3Flow {
   size_t bytes_per_second() const;
 
  private:
+  void encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNoise& noise,
+                        S3FlowState& state, std::vector<float>& mel) const;
   void solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise, S3FlowState& state,
              const View& out) const;
 

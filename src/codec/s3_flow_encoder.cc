@@ -57,7 +57,7 @@ S3FlowEncoder::Embed S3FlowEncoder::load_embed(const Weights& w, WeightType type
           LayerNorm(w.scope("out.1"), config_.width, kFlowNormEps)};
 }
 
-S3FlowEncoder::State S3FlowEncoder::open() const {
+S3FlowEncoder::State S3FlowEncoder::open(int64_t whole) const {
   State state{ahead_.open(),
               back_.open(),
               up_.open(),
@@ -65,6 +65,9 @@ S3FlowEncoder::State S3FlowEncoder::open() const {
               RowQueue(config_.width),
               {}};
   state.caches.resize(layers_.size() + up_layers_.size());
+  for (size_t i = 0; i < state.caches.size(); ++i) {
+    state.caches[i].most = i < layers_.size() ? whole : whole * config_.ratio;
+  }
   return state;
 }
 

@@ -1,6 +1,7 @@
 // The flow's encoder: speech tokens to the mean that the estimator starts from. A convolution that
 // looks 3 tokens ahead, conformer blocks at the tokens' rate, an upsampling, conformer blocks at
-// the mel's rate. Attention sees whole chunks; everything else is causal. Source:
+// the mel's rate. Attention sees whole chunks, or all of an utterance that is encoded at once;
+// everything else is causal. Source:
 // CosyVoice:cosyvoice/transformer/upsample_encoder.py (UpsampleConformerEncoder). Const after
 // construction, shared by threads; a state is used by one call at a time.
 #pragma once
@@ -25,10 +26,11 @@ class S3FlowEncoder {
   /// Scope of the flow: input_embedding, encoder, encoder_proj.
   S3FlowEncoder(const S3FlowConfig& config, const Weights& weights, WeightType type);
 
-  State open() const;
+  /// `whole`: tokens of an utterance that encode() is given at once; 0: it comes in chunks.
+  State open(int64_t whole = 0) const;
   /// Takes tokens; `last`: none follow. state.ready grows by the tokens whose lookahead has come.
   void push(StepContext& ctx, std::span<const int32_t> tokens, bool last, State& state) const;
-  /// Encodes the next `tokens` ready tokens, a whole chunk or the end of a stream.
+  /// Encodes the next `tokens` ready tokens: a whole chunk, the end of a stream, or all of it.
   /// Returns [tokens * ratio, mel] in the arena.
   View encode(StepContext& ctx, int64_t tokens, State& state) const;
   size_t bytes() const;

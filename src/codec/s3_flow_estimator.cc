@@ -43,6 +43,7 @@ S3FlowEstimator::State S3FlowEstimator::State::clone() const {
   for (const ConvState& conv : convs) copy.convs.push_back(conv.clone());
   copy.groups = groups;
   copy.frames = frames;
+  copy.whole = whole;
   return copy;
 }
 
@@ -135,8 +136,9 @@ S3FlowEstimator::Section S3FlowEstimator::load_section(const Weights& weights, i
   return section;
 }
 
-S3FlowEstimator::State S3FlowEstimator::open() const {
+S3FlowEstimator::State S3FlowEstimator::open(bool whole) const {
   State state;
+  state.whole = whole;
   for (int64_t i = 0; i < config_.steps * kBranches; ++i) {
     for (const Section& section : sections_) {
       state.convs.push_back(section.resnet.first.conv.open());
@@ -150,6 +152,12 @@ S3FlowEstimator::State S3FlowEstimator::open() const {
 
 void S3FlowEstimator::begin(int64_t frames, State& state) const {
   const int64_t page = KvPool::kPageRows;
+  if (state.whole) {
+    SYRINX_CHECK(state.frames == 0, "[s3_flow] a second chunk of a whole utterance");
+    const int64_t pages = kBranches * KvPool::pages_for(frames);
+    for (int64_t i = 0; i < pages; i += pages_->slots()) state.groups.push_back(pages_->take());
+    return;
+  }
   // The group that the last frame lies in is written on.
   if (state.frames % page != 0) pages_->own(state.groups.back());
   while (static_cast<int64_t>(state.groups.size()) * page < state.frames + frames) {
@@ -178,30 +186,39 @@ View S3FlowEstimator::run_half(StepContext& ctx, const Half& half, Call& call,
   return out;
 }
 
+/// Pages of keys and values of both branches, in this layer and step.
+View S3FlowEstimator::page_table(StepContext& ctx, const Call& call) const {
+  const State& state = call.state;
+  const int64_t slots = pages_->slots(), pages = KvPool::pages_for(state.frames + call.frames);
+  const View table = ctx.arena.take({kBranches, pages}, DType::kI32);
+  for (int64_t b = 0; b < kBranches; ++b) {
+    for (int64_t p = 0; p < pages; ++p) {
+      const int64_t at = b * pages + p;  // of a whole utterance, whose layers take turns
+      const int64_t group = state.whole ? at / slots : p;
+      const int64_t slot =
+          state.whole ? at % slots : (call.step * kBranches + b) * layers_ + call.layer;
+      table.i32()[at] = static_cast<int32_t>(*state.groups[group] * slots + slot);
+    }
+  }
+  return table;
+}
+
 void S3FlowEstimator::transform(StepContext& ctx, const Transformer& block, Call& call,
                                 const View& x) const {
   Arena::Mark mark(ctx.arena);
   const int heads = static_cast<int>(config_.unet_heads);
   const int dim = static_cast<int>(config_.unet_head_dim);
   const int64_t rows = x.shape[0], inner = int64_t{heads} * dim;
-  const auto groups = static_cast<int64_t>(call.state.groups.size());
   const View normed = take_rows(ctx, rows, config_.channels);
   const View qkv = take_rows(ctx, rows, 3 * inner), mixed = take_rows(ctx, rows, inner);
-  const View table = ctx.arena.take({kBranches, groups}, DType::kI32);
-  for (int64_t b = 0; b < kBranches; ++b) {
-    const int64_t slot = (call.step * kBranches + b) * layers_ + call.layer;
-    for (int64_t g = 0; g < groups; ++g) {
-      table.i32()[b * groups + g] =
-          static_cast<int32_t>(*call.state.groups[g] * pages_->slots() + slot);
-    }
-  }
+  const View table = page_table(ctx, call);
   const auto frames = static_cast<int32_t>(call.frames);
   const auto total = static_cast<int32_t>(call.state.frames + call.frames);
   const int32_t row_begin[] = {0, frames, 2 * frames}, kv_len[] = {total, total};
   const Ragged ragged{row_begin,
                       kv_len,
                       {table.i32(), static_cast<size_t>(table.count())},
-                      static_cast<int>(groups)};
+                      static_cast<int>(table.shape[1])};
   block.before_attention(ctx, x, normed);
   linear(ctx, block.qkv, normed, qkv);
   write_and_attend(ctx, {qkv, 0, heads, dim}, {qkv, inner, heads, dim},

@@ -1,7 +1,7 @@
 // The flow's estimator: a causal U-Net of one level with transformer blocks, which tells in which
 // direction a noisy mel should move. It runs for two branches side by side, conditioned and not, at
 // every step of the solver; each step and branch has a past of its own (convolutions here, keys and
-// values in S3FlowPages). Attention sees whole chunks.
+// values in S3FlowPages). Attention sees whole chunks, or all of an utterance that comes as one.
 // Source: CosyVoice:cosyvoice/flow/decoder.py (CausalConditionalDecoder), Matcha-TTS.
 // Const after construction, shared by threads; a state is used by one call at a time.
 // F frames of a chunk, C channels.
@@ -24,6 +24,7 @@ class S3FlowEstimator {
     std::vector<ConvState> convs;  ///< [step][branch][layer]
     std::vector<S3FlowPages::Group> groups;
     int64_t frames = 0;  ///< done by all steps
+    bool whole = false;  ///< there is one chunk: keys and values are of one layer at a time
     State clone() const;
   };
 
@@ -32,7 +33,7 @@ class S3FlowEstimator {
                   WeightType type, int64_t max_frames);
 
   int64_t in() const { return 4 * config_.mel; }
-  State open() const;
+  State open(bool whole = false) const;
   /// Makes room for `frames` more frames: before step 0 of a chunk.
   void begin(int64_t frames, State& state) const;
   /// x [2 F, in()], both branches -> out [2 F, mel]. Steps 0, 1, ... of a chunk in turn; after the
@@ -73,6 +74,7 @@ class S3FlowEstimator {
   View run_half(StepContext& ctx, const Half& half, Call& call, const View& x) const;
   View run_section(StepContext& ctx, const Section& section, Call& call, const View& x,
                    View* skip) const;
+  View page_table(StepContext& ctx, const Call& call) const;
   void transform(StepContext& ctx, const Transformer& block, Call& call, const View& x) const;
 
   S3FlowConfig config_;

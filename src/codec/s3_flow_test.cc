@@ -34,10 +34,10 @@ struct Fixture {
     EXPECT_NO_THROW(weights.finish());
   }
 
-  std::shared_ptr<const S3FlowVoice> voice(int64_t prompt) const {
+  std::shared_ptr<const S3FlowVoice> voice(int64_t prompt, int64_t spare = 0) const {
     const View tokens = golden.view("prompt_tokens"), mel = golden.view("prompt_mel");
     const View speaker = golden.view("speaker");
-    Tensor part({2 * prompt, kMel}, DType::kF32);
+    Tensor part({2 * prompt + spare, kMel}, DType::kF32);
     std::copy_n(mel.f32(), part.view().count(), part.f32());
     return flow.voice({tokens.i32(), tokens.i32() + prompt}, std::move(part),
                       {speaker.f32(), static_cast<size_t>(speaker.count())});
@@ -113,6 +113,59 @@ TEST(S3Flow, MatchesTheOriginal) {
     }
   }
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
+}
+
+/// Largest difference relative to the largest number of `want`.
+float relative_distance(std::span<const float> got, const View& want) {
+  float top = 0, difference = 0;
+  for (int64_t i = 0; i < want.count(); ++i) {
+    top = std::max(top, std::fabs(want.f32()[i]));
+    difference = std::max(difference, std::fabs(got[i] - want.f32()[i]));
+  }
+  return difference / top;
+}
+
+TEST(S3Flow, AttendsToAllAsTheOriginalDoes) {
+  Fixture f;
+  const Safetensors golden(golden_path("full.safetensors"));
+  float worst = 0;
+  for (const auto& [prompt, length] : {std::pair{0, 6}, {7, 1}, {7, 31}, {18, 12}}) {
+    std::vector<float> got;
+    f.flow.whole(f.ctx, f.voice(prompt), f.tokens(0, length), f.noise(), got);
+    const View want = golden.view(concat("full.", prompt, ".", length));
+    ASSERT_EQ(static_cast<int64_t>(got.size()), want.count());
+    worst = std::max(worst, relative_distance(got, want));
+    EXPECT_LT(worst, 1e-4f) << prompt << " + " << length;
+    std::vector<float> again;
+    f.flow.whole(f.ctx, f.voice(prompt), f.tokens(0, length), f.noise(), again);
+    EXPECT_TRUE(again == got);  // whatever lies in the pages
+  }
+  RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST(S3Flow, APromptMayEndInTheMiddleOfAToken) {
+  Fixture f;
+  const auto voice = f.voice(7, 1);
+  EXPECT_EQ(f.flow.spare_frames(*voice), 1);
+  std::vector<float> got;
+  f.flow.whole(f.ctx, voice, f.tokens(0, 12), f.noise(), got);
+  const Safetensors golden(golden_path("full.safetensors"));
+  const View want = golden.view("odd.7.12");
+  ASSERT_EQ(static_cast<int64_t>(got.size()), want.count() + kMel);  // the prompt's frame first
+  EXPECT_LT(relative_distance(std::span(got).subspan(kMel), want), 1e-4f);
+}
+
+TEST(S3Flow, LongUtterancesNeedFewPages) {
+  Fixture f;
+  std::vector<int32_t> tokens(400);
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * 7 % 40);
+  const auto noise = [](int64_t frame, std::span<float> out) {
+    for (size_t c = 0; c < out.size(); ++c) out[c] = static_cast<float>((frame + 3 * c) % 5) - 2;
+  };
+  std::vector<float> mel;
+  f.flow.whole(f.ctx, f.voice(0), tokens, noise, mel);
+  EXPECT_EQ(mel.size(), size_t{800 * kMel});
+  for (const float value : mel) ASSERT_TRUE(std::isfinite(value));
 }
 
 TEST(S3Flow, PiecesGiveTheBitsOfTheWhole) {

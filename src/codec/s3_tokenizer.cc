@@ -21,7 +21,7 @@ constexpr int64_t kMaxPositions = 1 << 11;
 int64_t halved(int64_t rows) { return (rows - 1) / 2 + 1; }
 
 /// Size `dim` of a tensor, or what was published when it is not there: its layer then says so.
-int64_t size_of(const Weights& weights, const std::string& name, int dim, int64_t published) {
+int64_t stored_size(const Weights& weights, const std::string& name, int dim, int64_t published) {
   const std::optional<Shape> shape = weights.shape(name);
   const bool known = shape && dim < shape->dims() && (*shape)[dim] > 0 && (*shape)[dim] <= 1 << 14;
   return known ? (*shape)[dim] : published;
@@ -65,8 +65,8 @@ S3Tokenizer::Block::Block(const Weights& weights, int64_t width)
 }
 
 S3Tokenizer::S3Tokenizer(const Weights& weights)
-    : width_(size_of(weights, "encoder.conv1.weight", 0, 1280)),
-      mel_(whisper_mel(static_cast<int>(size_of(weights, "encoder.conv1.weight", 1, 128)))) {
+    : width_(stored_size(weights, "encoder.conv1.weight", 0, 1280)),
+      mel_(whisper_mel(static_cast<int>(stored_size(weights, "encoder.conv1.weight", 1, 128)))) {
   heads_ = static_cast<int>(std::max<int64_t>(1, width_ / kHeadDim));
   if (width_ % kHeadDim != 0) weights.fault("encoder.conv1.weight", "is not of heads of 64");
   width_ = int64_t{heads_} * kHeadDim;

@@ -5,6 +5,13 @@
 
 namespace syrinx {
 
+int ArRun::companion_due(int codes) const {
+  if (!guided) return 0;
+  bool now = false;
+  for (int k = 0; k < codes && !now; ++k) now = sequence->step_guidance(k) != 1;
+  return now ? sequence->companion_rows() + steps - tracks[1].cache.rows : 0;
+}
+
 ChunkRun::ChunkRun(const ChunkPolicy& policy, const FrameType& in)
     : lane(Lane<int32_t>(policy, in.width)) {
   if (in.flow == Flow::kRows || in.flow == Flow::kSamples) lane = Lane<float>(policy, in.width);
@@ -16,6 +23,7 @@ std::unique_ptr<Active> make_active(ResidentModel& model, const SpeechRequest& r
   active->model = &model;
   active->seed = request.seed;
   active->client = request.client;
+  active->background = request.background;
   active->first_frames = request.initial_chunk_frames;
   active->submitted_s = now_s;
   active->sink = std::move(sink);
@@ -33,16 +41,16 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   for (size_t n = 0; n < model.nodes.size(); ++n) {
     const ResidentNode& node = model.nodes[n];
     if (!node.ar) continue;
+    if (!sequences[next++]) continue;  // not opened
     auto run = std::make_unique<ArRun>();
-    run->sequence = std::move(sequences[next++]);
+    run->sequence = std::move(sequences[next - 1]);
     const Sequence& sequence = *run->sequence;
     const std::string problem = misfit(node, sequence);
     if (!problem.empty()) return Error{ErrorCode::kInvalid, problem, "input"};
-    run->guided = sequence.guidance().has_value();
+    run->guided = is_guided(sequence);
     if (run->guided && model.options.max_batch < 2) {
       return Error{ErrorCode::kUnsupported, "guidance needs a batch of at least 2"};
     }
-    run->scale = sequence.guidance().value_or(1);
     for (int t = 0; t < (run->guided ? 2 : 1); ++t) {
       const int rows = t == 0 ? sequence.prompt_rows() : sequence.companion_rows();
       run->tracks[t].cache.pages.reserve(KvPool::pages_for(rows + sequence.max_steps()));
@@ -52,7 +60,6 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   for (size_t n = 0; n < model.nodes.size(); ++n) {
     const ResidentNode& node = model.nodes[n];
     if (!node.chunk) continue;
-    auto run = std::make_unique<ChunkRun>(node.policy, node.chunk->in());
     // The sequence that feeds it, through others or not; else the first that it feeds.
     int from = static_cast<int>(n);
     while (from != kClient && !model.nodes[from].ar) from = graph.feeding(from).from.node;
@@ -61,6 +68,8 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
       SYRINX_CHECK(to != kClient, "a chunk node without any sequence");
       if (model.nodes[to].ar) from = to;
     }
+    if (!runs[from].ar) continue;  // nobody feeds it, or hears what it makes
+    auto run = std::make_unique<ChunkRun>(node.policy, node.chunk->in());
     if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
       auto& lane = std::get<Lane<float>>(run->lane);
       lane.input() = std::move(opened.value().samples);

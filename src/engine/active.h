@@ -43,7 +43,6 @@ struct ArRun {
   std::unique_ptr<Sequence> sequence;
   std::array<Track, 2> tracks;  ///< the second is the companion's
   bool guided = false;
-  float scale = 1;           ///< of the guidance
   int common_rows = 0;       ///< leading prompt rows that the companion has in common
   int steps = 0;             ///< of the current segment
   uint32_t total_steps = 0;  ///< of the request
@@ -51,18 +50,21 @@ struct ArRun {
   bool open = true;
   FinishReason reason = FinishReason::kStop;
   RepetitionGuard guard;
-  int told = 0;            ///< rows of the segment whose taps need not be told any more
-  bool stepping = false;   ///< in a batch
-  bool preparing = false;  ///< with a host thread
-  std::deque<Late> late;   ///< came meanwhile, oldest first
+  double draft_odds = 0.5;  ///< how often guesses have come true lately
+  int told = 0;             ///< rows of the segment whose taps need not be told any more
+  bool stepping = false;    ///< in a batch
+  bool preparing = false;   ///< with a host thread
+  std::deque<Late> late;    ///< came meanwhile, oldest first
 
   bool away() const { return stepping || preparing; }
   bool holds() const { return tracks[0].holds() || tracks[1].holds(); }
   int rows_due() const { return sequence->prompt_rows() + steps - tracks[0].cache.rows; }
-  int companion_due() const {
-    return guided ? sequence->companion_rows() + steps - tracks[1].cache.rows : 0;
-  }
+  /// Those of the companion, as far as the next step needs it; `codes` are sampled in a step.
+  int companion_due(int codes) const;
 };
+
+/// Whether a sequence has a companion at all.
+inline bool is_guided(const Sequence& sequence) { return sequence.guidance().value_or(1) != 1; }
 
 /// A chunk node's side of a request, with the frames that wait for it.
 struct ChunkRun {
@@ -86,19 +88,21 @@ struct ChunkRun {
   }
 };
 
-/// One of the two; by the kind of the node.
+/// One of the two, by the kind of the node; neither where the request does not open the node.
 struct NodeRun {
   std::unique_ptr<ArRun> ar;
   std::unique_ptr<ChunkRun> chunk;
   bool ended = false;  ///< nothing more comes out of it
 
-  bool in_flight() const { return ar ? ar->away() : chunk->running; }
+  bool opened() const { return ar || chunk; }
+  bool in_flight() const { return (ar && ar->away()) || (chunk && chunk->running); }
 };
 
 struct Active {
   RequestId id = 0;
   uint64_t seed = 0;
   uint64_t client = 0;
+  bool background = false;  ///< SpeechRequest::background
   ResidentModel* model = nullptr;
   std::shared_ptr<Sink> sink;  ///< null: it has ended
   std::vector<NodeRun> runs;   ///< as in the graph
@@ -120,6 +124,10 @@ struct Active {
   Outcome outcome;
 
   bool heard() const { return chunks_delivered > 0; }
+  /// Whether its client hears it, reads it.
+  bool speaks() const { return opens(model->graph().speaker()); }
+  bool writes() const { return opens(model->graph().writer()); }
+  bool opens(int node) const { return node != kClient && runs[node].opened(); }
   bool in_flight() const {
     if (opening) return true;
     for (const NodeRun& run : runs) {

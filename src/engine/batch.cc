@@ -8,7 +8,7 @@ namespace syrinx {
 
 void Batch::warm_steps(int places, int pages) {
   page_table_.reserve(static_cast<size_t>(places) * std::bit_ceil(static_cast<unsigned>(pages)));
-  sequences_.reserve(places), owners.reserve(places);
+  sequences_.reserve(places), owners.reserve(places), guesses_.reserve(places);
 }
 
 void Batch::warm_chunks(int places, const ChunkStage& stage, const ChunkPolicy& policy) {
@@ -28,12 +28,14 @@ void Batch::begin_step(const ArStage& stage, std::span<const KvPool> kv, int tab
   kv_ = kv;
   units_ = 0;
   table_width_ = static_cast<int>(std::bit_ceil(static_cast<unsigned>(table_width)));
-  sequences_.clear(), page_table_.clear(), owners.clear(), fault.clear(), scores.clear(),
-      taps.clear();
+  sequences_.clear(), page_table_.clear(), guesses_.clear(), owners.clear(), fault.clear();
+  scores.clear(), taps.clear();
 }
 
-void Batch::add(const StepSequence& sequence, std::span<const int32_t> pages) {
+void Batch::add(const StepSequence& sequence, std::span<const int32_t> pages,
+                std::span<const int32_t> guesses) {
   sequences_.push_back(sequence);
+  guesses_.insert(guesses_.end(), guesses.begin(), guesses.end());
   units_ += sequence.rows;
   page_table_.insert(page_table_.end(), pages.begin(), pages.end());
   page_table_.resize(sequences_.size() * table_width_, 0);

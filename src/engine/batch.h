@@ -2,7 +2,7 @@
 // of it, so that nothing else of a request is touched while the batch runs, save the Sequence
 // of an AR batch. It says itself which stage it is for: executors know no models. Reused; a warm
 // batch does not allocate. E: rows that are sampled, one for each sequence that emits (a guidance
-// pair counts once).
+// pair counts once) and one for each of its guesses.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct StepSequence {
   int first_pos = 0;
   int rows = 1;
   bool emits = true;
+  int drafts = 0;  ///< how many of its rows, the last ones, are guesses that yield steps too
   bool companion = false;
   bool guided = false;  ///< a companion that emits follows
-  float scale = 1;      ///< of the guidance
   uint64_t seed = 0;
   uint32_t step = 0;  ///< of the request, over all segments
   int scores = -1;    ///< Sequence::scores()
@@ -46,7 +46,10 @@ class Batch {
   /// their shape while sequences grow.
   void begin_step(const ArStage& stage, std::span<const KvPool> kv, int table_width);
   /// `pages` are copied.
-  void add(const StepSequence& sequence, std::span<const int32_t> pages);
+  void add(const StepSequence& sequence, std::span<const int32_t> pages,
+           std::span<const int32_t> guesses = {});
+  /// The guesses of all sequences, in order.
+  std::span<const int32_t> guesses() const { return guesses_; }
 
   /// Begins a batch of chunks.
   void begin_chunks(const ChunkStage& stage);
@@ -84,6 +87,7 @@ class Batch {
   std::vector<int32_t> codes;        ///< [E, codes_per_step]
   std::vector<SampleStatus> status;  ///< [E], the first fault among a row's codes
   std::vector<StepScores> scores;    ///< [E], of those that asked; empty: nobody did
+  std::vector<float> values;         ///< [E, ArTraits::values]
   std::vector<float> taps;          ///< [rows, ArTraits::tap] of the sequences that asked, in order
   std::string fault;                ///< not empty: the stage threw this
   bool replayed = false;            ///< as a recording of an earlier batch (Stream::repeat)
@@ -91,6 +95,10 @@ class Batch {
 
   std::span<const int32_t> codes_of(int e) const {
     return std::span(codes).subspan(static_cast<size_t>(e) * codes_per_step, codes_per_step);
+  }
+  std::span<const float> values_of(int e) const {
+    const size_t width = ar_->traits().values;
+    return std::span(values).subspan(e * width, width);
   }
 
  private:
@@ -104,6 +112,7 @@ class Batch {
   std::vector<StepSequence> sequences_;
   int table_width_ = 0;
   std::vector<int32_t> page_table_;
+  std::vector<int32_t> guesses_;
   std::vector<ChunkJob> jobs_;
   std::vector<int32_t> window_codes_;
   std::vector<float> window_values_, samples_;

@@ -9,12 +9,13 @@ namespace syrinx {
 namespace {
 
 constexpr double kLearnEvery_s = 0.1;  // between two looks at the capacity
+constexpr double kNewOdds = 0.1;       // weight of the newest guess
 constexpr double kNewMean = 0.02;      // weight of the newest request in the mean length
 
 }  // namespace
 
 std::string misfit(const ResidentNode& node, const Sequence& sequence) {
-  const int64_t sequences = sequence.guidance() ? 2 : 1;
+  const int64_t sequences = is_guided(sequence) ? 2 : 1;
   const int64_t needed =
       std::max(sequence.prompt_rows(), sequence.companion_rows()) + int64_t{sequence.max_steps()};
   const int64_t room =
@@ -91,35 +92,58 @@ void Scheduler::commit_step(Batch& batch) {
   const std::span<const StepSequence> ran = batch.sequences();
   const size_t width = batch.model->nodes[n].ar->traits().tap;
   int emitted = 0;
-  size_t tapped = 0;  // in batch.taps
+  size_t tapped = 0;   // in batch.taps
+  size_t guessed = 0;  // in batch.guesses()
   for (size_t i = 0; i < ran.size();) {
     Active& request = *batch.owners[i];
     size_t end = i + 1;
     while (end < ran.size() && batch.owners[end] == &request) ++end;
-    const int e = ran[i].emits ? emitted++ : -1;
+    const int e = ran[i].emits ? emitted : -1;
+    if (ran[i].emits) emitted += 1 + ran[i].drafts;
+    const std::span<const int32_t> guesses = batch.guesses().subspan(guessed, ran[i].drafts);
+    guessed += guesses.size();
     const auto taps =
         std::span<const float>(batch.taps).subspan(tapped, ran[i].taps ? ran[i].rows * width : 0);
     tapped += taps.size();
     request.runs[n].ar->stepping = false;
     --batch.model->nodes[n].steps_in_flight;
-    if (request.sink && !batch.fault.empty()) fail(request, {ErrorCode::kInternal, batch.fault});
-    if (request.sink) {
-      guarded(request, [&] {
-        if (!taps.empty()) tell_taps(request, n, ran[i], taps);
-        commit_rows(request, n, ran.subspan(i, end - i));
-        if (e < 0) return;
-        if (batch.status[e] != SampleStatus::kOk) {
-          return fail(request, {ErrorCode::kInternal, sample_status_text(batch.status[e])});
-        }
-        advance(request, n, batch.codes_of(e), batch.scores.empty() ? nullptr : &batch.scores[e]);
-      });
-    }
-    if (request.sink) {
+    guarded(request, [&] {
+      if (!request.sink) return;
+      if (!batch.fault.empty()) return fail(request, {ErrorCode::kInternal, batch.fault});
+      if (!taps.empty()) tell_taps(request, n, ran[i], taps);
+      commit_rows(request, n, ran.subspan(i, end - i));
+      if (e >= 0) commit_steps(request, batch, e, guesses);
       give_late(request, n);
-    } else {
-      drop_cache(request, n);  // it ended while the batch ran
-    }
+    });
+    if (!request.sink) drop_cache(request, n);  // it ended while the batch ran
     i = end;
+  }
+}
+
+/// The step that was due, result `e` of the batch, and those after it as far as guesses came true:
+/// then the row that was run for the guess is the row of the step.
+void Scheduler::commit_steps(Active& request, const Batch& batch, int e,
+                             std::span<const int32_t> guesses) {
+  const int n = batch.node;
+  ArRun& run = *request.runs[n].ar;
+  const bool scored = !batch.scores.empty() && run.sequence->scores() >= 0;
+  for (size_t i = 0;; ++i) {
+    const size_t at = e + i;
+    if (batch.status[at] != SampleStatus::kOk) {
+      return fail(request, {ErrorCode::kInternal, sample_status_text(batch.status[at])});
+    }
+    const std::span<const int32_t> codes = batch.codes_of(static_cast<int>(at));
+    const bool hit = i < guesses.size() && codes[0] == guesses[i];
+    if (i < guesses.size()) run.draft_odds += kNewOdds * ((hit ? 1 : 0) - run.draft_odds);
+    const std::span<const float> values = batch.values_of(static_cast<int>(at));
+    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+      return fail(request, {ErrorCode::kInternal, "the model's values are not finite"});
+    }
+    advance(request, n, codes, values, scored ? &batch.scores[at] : nullptr);
+    if (!hit || !request.sink || !run.open || run.steps == 0) break;
+    ++run.tracks[0].cache.rows;
+    request.model->metrics.draft_hits.add();
+    ++request.outcome.right_guesses;
   }
 }
 
@@ -129,7 +153,7 @@ void Scheduler::commit_rows(Active& request, int n, std::span<const StepSequence
   KvCache& cache = *request.model->nodes[n].cache;
   for (const StepSequence& seq : ran) {
     Track& track = run.tracks[seq.companion ? 1 : 0];
-    track.cache.rows += seq.rows;
+    track.cache.rows += seq.rows - seq.drafts;
     if (!request.model->options.share_prefixes || track.published || track.keys.empty()) continue;
     if (track.cache.rows < static_cast<int>(track.keys.size())) continue;
     cache.publish(track.keys, track.cache);
@@ -167,23 +191,28 @@ void Scheduler::tell_taps(Active& request, int n, const StepSequence& ran,
 }
 
 void Scheduler::advance(Active& request, int n, std::span<const int32_t> codes,
-                        const StepScores* scores) {
+                        std::span<const float> values, const StepScores* scores) {
   const Graph& graph = request.model->graph();
   ArRun& run = *request.runs[n].ar;
   // Frames go straight into the lane of the node that they feed.
   std::vector<int32_t>* frames = &codes_;
+  std::vector<float>* rows = nullptr;
   int width = 1;
   codes_.clear();
   for (const int e : graph.leaving(n)) {
     const Edge& edge = graph.edges()[e];
     if (edge.to.node == kClient) continue;
-    if (graph.node(n).out[edge.from.port].flow != Flow::kCodes) continue;
+    const Flow flow = graph.node(n).out[edge.from.port].flow;
+    if (flow == Flow::kRows && !values.empty()) {
+      rows = &std::get<Lane<float>>(request.runs[edge.to.node].chunk->lane).input();
+    }
+    if (flow != Flow::kCodes) continue;
     frames = &std::get<Lane<int32_t>>(request.runs[edge.to.node].chunk->lane).input();
     width = graph.node(edge.to.node).chunk->in_width();
   }
   const size_t before = frames->size();
   const size_t words = request.outcome.words.size();
-  StepOutput out(*frames, request.outcome.words, &request.outcome.phones, scores);
+  StepOutput out(*frames, request.outcome.words, &request.outcome.phones, scores, values, rows);
   const Verdict verdict = run.sequence->advance(codes, out);
   ++run.steps, ++run.total_steps;
   const std::span<const int32_t> fresh = std::span(*frames).subspan(before);
@@ -228,6 +257,10 @@ void Scheduler::end_steps(Active& request, int n, FinishReason reason) {
   ArRun& run = *request.runs[n].ar;
   run.open = false;
   run.reason = reason;
+  Track& track = run.tracks[0];
+  const size_t prompt = track.keys.size();
+  if (track.published) run.sequence->step_keys(track.keys);
+  if (track.keys.size() > prompt) request.model->nodes[n].cache->publish(track.keys, track.cache);
   drop_cache(request, n);
   close_edges(request);
 }
@@ -241,15 +274,12 @@ void Scheduler::commit_chunks(Batch& batch) {
     Active& request = *batch.owners[i];
     request.runs[n].chunk->running = false;
     if (!request.sink) continue;
-    if (!batch.fault.empty()) {
-      fail(request, {ErrorCode::kInternal, batch.fault});
-    } else {
-      guarded(request, [&] {
-        const int width = batch.stage().out_width();
-        pass_on(request, n, jobs[i].out.first(int64_t{jobs[i].made} * width), jobs[i].made);
-        if (request.sink) close_edges(request);
-      });
-    }
+    guarded(request, [&] {
+      if (!batch.fault.empty()) return fail(request, {ErrorCode::kInternal, batch.fault});
+      const int width = batch.stage().out_width();
+      pass_on(request, n, jobs[i].out.first(int64_t{jobs[i].made} * width), jobs[i].made);
+      if (request.sink) close_edges(request);
+    });
   }
 }
 
@@ -279,6 +309,7 @@ void Scheduler::close_edges(Active& request) {
   FinishReason reason = FinishReason::kStop;
   for (size_t n = 0; n < request.runs.size(); ++n) {
     NodeRun& run = request.runs[n];
+    if (!run.opened()) continue;
     if (run.ar && reason == FinishReason::kStop) reason = run.ar->reason;
     const bool through = run.ar ? !run.ar->open : run.chunk->through();
     if (through && !run.ended) {
@@ -289,7 +320,7 @@ void Scheduler::close_edges(Active& request) {
         NodeRun& next = request.runs[edge.to.node];
         if (next.chunk) {
           next.chunk->with_lane([](auto& lane) { lane.close(); });
-        } else {
+        } else if (next.ar) {
           give(request, edge.to.node,
                {.port = edge.to.port,
                 .type = graph.node(static_cast<int>(n)).out[edge.from.port],
@@ -319,7 +350,7 @@ void Scheduler::deliver(Active& request, std::span<const float> samples, double 
     if (request.chunks_delivered == 1 && request.first_frames == 0 && model.first_link >= 0) {
       model.nodes[model.first_link].first_chunk.second_chunk(slack, outcome.audio_s);
     }
-    const bool late = slack < 0 && !request.starved;
+    const bool late = slack < 0 && !request.starved && !request.background;
     model.chunk_rate.add(1, now);
     model.limit.chunk(late);
     if (slack < 0) request.playing_since_s -= slack;  // the player waits and goes on from here
@@ -334,14 +365,21 @@ void Scheduler::deliver(Active& request, std::span<const float> samples, double 
   }
   ++request.chunks_delivered;
   request.starved = false;
-  const double seconds = static_cast<double>(samples.size()) / model.pipeline->info().sample_rate;
+  const double most_s = model.options.max_audio_s, rate = model.pipeline->info().sample_rate;
+  const bool full = most_s > 0 && outcome.audio_s + samples.size() / rate >= most_s;
+  if (full) {
+    samples = samples.first(static_cast<size_t>(std::llround((most_s - outcome.audio_s) * rate)));
+  }
+  const double seconds = static_cast<double>(samples.size()) / rate;
   outcome.audio_s += seconds;
   metrics.audio_s.add(seconds);
   model.made_s += seconds;
   request.sink->audio(samples);
+  if (full) finish(request, FinishReason::kLength);
 }
 
-/// Text of a step. A reader is never said to run dry, but its pace is a deadline all the same.
+/// Text of a step. A reader is never said to run dry, but its pace is a deadline all the same; who
+/// had to wait for a word goes on from there, as listeners do.
 void Scheduler::deliver(Active& request, const StepOutput& out, double now) {
   if (request.tokens_read == 0) {
     request.text_since_s = now;
@@ -349,9 +387,11 @@ void Scheduler::deliver(Active& request, const StepOutput& out, double now) {
     request.model->metrics.first_text_s.observe(request.outcome.first_text_s);
     if (trace_) trace_->request_moment(request.id, "first text", now);
   }
+  const double read_s = static_cast<double>(request.tokens_read) / kTokensReadASecond;
+  request.text_since_s = std::max(request.text_since_s, now - read_s);
   ++request.tokens_read;
   request.model->metrics.text_tokens.add();
-  if (request.model->graph().speaker() == kClient) request.model->made_s += 1 / kTokensReadASecond;
+  if (!request.speaks()) request.model->made_s += 1 / kTokensReadASecond;
   if (!out.written().empty() || !out.tokens().empty()) {
     request.sink->text(out.written(), out.tokens());
   }
@@ -375,11 +415,12 @@ void Scheduler::finish(Active& request, FinishReason reason) {
   for (NodeRun& run : request.runs) {
     if (run.ar) run.ar->open = false;
   }
-  if (model.first_link >= 0 && !request.runs.empty()) {
+  if (!request.runs.empty() && request.opens(model.first_link)) {
     ChunkRun& first = *request.runs[model.first_link].chunk;
     outcome.frames = first.with_lane([](auto& lane) { return lane.given(); });
   }
   drop_caches(request);
+  tell_pages(model);  // who hears of the end sees its pages free
   outcome.total_s = at - request.submitted_s;
   const double made_s =
       std::max(outcome.audio_s, static_cast<double>(request.tokens_read) / kTokensReadASecond);
@@ -392,7 +433,10 @@ void Scheduler::finish(Active& request, FinishReason reason) {
   if (trace_) trace_->request_ended(request.id, finish_reason_name(reason), at);
   const std::shared_ptr<Sink> sink = std::move(request.sink);
   request.sink = nullptr;
-  sink->finished(outcome);
+  try {
+    sink->finished(outcome);
+  } catch (...) {  // the client's own fault, and it has had its end
+  }
 }
 
 void Scheduler::fail_all(const char* why) {

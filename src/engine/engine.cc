@@ -66,6 +66,7 @@ struct Engine::Impl {
   }
   ~Impl() { machine->remove(model); }
 
+  double tell_wait();
   Error* refusal(const SpeechRequest& request, Error& error);
   void leave(const SpeechRequest& request);
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink,
@@ -93,13 +94,19 @@ Engine::~Engine() = default;
 const Pipeline& Engine::pipeline() const { return *impl_->model.pipeline; }
 const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
 
-/// Takes a place for the request, or says why there is none. Under the lock.
-Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
+/// The wait that one more request would have, in the metrics too. Under the lock.
+double Engine::Impl::tell_wait() {
   Load load = door.load;
   load.waiting += door.arriving;
   const double wait_s = predicted_wait_s(load);
-  const double back_s = std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0;
   metrics.predicted_wait_s.set(std::isfinite(wait_s) ? wait_s : 0);
+  return wait_s;
+}
+
+/// Takes a place for the request, or says why there is none. Under the lock.
+Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
+  const double wait_s = tell_wait();
+  const double back_s = std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0;
   error.code = ErrorCode::kOverloaded;
   if (door.draining) {
     error.message = kShuttingDown;
@@ -183,6 +190,8 @@ Result<RequestId> Engine::Impl::submit(const SpeechRequest& request, std::shared
 
 void Engine::cancel(RequestId id) { impl_->machine->cancel(id); }
 
+void Engine::hurry(RequestId id) { impl_->machine->hurry(id); }
+
 void Engine::append_text(RequestId id, std::string text, bool last) {
   impl_->machine->append_text(id, std::move(text), last);
 }
@@ -242,6 +251,8 @@ EngineStats Engine::stats() const {
   impl_->machine->locked([&] {
     stats.requests = impl_->door.unfinished;
     stats.running = impl_->door.load.running;
+    // Between submissions nobody else keeps it up to date.
+    impl_->tell_wait();
   });
   return stats;
 }

@@ -30,13 +30,14 @@ enum class Executors {
 /// "shared", "split" or "each"; unset for another name.
 std::optional<Executors> find_executors(std::string_view name);
 
-/// The first six are the machine's, and the same for all of its models.
+/// The first seven are the machine's, and the same for all of its models.
 struct EngineOptions {
   int threads = 0;                     ///< of the kernels, the engine's own included; 0: all cores
   std::optional<Executors> executors;  ///< unset: split with two threads or more, else shared
   std::string policy = "streaming";    ///< streaming, throughput or fcfs
   int max_batch = 32;                  ///< sequences in one AR step, chunks in one chunk step
   int max_prefill_rows = 128;          ///< prompt rows that may ride along in one AR step
+  bool drafts = true;  ///< run guesses of next steps along where a model has them (Sequence::draft)
   std::string trace_file;      ///< a Chrome trace of everything the machine does; empty: none
   int max_requests = 256;      ///< accepted and unfinished; past it submit() says kOverloaded
   int max_per_client = 0;      ///< the same for each client; 0: no limit
@@ -46,6 +47,7 @@ struct EngineOptions {
   bool share_prefixes = true;  ///< reuse the cache of equal prompt prefixes
   double max_encode_wait_s = 30;  ///< predicted wait past which encode_voice() says kOverloaded
   double max_unread_s = 30;       ///< audio made ahead of a client that does not read
+  double max_audio_s = 0;         ///< of one request, which ends there with kLength; 0: no bound
   double repetition_s = 6;        ///< a stream that repeats itself this long is ended; 0: never
 };
 
@@ -67,6 +69,7 @@ struct Outcome {
   double total_s = 0;        ///< from submit() to the end
   // Of models that write
   int prompt_tokens = 0, completion_tokens = 0;
+  int guessed_tokens = 0, right_guesses = 0;  ///< steps run as guesses, and those that came true
   int cached_tokens = 0;      ///< of the prompt, those whose cache was there already
   int underruns = 0;          ///< chunks that came after the listener had run dry
   double max_underrun_s = 0;  ///< the longest wait of the listener
@@ -127,6 +130,8 @@ class Engine {
   void cancel(RequestId id);
   /// More text for a request opened with text_open; unknown ids: nothing.
   void append_text(RequestId id, std::string text, bool last);
+  /// From now on it is no background request any more; unknown ids: nothing.
+  void hurry(RequestId id);
 
   /// Encodes a recording into a voice of this model; `done` is called once, on a thread of the
   /// engine, and must not block. An Error means that it is never called. Refused where the pipeline

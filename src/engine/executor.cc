@@ -56,25 +56,26 @@ void Executor::run(Batch& batch) {
   batch.ended_s = now_s();
 }
 
-/// Writes the batch's ragged description; returns the rows that emit, companions included.
+/// Writes the batch's ragged description; returns the rows that emit, those of companions and
+/// guesses included.
 int Executor::lay_out(const Batch& batch) {
   seqs_.clear(), row_begin_.clear(), kv_len_.clear(), emitting_.clear(), merged_.clear();
   guided_ = scored_ = tapped_ = false;
   int rows = 0, emits = 0;
   for (const StepSequence& seq : batch.sequences()) {
-    seqs_.push_back({seq.state, seq.first_pos, seq.rows, seq.emits, seq.companion});
+    const int steps = seq.emits ? 1 + seq.drafts : 0;
+    seqs_.push_back({seq.state, seq.first_pos, seq.rows, steps, seq.companion});
     row_begin_.push_back(rows);
     kv_len_.push_back(seq.first_pos + seq.rows);
     tapped_ = tapped_ || seq.taps;
     rows += seq.rows;
-    if (!seq.emits) continue;
-    if (!seq.companion) {
-      emitting_.push_back(&seq);
-      merged_.push_back({emits, seq.guided, seq.scale});
-      guided_ = guided_ || seq.guided;
-      scored_ = scored_ || seq.scores >= 0;
+    for (int guesses = 0; guesses < steps; ++guesses, ++emits) {
+      if (seq.companion) continue;
+      emitting_.push_back({&seq, guesses});
+      merged_.push_back({emits, seq.guided, 1});
     }
-    ++emits;
+    guided_ = guided_ || seq.guided;
+    scored_ = scored_ || (seq.emits && seq.scores >= 0);
   }
   row_begin_.push_back(rows);
   return emits;
@@ -94,8 +95,9 @@ void Executor::run_step(StepContext& ctx, Batch& batch) {
   batch.codes_per_step = static_cast<int>(batch.ar().traits().vocab.size());
   results_.assign((emits + emitting_.size()) * batch.codes_per_step, 0);
   if (scored_) batch.scores.assign(emitting_.size(), {});
-  const bool plain = !scored_ && !tapped_ && !options_.watch;
-  if (plain && emits == batch.units()) {  // one row a sequence
+  const bool valued = batch.ar().traits().values > 0;  // into memory that may move
+  const bool plain = !scored_ && !tapped_ && !valued && !options_.watch;
+  if (plain && batch.units() == std::ssize(seqs_) && emits == batch.units()) {  // one row each
     repeat(ctx, batch, [&] { queue_step(ctx, batch, emits); });
   } else {
     queue_step(ctx, batch, emits);
@@ -127,7 +129,12 @@ void Executor::queue_step(StepContext& ctx, Batch& batch, int emits) {
     const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
     const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
     ar.logits(ctx, k, rows, hidden, codes, logits);
-    if (guided_) merge_guidance(ctx, logits, merged_);
+    if (guided_) {
+      for (size_t e = 0; e < merged_.size(); ++e) {
+        if (merged_[e].guided) merged_[e].scale = emitting_[e].sequence->state->step_guidance(k);
+      }
+      merge_guidance(ctx, logits, merged_);
+    }
     if (options_.watch) options_.watch(ctx, k, logits.slice(0, std::ssize(emitting_)));
     sample_code(ctx, k, logits, codes, status);
     if (scored_ && k == 0) {
@@ -137,13 +144,29 @@ void Executor::queue_step(StepContext& ctx, Batch& batch, int emits) {
     }
   }
   fetch(ctx, results, results_);
+  if (traits.values > 0) fetch_values(ctx, batch, rows, hidden, codes);
+}
+
+/// The values of the rows that yield a step, without those of companions.
+void Executor::fetch_values(StepContext& ctx, Batch& batch, const ArBatch& rows, View hidden,
+                            View codes) {
+  const int64_t width = batch.ar().traits().values;
+  const View values = ctx.arena.take({rows.emits, width}, DType::kF32);
+  batch.ar().values(ctx, rows, hidden, codes, values);
+  batch.values.resize(emitting_.size() * width);
+  for (size_t e = 0; e < emitting_.size(); ++e) {
+    fetch(ctx, values.slice(merged_[e].row, merged_[e].row + 1),
+          std::span(batch.values).subspan(e * width, width));
+  }
 }
 
 void Executor::sample_code(StepContext& ctx, int k, View logits, View codes, View status) {
   rows_.clear();
-  for (const StepSequence* seq : emitting_) {
-    rows_.push_back({seq->state->sampling(k), seq->state->rule(k), seq->state->history(k),
-                     seq->seed, seq->step, static_cast<uint32_t>(k)});
+  for (const auto& [seq, guesses] : emitting_) {
+    const Sequence& state = *seq->state;
+    rows_.push_back({state.sampling(k), state.rule(k),
+                     guesses == 0 ? state.history(k) : state.drafted_history(guesses), seq->seed,
+                     seq->step + static_cast<uint32_t>(guesses), static_cast<uint32_t>(k)});
     if (options_.greedy) rows_.back().params.temperature = 0;
   }
   const View sampled = logits.slice(0, static_cast<int64_t>(emitting_.size()));
@@ -171,7 +194,7 @@ void Executor::score(StepContext& ctx, Batch& batch, View logits) {
   const auto vocab = static_cast<size_t>(logits.shape[1]);
   logits_.resize(vocab);
   for (size_t e = 0; e < emitting_.size(); ++e) {
-    const int wanted = emitting_[e]->scores;
+    const int wanted = emitting_[e].sequence->scores;
     if (wanted < 0) continue;
     const int row = merged_[e].row;
     fetch(ctx, logits.slice(row, row + 1), logits_);

@@ -41,6 +41,7 @@ class Executor {
   int lay_out(const Batch& batch);
   void queue_step(StepContext& ctx, Batch& batch, int emits);
   void sample_code(StepContext& ctx, int k, View logits, View codes, View status);
+  void fetch_values(StepContext& ctx, Batch& batch, const ArBatch& rows, View hidden, View codes);
   void fetch_taps(StepContext& ctx, Batch& batch, View taps);
   void score(StepContext& ctx, Batch& batch, View logits);
   void read_results(Batch& batch);
@@ -55,8 +56,13 @@ class Executor {
   std::vector<int32_t> row_begin_, kv_len_;
   std::vector<int32_t> results_;  // codes [E, K], then statuses [rows without companions, K]
   std::vector<SampleRow> rows_;
-  std::vector<const StepSequence*> emitting_;  // without companions
-  std::vector<GuidedRow> merged_;              // of each of them
+  /// A row that yields a step, after so many guesses of its sequence.
+  struct Emitting {
+    const StepSequence* sequence = nullptr;
+    int guesses = 0;
+  };
+  std::vector<Emitting> emitting_;  // without companions
+  std::vector<GuidedRow> merged_;   // of each of them
   bool guided_ = false;
   bool tapped_ = false;        // somebody wants rows that the stage taps
   bool scored_ = false;        // somebody wants log-probabilities

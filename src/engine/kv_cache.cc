@@ -74,6 +74,8 @@ int KvCache::wanted(const KvHold& hold, int rows) const {
 
 bool KvCache::reserve(KvHold& hold, int rows, std::vector<PageCopy>& copies) {
   if (wanted(hold, rows) > available()) return false;
+  const auto pages = static_cast<size_t>((rows + page_rows_ - 1) / page_rows_);
+  hold.pages.reserve(pages), copies.reserve(copies.size() + 1);  // before anything is taken
   if (rows > hold.rows && hold.rows % page_rows_ != 0) {
     int32_t& begun = hold.pages[hold.rows / page_rows_];
     if (holders_[begun] > 1) {
@@ -83,7 +85,6 @@ bool KvCache::reserve(KvHold& hold, int rows, std::vector<PageCopy>& copies) {
       begun = own;
     }
   }
-  const size_t pages = static_cast<size_t>((rows + page_rows_ - 1) / page_rows_);
   while (hold.pages.size() < pages) hold.pages.push_back(take_page());
   return true;
 }
@@ -98,6 +99,7 @@ void KvCache::fork(const KvHold& from, KvHold& to) {
   release(to);
   truncate(to, 0);
   const size_t pages = static_cast<size_t>((from.rows + page_rows_ - 1) / page_rows_);
+  to.pages.reserve(pages);
   for (size_t i = 0; i < pages; ++i) {
     hold_page(from.pages[i]);
     to.pages.push_back(from.pages[i]);
@@ -143,6 +145,7 @@ void KvCache::touch(NodeId id) {
 int KvCache::adopt(std::span<const uint64_t> keys, int most_rows, KvHold& hold) {
   SYRINX_CHECK(hold.pages.empty() && hold.rows == 0, "only an empty sequence takes a prefix");
   keys = keys.first(std::min(keys.size(), static_cast<size_t>(std::max(0, most_rows))));
+  hold.pages.reserve(keys.size() / static_cast<size_t>(page_rows_) + 1);
   NodeId at = -1;
   while (!keys.empty()) {
     const Match match = best_child(children_of(at), keys);
@@ -177,8 +180,15 @@ void KvCache::publish(std::span<const uint64_t> keys, KvHold& hold) {
     } else {
       if (is_prefix_[page] || (!whole && part.size() < size_t{kLeastRows})) break;
       const NodeId id = next_node_++;
+      std::vector<NodeId>& siblings = children_of(at);
+      siblings.reserve(siblings.size() + 1);  // all or nothing of it is there
       lru_.push_back(id);
-      nodes_[id] = {page, at, {part.begin(), part.end()}, {}, std::prev(lru_.end())};
+      try {
+        nodes_[id] = {page, at, {part.begin(), part.end()}, {}, std::prev(lru_.end())};
+      } catch (...) {
+        nodes_.erase(id), lru_.pop_back();
+        throw;
+      }
       children_of(at).push_back(id);
       hold_page(page);
       is_prefix_[page] = 1;

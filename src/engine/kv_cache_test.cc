@@ -71,6 +71,27 @@ TEST(KvCache, SharesWholePagesAndCopiesABegunOne) {
   EXPECT_EQ(cache.prefix_pages(), 3);
 }
 
+/// So many others that a search no longer finds it.
+TEST(KvCache, APageIsKnownUnderOnePrefixOnly) {
+  KvCache cache(64, 16);
+  KvHold first;
+  fill(cache, first, 32);
+  cache.publish(keys(16), first);
+  for (uint64_t other = 1; other <= 40; ++other) {
+    KvHold hold;
+    fill(cache, hold, 16);
+    cache.publish(keys(16, 1000 * other), hold);
+    cache.release(hold);
+  }
+  cache.publish(keys(32), first);
+  cache.release(first);
+  EXPECT_EQ(cache.prefix_pages(), 41);
+  EXPECT_EQ(cache.available(), 64);
+  KvHold all;
+  fill(cache, all, 64 * 16);
+  EXPECT_EQ(cache.prefix_pages(), 0);
+}
+
 TEST(KvCache, ForgetsTheLongestUnusedPrefixFirst) {
   KvCache cache(6, 16);
   for (uint64_t who = 1; who <= 3; ++who) {
@@ -173,6 +194,22 @@ TEST(KvCache, RandomUseNeverShowsForeignRows) {
     for (Live& seq : live) cache.release(seq.hold);
     EXPECT_EQ(cache.available(), kPages);
   }
+}
+
+/// Behind a page that agrees in part nothing is taken, whatever its children look like.
+TEST(KvCache, APartOfAPageEndsWhatIsTaken) {
+  KvCache cache(8, 16);
+  KvHold first;
+  fill(cache, first, 32);
+  std::vector<uint64_t> known = keys(16);
+  for (const uint64_t key : keys(16, 100)) known.push_back(key);
+  cache.publish(known, first);
+  EXPECT_EQ(cache.published(), 2u);
+  std::vector<uint64_t> other = keys(10);
+  for (const uint64_t key : keys(16, 100)) other.push_back(key);
+  KvHold second;
+  EXPECT_EQ(cache.adopt(other, 26, second), 10);
+  cache.release(first), cache.release(second);
 }
 
 }  // namespace

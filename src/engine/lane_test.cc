@@ -83,5 +83,61 @@ TEST(RepetitionGuard, CountsPatternsNotSpeech) {
   EXPECT_EQ(guard.repeated(), 0);
 }
 
+std::vector<int> fresh_of(Lane<int32_t>& lane, int frames, int first, bool hurry) {
+  std::vector<int> out;
+  for (int i = 0; i < frames; ++i) {
+    lane.input().push_back(i);
+    const ChunkCut cut = lane.next(first, hurry);
+    if (cut.fresh == 0) continue;
+    out.push_back(cut.fresh);
+    lane.take(cut);
+  }
+  return out;
+}
+
+TEST(Lane, FramesThatPiledUpGoInWholeBlocks) {
+  Lane<int32_t> lane({4, 4, 0, 0, 4}, 1);  // in fours
+  for (int i = 0; i < 11; ++i) lane.input().push_back(i);
+  EXPECT_EQ(lane.next().fresh, 4);
+  lane.take(lane.next());
+  EXPECT_EQ(lane.next().fresh, 4) << "of seven";
+  lane.take(lane.next());
+  EXPECT_EQ(lane.next().fresh, 0);
+  lane.close();
+  EXPECT_EQ(lane.next().fresh, 3) << "but for the last";
+}
+
+TEST(Lane, AsManyAsAreWantedAndNoMore) {
+  Lane<int32_t> plain({2, 5, 0, 1}, 1);
+  EXPECT_EQ(fresh_of(plain, 13, 0, false), (std::vector<int>{2, 5, 5}));
+  Lane<int32_t> first({2, 5, 0, 1}, 1);
+  EXPECT_EQ(fresh_of(first, 14, 3, false), (std::vector<int>{3, 5, 5}));
+  Lane<int32_t> hurried({2, 5, 0, 1}, 1);
+  EXPECT_EQ(fresh_of(hurried, 7, 3, true), (std::vector<int>{3, 2}));
+  Lane<int32_t> blocks({3, 5, 0, 0, 4}, 1);  // in fours
+  EXPECT_EQ(fresh_of(blocks, 12, 0, false), (std::vector<int>{4, 8}));
+  Lane<int32_t> more({1, 1, 0, 0, 2}, 1);
+  for (int i = 0; i < 5; ++i) more.input().push_back(i);
+  more.take(more.next());
+  EXPECT_EQ(more.taken(), 2);
+  for (int i = 0; i < 2; ++i) more.input().push_back(i);
+  EXPECT_EQ(more.next().fresh, 4) << "whole pairs of the five that wait";
+  more.close();
+  more.take(more.next());
+  EXPECT_EQ(more.next().fresh, 1) << "but for the end";
+  EXPECT_TRUE(more.next().last);
+}
+
+TEST(RepetitionGuard, SeesPatternsOfUpToEightFromTheFirstFrame) {
+  for (int period = 1; period <= 9; ++period) {
+    RepetitionGuard guard;
+    for (int i = 0; i < 40; ++i) {
+      const int32_t code = i % period;
+      guard.frame({&code, 1});
+    }
+    EXPECT_EQ(guard.repeated(), period <= RepetitionGuard::kMaxPeriod ? 40 - period : 0) << period;
+  }
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -119,6 +119,8 @@ TEST(Admission, OneHiccupOfTheMachineLimitsNothing) {
   EXPECT_FALSE(w.limit.limited());
   for (int i = 0; i < 8; ++i) w.look(0.4, 20, i % 2 == 0 ? 20 : 0, 1);
   EXPECT_FALSE(w.limit.limited()) << "late while the executors have time is not overload";
+  for (int i = 0; i < 8; ++i) w.look(0.6, 20, 20, 1);
+  EXPECT_FALSE(w.limit.limited()) << "nor late at every look";
 }
 
 TEST(Admission, TheLimitIsGoneASecondAfterTheLoad) {
@@ -141,6 +143,10 @@ TEST(Rate, CountsTheLastSeconds) {
   Rate young(5);
   for (int i = 0; i < 10; ++i) young.add(1, 100 + 0.1 * i);
   EXPECT_NEAR(young.per_second(101), 10, 1.5);
+}
+
+TEST(StageCost, UnitsThatCostNothingAreAllTaken) {
+  EXPECT_EQ((StageCost{0.010, 0}).within(0.001, 50), 50);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace syrinx {
 namespace {
 
 struct Mail {
-  enum Kind { kAdd, kRemove, kSubmit, kCancel, kText } kind;
+  enum Kind { kAdd, kRemove, kSubmit, kCancel, kText, kHurry } kind;
   RequestId id = 0;
   std::unique_ptr<Active> active = nullptr;
   std::string text = {};
@@ -82,6 +82,8 @@ struct Machine::Impl {
   }
 
   void run();
+  template <typename F>
+  void safely(F&& work);
   bool take_what_came(bool idle);
   void publish();
   void open(Mail& letter);
@@ -89,18 +91,26 @@ struct Machine::Impl {
 
 // ---------------------------------------------------------------------------- turn
 
+/// The last resort: the thread never dies, and what came after the fault is met all the same.
+template <typename F>
+void Machine::Impl::safely(F&& work) {
+  try {
+    work();
+  } catch (const std::exception& e) {
+    scheduler->fail_all(e.what());
+  } catch (...) {
+    scheduler->fail_all("something was thrown that is no exception");
+  }
+}
+
 void Machine::Impl::run() {
   bool idle = true;
   while (take_what_came(idle)) {
-    try {
-      for (Batch* batch : done) scheduler->commit(batch);
-      for (std::unique_ptr<HostJob>& job : jobs) scheduler->commit(std::move(job));
-      for (Mail& letter : mail) open(letter);
-      idle = !scheduler->dispatch();
-    } catch (const std::exception& e) {
-      scheduler->fail_all(e.what());  // the last resort: the thread never dies
-      idle = false;
-    }
+    idle = false;
+    for (Batch* batch : done) safely([&] { scheduler->commit(batch); });
+    for (auto& job : jobs) safely([&] { scheduler->commit(std::move(job)); });
+    for (Mail& letter : mail) safely([&] { open(letter); });
+    safely([&] { idle = !scheduler->dispatch(); });
   }
   scheduler->end_all();
   const std::lock_guard lock(mutex);
@@ -119,6 +129,8 @@ void Machine::Impl::open(Mail& letter) {
       return scheduler->cancel(letter.id);
     case Mail::kText:
       return scheduler->append_text(letter.id, std::move(letter.text), letter.last);
+    case Mail::kHurry:
+      return scheduler->hurry(letter.id);
   }
 }
 
@@ -217,6 +229,10 @@ RequestId Machine::take_in(std::unique_ptr<Active> request) {
 
 void Machine::cancel(RequestId id) {
   impl_->post([&] { impl_->mailbox.push_back({.kind = Mail::kCancel, .id = id}); });
+}
+
+void Machine::hurry(RequestId id) {
+  impl_->post([&] { impl_->mailbox.push_back({.kind = Mail::kHurry, .id = id}); });
 }
 
 void Machine::append_text(RequestId id, std::string text, bool last) {

@@ -48,6 +48,7 @@ class Machine {
   /// Unknown ids: nothing.
   void cancel(RequestId id);
   void append_text(RequestId id, std::string text, bool last);
+  void hurry(RequestId id);
   /// Waits until the door has no unfinished request; false if that took longer.
   bool wait_for_end(const Door& door, double timeout_s);
   /// Wakes those who wait_for_end().

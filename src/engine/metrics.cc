@@ -177,6 +177,10 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             [](const M& m) { return m.audio_s.value(); });
   w.counter("text_tokens_total", "Tokens written.",
             [](const M& m) { return m.text_tokens.value(); });
+  w.counter("drafted_tokens_total", "Steps that were guessed and run along with others.",
+            [](const M& m) { return m.drafted.value(); });
+  w.counter("draft_hits_total", "Guesses that came true: steps that cost no batch of their own.",
+            [](const M& m) { return m.draft_hits.value(); });
   w.counter("executor_busy_seconds_total", "Executors at work.",
             [](const M& m) { return m.busy_s.value(); });
   w.counter("engine_overhead_seconds_total", "Planning, laying out, committing.",

@@ -78,9 +78,10 @@ struct EngineMetrics {
   Counter prompt_rows, prefix_rows;  ///< rows of prompts, and how many of them were shared
   Counter preemptions;
   Counter audio_s;
-  Counter text_tokens;  ///< written
-  Counter busy_s;       ///< executors at work
-  Counter overhead_s;   ///< the engine's thread planning, laying out and committing
+  Counter text_tokens;          ///< written
+  Counter drafted, draft_hits;  ///< steps that were guessed and run, and those that came true
+  Counter busy_s;               ///< executors at work
+  Counter overhead_s;           ///< the engine's thread planning, laying out and committing
   Counter voices_encoded, voices_failed, voices_rejected;  ///< recordings to be cloned
   Gauge voices_waiting;                                    ///< recordings being encoded or queued
   Counter voice_encode_s;                                  ///< the work on them

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <type_traits>
 
 namespace syrinx {
 namespace {
@@ -14,10 +15,11 @@ constexpr double kLeastBatch_s = 0.005;
 
 // ---------------------------------------------------------------------------- limits
 
-/// Fills a plan for one AR node within batch, prefill rows, pages and time. Pages for running
-/// decodes are set aside before any prompt may start: a request that was preempted comes back only
-/// when those it made room for can go on. A prompt gets all of its pages at once, so that two
-/// half-run prompts can never block each other.
+/// Fills a plan for one AR node within batch, prefill rows, pages and time. Pages for those that
+/// have begun are set aside before any prompt may start: a request that was preempted comes back
+/// only when those it made room for can go on. A prompt gets all of its pages at once, so that two
+/// half-run prompts can never block each other; but where it shares some with its companion, it
+/// wants copies of them later.
 class StepFiller {
  public:
   /// `longest_s`: what the batch may take at most, as far as rows can be left out.
@@ -27,17 +29,19 @@ class StepFiller {
         places_(snapshot.max_batch),
         prefill_(snapshot.max_prefill_rows),
         pages_(snapshot.nodes[node].pages_free) {
+    longest_s = std::min(longest_s, snapshot.longest_s);
     if (longest_s < kForever_s) {
       const StageCost& cost = snapshot.nodes[node].cost;
       prefill_ = cost.within(longest_s, prefill_);
       places_ = std::max(2, cost.within(longest_s, places_));  // a guided pair needs two
     }
     for (const SequenceView& seq : snapshot.sequences) {
-      if (seq.decoding && seq.node == node) set_aside_ += seq.pages_wanted;
+      if (has_begun(seq) && seq.node == node) set_aside_ += seq.pages_wanted;
     }
   }
 
   bool full() const { return places_ <= 0; }
+  int places() const { return places_; }
   int rows() const { return rows_; }
 
   /// Adds the sequence, or a part of its prompt, when it is of the node and there is room for it.
@@ -45,13 +49,10 @@ class StepFiller {
     const int places = seq.companion_due > 0 ? 2 : 1;
     if (seq.node != node_ || places > places_) return false;
     PlannedSequence planned{seq.slot, seq.rows_due, seq.companion_due};
-    if (seq.decoding) {
-      if (seq.pages_wanted > pages_) return false;
-      set_aside_ -= seq.pages_wanted;
-    } else {
-      if (seq.pages_wanted > pages_ - set_aside_ || !shorten(planned)) return false;
-      prefill_ -= planned.rows + planned.companion_rows;
-    }
+    const int mine = has_begun(seq) ? pages_ : pages_ - set_aside_;
+    if (seq.pages_wanted > mine || (!seq.decoding && !shorten(planned))) return false;
+    if (has_begun(seq)) set_aside_ -= seq.pages_wanted;
+    if (!seq.decoding) prefill_ -= planned.rows + planned.companion_rows;
     places_ -= places;
     pages_ -= seq.pages_wanted;
     rows_ += planned.rows + planned.companion_rows;
@@ -62,6 +63,8 @@ class StepFiller {
   }
 
  private:
+  static bool has_begun(const SequenceView& seq) { return seq.decoding || seq.begun; }
+
   /// Cuts a prompt to the rows that are left. The last rows of a pair run in the same batch,
   /// because both are needed to take a step: so a part is always without them.
   bool shorten(PlannedSequence& planned) const {
@@ -82,14 +85,20 @@ class StepFiller {
   int set_aside_ = 0, rows_ = 0;
 };
 
+/// Seconds until it matters that nothing came.
+double slack_of(const SequenceView& view) {
+  return view.reads ? view.slack_s + kStreamingRules.patience_s : view.slack_s;
+}
+double slack_of(const ChunkView& view) { return view.slack_s; }
+
 /// Seconds that a batch of `model` may take so that no started stream of another model runs dry
-/// meanwhile.
+/// meanwhile. Readers hear no gap.
 double patience_of_others(const Snapshot& snapshot, int model) {
   double slack_s = kForever_s;
   const auto look = [&](const auto& views) {
     for (const auto& view : views) {
       if (view.started && snapshot.model_of(view.node) != model) {
-        slack_s = std::min(slack_s, view.slack_s);
+        slack_s = std::min(slack_s, slack_of(view));
       }
     }
   };
@@ -102,6 +111,7 @@ double patience_of_others(const Snapshot& snapshot, int model) {
 void take_chunks(const Snapshot& snapshot, int node, Plan& plan, double longest_s = kForever_s) {
   plan.kind = Plan::kChunks;
   plan.node = node;
+  longest_s = std::min(longest_s, snapshot.longest_s);
   int frames = 0;
   for (const ChunkView& chunk : snapshot.chunks) {
     if (static_cast<int>(plan.chunk_slots.size()) == snapshot.max_batch) break;
@@ -112,12 +122,39 @@ void take_chunks(const Snapshot& snapshot, int node, Plan& plan, double longest_
   }
 }
 
+/// Guesses of next steps behind the rows of a plan that is otherwise complete, as far as there are
+/// places and as a guess promises more than its row costs: a step that it saves would have cost its
+/// row and its share of what every batch costs.
+void add_drafts(const Snapshot& snapshot, const StepFiller& filler, double longest_s, Plan& plan) {
+  const bool any = std::any_of(snapshot.sequences.begin(), snapshot.sequences.end(),
+                               [](const SequenceView& view) { return view.drafts > 0; });
+  if (plan.sequences.empty() || !any) return;
+  const StageCost& cost = snapshot.nodes[plan.node].cost;
+  const double planned_s = cost.of(filler.rows());
+  longest_s = std::min({longest_s, snapshot.longest_s, (1 + kStreamingRules.drafts) * planned_s});
+  const double saved_s = cost.unit_s + cost.fixed_s / static_cast<double>(plan.sequences.size());
+  int places = filler.places(), rows = filler.rows();
+  for (PlannedSequence& planned : plan.sequences) {
+    const auto view = std::find_if(
+        snapshot.sequences.begin(), snapshot.sequences.end(),
+        [&](const SequenceView& v) { return v.node == plan.node && v.slot == planned.slot; });
+    if (planned.rows < view->rows_due) continue;  // guesses come behind the whole prompt
+    double odds = view->draft_odds;
+    while (planned.drafts < view->drafts && places > 0 && odds * saved_s >= cost.unit_s &&
+           cost.of(rows + 1) <= longest_s) {
+      ++planned.drafts, ++rows, --places;
+      odds *= view->draft_odds;
+    }
+  }
+}
+
 void take_steps(const Snapshot& snapshot, int node, Plan& plan, double longest_s) {
   StepFiller filler(snapshot, node, longest_s, plan);
   for (const SequenceView& seq : snapshot.sequences) {
     if (filler.full()) break;
     filler.add(seq);
   }
+  add_drafts(snapshot, filler, longest_s, plan);
 }
 
 /// How many views of the list a node has.
@@ -223,14 +260,23 @@ class Ranking {
       if (left_s < 0) return {0, kForever_s};
       return {1, static_cast<double>(view.order)};
     }
-    return {view.slack_s < urgent_s(snapshot_.model_of(view.node)) ? 0 : 2, view.slack_s};
+    const bool urgent = view.slack_s < urgent_s(snapshot_.model_of(view.node));
+    if constexpr (std::is_same_v<View, SequenceView>) {
+      // Who reads more slowly than planned notices little; who waits for a voice notices all of it.
+      const double left_s = slack_of(view);
+      if (view.reads && urgent) return left_s < 0 ? Rank{0, left_s} : Rank{1, kForever_s};
+    }
+    return {urgent ? 0 : 2, view.slack_s};
   }
 
+  /// Of one request the node nearest to its client comes first: an answer is heard while it is
+  /// still being written.
   template <typename View>
   void sort(std::vector<View>& views) {
     std::sort(views.begin(), views.end(), [&](const View& a, const View& b) {
       const Rank left = of(a), right = of(b);
-      return left < right || (!(right < left) && a.order < b.order);
+      if (left < right || right < left) return left < right;
+      return a.order != b.order ? a.order < b.order : a.node > b.node;
     });
   }
 
@@ -251,7 +297,8 @@ class Ranking {
 /// Urgent and waiting ones of one node first; the relaxed fill up as long as they lengthen the
 /// batch little.
 void fill_steps(const Snapshot& snapshot, int node, Ranking& ranking, Plan& plan) {
-  StepFiller filler(snapshot, node, patience_of_others(snapshot, snapshot.model_of(node)), plan);
+  const double patience_s = patience_of_others(snapshot, snapshot.model_of(node));
+  StepFiller filler(snapshot, node, patience_s, plan);
   auto seq = snapshot.sequences.begin();
   const auto end = snapshot.sequences.end();
   for (; seq != end && ranking.of(*seq).tier < 2; ++seq) filler.add(*seq);
@@ -263,6 +310,7 @@ void fill_steps(const Snapshot& snapshot, int node, Ranking& ranking, Plan& plan
     if (cost.of(filler.rows() + seq->rows_due + seq->companion_due) > longest_s) break;
     filler.add(*seq);
   }
+  add_drafts(snapshot, filler, std::min(patience_s, longest_s), plan);
 }
 
 /// The first view of a node that the executor runs; null: none.

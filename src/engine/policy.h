@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -32,8 +33,12 @@ struct SequenceView {
   int rows_due = 1;       ///< 1: a decode step; more: a prompt (CONTRACT.md, I1)
   int companion_due = 0;  ///< the same for the companion; 0: there is none
   int pages_wanted = 0;   ///< still to be taken for all due rows of both
+  int drafts = 0;         ///< guesses of its next steps that may be run along with what is due
+  double draft_odds = 0;  ///< that one of them comes true, when those before it have
   bool decoding = false;  ///< its prompt is in the cache
+  bool begun = false;     ///< rows of it are in the cache
   bool started = false;   ///< its client has got audio or text
+  bool reads = false;     ///< it is only read, never heard
   double slack_s = 0;     ///< seconds until the client runs dry, counting the frames that wait for
                           ///< chunk nodes; not started: minus the seconds it has waited
 };
@@ -52,6 +57,8 @@ struct ChunkView {
 struct Snapshot {
   int max_batch = 32;  ///< places in a batch
   int max_prefill_rows = 128;
+  /// What a batch may take at most, as far as something can be left out.
+  double longest_s = std::numeric_limits<double>::infinity();
   bool ahead = false;  ///< the executor is busy: plan only what would not be planned better later
   std::vector<NodeView> nodes{};
   std::vector<SequenceView> sequences{};  ///< in admission order
@@ -64,6 +71,7 @@ struct PlannedSequence {
   int slot = 0;
   int rows = 1;
   int companion_rows = 0;
+  int drafts = 0;  ///< guesses to be run behind the rows
   bool operator==(const PlannedSequence&) const = default;
 };
 
@@ -79,14 +87,19 @@ struct Plan {
     sequences.clear();
     chunk_slots.clear();
   }
+  /// Leaves the first of all.
+  void keep_first() {
+    if (sequences.size() > 1) sequences.resize(1);
+    if (chunk_slots.size() > 1) chunk_slots.resize(1);
+  }
 };
 
 /// May reorder the snapshot's lists.
 using Policy = void (*)(Snapshot& snapshot, Plan& plan);
 
 /// Deadlines first: streams about to run dry, then requests without audio in order of arrival, then
-/// the rest by slack as far as the batch is not made much slower. When nothing is urgent, as
-/// throughput.
+/// readers whose next word is due, then the rest by slack as far as the batch is not made much
+/// slower. When nothing is urgent, as throughput.
 void plan_streaming(Snapshot& snapshot, Plan& plan);
 /// The largest batches of both stages; listeners' deadlines do not count.
 void plan_throughput(Snapshot& snapshot, Plan& plan);
@@ -104,8 +117,10 @@ Policy find_policy(std::string_view name);
 /// Constants of plan_streaming.
 struct StreamingRules {
   double margin_s = 0.03;    ///< a stream this close to silence, beyond the work ahead, is urgent
-  double patience_s = 0.25;  ///< a request that waited so long for its first audio is as urgent
+  double patience_s = 0.25;  ///< a request that waited so long for its first audio is as urgent,
+                             ///< and so is a reader whose next word is late by so much
   double fill = 0.2;         ///< relaxed rows may make an urgent batch longer by this share
+  double drafts = 0.5;       ///< guesses may make a batch longer by this share
   double longest_chunks_s = 0.01;  ///< of a batch of chunks, if it has more than one: on a CPU more
                                    ///< frames at once are not cheaper, and others wait meanwhile
 };

@@ -29,6 +29,10 @@ SequenceView with_pages(SequenceView view, int pages) {
   view.pages_wanted = pages;
   return view;
 }
+SequenceView begun(SequenceView view) {
+  view.begun = true;
+  return view;
+}
 SequenceView pair(SequenceView view, int companion_due) {
   view.companion_due = companion_due;
   return view;
@@ -88,6 +92,19 @@ void expect_plans(Policy policy, std::span<const Case> cases) {
   }
 }
 
+TEST(StreamingPolicy, EachNodeSetsItsOwnPagesAside) {
+  Snapshot snapshot{.max_batch = 4, .max_prefill_rows = 50};
+  snapshot.nodes = nodes(2);
+  snapshot.nodes.push_back(snapshot.nodes[0]);
+  snapshot.nodes[3].here = false;
+  SequenceView other = begun(with_pages(prompt(1, 40), 2));
+  other.node = 3;
+  snapshot.sequences = {prompt(0, 40), other};
+  Plan plan;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(str(plan), "ar 0x40");
+}
+
 TEST(StreamingPolicy, Table) {
   const Case cases[] = {
       {"nothing", {}, {}, "idle"},
@@ -134,6 +151,11 @@ TEST(StreamingPolicy, Table) {
        {with_pages(decode(0, 3), 1), prompt(1, 40)},
        {},
        "ar 1x40 0x1",
+       3},
+      {"what a prompt under way wants is set aside too, or two would take turns for ever",
+       {with_pages(prompt(0, 20), 2), begun(with_pages(prompt(1, 5), 2))},
+       {},
+       "ar 1x5",
        3},
       {"stuck without pages", {with_pages(decode(0, 3), 1)}, {}, "idle", 0},
       {"a pair fills two places",
@@ -194,6 +216,54 @@ TEST(StreamingPolicy, RelaxedRowsFillAnUrgentBatchOnlyALittle) {
   EXPECT_EQ(plan.sequences.size(), 20u);
 }
 
+/// Guesses ride along as far as one promises more than its row costs, and never make room scarce.
+TEST(Policies, AddGuessesWhereTheyPay) {
+  const auto drafting = [](int slot, double slack_s, double odds) {
+    SequenceView view = decode(slot, slack_s);
+    view.drafts = 3, view.draft_odds = odds;
+    return view;
+  };
+  struct Guesses {
+    const char* name;
+    StageCost cost;
+    std::vector<SequenceView> sequences;
+    std::vector<int> expected;  // of each planned sequence
+  };
+  // A batch of one row costs 11 ms, of which 10 are the same for any batch.
+  const StageCost wide{0.010, 0.001}, narrow{0, 0.010}, steep{0.010, 0.004};
+  const Guesses cases[] = {
+      {"as many as there are", wide, {drafting(0, 3, 0.5)}, {3}},
+      {"a step costs its row only: none", narrow, {drafting(0, 3, 0.9)}, {0}},
+      {"0.3 * 14 ms are more than a row's 4, 0.09 * 14 are not", steep, {drafting(0, 3, 0.3)}, {1}},
+      {"half as long again at most", steep, {drafting(0, 3, 1)}, {1}},
+      {"others' places come first",
+       wide,
+       {drafting(0, 3, 0.9), drafting(1, 2, 0.9), decode(2, 1)},
+       {0, 1, 0}},
+      {"a full batch has none",
+       wide,
+       {drafting(0, 3, 0.9), decode(1, 2), decode(2, 2), decode(3, 1)},
+       {0, 0, 0, 0}},
+  };
+  for (const Guesses& c : cases) {
+    for (const NamedPolicy& policy : policies()) {
+      Snapshot snapshot{.max_batch = 4, .max_prefill_rows = 50};
+      snapshot.nodes = nodes();
+      snapshot.nodes[0].cost = c.cost;
+      snapshot.sequences = c.sequences;
+      Plan plan;
+      policy.plan(snapshot, plan);
+      ASSERT_EQ(plan.sequences.size(), c.expected.size()) << c.name << ", " << policy.name;
+      int guesses = 0, wanted = 0;
+      for (size_t i = 0; i < c.expected.size(); ++i) {
+        guesses += plan.sequences[i].drafts;
+        wanted += c.expected[i];
+      }
+      EXPECT_EQ(guesses, wanted) << c.name << ", " << policy.name;
+    }
+  }
+}
+
 TEST(StreamingPolicy, ABatchOfChunksIsShortUnlessOneIsLong) {
   Snapshot snapshot{.max_batch = 32};
   snapshot.nodes = nodes();
@@ -231,6 +301,46 @@ TEST(StreamingPolicy, OneNodeAtATimeAndDeadlinesDecideWhich) {
   EXPECT_EQ(str(plan), "ar 0x1 2x1");
 }
 
+TEST(StreamingPolicy, ReadersComeBehindThoseWhoListenUntilTheyAreVeryLate) {
+  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
+  snapshot.nodes = two_models();
+  const auto node_for = [&](double reader_slack_s, SequenceView other) {
+    SequenceView text = decode(1, reader_slack_s);
+    text.node = 2, text.reads = true;
+    snapshot.sequences = {text, other};
+    Plan plan;
+    plan_streaming(snapshot, plan);
+    return plan.node;
+  };
+  EXPECT_EQ(node_for(0.02, decode(0, 3)), 2) << "nobody else is in a hurry";
+  EXPECT_EQ(node_for(-0.2, prompt(3, 1)), 0) << "a newcomer waits for a voice";
+  EXPECT_EQ(node_for(-0.3, prompt(3, 1)), 2) << "the next word is later than patience lasts";
+  EXPECT_EQ(node_for(-0.3, decode(0, -0.1)), 0) << "a listener hears a gap";
+  EXPECT_EQ(node_for(-0.5, decode(0, -0.1)), 2) << "and yet readers read";
+}
+
+TEST(StreamingPolicy, OfOneRequestTheNodeNearestToItsClientGoesFirst) {
+  // A thinker and a talker, both with a step to take: the talker's is what will be heard.
+  Snapshot snapshot;
+  snapshot.nodes = {{.ar = true, .cost = {0.010, 0.001}, .pages_free = 9},
+                    {.ar = true, .cost = {0.010, 0.001}, .pages_free = 9},
+                    {.cost = {0.002, 0.0003}}};
+  const auto at = [](SequenceView view, int node) {
+    view.node = node;
+    return view;
+  };
+  Plan plan;
+  snapshot.sequences = {at(prompt(0, 1), 0), at(prompt(0, 1), 1)};
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.node, 1) << "nothing was heard yet";
+  snapshot.sequences = {at(decode(0, 0.01), 0), at(decode(0, 0.01), 1)};
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.node, 1) << "the listener is about to run dry";
+  snapshot.sequences = {at(prompt(0, 1), 0), at(prompt(1, 1), 1)};
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.node, 0) << "another request was there earlier";
+}
+
 TEST(StreamingPolicy, APromptIsCutSoThatAnotherModelsListenerHearsNoGap) {
   Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
   snapshot.nodes = two_models();
@@ -250,6 +360,42 @@ TEST(StreamingPolicy, APromptIsCutSoThatAnotherModelsListenerHearsNoGap) {
   EXPECT_EQ(str(plan), "ar 1x10") << "frames that wait for a chunk node count as well";
 }
 
+TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
+  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
+  snapshot.nodes = two_models();
+  snapshot.nodes[2].cost = {0, 0.001};
+  SequenceView text = prompt(1, 50, 1.0);
+  text.node = 2;
+  snapshot.sequences = {text};
+  snapshot.chunks = {chunk(0, 0.06)};
+  snapshot.chunks[0].node = 1;
+  SequenceView waiting = prompt(0, 5, 0.4);  // it plays nothing: nobody hears a gap
+  snapshot.sequences.push_back(waiting);
+  Plan plan;
+  snapshot.nodes[0].here = snapshot.nodes[1].here = false;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(str(plan), "ar 1x30") << "60 ms of audio less the margin of 30";
+  snapshot.chunks[0].slack_s = -1;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(str(plan), "ar 1x5") << "who is late anyway does not stop the others";
+  // Rows cannot be left out of a pair's step.
+  snapshot.nodes[2].cost = {0.010, 0.010};
+  SequenceView both = pair(decode(1, 0.01), 1);
+  both.node = 2;
+  snapshot.sequences = {both};
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(str(plan), "ar 1x1+1");
+}
+
+TEST(StreamingPolicy, RelaxedChunksMakeShortBatchesToo) {
+  Snapshot snapshot{.max_batch = 32};
+  snapshot.nodes = nodes();
+  for (int slot = 0; slot < 8; ++slot) snapshot.chunks.push_back(chunk(slot, 3));
+  Plan plan;
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(plan.chunk_slots.size(), 6u);
+}
+
 TEST(StreamingPolicy, AnotherModelsLongStepMakesUrgentSooner) {
   const std::vector<NodeView> both = two_models();
   const std::vector<NodeView> one(both.begin(), both.begin() + 2);
@@ -263,6 +409,11 @@ TEST(ThroughputPolicy, Table) {
        {decode(0, 9), decode(1, 0)},
        {},
        "ar 0x1 1x1"},
+      {"pages that were set aside and taken bind nobody else",
+       {with_pages(decode(0, 1), 1), with_pages(decode(1, 2), 1), with_pages(prompt(2, 20), 1)},
+       {},
+       "ar 0x1 1x1 2x20",
+       3},
       {"chunks wait while steps can be taken",
        {decode(0, 9), prompt(3, 2)},
        {chunk(1, 0)},

@@ -54,7 +54,7 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
   // Backwards along the chunk nodes that lead to the client's ears.
   double samples = 1, width = 1;
   for (int n = g.speaker(); n != kClient && nodes[n].chunk; n = g.feeding(n).from.node) {
-    samples *= nodes[n].chunk->out_width() / width;
+    samples *= nodes[n].chunk->most_out() * nodes[n].chunk->out_width() / width;
     nodes[n].samples_per_frame = samples;
     width = nodes[n].chunk->in_width();
   }

@@ -18,9 +18,13 @@ constexpr double kLeastPlaces = 8;
 constexpr double kOverload = 0.005;
 /// Of the capacity that was learned, what is given away.
 constexpr double kHeadroom = 0.95;
+/// Of the pages that are free, guesses of one sequence may take the this-th part.
+constexpr int kShareForDrafts = 16;
 constexpr double kLeastMade_s = 20;  // output before the capacity counts as learned
 /// How often a request paused by its reader is looked at again.
 constexpr double kPausedPoll_s = 0.01;
+/// A batch of requests in the background is kept as short as this, so that others need not wait.
+constexpr double kLongestBackground_s = 0.02;
 constexpr double kUnbounded_s = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -143,8 +147,8 @@ void Scheduler::take_in(std::unique_ptr<Active> request) {
     job->model = request->model;
     job->request = std::move(request->unopened);
     request->opening = true;
-    ++jobs_away_;
     platform_.prepare(std::move(job));
+    ++jobs_away_;
   }
   waiting_.push_back(std::move(request));
 }
@@ -163,6 +167,10 @@ void Scheduler::cancel(RequestId id) {
   if (Active* request = find(id)) finish(*request, FinishReason::kCancelled);
 }
 
+void Scheduler::hurry(RequestId id) {
+  if (Active* request = find(id)) request->background = false;
+}
+
 void Scheduler::append_text(RequestId id, std::string text, bool last) {
   Active* request = find(id);
   if (!request) return;
@@ -170,18 +178,20 @@ void Scheduler::append_text(RequestId id, std::string text, bool last) {
   if (reader == kClient) {
     return fail(*request, {ErrorCode::kUnsupported, "this model takes no text", "text"});
   }
-  Late late{.text = std::move(text), .last = last};
-  if (request->opening) {
-    request->early.push_back(std::move(late));
-  } else {
-    give(*request, reader, std::move(late));
-  }
+  guarded(*request, [&] {
+    Late late{.text = std::move(text), .last = last};
+    if (request->opening) {
+      request->early.push_back(std::move(late));
+    } else {
+      give(*request, reader, std::move(late));
+    }
+  });
 }
 
 /// Hands something to a sequence, or keeps it until the sequence is back.
 void Scheduler::give(Active& request, int node, Late late) {
+  if (!request.runs[node].ar || !request.runs[node].ar->open) return;
   ArRun& run = *request.runs[node].ar;
-  if (!run.open) return;
   run.late.push_back(std::move(late));
   if (!run.away()) give_late(request, node);
 }
@@ -199,9 +209,9 @@ void Scheduler::give_late(Active& request, int node) {
       job->sequence = run.sequence.get();
       job->text = std::move(late.text);
       job->last = late.last;
+      platform_.prepare(std::move(job));
       run.preparing = true;
       ++jobs_away_;
-      platform_.prepare(std::move(job));
       continue;
     }
     guarded(request, [&] {
@@ -227,8 +237,8 @@ void Scheduler::commit(std::unique_ptr<HostJob> job) {
     // Text may have made the segment longer than there is room for.
     const std::string problem = misfit(request.model->nodes[job->node], *run.sequence);
     if (!problem.empty()) fail(request, {ErrorCode::kInvalid, problem, "input"});
+    give_late(request, job->node);
   });
-  give_late(request, job->node);
 }
 
 void Scheduler::commit_opened(Active& request, HostJob& job) {
@@ -236,8 +246,11 @@ void Scheduler::commit_opened(Active& request, HostJob& job) {
   if (!request.sink) return;  // it ended meanwhile
   if (!job.result.ok()) return fail(request, job.result.error());
   request.runs = std::move(job.runs);
-  for (Late& late : request.early) give(request, request.model->graph().reader(), std::move(late));
-  request.early.clear();
+  guarded(request, [&] {
+    const int reader = request.model->graph().reader();
+    for (Late& late : request.early) give(request, reader, std::move(late));
+    request.early.clear();
+  });
 }
 
 /// Runs work on one request; whatever it throws fails that request and nobody else (I8).
@@ -275,11 +288,11 @@ Load Scheduler::load(const ResidentModel& model) const {
           model.mean_made_s > 0 ? rate / model.mean_made_s : 0};
 }
 
-/// A request whose reader has more than it takes holds no place.
+/// A request whose reader has more than it takes holds no place, and one in the background none.
 void Scheduler::count_holding() {
   for (ResidentModel* model : models_) model->holding = 0;
   for (const auto& request : active_) {
-    if (request->sink && !request->unread) ++request->model->holding;
+    if (request->sink && !request->unread && !request->background) ++request->model->holding;
   }
 }
 
@@ -297,6 +310,7 @@ void Scheduler::promote() {
                       1});
     }
   }
+  ended_.reserve(ended_.size() + waiting_.size());  // nothing may throw half way
   std::erase_if(waiting_, [&](const auto& request) {
     if (request->sink || request->in_flight()) return false;
     --request->model->requests;
@@ -307,9 +321,10 @@ void Scheduler::promote() {
   if (waiting_.empty()) return;
   for (ResidentModel* model : models_) {
     const double places_now = places(*model);
-    while (static_cast<double>(model->holding) < places_now) {
+    for (;;) {
+      const bool room = static_cast<double>(model->holding) < places_now;
       std::map<uint64_t, int> held;
-      if (places_now < model->options.max_requests) {
+      if (room && places_now < model->options.max_requests) {
         for (const auto& request : active_) {
           if (request->model == model) ++held[request->client];
         }
@@ -317,13 +332,14 @@ void Scheduler::promote() {
       auto best = waiting_.end();
       for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
         if ((*it)->model != model || !(*it)->sink || (*it)->opening) continue;
+        if (!room && !(*it)->background) continue;
         if (best == waiting_.end() || held[(*it)->client] < held[(*best)->client]) best = it;
       }
       if (best == waiting_.end()) break;
       active_.push_back(std::move(*best));
       waiting_.erase(best);
-      ++model->holding;
       Active& fresh = *active_.back();
+      model->holding += fresh.background ? 0 : 1;
       fresh.promoted = true;
       for (size_t n = 0; n < fresh.runs.size(); ++n) {
         const ArRun* run = fresh.runs[n].ar.get();
@@ -336,6 +352,7 @@ void Scheduler::promote() {
 
 /// Forgets those that have ended and are in no batch, and lets others take their places.
 void Scheduler::sweep() {
+  ended_.reserve(ended_.size() + active_.size());  // nothing may throw half way
   std::erase_if(active_, [&](const auto& request) {
     if (request->sink) return false;
     drop_caches(*request);
@@ -386,55 +403,123 @@ bool Scheduler::dispatch() {
 bool Scheduler::fill(Place& place) {
   const double began_s = now();
   look(place, began_s);
-  if (snapshot_.sequences.empty() && snapshot_.chunks.empty()) return false;
-  policy_(snapshot_, plan_);
-  if (plan_.kind == Plan::kIdle) {
+  if (views_[kLive].empty() && views_[kBackground].empty()) return false;
+  clear_the_way();
+  if (!plan(kLive, began_s) && !plan(kBackground, began_s)) {
     if (!models_.empty()) models_.front()->metrics.overhead_s.add(now() - began_s);
     return false;
   }
+  if (one_by_one_) plan_.keep_first();
   const Spot spot = spots_[plan_.node];
   Batch& batch = *place.free.back();
   warm(batch);
   batch.model = spot.model;
   batch.node = spot.node;
+  bool laid_out = false, has_run = false;
   try {
     plan_.kind == Plan::kAr ? lay_out_step(batch, began_s) : lay_out_chunks(batch);
+    laid_out = true;
+    spot.model->metrics.overhead_s.add(now() - began_s);
+    has_run = platform_.run(place.index, batch);
   } catch (const std::exception& e) {
-    give_up(batch, e.what());
+    give_up(batch, laid_out, e.what());
+    return true;
+  } catch (...) {
+    give_up(batch, laid_out, "something was thrown that is no exception");
     return true;
   }
+  one_by_one_ = false;
   place.free.pop_back();
   place.running = spot.model;
   ++batches_away_;
-  spot.model->metrics.overhead_s.add(now() - began_s);
-  if (platform_.run(place.index, batch)) commit(&batch);
+  if (has_run) commit(&batch);
   return true;
 }
 
-/// A batch that could not be laid out: its requests fail, nobody else notices.
-void Scheduler::give_up(Batch& batch, const char* why) {
-  const std::vector<int> slots = [&] {
-    if (plan_.kind == Plan::kChunks) return plan_.chunk_slots;
-    std::vector<int> of_steps;
-    for (const PlannedSequence& planned : plan_.sequences) of_steps.push_back(planned.slot);
-    return of_steps;
-  }();
-  for (const int slot : slots) {
-    Active& request = *active_[slot];
-    NodeRun& run = request.runs[batch.node];
+/// Plans for the requests of one urgency; false: nothing.
+bool Scheduler::plan(Urgency urgency, double now) {
+  plan_.clear();
+  Views& views = views_[urgency];
+  if (views.empty()) return false;
+  snapshot_.longest_s = kUnbounded_s;
+  if (urgency == kBackground) {
+    // Whoever comes next finds the executor free soon.
+    if (snapshot_.ahead) return false;
+    const double patience_s = patience_of_listeners(now);
+    snapshot_.longest_s = std::min(kLongestBackground_s, patience_s);
+    const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // for want of pages
+    std::erase_if(views.sequences, [&](const SequenceView& view) {
+      const auto of_its_node = [&](const SequenceView& other) { return other.node == view.node; };
+      return snapshot_.nodes[view.node].cost.of(1) > patience_s ||
+             std::any_of(stuck.begin(), stuck.end(), of_its_node);
+    });
+    std::erase_if(views.chunks, [&](const ChunkView& view) {
+      return snapshot_.nodes[view.node].cost.of(view.frames) > patience_s;
+    });
+    paused_ = paused_ || views.empty();  // look again soon
+  }
+  snapshot_.sequences.swap(views.sequences);
+  snapshot_.chunks.swap(views.chunks);
+  if (!snapshot_.sequences.empty() || !snapshot_.chunks.empty()) policy_(snapshot_, plan_);
+  snapshot_.sequences.swap(views.sequences);
+  snapshot_.chunks.swap(views.chunks);
+  return plan_.kind != Plan::kIdle;
+}
+
+/// Seconds that an executor may be away without a listener running dry.
+double Scheduler::patience_of_listeners(double now) {
+  double slack_s = kUnbounded_s;
+  for (const auto& request : active_) {
+    if (!request->sink || request->background || request->unread || !request->heard()) continue;
+    slack_s = std::min(slack_s, audio_slack_s(*request, now));
+  }
+  return slack_s - kStreamingRules.margin_s;
+}
+
+/// Takes pages of requests in the background where others want them.
+void Scheduler::clear_the_way() {
+  for (const SequenceView& view : views_[kLive].sequences) {
+    NodeView& node = snapshot_.nodes[view.node];
+    const Spot spot = spots_[view.node];
+    for (size_t slot = active_.size(); slot-- > 0 && view.pages_wanted > node.pages_free;) {
+      Active& request = *active_[slot];
+      if (!request.background || request.model != spot.model || request.runs.empty()) continue;
+      const ArRun* run = request.runs[spot.node].ar.get();
+      if (!run || !run->holds() || run->away()) continue;
+      give_back(request, spot.node);
+      std::erase_if(views_[kBackground].sequences, [&](const SequenceView& its) {
+        return its.slot == static_cast<int>(slot) && its.node == view.node;
+      });
+      node.pages_free = spot.model->nodes[spot.node].cache->available();
+    }
+  }
+}
+
+/// A batch that could not be laid out. Whose fault it is shows when they are laid out one by one:
+/// who is alone in a batch fails, and nobody else notices. One that was laid out and found no
+/// executor fails all of its requests, whose frames it has taken.
+void Scheduler::give_up(Batch& batch, bool laid_out, const char* why) {
+  const auto take_back = [&](int slot) {
+    NodeRun& run = active_[slot]->runs[batch.node];
     if (run.chunk) run.chunk->running = false;
     if (run.ar && run.ar->stepping) {
       run.ar->stepping = false;
       --batch.model->nodes[batch.node].steps_in_flight;
     }
-    fail(request, {ErrorCode::kInternal, why});
-  }
+  };
+  for (const PlannedSequence& planned : plan_.sequences) take_back(planned.slot);
+  for (const int slot : plan_.chunk_slots) take_back(slot);
   batch.owners.clear();
+  one_by_one_ = !laid_out && plan_.sequences.size() + plan_.chunk_slots.size() > 1;
+  if (one_by_one_) return;
+  for (const PlannedSequence& planned : plan_.sequences) {
+    fail(*active_[planned.slot], {ErrorCode::kInternal, why});
+  }
+  for (const int slot : plan_.chunk_slots) fail(*active_[slot], {ErrorCode::kInternal, why});
 }
 
 void Scheduler::look(const Place& place, double now) {
-  snapshot_.sequences.clear();
-  snapshot_.chunks.clear();
+  for (Views& views : views_) views.sequences.clear(), views.chunks.clear();
   snapshot_.nodes.clear();
   snapshot_.ahead = place.free.size() < place.batches.size();
   for (const Spot& spot : spots_) {
@@ -449,29 +534,41 @@ void Scheduler::look(const Place& place, double now) {
   paused_ = false;
   for (size_t slot = 0; slot < active_.size(); ++slot) {
     if (!active_[slot]->sink) continue;
-    const size_t sequences = snapshot_.sequences.size(), chunks = snapshot_.chunks.size();
+    Views& views = views_[active_[slot]->background ? kBackground : kLive];
+    const size_t sequences = views.sequences.size(), chunks = views.chunks.size();
+    views_now_ = &views;
     look_at(*active_[slot], static_cast<int>(slot), now);
     if (active_[slot]->sink) continue;
-    snapshot_.sequences.resize(sequences), snapshot_.chunks.resize(chunks);  // it failed
+    views.sequences.resize(sequences), views.chunks.resize(chunks);  // it failed
   }
   for (ResidentModel* model : models_) {
-    double free = 0, prefixes = 0;
+    tell_pages(*model);
     for (size_t n = 0; n < model->nodes.size(); ++n) {
       const ResidentNode& node = model->nodes[n];
-      if (!node.ar) continue;
-      snapshot_.nodes[model->first_node + n].pages_free = node.cache->available();
-      free += node.cache->available();
-      prefixes += node.cache->prefix_pages();
+      if (node.ar) snapshot_.nodes[model->first_node + n].pages_free = node.cache->available();
     }
-    model->metrics.pages_free.set(free);
-    model->metrics.prefix_pages.set(prefixes);
   }
+}
+
+/// The model's gauges of pages.
+void Scheduler::tell_pages(ResidentModel& model) {
+  double free = 0, prefixes = 0;
+  for (const ResidentNode& node : model.nodes) {
+    if (!node.ar) continue;
+    free += node.cache->available();
+    prefixes += node.cache->prefix_pages();
+  }
+  model.metrics.pages_free.set(free);
+  model.metrics.prefix_pages.set(prefixes);
 }
 
 void Scheduler::look_at(Active& request, int slot, double now) {
   const ResidentModel& model = *request.model;
-  request.unread = (request.heard() || request.tokens_read > 0) &&
-                   request.sink->unread_s() > model.options.max_unread_s;
+  guarded(request, [&] {
+    request.unread = (request.heard() || request.tokens_read > 0) &&
+                     request.sink->unread_s() > model.options.max_unread_s;
+  });
+  if (!request.sink) return;
   if (request.unread) {
     paused_ = true;
     return;
@@ -484,8 +581,8 @@ void Scheduler::look_at(Active& request, int slot, double now) {
     guarded(request, [&] {
       const ChunkCut cut = run.chunk->cut = next_cut(request, n, slack);
       if (cut.fresh == 0) return;
-      snapshot_.chunks.push_back({slot, model.first_node + n, request.id, cut.fresh,
-                                  cut.full || cut.last, request.heard(), slack});
+      views_now_->chunks.push_back({slot, model.first_node + n, request.id, cut.fresh,
+                                    cut.full || cut.last, request.heard(), slack});
     });
     if (!request.sink) return;
   }
@@ -514,13 +611,15 @@ void Scheduler::look_at_steps(Active& request, int n, int slot, double now) {
   ArRun& run = *request.runs[n].ar;
   const ResidentModel& model = *request.model;
   const ResidentNode& node = model.nodes[n];
-  const Due rows = due(run);
+  const Due rows = due(node, run);
   if (rows.rows + rows.companion_rows == 0) {
-    request.starved = true;
+    // The client lets its reader wait; another node waits for our own.
+    if (n == model.graph().reader()) request.starved = true;
     return;
   }
   if (model.options.share_prefixes) look_for_prefix(request, n);
-  const Due wanted = due(run);
+  const Due wanted = due(node, run);
+  if (wanted.rows + wanted.companion_rows == 0) return;  // others had computed all that is known
   const KvHold& cache = run.tracks[0].cache;
   const KvHold& companion = run.tracks[1].cache;
   SequenceView view;
@@ -534,11 +633,14 @@ void Scheduler::look_at_steps(Active& request, int n, int slot, double now) {
     view.pages_wanted += node.cache->wanted(companion, companion.rows + wanted.companion_rows);
   }
   view.decoding = cache.rows > 0 && wanted.rows == 1 && wanted.companion_rows <= 1;
+  view.begun = cache.rows > 0;
+  look_at_draft(run, node, view);
 
   // Of several outputs the one that runs dry first counts.
   const Graph& graph = model.graph();
-  const bool writes = graph.writer() == n, speaks = graph.speaker() != kClient;
+  const bool writes = graph.writer() == n, speaks = request.speaks();
   view.started = (!speaks || request.heard()) && (!writes || request.tokens_read > 0);
+  view.reads = writes && !speaks;
   view.slack_s = request.submitted_s - now;
   if (view.started) {
     view.slack_s = speaks ? audio_slack_s(request, now) : kUnbounded_s;
@@ -547,22 +649,37 @@ void Scheduler::look_at_steps(Active& request, int n, int slot, double now) {
       view.slack_s = std::min(view.slack_s, request.text_since_s + read_s - now);
     }
   }
-  snapshot_.sequences.push_back(view);
+  views_now_->sequences.push_back(view);
+}
+
+/// Guesses that may be run behind the rows that are due.
+void Scheduler::look_at_draft(const ArRun& run, const ResidentNode& node, SequenceView& view) {
+  if (!options_.drafts || !node.ar->traits().drafts || !run.sequence->ready() || run.guided) return;
+  const KvHold& cache = run.tracks[0].cache;
+  int guesses = static_cast<int>(run.sequence->draft().size());
+  guesses = std::min(guesses, run.sequence->max_steps() - run.steps - 1);
+  const int wanted = node.cache->wanted(cache, cache.rows + view.rows_due + guesses);
+  // Where pages are few, guesses must do with those that are held.
+  if (wanted > view.pages_wanted && wanted > node.cache->available() / kShareForDrafts) return;
+  view.pages_wanted = wanted;
+  view.drafts = std::max(0, guesses);
+  view.draft_odds = run.draft_odds;
 }
 
 /// Rows that may run now. A companion whose prompt begins like its sequence's waits until that
 /// beginning is in the cache, then shares it.
-Scheduler::Due Scheduler::due(const ArRun& run) const {
+Scheduler::Due Scheduler::due(const ResidentNode& node, const ArRun& run) const {
   const int rows = run.tracks[0].cache.rows;
   if (!run.sequence->ready()) {
     // The last row waits: it may be the one that yields the first step.
     const int known = run.steps == 0 ? run.sequence->known_rows() : 0;
     return {std::max(0, known - 1 - rows), 0};
   }
-  if (run.guided && run.tracks[1].cache.rows == 0 && rows < run.common_rows) {
+  const int companion = run.companion_due(std::ssize(node.ar->traits().vocab));
+  if (companion > 0 && run.tracks[1].cache.rows == 0 && rows < run.common_rows) {
     return {run.common_rows - rows, 0};
   }
-  return {run.rows_due(), run.companion_due()};
+  return {run.rows_due(), companion};
 }
 
 /// Seconds of audio that a listener and the frames waiting for chunk nodes have.
@@ -589,7 +706,11 @@ ChunkCut Scheduler::next_cut(Active& request, int n, double slack_s) {
                      slack_s < urgent_slack_s(snapshot_.nodes, model.number, options_.max_batch);
   int first = 0;
   if (n == model.first_link) {
+    // Never more than its edge may hold: the producer would wait for the chunk and it for frames.
+    const Edge& edge = model.graph().feeding(n);
+    const int64_t most = edge.window - edge.policy.lookahead - edge.policy.multiple + 1;
     first = request.first_frames > 0 ? request.first_frames : model.nodes[n].first_chunk.frames();
+    first = static_cast<int>(std::min<int64_t>(first, most));
   }
   ChunkRun& run = *request.runs[n].chunk;
   return run.with_lane([&](auto& lane) {
@@ -665,8 +786,11 @@ bool Scheduler::make_room() {
     });
     if (!node.ar || node.steps_in_flight > 0 || !still) continue;
     const SequenceView* oldest = nullptr;
-    for (const SequenceView& view : snapshot_.sequences) {
-      if (view.node == spot && (!oldest || view.order < oldest->order)) oldest = &view;
+    for (const Views& views : views_) {
+      for (const SequenceView& view : views.sequences) {
+        if (view.node == spot && (!oldest || view.order < oldest->order)) oldest = &view;
+      }
+      if (oldest) break;
     }
     if (!oldest) continue;
     Active& keep = *active_[oldest->slot];
@@ -679,10 +803,11 @@ bool Scheduler::make_room() {
 /// A shared page is copied before it is written to, so a sequence or a pair that shares may want
 /// more than there is, although it was let in. Then it begins again and shares nothing.
 bool Scheduler::start_alone(Active& request, int n) {
-  const KvCache& cache = *request.model->nodes[n].cache;
+  const ResidentNode& node = request.model->nodes[n];
+  const KvCache& cache = *node.cache;
   ArRun& run = *request.runs[n].ar;
   if (!run.holds()) return false;
-  const Due rows = due(run);
+  const Due rows = due(node, run);
   std::vector<int32_t> held;
   int wanted = 0;
   for (int t = 0; t < 2; ++t) {
@@ -712,10 +837,11 @@ void Scheduler::give_back(Active& request, int n) {
 bool Scheduler::make_room(ResidentModel& model, int n, const Active* keep, bool resting_only) {
   for (size_t slot = active_.size(); slot-- > 0;) {
     Active& request = *active_[slot];
-    if (request.model != &model || &request == keep) continue;
+    if (request.model != &model || &request == keep || !request.runs[n].ar) continue;
+    if (keep->background && !request.background) continue;
     ArRun& run = *request.runs[n].ar;
     if (!run.holds() || run.away()) continue;
-    if (resting_only && !request.unread && due(run).rows > 0) continue;
+    if (resting_only && !request.unread && due(model.nodes[n], run).rows > 0) continue;
     give_back(request, n);
     return true;
   }
@@ -761,11 +887,12 @@ void Scheduler::lay_out_step(Batch& batch, double now) {
   size_t widest = 1;
   for (const PlannedSequence& planned : plan_.sequences) {
     ArRun& run = *active_[planned.slot]->runs[n].ar;
-    const Due all = due(run);
+    const Due all = due(node, run);
     KvHold& cache = run.tracks[0].cache;
     KvHold& companion = run.tracks[1].cache;
     reserve(node, cache, cache.rows + all.rows);
     if (all.companion_rows > 0) reserve(node, companion, companion.rows + all.companion_rows);
+    if (planned.drafts > 0) reserve(node, cache, cache.rows + planned.rows + planned.drafts);
     widest = std::max({widest, cache.pages.size(), companion.pages.size()});
   }
   batch.begin_step(*node.ar, node.kv, static_cast<int>(widest));
@@ -774,31 +901,35 @@ void Scheduler::lay_out_step(Batch& batch, double now) {
     ArRun& run = *request.runs[n].ar;
     const KvHold& cache = run.tracks[0].cache;
     const KvHold& companion = run.tracks[1].cache;
+    const int companion_due = run.companion_due(std::ssize(node.ar->traits().vocab));
     const bool emits = run.sequence->ready() && planned.rows == run.rows_due() &&
-                       planned.companion_rows == run.companion_due();
+                       planned.companion_rows == companion_due;
     StepSequence seq;
     seq.state = run.sequence.get();
     seq.first_pos = cache.rows;
-    seq.rows = planned.rows;
+    seq.rows = planned.rows + planned.drafts;
     seq.emits = emits;
-    seq.guided = emits && run.guided;
-    seq.scale = run.scale;
+    seq.drafts = planned.drafts;
+    seq.guided = emits && companion_due > 0;
     seq.seed = request.seed;
     seq.step = run.total_steps;
     seq.scores = run.sequence->scores();
     seq.taps = wants_taps(*node.ar, run, cache.rows + planned.rows);
     if (planned.rows > 0) {
-      batch.add(seq, cache.pages);
+      batch.add(seq, cache.pages, run.sequence->draft().first(planned.drafts));
       batch.owners.push_back(&request);
     }
     if (planned.companion_rows > 0) {
       seq.first_pos = companion.rows;
       seq.rows = planned.companion_rows;
+      seq.drafts = 0;
       seq.companion = true;
       seq.guided = seq.taps = false;
       batch.add(seq, companion.pages);
       batch.owners.push_back(&request);
     }
+    request.outcome.guessed_tokens += planned.drafts;
+    request.model->metrics.drafted.add(planned.drafts);
     run.stepping = true;
     ++node.steps_in_flight;
     if (request.outcome.waited_s == 0) {
@@ -818,12 +949,15 @@ void Scheduler::lay_out_chunks(Batch& batch) {
     const ChunkCut cut = run.cut;
     run.with_lane([&](auto& lane) {
       batch.add(run.stream.get(), lane.window(cut), cut.left, cut.fresh, cut.ahead, cut.last);
-      lane.take(cut);
     });
     batch.owners.push_back(&request);
-    run.running = true;
   }
   batch.seal_chunks();
+  for (const int slot : plan_.chunk_slots) {  // now that nothing can fail any more
+    ChunkRun& run = *active_[slot]->runs[n].chunk;
+    run.with_lane([&](auto& lane) { lane.take(run.cut); });
+    run.running = true;
+  }
 }
 
 }  // namespace syrinx

@@ -3,6 +3,7 @@
 // thread calls everything, on the platform's clock.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -37,6 +38,7 @@ class Scheduler {
   void take_in(std::unique_ptr<Active> request);
   void cancel(RequestId id);
   void append_text(RequestId id, std::string text, bool last);
+  void hurry(RequestId id);
 
   /// Takes the results of a batch that ran, or of host work.
   void commit(Batch* batch);
@@ -77,17 +79,29 @@ class Scheduler {
     ResidentModel* model = nullptr;
     int node = 0;
   };
+  enum Urgency { kLive, kBackground };
+  /// What could be run of the requests of one urgency.
+  struct Views {
+    std::vector<SequenceView> sequences;
+    std::vector<ChunkView> chunks;
+    bool empty() const { return sequences.empty() && chunks.empty(); }
+  };
 
   void settle_nodes();
   void let_go();
-  void give_up(Batch& batch, const char* why);
+  void give_up(Batch& batch, bool laid_out, const char* why);
   void warm(Batch& batch) const;
   bool may_step(const Place& place, const ResidentNode& node) const;
   bool may_run(const Place& place, const Spot& spot) const;
   bool fill(Place& place);
+  bool plan(Urgency urgency, double now);
+  double patience_of_listeners(double now);
+  void clear_the_way();
   void look(const Place& place, double now);
+  void tell_pages(ResidentModel& model);
   void look_at(Active& request, int slot, double now);
   void look_at_steps(Active& request, int node, int slot, double now);
+  void look_at_draft(const ArRun& run, const ResidentNode& node, SequenceView& view);
   bool waits_for_room(Active& request, int node);
   void look_for_prefix(Active& request, int node);
   double pipe_s(Active& request);
@@ -105,15 +119,17 @@ class Scheduler {
   struct Due {
     int rows = 0, companion_rows = 0;
   };
-  Due due(const ArRun& run) const;
+  Due due(const ResidentNode& node, const ArRun& run) const;
   void lay_out_step(Batch& batch, double now);
   void lay_out_chunks(Batch& batch);
   void reserve(ResidentNode& node, KvHold& hold, int rows);
 
   void commit_step(Batch& batch);
+  void commit_steps(Active& request, const Batch& batch, int e, std::span<const int32_t> guesses);
   void commit_rows(Active& request, int node, std::span<const StepSequence> ran);
   void tell_taps(Active& request, int node, const StepSequence& ran, std::span<const float> taps);
-  void advance(Active& request, int node, std::span<const int32_t> codes, const StepScores* scores);
+  void advance(Active& request, int node, std::span<const int32_t> codes,
+               std::span<const float> values, const StepScores* scores);
   void end_steps(Active& request, int node, FinishReason reason);
   void commit_chunks(Batch& batch);
   void pass_on(Active& request, int node, std::span<const float> values, int64_t count);
@@ -150,12 +166,15 @@ class Scheduler {
 
   std::vector<std::unique_ptr<Active>> active_;  ///< in order of promotion
   std::deque<std::unique_ptr<Active>> waiting_;
-  Snapshot snapshot_;
+  Snapshot snapshot_;           ///< its lists are filled while plan() runs
+  std::array<Views, 2> views_;  ///< by Urgency
+  Views* views_now_ = nullptr;  ///< of the request that is looked at
   Plan plan_;
   std::vector<PageCopy> copies_;
   std::vector<NodeWork> work_;
   std::vector<int32_t> codes_;  ///< of a step whose frames nobody takes
   bool paused_ = false;
+  bool one_by_one_ = false;  ///< a batch could not be laid out
   int batches_away_ = 0, jobs_away_ = 0;
   double busy_s_ = 0;  ///< of all executors
   double learned_s_ = 0;

@@ -7,55 +7,13 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/scripted_machine.h"
+#include "engine/rewired.h"
+#include "engine/scripted_asks.h"
+#include "model/toy/duet.h"
 #include "model/toy/toy.h"
 
 namespace syrinx {
 namespace {
-
-using Client = std::shared_ptr<ScriptedClient>;
-
-constexpr double kFrame_s = 0.02;  // of the toy model
-
-SpeechRequest ask(std::string text, uint64_t seed = 1) {
-  SpeechRequest request;
-  request.text = std::move(text);
-  request.seed = seed;
-  return request;
-}
-
-SpeechRequest ask_bytes(int bytes, uint64_t seed = 1) { return ask(std::string(bytes, 'a'), seed); }
-
-/// `pages` of the toy model; nobody is refused for waiting.
-EngineOptions patient(int pages = 400) {
-  EngineOptions options;
-  options.kv_bytes = pages * KvPool::page_bytes({1, 2, 8, DType::kF32});
-  options.repetition_s = 0;
-  options.max_wait_s = 1e9;
-  return options;
-}
-
-/// A second of audio costs 50 rows and twice 50 frames, 90 ms: 11 streams are many.
-double ninety_ms_a_second(const Batch& batch) {
-  return batch.units() * (batch.kind() == Plan::kAr ? 1.6e-3 : 1e-4);
-}
-
-/// A machine that has learned what its model costs, on enough audio to trust it.
-void warm_up(ScriptedMachine& machine) {
-  for (int i = 0; i < 11; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));
-  machine.run_to_end();
-  ASSERT_NEAR(machine.model().capacity, 1 / 0.09, 1.2);
-}
-
-/// The samples of a request that has the machine for itself.
-std::vector<float> heard_alone(const SpeechRequest& request) {
-  ScriptedMachine machine({.options = patient()});
-  machine.add(make_toy_pipeline());
-  const Client client = machine.submit(request);
-  machine.run_to_end();
-  EXPECT_TRUE(client->done);
-  return client->samples;
-}
 
 // ---------------------------------------------------------------------------- places
 
@@ -183,6 +141,82 @@ TEST(Scheduler, NobodyWaitsLongerThanPromised) {
   EXPECT_GE(refused, 40 - 12);
   EXPECT_LE(refused, 40 - 8);
   EXPECT_EQ(machine.model().metrics.rejected_queue.value(), refused);
+}
+
+// ---------------------------------------------------------------------------- background
+
+/// Work on suspicion fills what live requests leave: they hear the same at the same times.
+TEST(Scheduler, BackgroundRequestsCostNobodyAnything) {
+  const auto listen = [](int background) {
+    ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
+    machine.add(make_toy_pipeline());
+    warm_up(machine);
+    std::vector<Client> quiet;
+    for (int i = 0; i < background; ++i) {
+      SpeechRequest request = ask_bytes(150, 500 + i);
+      request.background = true;
+      quiet.push_back(machine.submit(request));
+      EXPECT_TRUE(quiet.back());
+    }
+    std::vector<Client> live;
+    for (int i = 0; i < 6; ++i) {
+      live.push_back(machine.submit(ask_bytes(100, i)));
+      machine.run_until(machine.now() + 0.1);
+    }
+    EXPECT_EQ(machine.model().holding, 6);
+    machine.run_to_end();
+    for (const Client& client : quiet) {
+      EXPECT_EQ(client->samples, heard_alone(ask_bytes(150, 500 + (&client - quiet.data()))));
+      EXPECT_GT(client->ended_s, live.back()->pieces.front().at_s);
+    }
+    return live;
+  };
+  const std::vector<Client> alone = listen(0), beside = listen(8);
+  for (size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(beside[i]->samples, alone[i]->samples);
+    EXPECT_EQ(beside[i]->outcome.underruns, 0);
+    EXPECT_LE(beside[i]->outcome.first_audio_s, alone[i]->outcome.first_audio_s + 0.02);
+  }
+}
+
+TEST(Scheduler, BackgroundRequestsTakeNoPlacesAndGiveTheirPages) {
+  ScriptedMachine machine({.options = patient(7), .batch_s = ninety_ms_a_second});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  SpeechRequest request = ask_bytes(150, 7), other = ask_bytes(190, 8);
+  request.max_frames = 150, other.max_frames = 190;
+  request.background = true;
+  const Client quiet = machine.submit(request);
+  ASSERT_TRUE(quiet) << machine.refusal.message;
+  machine.run_until(machine.now() + 0.35);
+  ASSERT_GT(quiet->pieces.size(), 0u);
+  ASSERT_FALSE(quiet->done);
+  EXPECT_EQ(model.holding, 0);
+  const Client live = machine.submit(other);
+  ASSERT_TRUE(live) << machine.refusal.message;
+  machine.run_to_end();
+  EXPECT_GT(model.metrics.preemptions.value(), 0) << "its pages were needed";
+  EXPECT_EQ(live->samples, heard_alone(other));
+  EXPECT_EQ(quiet->samples, heard_alone(request));
+  EXPECT_LT(live->ended_s, quiet->ended_s);
+}
+
+TEST(Scheduler, AHurriedRequestIsABackgroundRequestNoMore) {
+  ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  warm_up(machine);
+  std::vector<Client> live;
+  for (int i = 0; i < 9; ++i) live.push_back(machine.submit(ask_bytes(300, i)));
+  SpeechRequest request = ask_bytes(50, 7);
+  request.background = true;
+  const Client first = machine.submit(request), second = machine.submit(request);
+  machine.turn();
+  machine.scheduler.hurry(second->id);
+  machine.run_until(machine.now() + 1.5);
+  EXPECT_EQ(model.holding, second->done ? 9 : 10);
+  EXPECT_FALSE(second->pieces.empty());
+  machine.run_to_end();
+  EXPECT_LT(second->ended_s, first->ended_s);
+  EXPECT_EQ(second->samples, first->samples);
 }
 
 // ---------------------------------------------------------------------------- pages
@@ -392,32 +426,15 @@ TEST(Scheduler, TextThatCannotBePreparedFailsItsRequest) {
 
 // ---------------------------------------------------------------------------- edges, models
 
-/// The toy model with another window on the edge between its AR node and its first chunk node.
-class NarrowToy : public Pipeline {
- public:
-  explicit NarrowToy(int64_t window) {
-    std::vector<Edge> edges(toy_->graph().edges().begin(), toy_->graph().edges().end());
-    for (Edge& edge : edges) {
-      if (edge.from.node == 0) edge.window = window;
-    }
-    graph_ = Graph({toy_->graph().nodes().begin(), toy_->graph().nodes().end()}, edges);
-  }
-  const PipelineInfo& info() const override { return toy_->info(); }
-  const Graph& graph() const override { return graph_; }
-  Result<Opened> open(const SpeechRequest& request) const override { return toy_->open(request); }
-
- private:
-  const std::shared_ptr<const Pipeline> toy_ = make_toy_pipeline();
-  Graph graph_;
-};
-
 TEST(Scheduler, AFullEdgeStopsItsProducer) {
   constexpr int kWindow = 12;
   ScriptedMachine machine(
       {.options = patient(), .places = {{{1, true}, {1, true}}}, .batch_s = [](const Batch& batch) {
          return batch.kind() == Plan::kAr ? 1e-3 : 0.5;
        }});
-  machine.add(std::make_shared<NarrowToy>(kWindow));
+  machine.add(rewired(make_toy_pipeline(), [](Edge& edge) {
+    if (edge.from.node == 0) edge.window = kWindow;
+  }));
   const Client client = machine.submit(ask_bytes(100));
   machine.turn();
   int64_t most = 0;
@@ -427,6 +444,19 @@ TEST(Scheduler, AFullEdgeStopsItsProducer) {
     ASSERT_TRUE(machine.next());
   }
   EXPECT_EQ(most, kWindow);
+  EXPECT_EQ(client->samples, heard_alone(ask_bytes(100)));
+}
+
+TEST(Scheduler, AFirstChunkLargerThanItsEdgeIsCutAllTheSame) {
+  ScriptedMachine machine({.options = patient()});
+  machine.add(rewired(make_toy_pipeline(), [](Edge& edge) {
+    if (edge.from.node == 0) edge.window = 12;
+  }));
+  SpeechRequest request = ask_bytes(100);
+  request.initial_chunk_frames = 50;
+  const Client client = machine.submit(request);
+  machine.run_to_end();
+  ASSERT_TRUE(client->done);
   EXPECT_EQ(client->samples, heard_alone(ask_bytes(100)));
 }
 
@@ -471,6 +501,55 @@ TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   }
   EXPECT_GT(longest_s, 0.02) << "the test forced nothing";
   EXPECT_EQ(other->outcome.reason, FinishReason::kStop);
+}
+
+/// A text model that cannot keep its readers' pace is always late, and must not keep newcomers
+/// waiting for a voice, nor be kept waiting for ever.
+TEST(Scheduler, LateReadersDoNotKeepNewcomersWaiting) {
+  const ResidentModel* writer = nullptr;
+  Script script{.options = patient()};
+  script.batch_s = [&](const Batch& batch) { return batch.model == writer ? 0.1 : 2e-3; };
+  ScriptedMachine machine(script);
+  machine.add(make_toy_pipeline());
+  writer = &machine.add(make_duet_pipeline(), patient());
+  SpeechRequest text;
+  text.text_only = true;
+  text.text = std::string(100, 'a');  // 10 s of steps at twice the time a reader takes for them
+  std::vector<Client> readers, newcomers;
+  for (int i = 0; i < 3; ++i) readers.push_back(machine.submit(text, 1));
+  machine.run_until(3);
+  for (int i = 0; i < 20; ++i) {
+    newcomers.push_back(machine.submit(ask_bytes(3, i)));
+    machine.run_until(3 + 0.17 * (i + 1));
+  }
+  for (const Client& newcomer : newcomers) {
+    ASSERT_TRUE(newcomer->done);
+    EXPECT_LT(newcomer->pieces.front().at_s, newcomer->ended_s);
+    // The step that runs when it comes, and its own work.
+    EXPECT_LT(newcomer->outcome.first_audio_s, 0.15);
+  }
+  machine.run_to_end();
+  for (const Client& reader : readers) EXPECT_EQ(reader->outcome.reason, FinishReason::kStop);
+}
+
+TEST(Scheduler, ReadersAreNotKeptWaitingForEver) {
+  const ResidentModel* writer = nullptr;
+  Script script{.options = patient()};
+  script.batch_s = [&](const Batch& batch) { return batch.model == writer ? 0.02 : 0.012; };
+  ScriptedMachine machine(script);
+  machine.add(make_toy_pipeline());
+  writer = &machine.add(make_duet_pipeline(), patient());
+  SpeechRequest text;
+  text.text_only = true;
+  text.text = std::string(20, 'a');
+  const Client reader = machine.submit(text, 1);
+  // One newcomer after the other, about as many as the machine can serve.
+  for (int i = 0; i < 200; ++i) {
+    machine.submit(ask_bytes(2, i));
+    machine.run_until(0.04 * (i + 1));
+  }
+  EXPECT_TRUE(reader->done) << reader->written.size() << " words in 8 s";
+  machine.run_to_end();
 }
 
 }  // namespace

@@ -31,6 +31,11 @@ class ScriptedClient : public Sink {
     samples.insert(samples.end(), piece.begin(), piece.end());
     pieces.push_back({clock_.now(), static_cast<double>(piece.size()) / rate_hz_});
   }
+  void text(std::string_view piece, std::span<const ScoredToken> scored) override {
+    EXPECT_FALSE(done) << "I6: text after the end of request " << id;
+    written += piece;
+    tokens.insert(tokens.end(), scored.begin(), scored.end());
+  }
   void finished(const Outcome& ended) override {
     EXPECT_FALSE(done) << "I6: request " << id << " ended twice";
     done = true;
@@ -44,6 +49,8 @@ class ScriptedClient : public Sink {
   double unread = 0;
   std::vector<float> samples;
   std::vector<Piece> pieces;
+  std::string written;
+  std::vector<ScoredToken> tokens;  ///< where log-probabilities were asked for
   bool done = false;
   double ended_s = 0;
   Outcome outcome;
@@ -96,16 +103,22 @@ class ScriptedMachine {
 
   /// Null: refused, with `refusal` saying why. The scheduler meets it at once.
   std::shared_ptr<ScriptedClient> submit(const SpeechRequest& request, size_t to = 0) {
-    ResidentModel& at = homes_[to].model;
-    auto client = std::make_shared<ScriptedClient>(platform, at.pipeline->info().sample_rate);
-    auto opened = open_active(at, request, client, platform.now());
-    if (!opened.ok()) {
+    const auto client = make_client(to);
+    try {
+      auto opened = open_active(model(to), request, client, platform.now());
+      if (opened.ok()) return take_in(client, opened.take()), client;
       refusal = opened.error();
-      return nullptr;
+    } catch (const std::exception& e) {
+      refusal = {ErrorCode::kInternal, e.what()};
     }
-    client->id = opened.value()->id = ++next_id_;
-    client->active = opened.value().get();
-    scheduler.take_in(opened.take());
+    return nullptr;
+  }
+  /// Its prompts are made by a host thread.
+  std::shared_ptr<ScriptedClient> submit_soon(const SpeechRequest& request, size_t to = 0) {
+    const auto client = make_client(to);
+    auto active = make_active(model(to), request, client, platform.now());
+    active->unopened = std::make_unique<const SpeechRequest>(request);
+    take_in(client, std::move(active));
     return client;
   }
 
@@ -150,6 +163,14 @@ class ScriptedMachine {
         : metrics(names), model(std::move(pipeline), options, metrics) {}
   };
 
+  std::shared_ptr<ScriptedClient> make_client(size_t to) {
+    return std::make_shared<ScriptedClient>(platform, model(to).pipeline->info().sample_rate);
+  }
+  void take_in(const std::shared_ptr<ScriptedClient>& client, std::unique_ptr<Active> active) {
+    client->id = active->id = ++next_id_;
+    client->active = active.get();
+    scheduler.take_in(std::move(active));
+  }
   double begin(const Batch& batch) {
     if (script.begins) script.begins(batch);
     return script.batch_s(batch);

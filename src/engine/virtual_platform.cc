@@ -55,14 +55,14 @@ void VirtualPlatform::hand_back(Scheduler& scheduler) {
     batch->began_s = began_s, batch->ended_s = ended_s;
     scheduler.commit(batch);
   }
-  std::vector<Job> over;  // a commit may send another
-  const auto ended = std::stable_partition(jobs_.begin(), jobs_.end(),
-                                           [&](const Job& job) { return job.ends_s > now_s_; });
-  std::move(ended, jobs_.end(), std::back_inserter(over));
-  jobs_.erase(ended, jobs_.end());
-  for (Job& one : over) {
-    one.job->work();
-    scheduler.commit(std::move(one.job));
+  // A commit may send another, which waits for its turn; nothing here needs memory.
+  const auto ended = [&](const Job& job) { return job.ends_s <= now_s_; };
+  for (auto count = std::count_if(jobs_.begin(), jobs_.end(), ended); count > 0; --count) {
+    const auto one = std::find_if(jobs_.begin(), jobs_.end(), ended);
+    std::unique_ptr<HostJob> job = std::move(one->job);
+    jobs_.erase(one);
+    job->work();
+    scheduler.commit(std::move(job));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <mutex>
+#include <random>
 #include <semaphore>
 
 namespace syrinx {
@@ -32,7 +34,7 @@ class Adder : public VoiceEncoder {
     return sum;
   }
   void run(StepContext&, std::span<VoiceEncoding* const> batch) const override {
-    if (held) gate.acquire();
+    if (held) waiting = true, gate.acquire();
     largest = std::max(largest.load(), static_cast<int>(batch.size()));
     ++pieces;
     for (VoiceEncoding* encoding : batch) {
@@ -44,6 +46,7 @@ class Adder : public VoiceEncoder {
   }
   std::atomic<bool> held = false;
   mutable std::counting_semaphore<> gate{0};
+  mutable std::atomic<bool> waiting = false;
   mutable std::atomic<int> largest = 0, pieces = 0;
 
  private:
@@ -125,6 +128,26 @@ TEST(VoiceQueue, EndsWithWhatIsUnfinishedCancelled) {
   EXPECT_TRUE(result.ok() || result.error().code == ErrorCode::kCancelled);
 }
 
+/// I13: what is predicted to wait for too long is refused at once, with that prediction.
+TEST(VoiceQueue, RefusesWhatWouldWaitTooLong) {
+  Adder adder;
+  adder.held = true;
+  EngineMetrics metrics(kStages);
+  Asked learned, long_one, more;
+  VoiceQueue queue(adder, metrics, {.max_wait_s = 1});
+  ASSERT_TRUE(queue.encode(recording(1, 1), 1, learned.done()).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for a tenth of a second of sound
+  adder.gate.release();
+  ASSERT_TRUE(learned.wait().ok());
+  ASSERT_TRUE(queue.encode(recording(1, 900), 1, long_one.done()).ok());
+  const auto refused = queue.encode(recording(1, 1), 2, more.done());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kOverloaded);
+  EXPECT_GT(refused.error().retry_after_s, 10);
+  adder.held = false;
+  adder.gate.release();
+}
+
 TEST(VoiceQueue, FaultsFailTheirBatchOnly) {
   Adder adder;
   EngineMetrics metrics(kStages);
@@ -158,6 +181,87 @@ TEST(VoiceQueue, BoundedAndFair) {
   EXPECT_TRUE(asked[3].wait().ok());
   adder.gate.release(2);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(asked[i].wait().ok());
+}
+
+/// Whoever comes, goes, or breaks: each is told once, with what belongs to it, and nothing waits
+/// on.
+TEST(VoiceQueue, I13_Voices) {
+  Adder adder;
+  EngineMetrics metrics(kStages);
+  std::mt19937 random(13);
+  struct Told {
+    std::atomic<int> times = 0;
+    std::atomic<bool> ok = false;
+    std::atomic<float> sum = 0;
+    float expected = 0;
+    bool refused = false, cancelled = false, broken = false;
+  };
+  std::vector<Told> told(200);
+  {
+    VoiceQueue queue(adder, metrics, {.batch = 3, .max_jobs = 6, .max_per_client = 3});
+    for (Told& one : told) {
+      const int hundreds = 1 + static_cast<int>(random() % 5);
+      one.broken = random() % 10 == 0;
+      const float value = one.broken ? 13.f : static_cast<float>(random() % 7);
+      one.expected = value * 100 * static_cast<float>(hundreds);
+      const auto id = queue.encode(recording(value, hundreds), random() % 4, [&](Result<Voice> v) {
+        ++one.times;
+        one.ok = v.ok();
+        if (v.ok()) one.sum = v.value().find("sum")->f32()[0];
+      });
+      one.refused = !id.ok();
+      if (one.refused) {
+        EXPECT_EQ(id.error().code, ErrorCode::kOverloaded);
+        EXPECT_GT(id.error().retry_after_s, 0);
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      } else if (random() % 4 == 0) {
+        one.cancelled = true;
+        queue.cancel(id.value());
+      }
+    }
+    EXPECT_TRUE(queue.drain(20));
+    EXPECT_EQ(metrics.voices_waiting.value(), 0);
+  }
+  int whole = 0;
+  for (const Told& one : told) {
+    EXPECT_EQ(one.times, one.refused ? 0 : 1);
+    if (!one.ok) continue;
+    ++whole;
+    EXPECT_FALSE(one.broken);
+    EXPECT_EQ(one.sum, one.expected);
+  }
+  EXPECT_GT(whole, 20);
+  EXPECT_LE(adder.largest, 3);
+}
+
+/// Places of a turn go to the client that has the fewest in it, first come, first served.
+TEST(VoiceQueue, TurnsAreShared) {
+  Adder adder;
+  adder.held = true;
+  EngineMetrics metrics(kStages);
+  VoiceQueue queue(adder, metrics, {.batch = 2, .max_jobs = 9});
+  std::vector<int> order;
+  std::mutex mutex;
+  const auto ask = [&](int number, uint64_t client, int hundreds) {
+    ASSERT_TRUE(queue
+                    .encode(recording(1, hundreds), client,
+                            [&order, &mutex, number](Result<Voice>) {
+                              const std::lock_guard lock(mutex);
+                              order.push_back(number);
+                            })
+                    .ok());
+  };
+  ask(0, 1, 1);
+  while (!adder.waiting) std::this_thread::yield();  // it has its turn alone
+  ask(1, 1, 2), ask(2, 1, 2), ask(3, 1, 2), ask(4, 2, 2), ask(5, 2, 2);
+  adder.gate.release(20);
+  EXPECT_TRUE(queue.drain(20));
+  const auto all_told = [&] {  // the last one is told when the queue is empty
+    const std::lock_guard lock(mutex);
+    return order.size() == 6;
+  };
+  while (!all_told()) std::this_thread::yield();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 4, 2, 5, 3}));
 }
 
 }  // namespace

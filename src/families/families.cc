@@ -6,12 +6,18 @@
 #include "families/csm/pipeline.h"
 #include "families/family.h"
 #include "families/finch/finch.h"
+#include "families/fish_speech/config.h"
+#include "families/fish_speech/pipeline.h"
 #include "families/llm/config.h"
 #include "families/llm/pipeline.h"
 #include "families/orpheus/config.h"
 #include "families/orpheus/pipeline.h"
+#include "families/qwen3_omni/config.h"
+#include "families/qwen3_omni/pipeline.h"
 #include "families/qwen3_tts/config.h"
 #include "families/qwen3_tts/pipeline.h"
+#include "families/whisper/config.h"
+#include "families/whisper/pipeline.h"
 #include "families/zonos/config.h"
 #include "families/zonos/pipeline.h"
 
@@ -22,11 +28,16 @@ std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, WeightType::kF32, finch::load, "config.json", false},
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
+      Family{"qwen3_omni", qwen3_omni::claims, WeightType::kBF16, qwen3_omni::load, "config.json",
+             false},
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
+      Family{"fish_speech", fish_speech::claims, WeightType::kBF16, fish_speech::load,
+             "config.json", false},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
       Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},
       // After Orpheus, whose config is a Llama's.
       Family{"llm", llm::claims, WeightType::kBF16, llm::load},
+      Family{"whisper", whisper::claims, WeightType::kBF16, whisper::load, "config.json", false},
       Family{"cosyvoice2", nullptr, WeightType::kBF16, cosyvoice2::load, cosyvoice2::kMarker},
       Family{"chatterbox", nullptr, WeightType::kBF16, chatterbox::load, chatterbox::kMarker},
   };

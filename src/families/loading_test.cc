@@ -40,12 +40,16 @@ const std::vector<Golden>& goldens() {
        "qwen3_tts/golden/base/checkpoint",
        {{"model.safetensors", {"speaker_encoder."}, {"_embedding"}},
         {"speech_tokenizer/model.safetensors", {"encoder.", "input_proj"}}}},
+      {"qwen3_omni",
+       "qwen3_omni/golden/published/checkpoint",
+       {{"model.safetensors", {"thinker.visual."}, {"embed"}}}},
       {"csm",
        "csm/golden/taught/checkpoint",
        {{"model.safetensors",
          {"codec_model.encoder", "codec_model.downsample", "input_proj", "initialized",
           "depth_decoder.model.embed_tokens"},
          {"embed_audio_tokens", "embed_text_tokens"}}}},
+      {"fish_speech", "fish_speech/golden/checkpoint", {{"model.safetensors", {}, {"embeddings"}}}},
       {"orpheus", "orpheus/golden/checkpoint", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"zonos", "zonos/golden/checkpoint", {{"model.safetensors", {}, {"embeddings."}}}},
       {"chatterbox",
@@ -245,7 +249,7 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
     int64_t value;
   };
   const char *qwen = "qwen3_tts/golden/projected/checkpoint", *csm = "csm/golden/taught/checkpoint",
-             *orpheus = "orpheus/golden/checkpoint";
+             *orpheus = "orpheus/golden/checkpoint", *fish = "fish_speech/golden/checkpoint";
   const Case cases[] = {
       {"zonos", "zonos/golden/checkpoint", "config.json", "/backbone/attn_mlp_d_intermediate",
        1 << 18},
@@ -257,6 +261,10 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
       {"csm", csm, "config.json", "/text_vocab_size", 1 << 24},
       {"csm", csm, "config.json", "/depth_decoder_config/hidden_size", 1024},
       {"csm", csm, "config.json", "/depth_decoder_config/intermediate_size", 1 << 18},
+      {"fish_speech", fish, "config.json", "/text_config/vocab_size", 1 << 24},
+      {"fish_speech", fish, "config.json", "/text_config/intermediate_size", 65536},
+      {"fish_speech", fish, "config.json", "/text_config/n_layer", 512},
+      {"fish_speech", fish, "config.json", "/audio_decoder_config/n_head", 65536},
       {"orpheus", orpheus, "config.json", "/hidden_size", 65536},
       {"orpheus", orpheus, "config.json", "/num_hidden_layers", 512},
       {"orpheus", orpheus, "snac_24khz/config.json", "/decoder_dim", 16384},

@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "codec/fish_codec.h"
+#include "codec/fish_encoder.h"
 #include "families/family.h"
 #include "io/test_dir.h"
 
@@ -152,7 +154,7 @@ TEST_P(PublishedLayout, Loads) {
   EXPECT_EQ(fault(), "");
 }
 
-// Every family refuses in the same way: loading_test.cc. Here the two that take least.
+// Every family refuses in the same way: loading_test.cc. Here those that take least.
 class PublishedChanges : public PublishedLayout {};
 
 TEST_P(PublishedChanges, AreRefused) {
@@ -183,15 +185,55 @@ const Published kChatterbox{
     "chatterbox",         "chatterbox/golden/checkpoint",          292 + 2489,        false,
     "t3_cfg.safetensors", "tfmr.layers.29.input_layernorm.weight", "tfmr.norm.weight"};
 
+const Published kWhisper{"whisper",
+                         "whisper/small",
+                         167,
+                         false,
+                         "model.safetensors",
+                         "model.decoder.layers.3.encoder_attn.k_proj.weight",
+                         "model.encoder.embed_positions.weight"};
+
 std::string family_of(const testing::TestParamInfo<Published>& test) { return test.param.family; }
 
 INSTANTIATE_TEST_SUITE_P(
     Families, PublishedLayout,
     testing::Values(kQwen, Published{"csm", "csm/golden/taught/checkpoint", 538, true},
+                    Published{"fish_speech", "fish_speech/golden/checkpoint", 358, true},
                     Published{"orpheus", "orpheus/golden/checkpoint", 254, true},
-                    Published{"zonos", "zonos/golden/checkpoint", 246 + 116, true}, kChatterbox),
+                    Published{"zonos", "zonos/golden/checkpoint", 246 + 116, true}, kChatterbox,
+                    kWhisper),
     family_of);
-INSTANTIATE_TEST_SUITE_P(Families, PublishedChanges, testing::Values(kQwen, kChatterbox),
+// Fish Audio's codec.pth is no safetensors file, and has no config: sizes are read off its tensors.
+TEST(PublishedFishCodec, SizesAreThoseOfItsTensors) {
+  const Manifest manifest = read_manifest(parity("published/fish_codec/codec.safetensors.txt"));
+  EXPECT_EQ(manifest.header.size(), 535u);
+  const TestDir dir;
+  write_sparse(dir.path("codec.safetensors"), manifest.header, manifest.data_bytes);
+  const Weights weights(open_weights(dir.path("codec.safetensors")));
+  const FishCodecConfig got = FishCodecConfig::of(weights), want;
+  EXPECT_EQ(got.codebooks, want.codebooks);
+  EXPECT_EQ(got.semantic_codes, want.semantic_codes);
+  EXPECT_EQ(got.residual_codes, want.residual_codes);
+  EXPECT_EQ(got.latent, want.latent);
+  EXPECT_EQ(got.post_layers, want.post_layers);
+  EXPECT_EQ(got.post_ffn, want.post_ffn);
+  EXPECT_EQ(got.upsample, want.upsample);
+  EXPECT_EQ(got.channels, want.channels);
+  EXPECT_EQ(got.rates, want.rates);
+  EXPECT_EQ(got.encodes, want.encodes);
+  EXPECT_EQ(got.pre_layers, want.pre_layers);
+  EXPECT_EQ(got.downsample, want.downsample);
+  EXPECT_EQ(got.encoder_channels, want.encoder_channels);
+  EXPECT_EQ(got.encoder_rates, want.encoder_rates);
+  EXPECT_EQ(got.encoder_layers, want.encoder_layers);
+  EXPECT_EQ(got.encoder_ffn, want.encoder_ffn);
+  if (!std::getenv("SYRINX_LARGE_TESTS")) return;  // gigabytes of zeros
+  const FishCodec codec(got, weights, WeightType::kBF16);
+  const FishEncoder encoder(got, weights);
+  EXPECT_EQ(weights.report().faults(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, PublishedChanges, testing::Values(kQwen, kChatterbox, kWhisper),
                          family_of);
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include "io/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
 
 #include "base/error.h"
 #include "io/test_dir.h"
@@ -55,6 +59,44 @@ TEST(File, ShownTextIsHarmless) {
   EXPECT_EQ(join_path("a", "b"), "a/b");
   EXPECT_EQ(join_path("a/", "b"), "a/b");
   EXPECT_EQ(join_path("", "b"), "b");
+}
+
+TEST(File, ANewFileThatIsNotCommittedLeavesNothing) {
+  const TestDir dir;
+  {
+    NewFile file(dir.path("a"));
+    file.append("text", 4);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+TEST(File, ShownTextMayBeAsLongAsItsLimit) {
+  EXPECT_EQ(shown("abcd", 4), "abcd");
+  EXPECT_EQ(shown("abcde", 4), "abcd... (5 bytes)");
+}
+
+/// A disk that is full: the write is short, or fails, and the file that was there stays.
+TEST(File, AShortWriteIsAFaultAndLeavesTheOldFile) {
+  const TestDir dir;
+  dir.write("a", "old");
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit whole{}, small{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &whole), 0);
+  small = whole;
+  small.rlim_cur = 100;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string bytes(1000, 'x');
+  EXPECT_THROW(
+      {
+        NewFile file(dir.path("a"));
+        file.append(bytes.data(), bytes.size());
+        file.commit();
+      },
+      LoadError);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &whole), 0);
+  std::signal(SIGXFSZ, before);
+  EXPECT_EQ(slurp(dir.path("a")), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
 }
 
 }  // namespace

@@ -104,5 +104,32 @@ TEST(ConfigDamage, IsRefusedOrRead) {
   });
 }
 
+TEST(Config, LimitsMetExactly) {
+  const auto of = [](const std::string& value) {
+    return Config::parse("{\"n\": " + value + "}", "x.json");
+  };
+  EXPECT_EQ(of("9007199254740992.0").i("n"), int64_t{1} << 53);
+  EXPECT_NE(fault_of([&] { of("1e16").i("n"); }), "") << "a float has no such integers";
+  EXPECT_NE(fault_of([&] { of("2.5").i("n"); }), "");
+  EXPECT_EQ(of("7").i("n", 7, 7), 7);
+  EXPECT_NE(fault_of([&] { of("8").i("n", 7, 7); }), "");
+  EXPECT_NE(fault_of([&] { of("6").i("n", 7, 7); }), "");
+  EXPECT_NE(fault_of([&] { of("18446744073709551615").i("n"); }), "") << "beyond 63 bits";
+  const auto nested = [](int depth) {
+    return "{\"n\": " + std::string(static_cast<size_t>(depth), '[') +
+           std::string(static_cast<size_t>(depth), ']') + "}";
+  };
+  // An array's first element is one deeper than the array.
+  EXPECT_EQ(fault_of([&] { Config::parse(nested(Config::kMaxDepth), "x.json"); }), "");
+  EXPECT_NE(fault_of([&] { Config::parse(nested(Config::kMaxDepth + 1), "x.json"); }), "");
+  const auto list = [&](size_t count) {
+    std::string text = "[0";
+    for (size_t i = 1; i < count; ++i) text += ",0";
+    return of(text + "]");
+  };
+  EXPECT_EQ(list(Config::kMaxList).ints("n").size(), Config::kMaxList);
+  EXPECT_NE(fault_of([&] { list(Config::kMaxList + 1).ints("n"); }), "");
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -8,8 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -68,16 +71,19 @@ int start(const std::vector<std::string>& command, const Channel& in, const Chan
   return error;
 }
 
+std::string too_long(const ProgramLimits& limits) {
+  return concat("took more than ", limits.timeout_s, " s");
+}
+
 /// Writes the input and reads the output as they come; what went wrong, or "".
 std::string exchange(Channel& in, Channel& out, const std::string& input,
-                     const ProgramLimits& limits, std::string& output) {
-  const double until_s = now_s() + limits.timeout_s;
+                     const ProgramLimits& limits, double until_s, std::string& output) {
   size_t sent = 0;
   char buffer[4096];
   if (input.empty()) Channel::close_one(in.ours);
   for (;;) {
     const double left_s = until_s - now_s();
-    if (left_s <= 0) return concat("took more than ", limits.timeout_s, " s");
+    if (left_s <= 0) return too_long(limits);
     pollfd polled[2] = {{out.ours, POLLIN, 0}, {in.ours, POLLOUT, 0}};
     const int ready = ::poll(polled, in.ours >= 0 ? 2 : 1, static_cast<int>(left_s * 1000) + 1);
     if (ready < 0 && errno != EINTR) return std::string("cannot be waited for: ") + strerror(errno);
@@ -99,6 +105,16 @@ std::string exchange(Channel& in, Channel& out, const std::string& input,
   }
 }
 
+/// A program that closes its output may go on for ever; what went wrong, or "" and its status.
+std::string wait_for_end(pid_t pid, const ProgramLimits& limits, double until_s, int& status) {
+  for (double pause_s = 5e-5;; pause_s = std::min(2 * pause_s, 0.01)) {
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended > 0 || (ended < 0 && errno != EINTR)) return "";  // or somebody else has waited
+    if (now_s() > until_s) return too_long(limits);
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
+  }
+}
+
 }  // namespace
 
 Result<std::string> run_program(const std::vector<std::string>& command, const std::string& input,
@@ -117,14 +133,18 @@ Result<std::string> run_program(const std::vector<std::string>& command, const s
   Channel::close_one(in.theirs);
   Channel::close_one(out.theirs);
   std::string output;
-  const std::string wrong = exchange(in, out, input, limits, output);
+  const double until_s = now_s() + limits.timeout_s;
+  std::string wrong = exchange(in, out, input, limits, until_s, output);
   in.close_both();
   out.close_both();
-  if (!wrong.empty()) ::kill(pid, SIGKILL);
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  if (wrong.empty()) wrong = wait_for_end(pid, limits, until_s, status);
+  if (!wrong.empty()) {
+    ::kill(pid, SIGKILL);
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return fault(name, wrong);
   }
-  if (!wrong.empty()) return fault(name, wrong);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return fault(name, WIFEXITED(status) ? concat("failed with status ", WEXITSTATUS(status))
                                          : concat("was ended by signal ", WTERMSIG(status)));

@@ -30,6 +30,9 @@ TEST(RunProgram, Faults) {
   const auto slow = run_program({"sleep", "20"}, "x", {.timeout_s = 0.1});
   EXPECT_NE(slow.error().message.find("took more than"), std::string::npos);
   EXPECT_LT(now_s() - began_s, 5);
+  const auto silent = run_program({"sh", "-c", "exec >&-; exec sleep 20"}, "", {.timeout_s = 0.1});
+  EXPECT_NE(silent.error().message.find("took more than"), std::string::npos);
+  EXPECT_LT(now_s() - began_s, 5);
   const auto loud = run_program({"yes"}, "", {.max_output = 1000});
   EXPECT_NE(loud.error().message.find("printed more than"), std::string::npos);
 }

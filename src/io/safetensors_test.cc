@@ -216,5 +216,56 @@ TEST(SafetensorsDamage, IndexIsRefusedOrRead) {
   });
 }
 
+TEST(Safetensors, LimitsMetExactly) {
+  const std::string header = R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})";
+  EXPECT_EQ(fault_of_header(header, 2), "");
+  expect_fault(fault_of_header(header, 1), "data_offsets");
+  // The header may be all of the file that follows its length, and not a byte more.
+  const TestDir dir;
+  std::string bytes = file_bytes("{}", 0);
+  EXPECT_EQ(fault_of(dir.write("whole.safetensors", bytes)), "");
+  for (uint64_t more = 1; more <= 9; ++more) {
+    const uint64_t size = 2 + more;
+    std::memcpy(bytes.data(), &size, 8);
+    expect_fault(fault_of(dir.write("long.safetensors", bytes)), "expected at most 2 bytes");
+  }
+  // Fewer bytes than its shape has, and more.
+  expect_fault(fault_of_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,3]}})", 3),
+               "expected 2 bytes");
+  expect_fault(fault_of_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,1]}})", 3),
+               "expected 2 bytes");
+  const auto sizes = [](int count) {
+    std::string shape = "1";
+    for (int i = 1; i < count; ++i) shape += ",1";
+    return "{\"a\":{\"dtype\":\"U8\",\"shape\":[" + shape + "],\"data_offsets\":[0,1]}}";
+  };
+  EXPECT_EQ(fault_of_header(sizes(16), 1), "");
+  expect_fault(fault_of_header(sizes(17), 1), "more than 16 sizes");
+}
+
+/// Larger types first and the data at a multiple of eight: every tensor is aligned.
+TEST(Safetensors, WritesAlignedData) {
+  const TestDir dir;
+  const Tensor small({3}, DType::kU8), wide({2}, DType::kF32);
+  {
+    SafetensorsWriter writer(dir.path("x.safetensors"));
+    writer.add("small", small);
+    writer.add("wide", wide);
+    writer.finish({{"note", "of odd length"}});
+  }
+  const Safetensors file(dir.path("x.safetensors"));
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"wide", "small"}));
+  EXPECT_EQ(file.find("wide")->begin, 0u);
+  uint64_t header = 1;
+  std::memcpy(&header, slurp(dir.path("x.safetensors")).data(), 8);
+  EXPECT_EQ(header % 8, 0u);
+}
+
+TEST(Safetensors, AFileNameEndsWhereItSeemsTo) {
+  const TestDir dir;
+  const std::string index = std::string("{\"weight_map\":{\"a\":\"x\\u0000.safetensors\"}}");
+  expect_fault(fault_of(dir.write("model.safetensors.index.json", index)), "in the same directory");
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -251,5 +251,20 @@ TEST(TorchPickle, IsASourceOfWeights) {
   }
 }
 
+/// Opcodes: \x80 protocol, K a byte, N None, ( a mark, } a dict, u its items, 0x8a a long, . the
+/// end.
+TEST(TorchPickle, OpcodesTakeWhatIsTheirs) {
+  using namespace std::string_literals;
+  expect_fault(fault_of_pickle("\x80\x06N."s), "protocol 6");
+  expect_fault(fault_of_pickle("\x80\x02}(K\x01u."s), "a key without a value");
+  expect_fault(fault_of_pickle("\x80\x02\x8a\x09\x01\x01\x01\x01\x01\x01\x01\x01\x01."s),
+               "an integer of 9 bytes");
+  expect_fault(fault_of_pickle("\x80\x02N(\x85."s), "empty stack");
+  for (const char* cut : {"J", "K", "M", "X", "G", "r"}) {
+    expect_fault(fault_of_pickle("\x80\x02"s + cut), "ends in the middle");
+    expect_fault(fault_of_pickle("\x80\x02"s + cut + "\x01"), "ends in the middle");
+  }
+}
+
 }  // namespace
 }  // namespace syrinx

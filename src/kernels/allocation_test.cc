@@ -32,7 +32,7 @@ TEST(Allocation, SteadyStateTakesNone) {
   StepContext ctx{pool, arena};
   std::vector<PackedLinear> linears;
   for (const WeightType type :
-       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8}) {
+       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
     linears.push_back(PackedLinear::pack(random({600, 500}, 1), type));
   }
   const PackedConv1d conv = PackedConv1d::pack(random({64, 64, 7}, 2));

@@ -223,6 +223,19 @@ struct Tiling {
   int64_t lanes = 1;
 };
 
+int64_t begin_of(const AttentionSpec& spec, int64_t b) {
+  return spec.begin.empty() ? 0 : spec.begin[b];
+}
+int64_t end_of(const AttentionSpec& spec, int64_t b) {
+  return spec.end.empty() ? INT64_MAX : spec.end[b];
+}
+/// The first position that any row of the sequence sees.
+int64_t first_seen(const Ragged& ragged, const AttentionSpec& spec, int64_t b) {
+  const int64_t begin = begin_of(spec, b);
+  if (spec.window == 0) return begin;
+  return std::max<int64_t>(int64_t{ragged.first_position(b)} + 1 - spec.window, begin);
+}
+
 void check_attention(const char* who, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out) {
   check_heads(who, q);
@@ -231,13 +244,21 @@ void check_attention(const char* who, const HeadsView& q, const KvPool& pool, in
   SYRINX_CHECK(q.dim == s.head_dim && q.heads % s.kv_heads == 0, "[", who, "] q of ", q.heads,
                " x ", q.dim, " for a pool of ", s.kv_heads, " x ", s.head_dim);
   expect_shape(who, out, {q.count(), int64_t{q.heads} * q.dim});
+  for (const auto& bounds : {spec.begin, spec.end}) {
+    SYRINX_CHECK(bounds.empty() || bounds.size() == ragged.kv_len.size(), "[", who, "] ",
+                 bounds.size(), " bounds for ", ragged.kv_len.size(), " sequences");
+  }
   for (int64_t b = 0; b < ragged.sequences(); ++b) {
     const int32_t rows = ragged.row_begin[b + 1] - ragged.row_begin[b];
     SYRINX_CHECK(rows >= 0 && ragged.first_position(b) >= 0, "[", who, "] sequence ", b, " has ",
                  rows, " rows and ", ragged.kv_len[b], " positions");
     if (rows == 0) continue;
-    const int64_t seen = spec.window ? int64_t{ragged.first_position(b)} + 1 - spec.window : 0;
-    check_pages(who, ragged, pool, b, std::max<int64_t>(seen, 0));
+    const int64_t first = first_seen(ragged, spec, b);
+    const int64_t last = std::min<int64_t>(
+        spec.causal ? ragged.first_position(b) + 1 : ragged.kv_len[b], end_of(spec, b));
+    SYRINX_CHECK(begin_of(spec, b) >= 0 && first < last, "[", who, "] a row of sequence ", b,
+                 " sees positions [", first, ", ", last, ")");
+    check_pages(who, ragged, pool, b, first);
   }
 }
 
@@ -284,15 +305,17 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
       tile.rows = static_cast<int>(std::min<int64_t>(tiling.rows, ragged.row_begin[b + 1] - row));
       tile.position = ragged.first_position(b) + skip;
       tile.kv_len = ragged.kv_len[b];
+      tile.begin = begin_of(spec, b);
+      tile.end = end_of(spec, b);
       tile.head = head(lane);
       tile.table = ragged.page_table.data() + b * ragged.max_pages;
       if (item + 1 < end) {
         while (tiles[b_next + 1] <= (item + 1) / lanes) ++b_next;
         tile.next_head = head((item + 1) % lanes);
         tile.next_table = ragged.page_table.data() + b_next * ragged.max_pages;
-        const int64_t from = int64_t{ragged.first_position(b_next)} + 1 - spec.window;
-        tile.next_page = spec.window && from > 0 ? from / kRows : 0;
-        tile.next_end = KvPool::pages_for(ragged.kv_len[b_next]);
+        tile.next_page = first_seen(ragged, spec, b_next) / kRows;
+        tile.next_end =
+            KvPool::pages_for(std::min<int64_t>(ragged.kv_len[b_next], end_of(spec, b_next)));
       }
       for (int i = 0; writer && i < tile.rows; ++i)
         writer->write(b, row + i, static_cast<int>(lane));

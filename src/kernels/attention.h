@@ -97,6 +97,9 @@ struct AttentionSpec {
   float scale = 1;     ///< scores are q.k * scale; commonly 1 / sqrt(D)
   int window = 0;      ///< row i sees positions (i - window, i]; 0: all before it
   bool causal = true;  ///< false: every row sees all kv_len positions of its sequence (encoders)
+  /// Of each sequence [B], what of that its rows see at all: positions [begin, end). Empty: no such
+  /// bound. Every row must see something.
+  std::span<const int32_t> begin = {}, end = {};
 };
 
 /// Stores the rows k and v [N, kv_heads, D] as the last positions of their sequences. Converted to

@@ -2,6 +2,7 @@
 // sequence times the query heads that share one kv head.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "tensor/tensor.h"
@@ -27,6 +28,7 @@ struct AttentionTile {
   float scale = 1;
   int window = 0;
   bool causal = true;
+  int64_t begin = 0, end = INT64_MAX;  ///< of the positions that are seen at all
 
   /// What this thread will probably read next: only asked for, never used. Null: nothing.
   const char* next_head = nullptr;
@@ -34,10 +36,9 @@ struct AttentionTile {
   int64_t next_page = 0, next_end = 0;  ///< pages [next_page, next_end)
 
   /// Positions [first, last) that row i sees.
-  int64_t last(int i) const { return causal ? position + i + 1 : kv_len; }
+  int64_t last(int i) const { return std::min(causal ? position + i + 1 : kv_len, end); }
   int64_t first(int i) const {
-    const int64_t begin = position + i + 1 - window;
-    return window == 0 || begin < 0 ? 0 : begin;
+    return window == 0 ? begin : std::max(position + i + 1 - window, begin);
   }
   const char* page(int64_t index) const { return head + table[place(index)] * page_bytes; }
   int64_t place(int64_t index) const { return index < max_pages ? index : index % max_pages; }

@@ -205,6 +205,153 @@ TEST_P(AttentionTest, AWindowNeedsOnlyARingOfPages) {
   }
 }
 
+// Sequences that begin with rows of another network: the rows after them see only each other
+// (self), or only the memory (cross).
+struct Remembering {
+  Sequence rows;
+  int memory = 0;
+  int length() const { return static_cast<int>(rows.q.shape()[0]); }
+};
+
+/// What row `i` of a remembering sequence sees, straight from the formula: [heads * dim].
+std::vector<float> bounded_row(const Case& c, const Remembering& s, int i, bool cross) {
+  int first = cross ? 0 : s.memory;
+  if (c.window) first = std::max(first, i + 1 - c.window);
+  const int last = cross ? s.memory : i + 1;
+  std::vector<float> out;
+  for (int h = 0; h < c.heads; ++h) {
+    const int kv = h / (c.heads / c.kv_heads);
+    const auto at = [&](const Tensor& x, int row) {
+      return x.f32() + (int64_t{row} * c.kv_heads + kv) * c.dim;
+    };
+    std::vector<double> mix(static_cast<size_t>(c.dim));
+    double total = 0;
+    for (int j = first; j < last; ++j) {
+      double dot = 0;
+      for (int d = 0; d < c.dim; ++d)
+        dot += double{s.rows.q.f32()[(int64_t{i} * c.heads + h) * c.dim + d]} * at(s.rows.k, j)[d];
+      const double weight = std::exp(dot * 0.3);
+      total += weight;
+      for (int d = 0; d < c.dim; ++d) mix[static_cast<size_t>(d)] += weight * at(s.rows.v, j)[d];
+    }
+    for (const double x : mix) out.push_back(static_cast<float>(x / total));
+  }
+  return out;
+}
+
+/// Attention of the rows after the memory of all sequences, `chunk` of each per call; [rows, width]
+/// of each.
+std::vector<Tensor> attend_bounded(const Case& c, const std::vector<const Remembering*>& all,
+                                   bool cross, int chunk, int threads, Device device) {
+  constexpr int kTablePages = 12;
+  const int width = c.heads * c.dim;
+  const auto count = static_cast<int>(all.size());
+  Bench bench(threads, device);
+  std::vector<int32_t> table(static_cast<size_t>(count * kTablePages));
+  std::iota(table.rbegin(), table.rend(), 1);
+  const KvPool pool({1, c.kv_heads, c.dim, c.dtype}, std::ssize(table) + 1, device);
+  std::vector<int32_t> begins, ends, lengths, starts{0};
+  std::vector<Tensor> outs;
+  std::vector<float> k, v;
+  for (const Remembering* s : all) {
+    begins.push_back(cross ? 0 : s->memory);
+    ends.push_back(cross ? s->memory : s->length());
+    lengths.push_back(s->length());
+    starts.push_back(starts.back() + s->length());
+    outs.push_back(fixture::poisoned({s->length() - s->memory, width}));
+    k.insert(k.end(), s->rows.k.f32(), s->rows.k.f32() + s->rows.k.view().count());
+    v.insert(v.end(), s->rows.v.f32(), s->rows.v.f32() + s->rows.v.view().count());
+  }
+  const Shape shape{starts.back(), c.kv_heads * c.dim};
+  Tensor keys(shape, DType::kF32), values(shape, DType::kF32);
+  std::copy(k.begin(), k.end(), keys.f32());
+  std::copy(v.begin(), v.end(), values.f32());
+  write_kv(bench.ctx, all_heads(bench.on(keys), c.kv_heads),
+           all_heads(bench.on(values), c.kv_heads), pool, 0, {starts, lengths, table, kTablePages});
+  const AttentionSpec spec{0.3f, c.window, !cross, begins, ends};
+  for (int done = 0;; done += chunk) {
+    std::vector<int32_t> rows{0}, seen;
+    for (const Remembering* s : all) {
+      const int begin = std::min(s->memory + done, s->length());
+      seen.push_back(std::min(begin + chunk, s->length()));
+      rows.push_back(rows.back() + seen.back() - begin);
+    }
+    if (rows.back() == 0) return outs;
+    Tensor q({rows.back(), width}, DType::kF32), out = fixture::poisoned({rows.back(), width});
+    for (int b = 0; b < count; ++b) {
+      const int n = rows[b + 1] - rows[b];
+      std::copy_n(all[b]->rows.q.f32() + int64_t{seen[b] - n} * width, int64_t{n} * width,
+                  q.f32() + int64_t{rows[b]} * width);
+    }
+    paged_attention(bench.ctx, all_heads(bench.on(q), c.heads), pool, 0,
+                    {rows, seen, table, kTablePages}, spec, bench.on(out));
+    bench.back();
+    for (int b = 0; b < count; ++b) {
+      const int n = rows[b + 1] - rows[b];
+      std::copy_n(out.f32() + int64_t{rows[b]} * width, int64_t{n} * width,
+                  outs[b].f32() + int64_t{seen[b] - n - all[b]->memory} * width);
+    }
+    bench.arena.reset();
+  }
+}
+
+TEST_P(AttentionTest, SequencesSeeWithinTheirBoundsOnly) {
+  for (const Case& c : {Case{4, 2, 64, DType::kF32}, Case{3, 3, 8, DType::kF16},
+                        Case{2, 2, 64, DType::kF32, 9}, Case{4, 1, 64, DType::kI8}}) {
+    const Remembering a{Sequence(c, 210, 1), 150}, b{Sequence(c, 40, 2), 1},
+        d{Sequence(c, 140, 3), 128};
+    for (const bool cross : {false, true}) {
+      if (cross && c.window) continue;
+      const auto got = attend_bounded(c, {&a, &b, &d}, cross, 1000, 2, GetParam());
+      const double bound = c.dtype == DType::kF32 ? 3e-6 : c.dtype == DType::kF16 ? 2e-3 : 4e-2;
+      size_t index = 0;
+      for (const Remembering* s : {&a, &b, &d}) {
+        const Tensor& rows = got[index++];
+        Tensor want(rows.shape(), DType::kF32);
+        for (int i = s->memory; i < s->length(); ++i) {
+          const auto row = bounded_row(c, *s, i, cross);
+          std::copy(row.begin(), row.end(), want.f32() + (i - s->memory) * rows.shape()[1]);
+        }
+        EXPECT_LT(fixture::difference(rows, want), bound)
+            << dtype_name(c.dtype) << (cross ? ", cross, " : ", self, ") << s->memory;
+      }
+      const auto alone = attend_bounded(c, {&a}, cross, 60, 1, GetParam());
+      for (const int chunk : {1, 7, 60}) {
+        if (chunk == 1 && fixture::emulated(GetParam())) continue;
+        const auto batch = attend_bounded(c, {&b, &d, &a}, cross, chunk, 2, GetParam());
+        EXPECT_TRUE(fixture::same_bits(batch[2], alone[0])) << dtype_name(c.dtype) << chunk;
+      }
+    }
+  }
+}
+
+TEST(Attention, PlainHeedsBounds) {
+  const Case c{1, 1, 16};
+  const Remembering s{Sequence(c, 70, 4), 45};
+  KvPool pool({1, 1, 16, DType::kF32}, 3);
+  for (int i = 0; i < s.length(); ++i) {
+    ref::write_kv_row({s.rows.k.f32() + i * 16, s.rows.v.f32() + i * 16,
+                       static_cast<char*>(pool.keys(0, i / 32, 0)), 16, i % 32, DType::kF32});
+  }
+  for (const bool cross : {false, true}) {
+    Tensor out({1, 16}, DType::kF32), want({1, 16}, DType::kF32);
+    const int32_t table[] = {0, 1, 2};
+    AttentionTile tile;
+    tile.q = s.rows.q.f32() + 60 * 16, tile.out = out.f32();
+    tile.rows = 1, tile.group = 1, tile.dim = 16;
+    tile.position = 60, tile.kv_len = 70;
+    tile.head = static_cast<const char*>(pool.keys(0, 0, 0));
+    tile.page_bytes = static_cast<int64_t>(KvPool::page_bytes(pool.spec()));
+    tile.table = table, tile.max_pages = 3;
+    tile.scale = 0.3f, tile.causal = !cross;
+    cross ? tile.end = 45 : tile.begin = 45;
+    ref::attend(tile);
+    const auto row = bounded_row(c, s, 60, cross);
+    std::copy(row.begin(), row.end(), want.f32());
+    EXPECT_LT(fixture::difference(out, want), 3e-6);
+  }
+}
+
 TEST(Attention, PlainAndFastAgree) {
   if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
@@ -275,6 +422,16 @@ TEST(Attention, WrongUseIsNamed) {
   EXPECT_THROW(attend({0, 2}, 2, 0), InternalError);   // no such page
   EXPECT_THROW(attend({0, -1}, 2, 0), InternalError);  // not assigned
   EXPECT_THROW(attend({0}, 1, 0), InternalError);      // too short
+  const auto bounded = [&](std::vector<int32_t> from, std::vector<int32_t> to) {
+    const std::vector<int32_t> table{0, 1};
+    paged_attention(bench.ctx, all_heads(q, 2), pool, 0, {begin, length, table, 2},
+                    {.begin = from, .end = to}, out);
+  };
+  bounded({32}, {});
+  EXPECT_THROW(bounded({33}, {}), InternalError);    // sees nothing
+  EXPECT_THROW(bounded({0}, {0}), InternalError);    // neither
+  EXPECT_THROW(bounded({-1}, {}), InternalError);    // no such position
+  EXPECT_THROW(bounded({0, 0}, {}), InternalError);  // one sequence
   EXPECT_THROW(KvPool({1, 2, 30, DType::kF16}, 2), InternalError);
   EXPECT_THROW(KvPool({1, 2, 32, DType::kU8}, 2), InternalError);
 }

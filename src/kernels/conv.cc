@@ -60,7 +60,7 @@ PackedConv1d PackedConv1d::pack(const View& weight, const View& bias, int64_t gr
                                 WeightType type) {
   SYRINX_CHECK(weight.shape.dims() == 3 && groups >= 1 && weight.shape[0] % groups == 0,
                "[conv1d] weight ", weight.shape.str(), ", groups ", groups);
-  SYRINX_CHECK(!is_8_bit(type), "[conv1d] weights of 8 bits are for linears");
+  SYRINX_CHECK(!is_quantized(type), "[conv1d] weights of 8 or 4 bits are for linears");
   PackedConv1d w;
   const int64_t in = weight.shape[1], taps = weight.shape[2];
   w.in_ = in * groups;

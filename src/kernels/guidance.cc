@@ -21,7 +21,7 @@ void merge_guidance(StepContext& ctx, View logits, std::span<const GuidedRow> ro
     for (size_t i = 0; i < rows.size(); ++i) {
       float* out = data + static_cast<int64_t>(i) * width;
       const float* with = data + rows[i].row * width;
-      if (rows[i].guided) {
+      if (rows[i].guided && rows[i].scale != 1) {
         const float* without = with + width;
         const float scale = rows[i].scale;
         for (int64_t v = begin; v < end; ++v) {

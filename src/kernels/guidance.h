@@ -8,7 +8,8 @@
 namespace syrinx {
 
 /// One row that is to be sampled: row `row` of the logits as it is, or with scale s
-/// u + s (c - u), c being row `row` and u the row after it (Ho and Salimans, 2022).
+/// u + s (c - u), c being row `row` and u the row after it (Ho and Salimans, 2022). Scale 1 leaves
+/// the row as it is.
 struct GuidedRow {
   int row = 0;
   bool guided = false;

@@ -16,18 +16,20 @@ INSTANTIATE_TEST_SUITE_P(Devices, GuidanceTest, ::testing::ValuesIn(fixture::dev
 TEST_P(GuidanceTest, MergesPairsAndKeepsTheOthers) {
   fixture::Bench bench(2, GetParam());
   constexpr int kWidth = 9000;
-  std::vector<float> data(5 * kWidth);
+  std::vector<float> data(7 * kWidth);
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 977) * 0.25f - 100;
   const std::vector<float> before = data;
-  // A pair, a single, a pair.
-  const std::vector<GuidedRow> rows = {{0, true, 2.f}, {2, false, 1.f}, {3, true, 1.5f}};
-  merge_guidance(bench.ctx, bench.on({data.data(), DType::kF32, {5, kWidth}}), rows);
+  // A pair, a single, a pair, a pair whose code is not guided.
+  const std::vector<GuidedRow> rows = {
+      {0, true, 2.f}, {2, false, 1.f}, {3, true, 1.5f}, {5, true, 1.f}};
+  merge_guidance(bench.ctx, bench.on({data.data(), DType::kF32, {7, kWidth}}), rows);
   bench.back();
   for (int v = 0; v < kWidth; ++v) {
     const auto at = [&](int row) { return before[row * kWidth + v]; };
     ASSERT_EQ(data[v], at(1) + 2.f * (at(0) - at(1)));
     ASSERT_EQ(data[kWidth + v], at(2));
     ASSERT_EQ(data[2 * kWidth + v], at(4) + 1.5f * (at(3) - at(4)));
+    ASSERT_EQ(data[3 * kWidth + v], at(5));
   }
 }
 

@@ -20,7 +20,7 @@ using fixture::rms_error;
 using fixture::same_bits;
 
 constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kBF16, WeightType::kQ8,
-                                 WeightType::kQ8A8};
+                                 WeightType::kQ8A8, WeightType::kQ4};
 
 double tolerance(WeightType type) {
   switch (type) {
@@ -31,6 +31,8 @@ double tolerance(WeightType type) {
     case WeightType::kQ8:
     case WeightType::kQ8A8:
       return 3e-2;
+    case WeightType::kQ4:
+      return 0.15;
   }
   return 0;
 }
@@ -285,16 +287,36 @@ TEST_P(LinearOnTest, ErrorIsAsStated) {
     Tensor want({kRows, kOut}, DType::kF32), got({kRows, kOut}, DType::kF32);
     ref::linear(x, weight, {}, want);
     const char* tail = tails ? "Student t3" : "Gaussian";
-    for (const WeightType type : {WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8}) {
+    for (const WeightType type :
+         {WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
       linear(machine.ctx, machine.weights(PackedLinear::pack(weight, type)), machine.on(x),
              machine.on(got));
       machine.back();
       const double error = relative_rms(got, want);
       std::printf("%s relative RMS error, %s: %.4f\n", weight_type_name(type), tail, error);
-      const double bound = type == WeightType::kBF16 ? 0.0025
-                           : type == WeightType::kQ8 ? (tails ? 0.013 : 0.0065)
-                                                     : (tails ? 0.017 : 0.009);
+      const double bound = type == WeightType::kBF16   ? 0.0025
+                           : type == WeightType::kQ8   ? (tails ? 0.013 : 0.0065)
+                           : type == WeightType::kQ8A8 ? (tails ? 0.017 : 0.009)
+                                                       : (tails ? 0.1 : 0.075);
       EXPECT_LT(error, bound);
+    }
+  }
+}
+
+TEST_P(LinearOnTest, Q4OfVerySmallAndVeryLargeWeightsStaysFinite) {
+  fixture::Bench machine(1, GetParam());
+  for (const float size : {0.0f, 1e-44f, 1e-36f, 1e-3f, 1e4f, 1e30f}) {
+    Tensor weight = random({16, 64}, 1, size), x = random({1, 64}, 2);
+    Tensor want({1, 16}, DType::kF32), got({1, 16}, DType::kF32);
+    ref::linear(x, weight, {}, want);
+    linear(machine.ctx, machine.weights(PackedLinear::pack(weight, WeightType::kQ4)), machine.on(x),
+           machine.on(got));
+    machine.back();
+    for (int64_t o = 0; o < 16; ++o) {
+      EXPECT_TRUE(std::isfinite(got.f32()[o]));
+      if (size < 1e6f) {
+        EXPECT_NEAR(got.f32()[o], want.f32()[o], size > 1e-32f ? 3 * size : 1e-33) << size;
+      }
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "base/float16.h"
 #include "base/memory.h"
 #include "kernels/cuda/matrix_layout.h"
+#include "kernels/four_bits.h"
 #include "tensor/device.h"
 #include "tensor/finite.h"
 
@@ -65,6 +66,15 @@ void pack_bf16_panel(const float* rows, int64_t k, uint16_t* halves, uint16_t* t
   }
 }
 
+/// A 4-bit panel to 16 rows of bf16, which are `stride` elements apart.
+void unpack_q4_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride, uint16_t* to) {
+  for (int64_t o = 0; o < kPanel; ++o) {
+    for (int64_t i = 0; i < m.k; ++i) {
+      to[o * stride + i] = f32_to_bf16(FourBits::weight(from, m.padded_k(), o, i));
+    }
+  }
+}
+
 /// One panel to 16 rows of `to`, which are `stride` elements apart; q8 scales to 16 rows of
 /// `scales`, stride / 64 apart.
 void unpack_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride, uint8_t* to,
@@ -98,6 +108,8 @@ const char* weight_type_name(WeightType type) {
       return "q8";
     case WeightType::kQ8A8:
       return "q8a8";
+    case WeightType::kQ4:
+      return "q4";
   }
   return "?";
 }
@@ -124,7 +136,9 @@ void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to) {
 }
 
 int64_t PackedMatrix::padded_k() const {
-  return is_8_bit(type) ? (k + kGroup - 1) / kGroup * kGroup : k;
+  if (!is_quantized(type)) return k;
+  const int64_t group = type == WeightType::kQ4 ? FourBits::kGroup : kGroup;
+  return (k + group - 1) / group * group;
 }
 
 int64_t PackedMatrix::panel_bytes() const {
@@ -136,24 +150,35 @@ int64_t PackedMatrix::panel_bytes() const {
     case WeightType::kQ8:
     case WeightType::kQ8A8:
       return padded_k() / kGroup * kGroupBytes;
+    case WeightType::kQ4:
+      return FourBits::panel_bytes(padded_k());
   }
   return 0;
 }
 
 PackedMatrix PackedMatrix::on_device(Device device) const {
   const int64_t rows = panels() * kPanel, stride = cuda::matrix_padded_k(k);
-  const int64_t size = type == WeightType::kF32 ? 4 : type == WeightType::kBF16 ? 2 : 1;
-  const int64_t scales = is_8_bit(type) ? rows * (stride / kGroup) : 0;
+  const WeightType there = type == WeightType::kQ8A8 ? WeightType::kQ8
+                           : type == WeightType::kQ4 ? WeightType::kBF16
+                                                     : type;
+  const int64_t size = there == WeightType::kF32 ? 4 : there == WeightType::kBF16 ? 2 : 1;
+  const int64_t scales = there == WeightType::kQ8 ? rows * (stride / kGroup) : 0;
   Tensor host(Shape{rows * stride * size + 2 * scales}, DType::kU8);
   auto* to = static_cast<uint8_t*>(host.view().data);
   auto* scale = reinterpret_cast<uint16_t*>(to + rows * stride * size);
   const auto* from = static_cast<const uint8_t*>(data.view().data);
   for (int64_t p = 0; p < panels(); ++p) {
-    unpack_panel(*this, from + p * panel_bytes(), stride, to + p * kPanel * stride * size,
+    uint8_t* rows_at = to + p * kPanel * stride * size;
+    if (type == WeightType::kQ4) {
+      unpack_q4_panel(*this, from + p * panel_bytes(), stride,
+                      reinterpret_cast<uint16_t*>(rows_at));
+      continue;
+    }
+    unpack_panel(*this, from + p * panel_bytes(), stride, rows_at,
                  scale + (scales ? p * kPanel * (stride / kGroup) : 0));
   }
   PackedMatrix m;
-  m.type = type == WeightType::kQ8A8 ? WeightType::kQ8 : type;
+  m.type = there;
   m.out = out;
   m.k = k;
   m.data = copy_to(host, device);
@@ -187,6 +212,9 @@ PackedMatrix PackedMatrix::pack(int64_t out, int64_t k, WeightType type,
       case WeightType::kQ8:
       case WeightType::kQ8A8:
         pack_q8_panel(rows.f32(), padded, to);
+        break;
+      case WeightType::kQ4:
+        FourBits::pack_panel(rows.f32(), padded, to);
         break;
     }
   }

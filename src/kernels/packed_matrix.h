@@ -17,19 +17,27 @@ namespace syrinx {
 /// kQ8A8: the weights of kQ8; activations become int8 with a scale per row and 64 inputs, which
 /// costs accuracy (linear.h) and is up to twice as fast with many rows where the processor has
 /// VNNI, no faster elsewhere. A GPU takes them as kQ8.
-enum class WeightType : uint8_t { kF32, kBF16, kQ8, kQ8A8 };
+/// kQ4: weights of 4 bits with a scale and a zero per output and 32 inputs (4.75 bits a weight,
+/// four_bits.h); activations become int8 with a scale per row and 32 inputs, which costs little
+/// beside what the weights lose. A GPU takes them as kBF16.
+enum class WeightType : uint8_t { kF32, kBF16, kQ8, kQ8A8, kQ4 };
 
-/// "f32", "bf16", "q8", "q8a8"; static storage.
+/// "f32", "bf16", "q8", "q8a8", "q4"; static storage.
 const char* weight_type_name(WeightType type);
 
-/// Weights kept in 8 bits; for linears only.
-constexpr bool is_8_bit(WeightType type) {
-  return type == WeightType::kQ8 || type == WeightType::kQ8A8;
+/// Weights kept in 8 or 4 bits; for linears only.
+constexpr bool is_quantized(WeightType type) { return type >= WeightType::kQ8; }
+
+/// For what 4 bits are too few of: all but the blocks of large decoders.
+constexpr WeightType at_least_8_bits(WeightType type) {
+  return type == WeightType::kQ4 ? WeightType::kQ8 : type;
 }
 
-/// Layout, K = k rounded up to kGroup in 8 bits (zeros), outputs rounded up to kPanel (zeros):
+/// Layout, K = k rounded up to the group of 8 or 4 bits (zeros), outputs rounded up to kPanel
+/// (zeros):
 ///   kF32   panel p: [k][16] f32           kBF16  panel p: [k][8][2] bf16, outputs i and i + 8
 ///   8 bits panel p: K/64 groups of 32 pairs of k, [pair][16][2] int8, then [8][2] bf16 scales
+///   kQ4    panel p: as FourBits has it
 struct PackedMatrix {
   static constexpr int64_t kPanel = 16, kGroup = 64;
   static constexpr int64_t kGroupBytes = kPanel * kGroup + kPanel * 2;

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/cpu_features.h"
+#include "base/float16.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/rope_impl.h"
 
@@ -37,14 +38,17 @@ RopeTable::RopeTable(const RopeSpec& spec, int64_t cached_positions)
   const int half = spec.dim / 2;
   for (int i = 0; i < half; ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(spec.dim);
-    inv_freq_.f32()[i] = scaled_frequency(
-        static_cast<float>(1 / std::pow(spec.theta, double{exponent})), spec.scaling);
+    const double wave = std::pow(spec.theta, double{exponent});
+    // Rounded angles must be those of the authors: torch rounds the power before it divides.
+    const double inverse = 1 / (spec.bf16 ? static_cast<float>(wave) : wave);
+    inv_freq_.f32()[i] = scaled_frequency(static_cast<float>(inverse), spec.scaling);
   }
   for (int64_t p = 0; p < cached_positions; ++p)
     angles(p, cos_.f32() + p * half, sin_.f32() + p * half);
 }
 
 RopeTable RopeTable::on_device(Device device) const {
+  SYRINX_CHECK(!spec_.bf16, "[rope] angles in bf16 are for the CPU");
   RopeTable copy;
   copy.spec_ = spec_;
   copy.inv_freq_ = copy_to(inv_freq_, device);
@@ -58,6 +62,9 @@ void RopeTable::angles(int64_t position, float* cos, float* sin) const {
     const double angle = static_cast<float>(position) * inv_freq_.f32()[i];
     cos[i] = static_cast<float>(std::cos(angle));
     sin[i] = static_cast<float>(std::sin(angle));
+    if (!spec_.bf16) continue;
+    cos[i] = bf16_to_f32(f32_to_bf16(cos[i]));
+    sin[i] = bf16_to_f32(f32_to_bf16(sin[i]));
   }
 }
 

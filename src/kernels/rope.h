@@ -26,6 +26,8 @@ struct RopeSpec {
   double theta = 10000;
   RopeLayout layout = RopeLayout::kHalfSplit;
   RopeScaling scaling = {};
+  /// cos and sin rounded to bf16, for models whose authors keep their table so. On the CPU only.
+  bool bf16 = false;
 };
 
 /// cos and sin of every angle for positions [0, cached_positions). Later positions work as well,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <vector>
 
 #include "kernels/fixture.h"
@@ -54,6 +55,21 @@ TEST(Rope, Llama3ScalingStretchesLongWavesOnly) {
   EXPECT_NEAR(angle(scaled, 31), angle(plain, 31) / 32, 1e-12);
   EXPECT_LT(angle(scaled, 16), angle(plain, 16));  // between: wavelength 4442
   EXPECT_GT(angle(scaled, 16), angle(plain, 16) / 32);
+}
+
+TEST(Rope, AnglesMayBeThoseOfATableInBf16) {
+  const RopeTable exact({16, 1e6}, 300);
+  RopeSpec spec{16, 1e6};
+  spec.bf16 = true;
+  const RopeTable rounded(spec, 300);
+  bool differ = false;
+  for (int64_t i = 0; i < 300 * 8; ++i) {
+    const float c = rounded.cos().f32()[i];
+    EXPECT_EQ(std::bit_cast<uint32_t>(c) & 0xffff, 0u);
+    EXPECT_NEAR(c, exact.cos().f32()[i], 0x1p-8f);
+    differ |= c != exact.cos().f32()[i];
+  }
+  EXPECT_TRUE(differ);
 }
 
 TEST_P(RopeTest, PositionsBeyondTheTableAreTheSameBits) {

@@ -6,6 +6,7 @@
 
 #include "base/cpu_features.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/sample_chances.h"
 #include "kernels/sample_impl.h"
 
 namespace syrinx {
@@ -256,33 +257,42 @@ int32_t draw_other(const Loops& f, const Allowed& allowed, const SampleRow& row,
   return draw_from_all(f, allowed, top, u, s);
 }
 
-SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
-                        const SampleRow& row, Scratch& s, int32_t* id) {
-  *id = -1;
-  if (row.rule.forced >= 0) {
-    if (row.rule.forced >= vocabulary) return SampleStatus::kNothingAllowed;
-    *id = row.rule.forced;
-    return SampleStatus::kOk;
-  }
-  const Allowed allowed = allowed_ranges(row.rule, vocabulary);
+/// What a row's draw is made from: penalised logits, divided by the temperature, in s.logits.
+struct Ready {
+  SampleStatus status = SampleStatus::kOk;
+  Allowed allowed;
+  float top = -INFINITY;
+  bool greedy = false;
+};
+
+Ready prepare(const Loops& f, const float* logits, int64_t vocabulary, const SampleRow& row,
+              Scratch& s) {
+  Ready out{.allowed = allowed_ranges(row.rule, vocabulary)};
+  const Allowed& allowed = out.allowed;
   float top = -INFINITY;
   for (int r = 0; r < allowed.count; ++r) {
     const int64_t begin = allowed.range[r].begin;
     float largest;
-    if (!f.copy(logits + begin, allowed.range[r].end - begin, s.logits + begin, &largest))
-      return SampleStatus::kNotFinite;
+    if (!f.copy(logits + begin, allowed.range[r].end - begin, s.logits + begin, &largest)) {
+      out.status = SampleStatus::kNotFinite;
+      return out;
+    }
     top = std::max(top, largest);
   }
-  if (top == -INFINITY) return SampleStatus::kNothingAllowed;
+  if (top == -INFINITY) {
+    out.status = SampleStatus::kNothingAllowed;
+    return out;
+  }
 
   const SampleParams& p = row.params;
   const bool penalty = p.repetition_penalty != 1 && !row.history.empty();
   if (penalty) penalise(row, vocabulary, s);
-  const bool greedy = !(p.temperature > kColdest);
-  if (!greedy && p.temperature != 1)
+  out.greedy = !(p.temperature > kColdest);
+  const float divisor = out.greedy || p.filter_first ? 1 : p.temperature;
+  if (divisor != 1)
     for (int r = 0; r < allowed.count; ++r)
       f.divide(s.logits + allowed.range[r].begin, allowed.range[r].end - allowed.range[r].begin,
-               p.temperature);
+               divisor);
   if (penalty) {
     top = -INFINITY;
     for (int r = 0; r < allowed.count; ++r) {
@@ -291,20 +301,75 @@ SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
       f.copy(part, allowed.range[r].end - allowed.range[r].begin, part, &largest);
       top = std::max(top, largest);
     }
-  } else if (!greedy && p.temperature != 1) {
-    top /= p.temperature;
+  } else if (divisor != 1) {
+    top /= divisor;
   }
-  if (!(top < INFINITY)) return SampleStatus::kNotFinite;
-  if (greedy) {
-    collect_all(f, allowed, top, s);
+  out.top = top;
+  if (!(top < INFINITY)) out.status = SampleStatus::kNotFinite;
+  return out;
+}
+
+/// Whether no filter takes an id away.
+bool unfiltered(const SampleParams& p, const Allowed& allowed) {
+  return (p.top_k <= 0 || p.top_k >= allowed.ids) && p.top_p >= 1 &&
+         (p.min_p <= 0 || p.ras_window > 0);
+}
+
+/// How many survive SampleParams::filter_first, best first in s.picked, their logits divided by the
+/// temperature.
+int64_t first_survivors(const Loops& f, const Allowed& allowed, const SampleParams& p, float top,
+                        float temperature, double top_p, Scratch& s) {
+  const int64_t k = p.top_k;
+  const bool cut = k > 0 && k < allowed.ids;
+  int64_t count = cut ? collect_top(f, allowed, k, s) : collect_all(f, allowed, -INFINITY, s);
+  std::sort(s.picked, s.picked + count, better);
+  if (cut) count = std::min(count, k);
+  if (top_p < 1) {
+    double left = top_p * mass_of(f, allowed, top, s);
+    int64_t keep = 0;
+    while (keep < count && (left -= weight_of(s.picked[keep], top)) >= 0) ++keep;
+    count = std::max<int64_t>(keep, 1);
+  }
+  for (int64_t i = 0; i < count; ++i) s.picked[i].logit /= temperature;
+  return count;
+}
+
+/// A draw of SampleParams::filter_first; `stream` is of the random number.
+int32_t draw_filtered_first(const Loops& f, const Allowed& allowed, const SampleRow& row, float top,
+                            float temperature, double top_p, uint32_t stream, Scratch& s) {
+  const int64_t count = first_survivors(f, allowed, row.params, top, temperature, top_p, s);
+  const double u = philox_uniform(row.seed, row.step, row.codebook, stream);
+  return draw(s.picked, count, top / temperature, u);
+}
+
+SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
+                        const SampleRow& row, Scratch& s, int32_t* id) {
+  *id = -1;
+  if (row.rule.forced >= 0) {
+    if (row.rule.forced >= vocabulary) return SampleStatus::kNothingAllowed;
+    *id = row.rule.forced;
+    return SampleStatus::kOk;
+  }
+  const Ready ready = prepare(f, logits, vocabulary, row, s);
+  if (ready.status != SampleStatus::kOk) return ready.status;
+  const Allowed& allowed = ready.allowed;
+  const SampleParams& p = row.params;
+  if (ready.greedy) {
+    collect_all(f, allowed, ready.top, s);
     *id = s.picked[0].id;
     return SampleStatus::kOk;
   }
+  if (p.filter_first) {
+    const float top = ready.top;
+    *id = draw_filtered_first(f, allowed, row, top, p.temperature, p.top_p, 0, s);
+    if (p.ras_window > 0 && repeats(row, *id))
+      *id = draw_filtered_first(f, allowed, row, top, p.ras_temperature, p.ras_top_p, 1, s);
+    return SampleStatus::kOk;
+  }
   const double u = philox_uniform(row.seed, row.step, row.codebook);
-  const bool plain = (p.top_k <= 0 || p.top_k >= allowed.ids) && p.top_p >= 1 &&
-                     (p.min_p <= 0 || p.ras_window > 0);
-  *id = plain ? draw_from_all(f, allowed, top, u, s)
-              : draw(s.picked, survivors(f, p, allowed, top, s), top, u);
+  *id = unfiltered(p, allowed)
+            ? draw_from_all(f, allowed, ready.top, u, s)
+            : draw(s.picked, survivors(f, p, allowed, ready.top, s), ready.top, u);
   if (*id >= 0 && p.ras_window > 0 && repeats(row, *id)) {
     *id = draw_other(f, allowed, row, *id, s);
   }
@@ -356,6 +421,72 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
         status[i] = sample_row(f, from + i * vocabulary, vocabulary, rows[i], s, &ids[i]);
     }
   });
+}
+
+std::vector<double> sample_chances(std::span<const float> logits, const SampleRow& row) {
+  const auto vocabulary = static_cast<int64_t>(logits.size());
+  std::vector<double> out(logits.size(), 0.0);
+  if (row.rule.forced >= 0) {
+    if (row.rule.forced < vocabulary) out[static_cast<size_t>(row.rule.forced)] = 1;
+    return out;
+  }
+  std::vector<float> copy(logits.size());
+  std::vector<Candidate> picked(logits.size());
+  std::vector<uint64_t> seen(logits.size() / 64 + 1, 0);
+  Scratch s{copy.data(), picked.data(), seen.data()};
+  const Loops f = loops();
+  const SampleParams& p = row.params;
+  const Ready ready = prepare(f, logits.data(), vocabulary, row, s);
+  if (ready.status != SampleStatus::kOk) return out;
+  if (p.filter_first && !ready.greedy) {
+    const auto chances = [&](float temperature, double top_p) {
+      std::vector<double> found(out.size(), 0.0);
+      const int64_t kept = first_survivors(f, ready.allowed, p, ready.top, temperature, top_p, s);
+      const std::span<const Candidate> left(picked.data(), static_cast<size_t>(kept));
+      const float top = ready.top / temperature;
+      double total = 0;
+      for (const Candidate& c : left) total += weight_of(c, top);
+      for (const Candidate& c : left) found[static_cast<size_t>(c.id)] = weight_of(c, top) / total;
+      return found;
+    };
+    out = chances(p.temperature, p.top_p);
+    if (p.ras_window <= 0) return out;
+    const std::vector<double> first = out, again = chances(p.ras_temperature, p.ras_top_p);
+    for (size_t id = 0; id < out.size(); ++id) {
+      if (first[id] == 0 || !repeats(row, static_cast<int32_t>(id))) continue;
+      out[id] -= first[id];
+      for (size_t j = 0; j < out.size(); ++j) out[j] += first[id] * again[j];
+    }
+    return out;
+  }
+  int64_t count;
+  if (ready.greedy) {
+    count = std::min<int64_t>(1, collect_all(f, ready.allowed, ready.top, s));
+  } else if (unfiltered(p, ready.allowed)) {
+    count = collect_all(f, ready.allowed, -INFINITY, s);
+  } else {
+    count = survivors(f, p, ready.allowed, ready.top, s);
+  }
+  double total = 0, all = 0;
+  const std::span<const Candidate> from(picked.data(), static_cast<size_t>(count));
+  for (const Candidate& c : from) total += weight_of(c, ready.top);
+  const auto each_allowed = [&](auto&& visit) {
+    for (int r = 0; r < ready.allowed.count; ++r)
+      for (int32_t id = ready.allowed.range[r].begin; id < ready.allowed.range[r].end; ++id)
+        visit(id, weight_of({copy[static_cast<size_t>(id)], id}, ready.top));
+  };
+  each_allowed([&](int32_t, double weight) { all += weight; });
+  for (const Candidate& c : from) {
+    const double chance = weight_of(c, ready.top) / total, rest = all - weight_of(c, ready.top);
+    if (ready.greedy || p.ras_window <= 0 || !repeats(row, c.id) || rest <= 0) {
+      out[static_cast<size_t>(c.id)] += chance;
+      continue;
+    }
+    each_allowed([&](int32_t id, double weight) {  // drawn again, from all others
+      if (id != c.id) out[static_cast<size_t>(id)] += chance * weight / rest;
+    });
+  }
+  return out;
 }
 
 void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,

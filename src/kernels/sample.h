@@ -30,6 +30,13 @@ struct SampleParams {
   bool min_p_first = false;
   /// The repetition penalty counts once for every occurrence of an id, not once for each id.
   bool penalty_each = false;
+  /// Top-k and top-p are one filter of the logits before the temperature: of the best top_k those
+  /// whose mass, with that of all better ones, is at most top_p of the whole, and always the best.
+  /// An id that repeats is drawn again in the same way, itself included, with ras_temperature and
+  /// ras_top_p. Min-p is off. On the CPU only.
+  /// (fish-speech:fish_speech/models/text2semantic/inference.py)
+  bool filter_first = false;
+  float ras_temperature = 1, ras_top_p = 1;
 };
 
 /// Ids [begin, end).

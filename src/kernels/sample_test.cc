@@ -389,6 +389,70 @@ TEST(Sample, RepetitionAwareAsItsAuthorsDoIt) {
   }
 }
 
+/// What fish-speech's logits_to_probs() gives, in double.
+std::vector<double> filtered_first(const View& logits, int top_k, double top_p,
+                                   double temperature) {
+  const int64_t n = logits.shape[1];
+  std::vector<int> order(n);
+  for (int i = 0; i < n; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return logits.f32()[a] > logits.f32()[b]; });
+  double whole = 0, upto = 0, kept = 0;
+  for (int64_t i = 0; i < n; ++i) whole += std::exp(double{logits.f32()[i]});
+  std::vector<double> out(n, 0.0);
+  for (int64_t i = 0; i < n; ++i) {
+    const double logit = logits.f32()[order[i]];
+    upto += std::exp(logit);
+    if (i > 0 && (i >= top_k || upto > top_p * whole)) continue;
+    kept += out[order[i]] = std::exp(logit / temperature);
+  }
+  for (double& p : out) p /= kept;
+  return out;
+}
+
+TEST(Sample, TheFilterMayComeBeforeTheTemperature) {
+  constexpr int kIds = 40, kDraws = 20000;
+  Tensor logits({1, kIds}, DType::kF32);
+  for (int i = 0; i < kIds; ++i) logits.f32()[i] = std::sin(1.7f * static_cast<float>(i)) * 3;
+  const std::vector<int32_t> history{12, 1, 38, 38, 26, 5, 5, 5, 13, 14, 15};
+  struct Case {
+    int top_k, window;
+    float top_p, temperature;
+  };
+  for (const Case& c : {Case{30, 0, 0.9f, 1}, Case{4, 0, 0.95f, 2}, Case{0, 0, 0.5f, 0.5f},
+                        Case{30, 10, 0.7f, 0.6f}, Case{30, 0, 0.01f, 1}, Case{5, 0, 1, 1.5f}}) {
+    SampleRow row;
+    row.params = {.temperature = c.temperature, .top_k = c.top_k, .top_p = c.top_p};
+    row.params.filter_first = true, row.params.min_p = 0.9f;  // min-p has no say
+    row.params.ras_window = c.window;
+    row.params.ras_temperature = 1.5f, row.params.ras_top_p = 0.9f;
+    row.history = history;
+    row.seed = 3;
+    const int top_k = c.top_k > 0 ? c.top_k : kIds;
+    std::vector<double> want = filtered_first(logits, top_k, c.top_p, c.temperature);
+    if (c.window > 0) {  // 12, the best of all, is too long ago
+      const std::vector<double> again = filtered_first(logits, top_k, 0.9, 1.5), first = want;
+      for (int id = 0; id < kIds; ++id) {
+        if (std::count(history.begin() + 1, history.end(), id) == 0) continue;
+        want[id] -= first[id];
+        for (int j = 0; j < kIds; ++j) want[j] += first[id] * again[j];
+      }
+    }
+    std::vector<int> seen(kIds, 0);
+    for (int i = 0; i < kDraws; ++i) {
+      row.step = static_cast<uint32_t>(i);
+      ++seen[one(Device::kCpu, logits, row)];
+    }
+    for (int i = 0; i < kIds; ++i) {
+      const double deviation = std::sqrt(std::max(want[i] * (1 - want[i]), 0.) / kDraws);
+      EXPECT_NEAR(static_cast<double>(seen[i]) / kDraws, want[i], 5 * deviation + 1e-9)
+          << i << " at top-p " << c.top_p;
+    }
+    row.params.temperature = 0;  // the best, also when it repeats
+    EXPECT_EQ(one(Device::kCpu, logits, row), 12);
+  }
+}
+
 TEST(Sample, MinPMayComeFirst) {
   Tensor logits({1, 5}, DType::kF32);
   const double mass[] = {0.4, 0.2, 0.15, 0.15, 0.1};
@@ -420,6 +484,158 @@ TEST_P(SampleTest, RepetitionAwareKeepsTheOnlyId) {
   row.params.ras_window = 10;
   row.history = history;
   EXPECT_EQ(one(GetParam(), logits, row), 1);
+}
+
+/// How often each id is drawn by a row.
+std::map<int32_t, int> drawn(const Tensor& logits, SampleRow row, int draws) {
+  std::map<int32_t, int> seen;
+  for (row.step = 0; row.step < static_cast<uint32_t>(draws); ++row.step) {
+    ++seen[one(Device::kCpu, logits, row)];
+  }
+  return seen;
+}
+
+TEST(Sample, AWindowOfAPenaltyHoldsTheNewest) {
+  Tensor logits({1, 2}, DType::kF32);
+  logits.f32()[0] = 2, logits.f32()[1] = 1.9f;
+  const std::vector<int32_t> history{0, 1};
+  SampleRow row;
+  row.params.temperature = 0;
+  row.params.repetition_penalty = 1.5f;
+  row.params.penalty_window = 1;
+  row.history = history;
+  EXPECT_EQ(one(Device::kCpu, logits, row), 0);
+}
+
+TEST(Sample, APenaltyMakesNegativeLogitsSmaller) {
+  Tensor logits({1, 2}, DType::kF32);
+  logits.f32()[0] = -1, logits.f32()[1] = -1.5f;
+  const std::vector<int32_t> history{0};
+  SampleRow row;
+  row.params.temperature = 0;
+  row.params.repetition_penalty = 2;
+  row.history = history;
+  EXPECT_EQ(one(Device::kCpu, logits, row), 1);
+}
+
+TEST(Sample, RangesEndAtTheVocabulary) {
+  Tensor logits({1, 64}, DType::kF32);
+  SampleRow row;
+  row.rule.ranges = 1;
+  row.rule.allowed[0] = {63, 70};
+  EXPECT_EQ(one(Device::kCpu, logits, row), 63);
+  SampleStatus status;
+  row.rule.forced = 63;
+  EXPECT_EQ(one(Device::kCpu, logits, row, &status), 63);
+  row.rule.forced = 64;
+  EXPECT_EQ(one(Device::kCpu, logits, row, &status), -1);
+  EXPECT_EQ(status, SampleStatus::kNothingAllowed);
+  // A range beyond it allows nothing, and takes nothing from another's count.
+  for (int i = 0; i < 10; ++i) logits.f32()[i] = 0.1f * static_cast<float>(i);
+  row.rule = {{{{0, 10}, {70, 76}}}, 2, -1};
+  row.params.top_k = 5;
+  for (row.step = 0; row.step < 200; ++row.step) EXPECT_GE(one(Device::kCpu, logits, row), 5);
+}
+
+/// The best lie in several pieces of the vocabulary, or all within one.
+TEST(Sample, TopKAreTheBestOfAllPieces) {
+  for (const int vocabulary : {200, 5000}) {
+    Tensor logits = fixture::random({1, vocabulary}, 3, 1);
+    std::map<int32_t, int> best;
+    for (int i = 0; i < 40; ++i) {
+      const int32_t id = i * vocabulary / 40 + i % 3;
+      logits.f32()[id] = 20 + 0.001f * static_cast<float>(i % 7);
+      best[id] = 0;
+    }
+    ASSERT_EQ(best.size(), 40u);
+    SampleRow row;
+    row.params.top_k = 40;
+    row.params.temperature = 4;
+    const auto seen = drawn(logits, row, 3000);
+    EXPECT_EQ(seen.size(), 40u) << vocabulary;
+    for (const auto& [id, count] : seen) EXPECT_TRUE(best.contains(id)) << id;
+  }
+}
+
+TEST(Sample, RepetitionAwareTopKKeepsNoTies) {
+  const Tensor logits({1, 5}, DType::kF32);
+  SampleRow row;
+  row.params.top_k = 2;
+  row.params.ras_window = 4;
+  const auto seen = drawn(logits, row, 300);
+  EXPECT_EQ(seen.size(), 2u);
+  EXPECT_TRUE(seen.contains(0) && seen.contains(1));
+}
+
+TEST(Sample, RepetitionAwareDrawsTheSameWhateverMinPSays) {
+  const Tensor logits = fixture::random({1, 300}, 6, 2);
+  SampleRow row;
+  row.params.ras_window = 10;
+  for (row.step = 0; row.step < 200; ++row.step) {
+    row.params.min_p = 0;
+    const int32_t without = one(Device::kCpu, logits, row);
+    row.params.min_p = 0.5f;
+    EXPECT_EQ(one(Device::kCpu, logits, row), without);
+  }
+}
+
+TEST(Sample, ANucleusMayBeMostOfTheVocabulary) {
+  Tensor logits({1, 3000}, DType::kF32);
+  for (int i = 0; i < 3000; ++i) logits.f32()[i] = 1e-4f * static_cast<float>(i);
+  SampleRow row;
+  row.params.top_p = 0.9f;
+  const auto seen = drawn(logits, row, 4000);
+  EXPECT_GT(seen.size(), 1500u);
+  // A tenth of the mass is left out, at the lower end.
+  EXPECT_GT(seen.begin()->first, 200);
+}
+
+TEST(Sample, WithoutFiltersEveryPieceHasItsShare) {
+  const Tensor logits({1, 3000}, DType::kF32);
+  const auto seen = drawn(logits, {}, 3000);
+  int thirds[3] = {};
+  for (const auto& [id, count] : seen) thirds[id / 1000] += count;
+  for (const int third : thirds) EXPECT_NEAR(third, 1000, 150);
+}
+
+TEST(Sample, MinPIsHeldAgainstTheBestAtItsTemperature) {
+  Tensor logits({1, 3}, DType::kF32);
+  logits.f32()[0] = 3, logits.f32()[1] = 2;
+  SampleRow row;
+  row.params.temperature = 0.5f;
+  row.params.min_p = 0.2f;  // the second has e^-2 of the first
+  EXPECT_EQ(drawn(logits, row, 200).size(), 1u);
+  row.params.temperature = 1;
+  EXPECT_EQ(drawn(logits, row, 200).size(), 2u);
+}
+
+TEST(Sample, LogitsThatOverflowAtTheirTemperatureAreNotFinite) {
+  Tensor logits({1, 3}, DType::kF32);
+  logits.f32()[1] = 1e34f;
+  SampleRow row;
+  row.params.temperature = 2e-5f;
+  SampleStatus status;
+  one(Device::kCpu, logits, row, &status);
+  EXPECT_EQ(status, SampleStatus::kNotFinite);
+}
+
+/// Codes [E, K] of a step: a guided sequence's companion gets what was drawn; what could not be
+/// drawn is code 0, beside its status.
+TEST(Sample, CodesGoToTheRowsOfThePair) {
+  Bench bench(1, Device::kCpu);
+  Tensor logits({3, 8}, DType::kF32);
+  for (const int at : {5, 8 + 2}) logits.f32()[at] = 9;
+  logits.f32()[16] = NAN;
+  std::vector<SampleRow> rows(3);
+  for (SampleRow& row : rows) row.params.temperature = 0;
+  const std::vector<GuidedRow> places{{0, true, 1}, {2, false, 1}, {3, false, 1}};
+  std::vector<int32_t> memory(4 * 2, -9), told(3 * 2, -9);
+  const View codes{memory.data(), DType::kI32, {4, 2}}, status{told.data(), DType::kI32, {3, 2}};
+  sample_codes(bench.ctx, bench.on(logits), rows, places, 1, bench.on(codes), bench.on(status));
+  bench.back();
+  EXPECT_EQ(memory, (std::vector<int32_t>{-9, 5, -9, 5, -9, 2, -9, 0}));
+  EXPECT_EQ(told[1], 0);
+  EXPECT_EQ(told[5], static_cast<int32_t>(SampleStatus::kNotFinite));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct ChunkPolicy {
 /// Exactly one of the two stages is set. A chunk node has one port at either side, of the types
 /// that its stage says; an AR node's ports are listed here: its output port of codes carries the
 /// frames of its steps, that of text what it writes, that of ids StepOutput::id(), that of rows its
-/// taps; at most one of each.
+/// taps or StepOutput::row(); at most one of each.
 struct Node {
   std::string name;
   const ArStage* ar = nullptr;
@@ -43,8 +43,8 @@ struct Port {
 struct Edge {
   Port from, to;
   ChunkPolicy policy = {};  ///< where a chunk node is fed
-  /// Frames that may wait in it before its producer leaves the plan (credit). Text and ids, which
-  /// max_steps() bounds, never stop anybody.
+  /// Frames that may wait in it before its producer leaves the plan (credit); no chunk wants more.
+  /// Text and ids, which max_steps() bounds, never stop anybody.
   int64_t window = 1024;
 };
 
@@ -59,8 +59,9 @@ class Graph {
  public:
   Graph() = default;
   /// Throws LoadError, naming the edge or the node: a port that does not exist, an edge between
-  /// unlike types or against the order of the nodes (so a cycle), an input of a chunk node that
-  /// nothing or more than one feeds, a node whose output goes nowhere.
+  /// unlike types or against the order of the nodes (so a cycle), a window smaller than the chunks
+  /// that are cut from it, an input of a chunk node that nothing or more than one feeds, a node
+  /// whose output goes nowhere.
   Graph(std::vector<Node> nodes, std::vector<Edge> edges);
 
   std::span<const Node> nodes() const { return nodes_; }

@@ -75,6 +75,12 @@ TEST(Graph, SaysWhichEdgeIsWrong) {
   EXPECT_EQ(fault({lm, out}, {in, hear}), "the output of the node lm goes nowhere");
   EXPECT_EQ(fault({lm, out}, {in, {.from = {0}, .to = {kClient}}}),
             "the edge lm.0 -> client is of codes; clients give and take text and samples");
+  EXPECT_EQ(fault({lm, out},
+                  {in, {.from = {0}, .to = {1}, .policy = {4, 9, 0, 2, 3}, .window = 12}, hear}),
+            "the edge lm.0 -> codec.0 holds 12 frames, a chunk may want 13");
+  EXPECT_EQ(fault({lm, out},
+                  {in, {.from = {0}, .to = {1}, .policy = {4, 9, 0, 2, 3}, .window = 13}, hear}),
+            "");
   const Node a{.name = "a", .chunk = &again, .in = {}, .out = {}}, b = [&] {
     Node node = a;
     node.name = "b";

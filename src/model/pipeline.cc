@@ -1,5 +1,6 @@
 #include "model/pipeline.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
@@ -15,6 +16,19 @@ Status check_voice(const PipelineInfo& info, const Voice* voice) {
                "voice"};
 }
 
+Status check_recordings(const PipelineInfo& info, const SpeechRequest& request) {
+  double seconds = 0;
+  for (const auto& recording : request.recordings) seconds += recording->seconds();
+  if (request.recordings.empty() || (info.hears_s > 0 && seconds <= info.hears_s))
+    return ok_status();
+  if (info.hears_s == 0)
+    return Error{ErrorCode::kUnsupported, "this model hears no recordings", "messages"};
+  return Error{
+      ErrorCode::kInvalid,
+      concat("the recordings last ", std::round(seconds), " s, the limit is ", info.hears_s, " s"),
+      "messages"};
+}
+
 Status check_mix(const PipelineInfo& info, const std::vector<VoiceShare>& mix) {
   if (!mix.empty() && !info.mixes) {
     return Error{ErrorCode::kUnsupported, "this model does not mix voices", "voice"};
@@ -24,6 +38,41 @@ Status check_mix(const PipelineInfo& info, const std::vector<VoiceShare>& mix) {
       return Error{ErrorCode::kInvalid, "the weight of a voice in a mix must be above 0", "voice"};
     }
     if (Status fault = check_voice(info, share.data.get()); !fault) return fault;
+  }
+  return ok_status();
+}
+
+Error no_such_option(const char* what, const char* param) {
+  return {ErrorCode::kUnsupported, concat("this model has no ", what), param};
+}
+
+/// Options that few models have.
+Status check_options(const PipelineInfo& info, const SpeechRequest& request) {
+  if (request.flow != FlowMode::kAuto && !info.flow) {
+    return no_such_option("flow that attends in one way or another", "flow");
+  }
+  if (request.exaggeration) {
+    if (!info.exaggeration) return no_such_option("degree of emotion", "exaggeration");
+    if (!(*request.exaggeration >= 0 && *request.exaggeration <= 2)) {
+      return Error{ErrorCode::kInvalid,
+                   concat("the degree of emotion is 0 to 2, not ", *request.exaggeration),
+                   "exaggeration"};
+    }
+  }
+  if (!info.inner) {
+    constexpr const char* kCodes = "codes that are drawn apart from a frame's first";
+    if (request.inner_temperature) return no_such_option(kCodes, "inner_temperature");
+    if (request.inner_top_p) return no_such_option(kCodes, "inner_top_p");
+    if (request.inner_top_k) return no_such_option(kCodes, "inner_top_k");
+  }
+  if (request.speaker != -1 && info.speaker_numbers == 0) {
+    return no_such_option("numbers for speakers", "speaker");
+  }
+  if (request.speaker < -1 || request.speaker >= std::max(info.speaker_numbers, 1)) {
+    return Error{
+        ErrorCode::kInvalid,
+        concat("speakers are numbered 0 to ", info.speaker_numbers - 1, ", not ", request.speaker),
+        "speaker"};
   }
   return ok_status();
 }
@@ -42,10 +91,17 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
         concat("the text has ", request.text.size(), " bytes, the limit is ", info.max_text_bytes),
         "input"};
   }
+  if (request.expected.size() > info.max_text_bytes) {
+    return Error{ErrorCode::kInvalid,
+                 concat("the expected answer has ", request.expected.size(),
+                        " bytes, the limit is ", info.max_text_bytes),
+                 "prediction"};
+  }
   if (request.chat && !info.writes) {
     return Error{ErrorCode::kUnsupported, "this model speaks; it does not answer messages",
                  "messages"};
   }
+  if (Status fault = check_recordings(info, request); !fault) return fault;
   if (!request.context.empty() && !info.context) {
     return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
                  "context"};
@@ -56,7 +112,11 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
                         " times its own speed, not ", request.speed),
                  "speed"};
   }
+  if (Status fault = check_options(info, request); !fault) return fault;
   if (Status fault = check_mix(info, request.mix); !fault) return fault;
+  for (const ContextTurn& turn : request.context) {
+    if (Status fault = check_voice(info, turn.recording.get()); !fault) return fault;
+  }
   return check_voice(info, request.voice_data.get());
 }
 

@@ -45,8 +45,14 @@ struct PipelineInfo {
   LateText late_text = LateText::kNone;
   bool instructions = false;
   bool context = false;  ///< hears earlier turns of a conversation
+  /// Recordings that it hears in a chat: their length together at most, in seconds; 0: none.
+  double hears_s = 0;
   bool word_times = false, phone_times = false;
   bool mixes = false;  ///< speaks with several voices mixed by weight
+  // What of SpeechRequest the model has:
+  bool flow = false, exaggeration = false;
+  bool inner = false;       ///< inner_temperature and its like
+  int speaker_numbers = 0;  ///< `speaker` is below this; 0: it has no such thing
   /// Bounds of SpeechRequest::speed; past them the audio is stretched.
   float slowest = 1, fastest = 1;
   /// Why voice_encoder() is null, for people, e.g. "campplus.onnx is missing".
@@ -55,7 +61,8 @@ struct PipelineInfo {
   std::vector<PartInfo> parts;
 };
 
-/// What a request is made of: a sequence for each AR node of the graph, in their order.
+/// What a request is made of: a sequence for each AR node of the graph, in their order; null where
+/// it does not open the node, nor then the chunk nodes behind it: text alone needs no talker.
 struct Opened {
   std::vector<std::unique_ptr<Sequence>> sequences;
   /// Samples that the client's edge carries to a chunk node: whole frames, all of them at once.

@@ -26,13 +26,24 @@ struct ContextTurn {
   std::string voice;           ///< who spoke, as SpeechRequest::voice
   std::string text;            ///< what was said
   std::vector<int32_t> codes;  ///< its audio: frames [T, C] of the model's codec
+  /// Its audio as VoiceEncoder of the model made it of a recording, instead of `codes`.
+  std::shared_ptr<const Voice> recording = nullptr;
 };
+
+/// What a flow that makes mels of codes attends to: chunks that are complete, which can be
+/// streamed, or all of a part of the text, which is heard when it ends.
+enum class FlowMode : uint8_t { kAuto, kCausal, kFull };
 
 /// A conversation that a text model is to answer, as JSON of the shape of OpenAI's chat API: what
 /// chat templates are written for.
 struct Chat {
   std::string messages;  ///< an array of objects with `role` and `content`
   std::string tools;     ///< an array, or empty
+};
+
+/// What a family's own front end asks of its pipeline, in words that only that family has.
+struct FamilyTask {
+  virtual ~FamilyTask() = default;
 };
 
 /// One thing a client wants spoken or written. Empty strings and unset options take the model's
@@ -56,19 +67,38 @@ struct SpeechRequest {
   std::optional<float> temperature, top_p, min_p, repetition_penalty;
   std::optional<int> top_k;
   std::optional<float> guidance;  ///< scale of classifier-free guidance, where the model uses it
+  /// Of the codes after a frame's first, apart from the fields above, where PipelineInfo::inner is.
+  std::optional<float> inner_temperature, inner_top_p;
+  std::optional<int> inner_top_k;
+  /// Refused where PipelineInfo::flow is not set. kAuto: full where the model was trained with
+  /// nothing else and the request is `offline`, otherwise causal.
+  FlowMode flow = FlowMode::kAuto;
+  bool offline = false;  ///< nobody hears the beginning before the end is made
+  /// Degree of emotion, 0 to 2; refused where PipelineInfo::exaggeration is not set.
+  std::optional<float> exaggeration;
+  /// Who of a conversation speaks, whatever the voice; -1: as `voice` says. Refused where
+  /// PipelineInfo::speaker_numbers is 0.
+  int speaker = -1;
   uint64_t seed = 0;
   int max_frames = 0;        ///< 0: a bound derived from the text
   bool ignore_stop = false;  ///< measure with a fixed length: run to max_frames
   bool phone_times = false;  ///< collect PhoneMarks, where PipelineInfo::phone_times is set
   // Of models that write
   std::shared_ptr<const Chat> chat;  ///< instead of `text`
-  std::vector<std::string> stop;     ///< the answer ends before the first of these
+  /// What the answer is likely to be like, in whole or in parts; it changes time, never the answer.
+  std::string expected;
+  std::vector<std::string> stop;  ///< the answer ends before the first of these
   /// What a client said, for the audio parts of `chat`, in their order.
   std::vector<std::shared_ptr<const Recording>> recordings;
+  bool text_only = false;        ///< nothing is to be heard of a model that speaks as well
   int max_tokens = 0;            ///< 0: as many as the model has positions for
   int top_logprobs = -1;         ///< >= 0: log-probabilities of each token and of so many others
   int initial_chunk_frames = 0;  ///< of the first chunk to be made audible; 0: the engine decides
-  uint64_t client = 0;           ///< who asks (a hash of key or address), for fairness
+  /// Only where nobody else has anything to do: work on suspicion, or offline. It takes no place of
+  /// others, costs nobody a deadline, and its pages are the first to be taken.
+  bool background = false;
+  uint64_t client = 0;  ///< who asks (a hash of key or address), for fairness
+  std::shared_ptr<FamilyTask> task;  ///< instead of everything above but seed, bounds and client
 };
 
 enum class FinishReason { kStop, kLength, kRepetition, kCancelled, kError };
@@ -113,10 +143,19 @@ struct ScoredToken {
 class StepOutput {
  public:
   /// `phones` null: nobody wants them. `scores`: of this step, where the sequence asked for them.
+  /// `values`: of this step, ArTraits::values numbers. `rows` takes what row() is given.
   StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words,
-             std::vector<PhoneMark>* phones = nullptr, const StepScores* scores = nullptr)
-      : codes_(codes), words_(words), phones_(phones), scores_(scores) {}
+             std::vector<PhoneMark>* phones = nullptr, const StepScores* scores = nullptr,
+             std::span<const float> values = {}, std::vector<float>* rows = nullptr)
+      : codes_(codes),
+        words_(words),
+        phones_(phones),
+        scores_(scores),
+        values_(values),
+        rows_(rows) {}
   const StepScores* scores() const { return scores_; }
+  /// What ArStage::values() made of the step; valid during advance().
+  std::span<const float> values() const { return values_; }
   /// For the edges of ids.
   void id(int32_t id) { ids_.push_back(id); }
   std::span<const int32_t> ids() const { return ids_; }
@@ -129,6 +168,10 @@ class StepOutput {
   void frame(std::span<const int32_t> codes) {
     codes_.insert(codes_.end(), codes.begin(), codes.end());
   }
+  /// A frame of the node's edge of rows, of stages with ArTraits::values.
+  void row(std::span<const float> row) {
+    if (rows_ != nullptr) rows_->insert(rows_->end(), row.begin(), row.end());
+  }
   void word(const WordMark& mark) { words_.push_back(mark); }
   void phone(const PhoneMark& mark) {
     if (phones_ != nullptr) phones_->push_back(mark);
@@ -139,6 +182,8 @@ class StepOutput {
   std::vector<WordMark>& words_;
   std::vector<PhoneMark>* phones_;
   const StepScores* scores_;
+  std::span<const float> values_;
+  std::vector<float>* rows_;
   std::string text_;
   std::vector<ScoredToken> tokens_;
   std::vector<int32_t> ids_;
@@ -175,8 +220,11 @@ class Sequence {
   virtual int known_rows() const { return 0; }
 
   /// Scale s of classifier-free guidance: codes are drawn from u + s (c - u), where c are the
-  /// sequence's logits and u its companion's. Unset: no companion. Constant.
+  /// sequence's logits and u its companion's. Unset or 1: no companion. Constant.
   virtual std::optional<float> guidance() const { return std::nullopt; }
+  /// The scale of code k of the next step, where there is a companion; 1: this code is not guided.
+  /// While no code of a step is, the companion's rows do not fall due: it catches up when one is.
+  virtual float step_guidance(int /*k*/) const { return guidance().value_or(1); }
   /// Rows of the companion's prompt, at least 1. Constant within a segment.
   virtual int companion_rows() const { return prompt_rows(); }
 
@@ -184,6 +232,9 @@ class Sequence {
   /// requests: rows with the same keys before and at them must be fed the same input. A token id is
   /// its own key; a vector's is a hash of its bytes. Fewer keys than rows, or none, are fine.
   virtual void prefix_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
+  /// The same for the rows behind the prompt, where a later prompt may begin with what was
+  /// generated, as conversations do.
+  virtual void step_keys(std::vector<uint64_t>& /*keys*/) const {}
 
   /// Token ids of the current segment's prompt, for comparing with an original implementation;
   /// empty where a prompt is not made of ids.
@@ -202,6 +253,15 @@ class Sequence {
   virtual SampleRule rule(int k) const = 0;
   /// Codes k of the steps so far, oldest first, for the repetition penalty.
   virtual std::span<const int32_t> history(int /*k*/) const { return {}; }
+
+  /// Guesses of code 0 of the next steps, oldest first, where the stage can run them
+  /// (ArTraits::drafts): the rows that they would make are run along with what is due, and the
+  /// engine keeps the steps as far as the sampled codes are the guesses. So they change time, never
+  /// codes. Steps that may be guessed share sampling(0) and rule(0). Valid until the next
+  /// advance().
+  virtual std::span<const int32_t> draft() const { return {}; }
+  /// history(0) as it will be when so many of the guesses have come true.
+  virtual std::span<const int32_t> drafted_history(int /*guesses*/) const { return history(0); }
 
   /// Takes the sampled codes of a step (one per ArTraits::vocab), emits what became complete.
   virtual Verdict advance(std::span<const int32_t> codes, StepOutput& out) = 0;

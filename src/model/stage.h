@@ -22,7 +22,9 @@ struct ArSeq {
   Sequence* state = nullptr;
   int first_pos = 0;
   int rows = 1;
-  bool emits = true;       ///< false: a part of a prompt that is not its end
+  /// How many of its last rows yield a step. 0: a part of a prompt that is not its end; more than
+  /// one: those after the first are guesses (Sequence::draft).
+  int emits = 1;
   bool companion = false;  ///< the rows of the state's guidance companion
 };
 
@@ -30,12 +32,15 @@ struct ArSeq {
 struct ArBatch {
   std::span<const ArSeq> seqs;
   int rows = 0;                ///< of all sequences together
-  int emits = 0;               ///< E, how many sequences yield a step
+  int emits = 0;               ///< E, how many rows yield a step
   Ragged ragged;               ///< rows and cache pages of `seqs`
   std::span<const KvPool> kv;  ///< one per ArTraits::kv, sharing the page tables
   View scratch;    ///< u8 [scratch_bytes(E)], kept from forward() to the last logits() of the step
   View taps = {};  ///< f32 [rows, ArTraits::tap], to be filled by forward(); empty: nobody listens
 };
+
+/// The rows of a batch that yield a step, in batch order; from the step's arena.
+std::span<int32_t> emitting_rows(StepContext& ctx, const ArBatch& batch);
 
 /// What the engine needs to know of an AR stage.
 struct ArTraits {
@@ -44,6 +49,10 @@ struct ArTraits {
   std::vector<KvSpec> kv;
   int max_positions = 0;
   int tap = 0;  ///< width of the rows that forward() can tell (hidden states); 0: none
+  /// How many numbers a step yields beside its codes (a latent of a diffusion head); 0: none. The
+  /// sequence sends them on as rows (StepOutput::row), so such a stage taps none.
+  int values = 0;
+  bool drafts = false;  ///< a sequence may yield more than one step; needs one code a step
 };
 
 /// Autoregressive: a KV cache and a sampler. Every result must be the same bits in any batch. On a
@@ -57,8 +66,8 @@ class ArStage {
   /// Bytes that a step of E sequences keeps between its calls (a depth transformer's cache).
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
 
-  /// Runs all rows, writes their keys and values, and hidden f32 [E, H] of the last row of each
-  /// sequence that emits, in batch order.
+  /// Runs all rows, writes their keys and values, and hidden f32 [E, H] of those that emit
+  /// (emitting_rows).
   virtual void forward(StepContext&, const ArBatch&, View hidden) const = 0;
 
   /// Logits f32 [E, vocab[k]] of code k. codes i32 [E, K] holds the codes < k of this step, so that
@@ -67,6 +76,13 @@ class ArStage {
   /// belongs to; the engine merges the logits of the two.
   virtual void logits(StepContext&, int k, const ArBatch&, View hidden, View codes,
                       View out) const = 0;
+
+  /// After the last code of a step: out f32 [E, ArTraits::values], all rows at once. codes as in
+  /// logits(), all K of them. Noise is a function of the request's seed and of the step, which the
+  /// sequence knows. A companion has a row of its own, behind its sequence's; what the two are
+  /// merged to, with the sequence's scale, stands in the first. Not finite: the request fails.
+  virtual void values(StepContext&, const ArBatch&, View /*hidden*/, View /*codes*/,
+                      View /*out*/) const {}
 };
 
 /// What a chunk stage remembers of one stream between chunks. It must not refer to the Sequence

@@ -75,7 +75,7 @@ class Runner {
   StepContext& context() { return work_.context(); }
 
  private:
-  static constexpr int kPages = 256, kTable = 32;
+  static constexpr int kPages = 512, kTable = 64;
   const Pipeline& model_;
   ThreadPool pool_;
   Workspace work_;

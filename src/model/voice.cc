@@ -1,32 +1,12 @@
 #include "model/voice.h"
 
 #include <cmath>
-#include <cstring>
-#include <string_view>
 
 #include "base/check.h"
+#include "model/digest.h"
 
 namespace syrinx {
 namespace {
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo).
-class Fnv {
- public:
-  void bytes(const void* data, size_t size) {
-    const auto* p = static_cast<const unsigned char*>(data);
-    for (size_t i = 0; i < size; ++i) hash_ = (hash_ ^ p[i]) * 0x100000001b3u;
-  }
-  void number(uint64_t n) { bytes(&n, sizeof n); }
-  /// With its length, so that neighbours cannot flow into each other.
-  void text(std::string_view s) {
-    number(s.size());
-    bytes(s.data(), s.size());
-  }
-  uint64_t value() const { return hash_; }
-
- private:
-  uint64_t hash_ = 0xcbf29ce484222325u;
-};
 
 std::string tenths(double seconds) { return concat(std::round(seconds * 10) / 10, " s"); }
 
@@ -38,17 +18,17 @@ const Tensor* Voice::find(const std::string& name) const {
 }
 
 uint64_t voice_hash(const Voice& voice) {
-  Fnv hash;
+  Digest digest;
   for (const std::string* field : {&voice.family, &voice.encoder, &voice.mode, &voice.text}) {
-    hash.text(*field);
+    digest.text(*field);
   }
   for (const auto& [name, tensor] : voice.tensors) {
-    hash.text(name);
-    hash.text(dtype_name(tensor.dtype()));
-    hash.text(tensor.shape().str());
-    hash.bytes(tensor.view().data, tensor.bytes());
+    digest.text(name);
+    digest.text(dtype_name(tensor.dtype()));
+    digest.text(tensor.shape().str());
+    digest.bytes(tensor.view().data, tensor.bytes());
   }
-  return hash.value();
+  return digest.key();
 }
 
 Result<std::string> check_recording(const VoiceEncoderInfo& info, const Recording& recording) {

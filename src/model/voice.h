@@ -30,7 +30,8 @@ struct Voice {
   const Tensor* find(const std::string& name) const;
 };
 
-/// A hash of everything in it, the same on every machine: the key for caches and for files.
+/// A digest of everything in it, the same on every machine: the key for caches. Nobody can make
+/// another voice with the same one.
 uint64_t voice_hash(const Voice& voice);
 
 /// What a user recorded: mono samples in about [-1, 1], free of NaN.

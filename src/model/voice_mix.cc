@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/check.h"
 
 namespace syrinx {
@@ -11,12 +12,6 @@ namespace {
 
 constexpr size_t kMaxShares = 8;
 constexpr float kMaxWeight = 1000;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 /// "anna(2)" or "anna"; nothing when it is neither.
 std::optional<NamedShare> parse_share(std::string_view text) {

@@ -1,7 +1,9 @@
 #include "nn/decoder.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/qkv.h"
 
@@ -10,12 +12,12 @@ namespace {
 
 constexpr int64_t kMostCachedAngles = 1 << 17;  // positions; a config may tell any number
 
-/// A linear whose outputs are scaled by "<scale>.scale" when the config says so.
+/// A linear whose outputs are scaled by `scale` when the config says so.
 PackedLinear load_branch_end(const Weights& block, const std::string& name,
                              const std::string& scale, int64_t out, int64_t in, bool bias,
                              const DecoderConfig& config, WeightType type) {
   if (!config.layer_scale) return load_linear(block, name, out, in, bias, type);
-  const Tensor gain = block.scope(scale).f32("scale", {out});
+  const Tensor gain = block.f32(scale, {out});
   return load_linear_scaled(block, name, out, in, bias, gain, type);
 }
 
@@ -50,16 +52,16 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   if (names.qkv) {
     qkv = load_linear(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, type);
   } else {
-    const LinearPart parts[] = {take_linear(weights, names.q, q, c.hidden, c.attention_bias),
-                                take_linear(weights, names.k, kv, c.hidden, c.attention_bias),
-                                take_linear(weights, names.v, kv, c.hidden, c.attention_bias)};
+    const LinearPart parts[] = {
+        take_linear(weights, names.q, q, c.hidden, c.attention_bias),
+        take_linear(weights, names.k, kv, c.hidden, c.attention_bias && c.key_bias),
+        take_linear(weights, names.v, kv, c.hidden, c.attention_bias)};
     qkv = PackedLinear::pack(parts, type);
   }
-  o = load_branch_end(weights, names.o, "self_attn_layer_scale", c.hidden, q, c.output_bias, c,
-                      type);
+  o = load_branch_end(weights, names.o, names.attention_scale, c.hidden, q, c.output_bias, c, type);
   if (c.qk_norm) {
-    q_norm = RmsNorm(weights.scope("self_attn.q_norm"), c.head_dim, c.norm_eps);
-    k_norm = RmsNorm(weights.scope("self_attn.k_norm"), c.head_dim, c.norm_eps);
+    q_norm = RmsNorm(weights.scope(names.q_norm), c.head_dim, c.norm_eps);
+    k_norm = RmsNorm(weights.scope(names.k_norm), c.head_dim, c.norm_eps);
   }
   if (c.moe.experts > 0) {
     moe = Moe(c.moe, c.hidden, weights.scope("mlp"), type);
@@ -80,7 +82,7 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
                                  take_linear(weights, names.up, c.ffn, c.hidden, c.mlp_bias), type);
   }
   down = load_branch_end(weights, c.mlp == MlpKind::kSwiGlu ? names.down : names.fc2,
-                         "mlp_layer_scale", c.hidden, c.ffn, c.mlp_bias, c, type);
+                         names.mlp_scale, c.hidden, c.ffn, c.mlp_bias, c, type);
 }
 
 Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType type)
@@ -240,6 +242,24 @@ void Decoder::norm_rows(StepContext& ctx, const View& x, std::span<const int32_t
                         const View& out) const {
   gather_rows(ctx, x, rows, out);
   norm(ctx, out, out);
+}
+
+void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks) {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const auto rows = static_cast<int32_t>(x.shape[0]);
+  KvSpec spec = encoder.config().kv_spec(DType::kF32);
+  spec.layers = 1;
+  const int64_t count = KvPool::pages_for(rows);
+  const View memory =
+      ctx.arena.take({count * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
+  const KvPool pool(spec, count, memory);
+  const std::span<int32_t> pages = take_array<int32_t>(ctx, count);
+  std::iota(pages.begin(), pages.end(), 0);
+  const std::array<int32_t, 2> row_begin{0, rows};
+  const std::array<int32_t, 1> kv_len{rows};
+  const DecoderPart part{0, {row_begin, kv_len, pages, static_cast<int>(count)}, &pool};
+  for (int block = blocks.begin; block < blocks.end; ++block)
+    encoder.forward(ctx, x, std::span(&part, 1), 0, {block, block + 1});
 }
 
 int64_t last_rows(const Ragged& ragged, std::span<int32_t> out) {

@@ -37,6 +37,10 @@ struct DecoderNames {
   const char* fc1 = "mlp.fc1";
   const char* fc2 = "mlp.fc2";
   const char* final_norm = "norm";
+  const char* q_norm = "self_attn.q_norm";
+  const char* k_norm = "self_attn.k_norm";
+  const char* attention_scale = "self_attn_layer_scale.scale";  ///< with layer_scale
+  const char* mlp_scale = "mlp_layer_scale.scale";
 };
 
 struct DecoderConfig {
@@ -47,9 +51,10 @@ struct DecoderConfig {
   int64_t rope_positions = 4096;  ///< cached angles; later positions work, more slowly
   bool qk_norm = false;           ///< per-head RMS norm of q and k
   bool attention_bias = false;    ///< of q, k and v
+  bool key_bias = true;           ///< false: not of k
   bool output_bias = false;       ///< of o
   bool mlp_bias = false;
-  bool layer_scale = false;  ///< self_attn_layer_scale.scale, mlp_layer_scale.scale
+  bool layer_scale = false;  ///< gains of both branches
   int window = 0;            ///< sliding window in positions; 0: none
   bool causal = true;
   NormKind norm = NormKind::kRms;
@@ -134,6 +139,10 @@ class Decoder {
   Norm final_;
   RopeTable rope_;
 };
+
+/// Runs blocks of an encoder (not causal) over the rows x [N, H] of one sequence, in place, with a
+/// f32 cache that lives for the call.
+void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks);
 
 /// The last row of every sequence that has rows, in order of sequences; returns how many.
 int64_t last_rows(const Ragged& ragged, std::span<int32_t> out);

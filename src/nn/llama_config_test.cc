@@ -83,5 +83,25 @@ TEST(LlamaConfig, NamesWhatIsWrong) {
   EXPECT_NE(fault("num_attention_heads", 2).find("2 heads of 1024 numbers"), std::string::npos);
 }
 
+TEST(LlamaConfig, RefusesAtItsLimits) {
+  const auto fault = [](const nlohmann::json& json) -> std::string {
+    try {
+      load(json);
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  nlohmann::json json = csm_backbone();
+  json["rope_scaling"]["high_freq_factor"] = 0.125;
+  EXPECT_NE(fault(json).find("must be larger"), std::string::npos);
+  json = csm_backbone();
+  json["head_dim"] = 60;
+  EXPECT_NE(fault(json).find("multiple of 8"), std::string::npos);
+  json = csm_backbone();
+  json["use_sliding_window"] = true;
+  EXPECT_NE(fault(json).find("use_sliding_window"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace syrinx

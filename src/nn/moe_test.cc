@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "io/safetensors.h"
+#include "io/test_dir.h"
 #include "kernels/fixture.h"
 
 namespace syrinx {
@@ -174,6 +176,32 @@ TEST(Moe, NoRowsAreNoWork) {
   EXPECT_THROW(
       Moe({.experts = 2, .top_k = 3, .ffn = 8}, kHidden, dummy_experts(), WeightType::kF32),
       InternalError);
+}
+
+/// Of equal experts the first are chosen, whatever the order of the sums.
+TEST(Moe, OfEqualExpertsTheFirst) {
+  const TestDir dir;
+  constexpr int64_t kFfn = 8;
+  {
+    SafetensorsWriter writer(dir.path("model.safetensors"));
+    writer.add("gate.weight", Tensor({4, kHidden}, DType::kF32));  // all logits are 0
+    for (int e = 0; e < 4; ++e) {
+      const std::string scope = "experts." + std::to_string(e) + ".";
+      writer.add(scope + "gate_proj.weight", fixture::random({kFfn, kHidden}, 1));
+      writer.add(scope + "up_proj.weight", fixture::random({kFfn, kHidden}, 2));
+      writer.add(scope + "down_proj.weight", fixture::random({kHidden, kFfn}, 10 + e));
+    }
+    writer.finish();
+  }
+  const Weights weights(open_weights(dir.path()));
+  const MoeConfig config{.experts = 4, .top_k = 2, .ffn = static_cast<int>(kFfn)};
+  const Tensor x = fixture::random({3, kHidden}, 7);
+  const Tensor want = mixed_by_hand(config, weights, x);
+  const Moe moe(config, kHidden, weights, WeightType::kF32);
+  Bench bench(1);
+  Tensor got({3, kHidden}, DType::kF32);
+  moe.add(bench.ctx, x, got);
+  for (int64_t i = 0; i < got.view().count(); ++i) EXPECT_NEAR(got.f32()[i], want.f32()[i], 1e-4);
 }
 
 }  // namespace

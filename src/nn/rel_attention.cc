@@ -7,6 +7,7 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kLanes = 8;
+constexpr int64_t kRows = 64;  // whose scores are in memory at once
 
 /// Sum of a[i] * b[i] in a fixed order that a compiler can put into vector registers.
 float dot(const float* a, const float* b, int64_t count) {
@@ -50,13 +51,14 @@ RelAttention::RelAttention(const Weights& weights, int64_t width, int64_t heads,
 
 /// Distances run from -(chunk - 1), the end of a chunk seen from its beginning, to rows - 1.
 void RelAttention::extend(StepContext& ctx, int64_t rows, Cache& cache) const {
+  const int64_t chunk = most(cache);
   const int64_t have = static_cast<int64_t>(cache.distances.size()) / width_;
-  const int64_t fresh = chunk_ - 1 + rows - have;
+  const int64_t fresh = chunk - 1 + rows - have;
   if (fresh <= 0) return;
   Arena::Mark mark(ctx.arena);
   const View code = ctx.arena.take({fresh, width_}, DType::kF32);
   for (int64_t i = 0; i < fresh; ++i) {
-    encode_distance(have + i - (chunk_ - 1), width_, code.f32() + i * width_);
+    encode_distance(have + i - (chunk - 1), width_, code.f32() + i * width_);
   }
   cache.distances.resize(static_cast<size_t>((have + fresh) * width_));
   const View out{cache.distances.data() + have * width_, DType::kF32, {fresh, width_}};
@@ -66,44 +68,50 @@ void RelAttention::extend(StepContext& ctx, int64_t rows, Cache& cache) const {
 void RelAttention::attend(StepContext& ctx, const View& qkv, const Cache& cache,
                           const View& mixed) const {
   const int64_t rows = qkv.shape[0], total = cache.rows, first = total - rows;
-  const int64_t dim = width_ / heads_, width = width_;
+  const int64_t dim = width_ / heads_, width = width_, chunk = most(cache);
   const float scale = 1.f / std::sqrt(static_cast<float>(dim));
-  const View memory = ctx.arena.take({rows * heads_, total + 2 * dim}, DType::kF32);
-  ctx.pool.parallel_for(rows * heads_, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t head = task / rows, row = task % rows, at = head * dim;
-      float* score = memory.f32() + task * (total + 2 * dim);
-      float *with_u = score + total, *with_v = with_u + dim;
-      const float* q = qkv.f32() + row * 3 * width + at;
-      for (int64_t d = 0; d < dim; ++d) {
-        with_u[d] = q[d] + bias_u_.f32()[at + d];
-        with_v[d] = q[d] + bias_v_.f32()[at + d];
-      }
-      float top = -INFINITY;
-      for (int64_t j = 0; j < total; ++j) {
-        const int64_t distance = first + row - j + chunk_ - 1;
-        score[j] = scale * (dot(with_u, cache.keys.data() + j * width + at, dim) +
-                            dot(with_v, cache.distances.data() + distance * width + at, dim));
-        top = std::max(top, score[j]);
-      }
-      float sum = 0;
-      for (int64_t j = 0; j < total; ++j) sum += score[j] = std::exp(score[j] - top);
-      float* out = mixed.f32() + row * width + at;
-      std::fill_n(out, dim, 0.f);
-      for (int64_t j = 0; j < total; ++j) {
-        const float* value = cache.values.data() + j * width + at;
-        for (int64_t d = 0; d < dim; ++d) out[d] += score[j] * value[d];
-      }
-      for (int64_t d = 0; d < dim; ++d) out[d] /= sum;
+  const int64_t block = std::min(rows, kRows), room = total + 2 * dim;
+  const View memory = ctx.arena.take({block * heads_, room}, DType::kF32);
+  const auto attend_row = [&](int64_t row, int64_t head, float* score) {
+    const int64_t at = head * dim;
+    float *with_u = score + total, *with_v = with_u + dim;
+    const float* q = qkv.f32() + row * 3 * width + at;
+    for (int64_t d = 0; d < dim; ++d) {
+      with_u[d] = q[d] + bias_u_.f32()[at + d];
+      with_v[d] = q[d] + bias_v_.f32()[at + d];
     }
-  });
+    float top = -INFINITY;
+    for (int64_t j = 0; j < total; ++j) {
+      const int64_t distance = first + row - j + chunk - 1;
+      score[j] = scale * (dot(with_u, cache.keys.data() + j * width + at, dim) +
+                          dot(with_v, cache.distances.data() + distance * width + at, dim));
+      top = std::max(top, score[j]);
+    }
+    float sum = 0;
+    for (int64_t j = 0; j < total; ++j) sum += score[j] = std::exp(score[j] - top);
+    float* out = mixed.f32() + row * width + at;
+    std::fill_n(out, dim, 0.f);
+    for (int64_t j = 0; j < total; ++j) {
+      const float* value = cache.values.data() + j * width + at;
+      for (int64_t d = 0; d < dim; ++d) out[d] += score[j] * value[d];
+    }
+    for (int64_t d = 0; d < dim; ++d) out[d] /= sum;
+  };
+  for (int64_t from = 0; from < rows; from += block) {
+    const int64_t count = std::min(block, rows - from);
+    ctx.pool.parallel_for(count * heads_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        attend_row(from + task % count, task / count, memory.f32() + task * room);
+      }
+    });
+  }
 }
 
 void RelAttention::run(StepContext& ctx, const View& normed, Cache& cache, const View& x) const {
   const int64_t rows = normed.shape[0];
   expect_shape("rel_attention", normed, {rows, width_});
   expect_shape("rel_attention", x, normed.shape);
-  SYRINX_CHECK(rows <= chunk_, "[rel_attention] ", rows, " rows in chunks of ", chunk_);
+  SYRINX_CHECK(rows <= most(cache), "[rel_attention] ", rows, " rows in chunks of ", most(cache));
   if (rows == 0) return;
   Arena::Mark mark(ctx.arena);
   const View qkv = ctx.arena.take({rows, 3 * width_}, DType::kF32);

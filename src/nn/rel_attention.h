@@ -1,7 +1,8 @@
 // Self-attention with relative positions, fed in chunks: a row sees every row of the chunks before
-// its own and all of its own. What later rows need is kept, so the work of a stream grows with its
-// length times what a row sees, and its results do not depend on when chunks come.
-// Formula (Transformer-XL, arXiv 1901.02860, appendix B): score(i, j) =
+// its own and all of its own. Chunks are as long as the layer says, or as a stream's cache says.
+// What later rows need is kept, so the work of a stream grows with its length times what a row
+// sees, and its results do not depend on when chunks come. Formula (Transformer-XL, arXiv
+// 1901.02860, appendix B): score(i, j) =
 // ((q_i + u) k_j + (q_i + v) W_p e(i - j)) / sqrt(D), e the sines and cosines of the distance.
 // Source of the layout: ESPnet's "rel_pos" attention. Const after construction, shared by threads.
 // R rows of a chunk, H width, D head size; activations f32.
@@ -19,11 +20,12 @@ class RelAttention {
   struct Cache {
     std::vector<float> keys, values, distances;
     int64_t rows = 0;  ///< seen so far
+    int64_t most = 0;  ///< rows of a call at most; 0: the layer's. Constant for a stream
   };
 
   RelAttention() = default;
   /// Names: linear_{q,k,v,out}, linear_pos (without bias), pos_bias_{u,v} [heads, D].
-  /// `chunk`: most rows of a call.
+  /// `chunk`: most rows of a call, where the cache does not say.
   RelAttention(const Weights& weights, int64_t width, int64_t heads, int64_t chunk,
                WeightType type);
 
@@ -32,6 +34,7 @@ class RelAttention {
   size_t bytes() const { return qkv_.bytes() + out_.bytes() + distance_.bytes(); }
 
  private:
+  int64_t most(const Cache& cache) const { return cache.most > 0 ? cache.most : chunk_; }
   void extend(StepContext& ctx, int64_t rows, Cache& cache) const;
   void attend(StepContext& ctx, const View& qkv, const Cache& cache, const View& mixed) const;
 

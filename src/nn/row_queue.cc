@@ -10,11 +10,11 @@ void RowQueue::push(const View& x) {
 }
 
 void RowQueue::drop(int64_t count) {
-  SYRINX_CHECK(count <= rows(), "[row_queue] ", count, " rows of ", rows());
   values_.erase(values_.begin(), values_.begin() + count * width_);
 }
 
 View RowQueue::pop(StepContext& ctx, int64_t count) {
+  SYRINX_CHECK(count <= rows(), "[row_queue] ", count, " rows of ", rows());
   const View out = ctx.arena.take({count, width_}, DType::kF32);
   std::copy_n(values_.begin(), count * width_, out.f32());
   drop(count);

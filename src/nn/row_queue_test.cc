@@ -44,5 +44,16 @@ TEST(ConvolveRows, ALayerThatLooksAheadComesLate) {
             (std::vector<float>{20, 11}));
 }
 
+TEST(RowQueue, GivesNoMoreThanItHas) {
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  RowQueue queue(3);
+  queue.push(rising({2, 3}, 0).view());
+  EXPECT_THROW(queue.pop(ctx, 3), InternalError);
+  queue.pop(ctx, 2);
+  EXPECT_EQ(queue.rows(), 0);
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -42,5 +42,21 @@ TEST(WeightNorm, FoldsBothForms) {
   EXPECT_TRUE(report.unused.empty());
 }
 
+TEST(WeightNorm, ARowOfZerosStaysOne) {
+  const TestDir dir;
+  Tensor v({2, 2}, DType::kF32), g({2, 1}, DType::kF32);
+  v.f32()[2] = 3, v.f32()[3] = 4;
+  g.f32()[0] = 1, g.f32()[1] = 10;
+  {
+    SafetensorsWriter writer(dir.path("model.safetensors"));
+    writer.add("a.weight_g", g);
+    writer.add("a.weight_v", v);
+    writer.finish();
+  }
+  const Weights root(open_weights(dir.path()));
+  const Tensor w = folded_weight(root.scope("a"), {2, 2});
+  for (int i = 0; i < 4; ++i) EXPECT_FLOAT_EQ(w.f32()[i], i < 2 ? 0.f : i == 2 ? 6.f : 8.f);
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -47,10 +47,10 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
 WeightType weight_type(const std::string& name, const Family& family) {
   if (name == "auto") return family.default_weights;
   for (WeightType type :
-       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8}) {
+       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
     if (name == weight_type_name(type)) return type;
   }
-  throw LoadError("--weights " + name + ": known are auto, f32, bf16, q8 and q8a8");
+  throw LoadError("--weights " + name + ": known are auto, f32, bf16, q8, q8a8 and q4");
 }
 
 /// Where the family's stages go. A family without any for a GPU stays on the CPU, unless a GPU was

@@ -21,7 +21,7 @@ class TracingPlatform : public Platform {
         options_(options),
         trace_(trace),
         executor_({.threads = options.threads,
-                   .greedy = true,
+                   .greedy = !options.draws,
                    .watch = [this](StepContext& ctx, int k, View logits) {
                      if (traced_ && trace_.steps < options_.logit_steps) keep(ctx, k, logits);
                    }}) {
@@ -96,6 +96,7 @@ EngineOptions options_for(const Graph& graph, bool guided) {
   options.max_batch = 2;
   options.share_prefixes = false;
   options.repetition_s = 0;
+  options.drafts = false;  // rows of logits are then rows of steps
   for (const Node& node : graph.nodes()) {
     if (!node.ar) continue;
     size_t page_bytes = 0;

@@ -12,17 +12,19 @@ namespace syrinx {
 struct TraceOptions {
   int threads = 0;       ///< 0: all cores
   int logit_steps = 32;  ///< logits are kept of so many first steps
+  bool draws = false;    ///< codes are drawn as the request says; else the likeliest are taken
 };
 
 /// S steps (L <= S with logits) of the pipeline's first AR stage, K codes a step, C codes a frame,
 /// T frames. Row-major.
 struct Trace {
-  std::vector<int32_t> prompt_ids;         ///< of the first segment; empty when the family has none
-  int prompt_rows = 0;                     ///< of the first segment
-  int logit_steps = 0;                     ///< L
-  std::vector<std::vector<float>> logits;  ///< per code k [L, vocab[k]], after guidance, before any rule
-  std::vector<int32_t> codes;              ///< [S, K], as sampled
-  std::vector<int32_t> frames;             ///< [T, C]
+  std::vector<int32_t> prompt_ids;  ///< of the first segment; empty when the family has none
+  int prompt_rows = 0;              ///< of the first segment
+  int logit_steps = 0;              ///< L
+  std::vector<std::vector<float>>
+      logits;                   ///< per code k [L, vocab[k]], after guidance, before any rule
+  std::vector<int32_t> codes;   ///< [S, K], as sampled
+  std::vector<int32_t> frames;  ///< [T, C]
   std::vector<float> samples;
   int steps = 0;        ///< S
   int frame_codes = 0;  ///< C

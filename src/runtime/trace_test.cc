@@ -53,5 +53,17 @@ TEST(Trace, KeepsTheFirstLogits) {
   EXPECT_EQ(trace.codes.size(), static_cast<size_t>(trace.steps) * vocab.size());
 }
 
+TEST(Trace, TellsWhyItEndedAndWhatItCannotDo) {
+  const auto pipeline = make_toy_pipeline();
+  SpeechRequest request = greedy_request("a few words");
+  request.max_frames = 2;
+  EXPECT_EQ(trace_request(*pipeline, request, {.threads = 1}).value().reason,
+            FinishReason::kLength);
+  request.text_open = true;
+  const Result<Trace> open = trace_request(*pipeline, request, {.threads = 1});
+  ASSERT_FALSE(open.ok());
+  EXPECT_EQ(open.error().param, "text");
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -55,5 +55,28 @@ TEST(SegmentQueue, NothingIsNothing) {
   EXPECT_FALSE(queue.open());
 }
 
+TEST(SegmentQueue, ASegmentMayBeFull) {
+  const std::string one = "Hello there. ", two = "And so on.";
+  for (const size_t most : {one.size() + two.size(), one.size() + two.size() - 1}) {
+    SegmentQueue queue(most, false, 0);
+    queue.push(one + two, true);
+    EXPECT_EQ(all(queue).size(), most == one.size() + two.size() ? 1u : 2u);
+  }
+}
+
+TEST(SegmentQueue, SpaceAtTheEndIsNoSegment) {
+  SegmentQueue queue(12, false, 0);
+  queue.push("Hello there.\n\n   \n\n \n", true);
+  EXPECT_EQ(all(queue).size(), 1u);
+}
+
+TEST(SegmentQueue, WhatHasEndedStaysSo) {
+  SegmentQueue queue(400, true, 20);
+  queue.push("Yes.", true);
+  EXPECT_FALSE(queue.open());
+  queue.push("", false);
+  EXPECT_FALSE(queue.open());
+}
+
 }  // namespace
 }  // namespace syrinx

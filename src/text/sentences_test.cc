@@ -108,6 +108,27 @@ TEST(Sentences, ShortOnesAreJoined) {
   EXPECT_EQ(split("Oh!\n\nNo!", options), (Strings{"Oh!", "No!"}));
 }
 
+TEST(Sentences, AtTheirLimits) {
+  // A line of so many bytes stands for itself, one of more is prose that goes on.
+  for (const size_t size : {45u, 46u}) {
+    const std::string line = "Verse " + std::string(size - 6, 'a');
+    EXPECT_EQ(split(line + "\nNext").size(), size == 45 ? 2u : 1u) << size;
+    EXPECT_EQ(split("A title\n" + line + "\nNext").size(), size == 45 ? 3u : 2u) << size;
+  }
+  const std::string prose = "It is a long line of prose that ends somewhere in";
+  EXPECT_EQ(split(prose + "\n" + prose + "\nA short line\nNext").size(),
+            2u);  // the last line counts
+  EXPECT_EQ(split(prose + "\n198. Next").size(), 2u);
+  EXPECT_EQ(split(prose + "\n1984, next").size(), 1u);
+  EXPECT_EQ(split(prose + "\n1984) next").size(), 1u) << "a year is no item of a list";
+  EXPECT_EQ(split("Oh! No!", {.min_chars = 3}).size(), 2u);
+  EXPECT_EQ(split("Oh! No!", {.min_chars = 4}).size(), 1u);
+  EXPECT_EQ(split("all small, plan b. or not").size(), 1u);
+  EXPECT_EQ(split("all small, plan be. or not").size(), 2u);
+  EXPECT_EQ(split("Yes, one two three four five six seven", {.max_chars = 30}),
+            (Strings{"Yes, one two three four five", "six seven"}));  // no stump
+}
+
 /// Text made of what the rules look at.
 std::string random_text(std::mt19937& random, size_t parts) {
   static const Strings kParts = {" ",      "  ",
@@ -211,6 +232,15 @@ TEST(SentenceStream, GivesASentenceOnceTheNextBegins) {
   stream.finish(items);
   EXPECT_EQ(items.back().text, "How are you?");
   EXPECT_EQ(items.back().place.begin, 13u);
+}
+
+TEST(SentenceStream, MuchAtOnceIsCutAtOnce) {
+  std::string text;
+  while (text.size() < 10'000) text += "One more sentence. ";
+  SentenceStream stream;
+  std::vector<SentenceStream::Item> items;
+  stream.push(text, items);
+  EXPECT_GT(items.size(), 500u);
 }
 
 TEST(SentenceStream, EndlessMarksCostLittle) {

@@ -30,6 +30,9 @@ TEST(Utf8, RepairsAsUnicodeRecommends) {
   EXPECT_EQ(utf8_repair("\xe2\x82"), kFffd);  // one error for a cut sequence
   EXPECT_EQ(utf8_repair("\xe2\x82z"), kFffd + "z");
   EXPECT_EQ(utf8_repair("\xc0\x80"), kFffd + kFffd);              // overlong
+  EXPECT_EQ(utf8_repair("\xe0\x9f\xbf"), kFffd + kFffd + kFffd);  // also in three
+  EXPECT_EQ(utf8_repair("\xf0\x8f\xbf\xbf"), kFffd + kFffd + kFffd + kFffd);
+  EXPECT_EQ(utf8_repair("\xe0\xa0\x80"), "\xe0\xa0\x80");
   EXPECT_EQ(utf8_repair("\xed\xa0\x80"), kFffd + kFffd + kFffd);  // surrogate
   EXPECT_EQ(utf8_repair("\xf4\x90\x80\x80"), kFffd + kFffd + kFffd + kFffd);
   EXPECT_EQ(utf8_repair("\xf0\x9f\x98"), kFffd);

@@ -31,13 +31,12 @@ constexpr const char* kRecordings = "recordings";
 constexpr const char* kEncoded = "encoded";
 constexpr const char* kConsents = "consents";
 constexpr size_t kMaxIdBytes = 64;
-constexpr size_t kMaxTextBytes = 16 << 10;      // of each field
-constexpr size_t kMaxEntryBytes = 256 << 10;    // of a file of names/
+constexpr size_t kMaxTextBytes = 16 << 10;    // of each field
+constexpr size_t kMaxEntryBytes = 256 << 10;  // of a file of names/
 constexpr size_t kMaxRecordingBytes = 256 << 20;
 constexpr size_t kMaxListed = 100'000;
 
-Error fault(std::string message, const char* param,
-            ErrorCode code = ErrorCode::kInvalid) {
+Error fault(std::string message, const char* param, ErrorCode code = ErrorCode::kInvalid) {
   return {code, std::move(message), param};
 }
 
@@ -91,6 +90,7 @@ nlohmann::ordered_json to_json(const StoredVoice& voice) {
           {"family", voice.family},
           {"seconds", voice.seconds},
           {"sample_rate", voice.sample_rate},
+          {"bytes", voice.recording_bytes},
           {"created", voice.created_s}};
 }
 
@@ -112,9 +112,9 @@ size_t bytes_below(const std::string& directory) {
 
 Status check_field(const std::string& value, const char* name) {
   if (value.size() > kMaxTextBytes) {
-    return fault(concat("'", name, "' has ", value.size(), " bytes; at most ", kMaxTextBytes,
-                        " are kept"),
-                 name);
+    return fault(
+        concat("'", name, "' has ", value.size(), " bytes; at most ", kMaxTextBytes, " are kept"),
+        name);
   }
   if (!utf8_valid(value)) return fault(concat("'", name, "' is not valid UTF-8"), name);
   return ok_status();
@@ -145,13 +145,17 @@ std::string voice_id(std::string_view name) {
 std::string voice_key(std::string_view recording, const VoiceEncoderInfo& encoder,
                       std::string_view mode, std::string_view text) {
   std::string all;
-  for (const std::string_view part :
-       {recording, std::string_view(encoder.family), std::string_view(encoder.version), mode,
-        text}) {
+  for (const std::string_view part : {recording, std::string_view(encoder.family),
+                                      std::string_view(encoder.version), mode, text}) {
     all += concat(part.size(), ":");  // so that neighbours cannot flow into each other
     all += part;
   }
   return sha256_hex(all);
+}
+
+/// Of the file that a recording is kept in.
+static int64_t recording_bytes(const RecordedAudio& audio) {
+  return std::ssize(recording_wav(audio.samples, audio.sample_rate));
 }
 
 std::string recording_hash(const RecordedAudio& audio) {
@@ -204,6 +208,7 @@ std::optional<StoredVoice> VoiceStore::read_entry(const std::string& id) const t
                     .family = config.opt_s("family", ""),
                     .seconds = config.opt_f("seconds", 0, 0, 1e6),
                     .sample_rate = static_cast<int>(config.opt_i("sample_rate", 0, 0, 1'000'000)),
+                    .recording_bytes = config.opt_i("bytes", 0, 0, int64_t{1} << 40),
                     .created_s = config.opt_i("created", 0)};
   // These become parts of paths.
   const bool recorded = is_hash(voice.recording) && voice.encoded.empty();
@@ -249,7 +254,8 @@ Result<StoredVoice> VoiceStore::add(const NewVoice& wish, const RecordedAudio& a
   return add_entry(wish,
                    {.recording = recording_hash(audio),
                     .seconds = audio.seconds(),
-                    .sample_rate = audio.sample_rate},
+                    .sample_rate = audio.sample_rate,
+                    .recording_bytes = recording_bytes(audio)},
                    &audio, nullptr);
 }
 
@@ -282,8 +288,10 @@ Result<StoredVoice> VoiceStore::add_entry(const NewVoice& wish, StoredVoice entr
   entry.description = wish.description;
   entry.created_s = unix_time_s();
   if (entry.id.empty() || wish.name.find_first_of("+()") != std::string::npos) {
-    return fault(concat("'", shown(wish.name, 80), "' is no name for a voice: it needs letters or "
-                        "digits, ", kMaxIdBytes, " bytes at most, and no '+', '(' or ')'"),
+    return fault(concat("'", shown(wish.name, 80),
+                        "' is no name for a voice: it needs letters or "
+                        "digits, ",
+                        kMaxIdBytes, " bytes at most, and no '+', '(' or ')'"),
                  "name");
   }
   for (const auto& [value, name] :
@@ -297,7 +305,8 @@ Result<StoredVoice> VoiceStore::add_entry(const NewVoice& wish, StoredVoice entr
   if (there && !wish.replace) {
     return fault(concat("there is a voice called '", entry.id, "' already"), "name");
   }
-  const size_t bytes = audio != nullptr ? 2 * audio->samples.size() : kMaxVoiceFileBytes;
+  const size_t bytes =
+      audio != nullptr ? static_cast<size_t>(entry.recording_bytes) : kMaxVoiceFileBytes;
   if (auto bad = check_room(there, bytes); !bad) return bad.error();
   if (audio != nullptr) put_recording(entry.recording, *audio);
   if (voice != nullptr) keep(entry.encoded, "", *voice);
@@ -406,7 +415,7 @@ Result<StoredConsent> VoiceStore::add_consent(const std::string& name, const std
     return fault(concat("there are ", limits_.max_voices, " consents, which is the limit"), "name",
                  ErrorCode::kUnsupported);
   }
-  if (auto bad = check_room(true, 2 * audio.samples.size()); !bad) return bad.error();
+  if (auto bad = check_room(true, recording_bytes(audio)); !bad) return bad.error();
   put_recording(consent.recording, audio);
   write_file(path(kConsents, consent.id + ".json"), dump({{"name", consent.name},
                                                           {"language", consent.language},

@@ -6,10 +6,10 @@
 //                               the recording, family, encoder version, mode and text
 //   consents/ID.json            that somebody agreed to be cloned, with a recording of it
 //
-// A voice is kept as its recording, so any model that can clone may speak with it, now or later; one
-// made elsewhere (of a speaker's embedding, or imported) is kept as it is and fits one family.
-// Files appear whole or not at all and changes are made under a lock, so several processes may use a
-// store. Nothing in it is trusted. Thread-safe.
+// A voice is kept as its recording, so any model that can clone may speak with it, now or later;
+// one made elsewhere (of a speaker's embedding, or imported) is kept as it is and fits one family.
+// Files appear whole or not at all and changes are made under a lock, so several processes may use
+// a store. Nothing in it is trusted. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,13 @@ struct NewVoice {
 struct StoredVoice {
   std::string id = {};  ///< the name as it is asked for: "Anna Bell" is "anna-bell"
   std::string name = {}, text = {}, mode = {}, consent = {}, description = {};
-  std::string recording = {};  ///< hash; empty: made elsewhere
-  std::string encoded = {};    ///< key of a voice that was made elsewhere; empty otherwise
-  std::string family = {};     ///< of that; empty: any that can clone
-  double seconds = 0;     ///< of the recording
-  int sample_rate = 0;    ///< of the recording, Hz
-  int64_t created_s = 0;  ///< since 1970
+  std::string recording = {};   ///< hash; empty: made elsewhere
+  std::string encoded = {};     ///< key of a voice that was made elsewhere; empty otherwise
+  std::string family = {};      ///< of that; empty: any that can clone
+  double seconds = 0;           ///< of the recording
+  int sample_rate = 0;          ///< of the recording, Hz
+  int64_t recording_bytes = 0;  ///< of its file
+  int64_t created_s = 0;        ///< since 1970
 };
 
 struct StoredConsent {
@@ -58,8 +59,8 @@ struct VoiceStoreLimits {
   size_t max_bytes = size_t{2} << 30;  ///< of all files
 };
 
-/// What a name is asked for as: ASCII letters small, everything but them, digits, '.', '_' and other
-/// scripts' letters a '-'. Empty when nothing is left, or the name is too long or no UTF-8.
+/// What a name is asked for as: ASCII letters small, everything but them, digits, '.', '_' and
+/// other scripts' letters a '-'. Empty when nothing is left, or the name is too long or no UTF-8.
 std::string voice_id(std::string_view name);
 
 /// Where a voice made of these things is kept: 64 hexadecimal digits.

@@ -59,9 +59,10 @@ std::string mode_of(const VoiceEncoderInfo& encoder, const std::string& mode, bo
   return "";
 }
 
-Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& source,
-                                     const PrepareOptions& options) try {
-  const auto stored = speaker.store->find(source.stored);
+/// Throws LoadError where a file of the voice cannot be read.
+Result<PreparedVoice> prepare_entry(const Speaker& speaker,
+                                    const std::optional<StoredVoice>& stored,
+                                    const VoiceSource& source, const PrepareOptions& options) {
   if (!stored) return no_such_voice(speaker, source.stored);  // removed meanwhile
   PreparedVoice out;
   out.recording_hash = stored->recording;
@@ -84,8 +85,23 @@ Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& 
   }
   out.recording = speaker.store->recording(*stored);
   return out;
-} catch (const LoadError& error) {
-  return Error{ErrorCode::kInternal, error.what(), "voice"};
+}
+
+/// Another process may replace or remove the voice between its entry and its files: then the entry
+/// is another one, which counts.
+Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& source,
+                                     const PrepareOptions& options) {
+  constexpr int kTries = 8;
+  for (int tries = 1;; ++tries) {
+    const auto stored = speaker.store->find(source.stored);
+    try {
+      return prepare_entry(speaker, stored, source, options);
+    } catch (const LoadError& error) {
+      const auto now = speaker.store->find(source.stored);
+      const bool same = now && now->recording == stored->recording && now->text == stored->text;
+      if (same || tries == kTries) return Error{ErrorCode::kInternal, error.what(), "voice"};
+    }
+  }
 }
 
 }  // namespace
@@ -146,12 +162,15 @@ Result<PreparedVoice> prepare_voice(const Speaker& speaker, const VoiceSource& s
   const VoiceEncoderInfo& encoder = *speaker.encoder;
   const std::string mode = mode_of(encoder, source.mode, !source.text.empty());
   // What a client sends with every request is known by its bytes, before anything is decoded.
-  const std::string key = voice_key(sha256_hex(source.audio), encoder, mode, source.text);
+  const std::string bytes = concat(sha256_hex(source.audio), source.trim ? " trimmed" : "");
+  const std::string key = voice_key(bytes, encoder, mode, source.text);
   PreparedVoice out;
   if (options.cache != nullptr) out.voice = options.cache->find(key);
   if (out.voice || !options.quick) out.key = key;
   if (out.voice || options.quick) return out;
-  auto audio = read_recording(source.audio, options.limits);
+  RecordingLimits limits = options.limits;
+  limits.trim = source.trim;
+  auto audio = read_recording(source.audio, limits);
   if (!audio) return audio.error();
   if (options.heard) options.heard(audio.value());
   out.recording = {.samples = std::move(audio.value().samples),
@@ -198,8 +217,13 @@ void put_voices(const std::vector<VoiceWish>& wishes,
       SYRINX_CHECK(next < fetched.size(), "a voice was not fetched");
       share.data = fetched[next++];
     }
-    shares.push_back(std::move(share));
+    if (wish.turn >= 0) {
+      request.context.at(static_cast<size_t>(wish.turn)).recording = std::move(share.data);
+    } else {
+      shares.push_back(std::move(share));
+    }
   }
+  if (shares.empty()) return;
   if (shares.size() == 1) {
     request.voice = shares[0].voice;
     request.voice_data = shares[0].data;

@@ -41,6 +41,7 @@ struct VoiceSource {
   std::string audio = {};             ///< bytes of an audio file
   std::vector<float> embedding = {};  ///< of a speaker, as the model knows them
   std::string text = {}, mode = {};   ///< with `audio`, as in Recording
+  bool trim = false;                  ///< of `audio`, as RecordingLimits::trim
 };
 
 /// A voice that is asked for: one of the model's by its name, or one that must be fetched.
@@ -48,6 +49,7 @@ struct VoiceWish {
   std::string own = {};
   std::shared_ptr<const VoiceSource> source = nullptr;
   float weight = 1;
+  int turn = -1;  ///< the recording of this turn of SpeechRequest::context; -1: who speaks
 };
 
 /// The message of "this model cannot clone", with the reason.
@@ -88,7 +90,8 @@ std::shared_ptr<const Voice> keep_voice(const Speaker& speaker, const PreparedVo
 Result<StoredVoice> add_voice(VoiceStore& store, const VoiceEncoderInfo& encoder,
                               const NewVoice& wish, const RecordedAudio& audio, const Voice& voice);
 
-/// Puts the voices of the wishes into a request, `fetched` for those with a source, in order.
+/// Puts the voices of the wishes into a request, `fetched` for those with a source, in order. The
+/// request has the turns that wishes name already, and keeps its voice where none is wished for.
 void put_voices(const std::vector<VoiceWish>& wishes,
                 std::span<const std::shared_ptr<const Voice>> fetched, SpeechRequest& request);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -84,8 +85,7 @@ TEST_F(VoicesTest, StoreKeepsAndGivesBack) {
   const Recording back = store_.recording(*found);
   EXPECT_EQ(back.samples, audio.samples);
   EXPECT_EQ(back.text, "Hello.");
-  EXPECT_EQ(store_.add(anna, audio).error().message,
-            "there is a voice called 'anna-bell' already");
+  EXPECT_EQ(store_.add(anna, audio).error().message, "there is a voice called 'anna-bell' already");
   // An equal recording under another name is kept once, and goes with the last name.
   ASSERT_TRUE(store_.add({.name = "other"}, audio).ok());
   EXPECT_EQ(files_in(dir_.path("store/recordings")), 1u);
@@ -156,6 +156,25 @@ TEST_F(VoicesTest, ProcessesDoNotDisturbEachOther) {
     EXPECT_EQ(store_.recording(voice).samples.size(), 8000u) << voice.id;
   }
   EXPECT_EQ(files_in(dir_.path("store/recordings")), 4u);
+}
+
+TEST_F(VoicesTest, ReplacedByAnotherProcessWhileItIsUsed) {
+  ASSERT_TRUE(store_.add({.name = "anna"}, some_audio(0.1, 0.05)).ok());
+  std::atomic<bool> ended = false;
+  std::thread other([&] {
+    VoiceStore store(dir_.path("store"));
+    for (int i = 0; i < 300; ++i) {
+      const double pitch = i % 2 == 0 ? 0.07 : 0.05;
+      EXPECT_TRUE(store.add({.name = "anna", .replace = true}, some_audio(0.1, pitch)).ok());
+    }
+    ended = true;
+  });
+  while (!ended) {
+    const auto prepared = prepare_voice(speaker_, {.stored = "anna"}, {});
+    EXPECT_TRUE(prepared.ok()) << prepared.error().message;
+    if (!prepared.ok()) break;
+  }
+  other.join();
 }
 
 TEST_F(VoicesTest, Consents) {
@@ -239,8 +258,10 @@ TEST_F(VoicesTest, RecordingsAreEncodedOnce) {
   EXPECT_FALSE(fresh.voice);
   keep_voice(speaker_, fresh, some_voice(3), &cache);
   EXPECT_TRUE(prepare_voice(speaker_, sent, quick).take().voice);
-  EXPECT_FALSE(prepare_voice(speaker_, {.audio = some_file(), .text = "a", .mode = "x-vector"},
-                             quick).take().voice);
+  EXPECT_FALSE(
+      prepare_voice(speaker_, {.audio = some_file(), .text = "a", .mode = "x-vector"}, quick)
+          .take()
+          .voice);
   EXPECT_FALSE(prepare_voice(speaker_, {.audio = "noise"}, options).ok());
 }
 

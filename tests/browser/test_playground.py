@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import wave
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "http")]
@@ -356,6 +357,35 @@ class Playground(unittest.TestCase):
         self.server.wait_running(0)
         page.wait(value % "'streams'" + " === '0'")
 
+    def test_engine_view_of_several_models(self):
+        row = "[...document.querySelectorAll('#engine-models tr')].map((r) => " \
+              "[...r.cells].map((c) => c.textContent))"
+        own = self.open()
+        own.wait("document.querySelector('#engine').children.length > 0")
+        self.assertTrue(own.run("document.querySelector('#engine-models').hidden"))
+        text = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "parity", "llm", "llama")
+        with harness.Server("--quiet", "--model", text) as server:
+            page = self.open(server)
+            rows = page.wait(f"{row}.length === 3 && {row}")
+            self.assertEqual(rows[0][0], "Model")
+            self.assertEqual(rows[2], ["llama", "not loaded", "", "", ""])
+            page.replace("#text", harness.SENTENCE * 100)
+            page.click("#speak")
+            page.wait(f"{row}[1][1] === '1' && parseFloat({row}[1][2]) > 1")
+            self.assertEqual(page.run("document.documentElement.scrollWidth <= innerWidth"), True)
+            self.picture(page, "several-models")
+            body = {"model": "llama", "messages": [{"role": "user", "content": "Hello"}]}
+            connection = server.connect()
+            connection.request("POST", "/v1/chat/completions", json.dumps(body),
+                               {"Content-Type": "application/json"})
+            self.assertEqual(connection.getresponse().status, 200)
+            connection.close()
+            page.wait(f"{row}[2][1] === '0' && {row}[2][4] !== ''")
+            # What the table's models have together is what the figures above it say.
+            value = "[...document.querySelectorAll('#engine div')].find((e) => e.firstChild" \
+                    ".textContent === 'streams')?.lastChild.textContent"
+            page.wait(f"{value} === {row}[1][1]")
+
     def snippet(self, page, kind):
         page.click(f"[value={kind}]")
         return page.run("document.querySelector('#snippet').textContent")
@@ -410,6 +440,138 @@ class Playground(unittest.TestCase):
         want = self.server.speak({"input": "Good morning.", "seed": 7, "response_format": "wav"})
         self.assertEqual((rate, size), (self.rate, len(data) - 44))
         self.assertTrue(data[44:] == want[2][44:])
+
+    def test_wave_fills_the_height(self):
+        page = self.open()
+        page.replace("#text", "Good morning.")
+        page.click("#speak")
+        self.idle(page)
+        page.wait("document.querySelector('.said').textContent.includes('seed')")
+        # The rows of the upper part that the waveform reaches, of those that it may.
+        rows = page.run("""new Promise((done) => requestAnimationFrame(() => {
+            const c = document.querySelector('.scope canvas'), wave = Math.round(c.height * 0.42);
+            const {data} = c.getContext('2d').getImageData(0, 0, c.width - 4, wave);
+            let seen = 0;
+            for (let y = 0; y < wave; ++y) {
+              const row = data.subarray(4 * y * (c.width - 4), 4 * (y + 1) * (c.width - 4));
+              if (row.some((v, i) => i % 4 === 3 && v > 0)) ++seen;
+            }
+            done([seen, wave]); }))""")
+        self.assertGreater(rows[0], 0.5 * rows[1])
+        self.assertLessEqual(rows[0], rows[1])
+
+    def test_speed(self):
+        page = self.open()
+        page.replace("#text", harness.SENTENCE)
+        page.replace("#seed-a", "3")
+        page.click("#more summary")
+        seconds = []
+        for speed in ("", "2"):
+            page.replace("#speed", speed)
+            page.click("#speak")
+            self.idle(page)
+            seconds.append(float(self.figures(page)[0].split(" · ")[1].split(" ")[0]))
+        self.assertLess(seconds[1], 0.7 * seconds[0])
+        self.assertIn('"speed":2', page.run("document.querySelector('#snippet').textContent"))
+
+    def test_in_the_language_of_the_reader(self):
+        german = "Object.defineProperty(navigator, 'languages', {get: () => ['de-AT', 'en']});"
+        page = self.open(before=german)
+        self.assertEqual(page.run("document.documentElement.lang"), "de")
+        self.assertEqual(page.run("document.querySelector('#speak').textContent"), "Sprechen")
+        page.replace("#text", " ")
+        page.click("#speak")
+        self.assertIn("kein Text", self.trouble(page))
+        page.replace("#text", "Good morning.")
+        page.click("#speak")
+        page.wait("document.querySelector('.said')?.textContent.includes('Startwert')")
+        page.wait("document.querySelector('#speak').textContent === 'Sprechen'")
+        self.assertEqual(page.run("""import('/playground/words.js').then(({t}) =>
+            t('{n} gaps, {s} s in all', {n: 2, s: 0.5}) + t('never heard of'))"""),
+            "2 Lücken, zusammen 0.5 snever heard of")
+        self.assertEqual(page.problems(), [])
+
+    def test_voices_of_recordings(self):
+        page = self.open()
+        cloning = self.server.get("/v1/models")[2]["data"][0]["voice_cloning"]["supported"]
+        self.assertEqual(page.run("document.querySelector('#voices').hidden"), not cloning)
+        checkpoint = os.path.join(HERE, "../parity/qwen3_tts/golden/base/checkpoint")
+        with tempfile.TemporaryDirectory() as place, \
+                harness.Server("--quiet", "--voice-store", os.path.join(place, "store"),
+                               model=checkpoint) as server:
+            recording = os.path.join(place, "anna.wav")
+            tone = array.array("h", (int(9000 * ((i * 440 // 8000) % 2 - 0.5) * (1 + i % 7))
+                                     for i in range(32000)))
+            with wave.open(recording, "wb") as file:
+                file.setparams((1, 2, 16000, 0, "NONE", ""))
+                file.writeframes(tone.tobytes())
+            self.keep_and_delete(server, recording)
+
+    def keep_and_delete(self, server, recording):
+        page = self.open(server, ready=False)
+        page.wait("!document.querySelector('#voices').hidden")
+        trouble = "document.querySelector('#voice-trouble').textContent"
+        page.replace("#voice-name", "Anna Bell")
+        page.click("#keep")
+        self.assertIn("file or record", page.wait(trouble))
+        root = page.call("DOM.getDocument")["root"]["nodeId"]
+        chosen = page.call("DOM.querySelector", nodeId=root, selector="#voice-file")["nodeId"]
+        page.call("DOM.setFileInputFiles", nodeId=chosen, files=[recording])
+        page.click("#keep")
+        self.assertIn("agrees", page.wait(trouble + ".includes('agrees') && " + trouble))
+        page.click("#voice-consent")
+        page.click("#keep")
+        page.wait("document.querySelector('#own-voices li') !== null")
+        self.assertEqual(page.run(trouble), "")
+        kept = server.get("/v1/audio/voices")[2]["uploaded_voices"][0]
+        self.assertEqual((kept["id"], kept["seconds"]), ("anna-bell", 2.0))
+        self.assertIn("agrees", kept["consent"])
+        page.wait("[...document.querySelector('#voice-a').options].some((o) => "
+                  "o.value === 'anna-bell')")
+        # The same name again is refused, in words that leave with the next try.
+        page.call("DOM.setFileInputFiles", nodeId=chosen, files=[recording])
+        page.replace("#voice-name", "Anna Bell")
+        page.click("#voice-consent")
+        page.click("#keep")
+        self.assertIn("already", page.wait(trouble))
+        # By keyboard: the first press asks, the second deletes.
+        page.run("document.querySelector('#own-voices button').focus()")
+        page.key("Enter")
+        page.wait("document.querySelector('#own-voices button').textContent.includes('for good')")
+        self.assertEqual(len(server.get("/v1/audio/voices")[2]["uploaded_voices"]), 1)
+        page.key("Enter")
+        page.wait("!document.querySelector('#own-voices li')")
+        self.assertEqual(server.get("/v1/audio/voices")[2]["uploaded_voices"], [])
+        self.assertEqual(page.run(trouble), "")
+        self.assertEqual(page.run(CONTRAST), [])
+        page.call("Emulation.setDeviceMetricsOverride", width=320, height=780,
+                  deviceScaleFactor=1, mobile=True)
+        self.assertLessEqual(page.run("document.documentElement.scrollWidth"), 320)
+
+    def test_reference(self):
+        page = self.browser.page()
+        self.addCleanup(page.close)
+        home = f"http://127.0.0.1:{self.server.port}/"
+        page.open(home + "api.html")
+        page.wait("document.querySelectorAll('.operation').length > 20")
+        document = self.server.get("/openapi.json")[2]
+        methods = sum(len([m for m in ops if "responses" in ops[m]])
+                      for ops in document["paths"].values())
+        self.assertEqual(page.run("document.querySelectorAll('.operation').length"), methods)
+        send = """(() => { const o = [...document.querySelectorAll('.operation')].find((e) =>
+            e.querySelector('code').textContent === %s); o.open = true;
+            const body = o.querySelector('textarea'); if (body && %s) body.value = %s;
+            o.querySelector('form').requestSubmit(); window.asked = o; })()"""
+        answer = "window.asked.querySelector('[role=status]').textContent"
+        page.run(send % (json.dumps("GET /health"), "false", "''"))
+        page.wait(answer + ".startsWith('200')")
+        self.assertIn('"status"', page.run("window.asked.querySelector('pre').textContent"))
+        body = json.dumps(json.dumps({"input": "Good morning.", "response_format": "wav"}))
+        page.run(send % (json.dumps("POST /v1/audio/speech"), "true", body))
+        page.wait(answer + ".includes('audio/')")
+        page.run(send % (json.dumps("POST /v1/audio/speech"), "true", "'{'"))
+        page.wait(answer + ".startsWith('400')")
+        self.assertEqual([u for u in page.requests() if not u.startswith((home, "blob:"))], [])
 
     def test_small_parts(self):
         page = self.open()

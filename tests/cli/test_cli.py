@@ -163,6 +163,29 @@ class Look(unittest.TestCase):
         self.assertEqual(header["logits_0"]["shape"][0], 4)
         self.assertEqual(samples["shape"][0] % frames["shape"][0], 0)
 
+    def test_trace_of_a_cloned_voice(self):
+        parity = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "parity")
+
+        def codes(*arguments):
+            with tempfile.TemporaryDirectory() as place:
+                path = os.path.join(place, "trace.safetensors")
+                done = run_cli("trace", "--model", os.path.join(parity, "qwen3_tts/golden/base/checkpoint"),
+                               "--text", "Hello there.", "--max-frames", "4", "--dump", path,
+                               "--ref-audio", os.path.join(parity, "mimi/speech.wav"), *arguments)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(path, "rb") as file:
+                    header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+                    body = file.read()
+            begin, end = header["codes"]["data_offsets"]
+            return header["prompt_ids"]["shape"][0], body[begin:end]
+
+        rows, greedy = codes("--ref-mode", "x-vector")
+        self.assertEqual((rows, greedy), codes("--ref-mode", "x-vector", "--seed", "7"))
+        self.assertGreater(codes("--ref-text", "hello there")[0], rows)  # its words and frames are there
+        drawn = ["--ref-mode", "x-vector", "--temperature", "1.5", "--top-k", "0"]
+        self.assertEqual(codes(*drawn, "--seed", "7"), codes(*drawn, "--seed", "7"))
+        self.assertNotEqual(codes(*drawn, "--seed", "7"), codes(*drawn, "--seed", "8"))
+
     def test_bench(self):
         done = run_cli("bench", "--model", MODEL, "--streams", "3", "--repeats", "2")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -28,8 +28,8 @@ SPEECH = "/v1/audio/speech"
 class Server:
     """`syrinx serve` on a free port; use it in a with statement."""
 
-    def __init__(self, *options, env=None):
-        command = [BIN, "serve", "--model", MODEL, "--port", "0", *options]
+    def __init__(self, *options, env=None, model=MODEL):
+        command = [BIN, "serve", "--model", model, "--port", "0", *options]
         environment = dict(os.environ, **(env or {}))
         name = f"syrinx_test_{os.getpid()}_{id(self)}.log"
         self.log = open(os.path.join(os.environ.get("TMPDIR", "/tmp"), name), "w+",

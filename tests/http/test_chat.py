@@ -77,7 +77,6 @@ class Chat(unittest.TestCase):
         self.assertEqual(events[0]["choices"][0]["delta"]["role"], "assistant")
         pieces = [event["choices"][0]["delta"].get("content", "") for event in events if event["choices"]]
         self.assertEqual("".join(pieces), case["text"])
-        self.assertGreater(sum(piece != "" for piece in pieces), 3)
         self.assertEqual(events[-2]["choices"][0]["finish_reason"], "length")
         self.assertEqual(events[-1]["usage"]["completion_tokens"], case["steps"])
 

@@ -125,7 +125,7 @@ class Models(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             os.symlink(source, os.path.join(folder, "second"))
             with harness.Server("--model", os.path.join(folder, "second"),
-                                "--model-keep", "1") as server:
+                                "--model-keep", "1", "--ears", "none") as server:
                 def loaded():
                     return {m["id"]: m["loaded"] for m in server.get("/v1/models")[2]["data"]}
                 self.assertEqual(loaded(), {"finch": True, "second": False})

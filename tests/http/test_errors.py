@@ -8,7 +8,7 @@ import harness
 class Errors(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = harness.Server("--quiet").__enter__()
+        cls.server = harness.Server("--quiet", "--ears", "none").__enter__()
 
     @classmethod
     def tearDownClass(cls):

@@ -20,7 +20,7 @@ FILES = ["bin/syrinx", "share/syrinx/voices/finch/config.json",
          "share/doc/syrinx/copyright", "share/doc/syrinx/docs/guide/http.md",
          "share/man/man1/syrinx.1.gz", "share/bash-completion/completions/syrinx",
          "share/zsh/vendor-completions/_syrinx", "share/fish/vendor_completions.d/syrinx.fish",
-         "lib/systemd/system/syrinx.service"]
+         "lib/systemd/system/syrinx.service", "include/syrinx.h", "lib/libsyrinx.so.0"]
 
 
 def run(*command, **options):
@@ -78,7 +78,7 @@ class Install(unittest.TestCase):
             self.assertIn(library, facts)
         for line in run("dpkg-deb", "-c", package).splitlines():
             self.assertIn(" root/root ", line)
-            self.assertRegex(line, r"^[-d]r.xr-xr-x |^-rw-r--r-- ")
+            self.assertRegex(line, r"^[-d]r.xr-xr-x |^-rw-r--r-- |^lrwxrwxrwx ")
         scripts = os.path.join(self.dir, "scripts")
         run("dpkg-deb", "-e", package, scripts)
         for name in ["postinst", "prerm", "postrm"]:

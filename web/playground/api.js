@@ -1,4 +1,5 @@
 // What this page says to the server. It uses nothing but the public HTTP API.
+import {t} from './words.js';
 
 /** A failure in words for people. `status` is 0 when no answer came. */
 export class ApiError extends Error {
@@ -39,7 +40,7 @@ export class Api {
         cache: 'no-store', ...options, headers: {...this.headers(), ...options.headers}});
     } catch (error) {
       if (error.name === 'AbortError') throw error;
-      throw new ApiError(0, 'The server cannot be reached. Is it still running?');
+      throw new ApiError(0, t('The server cannot be reached. Is it still running?'));
     }
     if (!response.ok) throw await failure(response);
     return response;
@@ -82,7 +83,7 @@ export class Api {
       }
     } catch (error) {
       if (error.name === 'AbortError') throw error;
-      throw new ApiError(200, 'The server cut this off before the end of the text.');
+      throw new ApiError(200, t('The server cut this off before the end of the text.'));
     }
   }
 }

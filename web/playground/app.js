@@ -5,8 +5,12 @@ import {Player} from './player.js';
 import {axis, Scope} from './scope.js';
 import {curl, FORMATS, node, python} from './snippets.js';
 import {Take} from './take.js';
+import {VoicesView} from './voices.js';
+import {LANGUAGE, t, translate} from './words.js';
 
 const $ = (id) => document.getElementById(id);
+translate(document);
+document.documentElement.lang = LANGUAGE;
 const api = new Api();
 const player = new Player();
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
@@ -32,7 +36,7 @@ function tell(message) {
 function explain(error) {
   if (error.status === 401) {
     askForKey();
-    return api.key ? 'The server does not know this key.' : 'This server wants an API key.';
+    return t(api.key ? 'The server does not know this key.' : 'This server wants an API key.');
   }
   return error.message;
 }
@@ -60,6 +64,8 @@ function bodyOf({voice, temperature, seed}, format) {
     if (value && takes(name)) body[name] = value;
   }
   if (temperature !== undefined) body.temperature = temperature;
+  const speed = $('speed').value.trim();
+  if (speed !== '' && Number(speed) !== 1) body.speed = Number(speed);
   if (seed !== '') body.seed = Number(seed);
   return body;
 }
@@ -103,9 +109,9 @@ async function copySnippet() {
     getSelection().selectAllChildren($('snippet'));
     document.execCommand('copy');
   }
-  $('copy').textContent = 'Copied';
-  tell('Copied');
-  setTimeout(() => ($('copy').textContent = 'Copy'), 1500);
+  $('copy').textContent = t('Copied');
+  tell(t('Copied'));
+  setTimeout(() => ($('copy').textContent = t('Copy')), 1500);
 }
 
 // ---------------------------------------------------------------------------- a take on the page
@@ -118,16 +124,16 @@ class TakeView {
     this.body = body;
     this.article = article;
     article.classList.add(settings.letter);
-    const name = settings.voice || 'default voice';
+    const name = settings.voice || t('default voice');
     this.name = count > 1 ? `${settings.letter.toUpperCase()} · ${name}` : name;
     find('h3').textContent = this.name;
     this.said = find('.said');
     this.button = find('.play');
     this.save = find('.save');
     this.seek = find('.seek');
-    this.seek.setAttribute('aria-label', `Position in ${this.name}, seconds`);
+    this.seek.setAttribute('aria-label', t('Position in {name}, seconds', {name: this.name}));
     this.canvas = find('canvas');
-    this.canvas.setAttribute('aria-label', `Waveform and spectrum of ${this.name}`);
+    this.canvas.setAttribute('aria-label', t('Waveform and spectrum of {name}', {name: this.name}));
     this.scope = new Scope(this.canvas);
     this.button.addEventListener('click', () => this.toggle());
     this.save.addEventListener('click', () => this.download());
@@ -148,7 +154,7 @@ class TakeView {
       signal,
       start: (rate) => {
         this.firstMs = performance.now() - this.began;
-        this.take = new Take(rate, this.body.input.length / CHARS_PER_SECOND);
+        this.take = new Take(rate, this.body.input.length / CHARS_PER_SECOND / (this.body.speed ?? 1));
         this.take.changed = () => this.show();
         this.ready(this);
       },
@@ -227,9 +233,9 @@ class TakeView {
   draw() {
     const {take} = this;
     this.button.disabled = this.save.disabled = !take || take.length === 0;
-    this.button.textContent = this.mine && player.playing ? 'Pause' : 'Play';
+    this.button.textContent = t(this.mine && player.playing ? 'Pause' : 'Play');
     this.button.setAttribute('aria-label', `${this.button.textContent} ${this.name}`);
-    this.save.textContent = `Download ${$('format').value}`;
+    this.save.textContent = t('Download {format}', {format: $('format').value});
     this.said.textContent = this.figures();
     if (!take) return;
     if (this.mine) {
@@ -244,16 +250,17 @@ class TakeView {
 
   figures() {
     const {take} = this;
-    if (!take) return 'waiting for the first audio …';
-    const parts = [`first audio ${Math.round(this.firstMs)} ms`, `${take.seconds.toFixed(1)} s`];
+    if (!take) return t('waiting for the first audio …');
+    const parts = [t('first audio {ms} ms', {ms: Math.round(this.firstMs)}),
+                   `${take.seconds.toFixed(1)} s`];
     const spent = ((this.spentMs ?? performance.now() - this.began) - this.firstMs) / 1000;
     if (take.done && spent > 0.05 && take.seconds > 0) {
-      parts.push(`${(take.seconds / spent).toFixed(1)} × real time`);
+      parts.push(t('{x} × real time', {x: (take.seconds / spent).toFixed(1)}));
     }
-    parts.push(this.gaps === 0 ? 'no gap' :
-        `${this.gaps} ${this.gaps === 1 ? 'gap' : 'gaps'}, ${this.gapSeconds.toFixed(1)} s in all`);
-    parts.push(`seed ${this.body.seed}`);
-    if (this.cut) parts.push(this.cut);
+    const gaps = ['no gap', '1 gap, {s} s in all'][this.gaps] ?? '{n} gaps, {s} s in all';
+    parts.push(t(gaps, {n: this.gaps, s: this.gapSeconds.toFixed(1)}));
+    parts.push(t('seed {n}', {n: this.body.seed}));
+    if (this.cut) parts.push(t(this.cut));
     return parts.join(' · ');
   }
 }
@@ -265,7 +272,7 @@ const stoppable = () => running !== null || player.playing;
 
 function showRunning() {
   const button = $('speak');
-  button.textContent = stoppable() ? 'Stop' : 'Speak';
+  button.textContent = t(stoppable() ? 'Stop' : 'Speak');
   button.setAttribute('aria-keyshortcuts', stoppable() ? 'Escape' : 'Control+Enter');
   $('form').setAttribute('aria-busy', String(running !== null));
 }
@@ -273,7 +280,7 @@ function showRunning() {
 async function speak() {
   trouble('');
   if ($('text').value.trim() === '') {
-    trouble('There is no text to speak yet.');
+    trouble(t('There is no text to speak yet.'));
     $('text').focus();
     return;
   }
@@ -281,7 +288,7 @@ async function speak() {
   player.prepare(model.sample_rate);
   const mine = running = new AbortController();
   showRunning();
-  tell('Speaking');
+  tell(t('Speaking'));
   const chosen = sides();
   views = chosen.map((settings) => {
     const body = {seed: anySeed(), ...bodyOf(settings, 'pcm')};
@@ -307,7 +314,7 @@ async function speakOne(view, controller) {
   } catch (error) {
     if (error.name === 'AbortError') {
       view.end('stopped');
-      tell('Stopped');
+      tell(t('Stopped'));
       return;
     }
     view.end(error.status === 200 ? 'cut off' : 'failed');
@@ -366,7 +373,9 @@ async function connect() {
     const models = list.data;
     fill($('model'), models.map((m) => [m.id, m.id]));
     model = {sample_rate: 24000, ...models.find((m) => m.id === $('model').value)};
-    voices = (await api.json(`v1/audio/voices?model=${encodeURIComponent(model.id)}`)).voices;
+    const known = await api.json(`v1/audio/voices?model=${encodeURIComponent(model.id)}`);
+    voices = known.voices;
+    own.fill(model, known.uploaded_voices ?? []);
     const first = voices.find((v) => v.default)?.id;
     const fresh = $('voice-a').options.length === 0;
     for (const letter of ['a', 'b']) {
@@ -392,6 +401,7 @@ async function connect() {
   }
 }
 
+const own = new VoicesView(api, {explain, tell, changed: connect});
 api.key = sessionStorage.getItem(KEY) ?? '';
 $('key').addEventListener('change', () => {
   api.key = $('key').value.trim();
@@ -431,7 +441,7 @@ document.addEventListener('keydown', (event) => {
 });
 
 const engine = new EngineView(api, {
-  figures: $('engine'), canvas: $('pulse'), note: $('engine-note'), state: $('state'),
+  figures: $('engine'), table: $('engine-models'), canvas: $('pulse'), note: $('engine-note'), state: $('state'),
   returned: connect,
 });
 connect();

@@ -1,13 +1,15 @@
-// The engine while it works: figures and a pulse of the last minute, read from /health and, where
-// the server has it, /metrics. Asks only while the page is seen.
+// The engine while it works: figures of all models together and a pulse of the last minute, and a
+// table of the models where there are several; read from /health and, where the server has it,
+// /metrics. Asks only while the page is seen.
 import {parseMetrics} from './api.js';
+import {t} from './words.js';
 
 const EVERY_MS = 1000, MINUTE = 60;
 
 export class EngineView {
   /** returned() is called when the server answers again after it was away. */
-  constructor(api, {figures, canvas, note, state, returned}) {
-    Object.assign(this, {api, figures, canvas, note, state, returned});
+  constructor(api, {figures, table, canvas, note, state, returned}) {
+    Object.assign(this, {api, figures, table, canvas, note, state, returned});
     this.rates = [];  // seconds of audio made per second, oldest first
     this.metrics = true;  // until the server says that it has none
     this.last = null;
@@ -29,7 +31,7 @@ export class EngineView {
       this.show(health, began / 1000);
       this.schedule(EVERY_MS);
     } catch {
-      this.state.textContent = 'The server cannot be reached';
+      this.state.textContent = t('The server cannot be reached');
       this.state.dataset.state = 'gone';
       this.note.textContent = '';
       this.last = null;
@@ -50,21 +52,35 @@ export class EngineView {
     const words = {ready: 'ready', loading: 'loading the model …', draining: 'stopping'};
     this.state.dataset.state = health.state;
     const model = this.model ? `${this.model} · ` : '';
-    const text = model + (words[health.state] ?? health.state);
+    const text = model + t(words[health.state] ?? health.state);
     if (this.state.textContent !== text) this.state.textContent = text;
-    const engine = health.engine;
-    if (!engine) return;
+    if (!health.engine) return;
+    const models = health.models ?? [{id: '', loaded: true, engine: health.engine}];
+    const engine = total(models);
     const before = this.last;
-    this.last = {now, ...engine};
-    const since = before && engine.audio_s >= before.audio_s ? before : null;
-    const per = (name) => (since ? (engine[name] - since[name]) / (now - since.now) : 0);
-    if (since) this.rates = [...this.rates, per('audio_s')].slice(-MINUTE);
-    this.fill(health, per);
+    this.last = {now, engine, models: new Map(models.map((m) => [m.id, m.engine]))};
+    // A model that was let go takes its counts with it.
+    const per = (name, is, was) =>
+        was && is[name] >= was[name] ? (is[name] - was[name]) / (now - before.now) : 0;
+    if (before) this.rates = [...this.rates, per('audio_s', engine, before.engine)].slice(-MINUTE);
+    this.fill(health, engine, (name) => per(name, engine, before?.engine));
+    this.fillTable(models, (name, m) => per(name, m.engine, before?.models.get(m.id)));
     this.drawPulse();
   }
 
-  fill(health, per) {
-    const engine = health.engine;
+  /** A row for each model, where there are several. */
+  fillTable(models, per) {
+    this.table.hidden = models.length < 2;
+    if (this.table.hidden) return;
+    const rows = models.map((m) => m.engine ?
+        [m.id, m.engine.running, `${per('audio_s', m).toFixed(1)} s`,
+         Math.round(per('ar_steps', m)), cacheInUse(m.engine)] :
+        [m.id, t('not loaded'), '', '', '']);
+    const heads = ['Model', 'streams', 'audio per second', 'steps per second', 'cache in use'];
+    writeTable(this.table, heads, rows);
+  }
+
+  fill(health, engine, per) {
     const sums = this.sums ?? new Map();
     const rows = [
       ['audio per second', `${per('audio_s').toFixed(1)} s`],
@@ -78,10 +94,7 @@ export class EngineView {
     const room = sums.get('syrinx_streams_capacity');
     if (room > 0) rows.push(['streams it can hold', Math.floor(room)]);
     rows.push(['steps per second', Math.round(per('ar_steps'))]);
-    if (engine.pages > 0) {
-      const used = (100 * (engine.pages - engine.pages_free)) / engine.pages;
-      rows.push(['cache in use', `${used.toFixed(0)} %`]);
-    }
+    if (engine.pages > 0) rows.push(['cache in use', cacheInUse(engine)]);
     this.sumsBefore = this.sums;
     write(this.figures, rows);
     this.note.textContent = `up ${duration(health.uptime_s)}, ${engine.finished} spoken, ` +
@@ -108,6 +121,20 @@ export class EngineView {
   }
 }
 
+/** Every count of the loaded models, added up. */
+function total(models) {
+  const sum = {};
+  for (const {engine} of models) {
+    for (const [name, value] of Object.entries(engine ?? {})) sum[name] = (sum[name] ?? 0) + value;
+  }
+  return sum;
+}
+
+function cacheInUse(engine) {
+  if (!engine.pages) return '';
+  return `${((100 * (engine.pages - engine.pages_free)) / engine.pages).toFixed(0)} %`;
+}
+
 /** Mean of a histogram since the last look; nothing when nothing was added. */
 function mean(sums, before, name, stage) {
   const since = (part) => {
@@ -129,8 +156,22 @@ function write(list, rows) {
       list.append(row);
     }
     const [dt, dd] = row.children;
-    if (dt.textContent !== name) dt.textContent = name;
+    if (dt.textContent !== t(name)) dt.textContent = t(name);
     if (dd.textContent !== String(value)) dd.textContent = value;
+  });
+}
+
+/** Heads and rows into a <table>, touching only what changed. */
+function writeTable(table, heads, rows) {
+  const lines = [heads.map((head) => t(head)), ...rows];
+  while (table.rows.length > lines.length) table.deleteRow(-1);
+  lines.forEach((cells, i) => {
+    const row = table.rows[i] ?? table.insertRow();
+    cells.forEach((text, j) => {
+      const cell = row.cells[j] ?? row.appendChild(document.createElement(i && j ? 'td' : 'th'));
+      if (!cell.scope && cell.tagName === 'TH') cell.scope = i ? 'row' : 'col';
+      if (cell.textContent !== String(text)) cell.textContent = text;
+    });
   });
 }
 

@@ -1,7 +1,8 @@
 // Draws a Take: waveform above, spectrum below, the part that was heard in colour.
 import {BANDS} from './spectrum.js';
 
-const WAVE = 0.42;  // of the height
+const WAVE = 0.42;    // of the height
+const QUIET = 0.05;   // a peak below it does not fill the height: what is silent looks silent
 
 export class Scope {
   constructor(canvas) {
@@ -56,6 +57,7 @@ export class Scope {
 
   drawWave(context, take, {width, wave, span, split, bright, rest, scale}) {
     const middle = wave / 2;
+    const tall = middle / Math.max(QUIET, take.peak);  // the loudest fills the height
     const perPixel = (span * take.rate) / take.hop / width;  // columns
     const step = Math.max(2, Math.round(3 * scale)), bar = Math.max(1, Math.round(2 * scale));
     for (let x = 0; x < width; x += step) {
@@ -67,7 +69,7 @@ export class Scope {
         high = Math.max(high, take.high[c]);
       }
       context.fillStyle = x < split && first < take.columns ? bright : rest;
-      const top = Math.min(1, high * 1.25) * middle, bottom = Math.min(1, -low * 1.25) * middle;
+      const top = high * tall, bottom = -low * tall;
       context.fillRect(x, middle - Math.max(top, scale / 2), bar,
                        Math.max(top, scale / 2) + Math.max(bottom, scale / 2));
     }

@@ -1,5 +1,6 @@
 // One spoken text: its samples, which grow while it is being made, and the picture of them.
 import {BANDS, REACH, Spectrum} from './spectrum.js';
+import {wav} from './wav.js';
 
 const MAX_COLUMNS = 4096;  // past it two columns become one, so that a book costs what a page costs
 
@@ -7,6 +8,7 @@ export class Take {
   done = false;
   length = 0;  // samples
   columns = 0;
+  peak = 0;  // the largest magnitude so far, of 1
   /** Called after anything has changed. */
   changed = () => {};
 
@@ -56,6 +58,7 @@ export class Take {
     }
     this.low[this.columns] = low / 32768;
     this.high[this.columns] = high / 32768;
+    this.peak = Math.max(this.peak, high / 32768, -low / 32768);
     const middle = begin + (this.hop >> 1);
     this.spectrum.measure(this.pcm, this.length, middle,
                           this.bands.subarray(this.columns * BANDS, (this.columns + 1) * BANDS));
@@ -84,24 +87,6 @@ export class Take {
 
   /** A WAV file of what there is. */
   wav() {
-    const bytes = this.length * 2;
-    const head = new DataView(new ArrayBuffer(44));
-    const word = (at, letters) => {
-      for (let i = 0; i < 4; ++i) head.setUint8(at + i, letters.charCodeAt(i));
-    };
-    word(0, 'RIFF');
-    head.setUint32(4, 36 + bytes, true);
-    word(8, 'WAVE');
-    word(12, 'fmt ');
-    head.setUint32(16, 16, true);
-    head.setUint16(20, 1, true);
-    head.setUint16(22, 1, true);
-    head.setUint32(24, this.rate, true);
-    head.setUint32(28, this.rate * 2, true);
-    head.setUint16(32, 2, true);
-    head.setUint16(34, 16, true);
-    word(36, 'data');
-    head.setUint32(40, bytes, true);
-    return new Blob([head, this.pcm.subarray(0, this.length)], {type: 'audio/wav'});
+    return wav(this.pcm.subarray(0, this.length), this.rate);
   }
 }

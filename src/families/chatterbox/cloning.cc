@@ -1,6 +1,7 @@
 #include "families/chatterbox/cloning.h"
 
 #include "audio/resampler.h"
+#include "families/chatterbox/voice.h"
 #include "families/weight_files.h"
 #include "io/file.h"
 
@@ -10,7 +11,6 @@ namespace {
 constexpr const char* kSpeakerFile = "ve.safetensors";
 constexpr const char* kCodecFile = "s3gen.safetensors";
 constexpr size_t kPromptSeconds = 6, kReferenceSeconds = 10;
-constexpr float kEmotion = 0.5f;  // the authors' default
 
 std::span<const float> first(const std::vector<float>& samples, size_t count) {
   return std::span(samples).first(std::min(samples.size(), count));
@@ -48,9 +48,10 @@ class Cloning::Encoding : public VoiceEncoding {
   syrinx::Voice take() override {
     voice_.tensors["prompt_speech"] =
         tensor_of(std::span<const int32_t>(prompt_ ? prompt_->tokens() : reference_.tokens()));
-    put_reference(encoders_.reference.take(reference_), voice_);
+    // As in the authors' code, half a token at the end stays in the mel.
+    put_reference(encoders_.reference.take(reference_, encoders_.reference.ratio() - 1), voice_);
     voice_.tensors["speaker"] = tensor_of(std::span<const float>(speaker_.vector()));
-    voice_.tensors["emotion"] = tensor_of(std::span(&kEmotion, 1));
+    voice_.tensors["emotion"] = tensor_of(std::span(&kDefaultEmotion, 1));
     return std::move(voice_);
   }
   syrinx::Voice& voice() { return voice_; }
@@ -65,7 +66,7 @@ class Cloning::Encoding : public VoiceEncoding {
 
 Cloning::Cloning(const LoadSpec& spec, const ModelConfig& config) : spec_(spec), config_(config) {
   info_.family = "chatterbox";
-  info_.version = "1.0";
+  info_.version = "1.1";
   info_.modes.push_back({.name = "clone"});
 }
 

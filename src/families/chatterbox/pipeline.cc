@@ -45,8 +45,10 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   codec.build(
       [&] {
-        flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"), spec.weights);
-        hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"), spec.weights);
+        flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"),
+                                         at_least_8_bits(spec.weights));
+        hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"),
+                                       at_least_8_bits(spec.weights));
       },
       {"tokenizer.*", "speaker_encoder.*"});  // of cloning, which loads them when it is used
   voices_ = load_voices(spec.dir, config_, *flow_);
@@ -64,8 +66,9 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   // do.
   const int chunk = static_cast<int>(config_.flow.chunk);
   const int ahead = static_cast<int>(config_.flow.lookahead);
-  const Link links[] = {{"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
-            {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
+  const Link links[] = {
+      {"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
+      {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
   graph_ = chain(*lm_, links);
   describe(spec);
 }
@@ -78,10 +81,11 @@ void Chatterbox::describe(const LoadSpec& spec) {
   info_.model = spec.model;
   info_.licence = "MIT";
   info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->out_width();
+  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->samples_per_token();
   for (const auto& [name, voice] : voices_) info_.voices.push_back({name, "stored voice"});
   if (!voices_.empty()) info_.default_voice = voices_.begin()->first;
   info_.languages = {"english"};
+  info_.flow = info_.exaggeration = true;
   info_.parts = {
       {"language model",
        text(d.layers) + " layers, width " + text(d.hidden) + ", heads " + text(d.heads) + "/" +
@@ -95,12 +99,19 @@ void Chatterbox::describe(const LoadSpec& spec) {
            text(f.steps) + " steps; " + text(int64_t(flow_->bytes_per_second() >> 20)) +
            " MB a second of a stream",
        flow_->bytes()},
-      {"vocoder", text(vocoder_stage_->out_width()) + " samples a code", hift_->bytes()}};
+      {"vocoder", text(vocoder_stage_->samples_per_token()) + " samples a code", hift_->bytes()}};
 }
 
 Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> who = voice(request);
   if (!who) return who.error();
+  // As in the authors' generate(), whatever degree a voice was saved with.
+  const float degree = request.exaggeration.value_or(kDefaultEmotion);
+  if (degree != who.value()->emotion) {
+    Voice mood = lm_->with_emotion(*who.value(), degree);
+    const uint64_t key = mood.key;
+    who = moods_.keep(key, std::make_shared<const Voice>(std::move(mood)));
+  }
   return State::open(config_, *tokenizer_, who.take(), request);
 }
 

@@ -44,6 +44,7 @@ class Chatterbox : public Pipeline {
   std::unique_ptr<Hift> hift_;
   Voices voices_;
   mutable Recent<Voice> recent_;
+  mutable Recent<Voice> moods_;  // voices with other degrees of emotion
   std::unique_ptr<Cloning> cloning_;
   std::unique_ptr<S3FlowStage> flow_stage_;
   std::unique_ptr<S3VocoderStage> vocoder_stage_;

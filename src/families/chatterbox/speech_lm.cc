@@ -1,20 +1,18 @@
 #include "families/chatterbox/speech_lm.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "families/chatterbox/state.h"
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
+#include "nn/stream_pass.h"
 
 namespace syrinx::chatterbox {
 namespace {
 
 constexpr int kTables = 4;
-
-View take_rows(StepContext& ctx, int64_t rows, int64_t width) {
-  return ctx.arena.take({rows, width}, DType::kF32);
-}
 
 }  // namespace
 
@@ -26,7 +24,8 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
              weights.take("speech_emb.weight", {config.speech_vocab, hidden}),
              weights.take("speech_pos_emb.emb.weight", {config.speech_positions, hidden})};
   host_tables_ = tables_;
-  head_ = load_linear(weights, "speech_head", config.speech_vocab, hidden, false, type);
+  head_ = load_linear(weights, "speech_head", config.speech_vocab, hidden, false,
+                      at_least_8_bits(type));
   weights.ignore("text_head.weight");          // of the training only
   weights.ignore("tfmr.embed_tokens.weight");  // of the class that it was made from
   const Weights cond = weights.scope("cond_enc"), block = cond.scope("perceiver").scope("attn");
@@ -108,9 +107,25 @@ void SpeechLm::prepare(Voice& voice) const {
     seen = perceive(ctx, first, first);
   }
   std::copy_n(seen.f32(), seen.count(), rows.f32() + hidden);
-  for (int64_t i = 0; i < hidden; ++i) {
-    rows.f32()[(queries + 1) * hidden + i] = emotion_.f32()[i] * voice.emotion;
-  }
+  put_emotion(voice);
+}
+
+/// The last of the voice's rows.
+void SpeechLm::put_emotion(Voice& voice) const {
+  const int64_t hidden = config_.decoder.hidden;
+  float* row = voice.rows.f32() + (config_.queries + 1) * hidden;
+  for (int64_t i = 0; i < hidden; ++i) row[i] = emotion_.f32()[i] * voice.emotion;
+}
+
+Voice SpeechLm::with_emotion(const Voice& voice, float degree) const {
+  Voice other{.speaker = voice.speaker,
+              .prompt_speech = voice.prompt_speech,
+              .emotion = degree,
+              .rows = voice.rows.clone(),
+              .flow = voice.flow};
+  other.key = (voice.key ^ std::bit_cast<uint32_t>(degree)) * 0x9E3779B97F4A7C15u;
+  put_emotion(other);
+  return other;
 }
 
 void SpeechLm::move_to(Device device) {
@@ -153,12 +168,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  const std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
-  size_t e = 0;
-  for (size_t b = 0; b < batch.seqs.size(); ++b) {
-    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
-  }
-  decoder_.norm_rows(ctx, x, last, hidden);
+  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {

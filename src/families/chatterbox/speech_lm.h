@@ -23,12 +23,15 @@ class SpeechLm : public ArStage {
 
   /// Fills voice.rows: speaker, perceiver over the prompt's speech, emotion.
   void prepare(Voice& voice) const;
+  /// A voice that is prepared, with another degree of emotion and a key of its own.
+  Voice with_emotion(const Voice& voice, float degree) const;
   /// The input rows of a batch, [N, H]; in the arena.
   View embed_rows(StepContext& ctx, const ArBatch& batch) const;
   size_t bytes() const { return decoder_.bytes() + head_.bytes(); }
   size_t table_bytes() const;
 
  private:
+  void put_emotion(Voice& voice) const;
   View perceive(StepContext& ctx, const View& queries, const View& seen) const;
 
   ModelConfig config_;
@@ -36,7 +39,7 @@ class SpeechLm : public ArStage {
   Decoder decoder_;
   MovedTables moved_;
   std::vector<View> host_tables_;  // tables_ as the checkpoint's file has them
-  std::vector<View> tables_;  // text, text positions, speech, speech positions
+  std::vector<View> tables_;       // text, text positions, speech, speech positions
   PackedLinear head_, speaker_, q_, k_, v_, mixed_;
   Tensor emotion_, queries_;
   LayerNorm norm_;

@@ -35,14 +35,17 @@ std::vector<std::string> parts_of(const std::string& text) {
 }  // namespace
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
-                                                  const TextTokenizer& tokenizer,
-                                                  std::shared_ptr<const Voice> voice,
-                                                  const SpeechRequest& request) {
+                                              const TextTokenizer& tokenizer,
+                                              std::shared_ptr<const Voice> voice,
+                                              const SpeechRequest& request) {
   if (request.text_open) {
     return Error{ErrorCode::kUnsupported, "this model takes the whole text at once", "input"};
   }
   if (!request.instructions.empty()) {
     return Error{ErrorCode::kUnsupported, "this model takes no instructions", "instructions"};
+  }
+  if (request.top_k.value_or(0) > 0) {
+    return Error{ErrorCode::kUnsupported, "this model is sampled without top-k", "top_k"};
   }
   if (!request.language.empty() && request.language != "auto" && request.language != "en" &&
       request.language != "english") {
@@ -52,12 +55,14 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
   state->flow_voice_ = voice->flow;
   state->voice_ = std::move(voice);
   state->seed_ = request.seed;
+  // The authors' package attends to the whole, in training and in speaking.
+  state->full_flow_ =
+      request.flow == FlowMode::kFull || (request.flow == FlowMode::kAuto && request.offline);
   state->max_frames_ = request.max_frames;
   state->ignore_stop_ = request.ignore_stop;
   const float scale = request.guidance.value_or(1.5f);
   if (scale != 1) state->guidance_ = scale;
   state->sampling_ = {.temperature = request.temperature.value_or(0.8f),
-                      .top_k = request.top_k.value_or(0),
                       .top_p = request.top_p.value_or(1.f),
                       .min_p = request.min_p.value_or(0.05f),
                       .repetition_penalty = request.repetition_penalty.value_or(1.2f)};
@@ -95,6 +100,7 @@ int State::prompt_rows() const { return voice_count() + static_cast<int>(text_.s
 
 int State::max_steps() const {
   int64_t limit = std::min<int64_t>(kMostSteps, config_.speech_positions - 1);
+  if (full_flow_) limit = std::min<int64_t>(limit, kMostFullTokens);
   if (max_frames_ > 0) {
     const int64_t left = std::max<int64_t>(1, max_frames_ - frames_before_);
     limit = std::min(limit, left);

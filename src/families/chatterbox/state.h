@@ -20,9 +20,9 @@ class State : public S3State {
  public:
   /// Checks the request; `voice` is who speaks.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
-                                                    const TextTokenizer& tokenizer,
-                                                    std::shared_ptr<const Voice> voice,
-                                                    const SpeechRequest& request);
+                                                const TextTokenizer& tokenizer,
+                                                std::shared_ptr<const Voice> voice,
+                                                const SpeechRequest& request);
 
   int prompt_rows() const override;
   int max_steps() const override;

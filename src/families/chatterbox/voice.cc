@@ -78,10 +78,11 @@ Voice load_voice(const std::string& path, const ModelConfig& config, const S3Flo
   std::vector<int32_t> tokens = file.ids("gen.prompt_token", config.flow.vocab);
   const int64_t mel = config.flow.mel;
   Tensor feat = file.floats("gen.prompt_feat", 0, (2 * kMostTokens + 2) * mel);
-  // A mel frame or token too many at the end is cut off, as its authors warn and do.
+  // A token too many at the end is cut off, as its authors warn and do; half a token stays.
   const int64_t frames = feat.view().count() / mel;
   tokens.resize(std::min<size_t>(tokens.size(), static_cast<size_t>(frames / config.flow.ratio)));
-  const auto rows = static_cast<int64_t>(tokens.size()) * config.flow.ratio;
+  const auto whole = static_cast<int64_t>(tokens.size()) * config.flow.ratio;
+  const int64_t rows = std::min(frames, whole + config.flow.ratio - 1);
   Tensor prompt({rows, mel}, DType::kF32);
   std::copy_n(feat.f32(), rows * mel, prompt.f32());
   const Tensor vector = file.floats("gen.embedding", config.flow.speaker, config.flow.speaker);

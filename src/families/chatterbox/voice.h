@@ -15,10 +15,12 @@
 
 namespace syrinx::chatterbox {
 
+inline constexpr float kDefaultEmotion = 0.5f;  ///< of 0 to 2
+
 struct Voice {
   std::vector<float> speaker;          ///< [ModelConfig::speaker]
   std::vector<int32_t> prompt_speech;  ///< at most a few hundred
-  float emotion = 0.5f;
+  float emotion = kDefaultEmotion;
   Tensor rows;  ///< [2 + queries, H]: what the language model is fed first
   std::shared_ptr<const S3FlowVoice> flow;
   uint64_t key = 0;  ///< its name in the prefix cache: no other voice of the model has it

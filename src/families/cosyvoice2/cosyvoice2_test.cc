@@ -53,6 +53,27 @@ TEST(CosyVoice2, DefaultsAreTheAuthors) {
   EXPECT_EQ(p.ras_window, 10);
   EXPECT_EQ(p.ras_repeats, 1);
   EXPECT_FLOAT_EQ(p.temperature, 1);
+  SpeechRequest other = hello();
+  other.min_p = 0.1f;
+  EXPECT_EQ(open(other)->sampling(0).ras_window, 0) << "another way of sampling than theirs";
+}
+
+TEST(CosyVoice2, LongTextsArePartsOfOneRequest) {
+  SpeechRequest request = hello();
+  while (request.text.size() < 1200) request.text += " The quick brown fox jumps over the dog.";
+  request.max_frames = 30;
+  const auto state = open(request);
+  EXPECT_EQ(state->max_steps(), 30);
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const int32_t code = 3, end = static_cast<int32_t>(model().config().speech_codes);
+  for (int step = 0; step < 4; ++step) state->advance({&code, 1}, out);
+  EXPECT_EQ(state->advance({&end, 1}, out).next, Verdict::kNextSegment);
+  EXPECT_EQ(state->max_steps(), 26);
+  EXPECT_TRUE(state->history(0).empty());
+  for (int step = 0; step < 2; ++step) state->advance({&code, 1}, out);
+  EXPECT_EQ(frames, (std::vector<int32_t>{3, 3, 3, 3, 3 | kS3SegmentStart, 3}));
 }
 
 TEST(CosyVoice2, SpeechEndsAsItsAuthorsEndIt) {
@@ -68,11 +89,22 @@ TEST(CosyVoice2, SpeechEndsAsItsAuthorsEndIt) {
     const SampleRule rule = s.rule(0);
     EXPECT_EQ(rule.forced, -1);
     EXPECT_EQ(rule.ranges, step < 2 * text ? 2 : 0) << step;
+    if (step < 2 * text) {
+      EXPECT_EQ(rule.allowed[0].end, codes);
+      EXPECT_EQ(rule.allowed[1].begin, codes + 1);
+    }
     EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
   }
   EXPECT_EQ(s.rule(0).forced, codes);
   EXPECT_EQ(state->advance({&codes, 1}, out).next, Verdict::kFinished);
   EXPECT_EQ(frames.size(), static_cast<size_t>(20 * text));
+}
+
+TEST(CosyVoice2, SentencesAreNeverCut) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "a,b,c,d ";
+  text.back() = '.';
+  EXPECT_EQ(model().frontend().parts(text), std::vector<std::string>{text});
 }
 
 TEST(CosyVoice2, PrefixesOfOneVoiceHaveEqualKeys) {

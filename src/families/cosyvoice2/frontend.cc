@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "text/sentences.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -11,7 +10,6 @@ namespace {
 
 // Bounds of a part, in ids of the tokenizer or in Chinese characters.
 constexpr size_t kMostOfPart = 80, kLeastOfPart = 60, kTooShort = 20;
-constexpr size_t kLongPiece = 300;  // characters without an end of sentence: cut at clauses
 constexpr std::string_view kEndOfPrompt = "<|endofprompt|>";
 
 bool is_chinese(char32_t code) { return code >= 0x4e00 && code <= 0x9fff; }
@@ -137,15 +135,7 @@ std::vector<std::string> Frontend::split(const std::string& text, bool chinese) 
       current = joined;
     }
   };
-  for (const std::string& sentence : sentences(text, chinese)) {
-    if (utf8_count(sentence) <= kLongPiece) {
-      add(sentence);
-      continue;
-    }
-    for (const Sentence& piece : split_sentences(sentence, {.max_chars = kLongPiece})) {
-      add(sentence.substr(piece.begin, piece.end - piece.begin));
-    }
-  }
+  for (const std::string& sentence : sentences(text, chinese)) add(sentence);
   if (current.empty()) return parts;
   if (length(current) < kTooShort && !parts.empty()) {
     parts.back() += current;

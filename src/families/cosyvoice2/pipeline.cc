@@ -39,7 +39,9 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   {
     const Weights weights(weights_at(spec, join_path(spec.dir, "flow.pt")));
-    weights.build([&] { flow_ = std::make_unique<S3Flow>(config_.flow, weights, spec.weights); });
+    weights.build([&] {
+      flow_ = std::make_unique<S3Flow>(config_.flow, weights, at_least_8_bits(spec.weights));
+    });
   }
   hift_ = load_hift(config_.hift, spec);
   voices_ = load_voices(spec.dir, config_, *flow_);
@@ -67,7 +69,7 @@ void CosyVoice2::describe(const LoadSpec& spec) {
   info_.model = spec.model;
   info_.licence = "Apache-2.0";
   info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->out_width();
+  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->samples_per_token();
   for (const auto& [name, voice] : voices_) {
     info_.voices.push_back(
         {name, voice.prompt_speech.empty() ? "stored speaker" : "stored zero-shot voice"});
@@ -75,6 +77,7 @@ void CosyVoice2::describe(const LoadSpec& spec) {
   if (!voices_.empty()) info_.default_voice = voices_.begin()->first;
   info_.languages = {"auto"};
   info_.instructions = true;
+  info_.flow = true;
   info_.parts = {
       {"language model",
        text(d.layers) + " layers, width " + text(d.hidden) + ", heads " + text(d.heads) + "/" +
@@ -88,7 +91,7 @@ void CosyVoice2::describe(const LoadSpec& spec) {
            text(f.steps) + " steps; " + text(int64_t(flow_->bytes_per_second() >> 20)) +
            " MB a second of a stream",
        flow_->bytes()},
-      {"vocoder", text(vocoder_stage_->out_width()) + " samples a code", hift_->bytes()}};
+      {"vocoder", text(vocoder_stage_->samples_per_token()) + " samples a code", hift_->bytes()}};
 }
 
 Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {

@@ -16,7 +16,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
   tables_ = {weights.take("llm.model.model.embed_tokens.weight", {config.text_vocab, hidden}),
              weights.take("llm_embedding.weight", {kControlRows, hidden}),
              weights.take("speech_embedding.weight", {speech, hidden})};
-  head_ = load_linear(weights, "llm_decoder", speech, hidden, true, type);
+  head_ = load_linear(weights, "llm_decoder", speech, hidden, true, at_least_8_bits(type));
   weights.ignore("llm.model.lm_head.weight");  // of the text model that it was made from
   traits_.hidden = static_cast<int>(hidden);
   traits_.vocab = {static_cast<int>(speech)};
@@ -52,12 +52,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  const std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
-  size_t e = 0;
-  for (size_t b = 0; b < batch.seqs.size(); ++b) {
-    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
-  }
-  decoder_.norm_rows(ctx, x, last, hidden);
+  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {

@@ -4,10 +4,9 @@
 
 namespace syrinx::cosyvoice2 {
 
-Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
-                                                  const Frontend& frontend,
-                                                  std::shared_ptr<const Voice> voice,
-                                                  const SpeechRequest& request) {
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Frontend& frontend,
+                                              std::shared_ptr<const Voice> voice,
+                                              const SpeechRequest& request) {
   if (request.text_open) {
     return Error{ErrorCode::kUnsupported, "this model takes the whole text at once", "input"};
   }
@@ -22,6 +21,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
   state->flow_voice_ = voice->flow;
   state->voice_ = std::move(voice);
   state->seed_ = request.seed;
+  state->full_flow_ = request.flow == FlowMode::kFull;  // its authors train both ways
   state->instructions_ = request.instructions;
   state->max_frames_ = request.max_frames;
   state->ignore_stop_ = request.ignore_stop;
@@ -73,6 +73,7 @@ int State::max_steps() const {
     const int64_t left = std::max<int64_t>(1, max_frames_ - spoken_);
     limit = ignore_stop_ ? left : std::min(limit, left);
   }
+  if (full_flow_) limit = std::min<int64_t>(limit, kMostFullTokens);
   return static_cast<int>(std::max<int64_t>(1, std::min(limit, room)));
 }
 

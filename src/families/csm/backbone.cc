@@ -49,11 +49,11 @@ DepthDecoder::DepthDecoder(const ModelConfig& config, const Weights& weights,
       tables_(std::move(tables)) {
   const int64_t depth = config.depth.hidden, v = config.code_vocab;
   projection_ = load_linear(weights.scope("model"), "inputs_embeds_projector", depth,
-                            config.backbone.hidden, false, type);
+                            config.backbone.hidden, false, at_least_8_bits(type));
   const View heads = weights.take("codebooks_head.weight", {config.codebooks - 1, depth, v});
   for (int64_t i = 0; i + 1 < config.codebooks; ++i) {
     const Tensor head = transposed(heads.slice(i, i + 1).reshape({depth, v}));
-    heads_.push_back(PackedLinear::pack(head, type));
+    heads_.push_back(PackedLinear::pack(head, at_least_8_bits(type)));
   }
 }
 
@@ -124,8 +124,8 @@ Backbone::Backbone(const ModelConfig& config, const Weights& weights, WeightType
     : config_(config),
       tables_(input_tables(config, weights)),
       decoder_(config.backbone, weights.scope("backbone_model"), type),
-      head_(
-          load_linear(weights, "lm_head", config.code_vocab, config.backbone.hidden, false, type)),
+      head_(load_linear(weights, "lm_head", config.code_vocab, config.backbone.hidden, false,
+                        at_least_8_bits(type))),
       depth_(config, weights.scope("depth_decoder"), depth_tables(config, weights, tables_), type) {
   traits_.hidden = config.backbone.hidden;
   traits_.vocab.assign(config.codebooks, static_cast<int>(config.code_vocab));
@@ -167,12 +167,7 @@ void Backbone::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
-  size_t e = 0;
-  for (size_t b = 0; b < batch.seqs.size(); ++b) {
-    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
-  }
-  decoder_.norm_rows(ctx, x, last, hidden);
+  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
 void Backbone::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,

@@ -97,6 +97,18 @@ TEST_F(CsmTest, ADroppedCacheIsMadeAgain) {
   EXPECT_EQ(kept.frames, dropped.frames);
 }
 
+TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
+  SpeechRequest r = request("Hello.");
+  r.context = {{"1", "how are you?", frames(7, 5)}};
+  const auto opened = open(r);
+  say(*opened, frames(1, 4));
+  std::vector<int32_t> slots(static_cast<size_t>(model_.config().codebooks) + 1);
+  static_cast<const State&>(*opened).input(opened->prompt_rows(), slots);
+  std::vector<int32_t> want = frames(1, 4);
+  want.push_back(-1);  // no text
+  EXPECT_EQ(slots, want);
+}
+
 TEST_F(CsmTest, OnlyAFrameOfEndCodesEnds) {
   SpeechRequest r = request("Hello.");
   r.ignore_stop = false;
@@ -164,6 +176,31 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   EXPECT_LT(state->prompt_rows(), second);
   say(*state, frames(5, 4));
   EXPECT_EQ(end(*state).next, Verdict::kFinished);
+}
+
+TEST_F(CsmTest, AllSegmentsTogetherHaveOneBound) {
+  std::string text;
+  while (text.size() < 1000) text += "The quick brown fox jumps over the lazy dog. ";
+  SpeechRequest r = request(text);
+  r.ignore_stop = false;
+  const auto state = open(r);
+  EXPECT_EQ(state->max_steps(), 60);
+  say(*state, frames(20, 4));
+  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+  EXPECT_EQ(state->max_steps(), 40);
+  EXPECT_TRUE(state->history(0).empty()) << "a penalty looks at its own segment";
+  say(*state, frames(40, 4));
+  const Verdict verdict = end(*state);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+}
+
+TEST_F(CsmTest, ASegmentMayBeFull) {
+  const std::string half = "A" + std::string(197, 'a') + ". ";
+  const auto state = open(request(half + half + "The end."));  // 400 bytes and more
+  const auto ids = state->prompt_ids();
+  EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.end()),
+            model_.frontend().turn(0, half + half.substr(0, half.size() - 1)));
 }
 
 TEST_F(CsmTest, LateTextIsSpokenSentenceBySentenceHoweverItComes) {
@@ -246,6 +283,9 @@ TEST_F(CsmTest, RefusesWhatItCannotSay) {
   r = request("Hello.");
   r.text_in_prompt = false;
   EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
+  r = request("Hello.");
+  r.guidance = 2.f;
+  EXPECT_EQ(refusal(r).param, "guidance");
   EXPECT_EQ(refusal(request(" \n ")).param, "input");
 }
 
@@ -260,8 +300,16 @@ TEST_F(CsmTest, RefusesContextThatIsNone) {
   EXPECT_NE(refused({"0", "a", {1, 2}}).find("2 codes"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(1, 99)}).find("99"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(1, -1)}).find("-1"), std::string::npos);
-  EXPECT_NE(refused({"0", "a", frames(2100)}).find("positions"), std::string::npos);
+  const auto codes = static_cast<int32_t>(model_.config().audio_codes());
+  EXPECT_NE(refused({"0", "a", frames(1, codes)}).find("code"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(2100)}).find("turns so far"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(1990)}).find("needs"), std::string::npos);
+  // All turns together meet the bound exactly, and one more row; each has an end of its frames.
+  const auto ids = [&](const char* text) { return std::ssize(model_.frontend().turn(0, text)); };
+  const auto most =
+      static_cast<int>(model_.config().max_positions - (ids("fine") + 2 + 1) - (ids("a") + 1));
+  EXPECT_NE(refused({"0", "a", frames(most)}).find("needs"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(most + 1)}).find("turns so far"), std::string::npos);
 }
 
 TEST_F(CsmTest, ARecordingBecomesContext) {
@@ -276,6 +324,52 @@ TEST_F(CsmTest, ARecordingBecomesContext) {
   EXPECT_GT(track.state->prompt_rows(), frames);
   runner.step(track);
   EXPECT_EQ(static_cast<int64_t>(track.frames.size()), model_.config().codebooks);
+}
+
+TEST_F(CsmTest, TurnsMayBeGivenAsRecordings) {
+  const std::vector<int32_t> codes = frames(7);
+  SpeechRequest want = request("Hello.");
+  want.voice = "3";
+  want.context = {{"1", "the quick", codes}};
+  Voice heard{.family = "csm", .encoder = "1", .mode = "continuation", .text = "the quick"};
+  Tensor tensor({7, model_.config().codebooks}, DType::kI32);
+  std::ranges::copy(codes, tensor.i32());
+  heard.tensors.emplace("codes", std::move(tensor));
+  SpeechRequest got = want;
+  got.context = {{"1", "the quick", {}, std::make_shared<const Voice>(std::move(heard))}};
+  const auto ids_of = [&](const SpeechRequest& r) {
+    auto opened = model_.open(r);
+    EXPECT_TRUE(opened.ok()) << opened.error().message;
+    const auto ids = opened.value().sequence().prompt_ids();
+    return std::vector<int32_t>(ids.begin(), ids.end());
+  };
+  EXPECT_EQ(ids_of(got), ids_of(want));
+  // A speaker by number is the same as one by name, and goes with a recording.
+  SpeechRequest numbered = want;
+  numbered.voice.clear();
+  numbered.speaker = 3;
+  EXPECT_EQ(ids_of(numbered), ids_of(want));
+  numbered.context.clear();
+  numbered.voice_data = got.context[0].recording;
+  SpeechRequest turn = want;
+  turn.context = {{"3", "the quick", codes}};
+  EXPECT_EQ(ids_of(numbered), ids_of(turn));
+  got.context[0].recording =
+      std::make_shared<const Voice>(Voice{.family = "csm", .encoder = "1", .mode = "continuation"});
+  EXPECT_EQ(refusal(got).param, "context");
+}
+
+TEST_F(CsmTest, InnerCodesAreDrawnInTheirOwnWay) {
+  SpeechRequest r = request("Hello.");
+  r.temperature = 0.7f;
+  r.inner_temperature = 0.3f, r.inner_top_k = 5, r.inner_top_p = 0.5f;
+  auto opened = model_.open(r);
+  ASSERT_TRUE(opened.ok());
+  const Sequence& sequence = opened.value().sequence();
+  EXPECT_EQ(sequence.sampling(0).temperature, 0.7f);
+  EXPECT_EQ(sequence.sampling(1).temperature, 0.3f);
+  EXPECT_EQ(sequence.sampling(1).top_k, 5);
+  EXPECT_EQ(sequence.sampling(1).top_p, 0.5f);
 }
 
 TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {

@@ -75,7 +75,7 @@ Csm::Csm(const LoadSpec& spec) {
   weights_->build(
       [&] {
         backbone_ = std::make_unique<Backbone>(config_, *weights_, spec.weights);
-        codec_ = std::make_unique<MimiDecoder>(config_.codec, codec, spec.weights);
+        codec_ = std::make_unique<MimiDecoder>(config_.codec, codec, at_least_8_bits(spec.weights));
       },
       {"codec_model.encoder.*", "codec_model.encoder_transformer.*",
        "codec_model.downsample.conv.weight", "codec_model.quantizer.*.input_proj.weight"});
@@ -122,6 +122,8 @@ void Csm::describe(const LoadSpec& spec) {
   info_.languages = {"auto"};
   info_.late_text = LateText::kSentence;
   info_.context = true;
+  info_.inner = true;
+  info_.speaker_numbers = Frontend::kMaxSpeaker + 1;
   info_.no_cloning = "the checkpoint has no encoder of the codec (codec_model.encoder.*)";
   const std::string tables =
       std::to_string(config_.text_vocab) + " texts, " + std::to_string(config_.codebooks) + " x " +

@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "base/ascii.h"
 #include "families/csm/voice.h"
+#include "model/digest.h"
 
 namespace syrinx::csm {
 namespace {
@@ -17,12 +19,6 @@ constexpr int64_t kLeastFrames = 125;       // context must leave so many
 constexpr uint64_t kFrameKey = 1ull << 63;  // no text id
 
 bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = std::min(text.find_first_not_of(" \t\r\n\v\f"), text.size());
-  const size_t end = text.find_last_not_of(" \t\r\n\v\f");
-  return begin == text.size() ? "" : text.substr(begin, end - begin + 1);
-}
 
 /// Whole sentences together, as many as a segment takes.
 std::deque<std::string> segments(const std::string& text) {
@@ -43,15 +39,15 @@ Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say",
 
 }  // namespace
 
-Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
-                                                  const Defaults& defaults,
-                                                  const Frontend& frontend,
-                                                  const SpeechRequest& request) {
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Defaults& defaults,
+                                              const Frontend& frontend,
+                                              const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(config, frontend));
   const Result<int> speaker = frontend.speaker(request.voice);
   // A voice given as data may have any name; where that is a number, it is the speaker's.
   if (!speaker && !request.voice_data) return speaker.error();
   state->speaker_ = speaker ? speaker.value() : 0;
+  if (request.speaker >= 0) state->speaker_ = request.speaker;
   if (!request.language.empty() && request.language != "auto") {
     return Error{ErrorCode::kUnsupported, "the model takes the language from the text", "language"};
   }
@@ -60,6 +56,9 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
   }
   if (request.text_in_prompt == false) {
     return Error{ErrorCode::kUnsupported, "the model has all text in its prompt", "text_in_prompt"};
+  }
+  if (request.guidance) {
+    return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
   }
   state->set_sampling(defaults, request);
   state->max_frames_ = request.max_frames;
@@ -102,8 +101,16 @@ Status State::take_context(const SpeechRequest& request) {
     if (!speaker) {
       return Error{ErrorCode::kInvalid, what + ": " + speaker.error().message, "context"};
     }
+    std::vector<int32_t> codes = turn.codes;
+    if (turn.recording) {
+      Result<std::vector<int32_t>> recorded = voice_codes(config_, *turn.recording);
+      if (!recorded) {
+        return Error{ErrorCode::kInvalid, what + ": " + recorded.error().message, "context"};
+      }
+      codes = recorded.take();
+    }
     const Status heard =
-        hear({frontend_.turn(speaker.value(), turn.text), turn.codes}, what, "context");
+        hear({frontend_.turn(speaker.value(), turn.text), std::move(codes)}, what, "context");
     if (!heard.ok()) return heard;
   }
   return ok_status();
@@ -144,6 +151,10 @@ void State::set_sampling(const Defaults& defaults, const SpeechRequest& request)
     params.top_p = request.top_p.value_or(params.top_p);
     params.min_p = request.min_p.value_or(params.min_p);
   }
+  SampleParams& inner = sampling_[1];
+  inner.temperature = request.inner_temperature.value_or(inner.temperature);
+  inner.top_k = request.inner_top_k.value_or(inner.top_k);
+  inner.top_p = request.inner_top_p.value_or(inner.top_p);
   sampling_[0].repetition_penalty =
       request.repetition_penalty.value_or(sampling_[0].repetition_penalty);
 }
@@ -234,12 +245,9 @@ void State::prefix_keys(bool, std::vector<uint64_t>& keys) const {
       keys.push_back(static_cast<uint64_t>(row.text));
       continue;
     }
-    uint64_t hash = 0xcbf29ce484222325;  // FNV-1a over the codes
-    for (int64_t c = 0; c < config_.codebooks; ++c) {
-      hash = (hash ^ static_cast<uint64_t>(frames_[row.frame * config_.codebooks + c])) *
-             0x100000001b3;
-    }
-    keys.push_back(hash | kFrameKey);
+    Digest digest;
+    digest.values(std::span(frames_).subspan(row.frame * config_.codebooks, config_.codebooks));
+    keys.push_back(digest.key() | kFrameKey);
   }
 }
 

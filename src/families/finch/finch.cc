@@ -19,7 +19,7 @@ class FinchPipeline : public Pipeline {
       : config_(config),
         frontend_(std::make_shared<const Frontend>()),
         lm_(config, weights.scope("lm"), spec.weights),
-        vocoder_(config, weights.scope("decoder"), spec.weights),
+        vocoder_(config, weights.scope("decoder"), at_least_8_bits(spec.weights)),
         speakers_(config, weights) {
     // One frame first: it is complete after four steps. The first layer of the vocoder sees one
     // frame on each side.
@@ -80,6 +80,9 @@ class FinchPipeline : public Pipeline {
     if (!request.instructions.empty()) {
       return Error{ErrorCode::kUnsupported, "this model cannot follow instructions",
                    "instructions"};
+    }
+    if (request.guidance) {
+      return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
     }
     return ok_status();
   }

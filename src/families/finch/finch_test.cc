@@ -65,6 +65,7 @@ struct Spoken {
   std::vector<WordMark> words;
   std::vector<PhoneMark> phones;
   std::vector<float> first_logits;  // of the first steps, all heads but the pointer's
+  int steps = 0;
   FinishReason reason = FinishReason::kError;
 };
 
@@ -133,7 +134,7 @@ class Driver {
       StepOutput out(spoken[i].frames, spoken[i].words, &spoken[i].phones);
       const Verdict verdict =
           states[i]->advance({codes.i32() + e * vocab.size(), vocab.size()}, out);
-      ++steps[i];
+      ++steps[i], ++spoken[i].steps;
       if (verdict.next == Verdict::kNextSegment) steps[i] = 0;
       done[i] = verdict.next == Verdict::kFinished || steps[i] >= states[i]->max_steps();
       if (verdict.next == Verdict::kFinished) spoken[i].reason = verdict.reason;
@@ -147,8 +148,7 @@ class Driver {
   StepContext ctx_;
 };
 
-std::unique_ptr<Sequence> open(const SpeechRequest& request,
-                                   const Pipeline& pipeline = *voice()) {
+std::unique_ptr<Sequence> open(const SpeechRequest& request, const Pipeline& pipeline = *voice()) {
   auto state = pipeline.open(request);
   EXPECT_TRUE(state.ok()) << state.error().message;
   return state.take().only();
@@ -336,6 +336,103 @@ TEST(Finch, KeepsTheTimesOfPhones) {
   EXPECT_LT(last, static_cast<int64_t>(spoken.frames.size()) / kFrameWidth);
 }
 
+/// The times of words and phones, as text.
+std::string times(const Spoken& spoken) {
+  std::string out;
+  for (const WordMark& word : spoken.words) {
+    out += concat(word.begin, "-", word.end, "@", word.frame, " ");
+  }
+  for (const PhoneMark& phone : spoken.phones) out += concat(phone.phone, "@", phone.frame, " ");
+  return out;
+}
+
+TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
+  SpeechRequest request = greedy("");
+  request.phone_times = true;
+  Spoken want;
+  int first = 0;
+  for (const char* sentence : {"Hello there. ", "How are you? ", "Fine!"}) {
+    SpeechRequest one = request;
+    one.text = sentence;
+    const Spoken part = speak(one);
+    const auto bytes = static_cast<int64_t>(request.text.size());
+    const auto before = static_cast<int64_t>(want.frames.size()) / kFrameWidth;
+    for (const WordMark& word : part.words) {
+      want.words.push_back({word.begin + bytes, word.end + bytes, word.frame + before});
+    }
+    for (const PhoneMark& phone : part.phones) {
+      want.phones.push_back({phone.phone, phone.frame + before});
+    }
+    want.frames.insert(want.frames.end(), part.frames.begin(), part.frames.end());
+    if (first == 0) first = static_cast<int>(want.frames.size()) / kFrameWidth;
+    request.text += sentence;
+  }
+  const Spoken all = speak(request);
+  EXPECT_EQ(all.frames, want.frames);
+  EXPECT_EQ(times(all), times(want));
+  // One bound for all of them.
+  const int total = static_cast<int>(want.frames.size()) / kFrameWidth;
+  for (const int most : {first - 1, first, first + 1, total - 1, total + 1}) {
+    request.max_frames = most;
+    const Spoken cut = speak(request);
+    const size_t size = std::min(want.frames.size(), static_cast<size_t>(most) * kFrameWidth);
+    EXPECT_EQ(cut.frames, std::vector<int32_t>(want.frames.begin(),
+                                               want.frames.begin() + static_cast<long>(size)));
+    EXPECT_EQ(cut.reason, most < total ? FinishReason::kLength : FinishReason::kStop) << most;
+    if (most == first) {
+      EXPECT_EQ(cut.steps, first + kBooks - 1) << "the next sentence begins";
+    }
+  }
+}
+
+/// Logits of the pointer's head for a probability that it stays.
+std::array<float, kMoves> staying(float probability) {
+  std::array<float, kMoves> logits;
+  logits.fill(-100);
+  logits[0] = std::log(probability), logits[1] = std::log(1 - probability);
+  return logits;
+}
+
+/// The pointer stays while that is more likely than not, in each sentence anew.
+TEST(Finch, ThePointerMovesAlikeInEverySentence) {
+  SpeechRequest request = greedy("Hi. Hi.");
+  request.temperature = 0.9f;
+  request.max_frames = 60;
+  const auto state = open(request);
+  EXPECT_EQ(state->sampling(0).temperature, 0.9f);
+  EXPECT_EQ(state->sampling(kMoveHead).temperature, 0.f);
+  auto& finch = static_cast<FinchState&>(*state);
+  EXPECT_EQ(finch.choose_move(staying(0.55f)), 0);
+  EXPECT_EQ(finch.choose_move(staying(0.45f)), 1);
+  EXPECT_EQ(finch.choose_move(staying(0.55f)), 0) << "asking changes nothing";
+  Spoken spoken;
+  std::vector<int> moves[2];
+  for (int sentence = 0, position = 0; sentence < 2;) {
+    std::array<int32_t, kInputs> ids;
+    finch.row_inputs(position++, ids);
+    const bool past = ids[kBooks] == 0;  // the pointer has passed the end
+    const int move = finch.choose_move(staying(past ? 0.01f : 0.8f));
+    if (!past) moves[sentence].push_back(move);
+    const std::array<int32_t, 4> codes{1, 1, 1, past ? 0 : move};
+    StepOutput out(spoken.frames, spoken.words);
+    const Verdict verdict = state->advance(codes, out);
+    ASSERT_LT(position, 100);
+    if (verdict.next == Verdict::kContinue) continue;
+    // Books end one step after the other; what is left is the whole request's.
+    const int none = FinchConfig{}.codes;
+    EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.begin() + kBooks),
+              (std::vector<int32_t>{none, 1, 1}));
+    ++sentence, position = 0;
+    if (sentence == 1) {
+      EXPECT_EQ(state->max_steps(),
+                60 - static_cast<int>(spoken.frames.size()) / kFrameWidth + kBooks - 1);
+    }
+  }
+  EXPECT_EQ(std::vector<int>(moves[0].begin(), moves[0].begin() + 4),
+            (std::vector<int>{0, 0, 0, 1}));
+  EXPECT_EQ(moves[0], moves[1]);
+}
+
 TEST(Finch, TakesTextInPieces) {
   SpeechRequest request = greedy("");
   request.text_open = true;
@@ -369,6 +466,9 @@ TEST(Finch, SpeaksWordsBeforeTheirSentenceEnds) {
   EXPECT_FALSE(state->ready());  // the pointer hears three symbols ahead, "the" has two
   EXPECT_TRUE(state->append_text("fox ", false).ok());
   EXPECT_TRUE(state->ready());
+  // The symbol before the first word and three of that word are what the pointer hears.
+  request.text = "Big cats sat ";
+  EXPECT_TRUE(open(request, voice)->ready());
 }
 
 TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
@@ -379,17 +479,18 @@ TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
     SpeechRequest request = greedy(text);
     request.text_in_prompt = false;
     request.max_frames = 400;  // random weights may not end
-    const auto at_once = speak(request, voice).frames;
+    const Spoken at_once = speak(request, voice);
     for (const size_t size : {size_t{1}, size_t{7}}) {
       request.text.clear();
       request.text_open = true;
       const auto state = open(request, voice);
       const std::string_view whole = text;
       for (size_t at = 0; at < whole.size(); at += size) {
-        EXPECT_TRUE(
-            state->append_text(whole.substr(at, size), at + size >= whole.size()).ok());
+        EXPECT_TRUE(state->append_text(whole.substr(at, size), at + size >= whole.size()).ok());
       }
-      EXPECT_EQ(Driver(voice).run({state.get()})[0].frames, at_once) << text;
+      const Spoken late = Driver(voice).run({state.get()})[0];
+      EXPECT_EQ(late.frames, at_once.frames) << text;
+      EXPECT_EQ(times(late), times(at_once)) << text;
     }
   }
 }
@@ -417,7 +518,8 @@ std::vector<std::array<int32_t, 3>> heard(const Pipeline& voice, const std::stri
       EXPECT_TRUE(state->append_text(piece, given == text.size()).ok());
     }
     finch.row_inputs(position++, ids);
-    if (ids[kBooks] != 0) out.push_back({ids[kBooks], ids[kBooks + kHeard], ids[kBooks + kHeard + 1]});
+    if (ids[kBooks] != 0)
+      out.push_back({ids[kBooks], ids[kBooks + kHeard], ids[kBooks + kHeard + 1]});
     StepOutput step(frames, words);
     const Verdict verdict = state->advance(std::array<int32_t, 4>{1, 1, 1, 1}, step);
     if (verdict.next == Verdict::kFinished) return out;
@@ -517,6 +619,9 @@ TEST(Finch, RefusesWhatItCannotDo) {
   request.instructions = "whisper";
   EXPECT_EQ(code(request), "instructions");
   request.instructions.clear();
+  request.guidance = 2.f;
+  EXPECT_EQ(code(request), "guidance");
+  request.guidance.reset();
   request.text = std::string(300'000, 'a');
   EXPECT_EQ(check_request(voice()->info(), request).error().param, "input");
 }

@@ -59,6 +59,34 @@ TEST(Sentences, RememberTheQuestionWordOfAnEarlierPart) {
   EXPECT_TRUE(split_sentences("There it is" + rest).back().rising);
 }
 
+TEST(Sentences, AQuestionWordCountsForItsOwnSentenceOnly) {
+  EXPECT_TRUE(split_sentences("Where is it? Is it raining?").back().rising);
+  EXPECT_TRUE(split_sentences("It is here. Is it raining?").back().rising);
+  std::string many = "Where is it";  // a question of more than two parts
+  while (many.size() < 3 * kMaxSentenceChars) many += " and so on";
+  many += ", is it?";
+  EXPECT_GT(split_sentences(many).size(), 3u);
+  EXPECT_FALSE(split_sentences(many).back().rising);
+  EXPECT_TRUE(split_sentences(many + " Is it raining?").back().rising);
+}
+
+TEST(Sentences, ThatFitExactlyStayWhole) {
+  std::string text;
+  while (text.size() < kMaxSentenceChars) text += "word ";
+  ASSERT_EQ(text.size(), kMaxSentenceChars);
+  text.back() = '.';
+  EXPECT_EQ(split_sentences(text).size(), 1u);
+  EXPECT_EQ(split_sentences("s" + text).size(), 2u);
+}
+
+TEST(Sentences, AreNotCutAtACommaNearTheirBeginning) {
+  std::string text = "Yes, there";
+  for (int i = 0; i < 8; ++i) text += " 999999";
+  const auto parts = split_sentences(text + ".");
+  ASSERT_GT(parts.size(), 1u);
+  EXPECT_GT(parts[0].text().size(), kMaxSentenceChars / 2);
+}
+
 TEST(Sentences, LongOnesAreCut) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "several words without any stop ";
@@ -138,6 +166,19 @@ TEST(Sentences, AreTheSameHoweverTheTextArrives) {
     }
     ASSERT_LE(last, static_cast<int64_t>(text.size()));
   }
+}
+
+/// A plain word is certain once there are two more, an abbreviation once there are three.
+TEST(Sentences, WordsAreCertainWhenEnoughFollow) {
+  const auto certain = [](const char* text) {
+    SentenceReader reader;
+    reader.push(text, false);
+    return reader.begun().certain;
+  };
+  EXPECT_EQ(certain("See the "), 0u);
+  EXPECT_EQ(certain("See the big "), 1u);
+  EXPECT_EQ(certain("See Dr. Smith there "), 1u);
+  EXPECT_EQ(certain("See Dr. Smith there now "), 3u);
 }
 
 TEST(Sentences, PiecesKnowTheirBytes) {

@@ -41,8 +41,9 @@ SpeechLm::SpeechLm(const FinchConfig& config, const Weights& weights, WeightType
   const View head =
       weights.take("head.weight", {int64_t{kBooks} * config.codes + kMoves, config.hidden});
   for (int k = 0; k < kBooks; ++k) {
-    heads_.push_back(PackedLinear::pack(
-        head.slice(int64_t{k} * config.codes, int64_t{k + 1} * config.codes), type));
+    heads_.push_back(
+        PackedLinear::pack(head.slice(int64_t{k} * config.codes, int64_t{k + 1} * config.codes),
+                           at_least_8_bits(type)));
   }
   // The pointer decides the words: its four rows keep full precision.
   heads_.push_back(PackedLinear::pack(head.slice(int64_t{kBooks} * config.codes, head.shape[0]),
@@ -58,14 +59,12 @@ SpeechLm::SpeechLm(const FinchConfig& config, const Weights& weights, WeightType
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const View ids = ctx.arena.take({batch.rows, kInputs}, DType::kI32);
   const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
-  const View last = ctx.arena.take({batch.emits}, DType::kI32);
-  int row = 0, emitted = 0;
+  int row = 0;
   for (const ArSeq& seq : batch.seqs) {
     const auto& state = static_cast<const FinchState&>(*seq.state);
     for (int i = 0; i < seq.rows; ++i, ++row) {
       state.row_inputs(seq.first_pos + i, {ids.i32() + int64_t{row} * kInputs, kInputs});
     }
-    if (seq.emits) last.i32()[emitted++] = row - 1;
   }
   embed_sum(ctx, table_views_, {ids.i32(), static_cast<size_t>(batch.rows) * kInputs}, x);
   float* heard = x.f32();
@@ -76,7 +75,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
     }
   }
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  decoder_.norm_rows(ctx, x, {last.i32(), static_cast<size_t>(batch.emits)}, hidden);
+  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View /*codes*/,

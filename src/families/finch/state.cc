@@ -6,7 +6,7 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr int kDrain = kBooks - 1;      // steps after the last frame, for the delayed books
+constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed books
 constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the slowest symbols of the teacher take 0.3 s
 constexpr int kMaxStepsBase = 50;
 constexpr int kGrowBelow = 30;  // symbols ahead of the pointer, two seconds
@@ -201,8 +201,7 @@ void FinchState::begin_segment(Segment segment) {
 }
 
 int FinchState::max_steps() const {
-  int64_t steps =
-      kMaxStepsBase + steps_per_symbol_ * static_cast<int64_t>(segment_.symbols.size());
+  int64_t steps = kMaxStepsBase + steps_per_symbol_ * static_cast<int64_t>(segment_.symbols.size());
   if (max_frames_ > 0) {
     const int64_t before = frames_before_ + (rows_.empty() ? std::max(frames_, 0) : 0);
     steps = std::min(steps, std::max<int64_t>(1, max_frames_ - before + kDrain));

@@ -8,6 +8,36 @@ namespace {
 constexpr int kMostScores = 20;           // as OpenAI's API
 constexpr int64_t kReservedSteps = 4096;  // for so many steps no memory is asked for on the way
 
+/// The longest guesses: of what was said before, and of what the client expects.
+constexpr size_t kMostGuesses = 10, kMostExpected = 31;
+/// How far back they are looked for.
+constexpr size_t kLookBack = 16384;
+/// So many ids in a row must have been there before: one by chance is likely, and more than four
+/// tell no more.
+constexpr size_t kLeastAlike = 2, kMostAlike = 4;
+
+/// The last place of `ids`, before its end, behind most of the ids that `said` ends in; 0: there is
+/// none.
+size_t look_up(std::span<const int32_t> ids, std::span<const int32_t> said) {
+  const size_t first = ids.size() > kLookBack ? ids.size() - kLookBack : 0;
+  size_t best = 0, most = kLeastAlike - 1;
+  for (size_t end = ids.size(); end-- > first + 1 && most < kMostAlike;) {
+    if (ids[end - 1] != said.back()) continue;
+    const size_t longest = std::min({kMostAlike, end, said.size()});
+    size_t alike = 1;
+    while (alike < longest && ids[end - 1 - alike] == said[said.size() - 1 - alike]) ++alike;
+    if (alike > most) best = end, most = alike;
+  }
+  return best;
+}
+
+/// Up to the first that the model cannot read.
+std::vector<int32_t> known_ids(std::vector<int32_t> ids, int32_t known) {
+  ids.erase(std::find_if(ids.begin(), ids.end(), [=](int32_t id) { return id >= known; }),
+            ids.end());
+  return ids;
+}
+
 Error refused(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};
 }
@@ -23,7 +53,9 @@ Answer::Answer(const ModelConfig& config, const Generation& generation, const To
       scores_(std::min(request.top_logprobs, kMostScores)),
       sampling_(generation.sampling),
       ids_(std::move(prompt)),
+      known_(ids_.size()),
       prompt_rows_(static_cast<int>(ids_.size())),
+      expected_(known_ids(tokenizer.encode(request.expected), ids_known_)),
       text_(request.stop) {
   SampleParams& s = sampling_;
   s.temperature = request.temperature.value_or(s.temperature);
@@ -36,7 +68,9 @@ Answer::Answer(const ModelConfig& config, const Generation& generation, const To
                        : request.max_frames > 0 ? request.max_frames
                                                 : room;
   max_steps_ = static_cast<int>(std::max<int64_t>(1, std::min(wish, room)));
-  ids_.reserve(ids_.size() + static_cast<size_t>(std::min<int64_t>(max_steps_, kReservedSteps)));
+  ids_.reserve(ids_.size() + kMostExpected +
+               static_cast<size_t>(std::min<int64_t>(max_steps_, kReservedSteps)));
+  guess();
 }
 
 Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
@@ -61,6 +95,11 @@ void Answer::prefix_keys(bool, std::vector<uint64_t>& keys) const {
   for (const int32_t id : prompt_ids()) keys.push_back(static_cast<uint64_t>(id));
 }
 
+void Answer::step_keys(std::vector<uint64_t>& keys) const {
+  for (const int32_t id : history(0).subspan(static_cast<size_t>(prompt_rows_)))
+    keys.push_back(static_cast<uint64_t>(id));
+}
+
 SampleRule Answer::rule(int) const {
   SampleRule rule;
   rule.allowed[rule.ranges++] = {0, ids_known_};
@@ -69,7 +108,7 @@ SampleRule Answer::rule(int) const {
 
 Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
   const int32_t id = codes[0];
-  ids_.push_back(id);
+  take(id);
   const auto& ends = generation_.ends;
   if (!ignore_stop_ && std::binary_search(ends.begin(), ends.end(), id)) {
     tell(text_.finish(), out);
@@ -82,11 +121,41 @@ Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
     tell(std::move(piece), out);
     return {Verdict::kFinished, FinishReason::kStop};
   }
-  const bool full = static_cast<int>(ids_.size()) - prompt_rows_ >= max_steps_;
+  const bool full = static_cast<int>(known_) - prompt_rows_ >= max_steps_;
   if (full) piece += text_.finish();
   tell(std::move(piece), out);
   if (full) return {Verdict::kFinished, FinishReason::kLength};
   return {};
+}
+
+/// The guesses go on while they are right; else, and at their end, new ones are looked for.
+void Answer::take(int32_t id) {
+  if (expected_at_ < expected_.size() && expected_[expected_at_] == id) {
+    ++expected_at_;
+  } else if (!expected_.empty()) {
+    expected_at_ = expected_.size();  // until its place is found again
+  }
+  if (known_ < ids_.size() && ids_[known_] == id) {
+    ++known_;
+  } else {
+    ids_.resize(known_++);
+    ids_.push_back(id);
+  }
+  if (known_ == ids_.size()) guess();
+}
+
+void Answer::guess() {
+  if (expected_at_ == expected_.size()) {
+    if (const size_t found = look_up(expected_, ids_); found > 0) expected_at_ = found;
+  }
+  if (expected_at_ < expected_.size()) {
+    const size_t end = std::min(expected_at_ + kMostExpected, expected_.size());
+    ids_.insert(ids_.end(), expected_.begin() + expected_at_, expected_.begin() + end);
+    return;
+  }
+  const size_t from = look_up(ids_, ids_);
+  const size_t end = std::min(from + kMostGuesses, known_);
+  for (size_t at = from; from > 0 && at < end; ++at) ids_.push_back(ids_[at]);
 }
 
 void Answer::hold(int32_t id, int64_t begin, const StepScores* scores) {

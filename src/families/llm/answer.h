@@ -1,5 +1,7 @@
-// One request: the ids of its prompt and of the answer so far, and the answer's text. An id is one
-// step. Made on the caller's thread, then touched by one thread at a time.
+// One request: the ids of its prompt and of the answer so far, guesses of what comes next, and the
+// answer's text. An id is one step. Guesses are what the client expects, or what followed, earlier
+// in prompt or answer, on the ids that came last (prompt lookup). Made on the caller's thread, then
+// touched by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -24,6 +26,7 @@ class Answer : public Sequence {
   int prompt_rows() const override { return prompt_rows_; }
   int max_steps() const override { return max_steps_; }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  void step_keys(std::vector<uint64_t>& keys) const override;
   std::span<const int32_t> prompt_ids() const override {
     return std::span(ids_).first(static_cast<size_t>(prompt_rows_));
   }
@@ -31,11 +34,21 @@ class Answer : public Sequence {
   const SampleParams& sampling(int) const override { return sampling_; }
   SampleRule rule(int) const override;
   /// Prompt and answer, as transformers counts them.
-  std::span<const int32_t> history(int) const override { return ids_; }
+  std::span<const int32_t> history(int) const override { return std::span(ids_).first(known_); }
+  std::span<const int32_t> draft() const override { return std::span(ids_).subspan(known_); }
+  std::span<const int32_t> drafted_history(int guesses) const override {
+    return std::span(ids_).first(known_ + static_cast<size_t>(guesses));
+  }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
-  /// The id that row `pos` is made of.
+  /// The id that row `pos` is made of; past the answer so far, of a guess.
   int32_t input(int pos) const { return ids_[static_cast<size_t>(pos)]; }
+
+ protected:
+  Answer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
+         const SpeechRequest& request, std::vector<int32_t> prompt);
+  int steps() const { return static_cast<int>(known_) - prompt_rows_; }
+  const AnswerText& text() const { return text_; }
 
  private:
   /// A token whose text is not told yet.
@@ -43,8 +56,8 @@ class Answer : public Sequence {
     int64_t begin, end;  // of its text, counted from the answer's beginning
     ScoredToken token;
   };
-  Answer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
-         const SpeechRequest& request, std::vector<int32_t> prompt);
+  void take(int32_t id);
+  void guess();
   void hold(int32_t id, int64_t begin, const StepScores* scores);
   void tell(std::string text, StepOutput& out);
 
@@ -54,9 +67,12 @@ class Answer : public Sequence {
   const bool ignore_stop_;
   const int scores_;
   SampleParams sampling_;
-  std::vector<int32_t> ids_;  // of the prompt, then of the answer
+  std::vector<int32_t> ids_;  // of the prompt, then of the answer, then guesses
+  size_t known_;              // of them, those that are no guesses
   const int prompt_rows_;
   int max_steps_ = 1;
+  const std::vector<int32_t> expected_;
+  size_t expected_at_ = 0;  // where the answer is in it; its end: nowhere
   AnswerText text_;
   std::deque<Held> held_;
 };

@@ -68,9 +68,10 @@ bool claims(const Config& root) {
 }
 
 ModelConfig load_model_config(const Config& root) {
-  if (root.has("quantization_config"))
-    root.fail("quantization_config", "quantized checkpoints are not supported");
   ModelConfig m;
+  if (const auto quantized = root.opt_sub("quantization_config")) {
+    m.quantized = load_quantized_layout(*quantized);
+  }
   m.type = root.s("model_type");
   m.lm = load_llama_config(root);
   if (m.type == "qwen2") {

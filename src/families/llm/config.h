@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "io/json.h"
+#include "io/quantized_weights.h"
 #include "kernels/sample.h"
 #include "nn/decoder.h"
 #include "text/tokenizer.h"
@@ -18,7 +20,8 @@ struct ModelConfig {
   DecoderConfig lm;
   int64_t vocab = 0;  ///< may be more than the tokenizer has
   int64_t max_positions = 0;
-  bool tied = false;  ///< the head is the embedding table
+  bool tied = false;                         ///< the head is the embedding table
+  std::optional<QuantizedLayout> quantized;  ///< the linears, as GPTQ and AWQ publish them
 };
 
 /// Whether this config.json is that of a dense text model of these types. That of Orpheus is one

@@ -13,11 +13,12 @@ LanguageModel::LanguageModel(const ModelConfig& config, const Weights& weights, 
                         ? table_
                         : weights.take("lm_head.weight", {config.vocab, int64_t{config.lm.hidden}});
   if (config.tied) weights.ignore("lm_head.weight");
-  head_ = PackedLinear::pack(head, type);
+  head_ = PackedLinear::pack(head, at_least_8_bits(type));
   traits_.hidden = config.lm.hidden;
   traits_.vocab = {static_cast<int>(config.vocab)};
   traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
   traits_.max_positions = static_cast<int>(config.max_positions);
+  traits_.drafts = true;
 }
 
 void LanguageModel::move_to(Device device) {
@@ -38,12 +39,7 @@ void LanguageModel::forward(StepContext& ctx, const ArBatch& batch, View hidden)
   embed(ctx, table_, ids, x);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
-  size_t e = 0;
-  for (size_t b = 0; b < batch.seqs.size(); ++b) {
-    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
-  }
-  decoder_.norm_rows(ctx, x, last, hidden);
+  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
 void LanguageModel::logits(StepContext& ctx, int, const ArBatch&, View hidden, View,

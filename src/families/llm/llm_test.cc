@@ -218,6 +218,9 @@ TEST_F(AnswerTest, EndsAtEndsStopsAndBounds) {
     EXPECT_EQ(told.verdict.reason, FinishReason::kStop);
     EXPECT_EQ(told.steps, static_cast<int>(said.size()) + 1);
   }
+  for (const int32_t end : {380, 381}) {  // both are named by generation_config.json
+    EXPECT_EQ(feed(*open(request("x")), {said[0], end, end}).steps, 2);
+  }
   {
     SpeechRequest stops = request("x");
     stops.stop = {"two", " t"};
@@ -328,6 +331,48 @@ struct Copy {
   ordered_json config;
 };
 
+class LlmQuantized : public testing::TestWithParam<const char*> {};
+
+// tests/parity/llm/make_quantized.py: the same 4-bit linears as two methods publish them.
+TEST_P(LlmQuantized, LogitsAreThoseOfTheWeightsMeant) {
+  Copy copy("qwen3");
+  const std::string method = GetParam(), made = golden_dir("quantized");
+  {
+    const Safetensors base(golden_dir("qwen3")), linears(made + "/" + method + ".safetensors");
+    SafetensorsWriter all(copy.dir.path("model.safetensors"));
+    for (const std::string& name : base.names()) {
+      if (!name.ends_with("_proj.weight")) all.add(name, base.view(name));
+    }
+    for (const std::string& name : linears.names()) all.add(name, linears.view(name));
+    all.finish();
+  }
+  copy.config["quantization_config"] = {
+      {"quant_method", method}, {"bits", 4}, {"group_size", 32}, {"desc_act", false}};
+  copy.dir.write("config.json", copy.config.dump());
+  const Safetensors golden(made + "/golden.safetensors");
+  const auto tokens = ints(golden.view("tokens"));
+  const View logits = golden.view("logits");
+  for (const auto& [type, bound] : {std::pair{WeightType::kF32, 2e-5f}, {WeightType::kQ4, 0.04f}}) {
+    const Llm model({copy.dir.path(), "tiny", type});
+    Runner runner(model);
+    const std::vector<Case> all = cases("qwen3");
+    Track track = runner.open(all.back().request);
+    ASSERT_TRUE(track.state);
+    for (int64_t step = 0; step < logits.shape[0]; ++step) {
+      runner.step(track);
+      EXPECT_LT(relative(track.logits.back(), floats(logits.slice(step, step + 1))), bound)
+          << weight_type_name(type) << ", step " << step;
+      if (track.state->history(0).back() != tokens[static_cast<size_t>(step)]) {
+        EXPECT_NE(type, WeightType::kF32) << step;
+        break;  // another answer from here on
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, LlmQuantized, testing::Values("gptq", "awq"),
+                         [](const auto& method) { return std::string(method.param); });
+
 TEST(LlmLoad, NamesWhatItCannotDo) {
   Copy copy("qwen2");
   const auto expect_fault = [&](const char* key, const ordered_json& value, const char* part) {
@@ -339,11 +384,36 @@ TEST(LlmLoad, NamesWhatItCannotDo) {
   EXPECT_EQ(copy.fault(copy.config), "");
   expect_fault("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}}, "yarn");
   expect_fault("rope_parameters", {{"rope_type", "yarn"}, {"rope_theta", 1e6}}, "yarn");
-  expect_fault("quantization_config", {{"bits", 4}}, "quantized");
+  const auto quantized = [](const char* method, int bits, int group) {
+    return ordered_json{{"quant_method", method}, {"bits", bits}, {"group_size", group}};
+  };
+  expect_fault("quantization_config", {{"bits", 4}}, "quant_method");
+  expect_fault("quantization_config", quantized("fp8", 4, 32), "\"fp8\" is not supported");
+  expect_fault("quantization_config", quantized("gptq", 8, 32), "bits");
+  expect_fault("quantization_config", quantized("awq", 4, 16), "group_size");
+  ordered_json other = quantized("gptq", 4, -1);
+  other["checkpoint_format"] = "marlin";
+  expect_fault("quantization_config", other, "\"marlin\" is not supported");
+  other = quantized("awq", 4, 128);
+  other["version"] = "gemv";
+  expect_fault("quantization_config", other, "\"gemv\" is not supported");
   expect_fault("layer_types", {"full_attention", "sliding_attention"}, "sliding window");
   expect_fault("hidden_act", "gelu", "silu");
   expect_fault("vocab_size", 12345, "embed_tokens");
   expect_fault("use_sliding_window", true, "use_sliding_window");
+}
+
+TEST(LlmLoad, TokensBehindTheVocabularyAreRefused) {
+  Copy copy("qwen3");
+  const int32_t id = Tokenizer::load(golden_dir("qwen3")).encode("x").front();
+  for (const int32_t vocabulary : {id, id + 1}) {
+    copy.config["vocab_size"] = vocabulary;
+    copy.dir.write("config.json", copy.config.dump());
+    const Llm model({copy.dir.path(), "dummy", WeightType::kF32, true});
+    SpeechRequest request;
+    request.text = "x";
+    EXPECT_EQ(model.open(request).ok(), vocabulary > id);
+  }
 }
 
 TEST(LlmLoad, DummyWeightsNeedTheConfigOnly) {

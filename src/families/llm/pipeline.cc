@@ -13,7 +13,9 @@ Llm::Llm(const LoadSpec& spec) {
   Tokenizer tokenizer = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
   generation_ = load_generation(spec.dir, root, tokenizer);
   prompter_ = std::make_unique<Prompter>(spec.dir, std::move(tokenizer), config_.max_positions - 1);
-  weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
+  std::unique_ptr<WeightSource> source = weights_at(spec, spec.dir);
+  if (config_.quantized && !spec.dummy) source = dequantized(std::move(source), *config_.quantized);
+  weights_ = std::make_unique<Weights>(std::move(source));
   weights_->build([&] { lm_ = std::make_unique<LanguageModel>(config_, *weights_, spec.weights); });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   graph_ = writing(*lm_);

@@ -18,8 +18,8 @@ constexpr int64_t kTrainedPositions = 8192;
 }  // namespace
 
 const std::vector<std::string>& voices() {
-  static const std::vector<std::string> kVoices{"tara", "leah", "jess", "leo",
-                                                "dan",  "mia",  "zac",  "zoe"};
+  static const std::vector<std::string> kVoices{"tara", "leah", "jess", "leo",  "dan",
+                                                "mia",  "zac",  "zoe",  "julia"};
   return kVoices;
 }
 

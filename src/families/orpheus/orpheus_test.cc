@@ -113,6 +113,22 @@ TEST_F(OrpheusTest, LongTextIsSpokenInSegments) {
   EXPECT_EQ(frames_.size(), 5u * 12);
 }
 
+TEST_F(OrpheusTest, AllSegmentsTogetherHaveOneBound) {
+  SpeechRequest request = say("");
+  while (request.text.size() < 1500) request.text += "The quick brown fox jumps over the dog. ";
+  request.max_frames = 12;
+  const auto state = open(request);
+  EXPECT_EQ(state->max_steps(), 21);
+  for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
+  EXPECT_EQ(feed(*state, 0).next, Verdict::kNextSegment);
+  EXPECT_EQ(state->max_steps(), 14);
+
+  request.ignore_stop = true;
+  const auto endless = open(request);
+  for (int step = 0; step < 7; ++step) feed(*endless, token(step, 1));
+  EXPECT_EQ(endless->rule(0).ranges, 1) << "the end is not among them";
+}
+
 TEST_F(OrpheusTest, OpenTextWaitsForWholeSentences) {
   SpeechRequest request =
       say("Hello there, this is a sentence of some considerable length, is it not");
@@ -162,6 +178,12 @@ TEST_F(OrpheusTest, RefusesWhatItCannotSay) {
   request = say("Hello.");
   request.text_in_prompt = false;
   EXPECT_EQ(refusal(request).code, ErrorCode::kUnsupported);
+  request = say("Hello.");
+  request.instructions = "whisper";
+  EXPECT_EQ(refusal(request).param, "instructions");
+  request = say("Hello.");
+  request.guidance = 2.f;
+  EXPECT_EQ(refusal(request).param, "guidance");
 }
 
 TEST_F(OrpheusTest, ControlTokensInTextArePlainText) {
@@ -169,6 +191,23 @@ TEST_F(OrpheusTest, ControlTokensInTextArePlainText) {
   const auto ids = plain->prompt_ids();
   EXPECT_EQ(std::count(ids.begin(), ids.end(), model_.config().ids.end_of_text), 1);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), model_.config().ids.end_of_speech), 0);
+}
+
+TEST_F(OrpheusTest, SpacesBeforeMarksGoAsServedByTheAuthors) {
+  const auto ids_of = [&](const char* text) {
+    const auto state = open(say(text));
+    const auto ids = state->prompt_ids();
+    return std::vector<int32_t>(ids.begin(), ids.end());
+  };
+  EXPECT_EQ(ids_of("Well , hello ! How are you ? Fine ."),
+            ids_of("Well, hello! How are you? Fine."));
+  EXPECT_EQ(ids_of("I 'm sure they 've said we 're late , it is n't Tom 's"),
+            ids_of("I'm sure they've said we're late, it isn't Tom's"));
+  EXPECT_EQ(ids_of("rock ' roll"), ids_of("rock'roll"));
+  EXPECT_NE(ids_of("a ; b"), ids_of("a; b"));  // of no other marks
+  SpeechRequest request = say("Hello.");
+  request.voice = "julia";
+  EXPECT_TRUE(model_.open(request).ok());
 }
 
 TEST_F(OrpheusTest, DescribesItself) {

@@ -12,7 +12,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
   const int64_t hidden = config.lm.hidden, begin = config.audio_begin();
   const View head = config.tied ? table_ : weights.take("lm_head.weight", {config.vocab, hidden});
   if (config.tied) weights.ignore("lm_head.weight");
-  head_ = PackedLinear::pack(head.slice(begin, begin + config.audio_ids()), type);
+  head_ = PackedLinear::pack(head.slice(begin, begin + config.audio_ids()), at_least_8_bits(type));
   traits_.hidden = config.lm.hidden;
   traits_.vocab = {config.audio_ids()};
   traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
@@ -37,12 +37,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   embed(ctx, table_, ids, x);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
-  size_t e = 0;
-  for (size_t b = 0; b < batch.seqs.size(); ++b) {
-    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
-  }
-  decoder_.norm_rows(ctx, x, last, hidden);
+  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {

@@ -28,6 +28,24 @@ int64_t tokens_of(int64_t latents) {
   return latents / kFrameLatents * kFrameTokens + (rest > 0 ? kComplete[rest - 1] : 0);
 }
 
+/// Spaces before marks and contractions taken away, in this order: what the authors' engine does
+/// when it turns ids into text again for the server (clean_up_tokenization_spaces of their
+/// tokenizer).
+std::string clean(std::string text) {
+  constexpr std::array<std::string_view, 10> kSpaced{" .",   " ?",  " !",  " ,",   " ' ",
+                                                     " n't", " 'm", " 's", " 've", " 're"};
+  for (const std::string_view spaced : kSpaced) {
+    const std::string_view tight = spaced == " ' " ? "'" : spaced.substr(1);
+    std::string out;
+    size_t from = 0;
+    for (size_t at; (at = text.find(spaced, from)) != text.npos; from = at + spaced.size()) {
+      out.append(text, from, at - from).append(tight);
+    }
+    text = out.append(text, from);
+  }
+  return text;
+}
+
 std::string list(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
@@ -51,9 +69,8 @@ State::State(const ModelConfig& config, const Tokenizer& tokenizer, const Speech
                0};
 }
 
-Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
-                                                  const Tokenizer& tokenizer,
-                                                  const SpeechRequest& request) {
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Tokenizer& tokenizer,
+                                              const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(config, tokenizer, request));
   const std::string voice = request.voice.empty() ? voices().front() : request.voice;
   if (voice != "none") {
@@ -67,6 +84,12 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
   if (!request.text_in_prompt.value_or(true)) {
     return Error{ErrorCode::kUnsupported, "this model reads its text before it speaks",
                  "text_in_prompt"};
+  }
+  if (!request.instructions.empty()) {
+    return Error{ErrorCode::kUnsupported, "this model cannot follow instructions", "instructions"};
+  }
+  if (request.guidance) {
+    return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
   }
   if (is_blank(request.text) && !request.text_open) return nothing_to_say();
   state->text_.push(request.text, !request.text_open);
@@ -103,7 +126,8 @@ std::vector<int32_t> State::text_ids(std::string_view text) const {
 /// (Orpheus-TTS:orpheus_tts_pypi/orpheus_tts/engine_class.py, _format_prompt).
 void State::set_prompt(std::string_view text) {
   const TokenIds& ids = config_.ids;
-  const std::string said = voice_.empty() ? std::string(text) : voice_ + ": " + std::string(text);
+  const std::string said =
+      clean(voice_.empty() ? std::string(text) : voice_ + ": " + std::string(text));
   prompt_ = {ids.start_of_human, ids.begin_of_text};
   for (const int32_t id : text_ids(said)) prompt_.push_back(id);
   for (const int32_t id : {ids.end_of_text, ids.end_of_human, ids.start_of_ai, ids.start_of_speech})

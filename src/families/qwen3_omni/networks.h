@@ -14,7 +14,7 @@ struct Networks {
   /// `weights` is the checkpoint's root. Throws LoadError when a tensor is missing or left over.
   Networks(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  Weights weights;      ///< holds the tables that are not copied
+  Weights weights;  ///< holds the tables that are not copied
   Qwen3AudioTower tower;
   Thinker thinker;
   std::optional<Talker> talker;  ///< where config.speaks

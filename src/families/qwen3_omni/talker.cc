@@ -54,7 +54,7 @@ Talker::Talker(const ModelConfig& config, const Weights& weights, const View& te
       qwen3_tts::TextProjection(text_table, projection("text_projection"),
                                 {config.text.tts_pad, config.text.tts_bos, config.text.tts_eos});
   hearing_ = projection("hidden_projection");
-  head_ = load_linear(weights, "codec_head", c.vocab, hidden, false, type);
+  head_ = load_linear(weights, "codec_head", c.vocab, hidden, false, at_least_8_bits(type));
 }
 
 KvSpec Talker::kv_spec() const { return decoder_.config().kv_spec(kv_type_); }

@@ -20,19 +20,24 @@ class Thinker {
   const View& table() const { return table_; }
   size_t bytes() const { return decoder_.bytes() + head_.bytes(); }
 
-  /// x [N, H] = rows of ids. Where ids[i] is the audio id, row i is the next one of `heard`
-  /// instead, the audio tower's rows of these recordings; all of them must be used.
+  /// x [N, H] = rows of ids; a negative id is row -1 - ids[i] of `heard` [M, H] instead, which are
+  /// the audio tower's rows.
   void embed(StepContext& ctx, std::span<const int32_t> ids, const View& heard,
              const View& x) const;
   /// Runs the blocks over x, in place. `tap` [N, H], if not empty, gets the rows for the talker.
   void forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
                const View& tap = {}) const;
-  /// Logits [B, V] of some rows of x after forward().
-  void logits(StepContext& ctx, const View& x, std::span<const int32_t> rows,
-              const View& out) const;
+  /// hidden [E, H] of some rows of x after forward().
+  void hidden(StepContext& ctx, const View& x, std::span<const int32_t> rows,
+              const View& hidden) const {
+    decoder_.norm_rows(ctx, x, rows, hidden);
+  }
+  /// Logits [E, V].
+  void logits(StepContext& ctx, const View& hidden, const View& out) const {
+    linear(ctx, head_, hidden, out);
+  }
 
  private:
-  int32_t audio_id_ = 0;
   int tap_block_ = 0;
   DType kv_type_ = DType::kF16;
   View table_;

@@ -14,10 +14,11 @@ CodePredictor::CodePredictor(const PredictorConfig& config, const Weights& weigh
   for (int64_t i = 0; i + 1 < config.codebooks; ++i) {
     tables_.push_back(tables.scope(std::to_string(i)).take("weight", {config.code_vocab, wide}));
     heads_.push_back(load_linear(weights, "lm_head." + std::to_string(i), config.code_vocab, narrow,
-                                 false, type));
+                                 false, at_least_8_bits(type)));
   }
   if (wide != narrow) {
-    projection_ = load_linear(weights, "small_to_mtp_projection", narrow, wide, true, type);
+    projection_ =
+        load_linear(weights, "small_to_mtp_projection", narrow, wide, true, at_least_8_bits(type));
   }
 }
 

@@ -27,6 +27,56 @@ struct Case {
   bool ended = false;
 };
 
+/// The text that the rows of a sequence were fed so far, without what only fills rows.
+inline std::vector<int32_t> fed_text(const Qwen3Tts& model, const Track& track) {
+  const auto& state = dynamic_cast<const State&>(*track.state);
+  const TextIds& text = model.config().text;
+  std::vector<int32_t> codes(static_cast<size_t>(model.config().codebooks)), out;
+  const auto frames = static_cast<int>(track.frames.size() / codes.size());
+  for (int row = 0; row < state.prompt_rows() + frames; ++row) {
+    const int32_t id = state.input(row, codes);
+    if (id != text.tts_pad && id != text.tts_bos) out.push_back(id);
+  }
+  return out;
+}
+
+/// The same as the package's tokenizer has it: the instruction's turn, the role, the words of the
+/// recording and those to speak (each turn's without its role and what ends it), and the end.
+inline std::vector<int32_t> golden_text(const Qwen3Tts& model, const Safetensors& golden) {
+  const auto part = [&](const char* name, int64_t skip, int64_t drop) {
+    return ints(golden.view(name).slice(skip, golden.view(name).shape[0] - drop));
+  };
+  std::vector<int32_t> out;
+  const auto add = [&](const std::vector<int32_t>& ids) {
+    out.insert(out.end(), ids.begin(), ids.end());
+  };
+  if (golden.find("instruct_ids")) add(ints(golden.view("instruct_ids")));
+  add(ints(golden.view("prompt_ids").slice(0, 3)));
+  if (golden.find("said_ids")) add(part("said_ids", 3, 2));
+  add(part("prompt_ids", 3, 5));
+  out.push_back(model.config().text.tts_eos);
+  return out;
+}
+
+/// Text beside the frames may not all have been fed; what was is the beginning.
+inline void expect_same_text(const Qwen3Tts& model, const Track& track, const Safetensors& golden,
+                             const SpeechRequest& request, const std::string& what) {
+  const std::vector<int32_t> fed = fed_text(model, track);
+  std::vector<int32_t> want = golden_text(model, golden);
+  if (!*request.text_in_prompt && fed.size() < want.size()) {
+    EXPECT_GT(fed.size(), 4u) << what;
+    want.resize(fed.size());
+  }
+  EXPECT_EQ(fed, want) << what;
+  const std::span<const int32_t> told = track.state->prompt_ids();
+  const auto& state = dynamic_cast<const State&>(*track.state);
+  ASSERT_EQ(std::ssize(told), state.prompt_rows()) << what;
+  std::vector<int32_t> codes(static_cast<size_t>(model.config().codebooks));
+  for (int row = 0; row < state.prompt_rows(); ++row) {
+    EXPECT_EQ(told[static_cast<size_t>(row)], state.input(row, codes)) << what << ", row " << row;
+  }
+}
+
 inline std::vector<Case> load_cases(const std::string& dir) {
   std::vector<Case> cases;
   for (const auto& json : nlohmann::json::parse(read_file(dir + "/cases.json", 1 << 20))) {

@@ -144,18 +144,6 @@ void Frontend::add_beside_text(int32_t frames, std::vector<PromptRow>& rows) con
   for (int32_t frame = 0; frame < frames; ++frame) rows.push_back({-1, -1, frame});
 }
 
-std::vector<int32_t> Frontend::turn_ids(std::string_view text) const {
-  std::vector<int32_t> ids{config_.text.im_start};
-  const auto add = [&](const std::vector<int32_t>& more) {
-    ids.insert(ids.end(), more.begin(), more.end());
-  };
-  add(encode(std::string(kRoleText) + std::string(text)));
-  ids.push_back(config_.text.im_end);
-  add(encode("\n"));
-  add(role_);
-  return ids;
-}
-
 std::vector<int32_t> Frontend::instruction_ids(std::string_view instructions) const {
   std::vector<int32_t> ids = encode(std::string(kUser) + std::string(instructions));
   ids.insert(ids.begin(), config_.text.im_start);

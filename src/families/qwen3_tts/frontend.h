@@ -58,11 +58,8 @@ class Frontend {
   /// The same frames with the text beside them, one id a row; the ids are yet to be put there.
   void add_beside_text(int32_t frames, std::vector<PromptRow>& rows) const;
 
-  /// The ids as the authors' tokenizer gives them for the whole turn; for traces and tests.
-  std::vector<int32_t> turn_ids(std::string_view text) const;
-  std::vector<int32_t> instruction_ids(std::string_view instructions) const;
-
  private:
+  std::vector<int32_t> instruction_ids(std::string_view instructions) const;
   std::vector<int32_t> encode(const std::string& text) const;
 
   const ModelConfig& config_;

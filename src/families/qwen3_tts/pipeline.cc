@@ -99,11 +99,18 @@ CodecStage::CodecStage(const Qwen3Codec& codec)
     : codec_(codec), heard_(std::make_unique<HeardStates>()) {}
 CodecStage::~CodecStage() = default;
 
+size_t CodecStage::heard_frames(size_t recorded) {
+  constexpr size_t kWindow = 300, kLeft = 25;
+  const size_t begin = recorded / kWindow * kWindow;
+  return recorded - (begin - std::min(begin, kLeft));
+}
+
 std::unique_ptr<StreamState> CodecStage::open(const Sequence& state) const {
   auto stream = std::make_unique<CodecStream>(codec_.open());
-  const std::span<const int32_t> heard = static_cast<const State&>(state).recording();
-  const size_t most = std::min(heard.size(), kHeard * static_cast<size_t>(in_width()));
-  stream->unheard.assign(heard.end() - static_cast<int64_t>(most), heard.end());
+  const std::span<const int32_t> codes = static_cast<const State&>(state).recording();
+  const auto width = static_cast<size_t>(in_width());
+  const size_t heard = heard_frames(codes.size() / width) * width;
+  stream->unheard.assign(codes.end() - static_cast<int64_t>(heard), codes.end());
   return stream;
 }
 
@@ -220,6 +227,7 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
   info_.languages = {"auto"};
   for (const auto& [name, id] : config_.languages) info_.languages.push_back(name);
   info_.late_text = LateText::kToken;
+  info_.inner = true;
   info_.instructions = config_.instructions();
   info_.mixes = config_.kind != Kind::kVoiceDesign;
   if (config_.kind != Kind::kBase) {

@@ -20,9 +20,10 @@ class CodecStage : public ChunkStage {
  public:
   explicit CodecStage(const Qwen3Codec& codec);
   ~CodecStage() override;
-  /// Frames of a recording that are heard first: as many as the authors decode again with each of
-  /// their windows.
-  static constexpr size_t kHeard = 25;
+  /// How many frames of a recording are heard first. The authors decode recording and speech
+  /// together in windows of 300 frames, each with the 25 before it: those before speech in the
+  /// window that it begins in.
+  static size_t heard_frames(size_t recorded);
   Device device() const override { return codec_.device(); }
   FrameType in() const override {
     return {Flow::kCodes, static_cast<int>(codec_.config().codebooks)};

@@ -146,10 +146,101 @@ TEST_F(Qwen3TtsTest, LongTextIsSpokenInSegments) {
     if (verdict.next == Verdict::kFinished) break;
     EXPECT_EQ(verdict.next, Verdict::kNextSegment);
     EXPECT_GT(state.prompt_rows(), 100);
+    EXPECT_TRUE(state.history(0).empty());
     ++segments;
   }
   EXPECT_EQ(segments, 3);
   EXPECT_EQ(frames.size(), 3 * codes.size());
+}
+
+/// What comes late belongs to the last segment, which is as long as it would be alone.
+TEST_F(Qwen3TtsTest, LateTextBehindALongOneGoesToItsLastSegment) {
+  const std::string sentence = "The quick brown fox jumps over the lazy dog. ";
+  SpeechRequest r = request("");
+  while (r.text.size() < 8000) r.text += sentence;
+  r.text_open = true;
+  r.ignore_stop = false;
+  r.max_frames = 0;
+  auto opened = model_.open(r);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Sequence& state = opened.value().sequence();
+  ASSERT_TRUE(state.append_text("The end.", true).ok());
+  std::vector<int32_t> codes(model_.config().codebooks, 1), frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  for (int segment = 0; segment < 2; ++segment) {
+    codes[0] = model_.config().codec.eos;
+    ASSERT_EQ(state.advance(codes, out).next, Verdict::kNextSegment);
+  }
+  SpeechRequest last = request(r.text.substr(2 * (4000 / sentence.size()) * sentence.size()));
+  last.text += "The end.";
+  last.text_in_prompt = false;
+  last.max_frames = 0;
+  auto alone = model_.open(last);
+  ASSERT_TRUE(alone.ok());
+  EXPECT_EQ(state.max_steps(), alone.value().sequence().max_steps());
+  EXPECT_EQ(state.advance(codes, out).next, Verdict::kFinished);
+}
+
+/// Beside the audio each row has one id of the text, then the end of the text, then padding.
+TEST_F(Qwen3TtsTest, TextBesideTheAudioEndsAndIsPadded) {
+  const ModelConfig& c = model_.config();
+  SpeechRequest r = request("Hello there, how are you?");
+  r.text_in_prompt = false;
+  std::vector<int32_t> want = model_.frontend().text_ids(r.text);
+  want.push_back(c.text.tts_eos);
+  want.resize(want.size() + 5, c.text.tts_pad);
+  auto opened = model_.open(r);
+  ASSERT_TRUE(opened.ok());
+  auto& state = static_cast<State&>(opened.value().sequence());
+  std::vector<int32_t> codes(c.codebooks, 1), got, frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const int begin = state.prompt_rows() - 1;
+  for (int row = begin; std::ssize(got) < std::ssize(want); ++row) {
+    if (row > begin) state.advance(codes, out);
+    std::vector<int32_t> slots(c.codebooks);
+    got.push_back(state.input(row, slots));
+  }
+  EXPECT_EQ(got, want);
+
+  // A recording that is longer than all text.
+  VoicePrompt voice;
+  voice.text = "a";
+  voice.frames.assign(static_cast<size_t>(40 * c.codebooks), 1);
+  auto heard = State::open(c, model_.frontend(), 1000, voice, r);
+  ASSERT_TRUE(heard.ok()) << heard.error().message;
+  EXPECT_TRUE(heard.value()->ready());
+  std::vector<int32_t> slots(c.codebooks);
+  const auto& whole = static_cast<State&>(*heard.value());
+  EXPECT_EQ(whole.input(whole.prompt_rows() - 1, slots), c.text.tts_pad);
+}
+
+TEST_F(Qwen3TtsTest, TwoStepsMustFitBehindThePrompt) {
+  SpeechRequest r = request("Hello there.");
+  const auto rows = State::open(model_.config(), model_.frontend(), 1000, {}, r);
+  ASSERT_TRUE(rows.ok());
+  const int most = rows.value()->prompt_rows() + 2;
+  EXPECT_TRUE(State::open(model_.config(), model_.frontend(), most, {}, r).ok());
+  const auto refused = State::open(model_.config(), model_.frontend(), most - 1, {}, r);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().param, "input");
+}
+
+TEST_F(Qwen3TtsTest, NothingEndsBeforeItsTextHasCome) {
+  SpeechRequest r = request("Hello the");
+  r.text_open = true;
+  r.ignore_stop = false;
+  auto opened = model_.open(r);
+  ASSERT_TRUE(opened.ok());
+  Sequence& state = opened.value().sequence();
+  std::vector<int32_t> codes(model_.config().codebooks, 2), frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  for (int step = 0; step < 3; ++step) state.advance(codes, out);
+  EXPECT_EQ(state.rule(0).ranges, 1);
+  ASSERT_TRUE(state.append_text("re.", true).ok());
+  EXPECT_EQ(state.rule(0).ranges, 2);
 }
 
 TEST_F(Qwen3TtsTest, RulesAndBounds) {
@@ -176,6 +267,20 @@ TEST_F(Qwen3TtsTest, RulesAndBounds) {
   EXPECT_LT(state.max_steps(), 1000);
 }
 
+TEST_F(Qwen3TtsTest, ThePredictorDrawsInItsOwnWay) {
+  SpeechRequest r;
+  r.text = "Hello.";
+  r.temperature = 0.7f;
+  r.inner_temperature = 0.f, r.inner_top_k = 5, r.inner_top_p = 0.5f;
+  auto opened = model_.open(r);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const Sequence& sequence = opened.value().sequence();
+  EXPECT_EQ(sequence.sampling(0).temperature, 0.7f);
+  EXPECT_EQ(sequence.sampling(1).temperature, 0.f);
+  EXPECT_EQ(sequence.sampling(1).top_k, 5);
+  EXPECT_EQ(sequence.sampling(1).top_p, 0.5f);
+}
+
 TEST_F(Qwen3TtsTest, RefusesWhatItCannotSay) {
   SpeechRequest r = request("Hello.");
   r.voice = "nobody";
@@ -190,6 +295,9 @@ TEST_F(Qwen3TtsTest, RefusesWhatItCannotSay) {
   r.text_open = true;
   r.text_in_prompt = true;
   EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
+  r = request("Hello.");
+  r.guidance = 2.f;
+  EXPECT_EQ(refusal(r).param, "guidance");
 }
 
 TEST_F(Qwen3TtsTest, ControlTokensInTextArePlainText) {

@@ -1,9 +1,9 @@
 #include "families/qwen3_tts/state.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 
+#include "model/digest.h"
 #include "text/sentences.h"
 
 namespace syrinx::qwen3_tts {
@@ -33,24 +33,22 @@ std::vector<std::string> segments(const std::string& text) {
   return parts;
 }
 
-/// FNV-1a (Fowler, Noll, Vo) over `key` and the bits of `values`.
+/// Of `key` and `values`.
 template <typename T>
-uint64_t hash(uint64_t key, std::span<const T> values) {
-  static_assert(sizeof(T) == sizeof(uint32_t));
-  uint64_t sum = 0xcbf29ce484222325 ^ key;
-  for (const T& value : values) {
-    sum = (sum ^ std::bit_cast<uint32_t>(value)) * 0x100000001b3;
-  }
-  return sum | uint64_t{1} << 63;  // apart from ids, which are below 2^31
+uint64_t digest_of(uint64_t key, std::span<const T> values) {
+  Digest digest;
+  digest.number(key);
+  digest.values(values);
+  return digest.key() | uint64_t{1} << 63;  // apart from ids, which are below 2^31
 }
 
 Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
 
 }  // namespace
 
-Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
-                                                  const Frontend& frontend, int64_t max_positions,
-                                                  VoicePrompt voice, const SpeechRequest& request) {
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Frontend& frontend,
+                                              int64_t max_positions, VoicePrompt voice,
+                                              const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(config, frontend, max_positions));
   state->voice_ = std::move(voice);
   if (!state->voice_.frames.empty()) {
@@ -67,6 +65,9 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config,
   if (request.text_open && state->text_in_prompt_) {
     return Error{ErrorCode::kUnsupported, "text that is still to come cannot all be in the prompt",
                  "text_in_prompt"};
+  }
+  if (request.guidance) {
+    return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
   }
   if (blank(request.text) && !request.text_open) return nothing_to_say();
   state->later_ =
@@ -93,6 +94,9 @@ void State::set_sampling(const SpeechRequest& request) {
     params->top_p = request.top_p.value_or(params->top_p);
     params->min_p = request.min_p.value_or(params->min_p);
   }
+  inner.temperature = request.inner_temperature.value_or(inner.temperature);
+  inner.top_k = request.inner_top_k.value_or(inner.top_k);
+  inner.top_p = request.inner_top_p.value_or(inner.top_p);
   outer.repetition_penalty = request.repetition_penalty.value_or(outer.repetition_penalty);
 }
 
@@ -106,9 +110,9 @@ void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
         uint64_t{static_cast<uint32_t>(row.text)} << 32 | static_cast<uint32_t>(row.codec);
     if (row.frame >= 0) {
       const auto c = static_cast<size_t>(config_.codebooks);
-      key = hash(key, std::span(voice_.frames).subspan(row.frame * c, c));
+      key = digest_of(key, std::span(voice_.frames).subspan(row.frame * c, c));
     } else if (row.codec == kVectorRow) {
-      key = hash(key, std::span(voice_.vector));
+      key = digest_of(key, std::span(voice_.vector));
     }
     keys.push_back(key);
   }
@@ -123,6 +127,7 @@ void State::begin_segment() {
   role_ids_ = 0;
   text_ids_ = 0;
   put_ = 0;
+  prompt_ids_.clear();
   prompt_ = frontend_.head(voice_.choice, instructions_);
   head_rows_ = static_cast<int64_t>(prompt_.size());
   const auto vector = std::ranges::find(prompt_, kVectorRow, &PromptRow::codec);
@@ -139,6 +144,7 @@ void State::begin_segment() {
     for (const int32_t id : voice_text_) put_beside(id);
     take_text(!text_open());
   }
+  for (const PromptRow& row : prompt_) prompt_ids_.push_back(row.text);
   firsts_.reserve(max_steps());  // steps then allocate nothing
   frames_.reserve(max_steps() * config_.codebooks);
 }
@@ -172,6 +178,8 @@ void State::take_text(bool final) {
 void State::put_beside(int32_t id) {
   if (put_ < pending_rows()) {
     prompt_[head_rows_ + put_].text = id;
+    const auto at = static_cast<size_t>(head_rows_ + put_);
+    if (at < prompt_ids_.size()) prompt_ids_[at] = id;
   } else {
     beside_.push_back(id);
   }

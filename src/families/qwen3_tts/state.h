@@ -15,13 +15,13 @@ namespace syrinx::qwen3_tts {
 class State : public Sequence {
  public:
   /// Checks the request; `max_positions` bounds prompt and frames together.
-  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
-                                                    const Frontend& frontend, int64_t max_positions,
-                                                    VoicePrompt voice,
-                                                    const SpeechRequest& request);
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Frontend& frontend,
+                                                int64_t max_positions, VoicePrompt voice,
+                                                const SpeechRequest& request);
 
   int prompt_rows() const override { return static_cast<int>(prompt_.size()); }
   int max_steps() const override;
+  std::span<const int32_t> prompt_ids() const override { return prompt_ids_; }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   bool ready() const override;
   const SampleParams& sampling(int k) const override { return sampling_[k > 0]; }
@@ -68,7 +68,8 @@ class State : public Sequence {
   int role_ids_ = 0;                     // ids of the stream that were the role's
   int64_t text_ids_ = 0;                 // of this segment so far
   std::vector<PromptRow> prompt_;
-  int64_t head_rows_ = 0;  // before the text
+  std::vector<int32_t> prompt_ids_;  // the text of its rows, -1 where it has not come yet
+  int64_t head_rows_ = 0;            // before the text
   int vector_row_ = -1;
   int64_t put_ = 0;              // text ids put beside codec ids, in the prompt and after it
   std::vector<int32_t> beside_;  // text id of the row of each frame

@@ -14,7 +14,8 @@ Talker::Talker(const ModelConfig& config, const Weights& weights, WeightType typ
   const View text_table = model.take("text_embedding.weight", {config.text_vocab, text});
   codec_table_ = model.take("codec_embedding.weight", {config.talker_vocab, hidden});
   host_codec_table_ = codec_table_;
-  head_ = load_linear(weights, "codec_head", config.talker_vocab, hidden, false, type);
+  head_ =
+      load_linear(weights, "codec_head", config.talker_vocab, hidden, false, at_least_8_bits(type));
   tables_ = {codec_table_};
   tables_.insert(tables_.end(), predictor_.tables().begin(), predictor_.tables().end());
 
@@ -89,12 +90,7 @@ void Talker::forward(StepContext& ctx, const ArBatch& batch, View hidden) const 
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
-  size_t e = 0;
-  for (size_t b = 0; b < batch.seqs.size(); ++b) {
-    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
-  }
-  decoder_.norm_rows(ctx, x, last, hidden);
+  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
 void Talker::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,

@@ -10,8 +10,8 @@ namespace syrinx::qwen3_tts {
 
 ResizeMlp::ResizeMlp(const Weights& weights, int64_t in, int64_t inner, int64_t out,
                      WeightType type)
-    : fc1_(load_linear(weights, "linear_fc1", inner, in, true, type)),
-      fc2_(load_linear(weights, "linear_fc2", out, inner, true, type)) {}
+    : fc1_(load_linear(weights, "linear_fc1", inner, in, true, at_least_8_bits(type))),
+      fc2_(load_linear(weights, "linear_fc2", out, inner, true, at_least_8_bits(type))) {}
 
 void ResizeMlp::move_to(Device device) {
   syrinx::move_to(device, fc1_);

@@ -26,7 +26,8 @@ int64_t segment_frames(std::span<const int32_t> codes) {
 struct S3FlowStage::Stream : StreamState {
   std::shared_ptr<const S3FlowVoice> voice;
   uint64_t seed = 0;
-  std::optional<S3FlowState> flow;  // of the segment, once it has begun
+  bool full = false;
+  std::optional<S3FlowState> flow;  // of the segment, once it has begun; none where it is full
   int64_t taken = 0;                // tokens of the segment that were fresh
   int64_t ahead = 0;                // tokens after those that the flow has taken already
   uint32_t segment = 0;
@@ -44,6 +45,7 @@ std::unique_ptr<StreamState> S3FlowStage::open(const Sequence& request) const {
   auto stream = std::make_unique<Stream>();
   stream->voice = state.flow_voice();
   stream->seed = state.seed();
+  stream->full = state.full_flow();
   return stream;
 }
 
@@ -53,6 +55,7 @@ int S3FlowStage::cut(const StreamState& stream, const WaitingFrames& waiting, in
   const auto& s = static_cast<const Stream&>(stream);
   const int64_t frames = segment_frames(codes), chunk = flow_.config().chunk;
   const bool ended = waiting.closed || frames < static_cast<int64_t>(codes.size());
+  if (s.full) return ended ? static_cast<int>(frames) : 0;
   const int64_t taken =
       static_cast<int64_t>(s.voice->tokens.size()) + (starts_segment(codes[0]) ? 0 : s.taken);
   const int64_t block = (taken / chunk + 1) * chunk - taken;
@@ -87,9 +90,29 @@ S3FlowState S3FlowStage::begin(StepContext& ctx,
   return copy;
 }
 
+/// The next codes of a segment to mel values, as far as they are certain.
+void S3FlowStage::solve(StepContext& ctx, std::span<const int32_t> codes, bool ended,
+                        Stream& s) const {
+  const int64_t prompt = static_cast<int64_t>(s.voice->tokens.size()) * flow_.config().ratio;
+  const auto noise = [&](int64_t frame, std::span<float> values) {
+    if (noise_ == S3Noise::kFixed || frame < prompt) return fill_noise(frame, values);
+    const uint64_t seed = s.seed + 0x9E3779B97F4A7C15u * s.segment;
+    philox_normal(seed, static_cast<uint32_t>(frame - prompt), kFlowNoise, values);
+  };
+  std::vector<int32_t> tokens(codes.begin(), codes.end());
+  for (int32_t& token : tokens) token &= ~kS3SegmentStart;
+  if (s.full) {
+    SYRINX_CHECK(ended && s.taken == 0, "[s3 flow] a part of a segment that is to be whole");
+    return flow_.whole(ctx, s.voice, tokens, noise, s.ready);
+  }
+  if (!s.flow) s.flow.emplace(begin(ctx, s.voice));
+  flow_.run(ctx, tokens, ended, noise, *s.flow, s.ready);
+}
+
 void S3FlowStage::run(StepContext& ctx, const ChunkJob& job) const {
   auto& s = *static_cast<Stream*>(job.state);
   const std::span<const int32_t> window = job.codes.subspan(static_cast<size_t>(job.left));
+  const int unheard = static_cast<int>(flow_.spare_frames(*s.voice));
   float* out = job.out.data();
   for (int64_t begin = 0; begin < job.fresh;) {
     if (starts_segment(window[begin])) {
@@ -102,22 +125,14 @@ void S3FlowStage::run(StepContext& ctx, const ChunkJob& job) const {
     const int64_t end = std::min<int64_t>(known, job.fresh);
     const bool followed = known < static_cast<int64_t>(window.size());  // by another segment
     const bool ended = end == known && (followed || job.last);
-    if (!s.flow) s.flow.emplace(this->begin(ctx, s.voice));
-    const int64_t prompt = static_cast<int64_t>(s.voice->tokens.size()) * flow_.config().ratio;
-    const auto noise = [&](int64_t frame, std::span<float> values) {
-      if (noise_ == S3Noise::kFixed || frame < prompt) return fill_noise(frame, values);
-      const uint64_t seed = s.seed + 0x9E3779B97F4A7C15u * s.segment;
-      philox_normal(seed, static_cast<uint32_t>(frame - prompt), kFlowNoise, values);
-    };
-    std::vector<int32_t> tokens(window.begin() + begin + s.ahead, window.begin() + known);
-    for (int32_t& token : tokens) token &= ~kS3SegmentStart;
-    flow_.run(ctx, tokens, ended, noise, *s.flow, s.ready);
+    solve(ctx, window.subspan(begin + s.ahead, known - begin - s.ahead), ended, s);
     const auto values = static_cast<size_t>((end - begin) * mel_width_);
     SYRINX_CHECK(s.ready.size() >= values, "[s3 flow] ", end - begin, " tokens asked for, ",
                  s.ready.size() / static_cast<size_t>(mel_width_), " have their mel");
     for (int64_t i = begin; i < end; ++i) {
       out = std::copy_n(s.ready.begin() + (i - begin) * mel_width_, mel_width_, out);
-      *out++ = starts_segment(window[i]) ? 1.f : 0.f;
+      const bool first = s.taken + i == begin;
+      *out++ = S3Mark{starts_segment(window[i]), first ? unheard : 0}.value();
     }
     s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(values));
     s.taken += end - begin;

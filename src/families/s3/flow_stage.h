@@ -1,5 +1,6 @@
-// Speech tokens to mel frames, whole blocks of 25 tokens at a time. Blocks count from the beginning
-// of the voice's prompt, so the first one of a stream is as short as the prompt leaves it.
+// Speech tokens to mel frames, whole blocks of 25 tokens at a time, or whole segments for requests
+// with the full flow. Blocks count from the beginning of the voice's prompt, so the first one of a
+// stream is as short as the prompt leaves it.
 // Const after construction but for the prompts it keeps, which are locked; any number of executors.
 #pragma once
 
@@ -17,7 +18,18 @@ enum class S3Noise : uint8_t {
   kSeeded,  ///< numbers of the request's seed; the prompt's are the table's, so it can be shared
 };
 
-/// A frame that leaves the stage: ratio mel frames, then 1 at the beginning of a segment, else 0.
+/// The last number of a frame that leaves the flow, behind its ratio mel frames.
+struct S3Mark {
+  bool starts = false;  ///< a segment begins here, but for the first
+  int unheard = 0;      ///< so many mel frames at its beginning are the prompt's
+
+  static S3Mark of(float value) {
+    const int bits = static_cast<int>(value);
+    return {(bits & 1) != 0, bits >> 1};
+  }
+  float value() const { return static_cast<float>((starts ? 1 : 0) + 2 * unheard); }
+};
+
 class S3FlowStage : public ChunkStage {
  public:
   S3FlowStage(const S3Flow& flow, S3Noise noise);
@@ -32,6 +44,7 @@ class S3FlowStage : public ChunkStage {
  private:
   struct Stream;
   void run(StepContext& ctx, const ChunkJob& job) const;
+  void solve(StepContext& ctx, std::span<const int32_t> codes, bool ended, Stream& stream) const;
   S3FlowState begin(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice) const;
   void fill_noise(int64_t frame, std::span<float> out) const;
 

@@ -51,13 +51,13 @@ void S3ReferenceEncoder::run(StepContext& ctx, Work& work) const {
   }
 }
 
-S3Reference S3ReferenceEncoder::take(Work& work) const {
+S3Reference S3ReferenceEncoder::take(Work& work, int64_t spare) const {
   S3Reference out;
   const int64_t bands = mel_.mels(), frames = static_cast<int64_t>(work.mel_.size()) / bands;
   out.tokens = work.tokens_.tokens();
   const auto count = std::min(static_cast<int64_t>(out.tokens.size()), frames / ratio_);
   out.tokens.resize(static_cast<size_t>(count));
-  out.mel = Tensor({count * ratio_, bands}, DType::kF32);
+  out.mel = Tensor({std::min(frames, count * ratio_ + spare), bands}, DType::kF32);
   std::copy_n(work.mel_.begin(), out.mel.view().count(), out.mel.f32());
   out.speaker = work.speaker_.vector();
   return out;
@@ -120,7 +120,10 @@ Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const 
     Result<std::vector<int32_t>> ids = voice_ids(voice, "tokens", kMostTokens, config.vocab);
     if (!ids) return ids.error();
     tokens = ids.take();
-    const auto frames = static_cast<int64_t>(tokens.size()) * config.ratio;
+    auto frames = static_cast<int64_t>(tokens.size()) * config.ratio;
+    const Tensor* found = voice.find("mel");
+    const int64_t given = found ? found->view().count() / config.mel : 0;
+    if (given > frames && given < frames + config.ratio) frames = given;
     Result<std::vector<float>> values = voice_floats(voice, "mel", frames * config.mel);
     if (!values) return values.error();
     if (frames > 0) {

@@ -16,7 +16,7 @@
 
 namespace syrinx {
 
-/// P tokens; mel [P * ratio, M].
+/// P tokens; mel [P * ratio, M], or with spare frames more.
 struct S3Reference {
   std::vector<int32_t> tokens;
   Tensor mel;
@@ -47,12 +47,14 @@ class S3ReferenceEncoder {
   S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker, const S3FlowConfig& flow);
 
   const S3Tokenizer& tokenizer() const { return tokenizer_; }
+  int64_t ratio() const { return ratio_; }
   /// The same recording at 16 kHz and at 24 kHz.
   Work open(std::span<const float> at_16k, std::span<const float> at_24k) const;
   /// The next piece of an unfinished work.
   void run(StepContext& ctx, Work& work) const;
-  /// Of a work that is done. Tokens and mel end together: what either has more is cut off.
-  S3Reference take(Work& work) const;
+  /// Of a work that is done. Tokens and mel end together: what either has more is cut off, but for
+  /// `spare` mel frames at most (S3FlowVoice::mel).
+  S3Reference take(Work& work, int64_t spare = 0) const;
   size_t bytes() const { return tokenizer_.bytes() + speaker_.bytes(); }
 
  private:
@@ -62,8 +64,8 @@ class S3ReferenceEncoder {
   CamPlus speaker_;
 };
 
-/// A reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M], "speaker_vector"
-/// f32.
+/// A reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M] or with
+/// spare frames more, "speaker_vector" f32.
 void put_reference(const S3Reference& reference, Voice& voice);
 /// The way back. A voice may be anybody's file: an Error says what does not fit. Without "tokens"
 /// and "mel" it is a speaker only.

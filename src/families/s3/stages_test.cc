@@ -29,9 +29,10 @@ HiftConfig small_hift() {
 
 class Request : public S3State {
  public:
-  Request(std::shared_ptr<const S3FlowVoice> voice, uint64_t seed) {
+  Request(std::shared_ptr<const S3FlowVoice> voice, uint64_t seed, bool full = false) {
     flow_voice_ = std::move(voice);
     seed_ = seed;
+    full_flow_ = full;
   }
   int prompt_rows() const override { return 1; }
   int max_steps() const override { return 1; }
@@ -49,15 +50,19 @@ struct Fixture {
         hift_weights(open_weights(checkpoint("hift.pt"))),
         flow(small_flow(), flow_weights),
         hift(small_hift(), hift_weights.scope("generator")) {
-    Tensor mel({2 * kPrompt, 80}, DType::kF32);
+    voice = voice_of(2 * kPrompt);
+    for (int i = 0; i < 31; ++i) tokens.push_back(i * 11 % 40);
+    for (const int begin : {13, 14, 20}) tokens[begin] |= kS3SegmentStart;
+  }
+
+  std::shared_ptr<const S3FlowVoice> voice_of(int64_t mel_frames) const {
+    Tensor mel({mel_frames, 80}, DType::kF32);
     for (int64_t i = 0; i < mel.view().count(); ++i) {
       mel.f32()[i] = static_cast<float>(i % 7) * 0.1f;
     }
     std::vector<float> speaker(192, 0.f);
     speaker[3] = 1;
-    voice = flow.voice({1, 2, 3, 4, 5, 6, 7}, std::move(mel), speaker);
-    for (int i = 0; i < 31; ++i) tokens.push_back(i * 11 % 40);
-    for (const int begin : {13, 14, 20}) tokens[begin] |= kS3SegmentStart;
+    return flow.voice({1, 2, 3, 4, 5, 6, 7}, std::move(mel), speaker);
   }
 
   /// What a stage makes of the frames when `given` of them have come before each look at them.
@@ -94,9 +99,11 @@ struct Fixture {
       const size_t window = static_cast<size_t>((job.fresh + job.ahead) * width);
       job.codes = view.codes.empty() ? view.codes : view.codes.first(window);
       job.values = view.values.empty() ? view.values : view.values.first(window);
-      std::vector<float> part(static_cast<size_t>(job.fresh) * stage.out_width());
+      job.made = job.fresh * stage.most_out();
+      std::vector<float> part(static_cast<size_t>(job.made) * stage.out_width());
       job.out = part;
       stage.run(ctx, {&job, 1});
+      part.resize(static_cast<size_t>(job.made) * stage.out_width());
       out.insert(out.end(), part.begin(), part.end());
       taken += job.fresh;
       most_fresh = std::max(most_fresh, job.fresh);
@@ -133,6 +140,53 @@ TEST(S3Stages, HoweverFramesComeTheSamplesAreTheSame) {
     EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
     EXPECT_LE(f.most_fresh, kChunk + 3);  // a block, or the end of a segment
     EXPECT_TRUE(f.run(vocoder, request, mel, given, 10) == samples) << given;
+  }
+}
+
+TEST(S3Stages, TheFullFlowWaitsForTheEndOfASegment) {
+  Fixture f;
+  const Request request(f.voice, 3, true), causal(f.voice, 3);
+  const S3FlowStage flow(f.flow, S3Noise::kSeeded);
+  const auto stream = flow.open(request);
+  const auto cut = [&](size_t frames, bool closed) {
+    return flow.cut(*stream, {std::span(f.tokens).first(frames), {}, closed}, 99);
+  };
+  EXPECT_EQ(cut(0, false), 0);
+  EXPECT_EQ(cut(13, false), 0);
+  EXPECT_EQ(cut(12, true), 12);
+  EXPECT_EQ(cut(14, false), 13);  // the next segment has begun
+  EXPECT_EQ(cut(31, true), 13);
+  const std::vector<float> mel = f.run(flow, request, f.tokens, 1000, 3);
+  ASSERT_EQ(mel.size(), size_t{31 * 161});
+  EXPECT_FALSE(f.run(flow, causal, f.tokens, 1000, 3) == mel);
+  for (const int given : {1, 7, 30}) {
+    EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
+  }
+}
+
+TEST(S3Stages, HalfATokenOfThePromptIsNotHeard) {
+  Fixture f;
+  const S3FlowStage flow(f.flow, S3Noise::kFixed);
+  const S3VocoderStage vocoder(f.hift, 2);
+  for (const bool full : {false, true}) {
+    const Request request(f.voice_of(2 * kPrompt + 1), 3, full);
+    const std::vector<float> mel = f.run(flow, request, f.tokens, 1000, 3);
+    ASSERT_EQ(mel.size(), size_t{31 * 161});
+    for (int i = 0; i < 31; ++i) {
+      const S3Mark mark = S3Mark::of(mel[i * 161 + 160]);
+      EXPECT_EQ(mark.starts, i == 13 || i == 14 || i == 20) << i;
+      EXPECT_EQ(mark.unheard, mark.starts || i == 0 ? 1 : 0) << i;
+    }
+    const std::vector<float> samples = f.run(vocoder, request, mel, 1000, 10);
+    ASSERT_EQ(samples.size(), size_t{(31 * 2 - 4) * 480});  // four segments lack a frame each
+    for (const int given : {1, 2, 7, 30}) {
+      EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
+      EXPECT_TRUE(f.run(vocoder, request, mel, given, 10) == samples) << given;
+    }
+    // The vocoder never saw that frame: what it holds changes nothing.
+    std::vector<float> other = mel;
+    for (int i = 0; i < 80; ++i) other[i] += 3;
+    EXPECT_TRUE(f.run(vocoder, request, other, 1000, 10) == samples);
   }
 }
 

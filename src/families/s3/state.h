@@ -13,14 +13,21 @@ namespace syrinx {
 /// the originals speak a text part by part.
 inline constexpr int32_t kS3SegmentStart = 1 << 24;
 
+/// Tokens of a segment whose flow attends to all of it: 40 s, Chatterbox's bound of a call. The
+/// work grows with the square of them, and is one batch.
+inline constexpr int kMostFullTokens = 1000;
+
 class S3State : public Sequence {
  public:
   const std::shared_ptr<const S3FlowVoice>& flow_voice() const { return flow_voice_; }
   uint64_t seed() const { return seed_; }
+  /// Whether the flow attends to whole segments, and so waits for their ends.
+  bool full_flow() const { return full_flow_; }
 
  protected:
   std::shared_ptr<const S3FlowVoice> flow_voice_;
   uint64_t seed_ = 0;
+  bool full_flow_ = false;
 };
 
 }  // namespace syrinx

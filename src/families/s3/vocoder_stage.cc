@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "families/s3/flow_stage.h"
 #include "kernels/sample.h"
 
 namespace syrinx {
@@ -20,7 +21,7 @@ struct S3VocoderStage::Stream : StreamState {
   int64_t frames_before = 0;      // mel frames of earlier segments
   int64_t frames = 0;             // and of this one, as far as they were fresh
   uint32_t segment = 0;
-  int64_t samples = 0;            // of the segment, given out
+  int64_t samples = 0;  // of the segment, given out
   std::vector<float> ready;
 };
 
@@ -51,21 +52,21 @@ int S3VocoderStage::cut(const StreamState&, const WaitingFrames& waiting, int) c
   const int64_t frames = static_cast<int64_t>(waiting.values.size()) / width;
   if (frames == 0) return 0;
   int64_t known = 1;
-  while (known < frames && waiting.values[known * width + width - 1] == 0) ++known;
+  while (known < frames && !S3Mark::of(waiting.values[known * width + width - 1]).starts) ++known;
   const bool ended = waiting.closed || known < frames;
   if (ended && known <= kMostChunkTokens + lookahead()) return static_cast<int>(known);
   return static_cast<int>(std::clamp<int64_t>(known - lookahead(), 0, kMostChunkTokens));
 }
 
-void S3VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
+void S3VocoderStage::run(StepContext& ctx, ChunkJob& job) const {
   auto& s = *static_cast<Stream*>(job.state);
   const int64_t width = in_width(), mel = hift_.config().mel, hop = out_width();
   const float* window = job.values.data() + job.left * width;
   const int64_t frames = job.fresh + job.ahead;
-  const auto starts = [&](int64_t i) { return window[i * width + width - 1] != 0; };
+  const auto mark_of = [&](int64_t i) { return S3Mark::of(window[i * width + width - 1]); };
   float* out = job.out.data();
   for (int64_t begin = 0; begin < job.fresh;) {
-    if (starts(begin)) {
+    if (mark_of(begin).starts) {
       s.frames_before += s.frames;
       s.frames = s.ahead = s.samples = 0;
       s.ready.clear();
@@ -74,20 +75,22 @@ void S3VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
     }
     if (!s.hift) s.hift.emplace(this->begin(s));
     int64_t known = begin + 1;
-    while (known < frames && !starts(known)) ++known;
+    while (known < frames && !mark_of(known).starts) ++known;
     const int64_t end = std::min<int64_t>(known, job.fresh);
     const bool ended = end == known && (known < frames || job.last);
     const int64_t fed = begin + s.ahead, fresh = known - fed;
+    const int64_t unheard = mark_of(begin).unheard;  // only at the beginning of a segment
     Arena::Mark mark(ctx.arena);
-    const View rows = ctx.arena.take({fresh * ratio_, mel}, DType::kF32);
+    const View all = ctx.arena.take({fresh * ratio_, mel}, DType::kF32);
     for (int64_t i = 0; i < fresh; ++i) {
-      std::copy_n(window + (fed + i) * width, ratio_ * mel, rows.f32() + i * ratio_ * mel);
+      std::copy_n(window + (fed + i) * width, ratio_ * mel, all.f32() + i * ratio_ * mel);
     }
+    const View rows = all.slice(unheard, fresh * ratio_);
     const auto noise = [&](int64_t frame, std::span<float> values) {
       philox_normal(s.seed, static_cast<uint32_t>(s.frames_before + frame), kSourceNoise, values);
     };
     hift_.run(ctx, rows, ended, noise, *s.hift, s.ready);
-    const auto samples = static_cast<size_t>((end - begin) * hop);
+    const auto samples = static_cast<size_t>(((end - begin) * ratio_ - unheard) * hop);
     SYRINX_CHECK(s.ready.size() >= samples, "[s3 vocoder] ", samples, " samples asked for, ",
                  s.ready.size(), " are certain");
     for (size_t i = 0; i < samples; ++i, ++s.samples) {
@@ -95,14 +98,15 @@ void S3VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
       *out++ = fading ? s.ready[i] * fade_[static_cast<size_t>(s.samples)] : s.ready[i];
     }
     s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(samples));
-    s.frames += (end - begin) * ratio_;
+    s.frames += (end - begin) * ratio_ - unheard;
     s.ahead = known - end;
     begin = end;
   }
+  job.made = static_cast<int>((out - job.out.data()) / hop);
 }
 
 void S3VocoderStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  for (const ChunkJob& job : jobs) run(ctx, job);
+  for (ChunkJob& job : jobs) run(ctx, job);
 }
 
 }  // namespace syrinx

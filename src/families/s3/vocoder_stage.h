@@ -18,8 +18,11 @@ class S3VocoderStage : public ChunkStage {
     return {Flow::kRows, static_cast<int>(ratio_ * hift_.config().mel) + 1};
   }
   FrameType out() const override {
-    return {Flow::kSamples, static_cast<int>(ratio_ * hift_.config().hop())};
+    return {Flow::kSamples, static_cast<int>(hift_.config().hop())};
   }
+  /// A mel frame each; but for those of the prompt (S3Mark::unheard).
+  int most_out() const override { return static_cast<int>(ratio_); }
+  int samples_per_token() const { return most_out() * out_width(); }
   /// Tokens that must follow before a token's samples are certain.
   int lookahead() const;
   std::unique_ptr<StreamState> open(const Sequence&) const override;
@@ -29,7 +32,7 @@ class S3VocoderStage : public ChunkStage {
 
  private:
   struct Stream;
-  void run(StepContext& ctx, const ChunkJob& job) const;
+  void run(StepContext& ctx, ChunkJob& job) const;
   HiftState begin(const Stream& stream) const;
 
   const Hift& hift_;

@@ -48,7 +48,8 @@ PrefixConditioner::PrefixConditioner(const ModelConfig& config, const Weights& w
     if (part.config.learned) part.unconditional = w.f32("uncond_vector", {width_});
     parts_.push_back(std::move(part));
   }
-  if (config.projected) project_ = load_linear(weights, "project", width_, width_, true, type);
+  const WeightType kept = at_least_8_bits(type);
+  if (config.projected) project_ = load_linear(weights, "project", width_, width_, true, kept);
   norm_ = LayerNorm(weights.scope("norm"), width_, kNormEps);
 }
 

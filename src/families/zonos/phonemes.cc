@@ -1,7 +1,10 @@
 #include "families/zonos/phonemes.h"
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
+#include "base/ascii.h"
 #include "families/zonos/numbers.h"
 #include "io/program.h"
 #include "text/utf8.h"
@@ -103,12 +106,6 @@ std::string escaped(std::string_view word) {
   return out;
 }
 
-std::string_view trimmed(std::string_view line) {
-  const size_t first = line.find_first_not_of(" \t\r\n\v\f");
-  if (first == line.npos) return {};
-  return line.substr(first, line.find_last_not_of(" \t\r\n\v\f") - first + 1);
-}
-
 Result<std::string> run_espeak(const std::string& input, std::string_view language) {
   Result<std::string> out = run_program(
       {"espeak-ng", "-q", "--ipa", "-m", "-b", "1", "-v", std::string(language), "--stdin"}, input);
@@ -140,35 +137,53 @@ std::vector<std::string> read_words(std::string_view printed) {
   return out;
 }
 
+/// Phonemes of words each of which may be silent (a lone symbol), so that its place is not told by
+/// lines: a word of no language stands before each, whose phonemes tell where the next one begins.
+Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>& words,
+                                                  std::string_view language) {
+  // Another one where a word of the text sounds alike.
+  for (const std::string_view border : {"zdragzvok", "wubbleflink"}) {
+    const std::string between = std::string(border) + std::string(kWordEnd);
+    std::string input = between;
+    for (const std::string& word : words) input += between + escaped(word) + std::string(kWordEnd);
+    const Result<std::string> printed = run_espeak(input, language);
+    if (!printed.ok()) return printed.error();
+    std::vector<std::string> said;
+    std::string sign;
+    for (const std::string& part : read_words(printed.value())) {
+      if (part.empty()) continue;
+      if (sign.empty()) {
+        sign = part;
+      } else if (part == sign) {
+        said.emplace_back();
+      } else if (!said.empty()) {
+        said.back() += (said.back().empty() ? "" : " ") + part;
+      }
+    }
+    if (said.size() == words.size()) return said;
+  }
+  return Error{ErrorCode::kInternal, "espeak-ng does not say where the words of the text end",
+               "input"};
+}
+
 }  // namespace
 
 Result<std::string> espeak_phonemes(std::string_view text, std::string_view language) {
   const Split split = split_at_marks(normalize_numbers(utf8_repair(text)));
-  std::string input;
-  size_t words = 0;
-  for (const std::string& word : split.words) {
-    if (word.empty()) continue;
-    input += escaped(word) + std::string(kWordEnd);
-    ++words;
-  }
+  std::vector<std::string> words;
+  std::copy_if(split.words.begin(), split.words.end(), std::back_inserter(words),
+               [](const std::string& word) { return !word.empty(); });
   std::vector<std::string> said;
-  if (words > 0) {
-    Result<std::string> printed = run_espeak(input, language);
+  if (!words.empty()) {
+    std::string input;
+    for (const std::string& word : words) input += escaped(word) + std::string(kWordEnd);
+    const Result<std::string> printed = run_espeak(input, language);
     if (!printed.ok()) return printed.error();
     said = read_words(printed.value());
-    if (said.size() != words) {
-      // Some word is silent (a lone symbol), so that its place is not told: one by one.
-      said.clear();
-      for (const std::string& word : split.words) {
-        if (word.empty()) continue;
-        printed = run_espeak(escaped(word) + std::string(kWordEnd), language);
-        if (!printed.ok()) return printed.error();
-        std::string all;
-        for (const std::string& part : read_words(printed.value())) {
-          if (!part.empty()) all += (all.empty() ? "" : " ") + part;
-        }
-        said.push_back(std::move(all));
-      }
+    if (said.size() != words.size()) {
+      Result<std::vector<std::string>> each = say_with_borders(words, language);
+      if (!each.ok()) return each.error();
+      said = each.take();
     }
   }
   std::string out;

@@ -17,7 +17,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const PrefixConditioner& condition
     tables_.push_back(
         weights.scope("embeddings", k).take("weight", {int64_t{config.mask} + 1, hidden}));
     heads_.push_back(load_linear(weights, "heads." + std::to_string(k), int64_t{config.eos} + 1,
-                                 hidden, false, type));
+                                 hidden, false, at_least_8_bits(type)));
   }
   traits_.hidden = config.lm.hidden;
   traits_.vocab.assign(static_cast<size_t>(codebooks_), config.eos + 1);
@@ -80,12 +80,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   const View x = embed_rows(ctx, batch);
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
-  std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
-  size_t e = 0;
-  for (size_t b = 0; b < batch.seqs.size(); ++b) {
-    if (batch.seqs[b].emits) last[e++] = batch.ragged.row_begin[b + 1] - 1;
-  }
-  decoder_.norm_rows(ctx, x, last, hidden);
+  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int k, const ArBatch&, View hidden, View, View out) const {

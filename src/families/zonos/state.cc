@@ -4,10 +4,10 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 
 #include "base/ascii.h"
+#include "model/digest.h"
 
 namespace syrinx::zonos {
 namespace {
@@ -53,13 +53,9 @@ std::optional<std::vector<double>> parse_numbers(const std::string& text) {
 }
 
 uint64_t hash_of(const PrefixConditioner::Row& row) {
-  uint64_t hash = 1469598103934665603ull;  // FNV-1a over the vector's bits
-  for (const float x : row.vector) {
-    uint32_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    hash = (hash ^ bits) * 1099511628211ull;
-  }
-  return hash | uint64_t{1} << 63;  // apart from symbols
+  Digest digest;
+  digest.values(std::span(row.vector));
+  return digest.key() | uint64_t{1} << 63;  // apart from symbols
 }
 
 }  // namespace
@@ -81,7 +77,7 @@ State::State(const Frontend& frontend, const SpeechRequest& request)
 }
 
 Result<std::unique_ptr<Sequence>> State::open(const Frontend& frontend,
-                                                  const SpeechRequest& request) {
+                                              const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(frontend, request));
   if (!request.text_in_prompt.value_or(true)) {
     return Error{ErrorCode::kUnsupported, "this model reads its text before it speaks",

@@ -2,6 +2,8 @@
 // authors' code, the delay pattern, rules, conditions, voices, checks and faults of checkpoints.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -65,6 +67,33 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
   ASSERT_TRUE(markup.ok());
   EXPECT_NE(markup.value().find("b"), std::string::npos);
   EXPECT_EQ(espeak_phonemes("x [[f]] y", "en-us").value(), "ˈɛks ˈɛf wˈaɪ");
+}
+
+TEST(ZonosPhonemes, SilentWordsStartNoProgramEach) {
+  if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
+  // A program of that name that counts how often it is run.
+  const TestDir dir;
+  const std::string path = std::getenv("PATH");
+  const std::string program =
+      dir.write("espeak-ng", "#!/bin/sh\necho run >> '" + dir.path("runs") + "'\nPATH='" + path +
+                                 "' exec espeak-ng \"$@\"\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "⁂,";
+  for (const char* sign : {"§", "☭", "♖", "⌘", "❦"}) text += sign + std::string(";");
+  text += "Hello,⁂";
+  ::setenv("PATH", (dir.path("") + ":" + path).c_str(), 1);
+  const auto got = espeak_phonemes(text, "en-us");
+  ::setenv("PATH", path.c_str(), 1);
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  const std::string runs = read_file(dir.path("runs"), 1 << 20);
+  EXPECT_LE(std::ranges::count(runs, '\n'), 3);
+  // As word by word: what is silent stays so, and nothing moves to another word.
+  std::string alone = std::string(50, ',');
+  for (const char* sign : {"§", "☭", "♖", "⌘", "❦"}) {
+    alone += espeak_phonemes(sign, "en-us").value() + ";";
+  }
+  EXPECT_EQ(got.value(), alone + espeak_phonemes("Hello", "en-us").value() + ",");
 }
 
 TEST(ZonosPhonemes, SaysWhatIsMissing) {
@@ -186,6 +215,7 @@ TEST_F(ZonosTest, ConditionsByName) {
   EXPECT_NE(keys_of(""), keys_of("pitch_std=21"));
   EXPECT_NE(keys_of(""), keys_of("emotion=none"));
   EXPECT_EQ(keys_of("emotion=1,0,0,0,0,0,0,1"), keys_of("emotion=0.5,0,0,0,0,0,0,0.5"));
+  EXPECT_NE(keys_of("pitch_std=0"), keys_of("pitch_std=400"));  // what may just be
   for (const char* wrong : {"slowly please", "pitch_std=loud", "pitch_std=401", "emotion=1,2",
                             "emotion=0,0,0,0,0,0,0,0", "speaker=1", "espeak=1", "pitch_std=nan"}) {
     request.instructions = wrong;
@@ -227,6 +257,17 @@ TEST_F(ZonosTest, TextInParts) {
   }
   EXPECT_EQ(segments, 4);
   EXPECT_EQ(frames_.size(), 4u * 9);
+
+  SpeechRequest bounded = say(text);
+  bounded.max_frames = 10;
+  const auto all = open(bounded);
+  EXPECT_EQ(all->max_steps(), 10 + 8);
+  feed(*all, 0);
+  feed(*all, 1, true);
+  for (int step = 2; step < 9; ++step) feed(*all, step);
+  EXPECT_EQ(all->max_steps(), 9 + 8) << "one frame was spoken";
+  feed(*all, 0);
+  EXPECT_EQ(all->rule(0).forced, -1) << "the new segment has not ended";
 
   SpeechRequest late = say("Hel");
   late.text_open = true;

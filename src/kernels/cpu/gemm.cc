@@ -91,7 +91,7 @@ void write_out(const GemmCall& call, const BlockRows& block, int64_t panel, int6
   }
 }
 
-/// What meets 8-bit weights, in the arena: see GemmRows.
+/// What meets quantised weights, in the arena: see GemmRows.
 struct QuantizedRows {
   const uint8_t* q = nullptr;  // rows of row_bytes
   int64_t row_bytes = 0;
@@ -108,19 +108,23 @@ double estimate_us(const GemmCall& call, int64_t rows) {
 QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows, bool share) {
   const int64_t padded = call.weight->padded_k();
   const GemmSegment& s = call.segments.front();
-  const bool groups = call.weight->type == WeightType::kQ8A8;
-  const int64_t row_bytes = groups ? gemm_group_row_bytes(padded) : padded * 2;
+  const WeightType type = call.weight->type;
+  const int64_t row_bytes = type == WeightType::kQ8     ? padded * 2
+                            : type == WeightType::kQ8A8 ? gemm_group_row_bytes(padded)
+                                                        : gemm_q4_row_bytes(padded);
+  const GemmKernels& kernels = gemm_kernels();
   auto* q = static_cast<uint8_t*>(ctx.arena.take(Shape{rows * row_bytes}, DType::kU8).data);
   float* scale = ctx.arena.take(Shape{rows}, DType::kF32).f32();
   auto some = [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const float* x = s.x + r * call.x_stride;
       uint8_t* to = q + r * row_bytes;
-      if (groups) {
-        gemm_kernels().quantize_groups(x, call.weight->k, padded, to);
+      if (type == WeightType::kQ4) {
+        kernels.quantize_q4(x, call.weight->k, padded, to);
+      } else if (type == WeightType::kQ8A8) {
+        kernels.quantize_groups(x, call.weight->k, padded, to);
       } else {
-        scale[r] =
-            gemm_kernels().quantize(x, call.weight->k, padded, reinterpret_cast<int16_t*>(to));
+        scale[r] = kernels.quantize(x, call.weight->k, padded, reinterpret_cast<int16_t*>(to));
       }
     }
   };
@@ -138,15 +142,15 @@ void gemm(StepContext& ctx, const GemmCall& call) {
   const PackedMatrix& m = *call.weight;
   const Plan plan = plan_call(call, ctx.pool.size());
   if (plan.rows == 0) return;
-  const bool q8 = is_8_bit(m.type);
-  SYRINX_CHECK(call.spans * call.span_len == m.k && (!q8 || call.segments.size() == 1),
+  const bool narrow = is_quantized(m.type);
+  SYRINX_CHECK(call.spans * call.span_len == m.k && (!narrow || call.segments.size() == 1),
                "gemm: ", call.spans, " spans of ", call.span_len, " for k = ", m.k);
   constexpr double kWorthSharing = 25;
   const bool share = ctx.pool.size() > 1 && estimate_us(call, plan.rows) > kWorthSharing;
 
   Arena::Mark mark(ctx.arena);
   QuantizedRows quantized;
-  if (q8) quantized = quantize_rows(ctx, call, plan.rows, share);
+  if (narrow) quantized = quantize_rows(ctx, call, plan.rows, share);
   GemmWeights weights;
   weights.data = static_cast<const uint8_t*>(m.data.view().data);
   weights.type = static_cast<int>(m.type);
@@ -163,6 +167,7 @@ void gemm(StepContext& ctx, const GemmCall& call) {
   const GemmKernels& kernels = gemm_kernels();
   const GemmProducts products = m.type == WeightType::kQ8     ? kernels.products_q8
                                 : m.type == WeightType::kQ8A8 ? kernels.products_q8a8
+                                : m.type == WeightType::kQ4   ? kernels.products_q4
                                                               : kernels.products;
   auto items = [&](int64_t begin, int64_t end) {
     alignas(64) float sums[kMaxPanels / 2 * kMaxRows * kPanel];
@@ -173,7 +178,7 @@ void gemm(StepContext& ctx, const GemmCall& call) {
       if (b != filled) {
         const int64_t first = b * plan.block_rows;
         block.fill(call, first, static_cast<int>(std::min(plan.block_rows, plan.rows - first)));
-        for (int r = 0; q8 && r < block.rows.count; ++r) {
+        for (int r = 0; narrow && r < block.rows.count; ++r) {
           block.rows.x[r] = quantized.q + (first + r) * quantized.row_bytes;
           block.rows.scale[r] = quantized.scale[first + r];
         }

@@ -47,6 +47,24 @@ struct Avx512 {
   }
   static I madd(I a, I b, I c) { return _mm512_add_epi32(c, _mm512_madd_epi16(a, b)); }
   static F to_f(I v) { return _mm512_cvtepi32_ps(v); }
+  static void nibbles(const uint8_t* p, I& low, I& high) {
+    const I both = _mm512_loadu_si512(p);
+    low = _mm512_and_si512(both, _mm512_set1_epi8(15));
+    high = _mm512_and_si512(_mm512_srli_epi16(both, 4), _mm512_set1_epi8(15));
+  }
+  static I set1_quad(const int8_t* p) {
+    int four;
+    __builtin_memcpy(&four, p, 4);
+    return _mm512_set1_epi32(four);
+  }
+  static I dot(I w, I x, I c) { return _mm512_add_epi16(c, _mm512_maddubs_epi16(w, x)); }
+  static I total(I c) { return _mm512_madd_epi16(c, _mm512_set1_epi16(1)); }
+  static F f16(const uint16_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static F u8(const uint8_t* p) {
+    return to_f(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
   static void store_i16(int16_t* p, F v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
                         _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(v)));

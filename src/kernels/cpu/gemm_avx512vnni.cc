@@ -35,11 +35,19 @@ struct Bytes : GroupScales<Avx512> {
   static I madd(I a, I b, I c) { return _mm512_dpbusd_epi32(c, b, a); }
 };
 
+/// vpdpbusd again, on weights that are small and without sign as they are stored.
+struct Nibbles : Avx512 {
+  static constexpr int kTileRows = 8;
+  static I dot(I w, I x, I c) { return _mm512_dpbusd_epi32(c, w, x); }
+  static I total(I c) { return c; }
+};
+
 }  // namespace
 
 void use_avx512vnni(GemmKernels& kernels) {
   kernels.products_q8 = products_q8<Words>;
   kernels.products_q8a8 = products_q8<Bytes>;
+  kernels.products_q4 = products_q4<Nibbles>;
   kernels.quantize_groups = quantize_groups<Bytes>;
 }
 

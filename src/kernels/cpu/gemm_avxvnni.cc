@@ -28,11 +28,17 @@ struct Bytes : GroupScales<Avx2> {
   static I madd(I a, I b, I c) { return _mm256_dpbusd_avx_epi32(c, b, a); }
 };
 
+struct Nibbles : Avx2 {
+  static I dot(I w, I x, I c) { return _mm256_dpbusd_avx_epi32(c, w, x); }
+  static I total(I c) { return c; }
+};
+
 }  // namespace
 
 void use_avxvnni(GemmKernels& kernels) {
   kernels.products_q8 = products_q8<Words>;
   kernels.products_q8a8 = products_q8<Bytes>;
+  kernels.products_q4 = products_q4<Nibbles>;
   kernels.quantize_groups = quantize_groups<Bytes>;
 }
 

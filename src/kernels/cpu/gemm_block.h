@@ -12,7 +12,7 @@ constexpr int kTileRows = 6;  // rows of a register tile of f32 sums
 /// Rows of one block and where their results go.
 struct GemmRows {
   int count = 0;
-  const void* x[kMaxRows];  // f32, int16 for q8, what quantize_groups wrote for q8a8
+  const void* x[kMaxRows];  // f32, int16 for q8, what quantize_{groups,q4} wrote for q8a8 and q4
   float scale[kMaxRows];    // q8: what one unit of x is worth
 };
 
@@ -20,6 +20,12 @@ struct GemmRows {
 struct GemmGroup {
   float scale = 0;    // what one unit of x is worth
   int32_t start = 0;  // where the group's sums begin
+};
+
+/// q4: behind the int8 numbers of a row, for each group of 32.
+struct GemmGroupQ4 {
+  float scale = 0;  // what one unit of x is worth
+  float sum = 0;    // of the group's numbers
 };
 
 /// See GemmCall; `data` points at panel 0.
@@ -54,20 +60,28 @@ constexpr int64_t gemm_group_row_bytes(int64_t padded_k) {
   return padded_k * 2 + padded_k / 64 * static_cast<int64_t>(sizeof(GemmGroup));
 }
 
-/// The 8-bit products have the same bits from each instruction set that fuses multiply and add.
+/// The same for q4: int8 [padded_k], GemmGroupQ4 [padded_k / 32].
+constexpr int64_t gemm_q4_row_bytes(int64_t padded_k) {
+  return padded_k + padded_k / 32 * static_cast<int64_t>(sizeof(GemmGroupQ4));
+}
+
+/// The products of 8 and 4 bits have the same bits from each instruction set that fuses multiply
+/// and add.
 struct GemmKernels {
   GemmProducts products;  // f32 and bf16
   GemmProducts products_q8;
   GemmProducts products_q8a8;
+  GemmProducts products_q4;
   void (*finish)(const GemmFinish& f);
   GemmQuantize quantize;
   GemmQuantizeGroups quantize_groups;
+  GemmQuantizeGroups quantize_q4;
 };
 
 const GemmKernels& gemm_kernels_portable();
 const GemmKernels& gemm_kernels_avx2();
 const GemmKernels& gemm_kernels_avx512();
-/// Puts 8-bit products with dot products in place of those of avx2 and of avx512.
+/// Puts 8-bit and 4-bit products with dot products in place of those of avx2 and of avx512.
 void use_avxvnni(GemmKernels& kernels);
 void use_avx512vnni(GemmKernels& kernels);
 

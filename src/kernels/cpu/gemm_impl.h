@@ -5,34 +5,17 @@
 // V: kLanes; kUnroll (pairs of k of the 8-bit loop, divides 4); kTileRows (most rows of an 8-bit
 // tile); F (kLanes floats), I (kLanes int32); load, store, widen (16 bf16 in the order of
 // packed_matrix.h), set1, add, mul, fma, div, max, min, round; set1_i, pairs (2 * kLanes int8 ->
-// int16), set1_pair, madd (I += sums of products of int16 pairs), to_f, pow2 (2^n of whole n in F).
+// int16), set1_pair, madd (I += sums of products of int16 pairs), to_f, pow2 (2^n of whole n in F);
+// and what gemm_q4_impl.h names.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/cpu/gemm_block.h"
+#include "kernels/cpu/gemm_q4_impl.h"
+#include "kernels/cpu/gemm_tiles.h"
 
 namespace syrinx::cpu {
-
-constexpr int kPanel = 16, kGroup = 64;
-
-/// How a tile asks for weights that come later.
-/// kStream: these rows pass once, so the weights come from memory as fast as the tile eats them.
-/// kShare: the first of several tiles that use the same block; each asks for its share of the next
-/// block, which evens out the traffic.
-enum class Ahead { kStream, kShare };
-
-/// kShare: where the tile begins to ask, and bytes to go on per k (at most 16 weights over 2
-/// tiles).
-struct AheadShare {
-  const char* at;
-  int64_t step;
-};
-
-/// Bytes ahead in each stream for kStream: one row reads four streams, for which the processor's
-/// own prefetching is best; with more rows asking far ahead is up to 1.5x as fast.
-template <int R>
-constexpr int kStreamAhead = R == 1 ? 0 : 2048;
 
 /// A stretch of k: `spans` times `len` values of x, beginning at x + offset.
 struct KBlock {
@@ -207,13 +190,6 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) a[r] += kGroup;
   }
-}
-
-/// Rows of the tile that begins at `row`: tiles of a block differ by one row at most.
-static inline int tile_rows(int rows, int row, int most) {
-  const int tiles = (rows + most - 1) / most;
-  const int small = rows / tiles, large = rows % tiles;  // the first `large` have one row more
-  return row < large * (small + 1) ? small + 1 : small;
 }
 
 template <class V, int P, Ahead kAhead, class W>
@@ -465,35 +441,25 @@ void quantize_groups(const float* x, int64_t k, int64_t padded_k, void* row) {
   X* q = static_cast<X*>(row);
   auto* group = reinterpret_cast<GemmGroup*>(q + padded_k);
   for (int64_t g = 0; g < padded_k; g += kGroup, ++group) {
-    alignas(64) float part[kGroup] = {};
     alignas(64) int16_t whole[kGroup];
-    const int64_t count = k - g < kGroup ? k - g : kGroup;
-    for (int64_t i = 0; i < count; ++i) part[i] = x[g + i];
-    typename V::F m = V::set1(0.0f);
-    for (int i = 0; i < kGroup; i += V::kLanes) {
-      const typename V::F v = V::load(part + i);
-      m = V::max(m, V::max(v, V::mul(v, V::set1(-1.0f))));
-    }
-    alignas(64) float lanes[V::kLanes];
-    V::store(lanes, m);
-    float top = 0;
-    for (int i = 0; i < V::kLanes; ++i) top = lanes[i] > top ? lanes[i] : top;
-    const typename V::F inverse = V::set1(top > 0 ? 127.0f / top : 0.0f);
-    for (int i = 0; i < kGroup; i += V::kLanes) {
-      V::store_i16(whole + i, V::round(V::mul(V::load(part + i), inverse)));
-    }
+    const float unit = round_to_bytes<V, kGroup>(x + g, k - g, whole);
     int32_t sum = 0;
     for (int i = 0; i < kGroup; ++i) {
       q[g + i] = static_cast<X>(whole[i]);
       sum += whole[i];
     }
-    *group = {top / 127.0f, -V::kOffset * sum};
+    *group = {unit, -V::kOffset * sum};
   }
 }
 
 template <class V>
-constexpr GemmKernels kKernels = {
-    products<V>, products_q8<RowScale<V>>,       products_q8<GroupScales<V>>, finish<V>,
-    quantize<V>, quantize_groups<GroupScales<V>>};
+constexpr GemmKernels kKernels = {products<V>,
+                                  products_q8<RowScale<V>>,
+                                  products_q8<GroupScales<V>>,
+                                  products_q4<V>,
+                                  finish<V>,
+                                  quantize<V>,
+                                  quantize_groups<GroupScales<V>>,
+                                  quantize_q4<V>};
 
 }  // namespace syrinx::cpu

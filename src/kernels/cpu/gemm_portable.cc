@@ -58,6 +58,33 @@ struct Portable {
     return c + (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
   }
   static F to_f(I v) { return __builtin_convertvector(v, F); }
+  static void nibbles(const uint8_t* p, I& low, I& high) {
+    I both;
+    __builtin_memcpy(&both, p, sizeof both);
+    low = both & 0x0f0f0f0f;
+    high = both >> 4 & 0x0f0f0f0f;
+  }
+  static I set1_quad(const int8_t* p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, sizeof four);
+    return I{} + four;
+  }
+  static I dot(I w, I x, I c) {
+    for (int shift = 24; shift >= 0; shift -= 8) c += (w << shift >> 24) * (x << shift >> 24);
+    return c;
+  }
+  static I total(I c) { return c; }
+  static F f16(const uint16_t* p) {
+    // Scales are positive and finite: times 2^112 turns the exponent's bias into that of f32.
+    I wide;
+    for (int i = 0; i < 8; ++i) wide[i] = p[i];
+    return bits(wide << 13) * set1(0x1p112f);
+  }
+  static F u8(const uint8_t* p) {
+    I wide;
+    for (int i = 0; i < 8; ++i) wide[i] = p[i];
+    return to_f(wide);
+  }
   static void store_i16(int16_t* p, F v) {
     for (int i = 0; i < 8; ++i) p[i] = static_cast<int16_t>(v[i]);
   }

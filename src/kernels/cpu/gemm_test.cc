@@ -14,6 +14,7 @@
 #include "kernels/cpu/gemm_impl.h"
 #include "kernels/cpu/gemm_sets.h"
 #include "kernels/fixture.h"
+#include "kernels/four_bits.h"
 #include "kernels/packed_matrix.h"
 
 namespace syrinx::cpu {
@@ -83,6 +84,33 @@ struct Model {
   static I set1_pair(const int16_t* p) {
     return each<I>([&](int) { return join(p[0], p[1]); });
   }
+  static void nibbles(const uint8_t* p, I& low, I& high) {
+    std::memcpy(&low, p, sizeof low);
+    std::memcpy(&high, p, sizeof high);
+    for (int32_t& lane : low.lane) lane &= 0x0f0f0f0f;
+    for (int32_t& lane : high.lane) lane = lane >> 4 & 0x0f0f0f0f;
+  }
+  static I set1_quad(const int8_t* p) {
+    int32_t four;
+    std::memcpy(&four, p, 4);
+    return set1_i(four);
+  }
+  static I dot(I w, I x, I c) {
+    return each<I>([&](int i) {
+      const auto a = std::bit_cast<std::array<uint8_t, 4>>(w.lane[i]);
+      const auto b = std::bit_cast<std::array<int8_t, 4>>(x.lane[i]);
+      int32_t sum = c.lane[i];
+      for (int j = 0; j < 4; ++j) sum += int32_t{a[j]} * b[j];
+      return sum;
+    });
+  }
+  static I total(I c) { return c; }
+  static F f16(const uint16_t* p) {
+    return each<F>([&](int i) { return f16_to_f32(p[i]); });
+  }
+  static F u8(const uint8_t* p) {
+    return each<F>([&](int i) { return p[i]; });
+  }
   static I madd(I a, I b, I c) {
     return each<I>([&](int i) {
       const auto x = std::bit_cast<std::array<int16_t, 2>>(a.lane[i]);
@@ -125,6 +153,7 @@ struct ModelOfBytes : GroupScales<Model<kCount, kMostRows>> {
 std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, const View& x) {
   const GemmProducts run = m.type == WeightType::kQ8     ? kernels.products_q8
                            : m.type == WeightType::kQ8A8 ? kernels.products_q8a8
+                           : m.type == WeightType::kQ4   ? kernels.products_q4
                                                          : kernels.products;
   const int64_t n = x.shape[0], row_bytes = gemm_group_row_bytes(m.padded_k());
   GemmWeights w;
@@ -139,11 +168,13 @@ std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, c
   for (int64_t r = 0; r < n; ++r) {
     const float* from = x.f32() + r * m.k;
     uint8_t* to = q.data() + r * row_bytes;
-    rows.x[r] = is_8_bit(m.type) ? static_cast<const void*>(to) : from;
+    rows.x[r] = is_quantized(m.type) ? static_cast<const void*>(to) : from;
     if (m.type == WeightType::kQ8) {
       rows.scale[r] = kernels.quantize(from, m.k, m.padded_k(), reinterpret_cast<int16_t*>(to));
     } else if (m.type == WeightType::kQ8A8) {
       kernels.quantize_groups(from, m.k, m.padded_k(), to);
+    } else if (m.type == WeightType::kQ4) {
+      kernels.quantize_q4(from, m.k, m.padded_k(), to);
     }
   }
   std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
@@ -156,13 +187,14 @@ std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, c
 
 TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
   for (const WeightType type :
-       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8}) {
+       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
     for (const int64_t k : {5, 64, 531}) {
       const Tensor weight = random({80, k}, 1), x = random({20, k}, 2);
       const PackedMatrix m = PackedMatrix::pack(
           80, k, type, [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
       const double bound = type == WeightType::kF32    ? 2e-6
                            : type == WeightType::kBF16 ? 0.01
+                           : type == WeightType::kQ4   ? 0.1
                                                        : 0.03;
       for (const GemmSet& set : runnable()) {
         const std::vector<float> all = products(set.kernels, m, x);
@@ -219,6 +251,65 @@ std::vector<float> sums_8_bit(const PackedMatrix& m, const View& x) {
     }
   }
   return sums;
+}
+
+/// What the 4-bit products promise, bit by bit: exact sums of 32, added in order.
+std::vector<float> sums_4_bit(const PackedMatrix& m, const View& x) {
+  const int64_t n = x.shape[0], padded = m.padded_k();
+  std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
+  for (int64_t r = 0; r < n; ++r) {
+    std::vector<float> row(static_cast<size_t>(padded));
+    std::copy_n(x.f32() + r * m.k, m.k, row.begin());
+    for (int64_t o = 0; o < m.panels() * 16; ++o) {
+      const uint8_t* panel =
+          static_cast<const uint8_t*>(m.data.view().data) + o / 16 * m.panel_bytes();
+      float sum = 0;
+      for (int64_t g = 0; g < padded / 32; ++g) {
+        float top = 0;
+        for (int64_t i = 0; i < 32; ++i) top = std::max(top, std::fabs(row[g * 32 + i]));
+        const uint8_t* scales = panel + FourBits::scales_at(padded, g);
+        uint16_t bits;
+        std::memcpy(&bits, scales + o % 16 * 2, 2);
+        const float scale = f16_to_f32(bits);
+        double exact = 0;
+        for (int64_t i = g * 32; i < g * 32 + 32; ++i) {
+          const double x_i = std::nearbyint(row[i] * (127.0f / top));
+          exact += scale > 0 ? x_i * (FourBits::weight(panel, padded, o % 16, i) / scale) : 0;
+        }
+        sum = std::fma(static_cast<float>(exact), scale * (top / 127.0f), sum);
+      }
+      sums[(o / 16 * n + r) * 16 + o % 16] = sum;
+    }
+  }
+  return sums;
+}
+
+TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
+  std::vector<GemmSet> sets = runnable();
+  sets.erase(sets.begin());  // portable
+  GemmKernels model = gemm_kernels_portable();
+  model.products_q4 = products_q4<Model<16, 8>>;
+  sets.push_back({"model of avx512vnni", model});
+  model.products_q4 = products_q4<Model<8, 6>>;
+  model.quantize_q4 = quantize_q4<Model<8, 6>>;
+  sets.push_back({"model of avxvnni", model});
+  for (const int64_t k : {5, 32, 531, 1100}) {
+    Tensor weight = random({80, k}, 1);
+    // The largest sums that there are: every number 15, and activations all of one size.
+    for (int64_t i = 0; i < 16 * k; ++i) weight.f32()[i] = 15;
+    const PackedMatrix m = PackedMatrix::pack(
+        80, k, WeightType::kQ4, [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
+    for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 20, 96}) {
+      Tensor x = random({n, k}, static_cast<uint32_t>(k + n));
+      for (int64_t i = 0; i < k; ++i) x.f32()[i] = n % 2 ? 1.0f : -1.0f;
+      const std::vector<float> want = sums_4_bit(m, x);
+      for (const GemmSet& set : sets) {
+        const std::vector<float> got = products(set.kernels, m, x);
+        ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
+            << set.name << ", k " << k << ", rows " << n;
+      }
+    }
+  }
 }
 
 // Tiles of every height, alone and after another one, and several blocks of k.

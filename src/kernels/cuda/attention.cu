@@ -25,8 +25,8 @@ struct WriteCall {
 __global__ void __launch_bounds__(64) write_rows(const __grid_constant__ WriteCall call) {
   const auto row = static_cast<int>(blockIdx.x), head = static_cast<int>(blockIdx.y);
   const bool keys = threadIdx.x < 32;
-  const CachePlace place = cache_place(call.row_begin, call.kv_len, call.table, call.sequences,
-                                       call.max_pages, row);
+  const CachePlace place =
+      cache_place(call.row_begin, call.kv_len, call.table, call.sequences, call.max_pages, row);
   char* part = call.cache + place.page * call.page_bytes + head * call.head_bytes +
                (keys ? 0 : call.part_bytes);
   const float* x = (keys ? call.k + row * call.k_stride : call.v + row * call.v_stride) +
@@ -105,15 +105,19 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
   call.window = spec.window;
   call.causal = spec.causal;
   call.scale = spec.scale;
+  if (!spec.begin.empty()) call.begin = upload(ctx, spec.begin);
+  if (!spec.end.empty()) call.end = upload(ctx, spec.end);
   int max_rows = 0;
   int64_t max_groups = 0;
   for (int64_t b = 0; b < ragged.sequences(); ++b) {
     const int rows = ragged.row_begin[b + 1] - ragged.row_begin[b];
     if (rows == 0) continue;
     max_rows = std::max(max_rows, rows);
-    const Seen first = seen(ragged.first_position(b), ragged.kv_len[b], spec.window, spec.causal);
-    max_groups =
-        std::max(max_groups, group_of(int64_t{ragged.kv_len[b]} - 1) - group_of(first.first) + 1);
+    const int64_t end = spec.end.empty() ? INT64_MAX : spec.end[b];
+    const Seen first = seen(ragged.first_position(b), ragged.kv_len[b], spec.window, spec.causal,
+                            spec.begin.empty() ? 0 : spec.begin[b], end);
+    const int64_t last = std::min<int64_t>(ragged.kv_len[b], end);
+    max_groups = std::max(max_groups, group_of(last - 1) - group_of(first.first) + 1);
   }
   // A launch shape that stays the same while a context grows: blocks without a group leave at once.
   max_groups = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(max_groups)));

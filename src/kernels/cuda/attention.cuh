@@ -223,7 +223,7 @@ __device__ inline void attend_page(const AttentionCall& call, const char* head,
 /// sees, and are written nowhere.
 template <int kVectors>
 __device__ inline void load_queries(const AttentionCall& call, Room<kVectors>& room, int32_t row0,
-                                    int32_t rows, int32_t kv_len, int tile, int kv_head) {
+                                    int32_t rows, int32_t kv_len, int tile, int kv_head, int b) {
   const int count = rows * call.group;
   for (int i = static_cast<int>(threadIdx.x); i < kVectors * call.dim; i += kThreads) {
     const int v = i / call.dim, d = i % call.dim, vector = tile * kVectors + v;
@@ -234,7 +234,8 @@ __device__ inline void load_queries(const AttentionCall& call, Room<kVectors>& r
   if (threadIdx.x < kVectors) {
     const int vector = tile * kVectors + static_cast<int>(threadIdx.x);
     const int at = vector < count ? vector : count - 1;
-    const Seen s = seen(int64_t{kv_len} - rows + at / call.group, kv_len, call.window, call.causal);
+    const Seen s = seen(int64_t{kv_len} - rows + at / call.group, kv_len, call.window, call.causal,
+                        call.begin ? call.begin[b] : 0, call.end ? call.end[b] : INT64_MAX);
     room.first[threadIdx.x] = s.first;
     room.last[threadIdx.x] = s.last;
   }
@@ -266,7 +267,7 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const auto thread = static_cast<int>(threadIdx.x);
 
-  load_queries(call, room, row0, rows, kv_len, tile, kv_head);
+  load_queries(call, room, row0, rows, kv_len, tile, kv_head, b);
   const int64_t begin = group_of(room.first[0]), end = group_of(room.last[kVectors - 1] - 1) + 1;
   const char* head = call.cache + kv_head * call.head_bytes;
   const int32_t* table = call.table + int64_t{b} * call.max_pages;

@@ -13,6 +13,7 @@ struct AttentionCall {
   const char* cache = nullptr;  // keys of kv head 0 in page 0 of the layer; values follow
   int64_t part_bytes = 0, head_bytes = 0, page_bytes = 0;
   const int32_t *row_begin = nullptr, *kv_len = nullptr, *table = nullptr;
+  const int32_t *begin = nullptr, *end = nullptr;  // [B] as AttentionSpec's; null: no bound
   int max_pages = 0, group = 1, kv_heads = 1, dim = 0, tiles = 1, window = 0;
   bool causal = true;
   float scale = 1;

@@ -17,9 +17,11 @@ constexpr int64_t group_of(int64_t position) { return position / kGroupPositions
 struct Seen {
   int64_t first = 0, last = 0;
 };
-constexpr Seen seen(int64_t position, int64_t kv_len, int window, bool causal) {
-  const int64_t begin = position + 1 - window;
-  return {window == 0 || begin < 0 ? 0 : begin, causal ? position + 1 : kv_len};
+constexpr Seen seen(int64_t position, int64_t kv_len, int window, bool causal, int64_t begin = 0,
+                    int64_t end = INT64_MAX) {
+  const int64_t first = window == 0 ? 0 : position + 1 - window;
+  const int64_t last = causal ? position + 1 : kv_len;
+  return {first < begin ? begin : first, last < end ? last : end};
 }
 
 /// Scores: in a pass lane l adds up dimension l / 4 (of 8) of positions 8 (l % 4) .. + 7; three

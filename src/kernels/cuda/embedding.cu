@@ -73,7 +73,7 @@ struct Merge {
     for (int64_t i = 0; i < count; ++i) {
       const float with = logits[rows[i].row * width + v];
       float merged = with;
-      if (rows[i].guided) {
+      if (rows[i].guided && rows[i].scale != 1) {
         const float without = logits[(rows[i].row + 1) * width + v];
         merged = without + rows[i].scale * (with - without);
       }

@@ -191,7 +191,8 @@ class DuetPipeline : public Pipeline {
     if (request.text.empty()) return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
     Opened opened;
     opened.sequences.push_back(std::make_unique<ThinkerSequence>(request));
-    opened.sequences.push_back(std::make_unique<TalkerSequence>(request));
+    opened.sequences.push_back(request.text_only ? nullptr
+                                                 : std::make_unique<TalkerSequence>(request));
     return opened;
   }
 

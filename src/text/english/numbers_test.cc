@@ -39,5 +39,30 @@ TEST(Numbers, AreRecognised) {
   }
 }
 
+TEST(Numbers, GroupsHaveThreeDigits) {
+  EXPECT_EQ(number_length("1,234,567 x"), 9u);
+  EXPECT_EQ(number_length("1,2345"), 1u);
+  EXPECT_EQ(number_length("1,23"), 1u);
+  EXPECT_EQ(number_length("1234,567"), 4u);
+  EXPECT_EQ(number_length("123,456"), 7u);
+}
+
+TEST(Numbers, AtTheirLimits) {
+  EXPECT_EQ(number_words("1099"), "one thousand ninety nine");
+  EXPECT_EQ(number_words("1100"), "eleven hundred");
+  EXPECT_EQ(number_words("1999"), "nineteen ninety nine");
+  EXPECT_EQ(number_words("2000"), "two thousand");
+  EXPECT_EQ(number_words("2009"), "two thousand nine");
+  EXPECT_EQ(number_words("2010"), "twenty ten");
+  EXPECT_EQ(number_words("2099"), "twenty ninety nine");
+  EXPECT_EQ(number_words("2100"), "two thousand one hundred");
+  EXPECT_EQ(number_words("1910"), "nineteen ten");
+  EXPECT_EQ(cardinal_words("100"), "one hundred");
+  EXPECT_EQ(cardinal_words("1000"), "one thousand");
+  EXPECT_EQ(cardinal_words("1000000"), "one million");
+  EXPECT_EQ(fraction_words(1, 2), "one half");
+  EXPECT_EQ(fraction_words(3, 2), "three halves");
+}
+
 }  // namespace
 }  // namespace syrinx::english

@@ -1,5 +1,5 @@
-// The golden checkpoint through the whole engine, guidance pairs included: the authors' samples, and
-// the same samples alone and in a crowd.
+// The golden checkpoint through the whole engine, guidance pairs included: the authors' samples,
+// and the same samples alone and in a crowd.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +7,7 @@
 
 #include "engine/collector.h"
 #include "io/file.h"
+#include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 
@@ -47,9 +48,57 @@ TEST(ChatterboxEngine, SpeaksAsTheAuthorsCode) {
   request.seed = 7;
   request.max_frames = c["steps"];
   const std::vector<float> got = speak(*engine(), request);
-  const View want = file.view("samples");
-  ASSERT_EQ(static_cast<int64_t>(got.size()), want.count());
-  for (int64_t i = 0; i < want.count(); ++i) ASSERT_NEAR(got[i], want.f32()[i], 1e-4f) << i;
+  const GoldenSamples want(file);
+  ASSERT_EQ(std::ssize(got), want.count());
+  EXPECT_LT(want.distance(got), 1e-4f);
+}
+
+TEST(ChatterboxEngine, SpeaksInTheAuthorsModeWhenNobodyListens) {
+  const auto c = nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20)).back();
+  const Safetensors file(golden("full.safetensors"));
+  const GoldenSamples want(file);
+  SpeechRequest request;
+  request.text = c["text"];
+  request.temperature = 0.f;
+  request.guidance = c["guidance"].get<float>();
+  request.seed = 7;
+  request.max_frames = 24;
+  const auto one = engine();
+  const std::vector<float> causal = speak(*one, request);
+  request.flow = FlowMode::kFull;
+  const std::vector<float> full = speak(*one, request);
+  ASSERT_EQ(std::ssize(full), want.count());
+  const float worst = want.distance(full);
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
+  EXPECT_FALSE(full == causal);
+  request.flow = FlowMode::kAuto;
+  request.offline = true;
+  EXPECT_TRUE(speak(*one, request) == full);
+  request.flow = FlowMode::kCausal;
+  EXPECT_TRUE(speak(*one, request) == causal);
+}
+
+TEST(ChatterboxEngine, FullFlowIsTheSameInACrowd) {
+  SpeechRequest request;
+  for (int i = 0; i < 9; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
+  request.seed = 5;
+  request.max_frames = 60;
+  request.flow = FlowMode::kFull;
+  const std::vector<float> alone = speak(*engine(), request);
+  EXPECT_EQ(alone.size(), size_t{60 * 960});
+  const auto server = engine(4);
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (int i = 0; i < 5; ++i) {
+    SpeechRequest other = request;
+    if (i % 2 == 1) other.flow = FlowMode::kCausal;
+    sinks.push_back(std::make_shared<Collector>());
+    ASSERT_TRUE(server->submit(other, sinks.back()).ok());
+  }
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
+    EXPECT_EQ(sinks[i]->samples() == alone, i % 2 == 0) << i;
+  }
 }
 
 TEST(ChatterboxEngine, SameSamplesAloneAndInACrowd) {

@@ -12,6 +12,7 @@
 #include "families/family.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
+#include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
@@ -134,7 +135,7 @@ class OnGpu : public testing::TestWithParam<Model> {
 
 TEST_P(OnGpu, SpeaksAsTheOriginals) {
   const Safetensors file(golden_dir(GetParam()) + "/" + GetParam().golden + ".safetensors");
-  const View want = file.view("samples");
+  const GoldenSamples want(file);
   const auto server = engine(GetParam(), WeightType::kF32);
   EXPECT_EQ(server->pipeline().graph().ar().device(), kGpu);
   const std::vector<float> got = samples(*submit(*server, golden_request(GetParam())));
@@ -146,8 +147,7 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
   if (GetParam().frames > 4) {
     EXPECT_GT(server->metrics().stages[0].replayed.value(), 0) << "no step was like one before";
   }
-  float worst = 0;
-  for (int64_t i = 0; i < count; ++i) worst = std::max(worst, std::fabs(got[i] - want.f32()[i]));
+  const float worst = want.distance(std::span(got).first(static_cast<size_t>(count)));
   EXPECT_LT(worst, 1e-4f);
   RecordProperty("samples", std::to_string(count));
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");

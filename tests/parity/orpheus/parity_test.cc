@@ -8,6 +8,7 @@
 #include "engine/collector.h"
 #include "families/orpheus/pipeline.h"
 #include "io/file.h"
+#include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
@@ -85,8 +86,9 @@ TEST(OrpheusParity, PromptLogitsFramesAndSamples) {
     EXPECT_LT(worst, 1e-4f) << c.name << " (largest logit " << top << ")";
     RecordProperty(c.name + "_logits", std::to_string(worst * 1e6) + "e-6");
     if (!file.find("samples")) continue;
-    const float apart = worst_of(t.samples, file.view("samples"));
-    EXPECT_EQ(static_cast<int64_t>(t.samples.size()), file.view("samples").count());
+    const GoldenSamples samples(file);
+    const float apart = samples.distance(t.samples);
+    EXPECT_EQ(std::ssize(t.samples), samples.count());
     EXPECT_LT(apart, 1e-4f) << c.name;
     RecordProperty(c.name + "_samples", std::to_string(apart * 1e6) + "e-6");
   }
@@ -114,8 +116,9 @@ TEST(OrpheusEngine, StreamsTheSamplesOfTheOriginals) {
     const Safetensors file(golden(c.name + ".safetensors"));
     if (!file.find("samples")) continue;
     const std::vector<float> got = speak(*server, c.request);
-    EXPECT_EQ(static_cast<int64_t>(got.size()), file.view("samples").count());
-    EXPECT_LT(worst_of(got, file.view("samples")), 1e-4f) << c.name;
+    const GoldenSamples want(file);
+    EXPECT_EQ(std::ssize(got), want.count());
+    EXPECT_LT(want.distance(got), 1e-4f) << c.name;
   }
 }
 

@@ -16,7 +16,9 @@ import pathlib
 import numpy as np
 import torch
 from safetensors.torch import save_file
-from transformers import Qwen3OmniMoeConfig, Qwen3OmniMoeForConditionalGeneration, WhisperFeatureExtractor
+from transformers import (PreTrainedTokenizerFast, Qwen3OmniMoeConfig, Qwen3OmniMoeForConditionalGeneration,
+                          Qwen3OmniMoeProcessor, WhisperFeatureExtractor)
+from transformers.models.qwen3_omni_moe.processing_qwen3_omni_moe import _get_feat_extract_output_lengths
 
 # Ids of the small vocabulary; words lie above.
 IDS = dict(im_start_token_id=0, im_end_token_id=1, system_token_id=2, user_token_id=3, assistant_token_id=4,
@@ -69,6 +71,80 @@ def signal(count, seed):
         state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
         out[i] = (((state >> 16) - 32768) * ((i * 5) & 16383) >> 14) / 32768
     return out
+
+
+# In the manner of the published one: what a message's content may be, and what stands for a recording.
+TEMPLATE = """{%- for message in messages -%}
+<|im_start|>{{ message.role }}
+{% if message.content is string -%}
+{{- message.content -}}
+{%- else -%}
+{%- for part in message.content -%}
+{%- if part.type == 'image' or 'image' in part or 'image_url' in part -%}
+<|vision_start|><|image_pad|><|vision_end|>
+{%- elif part.type == 'audio' or 'audio' in part or 'audio_url' in part -%}
+<|audio_start|><|audio_pad|><|audio_end|>
+{%- elif 'text' in part -%}
+{{- part.text -}}
+{%- endif -%}
+{%- endfor -%}
+{%- endif -%}
+<|im_end|>
+{% endfor -%}
+{%- if add_generation_prompt -%}
+<|im_start|>assistant
+{% endif -%}"""
+SPECIALS = {0: "<|im_start|>", 1: "<|im_end|>", 5: "<tts_pad>", 6: "<tts_text_bos>", 7: "<tts_text_eod>",
+            9: "<|audio_start|>", 10: "<|audio_end|>", 11: "<|audio_pad|>", 12: "<|image_pad|>",
+            13: "<|video_pad|>", 14: "<|vision_start|>", 15: "<|vision_end|>"}
+ROLES = ["sy te tem stem system", "us er user", "as ass is ist an ant assist assistant"]
+
+
+def make_tokenizer(folder, vocab):
+    """Byte-level BPE that knows the roles' names and else letters, so that the words of a prompt have texts."""
+    names = {2: "system", 3: "user", 4: "assistant", 8: "\u010a"}
+    pieces = [p for role in ROLES for p in role.split() if p not in names.values()]
+    letters = "WORDS0123456789ABCEFGHIJKLMNPQTUVXYZ" + "aeimnrstuy" + "bcdfghjklopqvwxz\u0120.,?!-:;()" + "[]{}<>=+*/"
+    ids = [i for i in range(WORDS, vocab)]
+    late = [c for c in "aeimnrstuy"] + pieces  # what roles are made of stands at the end
+    first = [c for c in letters if c not in late][: len(ids) - len(late)]
+    table = {text: id for text, id in zip(first + late, ids)} | {text: id for id, text in (names | SPECIALS).items()}
+    assert sorted(table.values()) == list(range(vocab))
+    merges = []
+    for role in ROLES:
+        known = list("aeimnrstuy")
+        for piece in role.split():
+            merges.append(next([piece[:i], piece[i:]] for i in range(1, len(piece))
+                               if piece[:i] in known and piece[i:] in known))
+            known.append(piece)
+    added = [dict(id=id, content=text, single_word=False, lstrip=False, rstrip=False, normalized=False, special=True)
+             for id, text in SPECIALS.items()]
+    bytelevel = dict(type="ByteLevel", add_prefix_space=False, trim_offsets=False, use_regex=False)
+    split = dict(type="Split", pattern=dict(Regex="\\p{L}+|\\p{N}|[^\\s\\p{L}\\p{N}]+|\\s+"), behavior="Isolated", invert=False)
+    (folder / "tokenizer.json").write_text(json.dumps(dict(
+        version="1.0", truncation=None, padding=None, added_tokens=added, normalizer=dict(type="NFC"),
+        pre_tokenizer=dict(type="Sequence", pretokenizers=[split, bytelevel]), post_processor=None, decoder=bytelevel,
+        model=dict(type="BPE", dropout=None, unk_token=None, continuing_subword_prefix="", end_of_word_suffix="",
+                   fuse_unk=False, byte_fallback=False, ignore_merges=False, vocab=table, merges=merges)),
+        indent=None) + "\n")
+    (folder / "tokenizer_config.json").write_text(json.dumps(dict(
+        tokenizer_class="PreTrainedTokenizerFast", eos_token="<|im_end|>", audio_token="<|audio_pad|>",
+        image_token="<|image_pad|>", video_token="<|video_pad|>")) + "\n")
+    (folder / "chat_template.json").write_text(json.dumps(dict(chat_template=TEMPLATE)) + "\n")
+    return PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), chat_template=TEMPLATE)
+
+
+def prompt_ids(tokenizer, extractor, messages, recordings):
+    """As the processor makes them; without its part for pictures, which needs other packages."""
+    processor = Qwen3OmniMoeProcessor.__new__(Qwen3OmniMoeProcessor)
+    processor.feature_extractor, processor.audio_token = extractor, SPECIALS[AUDIO]
+    text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True).split(SPECIALS[AUDIO])
+    places = []
+    if recordings:
+        places = processor._process_audio(recordings, n_window=50, **Qwen3OmniMoeProcessor.audio_kwargs)[1]
+    assert len(text) == len(places) + 1
+    text = "".join(piece + place for piece, place in zip(text, places + [""]))
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
 def make_config(size):
@@ -160,7 +236,7 @@ def turn(role, body):
 def conversation_golden(model, extractor, size, prompt, samples, speaker):
     """One request, whole: what the thinker reads and writes, what the talker is told, the frames, the samples."""
     golden, thinker_in = {}, dict(input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt)).long())
-    if samples is not None:
+    if samples:
         mel, mask = features(extractor, samples)
         thinker_in.update(input_features=mel, feature_attention_mask=mask)
         rows = model.thinker.get_audio_features(mel, mask, return_dict=True).last_hidden_state
@@ -202,7 +278,9 @@ def conversation_golden(model, extractor, size, prompt, samples, speaker):
         inner.append(torch.stack([head(row) for head, row in zip(predictor.lm_head, out[1:])]))
     golden["inner_logits"] = torch.stack(inner)
     assert all((row.argmax(-1) == frame[1:]).all() for row, frame in zip(inner, codes))
-    golden["samples"] = wav.reshape(-1)[-2500:]
+    golden["samples"] = wav.reshape(-1)[-(2500 if len(samples) < 2 else 600):]
+    if len(samples) > 1:  # what the parts compute is in the other goldens
+        golden = {name: golden[name] for name in ("ids", "codes", "samples")}
     return golden, wav.numel()
 
 
@@ -230,23 +308,36 @@ def main():
 
         save_file({k: v.contiguous() for k, v in audio_golden(model, extractor).items()}, folder / "audio.safetensors")
 
+        tokenizer = make_tokenizer(folder / "checkpoint", size["vocab"])
         words = lambda count, step: [WORDS + (i * step + 3) % (size["vocab"] - WORDS) for i in range(count)]
+        text = lambda count, step: tokenizer.decode(words(count, step))
+        audio = dict(type="audio", audio="")
         heard = signal(20000, 7)
-        frames = 20000 // 160
-        rows = -(-(frames % 100) // 8) + frames // 100 * 13
-        spoken = [AUDIO_START] + [AUDIO] * rows + [AUDIO_END]
+        # Whole seconds, because transformers fills up a shorter one when it encodes several at once.
+        pair = [signal(48000, 8), signal(16000, 9)]
+        rows = lambda samples: int(_get_feat_extract_output_lengths(np.array([len(samples) // 160]))[0])
+        spoken = lambda samples: [AUDIO_START] + [AUDIO] * rows(samples) + [AUDIO_END]
         tail = [IDS["im_start_token_id"], IDS["assistant_token_id"], NEWLINE]
+        part = lambda count, step: dict(type="text", text=text(count, step))
+        say = lambda role, *content: dict(role=role, content=content[0] if isinstance(content[0], str) else content)
         prompts = {
-            "heard": (turn("system", words(4, 5)) + turn("user", spoken + words(3, 7)) + tail, heard, "Ethan"),
+            "heard": (turn("system", words(4, 5)) + turn("user", spoken(heard) + words(3, 7)) + tail,
+                      [say("system", text(4, 5)), say("user", audio, part(3, 7))], [heard], "Ethan"),
             "turns": (turn("user", words(5, 3)) + turn("assistant", words(3, 9)) + turn("user", words(2, 11)) + tail,
-                      None, "chelsie"),
+                      [say("user", text(5, 3)), say("assistant", text(3, 9)), say("user", text(2, 11))], [], "chelsie"),
+            "pair": (turn("user", spoken(pair[0]) + words(2, 3)) + turn("assistant", words(2, 9))
+                     + turn("user", words(1, 5) + spoken(pair[1])) + tail,
+                     [say("user", audio, part(2, 3)), say("assistant", text(2, 9)), say("user", part(1, 5), audio)],
+                     pair, "aiden"),
         }
         cases = {}
-        for case, (prompt, samples, speaker) in prompts.items():
+        for case, (prompt, messages, samples, speaker) in prompts.items():
+            assert prompt_ids(tokenizer, extractor, messages, samples) == prompt, case
             golden, total = conversation_golden(model, extractor, size, prompt, samples, speaker)
             save_file({k: v.contiguous() for k, v in golden.items()}, folder / f"{case}.safetensors")
-            cases[case] = dict(prompt=len(prompt), speaker=speaker, recording=len(samples) if samples is not None else 0,
-                               samples=total)
+            cases[case] = dict(prompt=len(prompt), speaker=speaker, recordings=[len(s) for s in samples],
+                               samples=total, messages=messages,
+                               text=tokenizer.decode(golden["ids"][len(prompt):], skip_special_tokens=True))
         gen = torch.Generator().manual_seed(11)
         codes = torch.randint(0, size["codes"], (100, size["groups"]), generator=gen)
         wav = model.code2wav(codes.T[None]).reshape(-1)

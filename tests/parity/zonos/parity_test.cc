@@ -9,6 +9,7 @@
 #include "engine/collector.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
+#include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
@@ -119,9 +120,9 @@ TEST(ZonosParity, SymbolsLogitsFramesAndSamples) {
     RecordProperty(c.name + "_logits",
                    std::to_string(worst * 1e6) + "e-6 of " + std::to_string(top));
     if (!file.find("samples")) continue;
-    const View samples = file.view("samples");
-    EXPECT_EQ(static_cast<int64_t>(t.samples.size()), samples.count());
-    const float apart = worst_of(t.samples, floats(samples));
+    const GoldenSamples samples(file);
+    EXPECT_EQ(std::ssize(t.samples), samples.count());
+    const float apart = samples.distance(t.samples);
     EXPECT_LT(apart, 1e-4f) << c.name;
     RecordProperty(c.name + "_samples", std::to_string(apart * 1e6) + "e-6");
   }
@@ -169,8 +170,9 @@ TEST(ZonosEngine, StreamsTheSamplesOfTheAuthors) {
     const Safetensors file(golden(c.name + ".safetensors"));
     if (!file.find("samples")) continue;
     const std::vector<float> got = speak(*server, c.request);
-    EXPECT_EQ(static_cast<int64_t>(got.size()), file.view("samples").count());
-    EXPECT_LT(worst_of(got, floats(file.view("samples"))), 1e-4f) << c.name;
+    const GoldenSamples want(file);
+    EXPECT_EQ(std::ssize(got), want.count());
+    EXPECT_LT(want.distance(got), 1e-4f) << c.name;
   }
 }
 

@@ -1,0 +1,6 @@
+// What tests read besides.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "library.h"

@@ -1,0 +1,272 @@
+"""Speech language models, spoken piece by piece while they are made.
+
+    import syrinx
+
+    for chunk in syrinx.load("finch").speak("Good morning."):
+        play(chunk.samples, chunk.sample_rate)
+"""
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from typing import Any, Iterator, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _syrinx
+from .errors import (CancelledError, Error, InternalError, InvalidError, LoadError, NotFoundError,
+                     OverloadedError, SpeechTimeoutError, UnsupportedError)
+
+__all__ = ["load", "load_voice", "Model", "Speech", "Voice", "Chunk", "Word", "Outcome", "Error",
+           "InvalidError", "NotFoundError", "UnsupportedError", "OverloadedError", "CancelledError",
+           "SpeechTimeoutError", "InternalError", "LoadError"]
+__version__ = _syrinx.version()
+
+_Path = Union[str, "os.PathLike[str]"]
+_ENDS = {0: "text", 1: "length", 2: "repetition"}
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word starts to sound `at_s` seconds after the beginning of the speech."""
+
+    text: str
+    at_s: float
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """New audio. numpy takes it for its samples: np.concatenate(list_of_chunks) works."""
+
+    samples: npt.NDArray[np.float32]  # mono, full scale 1
+    sample_rate: int  # Hz
+    begin_s: float  # of the first sample, since the beginning of the speech
+    words: list[Word]  # whose times became known; their audio comes here or later
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        return np.array(self.samples, dtype=dtype) if dtype or copy else self.samples
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a speech went. `end`: "text", or "length" and "repetition" where it was cut short."""
+
+    end: str
+    underruns: int
+    audio_s: float
+    first_audio_s: float
+    total_s: float
+
+
+def _plain(text: str) -> str:
+    """C ends its texts with a zero, so none may be inside."""
+    return text.replace("\0", " ")
+
+
+class _Chunks:
+    """Reads a speech; going away before the end cancels it."""
+
+    def __init__(self, speech: Speech) -> None:
+        self._speech = speech
+        self._reads = False  # until it turns out that nobody else does
+
+    def _next(self, timeout_s: float) -> Optional[Chunk]:
+        chunk = self._speech._next(timeout_s)
+        self._reads = True
+        return chunk
+
+    def __iter__(self) -> _Chunks:
+        return self
+
+    def __next__(self) -> Chunk:
+        chunk = self._next(-1)
+        if chunk is None:
+            raise StopIteration
+        return chunk
+
+    def __aiter__(self) -> _Chunks:
+        return self
+
+    async def __anext__(self) -> Chunk:
+        while True:
+            chunk = self._next(0)
+            if chunk is not None:
+                return chunk
+            if self._speech.outcome is not None:
+                raise StopAsyncIteration
+            await self._speech._readable()
+
+    def __del__(self) -> None:
+        if self._reads:
+            self._speech.cancel()
+
+
+class Speech:
+    """A speech on its way: `for chunk in speech`, or `async for` in a coroutine; once, by one reader.
+
+    Leaving the loop cancels it. feed(), end() and cancel() may be called from any thread.
+    """
+
+    def __init__(self, speech: _syrinx.Speech, text: str) -> None:
+        self._speech = speech
+        self._text = bytearray(text.encode())
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return iter(_Chunks(self))
+
+    def __aiter__(self) -> _Chunks:
+        return _Chunks(self)
+
+    def read(self) -> npt.NDArray[np.float32]:
+        """All audio that is still to come, in one array."""
+        parts = [chunk.samples for chunk in self]
+        return np.concatenate(parts) if parts else np.zeros(0, np.float32)
+
+    def feed(self, text: str) -> None:
+        """More text, of a speech begun with `open_text=True`."""
+        text = _plain(text)
+        self._text += text.encode()
+        self._speech.feed(text, False)
+
+    def end(self) -> None:
+        """That was all of the text."""
+        self._speech.feed("", True)
+
+    def cancel(self) -> None:
+        """Ends it before the next step; who reads gets CancelledError after what is there."""
+        self._speech.cancel()
+
+    @property
+    def outcome(self) -> Optional[Outcome]:
+        """For who reads, once all has been read, unless it was cancelled or failed."""
+        told = self._speech.outcome()
+        return Outcome(_ENDS[told[0]], *told[1:]) if told and told[0] in _ENDS else None
+
+    def _next(self, timeout_s: float) -> Optional[Chunk]:
+        told = self._speech.read(timeout_s)
+        if told is None:
+            return None
+        samples, rate, begin_s, words = told
+        return Chunk(samples, rate, begin_s,
+                     [Word(self._text[begin:end].decode(errors="replace"), at_s)
+                      for begin, end, at_s in words])
+
+    async def _readable(self) -> None:
+        loop, descriptor = asyncio.get_running_loop(), self._speech.fd()
+        there = loop.create_future()
+
+        def tell() -> None:
+            if not there.done():
+                there.set_result(None)
+
+        loop.add_reader(descriptor, tell)
+        try:
+            await there
+        finally:
+            loop.remove_reader(descriptor)
+
+
+class Voice:
+    """A voice made of a recording, for models of the family that made it."""
+
+    def __init__(self, voice: _syrinx.Voice) -> None:
+        self._voice = voice
+
+    def save(self, path: _Path, consent: Optional[str] = None) -> None:
+        """As a .safetensors file. `consent`: who agreed to being cloned, and how."""
+        self._voice.save(os.fspath(path), consent)
+
+
+class Model:
+    """A loaded model. Any number of threads may speak with it; what they speak at once is computed
+    in the same batches."""
+
+    def __init__(self, model: _syrinx.Model) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def family(self) -> str:
+        return self._model.family
+
+    @property
+    def sample_rate(self) -> int:
+        """Hz; one channel."""
+        return self._model.sample_rate
+
+    @property
+    def voices(self) -> dict[str, str]:
+        """Names, and what they are like."""
+        return self._model.voices
+
+    @property
+    def languages(self) -> list[str]:
+        return self._model.languages
+
+    @property
+    def tells_words(self) -> bool:
+        return bool(self._model.traits & 1)
+
+    @property
+    def hears_late_text(self) -> bool:
+        """Speaks before all text has come; others gather it first."""
+        return bool(self._model.traits & 2)
+
+    @property
+    def clones(self) -> bool:
+        return bool(self._model.traits & 4)
+
+    def __repr__(self) -> str:
+        return f"<syrinx.Model {self.name!r} of the family {self.family!r}>"
+
+    def speak(self, text: str = "", *, voice: Union[str, Voice, None] = None,
+              open_text: bool = False, speed: float = 1.0, language: Optional[str] = None,
+              instructions: Optional[str] = None, temperature: Optional[float] = None,
+              top_p: Optional[float] = None, top_k: Optional[int] = None,
+              repetition_penalty: Optional[float] = None, guidance: Optional[float] = None,
+              seed: int = 0, max_s: float = 0.0) -> Speech:
+        """Begins to speak at once. `voice`: a name, a mix such as "finch(2)+raven(1)", one kept by
+        `syrinx voice add`, or a Voice. With `open_text` more text follows by feed() and end().
+        The same seed makes the same samples."""
+        text = _plain(text)
+        learned = voice._voice if isinstance(voice, Voice) else None
+        name = voice if isinstance(voice, str) else None
+        return Speech(self._model.open(text, open_text, name, learned, language, instructions, speed,
+                                       temperature, top_p, top_k, repetition_penalty, guidance,
+                                       seed, max_s), text)
+
+    def learn_voice(self, recording: Union[_Path, npt.ArrayLike],
+                    sample_rate: Optional[int] = None, text: Optional[str] = None) -> Voice:
+        """A voice of a recording: the name of an audio file, or mono samples and their rate. `text`:
+        what it says, which some models need. Takes seconds."""
+        if isinstance(recording, (str, os.PathLike)):
+            return Voice(self._model.learn_file(os.fspath(recording), text))
+        if sample_rate is None:
+            raise InvalidError("samples come with their sample_rate")
+        samples = np.ascontiguousarray(recording, dtype=np.float32)
+        if samples.ndim != 1:
+            raise InvalidError(f"mono samples have one dimension, not {samples.ndim}")
+        return Voice(self._model.learn(samples, sample_rate, text))
+
+
+def load(model: str = "finch", *, weights: Optional[str] = None, device: Optional[str] = None,
+         policy: Optional[str] = None, threads: int = 0, max_batch: int = 0, max_open: int = 0,
+         max_wait_s: float = 0.0, beside: Optional[Model] = None) -> Model:
+    """Loads "finch" (the built-in voice), a checkpoint's directory, or Org/Name[@revision] from the
+    hub's local cache; nothing is downloaded. `beside`: a model to share threads with. What the rest
+    means, and the defaults that 0 and None stand for, is in syrinx.h."""
+    return Model(_syrinx.Model(os.fspath(model), weights, device, policy, threads, max_batch,
+                               max_open, max_wait_s, beside._model if beside else None))
+
+
+def load_voice(path: _Path) -> Voice:
+    """What Voice.save() or `syrinx voice export` wrote."""
+    return Voice(_syrinx.open_voice(os.fspath(path)))

@@ -1,0 +1,211 @@
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "cli/audio_file.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/player.h"
+#include "cli/typing.h"
+#include "cli/voice_choice.h"
+#include "engine/machine.h"
+#include "predict/turn.h"
+
+namespace syrinx {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Carries an answer from the engine's thread to the main one.
+class Mailbox : public Audience {
+ public:
+  explicit Mailbox(int rate_hz) : rate_hz_(rate_hz) {}
+
+  struct News {
+    std::string text;
+    std::vector<float> audio;
+    bool over = false;
+    Error error;
+    TurnCounts counts;
+  };
+
+  void text(std::string_view piece) override {
+    change([&] { news_.text += piece; });
+  }
+  void audio(std::span<const float> samples) override {
+    change([&] { news_.audio.insert(news_.audio.end(), samples.begin(), samples.end()); });
+  }
+  void done(const Error& error, const TurnCounts& counts) override {
+    change([&] { news_.over = true, news_.error = error, news_.counts = counts; });
+  }
+  void draft(std::string_view text) override {
+    change([&] { draft_ = text; });
+  }
+  double unread_s() const override {
+    const std::lock_guard lock(mutex_);
+    return static_cast<double>(news_.audio.size()) / rate_hz_;
+  }
+
+  std::string drafted() const {
+    const std::lock_guard lock(mutex_);
+    return draft_;
+  }
+  /// What came since; waits a little for something.
+  News take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(50),
+                      [&] { return news_.over || !news_.text.empty() || !news_.audio.empty(); });
+    News out = std::exchange(news_, {});
+    if (out.over) news_.over = true;
+    return out;
+  }
+
+ private:
+  template <typename F>
+  void change(const F& f) {
+    const std::lock_guard lock(mutex_);
+    f();
+    changed_.notify_all();
+  }
+  const int rate_hz_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  News news_;
+  std::string draft_;
+};
+
+class Conversation {
+ public:
+  Conversation(ChatOptions& options, Engine& writer, Engine& speaker)
+      : options_(options), writer_(writer), speaker_(speaker) {
+    if (!options.system.empty()) say("system", options.system);
+    choose_voice(speaker, options.voice, options.request);
+    const int rate = speaker.pipeline().info().sample_rate;
+    if (!options.output.empty()) {
+      file_.emplace(options.output, rate, format_of_file(options.output));
+    } else if (const auto player = find_player(); player && isatty(STDOUT_FILENO) != 0) {
+      player_.emplace(*player, rate);
+    }
+  }
+
+  void talk() {
+    Typing typing;
+    for (;;) {
+      begin_turn();
+      const auto line = typing.line([&](const std::string& typed) { turn_->hear(with(typed)); },
+                                    [&] { return ear_->drafted(); });
+      if (!line) break;
+      if (line->find_first_not_of(" \t") == line->npos) continue;
+      answer(*line);
+    }
+    turn_->cancel();
+    finish();
+  }
+  void once(const std::string& question) {
+    begin_turn();
+    answer(question);
+    finish();
+  }
+
+ private:
+  void say(const char* role, const std::string& text) {
+    messages_.push_back({{"role", role}, {"content", text}});
+  }
+  Chat with(const std::string& question) const {
+    Json all = messages_;
+    all.push_back({{"role", "user"}, {"content", question}});
+    return {all.dump(-1, ' ', false, Json::error_handler_t::replace), ""};
+  }
+
+  void begin_turn() {
+    TurnOptions turn;
+    turn.voice = options_.request;
+    turn.answer.temperature = options_.temperature;
+    turn.answer.max_tokens = options_.max_tokens;
+    turn.answer.seed = options_.request.seed;
+    turn.predict = !options_.no_predict;
+    ear_ = std::make_shared<Mailbox>(speaker_.pipeline().info().sample_rate);
+    turn_ = Turn::begin(writer_, speaker_, std::move(turn), ear_);
+  }
+
+  void answer(const std::string& question) {
+    const double asked_s = now_s();
+    turn_->ask(with(question));
+    const InterruptGuard guard;
+    std::string text;
+    double text_s = 0, audio_s = 0;
+    for (bool over = false; !over;) {
+      guard.check();
+      const Mailbox::News news = ear_->take();
+      over = news.over;
+      if (!news.text.empty()) {
+        if (text.empty()) text_s = now_s() - asked_s;
+        text += news.text;
+        std::fputs(news.text.c_str(), stdout);
+        std::fflush(stdout);
+      }
+      if (!news.audio.empty()) {
+        if (audio_s == 0) audio_s = now_s() - asked_s;
+        if (file_) file_->write(news.audio);
+        if (player_) player_->write(news.audio);
+      }
+      if (!over) continue;
+      std::fputs("\n", stdout);
+      if (!news.error.message.empty()) throw LoadError(news.error.message);
+      tell(text_s, audio_s, news.counts);
+    }
+    say("user", question);
+    say("assistant", text);
+  }
+
+  static void tell(double text_s, double audio_s, const TurnCounts& counts) {
+    std::fprintf(stderr, "first text %.0f ms, first audio %.0f ms", 1e3 * text_s, 1e3 * audio_s);
+    if (counts.drafts > 0) {
+      std::fprintf(stderr, "; %d draft%s, %s", counts.drafts, counts.drafts == 1 ? "" : "s",
+                   counts.ready ? "the first sentence was ready" : "none of use");
+    }
+    std::fputs("\n", stderr);
+  }
+
+  void finish() {
+    if (file_) file_->finish();
+    if (player_) player_->finish();
+  }
+
+  ChatOptions& options_;
+  Engine& writer_;
+  Engine& speaker_;
+  Json messages_ = Json::array();
+  std::optional<AudioFile> file_;
+  std::optional<Player> player_;
+  std::shared_ptr<Mailbox> ear_;
+  std::shared_ptr<Turn> turn_;
+};
+
+}  // namespace
+
+int run_chat(ChatOptions options) {
+  if (options.load.model.empty()) {
+    throw UsageError("chat with whom? --model names a text model: a directory, or Org/Name.");
+  }
+  LoadOptions speaks = options.load;
+  speaks.model = options.speaker;
+  const auto machine = std::make_shared<Machine>(options.load.engine);
+  const std::unique_ptr<Engine> writer = load_engine(options.load, machine);
+  const std::unique_ptr<Engine> speaker = load_engine(speaks, machine);
+  Conversation conversation(options, *writer, *speaker);
+  if (options.once.empty()) {
+    conversation.talk();
+  } else {
+    conversation.once(options.once);
+  }
+  return kExitOk;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,219 @@
+#include "codec/fish_encoder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/activation.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx {
+namespace {
+
+constexpr WeightType kExact = WeightType::kF32;
+constexpr float kLeastLength = 1e-12f;  // torch's normalize()
+
+View convolve_fish(StepContext& ctx, const CausalConv1d& conv, ConvState& state, const View& x) {
+  const View out = take_rows(ctx, conv.rows(state, x.shape[0]), conv.out());
+  conv.run(ctx, x, state, out);
+  return out;
+}
+
+/// Rows of x scaled to length 1.
+void normalise_rows(const View& x) {
+  const int64_t dim = x.shape[1];
+  for (int64_t r = 0; r < x.shape[0]; ++r) {
+    float* row = x.f32() + r * dim;
+    double power = 0;
+    for (int64_t i = 0; i < dim; ++i) power += double{row[i]} * row[i];
+    const float length = std::max(static_cast<float>(std::sqrt(power)), kLeastLength);
+    for (int64_t i = 0; i < dim; ++i) row[i] /= length;
+  }
+}
+
+}  // namespace
+
+FishEncoder::FishEncoder(const FishCodecConfig& config, const Weights& weights) : config_(config) {
+  load_network(weights.scope("encoder"));
+  load_quantizers(weights.scope("quantizer"));
+}
+
+void FishEncoder::load_network(const Weights& weights) {
+  int64_t index = 0, width = config_.encoder_channels;
+  const auto next = [&] { return weights.scope("block", index++); };
+  head_ = fish::load_conv(next(), 1, width, fish::kTaps, {});
+  int64_t frame_rows = config_.hop();
+  for (size_t i = 0; i < config_.encoder_rates.size(); ++i) {
+    const Weights w = next().scope("block");
+    const int64_t rate = config_.encoder_rates[i];
+    frame_rows /= rate;
+    Block block;
+    int64_t unit = 0;
+    for (const int64_t dilation : fish::kDilations)
+      block.units.push_back(
+          fish::load_unit(w.scope(std::to_string(unit++)), width, dilation, kExact));
+    block.act = fish::load_snake(w.scope("3"), width);
+    block.down = fish::load_conv(w.scope("4"), width, 2 * width, 2 * rate, {.stride = rate});
+    width *= 2;
+    if (config_.encoder_layers[i] > 0) {
+      block.frame_rows = frame_rows;
+      block.transformer =
+          StreamDecoder(fish_transformer(width, config_.encoder_layers[i], config_.encoder_ffn,
+                                         FishCodecConfig::kEncoderWindow),
+                        w.scope("5"), kExact, static_cast<int>(kPieceFrames * frame_rows));
+    }
+    blocks_.push_back(std::move(block));
+  }
+  tail_act_ = fish::load_snake(next(), width);
+  tail_ = fish::load_conv(next(), width, config_.latent, 3, {});
+}
+
+void FishEncoder::load_quantizers(const Weights& weights) {
+  const int64_t width = config_.latent, dim = config_.codebook_dim;
+  for (size_t i = 0; i < config_.downsample.size(); ++i) {
+    const Weights w = weights.scope("downsample", static_cast<int64_t>(i));
+    const int64_t factor = config_.downsample[i];
+    Downsample stage;
+    stage.down = fish::load_conv(w.scope("0"), width, width, factor, {.stride = factor});
+    stage.mix = ConvNeXt({.channels = width}, w.scope("1"), kExact);
+    downsample_.push_back(std::move(stage));
+  }
+  transformer_ = StreamDecoder(
+      fish_transformer(width, config_.pre_layers, config_.pre_ffn, FishCodecConfig::kWindow),
+      weights.scope("pre_module"), kExact, static_cast<int>(kPieceFrames));
+  for (int64_t q = 0; q < config_.codebooks; ++q) {
+    const Weights w = weights.scope(q == 0 ? "semantic_quantizer" : "quantizer")
+                          .scope("quantizers", q == 0 ? 0 : q - 1);
+    Codebook book;
+    book.in = fish::load_pointwise(w.scope("in_proj"), width, dim, kExact);
+    book.out = fish::load_pointwise(w.scope("out_proj"), dim, width, kExact);
+    book.entries = w.scope("codebook").f32("weight", {config_.codes(q), dim});
+    const Tensor unit = book.entries.clone();
+    normalise_rows(unit);
+    Tensor bias({config_.codes(q)}, DType::kF32);
+    for (int64_t v = 0; v < config_.codes(q); ++v) {
+      double power = 0;
+      for (int64_t i = 0; i < dim; ++i) power += std::pow(double{unit.f32()[v * dim + i]}, 2);
+      bias.f32()[v] = static_cast<float>(-power / 2);
+    }
+    book.nearest = PackedLinear::pack(unit, kExact, bias);
+    codebooks_.push_back(std::move(book));
+  }
+}
+
+FishEncoder::Stream FishEncoder::open() const {
+  Stream stream;
+  stream.convs.push_back(head_.open());
+  for (const Block& block : blocks_) {
+    for (const fish::ResidualUnit& unit : block.units) stream.convs.push_back(unit.conv.open());
+    stream.convs.push_back(block.down.open());
+    if (block.frame_rows > 0) stream.transformers.push_back(block.transformer.open());
+  }
+  stream.convs.push_back(tail_.open());
+  for (const Downsample& stage : downsample_) {
+    stream.convs.push_back(stage.down.open());
+    stream.convs.push_back(stage.mix.open());
+  }
+  stream.transformers.push_back(transformer_.open());
+  return stream;
+}
+
+std::vector<int32_t> FishEncoder::encode(StepContext& ctx, std::span<const float> samples) const {
+  const int64_t q = config_.codebooks, hop = config_.hop(), total = frames(std::ssize(samples));
+  std::vector<int32_t> codes(static_cast<size_t>(total * q));
+  Stream stream = open();
+  for (int64_t at = 0; at < total;) {
+    const int64_t n = std::min(total - at, room(ctx, stream));
+    const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples.size() - begin);
+    run(ctx, stream, samples.subspan(begin, count), std::span(codes).subspan(at * q, n * q));
+    at += n;
+  }
+  return codes;
+}
+
+int64_t FishEncoder::room(StepContext& ctx, Stream& stream) const {
+  int64_t frames = kPieceFrames;
+  size_t kv = 0;
+  for (const Block& block : blocks_) {
+    if (block.frame_rows == 0) continue;
+    frames =
+        std::min(frames, block.transformer.room(ctx, stream.transformers[kv++]) / block.frame_rows);
+  }
+  return std::min(frames, transformer_.room(ctx, stream.transformers[kv]));
+}
+
+View FishEncoder::transform(StepContext& ctx, const StreamDecoder& transformer, StreamKv& kv,
+                            const View& x) const {
+  const StreamRows rows{&kv, x.shape[0]};
+  transformer.forward(ctx, x, std::span(&rows, 1));
+  transformer.norm(ctx, x, x);
+  return x;
+}
+
+void FishEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> samples,
+                      std::span<int32_t> codes) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t frames = std::ssize(codes) / config_.codebooks;
+  View x = take_rows(ctx, frames * config_.hop(), 1);  // the end of a recording goes on as zeros
+  std::fill(std::copy(samples.begin(), samples.end(), x.f32()), x.f32() + x.count(), 0.f);
+  ConvState* state = stream.convs.data();
+  StreamKv* kv = stream.transformers.data();
+  x = convolve_fish(ctx, head_, *state++, x);
+  for (const Block& block : blocks_) {
+    for (const fish::ResidualUnit& unit : block.units) {
+      const Arena::Mark unit_mark(ctx.arena);
+      const View first = take_rows(ctx, x.shape[0], x.shape[1]);
+      fish::snake(ctx, x, unit.act1, first);
+      const View inner = convolve_fish(ctx, unit.conv, *state++, first);
+      fish::snake(ctx, inner, unit.act2, inner);
+      linear_add(ctx, unit.mix, inner, x);
+    }
+    fish::snake(ctx, x, block.act, x);
+    x = convolve_fish(ctx, block.down, *state++, x);
+    if (block.frame_rows > 0) x = transform(ctx, block.transformer, *kv++, x);
+  }
+  fish::snake(ctx, x, tail_act_, x);
+  x = convolve_fish(ctx, tail_, *state++, x);
+  for (const Downsample& stage : downsample_) {
+    x = convolve_fish(ctx, stage.down, *state++, x);
+    const ConvJob job{x, state++, x};
+    stage.mix.run(ctx, std::span(&job, 1));
+  }
+  quantise(ctx, transform(ctx, transformer_, *kv, x), codes);
+}
+
+void FishEncoder::quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t n = latent.shape[0], dim = config_.codebook_dim, books = config_.codebooks;
+  const View small = take_rows(ctx, n, dim), out = take_rows(ctx, n, config_.latent);
+  for (int64_t q = 0; q < books; ++q) {
+    const Codebook& book = codebooks_[static_cast<size_t>(q)];
+    const Arena::Mark book_mark(ctx.arena);
+    const View scores = take_rows(ctx, n, config_.codes(q));
+    linear(ctx, book.in, latent, small);
+    normalise_rows(small);
+    linear(ctx, book.nearest, small, scores);
+    for (int64_t t = 0; t < n; ++t) {
+      const float* row = scores.f32() + t * config_.codes(q);
+      const int64_t best = std::max_element(row, row + config_.codes(q)) - row;
+      codes[t * books + q] = static_cast<int32_t>(best);
+      std::copy_n(book.entries.f32() + best * dim, dim, small.f32() + t * dim);
+    }
+    linear(ctx, book.out, small, out);
+    for (int64_t i = 0; i < latent.count(); ++i) latent.f32()[i] -= out.f32()[i];
+  }
+}
+
+size_t FishEncoder::bytes() const {
+  size_t sum = head_.bytes() + tail_.bytes() + transformer_.bytes();
+  for (const Block& block : blocks_) {
+    sum += block.down.bytes();
+    if (block.frame_rows > 0) sum += block.transformer.bytes();
+    for (const fish::ResidualUnit& unit : block.units) sum += unit.conv.bytes() + unit.mix.bytes();
+  }
+  for (const Downsample& stage : downsample_) sum += stage.down.bytes() + stage.mix.bytes();
+  for (const Codebook& book : codebooks_)
+    sum += book.in.bytes() + book.out.bytes() + book.entries.bytes() + book.nearest.bytes();
+  return sum;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,43 @@
+#include "codec/fish_layers.h"
+
+#include "kernels/activation.h"
+
+namespace syrinx::fish {
+
+Snake load_snake(const Weights& scope, int64_t channels) {
+  const Tensor stored = scope.f32("alpha", {1, channels, 1});
+  Snake snake{Tensor({channels}, DType::kF32), Tensor({channels}, DType::kF32)};
+  for (int64_t c = 0; c < channels; ++c) {
+    snake.alpha.f32()[c] = stored.f32()[c];
+    snake.inv_alpha.f32()[c] = 1.f / (stored.f32()[c] + kSnakeEps);
+  }
+  return snake;
+}
+
+void snake(StepContext& ctx, const View& x, const Snake& act, const View& out) {
+  syrinx::snake(ctx, x, act.alpha, act.inv_alpha, ChannelAxis::kLast, out);
+}
+
+CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t taps,
+                       const CausalConv1dOptions& options) {
+  const Weights conv = scope.scope("conv");
+  return {folded_weight(conv, {out, in / options.groups, taps}), conv.take("bias", {out}), options};
+}
+
+PackedLinear load_pointwise(const Weights& scope, int64_t in, int64_t out, WeightType type) {
+  const Tensor weight = folded_weight(scope, {out, in, 1});
+  return PackedLinear::pack(weight.view().reshape({out, in}), type, scope.take("bias", {out}));
+}
+
+ResidualUnit load_unit(const Weights& scope, int64_t channels, int64_t dilation, WeightType type) {
+  const Weights w = scope.scope("block");
+  ResidualUnit unit;
+  unit.act1 = load_snake(w.scope("0"), channels);
+  unit.conv = load_conv(w.scope("1"), channels, channels, kTaps,
+                        {.dilation = dilation, .type = conv_type(type)});
+  unit.act2 = load_snake(w.scope("2"), channels);
+  unit.mix = load_pointwise(w.scope("3").scope("conv"), channels, channels, type);
+  return unit;
+}
+
+}  // namespace syrinx::fish

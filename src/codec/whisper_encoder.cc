@@ -1,0 +1,180 @@
+#include "codec/whisper_encoder.h"
+
+#include <algorithm>
+
+#include "kernels/activation.h"
+#include "kernels/copy.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kLookPiece = 512;  // frames
+
+DecoderConfig whisper_blocks(const WhisperEncoderConfig& c) {
+  DecoderConfig d;
+  d.layers = static_cast<int>(c.layers);
+  d.hidden = static_cast<int>(c.width);
+  d.heads = d.kv_heads = static_cast<int>(c.heads);
+  d.head_dim = static_cast<int>(c.width / c.heads);
+  d.ffn = static_cast<int>(c.ffn);
+  d.norm_eps = 1e-5f;
+  d.rotary = false;
+  d.attention_bias = d.output_bias = d.mlp_bias = true;
+  d.key_bias = false;
+  d.causal = false;
+  d.norm = NormKind::kLayer;
+  d.mlp = MlpKind::kGelu;
+  d.names.attention_norm = "self_attn_layer_norm";
+  d.names.o = "self_attn.out_proj";
+  d.names.mlp_norm = "final_layer_norm";
+  d.names.fc1 = "fc1";
+  d.names.fc2 = "fc2";
+  d.names.final_norm = "layer_norm";
+  return d;
+}
+
+PackedConv1d load_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
+  const View weight = weights.take("weight", {out, in, 3}), bias = weights.take("bias", {out});
+  // Convolutions are kept in f32 or bf16; there are few of their weights.
+  return PackedConv1d::pack(weight, bias, 1,
+                            type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
+}
+
+}  // namespace
+
+WhisperEncoderConfig WhisperEncoderConfig::load(const Config& c) {
+  WhisperEncoderConfig e;
+  e.mels = c.i("num_mel_bins", 8, 512);
+  e.width = c.i("d_model", 8, 1 << 13);
+  e.layers = c.i("encoder_layers", 1, 256);
+  e.heads = c.i("encoder_attention_heads", 1, 512);
+  e.ffn = c.i("encoder_ffn_dim", 1, 1 << 15);
+  if (e.width % e.heads != 0 || e.width / e.heads % 8 != 0 || e.width / e.heads > 256) {
+    c.fail("encoder_attention_heads", "must cut d_model into multiples of 8, at most 256");
+  }
+  if (c.i("max_source_positions") != WhisperEncoder::kRows) {
+    c.fail("max_source_positions", "must be 1500, those of 30 s");
+  }
+  if (c.opt_s("activation_function", "gelu") != "gelu") {
+    c.fail("activation_function", "must be gelu");
+  }
+  if (c.opt_b("scale_embedding", false)) c.fail("scale_embedding", "is not supported");
+  return e;
+}
+
+void WhisperRecording::push(std::span<const float> samples, bool last) {
+  SYRINX_CHECK(!closed_, "[whisper_recording] has ended");
+  samples_.insert(samples_.end(), samples.begin(), samples.end());
+  constexpr int kMargin = WhisperWindow::kMargin, kHop = WhisperWindow::kHop;
+  if (!last) return look(samples_, frames() - kMargin);
+  // The authors put 30 s of silence behind it, into which its last frames reach.
+  closed_ = true;
+  const int64_t end = frames() + kMargin + 1;
+  const int64_t from = std::max(seen_ - kMargin - dropped_ / kHop, int64_t{0}) * kHop;
+  std::vector<float> tail(samples_.begin() + from, samples_.end());
+  tail.resize(static_cast<size_t>((end + kMargin) * kHop - dropped_ - from));
+  const int64_t before = dropped_;
+  dropped_ += from;
+  look(tail, end);
+  dropped_ = before;
+}
+
+void WhisperRecording::look(std::span<const float> from_dropped, int64_t end) {
+  if (seen_ >= end) return;
+  const int64_t skipped = dropped_ / WhisperWindow::kHop;
+  std::vector<float> mel(static_cast<size_t>(kLookPiece * mel_.mels()));
+  while (seen_ < end) {
+    const int64_t next = std::min(seen_ + kLookPiece, end);
+    mel_.run(from_dropped, seen_ - skipped, next - skipped, mel.data());
+    const auto filled = mel.begin() + (next - seen_) * mel_.mels();
+    loudest_ = std::max(loudest_, *std::max_element(mel.begin(), filled));
+    seen_ = next;
+  }
+}
+
+WhisperWindow WhisperRecording::window(int64_t first) const {
+  constexpr int kMargin = WhisperWindow::kMargin, kHop = WhisperWindow::kHop;
+  WhisperWindow window;
+  window.lead = static_cast<int>(std::min<int64_t>(first, kMargin));
+  const int64_t from = (first - window.lead) * kHop - dropped_;
+  SYRINX_CHECK(first >= 0 && first <= frames() && from >= 0, "[whisper_recording] from frame ",
+               first, " of ", frames(), ", forgotten before ", dropped_ / kHop);
+  window.frames = static_cast<int>(std::min<int64_t>(frames() - first, WhisperWindow::kFrames));
+  window.loudest = loudest_;
+  window.samples.resize(size_t{WhisperWindow::kFrames + 2 * kMargin} * kHop);
+  const auto there = std::span<const float>(samples_).subspan(static_cast<size_t>(from));
+  std::copy_n(there.begin(), std::min(there.size(), window.samples.size()), window.samples.begin());
+  return window;
+}
+
+void WhisperRecording::forget(int64_t first) {
+  const int64_t keep = std::min({first, seen_, frames()}) - WhisperWindow::kMargin;
+  const int64_t old = keep * WhisperWindow::kHop - dropped_;
+  if (old < int64_t{WhisperWindow::kFrames} * WhisperWindow::kHop) return;
+  samples_.erase(samples_.begin(), samples_.begin() + old);
+  dropped_ += old;
+}
+
+WhisperEncoder::WhisperEncoder(const WhisperEncoderConfig& config, const Weights& weights,
+                               WeightType type)
+    : config_(config),
+      mel_(whisper_mel(static_cast<int>(config.mels))),
+      conv1_(load_stem(weights.scope("conv1"), config.width, config.mels, type)),
+      conv2_(load_stem(weights.scope("conv2"), config.width, config.width, type)),
+      positions_(weights.f32("embed_positions.weight", {kRows, config.width})),
+      blocks_(whisper_blocks(config), weights, type) {}
+
+size_t WhisperEncoder::bytes() const {
+  return conv1_.bytes() + conv2_.bytes() + positions_.bytes() + blocks_.bytes();
+}
+
+WhisperEncoder::Work WhisperEncoder::open(const WhisperWindow& window) const {
+  SYRINX_CHECK(window.lead >= 0 && window.lead <= WhisperWindow::kMargin && window.frames >= 0 &&
+                   window.frames <= WhisperWindow::kFrames,
+               "[whisper_encoder] ", window.lead, " frames before ", window.frames);
+  Work work;
+  work.pieces_ = pieces();
+  work.lead_ = window.lead;
+  work.frames_ = window.frames;
+  work.loudest_ = window.loudest;
+  return work;
+}
+
+void WhisperEncoder::run(StepContext& ctx, Work& work, std::span<const float> samples) const {
+  SYRINX_CHECK(work.left() > 0 && ctx.device == Device::kCpu, "[whisper_encoder] nothing to do");
+  const Arena::Mark mark(ctx.arena);
+  const int piece = work.piece_++;
+  if (piece == 0) return make_mel(work, samples);
+  if (piece == 1) return convolve(ctx, work);
+  const View& x = work.rows_.view();
+  if (piece < 2 + config_.layers) return run_whole(ctx, blocks_, x, {piece - 2, piece - 1});
+  blocks_.norm(ctx, x, x);
+}
+
+void WhisperEncoder::make_mel(Work& work, std::span<const float> samples) const {
+  SYRINX_CHECK(samples.size() == size_t{WhisperWindow::kFrames + 2 * WhisperWindow::kMargin} *
+                                     WhisperWindow::kHop,
+               "[whisper_encoder] ", samples.size(), " samples");
+  work.mel_ = Tensor({WhisperWindow::kFrames + 2, config_.mels}, DType::kF32);
+  std::fill_n(work.mel_.f32(), work.mel_.view().count(), 0.f);
+  float* mel = work.mel_.f32() + config_.mels;
+  mel_.run(samples, work.lead_, work.lead_ + work.frames_, mel);
+  whisper_compress({mel, static_cast<size_t>(work.frames_ * config_.mels)}, work.loudest_);
+}
+
+void WhisperEncoder::convolve(StepContext& ctx, Work& work) const {
+  constexpr int64_t kAll = WhisperWindow::kFrames;
+  const View half = ctx.arena.take({kAll + 2, config_.width}, DType::kF32);
+  std::fill_n(half.f32(), config_.width, 0.f);
+  std::fill_n(half.f32() + (kAll + 1) * config_.width, config_.width, 0.f);
+  const View inner = half.slice(1, kAll + 1);
+  conv1d(ctx, conv1_, work.mel_, inner);
+  activate(ctx, Activation::kGelu, inner, inner);
+  work.rows_ = Tensor({kRows, config_.width}, DType::kF32);
+  conv1d(ctx, conv2_, half, work.rows_, 1, 2);
+  activate(ctx, Activation::kGelu, work.rows_, work.rows_);
+  add_inplace(ctx, work.rows_, positions_);
+  work.mel_ = {};
+}
+
+}  // namespace syrinx

@@ -1,0 +1,58 @@
+#include "ears/ears.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "ears/pocketsphinx.h"
+#include "ears/whisper_recogniser.h"
+
+namespace syrinx {
+namespace {
+
+constexpr std::array<std::string_view, 5> kVendorEars = {
+    "whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe", "gpt-4o-transcribe-diarize",
+    "gpt-realtime-whisper"};
+
+bool is_vendor_ear(std::string_view name) {
+  // "gpt-4o-mini-transcribe-2025-03-20", too
+  return std::any_of(kVendorEars.begin(), kVendorEars.end(),
+                     [&](std::string_view each) { return name.starts_with(each); });
+}
+
+}  // namespace
+
+std::shared_ptr<Recogniser> open_recogniser(const std::string& name) {
+  if (name == "pocketsphinx") return open_pocketsphinx();
+  LoadOptions whisper;
+  whisper.model = name;
+  return open_whisper(whisper);
+}
+
+Ears::Ears(std::vector<std::shared_ptr<Recogniser>> recognisers)
+    : recognisers_(std::move(recognisers)) {
+  for (auto at = recognisers_.begin(); at != recognisers_.end(); ++at) {
+    const std::string& name = (*at)->info().name;
+    if (std::any_of(recognisers_.begin(), at,
+                    [&](const auto& before) { return before->info().name == name; })) {
+      throw LoadError(concat("two recognisers are called '", name, "'"));
+    }
+  }
+}
+
+Result<std::shared_ptr<Recogniser>> Ears::find(std::string_view name) const {
+  std::string known;
+  for (const auto& each : recognisers_) {
+    if (each->info().name == name) return each;
+    known += (known.empty() ? "" : ", ") + each->info().name;
+  }
+  if (!recognisers_.empty() && (name.empty() || is_vendor_ear(name))) return recognisers_.front();
+  return Error{
+      ErrorCode::kNotFound,
+      concat("The model '", name.substr(0, 200), "' does not recognise speech here; there ",
+             known.empty() ? "is none that does" : "is: " + known, "."),
+      "model"};
+}
+
+}  // namespace syrinx

@@ -1,0 +1,54 @@
+#include "ears/hearing_threads.h"
+
+#include <sys/resource.h>
+
+#include <utility>
+
+namespace syrinx {
+namespace {
+
+/// How much of the priority of others the threads give up, as nice(1) counts.
+constexpr int kHearingNice = 5;
+
+}  // namespace
+
+HearingThreads::HearingThreads(int threads) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { loop(); });
+}
+
+HearingThreads::~HearingThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void HearingThreads::post(std::function<void()> piece) {
+  {
+    const std::lock_guard lock(mutex_);
+    pieces_.push_back(std::move(piece));
+  }
+  changed_.notify_one();
+}
+
+void HearingThreads::loop() {
+  setpriority(PRIO_PROCESS, 0, kHearingNice);  // on Linux: of this thread
+  std::unique_lock lock(mutex_);
+  while (true) {
+    // A piece that runs may post another one.
+    changed_.wait(lock, [&] { return !pieces_.empty() || (stopping_ && running_ == 0); });
+    if (pieces_.empty()) break;
+    const std::function<void()> piece = std::move(pieces_.front());
+    pieces_.pop_front();
+    ++running_;
+    lock.unlock();
+    piece();
+    lock.lock();
+    --running_;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace syrinx

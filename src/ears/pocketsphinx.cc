@@ -1,0 +1,298 @@
+#include "ears/pocketsphinx.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <filesystem>
+#include <iterator>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "ears/hearing_threads.h"
+#include "ears/pocketsphinx_decoder.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kDecoderBytes = size_t{100} << 20;  // measured
+constexpr double kRetryS = 2;
+
+int16_t to_int16(float sample) {
+  if (!std::isfinite(sample)) return 0;
+  return static_cast<int16_t>(std::lrintf(std::clamp(sample * 32768.f, -32768.f, 32767.f)));
+}
+
+/// A recording being heard.
+struct Hearing {
+  Hearing(const ListenOptions& how, std::shared_ptr<TranscriptSink> where)
+      : options(how), sink(std::move(where)) {
+    transcript.language = "en";
+  }
+
+  const ListenOptions options;
+  const std::shared_ptr<TranscriptSink> sink;
+  // Under the recogniser's mutex.
+  std::deque<int16_t> waiting;
+  bool ended = false, cancelled = false;
+  bool placed = false;  // may have a decoder
+  bool queued = false;  // a piece of it is posted or runs
+  bool over = false;    // finished() was called, or is about to be
+
+  // Of the thread that runs its piece.
+  std::unique_ptr<PocketSphinxDecoder> decoder;
+  int64_t heard = 0;  // samples
+  Transcript transcript;
+  std::string partial;
+};
+
+class PocketSphinx final : public Recogniser {
+ public:
+  explicit PocketSphinx(const PocketSphinxOptions& options);
+  ~PocketSphinx() override;
+  const RecogniserInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
+                                         std::shared_ptr<TranscriptSink> sink) override;
+
+  void hear(const std::shared_ptr<Hearing>& hearing, std::span<const float> samples);
+  void end(const std::shared_ptr<Hearing>& hearing);
+  void cancel(const std::shared_ptr<Hearing>& hearing);
+
+ private:
+  // All under mutex_.
+  void give_places();
+  void post(const std::shared_ptr<Hearing>& hearing);
+  bool has_work(const Hearing& hearing) const;
+
+  /// On a thread of the pool, one at a time for each hearing.
+  void run_piece(const std::shared_ptr<Hearing>& hearing);
+  void hear_block(Hearing& hearing, std::span<const int16_t> block, bool last);
+  void take_segment(Hearing& hearing, std::optional<TranscriptSegment> segment);
+  void finish(const std::shared_ptr<Hearing>& hearing, std::optional<Error> error);
+
+  const std::shared_ptr<const PocketSphinxLibrary> library_;
+  const std::string model_dir_;
+  const int max_waiting_;
+  int places_ = 0;
+  RecogniserInfo info_;
+  std::mutex mutex_;
+  std::list<std::shared_ptr<Hearing>> hearings_;  // unfinished, in order of arrival
+  std::vector<std::unique_ptr<PocketSphinxDecoder>> free_;
+  std::optional<HearingThreads> threads_;  // destroyed first
+};
+
+class PocketSphinxListener final : public Listener {
+ public:
+  PocketSphinxListener(PocketSphinx& recogniser, std::shared_ptr<Hearing> hearing)
+      : recogniser_(recogniser), hearing_(std::move(hearing)) {}
+  ~PocketSphinxListener() override { cancel(); }
+  void hear(std::span<const float> samples) override { recogniser_.hear(hearing_, samples); }
+  void end() override { recogniser_.end(hearing_); }
+  void cancel() override { recogniser_.cancel(hearing_); }
+
+ private:
+  PocketSphinx& recogniser_;
+  const std::shared_ptr<Hearing> hearing_;
+};
+
+PocketSphinx::PocketSphinx(const PocketSphinxOptions& options)
+    : library_(PocketSphinxLibrary::open()),
+      model_dir_(options.model_dir),
+      max_waiting_(options.max_waiting) {
+  if (!std::filesystem::exists(model_dir_ + "/en-us.lm.bin")) {
+    throw LoadError(concat(model_dir_,
+                           "/en-us.lm.bin is missing; on Debian: apt install "
+                           "pocketsphinx-en-us"));
+  }
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = options.threads > 0 ? options.threads : cores;
+  places_ = options.places > 0 ? options.places : 2 * threads;
+  info_ = {.name = "pocketsphinx",
+           .family = "pocketsphinx",
+           .languages = {"en"},
+           .streams = true,
+           .word_times = true,
+           .bytes = kDecoderBytes * static_cast<size_t>(places_)};
+  threads_.emplace(threads);
+}
+
+PocketSphinx::~PocketSphinx() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& hearing : hearings_) {
+      hearing->cancelled = true;
+      post(hearing);
+    }
+  }
+  threads_.reset();
+}
+
+Result<std::unique_ptr<Listener>> PocketSphinx::open(const ListenOptions& options,
+                                                     std::shared_ptr<TranscriptSink> sink) {
+  if (const Status fit = check_listen(info_, options); !fit) return fit.error();
+  const std::lock_guard lock(mutex_);
+  const auto waiting = std::count_if(hearings_.begin(), hearings_.end(),
+                                     [](const auto& each) { return !each->placed; });
+  if (waiting >= max_waiting_) {
+    return Error{ErrorCode::kOverloaded,
+                 concat(waiting, " recordings are waiting to be heard, that is the limit."),
+                 {},
+                 kRetryS};
+  }
+  auto hearing = std::make_shared<Hearing>(options, std::move(sink));
+  hearings_.push_back(hearing);
+  give_places();
+  return std::unique_ptr<Listener>(
+      std::make_unique<PocketSphinxListener>(*this, std::move(hearing)));
+}
+
+void PocketSphinx::hear(const std::shared_ptr<Hearing>& hearing, std::span<const float> samples) {
+  std::vector<int16_t> values(samples.size());
+  std::transform(samples.begin(), samples.end(), values.begin(), to_int16);
+  const std::lock_guard lock(mutex_);
+  SYRINX_CHECK(!hearing->ended, "samples after the end");
+  if (hearing->over || hearing->cancelled) return;
+  hearing->waiting.insert(hearing->waiting.end(), values.begin(), values.end());
+  post(hearing);
+}
+
+void PocketSphinx::end(const std::shared_ptr<Hearing>& hearing) {
+  const std::lock_guard lock(mutex_);
+  hearing->ended = true;
+  post(hearing);
+}
+
+void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
+  const std::lock_guard lock(mutex_);
+  hearing->cancelled = true;
+  post(hearing);
+}
+
+/// In order of arrival, but the client with the fewest places first.
+void PocketSphinx::give_places() {
+  while (true) {
+    int taken = 0;
+    for (const auto& each : hearings_) taken += each->placed;
+    if (taken >= places_) return;
+    const auto places_of = [&](uint64_t client) {
+      return std::count_if(hearings_.begin(), hearings_.end(), [&](const auto& each) {
+        return each->placed && each->options.client == client;
+      });
+    };
+    std::shared_ptr<Hearing> next;
+    int64_t fewest = 0;
+    for (const auto& each : hearings_) {
+      if (each->placed) continue;
+      const int64_t has = places_of(each->options.client);
+      if (next && has >= fewest) continue;
+      next = each;
+      fewest = has;
+    }
+    if (!next) return;
+    next->placed = true;
+    post(next);
+  }
+}
+
+bool PocketSphinx::has_work(const Hearing& hearing) const {
+  if (hearing.over) return false;
+  if (hearing.cancelled) return true;
+  return hearing.placed && (hearing.ended || hearing.waiting.size() >= PocketSphinxDecoder::kBlock);
+}
+
+void PocketSphinx::post(const std::shared_ptr<Hearing>& hearing) {
+  if (hearing->queued || !has_work(*hearing)) return;
+  hearing->queued = true;
+  threads_->post([this, hearing] { run_piece(hearing); });
+}
+
+void PocketSphinx::run_piece(const std::shared_ptr<Hearing>& hearing) {
+  std::vector<int16_t> block;
+  bool cancelled = false, last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled = hearing->cancelled;
+    const size_t count = std::min(hearing->waiting.size(), PocketSphinxDecoder::kBlock);
+    const auto end = hearing->waiting.begin() + static_cast<std::ptrdiff_t>(count);
+    block.assign(hearing->waiting.begin(), end);
+    hearing->waiting.erase(hearing->waiting.begin(), end);
+    last = hearing->ended && hearing->waiting.empty();
+  }
+  std::optional<Error> error;
+  if (cancelled) {
+    error = Error{ErrorCode::kCancelled, "cancelled"};
+  } else {
+    try {
+      hear_block(*hearing, block, last);
+    } catch (const std::exception& fault) {
+      hearing->decoder.reset();  // nobody knows what state it is in
+      error = Error{ErrorCode::kInternal, fault.what()};
+    }
+  }
+  if (error || last) return finish(hearing, std::move(error));
+  const std::lock_guard lock(mutex_);
+  hearing->queued = false;
+  post(hearing);
+}
+
+void PocketSphinx::hear_block(Hearing& hearing, std::span<const int16_t> block, bool last) {
+  if (!hearing.decoder) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        hearing.decoder = std::move(free_.back());
+        free_.pop_back();
+      }
+    }
+    if (!hearing.decoder) {
+      hearing.decoder = std::make_unique<PocketSphinxDecoder>(library_, model_dir_);
+    }
+    hearing.decoder->begin();
+  }
+  take_segment(hearing, hearing.decoder->hear(block));
+  hearing.heard += static_cast<int64_t>(block.size());
+  if (!block.empty()) hearing.sink->heard(static_cast<double>(hearing.heard) / kHearingRate);
+  if (last) {
+    take_segment(hearing, hearing.decoder->end());
+  } else if (hearing.options.live) {
+    std::string partial = hearing.decoder->partial();
+    if (partial != hearing.partial) hearing.sink->partial(partial);
+    hearing.partial = std::move(partial);
+  }
+}
+
+void PocketSphinx::take_segment(Hearing& hearing, std::optional<TranscriptSegment> segment) {
+  if (!segment) return;
+  if (!hearing.options.word_times) segment->words.clear();
+  hearing.sink->segment(*segment);
+  hearing.partial.clear();
+  hearing.transcript.segments.push_back(std::move(*segment));
+}
+
+void PocketSphinx::finish(const std::shared_ptr<Hearing>& hearing, std::optional<Error> error) {
+  {
+    const std::lock_guard lock(mutex_);
+    hearing->over = true;
+    hearing->waiting.clear();
+    hearings_.remove(hearing);
+    if (hearing->decoder) free_.push_back(std::move(hearing->decoder));
+    give_places();
+  }
+  hearing->transcript.duration_s = static_cast<double>(hearing->heard) / kHearingRate;
+  if (error) {
+    hearing->sink->finished(std::move(*error));
+  } else {
+    hearing->sink->finished(std::move(hearing->transcript));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Recogniser> open_pocketsphinx(const PocketSphinxOptions& options) {
+  return std::make_shared<PocketSphinx>(options);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,313 @@
+// PocketSphinx through the interface against its own program, and the promises of the interface.
+#include "ears/pocketsphinx.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <sstream>
+
+#include "audio/recording.h"
+#include "base/clock.h"
+#include "ears/speech_fixture.h"
+#include "io/program.h"
+
+namespace syrinx {
+namespace {
+
+class Notes : public TranscriptSink {
+ public:
+  void partial(std::string_view text) override {
+    const std::lock_guard lock(mutex_);
+    partials.emplace_back(text);
+  }
+  void segment(const TranscriptSegment& segment) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(result);
+    segments.push_back(segment);
+  }
+  void heard(double seconds) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_GT(seconds, heard_s);
+    heard_s = seconds;
+  }
+  void finished(Result<Transcript> transcript) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(result) << "finished twice";
+    result = std::move(transcript);
+    finished_s = now_s();
+    changed_.notify_all();
+  }
+  const Result<Transcript>& wait() {
+    std::unique_lock lock(mutex_);
+    const bool came =
+        changed_.wait_for(lock, std::chrono::seconds(120), [&] { return result.has_value(); });
+    EXPECT_TRUE(came);
+    return *result;
+  }
+  bool done() {
+    const std::lock_guard lock(mutex_);
+    return result.has_value();
+  }
+
+  std::vector<std::string> partials;
+  std::vector<TranscriptSegment> segments;
+  std::optional<Result<Transcript>> result;
+  double heard_s = 0, finished_s = 0;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+std::shared_ptr<Recogniser> open_or_null(const PocketSphinxOptions& options = {}) try {
+  return open_pocketsphinx(options);
+} catch (const LoadError&) {
+  return nullptr;
+}
+
+#define SKIP_WITHOUT(recogniser) \
+  if (!(recogniser)) GTEST_SKIP() << "PocketSphinx is not installed"
+
+/// As files of 16 bits have it, which is all that PocketSphinx' own program reads.
+std::vector<float> said(const std::string& text) {
+  std::vector<float> out = spoken(text);
+  for (float& sample : out) {
+    sample = std::clamp(std::rint(sample * 32768.f), -32768.f, 32767.f) / 32768.f;
+  }
+  return out;
+}
+
+const std::vector<float>& fox() {
+  static const auto out =
+      said("The quick brown fox jumps over the lazy dog, and nobody knows why.");
+  return out;
+}
+
+/// Two sentences with a pause of a second and a half between them.
+const std::vector<float>& two_sentences() {
+  static const auto out = [] {
+    auto audio = said("Good evening. Please come in and sit down.");
+    audio.resize(audio.size() + 24000);
+    const auto more = said("Would you like a cup of tea?");
+    audio.insert(audio.end(), more.begin(), more.end());
+    return audio;
+  }();
+  return out;
+}
+
+Transcript transcribe(Recogniser& recogniser, std::span<const float> samples, size_t piece,
+                      ListenOptions options = {.word_times = true}) {
+  const auto notes = std::make_shared<Notes>();
+  auto listener = recogniser.open(options, notes);
+  EXPECT_TRUE(listener.ok());
+  for (size_t at = 0; at < samples.size(); at += piece) {
+    listener.value()->hear(samples.subspan(at, std::min(piece, samples.size() - at)));
+  }
+  listener.value()->end();
+  Result<Transcript> result = notes->wait();
+  EXPECT_TRUE(result.ok());
+  return result.take();
+}
+
+/// Everything, in one string.
+std::string shown(const Transcript& transcript) {
+  std::ostringstream out;
+  out.precision(9);
+  out << transcript.language << " " << transcript.duration_s << "\n";
+  for (const TranscriptSegment& segment : transcript.segments) {
+    out << segment.start_s << " " << segment.end_s << segment.text << " " << segment.avg_logprob
+        << "\n";
+    for (const TranscriptWord& word : segment.words) {
+      out << "  " << word.start_s << " " << word.end_s << " " << word.word << " "
+          << word.probability << "\n";
+    }
+  }
+  return out.str();
+}
+
+TEST(PocketSphinx, HearsWhatItsOwnProgramHears) {
+  const auto recogniser = open_or_null({.threads = 1, .places = 1});
+  SKIP_WITHOUT(recogniser);
+  transcribe(*recogniser, fox(), 4096);  // whatever came before
+  for (const std::vector<float>* audio : {&fox(), &two_sentences()}) {
+    const std::string path = testing::TempDir() + "ears_own_program.wav";
+    std::ofstream(path, std::ios::binary) << recording_wav(*audio, kHearingRate);
+    const auto printed = run_program(
+        {"pocketsphinx_continuous", "-infile", path, "-time", "yes", "-logfn", "/dev/null"}, "",
+        {.timeout_s = 120});
+    if (!printed.ok() && printed.error().code == ErrorCode::kNotFound) {
+      GTEST_SKIP() << printed.error().message;
+    }
+    ASSERT_TRUE(printed.ok()) << printed.error().message;
+    // A line of an utterance, then a line for each of its words: word, start, end, probability.
+    std::string text, words, line;
+    std::istringstream lines(printed.value());
+    while (std::getline(lines, line)) {
+      char word[200];
+      float start = 0, end = 0, probability = 0;
+      if (std::sscanf(line.c_str(), "%199s %f %f %f", word, &start, &end, &probability) != 4) {
+        text += " " + line;
+      } else if (word[0] != '<' && word[0] != '[') {
+        std::string spelled = word;
+        spelled = spelled.substr(0, spelled.find('('));
+        char shown_word[300];
+        std::snprintf(shown_word, sizeof shown_word, "%s %.2f %.2f %.3f\n", spelled.c_str(), start,
+                      end, probability);
+        words += shown_word;
+      }
+    }
+    const Transcript heard = transcribe(*recogniser, *audio, 1000);
+    std::string heard_words;
+    for (const TranscriptSegment& segment : heard.segments) {
+      for (const TranscriptWord& word : segment.words) {
+        char shown_word[300];
+        std::snprintf(shown_word, sizeof shown_word, "%s %.2f %.2f %.3f\n", word.word.c_str(),
+                      word.start_s, word.end_s - 0.01, double{word.probability});
+        heard_words += shown_word;
+      }
+    }
+    EXPECT_EQ(" " + heard.text(), text);
+    EXPECT_EQ(heard_words, words);
+    EXPECT_FALSE(words.empty());
+  }
+}
+
+TEST(PocketSphinx, AloneOrBesideOthersHoweverItIsCut) {
+  const auto recogniser = open_or_null({.threads = 2, .places = 3});
+  SKIP_WITHOUT(recogniser);
+  const std::string first = shown(transcribe(*recogniser, fox(), 1 << 20));
+  const std::string second = shown(transcribe(*recogniser, two_sentences(), 333));
+  EXPECT_NE(first.find("brown"), std::string::npos) << first;
+  std::vector<std::shared_ptr<Notes>> notes;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  for (int i = 0; i < 4; ++i) {  // more than there are places
+    notes.push_back(std::make_shared<Notes>());
+    listeners.push_back(recogniser->open({.word_times = true}, notes.back()).take());
+  }
+  for (size_t at = 0; at < two_sentences().size(); at += 5000) {
+    for (size_t i = 0; i < listeners.size(); ++i) {
+      const std::span<const float> audio = i % 2 == 0 ? fox() : two_sentences();
+      if (at < audio.size()) {
+        listeners[i]->hear(audio.subspan(at, std::min<size_t>(5000, audio.size() - at)));
+      }
+    }
+  }
+  for (const auto& listener : listeners) listener->end();
+  for (size_t i = 0; i < notes.size(); ++i) {
+    const Result<Transcript>& result = notes[i]->wait();
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(shown(result.value()), i % 2 == 0 ? first : second) << i;
+    EXPECT_DOUBLE_EQ(notes[i]->heard_s, result.value().duration_s);
+  }
+}
+
+TEST(PocketSphinx, SegmentsComeAsTheyAreSettled) {
+  const auto recogniser = open_or_null();
+  SKIP_WITHOUT(recogniser);
+  const auto notes = std::make_shared<Notes>();
+  auto listener = recogniser->open({.live = true}, notes).take();
+  listener->hear(two_sentences());
+  listener->end();
+  const Transcript transcript = Result<Transcript>(notes->wait()).take();
+  ASSERT_GE(transcript.segments.size(), 2u);
+  ASSERT_EQ(notes->segments.size(), transcript.segments.size());
+  double before_s = 0;
+  for (size_t i = 0; i < notes->segments.size(); ++i) {
+    const TranscriptSegment& segment = transcript.segments[i];
+    EXPECT_EQ(segment.text, notes->segments[i].text);
+    EXPECT_TRUE(segment.words.empty());  // not asked for
+    EXPECT_GE(segment.start_s, before_s);
+    EXPECT_GT(segment.end_s, segment.start_s);
+    before_s = segment.end_s;
+  }
+  EXPECT_LE(before_s, transcript.duration_s);
+  EXPECT_GE(notes->partials.size(), 5u);
+  for (size_t i = 1; i < notes->partials.size(); ++i) {
+    EXPECT_NE(notes->partials[i], notes->partials[i - 1]);
+  }
+}
+
+TEST(PocketSphinx, NothingIsHeardInNothing) {
+  const auto recogniser = open_or_null();
+  SKIP_WITHOUT(recogniser);
+  EXPECT_EQ(transcribe(*recogniser, {}, 1).duration_s, 0);
+  const std::vector<float> silence(16000 * 3);
+  const Transcript quiet = transcribe(*recogniser, silence, 16000);
+  EXPECT_EQ(quiet.text(), "");
+  EXPECT_DOUBLE_EQ(quiet.duration_s, 3);
+  std::vector<float> bad(5000, NAN);
+  bad.insert(bad.end(), {INFINITY, -INFINITY, 1e30f, -1e30f});
+  transcribe(*recogniser, bad, 100);
+}
+
+TEST(PocketSphinx, CancelledOnceAndThePlaceIsFree) {
+  const auto recogniser = open_or_null({.threads = 1, .places = 1});
+  SKIP_WITHOUT(recogniser);
+  const auto first = std::make_shared<Notes>(), second = std::make_shared<Notes>(),
+             third = std::make_shared<Notes>();
+  auto one = recogniser->open({}, first).take();
+  auto two = recogniser->open({}, second).take();
+  auto three = recogniser->open({}, third).take();
+  one->hear(fox());
+  two->hear(fox());
+  two.reset();  // while it waits
+  EXPECT_EQ(second->wait().error().code, ErrorCode::kCancelled);
+  one->cancel();
+  one->hear(fox());  // too late
+  EXPECT_EQ(first->wait().error().code, ErrorCode::kCancelled);
+  three->hear(fox());
+  three->end();
+  EXPECT_TRUE(third->wait().ok());
+}
+
+TEST(PocketSphinx, SoManyMayWait) {
+  const auto recogniser = open_or_null({.threads = 1, .places = 1, .max_waiting = 1});
+  SKIP_WITHOUT(recogniser);
+  const auto first = std::make_shared<Notes>(), second = std::make_shared<Notes>();
+  auto one = recogniser->open({}, first).take();
+  auto two = recogniser->open({}, second).take();
+  const auto refused = recogniser->open({}, std::make_shared<Notes>());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kOverloaded);
+  EXPECT_GT(refused.error().retry_after_s, 0);
+  one->end();
+  EXPECT_TRUE(first->wait().ok());
+  EXPECT_TRUE(recogniser->open({}, std::make_shared<Notes>()).ok());
+}
+
+TEST(PocketSphinx, TheClientWithTheFewestPlacesIsNext) {
+  const auto recogniser = open_or_null({.threads = 1, .places = 2});
+  SKIP_WITHOUT(recogniser);
+  std::vector<std::shared_ptr<Notes>> notes;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  for (const uint64_t client : {1, 1, 1, 2}) {
+    notes.push_back(std::make_shared<Notes>());
+    listeners.push_back(recogniser->open({.client = client}, notes.back()).take());
+  }
+  listeners[2]->end();
+  listeners[3]->end();
+  listeners[0]->end();  // its place goes to client 2, who came last
+  EXPECT_TRUE(notes[3]->wait().ok());
+  EXPECT_TRUE(notes[2]->wait().ok());
+  EXPECT_LT(notes[3]->finished_s, notes[2]->finished_s);
+  EXPECT_FALSE(notes[1]->done());
+}
+
+TEST(PocketSphinx, WhatIsMissingIsNamed) {
+  if (!open_or_null()) GTEST_SKIP() << "PocketSphinx is not installed";
+  try {
+    open_pocketsphinx({.model_dir = "/nowhere"});
+    FAIL();
+  } catch (const LoadError& error) {
+    EXPECT_NE(std::string(error.what()).find("pocketsphinx-en-us"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

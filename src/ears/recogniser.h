@@ -1,0 +1,128 @@
+// What turns speech into text, whatever is behind it: a program's library on host threads or a
+// network on the engine. A Recogniser opens one Listener for each recording or turn of a speaker;
+// samples go in as they come, what is settled comes out in order, and at the end the whole.
+//
+//   auto listener = recogniser->open({.language = "en"}, sink);   // Result
+//   while (...) listener.value()->hear(samples);                  // 16 kHz, any number at a time
+//   listener.value()->end();                                      // the sink hears finished()
+//   later
+//
+// Threads: open() and info() are safe from any thread. A Listener's hear() and end() come from one
+// thread at a time, cancel() from any. A sink is called in order, one call at a time,
+// on a thread of the recogniser's; it copies and returns. Nothing here waits for a recogniser.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace syrinx {
+
+/// Samples a second of everything that is heard: mono in [-1, 1]. Whoever has another rate
+/// resamples (audio/resampler.h).
+inline constexpr int kHearingRate = 16000;
+
+struct TranscriptWord {
+  double start_s = 0, end_s = 0;  ///< from the first sample that was heard
+  std::string word = {};          ///< without blanks around it
+  float probability = 0;          ///< in [0, 1]
+};
+
+/// A stretch of speech, at most a minute. Its text begins with the blank that parts it from the
+/// one before, where the language has blanks: the segments' texts, joined, are the transcript.
+struct TranscriptSegment {
+  double start_s = 0, end_s = 0;
+  std::string text = {};             ///< UTF-8
+  std::vector<int32_t> tokens = {};  ///< empty where a recogniser has none
+  float temperature = 0;
+  float avg_logprob = 0;        ///< mean natural log-probability of its tokens (or words)
+  float compression_ratio = 0;  ///< bytes of the text / of the same compressed; 0: not known
+  float no_speech_prob = 0;     ///< 0 where a recogniser does not tell
+  std::vector<TranscriptWord> words = {};  ///< where ListenOptions::word_times asked for them
+};
+
+struct Transcript {
+  std::string language;   ///< ISO 639-1, e.g. "en": as asked for or as found
+  double duration_s = 0;  ///< of the audio that was heard
+  std::vector<TranscriptSegment> segments;
+  int64_t prompt_tokens = 0, completion_tokens = 0;  ///< 0 where a recogniser has none
+
+  /// The segments' texts, joined, without blanks at either end.
+  std::string text() const;
+};
+
+struct RecogniserInfo {
+  std::string name = {};                    ///< what clients ask for
+  std::string family = {};                  ///< "pocketsphinx", "whisper", ...
+  std::vector<std::string> languages = {};  ///< ISO 639-1
+  bool detects_language = false;  ///< of several; else the first counts where none is asked for
+  bool streams = false;           ///< tells partial hypotheses while one speaks
+  bool word_times = false;
+  bool translates = false;  ///< into English
+  bool prompts = false;     ///< ListenOptions::prompt and temperatures change what is heard
+  size_t bytes = 0;         ///< memory that it takes when it has loaded all it loads
+};
+
+struct ListenOptions {
+  std::string language = {};  ///< ISO 639-1; empty: found out, or the only one
+  std::string prompt = {};    ///< what was said before, or words to expect
+  /// Sampling temperatures to try in turn until a segment passes; empty: the recogniser's own.
+  std::vector<float> temperatures = {};
+  bool word_times = false;
+  bool translate = false;  ///< refused where RecogniserInfo::translates is not set
+  /// Samples come as they are spoken: settle segments soon, tell partial hypotheses. Else they come
+  /// as fast as they are taken, and only the result counts.
+  bool live = false;
+  uint64_t client = 0;  ///< who asks (a hash of key or address), for fairness
+};
+
+/// Where a transcript goes. Kept alive by the recogniser until finished() has returned.
+class TranscriptSink {
+ public:
+  virtual ~TranscriptSink() = default;
+  /// What seems to be said after the last segment; replaces the call before, and may be empty.
+  virtual void partial(std::string_view /*text*/) {}
+  /// The next segment; it is settled and never changes.
+  virtual void segment(const TranscriptSegment& segment) = 0;
+  /// So many seconds of the audio are done with; what was given beyond them lies in memory. Comes
+  /// again at the latest when 60 s more were given: whoever waits for it gives so much first.
+  virtual void heard(double /*seconds*/) {}
+  /// The last call, exactly once for every listener that was opened: all segments again, or why
+  /// there is no whole transcript (kCancelled, kInternal, ...).
+  virtual void finished(Result<Transcript> transcript) = 0;
+};
+
+/// One recording being heard. Destroying it cancels it; the sink is still told.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// More of the recording; copies. Values beyond [-1, 1] are clipped, what is no number is 0. Does
+  /// not block: whoever has more than it can keep up with waits for TranscriptSink::heard().
+  virtual void hear(std::span<const float> samples) = 0;
+  /// No more will come. Once, and hear() not after it.
+  virtual void end() = 0;
+  virtual void cancel() = 0;
+};
+
+class Recogniser {
+ public:
+  virtual ~Recogniser() = default;
+  virtual const RecogniserInfo& info() const = 0;
+  /// Checked against info() by check_listen() already. kOverloaded comes at once, with
+  /// retry_after_s where it can be told; a listener may have to wait for its turn, and samples with
+  /// it.
+  virtual Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
+                                                 std::shared_ptr<TranscriptSink> sink) = 0;
+};
+
+/// Holds options against what a recogniser says of itself: language, task, temperatures, length of
+/// the prompt. `param` is the name that OpenAI's API gives the field.
+Status check_listen(const RecogniserInfo& info, const ListenOptions& options);
+
+}  // namespace syrinx

@@ -1,0 +1,34 @@
+#include "ears/recogniser.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace syrinx {
+namespace {
+
+const RecogniserInfo kEnglish{.name = "small", .languages = {"en"}};
+
+TEST(Recogniser, OptionsAreHeldAgainstWhatItCan) {
+  EXPECT_TRUE(check_listen(kEnglish, {}).ok());
+  EXPECT_TRUE(check_listen(kEnglish, {.language = "en"}).ok());
+  const Status german = check_listen(kEnglish, {.language = "de"});
+  ASSERT_FALSE(german.ok());
+  EXPECT_EQ(german.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(german.error().param, "language");
+  EXPECT_FALSE(check_listen(kEnglish, {.translate = true}).ok());
+  EXPECT_EQ(check_listen(kEnglish, {.temperatures = {0.5f, 1.5f}}).error().param, "temperature");
+  EXPECT_FALSE(check_listen(kEnglish, {.temperatures = {NAN}}).ok());
+  EXPECT_EQ(check_listen(kEnglish, {.prompt = std::string(9000, 'a')}).error().param, "prompt");
+}
+
+TEST(Recogniser, TheTextIsThatOfItsSegments) {
+  Transcript transcript;
+  EXPECT_EQ(transcript.text(), "");
+  transcript.segments.push_back({.text = " Hello there.", .tokens = {}});
+  transcript.segments.push_back({.text = " How are you? ", .tokens = {}});
+  EXPECT_EQ(transcript.text(), "Hello there. How are you?");
+}
+
+}  // namespace
+}  // namespace syrinx

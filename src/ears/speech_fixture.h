@@ -1,0 +1,11 @@
+// Speech for tests: what the built-in voice makes of a text, at kHearingRate.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace syrinx {
+
+std::vector<float> spoken(const std::string& text);
+
+}  // namespace syrinx

@@ -1,0 +1,28 @@
+// A transcript as clients want it: JSON as OpenAI's API, SubRip, WebVTT. Free functions; any
+// thread.
+#pragma once
+
+#include <string>
+
+#include "ears/recogniser.h"
+
+namespace syrinx {
+
+/// SubRip and WebVTT: a cue for each segment; where words have times, long segments are cut between
+/// words into cues of two lines.
+std::string transcript_srt(const Transcript& transcript);
+std::string transcript_vtt(const Transcript& transcript);
+
+/// What verbose_json holds beside the text.
+struct VerboseParts {
+  bool segments = true, words = false;
+  bool translated = false;
+};
+/// {"task", "language", "duration", "text", "segments", "words", "usage"}.
+std::string transcript_verbose_json(const Transcript& transcript, const VerboseParts& parts);
+/// {"text", "usage"}.
+std::string transcript_json(const Transcript& transcript);
+/// {"type": "tokens", ...} of a model that has tokens, else {"type": "duration", "seconds"}.
+std::string usage_json(const Transcript& transcript);
+
+}  // namespace syrinx

@@ -1,0 +1,175 @@
+#include "ears/whisper_loop.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace syrinx {
+namespace {
+
+using whisper::Heard;
+using whisper::Window;
+
+constexpr double kFrame_s = 0.01, kTimestamp_s = 0.02;
+constexpr int kFramesATimestamp = 2;
+constexpr double kWarm = 0.5;  // what was drawn at higher temperatures is not told to later windows
+
+/// As Python's str.strip(), of ASCII.
+std::string stripped(const std::string& text) {
+  constexpr const char* kBlanks = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+}  // namespace
+
+double compression_ratio(const std::string& text) {
+  uLongf size = compressBound(text.size());
+  std::vector<Bytef> out(size);
+  const int status =
+      compress(out.data(), &size, reinterpret_cast<const Bytef*>(text.data()), text.size());
+  SYRINX_CHECK(status == Z_OK, "zlib says ", status);
+  return static_cast<double>(text.size()) / static_cast<double>(size);
+}
+
+WhisperLoop::WhisperLoop(const whisper::Whisper& model, const WhisperOptions& options)
+    : model_(model),
+      options_(options),
+      recording_(static_cast<int>(model.config().encoder.mels)),
+      language_(options.language) {
+  SYRINX_CHECK(!options_.temperatures.empty(), "[whisper_loop] needs a temperature");
+  const std::string prompt = stripped(options.prompt);
+  if (!prompt.empty()) ids_ = model.tokenizer().encode(" " + prompt, false);
+  if (language_.empty() && !model.generation().multilingual()) language_ = "en";
+}
+
+void WhisperLoop::hear(std::span<const float> samples, bool last) {
+  recording_.push(samples, last);
+}
+
+double WhisperLoop::duration_s() const {
+  return static_cast<double>(recording_.samples()) / WhisperWindow::kSampleRate;
+}
+
+double WhisperLoop::done_s() const {
+  return std::min(static_cast<double>(seek_) * kFrame_s, duration_s());
+}
+
+/// With a prompt the language is found before, without it.
+bool WhisperLoop::finds_language() const { return language_.empty() && !ids_.empty(); }
+
+std::shared_ptr<Window> WhisperLoop::next(bool patient) {
+  const int64_t whole = seek_ + WhisperWindow::kFrames + WhisperWindow::kMargin;
+  if (through() || (!recording_.closed() && (patient || recording_.frames() < whole))) return {};
+  auto window = std::make_shared<Window>();
+  window->audio = recording_.window(seek_);
+  window->language = language_;
+  window->translate = options_.translate;
+  window->timestamps = options_.timestamps;
+  if (finds_language()) {
+    window->only_language = true;
+    return window;
+  }
+  window->before.assign(ids_.begin() + static_cast<int64_t>(told_from_), ids_.end());
+  window->temperature = options_.temperatures[static_cast<size_t>(attempt_)];
+  return window;
+}
+
+bool WhisperLoop::looks_wrong(const Heard& heard, double compression) const {
+  const bool unlikely = heard.avg_logprob() < options_.least_logprob;
+  if (unlikely && heard.no_speech_prob > options_.most_no_speech) return false;  // silence
+  return unlikely || compression > options_.most_compression;
+}
+
+std::vector<TranscriptSegment> WhisperLoop::take(const Window& window) {
+  const Heard& heard = window.heard;
+  if (language_.empty()) language_ = heard.language;
+  if (window.only_language) return {};
+  ++windows_;
+  std::vector<int32_t> text;
+  for (const int32_t id : heard.ids)
+    if (!model_.generation().is_timestamp(id)) text.push_back(id);
+  const double compression = compression_ratio(stripped(model_.tokenizer().decode(text)));
+  if (looks_wrong(heard, compression) &&
+      attempt_ + 1 < static_cast<int>(options_.temperatures.size())) {
+    ++attempt_;
+    return {};
+  }
+  attempt_ = 0;
+  std::vector<TranscriptSegment> segments;
+  if (heard.no_speech_prob > options_.most_no_speech &&
+      !(heard.avg_logprob() > options_.least_logprob)) {
+    seek_ += window.audio.frames;
+  } else {
+    segments = cut(window, compression);
+    if (!options_.condition_on_text || window.temperature > kWarm) told_from_ = ids_.size();
+  }
+  recording_.forget(seek_);
+  return segments;
+}
+
+void WhisperLoop::keep(TranscriptSegment segment, std::vector<TranscriptSegment>& out) {
+  if (segment.start_s == segment.end_s || stripped(segment.text).empty()) return;
+  ids_.insert(ids_.end(), segment.tokens.begin(), segment.tokens.end());
+  out.push_back(std::move(segment));
+}
+
+/// A window's segments lie between pairs of timestamps. What comes after the last pair has not
+/// ended in this window: the next one begins there.
+std::vector<TranscriptSegment> WhisperLoop::cut(const Window& window, double compression) {
+  const whisper::Generation& g = model_.generation();
+  const std::vector<int32_t>& ids = window.heard.ids;
+  const double begin_s =
+      static_cast<double>(seek_ * WhisperWindow::kHop) / WhisperWindow::kSampleRate;
+  const auto stretch = [&](size_t begin, size_t end, double start_s, double end_s) {
+    TranscriptSegment segment{.start_s = start_s,
+                              .end_s = end_s,
+                              .text = {},
+                              .tokens = {ids.begin() + static_cast<int64_t>(begin),
+                                         ids.begin() + static_cast<int64_t>(end)},
+                              .temperature = window.temperature,
+                              .avg_logprob = static_cast<float>(window.heard.avg_logprob()),
+                              .compression_ratio = static_cast<float>(compression),
+                              .no_speech_prob = window.heard.no_speech_prob};
+    std::vector<int32_t> text;
+    for (const int32_t id : segment.tokens)
+      if (id < g.end) text.push_back(id);
+    segment.text = model_.tokenizer().decode(text);
+    return segment;
+  };
+  const auto time = [&](int32_t id) { return (id - g.timestamps()) * kTimestamp_s; };
+  const auto is_time = [&](size_t at) { return g.is_timestamp(ids[at]); };
+
+  std::vector<TranscriptSegment> out;
+  const size_t count = ids.size();
+  const bool one_at_end = count >= 2 && !is_time(count - 2) && is_time(count - 1);
+  std::vector<size_t> ends;
+  for (size_t i = 1; i < count; ++i)
+    if (is_time(i - 1) && is_time(i)) ends.push_back(i);
+  if (ends.empty()) {
+    double duration_s = window.audio.frames * kFrame_s;
+    const auto last =
+        std::find_if(ids.rbegin(), ids.rend(), [&](int32_t id) { return g.is_timestamp(id); });
+    if (last != ids.rend() && *last != g.timestamps()) duration_s = time(*last);
+    keep(stretch(0, count, begin_s, begin_s + duration_s), out);
+    seek_ += window.audio.frames;
+    return out;
+  }
+  if (one_at_end) ends.push_back(count);
+  size_t begin = 0;
+  for (const size_t end : ends) {
+    // Its first and last ids, whatever they are, as the authors have it.
+    keep(stretch(begin, end, begin_s + time(ids[begin]), begin_s + time(ids[end - 1])), out);
+    begin = end;
+  }
+  // A single timestamp at the end: no speech after it.
+  const int64_t step = one_at_end ? window.audio.frames
+                                  : int64_t{ids[begin - 1] - g.timestamps()} * kFramesATimestamp;
+  seek_ += step > 0 ? step : window.audio.frames;  // never the same window again
+  return out;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,288 @@
+// Whole recordings through the recogniser and an engine against the authors' transcribe(), and the
+// promises of the interface.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "codec/qwen3_audio_fixture.h"
+#include "ears/whisper_recogniser.h"
+#include "model/toy/toy.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::json;
+
+std::string whisper_checkpoint(const std::string& name) {
+  return SYRINX_SOURCE_DIR "/tests/parity/whisper/" + name;
+}
+
+class WhisperNotes : public TranscriptSink {
+ public:
+  void segment(const TranscriptSegment& segment) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(result_);
+    segments.push_back(segment);
+  }
+  void heard(double seconds) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_GT(seconds, heard_s);
+    heard_s = seconds;
+  }
+  void finished(Result<Transcript> transcript) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(result_) << "finished twice";
+    result_ = std::move(transcript);
+    changed_.notify_all();
+  }
+  const Result<Transcript>& wait() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(300), [&] { return !!result_; }));
+    return *result_;
+  }
+  std::vector<TranscriptSegment> segments;
+  double heard_s = 0;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Result<Transcript>> result_;
+};
+
+std::shared_ptr<Engine> whisper_engine(const std::string& name, int threads = 2,
+                                       int max_requests = 256) {
+  EngineOptions options;
+  options.threads = threads;
+  options.max_requests = max_requests;
+  return std::make_shared<Engine>(
+      whisper::load({whisper_checkpoint(name), "whisper", WeightType::kF32}), options);
+}
+
+std::vector<float> whisper_recording(const json& r) {
+  const auto count = static_cast<int64_t>(r["seconds"].get<double>() * 16000);
+  return fixture::golden_signal(count, r["seed"], r["swell"]);
+}
+
+/// What of a case's options a recogniser is made with, and what a recording is opened with.
+WhisperOptions loop_options(const json& o) {
+  WhisperOptions out;
+  out.most_compression = o.value("compression_ratio_threshold", 2.4);
+  out.least_logprob = o.value("logprob_threshold", -1.0);
+  out.most_no_speech = o.value("no_speech_threshold", 0.6);
+  out.condition_on_text = o.value("condition_on_previous_text", true);
+  return out;
+}
+
+ListenOptions listen_options(const json& o) {
+  ListenOptions out;
+  out.language = o.value("language", "");
+  out.prompt = o.value("initial_prompt", "");
+  out.translate = o.value("task", "") == "translate";
+  const json temperature = o.value("temperature", json(0.0));
+  out.temperatures = temperature.is_array() ? temperature.get<std::vector<float>>()
+                                            : std::vector<float>{temperature.get<float>()};
+  return out;
+}
+
+void expect_transcript(const Transcript& got, const json& want) {
+  EXPECT_EQ(got.language, want["language"]);
+  std::vector<json> kept;  // the authors keep segments whose text they cleared
+  for (const json& segment : want["segments"])
+    if (!segment["tokens"].empty()) kept.push_back(segment);
+  ASSERT_EQ(got.segments.size(), kept.size());
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const TranscriptSegment& segment = got.segments[i];
+    SCOPED_TRACE(i);
+    EXPECT_EQ(segment.tokens, kept[i]["tokens"].get<std::vector<int32_t>>());
+    EXPECT_EQ(segment.text, kept[i]["text"]);
+    EXPECT_NEAR(segment.start_s, kept[i]["start"].get<double>(), 1e-9);
+    EXPECT_NEAR(segment.end_s, kept[i]["end"].get<double>(), 1e-9);
+    EXPECT_FLOAT_EQ(segment.temperature, kept[i]["temperature"].get<float>());
+    EXPECT_NEAR(segment.avg_logprob, kept[i]["avg_logprob"].get<double>(), 1e-4);
+    EXPECT_NEAR(segment.compression_ratio, kept[i]["compression_ratio"].get<double>(), 1e-6);
+    EXPECT_NEAR(segment.no_speech_prob, kept[i]["no_speech_prob"].get<double>(), 1e-5);
+  }
+}
+
+class WhisperWhole : public testing::TestWithParam<const char*> {
+ protected:
+  const json cases_ =
+      json::parse(std::ifstream(whisper_checkpoint(GetParam()) + "/golden/cases.json"));
+};
+
+TEST_P(WhisperWhole, AsTheAuthorsTranscribe) {
+  std::vector<std::vector<float>> recordings;
+  for (const json& each : cases_["recordings"]) recordings.push_back(whisper_recording(each));
+  // All at once on one engine, so that windows of many recordings share its batches.
+  const auto engine = whisper_engine(GetParam());
+  std::vector<std::shared_ptr<Recogniser>> recognisers;
+  std::vector<std::shared_ptr<WhisperNotes>> notes;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  for (const json& c : cases_["whole"]) {
+    recognisers.push_back(whisper_recogniser(engine, loop_options(c["options"])));
+    notes.push_back(std::make_shared<WhisperNotes>());
+    auto listener = recognisers.back()->open(listen_options(c["options"]), notes.back());
+    ASSERT_TRUE(listener.ok());
+    const std::vector<float>& all = recordings[c["recording"].get<size_t>()];
+    for (size_t at = 0; at < all.size(); at += 50'001)
+      listener.value()->hear(std::span(all).subspan(at, std::min<size_t>(50'001, all.size() - at)));
+    listener.value()->end();
+    listeners.push_back(listener.take());
+  }
+  for (size_t i = 0; i < notes.size(); ++i) {
+    SCOPED_TRACE(cases_["whole"][i]["options"].dump());
+    const auto& result = notes[i]->wait();
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    expect_transcript(result.value(), cases_["whole"][i]);
+    EXPECT_EQ(notes[i]->segments.size(), result.value().segments.size());
+    EXPECT_DOUBLE_EQ(notes[i]->heard_s, result.value().duration_s);
+  }
+  listeners.clear();
+}
+
+/// Without an engine: the loop asks for as many windows as the authors, attempts counted.
+TEST_P(WhisperWhole, NoWindowMoreThanTheAuthors) {
+  const auto model = std::dynamic_pointer_cast<const whisper::Whisper>(
+      whisper::load({whisper_checkpoint(GetParam()), "whisper", WeightType::kF32}));
+  const json& c = cases_["whole"][1];
+  WhisperOptions options = loop_options(c["options"]);
+  options.language = c["options"]["language"];
+  WhisperLoop loop(*model, options);
+  loop.hear(whisper_recording(cases_["recordings"][0]), true);
+  EXPECT_FALSE(loop.through());
+  EngineOptions two_threads;
+  two_threads.threads = 2;
+  Engine engine(model, two_threads);
+  while (const auto window = loop.next(true)) {
+    struct Wait : Sink {
+      void audio(std::span<const float>) override {}
+      void finished(const Outcome&) override { done.set_value(); }
+      std::promise<void> done;
+    };
+    const auto sink = std::make_shared<Wait>();
+    SpeechRequest request;
+    request.task = window;
+    request.seed = loop.seed();
+    ASSERT_TRUE(engine.submit(request, sink).ok());
+    sink->done.get_future().wait();
+    loop.take(*window);
+  }
+  EXPECT_TRUE(loop.through());
+  EXPECT_EQ(loop.windows(), c["windows"].get<int>());
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, WhisperWhole, testing::Values("small", "large"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST(WhisperRecogniser, LiveOnesAreWrittenDownWhileTheyAreHeard) {
+  const auto recogniser = whisper_recogniser(whisper_engine("large"));
+  const auto notes = std::make_shared<WhisperNotes>();
+  const auto listener =
+      recogniser->open({.language = "en", .temperatures = {0}, .live = true}, notes);
+  listener.value()->hear(fixture::golden_signal(16000 * 40, 7));
+  for (int i = 0; i < 1000; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (notes->heard_s > 0) break;
+  }
+  EXPECT_GT(notes->heard_s, 0);
+  listener.value()->end();
+  EXPECT_TRUE(notes->wait().ok());
+}
+
+TEST(WhisperRecogniser, NothingAndNoise) {
+  const auto recogniser = whisper_recogniser(whisper_engine("small"));
+  for (const auto& samples :
+       {std::vector<float>{}, std::vector<float>(99, 2.f), std::vector<float>(16000, NAN)}) {
+    const auto notes = std::make_shared<WhisperNotes>();
+    const auto listener = recogniser->open({.language = "de"}, notes);
+    listener.value()->hear(samples);
+    listener.value()->end();
+    const auto& result = notes->wait();
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(result.value().language, "de");
+  }
+}
+
+TEST(WhisperRecogniser, CancelsAndGoesAway) {
+  const auto engine = whisper_engine("small", 1);
+  auto recogniser = whisper_recogniser(engine);
+  std::vector<std::shared_ptr<WhisperNotes>> notes;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  const auto noise = fixture::golden_signal(16000 * 65, 7);
+  for (int i = 0; i < 4; ++i) {
+    notes.push_back(std::make_shared<WhisperNotes>());
+    auto listener = recogniser->open({.language = "en"}, notes.back());
+    listener.value()->hear(noise);
+    if (i != 1) listener.value()->end();
+    listeners.push_back(listener.take());
+  }
+  listeners[0]->cancel();
+  listeners[0]->cancel();
+  listeners[1].reset();  // has not ended yet
+  EXPECT_EQ(notes[0]->wait().error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(notes[1]->wait().error().code, ErrorCode::kCancelled);
+  listeners.clear();
+  recogniser.reset();
+  for (const auto& each : notes) EXPECT_EQ(each->wait().error().code, ErrorCode::kCancelled);
+  EXPECT_TRUE(engine->drain(10));
+}
+
+/// More recordings than the engine takes at a time: windows wait for each other, none is lost.
+TEST(WhisperRecogniser, WaitsForRoomInTheEngine) {
+  const auto engine = whisper_engine("small", 1, 2);
+  const auto recogniser = whisper_recogniser(engine);
+  const auto noise = fixture::golden_signal(16000 * 3, 7);
+  std::vector<std::shared_ptr<WhisperNotes>> notes;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  for (int i = 0; i < 7; ++i) {
+    notes.push_back(std::make_shared<WhisperNotes>());
+    auto listener = recogniser->open({.language = "en", .temperatures = {0}}, notes.back());
+    listener.value()->hear(noise);
+    listener.value()->end();
+    listeners.push_back(listener.take());
+  }
+  std::string text;
+  for (const auto& each : notes) {
+    ASSERT_TRUE(each->wait().ok()) << each->wait().error().message;
+    if (text.empty()) text = each->wait().value().text();
+    EXPECT_EQ(each->wait().value().text(), text);
+  }
+}
+
+TEST(WhisperRecogniser, IsOfWhisperOnly) {
+  const auto engine = std::make_shared<Engine>(make_toy_pipeline());
+  EXPECT_EQ(whisper_recogniser(engine), nullptr);
+  const auto ours = whisper_recogniser(whisper_engine("large"));
+  EXPECT_EQ(ours->info().family, "whisper");
+  EXPECT_TRUE(ours->info().detects_language);
+  EXPECT_GT(ours->info().bytes, 0u);
+}
+
+TEST(WhisperRecogniser, OpensACheckpoint) {
+  LoadOptions options;
+  options.model = whisper_checkpoint("large");
+  options.engine.threads = 1;
+  EXPECT_EQ(open_whisper(options)->info().name, "large");
+  options.model = SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3";
+  try {
+    open_whisper(options);
+    ADD_FAILURE();
+  } catch (const LoadError& error) {
+    EXPECT_NE(std::string(error.what()).find("family 'llm'"), std::string::npos) << error.what();
+  }
+}
+
+TEST(WhisperLoop, CompressionAsPythons) {
+  EXPECT_EQ(compression_ratio(""), 0);
+  EXPECT_NEAR(compression_ratio(std::string(100, 'a')), 100. / 12, 1e-9);
+}
+
+}  // namespace
+}  // namespace syrinx

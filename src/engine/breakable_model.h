@@ -1,0 +1,197 @@
+// For tests of faults: a chain of one AR node and one chunk node in which every function that the
+// engine calls can be made to throw. The text of a request says where, at which call and what:
+// "rule 3", "advance 1 memory", "cut 2 nothing" (an exception without a word), "run 1 number" (no
+// exception at all); an empty text breaks nothing. It takes max_frames steps in segments of four,
+// two frames a step, each frame one number that follows from seed and step ("same 0": from the seed
+// alone); a frame is one sample.
+// Counts what is alive, so that a test can tell a leak.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+struct Alive {
+  int sequences = 0, streams = 0;
+};
+
+/// What a request's text asks to break. Shared by its sequence and its stream.
+class Breaker {
+ public:
+  explicit Breaker(const std::string& text) {
+    std::istringstream in(text);
+    in >> where_ >> call_ >> what_;
+  }
+  void reach(const std::string& where) {
+    if (where != where_ || ++reached_ != call_) return;
+    if (what_ == "memory") throw std::bad_alloc();
+    if (what_ == "nothing") throw std::runtime_error("");
+    if (what_ == "number") throw 7;
+    throw std::runtime_error("it broke in " + where);
+  }
+  bool broke() const { return call_ > 0 && reached_ >= call_; }
+  bool all_the_same() const { return where_ == "same"; }
+
+ private:
+  std::string where_, what_;
+  int call_ = 0, reached_ = 0;
+};
+
+class BreakableSequence : public Sequence {
+ public:
+  static constexpr int kStepsASegment = 4, kFramesAStep = 2;
+
+  BreakableSequence(const SpeechRequest& request, std::shared_ptr<Alive> counted)
+      : breaker(std::make_shared<Breaker>(request.text)),
+        alive(std::move(counted)),
+        seed(request.seed),
+        guidance_(request.guidance),
+        open_(request.text_open),
+        steps_left_(request.max_frames > 0 ? request.max_frames : 10) {
+    ++alive->sequences;
+    sampling_.temperature = 0;
+  }
+  ~BreakableSequence() override { --alive->sequences; }
+
+  int prompt_rows() const override { return reach("prompt_rows"), kRows; }
+  int companion_rows() const override { return reach("companion_rows"), kRows; }
+  int max_steps() const override { return reach("max_steps"), kStepsASegment + 1; }
+  bool ready() const override { return reach("ready"), !open_; }
+  int known_rows() const override { return reach("known_rows"), kRows; }
+  std::optional<float> guidance() const override { return reach("guidance"), guidance_; }
+  void prefix_keys(bool, std::vector<uint64_t>& keys) const override {
+    for (int i = 0; i < kRows; ++i) keys.push_back(static_cast<uint64_t>(i));
+    reach("prefix_keys");
+  }
+  int scores() const override { return reach("scores"), -1; }
+  const SampleParams& sampling(int) const override { return reach("sampling"), sampling_; }
+  SampleRule rule(int) const override { return reach("rule"), SampleRule{}; }
+  std::span<const int32_t> history(int) const override {
+    return reach("history"), std::span<const int32_t>();
+  }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override {
+    for (int i = 0; i < kFramesAStep; ++i) {
+      const int32_t frame = codes[0] + 100 * i;
+      out.frame({&frame, 1});
+    }
+    ++step;
+    reach("advance");  // when it has given its frames: they are not heard
+    if (--steps_left_ == 0) return {Verdict::kFinished, FinishReason::kStop};
+    if (step % kStepsASegment != 0) return {};
+    return {Verdict::kNextSegment};
+  }
+  Status append_text(std::string_view, bool last) override {
+    reach("append_text");
+    open_ = open_ && !last;
+    return ok_status();
+  }
+
+  const std::shared_ptr<Breaker> breaker;
+  const std::shared_ptr<Alive> alive;
+  const uint64_t seed;
+  int step = 0;  ///< of the request
+
+ private:
+  static constexpr int kRows = 10;
+  void reach(const char* where) const { breaker->reach(where); }
+  std::optional<float> guidance_;
+  bool open_;
+  int steps_left_;
+  SampleParams sampling_;
+};
+
+class BreakableModel : public Pipeline {
+ public:
+  BreakableModel() {
+    info_.family = info_.model = "breakable";
+    info_.sample_rate = 1000;
+    info_.frame_rate = 100;
+    info_.late_text = LateText::kToken;
+    const Link links[] = {{"samples", &samples_, {2, 4, 0, 0}}};
+    graph_ = chain(ar_, links);
+  }
+  const PipelineInfo& info() const override { return info_; }
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override {
+    auto sequence = std::make_unique<BreakableSequence>(request, alive);
+    sequence->breaker->reach("open");
+    return Opened(std::move(sequence));
+  }
+
+  const std::shared_ptr<Alive> alive = std::make_shared<Alive>();
+
+ private:
+  class Ar : public ArStage {
+   public:
+    const ArTraits& traits() const override { return traits_; }
+    void forward(StepContext&, const ArBatch& batch, View hidden) const override {
+      std::fill_n(hidden.f32(), hidden.count(), 0.f);
+      for (const ArSeq& seq : batch.seqs) of(seq).breaker->reach("forward");
+    }
+    void logits(StepContext&, int, const ArBatch& batch, View, View, View out) const override {
+      float* row = out.f32();
+      for (const ArSeq& seq : batch.seqs) {
+        if (seq.emits == 0) continue;
+        std::fill_n(row, kVocab, 0.f);
+        const int step = of(seq).breaker->all_the_same() ? 0 : of(seq).step;
+        row[(of(seq).seed + static_cast<uint64_t>(step) * 7) % kVocab] = 1;
+        of(seq).breaker->reach("logits");
+        row += kVocab;
+      }
+    }
+
+   private:
+    static constexpr int kVocab = 64;
+    static const BreakableSequence& of(const ArSeq& seq) {
+      return static_cast<const BreakableSequence&>(*seq.state);
+    }
+    const ArTraits traits_ = {8, {kVocab}, {{1, 1, 8, DType::kF32}}, 64};
+  };
+
+  class Samples : public ChunkStage {
+   public:
+    FrameType in() const override { return {Flow::kCodes, 1}; }
+    FrameType out() const override { return {Flow::kSamples, 1}; }
+    std::unique_ptr<StreamState> open(const Sequence& sequence) const override {
+      const auto& from = static_cast<const BreakableSequence&>(sequence);
+      auto stream = std::make_unique<Stream>(from.breaker, from.alive);
+      stream->breaker->reach("open_stream");
+      return stream;
+    }
+    int cut(const StreamState& state, const WaitingFrames&, int planned) const override {
+      static_cast<const Stream&>(state).breaker->reach("cut");
+      return planned;
+    }
+    void run(StepContext&, std::span<ChunkJob> jobs) const override {
+      for (const ChunkJob& job : jobs) {
+        static_cast<Stream*>(job.state)->breaker->reach("run");
+        for (int i = 0; i < job.fresh; ++i) job.out[i] = static_cast<float>(job.codes[i]);
+      }
+    }
+
+   private:
+    struct Stream : StreamState {
+      Stream(std::shared_ptr<Breaker> b, std::shared_ptr<Alive> a)
+          : breaker(std::move(b)), alive(std::move(a)) {
+        ++alive->streams;
+      }
+      ~Stream() override { --alive->streams; }
+      std::shared_ptr<Breaker> breaker;
+      std::shared_ptr<Alive> alive;
+    };
+  };
+
+  PipelineInfo info_;
+  Ar ar_;
+  Samples samples_;
+  Graph graph_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,182 @@
+// What reaches a listener and when, on a scripted clock: late chunks, what the engine learns from
+// them, first chunks, streams that repeat themselves.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/breakable_model.h"
+#include "engine/scripted_asks.h"
+
+namespace syrinx {
+namespace {
+
+/// Takes long at the vocoder's batches with these numbers.
+Script late_at(std::vector<std::pair<int, double>> late) {
+  return {.options = patient(),
+          .batch_s = [late = std::move(late), vocoders = 0](const Batch& batch) mutable {
+            if (batch.node != 2) return 1e-4;
+            ++vocoders;
+            for (const auto& [number, seconds] : late) {
+              if (number == vocoders) return seconds;
+            }
+            return 1e-4;
+          }};
+}
+
+TEST(Delivery, TheLongestOfSeveralUnderrunsIsTold) {
+  ScriptedMachine machine(late_at({{5, 5.0}, {8, 3.0}}));
+  machine.add(make_toy_pipeline());
+  const Client client = machine.submit(ask_bytes(200));
+  machine.run_to_end();
+  EXPECT_EQ(client->outcome.underruns, 2);
+  EXPECT_GT(client->outcome.max_underrun_s, 4);
+  EXPECT_LT(client->outcome.max_underrun_s, 5);
+}
+
+/// A listener who ran dry because the text came late had no underrun; the next time it counts.
+TEST(Delivery, WaitingForTextIsNoUnderrun) {
+  bool slow = false;
+  ScriptedMachine machine({.options = patient(), .batch_s = [&](const Batch& batch) {
+                             const bool late = batch.node == 2 && std::exchange(slow, false);
+                             return late ? 9.0 : 1e-4;
+                           }});
+  machine.add(make_toy_pipeline());
+  const Client client = machine.submit(ask_open(std::string(30, 'a')));
+  machine.run_until(10);  // all is said and played
+  ASSERT_GT(client->pieces.size(), 1u);
+  ASSERT_LT(client->active->slack_s(machine.now()), 0);
+  machine.scheduler.append_text(client->id, std::string(150, 'a'), true);
+  machine.turn();
+  while (client->outcome.total_s == 0 && client->pieces.back().at_s < 10) {
+    ASSERT_TRUE(machine.next());
+  }
+  EXPECT_EQ(client->active->outcome.underruns, 0);
+  EXPECT_GE(client->active->slack_s(machine.now()), 0) << "the player goes on from here";
+  slow = true;
+  machine.run_to_end();
+  EXPECT_GE(client->outcome.underruns, 1);
+}
+
+TEST(Delivery, AClientsFirstChunkIsAsLongAsItWants) {
+  for (const int wanted : {0, 1, 5, 9}) {
+    ScriptedMachine machine({.options = patient()});
+    machine.add(make_toy_pipeline());
+    int first = 0;
+    machine.script.begins = [&](const Batch& batch) {
+      if (batch.node == 1 && first == 0) first = const_cast<Batch&>(batch).jobs()[0].fresh;
+    };
+    SpeechRequest request = ask_bytes(40);
+    request.initial_chunk_frames = wanted;
+    const Client client = machine.submit(request);
+    machine.run_to_end();
+    EXPECT_EQ(first, wanted == 0 ? 2 : wanted);
+    EXPECT_EQ(client->samples, heard_alone(ask_bytes(40)));
+  }
+}
+
+/// Only a second chunk says whether the first was long enough.
+TEST(Delivery, LaterChunksTeachNothingAboutFirstOnes) {
+  ScriptedMachine machine(late_at({{4, 2.0}, {6, 2.0}}));
+  const ResidentModel& model = machine.add(make_toy_pipeline());
+  const Client client = machine.submit(ask_bytes(100));
+  machine.run_to_end();
+  ASSERT_EQ(client->outcome.underruns, 2);
+  EXPECT_EQ(model.nodes[1].first_chunk.frames(), 2);
+  // The vocoder's second batch of a new stream is its second chunk.
+  int vocoders = 0;
+  machine.script.batch_s = [&](const Batch& batch) {
+    return batch.node == 2 && ++vocoders == 2 ? 2.0 : 1e-4;
+  };
+  ASSERT_TRUE(machine.submit(ask_bytes(100)));
+  machine.run_to_end();
+  EXPECT_EQ(model.nodes[1].first_chunk.frames(), 3);
+}
+
+/// Who is about to run dry gets small chunks, unless so many are late that these would only add to
+/// the load.
+TEST(Delivery, HurriedChunksAreForTheFewWhoAreLate) {
+  int hurried = 0, others = 0;
+  const auto count = [&](const Batch& batch) {
+    if (batch.node != 1) return;
+    auto& laid_out = const_cast<Batch&>(batch);
+    for (size_t i = 0; i < laid_out.jobs().size(); ++i) {
+      const ChunkJob& job = laid_out.jobs()[i];
+      if (job.left < 2 || job.last || !batch.owners[i]->heard()) continue;
+      ++(job.fresh < 3 ? hurried : others);
+    }
+  };
+  ScriptedMachine calm({.options = patient(), .batch_s = [](const Batch& batch) {
+                          return batch.kind() == Plan::kAr ? 0.019 : 1e-4;
+                        }});
+  calm.add(make_toy_pipeline());
+  calm.script.begins = count;
+  ASSERT_TRUE(calm.submit(ask_bytes(100)));
+  calm.run_to_end();
+  EXPECT_GT(hurried, 0) << "a step of 19 ms for 20 ms of audio leaves no slack";
+
+  ScriptedMachine busy({.options = patient(), .batch_s = [](const Batch& batch) {
+                          return batch.units() * (batch.kind() == Plan::kAr ? 4e-3 : 1e-3);
+                        }});
+  busy.add(make_toy_pipeline());
+  std::vector<Client> clients;
+  for (int i = 0; i < 12; ++i) clients.push_back(busy.submit(ask_bytes(300, i)));
+  busy.run_until(4);
+  ASSERT_GT(busy.model().late_share, 0.005) << "the test forced nothing";
+  hurried = others = 0;
+  busy.script.begins = count;
+  busy.run_until(6);
+  EXPECT_EQ(hurried, 0);
+  EXPECT_GT(others, 20);
+}
+
+/// Frames that wait for chunk nodes are audio that a listener has: of two streams with the same
+/// audio delivered, the step goes to the one that has less of them.
+TEST(Delivery, FramesOnTheirWayCountAsSlack) {
+  EngineOptions options = patient();
+  options.max_batch = 1;
+  bool stuck = false;
+  ScriptedMachine machine({.options = options,
+                           .places = {{{1, false}, {1, true}}, false, true},
+                           .batch_s = [&](const Batch& batch) {
+                             if (batch.kind() == Plan::kAr) return 1e-3;
+                             return stuck ? 0.2 : 1e-4;
+                           }});
+  machine.add(make_toy_pipeline());
+  const Client a = machine.submit(ask_bytes(300, 1)), b = machine.submit(ask_bytes(300, 2));
+  machine.turn();
+  while (a->pieces.size() < 3 || b->pieces.size() < 3) ASSERT_TRUE(machine.next());
+  stuck = true;
+  const int steps_a = a->active->runs[0].ar->steps, steps_b = b->active->runs[0].ar->steps;
+  machine.run_until(machine.now() + 0.15);
+  const int more_a = a->active->runs[0].ar->steps - steps_a;
+  const int more_b = b->active->runs[0].ar->steps - steps_b;
+  ASSERT_GT(more_a + more_b, 50);
+  EXPECT_GT(std::min(more_a, more_b), 20) << "one of them got all steps";
+}
+
+/// Two frames of ten milliseconds a step, all alike.
+TEST(Delivery, AStreamThatRepeatsItselfEndsWhenItHasForSoLong) {
+  EngineOptions options = patient();
+  options.repetition_s = 0.1;  // ten frames
+  options.kv_bytes = 1 << 20;
+  ScriptedMachine machine({.options = options});
+  machine.add(std::make_shared<BreakableModel>());
+  SpeechRequest request;
+  request.text = "none 0";
+  request.max_frames = 4;
+  const Client client = machine.submit(request);  // frames 0 100 7 107 14 114 21 121
+  machine.run_to_end();
+  EXPECT_EQ(client->outcome.reason, FinishReason::kStop);
+  EXPECT_EQ(client->outcome.frames, 8);
+  request.text = "same 0";
+  request.max_frames = 40;
+  const Client stuck = machine.submit(request);  // frames 0 100 0 100 ...
+  machine.run_to_end();
+  EXPECT_EQ(stuck->outcome.reason, FinishReason::kRepetition);
+  // The thirteenth frame is the eleventh that equals the one two before it.
+  EXPECT_EQ(stuck->outcome.frames, 14);
+}
+
+}  // namespace
+}  // namespace syrinx

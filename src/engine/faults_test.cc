@@ -1,0 +1,273 @@
+// I8: whatever throws at whichever boundary, that request fails or goes on, nobody else notices,
+// and nothing is left behind: no page, no place, no sequence, no stream.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <new>
+#include <string>
+
+#include "engine/breakable_model.h"
+#include "engine/failing_new_test.h"
+#include "engine/scripted_asks.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int kSteps = 10;  // of a request
+
+SpeechRequest ask_to_break(const std::string& how, uint64_t seed) {
+  SpeechRequest request = ask(how.empty() ? "none 0" : how, seed);
+  request.max_frames = kSteps;
+  return request;
+}
+
+/// What a request of the breakable model sounds like.
+std::vector<float> frames_of(uint64_t seed) {
+  std::vector<float> out;
+  for (uint64_t step = 0; step < kSteps; ++step) {
+    const auto code = static_cast<float>((seed + 7 * step) % 64);
+    out.insert(out.end(), {code, code + 100});
+  }
+  return out;
+}
+
+EngineOptions roomy() {
+  EngineOptions options = patient();
+  options.kv_bytes = 1 << 20;
+  return options;
+}
+
+void expect_nothing_left(ScriptedMachine& machine, const BreakableModel& model,
+                         const std::string& what) {
+  const ResidentModel& resident = machine.model();
+  machine.turn();
+  EXPECT_EQ(resident.requests, 0) << what;
+  EXPECT_EQ(resident.nodes[0].steps_in_flight, 0) << what;
+  EXPECT_EQ(resident.nodes[0].cache->available(), resident.nodes[0].cache->total()) << what;
+  EXPECT_EQ(machine.scheduler.away(), 0) << what;
+  EXPECT_EQ(machine.scheduler.load(resident).running, 0) << what;
+  EXPECT_EQ(model.alive->sequences, 0) << what;
+  EXPECT_EQ(model.alive->streams, 0) << what;
+}
+
+const std::array kPlaces = {
+    PlacesSpec{{{1, true}}, true, false},
+    PlacesSpec{{{1, false}, {1, true}}, false, true},
+    PlacesSpec{{{1, true}, {1, true}}, false, false},
+};
+
+/// A sequence that throws, at each of its functions and at several calls, fails its own request.
+TEST(Faults, I8_ASequenceThatThrowsAnywhereFailsItsRequestOnly) {
+  int failed = 0;
+  for (const char* where :
+       {"open", "open_stream", "prompt_rows", "companion_rows", "max_steps", "ready", "known_rows",
+        "guidance", "prefix_keys", "scores", "advance", "append_text", "cut"}) {
+    for (const char* what : {"", " memory", " nothing", " number"}) {
+      for (const int call : {1, 2, 7, 23}) {
+        const std::string how = concat(where, " ", call, what);
+        ScriptedMachine machine(
+            {.options = roomy(), .places = kPlaces[static_cast<size_t>(call) % 3]});
+        const auto model = std::make_shared<BreakableModel>();
+        machine.add(model);
+        SpeechRequest bad = ask_to_break(how, 5), pair = ask_to_break("", 3);
+        if (call % 2 == 1) bad.guidance = 2.f;
+        pair.guidance = 1.5f;
+        bad.text_open = std::string(where) == "append_text";
+        const Client one = machine.submit(ask_to_break("", 1));
+        const Client broken = machine.submit_soon(bad);
+        const Client two = machine.submit(pair);
+        machine.turn();
+        for (int i = 0; i < 30; ++i) {
+          machine.scheduler.append_text(broken->id, "x", i == 29);
+          machine.next();
+        }
+        const Client three = machine.submit(ask_to_break("", 9));
+        machine.run_to_end();
+        EXPECT_EQ(one->samples, frames_of(1)) << how;
+        EXPECT_EQ(two->samples, frames_of(3)) << how;
+        EXPECT_EQ(three->samples, frames_of(9)) << how;
+        ASSERT_TRUE(broken->done) << how;
+        if (broken->outcome.reason == FinishReason::kError) {
+          ++failed;
+          EXPECT_EQ(broken->outcome.error.code, ErrorCode::kInternal) << how;
+        } else {
+          EXPECT_EQ(broken->samples, frames_of(5)) << how << ": it was never called so often";
+        }
+        expect_nothing_left(machine, *model, how);
+        if (HasFailure()) return;
+      }
+    }
+  }
+  EXPECT_GT(failed, 100);
+}
+
+/// A stage that throws fails the requests of its batch, and those that come afterwards are served,
+/// by the same batch object too.
+TEST(Faults, I8_AStageThatThrowsFailsItsBatchOnly) {
+  for (const char* where : {"forward", "logits", "run", "sampling", "rule", "history"}) {
+    for (const char* what : {"", " memory", " nothing", " number"}) {
+      for (const int call : {1, 2, 3}) {
+        for (const PlacesSpec& places : kPlaces) {
+          const std::string how = concat(where, " ", call, what);
+          ScriptedMachine machine({.options = roomy(), .places = places});
+          const auto model = std::make_shared<BreakableModel>();
+          machine.add(model);
+          std::vector<const Active*> hit;
+          machine.script.ends = [&](Batch& batch) {
+            if (!batch.fault.empty()) hit.assign(batch.owners.begin(), batch.owners.end());
+          };
+          const Client bad = machine.submit(ask_to_break(how, 5));
+          machine.run_until(1e-3);
+          const Client beside = machine.submit(ask_to_break("", 2));
+          machine.run_to_end();
+          EXPECT_EQ(bad->outcome.reason, FinishReason::kError) << how;
+          EXPECT_FALSE(bad->outcome.error.message.empty()) << how;
+          EXPECT_EQ(bad->outcome.error.code, ErrorCode::kInternal) << how;
+          if (beside->outcome.reason != FinishReason::kError) {
+            EXPECT_EQ(beside->samples, frames_of(2)) << how;
+          } else {
+            EXPECT_GT(hit.size(), 1u) << how << ": it failed and was not in that batch";
+          }
+          const Client after = machine.submit(ask_to_break("", 4));
+          machine.run_to_end();
+          EXPECT_EQ(after->samples, frames_of(4)) << how << ": " << after->outcome.error.message;
+          expect_nothing_left(machine, *model, how);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+/// Logits that are no numbers are the fault of their row.
+TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
+  ScriptedMachine machine({.options = patient()});
+  machine.add(make_toy_pipeline());
+  const Client bad = machine.submit(ask("abc~defghi")), good = machine.submit(ask_bytes(20, 3));
+  machine.run_to_end();
+  EXPECT_EQ(bad->outcome.error.message, "the logits are not finite");
+  EXPECT_EQ(bad->outcome.error.code, ErrorCode::kInternal);
+  EXPECT_EQ(good->samples, heard_alone(ask_bytes(20, 3)));
+}
+
+/// The n-th allocation of a turn fails, for every n: in planning, laying out, committing and
+/// telling the clients. What nobody expected may fail the requests that there are (the engine's
+/// thread then calls fail_all()), but nothing is left of them, and the next ones are served.
+TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
+  int failures = 0, last_resorts = 0;
+  for (int begin = 0; begin < 4; ++begin) {
+    for (int n = 1; n < 120; ++n) {
+      const std::string what = concat("allocation ", n, " after turn ", 3 * begin);
+      ScriptedMachine machine({.options = roomy(), .places = kPlaces[static_cast<size_t>(n) % 3]});
+      const auto model = std::make_shared<BreakableModel>();
+      machine.add(model);
+      SpeechRequest pair = ask_to_break("", 3), open = ask_to_break("", 6);
+      pair.guidance = 1.5f;
+      open.text_open = true;
+      const std::vector<Client> clients = {
+          machine.submit(ask_to_break("", 1)), machine.submit(pair),
+          machine.submit_soon(ask_to_break("", 2)), machine.submit(open)};
+      const auto turn = [&](auto&& work) {
+        try {
+          work();
+        } catch (const std::exception& e) {
+          allocations::fail_after(0);
+          ++last_resorts;
+          machine.scheduler.fail_all(e.what());
+        }
+      };
+      const auto dispatch = [&] {
+        for (int i = 0; machine.scheduler.dispatch(); ++i) ASSERT_LT(i, 1000) << what;
+      };
+      for (int turns = 0; turns < 200 && !HasFatalFailure(); ++turns) {
+        if (turns == 3 * begin) allocations::fail_after(n);
+        turn([&] { machine.platform.hand_back(machine.scheduler); });
+        if (turns == 3 * begin + 1) {
+          turn([&] { machine.scheduler.append_text(clients[3]->id, "x", true); });
+        }
+        turn(dispatch);
+        if (turns == 3 * begin + 2 && allocations::fail_after(0)) ++failures;
+        const double next_s = machine.next_s();
+        if (!std::isfinite(next_s)) break;
+        machine.platform.set(next_s);
+      }
+      allocations::fail_after(0);
+      machine.scheduler.append_text(clients[3]->id, "x", true);  // where that was not reached
+      machine.run_to_end();
+      for (const Client& client : clients) {
+        ASSERT_TRUE(client->done) << what << ": request " << client->id;
+      }
+      const Client after = machine.submit(ask_to_break("", 8));
+      machine.run_to_end();
+      EXPECT_EQ(after->samples, frames_of(8)) << what << ": " << after->outcome.error.message;
+      expect_nothing_left(machine, *model, what);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(failures, 50) << "the test forced nothing";
+  EXPECT_GT(last_resorts, 0);
+}
+
+/// A client that throws harms itself only.
+TEST(Faults, I8_AClientThatThrowsHarmsNobodyElse) {
+  class Thrower : public Sink {
+   public:
+    explicit Thrower(bool at_end) : at_end_(at_end) {}
+    void audio(std::span<const float>) override {
+      if (!at_end_) throw std::runtime_error("the client broke");
+    }
+    void finished(const Outcome& ended) override {
+      ++ends, outcome = ended;
+      if (at_end_) throw std::runtime_error("the client broke at its end");
+    }
+    int ends = 0;
+    Outcome outcome;
+
+   private:
+    bool at_end_;
+  };
+  for (const bool at_end : {false, true}) {
+    for (const bool cancelled : {false, true}) {
+      ScriptedMachine machine({.options = roomy()});
+      const auto model = std::make_shared<BreakableModel>();
+      ResidentModel& resident = machine.add(model);
+      const auto thrower = std::make_shared<Thrower>(at_end);
+      auto opened = open_active(resident, ask_to_break("", 1), thrower, machine.now());
+      opened.value()->id = 77;
+      const Client good = machine.submit(ask_to_break("", 2));
+      machine.scheduler.take_in(opened.take());
+      machine.turn();
+      if (cancelled) machine.scheduler.cancel(77);
+      machine.run_to_end();
+      EXPECT_EQ(thrower->ends, 1);
+      EXPECT_EQ(good->samples, frames_of(2)) << good->outcome.error.message;
+      expect_nothing_left(machine, *model, "a client that throws");
+    }
+  }
+}
+
+/// The clock jumps by a third of a second, or an hour, at each turn: nobody is refused, nobody
+/// fails.
+TEST(Faults, I8_AClockThatJumpsFailsNobody) {
+  for (const double jump_s : {0.3, 3600.0}) {
+    for (int at = 1; at < 40; ++at) {
+      int batches = 0;
+      ScriptedMachine machine(
+          {.options = patient(),
+           .places = kPlaces[static_cast<size_t>(at) % 3],
+           .batch_s = [&](const Batch&) { return ++batches == at ? jump_s : 1e-3; }});
+      const ResidentModel& model = machine.add(make_toy_pipeline());
+      const Client one = machine.submit(ask_bytes(20, 1)), two = machine.submit(ask_bytes(30, 2));
+      machine.run_to_end();
+      EXPECT_EQ(one->samples, heard_alone(ask_bytes(20, 1))) << at;
+      EXPECT_EQ(two->samples, heard_alone(ask_bytes(30, 2))) << at;
+      EXPECT_LE(one->outcome.underruns, 1) << at;
+      EXPECT_LE(two->outcome.underruns, 1) << at;
+      EXPECT_FALSE(model.limit.limited());
+      if (HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,84 @@
+#include "families/fish_speech/config.h"
+
+#include <nlohmann/json.hpp>
+
+namespace syrinx::fish_speech {
+namespace {
+
+constexpr int64_t kMostWidth = 1 << 16;
+
+/// One of the two networks; what concerns angles and norms is the slow one's for both, as in the
+/// authors' code.
+DecoderConfig load_stack(const Config& c, const Config& text, bool qk_norm) {
+  DecoderConfig d;
+  const auto width = [&](const char* key) { return static_cast<int>(c.i(key, 1, kMostWidth)); };
+  d.layers = static_cast<int>(c.i("n_layer", 1, 512));
+  d.hidden = width("dim");
+  d.heads = width("n_head");
+  d.kv_heads = static_cast<int>(c.opt_i("n_local_heads", -1, -1, kMostWidth));
+  if (d.kv_heads == -1) d.kv_heads = d.heads;
+  if (d.kv_heads < 1 || d.heads % d.kv_heads != 0) {
+    c.fail("n_local_heads", "must divide n_head, " + std::to_string(d.heads));
+  }
+  d.head_dim = static_cast<int>(c.i("head_dim", 8, 256));
+  if (d.head_dim % 8 != 0) c.fail("head_dim", "must be a multiple of 8");
+  d.ffn = width("intermediate_size");
+  d.norm_eps = static_cast<float>(text.f("norm_eps", 0, 1));
+  d.rope.theta = text.f("rope_base", 1, 1e12);
+  d.rope.layout = RopeLayout::kInterleaved;
+  d.rope.bf16 = true;  // whatever the weights are kept in
+  d.qk_norm = qk_norm;
+  d.attention_bias = c.opt_b("attention_qkv_bias", text.opt_b("attention_qkv_bias", false));
+  d.output_bias = c.opt_b("attention_o_bias", text.opt_b("attention_o_bias", false));
+  d.names.attention_norm = "attention_norm";
+  d.names.qkv = "attention.wqkv";
+  d.names.q_norm = "attention.q_norm";
+  d.names.k_norm = "attention.k_norm";
+  d.names.o = "attention.wo";
+  d.names.mlp_norm = "ffn_norm";
+  d.names.gate = "feed_forward.w1";
+  d.names.up = "feed_forward.w3";
+  d.names.down = "feed_forward.w2";
+  return d;
+}
+
+}  // namespace
+
+bool claims(const Config& root) {
+  const auto found = root.raw().find("model_type");
+  return found != root.raw().end() && found->is_string() && *found == "fish_qwen3_omni";
+}
+
+ModelConfig load_model_config(const Config& root) {
+  const Config text = root.sub("text_config"), audio = root.sub("audio_decoder_config");
+  ModelConfig m;
+  const bool qk_norm = text.opt_b("attention_qk_norm", false);
+  m.slow = load_stack(text, text, qk_norm);
+  m.fast = load_stack(audio, text, audio.opt_b("attention_qk_norm", qk_norm));
+  if (m.fast.hidden != m.slow.hidden) {
+    audio.fail("dim", "is " + std::to_string(m.fast.hidden) + ", text_config.dim " +
+                          std::to_string(m.slow.hidden) + "; no projection between is supported");
+  }
+  if (!text.opt_b("tie_word_embeddings", true)) {
+    text.fail("tie_word_embeddings", "only tied tables are supported");
+  }
+  m.vocab = text.i("vocab_size", 1, 1 << 24);
+  m.max_positions = text.i("max_seq_len", 64, 1 << 20);
+  m.codebooks = audio.i("num_codebooks", 2, 64);
+  m.codes = audio.i("vocab_size", 2, 1 << 16);
+  m.slow.rope_positions = m.max_positions;
+  m.fast.rope_positions = m.codebooks;
+  m.end_token = static_cast<int32_t>(root.i("eos_token_id", 0, m.vocab - 1));
+  m.semantic_begin = static_cast<int32_t>(root.i("semantic_start_token_id", 0, m.vocab - m.codes));
+  const int64_t last = root.i("semantic_end_token_id", 0, m.vocab - 1);
+  if (last - m.semantic_begin + 1 != m.codes) {
+    root.fail("semantic_end_token_id", "leaves " + std::to_string(last - m.semantic_begin + 1) +
+                                           " ids of codes, there are " + std::to_string(m.codes));
+  }
+  if (m.end_token >= m.semantic_begin && m.end_token <= last) {
+    root.fail("eos_token_id", "is the id of a code");
+  }
+  return m;
+}
+
+}  // namespace syrinx::fish_speech

@@ -1,0 +1,29 @@
+// What config.json of a Fish Speech S2 checkpoint says. Plain data, checked when read: every id
+// lies inside its table. Throws LoadError for what is missing, contradictory or not supported.
+#pragma once
+
+#include <cstdint>
+
+#include "io/json.h"
+#include "nn/decoder.h"
+
+namespace syrinx::fish_speech {
+
+struct ModelConfig {
+  DecoderConfig slow, fast;
+  int64_t vocab = 0;           ///< ids of text and semantic codes
+  int64_t max_positions = 0;   ///< of the slow network
+  int64_t codebooks = 0;       ///< C, codes a frame
+  int64_t codes = 0;           ///< V, of each codebook's table and of the fast network's head
+  int32_t semantic_begin = 0;  ///< the id that stands for a frame is this + its first code
+  int32_t end_token = 0;
+
+  /// Among the ids that the slow network may choose, [0, V] here, the one that ends.
+  int32_t end_code() const { return static_cast<int32_t>(codes); }
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+
+}  // namespace syrinx::fish_speech

@@ -1,0 +1,159 @@
+#include "families/fish_speech/dual_ar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "families/fish_speech/state.h"
+#include "kernels/activation.h"
+#include "kernels/copy.h"
+#include "kernels/embedding.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx::fish_speech {
+namespace {
+
+DType kv_type(WeightType type) { return type == WeightType::kF32 ? DType::kF32 : DType::kF16; }
+
+std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
+  const int64_t width = config.slow.hidden, v = config.codes;
+  std::vector<View> tables{
+      weights.take("text_model.model.embeddings.weight", {config.vocab, width})};
+  const View all =
+      weights.take("audio_decoder.codebook_embeddings.weight", {config.codebooks * v, width});
+  for (int64_t c = 0; c < config.codebooks; ++c) tables.push_back(all.slice(c * v, (c + 1) * v));
+  return tables;
+}
+
+PackedLinear tied_head(const ModelConfig& config, const View& table, WeightType type) {
+  const LinearPart parts[] = {
+      {table.slice(config.semantic_begin, config.semantic_begin + config.codes)},
+      {table.slice(config.end_token, config.end_token + 1)}};
+  return PackedLinear::pack(parts, type);
+}
+
+}  // namespace
+
+FastAr::FastAr(const ModelConfig& config, const Weights& weights, WeightType type)
+    : decoder_(config.fast, weights, type),
+      kv_(config.fast.kv_spec(kv_type(type))),
+      pages_each_(KvPool::pages_for(config.codebooks)) {
+  const int64_t v = config.codes, width = config.fast.hidden;
+  const View stored = weights.take("embeddings.weight", {v, width});
+  table_ = Tensor({v + 1, width}, stored.dtype);
+  std::memcpy(table_.view().data, stored.data, stored.bytes());
+  const View end = table_.view().slice(v, v + 1);
+  std::memcpy(end.data, stored.data, end.bytes());
+  head_ = load_linear(weights, "output", v, width, false, at_least_8_bits(type));
+}
+
+size_t FastAr::scratch_bytes(int emits) const {
+  return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));
+}
+
+/// A step begins with two rows a sequence, the slow network's hidden row and code 0; later one row,
+/// the code before.
+View FastAr::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
+  const int64_t emits = hidden.shape[0], width = hidden.shape[1];
+  const int64_t rows = k == 1 ? 2 : 1;
+  const View both = take_rows(ctx, rows * emits, width);
+  if (k > 1) {
+    embed_column(ctx, table_, codes, k - 1, both);
+    return both;
+  }
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const View x = take_rows(ctx, emits, width);
+  embed_column(ctx, table_, codes, 0, x);
+  const std::span<CopySpan> copies = take_array<CopySpan>(ctx, 2 * emits);
+  for (int64_t e = 0; e < emits; ++e) {
+    copies[2 * e] = {hidden.f32() + e * width, both.f32() + 2 * e * width, width};
+    copies[2 * e + 1] = {x.f32() + e * width, both.f32() + (2 * e + 1) * width, width};
+  }
+  copy_spans(ctx, copies);
+  return both;
+}
+
+void FastAr::logits(StepContext& ctx, int k, const View& hidden, const View& codes,
+                    const View& scratch, const View& out) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t emits = hidden.shape[0];
+  const int32_t rows = k == 1 ? 2 : 1;
+  const View x = inputs(ctx, k, hidden, codes);
+  std::span<int32_t> row_begin = take_array<int32_t>(ctx, emits + 1);
+  std::span<int32_t> kv_len = take_array<int32_t>(ctx, emits);
+  std::span<int32_t> last = take_array<int32_t>(ctx, emits);
+  std::span<int32_t> pages = take_array<int32_t>(ctx, emits * pages_each_);
+  for (size_t i = 0; i < pages.size(); ++i) pages[i] = static_cast<int32_t>(i);
+  for (int32_t e = 0; e < emits; ++e) {
+    row_begin[e + 1] = (e + 1) * rows;
+    kv_len[e] = k + 1;
+    last[e] = row_begin[e + 1] - 1;
+  }
+  const KvPool kv(kv_, emits * pages_each_, scratch);
+  decoder_.forward(ctx, x, {row_begin, kv_len, pages, static_cast<int>(pages_each_)}, kv);
+  const View top = take_rows(ctx, emits, decoder_.config().hidden);
+  decoder_.norm_rows(ctx, x, last, top);
+  linear(ctx, head_, top, out);
+}
+
+DualAr::DualAr(const ModelConfig& config, const Weights& weights, WeightType type)
+    : config_(config),
+      tables_(input_tables(config, weights)),
+      decoder_(config.slow, weights.scope("text_model").scope("model"), type),
+      head_(tied_head(config, tables_.front(), at_least_8_bits(type))),
+      fast_(config, weights.scope("audio_decoder"), type) {
+  traits_.hidden = config.slow.hidden;
+  traits_.vocab.assign(static_cast<size_t>(config.codebooks), static_cast<int>(config.codes));
+  traits_.vocab[0] += 1;  // the end
+  traits_.kv = {config.slow.kv_spec(kv_type(type))};
+  traits_.max_positions = static_cast<int>(config.max_positions);
+}
+
+size_t DualAr::table_bytes() const {
+  size_t sum = 0;
+  for (const View& table : tables_) sum += table.bytes();
+  return sum;
+}
+
+View DualAr::embed_rows(StepContext& ctx, const ArBatch& batch) const {
+  const View x = take_rows(ctx, batch.rows, config_.slow.hidden);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const size_t slots = tables_.size();
+  std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows * std::ssize(tables_));
+  size_t row = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    const State& state = static_cast<const State&>(*seq.state);
+    for (int i = 0; i < seq.rows; ++i, ++row)
+      state.input(seq.first_pos + i, ids.subspan(row * slots, slots));
+  }
+  embed_sum(ctx, tables_, ids, x);
+  // A frame is the sum of its C + 1 entries over the root of their number.
+  const float scale = 1.f / std::sqrt(static_cast<float>(slots));
+  const auto is_frame = [&](int64_t r) { return ids[r * std::ssize(tables_) + 1] >= 0; };
+  for (int64_t begin = 0; begin < batch.rows;) {
+    int64_t end = begin + 1;
+    while (end < batch.rows && is_frame(end) == is_frame(begin)) ++end;
+    if (is_frame(begin)) scale_inplace(ctx, x.slice(begin, end), scale);
+    begin = end;
+  }
+  return x;
+}
+
+void DualAr::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const View x = embed_rows(ctx, batch);
+  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
+  if (batch.emits == 0) return;
+  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
+}
+
+void DualAr::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+                    View out) const {
+  if (k == 0) {
+    linear(ctx, head_, hidden, out);
+  } else {
+    fast_.logits(ctx, k, hidden, codes, batch.scratch, out);
+  }
+}
+
+}  // namespace syrinx::fish_speech

@@ -1,0 +1,414 @@
+// Promises of the family that need no golden: batches, recomputation, messages, late text,
+// references, checks, faults.
+#include "audio/wav_file.h"
+#include "families/fish_speech/fixture.h"
+#include "io/edit_safetensors.h"
+#include "io/test_dir.h"
+#include "kernels/fixture.h"
+
+namespace syrinx::fish_speech {
+namespace {
+
+class FishSpeechTest : public testing::Test {
+ protected:
+  FishSpeechTest() : model_({golden_path("checkpoint"), "tiny"}) {}
+
+  SpeechRequest request(const std::string& text) const {
+    SpeechRequest r;
+    r.text = text;
+    r.temperature = 0.f;
+    r.max_frames = 60;
+    r.ignore_stop = true;
+    return r;
+  }
+  Error refusal(const SpeechRequest& r) const {
+    auto opened = model_.open(r);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+  std::unique_ptr<Sequence> open(const SpeechRequest& r) const {
+    auto opened = model_.open(r);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+    return opened.take().only();
+  }
+  std::vector<int32_t> ids(const SpeechRequest& r) const {
+    const auto state = open(r);
+    return {state->prompt_ids().begin(), state->prompt_ids().end()};
+  }
+  /// `count` frames of code `code`.
+  std::vector<int32_t> frames(int count, int32_t code = 1) const {
+    return std::vector<int32_t>(static_cast<size_t>(count * model_.config().codebooks), code);
+  }
+  /// Takes steps as if the model had said `codes`; returns the last verdict.
+  Verdict say(Sequence& state, std::span<const int32_t> codes) {
+    StepOutput out(said_, words_);
+    Verdict verdict;
+    const auto width = static_cast<size_t>(model_.config().codebooks);
+    for (size_t at = 0; at < codes.size(); at += width)
+      verdict = state.advance(codes.subspan(at, width), out);
+    return verdict;
+  }
+  Verdict end(Sequence& state) {
+    std::vector<int32_t> last = frames(1, 0);
+    last[0] = model_.config().end_code();
+    return say(state, last);
+  }
+  static bool holds(std::span<const int32_t> all, std::span<const int32_t> part) {
+    return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
+  }
+
+  FishSpeech model_;
+  std::vector<int32_t> said_;
+  std::vector<WordMark> words_;
+};
+
+TEST_F(FishSpeechTest, SameBitsAloneAndInABatch) {
+  std::vector<SpeechRequest> requests;
+  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"})
+    requests.push_back(request(text));
+  requests.push_back(request("I'm fine"));
+  requests[3].context = {{"1", "how are you?", frames(7, 5)}, {"0", "warm", frames(40, 9)}};
+  requests[1].voice = "42";
+  requests[1].temperature = 0.8f, requests[1].top_k = 7;
+  requests[2].temperature = 1.2f, requests[2].inner_temperature = 0.f;
+  std::vector<Track> alone;
+  for (const SpeechRequest& r : requests) {
+    Runner runner(model_);
+    alone.push_back(runner.open(r));
+    for (int i = 0; i < 40; ++i) runner.step(alone.back());
+  }
+  Runner runner(model_, 2);
+  std::vector<Track> together;
+  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
+  std::vector<Track*> all;
+  for (Track& track : together) all.push_back(&track);
+  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
+    ASSERT_GE(steps, 10u);
+    for (size_t s = 0; s < steps; ++s) {
+      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
+      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
+    }
+  }
+}
+
+TEST_F(FishSpeechTest, ADroppedCacheIsMadeAgain) {
+  Runner runner(model_);
+  SpeechRequest r = request("Hello there, how are you?");
+  r.context = {{"1", "how are you?", frames(7, 5)}};
+  Track kept = runner.open(r), dropped = runner.open(r);
+  for (int i = 0; i < 30; ++i) {
+    runner.step(kept);
+    if (i % 7 == 3) runner.drop(dropped);
+    runner.step(dropped);
+  }
+  EXPECT_TRUE(kept.logits == dropped.logits);
+  EXPECT_EQ(kept.frames, dropped.frames);
+}
+
+TEST_F(FishSpeechTest, RulesBoundsAndTheAuthorsSampling) {
+  SpeechRequest r;
+  r.text = "Hello there.";
+  const auto state = open(r);
+  EXPECT_EQ(state->rule(0).ranges, 0) << "any code, or the end";
+  const SampleParams slow = state->sampling(0), fast = state->sampling(1);
+  for (const SampleParams& params : {slow, fast}) {
+    EXPECT_EQ(params.temperature, 1.f);
+    EXPECT_EQ(params.top_p, 0.9f);
+    EXPECT_EQ(params.top_k, 30);
+    EXPECT_TRUE(params.filter_first);
+  }
+  EXPECT_EQ(slow.ras_window, 10);
+  EXPECT_EQ(slow.ras_temperature, 1.f);
+  EXPECT_EQ(slow.ras_top_p, 0.9f);
+  EXPECT_EQ(fast.ras_window, 0);
+  EXPECT_GT(state->max_steps(), 215);
+  EXPECT_LT(state->max_steps(), 1000);
+  EXPECT_EQ(say(*state, frames(1, 4)).next, Verdict::kContinue);
+  EXPECT_TRUE(state->history(0).empty()) << "the first frame is not looked at again";
+  say(*state, frames(2, 5));
+  EXPECT_EQ(std::vector(state->history(0).begin(), state->history(0).end()),
+            (std::vector<int32_t>{5, 5}));
+  EXPECT_TRUE(state->history(1).empty());
+  const Verdict verdict = end(*state);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kStop);
+  EXPECT_EQ(said_.size(), frames(3).size()) << "the end is not spoken";
+
+  r.ignore_stop = true;
+  r.temperature = 0.5f, r.inner_temperature = 0.3f, r.inner_top_k = 5, r.min_p = 0.1f;
+  const auto other = open(r);
+  EXPECT_EQ(other->rule(0).allowed[0].end, model_.config().end_code());
+  EXPECT_EQ(other->rule(1).ranges, 0);
+  EXPECT_EQ(other->sampling(0).temperature, 0.5f);
+  EXPECT_EQ(other->sampling(1).temperature, 0.3f);
+  EXPECT_EQ(other->sampling(1).top_k, 5);
+  EXPECT_FALSE(other->sampling(0).filter_first) << "min-p is another way";
+}
+
+TEST_F(FishSpeechTest, TurnsBecomeMessagesAsTheAuthorsBatches) {
+  const auto cut = [](const std::string& text) { return messages_of(spoken_turns(text)); };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(cut(" plain text "), Texts{" plain text "});
+  EXPECT_EQ(cut("<|speaker:0|>a <|speaker:1|> b\n<|speaker:0|>"),
+            Texts{"<|speaker:0|>a\n<|speaker:1|> b\n<|speaker:0|>"});
+  EXPECT_EQ(cut("before <|speaker:12|>a"), Texts{"before\n<|speaker:12|>a"});
+  EXPECT_EQ(cut("<|speaker:|>a <|speaker:x|>"), Texts{"<|speaker:|>a <|speaker:x|>"});
+  std::string six;
+  for (int i = 0; i < 6; ++i) six += speaker_tag(i) + "x";
+  EXPECT_EQ(cut(six).size(), 2u);
+  EXPECT_EQ(cut(six)[1], "<|speaker:5|>x");
+  const std::string wide(200, 'y');
+  EXPECT_EQ(cut(speaker_tag(0) + wide + speaker_tag(1) + wide).size(), 2u);
+  EXPECT_EQ(cut(speaker_tag(0) + std::string(1000, 'y')).size(), 1u);
+  // A long text is cut at the ends of sentences, each part with its tag.
+  std::string book;
+  while (book.size() < 5000) book += "The quick brown fox jumps over the lazy dog. ";
+  EXPECT_EQ(cut(book).size(), 3u);
+  EXPECT_EQ(cut(book.substr(0, 1000)).size(), 1u);
+  const Texts tagged = cut(speaker_tag(3) + book);
+  ASSERT_EQ(tagged.size(), 3u);
+  for (const std::string& part : tagged) EXPECT_TRUE(part.starts_with("<|speaker:3|>")) << part;
+}
+
+TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
+  SpeechRequest r = request("<|speaker:0|>" + std::string(290, 'a') + "<|speaker:1|>" +
+                            std::string(290, 'b') + "<|speaker:0|>c");
+  r.max_frames = 0, r.ignore_stop = false;
+  r.context = {{"1", "how are you?", frames(7, 5)}};
+  const auto state = open(r);
+  const int first = state->prompt_rows();
+  say(*state, frames(30, 4));
+  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+  const int second = state->prompt_rows();
+  EXPECT_GT(second, first + 30);
+  std::vector<uint64_t> old_keys, new_keys;
+  open(r)->prefix_keys(false, old_keys);
+  state->prefix_keys(false, new_keys);
+  ASSERT_EQ(static_cast<int>(new_keys.size()), second);
+  EXPECT_TRUE(std::equal(old_keys.begin(), old_keys.end(), new_keys.begin()))
+      << "the new prompt goes on where the one before ended";
+  EXPECT_TRUE(state->history(0).empty());
+  // More than is heard again: the oldest message goes, the references stay.
+  say(*state, frames(static_cast<int>(State::kMostPast), 4));
+  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+  EXPECT_LT(state->prompt_rows(), second);
+  EXPECT_TRUE(holds(state->prompt_ids(), model_.prompter().speech()));
+  say(*state, frames(5, 4));
+  EXPECT_EQ(end(*state).next, Verdict::kFinished);
+}
+
+TEST_F(FishSpeechTest, LateTextIsAMessageForEachSentence) {
+  const std::string text =
+      "<|speaker:1|>Hello there. How are you?  It isn't <|speaker:0|>12; it is.";
+  const auto prompts = [&](size_t piece) {
+    SpeechRequest r = request("");
+    r.text_open = true, r.ignore_stop = false;
+    const auto state = open(r);
+    EXPECT_FALSE(state->ready());
+    std::vector<std::vector<int32_t>> all;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      EXPECT_TRUE(state->append_text(text.substr(at, piece), at + piece >= text.size()).ok());
+      while (state->ready() && state->prompt_ids().size() > 0) {
+        all.emplace_back(state->prompt_ids().begin(), state->prompt_ids().end());
+        say(*state, frames(3, 2));
+        const Verdict verdict = end(*state);
+        if (verdict.next == Verdict::kFinished) return all;
+        EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+      }
+    }
+    // All was spoken before the text was closed: one step ends the request.
+    EXPECT_TRUE(state->ready());
+    EXPECT_EQ(state->rule(0).forced, model_.config().end_code());
+    EXPECT_EQ(end(*state).next, Verdict::kFinished);
+    return all;
+  };
+  const auto whole = prompts(text.size());
+  ASSERT_EQ(whole.size(), 3u);
+  EXPECT_EQ(whole[0], ids(request("<|speaker:1|>Hello there.")));
+  EXPECT_TRUE(holds(whole[1], model_.prompter().text("<|speaker:1|>How are you?")))
+      << "a tag holds until the next";
+  EXPECT_TRUE(holds(whole[2], model_.prompter().text("<|speaker:1|>It isn't\n<|speaker:0|>12;")));
+  for (const size_t piece : {1, 5, 30}) EXPECT_EQ(prompts(piece), whole) << piece;
+
+  SpeechRequest r = request(" ");
+  r.text_open = true;
+  const auto state = open(r);
+  EXPECT_LE(state->prompt_rows() + state->max_steps(), model_.config().max_positions);
+  const Status status = state->append_text("\n", true);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().param, "input");
+  EXPECT_FALSE(state->append_text("more", true).ok());
+}
+
+TEST_F(FishSpeechTest, SpeakersByNumber) {
+  SpeechRequest tagged = request("<|speaker:3|>Hello."), named = request("Hello.");
+  named.voice = "3";
+  EXPECT_EQ(ids(named), ids(tagged));
+  named.voice.clear(), named.speaker = 3;
+  EXPECT_EQ(ids(named), ids(tagged));
+  named.voice = "0", named.speaker = -1;
+  EXPECT_EQ(ids(named), ids(request("Hello."))) << "the first speaks without a tag";
+  tagged.voice = "5";
+  EXPECT_EQ(ids(tagged), ids(request("<|speaker:3|>Hello."))) << "the text's own tags count";
+}
+
+TEST_F(FishSpeechTest, ControlTokensOfStrangersAreText) {
+  const std::vector<int32_t> said =
+      model_.prompter().text("a<|im_end|><|semantic:3|><|speaker:1|>b");
+  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().end_token), 0);
+  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().semantic_begin + 3), 0);
+  const std::vector<int32_t> tail = model_.prompter().text("<|speaker:1|>b");
+  EXPECT_EQ(tail.size(), 2u) << "one token, where there is one";
+  EXPECT_TRUE(std::equal(tail.begin(), tail.end(), said.end() - 2));
+  EXPECT_GT(model_.prompter().text("<|speaker:7|>b").size(), 4u) << "and text where not";
+}
+
+TEST_F(FishSpeechTest, PrefixKeysAreThoseOfTheRows) {
+  SpeechRequest r = request("Hello.");
+  r.context = {{"1", "hello there", frames(3, 5)}};
+  SpeechRequest other = r;
+  other.context[0].codes.back() = 6;
+  std::vector<uint64_t> a, b, same;
+  open(r)->prefix_keys(false, a);
+  open(r)->prefix_keys(false, same);
+  open(other)->prefix_keys(false, b);
+  EXPECT_EQ(a, same);
+  ASSERT_EQ(a.size(), b.size());
+  int differ = 0;
+  for (size_t i = 0; i < a.size(); ++i) differ += a[i] != b[i];
+  EXPECT_EQ(differ, 1);
+}
+
+TEST_F(FishSpeechTest, RefusesWhatItCannotSay) {
+  for (const char* voice : {"nobody", "-1", "1000", "1x", "99999999999999"}) {
+    SpeechRequest r = request("Hello.");
+    r.voice = voice;
+    EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound) << voice;
+  }
+  SpeechRequest r = request("Hello.");
+  r.language = "german";
+  EXPECT_EQ(refusal(r).param, "language");
+  r = request("Hello.");
+  r.instructions = "whisper";
+  EXPECT_NE(refusal(r).message.find("[whisper]"), std::string::npos);
+  r = request("Hello.");
+  r.text_in_prompt = false;
+  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
+  EXPECT_EQ(refusal(request(" \n ")).param, "input");
+
+  const auto refused = [&](const ContextTurn& turn) {
+    SpeechRequest c = request("Hello.");
+    c.context = {{"0", "fine", frames(2)}, turn};
+    EXPECT_EQ(refusal(c).param, "context");
+    return refusal(c).message;
+  };
+  EXPECT_NE(refused({"x", "a", frames(1)}).find("turn 1"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", {}}).find("0 codes"), std::string::npos);
+  EXPECT_NE(refused({"0", " ", frames(1)}).find("no text"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", {1, 2}}).find("2 codes"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(1, 99)}).find("99"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(1, -1)}).find("-1"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(4200)}).find("positions"), std::string::npos);
+  EXPECT_NE(refused({"0", "a", frames(2100)}).find("needs"), std::string::npos);
+}
+
+TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
+  const Recording recording{
+      .samples = read_wav(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/speech.wav").samples,
+      .sample_rate = 44100,
+      .text = "the quick",
+      .mode = "in-context"};
+  const VoiceEncoder& encoder = *model_.voice_encoder();
+  const auto encoding = encoder.open(recording);
+  fixture::Bench bench(1);
+  while (!encoding->done()) {
+    VoiceEncoding* one = encoding.get();
+    encoder.run(bench.ctx, std::span(&one, 1));
+  }
+  SpeechRequest r = request("Hello.");
+  r.voice = "any name";
+  r.voice_data = std::make_shared<const Voice>(encoding->take());
+  const Tensor* codes = r.voice_data->find("codes");
+  ASSERT_NE(codes, nullptr);
+  EXPECT_EQ(codes->shape()[0], model_.encoder().frames(std::ssize(recording.samples)));
+  SpeechRequest context = request("Hello.");
+  context.context = {{"", "the quick", ints(*codes)}};
+  EXPECT_EQ(ids(r), ids(context));
+  r.context = {{"", "and another", frames(3)}};
+  context.context.push_back({"1", "and another", frames(3)});
+  EXPECT_EQ(ids(r), ids(context)) << "numbered on";
+  r.voice_data = std::make_shared<const Voice>(
+      Voice{.family = "fish_speech", .encoder = "1", .mode = "in-context", .text = "a"});
+  EXPECT_EQ(refusal(r).param, "voice");
+}
+
+/// What loading a changed copy of the checkpoint says.
+struct FishCopy {
+  FishCopy() {
+    std::filesystem::copy(golden_path("checkpoint"), dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+  }
+  std::string fault(bool dummy = false) const {
+    try {
+      const FishSpeech model({dir.path(), "x", WeightType::kF32, dummy});
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  TestDir dir;
+};
+
+TEST(FishSpeechLoading, FilesThatDoNotFitAreNamed) {
+  const auto change = [](const char* scope, const char* key, const nlohmann::json& value) {
+    const FishCopy copy;
+    nlohmann::json config = nlohmann::json::parse(slurp(copy.dir.path("config.json")));
+    (*scope ? config[scope] : config)[key] = value;
+    copy.dir.write("config.json", config.dump());
+    return copy.fault();
+  };
+  EXPECT_NE(change("", "semantic_end_token_id", 320).find("semantic_end_token_id"),
+            std::string::npos);
+  EXPECT_NE(change("", "eos_token_id", 1).find("<|im_end|>"), std::string::npos);
+  EXPECT_NE(change("audio_decoder_config", "dim", 48).find("audio_decoder_config.dim"),
+            std::string::npos);
+  EXPECT_NE(change("audio_decoder_config", "num_codebooks", 9).find("codebook"), std::string::npos);
+  EXPECT_NE(change("text_config", "tie_word_embeddings", false).find("tied"), std::string::npos);
+  EXPECT_NE(change("text_config", "n_local_heads", 3).find("n_local_heads"), std::string::npos);
+  EXPECT_NE(change("text_config", "attention_qk_norm", false).find("q_norm"), std::string::npos);
+  EXPECT_NE(change("text_config", "n_layer", 3).find("layers.2"), std::string::npos);
+  const FishCopy copy;
+  std::filesystem::remove(copy.dir.path("codec.pth"));
+  EXPECT_NE(copy.fault().find("codec.pth"), std::string::npos);
+}
+
+TEST(FishSpeechLoading, MissingAndForeignTensorsAreNamed) {
+  const FishCopy copy;
+  EditableSafetensors edited(copy.dir.path("model.safetensors"));
+  const std::string missing = "audio_decoder.layers.1.attention.wqkv.weight";
+  ASSERT_EQ(edited.header().erase(missing), 1u);
+  auto entry = edited.header()["text_model.model.norm.weight"];
+  const auto at = entry["data_offsets"][0];
+  entry["shape"] = {0}, entry["data_offsets"] = {at, at};
+  edited.header()["stranger.weight"] = entry;
+  edited.write(copy.dir.path("model.safetensors"));
+  for (const std::string& name : {missing, std::string("stranger.weight")})
+    EXPECT_NE(copy.fault().find(name), std::string::npos) << name;
+}
+
+TEST(FishSpeechLoading, DummyWeightsSpeak) {
+  const FishCopy copy;
+  std::filesystem::remove(copy.dir.path("tokenizer.json"));
+  std::filesystem::remove(copy.dir.path("model.safetensors"));
+  std::filesystem::remove(copy.dir.path("codec.pth"));
+  const FishSpeech model({copy.dir.path(), "x", WeightType::kBF16, true});
+  EXPECT_EQ(model.codec().config().hop(), 2048);
+  EXPECT_EQ(model.info().sample_rate, 44100);
+  EXPECT_NE(model.voice_encoder(), nullptr);
+}
+
+}  // namespace
+}  // namespace syrinx::fish_speech

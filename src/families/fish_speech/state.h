@@ -1,0 +1,95 @@
+// One request: its references, its text in messages, and the frames so far. A message is a segment:
+// it hears the references and the messages before it with their audio, as many as kMostPast rows
+// hold. Made on the caller's thread, then touched by the engine's thread only. C codes a frame.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "families/fish_speech/prompter.h"
+#include "model/request.h"
+#include "text/sentences.h"
+
+namespace syrinx::fish_speech {
+
+class State : public Sequence {
+ public:
+  /// Steps that a prompt must leave, of at most so many positions: the authors' bound.
+  static constexpr int64_t kLeastSteps = 2048;
+  static constexpr int64_t kMostPast = 4096;  ///< rows of earlier messages: three minutes
+
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
+                                                const SpeechRequest& request);
+
+  int prompt_rows() const override { return std::max(1, static_cast<int>(prompt_.size())); }
+  int max_steps() const override;
+  bool ready() const override { return !prompt_.empty(); }
+  std::span<const int32_t> prompt_ids() const override { return ids_; }
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  const SampleParams& sampling(int k) const override { return sampling_[k > 0]; }
+  SampleRule rule(int k) const override;
+  std::span<const int32_t> history(int k) const override;
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
+
+  /// What row `pos` is made of: an id and C codes into slots [1 + C], -1 for none.
+  void input(int pos, std::span<int32_t> slots) const;
+
+ private:
+  /// An id of text, or else frame number `frame` of frames_.
+  struct Row {
+    int32_t id = -1;
+    int64_t frame = -1;
+  };
+  /// A message that was spoken.
+  struct Message {
+    std::vector<int32_t> text, frames;
+    int64_t rows(int64_t codebooks) const {
+      return static_cast<int64_t>(text.size()) + static_cast<int64_t>(frames.size()) / codebooks;
+    }
+  };
+
+  State(const ModelConfig& config, const Prompter& prompter)
+      : config_(config), prompter_(prompter) {}
+  Status take_references(const SpeechRequest& request);
+  Status add_reference(const std::string& text, int speaker, std::span<const int32_t> codes,
+                       const std::string& what, const char* param);
+  void set_sampling(const SpeechRequest& request);
+  void set_text(const SpeechRequest& request);
+  void add_sentences(std::span<const SentenceStream::Item> sentences);
+  void next_segment();
+  void begin_segment(const std::string& text);
+  void add_ids(std::span<const int32_t> ids);
+  void add_frames(std::span<const int32_t> frames);
+  int64_t fixed_rows() const;
+  Verdict end_segment();
+  int64_t steps() const { return static_cast<int64_t>(firsts_.size()); }
+
+  const ModelConfig& config_;
+  const Prompter& prompter_;
+  SampleParams sampling_[2];  // of the slow network and of the fast one
+  int max_frames_ = 0;
+  bool ignore_stop_ = false;
+
+  bool open_ = false;              // more text may come
+  SentenceStream sentences_;       // of text that comes in pieces
+  std::string tag_;                // of who speaks, for what comes without one
+  std::deque<std::string> later_;  // messages to come
+  bool spoke_ = false;             // a message has begun
+  bool closing_ = false;           // this segment is only there to end the request
+
+  std::string reference_text_;
+  std::vector<int32_t> reference_frames_;  // [T, C]
+  std::deque<Message> past_;
+  std::vector<int32_t> text_;    // of this message
+  std::vector<Row> prompt_;      // empty while there is nothing to speak
+  std::vector<int32_t> ids_;     // of the prompt: those of text, and those that stand for frames
+  std::vector<int32_t> frames_;  // [*, C]: of the prompt, then of the steps
+  int64_t first_frame_ = 0;      // of the steps
+  int64_t frames_before_ = 0;    // spoken in earlier segments
+  std::vector<int32_t> firsts_;  // code 0 of each step
+};
+
+}  // namespace syrinx::fish_speech

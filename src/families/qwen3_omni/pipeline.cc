@@ -1,0 +1,275 @@
+#include "families/qwen3_omni/pipeline.h"
+
+#include <algorithm>
+
+#include "audio/resampler.h"
+#include "base/ascii.h"
+#include "base/check.h"
+#include "families/qwen3_omni/talker_sequence.h"
+#include "families/weight_files.h"
+#include "io/file.h"
+#include "text/byte_tokenizer.h"
+
+namespace syrinx::qwen3_omni {
+namespace {
+
+constexpr const char* kDefaultVoice = "ethan";  // the authors'
+constexpr int kSpokenIds = 1024;                // of an answer that is heard, unless told otherwise
+constexpr double kHearsSeconds = 300;           // of all recordings of a request
+constexpr size_t kHeadIds = 3;                  // <|im_start|> assistant \n
+
+Error refused(std::string what, const char* param) {
+  return {ErrorCode::kUnsupported, std::move(what), param};
+}
+
+/// The thinker draws nothing unless the checkpoint says so.
+llm::Generation generation_of(const std::string& dir, const Config& root,
+                              const Tokenizer& tokenizer, const ModelConfig& config) {
+  llm::Generation out = llm::load_generation(dir, root, tokenizer);
+  out.ends.push_back(config.text.im_end);
+  std::sort(out.ends.begin(), out.ends.end());
+  out.ends.erase(std::unique(out.ends.begin(), out.ends.end()), out.ends.end());
+  const std::string path = join_path(dir, "generation_config.json");
+  if (!is_file(path) || !Config::load(path).opt_b("do_sample", false)) out.sampling.temperature = 0;
+  return out;
+}
+
+/// What the client wishes for what is drawn.
+SampleParams wished(SampleParams params, const SpeechRequest& request) {
+  params.temperature = request.temperature.value_or(params.temperature);
+  params.top_k = request.top_k.value_or(params.top_k);
+  params.top_p = request.top_p.value_or(params.top_p);
+  params.min_p = request.min_p.value_or(params.min_p);
+  params.repetition_penalty = request.repetition_penalty.value_or(params.repetition_penalty);
+  return params;
+}
+
+std::string shape_of(const DecoderConfig& d) {
+  std::string out = concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/",
+                           d.kv_heads, " x ", d.head_dim);
+  if (d.moe.experts == 0) return concat(out, ", ffn ", d.ffn);
+  out += concat(", ", d.moe.top_k, " of ", d.moe.experts, " experts x ", d.moe.ffn);
+  return d.moe.shared_ffn > 0 ? concat(out, " and one of ", d.moe.shared_ffn) : out;
+}
+
+}  // namespace
+
+Qwen3Omni::Qwen3Omni(const LoadSpec& spec) {
+  const Config root = Config::load(join_path(spec.dir, "config.json"));
+  config_ = load_model_config(root);
+  shape_.vocab = config_.thinker.vocab;
+  shape_.max_positions = config_.thinker.max_positions;
+  const bool no_tokenizer = spec.dummy && !is_file(join_path(spec.dir, "tokenizer.json")) &&
+                            !is_file(join_path(spec.dir, "vocab.json"));
+  Tokenizer tokenizer = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
+  generation_ = generation_of(spec.dir, root, tokenizer, config_);
+  prompter_ =
+      std::make_unique<llm::Prompter>(spec.dir, std::move(tokenizer), shape_.max_positions - 1);
+  const Weights weights(weights_at(spec, spec.dir));
+  weights.build([&] { networks_ = std::make_unique<Networks>(config_, weights, spec.weights); });
+  join();
+  describe(spec);
+}
+
+void Qwen3Omni::join() {
+  tower_ = std::make_unique<TowerStage>(networks_->tower);
+  thinker_ = std::make_unique<ThinkerStage>(config_, networks_->thinker);
+  const FrameType text{Flow::kText}, ids{Flow::kIds},
+      rows{Flow::kRows, config_.thinker.decoder.hidden};
+  enum { kTower, kThinker, kTalker, kCode2Wav };
+  std::vector<Node> nodes{
+      {.name = "tower", .chunk = tower_.get(), .in = {}, .out = {}},
+      {.name = "thinker", .ar = thinker_.get(), .in = {text, rows}, .out = {text}}};
+  std::vector<Edge> edges{{.from = {kClient}, .to = {kTower}, .policy = TowerStage::kPolicy},
+                          {.from = {kClient}, .to = {kThinker, 0}},
+                          {.from = {kTower}, .to = {kThinker, ThinkerSequence::kHearing}},
+                          {.from = {kThinker, 0}, .to = {kClient}}};
+  if (config_.speaks) {
+    talker_ = std::make_unique<TalkerStage>(config_, *networks_->talker);
+    code2wav_ = std::make_unique<Code2WavStage>(*networks_->codec);
+    nodes[kThinker].out = {text, rows, ids};
+    nodes.push_back(
+        {.name = "talker", .ar = talker_.get(), .in = {rows, ids}, .out = {code2wav_->in()}});
+    nodes.push_back({.name = "code2wav", .chunk = code2wav_.get(), .in = {}, .out = {}});
+    edges.push_back({.from = {kThinker, 1}, .to = {kTalker, TalkerSequence::kHearing}});
+    edges.push_back({.from = {kThinker, 2}, .to = {kTalker, TalkerSequence::kText}});
+    edges.push_back({.from = {kTalker}, .to = {kCode2Wav}, .policy = Code2WavStage::kPolicy});
+    edges.push_back({.from = {kCode2Wav}, .to = {kClient}});
+  }
+  graph_ = {std::move(nodes), std::move(edges)};
+}
+
+void Qwen3Omni::describe(const LoadSpec& spec) {
+  info_.family = "qwen3_omni";
+  info_.model = spec.model;
+  info_.licence = "Apache-2.0";
+  info_.writes = true;
+  info_.speaks = config_.speaks;
+  info_.hears_s = kHearsSeconds;
+  const Networks& n = *networks_;
+  const Qwen3AudioConfig& a = config_.audio;
+  info_.parts = {
+      {"audio tower",
+       concat(a.layers, " layers, width ", a.width, ", windows of ", a.window / 100, " s"),
+       n.tower.bytes()},
+      {"thinker", shape_of(config_.thinker.decoder), n.thinker.bytes()},
+      {"table", concat(config_.thinker.vocab, " ids x ", config_.thinker.decoder.hidden),
+       n.thinker.table().bytes()}};
+  if (!config_.speaks) return;
+  const Qwen3CodecConfig& codec = config_.codec;
+  info_.sample_rate = static_cast<int>(codec.sample_rate);
+  info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
+  for (const auto& [name, id] : config_.talker.speakers)
+    info_.voices.push_back({name, "named speaker"});
+  const auto& speakers = config_.talker.speakers;
+  if (!speakers.empty())
+    info_.default_voice =
+        speakers.contains(kDefaultVoice) ? kDefaultVoice : speakers.begin()->first;
+  info_.parts.push_back({"talker", shape_of(config_.talker.decoder), n.talker->bytes()});
+  info_.parts.push_back({"code predictor", shape_of(config_.talker.predictor.decoder),
+                         n.talker->predictor().bytes()});
+  info_.parts.push_back({"code2wav",
+                         concat(codec.codebooks, " x ", codec.codebook_size, " codes, ",
+                                codec.layers, " layers, ", codec.hop(), " samples a frame"),
+                         n.codec->bytes()});
+}
+
+Result<int32_t> Qwen3Omni::speaker(const SpeechRequest& request) const {
+  const auto& speakers = config_.talker.speakers;
+  const std::string name = lower_ascii(request.voice.empty() ? info_.default_voice : request.voice);
+  if (const auto found = speakers.find(name); found != speakers.end()) return found->second;
+  std::string known;
+  for (const auto& [each, id] : speakers) known += (known.empty() ? "" : ", ") + each;
+  return Error{ErrorCode::kNotFound,
+               concat("the model has no voice \"", request.voice, "\"; it has ", known), "voice"};
+}
+
+/// The turn of a user who says the text, and the text itself as the answer.
+Result<ThinkerPrompt> Qwen3Omni::reading_aloud(const std::string& text) const {
+  const Tokenizer& tokenizer = prompter_->tokenizer();
+  const std::vector<int32_t> said = tokenizer.encode(text, false), line = tokenizer.encode("\n");
+  if (said.empty()) return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
+  if (said.size() > kSpokenIds) {
+    return Error{ErrorCode::kInvalid,
+                 concat("the text has ", said.size(), " tokens; this model reads at most ",
+                        kSpokenIds, " aloud at once"),
+                 "input"};
+  }
+  ThinkerPrompt prompt;
+  prompt.said = said;
+  const auto add = [&](const std::vector<int32_t>& ids) {
+    prompt.ids.insert(prompt.ids.end(), ids.begin(), ids.end());
+  };
+  const TextIds& t = config_.text;
+  add({t.im_start, t.user}), add(line), add(said), add({t.im_end}), add(line);
+  add({t.im_start, t.assistant}), add(line);
+  return prompt;
+}
+
+Result<ThinkerPrompt> Qwen3Omni::prompt_of(const SpeechRequest& request) const {
+  if (!request.chat && !request.text_only) return reading_aloud(request.text);
+  auto ids = request.chat ? prompter_->of_chat(*request.chat) : prompter_->of_text(request.text);
+  if (!ids.ok()) return ids.error();
+  ThinkerPrompt prompt;
+  prompt.ids = ids.take();
+  return prompt;
+}
+
+/// One audio id for each row of a recording instead of one for each recording.
+Status Qwen3Omni::place_recordings(const std::vector<std::vector<float>>& recordings,
+                                   ThinkerPrompt& prompt) const {
+  std::vector<int32_t> ids;
+  for (const int32_t id : prompt.ids) {
+    const size_t number = prompt.heard.size();
+    if (id != config_.text.audio || number >= recordings.size()) {
+      ids.push_back(id);
+      if (id != config_.text.audio) continue;
+      return refused("the chat template has more places for recordings than there are", "messages");
+    }
+    const std::vector<float>& samples = recordings[number];
+    const int64_t rows = networks_->tower.count(std::ssize(samples));
+    if (rows == 0) {
+      return Error{
+          ErrorCode::kInvalid,
+          concat("recording ", number + 1, " is too short: ", samples.size(), " samples at 16 kHz"),
+          "messages"};
+    }
+    prompt.heard.push_back({std::ssize(samples), rows, networks_->tower.loudest(samples)});
+    ids.insert(ids.end(), static_cast<size_t>(rows), id);
+  }
+  if (prompt.heard.size() < recordings.size())
+    return refused("the chat template has no place for a recording", "messages");
+  prompt.ids = std::move(ids);
+  return ok_status();
+}
+
+Status Qwen3Omni::check_prompt(const ThinkerPrompt& prompt, bool speaks) const {
+  const TextIds& t = config_.text;
+  const std::vector<int32_t>& ids = prompt.ids;
+  for (const int32_t id : ids) {
+    if (id == t.image || id == t.video)
+      return refused("this model is served without pictures and video", "messages");
+    if (id >= config_.thinker.vocab)
+      return refused("the text has a token that the model does not know", "messages");
+  }
+  const bool heads = ids.size() > kHeadIds && ids[ids.size() - kHeadIds] == t.im_start &&
+                     ids[ids.size() - kHeadIds + 1] == t.assistant;
+  if (speaks && !heads)
+    return refused("the chat template does not end in the head of an answer", "messages");
+  if (std::ssize(ids) < config_.thinker.max_positions) return ok_status();
+  return Error{ErrorCode::kInvalid,
+               concat("the prompt has ", ids.size(), " tokens; this model takes at most ",
+                      config_.thinker.max_positions - 1),
+               "messages"};
+}
+
+Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
+  const bool speaks = config_.speaks && !request.text_only;
+  if (request.text_open) return refused("this model takes its text at once", "input");
+  if (request.guidance) return refused("this model has no guidance", "guidance");
+  if (!config_.speaks && !request.chat && !request.text_only)
+    return refused("this checkpoint writes and does not speak", "input");
+  for (const std::string& stop : request.stop)
+    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
+  std::vector<std::vector<float>> recordings;
+  for (const auto& recording : request.recordings) {
+    recordings.push_back(
+        resampled(recording->samples, recording->sample_rate, Qwen3AudioTower::kSampleRate));
+  }
+  Result<ThinkerPrompt> made = prompt_of(request);
+  if (!made.ok()) return made.error();
+  ThinkerPrompt prompt = made.take();
+  if (Status fault = place_recordings(recordings, prompt); !fault) return fault.error();
+  if (Status fault = check_prompt(prompt, speaks); !fault) return fault.error();
+
+  Opened opened;
+  const auto width = static_cast<size_t>(tower_->in_width());
+  for (const std::vector<float>& recording : recordings) {
+    opened.samples.insert(opened.samples.end(), recording.begin(), recording.end());
+    opened.samples.resize((opened.samples.size() + width - 1) / width * width, 0.f);
+  }
+  SpeechRequest answer = request;
+  answer.max_frames = 0;  // these are the talker's
+  if (speaks && answer.max_tokens == 0) answer.max_tokens = kSpokenIds;
+  // Of a text that is read aloud only the talker's part is drawn.
+  const bool reads = !prompt.said.empty();
+  if (reads) answer.max_tokens = static_cast<int>(prompt.said.size()) + 1;
+  const SampleParams sampling = reads ? wished(kTalkerSampling, request) : kTalkerSampling;
+  std::unique_ptr<Sequence> talker;
+  if (speaks) {
+    Result<int32_t> voice = speaker(request);
+    if (!voice.ok()) return voice.error();
+    talker = std::make_unique<TalkerSequence>(config_, prompt.ids, voice.value(), sampling,
+                                              request.max_frames, request.ignore_stop);
+  }
+  opened.sequences.push_back(std::make_unique<ThinkerSequence>(
+      config_, shape_, generation_, prompter_->tokenizer(), answer, std::move(prompt), speaks));
+  if (config_.speaks) opened.sequences.push_back(std::move(talker));
+  return opened;
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Qwen3Omni>(spec);
+}
+
+}  // namespace syrinx::qwen3_omni

@@ -1,0 +1,77 @@
+// The networks as stages of the graph: tower (samples to rows), thinker (rows and ids to ids),
+// talker (ids and rows to codes), code2wav (codes to samples). Const after construction, shared by
+// threads; the networks must outlive them. CPU only.
+#pragma once
+
+#include "codec/qwen3_codec.h"
+#include "families/qwen3_omni/networks.h"
+#include "model/graph.h"
+
+namespace syrinx::qwen3_omni {
+
+/// A frame is a chunk of the tower, a second. Of several recordings each begins with a frame of its
+/// own, the last frame of one filled up with zeros. A window is one piece of work.
+class TowerStage : public ChunkStage {
+ public:
+  explicit TowerStage(const Qwen3AudioTower& tower) : tower_(tower) {}
+
+  /// The window's chunks come from cut(); its mel needs a chunk on either side.
+  static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
+  FrameType in() const override;
+  FrameType out() const override;
+  int most_out() const override;
+  std::unique_ptr<StreamState> open(const Sequence& thinker) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
+  /// Frames of a recording of so many samples.
+  int64_t frames(int64_t samples) const;
+
+ private:
+  void run(StepContext& ctx, ChunkJob& job) const;
+  const Qwen3AudioTower& tower_;
+};
+
+class ThinkerStage : public ArStage {
+ public:
+  ThinkerStage(const ModelConfig& config, const Thinker& thinker);
+  const ArTraits& traits() const override { return traits_; }
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
+ private:
+  const Thinker& thinker_;
+  ArTraits traits_;
+};
+
+class TalkerStage : public ArStage {
+ public:
+  TalkerStage(const ModelConfig& config, const Talker& talker);
+  const ArTraits& traits() const override { return traits_; }
+  size_t scratch_bytes(int emits) const override { return talker_.scratch_bytes(emits); }
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
+ private:
+  const Talker& talker_;
+  int64_t told_width_ = 0;
+  ArTraits traits_;
+};
+
+class Code2WavStage : public ChunkStage {
+ public:
+  explicit Code2WavStage(const Qwen3Codec& codec) : codec_(codec) {}
+
+  /// As Qwen3-TTS, whose decoder it is.
+  static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 4};
+  FrameType in() const override;
+  FrameType out() const override;
+  std::unique_ptr<StreamState> open(const Sequence& talker) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+
+ private:
+  const Qwen3Codec& codec_;
+};
+
+}  // namespace syrinx::qwen3_omni

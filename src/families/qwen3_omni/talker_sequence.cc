@@ -1,0 +1,115 @@
+#include "families/qwen3_omni/talker_sequence.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace syrinx::qwen3_omni {
+namespace {
+
+constexpr int32_t kNotWritten = -1;  // text of the prompt's last row until the thinker has begun
+
+}  // namespace
+
+TalkerSequence::TalkerSequence(const ModelConfig& config, std::span<const int32_t> ids,
+                               int32_t speaker, const SampleParams& sampling, int max_frames,
+                               bool ignore_stop)
+    : config_(config),
+      sampling_(sampling),
+      ignore_stop_(ignore_stop),
+      prompt_(talker_prompt(config, ids, speaker, kNotWritten)) {
+  // From positions of the thinker to the number of the row, of all that are told.
+  std::vector<int32_t> told;
+  for (size_t pos = 0; pos < ids.size(); ++pos)
+    if (ids[pos] == config.text.audio) told.push_back(static_cast<int32_t>(pos));
+  rows_told_ = std::ssize(told);
+  for (size_t i = 0; i < prompt_.size(); ++i) {
+    if (prompt_[i].heard < 0) continue;
+    const auto at = std::lower_bound(told.begin(), told.end(), prompt_[i].heard);
+    prompt_[i].heard = static_cast<int32_t>(at - told.begin());
+    places_.push_back(static_cast<int32_t>(i));
+  }
+  const int64_t room = config.talker.max_positions - prompt_rows();
+  const int64_t wish = max_frames > 0 ? max_frames : kMostFrames;
+  max_steps_ = static_cast<int>(std::max<int64_t>(1, std::min(wish, room)));
+  firsts_.reserve(static_cast<size_t>(max_steps_));  // steps then allocate nothing
+  codes_.reserve(static_cast<size_t>(max_steps_ * config.codec.codebooks));
+}
+
+int TalkerSequence::known_rows() const {
+  for (const int32_t place : places_)
+    if (prompt_[static_cast<size_t>(place)].heard >= rows_heard()) return place;
+  return prompt_rows() - (written_.empty() && !ended_ ? 1 : 0);
+}
+
+bool TalkerSequence::ready() const {
+  if (known_rows() < prompt_rows()) return false;
+  // The step of frame f is fed the row of frame f - 1.
+  return frames() == 0 || talker_text(config_.text, written_, ended_, frames() - 1).has_value();
+}
+
+void TalkerSequence::prefix_keys(bool, std::vector<uint64_t>& keys) const {
+  for (const TalkerRow& row : prompt_) {
+    if (row.text < 0) return;  // it comes later
+    keys.push_back(uint64_t{static_cast<uint32_t>(row.text)} << 32 |
+                   static_cast<uint32_t>(row.codec));
+  }
+}
+
+SampleRule TalkerSequence::rule(int k) const {
+  SampleRule rule;
+  if (k > 0) return rule;
+  rule.allowed[rule.ranges++] = {0, static_cast<int32_t>(config_.talker.audio_codes())};
+  const int32_t end = config_.talker.codec.eos;
+  if (!ignore_stop_) rule.allowed[rule.ranges++] = {end, end + 1};
+  return rule;
+}
+
+Verdict TalkerSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
+  // A thinker that wrote nothing has nothing said.
+  if (codes[0] == config_.talker.codec.eos || written_.empty())
+    return {Verdict::kFinished, FinishReason::kStop};
+  out.frame(codes);
+  codes_.insert(codes_.end(), codes.begin(), codes.end());
+  firsts_.push_back(codes[0]);
+  return {};
+}
+
+Status TalkerSequence::take(int port, const Frames& frames) {
+  if (port == kHearing) {
+    rows_.insert(rows_.end(), frames.floats.begin(), frames.floats.end());
+    SYRINX_CHECK(rows_heard() <= rows_told_, "[talker] ", rows_heard(), " rows instead of ",
+                 rows_told_);
+    return ok_status();
+  }
+  if (port != kText) return Sequence::take(port, frames);
+  written_.insert(written_.end(), frames.ints.begin(), frames.ints.end());
+  ended_ = ended_ || frames.last;
+  if (!written_.empty()) prompt_.back().text = written_.front();
+  if (written_.empty() && ended_) prompt_.back().text = config_.text.tts_eos;
+  return ok_status();
+}
+
+int32_t TalkerSequence::input(int pos, std::span<int32_t> codes) const {
+  std::fill(codes.begin(), codes.end(), -1);
+  if (pos < prompt_rows()) {
+    const TalkerRow& row = prompt_[static_cast<size_t>(pos)];
+    codes[0] = row.codec;
+    SYRINX_CHECK(row.heard >= 0 ? row.heard < rows_heard() : row.text >= 0, "[talker] row ", pos,
+                 " has not been told");
+    return row.heard >= 0 ? -1 - row.heard : row.text;
+  }
+  const int64_t frame = pos - prompt_rows(), width = std::ssize(codes);
+  SYRINX_CHECK(frame < frames(), "[talker] row ", pos, " of ", prompt_rows(), " + ", frames());
+  std::copy_n(codes_.begin() + frame * width, width, codes.begin());
+  const std::optional<int32_t> text = talker_text(config_.text, written_, ended_, frame);
+  SYRINX_CHECK(text.has_value(), "[talker] the text beside frame ", frame, " has not been told");
+  return *text;
+}
+
+std::span<const float> TalkerSequence::row(int n) const {
+  const auto width = static_cast<size_t>(config_.talker.thinker_hidden);
+  return std::span(rows_).subspan(static_cast<size_t>(n) * width, width);
+}
+
+}  // namespace syrinx::qwen3_omni

@@ -1,0 +1,70 @@
+// The talker's side of a request: a prompt that grows with what the thinker tells, the text beside
+// its frames, and the frames. What has not been told is waited for, never padded.
+// Made on the caller's thread, then touched by one thread at a time.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "families/qwen3_omni/config.h"
+#include "families/qwen3_omni/talker.h"
+#include "model/request.h"
+
+namespace syrinx::qwen3_omni {
+
+/// How the authors draw unless they are told otherwise.
+inline constexpr SampleParams kTalkerSampling{
+    .temperature = 0.9f, .top_k = 50, .repetition_penalty = 1.05f};
+inline constexpr SampleParams kPredictorSampling{.top_k = 50, .top_p = 0.8f};
+inline constexpr int kMostFrames = 4096;
+
+class TalkerSequence : public Sequence {
+ public:
+  // Input ports: the thinker's rows of recordings, and its ids.
+  static constexpr int kHearing = 0, kText = 1;
+
+  /// `ids` is the thinker's prompt. `config` must outlive this. `max_frames` 0: the authors' bound.
+  TalkerSequence(const ModelConfig& config, std::span<const int32_t> ids, int32_t speaker,
+                 const SampleParams& sampling, int max_frames, bool ignore_stop);
+
+  int prompt_rows() const override { return static_cast<int>(prompt_.size()); }
+  int max_steps() const override { return max_steps_; }
+  bool ready() const override;
+  int known_rows() const override;
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  const SampleParams& sampling(int k) const override {
+    return k == 0 ? sampling_ : kPredictorSampling;
+  }
+  SampleRule rule(int k) const override;
+  std::span<const int32_t> history(int k) const override {
+    return k == 0 ? std::span<const int32_t>(firsts_) : std::span<const int32_t>();
+  }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status take(int port, const Frames& frames) override;
+
+  /// What row `pos` is made of: its codes into codes [C] (-1: none), and its text, an id or
+  /// -1 - n for the thinker's n-th row of a recording.
+  int32_t input(int pos, std::span<int32_t> codes) const;
+  /// That n-th row.
+  std::span<const float> row(int n) const;
+
+ private:
+  int64_t frames() const { return std::ssize(firsts_); }
+  int64_t rows_heard() const { return std::ssize(rows_) / config_.talker.thinker_hidden; }
+
+  const ModelConfig& config_;
+  const SampleParams sampling_;
+  const bool ignore_stop_;
+  std::vector<TalkerRow> prompt_;  // `heard` counts rows of recordings; the last text comes late
+  std::vector<int32_t> places_;    // positions in it of such rows
+  int64_t rows_told_ = 0;          // by a thinker that has read its prompt
+  int max_steps_ = 1;
+  std::vector<float> rows_;       // [rows_heard, T]
+  std::vector<int32_t> written_;  // by the thinker
+  bool ended_ = false;            // it writes no more
+  std::vector<int32_t> codes_;    // [frames, C]
+  std::vector<int32_t> firsts_;   // codebook 0 of each frame
+};
+
+}  // namespace syrinx::qwen3_omni

@@ -1,0 +1,91 @@
+#include "families/whisper/config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "io/file.h"
+
+namespace syrinx::whisper {
+namespace {
+
+constexpr int kTimestamps = 1501;  // 0.00 to 30.00 s
+
+/// Languages are written "<|en|>" and meant as "en".
+std::map<std::string, int32_t> load_languages(const Config& config, int64_t vocab) {
+  std::map<std::string, int32_t> out;
+  for (const auto& [token, id] : config.map_i("lang_to_id", 0, vocab - 1)) {
+    if (token.size() < 6 || !token.starts_with("<|") || !token.ends_with("|>")) {
+      config.fail("lang_to_id", "a language is written like <|en|>, not " + token);
+    }
+    out[token.substr(2, token.size() - 4)] = static_cast<int32_t>(id);
+  }
+  if (out.empty()) config.fail("lang_to_id", "names no language");
+  return out;
+}
+
+std::vector<int32_t> load_ids(const Config& config, const char* key, int64_t vocab) {
+  std::vector<int32_t> out;
+  if (!config.has(key)) return out;
+  for (const int64_t id : config.ints(key, -1, vocab - 1)) {
+    if (id >= 0) out.push_back(static_cast<int32_t>(id));
+  }
+  return out;
+}
+
+}  // namespace
+
+bool claims(const Config& root) {
+  const auto type = root.raw().find("model_type");
+  return type != root.raw().end() && *type == "whisper";
+}
+
+ModelConfig load_model_config(const Config& root) {
+  if (root.has("quantization_config"))
+    root.fail("quantization_config", "quantized checkpoints are not supported");
+  ModelConfig m;
+  m.encoder = WhisperEncoderConfig::load(root);
+  m.layers = root.i("decoder_layers", 1, 256);
+  m.heads = root.i("decoder_attention_heads", 1, 512);
+  m.ffn = root.i("decoder_ffn_dim", 1, 1 << 15);
+  m.vocab = root.i("vocab_size", kTimestamps + 8, 1 << 20);
+  m.max_ids = root.i("max_target_positions", 16, 1 << 14);
+  const int64_t width = m.encoder.width;
+  if (width % m.heads != 0 || width / m.heads % 8 != 0 || width / m.heads > 256) {
+    root.fail("decoder_attention_heads", "must cut d_model into multiples of 8, at most 256");
+  }
+  if (!root.opt_b("tie_word_embeddings", true)) {
+    root.fail("tie_word_embeddings", "a head of its own is not supported");
+  }
+  return m;
+}
+
+Generation load_generation(const std::string& dir, const ModelConfig& model) {
+  const Config config = Config::load(join_path(dir, "generation_config.json"));
+  const int64_t last = model.vocab - 1;
+  const auto id = [&](const char* key) { return static_cast<int32_t>(config.i(key, 0, last)); };
+  Generation g;
+  g.start = id("decoder_start_token_id");
+  g.end = id("eos_token_id");
+  g.no_timestamps = id("no_timestamps_token_id");
+  if (g.no_timestamps < 2 || g.timestamps() + kTimestamps > model.vocab) {
+    config.fail("no_timestamps_token_id", "must come before 1501 ids of timestamps");
+  }
+  if (g.end >= g.timestamps()) config.fail("eos_token_id", "lies among the timestamps");
+  g.previous =
+      static_cast<int32_t>(config.opt_i("prev_sot_token_id", g.no_timestamps - 2, 0, last));
+  if (config.opt_b("is_multilingual", config.has("lang_to_id"))) {
+    g.languages = load_languages(config, model.vocab);
+    const auto tasks = config.map_i("task_to_id", 0, last);
+    for (const char* task : {"transcribe", "translate"}) {
+      if (!tasks.contains(task)) config.fail("task_to_id", std::string("lacks ") + task);
+    }
+    g.transcribe = static_cast<int32_t>(tasks.at("transcribe"));
+    g.translate = static_cast<int32_t>(tasks.at("translate"));
+  }
+  g.suppressed = load_ids(config, "suppress_tokens", model.vocab);
+  g.suppressed_first = load_ids(config, "begin_suppress_tokens", model.vocab);
+  g.max_first_timestamp =
+      static_cast<int>(config.opt_i("max_initial_timestamp_index", 50, 0, kTimestamps));
+  return g;
+}
+
+}  // namespace syrinx::whisper

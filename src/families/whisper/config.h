@@ -1,0 +1,45 @@
+// What config.json and generation_config.json of a Whisper checkpoint say. Throws LoadError for
+// what is missing, contradictory or not supported.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codec/whisper_encoder.h"
+#include "io/json.h"
+
+namespace syrinx::whisper {
+
+struct ModelConfig {
+  WhisperEncoderConfig encoder;
+  int64_t layers = 4, heads = 6, ffn = 1536;  ///< of the decoder, whose width is the encoder's
+  int64_t vocab = 51865;
+  int64_t max_ids = 448;  ///< positions of the decoder's text
+
+  int width() const { return static_cast<int>(encoder.width); }
+};
+
+/// Ids that mean something, and which ids may come when (TokenRules).
+struct Generation {
+  int32_t start = 50258, end = 50257, no_timestamps = 50363, previous = 50361;
+  /// Ids of languages by ISO 639 code, and of tasks; empty for a model of English only.
+  std::map<std::string, int32_t> languages;
+  int32_t transcribe = -1, translate = -1;
+  std::vector<int32_t> suppressed, suppressed_first;
+  int max_first_timestamp = 50;  ///< of the first segment of a window, in steps of 20 ms; -1: any
+
+  bool multilingual() const { return !languages.empty(); }
+  int32_t no_speech() const { return no_timestamps - 1; }
+  /// The first of 1501 ids for 0.00 to 30.00 s.
+  int32_t timestamps() const { return no_timestamps + 1; }
+  bool is_timestamp(int32_t id) const { return id >= timestamps(); }
+};
+
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+/// generation_config.json must be there: nothing else tells which ids are what.
+Generation load_generation(const std::string& dir, const ModelConfig& model);
+
+}  // namespace syrinx::whisper

@@ -1,0 +1,185 @@
+#include "families/whisper/decoder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "families/whisper/dictation.h"
+#include "kernels/activation.h"
+#include "kernels/embedding.h"
+
+namespace syrinx::whisper {
+namespace {
+
+constexpr int kMemory = WhisperEncoder::kRows;
+
+const Dictation& dictation(const ArSeq& seq) { return static_cast<const Dictation&>(*seq.state); }
+
+}  // namespace
+
+WhisperDecoder::Block::Block(const Weights& weights, const ModelConfig& c, WeightType type)
+    : before_self(weights.scope("self_attn_layer_norm"), c.width(), 1e-5f),
+      before_cross(weights.scope("encoder_attn_layer_norm"), c.width(), 1e-5f),
+      before_mlp(weights.scope("final_layer_norm"), c.width(), 1e-5f) {
+  const int64_t w = c.width();
+  const Weights self = weights.scope("self_attn"), cross = weights.scope("encoder_attn");
+  const LinearPart all[] = {take_linear(self, "q_proj", w, w, true),
+                            take_linear(self, "k_proj", w, w, false),
+                            take_linear(self, "v_proj", w, w, true)};
+  qkv = PackedLinear::pack(all, type);
+  self_out = load_linear(self, "out_proj", w, w, true, type);
+  cross_q = load_linear(cross, "q_proj", w, w, true, type);
+  const LinearPart memory[] = {take_linear(cross, "k_proj", w, w, false),
+                               take_linear(cross, "v_proj", w, w, true)};
+  cross_kv = PackedLinear::pack(memory, type);
+  cross_out = load_linear(cross, "out_proj", w, w, true, type);
+  up = load_linear(weights, "fc1", c.ffn, w, true, type);
+  down = load_linear(weights, "fc2", w, c.ffn, true, type);
+}
+
+WhisperDecoder::WhisperDecoder(const ModelConfig& config, const Weights& root, WeightType type)
+    : config_(config) {
+  const Weights weights = root.scope("model.decoder");
+  const int64_t w = config.width();
+  table_ = Embedding(weights.scope("embed_tokens"), config.vocab, w,
+                     type == WeightType::kF32 ? DType::kF32 : DType::kBF16);
+  positions_ = weights.f32("embed_positions.weight", {config.max_ids, w});
+  for (int64_t i = 0; i < config.layers; ++i)
+    blocks_.emplace_back(weights.scope("layers", i), config_, type);
+  final_ = LayerNorm(weights.scope("layer_norm"), w, 1e-5f);
+  head_ = load_linear(weights, "embed_tokens", config.vocab, w, false, at_least_8_bits(type));
+  root.ignore("proj_out.weight");  // the table again
+  const KvSpec cache{static_cast<int>(config.layers), static_cast<int>(config.heads),
+                     static_cast<int>(w / config.heads),
+                     type == WeightType::kF32 ? DType::kF32 : DType::kF16};
+  traits_.hidden = config.width();
+  traits_.vocab = {static_cast<int>(config.vocab)};
+  traits_.kv = {cache};
+  traits_.max_positions = kMemory + static_cast<int>(config.max_ids) + 1;
+}
+
+size_t WhisperDecoder::bytes() const {
+  size_t sum = table_.bytes() + positions_.bytes();
+  for (const Block& b : blocks_) {
+    for (const PackedLinear* linear :
+         {&b.qkv, &b.self_out, &b.cross_q, &b.cross_kv, &b.cross_out, &b.up, &b.down})
+      sum += linear->bytes();
+  }
+  return sum;
+}
+
+/// The rows of a batch, parted: of each sequence those of its memory and those of its ids.
+struct WhisperDecoder::Rows {
+  Rows(StepContext& ctx, const ArBatch& batch) {
+    const auto sequences = std::ssize(batch.seqs);
+    memory_begin = take_array<int32_t>(ctx, sequences + 1);
+    text_begin = take_array<int32_t>(ctx, sequences + 1);
+    memory_len = take_array<int32_t>(ctx, sequences);
+    bound = take_array<int32_t>(ctx, sequences);
+    for (int64_t b = 0; b < sequences; ++b) {
+      const ArSeq& seq = batch.seqs[b];
+      const int remembered = std::clamp(kMemory - seq.first_pos, 0, seq.rows);
+      memory_begin[b + 1] = memory_begin[b] + remembered;
+      text_begin[b + 1] = text_begin[b] + seq.rows - remembered;
+      memory_len[b] = std::min<int32_t>(batch.ragged.kv_len[b], kMemory);
+      bound[b] = kMemory;
+    }
+    memory = text = batch.ragged;
+    memory.row_begin = memory_begin, memory.kv_len = memory_len;
+    text.row_begin = text_begin;
+  }
+  std::span<int32_t> memory_begin, text_begin, memory_len, bound;
+  Ragged memory, text;
+};
+
+/// Keys and values of the batch's rows of memory, for all layers.
+void WhisperDecoder::remember(StepContext& ctx, const ArBatch& batch, const Rows& rows) const {
+  if (rows.memory.rows() == 0) return;
+  const Arena::Mark mark(ctx.arena);
+  const int64_t n = rows.memory.rows(), w = config_.width();
+  const View x = ctx.arena.take({n, w}, DType::kF32), kv = ctx.arena.take({n, 2 * w}, DType::kF32);
+  float* to = x.f32();
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    const ArSeq& seq = batch.seqs[b];
+    for (int i = 0; i < rows.memory_begin[b + 1] - rows.memory_begin[b]; ++i, to += w) {
+      const std::span<const float> row = dictation(seq).memory(seq.first_pos + i);
+      std::copy(row.begin(), row.end(), to);
+    }
+  }
+  const int heads = static_cast<int>(config_.heads), dim = static_cast<int>(w / config_.heads);
+  for (size_t layer = 0; layer < blocks_.size(); ++layer) {
+    linear(ctx, blocks_[layer].cross_kv, x, kv);
+    write_kv(ctx, {kv, 0, heads, dim}, {kv, w, heads, dim}, batch.kv[0], static_cast<int>(layer),
+             rows.memory);
+  }
+}
+
+void WhisperDecoder::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const Rows rows(ctx, batch);
+  remember(ctx, batch, rows);
+  const int64_t n = rows.text.rows(), w = config_.width();
+  if (n == 0) return;
+  const View x = ctx.arena.take({n, w}, DType::kF32), at = ctx.arena.take({n, w}, DType::kF32);
+  const std::span<int32_t> ids = take_array<int32_t>(ctx, n), places = take_array<int32_t>(ctx, n);
+  ragged_positions(rows.text, places);
+  size_t next = 0;
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    for (int i = rows.text_begin[b]; i < rows.text_begin[b + 1]; ++i, ++next) {
+      ids[next] = dictation(batch.seqs[b]).input(places[next]);
+      places[next] -= kMemory;
+    }
+  }
+  table_(ctx, ids, x);
+  gather_rows(ctx, positions_, places, at);
+  add_inplace(ctx, x, at);
+
+  const View normed = ctx.arena.take({n, w}, DType::kF32);
+  const View qkv = ctx.arena.take({n, 3 * w}, DType::kF32);
+  const View q = ctx.arena.take({n, w}, DType::kF32), mixed = ctx.arena.take({n, w}, DType::kF32);
+  const View inner = ctx.arena.take({n, config_.ffn}, DType::kF32);
+  const int heads = static_cast<int>(config_.heads), dim = static_cast<int>(w / config_.heads);
+  const float scale = 1.f / std::sqrt(static_cast<float>(dim));
+  const AttentionSpec self{.scale = scale, .begin = rows.bound};
+  const AttentionSpec cross{.scale = scale, .causal = false, .end = rows.bound};
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& block = blocks_[i];
+    const int layer = static_cast<int>(i);
+    block.before_self(ctx, x, normed);
+    linear(ctx, block.qkv, normed, qkv);
+    write_and_attend(ctx, {qkv, 0, heads, dim}, {qkv, w, heads, dim}, {qkv, 2 * w, heads, dim},
+                     batch.kv[0], layer, rows.text, self, mixed);
+    linear_add(ctx, block.self_out, mixed, x);
+    block.before_cross(ctx, x, normed);
+    linear(ctx, block.cross_q, normed, q);
+    paged_attention(ctx, {q, 0, heads, dim}, batch.kv[0], layer, rows.text, cross, mixed);
+    linear_add(ctx, block.cross_out, mixed, x);
+    block.before_mlp(ctx, x, normed);
+    linear(ctx, block.up, normed, inner);
+    activate(ctx, Activation::kGelu, inner, inner);
+    linear_add(ctx, block.down, inner, x);
+  }
+  if (batch.emits == 0) return;
+  const std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
+  size_t e = 0;
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    if (batch.seqs[b].emits) last[e++] = rows.text_begin[b + 1] - 1;
+  }
+  gather_rows(ctx, x, last, hidden);
+  final_(ctx, hidden, hidden);
+}
+
+void WhisperDecoder::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, View,
+                            View out) const {
+  linear(ctx, head_, hidden, out);
+  const Arena::Mark host_mark(ctx.host);
+  const std::span<Dictation*> emitting = take_array<Dictation*>(ctx, batch.emits);
+  size_t e = 0;
+  for (const ArSeq& seq : batch.seqs)
+    if (seq.emits) emitting[e++] = static_cast<Dictation*>(seq.state);
+  ctx.pool.parallel_for(batch.emits, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      emitting[i]->shape({out.f32() + i * config_.vocab, static_cast<size_t>(config_.vocab)});
+  });
+}
+
+}  // namespace syrinx::whisper

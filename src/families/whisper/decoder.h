@@ -1,0 +1,47 @@
+// Whisper's decoder as an AR stage. A sequence's cache begins with its memory: positions
+// [0, WhisperEncoder::kRows) hold, for each layer, the keys and values that attention across makes
+// of the encoder's rows; the ids follow behind them, and see each other and the memory, each by its
+// own attention. For a row of memory nothing else is computed, and so it is fed, cached, dropped
+// and made again as any row of a prompt. Source:
+// transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction. E
+// sequences that yield a step, W width, V vocabulary. CPU only.
+#pragma once
+
+#include "families/whisper/config.h"
+#include "model/stage.h"
+#include "nn/layers.h"
+
+namespace syrinx::whisper {
+
+class WhisperDecoder : public ArStage {
+ public:
+  /// `weights` is the root scope.
+  WhisperDecoder(const ModelConfig& config, const Weights& weights, WeightType type);
+
+  const ArTraits& traits() const override { return traits_; }
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  /// Shaped by the rules of each sequence.
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+  size_t bytes() const;
+  size_t head_bytes() const { return head_.bytes(); }
+
+ private:
+  struct Block {
+    Block(const Weights& weights, const ModelConfig& config, WeightType type);
+    LayerNorm before_self, before_cross, before_mlp;
+    PackedLinear qkv, self_out, cross_q, cross_kv, cross_out, up, down;
+  };
+  struct Rows;
+  void remember(StepContext& ctx, const ArBatch& batch, const Rows& rows) const;
+
+  ModelConfig config_;
+  ArTraits traits_;
+  Embedding table_;
+  Tensor positions_;  // [max_ids, W]
+  std::vector<Block> blocks_;
+  LayerNorm final_;
+  PackedLinear head_;  // [V, W], the table
+};
+
+}  // namespace syrinx::whisper

@@ -1,0 +1,35 @@
+// The encoder as a chunk node. A window comes as frames of one hop and leaves as the decoder's
+// memory, all at once; its work is cut into chunks nevertheless, so that other batches get their
+// turn: each takes one frame, and the last one all that are left. (Chunks before the last make
+// nothing: rows are few compared with frames, and are written by the last chunk.)
+#pragma once
+
+#include "codec/whisper_encoder.h"
+#include "families/whisper/dictation.h"
+#include "model/graph.h"
+
+namespace syrinx::whisper {
+
+class EncoderStage : public ChunkStage {
+ public:
+  EncoderStage(const WhisperEncoderConfig& config, const Weights& weights, WeightType type)
+      : encoder_(config, weights, type) {}
+
+  static constexpr int kFrames = WhisperWindow::kFrames + 2 * WhisperWindow::kMargin;
+  /// The first chunk sees the whole window.
+  static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .lookahead = kFrames};
+
+  const WhisperEncoder& encoder() const { return encoder_; }
+  FrameType in() const override { return {Flow::kSamples, WhisperWindow::kHop}; }
+  FrameType out() const override {
+    return {Flow::kRows, static_cast<int>(encoder_.config().width)};
+  }
+  std::unique_ptr<StreamState> open(const Sequence& sequence) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  int cut(const StreamState& state, const WaitingFrames& waiting, int planned) const override;
+
+ private:
+  WhisperEncoder encoder_;
+};
+
+}  // namespace syrinx::whisper

@@ -1,0 +1,130 @@
+#include "families/whisper/pipeline.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "audio/resampler.h"
+#include "base/check.h"
+#include "families/weight_files.h"
+#include "io/file.h"
+#include "text/byte_tokenizer.h"
+
+namespace syrinx::whisper {
+
+Whisper::Whisper(const LoadSpec& spec) {
+  const Config root = Config::load(join_path(spec.dir, "config.json"));
+  config_ = load_model_config(root);
+  generation_ = load_generation(spec.dir, config_);
+  const bool no_tokenizer = spec.dummy && !is_file(join_path(spec.dir, "tokenizer.json")) &&
+                            !is_file(join_path(spec.dir, "vocab.json"));
+  tokenizer_ = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
+  const Weights weights(weights_at(spec, spec.dir));
+  weights.build([&] {
+    encoder_ = std::make_unique<EncoderStage>(config_.encoder, weights.scope("model.encoder"),
+                                              at_least_8_bits(spec.weights));
+    decoder_ = std::make_unique<WhisperDecoder>(config_, weights, spec.weights);
+  });
+  const FrameType rows = encoder_->out(), text{Flow::kText};
+  graph_ = {{{.name = "encoder", .chunk = encoder_.get(), .in = {}, .out = {}},
+             {.name = "decoder", .ar = decoder_.get(), .in = {rows}, .out = {text}}},
+            {{.from = {kClient}, .to = {0}, .policy = EncoderStage::kPolicy},
+             {.from = {0}, .to = {1}},
+             {.from = {1}, .to = {kClient}}}};
+  describe(spec);
+}
+
+void Whisper::describe(const LoadSpec& spec) {
+  info_.family = "whisper";
+  info_.model = spec.model;
+  info_.licence = "see the checkpoint (the authors' are MIT or Apache-2.0)";
+  info_.speaks = false;
+  info_.writes = true;
+  info_.sample_rate = WhisperWindow::kSampleRate;
+  info_.frame_rate = 50;
+  info_.no_cloning = "this model listens; it has no voices";
+  for (const auto& [language, id] : generation_.languages) info_.languages.push_back(language);
+  if (!generation_.multilingual()) info_.languages = {"en"};
+  const WhisperEncoderConfig& e = config_.encoder;
+  const auto shape = [&](int64_t layers, int64_t heads, int64_t ffn) {
+    return concat(layers, " layers, width ", e.width, ", heads ", heads, " x ", e.width / heads,
+                  ", ffn ", ffn);
+  };
+  info_.parts = {
+      {"encoder", concat(shape(e.layers, e.heads, e.ffn), ", ", e.mels, " mel bands, 30 s"),
+       encoder_->encoder().bytes()},
+      {"decoder",
+       concat(shape(config_.layers, config_.heads, config_.ffn), ", ", config_.max_ids,
+              " positions behind ", int{WhisperEncoder::kRows}, " of memory"),
+       decoder_->bytes()},
+      {"head", concat(config_.vocab, " ids, ", info_.languages.size(), " languages"),
+       decoder_->head_bytes()}};
+}
+
+Result<std::shared_ptr<Window>> Whisper::window_of(const SpeechRequest& request) const {
+  if (request.task) {
+    auto window = std::dynamic_pointer_cast<Window>(request.task);
+    if (!window) return Error{ErrorCode::kInvalid, "the task is another family's", "task"};
+    return window;
+  }
+  if (request.chat || !request.text.empty() || request.text_open) {
+    return Error{ErrorCode::kUnsupported,
+                 "this model writes down what it hears; it takes no text and answers no messages",
+                 request.chat ? "messages" : "input"};
+  }
+  if (request.recordings.size() != 1) {
+    return Error{ErrorCode::kInvalid, "a recording is needed", "file"};
+  }
+  const Recording& recording = *request.recordings.front();
+  auto samples = resampled(recording.samples, recording.sample_rate, WhisperWindow::kSampleRate);
+  constexpr size_t kMost = size_t{WhisperWindow::kFrames} * WhisperWindow::kHop;
+  samples.resize(std::min(samples.size(), kMost));
+  WhisperRecording heard(static_cast<int>(config_.encoder.mels));
+  heard.push(samples, true);
+  auto window = std::make_shared<Window>();
+  window->audio = heard.window(0);
+  window->language = request.language;
+  window->timestamps = false;
+  window->temperature = request.temperature.value_or(0);
+  return window;
+}
+
+Status Whisper::check(const Window& window) const {
+  const Generation& g = generation_;
+  if (!window.language.empty() && g.multilingual() && !g.languages.contains(window.language)) {
+    return Error{ErrorCode::kInvalid, "this model does not know the language " + window.language,
+                 "language"};
+  }
+  if (!g.multilingual() && (window.translate || window.only_language)) {
+    return Error{ErrorCode::kUnsupported, "this model knows English only", "model"};
+  }
+  if (!g.multilingual() && !window.language.empty() && window.language != "en") {
+    return Error{ErrorCode::kUnsupported, "this model knows English only", "language"};
+  }
+  for (const int32_t id : window.before) {
+    if (id < 0 || id >= config_.vocab) {
+      return Error{ErrorCode::kInvalid, concat("there is no id ", id), "prompt"};
+    }
+  }
+  if (!(window.temperature >= 0 && window.temperature <= 100)) {
+    return Error{ErrorCode::kInvalid, "the temperature must be 0 or more", "temperature"};
+  }
+  return ok_status();
+}
+
+Result<Opened> Whisper::open(const SpeechRequest& request) const {
+  auto window = window_of(request);
+  if (!window.ok()) return window.error();
+  if (Status fault = check(*window.value()); !fault) return fault.error();
+  Opened opened;
+  opened.samples = window.value()->audio.samples;
+  const int most = request.max_tokens > 0 ? request.max_tokens : request.max_frames;
+  opened.sequences.push_back(std::make_unique<Dictation>(
+      config_, generation_, *tokenizer_, window.take(), static_cast<uint64_t>(std::max(most, 0))));
+  return opened;
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Whisper>(spec);
+}
+
+}  // namespace syrinx::whisper

@@ -1,0 +1,50 @@
+// Whisper as published by its authors through transformers: speech recognition of one window of up
+// to 30 s a request. The client's samples -> encoder -> rows -> decoder, which remembers them ->
+// text. Long recordings, fallbacks and the joining of windows are a loop around it
+// (ears/whisper_recogniser.h), which asks through SpeechRequest::task.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "families/family.h"
+#include "families/whisper/decoder.h"
+#include "families/whisper/encoder_stage.h"
+#include "families/whisper/window.h"
+#include "model/pipeline.h"
+
+namespace syrinx::whisper {
+
+class Whisper : public Pipeline {
+ public:
+  /// Throws LoadError.
+  explicit Whisper(const LoadSpec& spec);
+
+  const PipelineInfo& info() const override { return info_; }
+  const Graph& graph() const override { return graph_; }
+  /// A Window as the request's task, or a recording, whose first 30 s are then written down without
+  /// timestamps, in its `language` or the one that is found.
+  Result<Opened> open(const SpeechRequest& request) const override;
+
+  const ModelConfig& config() const { return config_; }
+  const Generation& generation() const { return generation_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const EncoderStage& encoder() const { return *encoder_; }
+
+ private:
+  Result<std::shared_ptr<Window>> window_of(const SpeechRequest& request) const;
+  Status check(const Window& window) const;
+  void describe(const LoadSpec& spec);
+
+  ModelConfig config_;
+  Generation generation_;
+  std::optional<Tokenizer> tokenizer_;
+  std::unique_ptr<EncoderStage> encoder_;
+  std::unique_ptr<WhisperDecoder> decoder_;
+  Graph graph_;
+  PipelineInfo info_;
+};
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+
+}  // namespace syrinx::whisper

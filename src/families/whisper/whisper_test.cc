@@ -1,0 +1,338 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "codec/qwen3_audio_fixture.h"
+#include "families/whisper/pipeline.h"
+#include "families/whisper/token_rules.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "io/test_dir.h"
+#include "model/step_runner.h"
+
+namespace syrinx::whisper {
+namespace {
+
+using nlohmann::json;
+
+std::string checkpoint(const std::string& name) {
+  return SYRINX_SOURCE_DIR "/tests/parity/whisper/" + name;
+}
+
+json golden_cases(const std::string& name) {
+  return json::parse(read_file(checkpoint(name) + "/golden/cases.json", 1 << 20));
+}
+
+std::vector<float> golden_recording(const json& cases, int index) {
+  const json& r = cases["recordings"][index];
+  const auto count = static_cast<int64_t>(r["seconds"].get<double>() * 16000);
+  return fixture::golden_signal(count, r["seed"], r["swell"]);
+}
+
+std::shared_ptr<Window> golden_window(const Whisper& model, std::span<const float> recording,
+                                      const json& c) {
+  WhisperRecording heard(static_cast<int>(model.config().encoder.mels));
+  heard.push(recording, true);
+  auto window = std::make_shared<Window>();
+  window->audio = heard.window(c["first"]);
+  const json& o = c["options"];
+  window->language = o.value("language", "");
+  window->translate = o.value("task", "") == "translate";
+  window->timestamps = !o.value("without_timestamps", false);
+  window->temperature = o.value("temperature", 0.f);
+  window->before = o.value("prompt", std::vector<int32_t>());
+  return window;
+}
+
+/// What the encoder makes of a window, through its stage as the engine runs it.
+std::vector<float> encoded(StepContext& ctx, const Whisper& model, const Sequence& sequence,
+                           std::span<const float> samples) {
+  const EncoderStage& stage = model.encoder();
+  const auto state = stage.open(sequence);
+  const int hop = stage.in_width();
+  std::vector<float> rows;
+  for (size_t at = 0; at < samples.size();) {
+    const auto left = samples.subspan(at);
+    const int fresh = stage.cut(*state, {{}, left, true}, 1);
+    const int all = static_cast<int>(left.size()) / hop;
+    std::vector<float> out(static_cast<size_t>(fresh) * stage.out_width());
+    ChunkJob job{state.get(), {}, left, 0, fresh, all - fresh, true, out, fresh};
+    stage.run(ctx, std::span(&job, 1));
+    rows.insert(rows.end(), out.begin(), out.begin() + int64_t{job.made} * stage.out_width());
+    at += static_cast<size_t>(fresh) * hop;
+  }
+  return rows;
+}
+
+/// A window of the runner, its memory complete.
+Track open_window(Runner& runner, const Whisper& model, std::shared_ptr<Window> window) {
+  SpeechRequest request;
+  request.task = window;
+  Track track = runner.open(request);
+  const auto rows = encoded(runner.context(), model, *track.state, window->audio.samples);
+  const FrameType type = model.encoder().out();
+  EXPECT_FALSE(track.state->ready());
+  const Frames frames{type, std::ssize(rows) / type.width, {}, rows, {}, true};
+  EXPECT_TRUE(track.state->take(0, frames).ok());
+  EXPECT_TRUE(track.state->ready());
+  return track;
+}
+
+class WhisperParity : public testing::TestWithParam<const char*> {
+ protected:
+  const Whisper model_{{checkpoint(GetParam()), "whisper", WeightType::kF32}};
+  const json cases_ = golden_cases(GetParam());
+  const Safetensors golden_{checkpoint(GetParam()) + "/golden/networks.safetensors"};
+  const std::vector<float> recording_ = golden_recording(cases_, 0);
+};
+
+TEST_P(WhisperParity, Encoder) {
+  int number = 0;
+  Runner runner(model_, 2);
+  for (const json& c : cases_["windows"]) {
+    const auto window = golden_window(model_, recording_, c);
+    EXPECT_EQ(window->audio.frames, c["frames"]);
+    SpeechRequest request;
+    request.task = window;
+    const Track track = runner.open(request);
+    const auto rows = encoded(runner.context(), model_, *track.state, window->audio.samples);
+    const auto width = static_cast<size_t>(model_.config().width());
+    ASSERT_EQ(rows.size(), WhisperEncoder::kRows * width);
+    const View golden = golden_.view("rows_" + std::to_string(number++));
+    std::vector<float> some;
+    for (size_t row = 0; row < WhisperEncoder::kRows; row += 75)
+      some.insert(some.end(), rows.begin() + static_cast<int64_t>(row * width),
+                  rows.begin() + static_cast<int64_t>((row + 1) * width));
+    EXPECT_LT(relative(some, floats(golden)), 2e-5f) << "from frame " << c["first"];
+  }
+}
+
+/// Steps with the masks, ids and figures of the authors' decode().
+TEST_P(WhisperParity, Windows) {
+  int number = 0;
+  for (const json& c : cases_["windows"]) {
+    SCOPED_TRACE(c["first"].dump());
+    Runner runner(model_);
+    const auto window = golden_window(model_, recording_, c);
+    Track track = open_window(runner, model_, window);
+    const std::string key = "logits_" + std::to_string(number++);
+    const auto allowed = c["allowed"].get<std::vector<int>>();
+    // Draws at random are the engine's; this runner counts their steps otherwise.
+    const bool random = window->temperature > 0;
+    size_t drawn = 0;
+    while (!track.finished && (!random || drawn < 1)) {
+      runner.step(track);
+      if (track.logits.size() <= (window->timestamps ? 2u : 3u)) continue;
+      const std::vector<float>& logits = track.logits.back();
+      EXPECT_EQ(
+          std::count_if(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); }),
+          allowed[drawn])
+          << drawn;
+      if (number % 2 == 1 && drawn < 2) {
+        const View golden = golden_.view(key);
+        std::vector<float> got, want;
+        for (size_t i = 0; i < logits.size(); ++i) {
+          if (!std::isfinite(logits[i])) continue;
+          got.push_back(logits[i]);
+          want.push_back(golden.f32()[drawn * logits.size() + i]);
+        }
+        EXPECT_LT(relative(got, want), 2e-5f) << drawn;
+      }
+      ++drawn;
+    }
+    const Heard& heard = window->heard;
+    EXPECT_EQ(heard.language, c["language"]);
+    EXPECT_NEAR(heard.no_speech_prob, c["no_speech_prob"].get<double>(), 1e-5);
+    if (!random) {
+      EXPECT_EQ(heard.ids, c["ids"].get<std::vector<int32_t>>());
+    }
+  }
+}
+
+TEST_P(WhisperParity, SameBitsInABatchInPiecesAndFromScratch) {
+  std::vector<std::vector<std::vector<float>>> logits;
+  std::vector<std::vector<int32_t>> ids;
+  Runner alone(model_);
+  std::vector<std::shared_ptr<Window>> windows;
+  for (const json& c : cases_["windows"]) {
+    windows.push_back(golden_window(model_, recording_, c));
+    windows.back()->temperature = 0;
+    Track track = open_window(alone, model_, windows.back());
+    for (int step = 0; step < 12 && !track.finished; ++step) alone.step(track);
+    logits.push_back(track.logits);
+    ids.push_back(windows.back()->heard.ids);
+    alone.drop(track);
+  }
+  for (const int chunk : {1 << 20, 700, 41}) {
+    Runner runner(model_, 2);
+    std::vector<Track> tracks;
+    for (const auto& window : windows) tracks.push_back(open_window(runner, model_, window));
+    std::vector<Track*> all;
+    for (Track& track : tracks) all.push_back(&track);
+    for (int round = 0; round < 60; ++round) {
+      std::vector<Track*> behind;
+      for (size_t i = 0; i < all.size(); ++i)
+        if (all[i]->logits.size() < logits[i].size()) behind.push_back(all[i]);
+      if (behind.empty()) break;
+      if (round == 50) runner.drop(tracks[0]);
+      runner.step(behind, chunk);
+      if (round == 3) runner.drop(tracks[2]);
+    }
+    for (size_t i = 0; i < tracks.size(); ++i) {
+      EXPECT_EQ(tracks[i].logits, logits[i]) << i << ", pieces of " << chunk;
+      EXPECT_EQ(windows[i]->heard.ids, ids[i]);
+    }
+  }
+}
+
+TEST_P(WhisperParity, RefusesWhatItCannotDo) {
+  const auto fault = [&](const SpeechRequest& request) {
+    const auto opened = model_.open(request);
+    return opened.ok() ? std::string() : opened.error().message;
+  };
+  SpeechRequest request;
+  EXPECT_EQ(fault(request), "a recording is needed");
+  request.text = "x";
+  EXPECT_NE(fault(request).find("takes no text"), std::string::npos);
+  const auto window = golden_window(model_, recording_, cases_["windows"][0]);
+  request.task = window;
+  EXPECT_EQ(fault(request), "");
+  window->language = "tlh";
+  EXPECT_EQ(fault(request), "this model does not know the language tlh");
+  window->language = "en", window->before = {1, 1 << 20};
+  EXPECT_EQ(fault(request), "there is no id 1048576");
+  window->before.clear(), window->temperature = NAN;
+  EXPECT_NE(fault(request).find("temperature"), std::string::npos);
+  request.task = std::make_shared<FamilyTask>();
+  EXPECT_EQ(fault(request), "the task is another family's");
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, WhisperParity, testing::Values("small", "large"),
+                         [](const auto& each) { return std::string(each.param); });
+
+TEST(WhisperRecordings, SameWindowsHoweverTheyCome) {
+  const auto all = fixture::golden_signal(16000 * 70 + 77, 3);
+  WhisperRecording whole(80);
+  whole.push(all, true);
+  for (const size_t piece : {size_t{7001}, size_t{90}, all.size()}) {
+    WhisperRecording parts(80);
+    for (size_t at = 0; at < all.size(); at += piece) {
+      const auto next = std::span(all).subspan(at, std::min(piece, all.size() - at));
+      parts.push(next, at + piece >= all.size());
+      if (at > 16000 * 50) parts.forget(4000);
+    }
+    EXPECT_EQ(parts.frames(), whole.frames());
+    for (const int64_t first : {int64_t{4000}, int64_t{6999}, whole.frames()}) {
+      const WhisperWindow a = whole.window(first), b = parts.window(first);
+      EXPECT_EQ(a.samples, b.samples) << first << ", pieces of " << piece;
+      EXPECT_EQ(a.loudest, b.loudest);
+      EXPECT_EQ(a.frames, b.frames);
+      EXPECT_EQ(a.lead, b.lead);
+    }
+  }
+  WhisperRecording short_one(80);
+  short_one.push({}, true);
+  EXPECT_EQ(short_one.window(0).frames, 0);
+  whole.forget(20000);  // past the end
+  EXPECT_EQ(whole.window(whole.frames()).frames, 0);
+}
+
+// ------------------------------------------------------------------------------- the rules alone
+
+/// Ids: 0..9 text, 10 end, 11 start, 12 and 13 languages, 14 no speech, 15 no timestamps, 16..
+Generation small_rules() {
+  Generation g;
+  g.start = 11, g.end = 10, g.no_timestamps = 15;
+  g.languages = {{"en", 12}, {"zh", 13}};
+  g.suppressed = {3, 14};
+  g.suppressed_first = {0, 10};
+  g.max_first_timestamp = 2;
+  return g;
+}
+
+std::vector<int32_t> allowed_after(std::vector<int32_t> sampled, std::vector<float> logits,
+                                   bool timestamps = true) {
+  const Generation g = small_rules();
+  apply_rules(g, timestamps, sampled, logits);
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < logits.size(); ++i)
+    if (std::isfinite(logits[i])) out.push_back(static_cast<int32_t>(i));
+  return out;
+}
+
+TEST(WhisperRules, TimestampsComeInPairsAndRise) {
+  using Ids = std::vector<int32_t>;
+  std::vector<float> text(22, -9.f);  // text is likelier than all timestamps together
+  text[5] = 9, text[10] = 8;
+  EXPECT_EQ(allowed_after({}, text), (Ids{16, 17, 18}));  // a timestamp first, and an early one
+  EXPECT_EQ(allowed_after({17}, text), (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
+  // Within a segment: text, or a later timestamp; none that would make it last no time.
+  EXPECT_EQ(allowed_after({17, 4}, text),
+            (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 19, 20, 21}));
+  // Behind it: its end again, or later ones, or the end of all; no text.
+  EXPECT_EQ(allowed_after({17, 4, 19}, text), (Ids{10, 11, 12, 13, 19, 20, 21}));
+  EXPECT_EQ(allowed_after({17, 4, 19, 19}, text), (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
+  EXPECT_EQ(allowed_after({17, 4, 21, 21, 2}, text),
+            (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));  // none is left
+}
+
+TEST(WhisperRules, TimestampsTogetherOutweighText) {
+  std::vector<float> logits(22, 0.f);
+  logits[5] = 1.f;  // e < 4, the last four timestamps
+  EXPECT_EQ(allowed_after({17, 4}, logits), (std::vector<int32_t>{18, 19, 20, 21}));
+  logits[5] = 1.5f;
+  EXPECT_EQ(allowed_after({17, 4}, logits).size(), 17u);
+}
+
+TEST(WhisperRules, WithoutTimestampsOnlySuppressionCounts) {
+  const std::vector<float> logits(22, 0.f);
+  EXPECT_EQ(allowed_after({}, logits, false).size(), 18u);
+  EXPECT_EQ(allowed_after({4}, logits, false).size(), 20u);
+}
+
+TEST(WhisperRules, Probabilities) {
+  std::vector<float> logits{0.f, std::log(2.f), -INFINITY, std::log(5.f)};
+  EXPECT_NEAR(probability(logits, 1), 0.25, 1e-6);
+  EXPECT_EQ(probability(logits, 2), 0);
+}
+
+// ------------------------------------------------------------------------------- hostile files
+
+struct Change {
+  const char *file, *key, *value, *message;
+};
+
+TEST(WhisperFiles, ContradictionsAreNamed) {
+  for (const Change& change :
+       {Change{"config.json", "max_source_positions", "750", "must be 1500"},
+        Change{"config.json", "encoder_attention_heads", "3", "multiples of 8"},
+        Change{"config.json", "decoder_attention_heads", "0", "decoder_attention_heads"},
+        Change{"config.json", "vocab_size", "1000000000", "vocab_size"},
+        Change{"config.json", "vocab_size", "1900", "embed_tokens"},
+        Change{"config.json", "decoder_layers", "3", "layers.2"},
+        Change{"config.json", "activation_function", "\"relu\"", "must be gelu"},
+        Change{"config.json", "d_model", "32", "embed_positions"},
+        Change{"generation_config.json", "lang_to_id", "{\"en\":302}", "written like"},
+        Change{"generation_config.json", "lang_to_id", "{\"<|en|>\":99999}", "lang_to_id"},
+        Change{"generation_config.json", "no_timestamps_token_id", "1000", "1501 ids"},
+        Change{"generation_config.json", "suppress_tokens", "[1, 5000]", "suppress_tokens"},
+        Change{"generation_config.json", "task_to_id", "{\"transcribe\":305}",
+               "lacks translate"}}) {
+    TestDir dir;
+    std::filesystem::copy(checkpoint("small"), dir.path(),
+                          std::filesystem::copy_options::recursive);
+    json file = json::parse(read_file(dir.path(change.file), 1 << 20));
+    file[change.key] = json::parse(change.value);
+    dir.write(change.file, file.dump());
+    try {
+      load({dir.path(), "x", WeightType::kF32});
+      ADD_FAILURE() << change.key << " " << change.value;
+    } catch (const LoadError& error) {
+      EXPECT_NE(std::string(error.what()).find(change.message), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syrinx::whisper

@@ -1,0 +1,39 @@
+// A window of a recording that a client's front end wants written down, with all that Whisper can
+// be told, and what came of it. The front end hands it over as SpeechRequest::task; `heard` is
+// written by the request's sequence and may be read when the request has finished.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codec/whisper_encoder.h"
+#include "model/request.h"
+
+namespace syrinx::whisper {
+
+/// What was heard in a window.
+struct Heard {
+  std::string language;      ///< as asked for or as found; empty: a model of English only
+  float no_speech_prob = 0;  ///< before anything was written
+  /// What was drawn: text and timestamps, without the end.
+  std::vector<int32_t> ids;
+  double logprob_sum = 0;  ///< of what was drawn, the end included
+  bool ended = false;      ///< by the end, not by the limit of ids
+
+  double avg_logprob() const { return logprob_sum / static_cast<double>(ids.size() + 1); }
+};
+
+struct Window : FamilyTask {
+  WhisperWindow audio;
+  std::string language;    ///< ISO 639; empty: found out
+  bool translate = false;  ///< into English
+  bool timestamps = true;
+  bool only_language = false;  ///< nothing is written
+  /// What was written before: text and timestamps, as ids; the end of it counts.
+  std::vector<int32_t> before;
+  float temperature = 0;
+
+  Heard heard;
+};
+
+}  // namespace syrinx::whisper

@@ -1,0 +1,50 @@
+// For tests: samples that an original made. Of long ones a golden file keeps both ends and every
+// 7th number between them (tests/parity/thin.py says why that is enough).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+
+#include "io/safetensors.h"
+
+namespace syrinx {
+
+class GoldenSamples {
+ public:
+  /// Views into `file`, which must outlive them.
+  explicit GoldenSamples(const Safetensors& file, const std::string& name = "samples")
+      : kept_(file.view(name)), count_(kept_.count()) {
+    if (const std::string told = "count." + name; file.find(told)) count_ = *file.view(told).i32();
+  }
+
+  /// Of the whole sound.
+  int64_t count() const { return count_; }
+
+  /// Largest distance of `got` from what is kept, as far as both go; 1e9 where it is not finite.
+  float distance(std::span<const float> got) const {
+    const int64_t end = std::min<int64_t>(std::ssize(got), count_);
+    float worst = 0;
+    int64_t i = 0;  // of the kept ones
+    for (int64_t at = 0; at < end; at = next(at), ++i) {
+      const float apart = std::fabs(got[static_cast<size_t>(at)] - kept_.f32()[i]);
+      worst = std::isfinite(apart) ? std::max(worst, apart) : 1e9f;
+    }
+    return worst;
+  }
+
+ private:
+  /// The place of the kept number after that at `place`.
+  int64_t next(int64_t place) const {
+    const int64_t last = count_ - kEdge;
+    if (kept_.count() == count_ || place + 1 < kEdge || place + 1 > last) return place + 1;
+    return std::min(place + 1 == kEdge ? kEdge : place + kStride, last);
+  }
+
+  static constexpr int64_t kEdge = 2048, kStride = 7;
+  View kept_;
+  int64_t count_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,39 @@
+// A model as programs hold it: its engine, on a machine that other models may share, and where its
+// voices come from. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+#include "voices/voice_cache.h"
+#include "voices/voice_store.h"
+
+namespace syrinx {
+
+struct LoadOptions;
+
+class LoadedModel {
+ public:
+  /// On a machine of its own, or on that of `beside`. Built-in voices are also looked for near the
+  /// shared library. Throws LoadError.
+  LoadedModel(LoadOptions options, const LoadedModel* beside);
+
+  Engine& engine() const { return *engine_; }
+  const PipelineInfo& info() const { return engine_->pipeline().info(); }
+  uint32_t traits() const;
+
+  /// Makes the voice of a recording and waits for it.
+  Result<Voice> learn(Recording recording) const;
+  /// Puts what `name` asks for into the request: voices of the model, of the store, mixes.
+  Status choose_voice(const std::string& name, SpeechRequest& request);
+
+ private:
+  std::shared_ptr<Machine> machine_;
+  std::unique_ptr<Engine> engine_;  // goes before its machine
+  std::unique_ptr<VoiceStore> store_;
+  VoiceCache cache_;
+};
+
+}  // namespace syrinx

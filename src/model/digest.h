@@ -1,0 +1,37 @@
+// SHA-256 (FIPS 180-4, by OpenSSL) of a sequence of fields: names for contents that strangers
+// choose, such as voices and the beginnings of prompts, so that nobody can make two that share one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace syrinx {
+
+class Digest {
+ public:
+  Digest();
+  ~Digest();
+  Digest(const Digest&) = delete;
+  Digest& operator=(const Digest&) = delete;
+
+  void bytes(const void* data, size_t size);
+  void number(uint64_t n) { bytes(&n, sizeof n); }
+  /// With its length, so that neighbours cannot flow into each other.
+  void text(std::string_view s);
+  template <typename T>
+  void values(std::span<const T> all) {
+    number(all.size());
+    bytes(all.data(), all.size_bytes());
+  }
+  /// The first 64 bits of the digest; ends it.
+  uint64_t key();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,72 @@
+#include "model/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace syrinx {
+namespace {
+
+/// The parameter that a request is refused for; "" when it is not.
+std::string fault(const PipelineInfo& info, const SpeechRequest& request) {
+  const Status status = check_request(info, request);
+  return status ? "" : status.error().param;
+}
+
+TEST(CheckRequest, OptionsAreForModelsThatHaveThem) {
+  PipelineInfo all;
+  all.flow = all.exaggeration = all.inner = true;
+  all.speaker_numbers = 10;
+  const std::pair<const char*, void (*)(SpeechRequest&)> options[] = {
+      {"flow", [](SpeechRequest& r) { r.flow = FlowMode::kFull; }},
+      {"flow", [](SpeechRequest& r) { r.flow = FlowMode::kCausal; }},
+      {"exaggeration", [](SpeechRequest& r) { r.exaggeration = 0.25f; }},
+      {"inner_temperature", [](SpeechRequest& r) { r.inner_temperature = 0.5f; }},
+      {"inner_top_p", [](SpeechRequest& r) { r.inner_top_p = 0.5f; }},
+      {"inner_top_k", [](SpeechRequest& r) { r.inner_top_k = 5; }},
+      {"speaker", [](SpeechRequest& r) { r.speaker = 9; }},
+  };
+  EXPECT_EQ(fault({}, {}), "");
+  for (const auto& [name, set] : options) {
+    SpeechRequest request;
+    set(request);
+    EXPECT_EQ(fault({}, request), name);
+    EXPECT_EQ(fault(all, request), "") << name;
+  }
+}
+
+TEST(CheckRequest, OptionsHaveBounds) {
+  PipelineInfo info;
+  info.exaggeration = true;
+  info.speaker_numbers = 10;
+  SpeechRequest request;
+  for (const float degree : {-0.1f, 2.1f, std::numeric_limits<float>::quiet_NaN()}) {
+    request.exaggeration = degree;
+    EXPECT_EQ(fault(info, request), "exaggeration") << degree;
+  }
+  request = {};
+  for (const int speaker : {-2, 10}) {
+    request.speaker = speaker;
+    EXPECT_EQ(fault(info, request), "speaker") << speaker;
+  }
+}
+
+TEST(CheckRequest, RecordingsOfAConversationAreTheModelsOwn) {
+  PipelineInfo info;
+  info.family = "csm";
+  info.context = true;
+  SpeechRequest request;
+  request.context.resize(1);
+  request.context[0].recording =
+      std::make_shared<const Voice>(Voice{.family = "csm", .encoder = "1", .mode = "continuation"});
+  EXPECT_EQ(fault(info, request), "");
+  request.context[0].recording =
+      std::make_shared<const Voice>(Voice{.family = "zonos", .encoder = "1", .mode = "x-vector"});
+  EXPECT_EQ(fault(info, request), "voice");
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,18 @@
+// A toy whose steps yield latents, as models with a diffusion head do: for tests of values beside
+// codes and of guidance by phase. First it thinks for a few steps, which nothing guides, then it
+// speaks three latents for every byte of its text, guided where the request says so; each is fed
+// back, and becomes ten samples.
+#pragma once
+
+#include <memory>
+
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+inline constexpr int kLatentThoughts = 5, kLatentsAByte = 3, kLatentSamples = 10;
+
+/// A text with '^' yields values that are not finite.
+std::shared_ptr<const Pipeline> make_latent_pipeline();
+
+}  // namespace syrinx

@@ -1,0 +1,251 @@
+#include "predict/turn.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace syrinx {
+
+/// Reads what the text model writes in a round.
+class Turn::Draft : public Sink {
+ public:
+  Draft(std::shared_ptr<Turn> turn, int round) : turn_(std::move(turn)), round_(round) {}
+  void audio(std::span<const float>) override {}
+  void text(std::string_view piece, std::span<const ScoredToken>) override {
+    const std::lock_guard lock(turn_->mutex_);
+    turn_->read(round_, piece);
+  }
+  void finished(const Outcome& outcome) override {
+    const std::lock_guard lock(turn_->mutex_);
+    turn_->end_reading(round_, outcome);
+  }
+
+ private:
+  const std::shared_ptr<Turn> turn_;
+  const int round_;
+};
+
+/// Takes the audio of one voice, which may never be heard.
+class Turn::Voice : public Sink {
+ public:
+  Voice(std::shared_ptr<Turn> turn, int number) : turn_(std::move(turn)), number_(number) {}
+  void audio(std::span<const float> samples) override {
+    const std::lock_guard lock(turn_->mutex_);
+    turn_->hear_audio(number_, samples);
+  }
+  void finished(const Outcome& outcome) override {
+    const std::lock_guard lock(turn_->mutex_);
+    turn_->end_voice(number_, outcome);
+  }
+  double unread_s() const override {
+    const std::lock_guard lock(turn_->mutex_);
+    return turn_->unheard_s(number_);
+  }
+
+ private:
+  const std::shared_ptr<Turn> turn_;
+  const int number_;
+};
+
+Turn::Turn(Engine& writer, Engine& speaker, TurnOptions options, std::shared_ptr<Audience> audience)
+    : writer_(writer),
+      speaker_(speaker),
+      options_(std::move(options)),
+      audience_(std::move(audience)),
+      sentences_(options_.sentence) {}
+
+std::shared_ptr<Turn> Turn::begin(Engine& writer, Engine& speaker, TurnOptions options,
+                                  std::shared_ptr<Audience> audience) {
+  const PipelineInfo &writes = writer.pipeline().info(), &speaks = speaker.pipeline().info();
+  if (!writes.writes) throw LoadError(concat("'", writes.model, "' does not answer messages"));
+  if (speaks.late_text == LateText::kNone) {
+    throw LoadError(concat("'", speaks.model, "' cannot speak a text that is still being written"));
+  }
+  return std::shared_ptr<Turn>(new Turn(writer, speaker, std::move(options), std::move(audience)));
+}
+
+// ---------------------------------------------------------------------------- the question
+
+void Turn::hear(Chat known) {
+  const std::lock_guard lock(mutex_);
+  if (asked_ || over_ || !options_.predict) return;
+  stop_reading();
+  read_on(std::move(known), true);
+}
+
+void Turn::ask(Chat question) {
+  const std::lock_guard lock(mutex_);
+  if (asked_ || over_) return;
+  stop_reading();
+  asked_ = true;
+  read_on(std::move(question), false);
+}
+
+void Turn::cancel() {
+  const std::lock_guard lock(mutex_);
+  fail({ErrorCode::kCancelled, "the turn was cancelled"});
+}
+
+/// What was read becomes the guess of the next round.
+void Turn::stop_reading() {
+  if (reading_) writer_.cancel(*std::exchange(reading_, std::nullopt));
+  if (!guess_.starts_with(answer_)) guess_ = answer_;
+  answer_.clear(), first_.reset();
+  sentences_ = SentenceStream(options_.sentence);
+  ++round_;
+}
+
+void Turn::read_on(Chat chat, bool background) {
+  SpeechRequest request = options_.answer;
+  request.chat = std::make_shared<const Chat>(std::move(chat));
+  request.expected = guess_;
+  request.background = background;
+  if (background) {
+    const int most =
+        tokens_ == 0 ? options_.first_draft : tokens_ + std::max(1, options_.more_draft);
+    request.max_tokens = std::min(most, options_.most_draft);
+  }
+  const auto id = writer_.submit_soon(request, std::make_shared<Draft>(shared_from_this(), round_));
+  if (id.ok()) {
+    reading_ = id.value();
+    counts_.drafts += background ? 1 : 0;
+  } else if (!background) {
+    fail(id.error());
+  }  // else the machine has better things to do than to guess
+}
+
+// ---------------------------------------------------------------------------- the answer
+
+void Turn::read(int round, std::string_view piece) {
+  if (round != round_ || over_) return;
+  answer_ += piece;
+  if (asked_) {
+    audience_->text(piece);
+  } else {
+    audience_->draft(answer_);
+  }
+  if (!first_) {
+    std::vector<SentenceStream::Item> certain;
+    sentences_.push(piece, certain);
+    if (certain.empty()) return;
+    first_ = std::move(certain.front().text);
+    meet_sentence();
+  }
+  give_text();
+}
+
+void Turn::end_reading(int round, const Outcome& outcome) {
+  if (round != round_ || over_) return;
+  reading_.reset();
+  tokens_ = std::max(tokens_, outcome.completion_tokens);
+  counts_.right_guesses += outcome.right_guesses;
+  if (!asked_) {
+    counts_.drafted_tokens += outcome.completion_tokens;
+    return;
+  }
+  if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
+    return fail(outcome.error);
+  }
+  written_ = true;
+  if (!first_ && !answer_.empty()) {
+    first_ = answer_;
+    meet_sentence();
+  }
+  if (spoken_ && !spoken_->heard) drop_voice();  // there is nothing to say
+  give_text();
+  end_if_over();
+}
+
+/// The first sentence of the answer, or of a draft, is known.
+void Turn::meet_sentence() {
+  const bool known = spoken_ && spoken_->text == *first_;
+  if (!known) {
+    drop_voice();
+    Spoken& spoken = spoken_.emplace();
+    spoken.text = *first_;
+    spoken.number = ++voices_;
+    spoken.given = first_->size();
+    SpeechRequest request = options_.voice;
+    request.text = *first_;
+    request.text_open = true;
+    request.background = !asked_;
+    const auto id =
+        speaker_.submit_soon(request, std::make_shared<Voice>(shared_from_this(), spoken.number));
+    if (!id.ok()) {
+      spoken_.reset();
+      if (asked_) fail(id.error());
+      return;
+    }
+    spoken.id = id.value();
+    counts_.spoken_ahead += asked_ ? 0 : 1;
+  }
+  if (!asked_) return;
+  if (known) speaker_.hurry(spoken_->id);
+  counts_.ready = known;
+  spoken_->heard = true;
+  if (!spoken_->samples.empty()) audience_->audio(spoken_->samples);
+  spoken_->samples.clear();
+}
+
+/// What was written since goes to the voice that is heard.
+void Turn::give_text() {
+  if (!asked_ || over_ || !spoken_ || !spoken_->heard || spoken_->ended) return;
+  const bool more = spoken_->given < answer_.size();
+  if (!more && !written_) return;
+  speaker_.append_text(spoken_->id, answer_.substr(spoken_->given), written_);
+  spoken_->given = answer_.size();
+}
+
+// ---------------------------------------------------------------------------- the voice
+
+void Turn::hear_audio(int number, std::span<const float> samples) {
+  if (!spoken_ || spoken_->number != number || over_) return;
+  if (spoken_->heard) return audience_->audio(samples);
+  spoken_->samples.insert(spoken_->samples.end(), samples.begin(), samples.end());
+}
+
+/// A voice that is not heard yet stops when it is far enough ahead.
+double Turn::unheard_s(int number) const {
+  if (!spoken_ || spoken_->number != number) return 0;
+  if (spoken_->heard) return audience_->unread_s();
+  const double made_s =
+      static_cast<double>(spoken_->samples.size()) / speaker_.pipeline().info().sample_rate;
+  return made_s >= options_.ahead_s ? std::numeric_limits<double>::max() : 0;
+}
+
+void Turn::end_voice(int number, const Outcome& outcome) {
+  if (!spoken_ || spoken_->number != number || over_) return;
+  spoken_->ended = true;
+  if (!outcome.error.message.empty() || outcome.reason == FinishReason::kCancelled) {
+    if (spoken_->heard) return fail(outcome.error);
+    spoken_.reset();
+    return;
+  }
+  end_if_over();
+}
+
+void Turn::drop_voice() {
+  if (!spoken_) return;
+  if (!spoken_->ended) speaker_.cancel(spoken_->id);
+  ++counts_.spoken_in_vain;
+  spoken_.reset();
+}
+
+// ---------------------------------------------------------------------------- the end
+
+void Turn::fail(Error error) {
+  if (std::exchange(over_, true)) return;
+  if (reading_) writer_.cancel(*reading_);
+  if (spoken_ && !spoken_->ended) speaker_.cancel(spoken_->id);
+  if (error.message.empty()) error = {ErrorCode::kCancelled, "the turn was cancelled"};
+  audience_->done(error, counts_);
+}
+
+void Turn::end_if_over() {
+  if (over_ || !written_ || (spoken_ && !spoken_->ended)) return;
+  over_ = true;
+  audience_->done({}, counts_);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,250 @@
+// Turns of a conversation on a small text model of tests/parity and the built-in voice.
+#include "predict/turn.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <random>
+#include <thread>
+
+#include "engine/machine.h"
+#include "runtime/runtime.h"
+
+namespace syrinx {
+namespace {
+
+class Listener : public Audience {
+ public:
+  void text(std::string_view piece) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(over_);
+    text_ += piece;
+  }
+  void audio(std::span<const float> samples) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(over_);
+    samples_.insert(samples_.end(), samples.begin(), samples.end());
+  }
+  void draft(std::string_view text) override {
+    const std::lock_guard lock(mutex_);
+    draft_ = text;
+    changed_.notify_all();
+  }
+  void done(const Error& error, const TurnCounts& counts) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(over_) << "done() came twice";
+    over_ = true;
+    error_ = error;
+    counts_ = counts;
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [&] { return over_; }));
+  }
+  void wait_for_draft(size_t bytes) {
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(
+        changed_.wait_for(lock, std::chrono::seconds(60), [&] { return draft_.size() >= bytes; }));
+  }
+
+  std::string text_, draft_;
+  std::vector<float> samples_;
+  Error error_;
+  TurnCounts counts_;
+  std::mutex mutex_;
+  bool over_ = false;
+
+ private:
+  std::condition_variable changed_;
+};
+
+class TurnTest : public testing::Test {
+ protected:
+  static LoadOptions load(const std::string& model) {
+    LoadOptions options;
+    options.model = model;
+    options.voices_dir = SYRINX_SOURCE_DIR "/voices";
+    options.weights = "f32";
+    options.engine.threads = 2;
+    options.engine.repetition_s = 0;
+    return options;
+  }
+  static TurnOptions options(bool predict) {
+    TurnOptions out;
+    out.answer.temperature = 0.f;
+    out.answer.max_tokens = 60;
+    out.voice.seed = 5;
+    out.predict = predict;
+    out.sentence.max_chars = 24;  // nothing that this model writes has an end
+    return out;
+  }
+  static Chat said(const std::string& text) {
+    std::string quoted;
+    for (const char c : text) {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+    return {"[{\"role\": \"user\", \"content\": \"" + quoted + "\"}]", ""};
+  }
+  std::shared_ptr<Listener> answer(const std::string& question) {
+    const auto ear = std::make_shared<Listener>();
+    Turn::begin(*writer_, *speaker_, options(false), ear)->ask(said(question));
+    ear->wait();
+    return ear;
+  }
+  /// Until nobody asks anything of these engines any more; false after 30 s.
+  static bool wait_idle(std::initializer_list<const Engine*> engines) {
+    const auto idle = [](const Engine* engine) { return engine->stats().requests == 0; };
+    for (int i = 0; i < 6000 && !std::ranges::all_of(engines, idle); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return std::ranges::all_of(engines, idle);
+  }
+  static void TearDownTestSuite() { writer_.reset(), speaker_.reset(), machine_.reset(); }
+  static void SetUpTestSuite() {
+    machine_ = std::make_shared<Machine>(load("finch").engine);
+    speaker_ = load_engine(load("finch"), machine_);
+    writer_ = load_engine(load(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3"), machine_);
+  }
+
+  static inline std::shared_ptr<Machine> machine_;
+  static inline std::unique_ptr<Engine> writer_, speaker_;
+};
+
+TEST_F(TurnTest, AnswersAsIfNothingHadBeenPredicted) {
+  std::mt19937 dice(3);
+  int ready = 0, right = 0;
+  const std::string question = "What is the time, and how long is a minute?";
+  const auto plain = answer(question);
+  EXPECT_TRUE(plain->error_.message.empty()) << plain->error_.message;
+  EXPECT_GT(plain->samples_.size(), 1000u);
+  for (int i = 0; i < 60; ++i) {
+    const auto ear = std::make_shared<Listener>();
+    const auto turn = Turn::begin(*writer_, *speaker_, options(true), ear);
+    for (int piece = 0; piece < 1 + i % 4; ++piece) {
+      std::string known = question.substr(0, dice() % (question.size() + 1));
+      if (i % 3 == 1 && !known.empty()) known[dice() % known.size()] = 'x';  // misheard
+      turn->hear(said(known));
+      if (i % 5 == 0) ear->wait_for_draft(1 + dice() % 8);
+    }
+    if (i % 2 == 0) {
+      turn->hear(said(question));
+      ear->wait_for_draft(plain->text_.size() / 3);
+    }
+    turn->ask(said(question));
+    ear->wait();
+    EXPECT_TRUE(ear->error_.message.empty()) << ear->error_.message;
+    EXPECT_EQ(ear->text_, plain->text_) << "input " << i;
+    EXPECT_EQ(ear->samples_, plain->samples_) << "input " << i;
+    EXPECT_EQ(ear->counts_.spoken_ahead,
+              ear->counts_.spoken_in_vain + (ear->counts_.ready ? 1 : 0));
+    ready += ear->counts_.ready ? 1 : 0;
+    right += ear->counts_.right_guesses;
+  }
+  EXPECT_GT(ready, 10);
+  EXPECT_GT(right, 0);
+}
+
+TEST_F(TurnTest, LeavesNothingBehind) {
+  for (int i = 0; i < 40; ++i) {
+    const auto ear = std::make_shared<Listener>();
+    const auto turn = Turn::begin(*writer_, *speaker_, options(true), ear);
+    turn->hear(said("Hello, who is"));
+    if (i % 2 == 0) ear->wait_for_draft(4);
+    if (i % 3 == 0) turn->ask(said("Hello, who is there?"));
+    if (i % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(i / 2));
+    turn->cancel();
+    ear->wait();
+    turn->hear(said("Is anybody"));
+    turn->ask(said("Is anybody there?"));  // too late: nothing
+    if (i % 3 != 0) {
+      EXPECT_EQ(ear->error_.code, ErrorCode::kCancelled);
+    }
+  }
+  EXPECT_TRUE(wait_idle({writer_.get(), speaker_.get()}));
+  for (const Engine* engine : {writer_.get(), speaker_.get()}) {
+    EXPECT_EQ(engine->stats().pages_free, engine->stats().pages);
+  }
+}
+
+/// The first draft is short, each later one may be a little longer, and none is longer than the
+/// most.
+TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
+  const std::string question = "What is the time, and how long is a minute?";
+  TurnOptions asked = options(true);
+  asked.first_draft = 6, asked.more_draft = 4, asked.most_draft = 12;
+  const auto ear = std::make_shared<Listener>();
+  const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
+  for (int round = 0; round < 4; ++round) {
+    turn->hear(said(question));
+    ASSERT_TRUE(wait_idle({writer_.get()}));
+  }
+  turn->ask(said(question));
+  ear->wait();
+  EXPECT_EQ(ear->counts_.drafts, 4);
+  EXPECT_EQ(ear->counts_.drafted_tokens, 6 + 10 + 12 + 12);
+}
+
+TEST_F(TurnTest, WithoutPredictionOnlyAnswers) {
+  const auto ear = std::make_shared<Listener>();
+  const auto turn = Turn::begin(*writer_, *speaker_, options(false), ear);
+  turn->hear(said("Hello, who is"));
+  EXPECT_EQ(writer_->stats().requests, 0);
+  turn->ask(said("Hello, who is there?"));
+  turn->ask(said("What is the time?"));  // once
+  ear->wait();
+  EXPECT_EQ(ear->counts_.drafts, 0);
+  EXPECT_EQ(ear->text_, answer("Hello, who is there?")->text_);
+}
+
+TEST_F(TurnTest, AnAnswerWithoutWordsIsNotSpoken) {
+  const std::string question = "What is the time?";
+  TurnOptions asked = options(true);
+  asked.answer.stop = {answer(question)->text_.substr(0, 1)};
+  const auto ear = std::make_shared<Listener>();
+  const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
+  turn->hear(said(question));
+  turn->ask(said(question));
+  ear->wait();
+  EXPECT_TRUE(ear->error_.message.empty()) << ear->error_.message;
+  EXPECT_EQ(ear->text_, "");
+  EXPECT_TRUE(ear->samples_.empty());
+}
+
+/// What a speaker refuses, at once or when it opens the request, is an error of the answer, and
+/// none of a draft.
+TEST_F(TurnTest, ASpeakerThatRefusesIsHeardOf) {
+  const std::string question = "What is the time?";
+  for (const char* param : {"voice", "speed"}) {
+    TurnOptions asked = options(true);
+    if (std::string(param) == "voice") asked.voice.voice = "nobody";
+    if (std::string(param) == "speed") asked.voice.speed = 9;
+    const auto ear = std::make_shared<Listener>();
+    const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
+    turn->hear(said(question));
+    ASSERT_TRUE(wait_idle({writer_.get()}));
+    {
+      const std::lock_guard lock(ear->mutex_);
+      EXPECT_FALSE(ear->over_) << param;
+    }
+    turn->ask(said(question));
+    ear->wait();
+    EXPECT_EQ(ear->error_.param, param);
+    EXPECT_FALSE(ear->counts_.ready);
+    EXPECT_TRUE(wait_idle({writer_.get(), speaker_.get()}));
+  }
+}
+
+TEST_F(TurnTest, SaysWhatIsWrong) {
+  const auto ear = std::make_shared<Listener>();
+  EXPECT_THROW(Turn::begin(*speaker_, *speaker_, options(true), ear), LoadError);
+  EXPECT_THROW(Turn::begin(*writer_, *writer_, options(true), ear), LoadError);
+  Turn::begin(*writer_, *speaker_, options(true), ear)->ask({"[7]", ""});
+  ear->wait();
+  EXPECT_NE(ear->error_.message.find("messages"), std::string::npos) << ear->error_.message;
+  EXPECT_EQ(ear->error_.code, ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,183 @@
+// Guesses of next steps through the scheduler: they change how many batches an answer takes and
+// nothing else. On the small text checkpoints of tests/parity, which repeat themselves a lot, and
+// on a scripted clock, so that a batch costs what it does with a large model: mostly the weights.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "engine/scripted_machine.h"
+#include "families/llm/pipeline.h"
+
+namespace syrinx {
+namespace {
+
+std::shared_ptr<const llm::Llm> model_of(const std::string& type) {
+  return std::make_shared<llm::Llm>(
+      LoadSpec{SYRINX_SOURCE_DIR "/tests/parity/llm/" + type, "tiny", WeightType::kF32});
+}
+
+EngineOptions drafting(bool drafts) {
+  EngineOptions options;
+  options.threads = 1;
+  options.drafts = drafts;
+  return options;
+}
+
+/// A machine on which a batch takes 10 ms and a tenth for every row.
+struct Reader : ScriptedMachine {
+  Reader(const std::shared_ptr<const Pipeline>& model, const EngineOptions& options)
+      : ScriptedMachine({.options = options, .batch_s = [this](const Batch& b) {
+                           ++batches;
+                           return 0.010 + 1e-4 * b.units();
+                         }}) {
+    add(model);
+  }
+  std::shared_ptr<ScriptedClient> ask(const SpeechRequest& request) {
+    const auto client = submit(request);
+    EXPECT_TRUE(client) << refusal.message;
+    run_to_end();
+    return client;
+  }
+  double hits() { return model().metrics.draft_hits.value(); }
+  int64_t batches = 0;
+};
+
+struct Answered {
+  std::string text;
+  std::vector<float> scores;
+  FinishReason reason;
+  int tokens;
+  bool operator==(const Answered&) const = default;
+};
+void PrintTo(const Answered& a, std::ostream* out) {
+  *out << finish_reason_name(a.reason) << " after " << a.tokens << ", " << a.scores.size()
+       << " scores: " << a.text;
+}
+
+Answered answer(const ScriptedClient& client) {
+  EXPECT_TRUE(client.done);
+  EXPECT_TRUE(client.outcome.error.message.empty()) << client.outcome.error.message;
+  Answered all{client.written, {}, client.outcome.reason, client.outcome.completion_tokens};
+  for (const ScoredToken& token : client.tokens) {
+    all.scores.push_back(token.drawn.logprob);
+    for (const auto& choice : token.top) all.scores.push_back(choice.logprob);
+  }
+  return all;
+}
+
+std::vector<SpeechRequest> questions() {
+  std::vector<SpeechRequest> all;
+  for (int i = 0; i < 12; ++i) {
+    SpeechRequest request;
+    request.text = "one two three one two three one two " + std::string(1 + i, 'a' + i % 3);
+    request.seed = 7 + i;
+    request.max_tokens = 30 + 13 * i;
+    request.ignore_stop = i % 4 == 3;
+    request.temperature = i % 3 == 0 ? 0.f : 0.4f * static_cast<float>(i % 3);
+    request.repetition_penalty = i % 5 == 2 ? 1.3f : 1.f;
+    request.top_k = i % 2 == 0 ? 0 : 3;
+    if (i % 4 == 1) request.top_logprobs = 2;
+    if (i % 6 == 5) request.stop = {"zz", "e t"};
+    all.push_back(request);
+  }
+  return all;
+}
+
+/// For "qwen3": its answer is 60 characters, each of one token, with surprises among them.
+SpeechRequest plain_letters() {
+  SpeechRequest request;
+  request.text = "fwPK";
+  request.temperature = 0.3f;
+  request.top_k = 0;
+  request.seed = 1018;
+  request.max_tokens = 60;
+  request.ignore_stop = true;
+  return request;
+}
+
+class Drafts : public testing::TestWithParam<const char*> {};
+
+TEST_P(Drafts, ChangeTimeAndNothingElse) {
+  const auto model = model_of(GetParam());
+  Reader plain(model, drafting(false)), alone(model, drafting(true));
+  std::vector<Answered> expected;
+  for (const SpeechRequest& request : questions()) {
+    const auto slow = plain.ask(request), fast = alone.ask(request);
+    expected.push_back(answer(*slow));
+    EXPECT_EQ(answer(*fast), expected.back());
+    EXPECT_EQ(slow->outcome.guessed_tokens, 0);
+    EXPECT_LE(fast->outcome.right_guesses, fast->outcome.guessed_tokens);
+  }
+  EXPECT_EQ(plain.model().metrics.drafted.value(), 0);
+  EXPECT_GT(alone.hits(), 0);
+  // A step that was guessed needs no batch, and no other is missing.
+  EXPECT_EQ(alone.batches + static_cast<int64_t>(alone.hits()), plain.batches);
+
+  constexpr int kPages = 8;
+  for (const bool share : {false, true}) {
+    EngineOptions options = drafting(true);
+    options.max_batch = 7;
+    options.max_prefill_rows = 9;
+    options.share_prefixes = share;
+    options.kv_bytes = kPages * KvPool::page_bytes(model->graph().ar().traits().kv[0]);
+    Reader crowd(model, options);
+    std::vector<std::shared_ptr<ScriptedClient>> clients;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      SpeechRequest request = questions()[i];
+      request.expected = expected[i].text;
+      clients.push_back(crowd.submit(request));
+    }
+    crowd.run_to_end();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(answer(*clients[i]), expected[i]) << "request " << i;
+    }
+    EXPECT_GT(crowd.hits(), 0);
+    EXPECT_GT(crowd.model().metrics.preemptions.value(), 0) << "the test did not force any";
+    EXPECT_EQ(crowd.model().nodes[0].cache->available(), kPages);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Drafts, testing::Values("llama", "qwen2", "qwen3"),
+                         [](const auto& type) { return std::string(type.param); });
+
+/// What a client expects is run whole with the prompt's last row, right or wrong.
+TEST(ExpectedAnswer, TakesAFewBatches) {
+  const auto model = model_of("qwen3");
+  EngineOptions options = drafting(true);
+  options.share_prefixes = false;
+  Reader reader(model, options);
+  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // costs are learned
+  const auto ask = [&](const std::string& expected) {
+    SpeechRequest request = plain_letters();
+    request.expected = expected;
+    const int64_t before = reader.batches;
+    const auto client = reader.ask(request);
+    EXPECT_EQ(client->outcome.completion_tokens, 60);
+    EXPECT_EQ(reader.batches - before, 60 - client->outcome.right_guesses);
+    return std::pair(client->written, client->outcome.right_guesses);
+  };
+  const auto [plain, found] = ask("");
+  const auto [told, right] = ask(plain);
+  EXPECT_EQ(told, plain);
+  EXPECT_GT(right, found);
+  EXPECT_GE(right, 55);
+  const auto [half, some] = ask(plain.substr(0, 30) + "nothing of the kind");
+  EXPECT_EQ(half, plain);
+  EXPECT_LT(some, right);
+  EXPECT_EQ(ask("nothing of the kind").first, plain);
+  EXPECT_EQ(ask(std::string(1000, '\xff')).first, plain);
+}
+
+/// A conversation's next turn begins with the answer of the turn before.
+TEST(Conversation, TheNextTurnFindsTheAnswerInTheCache) {
+  Reader reader(model_of("qwen3"), drafting(true));
+  SpeechRequest request = plain_letters();
+  const auto first = reader.ask(request);
+  EXPECT_EQ(first->outcome.completion_tokens, 60);
+  request.text += first->written;
+  // All but the last token, whose row was never run, and the last of the new prompt.
+  EXPECT_EQ(reader.ask(request)->outcome.cached_tokens, first->outcome.prompt_tokens + 59);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,94 @@
+#include "runtime/runtime.h"
+
+#include <gtest/gtest.h>
+
+#include "io/test_dir.h"
+#include "tensor/device.h"
+
+namespace syrinx {
+namespace {
+
+/// The smallest that loads: random weights for the config of a text model.
+LoadOptions text_model() {
+  LoadOptions options;
+  options.model = SYRINX_SOURCE_DIR "/tests/parity/llm/llama";
+  options.dummy = true;
+  return options;
+}
+
+/// What is wrong with these options; "" when they load.
+std::string load_fault(const LoadOptions& options) {
+  try {
+    load_pipeline(options);
+  } catch (const LoadError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(ModelName, IsTheLastPartWithoutARevision) {
+  EXPECT_EQ(model_name("finch"), "finch");
+  EXPECT_EQ(model_name("Org/Name"), "Name");
+  EXPECT_EQ(model_name("Org/Name@rev"), "Name");
+  EXPECT_EQ(model_name("/models/Name//"), "Name");
+  EXPECT_EQ(model_name("/models@home/Name"), "Name");
+  EXPECT_EQ(model_name("Org/Name@refs"), "Name");
+}
+
+TEST(Load, NamesOfWeights) {
+  LoadOptions options = text_model();
+  for (const char* known : {"auto", "f32", "bf16", "q8", "q8a8", "q4"}) {
+    options.weights = known;
+    EXPECT_EQ(load_fault(options), "") << known;
+  }
+  for (const char* unknown : {"", "q3", "F32"}) {
+    options.weights = unknown;
+    EXPECT_TRUE(says(load_fault(options), "known are auto")) << unknown;
+  }
+}
+
+TEST(Load, NamesOfDevices) {
+  const bool gpu = device_missing(Device::kCuda).empty();
+  LoadOptions options = text_model();
+  EXPECT_EQ(load_pipeline(options)->graph().ar().device(), gpu ? Device::kCuda : Device::kCpu);
+  options.device = "cpu";
+  EXPECT_EQ(load_pipeline(options)->graph().ar().device(), Device::kCpu);
+  options.device = "cuda";
+  EXPECT_EQ(load_fault(options).empty(), gpu);
+  options.device = "tpu";
+  EXPECT_TRUE(says(load_fault(options), "known are auto"));
+  // A family without stages for a GPU.
+  LoadOptions voice;
+  voice.voices_dir = SYRINX_SOURCE_DIR "/voices";
+  EXPECT_EQ(load_pipeline(voice)->graph().ar().device(), Device::kCpu);
+  voice.device = "cuda";
+  EXPECT_TRUE(says(load_fault(voice), gpu ? "CPU only" : "--device cuda"));
+}
+
+TEST(Load, BuiltInVoicesLieWhereItIsSaid) {
+  const TestDir empty;
+  LoadOptions options;
+  options.voices_dir = empty.path();
+  EXPECT_NE(load_fault(options), "") << "no other place is looked at";
+  EXPECT_FALSE(says(load_fault(options), empty.path())) << "it is taken for a model elsewhere";
+  options.voices_dir = SYRINX_SOURCE_DIR "/voices";
+  EXPECT_EQ(load_pipeline(options)->info().model, "finch");
+}
+
+TEST(Load, AnUnknownFamilyIsToldWhatIsKnown) {
+  const TestDir dir;
+  dir.write("config.json", R"({"model_type": "parrot"})");
+  LoadOptions options;
+  options.model = dir.path();
+  const std::string fault = load_fault(options);
+  for (const char* part : {"config.json", "\"parrot\"", "finch", "csm, ", "whisper"}) {
+    EXPECT_TRUE(says(fault, part)) << fault;
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,104 @@
+// A steady step of a real family asks for no memory: what a request needs is there when it begins.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "engine/engine.h"
+#include "runtime/runtime.h"
+
+namespace {
+std::atomic<int64_t> asked_for{0};
+}
+
+void* operator new(size_t size) {
+  ++asked_for;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // both sides are replaced here
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#pragma GCC diagnostic pop
+
+namespace syrinx {
+namespace {
+
+/// Notes what had been asked for at its `from`-th piece of output and at its `to`-th.
+class Watch : public Sink {
+ public:
+  Watch(std::atomic<bool>& all_submitted, int from, int to)
+      : all_submitted_(all_submitted), from_(from), to_(to) {}
+  void audio(std::span<const float>) override {
+    all_submitted_.wait(false);  // what submit() asks for must not count
+    ++pieces;
+    if (pieces == from_) first = asked_for.load();
+    if (pieces == to_) last = asked_for.load();
+  }
+  void finished(const Outcome& outcome) override { fault = outcome.error.message; }
+  int64_t first = -1, last = -2;
+  int pieces = 0;
+  std::string fault;
+
+ private:
+  std::atomic<bool>& all_submitted_;
+  const int from_, to_;
+};
+
+/// A small checkpoint of tests/parity, and between which pieces nothing is asked for: what batches
+/// of every size need has been met before.
+struct Steady {
+  const char* checkpoint;
+  int from, to;
+};
+void PrintTo(const Steady& steady, std::ostream* out) { *out << steady.checkpoint; }
+
+class SteadyStep : public testing::TestWithParam<Steady> {};
+
+TEST_P(SteadyStep, AsksForNoMemory) {
+  LoadOptions load;
+  load.model = std::string(SYRINX_SOURCE_DIR "/tests/parity/") + GetParam().checkpoint;
+  load.weights = "f32";
+  load.engine.threads = 2;
+  load.engine.executors = Executors::kShared;
+  load.engine.repetition_s = 0;
+  const std::unique_ptr<Engine> engine = load_engine(load);
+  const PipelineInfo& info = engine->pipeline().info();
+  SpeechRequest request;
+  request.text = "One two three.";
+  if (!info.voices.empty()) request.voice = info.voices.front().id;
+  request.ignore_stop = true;
+  request.max_frames = 150;
+  request.initial_chunk_frames = 1;
+  std::atomic<bool> all_submitted{false};
+  std::vector<std::shared_ptr<Watch>> watches;
+  for (int i = 0; i < 3; ++i) {
+    request.seed = i;
+    watches.push_back(std::make_shared<Watch>(all_submitted, GetParam().from, GetParam().to));
+    const auto id = engine->submit(request, watches.back());
+    ASSERT_TRUE(id.ok()) << id.error().message;
+  }
+  all_submitted = true;
+  all_submitted.notify_all();
+  ASSERT_TRUE(engine->drain(60));
+  for (const auto& watch : watches) {
+    EXPECT_EQ(watch->fault, "");
+    EXPECT_EQ(watch->first, watch->last) << "of " << watch->pieces << " pieces";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, SteadyStep,
+                         testing::Values(Steady{"qwen3_tts/golden/projected/checkpoint", 4, 12},
+                                         Steady{"csm/golden/taught/checkpoint", 4, 12},
+                                         Steady{"zonos/golden/checkpoint", 4, 6}),
+                         [](const auto& steady) {
+                           const std::string name = steady.param.checkpoint;
+                           return name.substr(0, name.find('/'));
+                         });
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,73 @@
+#include "server/access/access.h"
+
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "base/check.h"
+
+namespace syrinx {
+namespace {
+
+/// "name:80" and "[::1]:80" without the port.
+std::string_view without_port(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+  return host.substr(0, host.find(':'));
+}
+
+bool known_host(const AccessRules& rules, std::string_view host) {
+  return rules.hosts.empty() || host.empty() ||
+         std::any_of(rules.hosts.begin(), rules.hosts.end(), [&](const std::string& name) {
+           return same_but_case(name, without_port(host));
+         });
+}
+
+bool same_site(const BrowserFacts& facts) {
+  const size_t scheme = facts.origin.find("://");
+  return scheme != std::string_view::npos &&
+         same_but_case(facts.origin.substr(scheme + 3), facts.host);
+}
+
+bool listed(const AccessRules& rules, std::string_view origin) {
+  return std::any_of(rules.origins.begin(), rules.origins.end(), [&](const std::string& each) {
+    return each == "*" || same_but_case(each, origin);
+  });
+}
+
+}  // namespace
+
+std::optional<ApiError> refuse_access(const AccessRules& rules, const BrowserFacts& facts) {
+  if (!known_host(rules, facts.host)) {
+    return ApiError{.status = 403,
+                    .message = concat("This server does not answer to the name '",
+                                      facts.host.substr(0, 200), "' (see --allowed-host)."),
+                    .code = "host_not_allowed"};
+  }
+  if (facts.origin.empty() || facts.reads_only || same_site(facts) || listed(rules, facts.origin)) {
+    return {};
+  }
+  return ApiError{.status = 403,
+                  .message = concat("Pages of '", facts.origin.substr(0, 200),
+                                    "' may not use this server (see --cors-origin)."),
+                  .code = "origin_not_allowed"};
+}
+
+Headers cors_headers(const AccessRules& rules, const BrowserFacts& facts) {
+  if (facts.origin.empty() || !listed(rules, facts.origin)) return {};
+  return {{"Access-Control-Allow-Origin", std::string(facts.origin)},
+          {"Access-Control-Expose-Headers",
+           "*, X-Request-Id, X-Sample-Rate, X-Seed, X-Warning, Retry-After"},
+          {"Vary", "Origin"}};
+}
+
+std::optional<Reply> answer_preflight(const AccessRules& rules, const BrowserFacts& facts) {
+  if (facts.origin.empty() || !listed(rules, facts.origin)) return {};
+  Reply reply{.status = 204, .content_type = "", .body = {}, .headers = {}};
+  reply.headers = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
+                   {"Access-Control-Max-Age", "600"}};
+  if (!facts.requested_headers.empty()) {
+    reply.headers.emplace_back("Access-Control-Allow-Headers", facts.requested_headers);
+  }
+  return reply;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,59 @@
+// The bodies of POST /v1/chat/completions and /v1/completions: OpenAI's fields and some that others
+// have added, checked and turned into a SpeechRequest. Knows no sockets; any thread. Every refusal
+// names the field at fault.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "audio/encoder.h"
+#include "model/pipeline.h"
+#include "model/request.h"
+#include "server/request/api_error.h"
+#include "text/jinja/value.h"
+
+namespace syrinx {
+
+enum class ChatKind { kChat, kCompletion };
+
+/// What a model can do beyond reading and writing.
+struct ChatAbility {
+  bool speaks = false;
+  double hears_s = 0;  ///< as PipelineInfo
+};
+
+/// A checked call. Without "seed" in the body the request has a random one.
+struct ChatCall {
+  ChatKind kind = ChatKind::kChat;
+  SpeechRequest request;
+  bool stream = false;
+  bool usage = false;   ///< a last event with the usage
+  bool speaks = false;  ///< the answer is heard, its text the transcript
+  AudioFormat format = AudioFormat::kWav;
+  std::vector<std::string> tool_names;  ///< that the answer may call; empty: none
+};
+
+/// A body that is a JSON object. Cheap to copy.
+class ChatBody {
+ public:
+  static std::variant<ChatBody, ApiError> parse(ChatKind kind, std::string_view body);
+
+  /// The field "model" where it is a text, or "".
+  const std::string& model() const { return model_; }
+  /// Checks the fields. Unknown ones are ignored and null counts as absent.
+  /// Recordings are decoded, which takes its time.
+  std::variant<ChatCall, ApiError> call(const ChatAbility& model = {}) const;
+
+ private:
+  ChatKind kind_ = ChatKind::kChat;
+  jinja::Value fields_;
+  std::string model_;
+};
+
+/// Why a model cannot answer at this route: one that speaks is asked to write, or the other way
+/// round. Nothing: it can.
+std::optional<ApiError> refuse_kind(const PipelineInfo& info, bool asked_to_write);
+
+}  // namespace syrinx

@@ -1,0 +1,345 @@
+#include "server/chat/chat_call.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/check.h"
+#include "server/chat/chat_tools.h"
+
+namespace syrinx {
+namespace {
+
+std::variant<ChatCall, ApiError> read_call(const std::string& body, ChatKind kind = ChatKind::kChat,
+                                           const ChatAbility& model = {}) {
+  auto parsed = ChatBody::parse(kind, body);
+  if (auto* fault = std::get_if<ApiError>(&parsed)) return std::move(*fault);
+  return std::get<ChatBody>(parsed).call(model);
+}
+
+ChatCall good_call(const std::string& body, ChatKind kind = ChatKind::kChat) {
+  auto call = read_call(body, kind);
+  if (const auto* fault = std::get_if<ApiError>(&call)) {
+    ADD_FAILURE() << body << ": " << fault->message;
+    return {};
+  }
+  return std::get<ChatCall>(std::move(call));
+}
+
+ApiError bad_call(const std::string& body, ChatKind kind = ChatKind::kChat) {
+  auto call = read_call(body, kind);
+  if (const auto* fault = std::get_if<ApiError>(&call)) return *fault;
+  ADD_FAILURE() << body << " was accepted";
+  return {};
+}
+
+std::string chat_with(const std::string& more) {
+  return R"({"messages": [{"role": "user", "content": "Hi"}])" + more + "}";
+}
+
+TEST(ChatCallBody, ReadsAll) {
+  const ChatCall call = good_call(chat_with(
+      R"(, "stream": true, "stream_options": {"include_usage": true}, "stop": ["a", "b"],)"
+      R"( "temperature": 0.5, "top_p": 0.25, "top_k": -1, "max_tokens": 5, "seed": -3,)"
+      R"( "max_completion_tokens": 9, "logprobs": true, "top_logprobs": 4, "n": 1,)"
+      R"( "presence_penalty": 0, "response_format": {"type": "text"}, "user": "somebody")"));
+  EXPECT_TRUE(call.stream && call.usage);
+  EXPECT_EQ(call.request.stop, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(call.request.temperature, 0.5f);
+  EXPECT_EQ(call.request.top_p, 0.25f);
+  EXPECT_EQ(call.request.top_k, 0);
+  EXPECT_EQ(call.request.max_tokens, 9);
+  EXPECT_EQ(call.request.top_logprobs, 4);
+  EXPECT_EQ(call.request.seed, static_cast<uint64_t>(-3));
+  EXPECT_EQ(call.request.chat->messages, R"([{"role": "user", "content": "Hi"}])");
+  EXPECT_EQ(call.request.chat->tools, "");
+  const ChatCall plain = good_call(chat_with(R"(, "stop": "x", "seed": null)"));
+  EXPECT_EQ(plain.request.stop, std::vector<std::string>{"x"});
+  EXPECT_EQ(plain.request.max_tokens, 0);
+  EXPECT_EQ(plain.request.top_logprobs, -1);
+  EXPECT_FALSE(plain.request.temperature.has_value());
+  EXPECT_FALSE(plain.request.background);
+  EXPECT_TRUE(good_call(chat_with(R"(, "service_tier": "flex")")).request.background);
+  EXPECT_EQ(bad_call(chat_with(R"(, "service_tier": "soon")")).status, 400);
+}
+
+TEST(ChatCallBody, TakesAPrediction) {
+  const auto expected = [](const std::string& prediction) {
+    return good_call(chat_with(R"(, "prediction": )" + prediction)).request.expected;
+  };
+  EXPECT_EQ(expected("null"), "");
+  EXPECT_EQ(expected(R"({"type": "content", "content": "int x;"})"), "int x;");
+  EXPECT_EQ(expected(R"({"type": "content", "content": [{"type": "text", "text": "a"},)"
+                     R"( {"type": "text", "text": "b"}]})"),
+            "a\nb");
+  for (const char* bad : {R"({"type": "other", "content": "x"})", R"({"type": "content"})", "7",
+                          R"({"type": "content", "content": [{"type": "image_url"}]})"}) {
+    EXPECT_EQ(bad_call(chat_with(concat(R"(, "prediction": )", bad))).status, 400) << bad;
+  }
+}
+
+TEST(ChatCallBody, MakesMessagesThatTemplatesExpect) {
+  const ChatCall call = good_call(
+      R"({"messages": [{"role": "developer", "content": [{"type": "text", "text": "a"},)"
+      R"( {"type": "text", "text": "b"}]}, {"role": "assistant", "content": null, "tool_calls":)"
+      R"( [{"id": "c", "type": "function", "function": {"name": "f", "arguments":)"
+      R"( "{\"z\": 1, \"a\": [2]}"}}]}, {"role": "tool", "tool_call_id": "c", "content": "ü"},)"
+      R"( {"role": "assistant", "content": "x", "reasoning": "r", "unknown": 1}],)"
+      R"( "tools": [{"type": "function", "function": {"name": "f", "parameters": {"b": 1,)"
+      R"( "a": 2}}}]})");
+  EXPECT_EQ(call.request.chat->messages,
+            R"([{"role": "system", "content": "a\nb"}, {"role": "assistant", "content": "",)"
+            R"( "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f",)"
+            R"( "arguments": {"z": 1, "a": [2]}}}]}, {"role": "tool", "content": "ü",)"
+            R"( "tool_call_id": "c"}, {"role": "assistant", "content": "x",)"
+            R"( "reasoning_content": "r"}])");
+  EXPECT_EQ(call.request.chat->tools,
+            R"([{"type": "function", "function": {"name": "f", "parameters": {"b": 1, "a": 2}}}])");
+  EXPECT_EQ(call.tool_names, std::vector<std::string>{"f"});
+  const ChatCall none = good_call(chat_with(
+      R"(, "tool_choice": "none", "tools": [{"type": "function", "function": {"name": "f"}}])"));
+  EXPECT_EQ(none.request.chat->tools, "");
+  EXPECT_TRUE(none.tool_names.empty());
+}
+
+TEST(ChatCallBody, RefusesByName) {
+  const struct {
+    const char* more;
+    const char* param;
+    const char* code;
+  } cases[] = {
+      {R"(, "n": 2)", "n", "unsupported_value"},
+      {R"(, "presence_penalty": 0.5)", "presence_penalty", "unsupported_value"},
+      {R"(, "frequency_penalty": -1)", "frequency_penalty", "unsupported_value"},
+      {R"(, "logit_bias": {"5": 1})", "logit_bias", "unsupported_value"},
+      {R"(, "response_format": {"type": "json_object"})", "response_format", "unsupported_value"},
+      {R"(, "response_format": {})", "response_format.type", "invalid_value"},
+      {R"(, "modalities": ["text", "audio"])", "modalities", "unsupported_value"},
+      {R"(, "tool_choice": "required")", "tool_choice", "unsupported_value"},
+      {R"(, "tool_choice": {"type": "function"})", "tool_choice", "unsupported_value"},
+      {R"(, "functions": [])", "functions", "unsupported_value"},
+      {R"(, "tools": [{"type": "function"}])", "tools[0].function", "invalid_value"},
+      {R"(, "tools": [{"type": "retrieval"}])", "tools[0].type", "unsupported_value"},
+      {R"(, "tools": {})", "tools", "invalid_type"},
+      {R"(, "stop": ["a", "b", "c", "d", "e"])", "stop", "invalid_value"},
+      {R"(, "stop": "")", "stop", "invalid_value"},
+      {R"(, "stop": [1])", "stop", "invalid_type"},
+      {R"(, "temperature": 2.5)", "temperature", "invalid_value"},
+      {R"(, "temperature": "warm")", "temperature", "invalid_type"},
+      {R"(, "max_tokens": 0)", "max_tokens", "invalid_value"},
+      {R"(, "max_tokens": 1.5)", "max_tokens", "invalid_type"},
+      {R"(, "seed": "x")", "seed", "invalid_type"},
+      {R"(, "top_logprobs": 2)", "top_logprobs", "invalid_value"},
+      {R"(, "logprobs": true, "top_logprobs": 21)", "top_logprobs", "invalid_value"},
+      {R"(, "stream_options": {})", "stream_options", "invalid_value"},
+      {R"(, "stream": 1)", "stream", "invalid_type"},
+  };
+  for (const auto& c : cases) {
+    const ApiError fault = bad_call(chat_with(c.more));
+    EXPECT_EQ(fault.status, 400) << c.more;
+    EXPECT_EQ(fault.param, c.param) << c.more << ": " << fault.message;
+    EXPECT_EQ(fault.code, c.code) << c.more << ": " << fault.message;
+  }
+}
+
+TEST(ChatCallBody, ReadsHowAnAnswerIsHeard) {
+  const auto read = [](const std::string& more) {
+    return read_call(chat_with(more), ChatKind::kChat, {.speaks = true, .hears_s = 5});
+  };
+  const auto call = [&](const std::string& more) { return std::get<ChatCall>(read(more)); };
+  const auto param = [&](const std::string& more) { return std::get<ApiError>(read(more)).param; };
+  EXPECT_FALSE(call("").speaks);
+  EXPECT_TRUE(call(R"(, "modalities": ["text"])").request.text_only);
+  EXPECT_TRUE(call(R"(, "modalities": ["audio"])").speaks);
+  const ChatCall heard =
+      call(R"(, "modalities": ["text", "audio"], "audio": {"voice": "ann", "format": "opus"})");
+  EXPECT_TRUE(heard.speaks && !heard.request.text_only);
+  EXPECT_EQ(heard.request.voice, "ann");
+  EXPECT_EQ(heard.format, AudioFormat::kOpus);
+  const std::string both = R"(, "modalities": ["text", "audio"])";
+  EXPECT_EQ(call(both).format, AudioFormat::kWav);
+  EXPECT_EQ(call(both + R"(, "stream": true, "audio": {})").format, AudioFormat::kPcm);
+  EXPECT_EQ(call(both + R"(, "audio": {"format": "pcm16"})").format, AudioFormat::kPcm);
+  EXPECT_EQ(param(R"(, "modalities": ["video"])"), "modalities");
+  EXPECT_EQ(param(R"(, "modalities": [])"), "modalities");
+  EXPECT_EQ(param(R"(, "audio": {"voice": "ann"})"), "audio");
+  EXPECT_EQ(param(both + R"(, "audio": {"format": "midi"})"), "audio.format");
+}
+
+TEST(ChatCallBody, HearsOnlyWhatUsersSayInAudio) {
+  const auto param = [](const std::string& messages, double hears_s = 5) {
+    const auto read = read_call(concat("{\"messages\": ", messages, "}"), ChatKind::kChat,
+                                {.speaks = true, .hears_s = hears_s});
+    return std::holds_alternative<ApiError>(read) ? std::get<ApiError>(read).param : "";
+  };
+  const auto part = [](const char* role, const std::string& what) {
+    return concat(R"([{"role": ")", role, R"(", "content": [)", what, "]}]");
+  };
+  const std::string audio = R"({"type": "input_audio", "input_audio": {"data": "QQ=="}})";
+  EXPECT_EQ(param(part("user", audio), 0), "messages[0].content[0].type");
+  EXPECT_EQ(param(part("system", audio)), "messages[0].content[0].type");
+  EXPECT_EQ(param(part("user", audio)), "messages[0].content[0].input_audio.data");
+  EXPECT_EQ(param(part("user", R"({"type": "input_audio"})")),
+            "messages[0].content[0].input_audio");
+  EXPECT_EQ(param(part("user", R"({"type": "input_audio", "input_audio": {"data": "QQ==",)"
+                               R"( "format": "midi"}})")),
+            "messages[0].content[0].input_audio.format");
+  for (const char* type : {"image_url", "video_url", "file", "input_image", "audio_url"}) {
+    EXPECT_EQ(param(part("user", concat(R"({"type": ")", type, "\"}"))),
+              "messages[0].content[0].type");
+  }
+  EXPECT_EQ(param(R"([{"role": "assistant", "audio": {"id": "audio_1"}}])"), "messages[0].audio");
+  EXPECT_EQ(param(R"([{"role": "user", "content": "a"},)"
+                  R"( {"role": "assistant", "audio": {"id": "audio_1"}, "content": "b"}])"),
+            "");
+}
+
+TEST(ChatCallBody, RefusesMessagesByTheirPlace) {
+  const auto param = [](const std::string& messages) {
+    return bad_call(concat("{\"messages\": ", messages, "}")).param;
+  };
+  EXPECT_EQ(param("null"), "messages");
+  EXPECT_EQ(param("[]"), "messages");
+  EXPECT_EQ(param("{}"), "messages");
+  EXPECT_EQ(param("[1]"), "messages[0]");
+  EXPECT_EQ(param(R"([{"role": "user", "content": "a"}, {"role": "wizard", "content": "b"}])"),
+            "messages[1].role");
+  EXPECT_EQ(param(R"([{"role": "user"}])"), "messages[0].content");
+  EXPECT_EQ(param(R"([{"role": "user", "content": 1}])"), "messages[0].content");
+  const std::string image =
+      R"([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}])";
+  EXPECT_EQ(param(image), "messages[0].content[0].type");
+  EXPECT_NE(bad_call("{\"messages\": " + image + "}").message.find("image_url"), std::string::npos);
+  EXPECT_EQ(param(R"([{"role": "assistant", "tool_calls": [{"function": {"name": "f",)"
+                  R"( "arguments": "[1"}}]}])"),
+            "messages[0].tool_calls[0].function.arguments");
+  EXPECT_EQ(bad_call("{\"messages\": [").code, "invalid_json");
+  EXPECT_EQ(bad_call("[]").code, "invalid_json");
+  EXPECT_EQ(bad_call(std::string(200, '[')).code, "invalid_json");
+}
+
+TEST(ChatCallBody, ReadsCompletions) {
+  const ChatCall call =
+      good_call(R"({"prompt": "Once", "logprobs": 2, "echo": false})", ChatKind::kCompletion);
+  EXPECT_EQ(call.request.text, "Once");
+  EXPECT_EQ(call.request.max_tokens, 16);
+  EXPECT_EQ(call.request.top_logprobs, 2);
+  EXPECT_EQ(good_call(R"({"prompt": ["Once"]})", ChatKind::kCompletion).request.text, "Once");
+  EXPECT_EQ(bad_call(R"({"prompt": ["a", "b"]})", ChatKind::kCompletion).param, "prompt");
+  EXPECT_EQ(bad_call(R"({"prompt": [1, 2]})", ChatKind::kCompletion).param, "prompt");
+  EXPECT_EQ(bad_call(R"({"prompt": [1]})", ChatKind::kCompletion).code, "invalid_type");
+  EXPECT_EQ(bad_call(R"({})", ChatKind::kCompletion).param, "prompt");
+  EXPECT_EQ(bad_call(R"({"prompt": "a", "echo": true})", ChatKind::kCompletion).param, "echo");
+  EXPECT_EQ(bad_call(R"({"prompt": "a", "best_of": 3})", ChatKind::kCompletion).param, "best_of");
+}
+
+/// Mutations of good bodies: each is read, or refused with a status and a message.
+TEST(ChatCallBody, SurvivesMutations) {
+  const std::vector<std::string> sources = {
+      chat_with(R"(, "stream": true, "stream_options": {"include_usage": true}, "stop": ["a"])"),
+      R"({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f",)"
+      R"( "arguments": "{\"a\": [1, 2]}"}}]}, {"role": "tool", "content": [{"type": "text",)"
+      R"( "text": "x"}]}], "tools": [{"type": "function", "function": {"name": "f"}}]})",
+      R"({"prompt": "a", "logprobs": 3, "temperature": 0.1, "n": 1, "seed": 3})"};
+  std::mt19937 random(3);
+  const auto below = [&](size_t n) { return random() % n; };
+  int good = 0;
+  for (int round = 0; round < 5000; ++round) {
+    std::string body = sources[below(sources.size())];
+    for (size_t edits = 1 + below(3); edits > 0; --edits) {
+      const size_t at = below(body.size());
+      switch (below(4)) {
+        case 0:
+          body.erase(at, 1 + below(6));
+          break;
+        case 1:
+          body[at] = static_cast<char>(below(256));
+          break;
+        case 2:
+          body.insert(at, 1, "{}[]\",:019e-\\"[below(13)]);
+          break;
+        default:
+          body.insert(at, body.substr(below(body.size()), 1 + below(20)));
+      }
+      if (body.empty()) body = "{";
+    }
+    const auto call = read_call(body, below(2) == 0 ? ChatKind::kChat : ChatKind::kCompletion);
+    if (const auto* fault = std::get_if<ApiError>(&call)) {
+      EXPECT_EQ(fault->status, 400) << body;
+      EXPECT_FALSE(fault->message.empty()) << body;
+    } else {
+      ++good;
+    }
+  }
+  EXPECT_GT(good, 50);
+}
+
+/// Work grows with the messages, not with their square.
+TEST(ChatCallBody, TakesManyMessages) {
+  std::string body = R"({"messages": [{"role": "user", "content": ""})";
+  for (int i = 1; i < 100'000; ++i) body += R"(,{"role":"user","content":""})";
+  EXPECT_GT(good_call(body + "]}").request.chat->messages.size(), 3'000'000u);
+  EXPECT_EQ(bad_call(R"({"messages": [)" + std::string(3'000'000, '1') + "]}").status, 400);
+}
+
+// Calls of tools
+
+struct Parsed {
+  std::string text;
+  std::vector<ToolCall> calls;
+};
+
+/// The text in pieces of `size` bytes.
+Parsed parsed_calls(const std::string& text, size_t size) {
+  ToolCallFinder finder({"f", "get"});
+  Parsed out;
+  const auto add = [&](const ToolCallFinder::Found& found) {
+    out.text += found.text;
+    out.calls.insert(out.calls.end(), found.calls.begin(), found.calls.end());
+  };
+  for (size_t at = 0; at < text.size(); at += size) add(finder.push(text.substr(at, size)));
+  add(finder.finish());
+  EXPECT_EQ(finder.calls(), static_cast<int>(out.calls.size()));
+  return out;
+}
+
+TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
+  for (const size_t size : {1, 2, 3, 7, 1000}) {
+    const Parsed two = parsed_calls(
+        "Let me see.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\": 1, \"a\": \"ü\"}}\n"
+        "</tool_call>\n<tool_call>{\"name\": \"get\"}</tool_call>\n",
+        size);
+    EXPECT_EQ(two.text, "Let me see.") << size;
+    ASSERT_EQ(two.calls.size(), 2u) << size;
+    EXPECT_EQ(two.calls[0].name, "f");
+    EXPECT_EQ(two.calls[0].arguments, "{\"b\": 1, \"a\": \"ü\"}");
+    EXPECT_EQ(two.calls[1].arguments, "{}");
+
+    const Parsed llama = parsed_calls("\n {\"name\": \"get\", \"parameters\": {\"x\": [1]}}", size);
+    EXPECT_EQ(llama.text, "");
+    ASSERT_EQ(llama.calls.size(), 1u);
+    EXPECT_EQ(llama.calls[0].arguments, "{\"x\": [1]}");
+
+    for (const char* text : {"no call < here <tool", "{\"name\": \"other\", \"parameters\": {}}",
+                             "{\"a\": 1}", "{", "<tool_call>not JSON</tool_call> and on",
+                             "a \n b\n", "<tool_call>{\"name\": \"f\"", ""}) {
+      const Parsed none = parsed_calls(text, size);
+      EXPECT_EQ(none.text, text) << size;
+      EXPECT_TRUE(none.calls.empty()) << text;
+    }
+  }
+  // The end of the answer stands for the tag's end.
+  EXPECT_EQ(parsed_calls("<tool_call>{\"name\": \"f\", \"arguments\": {}}", 4).calls.size(), 1u);
+}
+
+TEST(ToolCalls, PlainTextDoesNotWait) {
+  ToolCallFinder finder({"f"});
+  EXPECT_EQ(finder.push("Hello").text, "Hello");
+  EXPECT_EQ(finder.push(" there <").text, " there");
+  EXPECT_EQ(finder.push("b>").text, " <b>");
+  ToolCallFinder none({});
+  EXPECT_EQ(none.push("{<tool_call>").text, "{<tool_call>");
+}
+
+}  // namespace
+}  // namespace syrinx

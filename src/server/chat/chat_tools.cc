@@ -1,0 +1,115 @@
+#include "server/chat/chat_tools.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "text/jinja/value.h"
+
+namespace syrinx {
+namespace {
+
+constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>";
+constexpr std::string_view kBlanks = " \t\r\n";
+
+/// Bytes at the end that may be the beginning of a call: blanks, then a beginning of its tag.
+size_t may_begin_call(std::string_view text) {
+  for (size_t size = std::min(text.size(), kOpen.size() - 1); size > 0; --size) {
+    if (!text.ends_with(kOpen.substr(0, size))) continue;
+    const size_t before = text.substr(0, text.size() - size).find_last_not_of(kBlanks);
+    return text.size() - (before == text.npos ? 0 : before + 1);
+  }
+  const size_t last = text.find_last_not_of(kBlanks);
+  return text.size() - (last == text.npos ? 0 : last + 1);
+}
+
+}  // namespace
+
+void ToolCallFinder::tell(size_t size, Found& found) {
+  found.text.append(waiting_, 0, size);
+  waiting_.erase(0, size);
+}
+
+/// False when the text is no call.
+bool ToolCallFinder::add_call(std::string_view json, bool known_only, Found& found) {
+  const size_t begin = json.find_first_not_of(kBlanks);
+  if (begin == json.npos) return false;
+  json = json.substr(begin, json.find_last_not_of(kBlanks) + 1 - begin);
+  const auto parsed = jinja::parse_json(json, 100'000);
+  if (!parsed || !parsed.value().is_map()) return false;
+  const jinja::Map& map = parsed.value().map();
+  const jinja::Value* name = map.find("name");
+  const jinja::Value* arguments = map.find("arguments");
+  if (arguments == nullptr) arguments = map.find("parameters");
+  if (name == nullptr || !name->is_text()) return false;
+  const bool known = std::find(names_.begin(), names_.end(), name->text()) != names_.end();
+  if (known_only && (!known || arguments == nullptr)) return false;
+  ToolCall call{name->text(), "{}"};
+  if (arguments != nullptr && arguments->is_text()) {
+    call.arguments = arguments->text();
+  } else if (arguments != nullptr) {
+    jinja::Budget budget(std::numeric_limits<uint64_t>::max());
+    call.arguments = to_json(*arguments, {}, budget);
+  }
+  found.calls.push_back(std::move(call));
+  ++calls_;
+  return true;
+}
+
+ToolCallFinder::Found ToolCallFinder::push(std::string_view text) {
+  Found found;
+  waiting_ += text;
+  if (names_.empty()) {
+    tell(waiting_.size(), found);
+    return found;
+  }
+  if (!begun_) {
+    const size_t first = waiting_.find_first_not_of(kBlanks);
+    if (first == waiting_.npos) return found;
+    begun_ = true;
+    object_ = waiting_[first] == '{';
+  }
+  if (object_) return found;
+  for (;;) {
+    const size_t open = waiting_.find(kOpen);
+    if (open == waiting_.npos) {
+      tell(waiting_.size() - may_begin_call(waiting_), found);
+      return found;
+    }
+    const size_t close = waiting_.find(kClose, open);
+    if (close == waiting_.npos) {
+      // The blanks before a call belong to it.
+      const size_t last = waiting_.substr(0, open).find_last_not_of(kBlanks);
+      tell(last == waiting_.npos ? 0 : last + 1, found);
+      return found;
+    }
+    const size_t inside = open + kOpen.size(), end = close + kClose.size();
+    const std::string_view whole = waiting_;
+    if (add_call(whole.substr(inside, close - inside), false, found)) {
+      const size_t last = whole.substr(0, open).find_last_not_of(kBlanks);
+      found.text.append(waiting_, 0, last == waiting_.npos ? 0 : last + 1);
+      waiting_.erase(0, end);
+    } else {
+      tell(end, found);
+    }
+  }
+}
+
+ToolCallFinder::Found ToolCallFinder::finish() {
+  Found found;
+  const size_t open = waiting_.find(kOpen);
+  if (object_ && add_call(waiting_, true, found)) {
+    waiting_.clear();
+  } else if (open != waiting_.npos && !object_ &&
+             add_call(std::string_view(waiting_).substr(open + kOpen.size()), true, found)) {
+    // A stop that took the end of the tag.
+    found.text = waiting_.substr(0, open);
+    waiting_.clear();
+  } else if (calls_ > 0 && waiting_.find_first_not_of(kBlanks) == waiting_.npos) {
+    waiting_.clear();
+  } else {
+    tell(waiting_.size(), found);
+  }
+  return found;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,33 @@
+#include "server/chat/sent_recording.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "audio/recording_libav.h"
+#include "base/check.h"
+#include "server/request/wire.h"
+
+namespace syrinx {
+namespace {
+
+constexpr double kMostDecode_s = 10;
+
+}  // namespace
+
+Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64, double most_s) {
+  const std::optional<std::string> file = base64_decoded(base64);
+  if (!file || file->empty()) return Error{ErrorCode::kInvalid, "it is no base64 of a file"};
+  if (most_s <= 0) return Error{ErrorCode::kInvalid, "the recordings before it last too long"};
+  auto decoded = decode_file(*file, {.max_s = most_s, .max_decode_s = kMostDecode_s});
+  if (!decoded.ok()) return Error{ErrorCode::kInvalid, decoded.error().message};
+  auto recording = std::make_shared<Recording>();
+  recording->samples = std::move(decoded.value().samples);
+  recording->sample_rate = decoded.value().sample_rate;
+  for (float& sample : recording->samples) {
+    // Files of floats may hold anything.
+    sample = std::isfinite(sample) ? std::clamp(sample, -1.f, 1.f) : 0.f;
+  }
+  return std::shared_ptr<const Recording>(std::move(recording));
+}
+
+}  // namespace syrinx

@@ -1,0 +1,16 @@
+// A recording in a message of a chat, as bytes of any common file format in base64. Free function;
+// any thread. It is heard as it is: nothing is cut away or made louder.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/error.h"
+#include "model/voice.h"
+
+namespace syrinx {
+
+/// Of at most `most_s` seconds, at its own rate. Errors say what is wrong with it, without a field.
+Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64, double most_s);
+
+}  // namespace syrinx

@@ -1,0 +1,34 @@
+#include "server/dialects/context_options.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace syrinx {
+
+std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, const Speaker& speaker,
+                                                       bool strict) {
+  const PipelineInfo& info = *speaker.info;
+  JsonIn body = fields;
+  body["input"] = "text";  // what is checked elsewhere
+  const auto format = string_at(body, "response_format");
+  if (!format) body["response_format"] = "pcm";
+  const bool raw = !format || *format == "pcm";
+  if (raw && body.value("sample_rate", JsonIn()).is_null()) body["sample_rate"] = info.sample_rate;
+  if (const auto model = string_at(body, "model"); model && !names_model(info, *model)) {
+    return ApiError{.status = 404,
+                    .message = concat("This connection speaks with '", info.model,
+                                      "'; another model is named in its query (?model=)."),
+                    .param = "model",
+                    .code = "model_not_found"};
+  }
+  auto parsed = SpeechBody::parse(dump_json(body));
+  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
+  auto call = std::get<SpeechBody>(parsed).call(speaker, strict);
+  if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);
+  ContextOptions options{.call = std::move(std::get<SpeechCall>(call))};
+  options.call.request.text.clear();
+  return options;
+}
+
+}  // namespace syrinx

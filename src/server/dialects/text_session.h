@@ -1,0 +1,62 @@
+// A conversation in a dialect, without its socket: feeds messages to the dialect, carries out what
+// it asks for, gives the frames for the client in order. Audio is only made into frames when the
+// socket has taken those before, so that a cancel drops everything that was not on its way.
+// One thread, but for `wake`.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/dialects/contexts.h"
+#include "server/dialects/dialect.h"
+#include "server/dialects/wire_session.h"
+
+namespace syrinx {
+
+struct SessionLimits {
+  size_t max_text_bytes = size_t{256} << 10;  ///< of a context, that wait or are spoken
+  uint64_t client = 0;                        ///< as in SpeechRequest
+  VoiceDesk* voices = nullptr;                ///< as in ContextLimits
+};
+
+class TextSession : public WireSession {
+ public:
+  /// `now_s`: of the caller's clock, as in tick().
+  TextSession(std::shared_ptr<Backend> backend, std::unique_ptr<Dialect> dialect,
+              const SessionLimits& limits, std::function<void()> wake, double now_s);
+
+  void message(std::string_view bytes, bool binary, double now_s);
+
+  Step read(std::string_view bytes, bool binary) override;
+  /// Replies pile up at a client that does not read.
+  bool full() const override { return backlog_bytes_ > kMaxBacklogBytes; }
+  size_t max_message_bytes() const override { return size_t{256} << 10; }
+  void tick(double now_s, bool stopping) override;
+  const SendMessage* next(double now_s) override;
+  void written() override;
+  const std::optional<CloseConnection>& closing() const override { return closing_; }
+  std::vector<std::string> take_troubles() override { return contexts_.take_troubles(); }
+  std::string summary() const override;
+
+  /// Bytes of replies that wait.
+  size_t backlog_bytes() const { return backlog_bytes_; }
+  const SpeechContexts& contexts() const { return contexts_; }
+
+ private:
+  static constexpr size_t kMaxBacklogBytes = size_t{256} << 10;
+  void carry_out(Actions& actions);
+
+  const std::unique_ptr<Dialect> dialect_;
+  SpeechContexts contexts_;
+  std::deque<SendMessage> frames_;
+  SendMessage current_;
+  size_t backlog_bytes_ = 0;
+  std::optional<CloseConnection> closing_;
+  double active_s_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,276 @@
+#include "server/dialects/wyoming.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/ascii.h"
+#include "base/check.h"
+#include "server/dialects/context_options.h"
+
+namespace syrinx {
+namespace {
+
+constexpr const char* kWyomingContext = "speech";
+
+struct LanguageName {
+  std::string_view tag, name;
+};
+/// Home Assistant has tags of BCP 47 where models have names.
+constexpr std::array<LanguageName, 12> kLanguages = {{{"en", "english"},
+                                                      {"zh", "chinese"},
+                                                      {"de", "german"},
+                                                      {"fr", "french"},
+                                                      {"es", "spanish"},
+                                                      {"it", "italian"},
+                                                      {"pt", "portuguese"},
+                                                      {"ru", "russian"},
+                                                      {"ja", "japanese"},
+                                                      {"ko", "korean"},
+                                                      {"nl", "dutch"},
+                                                      {"pl", "polish"}}};
+
+std::string tag_of(const std::string& language) {
+  const std::string name = lower_ascii(language);
+  for (const LanguageName& row : kLanguages) {
+    if (row.name == name) return std::string(row.tag);
+  }
+  return language;
+}
+
+/// The model's name for a tag such as "en" or "en-GB"; empty when it has none.
+std::string language_of(const std::string& tag, const PipelineInfo& info) {
+  const std::string wanted = lower_ascii(tag.substr(0, tag.find_first_of("-_")));
+  for (const std::string& language : info.languages) {
+    if (lower_ascii(language) == lower_ascii(tag) || lower_ascii(tag_of(language)) == wanted)
+      return language;
+  }
+  return {};
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------- frames
+
+void WyomingParser::push(std::string_view bytes) {
+  const size_t skipped = std::min(skip_, bytes.size());
+  skip_ -= skipped;
+  bytes_ += bytes.substr(skipped);
+}
+
+std::optional<WyomingEvent> WyomingParser::next() {
+  while (error_.empty()) {
+    if (!in_data_) {
+      const size_t end = bytes_.find('\n', seen_);
+      const size_t length = end == std::string::npos ? bytes_.size() : end;
+      if (length > kMaxHeaderBytes) {
+        error_ = concat("a header has more than ", kMaxHeaderBytes, " bytes");
+        break;
+      }
+      seen_ = length;
+      if (end == std::string::npos) break;
+      const bool read = read_header(std::string_view(bytes_).substr(0, end));
+      bytes_.erase(0, end + 1);
+      seen_ = 0;
+      if (!read) break;
+      in_data_ = true;
+    }
+    if (bytes_.size() < data_bytes_) break;
+    if (data_bytes_ > 0) {
+      auto data = parse_object(std::string_view(bytes_).substr(0, data_bytes_));
+      if (!data) {
+        error_ = "the data of an event is not a JSON object";
+        break;
+      }
+      event_.data.update(*data);
+      bytes_.erase(0, data_bytes_);
+    }
+    skip_ = payload_bytes_;
+    const size_t here = std::min(skip_, bytes_.size());
+    bytes_.erase(0, here);
+    skip_ -= here;
+    in_data_ = false;
+    return std::exchange(event_, {});
+  }
+  if (!error_.empty()) bytes_.clear();
+  return {};
+}
+
+bool WyomingParser::read_header(std::string_view line) {
+  const auto header = parse_object(line);
+  const auto type = header ? string_at(*header, "type") : std::nullopt;
+  if (!type) {
+    error_ = "a header is not a JSON object with a 'type'";
+    return false;
+  }
+  const double data = number_at(*header, "data_length").value_or(0);
+  const double payload = number_at(*header, "payload_length").value_or(0);
+  if (!(data >= 0 && data <= kMaxDataBytes) || !(payload >= 0 && payload <= kMaxPayloadBytes)) {
+    error_ = concat("an event may have at most ", kMaxDataBytes, " bytes of data and ",
+                    kMaxPayloadBytes, " of payload");
+    return false;
+  }
+  event_ = {.type = *type};
+  if (const auto inside = header->find("data"); inside != header->end() && inside->is_object()) {
+    event_.data = *inside;
+  }
+  data_bytes_ = static_cast<size_t>(data);
+  payload_bytes_ = static_cast<size_t>(payload);
+  return true;
+}
+
+std::string wyoming_event(const char* type, const JsonOut& data, std::string_view payload) {
+  const std::string body = data.empty() ? "" : dump_json(data);
+  JsonOut header = {{"type", type}};
+  if (!body.empty()) header["data_length"] = body.size();
+  if (!payload.empty()) header["payload_length"] = payload.size();
+  std::string out = dump_json(header) + "\n" + body;
+  out += payload;
+  return out;
+}
+
+// ---------------------------------------------------------------------------- dialect
+
+namespace {
+
+class WyomingDialect : public Dialect {
+ public:
+  explicit WyomingDialect(const Speaker& speaker) : speaker_(speaker) {}
+
+  void message(std::string_view bytes, bool, Actions& out) override {
+    if (failed_) return;
+    parser_.push(bytes);
+    while (const auto event = parser_.next()) take(*event, out);
+    if (!parser_.error().empty()) fail(parser_.error(), "invalid-event", out);
+  }
+
+  void event(const SpeechEvent& event, Actions& out) override {
+    if (event.kind == SpeechEvent::kStarted) {
+      start(event.rate_hz, out);
+    } else if (event.kind == SpeechEvent::kAudio && !event.bytes.empty()) {
+      out.push_back(SendMessage{wyoming_event("audio-chunk", format(event.rate_hz), event.bytes)});
+    } else if (event.kind == SpeechEvent::kFinished) {
+      start(speaker_.info.sample_rate, out);  // a text without words is an empty clip
+      out.push_back(SendMessage{wyoming_event("audio-stop", JsonOut::object())});
+      if (streaming_) {
+        out.push_back(SendMessage{wyoming_event("synthesize-stopped", JsonOut::object())});
+      }
+      speaking_ = streaming_ = started_ = false;
+    } else if (event.kind == SpeechEvent::kFailed) {
+      fail(event.error.message, event.error.code, out);
+    }
+  }
+
+  double idle_timeout_s() const override { return 300; }
+  void idle(Actions& out) override { out.push_back(CloseConnection{1000, "idle"}); }
+
+ private:
+  void take(const WyomingEvent& event, Actions& out) {
+    if (event.type == "describe") {
+      out.push_back(SendMessage{wyoming_event("info", describe())});
+    } else if (event.type == "ping") {
+      const JsonOut data = {{"text", string_at(event.data, "text").value_or("")}};
+      out.push_back(SendMessage{wyoming_event("pong", data)});
+    } else if (event.type == "synthesize-start") {
+      if (open(event.data, out)) streaming_ = true;
+    } else if (event.type == "synthesize-chunk" && streaming_) {
+      const auto text = string_at(event.data, "text");
+      if (text) out.push_back(AddText{kWyomingContext, *text});
+    } else if (event.type == "synthesize-stop" && streaming_) {
+      out.push_back(FinishContext{kWyomingContext});
+    } else if (event.type == "synthesize" && !streaming_) {
+      // While streaming, this is the whole text again, for servers that cannot stream.
+      const auto text = string_at(event.data, "text");
+      if (!text) return fail("'synthesize' needs a string 'text'", "invalid-event", out);
+      if (!open(event.data, out)) return;
+      out.push_back(AddText{kWyomingContext, *text});
+      out.push_back(FinishContext{kWyomingContext});
+    }
+  }
+
+  bool open(const JsonIn& data, Actions& out) {
+    if (speaking_) {
+      fail("one text at a time; wait for its end", "busy", out);
+      return false;
+    }
+    if (string_at(data, "text_format").value_or("text") != "text") {
+      fail("only plain text can be spoken, not SSML", "unsupported-format", out);
+      return false;
+    }
+    JsonIn fields = JsonIn::object();
+    if (const auto voice = data.find("voice"); voice != data.end() && voice->is_object()) {
+      if (const auto name = string_at(*voice, "name")) fields["voice"] = *name;
+      if (const auto tag = string_at(*voice, "language")) {
+        fields["language"] = language_of(*tag, speaker_.info);
+      }
+    }
+    auto options = context_options(fields, speaker_.view());
+    if (auto* error = std::get_if<ApiError>(&options)) {
+      fail(error->message, error->code, out);
+      return false;
+    }
+    speaking_ = true;
+    out.push_back(OpenContext{kWyomingContext, std::move(std::get<ContextOptions>(options))});
+    return true;
+  }
+
+  JsonOut describe() const {
+    const JsonOut attribution = {{"name", speaker_.info.family}, {"url", ""}};
+    JsonOut languages = JsonOut::array();
+    for (const std::string& language : speaker_.info.languages) {
+      if (language != "auto") languages.push_back(tag_of(language));
+    }
+    if (languages.empty()) languages.push_back("en");
+    JsonOut voices = JsonOut::array();
+    const auto add = [&](const std::string& name, const std::string& description) {
+      voices.push_back({{"name", name},
+                        {"description", description},
+                        {"attribution", attribution},
+                        {"installed", true},
+                        {"version", nullptr},
+                        {"languages", languages}});
+    };
+    for (const VoiceInfo& voice : speaker_.info.voices) add(voice.id, voice.description);
+    const Speaker speaker = speaker_.view();
+    for (const StoredVoice& voice :
+         speaker.store == nullptr ? std::vector<StoredVoice>() : speaker.store->list()) {
+      if (can_speak_with(speaker, voice) && !find_own_voice(speaker_.info, voice.id)) {
+        add(voice.id, voice.description.empty() ? voice.name : voice.description);
+      }
+    }
+    JsonOut program = {{"name", "syrinx"},
+                       {"description", speaker_.info.model},
+                       {"attribution", attribution},
+                       {"installed", true},
+                       {"version", nullptr},
+                       {"voices", voices},
+                       {"supports_synthesize_streaming", true}};
+    return {{"tts", JsonOut::array({program})}};
+  }
+
+  static JsonOut format(int rate_hz) { return {{"rate", rate_hz}, {"width", 2}, {"channels", 1}}; }
+
+  void start(int rate_hz, Actions& out) {
+    if (std::exchange(started_, true)) return;
+    out.push_back(SendMessage{wyoming_event("audio-start", format(rate_hz))});
+  }
+
+  /// The connection ends without an audio-stop, so that half a text is not taken for all of it.
+  void fail(const std::string& text, const std::string& code, Actions& out) {
+    if (std::exchange(failed_, true)) return;
+    out.push_back(SendMessage{wyoming_event("error", {{"text", text}, {"code", code}})});
+    out.push_back(CloseConnection{1008, text});
+  }
+
+  const OwnSpeaker speaker_;
+  WyomingParser parser_;
+  bool speaking_ = false, streaming_ = false, started_ = false, failed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Dialect> make_wyoming_dialect(const Speaker& speaker) {
+  return std::make_unique<WyomingDialect>(speaker);
+}
+
+}  // namespace syrinx

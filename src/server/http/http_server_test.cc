@@ -1,0 +1,743 @@
+// The server through a real socket, with a stand-in for the engine.
+#include "server/http/http_server.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "audio/decode_test.h"
+#include "audio/wav.h"
+#include "server/http/test_client_test.h"
+#include "server/models/fake_backend_test.h"
+#include "server/request/wire.h"
+
+namespace syrinx {
+namespace {
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void start(double step_s = 0, ServerOptions options = {}) {
+    options.port = 0;
+    backend_ = std::make_shared<FakeBackend>(step_s);
+    server_ = std::make_unique<HttpServer>(std::move(options));
+    server_->open(backend_);
+  }
+  int port() const { return server_->port(); }
+  TestAnswer speak(const std::string& body, const std::string& headers = "") {
+    TestClient client(port());
+    client.post(body, headers);
+    return client.read();
+  }
+  TestAnswer get(const std::string& path, const std::string& headers = "") {
+    TestClient client(port());
+    client.get(path, headers);
+    return client.read();
+  }
+
+  std::shared_ptr<FakeBackend> backend_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(HttpServerTest, StreamsWav) {
+  start();
+  const TestAnswer answer =
+      speak(R"({"input": "0123456789", "seed": 5, "response_format": "wav"})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.whole);
+  EXPECT_EQ(answer.header("Content-Type"), "audio/wav");
+  EXPECT_EQ(answer.header("X-Sample-Rate"), "24000");
+  EXPECT_EQ(answer.header("X-Seed"), "5");
+  EXPECT_TRUE(answer.header("x-request-id").starts_with("req_"));
+  EXPECT_EQ(answer.body.substr(0, 44), wav_header(24000));
+  EXPECT_EQ(answer.body.size(), 44 + 13 * 1920 * 2u);  // 1 s, rounded up to whole chunks
+  EXPECT_TRUE(answer.header("X-Finish-Reason").empty());
+}
+
+TEST_F(HttpServerTest, WholeAnswersTellTheirLength) {
+  start();
+  const auto whole = [&](const std::string& format) {
+    return speak(R"({"input": "0123456789", "seed": 5, "stream": false, "response_format": ")" +
+                 format + "\"}");
+  };
+  const TestAnswer wav = whole("wav");
+  EXPECT_EQ(wav.status, 200);
+  EXPECT_EQ(wav.header("Content-Length"), std::to_string(44 + 13 * 1920 * 2));
+  EXPECT_EQ(wav.header("X-Finish-Reason"), "stop");
+  EXPECT_EQ(wav.body.substr(0, 44), wav_header(24000, 13 * 1920));
+  const std::string streamed =
+      speak(R"({"input": "0123456789", "seed": 5, "response_format": "wav"})").body;
+  EXPECT_TRUE(wav.body.substr(44) == streamed.substr(44));
+  const std::string flac = whole("flac").body;
+  EXPECT_EQ(static_cast<uint8_t>(flac[24]) << 8 | static_cast<uint8_t>(flac[25]), 13 * 1920);
+  // What would have cut a stream is a proper error here.
+  const TestAnswer failed = speak(R"({"input": "fail late", "stream": false})");
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_TRUE(has(failed.body, "internal_error"));
+  // Somebody who does not read makes nothing run for ever.
+  TestClient gone(port());
+  gone.post(R"({"input": "endless", "stream": false})");
+  for (int i = 0; i < 500 && backend_->steps() < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  gone.close();
+  EXPECT_TRUE(backend_->wait_idle(5));
+}
+
+TEST_F(HttpServerTest, InstructionsAreWarnedAbout) {
+  start();
+  const std::string body = R"({"input": "hello", "instructions": "softly"})";
+  const TestAnswer answer = speak(body);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(has(answer.header("X-Warning"), "does not follow instructions")) << answer.head;
+  EXPECT_TRUE(speak(R"({"input": "hello"})").header("X-Warning").empty());
+  start(0, {.strict = true});
+  EXPECT_EQ(speak(body).status, 400);
+}
+
+TEST_F(HttpServerTest, OtherCodings) {
+  start();
+  const std::string body = R"({"input": "0123456789", "seed": 5, "response_format": "pcm", )";
+  const TestAnswer s16 = speak(body + R"("sample_rate": 24000})");
+  const TestAnswer f32 = speak(body + R"("encoding": "pcm_f32le"})");
+  EXPECT_EQ(f32.body.size(), 2 * s16.body.size());
+  EXPECT_TRUE(has(f32.header("Content-Type"), "pcm_f32le"));
+  const TestAnswer mulaw = speak(body + R"("encoding": "pcm_mulaw", "sample_rate": 24000})");
+  EXPECT_EQ(2 * mulaw.body.size(), s16.body.size());
+  EXPECT_EQ(mulaw.header("Content-Type"), "audio/PCMU; rate=24000; channels=1");
+}
+
+TEST_F(HttpServerTest, OneHost) {
+  start();
+  const auto ask = [&](const std::string& line, const std::string& headers) {
+    TestClient client(port());
+    client.send(line + "\r\n" + headers + "\r\n");
+    return client.read().status;
+  };
+  EXPECT_EQ(ask("GET /live HTTP/1.1", ""), 400);
+  EXPECT_EQ(ask("GET /live HTTP/1.1", "Host: a\r\nHost: a\r\n"), 400);
+  EXPECT_EQ(ask("GET /live HTTP/1.0", "Host: a\r\nHost: b\r\n"), 400);
+  EXPECT_EQ(ask("GET /live HTTP/1.1", "Host: a\r\n"), 200);
+  EXPECT_EQ(ask("GET /live HTTP/1.1", "Host:\r\n"), 200);
+  EXPECT_EQ(ask("GET /live HTTP/1.0", ""), 200);
+}
+
+TEST_F(HttpServerTest, VendorsVoices) {
+  VoiceDeskOptions desk;
+  desk.aliases = {{"21m00Tcm4TlvDq8ikWAM", "High"}};
+  start(0, {.voices = std::make_shared<VoiceDesk>(nullptr, desk)});
+  EXPECT_TRUE(has(get("/v1/voices").body, R"({"voices":[{"voice_id":"low","name":"low")"));
+  const std::string first = get("/v2/voices?page_size=1").body;
+  EXPECT_TRUE(has(first, R"("has_more":true,"total_count":3,"next_page_token":"1")")) << first;
+  EXPECT_TRUE(has(get("/v2/voices?page_size=1&next_page_token=2").body, "\"has_more\":false"));
+  EXPECT_TRUE(has(get("/v2/voices?search=hIG").body, "\"total_count\":2"));
+  EXPECT_TRUE(has(get("/v1/voices/21m00Tcm4TlvDq8ikWAM").body, R"("name":"High")"));
+  EXPECT_EQ(get("/v1/voices/nobody").status, 404);
+  EXPECT_TRUE(has(get("/voices?limit=2").body, R"({"data":[{"id":"low",)"));
+  EXPECT_TRUE(has(get("/voices?starting_after=low&limit=1").body, R"("data":[{"id":"High",)"));
+  EXPECT_TRUE(has(get("/voices?starting_after=21m00Tcm4TlvDq8ikWAM").body, R"({"data":[])"));
+  EXPECT_TRUE(has(get("/voices?ending_before=High").body, R"("data":[{"id":"low",)"));
+  EXPECT_TRUE(has(get("/voices/High").body, R"("is_owner":false)"));
+  EXPECT_EQ(get("/voices/High/x").status, 404);
+  speak(R"({"input": "hello", "voice": "21m00Tcm4TlvDq8ikWAM"})");
+  EXPECT_EQ(backend_->last_request().voice, "High");
+}
+
+TEST_F(HttpServerTest, VendorsEvents) {
+  start();
+  backend_->mutable_info().word_times = true;
+  backend_->mutable_info().frame_rate = 10;
+  const auto post = [&](const std::string& path, const std::string& body) {
+    TestClient client(port());
+    client.send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
+                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    return client.read();
+  };
+  const std::string cartesia =
+      R"({"model_id": "sonic-3", "transcript": "ab cd", "context_id": "c", "add_timestamps": true,
+          "output_format": {"container": "raw", "encoding": "pcm_mulaw", "sample_rate": 24000}})";
+  TestAnswer answer = post("/tts/sse", cartesia);
+  EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
+  EXPECT_TRUE(answer.whole);
+  EXPECT_TRUE(has(answer.body, R"(event: chunk
+data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"));
+  // In an event of its own, or with the word before it where the connection was slow.
+  EXPECT_TRUE(has(answer.body, R"("cd"],"start":[)") && has(answer.body, R"(0.3],"end":[)"))
+      << answer.body;
+  EXPECT_TRUE(
+      answer.body.ends_with(R"({"type":"done","status_code":200,"done":true,"context_id":"c"})"
+                            "\n\n"));
+  answer = post("/tts/sse", R"({"transcript": "fail late", "output_format": {"container": "raw",
+                                "encoding": "pcm_s16le", "sample_rate": 24000}})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(has(answer.body, "event: error\ndata: {\"type\":\"error\",\"status_code\":500"));
+
+  const std::string eleven = R"({"text": "ab c"})";
+  answer = post("/v1/text-to-speech/low/with-timestamps?output_format=wav_24000", eleven);
+  EXPECT_EQ(answer.header("Content-Type"), "application/json");
+  EXPECT_FALSE(answer.header("Content-Length").empty());
+  EXPECT_TRUE(answer.body.starts_with(R"({"audio_base64":"UklGR)"));
+  EXPECT_TRUE(
+      has(answer.body, R"("characters":["a","b"," ","c"],"character_start_times_seconds":[0.0,)"))
+      << answer.body;
+  answer = post("/v1/text-to-speech/low/stream/with-timestamps?output_format=pcm_24000", eleven);
+  EXPECT_TRUE(answer.whole);
+  EXPECT_TRUE(has(answer.body, R"("characters":["c"])")) << answer.body;
+  EXPECT_TRUE(answer.body.ends_with("}\n"));
+  EXPECT_EQ(post("/v1/text-to-speech/low/with-timestamps", R"({"text": "fail late"})").status, 500);
+}
+
+TEST_F(HttpServerTest, StreamsPcmWithTrailers) {
+  start();
+  const TestAnswer answer =
+      speak(R"({"input": "0123456789", "response_format": "pcm"})", "TE: trailers\r\n");
+  EXPECT_EQ(answer.header("Content-Type"), "audio/pcm; rate=24000; channels=1");
+  EXPECT_EQ(answer.body.size(), 13 * 1920 * 2u);
+  EXPECT_EQ(answer.header("X-Finish-Reason"), "stop");
+}
+
+TEST_F(HttpServerTest, EveryFormat) {
+  start();
+  const struct {
+    const char* name;
+    const char* type;
+    std::string magic;
+  } formats[] = {{"mp3", "audio/mpeg", "\xFF"},  {"opus", "audio/ogg", "OggS"},
+                 {"ogg", "audio/ogg", "OggS"},   {"aac", "audio/aac", "\xFF"},
+                 {"flac", "audio/flac", "fLaC"}, {"wav", "audio/wav", "RIFF"}};
+  for (const auto& format : formats) {
+    const std::string body =
+        R"({"input": "0123456789", "seed": 5, "response_format": ")" + std::string(format.name);
+    const TestAnswer answer = speak(body + "\"}");
+    EXPECT_TRUE(answer.whole);
+    EXPECT_EQ(answer.header("Content-Type"), format.type);
+    EXPECT_TRUE(answer.body.starts_with(format.magic)) << format.name;
+    const DecodedAudio got = decode_audio(answer.body);
+    const double seconds = static_cast<double>(got.samples.size()) / got.rate_hz;
+    EXPECT_EQ(answer.header("X-Sample-Rate"), std::to_string(got.rate_hz));
+    EXPECT_NEAR(seconds, 13 * 0.08, 0.1) << format.name;
+    EXPECT_TRUE(speak(body + "\"}").body == answer.body) << format.name;
+  }
+  EXPECT_EQ(speak(R"({"input": "hello"})").header("Content-Type"), "audio/mpeg");
+}
+
+TEST_F(HttpServerTest, PcmIsAt24kHzUnlessAskedOtherwise) {
+  start();
+  backend_->mutable_info().sample_rate = 12000;  // the tones come twice as long
+  server_->open(backend_);
+  TestAnswer answer = speak(R"({"input": "0123456789", "response_format": "pcm"})");
+  EXPECT_EQ(answer.header("Content-Type"), "audio/pcm; rate=24000; channels=1");
+  EXPECT_EQ(answer.body.size(), 2 * 13 * 1920 * 2u);
+  answer = speak(R"({"input": "0123456789", "response_format": "pcm", "sample_rate": 12000})");
+  EXPECT_EQ(answer.header("X-Sample-Rate"), "12000");
+  EXPECT_EQ(answer.body.size(), 13 * 1920 * 2u);
+}
+
+TEST_F(HttpServerTest, Speed) {
+  start();
+  const TestAnswer answer =
+      speak(R"({"input": "01234567890123456789", "response_format": "pcm", "speed": 2})");
+  EXPECT_NEAR(static_cast<double>(answer.body.size()), 25 * 1920, 25 * 1920 * 0.06);
+}
+
+TEST_F(HttpServerTest, StreamsEvents) {
+  start();
+  const TestAnswer answer =
+      speak(R"({"input": "0123456789", "stream_format": "sse", "response_format": "wav"})");
+  EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
+  EXPECT_TRUE(answer.body.starts_with("data: {\"type\":\"speech.audio.delta\",\"audio\":\"UklGR"));
+  EXPECT_TRUE(has(answer.body, "\"output_tokens\":13"));
+  const TestAnswer failed = speak(R"({"input": "fail late", "stream_format": "sse"})");
+  EXPECT_TRUE(has(failed.body, "\"type\":\"speech.audio.error\""));
+  EXPECT_FALSE(has(failed.body, "speech.audio.done"));
+  EXPECT_FALSE(has(failed.body, "secret"));
+  EXPECT_TRUE(failed.whole);
+}
+
+TEST_F(HttpServerTest, ShowsMetrics) {
+  start();
+  speak(R"({"input": "0123456789"})");
+  TestClient client(port());
+  client.get("/metrics");
+  const TestAnswer answer = client.read();
+  EXPECT_EQ(answer.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_TRUE(has(answer.body, "\nsyrinx_http_requests_total 2\n")) << answer.body;
+  EXPECT_TRUE(has(answer.body, "\nsyrinx_requests_accepted_total{model=\""));
+}
+
+TEST_F(HttpServerTest, FirstAudioComesBeforeTheEnd) {
+  start(0.02);
+  TestClient client(port());
+  client.post(R"({"input": "endless"})");
+  EXPECT_EQ(client.read_head().status, 200);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(client.read_more());
+  EXPECT_EQ(backend_->stats().requests, 1);
+}
+
+TEST_F(HttpServerTest, FailuresBeforeTheFirstAudioAreProperErrors) {
+  start();
+  TestAnswer answer = speak(R"({"input": "fail early"})");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_TRUE(has(answer.body, "\"code\":\"internal_error\""));
+  EXPECT_FALSE(has(answer.body, "secret"));
+  answer = speak(R"({"input": "broken"})");
+  EXPECT_EQ(answer.status, 500);
+  answer = speak(R"({"input": "silent"})");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_TRUE(has(answer.body, "\"param\":\"input\""));
+  answer = speak(R"({"input": "busy"})");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.header("Retry-After"), "1");
+  EXPECT_TRUE(has(answer.body, "server_is_overloaded"));
+}
+
+TEST_F(HttpServerTest, LateFailureCutsTheConnection) {
+  start();
+  TestAnswer answer = speak(R"({"input": "fail late", "response_format": "wav"})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body.size(), 44 + 5 * 1920 * 2u);
+  EXPECT_FALSE(answer.whole);
+}
+
+TEST_F(HttpServerTest, RequestErrors) {
+  start();
+  struct Case {
+    std::string method, path, type;
+    int status;
+    std::string code;
+  };
+  const Case cases[] = {
+      {"GET", "/nothing", "", 404, "not_found"},
+      {"POST", "/nothing", "application/json", 404, "not_found"},
+      {"GET", "/v1/audio/speech", "", 405, "method_not_allowed"},
+      {"DELETE", "/v1/models", "", 405, "method_not_allowed"},
+      {"POST", "/health", "application/json", 405, "method_not_allowed"},
+      {"POST", "/v1/audio/speech", "", 415, "unsupported_media_type"},
+      {"POST", "/v1/audio/speech", "text/plain", 415, "unsupported_media_type"},
+      {"POST", "/v1/audio/speech", "application/jsonp", 415, "unsupported_media_type"},
+      {"POST", "/v1/audio/speech", "Application/JSON; charset=utf-8", 400, "invalid_json"},
+  };
+  for (const Case& c : cases) {
+    TestClient client(port());
+    client.send(c.method + " " + c.path + " HTTP/1.1\r\nHost: x\r\nContent-Type: " + c.type +
+                "\r\nContent-Length: 2\r\n\r\n{]");
+    const TestAnswer answer = client.read();
+    EXPECT_EQ(answer.status, c.status) << c.method << " " << c.path;
+    EXPECT_TRUE(has(answer.body, "\"code\":\"" + c.code + "\"")) << answer.body;
+    EXPECT_EQ(answer.header("Content-Type"), "application/json");
+    EXPECT_FALSE(answer.header("X-Request-Id").empty());
+  }
+}
+
+TEST_F(HttpServerTest, LimitsOfABody) {
+  start(0, {.max_body_bytes = 1000});
+  const TestAnswer known = speak(std::string(1001, ' '));
+  EXPECT_EQ(known.status, 413);
+  EXPECT_TRUE(has(known.body, "1000"));
+  TestClient client(port());
+  client.send(
+      "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 40; ++i) client.send("20\r\n" + std::string(32, ' ') + "\r\n");
+  EXPECT_EQ(client.read().status, 413);
+  EXPECT_TRUE(client.wait_closed(5));
+}
+
+TEST_F(HttpServerTest, ChunkedBodyAndContinue) {
+  start();
+  TestClient client(port());
+  client.send(
+      "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.read_head().status, 100);
+  client.send("e\r\n{\"input\": \"hi\"\r\n1\r\n}\r\n0\r\n\r\n");
+  EXPECT_EQ(client.read().status, 200);
+}
+
+TEST_F(HttpServerTest, LimitsOfAHead) {
+  start();
+  TestClient client(port());
+  client.get("/health", "X: " + std::string(20'000, 'a') + "\r\n");
+  EXPECT_EQ(client.read().status, 431);
+  TestClient garbage(port());
+  garbage.send(std::string("\x16\x03\x01 nonsense\r\n\r\n"));
+  EXPECT_EQ(garbage.read().status, 400);
+}
+
+TEST_F(HttpServerTest, SlowHeadsAndBodiesAndIdleClientsAreClosed) {
+  start(0, {.header_timeout_s = 0.3, .body_timeout_s = 0.3, .idle_timeout_s = 0.3});
+  TestClient idle(port()), head(port()), body(port());
+  body.send(
+      "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      "Content-Length: 50\r\n\r\n");
+  bool head_closed = false, body_closed = false;
+  for (int i = 0; i < 40 && !(head_closed && body_closed); ++i) {
+    head.send("G");  // a byte now and then does not help
+    body.send(" ");
+    head_closed = head_closed || head.wait_closed(0.05);
+    body_closed = body_closed || body.wait_closed(0.05);
+  }
+  EXPECT_TRUE(head_closed);
+  EXPECT_TRUE(body_closed);
+  EXPECT_TRUE(idle.wait_closed(5));
+}
+
+TEST_F(HttpServerTest, KeepsConnectionsAlive) {
+  start();
+  TestClient client(port());
+  for (int i = 0; i < 3; ++i) {
+    client.get("/health");
+    EXPECT_EQ(client.read().status, 200);
+    client.post(R"({"input": "hello"})");
+    EXPECT_TRUE(client.read().whole);
+    client.post(R"({"input": ""})");
+    EXPECT_EQ(client.read().status, 400);
+  }
+}
+
+TEST_F(HttpServerTest, PipelinedRequestsAreAnsweredInTurn) {
+  start(0.005);
+  TestClient client(port());
+  client.post(R"({"input": "hello"})");
+  client.get("/health");
+  client.get("/ready");
+  EXPECT_TRUE(client.read().whole);
+  EXPECT_TRUE(has(client.read().body, "uptime_s"));
+  EXPECT_TRUE(has(client.read().body, "ready"));
+}
+
+TEST_F(HttpServerTest, OldClientsReadToTheEnd) {
+  start();
+  TestClient client(port());
+  client.send(
+      "POST /v1/audio/speech HTTP/1.0\r\nContent-Type: application/json\r\n"
+      "Content-Length: 44\r\n\r\n{\"input\": \"hello\", \"response_format\": \"wav\"}");
+  const TestAnswer answer = client.read();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.header("Transfer-Encoding").empty());
+  EXPECT_EQ(answer.body.size(), 44 + 7 * 1920 * 2u);
+}
+
+TEST_F(HttpServerTest, ClientThatGoesAwayCancels) {
+  start(0.01);
+  for (const bool streaming : {false, true}) {
+    TestClient client(port());
+    client.post(R"({"input": "endless"})");
+    if (streaming) {
+      EXPECT_EQ(client.read_head().status, 200);
+    }
+    client.close();
+    EXPECT_TRUE(backend_->wait_idle(5));
+  }
+  TestClient half(port());
+  half.post(R"({"input": "endless"})");
+  EXPECT_EQ(half.read_head().status, 200);
+  half.shut_send();
+  EXPECT_TRUE(backend_->wait_idle(5));
+}
+
+TEST_F(HttpServerTest, ClientThatDoesNotReadIsCutOff) {
+  start(0, {.stall_timeout_s = 0.5});
+  TestClient stalled(port());
+  stalled.post(R"({"input": "endless"})");
+  const TestAnswer other = speak(R"({"input": "0123456789"})");  // meanwhile nobody else suffers
+  EXPECT_TRUE(other.whole);
+  EXPECT_TRUE(backend_->wait_idle(5));
+  EXPECT_LT(backend_->max_unread_s(), 2.2);
+}
+
+/// The kernel takes a little of each write, and again a little: nothing is lost or said twice, and
+/// whoever reads faster does not wait.
+TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {
+  start();
+  const std::string body =
+      R"({"seed": 3, "response_format": "wav", "input": ")" + std::string(200, 'a') + "\"}";
+  const std::string want = speak(body).body;
+  EXPECT_GT(want.size(), 900'000u);
+  TestClient crumbs(port(), 4096);
+  crumbs.post(body);
+  TestAnswer answer = crumbs.read_head();
+  EXPECT_TRUE(crumbs.read_more());
+  EXPECT_TRUE(speak(body).body == want);  // while the other has read next to nothing
+  crumbs.read_body(answer);
+  EXPECT_TRUE(answer.whole);
+  EXPECT_TRUE(answer.body == want);
+}
+
+TEST_F(HttpServerTest, ManyClientsGetWhatTheyWouldGetAlone) {
+  start(0.001);
+  const std::string body = R"({"input": "01234567890123456789", "seed": 3})";
+  const std::string alone = speak(body).body;
+  std::vector<std::thread> clients;
+  std::vector<std::string> got(20);
+  for (size_t i = 0; i < got.size(); ++i) {
+    clients.emplace_back([&, i] { got[i] = speak(body).body; });
+  }
+  for (std::thread& client : clients) client.join();
+  for (const std::string& bytes : got) EXPECT_TRUE(bytes == alone);
+}
+
+TEST_F(HttpServerTest, Lists) {
+  start();
+  EXPECT_TRUE(has(get("/").body, "/v1/audio/speech"));
+  EXPECT_TRUE(has(get("/v1/models?limit=5").body, R"("data":[{"id":"fake-1")"));
+  EXPECT_TRUE(has(get("/v1/models/fake-1").body, R"({"id":"fake-1","object":"model")"));
+  for (const char* alias : {"tts-1", "gpt-4o-mini-tts", "eleven_flash_v2_5", "Org/fake-1"}) {
+    EXPECT_TRUE(has(get("/v1/models/" + std::string(alias)).body, R"({"id":"fake-1")")) << alias;
+    EXPECT_EQ(get("/v1/audio/voices?model=" + std::string(alias)).status, 200);
+  }
+  EXPECT_EQ(get("/v1/models/fake-2").status, 404);
+  EXPECT_EQ(get("/v1/audio/models").body, "{\"models\":[{\"id\":\"fake-1\"}]}\n");
+  EXPECT_TRUE(has(get("/v1/audio/voices").body, R"({"voices":[{"id":"low","name":"low",)"));
+  EXPECT_TRUE(has(get("/health").body, R"("engine":{"requests":0)"));
+  EXPECT_TRUE(has(get("/health").body, R"("models":[{"id":"fake-1","loaded":true,"engine":{)"));
+  EXPECT_EQ(get("/live").status, 200);
+  EXPECT_EQ(get("/ready").status, 200);
+  TestClient client(port());
+  client.send("HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.read_head().status, 200);
+  client.get("/live");
+  EXPECT_EQ(client.read().status, 200);
+}
+
+TEST_F(HttpServerTest, LoadingServerSaysSo) {
+  server_ = std::make_unique<HttpServer>(ServerOptions{.port = 0});
+  EXPECT_EQ(get("/health").status, 200);
+  EXPECT_EQ(get("/").status, 200);
+  EXPECT_EQ(get("/ready").status, 503);
+  EXPECT_EQ(get("/v1/models").status, 503);
+  const TestAnswer answer = speak(R"({"input": "hello"})");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.header("Retry-After"), "1");
+}
+
+TEST_F(HttpServerTest, KeysAreAskedFor) {
+  start(0, {.keys = ApiKeys({"secret"})});
+  EXPECT_EQ(get("/health").status, 200);
+  for (const char* path : {"/v1/models", "/v1/audio/voices", "/nothing"}) {
+    const TestAnswer answer = get(path, "Authorization: Bearer wrong\r\n");
+    EXPECT_EQ(answer.status, 401) << path;
+    EXPECT_TRUE(has(answer.body, "invalid_api_key"));
+  }
+  EXPECT_EQ(speak(R"({"input": "a"})").status, 401);
+  EXPECT_EQ(get("/v1/models", "Authorization: Bearer secret\r\n").status, 200);
+  EXPECT_EQ(speak(R"({"input": "a"})", "Authorization: Bearer secret\r\n").status, 200);
+}
+
+TEST_F(HttpServerTest, FullServerTurnsAway) {
+  start(0, {.max_connections = 2});
+  TestClient one(port()), two(port());
+  one.get("/live");
+  two.get("/live");
+  EXPECT_EQ(one.read().status, 200);
+  EXPECT_EQ(two.read().status, 200);
+  TestClient three(port());
+  EXPECT_EQ(three.read().status, 503);
+  EXPECT_TRUE(three.wait_closed(2));
+  one.close();
+  int status = 0;
+  for (int i = 0; i < 50 && status != 200; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    status = get("/live").status;
+  }
+  EXPECT_EQ(status, 200);
+}
+
+TEST_F(HttpServerTest, DrainFinishesWhatRuns) {
+  start(0.01);
+  TestClient idle(port()), running(port());
+  idle.get("/live");
+  idle.read();
+  running.post(R"({"input": "0123456789"})");
+  TestAnswer answer = running.read_head();
+  std::thread reader([&] { running.read_body(answer); });
+  EXPECT_TRUE(server_->drain(30));
+  reader.join();
+  EXPECT_TRUE(answer.whole);
+  EXPECT_TRUE(running.wait_closed(5));
+  EXPECT_TRUE(idle.wait_closed(5));
+  EXPECT_THROW(TestClient late(port()), std::runtime_error);
+  EXPECT_TRUE(server_->drain(0));
+}
+
+TEST_F(HttpServerTest, DrainHasADeadline) {
+  start(0.01);
+  TestClient client(port());
+  client.post(R"({"input": "endless"})");
+  TestAnswer answer = client.read_head();
+  std::thread reader([&] { client.read_body(answer); });
+  EXPECT_FALSE(server_->drain(0.2));
+  server_.reset();
+  EXPECT_TRUE(backend_->wait_idle(5));
+  reader.join();
+  EXPECT_FALSE(answer.whole);
+}
+
+TEST_F(HttpServerTest, Batch) {
+  start(0.001);
+  TestClient client(port());
+  const std::string body =
+      R"({"response_format": "wav", "voice": "low", "seed": 4, "items": [
+          {"input": "0123456789"}, {"input": "fail late"}, {"input": "a", "voice": "nobody"},
+          {"input": "0123456789", "voice": "High", "response_format": "mp3"}, {"input": "busy"}]})";
+  const auto post = [&](const std::string& text) {
+    client.send(
+        "POST /v1/audio/speech/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "Content-Length: " +
+        std::to_string(text.size()) + "\r\n\r\n" + text);
+    return client.read();
+  };
+  const TestAnswer answer = post(body);
+  EXPECT_EQ(answer.status, 200);
+  const std::string alone =
+      speak(R"({"input": "0123456789", "response_format": "wav", "seed": 4, "stream": false})")
+          .body;
+  EXPECT_TRUE(has(answer.body, R"({"index":0,"status":"success","audio_data":")" + base64(alone)));
+  EXPECT_TRUE(has(answer.body, R"({"index":1,"status":"error","error":{"message":"The server)"));
+  EXPECT_TRUE(has(answer.body, R"("code":"voice_not_found")"));
+  EXPECT_TRUE(has(answer.body, R"("media_type":"audio/mpeg")"));
+  EXPECT_TRUE(has(answer.body, R"("total":5,"succeeded":2,"failed":3)"));
+  EXPECT_EQ(post(R"({"items": []})").status, 400);
+  EXPECT_EQ(post(R"({"items": ["a"]})").status, 400);
+  EXPECT_EQ(post(R"({"input": "a"})").status, 400);
+  std::string many = R"({"items": [{"input": "a"})";
+  for (int i = 0; i < 32; ++i) many += R"(, {"input": "a"})";
+  EXPECT_EQ(post(many + "]}").status, 400);
+  EXPECT_TRUE(has(post(R"({"model": "gpt-99", "items": [{"input": "a"}]})").body,
+                  R"("code":"model_not_found")"));
+}
+
+TEST_F(HttpServerTest, SeveralModels) {
+  start();
+  const auto source = [](const std::string& name) {
+    return ModelSource{name, [name] {
+                         auto backend = std::make_shared<FakeBackend>();
+                         backend->mutable_info().model = name;
+                         backend->mutable_info().voices = {{"voice of " + name, ""}};
+                         return backend;
+                       }};
+  };
+  server_->open(
+      std::make_shared<ModelTable>(std::vector{source("one"), source("two")}, ModelTableOptions{}));
+  const auto two = R"({"input": "hello", "model": "two", "voice": "voice of two"})";
+  EXPECT_TRUE(has(get("/v1/models").body, R"("id":"two","object":"model","created":0,)"));
+  EXPECT_TRUE(has(get("/v1/models/two").body, R"("loaded":false)"));
+  EXPECT_EQ(speak(two).status, 200);
+  EXPECT_TRUE(has(get("/v1/models/two").body, R"("loaded":true)"));
+  EXPECT_EQ(speak(R"({"input": "hello", "model": "one", "voice": "voice of one"})").status, 200);
+  EXPECT_EQ(speak(R"({"input": "hello", "voice": "voice of two"})").status, 400);
+  EXPECT_EQ(speak(R"({"input": "hello", "model": "three"})").status, 404);
+  EXPECT_TRUE(has(get("/v1/audio/voices").body, "voice of one"));
+  EXPECT_TRUE(has(get("/v1/audio/voices?limit=5&model=t%77o").body, "voice of two"));
+  EXPECT_EQ(get("/v1/audio/voices?model=three").status, 404);
+  server_->reload(ApiKeys());
+  EXPECT_EQ(speak(two).status, 200);
+}
+
+TEST_F(HttpServerTest, VoicesCannotBeAddedOrTaken) {
+  start();
+  const auto ask = [&](const std::string& line) {
+    TestClient client(port());
+    client.send(line + " HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+    return client.read();
+  };
+  EXPECT_EQ(ask("POST /v1/audio/voices").status, 400);
+  EXPECT_TRUE(has(ask("POST /v1/audio/voice_consents").body, "clone a voice"));
+  EXPECT_EQ(ask("DELETE /v1/audio/voices/low").status, 403);
+  EXPECT_EQ(ask("DELETE /v1/audio/voices/l%6Fw").status, 403);
+  EXPECT_EQ(ask("DELETE /v1/audio/voices/nobody").status, 404);
+  EXPECT_EQ(ask("PUT /v1/audio/voices/low").status, 405);
+  EXPECT_EQ(ask("PUT /v1/audio/voices").status, 405);
+}
+
+TEST_F(HttpServerTest, LimitsOfAClient) {
+  start(0, {.keys = ApiKeys({"one", "two"}), .limits = {.requests_per_min = 2, .concurrent = 0}});
+  const auto as = [&](const std::string& key) {
+    return speak(R"({"input": "hello"})", "Authorization: Bearer " + key + "\r\n");
+  };
+  EXPECT_EQ(as("one").header("x-ratelimit-remaining-requests"), "1");
+  const uint64_t one = backend_->last_request().client;
+  EXPECT_EQ(as("one").status, 200);
+  EXPECT_EQ(backend_->last_request().client, one);
+  const TestAnswer refused = as("one");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_TRUE(has(refused.body, "\"type\":\"rate_limit_error\""));
+  EXPECT_EQ(refused.header("Retry-After"), "30");
+  EXPECT_EQ(refused.header("x-ratelimit-limit-requests"), "2");
+  EXPECT_EQ(as("two").status, 200);
+  EXPECT_NE(backend_->last_request().client, one);
+  EXPECT_EQ(as("three").status, 401);
+}
+
+TEST_F(HttpServerTest, RequestsAtATime) {
+  start(0.01, {.limits = {.requests_per_min = 0, .concurrent = 1}});
+  TestClient client(port());
+  client.post(R"({"input": "endless"})");
+  EXPECT_EQ(client.read_head().status, 200);
+  EXPECT_EQ(speak(R"({"input": "hello"})").status, 429);
+  client.close();
+  EXPECT_TRUE(backend_->wait_idle(5));
+  int status = 429;
+  for (int i = 0; i < 100 && status == 429; ++i) status = speak(R"({"input": "hello"})").status;
+  EXPECT_EQ(status, 200);
+}
+
+TEST_F(HttpServerTest, Browsers) {
+  start(0, {.access = {.hosts = {"here"}, .origins = {"https://app.example"}}});
+  const auto ask = [&](const std::string& line, const std::string& headers) {
+    TestClient client(port());
+    client.send(line + " HTTP/1.1\r\n" + headers +
+                "Content-Type: application/json\r\nContent-Length: 18\r\n\r\n"
+                "{\"input\": \"hello\"}");
+    return client.read();
+  };
+  const std::string speech = "POST /v1/audio/speech";
+  EXPECT_EQ(ask(speech, "Host: here:80\r\n").status, 200);
+  EXPECT_EQ(ask(speech, "Host: elsewhere\r\n").status, 403);
+  EXPECT_EQ(ask("GET /health", "Host: elsewhere\r\n").status, 403);
+  EXPECT_EQ(ask(speech, "Host: here\r\nOrigin: https://evil.example\r\n").status, 403);
+  const TestAnswer answer = ask(speech, "Host: here\r\nOrigin: https://app.example\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.header("Access-Control-Allow-Origin"), "https://app.example");
+  const std::string ask_first = "Host: here\r\nOrigin: https://app.example\r\n";
+  EXPECT_EQ(ask("OPTIONS /v1/audio/speech", ask_first).status, 204);
+  EXPECT_EQ(ask("OPTIONS /v1/audio/speech", "Host: here\r\n").status, 405);
+  EXPECT_TRUE(ask("GET /live", "Host: here\r\nOrigin: https://evil.example\r\n")
+                  .header("Access-Control-Allow-Origin")
+                  .empty());
+}
+
+TEST_F(HttpServerTest, LogsNoTexts) {
+  std::string lines;
+  ServerOptions options;
+  options.log = [&lines](const std::string& line) { lines += line + "\n"; };
+  start(0, options);
+  speak(R"({"input": "hush hush", "voice": "low"})");
+  speak(R"({"input": "hush", "voice": "hush"})");
+  speak(R"({"input": hush)");
+  get("/hush");
+  server_.reset();
+  EXPECT_TRUE(has(lines, "speech 200 stop"));
+  EXPECT_TRUE(has(lines, "voice_not_found"));
+  EXPECT_FALSE(has(lines, "hush"));
+}
+
+TEST(HttpServerListen, BadAddresses) {
+  EXPECT_TRUE(is_loopback("127.0.0.1"));
+  EXPECT_TRUE(is_loopback("localhost"));
+  EXPECT_TRUE(is_loopback("::1"));
+  EXPECT_FALSE(is_loopback("0.0.0.0"));
+  EXPECT_THROW(is_loopback("example.org"), LoadError);
+  const HttpServer first({.port = 0});
+  EXPECT_THROW(HttpServer({.port = first.port()}), LoadError);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,531 @@
+#include "server/http/routes.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "server/dialects/dialect.h"
+#include "server/http/openapi.h"
+#include "server/http/playground.h"
+#include "server/models/server_load.h"
+#include "server/net/multipart.h"
+#include "server/request/fields.h"
+#include "server/voices/vendor_voices.h"
+#include "server/voices/voice_objects.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view kSpeechPath = "/v1/audio/speech";
+constexpr std::string_view kBatchPath = "/v1/audio/speech/batch";
+constexpr std::string_view kChatPath = "/v1/chat/completions";
+constexpr std::string_view kCompletionPath = "/v1/completions";
+constexpr std::string_view kTranscriptionPath = "/v1/audio/transcriptions";
+constexpr std::string_view kTranslationPath = "/v1/audio/translations";
+constexpr std::string_view kModelPrefix = "/v1/models/";
+constexpr std::string_view kVoicesPath = "/v1/audio/voices";
+constexpr std::string_view kVoicePrefix = "/v1/audio/voices/";
+constexpr std::string_view kConsentsPath = "/v1/audio/voice_consents";
+constexpr std::string_view kConsentPrefix = "/v1/audio/voice_consents/";
+
+Reply wrong_method(const RequestHead& head, const char* allowed) {
+  Reply reply = reply_of(
+      {.status = 405,
+       .message = concat("'", head.path, "' does not take ", head.method, "; use ", allowed, "."),
+       .code = "method_not_allowed"});
+  reply.headers.emplace_back("Allow", allowed);
+  return reply;
+}
+
+bool ready(const ServerView& server) { return server.models != nullptr && !server.draining; }
+
+const char* state_name(const ServerView& server) {
+  if (server.draining) return "draining";
+  return server.models == nullptr ? "loading" : "ready";
+}
+
+/// The first value of `name` in "a=1&b=2".
+std::optional<std::string> query_value(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), pair.size() + 1));
+    const size_t equals = pair.find('=');
+    if (equals != std::string_view::npos && pair.substr(0, equals) == name) {
+      return percent_decoded(pair.substr(equals + 1));
+    }
+  }
+  return {};
+}
+
+Reply answer_home(const RequestHead&, const ServerView& server) {
+  Reply reply;
+  reply.content_type = "text/plain; charset=utf-8";
+  reply.body = "Syrinx: a streaming server for speech language models.\n";
+  if (server.models != nullptr) {
+    for (const auto& model : server.models->list())
+      reply.body += concat("Model: ", model.name, "\n");
+  }
+  reply.body +=
+      "\n"
+      "GET  /                  in a browser: the playground\n"
+      "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
+      "WS   /v1/audio/speech/stream   text in while audio comes out\n"
+      "WS   /v1/realtime       conversations by voice (as OpenAI's)\n"
+      "POST /v1/audio/speech/batch   up to 32 texts, all audio in one answer\n"
+      "POST /v1/text-to-speech/{voice}   the same for clients of ElevenLabs\n"
+      "POST /tts/bytes         and of Cartesia (also /tts/sse)\n"
+      "POST /v1/speak          and of Deepgram\n"
+      "POST /v1/chat/completions   messages in, text out, of models that write (as OpenAI's)\n"
+      "POST /v1/completions    a text in, what follows out\n"
+      "POST /v1/audio/transcriptions   a recording in, what is said in it out (as OpenAI's)\n"
+      "POST /v1/audio/translations   the same in English\n"
+      "GET  /v1/voices         the voices, for clients of ElevenLabs (also /v2/voices)\n"
+      "GET  /voices            and for those of Cartesia\n"
+      "GET  /v1/models         what is served\n"
+      "GET  /v1/audio/models   the same, for clients that list speech models\n"
+      "GET  /v1/audio/voices   the voices (?model=NAME)\n"
+      "POST /v1/audio/voices   keep a recording as a voice, where the model can clone\n"
+      "GET  /openapi.json      all of this for machines\n"
+      "GET  /health            alive, and how busy\n"
+      "GET  /live              alive\n"
+      "GET  /metrics           counters for Prometheus\n"
+      "GET  /ready             200 when requests are taken, 503 while loading or stopping\n";
+  return reply;
+}
+
+ordered_json engine_object(const Backend& backend) {
+  const EngineStats stats = backend.stats();
+  return {{"requests", stats.requests},
+          {"running", stats.running},
+          {"capacity_streams", stats.capacity_streams},
+          {"accepted", stats.accepted},
+          {"finished", stats.finished},
+          {"audio_s", stats.audio_s},
+          {"ar_steps", stats.ar_steps},
+          {"chunk_steps", stats.chunk_steps},
+          {"preemptions", stats.preemptions},
+          {"pages", stats.pages},
+          {"pages_free", stats.pages_free}};
+}
+
+/// "engine" is the first model's, as in every earlier version; "models" tells of all.
+Reply answer_health(const RequestHead&, const ServerView& server) {
+  ordered_json out = {{"status", "ok"},
+                      {"state", state_name(server)},
+                      {"uptime_s", server.uptime_s},
+                      {"connections", server.connections},
+                      {"streams", server.streams},
+                      {"requests", server.requests}};
+  if (server.models == nullptr) return json_reply(out);
+  out["engine"] = engine_object(*server.models->first());
+  ordered_json models = ordered_json::array();
+  for (const ModelTable::Entry& model : server.models->list()) {
+    models.push_back({{"id", model.name}, {"loaded", model.backend != nullptr}});
+    if (model.backend) models.back()["engine"] = engine_object(*model.backend);
+  }
+  out["models"] = std::move(models);
+  return json_reply(out);
+}
+
+/// In Prometheus' text format: the server's own counters, then the engine's.
+Reply answer_metrics(const RequestHead&, const ServerView& server) {
+  Reply reply;
+  reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  const auto add = [&](const char* name, const char* type, const char* help, double value) {
+    reply.body += concat("# HELP syrinx_http_", name, " ", help, "\n# TYPE syrinx_http_", name, " ",
+                         type, "\nsyrinx_http_", name, " ", value, "\n");
+  };
+  add("connections", "gauge", "Open connections.", server.connections);
+  add("streams", "gauge", "Speech requests being answered.", server.streams);
+  add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
+  add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
+  add("ready", "gauge", "1 when speech requests are taken.", ready(server) ? 1 : 0);
+  if (server.models == nullptr) return reply;
+  const std::vector<ModelTable::Entry> models = server.models->list();
+  const ServerLoad load = load_of(*server.models);  // brings the predicted wait up to date too
+  std::vector<NamedMetrics> engines;
+  for (const ModelTable::Entry& model : models) {
+    const EngineMetrics* metrics = model.backend ? model.backend->metrics() : nullptr;
+    if (metrics != nullptr) engines.push_back({model.name, metrics});
+  }
+  write_prometheus(engines, reply.body);
+  // What Kubernetes' inference gateway reads of every server, under the names that it looks for.
+  const auto known = [&](const char* name, const char* help, double value) {
+    reply.body += concat("# HELP vllm:", name, " ", help, "\n# TYPE vllm:", name,
+                         " gauge\nvllm:", name, " ", value, "\n");
+  };
+  known("num_requests_running", "Requests being spoken, of all models.", load.running);
+  known("num_requests_waiting", "Requests queued for a place, of all models.", load.waiting);
+  known("kv_cache_usage_perc", "Share of the KV pages in use, from 0 to 1.", load.cache_used);
+  return reply;
+}
+
+Reply answer_live(const RequestHead&, const ServerView&) { return json_reply({{"status", "ok"}}); }
+
+Reply answer_ready(const RequestHead&, const ServerView& server) {
+  Reply reply = json_reply({{"status", state_name(server)}}, ready(server) ? 200 : 503);
+  if (!ready(server)) reply.headers.emplace_back("Retry-After", "1");
+  return reply;
+}
+
+ordered_json model_object(const ModelTable::Entry& model) {
+  ordered_json out = {{"id", model.name},
+                      {"object", "model"},
+                      {"created", 0},
+                      {"owned_by", model.backend ? model.backend->info().family : "syrinx"},
+                      {"loaded", model.backend != nullptr}};
+  if (!model.backend) return out;
+  // What OpenAI's models do not tell and a page wants to know before it speaks.
+  const PipelineInfo& info = model.backend->info();
+  out["speaks"] = info.speaks;
+  out["writes"] = info.writes;
+  out["sample_rate"] = info.sample_rate;
+  out["languages"] = info.languages;
+  out["instructions"] = info.instructions;
+  out["max_input_bytes"] = info.max_text_bytes;
+  out["late_text"] = late_text_name(info.late_text);
+  out["word_times"] = info.word_times;
+  out["phone_times"] = info.phone_times;
+  out["voice_mixes"] = info.mixes;
+  const VoiceEncoderInfo* encoder = model.backend->voice_encoder();
+  ordered_json modes = ordered_json::array();
+  for (const VoiceMode& mode : encoder == nullptr ? std::vector<VoiceMode>() : encoder->modes) {
+    modes.push_back({{"name", mode.name}, {"needs_text", mode.needs_text}});
+  }
+  out["voice_cloning"] = {{"supported", encoder != nullptr}, {"modes", std::move(modes)}};
+  if (encoder != nullptr) {
+    out["voice_cloning"]["min_seconds"] = encoder->min_s;
+    out["voice_cloning"]["max_seconds"] = encoder->max_s;
+  }
+  return out;
+}
+
+ordered_json recogniser_object(const RecogniserInfo& info) {
+  return {{"id", info.name},
+          {"object", "model"},
+          {"created", 0},
+          {"owned_by", info.family},
+          {"loaded", true},
+          {"speaks", false},
+          {"writes", false},
+          {"hears", true},
+          {"languages", info.languages},
+          {"word_times", info.word_times},
+          {"translates", info.translates}};
+}
+
+Reply answer_models(const RequestHead&, const ServerView& server) {
+  ordered_json models = ordered_json::array();
+  for (const auto& model : server.models->list()) models.push_back(model_object(model));
+  if (server.ears != nullptr) {
+    for (const auto& each : server.ears->list()) models.push_back(recogniser_object(each->info()));
+  }
+  return json_reply({{"object", "list"}, {"data", models}});
+}
+
+Reply no_such_model(std::string_view name) {
+  return reply_of({.status = 404,
+                   .message = concat("The model '", name.substr(0, 200), "' is not served here."),
+                   .param = "model",
+                   .code = "model_not_found"});
+}
+
+/// GET /v1/models/NAME, by every name that speech takes; names may hold slashes.
+Reply answer_model(std::string_view name, const ServerView& server) {
+  if (const auto model = server.models->look_up(name)) return json_reply(model_object(*model));
+  const auto heard = server.ears == nullptr ? Result<std::shared_ptr<Recogniser>>(Error{})
+                                            : server.ears->find(name);
+  return heard ? json_reply(recogniser_object(heard.value()->info())) : no_such_model(name);
+}
+
+Reply answer_audio_models(const RequestHead&, const ServerView& server) {
+  ordered_json models = ordered_json::array();
+  for (const auto& model : server.models->list()) models.push_back({{"id", model.name}});
+  return json_reply({{"models", models}});
+}
+
+Speaker speaker_of(const ServerView& server, const Backend& backend) {
+  if (server.voices != nullptr) return server.voices->speaker(backend);
+  return {backend.info(), backend.voice_encoder()};
+}
+
+/// Of "model" in the query, or of the first model.
+Reply answer_voices(const RequestHead& head, const ServerView& server) {
+  const std::string name = query_value(head.query, "model").value_or("");
+  const auto model = server.models->look_up(name);
+  if (!model) return no_such_model(name);
+  if (!model->backend) return json_reply({{"voices", ordered_json::array()}});
+  const Speaker speaker = speaker_of(server, *model->backend);
+  ordered_json voices = ordered_json::array(), uploaded = ordered_json::array();
+  for (const ListedVoice& voice : list_voices(speaker, false)) {
+    voices.push_back({{"id", voice.id},
+                      {"name", voice.name},
+                      {"description", voice.description},
+                      {"default", voice.is_default}});
+    if (voice.kept) uploaded.push_back(stored_voice_object(*voice.kept));
+  }
+  ordered_json out = {{"voices", std::move(voices)}};
+  if (speaker.store != nullptr) out["uploaded_voices"] = std::move(uploaded);
+  return json_reply(out);
+}
+
+/// For other vendors' clients: of the first model, which is the one that speaks for them.
+Reply answer_vendor(const RequestHead& head, const ServerView& server) {
+  if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
+  if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
+  return answer_vendor_voices(head.path, head.query, speaker_of(server, *server.models->first()));
+}
+
+Reply answer_consents(const VoiceStore* store) {
+  ordered_json list = ordered_json::array();
+  if (store != nullptr) {
+    for (const StoredConsent& consent : store->consents()) list.push_back(consent_object(consent));
+  }
+  return json_reply({{"object", "list"}, {"data", list}, {"has_more", false}});
+}
+
+Reply answer_consent(const VoiceStore* store, const std::string& id) {
+  if (const auto consent = store == nullptr ? std::nullopt : store->find_consent(id)) {
+    return json_reply(consent_object(*consent));
+  }
+  return reply_of({.status = 404,
+                   .message = concat("There is no consent '", id.substr(0, 200), "'."),
+                   .param = "consent",
+                   .code = "consent_not_found"});
+}
+
+/// POST of a voice or of a consent to clone one.
+Reply refuse_cloning() {
+  return reply_of({.status = 400,
+                   .message = "No model that is served here can clone a voice, so none can be "
+                              "added; GET /v1/audio/voices lists those there are.",
+                   .code = "unsupported_operation"});
+}
+
+/// Why a voice cannot be deleted, or nothing.
+std::optional<Reply> refuse_delete_voice(const std::string& wanted, const ServerView& server) {
+  for (const auto& model : server.models->list()) {
+    if (!model.backend) continue;
+    for (const VoiceInfo& voice : model.backend->info().voices) {
+      if (voice.id != wanted) continue;
+      return reply_of({.status = 403,
+                       .message = concat("The voice '", wanted, "' belongs to the model '",
+                                         model.name, "' and cannot be deleted."),
+                       .param = "voice",
+                       .code = "voice_is_built_in"});
+    }
+  }
+  const VoiceStore* store = server.voices == nullptr ? nullptr : server.voices->store();
+  if (store != nullptr && store->find(wanted)) return {};
+  return reply_of({.status = 404,
+                   .message = concat("There is no voice '", wanted.substr(0, 200), "'."),
+                   .param = "voice",
+                   .code = "voice_not_found"});
+}
+
+Reply answer_openapi(const RequestHead&, const ServerView&) {
+  Reply reply;
+  reply.body = openapi_document();
+  return reply;
+}
+
+struct Get {
+  std::string_view path;
+  Reply (*answer)(const RequestHead&, const ServerView&);
+  bool open;         ///< without a key
+  bool needs_model;  ///< 503 while it is being loaded
+};
+constexpr std::array<Get, 9> kGets = {{
+    {"/", answer_home, true, false},
+    {"/health", answer_health, true, false},
+    {"/live", answer_live, true, false},
+    {"/metrics", answer_metrics, true, false},
+    {"/ready", answer_ready, true, false},
+    {"/openapi.json", answer_openapi, true, false},
+    {"/v1/models", answer_models, false, true},
+    {"/v1/audio/models", answer_audio_models, false, true},
+    {"/v1/audio/voices", answer_voices, false, true},
+}};
+
+Reply unauthorized() {
+  return reply_of({.status = 401,
+                   .message = "This server wants an API key: Authorization: Bearer <key>.",
+                   .code = "invalid_api_key"});
+}
+
+/// Also keeps web pages of other origins out: a browser sends JSON only after asking, and nobody
+/// answers that question with yes.
+bool is_json(std::string_view content_type) {
+  constexpr std::string_view kJson = "application/json";
+  if (content_type.size() < kJson.size()) return false;
+  for (size_t i = 0; i < kJson.size(); ++i) {
+    const char c = content_type[i];
+    if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != kJson[i]) return false;
+  }
+  const std::string_view rest = content_type.substr(kJson.size());
+  return rest.empty() || rest.front() == ';' || rest.front() == ' ';
+}
+
+/// The page is for browsers; "/" tells everybody else what there is, in plain text.
+std::optional<Reply> answer_playground(const RequestHead& head) {
+  if (head.method != "GET" && head.method != "HEAD") return {};
+  if (head.path == "/" && head.accept.find("text/html") == std::string_view::npos) return {};
+  return playground_reply(head.path);
+}
+
+std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& server) {
+  if (head.method != "POST") return wrong_method(head, "POST");
+  if (!is_json(head.content_type)) {
+    return reply_of({.status = 415,
+                     .message = "Send the request as JSON: Content-Type: application/json.",
+                     .code = "unsupported_media_type"});
+  }
+  if (server.draining) return reply_of(unavailable("The server is stopping."));
+  if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
+  return {};
+}
+
+std::optional<Reply> refuse_transcription(const RequestHead& head, const ServerView& server) {
+  if (head.method != "POST") return wrong_method(head, "POST");
+  if (server.ears == nullptr || server.ears->list().empty()) {
+    return reply_of({.status = 400,
+                     .message = "Nothing that recognises speech is served here "
+                                "(syrinx serve --ears NAME).",
+                     .param = "model",
+                     .code = "unsupported_operation"});
+  }
+  if (!is_multipart(head.content_type)) {
+    return reply_of({.status = 415,
+                     .message = "Send the recording as a form: Content-Type: multipart/form-data.",
+                     .code = "unsupported_media_type"});
+  }
+  if (server.draining) return reply_of(unavailable("The server is stopping."));
+  return {};
+}
+
+Reply refuse_voice_change() {
+  return reply_of({.status = 403,
+                   .message = "This server does not let its clients add or remove voices.",
+                   .code = "voice_uploads_are_off"});
+}
+
+/// What is asked of the voices and consents that are kept; the path is one of theirs.
+Route route_voices(const RequestHead& head, const ServerView& server) {
+  const VoiceStore* store = server.voices == nullptr ? nullptr : server.voices->store();
+  const bool consents = head.path.starts_with(kConsentsPath);
+  const bool adds = head.path == kVoicesPath || head.path == kConsentsPath;
+  if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
+  if (adds && head.method == "POST") {
+    if (!may_clone(server)) return refuse_cloning();
+    if (store == nullptr) {
+      return reply_of({.status = 400,
+                       .message = "This server keeps no voices: it has no directory for them "
+                                  "(syrinx serve --voice-store).",
+                       .code = "unsupported_operation"});
+    }
+    if (!server.voice_uploads) return refuse_voice_change();
+    if (server.draining) return reply_of(unavailable("The server is stopping."));
+    if (!is_multipart(head.content_type)) {
+      return reply_of({.status = 415,
+                       .message = "Send the recording as a form: Content-Type: "
+                                  "multipart/form-data.",
+                       .code = "unsupported_media_type"});
+    }
+    return VoiceRoute{.kind = consents ? VoiceRoute::kAddConsent : VoiceRoute::kAdd};
+  }
+  const bool reads = head.method == "GET" || head.method == "HEAD";
+  if (adds) {  // the list of voices was answered before
+    return reads ? answer_consents(store) : wrong_method(head, "GET, HEAD, POST");
+  }
+  const std::string_view prefix = consents ? kConsentPrefix : kVoicePrefix;
+  const std::string name = percent_decoded(head.path.substr(prefix.size()));
+  if (consents && reads) return answer_consent(store, name);
+  if (head.method != "DELETE") {
+    return wrong_method(head, consents ? "GET, HEAD, DELETE" : "DELETE");
+  }
+  if (consents && (store == nullptr || !store->find_consent(name))) {
+    return answer_consent(store, name);
+  }
+  if (!consents) {
+    if (auto refusal = refuse_delete_voice(name, server)) return std::move(*refusal);
+  }
+  if (!server.voice_uploads) return refuse_voice_change();
+  return VoiceRoute{.kind = consents ? VoiceRoute::kRemoveConsent : VoiceRoute::kRemove,
+                    .name = name};
+}
+
+}  // namespace
+
+bool may_clone(const ServerView& server) {
+  if (server.models == nullptr) return false;
+  const auto models = server.models->list();
+  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
+    return !model.backend || model.backend->voice_encoder() != nullptr;
+  });
+}
+
+bool may_hear(const ServerView& server) {
+  if (server.models == nullptr) return false;
+  const auto models = server.models->list();
+  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
+    return !model.backend || model.backend->info().hears_s > 0;
+  });
+}
+
+Route route(const RequestHead& head, const ServerView& server) {
+  if (server.access != nullptr) {
+    if (auto refusal = refuse_access(*server.access, head.browser)) return reply_of(*refusal);
+    if (head.method == "OPTIONS") {
+      if (auto answer = answer_preflight(*server.access, head.browser)) return std::move(*answer);
+    }
+  }
+  if (auto page = answer_playground(head)) return std::move(*page);
+  const bool admitted = server.keys == nullptr || server.keys->admits(head.authorization);
+  for (const Get& get : kGets) {
+    if (head.path != get.path || (head.method == "POST" && head.path == kVoicesPath)) continue;
+    if (!get.open && !admitted) return unauthorized();
+    if (head.method != "GET" && head.method != "HEAD") {
+      return wrong_method(head, head.path == kVoicesPath ? "GET, HEAD, POST" : "GET, HEAD");
+    }
+    if (get.needs_model && server.models == nullptr) {
+      return reply_of(unavailable("The model is still being loaded."));
+    }
+    return get.answer(head, server);
+  }
+  if (!admitted) return unauthorized();
+  if (head.path == kSpeechPath || head.path == kBatchPath) {
+    if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
+    return SpeechRoute{.batch = head.path == kBatchPath};
+  }
+  if (head.path == kChatPath || head.path == kCompletionPath) {
+    if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
+    return SpeechRoute{.chat = head.path == kChatPath ? ChatKind::kChat : ChatKind::kCompletion};
+  }
+  if (head.path == kTranscriptionPath || head.path == kTranslationPath) {
+    if (auto refusal = refuse_transcription(head, server)) return std::move(*refusal);
+    return TranscriptionRoute{.translate = head.path == kTranslationPath};
+  }
+  if (auto vendor = find_vendor_call(head.path)) {
+    if (auto refusal = refuse_speech(head, server)) return std::move(*refusal);
+    return SpeechRoute{.vendor = std::move(vendor)};
+  }
+  if (is_vendor_voices(head.path)) return answer_vendor(head, server);
+  if (head.path == kVoicesPath || head.path == kConsentsPath ||
+      head.path.starts_with(kVoicePrefix) || head.path.starts_with(kConsentPrefix)) {
+    return route_voices(head, server);
+  }
+  if (server.models != nullptr && head.path.starts_with(kModelPrefix)) {
+    if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
+    return answer_model(percent_decoded(head.path.substr(kModelPrefix.size())), server);
+  }
+  return reply_of({.status = 404,
+                   .message = concat("There is nothing at '", head.path.substr(0, 200),
+                                     "'; GET / lists what there is."),
+                   .code = "not_found"});
+}
+
+}  // namespace syrinx

@@ -1,0 +1,59 @@
+// What the connections of one server share. Inside the server only; io thread only.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "server/access/client_limits.h"
+#include "server/http/http_server.h"
+#include "server/http/routes.h"
+#include "server/models/model_table.h"
+#include "server/net/byte_stream.h"
+
+namespace syrinx {
+
+class Session;
+
+struct ServerState {
+  explicit ServerState(ServerOptions server_options);
+  ServerState(const ServerState&) = delete;
+  ServerState& operator=(const ServerState&) = delete;
+
+  ServerView view() const;
+  /// "req_" and 16 hex digits, hard to guess and unlikely to repeat.
+  std::string new_request_id();
+  uint64_t hash_address(const boost::asio::ip::address& address) const;
+  void log(const std::string& line) const;
+
+  const ServerOptions options;
+  const double started_s;
+  std::shared_ptr<ModelTable> models;  ///< null until the first model is loaded
+  const std::shared_ptr<VoiceDesk> voices;
+  std::shared_ptr<TlsContext> tls;  ///< null: plain HTTP
+  ApiKeys keys;
+  ClientLimits limits;
+  std::unordered_map<uint64_t, int> addresses;  ///< open connections from each, hashed
+  bool draining = false;
+  int streams = 0;
+  int uploads = 0;  ///< large bodies in memory
+  int64_t requests = 0;
+  std::unordered_set<Session*> sessions;
+  std::mt19937_64 random;
+  uint64_t salt;  ///< of client hashes
+  // Destroyed first: handlers that never ran hold sessions, which know the members above.
+  boost::asio::io_context io{1};
+  boost::asio::thread_pool worker{4};  ///< checks requests and makes prompts: one may take long
+  boost::asio::thread_pool loader{1};  ///< of models
+  /// Encodes audio where that takes time. As many threads as cores: streams share them fairly, and
+  /// the engine, which they feed on, keeps its own.
+  boost::asio::thread_pool encoders;
+};
+
+}  // namespace syrinx

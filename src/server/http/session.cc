@@ -1,0 +1,355 @@
+#include "server/http/session.h"
+
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "server/access/key_headers.h"
+#include "server/http/chat_stream.h"
+#include "server/http/server_state.h"
+#include "server/http/speech_batch.h"
+#include "server/http/speech_stream.h"
+#include "server/http/transcription_stream.h"
+#include "server/http/voice_upload.h"
+#include "server/http/ws_connection.h"
+#include "server/net/connection.h"
+#include "server/request/load_header.h"
+
+namespace syrinx {
+namespace http = boost::beast::http;
+namespace {
+
+// GCC 12 loses temporaries inside a co_await expression: here and in the other coroutines every
+// argument has a name and every co_await its own statement.
+
+bool is_http_fault(const SystemError& error) {
+  return error.category() == make_error_code(http::error::bad_method).category() &&
+         error != http::error::end_of_stream && error != http::error::partial_message;
+}
+
+std::string_view query_of(std::string_view target) {
+  const size_t mark = target.find('?');
+  return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+}
+
+std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+Reply too_large(size_t limit) {
+  return reply_of({.status = 413,
+                   .message = concat("The body may have at most ", limit, " bytes."),
+                   .code = "body_too_large"});
+}
+
+Reply parse_fault(const SystemError& error, const ServerOptions& options) {
+  ApiError fault{.message = "This is not an HTTP/1.1 request: " + error.message() + ".",
+                 .code = "invalid_http"};
+  if (error == http::error::body_limit) return too_large(options.max_body_bytes);
+  if (error == http::error::header_limit) {
+    fault = {
+        .status = 431,
+        .message = concat("The headers may have at most ", options.max_header_bytes, " bytes."),
+        .code = "headers_too_large"};
+  }
+  return reply_of(fault);
+}
+
+/// RFC 9112, 3.2: without one name that the client asked for, nobody knows whom it meant.
+std::optional<Reply> refuse_hosts(const http::request<http::string_body>& message) {
+  const auto count = std::distance(message.equal_range(http::field::host).first,
+                                   message.equal_range(http::field::host).second);
+  if (count == 1 || (count == 0 && message.version() < 11)) return {};
+  return reply_of({.message = count == 0 ? "An HTTP/1.1 request needs a Host header."
+                                         : "A request may have one Host header, not more.",
+                   .code = "invalid_http"});
+}
+
+}  // namespace
+
+struct Session::Incoming {
+  http::request_parser<http::string_body> parser;
+  std::string id;
+  bool keep_alive = false;
+  std::string credential;       ///< "Bearer KEY", from wherever the client's vendor has it
+  Headers headers;              ///< that every answer to it carries
+  std::shared_ptr<void> place;  ///< among the large bodies; may be null
+
+  const http::request<http::string_body>& message() const { return parser.get(); }
+  std::string_view header(http::field field) const { return view(message()[field]); }
+  RequestHead head() const {
+    const std::string_view target = view(message().target());
+    return {.method = view(message().method_string()),
+            .path = target.substr(0, target.find('?')),
+            .query = query_of(target),
+            .content_type = header(http::field::content_type),
+            .authorization = credential,
+            .accept = header(http::field::accept),
+            .browser = browser()};
+  }
+  BrowserFacts browser() const {
+    const http::verb verb = message().method();
+    const bool reads =
+        verb == http::verb::get || verb == http::verb::head || verb == http::verb::options;
+    return {.host = header(http::field::host),
+            .origin = header(http::field::origin),
+            .requested_headers = header(http::field::access_control_request_headers),
+            .reads_only = reads && header(http::field::upgrade).empty()};
+  }
+};
+
+Session::Session(ServerState& server, net::ip::tcp::socket socket, const net::ip::address& address)
+    : server_(server),
+      address_(server.hash_address(address)),
+      connection_(std::make_shared<Connection>(std::move(socket), server.tls)) {
+  server_.sessions.insert(this);
+  ++server_.addresses[address_];
+}
+
+Session::~Session() {
+  server_.sessions.erase(this);
+  const auto at = server_.addresses.find(address_);
+  if (--at->second == 0) server_.addresses.erase(at);
+}
+
+/// Whoever is admitted by a key is known by it, others by their address.
+uint64_t Session::client(const Incoming& incoming) const {
+  const auto key = server_.keys.find(incoming.credential);
+  return key ? hash_client(concat("key ", *key), server_.salt) : address_;
+}
+
+void Session::close() { connection_->close(); }
+
+net::awaitable<void> Session::run() {
+  try {
+    idle_ = true;
+    bool more = co_await connection_->handshake(server_.options.header_timeout_s);
+    const bool agreed = more;
+    while (more) more = co_await serve_one();
+    if (agreed) co_await connection_->shut_tls();
+  } catch (const std::exception& error) {
+    server_.log(std::string("connection failed: ") + error.what());
+  }
+  connection_->close();
+}
+
+/// True when there may be another request.
+net::awaitable<bool> Session::serve_one() {
+  idle_ = true;
+  const bool begun = co_await connection_->wait_for_bytes(server_.options.idle_timeout_s);
+  idle_ = false;
+  if (!begun) co_return false;
+
+  Incoming incoming;
+  incoming.id = server_.new_request_id();
+  const bool has_head = co_await read_head(incoming);
+  if (!has_head) co_return false;
+  ++server_.requests;
+  if (const auto refusal = refuse_hosts(incoming.message())) {
+    co_await refuse(incoming, *refusal);
+    co_return false;
+  }
+  incoming.credential = bearer_of({.authorization = incoming.header(http::field::authorization),
+                                   .xi_api_key = view(incoming.message()["xi-api-key"]),
+                                   .x_api_key = view(incoming.message()["x-api-key"]),
+                                   .subprotocols = {},
+                                   .query = {}});
+  incoming.keep_alive = incoming.message().version() >= 11 && incoming.message().keep_alive();
+
+  if (wants_websocket(incoming.message())) {
+    const WsUpgrade upgrade{.request = incoming.message(),
+                            .id = incoming.id,
+                            .browser = incoming.browser(),
+                            .address = address_};
+    std::optional<Reply> refusal;
+    co_await serve_websocket(server_, connection_, upgrade, refusal);
+    if (refusal) co_await refuse(incoming, *refusal);
+    co_return false;
+  }
+  incoming.headers = cors_headers(server_.options.access, incoming.browser());
+  add_load(incoming);
+  auto routed = route(incoming.head(), server_.view());
+  if (Reply* reply = std::get_if<Reply>(&routed)) {
+    if (!incoming.parser.is_done()) {  // its body would be taken for the next request
+      incoming.keep_alive = false;
+      co_await refuse(incoming, *reply);
+      co_return false;
+    }
+    const bool sent = co_await send(incoming, *reply);
+    co_return sent&& incoming.keep_alive && !server_.draining;
+  }
+  const uint64_t who = client(incoming);
+  ClientLimits::Verdict verdict = server_.limits.admit(who, now_s());
+  incoming.headers.insert(incoming.headers.end(), verdict.headers.begin(), verdict.headers.end());
+  if (verdict.refusal) {
+    incoming.keep_alive = false;
+    const Reply refusal = reply_of(*verdict.refusal);
+    co_await refuse(incoming, refusal);
+    co_return false;
+  }
+  const auto* about_voices = std::get_if<VoiceRoute>(&routed);
+  const auto* wish = std::get_if<SpeechRoute>(&routed);
+  const auto* to_write_down = std::get_if<TranscriptionRoute>(&routed);
+  const ServerView served = server_.view();
+  const bool chats = wish != nullptr && wish->chat;
+  const bool may_be_large =
+      to_write_down != nullptr ||
+      (chats ? may_hear(served) : (wish == nullptr || !wish->batch) && may_clone(served));
+  if (const auto refusal = make_room(incoming, may_be_large)) {
+    incoming.keep_alive = false;
+    co_await refuse(incoming, *refusal);
+    co_return false;
+  }
+  const bool complete = co_await read_body(incoming);
+  if (!complete) co_return false;
+  if (about_voices != nullptr) {
+    const bool sent = co_await change_voices(incoming, *about_voices, who);
+    co_return sent&& incoming.keep_alive && !server_.draining;
+  }
+  if (to_write_down != nullptr) {
+    TranscriptionExchange recording{
+        .request_id = incoming.id,
+        .body = std::move(incoming.parser.get().body()),
+        .content_type = std::string(incoming.header(http::field::content_type)),
+        .translate = to_write_down->translate,
+        .keep_alive = incoming.keep_alive && !server_.draining,
+        .chunked = incoming.message().version() >= 11,
+        .client = who,
+        .headers = std::move(incoming.headers),
+        .place = std::move(incoming.place)};
+    const bool again = co_await answer_transcription(server_, connection_, recording);
+    co_return again && !server_.draining;
+  }
+  SpeechExchange exchange{
+      .request_id = incoming.id,
+      .body = std::move(incoming.parser.get().body()),
+      .keep_alive = incoming.keep_alive && !server_.draining,
+      .chunked = incoming.message().version() >= 11,
+      .trailers = incoming.header(http::field::te).find("trailers") != std::string_view::npos,
+      .client = who,
+      .headers = std::move(incoming.headers),
+      .place = std::move(incoming.place)};
+  const SpeechRoute& speech = std::get<SpeechRoute>(routed);
+  exchange.vendor = speech.vendor;
+  if (exchange.vendor) exchange.query = query_of(view(incoming.message().target()));
+  bool more = false;
+  if (speech.chat) {
+    more = co_await answer_chat(server_, connection_, exchange, *speech.chat);
+  } else if (speech.batch) {
+    more = co_await answer_batch(server_, connection_, exchange);
+  } else {
+    more = co_await stream_speech(server_, connection_, exchange);
+  }
+  co_return more && !server_.draining;
+}
+
+/// Where it is asked for, and once there is a model: a balancer wants no news of a server that has
+/// none.
+void Session::add_load(Incoming& incoming) const {
+  const std::string_view format = view(incoming.message()[kLoadFormatHeader]);
+  if (format.empty() || !server_.models) return;
+  if (auto header = load_header(format, load_of(*server_.models))) {
+    incoming.headers.push_back(std::move(*header));
+  }
+}
+
+net::awaitable<bool> Session::read_head(Incoming& incoming) {
+  incoming.parser.header_limit(static_cast<uint32_t>(server_.options.max_header_bytes));
+  // What is allowed depends on where it goes: see make_room().
+  incoming.parser.body_limit(
+      std::max(server_.options.max_upload_bytes, server_.options.max_body_bytes));
+  SystemError error;
+  connection_->expires_after_s(server_.options.header_timeout_s);
+  co_await http::async_read_header(connection_->stream(), connection_->buffer(), incoming.parser,
+                                   net::redirect_error(net::use_awaitable, error));
+  if (is_http_fault(error)) {
+    const Reply fault = parse_fault(error, server_.options);
+    co_await refuse(incoming, fault);
+  }
+  co_return !error;
+}
+
+/// Bounds the body, whose length is not known from the head unless the client tells. Large ones are
+/// few at a time, since they are kept in memory until they are understood.
+std::optional<Reply> Session::make_room(Incoming& incoming, bool may_be_large) {
+  const ServerOptions& options = server_.options;
+  const auto told = incoming.parser.content_length();
+  const bool large = told && *told > options.max_body_bytes;
+  const bool allowed = large && may_be_large && *told <= options.max_upload_bytes;
+  if (large && !allowed) {
+    return too_large(may_be_large ? options.max_upload_bytes : options.max_body_bytes);
+  }
+  incoming.parser.body_limit(large ? options.max_upload_bytes : options.max_body_bytes);
+  if (!large) return {};
+  if (server_.uploads >= options.max_uploads) {
+    return reply_of(unavailable("Others are sending recordings; try again."));
+  }
+  ++server_.uploads;
+  incoming.place =
+      std::shared_ptr<void>(nullptr, [this_server = &server_](void*) { --this_server->uploads; });
+  return {};
+}
+
+net::awaitable<bool> Session::change_voices(Incoming& incoming, const VoiceRoute& wish,
+                                            uint64_t who) {
+  VoiceExchange exchange{.route = wish,
+                         .body = std::move(incoming.parser.get().body()),
+                         .content_type = std::string(incoming.header(http::field::content_type)),
+                         .client = who};
+  const double began_s = now_s();
+  const Reply reply = co_await answer_voice_change(server_, connection_, exchange);
+  server_.log(concat(incoming.id, " voices ", reply.status,
+                     " total_ms=", static_cast<int>(1e3 * (now_s() - began_s))));
+  if (connection_->gone()) co_return false;
+  const bool sent = co_await send(incoming, reply);
+  co_return sent;
+}
+
+net::awaitable<bool> Session::read_body(Incoming& incoming) {
+  if (incoming.parser.is_done()) co_return true;
+  if (boost::beast::iequals(incoming.message()[http::field::expect], "100-continue")) {
+    const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+    const bool sent = co_await connection_->write(go_on, server_.options.body_timeout_s);
+    if (!sent) co_return false;
+  }
+  SystemError error;
+  connection_->expires_after_s(server_.options.body_timeout_s);
+  co_await http::async_read(connection_->stream(), connection_->buffer(), incoming.parser,
+                            net::redirect_error(net::use_awaitable, error));
+  if (is_http_fault(error)) {
+    const Reply fault = parse_fault(error, server_.options);
+    co_await refuse(incoming, fault);
+  }
+  co_return !error;
+}
+
+/// For requests that are not read to their end: the connection is of no more use.
+net::awaitable<void> Session::refuse(const Incoming& incoming, const Reply& reply) {
+  const bool sent = co_await send(incoming, reply);
+  if (!sent) co_return;
+  co_await connection_->linger();
+}
+
+net::awaitable<bool> Session::send(const Incoming& incoming, const Reply& reply) {
+  const bool keep = incoming.keep_alive && !server_.draining;
+  Headers headers = {{"Content-Type", reply.content_type},
+                     {"Content-Length", std::to_string(reply.body.size())},
+                     {"X-Request-Id", incoming.id},
+                     {"Connection", keep ? "keep-alive" : "close"}};
+  if (reply.content_type.empty()) headers.erase(headers.begin());
+  headers.insert(headers.end(), incoming.headers.begin(), incoming.headers.end());
+  headers.insert(headers.end(), reply.headers.begin(), reply.headers.end());
+  std::string bytes = response_head(reply.status, headers);
+  if (incoming.message().method() != http::verb::head) bytes += reply.body;
+  if (reply.status >= 400) server_.log(concat(incoming.id, " ", reply.status));
+  const bool sent = co_await connection_->write(bytes, server_.options.stall_timeout_s);
+  co_return sent;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,50 @@
+// One connection: reads requests one after another, answers each, keeps its deadlines.
+// Inside the server only; io thread only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/http/routes.h"
+#include "server/net/asio.h"
+#include "server/request/reply.h"
+
+namespace syrinx {
+
+class Connection;
+struct ServerState;
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(ServerState& server, net::ip::tcp::socket socket, const net::ip::address& address);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Serves until the client or the server has had enough. Never throws.
+  net::awaitable<void> run();
+  /// Between two requests; may be closed without anybody missing an answer.
+  bool idle() const { return idle_; }
+  void close();
+
+ private:
+  struct Incoming;  ///< the request that is being read
+  net::awaitable<bool> serve_one();
+  net::awaitable<bool> read_head(Incoming& incoming);
+  void add_load(Incoming& incoming) const;
+  net::awaitable<bool> read_body(Incoming& incoming);
+  std::optional<Reply> make_room(Incoming& incoming, bool may_be_large);
+  net::awaitable<bool> change_voices(Incoming& incoming, const VoiceRoute& wish, uint64_t who);
+  net::awaitable<void> refuse(const Incoming& incoming, const Reply& reply);
+  net::awaitable<bool> send(const Incoming& incoming, const Reply& reply);
+
+  uint64_t client(const Incoming& incoming) const;
+
+  ServerState& server_;
+  const uint64_t address_;  // hashed
+  std::shared_ptr<Connection> connection_;
+  bool idle_ = false;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,284 @@
+// Recordings written down through a real socket, by a recogniser that does what a test says.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "audio/recording.h"
+#include "server/http/http_server.h"
+#include "server/http/test_client_test.h"
+#include "server/models/fake_backend_test.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::json;
+
+/// What the test wants, and what happened.
+struct EarsScript {
+  std::atomic<bool> holds = false;    ///< hears nothing while it is true
+  std::atomic<int> fails_after = -1;  ///< so many seconds, then with an internal error
+  std::atomic<int> holds_at = -1;     ///< so many seconds, nothing more while it is so
+  std::atomic<bool> refuses = false;  ///< says kOverloaded
+  std::atomic<int64_t> given = 0;     ///< samples
+  std::atomic<int> cancelled = 0;
+  std::mutex mutex;
+  ListenOptions last;
+};
+
+/// A segment for each second of audio, as soon as it is heard.
+class ScriptedListener final : public Listener {
+ public:
+  ScriptedListener(std::shared_ptr<EarsScript> script, std::shared_ptr<TranscriptSink> sink)
+      : thread_([this, script, sink = std::move(sink)] { run(*script, *sink); }),
+        script_(std::move(script)) {}
+  ~ScriptedListener() override {
+    cancel();
+    thread_.join();
+  }
+  void hear(std::span<const float> samples) override {
+    given_ += std::ssize(samples);
+    script_->given += std::ssize(samples);
+  }
+  void end() override { ended_ = true; }
+  void cancel() override { cancelled_ = true; }
+
+ private:
+  void run(EarsScript& script, TranscriptSink& sink) {
+    Transcript transcript{.language = "en", .segments = {}};
+    for (int64_t heard = 0;;) {
+      if (cancelled_) {
+        ++script.cancelled;
+        return sink.finished(Error{ErrorCode::kCancelled, "cancelled"});
+      }
+      const bool last = ended_;
+      const bool holds = script.holds ||
+                         (script.holds_at >= 0 && heard >= int64_t{script.holds_at} * kHearingRate);
+      if (holds || (given_ - heard < kHearingRate && !last)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        continue;
+      }
+      if (given_ - heard < kHearingRate) {
+        transcript.duration_s = static_cast<double>(given_) / kHearingRate;
+        return sink.finished(std::move(transcript));
+      }
+      const auto second = static_cast<double>(heard / kHearingRate);
+      transcript.segments.push_back({.start_s = second,
+                                     .end_s = second + 1,
+                                     .text = " w" + std::to_string(heard / kHearingRate)});
+      sink.segment(transcript.segments.back());
+      heard += kHearingRate;
+      sink.heard(static_cast<double>(heard) / kHearingRate);
+      if (script.fails_after >= 0 && heard >= int64_t{script.fails_after} * kHearingRate) {
+        return sink.finished(Error{ErrorCode::kInternal, "a secret of the inside"});
+      }
+    }
+  }
+
+  std::atomic<int64_t> given_ = 0;
+  std::atomic<bool> ended_ = false, cancelled_ = false;
+  std::thread thread_;
+  const std::shared_ptr<EarsScript> script_;
+};
+
+class ScriptedEars final : public Recogniser {
+ public:
+  explicit ScriptedEars(std::shared_ptr<EarsScript> script) : script_(std::move(script)) {}
+  const RecogniserInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
+                                         std::shared_ptr<TranscriptSink> sink) override {
+    if (script_->refuses) return Error{ErrorCode::kOverloaded, "All are busy.", {}, 7};
+    {
+      const std::lock_guard lock(script_->mutex);
+      script_->last = options;
+    }
+    return std::unique_ptr<Listener>(std::make_unique<ScriptedListener>(script_, std::move(sink)));
+  }
+
+ private:
+  const std::shared_ptr<EarsScript> script_;
+  const RecogniserInfo info_{
+      .name = "scripted", .family = "test", .languages = {"en", "de"}, .translates = true};
+};
+
+class TranscriptionServerTest : public testing::Test {
+ protected:
+  void SetUp() override { start({}); }
+  void start(ServerOptions options) {
+    server_.reset();
+    options.port = 0;
+    options.ears = std::make_shared<Ears>(
+        std::vector<std::shared_ptr<Recogniser>>{std::make_shared<ScriptedEars>(script_)});
+    server_ = std::make_unique<HttpServer>(std::move(options));
+    server_->open(std::make_shared<FakeBackend>());
+  }
+  static std::string request(const std::string& file, const std::string& fields = "",
+                             const std::string& path = "/v1/audio/transcriptions",
+                             const std::string& version = "1.1") {
+    const std::string body =
+        fields + "--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n" +
+        file + "\r\n--xyz--\r\n";
+    return "POST " + path + " HTTP/" + version +
+           "\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=xyz\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + body;
+  }
+  static std::string field(const std::string& name, const std::string& value) {
+    return "--xyz\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value +
+           "\r\n";
+  }
+  static std::string silence(double seconds, int rate = kHearingRate) {
+    return recording_wav(std::vector<float>(static_cast<size_t>(seconds * rate)), rate);
+  }
+  TestAnswer ask(const std::string& bytes) {
+    TestClient client(server_->port());
+    client.send(bytes);
+    return client.read();
+  }
+
+  const std::shared_ptr<EarsScript> script_ = std::make_shared<EarsScript>();
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(TranscriptionServerTest, Whole) {
+  for (const int rate : {16000, 8000, 48000}) {
+    const TestAnswer answer = ask(request(silence(3.5, rate)));
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    const json body = json::parse(answer.body);
+    EXPECT_EQ(body["text"], "w0 w1 w2");
+    EXPECT_EQ(body["usage"]["seconds"], 3.5);
+  }
+  const TestAnswer text = ask(request(silence(2), field("response_format", "text")));
+  EXPECT_EQ(text.body, "w0 w1\n");
+  EXPECT_EQ(text.header("Content-Type"), "text/plain; charset=utf-8");
+}
+
+TEST_F(TranscriptionServerTest, OptionsArrive) {
+  ask(request(silence(1),
+              field("language", "German") + field("prompt", "Tee") + field("temperature", "0.5")));
+  EXPECT_EQ(script_->last.language, "de");
+  EXPECT_EQ(script_->last.prompt, "Tee");
+  EXPECT_EQ(script_->last.temperatures, std::vector<float>{0.5f});
+  EXPECT_NE(script_->last.client, 0u);
+  ask(request(silence(1), "", "/v1/audio/translations"));
+  EXPECT_TRUE(script_->last.translate);
+}
+
+TEST_F(TranscriptionServerTest, Stream) {
+  const TestAnswer answer = ask(request(silence(2.5), field("stream", "true")));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.whole);
+  EXPECT_EQ(answer.body,
+            "data: {\"type\":\"transcript.text.delta\",\"delta\":\"w0\"}\n\n"
+            "data: {\"type\":\"transcript.text.delta\",\"delta\":\" w1\"}\n\n"
+            "data: {\"type\":\"transcript.text.done\",\"text\":\"w0 w1\",\"usage\":{\"type\":"
+            "\"duration\",\"seconds\":2.5}}\n\n");
+  TestClient old(server_->port());
+  old.send(request(silence(1), field("stream", "true"), "/v1/audio/transcriptions", "1.0"));
+  const TestAnswer bare = old.read();
+  EXPECT_EQ(bare.status, 200);
+  EXPECT_NE(bare.body.find("transcript.text.done"), std::string::npos);
+}
+
+TEST_F(TranscriptionServerTest, TheStatusWaitsForText) {
+  script_->fails_after = 0;
+  const TestAnswer whole = ask(request(silence(3)));
+  EXPECT_EQ(whole.status, 500);
+  EXPECT_EQ(whole.body.find("secret"), std::string::npos);
+  script_->fails_after = 2;
+  script_->holds_at = 1;
+  TestClient client(server_->port());
+  client.send(request(silence(30), field("stream", "true")));
+  TestAnswer streamed = client.read_head();
+  script_->holds_at = -1;
+  client.read_body(streamed);
+  EXPECT_EQ(streamed.status, 200);
+  EXPECT_NE(streamed.body.find("{\"type\":\"error\",\"error\":{"), std::string::npos);
+  EXPECT_EQ(streamed.body.find("transcript.text.done"), std::string::npos);
+  EXPECT_EQ(streamed.body.find("secret"), std::string::npos);
+}
+
+TEST_F(TranscriptionServerTest, RefusedWithWhenToComeBack) {
+  script_->refuses = true;
+  const TestAnswer answer = ask(request(silence(1)));
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.header("Retry-After"), "7");
+}
+
+/// A file is decoded as it is heard, not all at once.
+TEST_F(TranscriptionServerTest, NoFurtherAheadThanAMinute) {
+  script_->holds = true;
+  TestClient client(server_->port());
+  client.send(request(silence(200, 8000)));
+  const auto seconds = [&] { return static_cast<double>(script_->given) / kHearingRate; };
+  for (int i = 0; i < 500 && seconds() < 60; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_GE(seconds(), 60);
+  EXPECT_LE(seconds(), 80);
+  script_->holds = false;
+  const TestAnswer answer = client.read();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(json::parse(answer.body)["usage"]["seconds"], 200);
+}
+
+TEST_F(TranscriptionServerTest, AClientThatGoesCancels) {
+  script_->holds = true;
+  {
+    TestClient client(server_->port());
+    client.send(request(silence(5)));
+    for (int i = 0; i < 500 && script_->given == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_GT(script_->given, 0);
+  }
+  for (int i = 0; i < 500 && script_->cancelled == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(script_->cancelled, 1);
+}
+
+TEST_F(TranscriptionServerTest, AServerThatEndsCancels) {
+  script_->holds = true;
+  TestClient client(server_->port());
+  client.send(request(silence(5)));
+  for (int i = 0; i < 500 && script_->given == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  server_.reset();
+  EXPECT_EQ(script_->cancelled, 1);
+}
+
+TEST_F(TranscriptionServerTest, LengthAndSizeAreBounded) {
+  start({.max_upload_bytes = size_t{2} << 20, .max_heard_s = 10});
+  const TestAnswer longer = ask(request(silence(11)));
+  EXPECT_EQ(longer.status, 400);
+  EXPECT_EQ(json::parse(longer.body)["error"]["param"], "file");
+  EXPECT_EQ(ask(request(silence(9))).status, 200);
+  TestClient client(server_->port());
+  client.send(
+      "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\nContent-Type: "
+      "multipart/form-data; boundary=xyz\r\nContent-Length: 3000000\r\n\r\n");
+  EXPECT_EQ(client.read().status, 413);
+}
+
+TEST_F(TranscriptionServerTest, KeepsTheConnection) {
+  TestClient client(server_->port());
+  client.send(request(silence(1)));
+  EXPECT_EQ(client.read().status, 200);
+  client.send(request("no audio"));
+  EXPECT_EQ(client.read().status, 400);
+  client.send(request(silence(1), field("stream", "true")));
+  EXPECT_EQ(client.read().status, 200);
+  client.get("/v1/models/whisper-1");
+  EXPECT_EQ(json::parse(client.read().body)["id"], "scripted");
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,273 @@
+#include "server/http/wyoming_server.h"
+
+#include <array>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <future>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "server/dialects/text_session.h"
+#include "server/dialects/wyoming.h"
+#include "server/net/connection.h"
+#include "server/net/run_on.h"
+
+namespace syrinx {
+namespace {
+
+using net::ip::tcp;
+
+constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // of replies: past it nothing is read
+constexpr auto kTick = std::chrono::milliseconds(250);
+/// The kernel doubles it. Small, so that what a client has not read is known here.
+constexpr int kWyomingSendBytes = 64 << 10;
+
+class Client;
+
+struct State {
+  explicit State(WyomingOptions wyoming, std::shared_ptr<ModelTable> with)
+      : options(std::move(wyoming)), models(std::move(with)) {}
+  void log(const std::string& line) const {
+    if (options.log) options.log(line);
+  }
+  const WyomingOptions options;
+  const std::shared_ptr<ModelTable> models;
+  std::unordered_set<Client*> clients;
+  bool stopping = false;
+  net::io_context io{1};  // destroyed first: its handlers know the members above
+};
+
+// GCC 12 loses temporaries inside a co_await expression: every argument has a name and every
+// co_await its own statement.
+
+/// One connection: a reader and a writer, as of a WebSocket but with bare bytes.
+class Client : public std::enable_shared_from_this<Client> {
+ public:
+  Client(State& state, tcp::socket socket)
+      : state_(state),
+        socket_(std::move(socket)),
+        timer_(state.io),
+        wakeup_(std::make_shared<Wakeup>(state.io)),
+        room_(std::make_shared<Wakeup>(state.io)) {
+    state_.clients.insert(this);
+    SystemError ignored;
+    socket_.set_option(tcp::no_delay(true), ignored);
+    socket_.set_option(net::socket_base::send_buffer_size(kWyomingSendBytes), ignored);
+    socket_.set_option(net::socket_base::keep_alive(true), ignored);
+  }
+  ~Client() { state_.clients.erase(this); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  net::awaitable<void> run();
+  void close() {
+    over_ = true;
+    SystemError ignored;
+    socket_.close(ignored);
+    wakeup_->notify();
+    room_->notify();
+  }
+
+ private:
+  net::awaitable<void> read_all();
+  net::awaitable<void> write_all();
+  void tick();
+
+  State& state_;
+  tcp::socket socket_;
+  net::steady_timer timer_;
+  const std::shared_ptr<Wakeup> wakeup_, room_;  // of the writer; of the reader
+  std::unique_ptr<TextSession> session_;
+  bool reading_ = false, ended_ = false, over_ = false;
+  double writing_since_s_ = 0;
+};
+
+net::awaitable<void> Client::run() {
+  const double began_s = now_s();
+  const std::shared_ptr<Backend> backend = state_.models->first();
+  VoiceDesk* desk = state_.options.voices.get();
+  session_ = std::make_unique<TextSession>(
+      backend, make_wyoming_dialect(desk ? desk->speaker(*backend) : Speaker(backend->info())),
+      SessionLimits{.voices = desk}, [wakeup = wakeup_] { wakeup->post(); }, began_s);
+  reading_ = true;
+  const auto self = shared_from_this();
+  spawn(state_.io, [self] { return self->read_all(); });
+  tick();
+  co_await write_all();
+  close();
+  while (reading_) co_await wakeup_->wait();
+  timer_.cancel();
+  state_.log(concat("wyoming closed after ", now_s() - began_s,
+                    " s, utterances=", session_->contexts().utterances()));
+  session_.reset();  // cancels what is being spoken
+}
+
+net::awaitable<void> Client::read_all() {
+  try {
+    std::array<char, 4096> bytes;
+    const net::mutable_buffer room = net::buffer(bytes);
+    while (!over_) {
+      SystemError error;
+      const size_t count =
+          co_await socket_.async_read_some(room, net::redirect_error(net::use_awaitable, error));
+      if (error) break;
+      session_->message({bytes.data(), count}, true, now_s());
+      wakeup_->notify();
+      while (!over_ && session_->backlog_bytes() > kMaxBacklogBytes) co_await room_->wait();
+    }
+  } catch (const std::exception& error) {
+    state_.log(std::string("wyoming: ") + error.what());
+  }
+  reading_ = false;
+  ended_ = true;
+  wakeup_->notify();
+}
+
+net::awaitable<void> Client::write_all() {
+  try {
+    while (!over_) {
+      // A client that has closed its side gets the answers that exist, and no more audio.
+      if (ended_ && session_->backlog_bytes() == 0) break;
+      const SendMessage* frame = session_->next(now_s());
+      for (const std::string& trouble : session_->take_troubles()) {
+        state_.log("wyoming failed: " + trouble);
+      }
+      if (frame == nullptr) {
+        if (session_->closing()) break;
+        co_await wakeup_->wait();
+        continue;
+      }
+      writing_since_s_ = now_s();
+      SystemError error;
+      const net::const_buffer bytes = net::buffer(frame->bytes);
+      co_await net::async_write(socket_, bytes, net::redirect_error(net::use_awaitable, error));
+      writing_since_s_ = 0;
+      if (error) break;
+      session_->written();
+      room_->notify();
+    }
+  } catch (const std::exception& error) {
+    state_.log(std::string("wyoming: ") + error.what());
+  }
+}
+
+void Client::tick() {
+  timer_.expires_after(kTick);
+  timer_.async_wait([self = shared_from_this()](const SystemError& error) {
+    if (error || self->over_ || !self->session_) return;
+    const double now = now_s();
+    if (self->writing_since_s_ > 0 &&
+        now - self->writing_since_s_ > self->state_.options.stall_timeout_s) {
+      self->state_.log("wyoming: the client does not read");
+      return self->close();
+    }
+    self->session_->tick(now, self->state_.stopping);
+    self->wakeup_->notify();
+    self->tick();
+  });
+}
+
+}  // namespace
+
+struct WyomingServer::Impl {
+  Impl(WyomingOptions options, std::shared_ptr<ModelTable> models)
+      : state(std::move(options), std::move(models)),
+        acceptor(state.io),
+        work(state.io.get_executor()) {}
+
+  void listen();
+  net::awaitable<void> accept_all();
+  /// Runs `task` on the io thread and waits for its result.
+  template <typename Task>
+  auto on_io(Task task) {
+    std::packaged_task<decltype(task())()> packaged(std::move(task));
+    auto result = packaged.get_future();
+    run_later(state.io, [&packaged] { packaged(); });
+    return result.get();
+  }
+
+  State state;
+  tcp::acceptor acceptor;
+  net::executor_work_guard<net::io_context::executor_type> work;
+  int port = 0;
+  std::thread thread;
+};
+
+void WyomingServer::Impl::listen() {
+  const WyomingOptions& options = state.options;
+  SystemError error;
+  const auto address =
+      net::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, error);
+  if (error) throw LoadError("'" + options.host + "' is not an IP address to listen on");
+  const tcp::endpoint at(address, static_cast<uint16_t>(options.port));
+  acceptor.open(at.protocol(), error);
+  if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(at, error);
+  if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
+  if (error) {
+    throw LoadError(
+        concat("cannot listen on ", options.host, " port ", options.port, ": ", error.message()));
+  }
+  port = acceptor.local_endpoint().port();
+}
+
+net::awaitable<void> WyomingServer::Impl::accept_all() {
+  net::steady_timer pause(state.io);
+  while (acceptor.is_open()) {
+    SystemError error;
+    tcp::socket socket =
+        co_await acceptor.async_accept(net::redirect_error(net::use_awaitable, error));
+    if (!error) {
+      if (static_cast<int>(state.clients.size()) >= state.options.max_connections) continue;
+      auto client = std::make_shared<Client>(state, std::move(socket));
+      spawn(state.io, [client] { return client->run(); });
+    } else if (acceptor.is_open()) {  // out of file descriptors, most likely: let some close
+      pause.expires_after(std::chrono::milliseconds(100));
+      co_await pause.async_wait(net::redirect_error(net::use_awaitable, error));
+    }
+  }
+}
+
+WyomingServer::WyomingServer(WyomingOptions options, std::shared_ptr<ModelTable> models)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(models))) {
+  impl_->listen();
+  spawn(impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); });
+  impl_->thread = std::thread([impl = impl_.get()] { impl->state.io.run(); });
+}
+
+WyomingServer::~WyomingServer() {
+  // With every socket closed the coroutines end by themselves, and so does the io thread.
+  run_later(impl_->state.io, [impl = impl_.get()] {
+    SystemError ignored;
+    impl->acceptor.close(ignored);
+    for (Client* client : impl->state.clients) client->close();
+    impl->work.reset();
+  });
+  impl_->thread.join();
+}
+
+int WyomingServer::port() const { return impl_->port; }
+
+bool WyomingServer::drain(double timeout_s) {
+  impl_->on_io([this] {
+    impl_->state.stopping = true;
+    SystemError ignored;
+    impl_->acceptor.close(ignored);
+  });
+  const double deadline_s = now_s() + timeout_s;
+  const auto open = [this] { return impl_->on_io([this] { return impl_->state.clients.size(); }); };
+  while (open() > 0) {
+    if (now_s() > deadline_s) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+}  // namespace syrinx

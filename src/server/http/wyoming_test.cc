@@ -1,0 +1,202 @@
+#include "server/dialects/wyoming.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "server/http/ws_client_test.h"
+#include "server/http/wyoming_server.h"
+#include "server/models/fake_backend_test.h"
+
+namespace syrinx {
+namespace {
+
+std::string event(const std::string& type, const std::string& data = "") {
+  if (data.empty()) return "{\"type\":\"" + type + "\"}\n";
+  return concat("{\"type\":\"", type, "\",\"data_length\":", data.size(), "}\n", data);
+}
+
+TEST(WyomingParser, CutAnywhere) {
+  const std::string bytes = "{\"type\":\"describe\",\"version\":\"1.10.2\"}\n" +
+                            event("synthesize-chunk", R"({"text":"a\nb"})") +
+                            "{\"type\":\"audio-chunk\",\"payload_length\":5}\n\n{\"}\n" +
+                            "{\"type\":\"synthesize\",\"data\":{\"text\":\"inside\"}}\n" +
+                            "{\"type\":\"both\",\"data\":{\"a\":1,\"b\":1},\"data_length\":7,"
+                            "\"payload_length\":3}\n{\"b\":2}xyz" +
+                            event("end");
+  for (size_t step = 1; step <= bytes.size(); ++step) {
+    WyomingParser parser;
+    std::string got;
+    for (size_t at = 0; at < bytes.size(); at += step) {
+      parser.push(std::string_view(bytes).substr(at, step));
+      while (const auto e = parser.next()) got += e->type + dump_json(e->data) + " ";
+    }
+    EXPECT_EQ(got,
+              "describe{} synthesize-chunk{\"text\":\"a\\nb\"} audio-chunk{} "
+              "synthesize{\"text\":\"inside\"} both{\"a\":1,\"b\":2} end{} ");
+    EXPECT_EQ(parser.error(), "");
+  }
+}
+
+TEST(WyomingParser, RefusesWhatIsNoEvent) {
+  const std::string bad[] = {
+      "\n",
+      "GET / HTTP/1.1\r\n",
+      "[]\n",
+      "{\"type\":1}\n",
+      "{\"type\":\"a\",\"data_length\":-1}\n",
+      "{\"type\":\"a\",\"data_length\":1e18}\n",
+      "{\"type\":\"a\",\"payload_length\":99999999}\n",
+      "{\"type\":\"a\",\"data_length\":2}\n[]",
+      std::string(300'000, ' '),
+      std::string(300'000, '[') + "\n",
+  };
+  for (const std::string& bytes : bad) {
+    WyomingParser parser;
+    parser.push(bytes);
+    EXPECT_FALSE(parser.next()) << bytes.substr(0, 40);
+    EXPECT_NE(parser.error(), "") << bytes.substr(0, 40);
+    parser.push(event("describe"));
+    EXPECT_FALSE(parser.next());
+  }
+}
+
+class WyomingServerTest : public testing::Test {
+ protected:
+  void start(double step_s = 0, WyomingOptions options = {}) {
+    options.port = 0;
+    backend_ = std::make_shared<FakeBackend>(step_s);
+    backend_->mutable_info().late_text = LateText::kToken;
+    backend_->mutable_info().languages = {"english", "auto"};
+    server_ =
+        std::make_unique<WyomingServer>(std::move(options), std::make_shared<ModelTable>(backend_));
+  }
+
+  struct Heard {
+    std::string types;  // each with a space
+    std::string last;   // data of the last event
+    size_t audio = 0;
+  };
+  /// Events up to one of this type, or to the end.
+  static Heard hear(RawSocket& socket, const std::string& until) {
+    Heard out;
+    for (;;) {
+      const auto header = parse_object(socket.read_until("\n"));
+      if (!header) return out;
+      out.last = socket.read(static_cast<size_t>(number_at(*header, "data_length").value_or(0)));
+      const double payload = number_at(*header, "payload_length").value_or(0);
+      out.audio += socket.read(static_cast<size_t>(payload)).size();
+      const std::string type = string_at(*header, "type").value_or("?");
+      if (!out.types.ends_with(type + " ")) out.types += type + " ";
+      if (type == until) return out;
+    }
+  }
+
+  std::shared_ptr<FakeBackend> backend_;
+  std::unique_ptr<WyomingServer> server_;
+};
+
+TEST_F(WyomingServerTest, Describes) {
+  start();
+  RawSocket socket(server_->port());
+  socket.send(event("describe"));
+  const Heard info = hear(socket, "info");
+  EXPECT_NE(info.last.find(R"("supports_synthesize_streaming":true)"), std::string::npos);
+  EXPECT_NE(info.last.find(R"("name":"High")"), std::string::npos);
+  EXPECT_NE(info.last.find(R"("languages":["en"])"), std::string::npos);
+  socket.send(event("ping", R"({"text":"x"})"));
+  EXPECT_EQ(hear(socket, "pong").last, R"({"text":"x"})");
+}
+
+TEST_F(WyomingServerTest, SpeaksWholeTexts) {
+  start();
+  RawSocket socket(server_->port());
+  for (int i = 0; i < 2; ++i) {
+    socket.send(event("synthesize", R"({"text":"0123456789","voice":{"name":"High"}})"));
+    const Heard heard = hear(socket, "audio-stop");
+    EXPECT_EQ(heard.types, "audio-start audio-chunk audio-stop ");
+    EXPECT_EQ(heard.audio, 13 * 1920 * 2u);
+    EXPECT_EQ(backend_->last_request().voice, "High");
+  }
+  socket.send(event("synthesize", R"({"text":"x","voice":{"language":"en-GB"}})"));
+  hear(socket, "audio-stop");
+  EXPECT_EQ(backend_->last_request().language, "english");
+  socket.send(event("synthesize", R"({"text":" "})"));
+  EXPECT_EQ(hear(socket, "audio-stop").types, "audio-start audio-stop ");
+}
+
+TEST_F(WyomingServerTest, SpeaksTextThatComesInPieces) {
+  start();
+  RawSocket socket(server_->port());
+  socket.send(event("synthesize-start", "{}"));
+  for (const char* piece : {"01234", "56", "789"}) {
+    socket.send(event("synthesize-chunk", concat("{\"text\":\"", piece, "\"}")));
+  }
+  socket.send(event("synthesize", R"({"text":"0123456789"})"));  // for old servers
+  socket.send(event("synthesize-stop"));
+  const Heard heard = hear(socket, "synthesize-stopped");
+  EXPECT_EQ(heard.types, "audio-start audio-chunk audio-stop synthesize-stopped ");
+  EXPECT_EQ(heard.audio, 13 * 1920 * 2u);
+  EXPECT_EQ(backend_->texts(), std::vector<std::string>({"0123456789"}));
+}
+
+TEST_F(WyomingServerTest, FailuresEndTheConnectionWithoutAStop) {
+  start();
+  const std::string bad[] = {
+      event("synthesize", R"({"text":"fail late"})"),
+      event("synthesize", R"({"text":"x","voice":{"name":"nobody"}})"),
+      event("synthesize", R"({"text":"x","text_format":"ssml"})"),
+      event("synthesize"),
+      event("synthesize-start") + event("synthesize-start"),
+      "nonsense\n",
+  };
+  for (const std::string& bytes : bad) {
+    RawSocket socket(server_->port());
+    socket.send(bytes);
+    const Heard heard = hear(socket, "never");
+    EXPECT_TRUE(heard.types.ends_with("error ")) << bytes << heard.types;
+    EXPECT_EQ(heard.types.find("audio-stop"), std::string::npos) << bytes;
+    EXPECT_EQ(heard.last.find("secret"), std::string::npos);
+  }
+}
+
+TEST_F(WyomingServerTest, ClientsThatGoAwayOrDoNotRead) {
+  start(0.002, {.max_connections = 2, .stall_timeout_s = 0.5});
+  {
+    RawSocket gone(server_->port());
+    gone.send(event("synthesize", R"({"text":"endless"})"));
+    EXPECT_EQ(hear(gone, "audio-chunk").types, "audio-start audio-chunk ");
+  }
+  EXPECT_TRUE(backend_->wait_idle(5));
+  RawSocket stalled(server_->port(), 4096);
+  stalled.send(event("synthesize", R"({"text":"endless"})"));
+  RawSocket second(server_->port());
+  second.send(event("describe"));
+  EXPECT_EQ(hear(second, "info").types, "info ");
+  RawSocket third(server_->port());
+  third.send(event("describe"));
+  EXPECT_EQ(hear(third, "info").types, "");  // no place
+  EXPECT_TRUE(backend_->wait_idle(10));
+}
+
+TEST_F(WyomingServerTest, TwentyClientsAndAnEnd) {
+  start(0.001);
+  std::vector<std::thread> clients;
+  for (size_t i = 0; i < 20; ++i) {
+    clients.emplace_back([this] {
+      RawSocket socket(server_->port());
+      socket.send(event("synthesize", R"({"text":"0123456789"})"));
+      EXPECT_EQ(hear(socket, "audio-stop").audio, 13 * 1920 * 2u);
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  RawSocket idle(server_->port());
+  EXPECT_TRUE(server_->drain(5));
+  server_.reset();
+  EXPECT_EQ(hear(idle, "never").types, "");
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,58 @@
+#include "server/models/backend.h"
+
+#include <utility>
+
+namespace syrinx {
+namespace {
+
+class EngineBackend : public Backend {
+ public:
+  explicit EngineBackend(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  const PipelineInfo& info() const override { return engine_->pipeline().info(); }
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
+    return engine_->submit(request, std::move(sink));
+  }
+  Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
+    return engine_->submit_soon(request, std::move(sink));
+  }
+  void cancel(RequestId id) override { engine_->cancel(id); }
+  void append_text(RequestId id, std::string text, bool last) override {
+    engine_->append_text(id, std::move(text), last);
+  }
+  EngineStats stats() const override { return engine_->stats(); }
+  const EngineMetrics* metrics() const override { return &engine_->metrics(); }
+  const VoiceEncoderInfo* voice_encoder() const override {
+    const VoiceEncoder* encoder = engine_->pipeline().voice_encoder();
+    return encoder ? &encoder->info() : nullptr;
+  }
+  Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done) override {
+    return engine_->encode_voice(std::move(recording), client, std::move(done));
+  }
+  void cancel_voice(uint64_t id) override { engine_->cancel_voice(id); }
+  Result<Voice> voice_of_embedding(std::span<const float> embedding) const override {
+    return engine_->pipeline().voice_of_embedding(embedding);
+  }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+};
+
+Error cannot_clone(const char* param) {
+  return {ErrorCode::kUnsupported, "this model cannot clone a voice", param};
+}
+
+}  // namespace
+
+Result<uint64_t> Backend::encode_voice(Recording, uint64_t, VoiceDone) {
+  return cannot_clone("ref_audio");
+}
+
+Result<Voice> Backend::voice_of_embedding(std::span<const float>) const {
+  return cannot_clone("speaker_embedding");
+}
+
+std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine) {
+  return std::make_shared<EngineBackend>(std::move(engine));
+}
+
+}  // namespace syrinx

@@ -1,0 +1,96 @@
+// A Backend for tests that makes tones instead of speech and fails on demand. The text decides:
+//   "busy"        submit() says kOverloaded       "broken"     submit() throws
+//   "fail early"  kError before any audio         "fail late"  kError after 0.4 s of audio
+//   "silent"      ends without audio              "endless"    goes on until it is cancelled
+//   anything else: 0.1 s of audio per byte of text, late text included; a mark for each word of
+//   the first text, if the info has word times.
+// One thread per request; chunks of 80 ms; the seed decides the samples.
+// With clone(): recordings are encoded by the toy's encoder in an engine's VoiceQueue; the text
+// "slow" of a recording makes that wait until it is cancelled.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/models/backend.h"
+
+namespace syrinx {
+
+class FakeBackend : public Backend {
+ public:
+  /// step_s: time that a chunk of 80 ms takes to make.
+  explicit FakeBackend(double step_s = 0);
+  ~FakeBackend() override;
+  const PipelineInfo& info() const override { return info_; }
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override;
+  void cancel(RequestId id) override;
+  void append_text(RequestId id, std::string text, bool last) override;
+  EngineStats stats() const override;
+  const EngineMetrics* metrics() const override { return &metrics_; }
+  const VoiceEncoderInfo* voice_encoder() const override;
+  Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done) override;
+  void cancel_voice(uint64_t id) override;
+  Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
+
+  /// From now on voices are cloned and mixed.
+  void clone();
+  /// Recordings that were encoded, and those that were cancelled.
+  int64_t encoded() const;
+  int64_t cancelled() const;
+  /// While true, what is to be encoded gets the answer kOverloaded.
+  void refuse_voices(bool refuse) { refuse_voices_ = refuse; }
+
+  /// The info may be changed before the first request.
+  PipelineInfo& mutable_info() { return info_; }
+  /// All texts so far, those that came late joined to their requests, in the order of submit().
+  std::vector<std::string> texts() const;
+  /// What submit() got last.
+  SpeechRequest last_request() const;
+  /// Steps made, over all requests.
+  int64_t steps() const;
+  /// Waits until no request runs; false after timeout_s.
+  bool wait_idle(double timeout_s) const;
+  /// Audio made ahead of the slowest reader so far.
+  double max_unread_s() const;
+
+ private:
+  struct Running {
+    bool cancelled = false;
+    bool open = false;  // more text may follow
+    double want_s = 0;  // of audio
+    std::string text;
+  };
+  void run(RequestId id, const SpeechRequest& request, Sink& sink);
+  /// Waits for text; false when all of it was spoken.
+  bool wants_more(RequestId id, double audio_s);
+  /// False when the request was cancelled.
+  bool pace(RequestId id, const Sink& sink);
+  void end(RequestId id, Sink& sink, Outcome outcome);
+
+  PipelineInfo info_;
+  EngineMetrics metrics_{std::array<std::string, 1>{"ar"}};
+  const double step_s_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::map<RequestId, Running> running_;
+  std::vector<std::thread> threads_;
+  SpeechRequest last_;
+  std::vector<std::string> texts_;  // of request i + 1
+  EngineStats stats_;
+  double max_unread_s_ = 0;
+  std::shared_ptr<const Pipeline> toy_;  // whose encoder it is
+  std::atomic<bool> refuse_voices_ = false;
+  std::atomic<int64_t> cancelled_ = 0;
+  std::map<uint64_t, VoiceDone> slow_;  // encodings that wait for their cancellation
+  uint64_t next_slow_ = uint64_t{1} << 32;
+  std::unique_ptr<VoiceQueue> voices_;  // ends first
+};
+
+}  // namespace syrinx

@@ -1,0 +1,55 @@
+// A Backend for tests that writes. What it writes is set before; the last message (or the prompt)
+// may ask for more:
+//   "busy"         submit() says kOverloaded     "fail early"   kError before any text
+//   "fail late"    kError after the text         "endless"      goes on until it is cancelled
+//   "fail told"    kError after the text, once the test says fail_now()
+// One thread per request.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/models/backend.h"
+
+namespace syrinx {
+
+class FakeWriter : public Backend {
+ public:
+  FakeWriter();
+  ~FakeWriter() override;
+  const PipelineInfo& info() const override { return info_; }
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override;
+  void cancel(RequestId id) override;
+  void append_text(RequestId, std::string, bool) override {}
+  EngineStats stats() const override { return {}; }
+  const EngineMetrics* metrics() const override { return nullptr; }
+
+  /// The pieces of the next answers, and how they end.
+  void say(std::vector<std::string> pieces, FinishReason reason = FinishReason::kStop);
+  void fail_now();
+  /// Before the server: from now on it hears, and answers that are heard have kSamplesAPiece
+  /// samples after each piece of text.
+  void speak();
+  static constexpr int kSamplesAPiece = 480;
+  SpeechRequest last_request() const;
+  /// Waits until so many requests were cancelled; false after 10 s.
+  bool wait_cancelled(int count) const;
+
+ private:
+  void run(RequestId id, const SpeechRequest& request, std::vector<std::string> pieces,
+           FinishReason reason, Sink& sink);
+  PipelineInfo info_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::vector<std::thread> threads_;
+  std::vector<bool> cancelled_;
+  std::vector<std::string> pieces_{"Hel", "lo", "."};
+  FinishReason reason_ = FinishReason::kStop;
+  SpeechRequest last_;
+  bool fail_now_ = false;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,189 @@
+#include "server/models/model_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "server/models/vendor_names.h"
+
+namespace syrinx {
+namespace {
+
+constexpr double kRetryLoadS = 10;
+
+std::string_view last_part(std::string_view name) {
+  return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
+}
+
+size_t bytes_of(const Backend& backend) {
+  size_t bytes = 0;
+  for (const PartInfo& part : backend.info().parts) bytes += part.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+ModelTable::ModelTable(std::vector<ModelSource> sources, ModelTableOptions options)
+    : options_(std::move(options)) {
+  SYRINX_CHECK(!sources.empty(), "[model_table] no model");
+  for (ModelSource& source : sources) {
+    if (std::any_of(slots_.begin(), slots_.end(),
+                    [&](const Slot& slot) { return slot.source.name == source.name; })) {
+      throw LoadError(concat("two models are called '", source.name, "'"));
+    }
+    slots_.push_back({.source = std::move(source), .backend = nullptr});
+  }
+  for (const auto& [alias, name] : options_.aliases) {
+    if (slot(name) != nullptr) continue;
+    throw LoadError(concat("'", alias, "' shall mean the model '", name, "', which is not served"));
+  }
+  put(slots_[0], slots_[0].source.load());
+}
+
+ModelTable::ModelTable(std::shared_ptr<Backend> backend)
+    : ModelTable({{backend->info().model, [backend] { return backend; }}}, ModelTableOptions{}) {}
+
+void ModelTable::log(const std::string& line) const {
+  if (options_.log) options_.log(line);
+}
+
+std::vector<ModelTable::Entry> ModelTable::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Entry> out;
+  for (const Slot& slot : slots_) out.push_back({slot.source.name, slot.backend});
+  return out;
+}
+
+std::shared_ptr<Backend> ModelTable::first() const {
+  const std::lock_guard lock(mutex_);
+  return slots_[0].backend;
+}
+
+const ModelTable::Slot* ModelTable::slot(std::string_view name) const {
+  if (const auto alias = options_.aliases.find(name); alias != options_.aliases.end()) {
+    name = alias->second;
+  }
+  if (name.empty()) return &slots_[0];
+  for (const Slot& slot : slots_) {
+    if (slot.source.name == name) return &slot;
+  }
+  for (const Slot& slot : slots_) {
+    if (last_part(slot.source.name) == last_part(name)) return &slot;
+  }
+  return is_vendor_model(name) ? &slots_[0] : nullptr;
+}
+
+ModelTable::Slot* ModelTable::slot(std::string_view name) {
+  return const_cast<Slot*>(std::as_const(*this).slot(name));
+}
+
+std::optional<ModelTable::Entry> ModelTable::look_up(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const Slot* found = slot(name);
+  if (found == nullptr) return {};
+  return Entry{found->source.name, found->backend};
+}
+
+Result<std::shared_ptr<Backend>> ModelTable::find(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  if (Slot* found = slot(name)) {
+    found->used_s = now_s();
+    return found->backend;
+  }
+  std::string known;
+  for (const Slot& each : slots_) known += (known.empty() ? "" : ", ") + each.source.name;
+  return Error{
+      ErrorCode::kNotFound,
+      concat("The model '", name.substr(0, 200), "' is not served here; there is: ", known, "."),
+      "model"};
+}
+
+Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
+  const std::lock_guard one(loading_);
+  Result<std::shared_ptr<Backend>> there = find(name);
+  if (!there || there.value()) return there;  // unknown, or loaded while we waited
+  Slot* wanted = slot(name);
+  if (now_s() - wanted->failed_s < kRetryLoadS) {
+    return Error{ErrorCode::kOverloaded, "The model cannot be loaded at the moment.", "model",
+                 kRetryLoadS};
+  }
+  try {
+    const double began_s = now_s();
+    const std::shared_ptr<Backend> backend = wanted->source.load();
+    put(*wanted, backend);
+    log(concat("model ", wanted->source.name, " loaded in ", now_s() - began_s, " s"));
+    make_room(wanted);
+    return backend;
+  } catch (const std::exception& error) {  // out of memory, too
+    wanted->failed_s = now_s();
+    log(concat("model ", wanted->source.name, " cannot be loaded: ", error.what()));
+    return Error{ErrorCode::kInternal, error.what(), "model"};
+  }
+}
+
+void ModelTable::put(Slot& slot, std::shared_ptr<Backend> backend) {
+  const size_t bytes = bytes_of(*backend);
+  {
+    const std::lock_guard lock(mutex_);
+    slot.backend.swap(backend);
+    slot.bytes = bytes;
+    slot.used_s = now_s();
+  }
+  // What was there before ends here, without the lock, or with its last stream.
+}
+
+void ModelTable::reload() {
+  const std::lock_guard one(loading_);
+  for (Slot& slot : slots_) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!slot.backend) continue;
+    }
+    try {
+      put(slot, slot.source.load());
+      log(concat("model ", slot.source.name, " loaded again"));
+    } catch (const std::exception& error) {  // out of memory, too
+      log(concat("model ", slot.source.name, " stays as it was: ", error.what()));
+    }
+  }
+}
+
+std::vector<std::shared_ptr<Backend>> ModelTable::make_room(const Slot* keep) {
+  std::vector<std::shared_ptr<Backend>> gone;
+  const std::lock_guard lock(mutex_);
+  for (;;) {
+    size_t bytes = 0;
+    Slot* oldest = nullptr;
+    for (Slot& slot : slots_) {
+      if (!slot.backend) continue;
+      bytes += slot.bytes;
+      const bool idle = &slot != &slots_[0] && &slot != keep && slot.backend.use_count() == 1;
+      if (idle && (oldest == nullptr || slot.used_s < oldest->used_s)) oldest = &slot;
+    }
+    if (options_.memory_bytes == 0 || bytes <= options_.memory_bytes || oldest == nullptr) break;
+    log(concat("model ", oldest->source.name, " let go: memory is short"));
+    gone.push_back(std::exchange(oldest->backend, nullptr));
+  }
+  return gone;
+}
+
+void ModelTable::sweep(double now_s) {
+  std::vector<std::shared_ptr<Backend>> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Slot& slot : slots_) {
+      if (&slot == &slots_[0] || !slot.backend) continue;
+      if (slot.backend.use_count() > 1) {
+        slot.used_s = now_s;
+      } else if (options_.keep_s > 0 && now_s - slot.used_s > options_.keep_s) {
+        log(concat("model ", slot.source.name, " let go: not used for ", options_.keep_s, " s"));
+        gone.push_back(std::exchange(slot.backend, nullptr));
+      }
+    }
+  }
+  gone.clear();
+  make_room(nullptr);
+}
+
+}  // namespace syrinx

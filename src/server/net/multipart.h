@@ -1,0 +1,26 @@
+// multipart/form-data (RFC 7578) of a body that was read whole. Parts borrow from it. Nothing is
+// trusted: parts, headers and boundaries are bounded, and anything malformed is refused. Free
+// functions; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "server/request/api_error.h"
+
+namespace syrinx {
+
+struct FormPart {
+  std::string name, filename;  ///< as sent; empty when left out
+  std::string_view data;
+};
+
+/// Whether a Content-Type is that of a form with files.
+bool is_multipart(std::string_view content_type);
+/// At most 32 parts, with at most 4 KiB of headers each.
+std::variant<std::vector<FormPart>, ApiError> parse_multipart(std::string_view body,
+                                                              std::string_view content_type);
+
+}  // namespace syrinx

@@ -1,0 +1,330 @@
+#include "server/realtime/conversation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "audio/wav.h"
+#include "base/ascii.h"
+#include "base/check.h"
+#include "ears/recogniser.h"
+#include "server/request/wire.h"
+#include "text/utf8.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMostParts = 64;
+constexpr size_t kMaxIdBytes = 128;
+
+bool is_audio(const ItemPart& part) {
+  return part.kind == ItemPart::kInputAudio || part.kind == ItemPart::kOutputAudio;
+}
+
+size_t audio_bytes_of(const ItemPart& part) {
+  return part.bytes.size() + part.samples.size() * sizeof(int16_t);
+}
+
+std::vector<int16_t> decoded_audio(const EventFields& fields, RealtimeFormat format) {
+  const auto bytes = base64_decoded(fields.need_text("audio"));
+  if (!bytes) fields.refuse("audio", concat("'", fields.path("audio"), "' is not base64."));
+  std::vector<int16_t> out;
+  for (const float sample : resampled(samples_of(*bytes, format), format.rate_hz(), kHearingRate)) {
+    out.push_back(
+        static_cast<int16_t>(std::lrintf(std::clamp(sample * 32768.f, -32768.f, 32767.f))));
+  }
+  return out;
+}
+
+ItemPart read_part(const EventFields& fields, const std::string& role, RealtimeFormat format) {
+  const std::string type = fields.need_text("type");
+  ItemPart out;
+  const bool assistant = role == "assistant";
+  if (type == "input_text" || type == "output_text" || type == "text") {
+    out.kind = assistant ? ItemPart::kOutputText : ItemPart::kInputText;
+    out.text = fields.need_text("text");
+  } else if (type == "input_audio" && role == "user") {
+    out.kind = ItemPart::kInputAudio;
+    out.samples = decoded_audio(fields, format);
+    const auto transcript = fields.text("transcript");
+    out.text = transcript.value_or("");
+    out.pending = !transcript && !out.samples.empty();
+    out.known = transcript.has_value();
+  } else if ((type == "output_audio" || type == "audio") && assistant) {
+    out.kind = ItemPart::kOutputAudio;  // what was said, told again by a client that comes back
+    out.text = fields.text("transcript").value_or("");
+    out.cut = true;
+  } else {
+    fields.refuse("type", concat("A part of the type '", type.substr(0, 100),
+                                 "' is not supported in a message of the role '", role, "'."));
+  }
+  return out;
+}
+
+std::string wav_of(const std::vector<int16_t>& samples) {
+  std::string out = wav_header(kHearingRate, static_cast<int64_t>(samples.size()));
+  for (const int16_t sample : samples) {
+    out += static_cast<char>(sample & 0xFF);
+    out += static_cast<char>(sample >> 8 & 0xFF);
+  }
+  return out;
+}
+
+JsonOut part_object(const ItemPart& part, bool with_audio, RealtimeFormat input) {
+  JsonOut out;
+  switch (part.kind) {
+    case ItemPart::kInputText:
+    case ItemPart::kOutputText:
+      out["type"] = part.kind == ItemPart::kInputText ? "input_text" : "output_text";
+      out["text"] = part.text;
+      return out;
+    case ItemPart::kInputAudio:
+      out["type"] = "input_audio";
+      if (with_audio && !part.samples.empty()) out["audio"] = base64(bytes_of(part.samples, input));
+      out["transcript"] = part.known && !part.pending ? JsonOut(part.text) : JsonOut();
+      return out;
+    case ItemPart::kOutputAudio:
+      out["type"] = "output_audio";
+      if (with_audio && !part.bytes.empty()) out["audio"] = base64(part.bytes);
+      out["transcript"] = part.text;
+      return out;
+  }
+  return out;
+}
+
+JsonIn message_of(const RealtimeItem& item, bool heard) {
+  std::string text;
+  JsonIn parts = JsonIn::array();
+  bool recordings = false;
+  for (const ItemPart& part : item.parts) {
+    if (heard && part.kind == ItemPart::kInputAudio && !part.samples.empty()) {
+      recordings = true;
+      parts.push_back(
+          {{"type", "input_audio"},
+           {"input_audio", {{"data", base64(wav_of(part.samples))}, {"format", "wav"}}}});
+      continue;
+    }
+    if (part.text.empty()) continue;
+    text += (text.empty() ? "" : "\n") + part.text;
+    parts.push_back({{"type", "text"}, {"text", part.text}});
+  }
+  if (recordings) return {{"role", item.role}, {"content", std::move(parts)}};
+  if (text.empty()) return {};
+  return {{"role", item.role}, {"content", std::move(text)}};
+}
+
+}  // namespace
+
+bool RealtimeItem::pending() const {
+  return std::any_of(parts.begin(), parts.end(), [](const ItemPart& part) { return part.pending; });
+}
+
+RealtimeItem read_item(const EventFields& fields, RealtimeFormat format) {
+  RealtimeItem out;
+  out.id = fields.text("id").value_or("");
+  if (out.id.size() > kMaxIdBytes) fields.refuse("id", "An id has at most 128 bytes.");
+  const std::string type = fields.need_text("type");
+  if (type == "function_call") {
+    out.kind = RealtimeItem::kCall;
+    out.call_id = fields.text("call_id").value_or("");
+    out.name = fields.need_text("name");
+    out.arguments = fields.text("arguments").value_or("{}");
+    if (!parse_object(out.arguments.empty() ? "{}" : out.arguments)) {
+      fields.refuse("arguments", "'arguments' must be a JSON object as text.");
+    }
+  } else if (type == "function_call_output") {
+    out.kind = RealtimeItem::kOutput;
+    out.call_id = fields.need_text("call_id");
+    out.output = fields.text("output").value_or("");
+  } else if (type == "message") {
+    const auto role = fields.choice("role", {"system", "user", "assistant"});
+    if (!role) fields.missing("role");
+    out.role = *role;
+    const JsonIn* content = fields.list("content");
+    if (content == nullptr) fields.missing("content");
+    if (content->size() > kMostParts) fields.refuse("content", "A message has at most 64 parts.");
+    for (size_t i = 0; i < content->size(); ++i) {
+      if (!(*content)[i].is_object()) fields.refuse("content", "A part must be an object.");
+      const EventFields part((*content)[i], concat(fields.path("content"), "[", i, "]."));
+      out.parts.push_back(read_part(part, out.role, format));
+    }
+  } else {
+    fields.refuse("type", concat("Invalid value: '", type.substr(0, 100),
+                                 "'. Supported values are: 'message', 'function_call', and "
+                                 "'function_call_output'."));
+  }
+  return out;
+}
+
+JsonOut item_object(const RealtimeItem& item, bool with_audio, RealtimeFormat input) {
+  JsonOut out = {{"id", item.id}, {"object", "realtime.item"}};
+  if (item.kind == RealtimeItem::kMessage) {
+    out["type"] = "message";
+    out["status"] = item.status;
+    out["role"] = item.role;
+    JsonOut content = JsonOut::array();
+    for (const ItemPart& part : item.parts) {
+      content.push_back(part_object(part, with_audio, input));
+    }
+    out["content"] = std::move(content);
+    return out;
+  }
+  const bool call = item.kind == RealtimeItem::kCall;
+  out["type"] = call ? "function_call" : "function_call_output";
+  out["status"] = item.status;
+  out["call_id"] = item.call_id;
+  if (call) {
+    out["name"] = item.name;
+    out["arguments"] = item.arguments;
+  } else {
+    out["output"] = item.output;
+  }
+  return out;
+}
+
+bool truncate_part(ItemPart& part, double heard_s) {
+  constexpr double kSlack_s = 0.1;  // clients count in frames of their own
+  constexpr double kCharactersASecond = 15;
+  if (part.audio_s > 0 && heard_s > part.audio_s + kSlack_s) return false;
+  part.cut = true;
+  if (part.whole && heard_s >= part.audio_s) return true;
+  size_t end = 0;
+  if (!part.words.empty()) {
+    for (const auto& [word_end, begin_s] : part.words) {
+      if (begin_s < heard_s) end = std::max(end, word_end);
+    }
+  } else {
+    const double rate =
+        part.whole ? static_cast<double>(utf8_count(part.text)) / part.audio_s : kCharactersASecond;
+    const auto share = static_cast<size_t>(rate * heard_s);
+    for (size_t i = 0; i < share && end < part.text.size(); ++i) {
+      end += utf8_at(part.text, end).size;
+    }
+    const size_t blank = end < part.text.size() ? part.text.find_last_of(" \n", end) : end;
+    if (blank != std::string::npos) end = std::min(end, blank);
+  }
+  part.text.resize(std::min(end, part.text.size()));
+  const auto kept = static_cast<size_t>(heard_s * part.format.rate_hz()) *
+                    static_cast<size_t>(sample_bytes(part.format.coding));
+  part.bytes.resize(std::min(kept, part.bytes.size()));
+  part.audio_s = std::min(part.audio_s, heard_s);
+  std::erase_if(part.words, [end](const auto& word) { return word.first > end; });
+  return true;
+}
+
+RealtimeItem* Conversation::find(std::string_view id) {
+  const auto at = std::find_if(items_.begin(), items_.end(),
+                               [id](const RealtimeItem& item) { return item.id == id; });
+  return at == items_.end() ? nullptr : &*at;
+}
+
+const std::string* Conversation::previous(std::string_view id) const {
+  const std::string* before = nullptr;
+  for (const RealtimeItem& item : items_) {
+    if (item.id == id) return before;
+    before = &item.id;
+  }
+  return nullptr;
+}
+
+size_t Conversation::text_bytes() const {
+  size_t bytes = 0;
+  for (const RealtimeItem& item : items_) {
+    bytes += item.arguments.size() + item.output.size();
+    for (const ItemPart& part : item.parts) bytes += part.text.size();
+  }
+  return bytes;
+}
+
+RealtimeItem& Conversation::add(RealtimeItem item, const std::optional<std::string>& previous) {
+  if (find(item.id) != nullptr) {
+    throw ApiError{.message = concat("There is an item with the id '", item.id, "' already."),
+                   .param = "item.id",
+                   .code = "item_create_duplicate_item_id"};
+  }
+  if (items_.size() >= kMaxItems || text_bytes() > kMaxTextBytes) {
+    throw ApiError{.message = concat("A conversation may have ", kMaxItems, " items and ",
+                                     kMaxTextBytes, " bytes of text; delete some."),
+                   .param = "item",
+                   .code = "conversation_too_long"};
+  }
+  auto at = items_.end();
+  if (previous && *previous == "root") {
+    at = items_.begin();
+  } else if (previous) {
+    at = std::find_if(items_.begin(), items_.end(),
+                      [&](const RealtimeItem& each) { return each.id == *previous; });
+    if (at == items_.end()) {
+      throw ApiError{.message = concat("Error creating item: the previous item with id '",
+                                       previous->substr(0, 100), "' does not exist."),
+                     .param = "previous_item_id",
+                     .code = "item_create_invalid_previous_item_id"};
+    }
+    ++at;
+  }
+  return *items_.insert(at, std::move(item));
+}
+
+bool Conversation::remove(std::string_view id) {
+  return items_.remove_if([id](const RealtimeItem& item) { return item.id == id; }) > 0;
+}
+
+bool Conversation::pending() const {
+  return std::any_of(items_.begin(), items_.end(),
+                     [](const RealtimeItem& item) { return item.pending(); });
+}
+
+void Conversation::bound_audio() {
+  size_t bytes = 0;
+  for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+    for (ItemPart& part : item->parts) {
+      bytes += audio_bytes_of(part);
+      if (bytes <= kMaxAudioBytes || !is_audio(part)) continue;
+      bytes -= audio_bytes_of(part);
+      part.samples = std::vector<int16_t>();  // and their memory
+      std::string().swap(part.bytes);
+    }
+  }
+}
+
+JsonIn Conversation::messages(const std::string& instructions, bool heard) const {
+  JsonIn out = JsonIn::array();
+  if (!trimmed(instructions).empty()) {
+    out.push_back({{"role", "system"}, {"content", instructions}});
+  }
+  bool calling = false;  // the last message holds calls, which this one may join
+  for (const RealtimeItem& item : items_) {
+    if (item.kind == RealtimeItem::kMessage) {
+      JsonIn message = message_of(item, heard);
+      if (message.is_null()) continue;
+      out.push_back(std::move(message));
+      calling = false;
+    } else if (item.kind == RealtimeItem::kCall) {
+      if (!std::exchange(calling, true)) {
+        out.push_back({{"role", "assistant"}, {"content", ""}, {"tool_calls", JsonIn::array()}});
+      }
+      out.back()["tool_calls"].push_back(
+          {{"id", item.call_id},
+           {"type", "function"},
+           {"function", {{"name", item.name}, {"arguments", item.arguments}}}});
+    } else {
+      out.push_back({{"role", "tool"}, {"tool_call_id", item.call_id}, {"content", item.output}});
+      calling = false;
+    }
+  }
+  return out;
+}
+
+JsonIn chat_tools_of(const JsonIn& tools) {
+  JsonIn out = JsonIn::array();
+  for (const JsonIn& tool : tools) {
+    JsonIn function = {{"name", tool.at("name")}};
+    for (const char* name : {"description", "parameters"}) {
+      if (tool.contains(name) && !tool.at(name).is_null()) function[name] = tool.at(name);
+    }
+    out.push_back({{"type", "function"}, {"function", std::move(function)}});
+  }
+  return out;
+}
+
+}  // namespace syrinx

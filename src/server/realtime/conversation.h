@@ -1,0 +1,96 @@
+// The items of a conversation in the Realtime API, in order: what clients create, say and fetch,
+// and what is answered; and the messages that a text model is given of them. Bounded. One thread.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/realtime/event_fields.h"
+#include "server/realtime/spoken_bytes.h"
+
+namespace syrinx {
+
+/// A part of a message: text that was written or will be read, or something said with its
+/// transcript.
+struct ItemPart {
+  enum Kind { kInputText, kInputAudio, kOutputText, kOutputAudio };
+  Kind kind = kInputText;
+  std::string text = {};  ///< or transcript
+  bool pending = false;   ///< the transcript is on its way
+  bool known = true;      ///< the transcript may be told
+  /// What was said, as far as it is kept: 16-bit samples at kHearingRate of a client, bytes of
+  /// `format` of an answer.
+  std::vector<int16_t> samples = {};
+  std::string bytes = {};
+  RealtimeFormat format = {};
+  double audio_s = 0;  ///< of an answer, made so far
+  bool whole = false;  ///< and that is all of it
+  bool cut = false;    ///< truncated: nothing is added any more
+  bool kept = true;    ///< `bytes` are all of it
+  /// Where words of an answer begin to sound; (bytes of `text` up to their end, seconds).
+  std::vector<std::pair<size_t, double>> words = {};
+};
+
+struct RealtimeItem {
+  enum Kind { kMessage, kCall, kOutput };
+  std::string id = {};
+  Kind kind = kMessage;
+  std::string status = "completed";
+  std::string role = {};             ///< of a message: system, user or assistant
+  std::vector<ItemPart> parts = {};  ///< of a message
+  std::string call_id = {}, name = {}, arguments = {}, output = {};  ///< of calls and outputs
+
+  bool pending() const;
+};
+
+/// Reads an item that a client sends; its id may be empty. Audio in it is decoded as `format` and
+/// left as samples at kHearingRate, its transcript pending where none came along. Throws ApiError.
+RealtimeItem read_item(const EventFields& fields, RealtimeFormat format);
+/// As it is told. Audio only where that is asked for.
+JsonOut item_object(const RealtimeItem& item, bool with_audio = false, RealtimeFormat input = {});
+
+/// Cuts an answer to what was heard in so many seconds, by the times of its words; where they are
+/// not known, by its share of the characters (or, where not all of it was made, by how fast people
+/// speak), at a word's end. False: more than was made.
+bool truncate_part(ItemPart& part, double heard_s);
+
+class Conversation {
+ public:
+  static constexpr size_t kMaxItems = 2000;
+  static constexpr size_t kMaxTextBytes = size_t{1} << 20;
+  /// Of audio that is kept to be fetched; the oldest goes first.
+  static constexpr size_t kMaxAudioBytes = size_t{8} << 20;
+
+  RealtimeItem* find(std::string_view id);
+  /// Null where it is the first, or there is none.
+  const std::string* previous(std::string_view id) const;
+  const std::string* last() const { return items_.empty() ? nullptr : &items_.back().id; }
+  /// After `previous`, "root" for the beginning, or at the end. Throws ApiError: the id is taken,
+  /// `previous` unknown, the conversation full.
+  RealtimeItem& add(RealtimeItem item, const std::optional<std::string>& previous = {});
+  /// False: unknown.
+  bool remove(std::string_view id);
+  /// Whether a transcript is on its way.
+  bool pending() const;
+  /// Forgets the oldest audio past the bound.
+  void bound_audio();
+
+  /// What a chat model reads, as OpenAI's chat API has it. `heard`: said audio goes along as
+  /// recordings, for models that hear.
+  JsonIn messages(const std::string& instructions, bool heard) const;
+  bool empty() const { return items_.empty(); }
+
+ private:
+  size_t text_bytes() const;
+  std::list<RealtimeItem> items_;
+};
+
+/// The flat tools of the Realtime API in the nested form of chats.
+JsonIn chat_tools_of(const JsonIn& tools);
+
+}  // namespace syrinx

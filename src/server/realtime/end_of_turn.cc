@@ -1,0 +1,61 @@
+#include "server/realtime/end_of_turn.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/ascii.h"
+#include "text/sentence_rules.h"
+#include "text/utf8.h"
+
+namespace syrinx {
+namespace {
+
+struct Pauses {
+  int complete, open, unknown, longest;  // ms
+};
+constexpr std::array<Pauses, 3> kPauses = {
+    {{700, 3000, 1500, 8000}, {400, 1600, 900, 4000}, {250, 1000, 550, 2000}}};
+
+/// English words after which nobody stops on purpose.
+constexpr auto kUnfinished = std::to_array<std::string_view>(
+    {"a",   "about", "although", "an",    "and",   "as",    "at",   "because", "but",
+     "by",  "er",    "for",      "from",  "her",   "his",   "how",  "i",       "if",
+     "in",  "into",  "is",       "like",  "my",    "of",    "on",   "or",      "our",
+     "so",  "than",  "that",     "the",   "their", "then",  "to",   "uh",      "um",
+     "was", "what",  "when",     "where", "which", "while", "with", "your"});
+static_assert(std::is_sorted(kUnfinished.begin(), kUnfinished.end()));
+
+const Pauses& pauses_of(Eagerness eagerness) { return kPauses[static_cast<size_t>(eagerness)]; }
+
+char32_t last_character(std::string_view text) {
+  char32_t last = 0;
+  const size_t begin = text.size() > 4 ? text.size() - 4 : 0;
+  for (size_t at = begin; at < text.size();) {
+    const CodePoint point = utf8_at(text, at);
+    last = point.value;
+    at += point.size;
+  }
+  return last;
+}
+
+}  // namespace
+
+int longest_pause_ms(Eagerness eagerness) { return pauses_of(eagerness).longest; }
+
+int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript) {
+  const Pauses& pauses = pauses_of(eagerness);
+  transcript = trimmed(transcript);
+  if (transcript.empty()) return pauses.longest;
+  const char32_t last = last_character(transcript);
+  const Ending ending = ending_of(last);
+  if (ending == Ending::kEllipsis || transcript.ends_with("...")) return pauses.open;
+  if (ending != Ending::kNone) return pauses.complete;
+  if (clause_of(last) != Clause::kNone || is_wide_clause(last)) return pauses.open;
+  const size_t blank = transcript.find_last_of(" \t\n");
+  const std::string word = lower_ascii(transcript.substr(blank + 1));  // npos + 1 is 0
+  const bool unfinished = std::binary_search(kUnfinished.begin(), kUnfinished.end(), word);
+  return unfinished ? pauses.open : pauses.unknown;
+}
+
+}  // namespace syrinx

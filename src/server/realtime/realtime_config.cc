@@ -1,0 +1,262 @@
+#include "server/realtime/realtime_config.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMostTools = 128;
+constexpr int64_t kMaxTokens = 1 << 24;
+constexpr int kMaxPause_ms = 60'000;
+
+RealtimeFormat read_audio_format(const EventFields& audio) {
+  const auto format = audio.object("format");
+  if (!format) return {};
+  const auto name = format->choice("type", {"audio/pcm", "audio/pcmu", "audio/pcma"});
+  if (!name) format->missing("type");
+  const auto rate = format->integer("rate", 0, 1 << 20);
+  if (*name == "audio/pcm" && rate && *rate != 24000) {
+    format->refuse("rate", "PCM is at 24000 Hz.");
+  }
+  return *realtime_format(*name);
+}
+
+std::optional<TurnDetection> read_turns(const EventFields& input) {
+  const JsonIn* given = input.find("turn_detection");
+  if (given == nullptr || *given == false) return {};  // some clients say false
+  const EventFields fields = input.need_object("turn_detection");
+  TurnDetection out;
+  out.semantic =
+      fields.choice("type", {"server_vad", "semantic_vad"}).value_or("server_vad") != "server_vad";
+  out.threshold = fields.number("threshold", 0, 1).value_or(out.threshold);
+  const auto pause = [&](const char* name, int otherwise) {
+    return static_cast<int>(fields.integer(name, 0, kMaxPause_ms).value_or(otherwise));
+  };
+  out.prefix_ms = pause("prefix_padding_ms", out.prefix_ms);
+  out.silence_ms = pause("silence_duration_ms", out.silence_ms);
+  out.eagerness = fields.choice("eagerness", {"low", "medium", "high", "auto"}).value_or("auto");
+  out.create_response = fields.flag("create_response").value_or(true);
+  out.interrupt_response = fields.flag("interrupt_response").value_or(true);
+  return out;
+}
+
+std::optional<TranscriptionWish> read_transcription_wish(const EventFields& input) {
+  const auto fields = input.object("transcription");
+  if (!fields) return {};
+  return TranscriptionWish{fields->text("model").value_or(""),
+                           fields->text("language").value_or(""),
+                           fields->text("prompt").value_or("")};
+}
+
+/// The flat form of the Realtime API: {"type", "name", "description", "parameters"}.
+JsonIn read_tools(const EventFields& fields) {
+  const JsonIn* tools = fields.list("tools");
+  if (tools == nullptr) return JsonIn::array();
+  if (tools->size() > kMostTools) {
+    fields.refuse("tools", concat("'tools' may hold at most ", kMostTools, " tools."));
+  }
+  for (size_t i = 0; i < tools->size(); ++i) {
+    const std::string at = concat(fields.path("tools"), "[", i, "].");
+    if (!(*tools)[i].is_object()) fields.refuse("tools", "A tool is an object.", "invalid_type");
+    const EventFields tool((*tools)[i], at);
+    tool.choice("type", {"function"});
+    if (tool.need_text("name").empty()) tool.refuse("name", "A tool needs a name.");
+    tool.text("description");
+    tool.object("parameters");
+  }
+  return *tools;
+}
+
+JsonIn read_tool_choice(const EventFields& fields) {
+  const JsonIn* choice = fields.find("tool_choice");
+  if (choice == nullptr) return "auto";
+  if (*choice != "auto" && *choice != "none") {
+    fields.refuse("tool_choice", "'tool_choice' may be auto or none here.", "unsupported_value");
+  }
+  return *choice;
+}
+
+int read_max_tokens(const EventFields& fields) {
+  const JsonIn* most = fields.find("max_output_tokens");
+  if (most == nullptr || *most == "inf") return 0;
+  return static_cast<int>(fields.integer("max_output_tokens", 1, kMaxTokens).value_or(0));
+}
+
+bool read_spoken(const EventFields& fields, const RealtimeAbility& ability) {
+  const JsonIn* kinds = fields.list("output_modalities");
+  if (kinds == nullptr) return ability.speaks;
+  bool text = false, audio = false;
+  for (const JsonIn& kind : *kinds) {
+    if (kind != "text" && kind != "audio") {
+      fields.refuse("output_modalities", "Supported combinations are: ['text'] and ['audio'].");
+    }
+    (kind == "text" ? text : audio) = true;
+  }
+  if (!text && !audio) {
+    fields.refuse("output_modalities", "Supported combinations are: ['text'] and ['audio'].");
+  }
+  // Both of them is the beta's way to ask for audio with its transcript.
+  if (audio && !ability.speaks) {
+    fields.refuse("output_modalities", "No model that speaks is loaded here; ask for ['text'].",
+                  "unsupported_value");
+  }
+  return audio;
+}
+
+std::string read_voice(const EventFields& output) {
+  const JsonIn* voice = output.find("voice");
+  if (voice == nullptr) return {};
+  if (voice->is_object()) return output.need_object("voice").need_text("id");
+  return output.need_text("voice");
+}
+
+void merge_output(const EventFields& fields, AnswerConfig& config) {
+  const auto audio = fields.object("audio");
+  const auto output = audio ? audio->object("output") : std::nullopt;
+  if (!output) return;
+  if (output->has("format")) config.format = read_audio_format(*output);
+  if (output->has("voice")) config.voice = read_voice(*output);
+  if (output->has("speed")) config.speed = output->number("speed", 0.25, 1.5).value_or(1);
+}
+
+void merge_input(const EventFields& session, RealtimeConfig& config) {
+  const auto audio = session.object("audio");
+  const auto input = audio ? audio->object("input") : std::nullopt;
+  if (!input) return;
+  if (input->has("format")) config.input = read_audio_format(*input);
+  if (input->has("transcription")) config.transcription = read_transcription_wish(*input);
+  if (input->has("turn_detection")) config.turns = read_turns(*input);
+  if (!input->has("noise_reduction")) return;
+  const auto noise = input->object("noise_reduction");
+  if (noise) noise->choice("type", {"near_field", "far_field"});
+  config.noise_reduction = noise ? noise->json() : JsonIn();
+}
+
+JsonOut or_null(const std::string& text) { return text.empty() ? JsonOut() : JsonOut(text); }
+
+JsonOut format_object(RealtimeFormat format) {
+  JsonOut out = {{"type", format.name()}};
+  if (format.coding == SampleCoding::kS16) out["rate"] = format.rate_hz();
+  return out;
+}
+
+JsonOut turns_object(const std::optional<TurnDetection>& turns) {
+  if (!turns) return {};
+  JsonOut out = {{"type", turns->semantic ? "semantic_vad" : "server_vad"}};
+  if (turns->semantic) {
+    out["eagerness"] = turns->eagerness;
+  } else {
+    out["threshold"] = turns->threshold;
+    out["prefix_padding_ms"] = turns->prefix_ms;
+    out["silence_duration_ms"] = turns->silence_ms;
+    out["idle_timeout_ms"] = nullptr;
+  }
+  out["create_response"] = turns->create_response;
+  out["interrupt_response"] = turns->interrupt_response;
+  return out;
+}
+
+JsonOut input_object(const RealtimeConfig& config) {
+  JsonOut transcription;
+  if (config.transcription) {
+    const TranscriptionWish& wish = *config.transcription;
+    transcription = JsonOut::object();  // clients check the types of what is there
+    if (!wish.model.empty()) transcription["model"] = wish.model;
+    if (!wish.language.empty()) transcription["language"] = wish.language;
+    if (!wish.prompt.empty()) transcription["prompt"] = wish.prompt;
+  }
+  return {{"format", format_object(config.input)},
+          {"noise_reduction", config.noise_reduction},
+          {"transcription", std::move(transcription)},
+          {"turn_detection", turns_object(config.turns)}};
+}
+
+}  // namespace
+
+Eagerness eagerness_of(const TurnDetection& turns) {
+  if (turns.eagerness == "low") return Eagerness::kLow;
+  return turns.eagerness == "high" ? Eagerness::kHigh : Eagerness::kMedium;
+}
+
+void merge_response(const EventFields& fields, const RealtimeAbility& ability,
+                    AnswerConfig& config) {
+  if (fields.has("output_modalities")) config.spoken = read_spoken(fields, ability);
+  if (fields.has("instructions")) config.instructions = fields.text("instructions").value_or("");
+  if (fields.has("tools")) config.tools = read_tools(fields);
+  if (fields.has("tool_choice")) config.tool_choice = read_tool_choice(fields);
+  if (fields.has("max_output_tokens")) config.max_tokens = read_max_tokens(fields);
+  if (fields.has("temperature")) config.temperature = fields.number("temperature", 0, 2);
+  merge_output(fields, config);
+}
+
+void merge_session(const EventFields& session, const RealtimeAbility& ability,
+                   RealtimeConfig& config) {
+  RealtimeConfig out = config;
+  if (const auto type = session.choice("type", {"realtime", "transcription"})) {
+    out.transcribes = *type == "transcription";
+  }
+  session.text("model");  // the connection's; another name is not refused, but told
+  merge_response(session, ability, out.answer);
+  merge_input(session, out);
+  if (out.transcribes && !out.transcription) out.transcription.emplace();
+  const auto keep = [&](const char* name, JsonIn& where, const JsonIn& otherwise) {
+    if (!session.has(name)) return;
+    const JsonIn* value = session.find(name);
+    where = value == nullptr ? otherwise : *value;
+  };
+  keep("include", out.include, {});
+  keep("tracing", out.tracing, {});
+  keep("prompt", out.prompt, {});
+  keep("reasoning", out.reasoning, {});
+  keep("truncation", out.truncation, "auto");
+  config = std::move(out);
+}
+
+JsonOut modalities_of(const AnswerConfig& config) {
+  return JsonOut::array({config.spoken ? "audio" : "text"});
+}
+
+JsonOut max_tokens_of(const AnswerConfig& config) {
+  return config.max_tokens == 0 ? JsonOut("inf") : JsonOut(config.max_tokens);
+}
+
+JsonOut output_object(const AnswerConfig& config, const RealtimeAbility& ability, bool speed) {
+  JsonOut output = {
+      {"format", format_object(config.format)},
+      {"voice", or_null(config.voice.empty() ? ability.default_voice : config.voice)}};
+  if (speed) output["speed"] = config.speed;
+  return output;
+}
+
+JsonOut session_object(const RealtimeConfig& config, const RealtimeAbility& ability,
+                       const std::string& id) {
+  JsonOut out = {
+      {"type", config.transcribes ? "transcription" : "realtime"},
+      {"object", config.transcribes ? "realtime.transcription_session" : "realtime.session"},
+      {"id", id}};
+  if (config.transcribes) {
+    out["audio"] = {{"input", input_object(config)}};
+    out["include"] = config.include;
+    return out;
+  }
+  const AnswerConfig& answer = config.answer;
+  out["model"] = ability.model;
+  out["output_modalities"] = modalities_of(answer);
+  out["instructions"] = answer.instructions;
+  out["audio"] = {{"input", input_object(config)},
+                  {"output", output_object(answer, ability, true)}};
+  out["tools"] = answer.tools;
+  out["tool_choice"] = answer.tool_choice;
+  out["max_output_tokens"] = max_tokens_of(answer);
+  if (answer.temperature) out["temperature"] = *answer.temperature;
+  out["truncation"] = config.truncation;
+  out["include"] = config.include;
+  out["tracing"] = config.tracing;
+  out["prompt"] = config.prompt;
+  if (!config.reasoning.is_null()) out["reasoning"] = config.reasoning;
+  return out;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,78 @@
+// What a session of the Realtime API is set to: read from `session.update` and told in
+// `session.updated`, and what one response may say otherwise. Values; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/realtime/end_of_turn.h"
+#include "server/realtime/event_fields.h"
+#include "server/realtime/spoken_bytes.h"
+
+namespace syrinx {
+
+/// `turn_detection`; none of it is manual mode.
+struct TurnDetection {
+  bool semantic = false;
+  double threshold = 0.5;
+  int prefix_ms = 300, silence_ms = 500;
+  std::string eagerness = "auto";
+  bool create_response = true, interrupt_response = true;
+};
+
+/// `audio.input.transcription`; none: what a client says is recognised and not told.
+struct TranscriptionWish {
+  std::string model, language, prompt;  ///< empty: not given
+};
+
+/// What is said of the answers, of all of a session or of one.
+struct AnswerConfig {
+  bool spoken = true;  ///< output_modalities: ["audio"], else ["text"]
+  std::string instructions = {};
+  RealtimeFormat format = {};
+  std::string voice = {};  ///< empty: the default
+  double speed = 1;
+  JsonIn tools = JsonIn::array();
+  JsonIn tool_choice = "auto";
+  int max_tokens = 0;                      ///< 0: "inf"
+  std::optional<double> temperature = {};  ///< of the beta; empty: the model's own
+};
+
+struct RealtimeConfig {
+  bool transcribes = false;  ///< type "transcription": nobody answers
+  AnswerConfig answer = {};
+  RealtimeFormat input = {};
+  std::optional<TranscriptionWish> transcription = {};
+  std::optional<TurnDetection> turns = TurnDetection{};
+  JsonIn noise_reduction = {};
+  /// Kept as they were given, and without effect here.
+  JsonIn include = {}, tracing = {}, prompt = {}, reasoning = {}, truncation = "auto";
+};
+
+Eagerness eagerness_of(const TurnDetection& turns);
+
+/// What a session can do, whatever it is set to.
+struct RealtimeAbility {
+  std::string model = {};          ///< as it is told
+  std::string default_voice = {};  ///< the same
+  bool speaks = true;              ///< a voice is there
+};
+
+/// Merges what `session` has into `config`: null is the default. Throws an ApiError, and then
+/// changes nothing.
+void merge_session(const EventFields& session, const RealtimeAbility& ability,
+                   RealtimeConfig& config);
+/// The same with the fields of `response` that a session has, too.
+void merge_response(const EventFields& response, const RealtimeAbility& ability,
+                    AnswerConfig& config);
+
+/// The whole effective configuration.
+JsonOut session_object(const RealtimeConfig& config, const RealtimeAbility& ability,
+                       const std::string& id);
+JsonOut modalities_of(const AnswerConfig& config);
+JsonOut max_tokens_of(const AnswerConfig& config);
+/// {"output": {"format", "voice"}} and, of a session, "speed".
+JsonOut output_object(const AnswerConfig& config, const RealtimeAbility& ability, bool speed);
+
+}  // namespace syrinx

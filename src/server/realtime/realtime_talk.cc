@@ -1,0 +1,483 @@
+#include "server/realtime/realtime_talk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include "base/check.h"
+#include "ears/transcript_text.h"
+#include "server/dialects/context_options.h"
+#include "server/models/model_table.h"
+#include "server/models/vendor_names.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMostBacklog = size_t{256} << 10;
+/// Audio that a recogniser may have in front of it; it tells its progress each minute.
+constexpr double kMostAhead_s = 120;
+constexpr int kMostVoices = 8;
+
+bool ended_badly(const Outcome& outcome) {
+  return outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
+}
+
+/// Names of other vendors' models for this API: whatever is loaded.
+bool is_vendor_realtime(std::string_view name) {
+  return name.starts_with("gpt-") && name.find("realtime") != name.npos;
+}
+
+}  // namespace
+
+Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
+                                       const std::string& name) {
+  RealtimeModels out;
+  const bool any = name.empty() || is_vendor_realtime(name) || is_vendor_model(name) ||
+                   (!models.look_up(name) && ears.find(name).ok());
+  if (!any) {
+    auto named = models.find(name);
+    if (!named) return named.error();
+    const std::shared_ptr<Backend> backend = named.take();
+    if (!backend) {
+      return Error{ErrorCode::kOverloaded, "The model cannot be loaded at the moment.", "model",
+                   10};
+    }
+    if (backend->info().writes) out.writer = backend;
+    if (backend->info().speaks) out.speaker = backend;
+  }
+  for (const ModelTable::Entry& entry : models.list()) {
+    if (!entry.backend) continue;
+    const PipelineInfo& info = entry.backend->info();
+    const bool writes = info.writes && !out.writer;
+    const bool speaks = info.speaks && !info.writes && !out.speaker;
+    if (!writes && !speaks) continue;
+    auto used = models.find(entry.name);  // it is in use from now on
+    if (!used || !used.value()) continue;
+    if (writes) out.writer = used.value();
+    if (speaks) out.speaker = used.value();
+  }
+  if (!out.speaker && out.writer && out.writer->info().speaks) out.speaker = out.writer;
+  return out;
+}
+
+RealtimeTalk::RealtimeTalk(RealtimeCast cast, std::function<void()> wake)
+    : cast_(std::move(cast)), wake_(std::move(wake)), session_(facts_of(cast_), cast_.transcribes) {
+  if (cast_.speaker && !by_itself()) {
+    contexts_.emplace(
+        cast_.speaker,
+        ContextLimits{.max_contexts = kMostVoices, .client = cast_.client, .voices = cast_.voices},
+        wake_);
+  }
+  RealtimeActions actions;
+  session_.opened(actions);
+  carry_out(actions);
+}
+
+RealtimeTalk::~RealtimeTalk() {
+  for (auto& [item, hearing] : hearings_) hearing.queue->detach();
+  for (auto& [id, answer] : answers_) {
+    if (answer.queue) answer.queue->detach();
+    if (answer.id) cast_.writer->cancel(*answer.id);
+  }
+}
+
+RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
+  RealtimeFacts facts;
+  facts.id = cast.id;
+  facts.speaks = cast.speaker != nullptr;
+  facts.open_activity = cast.open_activity;
+  if (cast.speaker) facts.default_voice = cast.speaker->info().default_voice;
+  if (cast.writer) {
+    facts.model = cast.writer->info().model;
+    facts.hears = cast.writer->info().hears_s > 0;
+  } else {
+    if (cast.speaker) facts.model = cast.speaker->info().model;
+    facts.no_answer =
+        "No text model is loaded here, so nobody can answer; serve one beside the voice "
+        "(--model), or use a transcription session.";
+  }
+  if (cast.speaker && !by_itself()) {
+    facts.refuse_voice = [this](const std::string& voice) -> std::optional<ApiError> {
+      auto options = voice_options({.voice = voice});
+      if (auto* error = std::get_if<ApiError>(&options)) return std::move(*error);
+      return {};
+    };
+  }
+  return facts;
+}
+
+std::variant<ContextOptions, ApiError> RealtimeTalk::voice_options(
+    const AnswerConfig& config) const {
+  JsonIn fields = {{"response_format", "pcm"}, {"sample_rate", config.format.rate_hz()}};
+  if (!config.voice.empty()) fields["voice"] = config.voice;
+  if (config.speed != 1) fields["speed"] = config.speed;
+  const Speaker speaker = cast_.voices != nullptr
+                              ? cast_.voices->speaker(*cast_.speaker)
+                              : Speaker(cast_.speaker->info(), cast_.speaker->voice_encoder());
+  auto out = context_options(fields, speaker, cast_.strict);
+  if (auto* options = std::get_if<ContextOptions>(&out)) {
+    options->call.audio.coding = config.format.coding;
+    options->words = cast_.speaker->info().word_times;
+  }
+  return out;
+}
+
+// ---------------------------------------------------------------------------- messages in
+
+WireSession::Step RealtimeTalk::read(std::string_view bytes, bool binary) {
+  auto event = std::make_shared<RealtimeEvent>(read_realtime_event(bytes, binary));
+  return [this, event, begun = false](double) mutable {
+    if (closing_) return false;
+    RealtimeActions actions;
+    const bool more = std::exchange(begun, true) ? session_.hear_more(actions)
+                                                 : session_.take(std::move(*event), actions);
+    carry_out(actions);
+    return more;
+  };
+}
+
+/// Neither replies nor what is to be heard may pile up.
+bool RealtimeTalk::full() const {
+  if (backlog_bytes_ > kMostBacklog) return true;
+  return std::any_of(hearings_.begin(), hearings_.end(), [](const auto& each) {
+    return each.second.listener &&
+           each.second.given_s - each.second.queue->heard_s() > kMostAhead_s;
+  });
+}
+
+size_t RealtimeTalk::max_message_bytes() const {
+  return kMaxAppendBytes / 3 * 4 + (size_t{64} << 10);
+}
+
+void RealtimeTalk::tick(double, bool stopping) {
+  if (stopping && !closing_ && frames_.empty() && session_.quiet()) {
+    closing_ = CloseConnection{1001, "the server is stopping"};
+  }
+}
+
+void RealtimeTalk::carry_out(RealtimeActions& actions) {
+  struct {
+    RealtimeTalk& talk;
+    void operator()(SendEvent& event) {
+      talk.backlog_bytes_ += event.json.size();
+      talk.frames_.push_back({std::move(event.json)});
+    }
+    void operator()(OpenHearing& open) { talk.open_hearing(open); }
+    void operator()(HearSamples& more) {
+      Hearing& hearing = talk.hearings_.at(more.item);
+      hearing.given_s += static_cast<double>(more.samples.size()) / kHearingRate;
+      if (hearing.listener) hearing.listener->hear(more.samples);
+    }
+    void operator()(EndHearing& end) {
+      Hearing& hearing = talk.hearings_.at(end.item);
+      if (hearing.listener) hearing.listener->end();
+    }
+    void operator()(DropHearing& drop) {
+      const auto at = talk.hearings_.find(drop.item);
+      if (at == talk.hearings_.end()) return;
+      at->second.queue->detach();
+      talk.hearings_.erase(at);
+    }
+    void operator()(BeginAnswer& begin) { talk.begin_answer(begin); }
+    void operator()(StopAnswer& stop) { talk.stop_answer(stop.response); }
+  } visitor{*this};
+  for (RealtimeAction& action : actions) std::visit(visitor, action);
+}
+
+// ---------------------------------------------------------------------------- hearing
+
+void RealtimeTalk::open_hearing(const OpenHearing& open) {
+  Hearing& hearing = hearings_[open.item];
+  hearing.queue = std::make_shared<HeardQueue>(wake_);
+  ++heard_;
+  const auto recogniser = [&]() -> Result<std::shared_ptr<Recogniser>> {
+    static const Ears kNone;
+    const Ears& ears = cast_.ears != nullptr ? *cast_.ears : kNone;
+    auto named = ears.find(open.wish.model);
+    return named.ok() ? named : ears.find("");  // names of models that only others have
+  }();
+  if (!recogniser) {
+    hearing.error = to_api_error(recogniser.error());
+    return wake_();
+  }
+  const RecogniserInfo& info = recogniser.value()->info();
+  ListenOptions options{.language = open.wish.language, .live = true, .client = cast_.client};
+  if (info.prompts) options.prompt = open.wish.prompt;
+  const Status fit = check_listen(info, options);
+  if (fit.ok()) {
+    auto listener = recogniser.value()->open(options, hearing.queue);
+    if (listener.ok()) {
+      hearing.listener = listener.take();
+      return;
+    }
+    hearing.error = to_api_error(listener.error());
+  } else {
+    hearing.error = to_api_error(fit.error());
+  }
+  wake_();
+}
+
+bool RealtimeTalk::pump_hearing(const std::string& item) {
+  Hearing& hearing = hearings_.at(item);
+  HearingNews news;
+  if (hearing.error) {
+    news.error = hearing.error;
+  } else {
+    HeardQueue::News heard = hearing.queue->take();
+    if (heard.segments.empty() && !heard.partial && !heard.result) return false;
+    for (const TranscriptSegment& segment : heard.segments) news.segments.push_back(segment.text);
+    news.partial = std::move(heard.partial);
+    if (heard.result && !*heard.result) {
+      news.error = inner_fault(heard.result->error());
+    } else if (heard.result) {
+      news.text = heard.result->value().text();
+      news.usage = JsonOut::parse(usage_json(heard.result->value()));
+    }
+  }
+  if (news.error || news.text) hearings_.erase(item);
+  RealtimeActions actions;
+  session_.heard(item, news, actions);
+  carry_out(actions);
+  return true;
+}
+
+// ---------------------------------------------------------------------------- answering
+
+void RealtimeTalk::begin_answer(BeginAnswer& begin) {
+  Answer& answer = answers_[begin.response];
+  ++answered_;
+  answer.config = std::move(begin.config);
+  const PipelineInfo& info = cast_.writer->info();
+  const bool aloud = answer.config.spoken && by_itself();
+  if (aloud) {
+    const std::string& voice = answer.config.voice;
+    begin.body["modalities"] = JsonIn::array({"text", "audio"});
+    begin.body["audio"] = {{"format", "pcm16"}, {"voice", is_vendor_voice(voice) ? "" : voice}};
+  } else if (answer.config.spoken) {
+    auto options = voice_options(answer.config);
+    if (auto* error = std::get_if<ApiError>(&options)) {
+      answer.error = std::move(*error);
+      return wake_();
+    }
+    contexts_->open(begin.response, std::move(std::get<ContextOptions>(options)));
+  }
+  answer.draft = std::make_shared<Draft>();
+  const auto check = [draft = answer.draft, body = dump_json(begin.body),
+                      ability = ChatAbility{info.speaks, info.hears_s}, wake = wake_] {
+    std::variant<ChatCall, ApiError> call;
+    try {
+      auto parsed = ChatBody::parse(ChatKind::kChat, body);
+      if (auto* error = std::get_if<ApiError>(&parsed)) {
+        call = std::move(*error);
+      } else {
+        call = std::get<ChatBody>(parsed).call(ability);
+      }
+    } catch (const std::exception&) {
+      call = ApiError{.status = 500, .message = "Something went wrong.", .code = "internal_error"};
+    }
+    {
+      const std::lock_guard lock(draft->mutex);
+      draft->call = std::move(call);
+    }
+    wake();
+  };
+  if (cast_.post) {
+    cast_.post(check);
+  } else {
+    check();
+  }
+}
+
+void RealtimeTalk::submit(Answer& answer) {
+  std::variant<ChatCall, ApiError> call;
+  {
+    const std::lock_guard lock(answer.draft->mutex);
+    if (!answer.draft->call) return;
+    call = std::move(*answer.draft->call);
+  }
+  answer.draft.reset();
+  if (auto* error = std::get_if<ApiError>(&call)) {
+    answer.error = std::move(*error);
+    return;
+  }
+  ChatCall& chat = std::get<ChatCall>(call);
+  chat.request.client = cast_.client;
+  answer.tools.emplace(std::move(chat.tool_names));
+  const int rate_hz = cast_.writer->info().sample_rate;
+  if (chat.speaks) {
+    auto encoder = make_encoder({.format = AudioFormat::kPcm,
+                                 .in_rate_hz = rate_hz,
+                                 .out_rate_hz = answer.config.format.rate_hz(),
+                                 .speed = answer.config.speed,
+                                 .coding = answer.config.format.coding});
+    if (!encoder) {
+      answer.error = inner_fault(encoder.error());
+      return;
+    }
+    answer.encoder = encoder.take();
+  }
+  answer.queue = std::make_shared<AnswerQueue>(rate_hz, wake_);
+  try {
+    const auto accepted = cast_.writer->submit_soon(chat.request, answer.queue);
+    if (accepted.ok()) {
+      answer.id = accepted.value();
+    } else {
+      answer.error = inner_fault(accepted.error());
+    }
+  } catch (const std::exception& error) {
+    answer.error = inner_fault({ErrorCode::kInternal, error.what()});
+  }
+}
+
+void RealtimeTalk::stop_answer(const std::string& id) {
+  const auto at = answers_.find(id);
+  if (at == answers_.end()) return;
+  Answer& answer = at->second;
+  if (answer.queue) answer.queue->detach();
+  if (answer.id && !answer.outcome) cast_.writer->cancel(*answer.id);
+  if (contexts_) contexts_->cancel(id);
+  answers_.erase(at);
+}
+
+void RealtimeTalk::tell(const std::string& id, const AnswerNews& news) {
+  if (news.outcome || news.error) stop_answer(id);
+  RealtimeActions actions;
+  session_.answered(id, news, actions);
+  carry_out(actions);
+}
+
+void RealtimeTalk::fail(const std::string& id, ApiError error) {
+  tell(id, {.error = std::move(error)});
+}
+
+bool RealtimeTalk::pump_answer(const std::string& id) {
+  Answer& answer = answers_.at(id);
+  if (answer.draft) submit(answer);
+  if (answer.error) {
+    fail(id, *answer.error);
+    return true;
+  }
+  if (!answer.queue || answer.outcome) return false;
+  AnswerQueue::News news = answer.queue->take();
+  if (news.empty()) return false;
+  const bool over = news.outcome.has_value();
+  if (over && ended_badly(*news.outcome)) {
+    fail(id, news.outcome->reason == FinishReason::kCancelled
+                 ? unavailable("The server is stopping.")
+                 : inner_fault(news.outcome->error));
+    return true;
+  }
+  ToolCallFinder::Found found = answer.tools->push(news.text);
+  if (over) {
+    answer.outcome = news.outcome;
+    ToolCallFinder::Found rest = answer.tools->finish();
+    found.text += rest.text;
+    found.calls.insert(found.calls.end(), rest.calls.begin(), rest.calls.end());
+  }
+  AnswerNews out{.text = std::move(found.text), .calls = std::move(found.calls)};
+  const bool voiced = answer.config.spoken && !by_itself();
+  if (answer.encoder) {
+    answer.unwritten += news.samples.size();
+    if (!news.samples.empty()) answer.encoder->encode(news.samples, out.audio);
+    if (over && news.outcome->audio_s > 0) answer.encoder->flush(out.audio);
+  }
+  if (voiced) {
+    contexts_->add_text(id, out.text);
+    if (over) contexts_->finish(id);
+  } else if (over) {
+    out.outcome = answer.outcome;
+  }
+  tell(id, out);
+  return true;
+}
+
+/// The next of what is spoken.
+bool RealtimeTalk::pump_voice() {
+  if (!contexts_) return false;
+  auto event = contexts_->next();
+  if (!event) return false;
+  const auto at = answers_.find(event->context);
+  if (at == answers_.end()) return true;
+  Answer& answer = at->second;
+  AnswerNews news;
+  switch (event->kind) {
+    case SpeechEvent::kAudio:
+      news.audio = std::move(event->bytes);
+      break;
+    case SpeechEvent::kWords:
+      for (TimedWord& word : event->words) {
+        news.words.emplace_back(std::move(word.text), answer.spoken_s + word.begin_s);
+      }
+      break;
+    case SpeechEvent::kSpoken:
+      answer.spoken_s += event->audio_s;
+      return true;
+    case SpeechEvent::kFinished:
+      news.outcome = answer.outcome;
+      break;
+    case SpeechEvent::kFailed:
+      news.error = std::move(event->error);
+      break;
+    default:
+      return true;
+  }
+  const std::string id = event->context;
+  tell(id, news);
+  return true;
+}
+
+ApiError RealtimeTalk::inner_fault(const Error& error) {
+  if (error.code == ErrorCode::kInternal) troubles_.push_back(error.message);
+  return to_api_error(error);
+}
+
+// ---------------------------------------------------------------------------- frames out
+
+/// Takes in a little of what has come; false when there was nothing.
+bool RealtimeTalk::pump() {
+  std::vector<std::string> names;
+  for (const auto& [item, hearing] : hearings_) names.push_back(item);
+  bool some = false;
+  for (const std::string& item : names) {
+    if (hearings_.contains(item)) some = pump_hearing(item) || some;
+  }
+  names.clear();
+  for (const auto& [id, answer] : answers_) names.push_back(id);
+  for (const std::string& id : names) {
+    if (answers_.contains(id)) some = pump_answer(id) || some;
+  }
+  return pump_voice() || some;
+}
+
+const SendMessage* RealtimeTalk::next(double) {
+  while (frames_.empty() && !closing_) {
+    if (!pump()) return nullptr;
+  }
+  if (frames_.empty()) return nullptr;
+  current_ = std::move(frames_.front());
+  frames_.pop_front();
+  backlog_bytes_ -= current_.bytes.size();
+  return &current_;
+}
+
+void RealtimeTalk::written() {
+  if (!frames_.empty()) return;
+  if (contexts_) contexts_->written();
+  for (auto& [id, answer] : answers_) {
+    if (answer.unwritten > 0) answer.queue->written(std::exchange(answer.unwritten, 0));
+  }
+}
+
+std::vector<std::string> RealtimeTalk::take_troubles() {
+  std::vector<std::string> out = std::exchange(troubles_, {});
+  if (!contexts_) return out;
+  for (std::string& trouble : contexts_->take_troubles()) out.push_back(std::move(trouble));
+  return out;
+}
+
+std::string RealtimeTalk::summary() const {
+  return concat("heard=", heard_, ", answers=", answered_);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,128 @@
+// A session of the Realtime API with what hears, writes and speaks for it, without its socket: a
+// recogniser, a text model and a voice in a row (the cascade), or one model that is all three.
+// Carries out what a RealtimeSession asks for; audio is only made into frames when the socket has
+// taken those before. One thread, but for `wake` and read().
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ears/ears.h"
+#include "server/chat/chat_call.h"
+#include "server/dialects/contexts.h"
+#include "server/dialects/wire_session.h"
+#include "server/models/backend.h"
+#include "server/realtime/realtime_session.h"
+#include "server/request/answer_queue.h"
+#include "server/transcribe/heard_queue.h"
+#include "server/voices/voice_desk.h"
+
+namespace syrinx {
+
+class ModelTable;
+
+/// Who takes part. Ears and desk outlive the talk.
+struct RealtimeCast {
+  std::shared_ptr<Backend> writer;   ///< answers; null: nobody
+  std::shared_ptr<Backend> speaker;  ///< null: answers are text only; may be the writer
+  const Ears* ears = nullptr;
+  VoiceDesk* voices = nullptr;
+  uint64_t client = 0;  ///< as in SpeechRequest
+  bool strict = false;  ///< as for SpeechBody::call()
+  std::string id;       ///< what ids are made of
+  bool transcribes = false;
+  /// As RealtimeFacts.
+  std::function<std::unique_ptr<VoiceActivity>(int strictness)> open_activity = {};
+  /// Runs a task on another thread; empty: at once, on this one.
+  std::function<void(std::function<void()>)> post = {};
+};
+
+class RealtimeTalk : public WireSession {
+ public:
+  RealtimeTalk(RealtimeCast cast, std::function<void()> wake);
+  ~RealtimeTalk() override;
+  RealtimeTalk(const RealtimeTalk&) = delete;
+  RealtimeTalk& operator=(const RealtimeTalk&) = delete;
+
+  Step read(std::string_view bytes, bool binary) override;
+  bool full() const override;
+  size_t max_message_bytes() const override;
+  void tick(double now_s, bool stopping) override;
+  const SendMessage* next(double now_s) override;
+  void written() override;
+  const std::optional<CloseConnection>& closing() const override { return closing_; }
+  std::vector<std::string> take_troubles() override;
+  std::string summary() const override;
+
+ private:
+  struct Hearing {
+    std::shared_ptr<HeardQueue> queue;
+    std::unique_ptr<Listener> listener;  // null: it could not be opened
+    std::optional<ApiError> error;
+    double given_s = 0;
+  };
+  /// A chat that is read and checked on another thread.
+  struct Draft {
+    std::mutex mutex;
+    std::optional<std::variant<ChatCall, ApiError>> call;
+  };
+  struct Answer {
+    AnswerConfig config;
+    std::shared_ptr<Draft> draft;
+    std::shared_ptr<AnswerQueue> queue;  // once submitted
+    std::optional<RequestId> id;
+    std::optional<ToolCallFinder> tools;
+    std::unique_ptr<Encoder> encoder;  // of a model that speaks by itself
+    std::optional<Outcome> outcome;    // of the text
+    double spoken_s = 0;               // of the utterances before this one
+    size_t unwritten = 0;              // samples
+    std::optional<ApiError> error;
+  };
+
+  RealtimeFacts facts_of(const RealtimeCast& cast) const;
+  bool by_itself() const { return cast_.writer && cast_.writer == cast_.speaker; }
+  void carry_out(RealtimeActions& actions);
+  void open_hearing(const OpenHearing& open);
+  void begin_answer(BeginAnswer& begin);
+  void stop_answer(const std::string& id);
+  void submit(Answer& answer);
+  bool pump();
+  bool pump_hearing(const std::string& item);
+  bool pump_answer(const std::string& id);
+  bool pump_voice();
+  void tell(const std::string& id, const AnswerNews& news);
+  void fail(const std::string& id, ApiError error);
+  ApiError inner_fault(const Error& error);
+  std::variant<ContextOptions, ApiError> voice_options(const AnswerConfig& config) const;
+
+  const RealtimeCast cast_;
+  const std::function<void()> wake_;
+  RealtimeSession session_;
+  std::optional<SpeechContexts> contexts_;
+  std::map<std::string, Hearing> hearings_;
+  std::map<std::string, Answer> answers_;
+  std::deque<SendMessage> frames_;
+  SendMessage current_;
+  size_t backlog_bytes_ = 0;
+  std::optional<CloseConnection> closing_;
+  std::vector<std::string> troubles_;
+  int heard_ = 0, answered_ = 0;
+};
+
+struct RealtimeModels {
+  std::shared_ptr<Backend> writer, speaker;
+};
+/// Who takes part in a session that was opened with ?model=NAME. kNotFound: nobody is called so;
+/// kOverloaded: not loaded at the moment.
+Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
+                                       const std::string& name);
+
+}  // namespace syrinx

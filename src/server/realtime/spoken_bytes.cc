@@ -1,0 +1,75 @@
+#include "server/realtime/spoken_bytes.h"
+
+#include <array>
+
+#include "ears/recogniser.h"
+
+namespace syrinx {
+namespace {
+
+/// ITU-T G.711: a sign, a segment and four bits within it.
+int16_t from_mulaw(uint8_t code) {
+  const int bits = ~code & 0xFF;
+  const int magnitude = ((((bits & 0x0F) << 3) + 0x84) << (bits >> 4 & 7)) - 0x84;
+  return static_cast<int16_t>((bits & 0x80) != 0 ? -magnitude : magnitude);
+}
+
+int16_t from_alaw(uint8_t code) {
+  const int bits = code ^ 0x55;
+  const int segment = bits >> 4 & 7;
+  const int low = (bits & 0x0F) << 4;
+  const int magnitude = segment == 0 ? low + 8 : (low + 0x108) << (segment - 1);
+  return static_cast<int16_t>((bits & 0x80) != 0 ? magnitude : -magnitude);
+}
+
+}  // namespace
+
+const char* RealtimeFormat::name() const {
+  return coding == SampleCoding::kMulaw  ? "audio/pcmu"
+         : coding == SampleCoding::kAlaw ? "audio/pcma"
+                                         : "audio/pcm";
+}
+
+std::optional<RealtimeFormat> realtime_format(std::string_view name) {
+  for (const SampleCoding coding :
+       {SampleCoding::kS16, SampleCoding::kMulaw, SampleCoding::kAlaw}) {
+    if (name == RealtimeFormat{coding}.name()) return RealtimeFormat{coding};
+  }
+  return {};
+}
+
+std::vector<float> samples_of(std::string_view bytes, RealtimeFormat format) {
+  std::vector<float> out;
+  if (format.coding == SampleCoding::kS16) {
+    out.reserve(bytes.size() / 2);
+    for (size_t i = 0; i + 1 < bytes.size(); i += 2) {
+      const int low = static_cast<uint8_t>(bytes[i]), high = static_cast<uint8_t>(bytes[i + 1]);
+      out.push_back(static_cast<float>(static_cast<int16_t>(high << 8 | low)) / 32768.f);
+    }
+    return out;
+  }
+  const auto decode = format.coding == SampleCoding::kMulaw ? from_mulaw : from_alaw;
+  out.reserve(bytes.size());
+  for (const char byte : bytes) {
+    out.push_back(static_cast<float>(decode(static_cast<uint8_t>(byte))) / 32768.f);
+  }
+  return out;
+}
+
+InputAudio::InputAudio(RealtimeFormat format)
+    : format_(format), resampler_(std::make_unique<Resampler>(format.rate_hz(), kHearingRate)) {}
+
+void InputAudio::push(std::string_view bytes, std::vector<float>& out) {
+  resampler_->push(samples_of(bytes, format_), out);
+}
+
+std::string bytes_of(std::span<const int16_t> samples, RealtimeFormat format) {
+  std::vector<float> values;
+  values.reserve(samples.size());
+  for (const int16_t sample : samples) values.push_back(static_cast<float>(sample) / 32768.f);
+  std::string out;
+  append_samples(resampled(values, kHearingRate, format.rate_hz()), format.coding, out);
+  return out;
+}
+
+}  // namespace syrinx

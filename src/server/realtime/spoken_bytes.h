@@ -1,0 +1,52 @@
+// The audio formats of the Realtime API: 16-bit PCM at 24 kHz and G.711's two laws at 8 kHz, mono.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "audio/resampler.h"
+#include "audio/wav.h"
+
+namespace syrinx {
+
+struct RealtimeFormat {
+  SampleCoding coding = SampleCoding::kS16;
+
+  int rate_hz() const { return coding == SampleCoding::kS16 ? 24000 : 8000; }
+  /// "audio/pcm", "audio/pcmu" or "audio/pcma".
+  const char* name() const;
+  double seconds(size_t bytes) const {
+    return static_cast<double>(bytes) / static_cast<double>(sample_bytes(coding)) / rate_hz();
+  }
+  bool operator==(const RealtimeFormat&) const = default;
+};
+
+/// By its name; nothing for any other.
+std::optional<RealtimeFormat> realtime_format(std::string_view name);
+
+/// Samples of whole bytes; an odd byte at the end of PCM is left out.
+std::vector<float> samples_of(std::string_view bytes, RealtimeFormat format);
+
+/// What a client says, as it comes in, at the rate that is heard (kHearingRate). How it is cut
+/// changes nothing. One thread.
+class InputAudio {
+ public:
+  explicit InputAudio(RealtimeFormat format = {});
+  RealtimeFormat format() const { return format_; }
+  /// Appends what became ready.
+  void push(std::string_view bytes, std::vector<float>& out);
+
+ private:
+  RealtimeFormat format_;
+  std::unique_ptr<Resampler> resampler_;
+};
+
+/// 16-bit samples at kHearingRate in a format of the API, for clients that fetch what they said.
+std::string bytes_of(std::span<const int16_t> samples, RealtimeFormat format);
+
+}  // namespace syrinx

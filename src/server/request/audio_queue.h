@@ -1,0 +1,49 @@
+// Carries audio and the times of words from the engine's thread to a connection, as samples: what
+// they become on the wire is made where the connection wants it made. audio(), words() and
+// finished() are the engine's; everything else is the connection's, on one thread at a time.
+// Bounded by the engine, which makes no audio ahead of unread_s().
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace syrinx {
+
+class AudioQueue : public Sink {
+ public:
+  /// `wake` is called on the engine's thread when there is something new, until detach().
+  /// It must not block and must not call back.
+  AudioQueue(int sample_rate_hz, std::function<void()> wake);
+
+  void audio(std::span<const float> samples) override;
+  void words(std::span<const WordMark> marks) override;
+  void finished(const Outcome& outcome) override;
+  double unread_s() const override;
+
+  /// Moves up to `most` samples to the end of `out` and says how many. They count as unread until
+  /// written() says that the client took them.
+  size_t take(std::vector<float>& out, size_t most);
+  void written(size_t samples);
+  /// Moves the words that came since the last call to the end of `out`.
+  void take_words(std::vector<WordMark>& out);
+  /// The outcome, once the engine is done and all samples were taken.
+  std::optional<Outcome> end() const;
+  /// No further wake; audio that still comes is dropped.
+  void detach();
+
+ private:
+  const int sample_rate_hz_;
+  mutable std::mutex mutex_;
+  std::function<void()> wake_;
+  std::vector<float> samples_;  // not yet taken: [begin_, size)
+  size_t begin_ = 0;
+  size_t in_flight_ = 0;         // taken, not yet written
+  std::vector<WordMark> words_;  // not yet taken
+  std::optional<Outcome> outcome_;
+};
+
+}  // namespace syrinx

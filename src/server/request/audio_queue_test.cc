@@ -1,0 +1,61 @@
+#include "server/request/audio_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace syrinx {
+namespace {
+
+TEST(AudioQueue, CountsWhatIsUnread) {
+  int wakes = 0;
+  AudioQueue queue(1000, [&wakes] { ++wakes; });
+  queue.audio(std::vector<float>(500));
+  EXPECT_EQ(wakes, 1);
+  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);
+  std::vector<float> out;
+  EXPECT_EQ(queue.take(out, 300), 300u);
+  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);  // taken is not yet written
+  queue.written(300);
+  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.2);
+  queue.finished({});
+  EXPECT_EQ(wakes, 2);
+  EXPECT_FALSE(queue.end().has_value());
+  EXPECT_EQ(queue.take(out, 600), 200u);
+  EXPECT_TRUE(queue.end().has_value());
+  EXPECT_EQ(out.size(), 500u);
+}
+
+TEST(AudioQueue, WhatIsTakenWholeIsUnreadToo) {
+  AudioQueue queue(1000, [] {});
+  std::vector<float> out;
+  EXPECT_EQ(queue.take(out, 300), 0u);
+  queue.audio(std::vector<float>(200, 1.f));
+  EXPECT_EQ(queue.take(out, 300), 200u);
+  EXPECT_EQ(out, std::vector<float>(200, 1.f));
+  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.2);
+  queue.audio(std::vector<float>(100, 2.f));
+  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.3);
+  EXPECT_EQ(queue.take(out, 300), 100u);
+  EXPECT_EQ(out.size(), 300u);
+  queue.written(100);
+  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.2);
+  queue.written(200);
+  EXPECT_EQ(queue.unread_s(), 0);
+  queue.audio(std::vector<float>(50, 3.f));
+  EXPECT_EQ(queue.take(out, 20), 20u);
+  std::vector<float> rest;
+  EXPECT_EQ(queue.take(rest, 300), 30u);
+  EXPECT_EQ(rest.size(), 30u);
+}
+
+TEST(AudioQueue, DetachedDropsAudio) {
+  AudioQueue queue(1000, [] { FAIL(); });
+  queue.detach();
+  queue.audio(std::vector<float>(10));
+  queue.finished({});
+  EXPECT_EQ(queue.unread_s(), 0);
+}
+
+}  // namespace
+}  // namespace syrinx

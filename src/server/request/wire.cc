@@ -1,0 +1,108 @@
+#include "server/request/wire.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace syrinx {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string event(const ordered_json& data) { return "data: " + data.dump() + "\n\n"; }
+
+/// Code points of valid UTF-8.
+int64_t characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+}  // namespace
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < count ? static_cast<uint8_t>(bytes[i + k]) : 0u);
+    }
+    for (size_t k = 0; k < 4; ++k) {
+      out += k <= count ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> base64_decoded(std::string_view text) {
+  const auto value_of = [](char c) -> int {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    if (c == '+' || c == '-') return 62;  // '-' and '_': the alphabet for URLs
+    return c == '/' || c == '_' ? 63 : -1;
+  };
+  std::string out;
+  out.reserve(text.size() / 4 * 3);
+  uint32_t group = 0;
+  size_t digits = 0, padding = 0;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r' || c == ' ' || c == '\t') continue;
+    if (c == '=') {
+      ++padding;
+      continue;
+    }
+    const int value = value_of(c);
+    if (value < 0 || padding > 0) return {};
+    group = group << 6 | static_cast<uint32_t>(value);
+    if (++digits % 4 == 0) {
+      for (int shift = 16; shift >= 0; shift -= 8) out += static_cast<char>(group >> shift & 255);
+      group = 0;
+    }
+  }
+  const size_t rest = digits % 4;
+  if (rest == 1 || padding > 2 || (padding > 0 && rest + padding != 4)) return {};
+  if (rest >= 2) out += static_cast<char>(group >> (rest == 2 ? 4 : 10) & 255);
+  if (rest == 3) out += static_cast<char>(group >> 2 & 255);
+  return out;
+}
+
+std::string audio_event(std::string_view bytes) {
+  // By hand: base64 needs no escapes, and this is the hot path.
+  return "data: {\"type\":\"speech.audio.delta\",\"audio\":\"" + base64(bytes) + "\"}\n\n";
+}
+
+std::string done_event(const SpeechCall& call, const Outcome& outcome, const PipelineInfo& info) {
+  const int64_t input = characters(call.request.text);
+  ordered_json data = {{"type", "speech.audio.done"},
+                       {"usage",
+                        {{"input_tokens", input},
+                         {"output_tokens", outcome.frames},
+                         {"total_tokens", input + outcome.frames}}},
+                       {"finish_reason", finish_reason_name(outcome.reason)}};
+  const auto seconds = [&](int64_t frame) {
+    return static_cast<double>(frame) / info.frame_rate / call.audio.speed;
+  };
+  if (info.word_times && call.words) {
+    ordered_json words = ordered_json::array();
+    for (const WordMark& word : outcome.words) {
+      words.push_back({{"begin", word.begin}, {"end", word.end}, {"start_s", seconds(word.frame)}});
+    }
+    data["words"] = std::move(words);
+  }
+  if (call.request.phone_times) {
+    ordered_json phones = ordered_json::array();
+    for (const PhoneMark& mark : outcome.phones) {
+      phones.push_back({{"phone", mark.phone}, {"start_s", seconds(mark.frame)}});
+    }
+    data["phones"] = std::move(phones);
+  }
+  return event(data);
+}
+
+std::string error_event(const ApiError& error) {
+  return "data: {\"type\":\"speech.audio.error\",\"error\":" + error_object(error) + "}\n\n";
+}
+
+}  // namespace syrinx

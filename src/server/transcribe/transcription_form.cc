@@ -1,0 +1,243 @@
+#include "server/transcribe/transcription_form.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/check.h"
+#include "ears/languages.h"
+#include "ears/transcript_text.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kMaxFieldBytes = 16 << 10;
+
+/// Reads fields and remembers the first that is wrong.
+class FormReader {
+ public:
+  explicit FormReader(const std::vector<FormPart>& form) : form_(form) {}
+
+  std::optional<ApiError> fault;
+
+  const FormPart* part(std::string_view name) const {
+    const auto at = std::find_if(form_.begin(), form_.end(),
+                                 [&](const FormPart& each) { return each.name == name; });
+    return at == form_.end() ? nullptr : &*at;
+  }
+
+  /// "" when it is absent.
+  std::string_view text(const char* name) {
+    const FormPart* found = part(name);
+    if (found == nullptr) return {};
+    if (found->data.size() > kMaxFieldBytes) {
+      fail(name, concat("'", name, "' has more than ", kMaxFieldBytes, " bytes."));
+      return {};
+    }
+    return found->data;
+  }
+
+  /// All values of a list, whose name clients write with brackets or without.
+  std::vector<std::string_view> list(const std::string& name) {
+    std::vector<std::string_view> out;
+    for (const FormPart& each : form_) {
+      if (each.name != name && each.name != name + "[]") continue;
+      if (each.data.size() > kMaxFieldBytes) {
+        fail(name, concat("'", name, "' has a value of more than ", kMaxFieldBytes, " bytes."));
+        return {};
+      }
+      out.push_back(each.data);
+    }
+    return out;
+  }
+
+  std::optional<bool> flag(const char* name) {
+    const std::string_view value = text(name);
+    if (value.empty()) return {};
+    if (value == "true" || value == "True" || value == "1") return true;
+    if (value == "false" || value == "False" || value == "0") return false;
+    fail(name, concat("'", name, "' is 'true' or 'false'."));
+    return {};
+  }
+
+  void fail(std::string param, std::string message) {
+    if (!fault) fault = bad_field(std::move(param), std::move(message));
+  }
+  void unsupported(std::string param, std::string message) {
+    if (!fault) {
+      fault = ApiError{
+          .message = std::move(message), .param = std::move(param), .code = "unsupported_value"};
+    }
+  }
+
+ private:
+  const std::vector<FormPart>& form_;
+};
+
+void read_format(FormReader& form, TranscriptionCall& call) {
+  using Format = TranscriptionCall::Format;
+  const std::string_view name = form.text("response_format");
+  if (name == "text") {
+    call.format = Format::kText;
+  } else if (name == "srt") {
+    call.format = Format::kSrt;
+  } else if (name == "vtt") {
+    call.format = Format::kVtt;
+  } else if (name == "verbose_json") {
+    call.format = Format::kVerboseJson;
+  } else if (name == "diarized_json") {
+    form.unsupported("response_format",
+                     "Nobody here tells speakers apart: 'diarized_json' cannot "
+                     "be had.");
+  } else if (!name.empty() && name != "json") {
+    form.fail("response_format",
+              "'response_format' is one of: json, text, srt, verbose_json, vtt.");
+  }
+}
+
+void read_granularities(FormReader& form, TranscriptionCall& call) {
+  const auto wanted = form.list("timestamp_granularities");
+  if (wanted.empty()) return;
+  call.segments = call.words = false;
+  for (const std::string_view each : wanted) {
+    if (each == "segment") {
+      call.segments = true;
+    } else if (each == "word") {
+      call.words = true;
+    } else {
+      form.fail("timestamp_granularities", "'timestamp_granularities' holds 'word' or 'segment'.");
+    }
+  }
+  if (call.format != TranscriptionCall::Format::kVerboseJson) {
+    form.fail("timestamp_granularities",
+              "'timestamp_granularities' needs 'response_format': 'verbose_json'.");
+  }
+}
+
+void read_temperature(FormReader& form, TranscriptionCall& call) {
+  const std::string_view text = form.text("temperature");
+  if (text.empty()) return;
+  float value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (fault != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= 1)) {
+    return form.fail("temperature", "'temperature' is a number from 0 to 1.");
+  }
+  // 0 is the default of OpenAI's, where it means: try rising ones as far as is needed.
+  if (value > 0) call.listen.temperatures = {value};
+}
+
+/// Recognisers find their own boundaries; what a client says of them is checked and left at that.
+void read_chunking(FormReader& form) {
+  const std::string_view text = form.text("chunking_strategy");
+  if (text.empty() || text == "auto") return;
+  const ordered_json value = ordered_json::parse(text, nullptr, false);
+  if (!value.is_object() || value.value("type", ordered_json()) != "server_vad") {
+    form.fail("chunking_strategy",
+              "'chunking_strategy' is 'auto' or an object of type "
+              "'server_vad'.");
+  }
+}
+
+std::string sse(const ordered_json& event) {
+  return "data: " + event.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n\n";
+}
+
+}  // namespace
+
+std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<FormPart>& parts,
+                                                             bool translate) {
+  FormReader form(parts);
+  TranscriptionCall call;
+  const FormPart* file = form.part("file");
+  if (file == nullptr) return bad_field("file", "The form must hold a recording, 'file'.");
+  call.file = file->data;
+  call.model = form.text("model");
+  call.listen.prompt = form.text("prompt");
+  read_format(form, call);
+  read_temperature(form, call);
+  if (translate) {
+    call.listen.translate = true;
+  } else {
+    const auto languages = form.list("languages");
+    if (const std::string_view one = form.text("language"); !one.empty()) {
+      call.listen.language = language_code(one.substr(0, 40));
+    } else if (languages.size() == 1) {  // of several, the recogniser finds out which
+      call.listen.language = language_code(languages.front().substr(0, 40));
+    }
+    for (const std::string_view word : form.list("keywords")) {
+      call.listen.prompt += (call.listen.prompt.empty() ? "" : ", ") + std::string(word);
+    }
+    read_granularities(form, call);
+    read_chunking(form);
+    for (const std::string_view each : form.list("include")) {
+      form.unsupported("include", each == "logprobs"
+                                      ? "Log-probabilities of tokens are not told here."
+                                      : "'include' holds 'logprobs', or nothing.");
+    }
+    call.stream = form.flag("stream").value_or(false);
+    if (call.stream && call.format != TranscriptionCall::Format::kJson) {
+      form.fail("stream", "A streamed answer has 'response_format': 'json'.");
+    }
+  }
+  if (form.fault) return std::move(*form.fault);
+  using Format = TranscriptionCall::Format;
+  call.listen.word_times = call.words || call.format == Format::kSrt || call.format == Format::kVtt;
+  call.listen.live = call.stream;
+  return call;
+}
+
+std::string transcription_body(const TranscriptionCall& call, const Transcript& transcript) {
+  switch (call.format) {
+    case TranscriptionCall::Format::kText:
+      return transcript.text() + "\n";
+    case TranscriptionCall::Format::kSrt:
+      return transcript_srt(transcript);
+    case TranscriptionCall::Format::kVtt:
+      return transcript_vtt(transcript);
+    case TranscriptionCall::Format::kVerboseJson:
+      return transcript_verbose_json(transcript, {.segments = call.segments,
+                                                  .words = call.words,
+                                                  .translated = call.listen.translate}) +
+             "\n";
+    case TranscriptionCall::Format::kJson:
+      break;
+  }
+  return transcript_json(transcript) + "\n";
+}
+
+const char* transcription_type(TranscriptionCall::Format format) {
+  switch (format) {
+    case TranscriptionCall::Format::kText:
+      return "text/plain; charset=utf-8";
+    case TranscriptionCall::Format::kSrt:
+      return "application/x-subrip; charset=utf-8";
+    case TranscriptionCall::Format::kVtt:
+      return "text/vtt; charset=utf-8";
+    case TranscriptionCall::Format::kVerboseJson:
+    case TranscriptionCall::Format::kJson:
+      break;
+  }
+  return "application/json";
+}
+
+std::string transcript_delta_event(const TranscriptSegment& segment, bool first) {
+  const size_t begin = first ? segment.text.find_first_not_of(' ') : 0;
+  const std::string delta = begin == std::string::npos ? "" : segment.text.substr(begin);
+  if (delta.empty()) return {};
+  return sse({{"type", "transcript.text.delta"}, {"delta", delta}});
+}
+
+std::string transcript_done_event(const Transcript& transcript) {
+  return sse({{"type", "transcript.text.done"},
+              {"text", transcript.text()},
+              {"usage", ordered_json::parse(usage_json(transcript))}});
+}
+
+std::string transcript_error_event(const ApiError& error) {
+  return sse({{"type", "error"}, {"error", ordered_json::parse(error_object(error))}});
+}
+
+}  // namespace syrinx

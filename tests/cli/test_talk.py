@@ -1,0 +1,98 @@
+"""`syrinx chat`: answers that are written and spoken, at once and while one types."""
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "http"))
+import harness  # noqa: E402
+from harness import run_cli  # noqa: E402
+
+TEXT_MODEL = os.path.join(HERE, "..", "parity", "llm", "qwen3")
+COMMON = ["chat", "--model", TEXT_MODEL, "--max-tokens", "40", "--temperature", "0", "--weights", "f32"]
+
+
+class Chat(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+
+    def wav(self, name="answer.wav"):
+        return os.path.join(self.dir.name, name)
+
+    def read(self, name="answer.wav"):
+        with open(self.wav(name), "rb") as file:
+            return file.read()
+
+    def once(self, question, name="answer.wav", *more):
+        done = run_cli(*COMMON, "--once", question, "-o", self.wav(name), *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def test_once(self):
+        done = self.once("Who are you?")
+        self.assertGreater(len(done.stdout), 10)
+        self.assertRegex(done.stderr.decode(), r"first text \d+ ms, first audio \d+ ms\n$")
+        self.assertGreater(harness.wav_header(self.read())[1], 1000)
+        again = self.once("Who are you?", "again.wav", "--no-predict")
+        self.assertEqual(again.stdout, done.stdout)
+        self.assertTrue(self.read("again.wav") == self.read())
+
+    def test_lines_of_a_file(self):
+        done = run_cli(*COMMON, "-o", self.wav(), stdin=b"Who are you?\n\nAnd who am I?\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count(b"first text"), 2)
+
+    def test_typed(self):
+        """What is typed is drafted meanwhile; the answer is the same."""
+        main, child = pty.openpty()
+        process = subprocess.Popen([harness.BIN, *COMMON, "-o", self.wav("typed.wav")],
+                                   stdin=child, stdout=child, stderr=child, close_fds=True)
+        os.close(child)
+        self.addCleanup(process.kill)
+        seen = b""
+
+        def until(pattern, seconds=60):
+            nonlocal seen
+            end = time.time() + seconds
+            while not re.search(pattern, seen):
+                self.assertLess(time.time(), end, seen[-400:])
+                if select.select([main], [], [], 0.2)[0]:
+                    try:
+                        seen += os.read(main, 4096)
+                    except OSError:
+                        break
+        until(rb"> ")
+        os.write(main, b"Who arr")
+        until(rb"\x1b\[2m  \S")  # a draft
+        os.write(main, b"\x7f")
+        time.sleep(0.5)
+        for byte in b"e you?":
+            os.write(main, bytes([byte]))
+            time.sleep(0.3)
+        os.write(main, b"\n")
+        until(rb"first audio \d+ ms; \d+ drafts")
+        os.write(main, b"\x04")
+        self.assertEqual(process.wait(30), 0)
+        self.once("Who are you?")
+        self.assertTrue(self.read("typed.wav") == self.read())
+
+    def test_what_is_wrong(self):
+        for code, words, arguments in [
+                (2, "chat with whom", ["chat"]),
+                (1, "does not answer messages", ["chat", "--model", "finch", "--once", "Hi"]),
+                (1, "cannot speak a text", [*COMMON, "--speaker", TEXT_MODEL, "--once", "Hi"]),
+                (1, "no-such", ["chat", "--model", "/no-such", "--once", "Hi"])]:
+            done = run_cli(*arguments)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(words, done.stderr.decode())
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,382 @@
+"""Conversations by the Realtime API, with the real program: PocketSphinx hears, a small random text model answers,
+the built-in voice speaks. What the model says means nothing; who says what, when and in which order does."""
+import base64
+import json
+import pathlib
+import statistics
+import struct
+import sys
+import threading
+import time
+import unittest
+
+import harness
+from ws import WebSocket
+
+WRITER = pathlib.Path(__file__).parents[1] / "parity" / "llm" / "qwen3"
+QUESTION = "The quick brown fox jumps over the lazy dog."
+RATE = 24000
+CHUNK_MS = 40
+
+
+def events_of(*names):
+    return ["response." + name for name in names]
+
+
+SPOKEN = ["response.created", "response.output_item.added", "conversation.item.added",
+          "response.content_part.added"]
+ENDED = events_of("output_audio.done", "output_audio_transcript.done", "content_part.done",
+                  "output_item.done") + ["conversation.item.done", "response.done"]
+
+
+class Conversation(WebSocket):
+    """A session; audio goes in as fast as the test wants."""
+
+    def __init__(self, server, query="?model=qwen3", **session):
+        super().__init__(server.port, "/v1/realtime" + query)
+        if self.status != 101:
+            raise AssertionError(f"status {self.status}")
+        self.created = self.event()
+        if session:
+            self.update(**session)
+
+    def event(self):
+        got = self.recv()
+        if got is None:
+            raise AssertionError(f"closed: {self.close_code}")
+        return json.loads(got)
+
+    def update(self, **session):
+        self.send({"type": "session.update", "session": {"type": "realtime", **session}})
+        return self.until_type("session.updated")[-1]["session"]
+
+    def until_type(self, *kinds):
+        """Events up to the first of one of these kinds."""
+        out = []
+        while True:
+            out.append(self.event())
+            if out[-1]["type"] in kinds:
+                return out
+            if out[-1]["type"] == "error":
+                raise AssertionError(out[-1])
+
+    def append(self, pcm):
+        self.send({"type": "input_audio_buffer.append", "audio": base64.b64encode(pcm).decode()})
+
+    def talk(self, pcm, pace=False):
+        """In pieces, as a microphone gives them."""
+        step = RATE * 2 * CHUNK_MS // 1000
+        began = time.monotonic()
+        for i, at in enumerate(range(0, len(pcm), step)):
+            if pace:
+                time.sleep(max(0, began + i * CHUNK_MS / 1000 - time.monotonic()))
+            self.append(pcm[at:at + step])
+
+    def say(self, text):
+        self.send({"type": "conversation.item.create",
+                   "item": {"type": "message", "role": "user",
+                            "content": [{"type": "input_text", "text": text}]}})
+        return self.until_type("conversation.item.done")[-1]["item"]["id"]
+
+    def respond(self, **response):
+        self.send({"type": "response.create", "response": response})
+
+
+def unmasked(ws, data):
+    """A text message whose mask is zeros: Python masks megabytes slowly."""
+    ws.socket.sendall(struct.pack("!BBQ", 0x81, 0x80 | 127, len(data)) + bytes(4) + data)
+
+
+def silence(ms):
+    return bytes(RATE * 2 * ms // 1000)
+
+
+def audio_of(events):
+    return b"".join(base64.b64decode(e["delta"]) for e in events if e["type"] == "response.output_audio.delta")
+
+
+def text_of(events):
+    return "".join(e["delta"] for e in events if e["type"] in ("response.output_audio_transcript.delta",
+                                                               "response.output_text.delta"))
+
+
+def kinds(events):
+    """Their types, runs of the same as one."""
+    out = []
+    for event in events:
+        if not out or out[-1] != event["type"]:
+            out.append(event["type"])
+    return out
+
+
+class Realtime(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server("--quiet", "--model", str(WRITER)).__enter__()
+        if "pocketsphinx" not in [m["id"] for m in cls.server.get("/v1/models")[2]["data"]]:
+            cls.server.__exit__()
+            print("skipped: PocketSphinx is not installed")
+            sys.exit(77)
+        cls.question = cls.server.speak({"input": QUESTION, "response_format": "pcm", "seed": 5})[2]
+        # Greedy, so that a test that passes today passes tomorrow.
+        cls.greedy = {"temperature": 0, "max_output_tokens": 60}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+
+    def open(self, **session):
+        return Conversation(self.server, **{**self.greedy, **session})
+
+    def test_question_and_answer_by_voice(self):
+        with self.open(audio={"input": {"transcription": {"model": "whisper-1"}}}) as ws:
+            self.assertEqual(ws.created["type"], "session.created")
+            self.assertEqual(ws.created["session"]["model"], "qwen3")
+            ws.talk(silence(300) + self.question + silence(1000))
+            events = ws.until_type("response.done")
+        order = kinds(events)
+        self.assertEqual(order[:5], ["input_audio_buffer.speech_started", "input_audio_buffer.speech_stopped",
+                                     "input_audio_buffer.committed", "conversation.item.added",
+                                     "conversation.item.done"])
+        heard = [e for e in events if e["type"].endswith("transcription.completed")][0]
+        self.assertIn("fox", heard["transcript"])
+        self.assertEqual(heard["usage"]["type"], "duration")
+        answer = [e for e in events if e["type"].startswith("response.")]
+        self.assertEqual([k for k in kinds(events[order.index("response.created"):]) if ".delta" not in k][:4], SPOKEN)
+        self.assertEqual(kinds(events)[-6:], ENDED)
+        response = answer[-1]["response"]
+        self.assertEqual(response["output"][0]["content"][0]["transcript"], text_of(events))
+        self.assertGreater(len(audio_of(events)), RATE)  # half a second
+        self.assertEqual(len({e["event_id"] for e in events}), len(events))
+        self.assertEqual(response["usage"]["total_tokens"],
+                         response["usage"]["input_tokens"] + response["usage"]["output_tokens"])
+
+    def test_text(self):
+        with self.open(output_modalities=["text"]) as ws:
+            ws.say("What is the weather?")
+            ws.respond(metadata={"client_event_id": "e7"})
+            events = ws.until_type("response.done")
+            self.assertEqual([e["response"]["metadata"] for e in (events[0], events[-1])],
+                             [{"client_event_id": "e7"}] * 2)
+            self.assertEqual(kinds(events)[-5:], events_of("output_text.done", "content_part.done",
+                                                           "output_item.done") +
+                             ["conversation.item.done", "response.done"])
+            first = text_of(events)
+            self.assertTrue(first)
+            self.assertEqual(audio_of(events), b"")
+            # What was said stays: the same question again is another one.
+            ws.say("What is the weather?")
+            ws.respond()
+            self.assertNotEqual(text_of(ws.until_type("response.done")), first)
+            # Beside the conversation it is the first one again.
+            ws.respond(conversation="none", input=[{"type": "message", "role": "user", "content": [
+                {"type": "input_text", "text": "What is the weather?"}]}])
+            beside = ws.until_type("response.done")
+            self.assertEqual(text_of(beside), first)
+            self.assertNotIn("conversation.item.added", kinds(beside))
+            self.assertIsNone(beside[-1]["response"]["conversation_id"])
+
+    def test_interruption(self):
+        with self.open(max_output_tokens="inf") as ws:
+            ws.say("Tell me a long story.")
+            ws.respond()
+            events = ws.until_type("response.output_audio.delta")
+            item = events[-1]["item_id"]
+            ws.talk(self.question)
+            events += ws.until_type("response.done")
+            self.assertIn("input_audio_buffer.speech_started", kinds(events))
+            response = events[-1]["response"]
+            self.assertEqual((response["status"], response["status_details"]["reason"]),
+                             ("cancelled", "turn_detected"))
+            self.assertEqual(kinds(events)[-6:], ENDED)
+            ws.send({"type": "conversation.item.truncate", "item_id": item, "content_index": 0,
+                     "audio_end_ms": 40})
+            self.assertEqual(ws.until_type("conversation.item.truncated")[-1]["audio_end_ms"], 40)
+            ws.send({"type": "conversation.item.retrieve", "item_id": item})
+            kept = ws.until_type("conversation.item.retrieved")[-1]["item"]["content"][0]
+            self.assertLess(len(kept["transcript"]), len(text_of(events)))
+            self.assertLessEqual(len(base64.b64decode(kept["audio"])), RATE * 2 * 40 // 1000)
+
+    def test_truncation_by_word_times(self):
+        """What was heard of the answer is whole words, the more the later."""
+        with self.open() as ws:
+            ws.say("Count, please.")
+            ws.respond()
+            events = ws.until_type("response.done")
+            item = events[-1]["response"]["output"][0]
+            transcript = item["content"][0]["transcript"]
+            total_ms = len(audio_of(events)) // 48
+            before = transcript
+            for share in (0.7, 0.4, 0.1, 0):
+                ws.send({"type": "conversation.item.truncate", "item_id": item["id"], "content_index": 0,
+                         "audio_end_ms": int(total_ms * share)})
+                ws.until_type("conversation.item.truncated")
+                ws.send({"type": "conversation.item.retrieve", "item_id": item["id"]})
+                kept = ws.until_type("conversation.item.retrieved")[-1]["item"]["content"][0]["transcript"]
+                self.assertTrue(before.startswith(kept))
+                before = kept
+            self.assertEqual(before, "")
+
+    def test_transcription_session(self):
+        with Conversation(self.server, "?intent=transcription") as ws:
+            self.assertEqual(ws.created["session"]["type"], "transcription")
+            ws.send({"type": "session.update", "session": {"type": "transcription", "audio": {"input": {
+                "format": {"type": "audio/pcm", "rate": 24000}, "turn_detection": None,
+                "transcription": {"model": "gpt-4o-mini-transcribe", "language": "en"}}}}})
+            ws.until_type("session.updated")
+            ws.talk(self.question)
+            ws.send({"type": "input_audio_buffer.commit"})
+            events = ws.until_type("conversation.item.input_audio_transcription.completed")
+            self.assertIn("fox", events[-1]["transcript"])
+            deltas = "".join(e["delta"] for e in events if e["type"].endswith("transcription.delta"))
+            self.assertEqual(deltas, events[-1]["transcript"])
+
+    def test_telephone(self):
+        """G.711 in and out."""
+        call = self.server.speak({"input": QUESTION, "response_format": "pcm", "sample_rate": 8000,
+                                  "encoding": "pcm_mulaw", "seed": 5})[2]
+        law = {"format": {"type": "audio/pcmu"}}
+        with self.open(audio={"input": {**law, "transcription": {"model": "any"}, "turn_detection": None},
+                              "output": law}) as ws:
+            for at in range(0, len(call), 160):
+                ws.append(call[at:at + 160])
+            ws.send({"type": "input_audio_buffer.commit"})
+            heard = ws.until_type("conversation.item.input_audio_transcription.completed")[-1]
+            self.assertTrue(heard["transcript"])  # telephones are not what PocketSphinx was made for
+            ws.respond()
+            events = ws.until_type("response.done")
+            law_s = len(audio_of(events)) / 8000
+            ws.update(audio={"output": {"format": None}})
+            ws.respond(input=[{"type": "message", "role": "user", "content": [
+                {"type": "input_text", "text": heard["transcript"]}]}], conversation="none")
+            self.assertAlmostEqual(len(audio_of(ws.until_type("response.done"))) / 48000, law_s, delta=0.5)
+
+    def test_errors(self):
+        with self.open() as ws:
+            for event, code in (
+                    ({"type": "response.cancel"}, "response_cancel_not_active"),
+                    ({"type": "input_audio_buffer.commit"}, "input_audio_buffer_commit_empty"),
+                    ({"type": "conversation.item.retrieve", "item_id": "x"}, "item_retrieve_invalid_item_id"),
+                    ({"type": "conversation.item.delete", "item_id": "x"}, "item_delete_invalid_item_id"),
+                    ({"type": "input_audio_buffer.append", "audio": "AAA="}, None),
+                    ({"type": "input_audio_buffer.append", "audio": "AAAA"}, "invalid_value"),
+                    ({"type": "session.update", "session": {"audio": {"output": {"voice": "nobody"}}}}, "*"),
+                    ({"type": "nonsense"}, "invalid_value")):
+                ws.send({**event, "event_id": "mine"})
+                if code is None:
+                    continue
+                got = ws.event()
+                self.assertEqual((got["type"], got["error"]["event_id"]), ("error", "mine"))
+                if code != "*":
+                    self.assertEqual(got["error"]["code"], code)
+            ws.say("Hi")  # and all is well
+
+    def test_long_appends(self):
+        """15 MiB at once are heard like many small ones, and more end the connection."""
+        with self.open(audio={"input": {"turn_detection": None}}) as ws:
+            for _ in range(3):  # each gives its place back
+                append = {"type": "input_audio_buffer.append",
+                          "audio": base64.b64encode(bytes(15 << 20)).decode()}
+                unmasked(ws, json.dumps(append).encode())
+            ws.send({"type": "input_audio_buffer.clear"})
+            self.assertEqual(ws.event()["type"], "input_audio_buffer.cleared")
+            try:
+                unmasked(ws, b" " * (22 << 20))
+            except OSError:
+                pass  # it is closed before all of it is there
+            try:
+                while ws.recv() is not None:
+                    pass
+                self.assertEqual(ws.close_code, 1009)
+            except ConnectionResetError:
+                pass  # what was still to be read may cost the last frame
+
+    def test_who_answers(self):
+        with harness.Server("--quiet", "--ears", "none") as alone:
+            with Conversation(alone, "") as ws:
+                ws.say("Hi")
+                ws.respond()
+                self.assertEqual(ws.event()["error"]["code"], "no_text_model")
+            with WebSocket(alone.port, "/v1/realtime?model=nobody") as ws:
+                self.assertEqual(ws.status, 404)
+
+    def test_twenty_at_once(self):
+        """Everybody gets the same answer to the same question, whole."""
+        with self.open() as ws:
+            ws.say(QUESTION)
+            ws.respond()
+            alone = ws.until_type("response.done")
+        results = []
+
+        def converse():
+            with self.open() as ws:
+                ws.say(QUESTION)
+                ws.respond()
+                results.append(ws.until_type("response.done"))
+
+        threads = [threading.Thread(target=converse) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual({text_of(events) for events in results}, {text_of(alone)})
+        for events in [alone, *results]:  # spoken by chance, so not sample for sample
+            self.assertAlmostEqual(len(audio_of(events)) / len(audio_of(alone)), 1, delta=0.3)
+            self.assertEqual(events[-1]["response"]["status"], "completed")
+
+
+def measure(turns=8):
+    """`test_realtime.py measure`: the times of a turn by voice, in real time on loopback, for the documentation."""
+    with harness.Server("--quiet", "--model", str(WRITER)) as server:
+        question = server.speak({"input": QUESTION, "response_format": "pcm", "seed": 5})[2]
+        rows, stops = [], []
+        for _ in range(turns):
+            with Conversation(server, temperature=0, max_output_tokens=40,
+                              audio={"input": {"transcription": {"model": "any"}}}) as ws:
+                times, spoken = {}, {}
+
+                def read(times=times, ws=ws):
+                    for wanted in ("input_audio_buffer.speech_stopped",
+                                   "conversation.item.input_audio_transcription.completed",
+                                   "response.output_audio_transcript.delta", "response.output_audio.delta"):
+                        ws.until_type(wanted)
+                        times[wanted] = time.monotonic()
+
+                reader = threading.Thread(target=read)
+                reader.start()
+                ws.talk(question, pace=True)
+                spoken["end"] = time.monotonic()
+                ws.talk(silence(1500), pace=True)
+                reader.join()
+                at = [spoken["end"], *times.values()]
+                rows.append([1000 * (b - a) for a, b in zip(at, at[1:])] + [1000 * (at[-1] - at[0])])
+            with Conversation(server, temperature=0, max_output_tokens="inf") as ws:
+                ws.say("Tell me all.")
+                ws.respond()
+                ws.until_type("response.output_audio.delta")
+                stop = {}
+
+                def listen(stop=stop, ws=ws):
+                    ws.until_type("input_audio_buffer.speech_started")
+                    stop["started"] = time.monotonic()
+                    ws.until_type("response.done")
+                    stop["done"] = time.monotonic()
+
+                listener = threading.Thread(target=listen)
+                listener.start()
+                began = time.monotonic()
+                ws.talk(question, pace=True)
+                listener.join()
+                stops.append([1000 * (stop["started"] - began), 1000 * (stop["done"] - stop["started"])])
+        names = ("pause until speech_stopped", "recogniser's tail", "first text", "first audio", "in all")
+        for name, values in zip(names, zip(*rows)):
+            print(f"{name}: median {statistics.median(values):.0f} ms, most {max(values):.0f} ms")
+        for name, values in zip(("speech until speech_started", "then until the answer has ended"), zip(*stops)):
+            print(f"{name}: median {statistics.median(values):.1f} ms, most {max(values):.1f} ms")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["measure"]:
+        measure()
+    else:
+        harness.main()

@@ -1,0 +1,354 @@
+// Qwen3-Omni through the engine: against transformers (see README.md), and the promises of the
+// graph under any schedule, on the small checkpoints.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "codec/qwen3_audio_fixture.h"
+#include "engine/mixed_schedules.h"
+#include "families/qwen3_omni/pipeline.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "io/test_dir.h"
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kSizes[] = {"published", "other"};
+constexpr int kTower = 0, kThinker = 1, kTalker = 2, kCode2Wav = 3;
+
+std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
+
+std::string golden_dir(const std::string& size) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_omni/golden/" + size;
+}
+
+std::shared_ptr<const Pipeline> load_omni(const std::string& dir,
+                                          WeightType weights = WeightType::kF32) {
+  return qwen3_omni::load({dir, "omni", weights, false, Device::kCpu});
+}
+
+std::shared_ptr<const Pipeline> omni(const std::string& size) {
+  return load_omni(golden_dir(size) + "/checkpoint");
+}
+
+std::shared_ptr<const Recording> recording(int64_t samples, uint32_t seed) {
+  auto out = std::make_shared<Recording>();
+  out->samples = fixture::golden_signal(samples, seed);
+  out->sample_rate = 16000;
+  return out;
+}
+
+SpeechRequest chat_of(const ordered_json& messages) {
+  SpeechRequest request;
+  request.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
+  request.temperature = 0.f;
+  return request;
+}
+
+/// A case of the goldens, as a client asks for it.
+SpeechRequest golden_request(const ordered_json& c) {
+  SpeechRequest request = chat_of(c["messages"]);
+  uint32_t seed = c["recordings"].size() == 1 ? 7 : 8;
+  for (const int64_t samples : c["recordings"])
+    request.recordings.push_back(recording(samples, seed++));
+  request.voice = c["speaker"];
+  request.max_tokens = 9;
+  request.max_frames = 11;  // transformers makes no frame of the last of its 12 steps
+  return request;
+}
+
+ordered_json golden_cases(const std::string& size) {
+  ordered_json all = ordered_json::parse(read_file(golden_dir(size) + "/cases.json", 1 << 16));
+  all.erase("codec");
+  return all;
+}
+
+TEST(OmniParity, TheWholePipelineAnswersAsTheAuthors) {
+  Executor executor(ExecutorOptions{.threads = 2, .greedy = true});
+  for (const char* size : kSizes) {
+    const auto pipeline = omni(size);
+    const size_t width = pipeline->graph().node(kCode2Wav).chunk->in_width();
+    const ordered_json cases = golden_cases(size);
+    for (const auto& [name, c] : cases.items()) {
+      SCOPED_TRACE(std::string(size) + " " + name);
+      const Safetensors golden(golden_dir(size) + "/" + name + ".safetensors");
+      std::vector<int32_t> codes;
+      Script script;
+      script.options.repetition_s = 0;
+      script.ends = [&](Batch& batch) {
+        if (batch.node != kCode2Wav) return;
+        for (const ChunkJob& job : batch.jobs()) {
+          const auto fresh = job.codes.subspan(job.left * width, job.fresh * width);
+          codes.insert(codes.end(), fresh.begin(), fresh.end());
+        }
+      };
+      ScriptedMachine machine(script, &executor);
+      machine.add(pipeline);
+      const auto client = machine.submit(golden_request(c));
+      ASSERT_TRUE(client) << machine.refusal.message;
+      const std::vector<int32_t> ids = ints(golden.view("ids"));
+      const std::span<const int32_t> prompt =
+          client->active->runs[kThinker].ar->sequence->prompt_ids();
+      EXPECT_EQ(std::vector<int32_t>(prompt.begin(), prompt.end()),
+                std::vector<int32_t>(ids.begin(), ids.begin() + c["prompt"].get<int>()));
+      machine.run_to_end();
+      ASSERT_TRUE(client->done);
+      EXPECT_EQ(client->outcome.reason, FinishReason::kLength) << client->outcome.error.message;
+      EXPECT_EQ(client->outcome.completion_tokens, 9);
+      EXPECT_EQ(client->written, c["text"].get<std::string>());
+      EXPECT_EQ(codes, ints(golden.view("codes")));
+      const View want = golden.view("samples");
+      ASSERT_GE(std::ssize(client->samples), want.count());
+      float* tail = client->samples.data() + client->samples.size() - want.count();
+      EXPECT_LT(fixture::difference({tail, DType::kF32, want.shape}, want), 1e-4);
+      expect_clean(machine, 1);
+    }
+  }
+}
+
+/// Requests of all kinds that there are.
+std::vector<SpeechRequest> kinds(const std::string& size) {
+  std::vector<SpeechRequest> out;
+  const ordered_json cases = golden_cases(size);
+  for (const auto& [name, c] : cases.items()) {
+    SpeechRequest drawn = golden_request(c);  // the talker draws, the thinker need not
+    drawn.seed = 5 + out.size();
+    drawn.max_tokens = 60;
+    drawn.max_frames = 40;
+    out.push_back(drawn);
+    SpeechRequest read = drawn;
+    read.text_only = true;
+    read.temperature = 1.3f;
+    read.max_tokens = 20;
+    out.push_back(read);
+  }
+  SpeechRequest aloud;
+  aloud.text = "D38E5C1";
+  aloud.max_frames = 30;
+  out.push_back(aloud);
+  SpeechRequest nothing = out.front();
+  nothing.max_tokens = 1;  // its last id is never told: there is nothing to say
+  out.push_back(nothing);
+  SpeechRequest stops = out.front();
+  stops.stop = {"assJ", "te"};
+  out.push_back(stops);
+  return out;
+}
+
+std::vector<MixedTold> told_of(const std::string& size, Executor& executor) {
+  std::vector<MixedTold> out;
+  for (const SpeechRequest& request : kinds(size))
+    out.push_back(tell_alone(omni(size), request, executor));
+  return out;
+}
+
+/// Memory of so many pages of the larger of the two caches.
+size_t cache_bytes(const Pipeline& pipeline, size_t pages) {
+  size_t most = 0;
+  for (const int n : {kThinker, kTalker})
+    most = std::max(most, KvPool::page_bytes(pipeline.graph().node(n).ar->traits().kv[0]));
+  return pages * most;
+}
+
+TEST(OmniSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
+  Executor executor(1);
+  for (const char* size : kSizes) {
+    const std::vector<MixedTold> told = told_of(size, executor);
+    const auto pipeline = omni(size);
+    double preemptions = 0;
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+      const size_t kv_bytes = cache_bytes(*pipeline, seed % 2 == 0 ? 5 : 200);
+      preemptions += MixedSchedule(seed, pipeline, told, kv_bytes, executor).run().preemptions;
+      if (HasFailure()) FAIL() << size << ", schedule " << seed;
+    }
+    EXPECT_GT(preemptions, 0) << "the test did not force any";
+  }
+}
+
+TEST(OmniSchedules, IsCancelledAtAnyMoment) {
+  Executor executor(1);
+  SpeechRequest request = kinds("other").front();
+  request.max_tokens = 6;
+  request.max_frames = 6;
+  const auto pipeline = omni("other");
+  cancel_at_any_moment(pipeline, tell_alone(pipeline, request, executor), executor);
+}
+
+TEST(OmniSchedules, TextAloneOpensNeitherTalkerNorCodec) {
+  Executor executor(1);
+  std::vector<int> batches(4);
+  Script script;
+  script.begins = [&](const Batch& batch) { ++batches[static_cast<size_t>(batch.node)]; };
+  ScriptedMachine machine(script, &executor);
+  machine.add(omni("other"));
+  SpeechRequest request = golden_request(golden_cases("other")["heard"]);
+  request.text_only = true;
+  const auto client = machine.submit(request);
+  machine.run_to_end();
+  EXPECT_EQ(client->written, golden_cases("other")["heard"]["text"].get<std::string>());
+  EXPECT_TRUE(client->samples.empty());
+  EXPECT_EQ(batches[kTower], 1);
+  EXPECT_GT(batches[kThinker], 0);
+  EXPECT_EQ(batches[kTalker] + batches[kCode2Wav], 0);
+}
+
+/// The stages at the same time, each waiting only for what it needs; or one after another, because
+/// one is slow: the same.
+TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
+  Executor executor(1);
+  SpeechRequest request = kinds("other").front();
+  request.max_tokens = 30;
+  request.ignore_stop = true;
+  const auto pipeline = omni("other");
+  const MixedTold told = tell_alone(pipeline, request, executor);
+  for (const int slow : {kTower, kThinker, kTalker, kCode2Wav}) {
+    Script script;
+    script.options.repetition_s = 0;
+    script.places = {{{1, true}, {1, true}}, false, false};
+    script.batch_s = [&](const Batch& batch) { return batch.node == slow ? 100. : 1e-3; };
+    ScriptedMachine machine(script, &executor);
+    machine.add(pipeline);
+    const auto client = machine.submit(request);
+    double thought_s = 0, first_frame_s = 0;  // the thinker's last step, the talker's first
+    machine.script.ends = [&](Batch& batch) {
+      if (batch.node == kThinker) thought_s = machine.now();
+      if (batch.node == kTalker && first_frame_s == 0) first_frame_s = machine.now();
+    };
+    machine.run_to_end();
+    EXPECT_EQ(client->written, told.text);
+    EXPECT_EQ(client->samples, told.samples);
+    if (slow == kThinker) {
+      EXPECT_LT(first_frame_s + 2000, thought_s) << "the talker did not begin beside it";
+    }
+  }
+}
+
+/// Bits do not depend on how weights are kept together with whom they are run.
+TEST(OmniSchedules, TheSameBitsInBf16) {
+  Executor executor(2);
+  const auto pipeline = load_omni(golden_dir("published") + "/checkpoint", WeightType::kBF16);
+  const std::vector<SpeechRequest> requests = kinds("published");
+  std::vector<MixedTold> alone;
+  for (const SpeechRequest& request : requests)
+    alone.push_back(tell_alone(pipeline, request, executor));
+  Script script;
+  script.options.repetition_s = 0;
+  ScriptedMachine machine(script, &executor);
+  machine.add(pipeline);
+  std::vector<std::shared_ptr<ScriptedClient>> clients;
+  for (const SpeechRequest& request : requests) clients.push_back(machine.submit(request));
+  machine.run_to_end();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(clients[i]->written, alone[i].text) << i;
+    EXPECT_EQ(clients[i]->samples, alone[i].samples) << i;
+  }
+}
+
+TEST(Omni, AnAnswerOfNothingIsSilence) {
+  Executor executor(1);
+  SpeechRequest request = kinds("other").front();
+  request.max_tokens = 1;
+  const MixedTold told = tell_alone(omni("other"), request, executor);
+  EXPECT_FALSE(told.text.empty());
+  EXPECT_TRUE(told.samples.empty());
+  EXPECT_EQ(told.reason, FinishReason::kLength);
+}
+
+TEST(Omni, ReadsATextAloud) {
+  Executor executor(1);
+  SpeechRequest request;
+  request.text = "D38E5C1";
+  request.max_frames = 30;
+  const MixedTold told = tell_alone(omni("other"), request, executor);
+  EXPECT_EQ(told.text, request.text);
+  EXPECT_FALSE(told.samples.empty());
+}
+
+TEST(Omni, TellsOfItself) {
+  const PipelineInfo& info = omni("published")->info();
+  EXPECT_TRUE(info.writes && info.speaks);
+  EXPECT_EQ(info.sample_rate, 24000);
+  EXPECT_EQ(info.frame_rate, 12.5);
+  EXPECT_EQ(info.default_voice, "ethan");
+  ASSERT_EQ(info.voices.size(), 3u);
+  EXPECT_EQ(info.parts.size(), 6u);
+}
+
+TEST(Omni, RefusesWhatItCannotDo) {
+  const auto pipeline = omni("other");
+  const auto refusal = [&](const SpeechRequest& request) {
+    const auto opened = pipeline->open(request);
+    return opened.ok() ? std::string() : opened.error().message;
+  };
+  const ordered_json heard = golden_cases("other")["heard"];
+  SpeechRequest request = golden_request(heard);
+  EXPECT_EQ(refusal(request), "");
+  request.voice = "nobody";
+  EXPECT_EQ(refusal(request), "the model has no voice \"nobody\"; it has aiden, chelsie, ethan");
+  request.text_only = true;
+  EXPECT_EQ(refusal(request), "") << "who is silent needs no voice";
+  request.recordings = {};
+  EXPECT_EQ(refusal(request), "the chat template has more places for recordings than there are");
+  request.recordings = {recording(20000, 7), recording(20000, 7)};
+  EXPECT_EQ(refusal(request), "the chat template has no place for a recording");
+  request.recordings = {recording(100, 7)};
+  EXPECT_EQ(refusal(request), "recording 1 is too short: 100 samples at 16 kHz");
+  request.recordings = {recording(400 * 16000, 7)};
+  EXPECT_EQ(check_request(pipeline->info(), request).error().message,
+            "the recordings last 400 s, the limit is 300 s");
+  const auto part = [](const char* type) {
+    return chat_of({{{"role", "user"}, {"content", {{{"type", type}, {type, ""}}}}}});
+  };
+  EXPECT_EQ(refusal(part("image")), "this model is served without pictures and video");
+  // A client who writes a recording's id means the letters; they are no place for one.
+  EXPECT_EQ(refusal(chat_of({{{"role", "user"}, {"content", "<|audio_pad|>"}}})), "");
+  SpeechRequest empty;
+  EXPECT_EQ(refusal(empty), "there is nothing to say");
+  SpeechRequest longest;
+  longest.text = std::string(1025, '1');
+  EXPECT_EQ(refusal(longest),
+            "the text has 1025 tokens; this model reads at most 1024 aloud at once");
+}
+
+/// A recording at another rate is resampled; one that is sent by a client at 16 kHz is heard as it
+/// is.
+TEST(Omni, RecordingsMayHaveAnyRate) {
+  Executor executor(1);
+  SpeechRequest request = golden_request(golden_cases("other")["heard"]);
+  request.text_only = true;
+  auto other = std::make_shared<Recording>(*request.recordings[0]);
+  other->sample_rate = 8000;
+  request.recordings = {other};
+  const auto pipeline = omni("other");
+  const auto opened = pipeline->open(request);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened.value().samples.size(), 3u * 16000) << "40000 samples in whole seconds";
+}
+
+/// Without the parts that speak.
+TEST(Omni, ACheckpointWithoutTalkerWrites) {
+  TestDir dir;
+  std::filesystem::copy(
+      golden_dir("other") + "/checkpoint", dir.path(),
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  ordered_json config = ordered_json::parse(read_file(dir.path("config.json"), 1 << 20));
+  config["enable_audio_output"] = false;
+  dir.write("config.json", config.dump());
+  const auto pipeline = load_omni(dir.path());
+  EXPECT_FALSE(pipeline->info().speaks);
+  Executor executor(1);
+  const ordered_json c = golden_cases("other")["heard"];
+  const MixedTold told = tell_alone(pipeline, golden_request(c), executor);
+  EXPECT_EQ(told.text, c["text"].get<std::string>());
+  EXPECT_TRUE(told.samples.empty());
+  SpeechRequest speech;
+  speech.text = "D";
+  EXPECT_EQ(pipeline->open(speech).error().message, "this checkpoint writes and does not speak");
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""Writes what the families' original code may draw: after all of its filters, which ids and how likely.
+
+    python3.11 -m venv VENV
+    VENV/bin/pip install torch transformers==4.57.3 safetensors numpy einops tqdm librosa soundfile onnxruntime sox \\
+        accelerate torchaudio phonemizer==3.3.0 inflect==7.5.0
+    VENV/bin/pip install --no-deps qwen-tts==0.1.1
+    VENV/bin/python make_golden.py --zonos DIR --cosyvoice DIR --chatterbox DIR    # checkouts of the authors
+
+Nothing is written again here: the originals run as they are, on the small checkpoints of the other folders, and what
+they hand to their draw is kept.
+
+- qwen3_tts: Qwen3TTSModel.generate_custom_voice of the package; csm: CsmForConditionalGeneration.generate; orpheus:
+  LlamaForCausalLM.generate with the ids of the place in the frame as prefix_allowed_tokens_fn. Their lists of
+  processors are caught in the first step and applied to the logits and histories below.
+- chatterbox: T3.inference; zonos: Zonos.generate with its sample_from_logits; cosyvoice2: ras_sampling through
+  sampling_ids. Their networks are replaced by the logits below, and their draws by the history.
+
+Logits are logits(): the same float32 numbers in any language. `cases.json`: the request, the codes of each step before,
+and the code `k` that is drawn. `golden.safetensors`: ids and chances of all cases, one after another, `counts` of each.
+Torch 2.15.0 and transformers 4.57.3 on x86-64 made the committed ones.
+"""
+import argparse
+import copy
+import functools
+import importlib.util
+import json
+import pathlib
+import sys
+import types
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+HERE = pathlib.Path(__file__).resolve().parent
+PARITY = HERE.parent
+TEXT = "Hello there."
+
+
+def mixed(x):
+    """A bijection of 32-bit numbers that looks random (Murmur 3's last step)."""
+    x = x.astype(np.uint64)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        x = ((x ^ (x >> np.uint64(shift))) * np.uint64(factor)) & np.uint64(0xFFFFFFFF)
+    return x ^ (x >> np.uint64(16))
+
+
+def logits(case, count):
+    """Bell-shaped, of deviation 0.58 * spread; exact in float64, then rounded once."""
+    ids = np.arange(count, dtype=np.uint64)
+    total = sum(mixed(ids * np.uint64(4) + np.uint64(i + case["seed"] * 1_000_003)) >> np.uint64(16) for i in range(4))
+    x = (total.astype(np.float64) / 65536.0 - 2.0) * case["spread"]
+    return torch.from_numpy(x.astype(np.float32))
+
+
+def history(count, codes, books, seed):
+    """Codes [count][books], with repetitions."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, max(2, codes // 3), (count, books)).tolist()
+
+
+def softmax(scores):
+    return scores.double().softmax(-1)
+
+
+# Settings of transformers' processors: all of the others' are among them.
+PLAIN = [
+    dict(),
+    dict(temperature=0.7),
+    dict(top_k=5),
+    dict(temperature=1.3, top_k=20, repetition_penalty=1.5),
+    dict(top_p=0.5, top_k=0),
+    dict(temperature=0.8, top_k=30, top_p=0.9, repetition_penalty=1.05),
+    dict(min_p=0.2, top_k=0),
+    dict(temperature=0.9, top_k=12, top_p=0.8, min_p=0.05, repetition_penalty=1.3),
+    dict(top_k=1),
+    dict(top_p=0.01),
+]
+
+
+class Caught:
+    """The lists of processors that a run of generate() uses, in the order of their first calls."""
+
+    def __enter__(self):
+        from transformers import LogitsProcessorList
+        self.lists, self.kind, self.call = [], LogitsProcessorList, LogitsProcessorList.__call__
+
+        def call(processors, input_ids, scores, **kwargs):
+            if not any(processors is p for p, _ in self.lists):
+                self.lists.append((processors, scores.shape[-1]))
+            return self.call(processors, input_ids, scores, **kwargs)
+
+        self.kind.__call__ = call
+        return self
+
+    def __exit__(self, *_):
+        self.kind.__call__ = self.call
+
+
+def module_of(folder):
+    spec = importlib.util.spec_from_file_location(folder + "_golden", PARITY / folder / "make_golden.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def qwen3_tts():
+    from qwen_tts import Qwen3TTSModel
+    from qwen_tts.core.models import Qwen3TTSForConditionalGeneration, Qwen3TTSProcessor
+    from transformers import Qwen2TokenizerFast
+    folder = str(PARITY / "qwen3_tts/golden/equal_width/checkpoint")
+    model = Qwen3TTSForConditionalGeneration.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager").eval()
+    tts = Qwen3TTSModel(model, Qwen3TTSProcessor(tokenizer=Qwen2TokenizerFast.from_pretrained(folder)),
+                        model.generate_config)
+    model.speech_tokenizer.model.float().eval()
+    for number, setting in enumerate(PLAIN):
+        given = {k: v for k, v in setting.items() if k != "min_p"}
+        inner = {"subtalker_" + k: v for k, v in given.items() if k != "repetition_penalty"}
+        with Caught() as caught:
+            tts.generate_custom_voice(text=TEXT, speaker="vivian", language="english", max_new_tokens=4,
+                                      non_streaming_mode=True, **given, **inner)
+        if "min_p" in setting:
+            continue  # the package does not hand it on
+        (talker, vocab), (predictor, codes) = caught.lists[:2]
+        for k, steps in ((0, 0), (0, 1), (0, 2), (0, 9), (5, 3)):
+            if steps < 9 and number > 3:
+                continue
+            case = dict(family="qwen3_tts", request=setting, history=history(steps, 48, 16, number), k=k,
+                        seed=number * 10 + k, spread=[2.0, 4.0, 8.0][number % 3])
+            if k:  # the codes of the step so far
+                case["codes"] = history(1, 48, k, number)[0]
+            scores = logits(case, codes if k else vocab)[None]
+            past = [step[0] for step in case["history"]] if k == 0 else case["codes"]
+            yield case, softmax((predictor if k else talker)(torch.tensor([past], dtype=torch.long), scores))[0]
+
+
+def csm():
+    from transformers import CsmForConditionalGeneration
+    folder = PARITY / "csm/golden/taught/checkpoint"
+    model = CsmForConditionalGeneration.from_pretrained(folder, dtype=torch.float32,
+                                                        attn_implementation="eager").eval()
+    codes, depth = model.config.codec_config.codebook_size, model.depth_decoder.generation_config
+    published = {name: getattr(depth, name) for name in ("temperature", "top_k", "top_p", "min_p")}
+    for number, setting in enumerate(PLAIN):
+        if "repetition_penalty" in setting:
+            continue  # fails there: its ids have a third dimension
+        for name, value in dict(published, **setting).items():
+            setattr(model.depth_decoder.generation_config, name, value)
+        with Caught() as caught:
+            model.generate(input_ids=torch.tensor([[1, 2, 3]]), do_sample=True, max_new_tokens=2, **setting)
+        for k, (processors, vocab) in zip((0, 1), caught.lists[:2]):
+            case = dict(family="csm", request=setting, history=history(4, codes, model.config.num_codebooks, number), k=k,
+                        seed=200 + number * 10 + k, spread=[2.0, 4.0, 8.0][number % 3])
+            scores = logits(case, vocab)[None]
+            scores[:, codes:] = -torch.inf  # what the codec has no code for is never spoken by Syrinx
+            past = torch.zeros((1, 5), dtype=torch.long)
+            yield case, softmax(processors(past, scores))[0]
+
+
+def orpheus():
+    from transformers import LlamaForCausalLM
+    model = LlamaForCausalLM.from_pretrained(PARITY / "orpheus/golden/checkpoint", dtype=torch.float32).eval()
+    block, ids = 64, 8 + 7 * 64  # of the head: id 0 ends speech, the blocks of the seven places are behind
+    for number, setting in enumerate(PLAIN):
+        given = dict(dict(temperature=0.6, top_p=0.8, repetition_penalty=1.3, top_k=0), **setting)
+        for steps in (1, 7, 10, 21):
+            if steps < 21 and number > 4:
+                continue
+            case = dict(family="orpheus", request=setting, k=0, seed=400 + number * 30 + steps,
+                        spread=[2.0, 4.0, 8.0][number % 3], history=[[0] for _ in range(steps)])
+            rng = np.random.default_rng(number)
+            for step in range(steps):  # few codes, so that they come again
+                case["history"][step][0] = int(8 + (step % 7) * block + rng.integers(0, 4))
+            place = steps % 7
+            allowed = list(range(8 + place * block, 8 + (place + 1) * block)) + ([0] if place == 0 else [])
+            with Caught() as caught:
+                model.generate(torch.tensor([[300, 301]]), do_sample=True, max_new_tokens=1, pad_token_id=0,
+                               prefix_allowed_tokens_fn=lambda _batch, _ids: allowed, **given)
+            processors = caught.lists[0][0]
+            past = torch.tensor([[step[0] for step in case["history"]]], dtype=torch.long)
+            yield case, softmax(processors(past, logits(case, ids)[None]))[0]
+
+
+def chatterbox(root):
+    for name in ("chatterbox", "chatterbox.models", "chatterbox.models.t3", "chatterbox.models.t3.modules",
+                 "chatterbox.models.s3gen", "chatterbox.models.tokenizers"):
+        module = types.ModuleType(name)
+        module.__path__ = [f"{root}/src/" + name.replace(".", "/")]
+        sys.modules[name] = module
+    from chatterbox.models.t3 import llama_configs
+    llama_configs.LLAMA_CONFIGS["Llama_520M"].update(
+        hidden_size=64, intermediate_size=96, num_hidden_layers=1, num_attention_heads=1, num_key_value_heads=1)
+    from chatterbox.models.t3.modules.cond_enc import T3Cond
+    from chatterbox.models.t3.modules.t3_config import T3Config
+    from chatterbox.models.t3.t3 import T3
+    config = T3Config(text_tokens_dict_size=300)
+    config.max_text_tokens, config.max_speech_tokens, config.speech_tokens_dict_size = 120, 300, 6570
+    config.use_perceiver_resampler = False
+    t3 = T3(config).eval()
+    cond = T3Cond(speaker_emb=torch.zeros(1, 256), cond_prompt_speech_tokens=None, cond_prompt_speech_emb=None,
+                  emotion_adv=0.5 * torch.ones(1, 1, 1))
+    for number, setting in enumerate(PLAIN + [dict(min_p=0.1, top_p=0.7), dict(top_p=0.6, min_p=0.3),
+                                                  dict(repetition_penalty=2.0), dict(temperature=1.2, min_p=0.02)]):
+        if "top_k" in setting:
+            continue  # not there
+        case = dict(family="chatterbox", request=setting, history=history(12, 60, 1, number), k=0,
+                    seed=600 + number, spread=[12.0, 8.0, 14.0][number % 3])
+        given = dict(dict(temperature=0.8, top_p=1.0, min_p=0.05, repetition_penalty=1.2), **setting)
+        scores, drawn, next_ids = logits(case, 6570), [], [step[0] for step in case["history"]] + [6562]
+
+        class Head(torch.nn.Module):
+            weight = torch.zeros(1)  # says where it is
+
+            def forward(self, hidden):
+                return scores.expand(*hidden.shape[:-1], -1).clone()
+
+        def multinomial(chances, num_samples):
+            drawn.append(chances[0].double())
+            return torch.tensor([[next_ids[len(drawn) - 1]]])
+
+        t3.speech_head = Head()
+        saved, torch.multinomial = torch.multinomial, multinomial
+        try:
+            t3.inference(t3_cond=copy.copy(cond), text_tokens=torch.tensor([[255, 5, 6, 0]] * 2),
+                         max_new_tokens=len(next_ids), cfg_weight=0.5, **given)
+        finally:
+            torch.multinomial = saved
+        yield case, drawn[-1]
+
+
+def zonos(root):
+    golden = module_of("zonos")
+    _, model_module, _, _ = golden.import_zonos(root)
+    from zonos import sampling
+    books, vocab = 9, 1032  # the heads as they are padded when a checkpoint is loaded
+    settings = [dict(), dict(temperature=0.7), dict(min_p=0.3), dict(top_p=0.5, min_p=0.0), dict(top_k=7, min_p=0.0),
+                dict(repetition_penalty=1.0), dict(repetition_penalty=2.0, temperature=1.5), dict(top_p=0.8),
+                dict(top_k=20, min_p=0.05)]
+    for number, setting in enumerate(settings):
+        for k, steps in ((0, 1), (0, 11), (1, 4), (8, 12)):
+            case = dict(family="zonos", request=setting, history=history(steps, 30, books, number), k=k,
+                        seed=800 + number * 100 + steps, spread=[14.0, 9.0, 11.0][number % 3])
+            for step in case["history"][-2:]:
+                step[k] = 3 + number  # twice in the window: the penalty counts twice
+            scores, drawn = logits(case, vocab).expand(1, books, -1).clone(), []
+            scores[..., 1025:] = -torch.inf
+
+            def multinomial(chances, num_samples, **_):
+                drawn.append(chances.double())
+                at = min(len(drawn), steps) - 1
+                return torch.tensor(case["history"][at])[None, :, None]
+
+            fake = types.SimpleNamespace(
+                device="cpu", masked_token_id=1025, eos_token_id=1024, can_use_cudagraphs=lambda: False,
+                _decode_one_token=lambda *_args, **_kw: scores.clone(), _prefill=lambda *_args: scores.clone(),
+                setup_cache=lambda **_: types.SimpleNamespace(seqlen_offset=0, lengths_per_sample=torch.zeros(2)))
+            saved, sampling.multinomial = sampling.multinomial, multinomial
+            try:
+                model_module.Zonos.generate(fake, torch.zeros(2, 5, 32), max_new_tokens=steps + 1,
+                                            sampling_params=dict(dict(min_p=0.1), **setting), progress_bar=False,
+                                            disable_torch_compile=True)
+            finally:
+                sampling.multinomial = saved
+            yield case, drawn[steps][0, k]
+
+
+def cosyvoice2(root):
+    sys.path.insert(0, str(root))
+    text = (pathlib.Path(root) / "cosyvoice/llm/llm.py").read_text()
+    begin = text.index("    def sampling_ids(")
+    scope = {"torch": torch, "List": list}  # the method alone: its module wants the whole of the project
+    exec("class Lm:\n" + text[begin:text.index("    @torch.inference_mode()", begin)], scope)
+    from cosyvoice.utils.common import ras_sampling
+    codes = 40
+    settings = [dict(), dict(top_p=0.5), dict(top_k=3), dict(top_p=0.95, top_k=40)]
+    for number, setting in enumerate(settings):
+        for steps in (1, 15):
+            case = dict(family="cosyvoice2", request=setting, history=history(steps, 24, 1, number), k=0,
+                        seed=1000 + number * 10 + steps, spread=[3.0, 6.0][number % 2])
+            given = dict(dict(top_p=0.8, top_k=25), **setting)
+            lm = scope["Lm"]()
+            lm.speech_token_size = codes
+            lm.sampling = functools.partial(
+                lambda scores, past, _n, **kw: ras_sampling(scores, past, _n, **kw), win_size=10, tau_r=0.1, **given)
+            past = [step[0] for step in case["history"]]
+            total, first, saved = torch.zeros(codes + 3, dtype=torch.double), 0, torch.Tensor.multinomial
+            while True:  # every outcome of the first draw; the second one's chances where it is made
+                calls = []
+
+                def multinomial(chances, num_samples, replacement=False):
+                    calls.append(chances.double())
+                    return torch.tensor([first if len(calls) == 1 else 0])
+
+                torch.Tensor.multinomial = multinomial
+                try:
+                    chosen = lm.sampling_ids(logits(case, codes + 3).log_softmax(0), past, 25, ignore_eos=steps < 2)
+                finally:
+                    torch.Tensor.multinomial = saved
+                share = calls[0][first] / calls[0].sum()
+                if len(calls) == 1:
+                    total[chosen] += share
+                else:
+                    total += share * calls[1] / calls[1].sum()
+                first += 1
+                if first == len(calls[0]):
+                    break
+            yield case, total
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("zonos", "cosyvoice", "chatterbox"):
+        parser.add_argument("--" + name, type=pathlib.Path, required=True)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    cases, ids, chances, counts = [], [], [], []
+    for made in (qwen3_tts(), csm(), orpheus(), chatterbox(args.chatterbox), cosyvoice2(args.cosyvoice),
+                 zonos(args.zonos)):
+        for case, drawn in made:
+            kept = torch.nonzero(drawn > 0)[:, 0]
+            cases.append(case)
+            ids.append(kept.to(torch.int16))
+            chances.append((drawn[kept] / drawn.sum()).float())
+            counts.append(len(kept))
+            print(case["family"], case["request"], "k", case["k"], "steps", len(case["history"]), "ids", len(kept))
+    (HERE / "golden").mkdir(exist_ok=True)
+    text = ",\n".join(json.dumps(case) for case in cases)
+    (HERE / "golden/cases.json").write_text("[\n" + text + "\n]\n")
+    save_file({"ids": torch.cat(ids).int(), "chances": torch.cat(chances), "counts": torch.tensor(counts).int()},
+              HERE / "golden/golden.safetensors")
+
+
+if __name__ == "__main__":
+    with torch.inference_mode():
+        main()

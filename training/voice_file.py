@@ -1,0 +1,79 @@
+"""The tensors of a voice folder, and networks made of them."""
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import codec
+import lm
+from corpus import PITCH_MEANS
+
+DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
+
+
+def write_safetensors(path, tensors, metadata):
+    """tensors: name -> numpy array of a type in DTYPES."""
+    names = {np.dtype(v): k for k, v in DTYPES.items()}
+    header, at = {"__metadata__": metadata}, 0
+    for name, array in tensors.items():
+        header[name] = {"dtype": names[array.dtype], "shape": list(array.shape),
+                        "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as out:
+        out.write(struct.pack("<Q", len(text)) + text)
+        for array in tensors.values():
+            out.write(np.ascontiguousarray(array).tobytes())
+
+
+def read_safetensors(path):
+    data = Path(path).read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    out = {}
+    for name, entry in json.loads(data[8 : 8 + size]).items():
+        if name != "__metadata__":
+            first, last = (8 + size + o for o in entry["data_offsets"])
+            out[name] = np.frombuffer(data[first:last], DTYPES[entry["dtype"]]).reshape(
+                entry["shape"])
+    return out
+
+
+@torch.no_grad()
+def sharpen(decoder, matrix):
+    """What `matrix` does to the ln gains of the pulses becomes part of the head's weights."""
+    weight, bias = decoder.head.weight[: codec.BINS], decoder.head.bias[: codec.BINS]
+    weight.copy_(matrix @ weight)
+    bias.copy_(matrix @ bias)
+
+
+def load_known(module, scope, tensors):
+    """Those of the module's tensors that were exported under `scope`. Each of other speakers than
+    the exported ones takes the row of the one whose pitch is nearest."""
+    state = module.state_dict()
+    for k in state:
+        if scope + k in tensors:
+            value = torch.tensor(tensors[scope + k].astype(np.float32))
+            if "speaker" in k and value.shape != state[k].shape:
+                pitch = torch.tensor(tensors["decoder.speaker.pitch"])
+                value = value[(PITCH_MEANS[:, None] - pitch).abs().argmin(-1)]
+            state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
+    module.load_state_dict(state)
+
+
+def from_tensors(tensors):
+    """The two networks with exactly the exported tensors: (speech LM, decoder, books)."""
+    speech_lm, decoder = lm.SpeechLm(), codec.Decoder()
+    if "lm.speaker.weight" not in tensors:  # a voice of one speaker
+        with torch.no_grad():
+            speech_lm.speaker.weight.zero_()
+            speech_lm.speed.zero_()
+    load_known(speech_lm, "lm.", tensors)
+    load_known(decoder, "decoder.", tensors)
+    if "decoder.speaker.gain" in tensors:
+        decoder.gain = torch.tensor(tensors["decoder.speaker.gain"])
+    books = torch.stack([torch.tensor(tensors[f"decoder.book.{b}"].astype(np.float32))
+                         for b in range(codec.BOOKS)])
+    return speech_lm.eval(), decoder.eval(), books

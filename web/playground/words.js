@@ -1,0 +1,145 @@
+// The page's words in the reader's language. English is what stands in the page and in the code;
+// the tables say it in others, and what they lack stays English.
+
+const TABLES = {
+  de: {
+    'Connecting …': 'Verbinde …', 'API key': 'API-Schlüssel',
+    'This server admits those with a key. It is kept until you close this tab.':
+      'Dieser Server lässt nur ein, wer einen Schlüssel hat. Er wird behalten, bis dieser Tab geschlossen wird.',
+    'Text to speak': 'Text, der gesprochen wird', 'Voice': 'Stimme', 'Temperature': 'Temperatur', 'Seed': 'Startwert',
+    "model's": 'wie das Modell', 'any': 'beliebig', 'More': 'Mehr', 'Model': 'Modell', 'Speed': 'Tempo',
+    'Format of files': 'Format von Dateien', 'Language': 'Sprache', 'as the model decides': 'wie das Modell entscheidet',
+    'Instructions': 'Anweisungen', 'how to speak': 'wie gesprochen wird', 'Speak': 'Sprechen', 'Stop': 'Anhalten',
+    'Compare two': 'Zwei vergleichen', 'speaks,': 'spricht,', 'stops': 'hält an', 'Spoken': 'Gesprochenes',
+    'From a program': 'Aus einem Programm', 'Language of the example': 'Sprache des Beispiels', 'Copy': 'Kopieren',
+    'Copied': 'Kopiert', 'Example': 'Beispiel', 'The engine, now': 'Die Maschine, jetzt',
+    'Audio made per second in the last minute': 'Je Sekunde erzeugter Ton in der letzten Minute',
+    'Audio and text stay between this page and this server.': 'Ton und Text bleiben zwischen dieser Seite und diesem Server.',
+    'health': 'Zustand', 'models': 'Modelle', 'voices': 'Stimmen', 'API': 'API', 'Pause': 'Pause', 'Play': 'Abspielen',
+    'Download': 'Herunterladen', 'Download {format}': '{format} herunterladen',
+    'There is no text to speak yet.': 'Noch ist kein Text da.', 'Speaking': 'Spricht', 'Stopped': 'Angehalten',
+    'default voice': 'Standardstimme', 'waiting for the first audio …': 'wartet auf den ersten Ton …',
+    'first audio {ms} ms': 'erster Ton nach {ms} ms', '{x} × real time': '{x} × Echtzeit', 'no gap': 'keine Lücke',
+    '1 gap, {s} s in all': '1 Lücke, zusammen {s} s', '{n} gaps, {s} s in all': '{n} Lücken, zusammen {s} s',
+    'seed {n}': 'Startwert {n}', 'stopped': 'angehalten', 'cut off': 'abgebrochen', 'failed': 'misslungen',
+    'Position in {name}, seconds': 'Stelle in {name}, Sekunden',
+    'Waveform and spectrum of {name}': 'Wellenform und Spektrum von {name}',
+    'The server does not know this key.': 'Der Server kennt diesen Schlüssel nicht.',
+    'This server wants an API key.': 'Dieser Server will einen API-Schlüssel.',
+    'The server cannot be reached. Is it still running?': 'Der Server ist nicht zu erreichen. Läuft er noch?',
+    'The server cannot be reached': 'Der Server ist nicht zu erreichen',
+    'The server cut this off before the end of the text.': 'Der Server hat vor dem Ende des Textes abgebrochen.',
+    'ready': 'bereit', 'loading the model …': 'lädt das Modell …', 'stopping': 'hält an',
+    'audio per second': 'Ton je Sekunde', 'streams': 'Ströme', 'requests': 'Anfragen', 'waiting': 'warten',
+    'streams per step': 'Ströme je Schritt', 'streams it can hold': 'Ströme, die es trägt',
+    'steps per second': 'Schritte je Sekunde', 'not loaded': 'nicht geladen', 'cache in use': 'Speicher belegt',
+    'Voices of recordings': 'Stimmen aus Aufnahmen', 'Name': 'Name', 'Recording': 'Aufnahme',
+    'What it says': 'Was darin gesagt wird', 'The speaker agrees': 'Wer spricht, ist einverstanden', 'Record': 'Aufnehmen',
+    'Stop recording': 'Aufnahme beenden', 'Keep this voice': 'Diese Stimme behalten', 'Delete': 'Löschen',
+    'Delete {name} for good?': '{name} endgültig löschen?', 'Delete {name}': '{name} löschen',
+    'Between {min} and {max} s of one speaker.': '{min} bis {max} s von einer Person.',
+    'Recorded: {s} s': 'Aufgenommen: {s} s', 'Kept {name}': '{name} behalten', 'Deleted {name}': '{name} gelöscht',
+    'Choose a file or record something first.': 'Erst eine Datei wählen oder etwas aufnehmen.',
+    'Only who agrees may be kept: tick the box.': 'Nur wer einverstanden ist, darf behalten werden: bitte ankreuzen.',
+    'The microphone cannot be used: {why}': 'Das Mikrofon lässt sich nicht benutzen: {why}',
+  },
+  fr: {
+    'Connecting …': 'Connexion …', 'API key': "Clé d'API",
+    'This server admits those with a key. It is kept until you close this tab.':
+      "Ce serveur n'admet que ceux qui ont une clé. Elle est gardée jusqu'à la fermeture de l'onglet.",
+    'Text to speak': 'Texte à dire', 'Voice': 'Voix', 'Temperature': 'Température', 'Seed': 'Graine', "model's": 'celle du modèle',
+    'any': 'au choix', 'More': 'Plus', 'Model': 'Modèle', 'Speed': 'Vitesse', 'Format of files': 'Format des fichiers',
+    'Language': 'Langue', 'as the model decides': 'selon le modèle', 'Instructions': 'Consignes', 'how to speak': 'comment parler',
+    'Speak': 'Parler', 'Stop': 'Arrêter', 'Compare two': 'En comparer deux', 'speaks,': 'parle,', 'stops': 'arrête',
+    'Spoken': 'Paroles', 'From a program': "Depuis un programme", 'Language of the example': "Langage de l'exemple",
+    'Copy': 'Copier', 'Copied': 'Copié', 'Example': 'Exemple', 'The engine, now': 'Le moteur, maintenant',
+    'Audio made per second in the last minute': 'Audio produit par seconde pendant la dernière minute',
+    'Audio and text stay between this page and this server.': 'Audio et texte restent entre cette page et ce serveur.',
+    'health': 'état', 'models': 'modèles', 'voices': 'voix', 'Play': 'Écouter', 'Download': 'Télécharger',
+    'Download {format}': 'Télécharger {format}', 'There is no text to speak yet.': "Il n'y a pas encore de texte.",
+    'Speaking': 'En train de parler', 'Stopped': 'Arrêté', 'default voice': 'voix par défaut',
+    'waiting for the first audio …': 'attend le premier son …', 'first audio {ms} ms': 'premier son {ms} ms',
+    '{x} × real time': '{x} × temps réel', 'no gap': 'sans coupure', '1 gap, {s} s in all': '1 coupure, {s} s en tout',
+    '{n} gaps, {s} s in all': '{n} coupures, {s} s en tout', 'seed {n}': 'graine {n}', 'stopped': 'arrêté', 'cut off': 'interrompu',
+    'failed': 'échoué', 'Position in {name}, seconds': 'Position dans {name}, secondes',
+    'Waveform and spectrum of {name}': 'Onde et spectre de {name}',
+    'The server does not know this key.': 'Le serveur ne connaît pas cette clé.',
+    'This server wants an API key.': "Ce serveur demande une clé d'API.",
+    'The server cannot be reached. Is it still running?': "Le serveur est injoignable. Tourne-t-il encore ?",
+    'The server cannot be reached': 'Le serveur est injoignable',
+    'The server cut this off before the end of the text.': 'Le serveur a interrompu avant la fin du texte.',
+    'ready': 'prêt', 'loading the model …': 'charge le modèle …', 'stopping': "s'arrête", 'audio per second': 'audio par seconde',
+    'streams': 'flux', 'requests': 'requêtes', 'waiting': 'en attente', 'streams per step': 'flux par pas',
+    'streams it can hold': 'flux possibles', 'steps per second': 'pas par seconde', 'not loaded': 'pas chargé', 'cache in use': 'cache occupé',
+    'Voices of recordings': "Voix d'enregistrements", 'Name': 'Nom', 'Recording': 'Enregistrement', 'What it says': 'Ce qui y est dit',
+    'The speaker agrees': "La personne est d'accord", 'Record': 'Enregistrer', 'Stop recording': "Finir l'enregistrement",
+    'Keep this voice': 'Garder cette voix', 'Delete': 'Supprimer', 'Delete {name} for good?': 'Supprimer {name} pour de bon ?',
+    'Delete {name}': 'Supprimer {name}', 'Between {min} and {max} s of one speaker.': "De {min} à {max} s d'une personne.",
+    'Recorded: {s} s': 'Enregistré : {s} s', 'Kept {name}': '{name} gardée', 'Deleted {name}': '{name} supprimée',
+    'Choose a file or record something first.': "Choisissez d'abord un fichier ou enregistrez quelque chose.",
+    'Only who agrees may be kept: tick the box.': "Il faut l'accord de la personne : cochez la case.",
+    'The microphone cannot be used: {why}': 'Le micro ne peut servir : {why}',
+  },
+  es: {
+    'Connecting …': 'Conectando …', 'API key': 'Clave de API',
+    'This server admits those with a key. It is kept until you close this tab.':
+      'Este servidor solo admite a quien tiene clave. Se guarda hasta que cierre esta pestaña.',
+    'Text to speak': 'Texto que se dice', 'Voice': 'Voz', 'Temperature': 'Temperatura', 'Seed': 'Semilla', "model's": 'la del modelo',
+    'any': 'cualquiera', 'More': 'Más', 'Model': 'Modelo', 'Speed': 'Velocidad', 'Format of files': 'Formato de archivos',
+    'Language': 'Idioma', 'as the model decides': 'como decida el modelo', 'Instructions': 'Instrucciones',
+    'how to speak': 'cómo hablar', 'Speak': 'Hablar', 'Stop': 'Parar', 'Compare two': 'Comparar dos', 'speaks,': 'habla,',
+    'stops': 'para', 'Spoken': 'Lo dicho', 'From a program': 'Desde un programa', 'Language of the example': 'Lenguaje del ejemplo',
+    'Copy': 'Copiar', 'Copied': 'Copiado', 'Example': 'Ejemplo', 'The engine, now': 'El motor, ahora',
+    'Audio made per second in the last minute': 'Audio producido por segundo en el último minuto',
+    'Audio and text stay between this page and this server.': 'Audio y texto quedan entre esta página y este servidor.',
+    'health': 'estado', 'models': 'modelos', 'voices': 'voces', 'Pause': 'Pausa', 'Play': 'Escuchar', 'Download': 'Descargar',
+    'Download {format}': 'Descargar {format}', 'There is no text to speak yet.': 'Aún no hay texto.', 'Speaking': 'Hablando',
+    'Stopped': 'Parado', 'default voice': 'voz predeterminada', 'waiting for the first audio …': 'espera el primer sonido …',
+    'first audio {ms} ms': 'primer sonido {ms} ms', '{x} × real time': '{x} × tiempo real', 'no gap': 'sin cortes',
+    '1 gap, {s} s in all': '1 corte, {s} s en total', '{n} gaps, {s} s in all': '{n} cortes, {s} s en total',
+    'seed {n}': 'semilla {n}', 'stopped': 'parado', 'cut off': 'interrumpido', 'failed': 'fallido',
+    'Position in {name}, seconds': 'Posición en {name}, segundos', 'Waveform and spectrum of {name}': 'Onda y espectro de {name}',
+    'The server does not know this key.': 'El servidor no conoce esta clave.',
+    'This server wants an API key.': 'Este servidor pide una clave de API.',
+    'The server cannot be reached. Is it still running?': 'No se puede alcanzar el servidor. ¿Sigue en marcha?',
+    'The server cannot be reached': 'No se puede alcanzar el servidor',
+    'The server cut this off before the end of the text.': 'El servidor se interrumpió antes del final del texto.',
+    'ready': 'listo', 'loading the model …': 'carga el modelo …', 'stopping': 'parando', 'audio per second': 'audio por segundo',
+    'streams': 'flujos', 'requests': 'peticiones', 'waiting': 'en espera', 'streams per step': 'flujos por paso',
+    'streams it can hold': 'flujos posibles', 'steps per second': 'pasos por segundo', 'not loaded': 'sin cargar', 'cache in use': 'caché en uso',
+    'Voices of recordings': 'Voces de grabaciones', 'Name': 'Nombre', 'Recording': 'Grabación', 'What it says': 'Lo que se dice',
+    'The speaker agrees': 'Quien habla está de acuerdo', 'Record': 'Grabar', 'Stop recording': 'Terminar la grabación',
+    'Keep this voice': 'Guardar esta voz', 'Delete': 'Borrar', 'Delete {name} for good?': '¿Borrar {name} para siempre?',
+    'Delete {name}': 'Borrar {name}', 'Between {min} and {max} s of one speaker.': 'De {min} a {max} s de una persona.',
+    'Recorded: {s} s': 'Grabado: {s} s', 'Kept {name}': '{name} guardada', 'Deleted {name}': '{name} borrada',
+    'Choose a file or record something first.': 'Primero elija un archivo o grabe algo.',
+    'Only who agrees may be kept: tick the box.': 'Hace falta el acuerdo de la persona: marque la casilla.',
+    'The microphone cannot be used: {why}': 'No se puede usar el micrófono: {why}',
+  },
+};
+
+const wanted = (navigator.languages ?? []).map((tag) => tag.slice(0, 2).toLowerCase());
+export const LANGUAGE = wanted.find((tag) => tag === 'en' || tag in TABLES) ?? 'en';
+const table = TABLES[LANGUAGE] ?? {};
+
+/** `english` in the reader's language; {name} becomes values.name. */
+export function t(english, values = {}) {
+  return (table[english] ?? english).replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
+
+/** What stands in the page: texts and the attributes that are read or seen. */
+export function translate(root) {
+  if (LANGUAGE === 'en') return;
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const words = node.data.trim().replace(/\s+/g, ' ');
+    if (words in table) node.data = node.data.replace(/\S[^]*\S|\S/, () => table[words]);
+  }
+  for (const name of ['placeholder', 'aria-label']) {
+    for (const element of root.querySelectorAll(`[${name}]`)) {
+      element.setAttribute(name, t(element.getAttribute(name)));
+    }
+  }
+  for (const template of root.querySelectorAll('template')) translate(template.content);
+}
