@@ -41,6 +41,7 @@ class ScriptedClient : public Sink {
     done = true;
     ended_s = clock_.now();
     outcome = ended;
+    if (at_end) at_end();
   }
   double unread_s() const override { return unread; }
 
@@ -54,6 +55,7 @@ class ScriptedClient : public Sink {
   bool done = false;
   double ended_s = 0;
   Outcome outcome;
+  std::function<void()> at_end = {};  ///< called as the end is told
 
  private:
   const Platform& clock_;
