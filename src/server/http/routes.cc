@@ -183,6 +183,7 @@ ordered_json model_object(const ModelTable::Entry& model) {
   const PipelineInfo& info = model.backend->info();
   out["speaks"] = info.speaks;
   out["writes"] = info.writes;
+  out["audio_input_s"] = info.hears_s;
   out["sample_rate"] = info.sample_rate;
   out["languages"] = info.languages;
   out["instructions"] = info.instructions;
