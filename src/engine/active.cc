@@ -75,7 +75,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
       lane.input() = std::move(opened.value().samples);
       lane.close();
     }
-    run->stream = node.chunk->open(*runs[from].ar->sequence);
+    run->stream = open_stream(*node.chunk, *runs[from].ar->sequence);
     runs[n].chunk = std::move(run);
   }
   return runs;

@@ -36,8 +36,10 @@ void Scheduler::commit(Batch* batch) {
   stage.step_seconds.observe(took_s);
   if (batch->replayed) stage.replayed.add();
   stage.units.add(batch->units());
-  model.metrics.busy_s.add(took_s);
-  busy_s_ += took_s;
+  if (!node.away) {
+    model.metrics.busy_s.add(took_s);
+    busy_s_ += took_s;
+  }
   node.cost.sample(batch->units(), took_s);
   node.units += batch->units();
   if (trace_) {
@@ -58,7 +60,7 @@ void Scheduler::commit(Batch* batch) {
 /// Now and then, what can be known of every model.
 void Scheduler::learn() {
   const double at = now();
-  const double busy_s = busy_s_ / static_cast<double>(places_.size());
+  const double busy_s = busy_s_ / spec_.here();
   for (ResidentModel* model : models_) {
     model->limit.observe(busy_s, model->holding, at);
     model->metrics.places_limit.set(model->limit.limited() ? model->limit.places() : 0);
@@ -76,10 +78,9 @@ void Scheduler::learn_capacity(ResidentModel& model) {
   work_.clear();
   for (const ResidentNode& node : model.nodes) {
     work_.push_back({node.cost.cost(), node.ar != nullptr, node.units / model.made_s,
-                     std::max(1, node.policy.steady)});
+                     std::max(1, node.policy.steady), node.away});
   }
-  const Sharing sharing{spec_.split || spec_.inline_run ? 1 : static_cast<int>(places_.size()),
-                        spec_.split};
+  const Sharing sharing{spec_.split || spec_.inline_run ? 1 : spec_.here(), spec_.split};
   const double capacity = stream_capacity(work_, options_.max_batch, sharing);
   model.capacity = std::isfinite(capacity) ? capacity : 0;
   model.metrics.streams_capacity.set(model.capacity);
@@ -276,6 +277,7 @@ void Scheduler::commit_chunks(Batch& batch) {
     if (!request.sink) continue;
     guarded(request, [&] {
       if (!batch.fault.empty()) return fail(request, {ErrorCode::kInternal, batch.fault});
+      if (jobs[i].fault) return fail(request, *jobs[i].fault);
       const int width = batch.stage().out_width();
       pass_on(request, n, jobs[i].out.first(int64_t{jobs[i].made} * width), jobs[i].made);
       if (request.sink) close_edges(request);

@@ -86,6 +86,11 @@ Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options,
                std::shared_ptr<Machine> machine) {
   check(options);
   if (!machine) machine = std::make_shared<Machine>(options);
+  for (const Node& node : pipeline->graph().nodes()) {
+    if (node.chunk && node.chunk->away() && machine->options().away_places < 1) {
+      throw LoadError("the stage '" + node.name + "' is in another process: away_places is 0");
+    }
+  }
   impl_ = std::make_unique<Impl>(std::move(pipeline), options, std::move(machine));
 }
 

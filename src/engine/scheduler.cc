@@ -41,12 +41,15 @@ Scheduler::Scheduler(const EngineOptions& options, const PlacesSpec& spec, Platf
     Place& place = places_.emplace_back();
     place.index = static_cast<int>(places_.size()) - 1;
     place.steps = wanted.steps;
-    for (int i = 0; i < (spec_.inline_run ? 1 : 2); ++i) {
+    place.away = wanted.away;
+    for (int i = 0; i < (spec_.inline_run && !wanted.away ? 1 : 2); ++i) {
       place.batches.emplace_back().executor = place.index;
       place.free.push_back(&place.batches.back());
     }
     if (trace_) {
-      trace_->name_row(place.index + 1, spec_.inline_run ? "executor (shared)" : "executor");
+      trace_->name_row(place.index + 1, wanted.away        ? "elsewhere"
+                                        : spec_.inline_run ? "executor (shared)"
+                                                           : "executor");
     }
   }
   snapshot_.max_batch = options.max_batch;
@@ -98,7 +101,7 @@ void Scheduler::settle_nodes() {
     for (size_t n = 0; n < model.nodes.size(); ++n) {
       spots_.push_back({&model, static_cast<int>(n)});
       if (model.nodes[n].ar) {
-        const int places = static_cast<int>(places_.size());
+        const int places = spec_.here();
         model.nodes[n].place = (2 * places - 1 - homes++ % places) % places;
       }
     }
@@ -131,6 +134,7 @@ bool Scheduler::may_step(const Place& place, const ResidentNode& node) const {
 /// another model, whose steps may be long.
 bool Scheduler::may_run(const Place& place, const Spot& spot) const {
   const ResidentNode& node = spot.model->nodes[spot.node];
+  if (node.away != place.away) return false;
   const bool busy = place.free.size() < place.batches.size();
   if (busy && place.running != spot.model) return false;
   return !node.ar || may_step(place, node);
@@ -379,10 +383,12 @@ bool Scheduler::dispatch() {
   promote();
   let_go();
   bool any = false;
-  for (Place& place : places_) {
-    while (!place.free.empty() && fill(place)) {
-      any = true;
-      if (spec_.inline_run) return true;  // it has run; the mail comes first
+  for (const bool away : {true, false}) {  // what runs elsewhere keeps nobody here
+    for (Place& place : places_) {
+      while (place.away == away && !place.free.empty() && fill(place)) {
+        any = true;
+        if (spec_.inline_run && !away) return true;  // it has run; the mail comes first
+      }
     }
   }
   if (make_room()) any = true;

@@ -71,6 +71,7 @@ class Scheduler {
   struct Place {
     int index = 0;
     bool steps = true;
+    bool away = false;
     std::deque<Batch> batches;
     std::vector<Batch*> free;
     const ResidentModel* running = nullptr;  ///< whose batch it was given last
