@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "base/check.h"
 #include "ears/recogniser.h"
+#include "server/realtime/beta_names.h"
 #include "server/request/wire.h"
 
 namespace syrinx {
@@ -127,6 +128,10 @@ bool RealtimeSession::take(RealtimeEvent event, RealtimeActions& out) {
   out_ = &out;
   try {
     if (event.fault) throw *event.fault;
+    if (facts_.beta) {
+      from_beta(event.fields);
+      event.type = string_at(event.fields, "type").value_or("");
+    }
     understand(event);
   } catch (const ApiError& error) {
     send_error(error, event.id);
@@ -868,6 +873,7 @@ JsonOut RealtimeSession::response_object(const Response& response, const char* s
 void RealtimeSession::send(const char* type, JsonOut fields) {
   JsonOut event = {{"type", type}, {"event_id", new_id("event")}};
   event.update(fields);
+  if (facts_.beta && !to_beta(event)) return;
   out_->push_back(SendEvent{dump_json(event)});
 }
 

@@ -95,6 +95,7 @@ struct AnswerNews {
 struct RealtimeFacts : RealtimeAbility {
   std::string id = {};  ///< what ids are made of
   bool hears = false;   ///< what answers hears by itself: no transcript is waited for
+  bool beta = false;    ///< events have the names of the beta, in and out
   /// Why nobody can answer; empty: somebody can.
   std::string no_answer = {};
   /// Checks a voice's name.

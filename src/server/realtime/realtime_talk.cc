@@ -85,6 +85,7 @@ RealtimeTalk::~RealtimeTalk() {
 RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   RealtimeFacts facts;
   facts.id = cast.id;
+  facts.beta = cast.beta;
   facts.speaks = cast.speaker != nullptr;
   facts.open_activity = cast.open_activity;
   if (cast.speaker) facts.default_voice = cast.speaker->info().default_voice;

@@ -39,6 +39,7 @@ struct RealtimeCast {
   bool strict = false;  ///< as for SpeechBody::call()
   std::string id;       ///< what ids are made of
   bool transcribes = false;
+  bool beta = false;  ///< as in RealtimeFacts
   /// As RealtimeFacts.
   std::function<std::unique_ptr<VoiceActivity>(int strictness)> open_activity = {};
   /// Runs a task on another thread; empty: at once, on this one.
