@@ -277,9 +277,12 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
 
 void FinchState::emit_frame(int frame, std::span<const int32_t> books, StepOutput& out) {
   const int pointer = path_[frame];
-  const std::array<int32_t, kFrameWidth> codes = {
-      books[0], books[1], books[2], symbol_at(pointer), symbol_at(pointer - 1),
-      symbol_at(pointer + 1)};
+  const std::array<int32_t, kFrameWidth> codes = {books[0],
+                                                  books[1],
+                                                  books[2],
+                                                  symbol_at(pointer),
+                                                  symbol_at(pointer - 1),
+                                                  symbol_at(pointer + 1)};
   out.frame(codes);
   while (next_word_ < segment_.words.size() && segment_.words[next_word_].symbol <= pointer) {
     const WordStart& word = segment_.words[next_word_++];
