@@ -16,6 +16,8 @@
 #include "families/qwen3_omni/pipeline.h"
 #include "families/qwen3_tts/config.h"
 #include "families/qwen3_tts/pipeline.h"
+#include "families/voxcpm2/config.h"
+#include "families/voxcpm2/pipeline.h"
 #include "families/whisper/config.h"
 #include "families/whisper/pipeline.h"
 #include "families/zonos/config.h"
@@ -33,6 +35,7 @@ std::span<const Family> families() {
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"fish_speech", fish_speech::claims, WeightType::kBF16, fish_speech::load,
              "config.json", false},
+      Family{"voxcpm2", voxcpm2::claims, WeightType::kBF16, voxcpm2::load, "config.json", false},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
       Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},
       // After Orpheus, whose config is a Llama's.

@@ -50,6 +50,7 @@ const std::vector<Golden>& goldens() {
           "depth_decoder.model.embed_tokens"},
          {"embed_audio_tokens", "embed_text_tokens"}}}},
       {"fish_speech", "fish_speech/golden/checkpoint", {{"model.safetensors", {}, {"embeddings"}}}},
+      {"voxcpm2", "voxcpm2/golden/checkpoint", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"orpheus", "orpheus/golden/checkpoint", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"zonos", "zonos/golden/checkpoint", {{"model.safetensors", {}, {"embeddings."}}}},
       {"chatterbox",
@@ -249,7 +250,8 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
     int64_t value;
   };
   const char *qwen = "qwen3_tts/golden/projected/checkpoint", *csm = "csm/golden/taught/checkpoint",
-             *orpheus = "orpheus/golden/checkpoint", *fish = "fish_speech/golden/checkpoint";
+             *orpheus = "orpheus/golden/checkpoint", *fish = "fish_speech/golden/checkpoint",
+             *vox = "voxcpm2/golden/checkpoint";
   const Case cases[] = {
       {"zonos", "zonos/golden/checkpoint", "config.json", "/backbone/attn_mlp_d_intermediate",
        1 << 18},
@@ -265,6 +267,11 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
       {"fish_speech", fish, "config.json", "/text_config/intermediate_size", 65536},
       {"fish_speech", fish, "config.json", "/text_config/n_layer", 512},
       {"fish_speech", fish, "config.json", "/audio_decoder_config/n_head", 65536},
+      {"voxcpm2", vox, "config.json", "/lm_config/vocab_size", 1 << 24},
+      {"voxcpm2", vox, "config.json", "/lm_config/intermediate_size", 65536},
+      {"voxcpm2", vox, "config.json", "/dit_config/ffn_dim", 65536},
+      {"voxcpm2", vox, "config.json", "/scalar_quantization_latent_dim", 65536},
+      {"voxcpm2", vox, "config.json", "/audio_vae_config/decoder_dim", 16384},
       {"orpheus", orpheus, "config.json", "/hidden_size", 65536},
       {"orpheus", orpheus, "config.json", "/num_hidden_layers", 512},
       {"orpheus", orpheus, "snac_24khz/config.json", "/decoder_dim", 16384},
