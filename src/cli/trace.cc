@@ -20,7 +20,6 @@ View view_of(std::vector<T>& values, DType dtype, const Shape& shape) {
 void write_trace(Trace& trace, const Pipeline& pipeline, const std::string& path) {
   const std::vector<int>& vocab = pipeline.graph().ar().traits().vocab;
   const auto codes = static_cast<int64_t>(vocab.size());
-  const auto frames = static_cast<int64_t>(trace.frames.size()) / trace.frame_codes;
   const auto ids = static_cast<int64_t>(trace.prompt_ids.size());
   const auto samples = static_cast<int64_t>(trace.samples.size());
   SafetensorsWriter file(path);
@@ -30,7 +29,12 @@ void write_trace(Trace& trace, const Pipeline& pipeline, const std::string& path
              view_of(trace.logits[k], DType::kF32, {trace.logit_steps, vocab[k]}));
   }
   file.add("codes", view_of(trace.codes, DType::kI32, {trace.steps, codes}));
-  file.add("frames", view_of(trace.frames, DType::kI32, {frames, trace.frame_codes}));
+  const Shape frames{trace.frame_count(), trace.frame_codes};
+  if (trace.rows.empty()) {
+    file.add("frames", view_of(trace.frames, DType::kI32, frames));
+  } else {
+    file.add("rows", view_of(trace.rows, DType::kF32, frames));
+  }
   file.add("samples", view_of(trace.samples, DType::kF32, {samples}));
   file.finish({{"model", pipeline.info().model},
                {"family", pipeline.info().family},
@@ -55,7 +59,7 @@ int run_trace(TraceCommand options) {
   Trace trace = traced.take();
   write_trace(trace, *pipeline, options.output);
   std::printf("%d prompt rows, %d steps, %lld frames, %.2f s of audio, %s: %s\n", trace.prompt_rows,
-              trace.steps, static_cast<long long>(trace.frames.size()) / trace.frame_codes,
+              trace.steps, static_cast<long long>(trace.frame_count()),
               static_cast<double>(trace.samples.size()) / pipeline->info().sample_rate,
               finish_reason_name(trace.reason), options.output.c_str());
   return 0;

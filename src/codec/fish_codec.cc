@@ -38,7 +38,7 @@ void FishCodec::load_quantizer(const Weights& weights, WeightType type) {
     const int64_t factor = config_.upsample[i];
     Upsample stage;
     stage.up = {conv.take("weight", {width, width, factor}), conv.take("bias", {width}), factor,
-                fish::conv_type(type)};
+                causal::conv_type(type)};
     stage.mix = ConvNeXt({.channels = width}, w.scope("1"), type);
     upsample_.push_back(std::move(stage));
   }
@@ -48,24 +48,25 @@ void FishCodec::load_decoder(const Weights& weights, WeightType type) {
   const Weights model = weights.scope("model");
   int64_t width = config_.channels, index = 0;
   const auto next = [&] { return model.scope(std::to_string(index++)); };
-  head_ =
-      fish::load_conv(next(), config_.latent, width, fish::kTaps, {.type = fish::conv_type(type)});
+  head_ = causal::load_conv(next().scope("conv"), config_.latent, width, causal::kTaps,
+                            {.type = causal::conv_type(type)});
   for (const int64_t rate : config_.rates) {
     const Weights w = next().scope("block");
-    const Weights conv = w.scope("1").scope("conv");
     Block block;
-    block.act = fish::load_snake(w.scope("0"), width);
-    block.up = {folded_weight(conv, {width, width / 2, 2 * rate}), conv.take("bias", {width / 2}),
-                rate, fish::conv_type(type)};
+    block.act = causal::load_snake(w.scope("0"), width);
+    block.up = causal::load_up(w.scope("1").scope("conv"), width, width / 2, rate, type);
     width /= 2;
     int64_t unit = 2;
-    for (const int64_t dilation : fish::kDilations)
+    for (const int64_t dilation : causal::kDilations) {
       block.units.push_back(
-          fish::load_unit(w.scope(std::to_string(unit++)), width, dilation, type));
+          causal::load_unit(w.scope(std::to_string(unit++)), width,
+                            {.dilation = dilation, .conv = "conv", .type = type}));
+    }
     blocks_.push_back(std::move(block));
   }
-  tail_act_ = fish::load_snake(next(), width);
-  tail_ = fish::load_conv(next(), width, 1, fish::kTaps, {.type = fish::conv_type(type)});
+  tail_act_ = causal::load_snake(next(), width);
+  tail_ = causal::load_conv(next().scope("conv"), width, 1, causal::kTaps,
+                            {.type = causal::conv_type(type)});
 }
 
 FishCodecState FishCodec::open() const {
@@ -78,7 +79,7 @@ FishCodecState FishCodec::open() const {
   state.convs_.push_back(head_.open());
   for (const Block& block : blocks_) {
     state.convs_.push_back(block.up.open());
-    for (const fish::ResidualUnit& unit : block.units) state.convs_.push_back(unit.conv.open());
+    for (const causal::ResidualUnit& unit : block.units) state.convs_.push_back(unit.conv.open());
   }
   state.convs_.push_back(tail_.open());
   return state;
@@ -137,18 +138,15 @@ void FishCodec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> 
   }
   x = pass.run(ctx, head_, x);
   for (const Block& block : blocks_) {
-    fish::snake(ctx, x, block.act, x);
+    causal::snake(ctx, x, block.act, x);
     x = pass.run(ctx, block.up, x);
-    for (const fish::ResidualUnit& unit : block.units) {
-      const Arena::Mark unit_mark(ctx.arena);
-      const View first = take_rows(ctx, x.shape[0], x.shape[1]);
-      fish::snake(ctx, x, unit.act1, first);
-      const View inner = pass.run(ctx, unit.conv, first);
-      fish::snake(ctx, inner, unit.act2, inner);
-      linear_add(ctx, unit.mix, inner, x);
+    for (const causal::ResidualUnit& unit : block.units) {
+      causal::add_unit(ctx, unit, x, [&](const CausalConv1d& conv, const View& rows) {
+        return pass.run(ctx, conv, rows);
+      });
     }
   }
-  fish::snake(ctx, x, tail_act_, x);
+  causal::snake(ctx, x, tail_act_, x);
   x = pass.run(ctx, tail_, x);
   activate(ctx, Activation::kTanh, x, x);
   const int64_t hop = config_.hop();
@@ -165,7 +163,8 @@ size_t FishCodec::bytes() const {
   for (const Upsample& stage : upsample_) sum += stage.up.bytes() + stage.mix.bytes();
   for (const Block& block : blocks_) {
     sum += block.up.bytes();
-    for (const fish::ResidualUnit& unit : block.units) sum += unit.conv.bytes() + unit.mix.bytes();
+    for (const causal::ResidualUnit& unit : block.units)
+      sum += unit.conv.bytes() + unit.mix.bytes();
   }
   return sum;
 }

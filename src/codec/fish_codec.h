@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "codec/causal_layers.h"
 #include "codec/fish_codec_config.h"
-#include "codec/fish_layers.h"
 #include "nn/convnext.h"
 #include "nn/stream_decoder.h"
 #include "nn/stream_pass.h"
@@ -58,9 +58,9 @@ class FishCodec {
     ConvNeXt mix;
   };
   struct Block {
-    fish::Snake act;
+    causal::Snake act;
     CausalConvTranspose1d up;
-    std::vector<fish::ResidualUnit> units;
+    std::vector<causal::ResidualUnit> units;
   };
   static constexpr int64_t kPassFrames = 4;  // of all streams: bounds the scratch, MBs a frame
 
@@ -78,7 +78,7 @@ class FishCodec {
   std::vector<Upsample> upsample_;
   CausalConv1d head_, tail_;
   std::vector<Block> blocks_;
-  fish::Snake tail_act_;
+  causal::Snake tail_act_;
 };
 
 }  // namespace syrinx

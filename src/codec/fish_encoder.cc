@@ -12,12 +12,6 @@ namespace {
 constexpr WeightType kExact = WeightType::kF32;
 constexpr float kLeastLength = 1e-12f;  // torch's normalize()
 
-View convolve_fish(StepContext& ctx, const CausalConv1d& conv, ConvState& state, const View& x) {
-  const View out = take_rows(ctx, conv.rows(state, x.shape[0]), conv.out());
-  conv.run(ctx, x, state, out);
-  return out;
-}
-
 /// Rows of x scaled to length 1.
 void normalise_rows(const View& x) {
   const int64_t dim = x.shape[1];
@@ -40,7 +34,7 @@ FishEncoder::FishEncoder(const FishCodecConfig& config, const Weights& weights) 
 void FishEncoder::load_network(const Weights& weights) {
   int64_t index = 0, width = config_.encoder_channels;
   const auto next = [&] { return weights.scope("block", index++); };
-  head_ = fish::load_conv(next(), 1, width, fish::kTaps, {});
+  head_ = causal::load_conv(next().scope("conv"), 1, width, causal::kTaps, {});
   int64_t frame_rows = config_.hop();
   for (size_t i = 0; i < config_.encoder_rates.size(); ++i) {
     const Weights w = next().scope("block");
@@ -48,11 +42,13 @@ void FishEncoder::load_network(const Weights& weights) {
     frame_rows /= rate;
     Block block;
     int64_t unit = 0;
-    for (const int64_t dilation : fish::kDilations)
-      block.units.push_back(
-          fish::load_unit(w.scope(std::to_string(unit++)), width, dilation, kExact));
-    block.act = fish::load_snake(w.scope("3"), width);
-    block.down = fish::load_conv(w.scope("4"), width, 2 * width, 2 * rate, {.stride = rate});
+    for (const int64_t dilation : causal::kDilations) {
+      block.units.push_back(causal::load_unit(w.scope(std::to_string(unit++)), width,
+                                              {.dilation = dilation, .conv = "conv"}));
+    }
+    block.act = causal::load_snake(w.scope("3"), width);
+    block.down =
+        causal::load_conv(w.scope("4").scope("conv"), width, 2 * width, 2 * rate, {.stride = rate});
     width *= 2;
     if (config_.encoder_layers[i] > 0) {
       block.frame_rows = frame_rows;
@@ -63,8 +59,8 @@ void FishEncoder::load_network(const Weights& weights) {
     }
     blocks_.push_back(std::move(block));
   }
-  tail_act_ = fish::load_snake(next(), width);
-  tail_ = fish::load_conv(next(), width, config_.latent, 3, {});
+  tail_act_ = causal::load_snake(next(), width);
+  tail_ = causal::load_conv(next().scope("conv"), width, config_.latent, 3, {});
 }
 
 void FishEncoder::load_quantizers(const Weights& weights) {
@@ -73,7 +69,8 @@ void FishEncoder::load_quantizers(const Weights& weights) {
     const Weights w = weights.scope("downsample", static_cast<int64_t>(i));
     const int64_t factor = config_.downsample[i];
     Downsample stage;
-    stage.down = fish::load_conv(w.scope("0"), width, width, factor, {.stride = factor});
+    stage.down =
+        causal::load_conv(w.scope("0").scope("conv"), width, width, factor, {.stride = factor});
     stage.mix = ConvNeXt({.channels = width}, w.scope("1"), kExact);
     downsample_.push_back(std::move(stage));
   }
@@ -84,8 +81,8 @@ void FishEncoder::load_quantizers(const Weights& weights) {
     const Weights w = weights.scope(q == 0 ? "semantic_quantizer" : "quantizer")
                           .scope("quantizers", q == 0 ? 0 : q - 1);
     Codebook book;
-    book.in = fish::load_pointwise(w.scope("in_proj"), width, dim, kExact);
-    book.out = fish::load_pointwise(w.scope("out_proj"), dim, width, kExact);
+    book.in = causal::load_pointwise(w.scope("in_proj"), width, dim, kExact);
+    book.out = causal::load_pointwise(w.scope("out_proj"), dim, width, kExact);
     book.entries = w.scope("codebook").f32("weight", {config_.codes(q), dim});
     const Tensor unit = book.entries.clone();
     normalise_rows(unit);
@@ -104,7 +101,7 @@ FishEncoder::Stream FishEncoder::open() const {
   Stream stream;
   stream.convs.push_back(head_.open());
   for (const Block& block : blocks_) {
-    for (const fish::ResidualUnit& unit : block.units) stream.convs.push_back(unit.conv.open());
+    for (const causal::ResidualUnit& unit : block.units) stream.convs.push_back(unit.conv.open());
     stream.convs.push_back(block.down.open());
     if (block.frame_rows > 0) stream.transformers.push_back(block.transformer.open());
   }
@@ -157,24 +154,21 @@ void FishEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> s
   std::fill(std::copy(samples.begin(), samples.end(), x.f32()), x.f32() + x.count(), 0.f);
   ConvState* state = stream.convs.data();
   StreamKv* kv = stream.transformers.data();
-  x = convolve_fish(ctx, head_, *state++, x);
+  x = causal::convolve(ctx, head_, *state++, x);
   for (const Block& block : blocks_) {
-    for (const fish::ResidualUnit& unit : block.units) {
-      const Arena::Mark unit_mark(ctx.arena);
-      const View first = take_rows(ctx, x.shape[0], x.shape[1]);
-      fish::snake(ctx, x, unit.act1, first);
-      const View inner = convolve_fish(ctx, unit.conv, *state++, first);
-      fish::snake(ctx, inner, unit.act2, inner);
-      linear_add(ctx, unit.mix, inner, x);
+    for (const causal::ResidualUnit& unit : block.units) {
+      causal::add_unit(ctx, unit, x, [&](const CausalConv1d& conv, const View& rows) {
+        return causal::convolve(ctx, conv, *state++, rows);
+      });
     }
-    fish::snake(ctx, x, block.act, x);
-    x = convolve_fish(ctx, block.down, *state++, x);
+    causal::snake(ctx, x, block.act, x);
+    x = causal::convolve(ctx, block.down, *state++, x);
     if (block.frame_rows > 0) x = transform(ctx, block.transformer, *kv++, x);
   }
-  fish::snake(ctx, x, tail_act_, x);
-  x = convolve_fish(ctx, tail_, *state++, x);
+  causal::snake(ctx, x, tail_act_, x);
+  x = causal::convolve(ctx, tail_, *state++, x);
   for (const Downsample& stage : downsample_) {
-    x = convolve_fish(ctx, stage.down, *state++, x);
+    x = causal::convolve(ctx, stage.down, *state++, x);
     const ConvJob job{x, state++, x};
     stage.mix.run(ctx, std::span(&job, 1));
   }
@@ -208,7 +202,8 @@ size_t FishEncoder::bytes() const {
   for (const Block& block : blocks_) {
     sum += block.down.bytes();
     if (block.frame_rows > 0) sum += block.transformer.bytes();
-    for (const fish::ResidualUnit& unit : block.units) sum += unit.conv.bytes() + unit.mix.bytes();
+    for (const causal::ResidualUnit& unit : block.units)
+      sum += unit.conv.bytes() + unit.mix.bytes();
   }
   for (const Downsample& stage : downsample_) sum += stage.down.bytes() + stage.mix.bytes();
   for (const Codebook& book : codebooks_)

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "codec/causal_layers.h"
 #include "codec/fish_codec_config.h"
-#include "codec/fish_layers.h"
 #include "nn/convnext.h"
 #include "nn/stream_decoder.h"
 
@@ -43,8 +43,8 @@ class FishEncoder {
 
  private:
   struct Block {
-    std::vector<fish::ResidualUnit> units;
-    fish::Snake act;
+    std::vector<causal::ResidualUnit> units;
+    causal::Snake act;
     CausalConv1d down;
     StreamDecoder transformer;  // of some blocks
     int64_t frame_rows = 0;     // rows a frame in it; 0: none
@@ -69,7 +69,7 @@ class FishEncoder {
   FishCodecConfig config_;
   CausalConv1d head_, tail_;
   std::vector<Block> blocks_;
-  fish::Snake tail_act_;
+  causal::Snake tail_act_;
   std::vector<Downsample> downsample_;
   StreamDecoder transformer_;
   std::vector<Codebook> codebooks_;

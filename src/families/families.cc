@@ -18,6 +18,8 @@
 #include "families/qwen3_omni/pipeline.h"
 #include "families/qwen3_tts/config.h"
 #include "families/qwen3_tts/pipeline.h"
+#include "families/voxcpm2/config.h"
+#include "families/voxcpm2/pipeline.h"
 #include "families/whisper/config.h"
 #include "families/whisper/pipeline.h"
 #include "families/zonos/config.h"
@@ -36,6 +38,7 @@ std::span<const Family> families() {
       Family{"fish_speech", fish_speech::claims, WeightType::kBF16, fish_speech::load,
              "config.json", false},
       Family{"higgs_audio", higgs::claims, WeightType::kBF16, higgs::load, "config.json", false},
+      Family{"voxcpm2", voxcpm2::claims, WeightType::kBF16, voxcpm2::load, "config.json", false},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
       Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},
       // After Orpheus, whose config is a Llama's.

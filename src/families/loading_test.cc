@@ -56,6 +56,7 @@ const std::vector<Golden>& goldens() {
          {"acoustic_encoder.", "_semantic.", "semantic_model.", ".fc.", ".fc1.", "project_in",
           "embed_avg", "cluster_size", "inited"},
          {"_embedding.weight", "modality_embeddings.0.embedding"}}}},
+      {"voxcpm2", "voxcpm2/golden/checkpoint", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"orpheus", "orpheus/golden/checkpoint", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"zonos", "zonos/golden/checkpoint", {{"model.safetensors", {}, {"embeddings."}}}},
       {"chatterbox",
@@ -256,7 +257,7 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
   };
   const char *qwen = "qwen3_tts/golden/projected/checkpoint", *csm = "csm/golden/taught/checkpoint",
              *orpheus = "orpheus/golden/checkpoint", *fish = "fish_speech/golden/checkpoint",
-             *higgs = "higgs/golden/checkpoint";
+             *higgs = "higgs/golden/checkpoint", *vox = "voxcpm2/golden/checkpoint";
   const Case cases[] = {
       {"zonos", "zonos/golden/checkpoint", "config.json", "/backbone/attn_mlp_d_intermediate",
        1 << 18},
@@ -275,6 +276,11 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
       {"higgs_audio", higgs, "config.json", "/text_config/vocab_size", 1 << 24},
       {"higgs_audio", higgs, "config.json", "/text_config/intermediate_size", 1 << 18},
       {"higgs_audio", higgs, "config.json", "/text_config/num_hidden_layers", 512},
+      {"voxcpm2", vox, "config.json", "/lm_config/vocab_size", 1 << 24},
+      {"voxcpm2", vox, "config.json", "/lm_config/intermediate_size", 65536},
+      {"voxcpm2", vox, "config.json", "/dit_config/ffn_dim", 65536},
+      {"voxcpm2", vox, "config.json", "/scalar_quantization_latent_dim", 65536},
+      {"voxcpm2", vox, "config.json", "/audio_vae_config/decoder_dim", 16384},
       {"orpheus", orpheus, "config.json", "/hidden_size", 65536},
       {"orpheus", orpheus, "config.json", "/num_hidden_layers", 512},
       {"orpheus", orpheus, "snac_24khz/config.json", "/decoder_dim", 16384},

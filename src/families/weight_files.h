@@ -15,4 +15,13 @@ inline std::unique_ptr<WeightSource> weights_at(const LoadSpec& spec, const std:
   return spec.dummy ? dummy_weights() : open_weights(path);
 }
 
+/// The same for networks whose weights may be stored in weight norm: random ones need none.
+inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
+                                                      const std::string& path) {
+  if (!spec.dummy) return open_weights(path);
+  return dummy_weights([](const std::string& name) {
+    return name.find(".weight_") == name.npos && name.find("parametrizations") == name.npos;
+  });
+}
+
 }  // namespace syrinx

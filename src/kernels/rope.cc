@@ -36,6 +36,8 @@ RopeTable::RopeTable(const RopeSpec& spec, int64_t cached_positions)
   SYRINX_CHECK(spec.dim > 0 && spec.dim % 2 == 0 && spec.dim <= 2 * kMaxHalf, "[rope] dim ",
                spec.dim, " is not an even number up to ", 2 * kMaxHalf);
   const int half = spec.dim / 2;
+  SYRINX_CHECK(spec.factors.empty() || std::ssize(spec.factors) == half, "[rope] ",
+               spec.factors.size(), " factors for ", half, " pairs");
   for (int i = 0; i < half; ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(spec.dim);
     const double wave = std::pow(spec.theta, double{exponent});
@@ -49,6 +51,7 @@ RopeTable::RopeTable(const RopeSpec& spec, int64_t cached_positions)
 
 RopeTable RopeTable::on_device(Device device) const {
   SYRINX_CHECK(!spec_.bf16, "[rope] angles in bf16 are for the CPU");
+  SYRINX_CHECK(spec_.factors.empty(), "[rope] factors of positions are for the CPU");
   RopeTable copy;
   copy.spec_ = spec_;
   copy.inv_freq_ = copy_to(inv_freq_, device);
@@ -59,9 +62,10 @@ RopeTable RopeTable::on_device(Device device) const {
 
 void RopeTable::angles(int64_t position, float* cos, float* sin) const {
   for (int i = 0; i < spec_.dim / 2; ++i) {
-    const double angle = static_cast<float>(position) * inv_freq_.f32()[i];
-    cos[i] = static_cast<float>(std::cos(angle));
-    sin[i] = static_cast<float>(std::sin(angle));
+    const float factor = spec_.factors.empty() ? 1 : 1 / spec_.factors[i];
+    const double angle = static_cast<float>(position) * factor * inv_freq_.f32()[i];
+    cos[i] = static_cast<float>(std::cos(angle)) * spec_.gain;
+    sin[i] = static_cast<float>(std::sin(angle)) * spec_.gain;
     if (!spec_.bf16) continue;
     cos[i] = bf16_to_f32(f32_to_bf16(cos[i]));
     sin[i] = bf16_to_f32(f32_to_bf16(sin[i]));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "kernels/heads.h"
 #include "tensor/context.h"
@@ -28,6 +29,11 @@ struct RopeSpec {
   RopeScaling scaling = {};
   /// cos and sin rounded to bf16, for models whose authors keep their table so. On the CPU only.
   bool bf16 = false;
+  /// "longrope": positions count 1 / factors[i] for pair i, of dim / 2; empty: no such thing. cos
+  /// and sin are `gain` times as long. On the CPU only.
+  /// Formula: transformers:src/transformers/modeling_rope_utils.py, _compute_longrope_parameters.
+  std::vector<float> factors = {};
+  float gain = 1;
 };
 
 /// cos and sin of every angle for positions [0, cached_positions). Later positions work as well,

@@ -45,6 +45,29 @@ TEST_P(RopeTest, TurnsPairsByTheirAngle) {
   }
 }
 
+TEST(Rope, FactorsSlowThePositionsOfEachPair) {
+  RopeSpec spec{8, 10000};
+  const RopeTable plain(spec, 4);
+  spec.factors = {1, 2, 4, 30};
+  spec.gain = 1.25f;
+  const RopeTable slowed(spec, 4);
+  float cos[4], sin[4], want_cos[4], want_sin[4];
+  for (const int64_t position : {0, 3, 60, 900}) {  // cached or not
+    slowed.angles(position, cos, sin);
+    for (int i = 0; i < 4; ++i) {
+      const double angle =
+          static_cast<double>(position) / spec.factors[i] * std::pow(10000., -2. * i / 8);
+      EXPECT_NEAR(cos[i], 1.25 * std::cos(angle), 2e-4) << position << " " << i;
+      EXPECT_NEAR(sin[i], 1.25 * std::sin(angle), 2e-4) << position << " " << i;
+    }
+  }
+  slowed.angles(900, cos, sin);
+  plain.angles(30, want_cos, want_sin);
+  EXPECT_NEAR(cos[3], 1.25f * want_cos[3], 1e-6);
+  spec.factors.pop_back();
+  EXPECT_THROW(RopeTable(spec, 4), InternalError);
+}
+
 TEST(Rope, Llama3ScalingStretchesLongWavesOnly) {
   RopeSpec spec{64, 500000};
   const RopeTable plain(spec, 2);

@@ -39,6 +39,7 @@ struct Track {
   std::vector<int32_t> frames;
   std::vector<std::vector<float>> logits;  // of codebook 0, each step
   std::vector<std::vector<float>> inner;   // of the others, each step, side by side
+  std::vector<float> rows;                 // StepOutput::row()
 };
 
 /// Steps sequences of a stage with one cache together, as the engine would.
@@ -142,9 +143,17 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
       memory[e * codes_per_step + k] = ids[e];
     }
   }
+  std::vector<float> values(static_cast<size_t>(emits * traits.values));
+  if (traits.values > 0) {
+    const View made = ctx.arena.take({emits, traits.values}, DType::kF32);
+    model_.graph().ar().values(ctx, batch, hidden, upload(ctx, codes), made);
+    fetch(ctx, made, values);
+    synchronize(ctx);
+  }
   for (int e = 0; e < emits; ++e) {
     std::vector<WordMark> words;
-    StepOutput out(running[e]->frames, words);
+    StepOutput out(running[e]->frames, words, nullptr, nullptr,
+                   std::span(values).subspan(e * traits.values, traits.values), &running[e]->rows);
     const Verdict verdict = running[e]->state->advance(
         std::span(memory).subspan(e * codes_per_step, codes_per_step), out);
     running[e]->finished = verdict.next == Verdict::kFinished;

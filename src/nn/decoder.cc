@@ -1,7 +1,6 @@
 #include "nn/decoder.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -244,20 +243,28 @@ void Decoder::norm_rows(StepContext& ctx, const View& x, std::span<const int32_t
   norm(ctx, out, out);
 }
 
-void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks) {
+void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,
+               int64_t length) {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const auto rows = static_cast<int32_t>(x.shape[0]);
+  if (length == 0) length = x.shape[0];
+  const int64_t count = length == 0 ? 0 : x.shape[0] / length;
+  SYRINX_CHECK(count * length == x.shape[0], "[run_whole] ", x.shape[0],
+               " rows are no sequences of ", length);
   KvSpec spec = encoder.config().kv_spec(DType::kF32);
   spec.layers = 1;
-  const int64_t count = KvPool::pages_for(rows);
+  const int64_t each = KvPool::pages_for(length);
   const View memory =
-      ctx.arena.take({count * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
-  const KvPool pool(spec, count, memory);
-  const std::span<int32_t> pages = take_array<int32_t>(ctx, count);
+      ctx.arena.take({count * each * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
+  const KvPool pool(spec, count * each, memory);
+  const std::span<int32_t> pages = take_array<int32_t>(ctx, count * each);
   std::iota(pages.begin(), pages.end(), 0);
-  const std::array<int32_t, 2> row_begin{0, rows};
-  const std::array<int32_t, 1> kv_len{rows};
-  const DecoderPart part{0, {row_begin, kv_len, pages, static_cast<int>(count)}, &pool};
+  const std::span<int32_t> row_begin = take_array<int32_t>(ctx, count + 1);
+  const std::span<int32_t> kv_len = take_array<int32_t>(ctx, count);
+  for (int64_t i = 0; i < count; ++i) {
+    row_begin[i + 1] = static_cast<int32_t>((i + 1) * length);
+    kv_len[i] = static_cast<int32_t>(length);
+  }
+  const DecoderPart part{0, {row_begin, kv_len, pages, static_cast<int>(each)}, &pool};
   for (int block = blocks.begin; block < blocks.end; ++block)
     encoder.forward(ctx, x, std::span(&part, 1), 0, {block, block + 1});
 }

@@ -140,9 +140,10 @@ class Decoder {
   RopeTable rope_;
 };
 
-/// Runs blocks of an encoder (not causal) over the rows x [N, H] of one sequence, in place, with a
-/// f32 cache that lives for the call.
-void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks);
+/// Runs blocks of an encoder (not causal) over the rows x [N, H] of one sequence, or of sequences
+/// of `length` rows each, in place, with a f32 cache that lives for the call.
+void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,
+               int64_t length = 0);
 
 /// The last row of every sequence that has rows, in order of sequences; returns how many.
 int64_t last_rows(const Ragged& ragged, std::span<int32_t> out);

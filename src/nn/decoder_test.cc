@@ -314,6 +314,23 @@ TEST(Decoder, BlocksMayRunInSeveralCalls) {
   EXPECT_THROW(run_blocks({{1, 3}}, none), InternalError);
 }
 
+TEST(Decoder, WholeSequencesOfOneLengthRunTogether) {
+  DecoderConfig c = small();
+  c.causal = false;
+  const Decoder encoder(c, dummy(), WeightType::kF32);
+  const Tensor input = fixture::random({3 * 40, c.hidden}, 5);  // more than a page each
+  Tensor together = input.clone(), alone = input.clone();
+  Bench two(2), one(1);
+  run_whole(two.ctx, encoder, together, {0, c.layers}, 40);
+  for (int64_t i = 0; i < 3; ++i)
+    run_whole(one.ctx, encoder, alone.view().slice(i * 40, (i + 1) * 40), {0, c.layers});
+  EXPECT_TRUE(std::equal(together.f32(), together.f32() + input.view().count(), alone.f32()));
+  Tensor whole = input.clone();
+  run_whole(one.ctx, encoder, whole, {0, c.layers});
+  EXPECT_FALSE(std::equal(whole.f32(), whole.f32() + input.view().count(), alone.f32()));
+  EXPECT_THROW(run_whole(one.ctx, encoder, whole, {0, c.layers}, 7), InternalError);
+}
+
 TEST(Decoder, LocalAndPagedCachesAgree) {
   const DecoderConfig c = qwen3();
   const Decoder decoder(c, dummy(), WeightType::kF32);

@@ -42,9 +42,8 @@ class TracingPlatform : public Platform {
     }
     if (!step && &batch.stage() == first_link_) {
       for (const ChunkJob& job : batch.jobs()) {
-        const auto width = static_cast<size_t>(trace_.frame_codes);
-        const auto fresh = job.codes.subspan(job.left * width, job.fresh * width);
-        trace_.frames.insert(trace_.frames.end(), fresh.begin(), fresh.end());
+        keep_fresh(job, job.codes, trace_.frames);
+        keep_fresh(job, job.values, trace_.rows);
       }
     }
     return true;
@@ -53,6 +52,14 @@ class TracingPlatform : public Platform {
   void prepare(std::unique_ptr<HostJob>) override { throw InternalError("late text in a trace"); }
 
  private:
+  /// Of codes and values a chunk has one or the other.
+  template <typename T>
+  void keep_fresh(const ChunkJob& job, std::span<const T> window, std::vector<T>& all) const {
+    if (window.empty()) return;
+    const auto width = static_cast<size_t>(trace_.frame_codes);
+    const auto fresh = window.subspan(job.left * width, job.fresh * width);
+    all.insert(all.end(), fresh.begin(), fresh.end());
+  }
   void keep(StepContext& ctx, int k, const View& logits) {
     std::vector<float>& kept = trace_.logits[k];
     const auto count = static_cast<size_t>(logits.count());

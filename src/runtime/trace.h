@@ -25,10 +25,15 @@ struct Trace {
       logits;                   ///< per code k [L, vocab[k]], after guidance, before any rule
   std::vector<int32_t> codes;   ///< [S, K], as sampled
   std::vector<int32_t> frames;  ///< [T, C]
+  std::vector<float> rows;      ///< [T, C] instead, where a frame is numbers (latents)
   std::vector<float> samples;
   int steps = 0;        ///< S
-  int frame_codes = 0;  ///< C
+  int frame_codes = 0;  ///< C, or numbers of a frame
   FinishReason reason = FinishReason::kStop;
+
+  int64_t frame_count() const {  ///< T
+    return static_cast<int64_t>(frames.size() + rows.size()) / frame_codes;
+  }
 };
 
 /// Greedy, whatever the request says: the largest logit after the rules and the repetition penalty.

@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "base/check.h"
+#include "text/utf8.h"
 
 namespace syrinx {
 namespace {
@@ -61,17 +62,36 @@ int32_t Bpe::find(std::string_view bytes) const {
   return found == ids_.end() ? -1 : found->second;
 }
 
+/// As the library does it, what is unknown stands before the next token that is no byte.
 void Bpe::start(std::string_view piece, std::vector<Symbol>& symbols) const {
-  bool after_unknown = false;
-  for (const char c : piece) {
-    const int32_t id = byte_ids_[static_cast<uint8_t>(c)];
-    const bool unknown = id < 0;
-    if (unknown && (tables_.unknown < 0 || (tables_.fuse_unknown && after_unknown))) continue;
-    const auto at = static_cast<int32_t>(symbols.size());
-    symbols.push_back({unknown ? tables_.unknown : id, at - 1, at + 1});
-    after_unknown = unknown;
+  bool unknown = false;  // one waits
+  for (size_t at = 0, size = 1; at < piece.size(); at += size) {
+    if (tables_.characters) size = utf8_at(piece, at).size;
+    const std::string_view part = piece.substr(at, size);
+    const int32_t id = tables_.characters ? find(part) : byte_ids_[static_cast<uint8_t>(part[0])];
+    if (id >= 0) {
+      if (unknown) add_symbol(tables_.unknown, symbols);
+      add_symbol(id, symbols);
+      unknown = false;
+    } else if (!(tables_.characters && add_bytes(part, symbols)) && tables_.unknown >= 0) {
+      if (unknown && !tables_.fuse_unknown) add_symbol(tables_.unknown, symbols);
+      unknown = true;
+    }
   }
+  if (unknown) add_symbol(tables_.unknown, symbols);
   if (!symbols.empty()) symbols.back().after = -1;
+}
+
+void Bpe::add_symbol(int32_t id, std::vector<Symbol>& symbols) {
+  const auto at = static_cast<int32_t>(symbols.size());
+  symbols.push_back({id, at - 1, at + 1});
+}
+
+bool Bpe::add_bytes(std::string_view bytes, std::vector<Symbol>& symbols) const {
+  for (const char c : bytes)
+    if (tables_.byte_tokens[static_cast<uint8_t>(c)] < 0) return false;
+  for (const char c : bytes) add_symbol(tables_.byte_tokens[static_cast<uint8_t>(c)], symbols);
+  return true;
 }
 
 void Bpe::merge(std::vector<Symbol>& symbols) const {

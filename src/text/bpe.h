@@ -1,8 +1,10 @@
-// Byte-pair encoding of single pieces of text, over bytes: the vocabulary of a byte-level model
-// with GPT-2's byte alphabet already undone. Merges the pair of lowest rank first, leftmost among
-// equals, in O(n log n). Const after construction; may be used by many threads.
+// Byte-pair encoding of single pieces of text: over bytes, the vocabulary of a byte-level model
+// with GPT-2's byte alphabet already undone, or over characters, as sentencepiece has it. Merges
+// the pair of lowest rank first, leftmost among equals, in O(n log n). Const after construction;
+// may be used by many threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,6 +26,10 @@ struct BpeTables {
   bool ignore_merges = false;      ///< a piece that is a token as a whole is not merged
   int32_t unknown = -1;            ///< for bytes without a token; < 0: such bytes vanish
   bool fuse_unknown = false;       ///< one for a run of them
+  /// A piece begins as its characters, not its bytes; one that is no token becomes the tokens of
+  /// its bytes, or unknown where one of them is missing (-1).
+  bool characters = false;
+  std::array<int32_t, 256> byte_tokens = {};
 };
 
 class Bpe {
@@ -51,6 +57,9 @@ class Bpe {
   };
   const Entry* merge_of(int32_t left, int32_t right) const;
   void start(std::string_view piece, std::vector<Symbol>& symbols) const;
+  static void add_symbol(int32_t id, std::vector<Symbol>& symbols);
+  /// Says no, and adds nothing, where a byte has no token.
+  bool add_bytes(std::string_view bytes, std::vector<Symbol>& symbols) const;
   void merge(std::vector<Symbol>& symbols) const;
 
   BpeTables tables_;

@@ -29,7 +29,7 @@ Tokenizer byte_tokenizer(std::span<const std::string> words) {
                      .normalized = {},
                      .added_ids = {},
                      .added = {},
-                     .form = NormalForm::kNone,
+                     .normalizer = {},
                      .pieces = PreTokenizer(std::vector<SplitStage>{}),
                      .bpe = Bpe(std::move(tables)),
                      .prefix = {},

@@ -91,7 +91,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, bool specials) con
       out.push_back(section.id);
     } else {
       const auto part = text.substr(section.begin, section.end - section.begin);
-      encode_normalized(*parts_, normalize(part, parts_->form), specials, out);
+      encode_normalized(*parts_, parts_->normalizer(part), specials, out);
     }
   }
   return out;
@@ -101,12 +101,16 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) c
   std::string out;
   for (const int32_t id : ids)
     if (!skip_special || !is_special(id)) out += bytes(id);
+  if (!parts_->space.empty() && out.starts_with(' ')) out.erase(0, 1);  // before every text
   return utf8_repair(out);
 }
 
 std::string Tokenizer::bytes(int32_t id) const {
   const auto added = parts_->added.find(id);
-  if (added == parts_->added.end()) return std::string(parts_->bpe.bytes(id));
+  if (added == parts_->added.end()) {
+    return replaced(parts_->bpe.bytes(id), parts_->space, " ");
+  }
+  if (!parts_->space.empty()) return added->second.content;
   bool whole = false;
   return undo_byte_alphabet(added->second.content, whole);
 }
@@ -124,8 +128,9 @@ std::vector<Section> Tokenizer::specials_in(std::string_view text) const {
 std::optional<int32_t> Tokenizer::id(std::string_view token) const {
   const auto added = parts_->added_ids.find(std::string(token));
   if (added != parts_->added_ids.end()) return added->second;
-  bool whole = false;
-  const std::string bytes = undo_byte_alphabet(token, whole);
+  bool whole = true;
+  const std::string bytes =
+      parts_->space.empty() ? undo_byte_alphabet(token, whole) : std::string(token);
   const int32_t found = whole ? parts_->bpe.find(bytes) : -1;
   if (found < 0) return {};
   return found;
@@ -154,10 +159,11 @@ const std::vector<int32_t>& Tokenizer::suffix() const { return parts_->suffix; }
 StreamEncoder::StreamEncoder(Tokenizer tokenizer, bool specials)
     : tokenizer_(std::move(tokenizer)), specials_(specials) {
   const TokenizerParts& parts = *tokenizer_.parts_;
-  const bool plain = parts.form == NormalForm::kNone;
+  const bool plain = parts.normalizer.empty();
+  const NormalForm form = parts.normalizer.only_form();
   incremental_ = parts.pieces.splits_early() && !parts.raw.looks_behind() &&
                  !parts.normalized.looks_behind() && (plain || parts.normalized.empty()) &&
-                 (plain || parts.form == NormalForm::kNfc || parts.form == NormalForm::kNfd);
+                 (plain || form == NormalForm::kNfc || form == NormalForm::kNfd);
 }
 
 void StreamEncoder::push(std::string_view text, std::vector<int32_t>& out) {
@@ -197,10 +203,10 @@ void StreamEncoder::finish(std::vector<int32_t>& out) {
 
 /// Moves what is certain of plain_ to ready_.
 void StreamEncoder::normalize_plain(bool closed) {
-  const NormalForm form = tokenizer_.parts_->form;
-  const bool all = closed || form == NormalForm::kNone;
+  const Normalizer& normalizer = tokenizer_.parts_->normalizer;
+  const bool all = closed || normalizer.empty();
   const size_t certain = all ? plain_.size() : normal_prefix(plain_);
-  ready_ += normalize(std::string_view(plain_).substr(0, certain), form);
+  ready_ += normalizer(std::string_view(plain_).substr(0, certain));
   plain_.erase(0, certain);
 }
 

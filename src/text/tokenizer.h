@@ -1,6 +1,6 @@
-// From text to the ids of a byte-level BPE vocabulary and back, exactly as the `tokenizers` library
-// does it from the same files. Const after loading and safe to use from many threads; copies share
-// the tables. Text may be any bytes: what is no UTF-8 becomes U+FFFD.
+// From text to the ids of a BPE vocabulary, of bytes or of characters, and back, exactly as the
+// `tokenizers` library does it from the same files. Const after loading and safe to use from many
+// threads; copies share the tables. Text may be any bytes: what is no UTF-8 becomes U+FFFD.
 #pragma once
 
 #include <cstdint>

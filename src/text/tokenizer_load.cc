@@ -2,6 +2,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 #include "base/check.h"
@@ -19,6 +20,7 @@ constexpr size_t kMaxFileBytes = 256 << 20;
 constexpr size_t kMaxJsonDepth = 64;
 constexpr int64_t kMaxId = (1 << 22) - 1;  // ids lie in a table
 constexpr size_t kMaxMerges = 1 << 22;
+constexpr const char* kSpaceMark = "\u2581";  // of sentencepiece
 
 /// A JSON file with getters that name path and entry in their faults.
 class JsonFile {
@@ -84,8 +86,11 @@ class JsonFile {
 /// Collects vocabulary and merges and checks them against each other.
 class TableBuilder {
  public:
-  /// `tokens` must outlive the builder.
-  TableBuilder(const JsonFile& file, simdjson::dom::object tokens) {
+  /// `tokens` must outlive the builder. With `characters` they are written as text, some as bytes
+  /// ("<0x0A>"), otherwise in GPT-2's alphabet.
+  TableBuilder(const JsonFile& file, simdjson::dom::object tokens, bool characters = false) {
+    tables_.characters = characters;
+    tables_.byte_tokens.fill(-1);
     // Ids lie in a table, so a few tokens must not ask for a huge one.
     const auto max_id = static_cast<int32_t>(4 * tokens.size() + (1 << 16));
     for (const auto& [token, value] : tokens) {
@@ -98,9 +103,10 @@ class TableBuilder {
       std::string& bytes = tables_.bytes[id];
       if (!bytes.empty()) file.fail("vocab " + shown(token), concat("id ", id, " is taken"));
       tables_.reachable.resize(tables_.bytes.size());
-      bool whole = false;
-      bytes = undo_byte_alphabet(token, whole);
+      bool whole = true;
+      bytes = characters ? std::string(token) : undo_byte_alphabet(token, whole);
       tables_.reachable[id] = whole;
+      if (characters) take_byte(token, id);
     }
   }
 
@@ -134,6 +140,17 @@ class TableBuilder {
   BpeTables& tables() { return tables_; }
 
  private:
+  /// "<0x0A>" is a byte; no text becomes it by itself.
+  void take_byte(std::string_view token, int32_t id) {
+    unsigned byte = 0;
+    if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return;
+    const auto [end, fault] = std::from_chars(token.data() + 3, token.data() + 5, byte, 16);
+    if (fault != std::errc() || end != token.data() + 5) return;
+    tables_.byte_tokens[byte] = id;
+    tables_.bytes[id].assign(1, static_cast<char>(byte));
+    tables_.reachable[id] = false;
+  }
+
   BpeTables tables_;
   std::unordered_map<std::string_view, int32_t> ids_;
   std::string joined_;
@@ -168,7 +185,7 @@ class AddedBuilder {
     std::vector<AddedToken> raw, normalized;
     for (auto [id, token] : tokens_) {
       if (token.normalized) {
-        token.content = normalize(token.content, parts.form);
+        token.content = parts.normalizer(token.content);
         normalized.push_back(token);
       } else {
         raw.push_back(token);
@@ -198,15 +215,18 @@ class JsonLoader {
     if (!root.is_object()) file_.fail("", "expected an object");
     const element model = file_.get(root, "model", "");
     check_model(model);
-    TableBuilder tables(file_, file_.map(model, "vocab", "model."));
+    const bool characters = file_.flag(model, "byte_fallback", false, "model.");
+    TableBuilder tables(file_, file_.map(model, "vocab", "model."), characters);
     read_merges(model, tables);
     read_unknown(model, tables);
-    const NormalForm form = JsonFile::has(root, "normalizer")
-                                ? read_normalizer(file_.get(root, "normalizer", ""))
-                                : NormalForm::kNone;
+    if (JsonFile::has(root, "normalizer")) read_normalizer(file_.get(root, "normalizer", ""));
     if (JsonFile::has(root, "pre_tokenizer")) read_stage(file_.get(root, "pre_tokenizer", ""));
-    if (!byte_level_) file_.fail("pre_tokenizer", "expected a byte-level model (ByteLevel)");
-    if (JsonFile::has(root, "decoder") &&
+    if (byte_level_ == characters) {
+      file_.fail("pre_tokenizer", characters
+                                      ? "ByteLevel and model.byte_fallback exclude each other"
+                                      : "expected a byte-level model (ByteLevel)");
+    }
+    if (!characters && JsonFile::has(root, "decoder") &&
         file_.text(root["decoder"].value(), "type", "decoder.") != "ByteLevel")
       file_.fail("decoder.type", "expected ByteLevel");
     AddedBuilder added(tables, file_.path());
@@ -216,11 +236,12 @@ class JsonLoader {
                          .normalized = {},
                          .added_ids = {},
                          .added = {},
-                         .form = form,
+                         .normalizer = std::move(normalizer_),
                          .pieces = PreTokenizer(std::move(stages_)),
                          .bpe = Bpe(std::move(tables.tables())),
                          .prefix = {},
-                         .suffix = {}};
+                         .suffix = {},
+                         .space = characters ? kSpaceMark : ""};
     added.finish(std::move(extra), parts);
     if (JsonFile::has(root, "post_processor"))
       read_template(file_.get(root, "post_processor", ""), parts);
@@ -234,8 +255,6 @@ class JsonLoader {
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
       if (JsonFile::has(model, key) && !file_.text(model, key, "model.").empty())
         file_.fail(std::string("model.") + key, "is not supported");
-    if (file_.flag(model, "byte_fallback", false, "model."))
-      file_.fail("model.byte_fallback", "is not supported");
     double dropout = 0;
     if (JsonFile::has(model, "dropout") && (model["dropout"].get(dropout) || dropout != 0))
       file_.fail("model.dropout", "is not supported");
@@ -269,18 +288,29 @@ class JsonLoader {
       file_.fail("model.unk_token", shown(token) + " is not in the vocabulary");
   }
 
-  NormalForm read_normalizer(element normalizer) const {
-    const auto type = file_.text(normalizer, "type", "normalizer.");
-    if (type == "NFC") return NormalForm::kNfc;
-    if (type == "NFD") return NormalForm::kNfd;
-    if (type == "NFKC") return NormalForm::kNfkc;
-    if (type == "NFKD") return NormalForm::kNfkd;
-    if (type == "Sequence") {
-      const auto list = file_.list(normalizer, "normalizers", "normalizer.");
-      if (list.size() == 0) return NormalForm::kNone;
-      if (list.size() == 1) return read_normalizer(list.at(0).value());
+  void read_normalizer(element normalizer) {
+    const std::string scope = "normalizer.";
+    const auto type = file_.text(normalizer, "type", scope);
+    if (type == "NFC") return normalizer_.add(NormalForm::kNfc);
+    if (type == "NFD") return normalizer_.add(NormalForm::kNfd);
+    if (type == "NFKC") return normalizer_.add(NormalForm::kNfkc);
+    if (type == "NFKD") return normalizer_.add(NormalForm::kNfkd);
+    if (type == "Prepend") {
+      return normalizer_.add_prepend(std::string(file_.text(normalizer, "prepend", scope)));
     }
-    file_.fail("normalizer.type", "expected one of NFC, NFD, NFKC, NFKD, got " + shown(type));
+    if (type == "Replace") {
+      const element pattern = file_.get(normalizer, "pattern", scope);
+      const auto from = file_.text(pattern, "String", scope + "pattern.");
+      if (from.empty()) file_.fail(scope + "pattern.String", "is empty");
+      return normalizer_.add_replace(std::string(from),
+                                     std::string(file_.text(normalizer, "content", scope)));
+    }
+    if (type != "Sequence") {
+      file_.fail(
+          scope + "type",
+          "expected one of NFC, NFD, NFKC, NFKD, Prepend, Replace, Sequence, got " + shown(type));
+    }
+    for (const element each : file_.list(normalizer, "normalizers", scope)) read_normalizer(each);
   }
 
   void read_stage(element stage) {
@@ -388,6 +418,7 @@ class JsonLoader {
   }
 
   JsonFile file_;
+  Normalizer normalizer_;
   std::vector<SplitStage> stages_;
   bool byte_level_ = false;
 };
@@ -460,7 +491,7 @@ TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string
                        .normalized = {},
                        .added_ids = {},
                        .added = {},
-                       .form = gpt2 ? NormalForm::kNone : NormalForm::kNfc,
+                       .normalizer = Normalizer(gpt2 ? NormalForm::kNone : NormalForm::kNfc),
                        .pieces = PreTokenizer(std::move(stages)),
                        .bpe = Bpe(std::move(tables.tables())),
                        .prefix = {},

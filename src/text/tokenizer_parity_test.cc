@@ -84,15 +84,14 @@ TEST_P(TokenizerParity, StreamsAlike) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TokenizerParity,
-                         testing::Values(Variant{"qwen", "qwen"}, Variant{"qwen", "qwen.json"},
-                                         Variant{"llama3", "llama3.json"},
-                                         Variant{"gpt2", "gpt2.json"},
-                                         Variant{"stages", "stages.json"}),
-                         [](const auto& each) {
-                           return each.param.name +
-                                  (each.param.file.ends_with(".json") ? "" : "_published");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, TokenizerParity,
+    testing::Values(Variant{"qwen", "qwen"}, Variant{"qwen", "qwen.json"},
+                    Variant{"llama3", "llama3.json"}, Variant{"gpt2", "gpt2.json"},
+                    Variant{"stages", "stages.json"}, Variant{"pieces", "pieces.json"}),
+    [](const auto& each) {
+      return each.param.name + (each.param.file.ends_with(".json") ? "" : "_published");
+    });
 
 TEST(TokenizerTemplate, IsRead) {
   const auto llama3 = Tokenizer::from_json(golden_path("llama3.json"));

@@ -7,8 +7,8 @@
 
 #include "text/added_tokens.h"
 #include "text/bpe.h"
+#include "text/normalizer.h"
 #include "text/pre_tokenizer.h"
-#include "text/unicode.h"
 
 namespace syrinx {
 
@@ -18,10 +18,12 @@ struct TokenizerParts {
   AddedTokens normalized;  ///< looked for after normalizing
   std::unordered_map<std::string, int32_t> added_ids;
   std::unordered_map<int32_t, AddedToken> added;  ///< by id
-  NormalForm form = NormalForm::kNone;
+  Normalizer normalizer;
   PreTokenizer pieces;
   Bpe bpe;
   std::vector<int32_t> prefix, suffix;
+  /// What stands for a space in tokens, where they are written as text and not in GPT-2's alphabet.
+  std::string space = {};
 };
 
 /// Undoes GPT-2's byte alphabet in a token; `whole` tells whether all of it was written in it,

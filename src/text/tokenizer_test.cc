@@ -60,6 +60,28 @@ TEST(Tokenizer, ReadsTheSmallOne) {
   EXPECT_THROW(tokenizer.need_id("nope"), LoadError);
 }
 
+TEST(Tokenizer, CharactersWithBytesForTheRest) {
+  const std::string small = R"({"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend",
+"prepend":"_"},{"type":"Replace","pattern":{"String":" "},"content":"_"}]},"pre_tokenizer":null,
+"model":{"type":"BPE","byte_fallback":true,"fuse_unk":true,"unk_token":"?","vocab":{"?":0,"_":1,
+"a":2,"_a":3,"<0xC3>":4,"<0xA9>":5},"merges":["_ a"]}})";
+  const TestDir dir;
+  const auto tokenizer = Tokenizer::from_json(dir.write("tokenizer.json", small));
+  EXPECT_EQ(tokenizer.encode("a aa"), (std::vector<int32_t>{3, 3, 2}));
+  EXPECT_EQ(tokenizer.encode("\u00e9"), (std::vector<int32_t>{1, 4, 5})) << "its bytes";
+  EXPECT_EQ(tokenizer.encode("\u00e8\u00e8a"), (std::vector<int32_t>{1, 0, 2})) << "one unknown";
+  EXPECT_TRUE(tokenizer.encode("").empty());
+  EXPECT_EQ(tokenizer.id("<0xC3>"), std::nullopt) << "no text becomes a byte";
+  EXPECT_EQ(tokenizer.id("_a"), 3);
+  std::string both = small;
+  both.replace(both.find("null"), 4, R"({"type":"ByteLevel"})");
+  EXPECT_NE(fault_of(both).find("pre_tokenizer: ByteLevel and model.byte_fallback"),
+            std::string::npos);
+  std::string empty = small;
+  empty.replace(empty.find("\"String\":\" \""), 12, R"("String":"")");
+  EXPECT_NE(fault_of(empty).find("normalizer.pattern.String: is empty"), std::string::npos);
+}
+
 TEST(Tokenizer, FaultsNameTheEntry) {
   EXPECT_EQ(fault_of(kSmall), "");
   expect_fault("\"BPE\"", "\"WordPiece\"", "tokenizer.json: model.type: expected BPE, got WordP");

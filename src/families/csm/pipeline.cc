@@ -1,6 +1,7 @@
 #include "families/csm/pipeline.h"
 
 #include "families/csm/state.h"
+#include "families/recorded_voice.h"
 #include "io/file.h"
 #include "nn/stream_pass.h"
 #include "text/byte_tokenizer.h"
@@ -80,8 +81,14 @@ Csm::Csm(const LoadSpec& spec) {
       {"codec_model.encoder.*", "codec_model.encoder_transformer.*",
        "codec_model.downsample.conv.weight", "codec_model.quantizer.*.input_proj.weight"});
   if (codec.has("downsample.conv.weight") || codec.count("encoder.layers") > 0) {
-    voices_ =
-        std::make_unique<CsmVoices>([this]() -> const MimiEncoder& { return codec_encoder(); });
+    VoiceEncoderInfo info{.family = "csm",
+                          .version = "1",
+                          .modes = {{"continuation", true}},
+                          .min_s = 1,
+                          .max_s = 30};
+    voices_ = std::make_unique<CodeVoices<MimiEncoder>>(
+        std::move(info), static_cast<int>(config_.codec.sample_rate),
+        [this]() -> const MimiEncoder& { return codec_encoder(); });
   }
   if (spec.device != Device::kCpu) {
     backbone_->move_to(spec.device);

@@ -10,7 +10,6 @@
 #include "families/csm/backbone.h"
 #include "families/csm/config.h"
 #include "families/csm/frontend.h"
-#include "families/csm/voice.h"
 #include "families/family.h"
 #include "model/pipeline.h"
 
@@ -70,7 +69,7 @@ class Csm : public Pipeline {
   mutable std::unique_ptr<MimiEncoder> encoder_;
   std::unique_ptr<CodecStage> stage_;
   Graph graph_;
-  std::unique_ptr<CsmVoices> voices_;  // null where the checkpoint has no encoder
+  std::unique_ptr<VoiceEncoder> voices_;  // null where the checkpoint has no encoder
   PipelineInfo info_;
 };
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/ascii.h"
-#include "families/csm/voice.h"
+#include "families/recorded_voice.h"
 #include "model/digest.h"
 
 namespace syrinx::csm {
@@ -88,7 +88,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const D
 /// The recording of a voice is heard as the first of the earlier turns.
 Status State::take_context(const SpeechRequest& request) {
   if (request.voice_data) {
-    const Result<std::vector<int32_t>> codes = voice_codes(config_, *request.voice_data);
+    const Result<std::vector<int32_t>> codes = voice_codes(*request.voice_data, config_.codebooks);
     if (!codes) return codes.error();
     const Status heard = hear({frontend_.turn(speaker_, request.voice_data->text), codes.value()},
                               "the voice", "voice");
@@ -103,7 +103,7 @@ Status State::take_context(const SpeechRequest& request) {
     }
     std::vector<int32_t> codes = turn.codes;
     if (turn.recording) {
-      Result<std::vector<int32_t>> recorded = voice_codes(config_, *turn.recording);
+      Result<std::vector<int32_t>> recorded = voice_codes(*turn.recording, config_.codebooks);
       if (!recorded) {
         return Error{ErrorCode::kInvalid, what + ": " + recorded.error().message, "context"};
       }

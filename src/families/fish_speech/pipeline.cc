@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "families/fish_speech/state.h"
+#include "families/recorded_voice.h"
+#include "families/weight_files.h"
 #include "io/file.h"
 #include "text/byte_tokenizer.h"
 
@@ -40,14 +42,6 @@ Tokenizer load_tokenizer(const LoadSpec& spec, const ModelConfig& config) {
   return byte_tokenizer(words);
 }
 
-/// Random weights need no weight norm.
-std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& path) {
-  if (!spec.dummy) return open_weights(path);
-  return dummy_weights([](const std::string& name) {
-    return name.find(".weight_") == name.npos && name.find("parametrizations") == name.npos;
-  });
-}
-
 std::string stack_shape(const DecoderConfig& d) {
   return concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/", d.kv_heads, " x ",
                 d.head_dim, ", ffn ", d.ffn);
@@ -76,7 +70,7 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   Tokenizer tokenizer = load_tokenizer(spec, config_);
   if (spec.dummy) config_.end_token = tokenizer.id("<|im_end|>").value_or(config_.end_token);
   prompter_ = std::make_unique<Prompter>(config_, std::move(tokenizer));
-  weights_ = std::make_unique<Weights>(source(spec, spec.dir));
+  weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
   weights_->build([&] { dual_ar_ = std::make_unique<DualAr>(config_, *weights_, spec.weights); });
   load_codec(spec);
   stage_ = std::make_unique<CodecStage>(*codec_);
@@ -87,7 +81,7 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
 
 void FishSpeech::load_codec(const LoadSpec& spec) {
   const std::string path = join_path(spec.dir, kCodecFile);
-  codec_weights_ = std::make_unique<Weights>(source(spec, path));
+  codec_weights_ = std::make_unique<Weights>(plain_weights_at(spec, path));
   const Weights codec = fish_codec_scope(*codec_weights_);
   FishCodecConfig config = FishCodecConfig::of(codec);
   if (spec.dummy) {  // of the published sizes, as far as the model's codes go
@@ -106,7 +100,14 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
                            config.residual_codes, " codes, the model knows ", config_.codes));
   }
   if (config.encodes) {
-    voices_ = std::make_unique<FishVoices>([this]() -> const FishEncoder& { return encoder(); });
+    VoiceEncoderInfo info{.family = "fish_speech",
+                          .version = "1",
+                          .modes = {{"in-context", true}},
+                          .min_s = 1,
+                          .max_s = 60};
+    voices_ = std::make_unique<CodeVoices<FishEncoder>>(
+        std::move(info), static_cast<int>(FishCodecConfig::kSampleRate),
+        [this]() -> const FishEncoder& { return encoder(); });
   }
 }
 

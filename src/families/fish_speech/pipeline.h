@@ -12,7 +12,6 @@
 #include "families/fish_speech/config.h"
 #include "families/fish_speech/dual_ar.h"
 #include "families/fish_speech/prompter.h"
-#include "families/fish_speech/voice.h"
 #include "model/pipeline.h"
 
 namespace syrinx::fish_speech {
@@ -65,7 +64,7 @@ class FishSpeech : public Pipeline {
   mutable std::unique_ptr<FishEncoder> encoder_;
   std::unique_ptr<CodecStage> stage_;
   Graph graph_;
-  std::unique_ptr<FishVoices> voices_;  // null where the checkpoint has no encoder
+  std::unique_ptr<VoiceEncoder> voices_;  // null where the checkpoint has no encoder
   PipelineInfo info_;
 };
 

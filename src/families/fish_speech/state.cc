@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/ascii.h"
-#include "families/fish_speech/voice.h"
+#include "families/recorded_voice.h"
 #include "model/digest.h"
 
 namespace syrinx::fish_speech {
@@ -80,7 +80,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
 Status State::take_references(const SpeechRequest& request) {
   int next = 0;
   if (request.voice_data) {
-    const Result<std::vector<int32_t>> codes = voice_codes(config_, *request.voice_data);
+    const Result<std::vector<int32_t>> codes = voice_codes(*request.voice_data, config_.codebooks);
     if (!codes) return codes.error();
     const int speaker = request.speaker >= 0 ? request.speaker : 0;
     const Status added =
@@ -96,7 +96,7 @@ Status State::take_references(const SpeechRequest& request) {
       return Error{ErrorCode::kInvalid, what + ": " + speaker.error().message, "context"};
     std::vector<int32_t> codes = turn.codes;
     if (turn.recording) {
-      Result<std::vector<int32_t>> recorded = voice_codes(config_, *turn.recording);
+      Result<std::vector<int32_t>> recorded = voice_codes(*turn.recording, config_.codebooks);
       if (!recorded)
         return Error{ErrorCode::kInvalid, what + ": " + recorded.error().message, "context"};
       codes = recorded.take();

@@ -65,7 +65,7 @@ TEST_F(HiggsParity, SamplesOfARequest) {
   const GoldenSamples want(*c.golden);
   Runner runner(model_);
   const ChunkStage& stage = *model_.graph().links()[0].stage;
-  const auto stream = stage.open(*runner.open(c.request).state);
+  const auto stream = open_stream(stage, *runner.open(c.request).state);
   std::vector<float> got(static_cast<size_t>(c.kept_samples * stage.out_width()));
   ASSERT_EQ(want.count(), std::ssize(got));
   ChunkJob job;

@@ -7,7 +7,7 @@ which checkpoints are published, and records what the `tokenizers` library makes
   pip install tokenizers transformers
   python3 tests/parity/bpe/make_golden.py
 
-Made with tokenizers 0.23.3 and transformers 5.23.0. The same every time.
+Made with tokenizers 0.23.3 and transformers 5.23.0 (pieces with 0.22.2). The same every time.
 """
 import json
 import pathlib
@@ -177,11 +177,32 @@ def stages(vocab, merges):
     return tok
 
 
+def pieces(_vocab, _merges):
+    """As sentencepiece has it (Llama 2, MiniCPM): characters, marks in place of spaces, bytes for what is no token."""
+    marks = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    learned = Tokenizer(models.BPE(unk_token="<unk>"))
+    learned.normalizer, learned.pre_tokenizer = marks, pre_tokenizers.Split("\u2581", "merged_with_next")
+    learned.train_from_iterator([TEXT], trainers.BpeTrainer(vocab_size=500, show_progress=False))
+    model = json.loads(learned.to_str())["model"]
+    vocab = {t: i for i, t in enumerate(["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)])}
+    for piece in sorted(model["vocab"], key=model["vocab"].get):
+        vocab.setdefault(piece, len(vocab))
+    del vocab["<0x00>"]  # then such a byte is unknown
+    tok = Tokenizer(models.BPE(vocab, [tuple(m) for m in model["merges"]], unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tok.normalizer = marks
+    tok.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(),
+                                     decoders.Strip(" ", 1, 0)])
+    tok.add_special_tokens([AddedToken(s, normalized=False) for s in ["<unk>", "<s>", "</s>"] + SPECIAL])
+    tok.add_tokens([AddedToken("word", normalized=True)])
+    tok.save(str(HERE / "pieces.json"))
+    return tok
+
+
 def main():
     vocab, merges = train()
     cases = strings()
     golden = {"strings": cases, "variants": {}}
-    for make in (qwen, llama3, gpt2, stages):
+    for make in (qwen, llama3, gpt2, stages, pieces):
         tok = make(vocab, merges)
         ids = [tok.encode(s, add_special_tokens=False).ids for s in cases]
         tok.encode_special_tokens = True

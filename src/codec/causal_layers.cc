@@ -1,8 +1,8 @@
-#include "codec/fish_layers.h"
+#include "codec/causal_layers.h"
 
 #include "kernels/activation.h"
 
-namespace syrinx::fish {
+namespace syrinx::causal {
 
 Snake load_snake(const Weights& scope, int64_t channels) {
   const Tensor stored = scope.f32("alpha", {1, channels, 1});
@@ -20,8 +20,14 @@ void snake(StepContext& ctx, const View& x, const Snake& act, const View& out) {
 
 CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t taps,
                        const CausalConv1dOptions& options) {
-  const Weights conv = scope.scope("conv");
-  return {folded_weight(conv, {out, in / options.groups, taps}), conv.take("bias", {out}), options};
+  return {folded_weight(scope, {out, in / options.groups, taps}), scope.take("bias", {out}),
+          options};
+}
+
+CausalConvTranspose1d load_up(const Weights& scope, int64_t in, int64_t out, int64_t stride,
+                              WeightType type) {
+  return {folded_weight(scope, {in, out, 2 * stride}), scope.take("bias", {out}), stride,
+          conv_type(type)};
 }
 
 PackedLinear load_pointwise(const Weights& scope, int64_t in, int64_t out, WeightType type) {
@@ -29,15 +35,23 @@ PackedLinear load_pointwise(const Weights& scope, int64_t in, int64_t out, Weigh
   return PackedLinear::pack(weight.view().reshape({out, in}), type, scope.take("bias", {out}));
 }
 
-ResidualUnit load_unit(const Weights& scope, int64_t channels, int64_t dilation, WeightType type) {
+ResidualUnit load_unit(const Weights& scope, int64_t channels, const UnitOptions& options) {
   const Weights w = scope.scope("block");
   ResidualUnit unit;
   unit.act1 = load_snake(w.scope("0"), channels);
-  unit.conv = load_conv(w.scope("1"), channels, channels, kTaps,
-                        {.dilation = dilation, .type = conv_type(type)});
+  unit.conv = load_conv(w.scope("1").scope(options.conv), channels, channels, kTaps,
+                        {.dilation = options.dilation,
+                         .groups = options.depthwise ? channels : 1,
+                         .type = conv_type(options.type)});
   unit.act2 = load_snake(w.scope("2"), channels);
-  unit.mix = load_pointwise(w.scope("3").scope("conv"), channels, channels, type);
+  unit.mix = load_pointwise(w.scope("3").scope(options.conv), channels, channels, options.type);
   return unit;
 }
 
-}  // namespace syrinx::fish
+View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, const View& x) {
+  const View out = take_rows(ctx, conv.rows(state, x.shape[0]), conv.out());
+  conv.run(ctx, x, state, out);
+  return out;
+}
+
+}  // namespace syrinx::causal

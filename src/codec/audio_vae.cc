@@ -1,0 +1,216 @@
+#include "codec/audio_vae.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "kernels/activation.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kMostVaeRates = 8, kMostVaeRate = 64, kMostVaeWidth = 1 << 14;
+
+int64_t product_of(const std::vector<int64_t>& rates) {
+  return std::accumulate(rates.begin(), rates.end(), int64_t{1}, std::multiplies<>());
+}
+
+std::vector<int64_t> load_rates(const Config& c, const char* key,
+                                const std::vector<int64_t>& absent) {
+  if (!c.has(key)) return absent;
+  const std::vector<int64_t> rates = c.ints(key, 1, kMostVaeRate);
+  if (rates.empty() || std::ssize(rates) > kMostVaeRates) {
+    c.fail(key, concat("expected 1 to ", kMostVaeRates, " rates, got ", rates.size()));
+  }
+  return rates;
+}
+
+/// x[t, c] = x[t, c] * scale[c] + bias[c].
+void scale_channels(StepContext& ctx, const View& x, const View& scale, const View& bias) {
+  const int64_t channels = x.shape[1];
+  ctx.pool.parallel_for(x.shape[0], std::max<int64_t>(1, 32768 / channels),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t t = begin; t < end; ++t) {
+                            float* row = x.f32() + t * channels;
+                            for (int64_t c = 0; c < channels; ++c)
+                              row[c] = row[c] * scale.f32()[c] + bias.f32()[c];
+                          }
+                        });
+}
+
+/// Row `row` of a table [rows, width].
+Tensor table_row(const Weights& scope, int64_t rows, int64_t row, int64_t width) {
+  const Tensor all = scope.f32("weight", {rows, width});
+  Tensor one({width}, DType::kF32);
+  std::copy_n(all.f32() + row * width, width, one.f32());
+  return one;
+}
+
+}  // namespace
+
+int64_t AudioVaeConfig::encoder_hop() const { return product_of(encoder_rates); }
+int64_t AudioVaeConfig::decoder_hop() const { return product_of(decoder_rates); }
+
+int64_t AudioVaeConfig::rate_index() const {
+  return std::count_if(rate_bounds.begin(), rate_bounds.end(),
+                       [&](int64_t bound) { return bound < out_sample_rate; });
+}
+
+AudioVaeConfig AudioVaeConfig::load(const Config& c) {
+  AudioVaeConfig v;
+  v.latent = c.opt_i("latent_dim", v.latent, 1, kMostVaeWidth);
+  v.encoder_channels = c.opt_i("encoder_dim", v.encoder_channels, 1, kMostVaeWidth);
+  v.encoder_rates = load_rates(c, "encoder_rates", v.encoder_rates);
+  v.decoder_channels = c.opt_i("decoder_dim", v.decoder_channels, 1, kMostVaeWidth);
+  v.decoder_rates = load_rates(c, "decoder_rates", v.decoder_rates);
+  v.sample_rate = c.opt_i("sample_rate", v.sample_rate, 1000, 192000);
+  v.out_sample_rate = c.opt_i("out_sample_rate", v.out_sample_rate, 1000, 192000);
+  const std::vector<std::string> keys = c.keys();
+  if (std::find(keys.begin(), keys.end(), "sr_bin_boundaries") != keys.end()) {  // null: none
+    v.rate_bounds.clear();
+    if (c.has("sr_bin_boundaries")) v.rate_bounds = c.ints("sr_bin_boundaries", 1, 1 << 20);
+    if (!std::is_sorted(v.rate_bounds.begin(), v.rate_bounds.end())) {
+      c.fail("sr_bin_boundaries", "must rise");
+    }
+  }
+  if (v.encoder_channels << v.encoder_rates.size() > kMostVaeWidth) {
+    c.fail("encoder_dim", concat("is doubled by every rate, to more than ", kMostVaeWidth));
+  }
+  if (v.decoder_channels % (int64_t{1} << v.decoder_rates.size()) != 0) {
+    c.fail("decoder_dim", "must be halved by every one of decoder_rates");
+  }
+  if (v.encoder_hop() > v.sample_rate) c.fail("encoder_rates", "a frame is longer than a second");
+  if (v.decoder_hop() * v.sample_rate != v.encoder_hop() * v.out_sample_rate) {
+    c.fail("decoder_rates", concat("a frame of ", v.encoder_hop(), " samples at ", v.sample_rate,
+                                   " Hz becomes one of ", v.decoder_hop(), " at ",
+                                   v.out_sample_rate, " Hz, which lasts another time"));
+  }
+  if (!c.opt_b("depthwise", true)) c.fail("depthwise", "must be true");
+  if (c.opt_b("use_noise_block", false)) c.fail("use_noise_block", "is not supported");
+  if (c.opt_b("cond_out_layer", false)) c.fail("cond_out_layer", "is not supported");
+  const std::string kind = c.opt_s("cond_type", "scale_bias");
+  if (kind != "scale_bias" && kind != "scale_bias_init") {
+    c.fail("cond_type", kind + " is not supported, scale_bias is");
+  }
+  return v;
+}
+
+Weights audio_vae_scope(const Weights& root) {
+  const Weights wrapped = root.scope("state_dict");
+  return wrapped.has("decoder.model.0.bias") ? wrapped : root;
+}
+
+AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& weights,
+                                 WeightType type)
+    : config_(config) {
+  const Weights decoder = weights.scope("decoder"), model = decoder.scope("model");
+  const WeightType conv = causal::conv_type(type);
+  const auto count = static_cast<int64_t>(config.rate_bounds.size()) + 1;
+  int64_t index = 0, width = config.decoder_channels;
+  head_ = causal::load_conv(model.scope("0"), config.latent, config.latent, causal::kTaps,
+                            {.groups = config.latent, .type = conv});
+  spread_ = causal::load_pointwise(model.scope("1"), config.latent, width, type);
+  for (index = 2; index < 2 + std::ssize(config.decoder_rates); ++index) {
+    const Weights w = model.scope(std::to_string(index)).scope("block");
+    Block block;
+    if (!config.rate_bounds.empty()) {
+      const Weights rate = decoder.scope("sr_cond_model", index);
+      block.scale = table_row(rate.scope("scale_embed"), count, config.rate_index(), width);
+      block.bias = table_row(rate.scope("bias_embed"), count, config.rate_index(), width);
+    }
+    block.act = causal::load_snake(w.scope("0"), width);
+    block.up = causal::load_up(w.scope("1"), width, width / 2,
+                               config.decoder_rates[static_cast<size_t>(index - 2)], type);
+    width /= 2;
+    int64_t unit = 2;
+    for (const int64_t dilation : causal::kDilations) {
+      block.units.push_back(
+          causal::load_unit(w.scope(std::to_string(unit++)), width,
+                            {.dilation = dilation, .depthwise = true, .type = type}));
+    }
+    blocks_.push_back(std::move(block));
+  }
+  tail_act_ = causal::load_snake(model.scope(std::to_string(index)), width);
+  tail_ = causal::load_conv(model.scope(std::to_string(index + 1)), width, 1, causal::kTaps,
+                            {.type = conv});
+  decoder.ignore("sr_bin_boundaries");  // of integers; the config tells them
+}
+
+AudioVaeState AudioVaeDecoder::open() const {
+  AudioVaeState state;
+  state.convs_.push_back(head_.open());
+  for (const Block& block : blocks_) {
+    state.convs_.push_back(block.up.open());
+    for (const causal::ResidualUnit& unit : block.units) state.convs_.push_back(unit.conv.open());
+  }
+  state.convs_.push_back(tail_.open());
+  return state;
+}
+
+void AudioVaeDecoder::run(StepContext& ctx, std::span<const AudioVaeJob> jobs) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto numbers = std::ssize(jobs[i].latents), samples = std::ssize(jobs[i].out);
+    frames[i] = numbers / config_.latent;
+    SYRINX_CHECK(numbers % config_.latent == 0 && samples == frames[i] * config_.decoder_hop(),
+                 "audio vae: ", numbers, " numbers of latents and ", samples, " samples");
+  }
+  run_passes(
+      ctx, frames, kPassFrames, [](size_t) { return kPassFrames; },
+      [&](std::span<const PassPart> parts) { run_pass(ctx, jobs, parts); });
+}
+
+void AudioVaeDecoder::run_pass(StepContext& ctx, std::span<const AudioVaeJob> jobs,
+                               std::span<const PassPart> parts) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  StreamPass pass(ctx, parts,
+                  [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
+  const int64_t latent = config_.latent;
+  View x = take_rows(ctx, pass.frames(), latent);
+  for (const PassPart& part : parts) {
+    std::copy_n(jobs[part.job].latents.begin() + part.from * latent, part.frames * latent,
+                x.f32() + part.begin * latent);
+  }
+  x = pass.run(ctx, head_, x);
+  const View wide = take_rows(ctx, x.shape[0], spread_.out());
+  linear(ctx, spread_, x, wide);
+  x = wide;
+  for (const Block& block : blocks_) {
+    if (!block.scale.empty()) scale_channels(ctx, x, block.scale, block.bias);
+    causal::snake(ctx, x, block.act, x);
+    x = pass.run(ctx, block.up, x);
+    for (const causal::ResidualUnit& unit : block.units) {
+      causal::add_unit(ctx, unit, x, [&](const CausalConv1d& conv, const View& rows) {
+        return pass.run(ctx, conv, rows);
+      });
+    }
+  }
+  causal::snake(ctx, x, tail_act_, x);
+  x = pass.run(ctx, tail_, x);
+  activate(ctx, Activation::kTanh, x, x);
+  const int64_t hop = config_.decoder_hop();
+  for (const PassPart& part : parts) {
+    std::copy_n(x.f32() + part.begin * hop, part.frames * hop,
+                jobs[part.job].out.begin() + part.from * hop);
+    jobs[part.job].state->frames_ += part.frames;
+  }
+}
+
+size_t AudioVaeDecoder::bytes() const {
+  size_t sum = head_.bytes() + spread_.bytes() + tail_.bytes();
+  for (const Block& block : blocks_) {
+    sum += block.up.bytes() + block.scale.bytes() + block.bias.bytes();
+    for (const causal::ResidualUnit& unit : block.units)
+      sum += unit.conv.bytes() + unit.mix.bytes();
+  }
+  return sum;
+}
+
+size_t AudioVaeDecoder::state_bytes() const {
+  size_t sum = 0;
+  for (const ConvState& conv : open().convs_) sum += conv.past.bytes();
+  return sum;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,94 @@
+// The AudioVAE of VoxCPM2: latent frames to samples, and back in audio_vae_encoder.h. The decoder
+// is causal and keeps what it needs of the past in a state: cutting a stream into chunks anywhere
+// gives the bits of decoding it whole, and a stream's samples do not depend on the other streams of
+// a call. Const after construction, shared by threads; a state is used by one call at a time.
+// Networks: VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py.
+// D numbers a latent frame, hop samples a frame, T frames; activations f32 [time, channels].
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "codec/causal_layers.h"
+#include "io/json.h"
+
+namespace syrinx {
+
+/// Sizes, as published unless a config says otherwise. Plain data.
+struct AudioVaeConfig {
+  int64_t latent = 64;             ///< D
+  int64_t encoder_channels = 128;  ///< doubled by every block
+  std::vector<int64_t> encoder_rates{2, 5, 8, 8};
+  int64_t sample_rate = 16000;      ///< Hz, of what is encoded
+  int64_t decoder_channels = 2048;  ///< halved by every block
+  std::vector<int64_t> decoder_rates{8, 6, 5, 2, 2, 2};
+  int64_t out_sample_rate = 48000;  ///< Hz, of what is decoded
+  /// Bounds between the rates that the decoder was told in training; empty: it is told none.
+  std::vector<int64_t> rate_bounds{20000, 30000, 40000};
+
+  int64_t encoder_hop() const;  ///< samples that become a frame
+  int64_t decoder_hop() const;  ///< samples that a frame becomes
+  /// Which of the trained rates the output's is: how many bounds lie below it.
+  int64_t rate_index() const;
+
+  /// The object audio_vae_config of config.json. Throws LoadError for what is out of range or not
+  /// supported.
+  static AudioVaeConfig load(const Config& config);
+};
+
+/// Where audiovae.pth has its tensors: at its root, or below "state_dict".
+Weights audio_vae_scope(const Weights& root);
+
+/// One stream between calls: the past of every convolution.
+class AudioVaeState {
+ public:
+  int64_t frames() const { return frames_; }
+
+ private:
+  friend class AudioVaeDecoder;
+  int64_t frames_ = 0;            // decoded so far
+  std::vector<ConvState> convs_;  // in the order of the network
+};
+
+/// One stream's part of a call.
+struct AudioVaeJob {
+  AudioVaeState* state = nullptr;
+  std::span<const float> latents;  ///< [T, D]
+  std::span<float> out;            ///< [T * decoder_hop], written; in [-1, 1]
+};
+
+class AudioVaeDecoder {
+ public:
+  /// `weights` is the scope that holds "decoder."; `type` is how the matrices are kept.
+  AudioVaeDecoder(const AudioVaeConfig& config, const Weights& weights,
+                  WeightType type = WeightType::kF32);
+
+  const AudioVaeConfig& config() const { return config_; }
+  AudioVaeState open() const;
+  void run(StepContext& ctx, std::span<const AudioVaeJob> jobs) const;
+
+  size_t bytes() const;
+  /// Memory of one open stream.
+  size_t state_bytes() const;
+
+ private:
+  struct Block {
+    Tensor scale, bias;  // [C], of the output's rate; empty: none
+    causal::Snake act;
+    CausalConvTranspose1d up;
+    std::vector<causal::ResidualUnit> units;
+  };
+  static constexpr int64_t kPassFrames = 8;  // of all streams: bounds the scratch, MBs a frame
+
+  void run_pass(StepContext& ctx, std::span<const AudioVaeJob> jobs,
+                std::span<const PassPart> parts) const;
+
+  AudioVaeConfig config_;
+  CausalConv1d head_, tail_;
+  PackedLinear spread_;  // after the depthwise first convolution
+  std::vector<Block> blocks_;
+  causal::Snake tail_act_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,46 @@
+// The encoder of VoxCPM2's AudioVAE: samples to latent frames (the means; nothing is drawn), a
+// recording at once or piece by piece, with the same bits. Const after construction, shared by
+// threads; a stream is used by one call at a time.
+// Networks: VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py.
+// D numbers a latent frame, hop samples a frame, T frames; activations f32 [time, channels].
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "codec/audio_vae.h"
+
+namespace syrinx {
+
+class AudioVaeEncoder {
+ public:
+  /// What a recording has left in the layers so far, in the order of the network.
+  struct Stream {
+    std::vector<ConvState> convs;
+  };
+  static constexpr int64_t kPieceFrames = 16;  ///< of a call at most: bounds the scratch
+
+  /// `weights` is the scope that holds "encoder.". All is kept in f32: it runs once for a voice.
+  AudioVaeEncoder(const AudioVaeConfig& config, const Weights& weights);
+
+  const AudioVaeConfig& config() const { return config_; }
+  Stream open() const;
+  /// The next piece: samples [T * encoder_hop] mono at config().sample_rate, about [-1, 1] ->
+  /// latents [T, D]; T in [1, kPieceFrames].
+  void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
+           std::span<float> latents) const;
+
+  size_t bytes() const;
+
+ private:
+  struct Block {
+    std::vector<causal::ResidualUnit> units;
+    causal::Snake act;
+    CausalConv1d down;
+  };
+  AudioVaeConfig config_;
+  CausalConv1d head_, tail_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,67 @@
+// What causal codecs of the DAC kind are built from (Fish Audio's codec, VoxCPM's AudioVAE):
+// snakes, convolutions in weight norm, residual units. For codec/*.cc.
+#pragma once
+
+#include "io/weights.h"
+#include "nn/conv.h"
+#include "nn/layers.h"
+#include "nn/stream_pass.h"
+#include "nn/weight_norm.h"
+
+namespace syrinx::causal {
+
+constexpr int64_t kTaps = 7;
+constexpr int64_t kDilations[] = {1, 3, 9};
+
+struct Snake {
+  Tensor alpha, inv_alpha;  // [C]
+};
+
+/// Snake, dilated convolution, snake, convolution of one tap, beside what comes in.
+struct ResidualUnit {
+  Snake act1, act2;
+  CausalConv1d conv;
+  PackedLinear mix;
+};
+
+struct UnitOptions {
+  int64_t dilation = 1;
+  bool depthwise = false;  ///< the dilated convolution
+  const char* conv = "";   ///< the scope that a convolution has its tensors in, below its own
+  WeightType type = WeightType::kF32;
+};
+
+/// Convolutions have no form of 8 or 4 bits.
+inline WeightType conv_type(WeightType type) {
+  return is_quantized(type) ? WeightType::kBF16 : type;
+}
+
+Snake load_snake(const Weights& scope, int64_t channels);
+/// out may be x.
+void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
+/// "weight" and "bias" of the scope.
+CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t taps,
+                       const CausalConv1dOptions& options);
+/// A transposed convolution of 2 * stride taps.
+CausalConvTranspose1d load_up(const Weights& scope, int64_t in, int64_t out, int64_t stride,
+                              WeightType type);
+/// Parts 0 to 3 of "block." of the scope.
+ResidualUnit load_unit(const Weights& scope, int64_t channels, const UnitOptions& options);
+/// A convolution of one tap as a linear.
+PackedLinear load_pointwise(const Weights& scope, int64_t in, int64_t out, WeightType type);
+
+/// One stream's rows through a convolution.
+View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, const View& x);
+
+/// x += what the unit makes of it; run(conv, x) gives the rows of its convolution.
+template <typename Run>
+void add_unit(StepContext& ctx, const ResidualUnit& unit, const View& x, Run&& run) {
+  const Arena::Mark mark(ctx.arena);
+  const View first = take_rows(ctx, x.shape[0], x.shape[1]);
+  snake(ctx, x, unit.act1, first);
+  const View inner = run(unit.conv, first);
+  snake(ctx, inner, unit.act2, inner);
+  linear_add(ctx, unit.mix, inner, x);
+}
+
+}  // namespace syrinx::causal

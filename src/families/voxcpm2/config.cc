@@ -1,0 +1,123 @@
+#include "families/voxcpm2/config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+
+namespace syrinx::voxcpm2 {
+namespace {
+
+constexpr int64_t kMostWidth = 1 << 16;
+
+/// Angles as MiniCPM4 has them: a factor for each pair, those of long texts where the model was
+/// stretched (VoxCPM:src/voxcpm/modules/minicpm4/model.py).
+RopeSpec load_angles(const Config& lm) {
+  const Config scaling = lm.sub("rope_scaling");
+  RopeSpec rope;
+  rope.theta = lm.f("rope_theta", 1, 1e12);
+  if (scaling.s("type") != "longrope") {
+    scaling.fail("type", "expected longrope, got " + scaling.s("type"));
+  }
+  const auto positions = static_cast<double>(lm.i("max_position_embeddings", 1, 1 << 30));
+  const auto original =
+      static_cast<double>(scaling.i("original_max_position_embeddings", 2, 1 << 30));
+  const char* list = positions > original ? "long_factor" : "short_factor";
+  for (const double factor : scaling.floats(list)) {
+    if (!(factor > 1e-6 && factor < 1e6)) scaling.fail(list, concat("has a factor of ", factor));
+    rope.factors.push_back(static_cast<float>(factor));
+  }
+  const double gain = 1 + std::log(positions / original) / std::log(original);
+  if (!(gain > 0)) lm.fail("max_position_embeddings", "is too small for rope_scaling");
+  rope.gain = static_cast<float>(std::sqrt(gain));
+  return rope;
+}
+
+/// What all four networks share, and the language model's own sizes.
+DecoderConfig load_lm(const Config& c) {
+  DecoderConfig d;
+  d.layers = static_cast<int>(c.i("num_hidden_layers", 1, 512));
+  d.hidden = static_cast<int>(c.i("hidden_size", 1, kMostWidth));
+  d.heads = static_cast<int>(c.i("num_attention_heads", 1, 512));
+  d.kv_heads = static_cast<int>(c.i("num_key_value_heads", 1, 512));
+  d.ffn = static_cast<int>(c.i("intermediate_size", 1, kMostWidth));
+  d.head_dim = static_cast<int>(c.opt_i("kv_channels", d.hidden / d.heads, 0, 256));
+  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
+  d.rotary = !c.opt_b("no_rope", false);
+  d.rope = load_angles(c);
+  if (c.opt_b("use_mup", true)) c.fail("use_mup", "must be false");
+  return d;
+}
+
+/// Sizes of one of the local networks.
+DecoderConfig load_local(const Config& c, const DecoderConfig& lm) {
+  DecoderConfig d = lm;
+  d.layers = static_cast<int>(c.opt_i("num_layers", 4, 1, 512));
+  d.hidden = static_cast<int>(c.opt_i("hidden_dim", 1024, 4, kMostWidth));
+  d.heads = static_cast<int>(c.opt_i("num_heads", 16, 1, 512));
+  d.ffn = static_cast<int>(c.opt_i("ffn_dim", 4096, 1, kMostWidth));
+  d.head_dim = static_cast<int>(c.opt_i("kv_channels", d.hidden / d.heads, 0, 256));
+  d.causal = false;
+  d.rope_positions = 64;  // a patch and what it is told
+  return d;
+}
+
+void check_heads_of(const Config& c, const DecoderConfig& d) {
+  if (d.head_dim < 8 || d.head_dim % 8 != 0) {
+    c.fail("kv_channels", concat("heads of ", d.head_dim, ": expected a multiple of 8"));
+  }
+  if (d.heads % d.kv_heads != 0) {
+    c.fail("num_heads", concat(d.heads, " heads over ", d.kv_heads, " of keys"));
+  }
+  if (d.rotary && std::ssize(d.rope.factors) != d.head_dim / 2) {
+    c.fail("kv_channels", concat("heads of ", d.head_dim, ", but rope_scaling has ",
+                                 d.rope.factors.size(), " factors"));
+  }
+}
+
+}  // namespace
+
+bool claims(const Config& root) {
+  const auto found = root.raw().find("architecture");
+  if (found == root.raw().end() || !found->is_string()) return false;
+  std::string name = *found;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name == "voxcpm2";
+}
+
+ModelConfig load_model_config(const Config& root) {
+  const Config lm = root.sub("lm_config"), encoder = root.sub("encoder_config"),
+               dit = root.sub("dit_config");
+  ModelConfig m;
+  m.base = load_lm(lm);
+  m.residual = m.base;
+  m.residual.layers = static_cast<int>(root.opt_i("residual_lm_num_layers", 8, 1, 512));
+  m.residual.rotary = !root.opt_b("residual_lm_no_rope", false);
+  m.encoder = load_local(encoder, m.base);
+  m.dit = load_local(dit, m.base);
+  check_heads_of(lm, m.base);
+  check_heads_of(encoder, m.encoder);
+  check_heads_of(dit, m.dit);
+  if (m.dit.hidden % 2 != 0) dit.fail("hidden_dim", "must be even");
+  if (dit.opt_b("dit_mean_mode", false)) dit.fail("dit_mean_mode", "is not supported");
+  if (const auto cfm = dit.opt_sub("cfm_config"); cfm && cfm->opt_s("solver", "euler") != "euler") {
+    cfm->fail("solver", cfm->s("solver") + " is not supported, euler is");
+  }
+  m.vocab = lm.i("vocab_size", 105, 1 << 24);  // ids to 104 mark audio
+  m.max_positions = root.opt_i("max_length", 8192, 64, 1 << 20);
+  m.base.rope_positions = m.residual.rope_positions = m.max_positions;
+  m.patch = root.opt_i("patch_size", 4, 1, 16);
+  m.fsq_width = root.opt_i("scalar_quantization_latent_dim", 512, 1, kMostWidth);
+  m.fsq_scale = root.opt_i("scalar_quantization_scale", 9, 1, 1 << 16);
+  const auto vae = root.opt_sub("audio_vae_config");
+  if (vae) m.vae = AudioVaeConfig::load(*vae);
+  if (root.opt_i("feat_dim", 64) != m.vae.latent) {
+    root.fail("feat_dim", concat("expected that of audio_vae_config, ", m.vae.latent));
+  }
+  return m;
+}
+
+}  // namespace syrinx::voxcpm2

@@ -1,0 +1,32 @@
+// What config.json of a VoxCPM2 checkpoint says. Plain data, checked when read. Throws LoadError
+// for what is missing, contradictory or not supported.
+#pragma once
+
+#include <cstdint>
+
+#include "codec/audio_vae.h"
+#include "io/json.h"
+#include "nn/decoder.h"
+
+namespace syrinx::voxcpm2 {
+
+struct ModelConfig {
+  DecoderConfig base, residual;  ///< the language models; of one width and one kind of cache
+  DecoderConfig encoder, dit;    ///< the local networks, which see a patch at a time
+  int64_t vocab = 0;
+  int64_t max_positions = 0;
+  int64_t patch = 4;      ///< P, latent frames of a step
+  int64_t fsq_width = 0;  ///< numbers that are rounded between the two language models
+  int64_t fsq_scale = 9;  ///< to a multiple of 1 / this
+  AudioVaeConfig vae;
+
+  int64_t latent() const { return vae.latent; }               ///< D, numbers of a latent frame
+  int64_t patch_width() const { return patch * vae.latent; }  ///< of a step, [P, D]
+  int64_t patch_samples() const { return patch * vae.decoder_hop(); }
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+
+}  // namespace syrinx::voxcpm2

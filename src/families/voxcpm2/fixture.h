@@ -1,0 +1,88 @@
+// For tests: the golden checkpoint and its cases.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "audio/wav_file.h"
+#include "families/voxcpm2/pipeline.h"
+#include "families/voxcpm2/state.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "kernels/fixture.h"
+#include "model/step_runner.h"
+
+namespace syrinx::voxcpm2 {
+
+inline std::string parity_file(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
+}
+inline std::string golden_path(const std::string& name) {
+  return parity_file("voxcpm2/golden/" + name);
+}
+
+/// So many samples of ../mimi/speech.wav, where make_golden.py takes them, as 16 kHz.
+inline Recording speech(size_t count) {
+  const std::vector<float> all = read_wav(parity_file("mimi/speech.wav")).samples;
+  return {{all.begin() + 8000, all.begin() + 8000 + static_cast<int64_t>(count)}, 16000};
+}
+
+inline std::shared_ptr<const Voice> encode(const VoiceEncoder& encoder,
+                                           const Recording& recording) {
+  fixture::Bench bench(1);
+  const auto work = encoder.open(recording);
+  VoiceEncoding* one[] = {work.get()};
+  while (!work->done()) encoder.run(bench.ctx, one);
+  return std::make_shared<const Voice>(work->take());
+}
+
+/// A request of cases.json, and what the authors' code made of it.
+struct Case {
+  std::string name;
+  SpeechRequest request;
+  size_t reference = 0, prompt = 0;  ///< samples of the recordings; they are the same ones
+  int steps = 0;
+  bool ended = false;
+  std::shared_ptr<Safetensors> golden;
+};
+
+inline std::vector<Case> load_cases() {
+  std::vector<Case> cases;
+  for (const auto& json : nlohmann::json::parse(read_file(golden_path("cases.json"), 1 << 20))) {
+    Case c;
+    c.name = json["name"];
+    c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
+    c.steps = json["steps"];
+    c.ended = json["ended"];
+    c.request.text = json["text"];
+    c.request.seed = json["seed"];
+    if (json.contains("cfg")) c.request.guidance = json["cfg"].get<float>();
+    c.reference = json.value("reference", 0);
+    c.prompt = json.value("prompt", 0);
+    if (json.contains("lengths")) {
+      c.request.ignore_stop = true;
+      c.request.max_frames = json["lengths"]["max_len"];
+    }
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+/// The case's request with the voice that `encoder` makes of its recordings.
+inline SpeechRequest request_of(const Case& c, const VoiceEncoder& encoder) {
+  SpeechRequest request = c.request;
+  if (c.reference + c.prompt == 0) return request;
+  Recording recording = speech(std::max(c.reference, c.prompt));
+  recording.mode = c.prompt == 0      ? "reference"
+                   : c.reference == 0 ? "continuation"
+                                      : "reference+continuation";
+  for (const auto& json : nlohmann::json::parse(read_file(golden_path("cases.json"), 1 << 20)))
+    if (json["name"] == c.name) recording.text = json.value("prompt_text", "");
+  request.voice_data = encode(encoder, recording);
+  return request;
+}
+
+}  // namespace syrinx::voxcpm2

@@ -1,0 +1,53 @@
+// VoxCPM2's language models as one AR stage whose steps yield latents: the base one reads text and
+// patches, its rows of patches are rounded (FSQ), the residual one reads those beside the patches
+// again; a local transformer makes the next patch of both, all emitting rows of a batch at once,
+// and a small head says whether it was the last. Const after construction. CPU only.
+// Networks: VoxCPM:src/voxcpm/model/voxcpm2.py.
+// E sequences that yield a step, H width, N rows in the batch, P * D numbers of a patch.
+#pragma once
+
+#include "families/voxcpm2/local_nets.h"
+#include "model/stage.h"
+
+namespace syrinx::voxcpm2 {
+
+class LatentLm : public ArStage {
+ public:
+  /// `weights` is the checkpoint's root and must outlive this: the table of ids is not copied.
+  LatentLm(const ModelConfig& config, const Weights& weights, WeightType type);
+
+  const ArTraits& traits() const override { return traits_; }
+  /// hidden [E, 2 H]: the rows of the base model, rounded where they are of patches, and those of
+  /// the residual one.
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  /// Of the one code of a step: 1 says that its patch is the last one.
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+  void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
+  size_t bytes() const;  ///< of the language models
+  size_t table_bytes() const { return table_.bytes(); }
+  const LocalEncoder& encoder() const { return encoder_; }
+  const LocalDit& dit() const { return dit_; }
+
+ private:
+  /// What the rows of a batch are made of.
+  struct Inputs {
+    View x;                          // [N, H]
+    View patches;                    // [N, H]: those of patches, zeros elsewhere
+    std::span<const int32_t> audio;  // which rows are patches
+  };
+  Inputs embed_rows(StepContext& ctx, const ArBatch& batch) const;
+  void round(StepContext& ctx, const View& x, std::span<const int32_t> rows) const;
+
+  ModelConfig config_;
+  ArTraits traits_;
+  View table_;  // [V, H]; as stored
+  Decoder base_, residual_;
+  PackedLinear fsq_in_, fsq_out_, fusion_, stop_, stop_head_;
+  LocalEncoder encoder_;
+  LocalDit dit_;
+};
+
+}  // namespace syrinx::voxcpm2

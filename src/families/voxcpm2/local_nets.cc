@@ -1,0 +1,222 @@
+#include "families/voxcpm2/local_nets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "kernels/activation.h"
+#include "kernels/copy.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx::voxcpm2 {
+namespace {
+
+/// Without its first so many steps the solver stands still (CFG-zero*).
+constexpr int kStillSteps = 1;
+
+/// Copies of columns: x [N, from], out [N, to].
+void copy_rows(const View& x, int64_t from, const View& out, int64_t to, int64_t width) {
+  for (int64_t i = 0; i < x.shape[0]; ++i)
+    std::copy_n(x.f32() + i * x.shape[1] + from, width, out.f32() + i * out.shape[1] + to);
+}
+
+/// u s + scale (c - u s), with the s for which u s comes nearest to c; into c.
+void guide(std::span<float> c, std::span<const float> u, float scale) {
+  double dot = 0, power = 1e-8;
+  for (size_t i = 0; i < c.size(); ++i) {
+    dot += double{c[i]} * u[i];
+    power += double{u[i]} * u[i];
+  }
+  const auto star = static_cast<float>(dot / power);
+  for (size_t i = 0; i < c.size(); ++i) {
+    const float base = u[i] * star;
+    c[i] = base + scale * (c[i] - base);
+  }
+}
+
+}  // namespace
+
+LocalEncoder::LocalEncoder(const ModelConfig& config, const Weights& root, WeightType type)
+    : config_(config) {
+  const Weights w = root.scope("feat_encoder");
+  const int64_t width = config.encoder.hidden;
+  in_ = load_linear(w, "in_proj", width, config.latent(), true, at_least_8_bits(type));
+  first_ = Tensor({width}, DType::kF32);
+  std::copy_n(w.f32("special_token", {1, 1, 1, width}).f32(), width, first_.f32());
+  decoder_ = Decoder(config.encoder, w.scope("encoder"), type);
+  to_lm_ = load_linear(root, "enc_to_lm_proj", config.base.hidden, width, true, type);
+}
+
+void LocalEncoder::run(StepContext& ctx, const View& patches, const View& out) const {
+  const int64_t count = patches.shape[0], p = config_.patch, width = config_.encoder.hidden;
+  if (count == 0) return;
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const View frames = take_rows(ctx, count * p, width), x = take_rows(ctx, count * (p + 1), width);
+  linear(ctx, in_, patches.reshape({count * p, config_.latent()}), frames);
+  const std::span<int32_t> firsts = take_array<int32_t>(ctx, count);
+  for (int64_t i = 0; i < count; ++i) {
+    firsts[i] = static_cast<int32_t>(i * (p + 1));
+    std::copy_n(first_.f32(), width, x.f32() + i * (p + 1) * width);
+    std::copy_n(frames.f32() + i * p * width, p * width, x.f32() + (i * (p + 1) + 1) * width);
+  }
+  run_whole(ctx, decoder_, x, {0, config_.encoder.layers}, p + 1);
+  const View top = take_rows(ctx, count, width);
+  decoder_.norm_rows(ctx, x, firsts, top);
+  linear(ctx, to_lm_, top, out);
+}
+
+LocalDit::LocalDit(const ModelConfig& config, const Weights& root, WeightType type)
+    : config_(config), times_(solver_times()) {
+  const Weights w = root.scope("feat_decoder").scope("estimator");
+  const int64_t width = config.dit.hidden, lm = config.base.hidden, latent = config.latent();
+  const WeightType small = at_least_8_bits(type);
+  lm_ = load_linear(root, "lm_to_dit_proj", width, lm, true, small);
+  residual_ = load_linear(root, "res_to_dit_proj", width, lm, true, small);
+  in_ = load_linear(w, "in_proj", width, latent, true, small);
+  before_ = load_linear(w, "cond_proj", width, latent, true, small);
+  out_ = load_linear(w, "out_proj", latent, width, true, small);
+  decoder_ = Decoder(config.dit, w.scope("decoder"), type);
+  embed_times(w);
+}
+
+/// From 1 to 0, the first steps the smaller ones (sway sampling with coefficient 1), as torch
+/// rounds them.
+LocalDit::Times LocalDit::solver_times() {
+  constexpr int kN = kSolverSteps;
+  constexpr float kStep = -1.f / kN;
+  float span[kN + 1];
+  for (int i = 0; i <= kN; ++i) {
+    const float even =
+        i < (kN + 1) / 2 ? 1 + kStep * static_cast<float>(i) : -kStep * static_cast<float>(kN - i);
+    const float turned = std::cos(static_cast<float>(std::numbers::pi / 2) * even);
+    span[i] = even + (turned - 1 + even);
+  }
+  Times times;
+  float t = span[0];
+  for (int i = 0; i < kN; ++i) {
+    times.t[i] = t;
+    t -= t - span[i + 1];
+  }
+  times.t[kN] = t;
+  return times;
+}
+
+/// What the network is told of each time of the solver; it is the same for every request.
+void LocalDit::embed_times(const Weights& estimator) {
+  const int64_t width = config_.dit.hidden, half = width / 2;
+  // One row more: that of the length of a step, which this model is told to be 0.
+  Tensor waves({kSolverSteps + 1, width}, DType::kF32);
+  const float slope = static_cast<float>(std::log(10000.0) / static_cast<double>(half - 1));
+  for (int64_t s = 0; s <= kSolverSteps; ++s) {
+    const float time = s < kSolverSteps ? 1000 * times_.t[s] : 0;
+    for (int64_t i = 0; i < half; ++i) {
+      const float angle = time * std::exp(static_cast<float>(i) * -slope);
+      waves.f32()[s * width + i] = std::sin(angle);
+      waves.f32()[s * width + half + i] = std::cos(angle);
+    }
+  }
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx(pool, arena);
+  const auto embed = [&](const char* name, const View& x, const View& out) {
+    const Weights mlp = estimator.scope(name);
+    const View inner = take_rows(ctx, x.shape[0], width);
+    const auto layer = [&](const char* part) {
+      return load_linear(mlp, part, width, width, true, WeightType::kF32);
+    };
+    linear(ctx, layer("linear_1"), x, inner);
+    activate(ctx, Activation::kSilu, inner, inner);
+    linear(ctx, layer("linear_2"), inner, out);
+  };
+  time_rows_ = Tensor({kSolverSteps, width}, DType::kF32);
+  const View delta = take_rows(ctx, 1, width);
+  embed("time_mlp", waves.view().slice(0, kSolverSteps), time_rows_);
+  embed("delta_time_mlp", waves.view().slice(kSolverSteps, kSolverSteps + 1), delta);
+  add_bias_inplace(ctx, time_rows_, delta.reshape({width}));
+}
+
+void LocalDit::run(StepContext& ctx, std::span<const PatchJob> jobs, const View& hidden,
+                   const View& out) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t e = std::ssize(jobs), p = config_.patch, latent = config_.latent();
+  const int64_t size = p * latent, width = config_.dit.hidden, lm = config_.base.hidden;
+  // Row `twins[i]` of the network's patches is number i without the condition.
+  const std::span<int64_t> twins = take_array<int64_t>(ctx, e);
+  int64_t rows = e;
+  for (int64_t i = 0; i < e; ++i) twins[i] = jobs[i].scale == 1 ? -1 : rows++;
+
+  const View told = take_rows(ctx, rows, (2 + p) * width), x = take_rows(ctx, rows, size);
+  const View v = take_rows(ctx, rows, size), past = take_rows(ctx, e * p, latent);
+  std::fill_n(told.f32(), told.count(), 0.f);
+  {
+    const Arena::Mark inner_mark(ctx.arena);
+    const View half = take_rows(ctx, e, lm), made = take_rows(ctx, e, width);
+    for (const int side : {0, 1}) {
+      copy_rows(hidden, side * lm, half, 0, lm);
+      linear(ctx, side == 0 ? lm_ : residual_, half, made);
+      for (int64_t i = 0; i < e; ++i)
+        std::copy_n(made.f32() + i * width, width, told.f32() + i * told.shape[1] + side * width);
+    }
+    for (int64_t i = 0; i < e; ++i) {
+      const std::span<const float> before = jobs[i].before;
+      SYRINX_CHECK(
+          std::ssize(jobs[i].noise) == size && (before.empty() || std::ssize(before) == size),
+          "[local dit] a patch of ", jobs[i].noise.size(), " after ", before.size());
+      float* to = past.f32() + i * size;
+      std::fill_n(to, size, 0.f);
+      std::copy(before.begin(), before.end(), to);
+    }
+    const View seen = take_rows(ctx, e * p, width);
+    linear(ctx, before_, past, seen);
+    for (int64_t i = 0; i < e; ++i) {
+      for (const int64_t row : {i, twins[i]}) {
+        if (row < 0) continue;
+        std::copy_n(seen.f32() + i * p * width, p * width,
+                    told.f32() + row * told.shape[1] + 2 * width);
+        std::copy_n(jobs[i].noise.begin(), size, x.f32() + row * size);
+      }
+    }
+  }
+  for (int step = kStillSteps; step < kSolverSteps; ++step) {
+    estimate(ctx, step, told, x, v);
+    const float dt = times_.t[step] - times_.t[step + 1];
+    for (int64_t i = 0; i < e; ++i) {
+      const std::span<float> speed(v.f32() + i * size, static_cast<size_t>(size));
+      if (twins[i] >= 0) guide(speed, {v.f32() + twins[i] * size, speed.size()}, jobs[i].scale);
+      float* at = x.f32() + i * size;
+      for (int64_t k = 0; k < size; ++k) at[k] -= dt * speed[k];
+      if (twins[i] >= 0) std::copy_n(at, size, x.f32() + twins[i] * size);
+    }
+  }
+  std::copy_n(x.f32(), e * size, out.f32());
+}
+
+void LocalDit::estimate(StepContext& ctx, int step, const View& told, const View& x,
+                        const View& v) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t rows = x.shape[0], p = config_.patch, width = config_.dit.hidden;
+  const int64_t length = 3 + 2 * p;  // two rows of the language models, time, patch before, patch
+  const View frames = take_rows(ctx, rows * p, width), all = take_rows(ctx, rows * length, width);
+  linear(ctx, in_, x.reshape({rows * p, config_.latent()}), frames);
+  const std::span<int32_t> wanted = take_array<int32_t>(ctx, rows * p);
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* from = told.f32() + i * told.shape[1];
+    float* to = all.f32() + i * length * width;
+    to = std::copy_n(from, 2 * width, to);
+    to = std::copy_n(time_rows_.f32() + step * width, width, to);
+    to = std::copy_n(from + 2 * width, p * width, to);
+    std::copy_n(frames.f32() + i * p * width, p * width, to);
+    for (int64_t k = 0; k < p; ++k)
+      wanted[i * p + k] = static_cast<int32_t>(i * length + 3 + p + k);
+  }
+  run_whole(ctx, decoder_, all, {0, config_.dit.layers}, length);
+  decoder_.norm_rows(ctx, all, wanted, frames);
+  linear(ctx, out_, frames, v.reshape({rows * p, config_.latent()}));
+}
+
+size_t LocalDit::bytes() const {
+  return lm_.bytes() + residual_.bytes() + in_.bytes() + before_.bytes() + out_.bytes() +
+         decoder_.bytes();
+}
+
+}  // namespace syrinx::voxcpm2

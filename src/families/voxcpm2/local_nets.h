@@ -1,0 +1,69 @@
+// The two local networks of VoxCPM2, which see one patch of P latent frames at a time: the encoder,
+// which makes one row of a patch for the language models, and the diffusion transformer with its
+// solver, which makes a patch of what those say. Both run over many patches at once; a patch's
+// numbers do not depend on the others. Const after construction, shared by threads. CPU only.
+// Networks:
+// VoxCPM:src/voxcpm/modules/{locenc/local_encoder,locdit/local_dit_v2,locdit/unified_cfm}.py D
+// numbers a latent frame, W width of the network, H of the language models, A and E patches.
+#pragma once
+
+#include <span>
+
+#include "families/voxcpm2/config.h"
+
+namespace syrinx::voxcpm2 {
+
+class LocalEncoder {
+ public:
+  /// `root` has "feat_encoder." and "enc_to_lm_proj.".
+  LocalEncoder(const ModelConfig& config, const Weights& root, WeightType type);
+  /// patches [A, P * D] -> out [A, H].
+  void run(StepContext& ctx, const View& patches, const View& out) const;
+  size_t bytes() const { return in_.bytes() + decoder_.bytes() + to_lm_.bytes(); }
+
+ private:
+  ModelConfig config_;
+  PackedLinear in_, to_lm_;
+  Tensor first_;  // [W]: the row in front of the frames, which becomes the patch's
+  Decoder decoder_;
+};
+
+/// One patch to be made.
+struct PatchJob {
+  std::span<const float> before;  ///< [P, D], the patch before it; empty: zeros
+  std::span<const float> noise;   ///< [P, D]
+  float scale = 2;                ///< of guidance; 1: none, at half the cost
+};
+
+class LocalDit {
+ public:
+  static constexpr int kSolverSteps = 10;
+
+  /// `root` has "feat_decoder.estimator." and "{lm,res}_to_dit_proj.".
+  LocalDit(const ModelConfig& config, const Weights& root, WeightType type);
+  /// hidden [E, 2 H], rows of the two language models side by side -> out [E, P * D]: Euler's
+  /// method from the noise on, guided as CFG-zero* (arXiv 2503.18886). The rows without the
+  /// condition run beside those with it.
+  void run(StepContext& ctx, std::span<const PatchJob> jobs, const View& hidden,
+           const View& out) const;
+  size_t bytes() const;
+
+ private:
+  struct Times {
+    float t[kSolverSteps + 1];
+  };
+  static Times solver_times();
+  void embed_times(const Weights& estimator);
+  /// v [R, P * D] at time number `step` of x [R, P * D]; `told` [R, 2 + P, W] is what they are
+  /// told.
+  void estimate(StepContext& ctx, int step, const View& told, const View& x, const View& v) const;
+
+  ModelConfig config_;
+  PackedLinear lm_, residual_;      // H -> W
+  PackedLinear in_, before_, out_;  // D -> W, D -> W, W -> D
+  Decoder decoder_;
+  Times times_;
+  Tensor time_rows_;  // [kSolverSteps, W]
+};
+
+}  // namespace syrinx::voxcpm2

@@ -1,0 +1,118 @@
+// VoxCPM2 against what the authors' code computes on a small checkpoint with the same noise: prompt
+// ids, latents of recordings, stop logits and decisions, latents of every step, samples.
+#include "families/voxcpm2/fixture.h"
+#include "io/golden_samples.h"
+
+namespace syrinx::voxcpm2 {
+namespace {
+
+class VoxCpm2Parity : public testing::Test {
+ protected:
+  VoxCpm2Parity() : cases_(load_cases()), model_({golden_path("checkpoint"), "x"}) {}
+
+  const Case& named(const std::string& name) const {
+    for (const Case& c : cases_)
+      if (c.name == name) return c;
+    throw InternalError("no case " + name);
+  }
+
+  std::vector<Case> cases_;
+  VoxCpm2 model_;
+};
+
+TEST_F(VoxCpm2Parity, PromptsAndRecordings) {
+  float worst = 0;
+  for (const Case& c : cases_) {
+    Runner runner(model_);
+    const SpeechRequest request = request_of(c, *model_.voice_encoder());
+    const Track track = runner.open(request);
+    const std::span<const int32_t> ids = track.state->prompt_ids();
+    ASSERT_EQ(std::vector(ids.begin(), ids.end()), ints(c.golden->view("prompt_ids"))) << c.name;
+    const std::vector<int32_t> audio = ints(c.golden->view("audio_mask"));
+    std::vector<float> patches;
+    for (size_t i = 0; i < audio.size(); ++i) {
+      const State::Input input = static_cast<const State&>(*track.state).input(static_cast<int>(i));
+      ASSERT_EQ(input.id < 0, audio[i] == 1) << c.name << " row " << i;
+      patches.insert(patches.end(), input.patch.begin(), input.patch.end());
+    }
+    if (patches.empty()) continue;
+    worst = std::max(worst, relative(patches, floats(c.golden->view("feats"))));
+  }
+  EXPECT_LT(worst, 1e-5f);
+  RecordProperty("worst_recordings", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST_F(VoxCpm2Parity, LatentsAndStopsOfEveryStep) {
+  float worst = 0, worst_stop = 0;
+  int most = 0, ended = 0;
+  for (const Case& c : cases_) {
+    Runner runner(model_);
+    Track track = runner.open(request_of(c, *model_.voice_encoder()));
+    for (int i = 0; i < c.steps; ++i) {
+      ASSERT_FALSE(track.finished) << c.name << " ended before step " << i;
+      runner.step(track);
+    }
+    EXPECT_EQ(track.finished, c.ended) << c.name;
+    const View latents = c.golden->view("latents"), stop = c.golden->view("stop");
+    ASSERT_EQ(std::ssize(track.rows), latents.count()) << c.name;
+    const float off = relative(track.rows, floats(latents));
+    EXPECT_LT(off, 1e-4f) << c.name;
+    worst = std::max(worst, off);
+    for (int i = 0; i < c.steps; ++i) {
+      const float d = relative(track.logits[i], floats(stop.slice(i, i + 1)));
+      EXPECT_LT(d, 1e-3f) << c.name << " step " << i;
+      worst_stop = std::max(worst_stop, d);
+    }
+    most = std::max(most, c.steps), ended += c.ended;
+  }
+  EXPECT_GE(most, 200);
+  EXPECT_GE(ended, 5);
+  RecordProperty("worst_latents", std::to_string(worst * 1e6) + "e-6");
+  RecordProperty("worst_stop", std::to_string(worst_stop * 1e6) + "e-6");
+}
+
+TEST_F(VoxCpm2Parity, SamplesOfLatents) {
+  const ChunkStage& stage = *model_.graph().links()[0].stage;
+  float worst = 0;
+  for (const char* name : {"fox", "continuation", "both", "short_prompt"}) {
+    const Case& c = named(name);
+    Runner runner(model_);
+    const Track track = runner.open(request_of(c, *model_.voice_encoder()));
+    const GoldenSamples want(*c.golden);
+    const View latents = c.golden->view("latents");
+    const auto stream = open_stream(stage, *track.state);
+    std::vector<float> got(static_cast<size_t>(c.steps * stage.out_width()));
+    ChunkJob job;
+    job.state = stream.get();
+    job.values = floats(latents);
+    job.fresh = c.steps;
+    job.out = got;
+    stage.run(runner.context(), std::span(&job, 1));
+    ASSERT_EQ(std::ssize(got), want.count()) << name;
+    worst = std::max(worst, want.distance(got));
+  }
+  EXPECT_LT(worst, 3e-4f);  // theirs is 9.5e-5 from float64
+  RecordProperty("worst_samples", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST_F(VoxCpm2Parity, WeightsOfEveryKindStayClose) {
+  const Case& c = named("plain");
+  const auto error = [&](WeightType type) {
+    const VoxCpm2 model({golden_path("checkpoint"), "x", type});
+    Runner runner(model);
+    Track track = runner.open(c.request);
+    runner.step(track);
+    const View want = c.golden->view("latents").slice(0, 1);
+    double off = 0, power = 0;
+    for (int64_t i = 0; i < want.count(); ++i) {
+      off += std::pow(double{track.rows[static_cast<size_t>(i)]} - want.f32()[i], 2);
+      power += std::pow(double{want.f32()[i]}, 2);
+    }
+    return std::sqrt(off / power);
+  };
+  EXPECT_LT(error(WeightType::kBF16), 0.02);
+  EXPECT_LT(error(WeightType::kQ8), 0.05);
+}
+
+}  // namespace
+}  // namespace syrinx::voxcpm2

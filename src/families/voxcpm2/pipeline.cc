@@ -1,0 +1,166 @@
+#include "families/voxcpm2/pipeline.h"
+
+#include <algorithm>
+
+#include "families/voxcpm2/state.h"
+#include "families/weight_files.h"
+#include "io/file.h"
+#include "text/byte_tokenizer.h"
+
+namespace syrinx::voxcpm2 {
+namespace {
+
+/// A patch is 160 ms.
+constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
+
+struct VaeStream : StreamState {
+  AudioVaeState state;
+  std::vector<float> context;  // [*, P * D], until it has been decoded
+};
+
+VaeStream& stream_of(const ChunkJob& job) { return *static_cast<VaeStream*>(job.state); }
+
+Tokenizer load_tokenizer(const LoadSpec& spec) {
+  if (!spec.dummy || is_file(join_path(spec.dir, "tokenizer.json"))) {
+    return Tokenizer::load(spec.dir);
+  }
+  return byte_tokenizer({});
+}
+
+/// The tensors of the networks: at the root, or below "state_dict" where a program saved them so.
+Weights lm_scope(const Weights& root) {
+  const Weights wrapped = root.scope("state_dict");
+  return wrapped.has("stop_head.weight") ? wrapped : root;
+}
+
+std::string stack_shape(const DecoderConfig& d) {
+  return concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/", d.kv_heads, " x ",
+                d.head_dim, ", ffn ", d.ffn);
+}
+
+}  // namespace
+
+Bundle VaeStage::bundle(const Sequence& sequence) const {
+  const std::span<const float> context = static_cast<const State&>(sequence).context();
+  Bundle bundle;
+  if (!context.empty()) bundle.set("context", std::vector<float>(context.begin(), context.end()));
+  return bundle;
+}
+
+std::unique_ptr<StreamState> VaeStage::open(Bundle bundle) const {
+  auto stream = std::make_unique<VaeStream>();
+  stream->state = vae_.open();
+  if (!bundle.has("context")) return stream;
+  stream->context = bundle.floats("context");
+  const size_t width = static_cast<size_t>(in_width()), size = stream->context.size();
+  if (size % width != 0 || size > size_t{State::kContext} * width) {
+    throw LoadError(concat("a recording's end of ", size, " numbers, ", width, " a patch, at most ",
+                           State::kContext, " patches"));
+  }
+  return stream;
+}
+
+void VaeStage::hear_contexts(StepContext& ctx, std::span<const ChunkJob> jobs) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const std::span<AudioVaeJob> inner = take_array<AudioVaeJob>(ctx, std::ssize(jobs));
+  size_t count = 0;
+  for (const ChunkJob& job : jobs) {
+    VaeStream& stream = stream_of(job);
+    if (stream.context.empty()) continue;
+    const int64_t samples =
+        std::ssize(stream.context) / config_.latent() * config_.vae.decoder_hop();
+    const View unheard = ctx.arena.take({samples}, DType::kF32);
+    inner[count++] = {&stream.state, stream.context, {unheard.f32(), static_cast<size_t>(samples)}};
+  }
+  if (count > 0) vae_.run(ctx, inner.first(count));
+  for (const ChunkJob& job : jobs) stream_of(job).context.clear();
+}
+
+void VaeStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  hear_contexts(ctx, jobs);
+  const Arena::Mark mark(ctx.host);
+  const std::span<AudioVaeJob> inner = take_array<AudioVaeJob>(ctx, std::ssize(jobs));
+  const auto width = static_cast<size_t>(in_width());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const ChunkJob& job = jobs[i];
+    inner[i] = {&stream_of(job).state, job.values.subspan(job.left * width, job.fresh * width),
+                job.out};
+  }
+  vae_.run(ctx, inner);
+}
+
+VoxCpm2::VoxCpm2(const LoadSpec& spec) {
+  config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
+  prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec));
+  weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
+  const Weights lm = lm_scope(*weights_);
+  weights_->build([&] { lm_ = std::make_unique<LatentLm>(config_, lm, spec.weights); });
+  load_vae(spec);
+  stage_ = std::make_unique<VaeStage>(config_, *vae_);
+  const Link links[] = {{"vae", stage_.get(), kPolicy}};
+  graph_ = chain(*lm_, links);
+  describe(spec);
+}
+
+void VoxCpm2::load_vae(const LoadSpec& spec) {
+  const std::string safe = join_path(spec.dir, "audiovae.safetensors");
+  const std::string path = is_file(safe) ? safe : join_path(spec.dir, "audiovae.pth");
+  vae_weights_ = std::make_unique<Weights>(plain_weights_at(spec, path));
+  const Weights vae = audio_vae_scope(*vae_weights_);
+  vae.build([&] { vae_ = std::make_unique<AudioVaeDecoder>(config_.vae, vae, spec.weights); },
+            {"encoder.*"});
+  if (!spec.dummy && !vae.has("encoder.fc_mu.bias")) return;
+  voices_ =
+      std::make_unique<Voices>(config_, [this]() -> const AudioVaeEncoder& { return encoder(); });
+}
+
+const AudioVaeEncoder& VoxCpm2::encoder() const {
+  std::call_once(encoder_once_, [&] {
+    const Weights vae = audio_vae_scope(*vae_weights_);
+    vae.build([&] { encoder_ = std::make_unique<AudioVaeEncoder>(config_.vae, vae); });
+  });
+  return *encoder_;
+}
+
+void VoxCpm2::describe(const LoadSpec& spec) {
+  const AudioVaeConfig& vae = config_.vae;
+  info_.family = "voxcpm2";
+  info_.model = spec.model;
+  info_.licence = "Apache-2.0";
+  info_.sample_rate = static_cast<int>(vae.out_sample_rate);
+  info_.frame_rate =
+      static_cast<double>(vae.out_sample_rate) / static_cast<double>(config_.patch_samples());
+  info_.voices = {{"default", "a voice that the model makes up"}};
+  info_.default_voice = "default";
+  info_.languages = {"auto"};
+  info_.instructions = true;
+  info_.no_cloning = "audiovae.pth has no encoder (encoder.*)";
+  info_.parts = {
+      {"base model", stack_shape(config_.base), lm_->bytes()},
+      {"residual model",
+       stack_shape(config_.residual) + (config_.residual.rotary ? "" : ", no rope") +
+           ", in the bytes of the base model",
+       0},
+      {"local encoder", stack_shape(config_.encoder), lm_->encoder().bytes()},
+      {"local transformer",
+       concat(stack_shape(config_.dit), ", ", LocalDit::kSolverSteps, " steps for ", config_.patch,
+              " x ", config_.latent(), " numbers"),
+       lm_->dit().bytes()},
+      {"table", concat(config_.vocab, " ids x ", config_.base.hidden), lm_->table_bytes()},
+      {"vae",
+       concat(config_.latent(), " numbers to ", vae.decoder_hop(), " samples at ",
+              vae.out_sample_rate, " Hz"),
+       vae_->bytes()}};
+}
+
+Result<Opened> VoxCpm2::open(const SpeechRequest& request) const {
+  auto opened = State::open(config_, *prompter_, request);
+  if (!opened) return opened.error();
+  return Opened(opened.take());
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<VoxCpm2>(spec);
+}
+
+}  // namespace syrinx::voxcpm2

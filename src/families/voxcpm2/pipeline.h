@@ -1,0 +1,75 @@
+// VoxCPM2: speech of latents, as a pipeline of its language models and its AudioVAE.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "codec/audio_vae.h"
+#include "codec/audio_vae_encoder.h"
+#include "families/family.h"
+#include "families/voxcpm2/config.h"
+#include "families/voxcpm2/latent_lm.h"
+#include "families/voxcpm2/prompter.h"
+#include "families/voxcpm2/voice.h"
+#include "model/pipeline.h"
+
+namespace syrinx::voxcpm2 {
+
+/// Patches to samples; the decoder keeps all of its past, so there is neither left context nor
+/// lookahead. Where the speech goes on from a recording, its last patches are decoded first, and
+/// not heard.
+class VaeStage : public ChunkStage {
+ public:
+  VaeStage(const ModelConfig& config, const AudioVaeDecoder& vae) : config_(config), vae_(vae) {}
+  FrameType in() const override { return {Flow::kRows, static_cast<int>(config_.patch_width())}; }
+  FrameType out() const override {
+    return {Flow::kSamples, static_cast<int>(config_.patch_samples())};
+  }
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+
+ private:
+  void hear_contexts(StepContext& ctx, std::span<const ChunkJob> jobs) const;
+
+  const ModelConfig& config_;
+  const AudioVaeDecoder& vae_;
+};
+
+class VoxCpm2 : public Pipeline {
+ public:
+  /// Throws LoadError.
+  explicit VoxCpm2(const LoadSpec& spec);
+
+  const PipelineInfo& info() const override { return info_; }
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override;
+  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
+
+  const ModelConfig& config() const { return config_; }
+  const Prompter& prompter() const { return *prompter_; }
+  const LatentLm& lm() const { return *lm_; }
+  const AudioVaeDecoder& vae() const { return *vae_; }
+  /// The first call loads it; throws LoadError where the checkpoint has none.
+  const AudioVaeEncoder& encoder() const;
+
+ private:
+  void load_vae(const LoadSpec& spec);
+  void describe(const LoadSpec& spec);
+
+  ModelConfig config_;
+  std::unique_ptr<Prompter> prompter_;
+  std::unique_ptr<Weights> weights_, vae_weights_;  // kept: a table, and what is loaded later
+  std::unique_ptr<LatentLm> lm_;
+  std::unique_ptr<AudioVaeDecoder> vae_;
+  mutable std::once_flag encoder_once_;
+  mutable std::unique_ptr<AudioVaeEncoder> encoder_;
+  std::unique_ptr<VaeStage> stage_;
+  Graph graph_;
+  std::unique_ptr<Voices> voices_;  // null where the checkpoint has no encoder
+  PipelineInfo info_;
+};
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+
+}  // namespace syrinx::voxcpm2

@@ -1,0 +1,98 @@
+#include "families/voxcpm2/voice.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "families/recorded_voice.h"
+
+namespace syrinx::voxcpm2 {
+namespace {
+
+/// Where a voice keeps its latents, f32 [T, P, D], and the mode that needs them: what it is like,
+/// and what the speech goes on from.
+struct Part {
+  const char *tensor, *mode;
+  bool silence_first;  ///< where what is missing to whole patches stands
+};
+constexpr Part kReference{"reference", "reference", false}, kPrompt{"prompt", "continuation", true};
+constexpr const Part* kParts[] = {&kReference, &kPrompt};
+
+class Encoding : public RecordedVoice {
+ public:
+  Encoding(const ModelConfig& config, const AudioVaeEncoder& codec, const VoiceEncoderInfo& info,
+           const Recording& recording)
+      : RecordedVoice(info, recording), config_(config), codec_(codec) {
+    start(work());
+  }
+
+ private:
+  Pieces work() {
+    resample(static_cast<int>(config_.vae.sample_rate));
+    co_await PieceEnd();
+    const int64_t hop = config_.vae.encoder_hop(), width = config_.latent();
+    const int64_t patches = (std::ssize(samples) + config_.patch * hop - 1) / (config_.patch * hop);
+    const int64_t frames = patches * config_.patch, silence = frames * hop - std::ssize(samples);
+    for (const Part* part : kParts) {
+      if (voice.mode.find(part->mode) == std::string::npos) continue;
+      std::vector<float> padded(static_cast<size_t>(frames * hop), 0.f);
+      std::copy(samples.begin(), samples.end(),
+                padded.begin() + (part->silence_first ? silence : 0));
+      Tensor latents({patches, config_.patch, width}, DType::kF32);
+      AudioVaeEncoder::Stream stream = codec_.open();
+      for (int64_t at = 0; at < frames;) {
+        const int64_t n = std::min(frames - at, AudioVaeEncoder::kPieceFrames);
+        codec_.run(ctx(), stream, std::span(padded).subspan(at * hop, n * hop),
+                   {latents.f32() + at * width, static_cast<size_t>(n * width)});
+        at += n;
+        co_await PieceEnd();
+      }
+      voice.tensors.emplace(part->tensor, std::move(latents));
+    }
+  }
+
+  const ModelConfig& config_;
+  const AudioVaeEncoder& codec_;
+};
+
+Error no_voice(const std::string& why) {
+  return {ErrorCode::kInvalid, "the voice is none of this model: " + why, "voice"};
+}
+
+}  // namespace
+
+std::unique_ptr<VoiceEncoding> Voices::open(const Recording& recording) const {
+  return std::make_unique<Encoding>(config_, codec_(), info_, recording);
+}
+
+void Voices::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const {
+  for (VoiceEncoding* encoding : batch) static_cast<Encoding*>(encoding)->run(ctx);
+}
+
+Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice) {
+  VoicePatches out;
+  for (const Part* part : kParts) {
+    const Tensor* found = voice.find(part->tensor);
+    if (!found) continue;
+    const Shape& shape = found->shape();
+    if (found->dtype() != DType::kF32 || shape.dims() != 3 || shape[1] != config.patch ||
+        shape[2] != config.latent() || shape[0] < 1 || shape[0] > config.max_positions) {
+      return no_voice(concat("\"", part->tensor, "\" is no f32 [patches, ", config.patch, ", ",
+                             config.latent(), "] but ", dtype_name(found->dtype()), " ",
+                             shape.str()));
+    }
+    const std::span<const float> all(found->f32(), static_cast<size_t>(shape.count()));
+    if (!std::all_of(all.begin(), all.end(), [](float x) { return std::isfinite(x); })) {
+      return no_voice(concat("\"", part->tensor, "\" has numbers that are not finite"));
+    }
+    (part == &kReference ? out.reference : out.prompt).assign(all.begin(), all.end());
+  }
+  if (out.reference.empty() && out.prompt.empty()) {
+    return no_voice("it has neither \"reference\" nor \"prompt\"");
+  }
+  if (!out.prompt.empty() && voice.text.empty()) {
+    return no_voice("the words of its recording are missing");
+  }
+  return out;
+}
+
+}  // namespace syrinx::voxcpm2
