@@ -44,8 +44,8 @@ const std::string& good_file() {
   return file;
 }
 
-constexpr AudioFormat kFormats[] = {AudioFormat::kWav, AudioFormat::kFlac, AudioFormat::kMp3,
-                                    AudioFormat::kOpus, AudioFormat::kAac};
+constexpr AudioFormat kFormats[] = {AudioFormat::kWav,  AudioFormat::kFlac, AudioFormat::kMp3,
+                                    AudioFormat::kOpus, AudioFormat::kAac,  AudioFormat::kM4a};
 
 /// With the filter, where this machine permits one, and without.
 class DecodeApart : public testing::TestWithParam<bool> {
