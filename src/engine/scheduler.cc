@@ -145,16 +145,19 @@ bool Scheduler::may_run(const Place& place, const Spot& spot) const {
 void Scheduler::take_in(std::unique_ptr<Active> request) {
   if (trace_) trace_->request_began(request->id, request->submitted_s);
   ++request->model->requests;
-  if (request->unopened) {
-    auto job = std::make_unique<HostJob>();
-    job->owner = request.get();
-    job->model = request->model;
-    job->request = std::move(request->unopened);
-    request->opening = true;
-    platform_.prepare(std::move(job));
-    ++jobs_away_;
-  }
+  if (request->unopened) open_soon(*request, std::move(request->unopened));
   waiting_.push_back(std::move(request));
+}
+
+/// Has a host thread make the prompts.
+void Scheduler::open_soon(Active& request, std::unique_ptr<const SpeechRequest> unopened) {
+  auto job = std::make_unique<HostJob>();
+  job->owner = &request;
+  job->model = request.model;
+  job->request = std::move(unopened);
+  platform_.prepare(std::move(job));
+  request.opening = true;
+  ++jobs_away_;
 }
 
 Active* Scheduler::find(RequestId id) {
@@ -184,6 +187,14 @@ void Scheduler::append_text(RequestId id, std::string text, bool last) {
   }
   guarded(*request, [&] {
     Late late{.text = std::move(text), .last = last};
+    if (request->parts) {
+      SpokenParts::LiveText live;
+      const Status read = request->parts->push(late.text, last, live);
+      if (!read.ok()) return fail(*request, read.error());
+      if (live.text.empty() && !live.last) return;
+      late.text = std::move(live.text);
+      late.last = live.last;
+    }
     if (request->opening) {
       request->early.push_back(std::move(late));
     } else {
@@ -255,6 +266,30 @@ void Scheduler::commit_opened(Active& request, HostJob& job) {
     for (Late& late : request.early) give(request, reader, std::move(late));
     request.early.clear();
   });
+  if (!request.promoted) return;  // promote() does it
+  for (size_t n = 0; n < request.runs.size() && request.sink; ++n) {
+    const ArRun* run = request.runs[n].ar.get();
+    if (!run || run->away() || run->begun) continue;
+    guarded(request, [&] { begin_segment(request, static_cast<int>(n)); });
+  }
+}
+
+/// What follows a part that was spoken: silence, and the next one, for which the request keeps its
+/// place.
+void Scheduler::next_part(Active& request) {
+  SpokenParts& parts = *request.parts;
+  be_silent(request, parts.take_pause());
+  if (!request.sink) return;
+  const SpokenParts::Next next = parts.next();
+  if (next == SpokenParts::Next::kDone) return finish(request, FinishReason::kStop);
+  request.starved = next == SpokenParts::Next::kWait;
+  if (request.starved) return;
+  SYRINX_CHECK(!request.in_flight(), "a part has ended and is in a batch");
+  drop_caches(request);
+  request.runs = std::vector<NodeRun>(request.runs.size());
+  request.part_began_s = request.outcome.audio_s;
+  request.between = false;
+  open_soon(request, parts.begin(request.frames_before));
 }
 
 /// Runs work on one request; whatever it throws fails that request and nobody else (I8).
@@ -381,6 +416,9 @@ bool Scheduler::dispatch() {
   sweep();
   learn();
   promote();
+  for (auto& request : active_) {
+    if (request->between && request->sink) guarded(*request, [&] { next_part(*request); });
+  }
   let_go();
   bool any = false;
   for (const bool away : {true, false}) {  // what runs elsewhere keeps nobody here

@@ -118,8 +118,9 @@ class ScriptedMachine {
   /// Its prompts are made by a host thread.
   std::shared_ptr<ScriptedClient> submit_soon(const SpeechRequest& request, size_t to = 0) {
     const auto client = make_client(to);
-    auto active = make_active(model(to), request, client, platform.now());
-    active->unopened = std::make_unique<const SpeechRequest>(request);
+    auto active = make_active(model(to), request, client, platform.now()).take();
+    if (!active->unopened && !active->between)
+      active->unopened = std::make_unique<const SpeechRequest>(request);
     take_in(client, std::move(active));
     return client;
   }
