@@ -375,6 +375,8 @@ std::optional<ApiError> begin_realtime(ServerState& server, const std::string& i
   cast.id = id.substr(id.find('_') + 1);
   cast.transcribes = Query(admission.query).find("intent") == "transcription";
   cast.open_activity = open_webrtc_activity;
+  cast.predict = server.options.predict;
+  cast.predictions = server.predictions;
   cast.post = [&server](std::function<void()> task) { run_later(server.worker, std::move(task)); };
   return {};
 }
