@@ -43,7 +43,7 @@ class Recording(unittest.TestCase):
         if "pocketsphinx" not in [m["id"] for m in cls.server.get("/v1/models")[2]["data"]]:
             print("skipped: PocketSphinx is not installed")
             cls.server.__exit__()
-            os._exit(77)
+            sys.exit(77)
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         cls.file = os.path.join(cls.folder.name, "Two birds.wav")

@@ -65,7 +65,7 @@ class Talk(unittest.TestCase):
         if "pocketsphinx" not in [m["id"] for m in cls.server.get("/v1/models")[2]["data"]]:
             print("skipped: PocketSphinx is not installed")
             cls.server.__exit__()
-            os._exit(77)
+            sys.exit(77)
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         asked = cls.server.speak({"input": QUESTION, "response_format": "pcm", "sample_rate": 48000, "seed": 5})[2]
