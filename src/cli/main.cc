@@ -487,6 +487,16 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
       ->check(between(0, 65535));
   sub->add_option("--agent-host", serve.agent_host, "address of that; whoever asks is answered")
       ->capture_default_str();
+  sub->add_option("--remote", serve.remote,
+                  "NODE=PATH: the stage of this node (codec, flow, vocoder, ...; see inspect) runs "
+                  "in the process that listens at PATH; may be repeated");
+  CLI::Option* stage = sub->add_option("--stage", serve.stages,
+                                       "serve nobody, but hold these stages of the model for "
+                                       "servers that say --remote; needs --listen-stage")
+                           ->delimiter(',');
+  CLI::Option* listen = sub->add_option("--listen-stage", serve.listen_stage,
+                                        "path of the socket for them, open to this user only");
+  stage->needs(listen), listen->needs(stage);
   sub->add_flag("-q,--quiet", serve.quiet, "no line per request");
   sub->add_option("--drain-timeout", serve.drain_timeout_s,
                   "seconds that running requests get after SIGTERM")
@@ -545,7 +555,7 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
     if (print->count() > 0) {
       command = [sub] { return print_config(*sub); };
     } else {
-      command = [&serve] { return run_serve(serve); };
+      command = [&serve] { return serve.stages.empty() ? run_serve(serve) : run_stages(serve); };
     }
   });
 }

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -120,18 +122,49 @@ ServerOptions server_options(const ServeOptions& options) {
   return out;
 }
 
+std::vector<Placement> placements(const ServeOptions& options) {
+  std::vector<Placement> out;
+  for (const auto& [node, path] : read_aliases("--remote", options.remote)) {
+    out.push_back({node, path});
+  }
+  if (!out.empty() && options.models.size() > 1) {
+    throw UsageError("--remote is for servers of one model");
+  }
+  return out;
+}
+
+/// Gives the processes that hold stages a moment, so that the first listener finds all warm.
+void wait_for_stages(const Engine& engine) {
+  constexpr double kPatience_s = 2;
+  const double until_s = now_s() + kPatience_s;
+  for (;;) {
+    const std::vector<RemoteNode> nodes = engine.pipeline().remote_nodes();
+    const auto away = std::find_if(nodes.begin(), nodes.end(), [](const auto& n) { return !n.up; });
+    if (away == nodes.end()) return;
+    if (now_s() > until_s) {
+      return print_line("the stage '" + away->node + "' is not there yet: " + away->trouble);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 std::vector<ModelSource> model_sources(const ServeOptions& options) {
   std::vector<std::string> models = options.models;
   if (models.empty()) models.push_back(options.load.model);
+  LoadOptions common = options.load;
+  common.placements = placements(options);
+  common.engine.away_places = away_places(common.placements);
+  common.log = print_line;
   // All models share one machine: its executors, and one scheduler that knows every deadline.
-  const auto machine = std::make_shared<Machine>(options.load.engine);
+  const auto machine = std::make_shared<Machine>(common.engine);
   std::vector<ModelSource> out;
   for (const std::string& model : models) {
-    LoadOptions load = options.load;
+    LoadOptions load = common;
     load.model = model;
     out.push_back({model_name(model), [load, machine, quiet = options.quiet] {
                      if (!quiet) print_line("loading " + load.model);
                      auto engine = load_engine(load, machine);
+                     wait_for_stages(*engine);
                      warm_up(*engine, load.engine.max_batch);
                      return make_backend(std::move(engine));
                    }});

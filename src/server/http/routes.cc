@@ -41,10 +41,20 @@ Reply wrong_method(const RequestHead& head, const char* allowed) {
   return reply;
 }
 
-bool ready(const ServerView& server) { return server.models != nullptr && !server.draining; }
+/// Whether a stage of the model that answers by default is in another process and away.
+bool lacks_stage(const ServerView& server) {
+  if (server.models == nullptr) return false;
+  const std::vector<RemoteNode> nodes = server.models->first()->remote_nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const RemoteNode& node) { return !node.up; });
+}
+
+bool ready(const ServerView& server) {
+  return server.models != nullptr && !server.draining && !lacks_stage(server);
+}
 
 const char* state_name(const ServerView& server) {
   if (server.draining) return "draining";
+  if (lacks_stage(server)) return "waiting";
   return server.models == nullptr ? "loading" : "ready";
 }
 
@@ -93,7 +103,8 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "GET  /health            alive, and how busy\n"
       "GET  /live              alive\n"
       "GET  /metrics           counters for Prometheus\n"
-      "GET  /ready             200 when requests are taken, 503 while loading or stopping\n";
+      "GET  /ready             200 when requests are taken, 503 while loading, stopping or without "
+      "a stage\n";
   return reply;
 }
 
@@ -112,6 +123,60 @@ ordered_json engine_object(const Backend& backend) {
           {"pages_free", stats.pages_free}};
 }
 
+/// The stages of a model that run in other processes.
+ordered_json stages_object(const std::vector<RemoteNode>& nodes) {
+  ordered_json out = ordered_json::array();
+  for (const RemoteNode& node : nodes) {
+    out.push_back({{"stage", node.node},
+                   {"at", node.where},
+                   {"up", node.up},
+                   {"trouble", node.trouble},
+                   {"connections", node.connections},
+                   {"batches", node.batches},
+                   {"lost_batches", node.lost_batches}});
+  }
+  return out;
+}
+
+/// The same for Prometheus.
+void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out) {
+  struct Metric {
+    const char* name;
+    const char* kind;
+    const char* help;
+    double (*of)(const RemoteNode&);
+  };
+  constexpr Metric kMetrics[] = {
+      {"up", "gauge", "1 while the process that holds the stage is connected.",
+       [](const RemoteNode& n) { return n.up ? 1.0 : 0.0; }},
+      {"connections_total", "counter", "How often it was connected.",
+       [](const RemoteNode& n) { return static_cast<double>(n.connections); }},
+      {"batches_total", "counter", "Batches that it ran.",
+       [](const RemoteNode& n) { return static_cast<double>(n.batches); }},
+      {"lost_batches_total", "counter", "Batches that went with it.",
+       [](const RemoteNode& n) { return static_cast<double>(n.lost_batches); }},
+      {"sent_bytes_total", "counter", "Bytes to it.",
+       [](const RemoteNode& n) { return static_cast<double>(n.sent_bytes); }},
+      {"received_bytes_total", "counter", "Bytes from it.",
+       [](const RemoteNode& n) { return static_cast<double>(n.received_bytes); }},
+  };
+  for (const Metric& metric : kMetrics) {
+    bool first = true;
+    for (const ModelTable::Entry& model : models) {
+      if (!model.backend) continue;
+      for (const RemoteNode& node : model.backend->remote_nodes()) {
+        if (first) {
+          out += concat("# HELP syrinx_remote_stage_", metric.name, " ", metric.help,
+                        "\n# TYPE syrinx_remote_stage_", metric.name, " ", metric.kind, "\n");
+        }
+        first = false;
+        out += concat("syrinx_remote_stage_", metric.name, "{model=\"", model.name, "\",stage=\"",
+                      node.node, "\"} ", metric.of(node), "\n");
+      }
+    }
+  }
+}
+
 /// "engine" is the first model's, as in every earlier version; "models" tells of all.
 Reply answer_health(const RequestHead&, const ServerView& server) {
   ordered_json out = {{"status", "ok"},
@@ -125,7 +190,10 @@ Reply answer_health(const RequestHead&, const ServerView& server) {
   ordered_json models = ordered_json::array();
   for (const ModelTable::Entry& model : server.models->list()) {
     models.push_back({{"id", model.name}, {"loaded", model.backend != nullptr}});
-    if (model.backend) models.back()["engine"] = engine_object(*model.backend);
+    if (!model.backend) continue;
+    models.back()["engine"] = engine_object(*model.backend);
+    const std::vector<RemoteNode> nodes = model.backend->remote_nodes();
+    if (!nodes.empty()) models.back()["remote_stages"] = stages_object(nodes);
   }
   out["models"] = std::move(models);
   return json_reply(out);
@@ -154,6 +222,7 @@ Reply answer_metrics(const RequestHead&, const ServerView& server) {
     if (metrics != nullptr) engines.push_back({model.name, metrics});
   }
   write_prometheus(engines, reply.body);
+  write_stages(models, reply.body);
   // What Kubernetes' inference gateway reads of every server, under the names that it looks for.
   const auto known = [&](const char* name, const char* help, double value) {
     reply.body += concat("# HELP vllm:", name, " ", help, "\n# TYPE vllm:", name,

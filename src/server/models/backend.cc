@@ -22,6 +22,9 @@ class EngineBackend : public Backend {
   }
   EngineStats stats() const override { return engine_->stats(); }
   const EngineMetrics* metrics() const override { return &engine_->metrics(); }
+  std::vector<RemoteNode> remote_nodes() const override {
+    return engine_->pipeline().remote_nodes();
+  }
   const VoiceEncoderInfo* voice_encoder() const override {
     const VoiceEncoder* encoder = engine_->pipeline().voice_encoder();
     return encoder ? &encoder->info() : nullptr;

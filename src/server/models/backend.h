@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 
@@ -28,6 +29,8 @@ class Backend {
   virtual EngineStats stats() const = 0;
   /// Counters since the start; null where there is no engine.
   virtual const EngineMetrics* metrics() const = 0;
+  /// As Pipeline::remote_nodes().
+  virtual std::vector<RemoteNode> remote_nodes() const { return {}; }
   /// As Engine::append_text().
   virtual void append_text(RequestId id, std::string text, bool last) = 0;
   /// As Engine::encode_voice(), cancel_voice() and Pipeline::voice_of_embedding().

@@ -1,0 +1,186 @@
+"""A server whose chunk stages run in another process: the same bytes, kill -9 of that process under
+load, strangers and misfits at its socket."""
+import concurrent.futures
+import contextlib
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import SENTENCE
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GOLDEN = os.path.join(ROOT, "tests/parity")
+PATIENCE_S = 60
+
+
+class Holder:
+    """`syrinx serve --stage`: the process that holds stages."""
+
+    def __init__(self, path, stages, *options, model=harness.MODEL, env=None):
+        self.path = path
+        command = [harness.BIN, "serve", "--model", model, "--stage", stages, "--listen-stage", path,
+                   *options]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True,
+                                        env=dict(os.environ, **(env or {})))
+        first = self.process.stdout.readline()
+        if not first.startswith("Syrinx holds"):
+            self.process.wait()
+            raise RuntimeError("it did not start: " + first + self.process.stdout.read())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        self.process.stdout.close()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def wait_for(what):
+    until = time.monotonic() + PATIENCE_S
+    while not what():
+        if time.monotonic() > until:
+            raise AssertionError("it did not come to that")
+        time.sleep(0.01)
+
+
+def stage_of(server, number=0):
+    return server.get("/health")[2]["models"][0]["remote_stages"][number]
+
+
+def metric(server, name):
+    for line in server.get("/metrics")[2].splitlines():
+        if line.startswith(name + "{"):
+            return float(line.rsplit(" ", 1)[1])
+    raise AssertionError("no metric " + name)
+
+
+class Stages(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = os.path.join(self.folder.name, "stages.sock")
+
+    def test_the_same_bytes_in_two_processes(self):
+        for model, stages in ((harness.MODEL, ["vocoder"]),
+                              (GOLDEN + "/qwen3_tts/golden/projected/checkpoint", ["codec"]),
+                              (GOLDEN + "/cosyvoice2/golden/checkpoint", ["flow", "vocoder"])):
+            bodies = [{"input": text, "seed": seed, "response_format": "pcm"}
+                      for seed, text in enumerate(["the quick brown fox", "hello there", "yes"])]
+            with harness.Server("--quiet", model=model) as server:
+                alone = [server.speak(body) for body in bodies]
+            for status, _, data in alone:
+                self.assertEqual(status, 200, data[:300])
+            remote = [word for stage in stages for word in ("--remote", f"{stage}={self.path}")]
+            with Holder(self.path, ",".join(stages), model=model), \
+                    harness.Server("--quiet", *remote, model=model) as server, \
+                    concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
+                apart = list(pool.map(server.speak, bodies))
+                for (_, _, here), (status, _, there) in zip(alone, apart):
+                    self.assertEqual(status, 200)
+                    self.assertEqual(here, there)
+                self.assertGreater(stage_of(server)["batches"], 0)
+                self.assertEqual(server.get("/ready")[0], 200)
+
+    def test_kill_under_load(self):
+        body = {"input": SENTENCE * 40, "seed": 1, "response_format": "pcm"}
+        short = {"input": "Good evening.", "seed": 2, "response_format": "pcm"}
+        with Holder(self.path, "vocoder") as holder, \
+                harness.Server("--quiet", "--remote", f"vocoder={self.path}") as server:
+            want = server.speak(short)[2]
+            playing = [server.open_speech(dict(body, seed=i)) for i in range(6)]
+            for answer in playing:
+                self.assertEqual(answer.status, 200)
+                self.assertTrue(answer.read(3200))
+            holder.process.send_signal(signal.SIGKILL)
+            holder.process.wait()
+            for answer in playing:  # cut off, never ended as if whole
+                with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+                    answer.read()
+                answer.connection.close()
+            wait_for(lambda: not stage_of(server)["up"])
+            self.assertEqual(metric(server, "syrinx_remote_stage_up"), 0)
+            self.assertEqual(server.get("/ready")[0], 503)
+            self.assertEqual(server.get("/health")[0], 200)
+            status, headers, data = server.speak(short)
+            self.assertEqual(status, 503, data)
+            self.assertTrue(headers["Retry-After"])
+            self.assertIn(b"away", data)
+            server.wait_running(0)
+            with Holder(self.path, "vocoder"):
+                wait_for(lambda: stage_of(server)["up"])
+                self.assertEqual(stage_of(server)["connections"], 2)
+                self.assertEqual(server.speak(short)[2], want)
+                self.assertEqual(server.get("/ready")[0], 200)
+
+    def test_a_listener_that_leaves_ends_there_too(self):
+        with Holder(self.path, "vocoder"), \
+                harness.Server("--quiet", "--remote", f"vocoder={self.path}") as server:
+            answer = server.open_speech({"input": SENTENCE * 40, "response_format": "pcm"})
+            self.assertTrue(answer.read(3200))
+            answer.close()
+            answer.connection.close()
+            server.wait_running(0)
+            before = stage_of(server)["batches"]
+            time.sleep(0.3)
+            self.assertEqual(stage_of(server)["batches"], before)
+
+    def test_misfits_are_told_why(self):
+        def trouble(*options, env=None, model=harness.MODEL):
+            with harness.Server("--quiet", *options, env=env, model=model) as server:
+                return stage_of(server)["trouble"]
+
+        remote = ["--remote", f"vocoder={self.path}"]
+        with Holder(self.path, "vocoder") as holder:
+            self.assertIn("weights differ", trouble(*remote, "--weights", "bf16"))
+            self.assertIn("instruction sets differ", trouble(*remote, env={"SYRINX_CPU": "portable"}))
+            other = os.path.join(self.folder.name, "finch")
+            shutil.copytree(os.path.join(ROOT, "voices/finch"), other)
+            with open(os.path.join(other, "NOTES"), "w", encoding="utf-8") as notes:
+                notes.write("another model")
+            self.assertIn("weights differ", trouble(*remote, model=other))
+            self.assertIsNone(holder.process.poll())
+
+    def test_wrong_words(self):
+        def fault(*options):
+            done = subprocess.run([harness.BIN, "serve", "--port", "0", *options],
+                                  capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            return done.stderr
+
+        self.assertIn("vocoder", fault("--remote", f"flow={self.path}"))
+        self.assertIn("vocoder", fault("--stage", "flow", "--listen-stage", self.path))
+        self.assertIn("--listen-stage", fault("--stage", "vocoder"))
+        self.assertIn("NAME=MEANING", fault("--remote", "vocoder"))
+        with Holder(self.path, "vocoder"):
+            self.assertIn("another process listens",
+                          fault("--stage", "vocoder", "--listen-stage", self.path))
+
+    def test_strangers_are_dropped(self):
+        with Holder(self.path, "vocoder"), \
+                harness.Server("--quiet", "--remote", f"vocoder={self.path}") as server:
+            for words in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 100, b"\x05\0\0\0\x01hello"):
+                with socket.socket(socket.AF_UNIX) as stranger:
+                    stranger.settimeout(PATIENCE_S)
+                    stranger.connect(self.path)
+                    stranger.sendall(words)
+                    with contextlib.suppress(ConnectionError):
+                        while stranger.recv(4096):  # it may be told why
+                            pass
+            self.assertEqual(server.speak({"input": "Good evening."})[0], 200)
+            self.assertEqual(stage_of(server)["connections"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
