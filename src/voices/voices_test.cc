@@ -10,6 +10,7 @@
 
 #include "engine/collector.h"
 #include "engine/engine.h"
+#include "io/file.h"
 #include "io/test_dir.h"
 #include "model/toy/toy.h"
 
@@ -116,6 +117,41 @@ TEST_F(VoicesTest, StoreRefuses) {
             std::string::npos);
 }
 
+TEST_F(VoicesTest, FieldsMayBeAsLongAsTheirLimit) {
+  constexpr size_t kMost = 16 << 10;
+  EXPECT_TRUE(store_.add({.name = "a", .text = std::string(kMost, 'x')}, some_audio()).ok());
+  EXPECT_FALSE(store_.add({.name = "b", .text = std::string(kMost + 1, 'x')}, some_audio()).ok());
+}
+
+TEST_F(VoicesTest, KeysTellTheirPartsApart) {
+  EXPECT_NE(voice_key("r", encoder_, "ab", "c"), voice_key("r", encoder_, "a", "bc"));
+  EXPECT_EQ(voice_key("r", encoder_, "a", "b"), voice_key("r", encoder_, "a", "b"));
+}
+
+/// A mode that needs a text is not what is meant where there is none.
+TEST_F(VoicesTest, TheFirstModeThatFitsIsMeant) {
+  VoiceEncoderInfo choosy = encoder_;
+  choosy.modes = {{.name = "in-context", .needs_text = true}, {.name = "x-vector"}};
+  const Speaker speaker{toy_->info(), &choosy, &store_};
+  const auto key = [&](const std::string& text, const std::string& mode) {
+    const VoiceSource source{.audio = some_file(), .text = text, .mode = mode};
+    return prepare_voice(speaker, source, {}).take().key;
+  };
+  EXPECT_EQ(key("", ""), key("", "x-vector"));
+  EXPECT_EQ(key("Hello.", ""), key("Hello.", "in-context"));
+  EXPECT_NE(key("Hello.", ""), key("Hello.", "x-vector"));
+}
+
+/// Whoever removed the recording meanwhile wants nothing kept that was made of it.
+TEST_F(VoicesTest, NothingIsKeptOfARecordingThatIsGone) {
+  const auto added = store_.add({.name = "anna"}, some_audio());
+  ASSERT_TRUE(added.ok());
+  const std::string recording = added.value().recording;
+  ASSERT_TRUE(store_.remove("anna").ok());
+  store_.keep(std::string(64, 'a'), recording, some_voice());
+  EXPECT_EQ(files_in(dir_.path("store/encoded")), 0u);
+}
+
 TEST_F(VoicesTest, DamagedEntriesAreLeftOut) {
   ASSERT_TRUE(store_.add({.name = "anna"}, some_audio()).ok());
   const std::string valid = slurp(dir_.path("store/names/anna.json"));
@@ -183,6 +219,13 @@ TEST_F(VoicesTest, Consents) {
   EXPECT_EQ(store_.find_consent(consent.value().id)->name, "Anna");
   EXPECT_EQ(store_.consents().size(), 1u);
   EXPECT_FALSE(store_.find_consent("cons_../../x"));
+  // Not even where the path leads to a file that could be read.
+  ASSERT_TRUE(store_.add({.name = "anna"}, some_audio()).ok());
+  std::filesystem::create_directories(dir_.path("store/consents/cons_"));
+  EXPECT_TRUE(is_file(dir_.path("store/consents/cons_/../../names/anna.json")));
+  EXPECT_FALSE(store_.find_consent("cons_/../../names/anna"));
+  std::filesystem::remove(dir_.path("store/consents/cons_"));
+  ASSERT_TRUE(store_.remove("anna").ok());
   EXPECT_FALSE(store_.add_consent("", "en", some_audio()).ok());
   ASSERT_TRUE(store_.add({.name = "a"}, some_audio()).ok());
   ASSERT_TRUE(store_.remove("a").ok());
@@ -245,6 +288,11 @@ TEST_F(VoicesTest, RecordingsAreEncodedOnce) {
   keep_voice(speaker_, first, some_voice(2), &cache);
   EXPECT_TRUE(prepare_voice(speaker_, named, quick).take().voice);
   EXPECT_TRUE(prepare_voice(speaker_, named, {}).take().voice);  // of the disk
+  VoiceCache empty(1 << 20);
+  EXPECT_FALSE(prepare_voice(speaker_, named, {.cache = &empty, .quick = true}).take().voice);
+  EXPECT_TRUE(prepare_voice(speaker_, named, {.cache = &empty}).take().voice);
+  EXPECT_TRUE(prepare_voice(speaker_, named, {.cache = &empty, .quick = true}).take().voice)
+      << "read from the disk once";
   // Another version of the encoder makes it anew; of the recording that was kept.
   VoiceEncoderInfo newer = encoder_;
   newer.version = "toy-2";
@@ -292,6 +340,9 @@ TEST(VoiceCache, ForgetsTheLeastRecentlyUsed) {
   }
   EXPECT_FALSE(cache.find("b"));
   EXPECT_LE(cache.bytes(), 3000u);
+  const size_t bytes = cache.bytes();
+  cache.put("a", voice);
+  EXPECT_EQ(cache.bytes(), bytes) << "it is there already";
   VoiceCache tiny(10);
   tiny.put("a", voice);
   EXPECT_FALSE(tiny.find("a"));
