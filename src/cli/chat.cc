@@ -1,19 +1,25 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
 #include "cli/audio_file.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/listening.h"
+#include "cli/microphone.h"
 #include "cli/player.h"
 #include "cli/typing.h"
 #include "cli/voice_choice.h"
+#include "ears/ears.h"
 #include "engine/machine.h"
 #include "predict/turn.h"
 
@@ -21,6 +27,8 @@ namespace syrinx {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr double kPlayerDelayS = 0.3;  // of players and loudspeakers
 
 /// Carries an answer from the engine's thread to the main one.
 class Mailbox : public Audience {
@@ -86,11 +94,11 @@ class Conversation {
       : options_(options), writer_(writer), speaker_(speaker) {
     if (!options.system.empty()) say("system", options.system);
     choose_voice(speaker, options.voice, options.request);
-    const int rate = speaker.pipeline().info().sample_rate;
+    rate_hz_ = speaker.pipeline().info().sample_rate;
     if (!options.output.empty()) {
-      file_.emplace(options.output, rate, format_of_file(options.output));
+      file_.emplace(options.output, rate_hz_, format_of_file(options.output));
     } else if (const auto player = find_player(); player && isatty(STDOUT_FILENO) != 0) {
-      player_.emplace(*player, rate);
+      player_.emplace(*player, rate_hz_);
     }
   }
 
@@ -103,6 +111,19 @@ class Conversation {
       if (!line) break;
       if (line->find_first_not_of(" \t") == line->npos) continue;
       answer(*line);
+    }
+    turn_->cancel();
+    finish();
+  }
+  void listen(Listening& ears) {
+    for (;;) {
+      begin_turn();
+      const auto said = ears.turn([&](const std::string& words) { turn_->hear(with(words)); });
+      if (!said) break;
+      if (said->empty()) continue;
+      std::printf("> %s\n", said->c_str());
+      answer(*said);
+      wait_for_player();
     }
     turn_->cancel();
     finish();
@@ -154,6 +175,8 @@ class Conversation {
         if (audio_s == 0) audio_s = now_s() - asked_s;
         if (file_) file_->write(news.audio);
         if (player_) player_->write(news.audio);
+        played_until_s_ =
+            std::max(played_until_s_, now_s()) + static_cast<double>(news.audio.size()) / rate_hz_;
       }
       if (!over) continue;
       std::fputs("\n", stdout);
@@ -173,6 +196,15 @@ class Conversation {
     std::fputs("\n", stderr);
   }
 
+  /// The player has taken the answer before it has played it.
+  void wait_for_player() const {
+    const InterruptGuard guard;
+    while (player_ && now_s() < played_until_s_ + kPlayerDelayS) {
+      guard.check();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
   void finish() {
     if (file_) file_->finish();
     if (player_) player_->finish();
@@ -182,6 +214,8 @@ class Conversation {
   Engine& writer_;
   Engine& speaker_;
   Json messages_ = Json::array();
+  int rate_hz_ = 0;
+  double played_until_s_ = 0;
   std::optional<AudioFile> file_;
   std::optional<Player> player_;
   std::shared_ptr<Mailbox> ear_;
@@ -191,8 +225,15 @@ class Conversation {
 }  // namespace
 
 int run_chat(ChatOptions options) {
-  if (options.load.model.empty()) {
-    throw UsageError("chat with whom? --model names a text model: a directory, or Org/Name.");
+  std::optional<Listening> ears;
+  if (options.listen) {
+    const auto recorder = find_recorder();
+    if (!recorder) {
+      throw LoadError(
+          "nothing here records: install alsa-utils (arecord), or name a command in "
+          "SYRINX_RECORDER");
+    }
+    ears.emplace(open_recogniser(options.ears), *recorder);
   }
   LoadOptions speaks = options.load;
   speaks.model = options.speaker;
@@ -200,10 +241,12 @@ int run_chat(ChatOptions options) {
   const std::unique_ptr<Engine> writer = load_engine(options.load, machine);
   const std::unique_ptr<Engine> speaker = load_engine(speaks, machine);
   Conversation conversation(options, *writer, *speaker);
-  if (options.once.empty()) {
-    conversation.talk();
-  } else {
+  if (!options.once.empty()) {
     conversation.once(options.once);
+  } else if (ears) {
+    conversation.listen(*ears);
+  } else {
+    conversation.talk();
   }
   return kExitOk;
 }

@@ -58,6 +58,8 @@ struct ChatOptions {
   std::optional<float> temperature;
   int max_tokens = 0;
   bool no_predict = false;
+  bool listen = false;  ///< questions are spoken, not typed
+  std::string ears = "pocketsphinx";
 };
 int run_chat(ChatOptions options);
 

@@ -41,17 +41,21 @@ void add_load(CLI::App& app, LoadOptions& load) {
 }
 
 void add_model(CLI::App& app, LoadOptions& load) {
-  app.add_option("-m,--model", load.model,
-                 "built-in voice, checkpoint directory, or Org/Name in the hub's cache")
+  app.add_option(
+         "-m,--model", load.model,
+         "built-in (finch speaks, wren writes), checkpoint directory, or Org/Name in the hub's "
+         "cache")
       ->capture_default_str();
   add_load(app, load);
 }
 
 void add_models(CLI::App& app, ServeOptions& serve) {
-  app.add_option("-m,--model", serve.models,
-                 "built-in voice, checkpoint directory, or Org/Name in the hub's cache; may be "
-                 "repeated: the first is loaded at once and answers when no model is named, others "
-                 "are loaded when asked for (default: finch)");
+  app.add_option(
+      "-m,--model", serve.models,
+      "built-in (finch speaks, wren writes), checkpoint directory, or Org/Name in the hub's "
+      "cache; may be repeated: the first is loaded at once and answers when no model is named, "
+      "others "
+      "are loaded when asked for (default: finch)");
   app.add_option("--model-keep", serve.model_keep_s,
                  "seconds that a model but the first is kept after its last use; 0: for ever")
       ->check(at_least(0))
@@ -282,13 +286,17 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
 
 void add_chat(CLI::App& app, ChatOptions& chat, std::function<int()>& command) {
   CLI::App* sub = app.add_subcommand("chat", "Talk with a text model, which answers aloud");
-  chat.load.model.clear();
+  chat.load.model = "wren";
   add_model(*sub, chat.load);
   sub->add_option("--speaker", chat.speaker, "the model that speaks the answers")
       ->capture_default_str();
   sub->add_option("-v,--voice", chat.request.voice, "one of its voices, or of 'syrinx voice list'");
   sub->add_option("--system", chat.system, "what the model is told before the conversation");
   sub->add_option("--once", chat.once, "ask this and end");
+  CLI::Option* listen = sub->add_flag("--listen", chat.listen, "speak the questions");
+  sub->get_option("--once")->excludes(listen);
+  sub->add_option("--ears", chat.ears, "what recognises them: pocketsphinx, or a Whisper")
+      ->capture_default_str();
   sub->add_option("-o,--output", chat.output, "audio file instead of the loudspeaker");
   sub->add_option("--temperature", chat.temperature, "of the answers; 0: always the likeliest word")
       ->check(between(0.0, 2.0));
@@ -300,7 +308,12 @@ void add_chat(CLI::App& app, ChatOptions& chat, std::function<int()>& command) {
       "While you type, the answer is drafted and its first sentence spoken ahead, unheard; the "
       "draft is\n"
       "shown below the line. What you get is what you would have got without, only sooner.\n"
+      "wren, the built-in model, knows little: the time, sums, units, capitals, spelling; others "
+      "know "
+      "more.\n"
       "Examples:\n"
+      "  syrinx chat\n"
+      "  syrinx chat --once \"What is 7 times 8?\"\n"
       "  syrinx chat --model Qwen/Qwen2.5-0.5B-Instruct\n"
       "  syrinx chat --model DIR --once \"Who are you?\" -o answer.wav");
   sub->callback([&] { command = [&chat] { return run_chat(chat); }; });

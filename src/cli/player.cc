@@ -28,6 +28,8 @@ constexpr Known kPlayers[] = {
     {"play", "play -q -t wav -"},
 };
 
+}  // namespace
+
 bool in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
@@ -37,8 +39,6 @@ bool in_path(const std::string& program) {
   }
   return false;
 }
-
-}  // namespace
 
 std::optional<std::string> find_player() {
   const char* chosen = std::getenv("SYRINX_PLAYER");

@@ -31,4 +31,7 @@ class Player {
 /// SYRINX_PLAYER, or the command of the first known player in PATH; nothing when there is none.
 std::optional<std::string> find_player();
 
+/// Whether a program of this name can be run.
+bool in_path(const std::string& program);
+
 }  // namespace syrinx

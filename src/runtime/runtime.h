@@ -13,7 +13,7 @@
 namespace syrinx {
 
 struct LoadOptions {
-  /// "finch" (the built-in voice), a checkpoint directory, or Org/Name[@revision] as found in the
+  /// "finch" or "wren" (the built-in voice and text model), a checkpoint directory, or Org/Name[@revision] as found in the
   /// hub's local cache.
   std::string model = "finch";
   std::string weights = "auto";  ///< auto, f32, bf16 or q8: how linear weights are kept

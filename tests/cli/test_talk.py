@@ -85,13 +85,44 @@ class Chat(unittest.TestCase):
 
     def test_what_is_wrong(self):
         for code, words, arguments in [
-                (2, "chat with whom", ["chat"]),
                 (1, "does not answer messages", ["chat", "--model", "finch", "--once", "Hi"]),
                 (1, "cannot speak a text", [*COMMON, "--speaker", TEXT_MODEL, "--once", "Hi"]),
                 (1, "no-such", ["chat", "--model", "/no-such", "--once", "Hi"])]:
             done = run_cli(*arguments)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(words, done.stderr.decode())
+
+
+class BuiltIn(unittest.TestCase):
+    """Without --model: wren answers."""
+
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.dir.name, name)
+
+    def test_tells_the_time(self):
+        done = run_cli("chat", "--once", "What time is it?", "-o", self.path("answer.wav"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.decode(), r"^It is \d\d:\d\d\.\n$")
+
+    def test_spoken_questions(self):
+        """The recorder plays a question once, and has nothing when it is started again."""
+        question, raw = self.path("question.wav"), self.path("question.raw")
+        self.assertEqual(run_cli("say", "What time is it?", "-o", question).returncode, 0)
+        with open(question, "rb") as file, open(raw, "wb") as out:
+            out.write(bytes(32000) + file.read()[44:] + bytes(48000))
+        recorder = f"cat {raw} 2>/dev/null; rm -f {raw}"
+        done = run_cli("chat", "--listen", "-o", self.path("answer.wav"), env={"SYRINX_RECORDER": recorder})
+        if b"install" in done.stderr:
+            self.skipTest(done.stderr.decode())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.decode(), r"^> what time is it\nIt is \d\d:\d\d\.\n$")
+
+    def test_once_is_not_listened_to(self):
+        self.assertEqual(run_cli("chat", "--listen", "--once", "Hi").returncode, 2)
 
 
 if __name__ == "__main__":

@@ -406,6 +406,21 @@ def measure(turns=8):
             print(f"{name}: median {statistics.median(values):.1f} ms, most {max(values):.1f} ms")
 
 
+class BuiltIn(unittest.TestCase):
+    """Nothing is downloaded: PocketSphinx hears, wren answers, finch speaks."""
+
+    def test_what_time_is_it(self):
+        with harness.Server("--quiet", "--model", "wren") as server:
+            if "pocketsphinx" not in [m["id"] for m in server.get("/v1/models")[2]["data"]]:
+                self.skipTest("PocketSphinx is not installed")
+            question = server.speak({"input": "What time is it?", "response_format": "pcm", "seed": 5})[2]
+            with Conversation(server, "?model=wren") as ws:
+                ws.talk(silence(300) + question + silence(1200))
+                events = ws.until_type("response.done")
+        self.assertRegex(text_of(events), r"^It is \d\d:\d\d\.$")
+        self.assertGreater(len(audio_of(events)), RATE)
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["measure"]:
         measure()

@@ -17,6 +17,8 @@ from harness import BIN  # noqa: E402
 BUILD = os.path.dirname(os.path.abspath(BIN))
 FILES = ["bin/syrinx", "share/syrinx/voices/finch/config.json",
          "share/syrinx/voices/finch/model.safetensors", "share/syrinx/voices/finch/LICENSE",
+         "share/syrinx/voices/wren/model.safetensors", "share/syrinx/voices/wren/chat_template.jinja",
+         "share/syrinx/voices/wren/LICENSE",
          "share/doc/syrinx/copyright", "share/doc/syrinx/docs/guide/http.md",
          "share/man/man1/syrinx.1.gz", "share/bash-completion/completions/syrinx",
          "share/zsh/vendor-completions/_syrinx", "share/fish/vendor_completions.d/syrinx.fish",

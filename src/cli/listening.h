@@ -1,0 +1,30 @@
+// What somebody says into the microphone, a turn at a time: it begins with a voice, ends with a
+// pause, and is recognised while it is spoken. Main thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ears/recogniser.h"
+
+namespace syrinx {
+
+class Listening {
+ public:
+  /// `recorder` is a command for the shell (cli/microphone.h).
+  Listening(std::shared_ptr<Recogniser> ears, std::string recorder)
+      : ears_(std::move(ears)), recorder_(std::move(recorder)) {}
+
+  /// Waits for the next turn and returns its words, which may be none; nothing when the recorder
+  /// ended without one. `so_far` hears what seems to be said, as it changes. Between two turns the
+  /// microphone is off, so that an answer is not heard. Throws LoadError.
+  std::optional<std::string> turn(const std::function<void(const std::string&)>& so_far);
+
+ private:
+  const std::shared_ptr<Recogniser> ears_;
+  const std::string recorder_;
+};
+
+}  // namespace syrinx
