@@ -66,8 +66,7 @@ int run_profile(const BenchOptions& options) {
   write_text(options.profile_file, profile_json(profile));
   const ArProfile& ar = profile.ars.front();
   std::printf("%s, %d threads: a step of 1 takes %s, of %d %s", profile.model.c_str(),
-              profile.threads, time_text(ar.step_s(1, 64, 0)).c_str(),
-              ar.decode.back().batch,
+              profile.threads, time_text(ar.step_s(1, 64, 0)).c_str(), ar.decode.back().batch,
               time_text(ar.step_s(ar.decode.back().batch, 64, 0)).c_str());
   for (size_t i = 0; i < profile.links.size(); ++i) {
     const LinkProfile& link = profile.links[i];
@@ -124,6 +123,7 @@ void probe(net::io_context& io, BenchTarget& target, TrafficOptions traffic) {
 }  // namespace
 
 int run_bench(const BenchOptions& options) {
+  if (options.predict.on) return run_bench_predict(options);
   if (!options.profile_file.empty()) return run_profile(options);
   LoadCommand command(options);
   const TrafficOptions& traffic = command.traffic();

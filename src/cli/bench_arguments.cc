@@ -109,6 +109,53 @@ void add_texts(CLI::App& app, BenchOptions& bench) {
   app.add_option("--text-file", bench.text_file, "one text per line")->group(group);
 }
 
+void add_predict(CLI::App& app, PredictBench& predict) {
+  const char* group = "Prediction";
+  CLI::Option* on =
+      app.add_flag("--predict", predict.on,
+                   "instead: questions that come in over time to a text model (--model), answered "
+                   "aloud with prediction and without, one after another")
+          ->group(group);
+  app.add_option("--voice-model", predict.speaker, "the model that speaks the answers")
+      ->capture_default_str()
+      ->needs(on)
+      ->group(group);
+  app.add_option("--questions", predict.questions,
+                 "typed (--text, --text-file or built-in ones, at --typing characters a second), "
+                 "heard (word by word, with words that are taken back), or a file of JSON Lines")
+      ->capture_default_str()
+      ->needs(on)
+      ->group(group);
+  app.add_option("--typing", predict.characters_a_second, "characters a second")
+      ->check(between(0.1, 1000.0))
+      ->capture_default_str()
+      ->needs(on)
+      ->group(group);
+  app.add_option("--system", predict.system, "what the text model is told first")
+      ->needs(on)
+      ->group(group);
+  app.add_option("--max-tokens", predict.max_tokens, "of an answer")
+      ->check(between(1, 100'000))
+      ->capture_default_str()
+      ->needs(on)
+      ->group(group);
+  app.add_option("--sentence-chars", predict.sentence_chars,
+                 "a sentence is cut there, for models that write none; 0: at 400")
+      ->check(between(0, 10'000))
+      ->capture_default_str()
+      ->needs(on)
+      ->group(group);
+  app.add_flag("--real-time", predict.real_time,
+               "by the clock on the wall; otherwise on a virtual clock, with real answers and "
+               "measured costs, the same every time")
+      ->needs(on)
+      ->group(group);
+  app.add_option("--costs", predict.costs_file,
+                 "what batches take on the virtual clock, as --json wrote it; otherwise measured")
+      ->needs(on)
+      ->group(group);
+}
+
 void add_files(CLI::App& app, BenchOptions& bench) {
   const char* group = "Results";
   app.add_option("--json", bench.json_file, "write figures; '-' is the standard output")
@@ -125,6 +172,7 @@ void add_bench_arguments(CLI::App& app, BenchOptions& bench) {
   add_target(app, bench);
   add_targets(app, bench);
   add_files(app, bench);
+  add_predict(app, bench.predict);
   const char* group = "Results";
   app.add_option("--audible-dbfs", bench.audible_dbfs, "quieter samples count as leading silence")
       ->check(between(-90.0, -1.0))

@@ -85,6 +85,7 @@ struct ServeOptions {
   /// What recognises speech. "auto": PocketSphinx where it is installed; "none".
   std::vector<std::string> ears = {"auto"};
   double max_heard_s = 4 * 3600;
+  std::string predict = "auto";  ///< on, ask, off or auto
   std::string voice_store;       ///< empty: where it lies by default
   bool no_voice_upload = false;  ///< clients may neither add nor remove voices
   bool strict = false;           ///< refuse what a model cannot honour
@@ -151,6 +152,19 @@ int run_trace(TraceCommand options);
 
 /// A load on a server (url) or on an engine in this process. At most one of rates, streams,
 /// listeners and trace is given; each of their values is a run of its own.
+/// `bench --predict`: what drafting answers while their questions come is worth.
+struct PredictBench {
+  bool on = false;
+  std::string speaker = "finch";
+  std::string questions = "typed";  ///< or heard, or a file
+  double characters_a_second = 10;  ///< typed
+  std::string system;
+  int max_tokens = 100;    ///< of an answer
+  int sentence_chars = 0;  ///< a sentence is cut there; 0: as everywhere
+  bool real_time = false;
+  std::string costs_file;  ///< of batches, for the virtual clock; empty: measured first
+};
+
 struct BenchOptions {
   LoadOptions load;
   SpeechRequest request;  ///< what every request takes; text and seed are the run's
@@ -179,7 +193,9 @@ struct BenchOptions {
   std::string json_file, html_file;
   bool json_requests = false;
   std::string profile_file;  ///< measure the costs of steps instead
+  PredictBench predict;
 };
+int run_bench_predict(const BenchOptions& options);
 int run_bench(const BenchOptions& options);
 
 struct SimulateOptions {

@@ -535,6 +535,13 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
                   "seconds of one recording that is written down")
       ->check(above(0))
       ->capture_default_str();
+  sub->add_option(
+         "--predict", serve.predict,
+         "draft answers, and speak their first sentence, while the question is still being "
+         "said (/v1/realtime): on, ask (in sessions that ask for it), off; auto: on where "
+         "--threads leaves the ears a core, or with --device cuda, else ask")
+      ->check(CLI::IsMember({"auto", "on", "ask", "off"}))
+      ->capture_default_str();
   add_store(*sub, serve.voice_store);
   sub->add_flag("--no-voice-upload", serve.no_voice_upload,
                 "clients may neither add nor remove voices");

@@ -81,6 +81,18 @@ std::shared_ptr<const Ears> open_ears(const ServeOptions& options) {
   return std::make_shared<Ears>(std::move(out));
 }
 
+/// Drafts run where nobody else has anything for the engine, but the ears are no part of it: on the
+/// same cores they would hear later.
+PredictWhen predict_when(const ServeOptions& options) {
+  if (options.predict == "on") return PredictWhen::kUnlessNot;
+  if (options.predict == "ask") return PredictWhen::kAsked;
+  if (options.predict == "off") return PredictWhen::kNever;
+  const int threads = options.load.engine.threads;
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  const bool apart = options.load.device == "cuda" || (threads > 0 && threads < cores);
+  return apart ? PredictWhen::kUnlessNot : PredictWhen::kAsked;
+}
+
 ServerOptions server_options(const ServeOptions& options) {
   const bool loopback = is_loopback(options.host);
   const auto limit = [&](int value, int beyond) {
@@ -108,6 +120,7 @@ ServerOptions server_options(const ServeOptions& options) {
       .stall_timeout_s = options.stall_timeout_s,
       .ears = open_ears(options),
       .max_heard_s = options.max_heard_s,
+      .predict = predict_when(options),
       .voices = voice_desk(options),
       .voice_uploads = !options.no_voice_upload,
       .strict = options.strict};

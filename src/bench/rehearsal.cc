@@ -1,0 +1,137 @@
+#include "bench/rehearsal.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+namespace syrinx {
+namespace {
+
+/// Notes when the answer came; its clock is the turn's.
+class Hearer : public Audience {
+ public:
+  Hearer(std::function<double()> clock, std::function<int()> forwards, SentenceOptions sentence)
+      : clock_(std::move(clock)), forwards_(std::move(forwards)), sentences_(sentence) {}
+
+  void ask() {
+    const std::lock_guard lock(mutex_);
+    asked_s_ = clock_();
+  }
+  void text(std::string_view piece) override {
+    const std::lock_guard lock(mutex_);
+    result_.answer += piece;
+    std::vector<SentenceStream::Item> certain;
+    if (!written_) sentences_.push(piece, certain);
+    if (!certain.empty()) end_sentence();
+  }
+  void audio(std::span<const float> samples) override {
+    const std::lock_guard lock(mutex_);
+    if (result_.audio_s == 0 && !samples.empty()) result_.audio_s = clock_() - asked_s_;
+  }
+  void done(const Error& error, const TurnCounts& counts) override {
+    const std::lock_guard lock(mutex_);
+    if (!written_) end_sentence();
+    result_.error = error;
+    result_.counts = counts;
+    over_ = true;
+    changed_.notify_all();
+  }
+  bool over() const {
+    const std::lock_guard lock(mutex_);
+    return over_;
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return over_; });
+  }
+  Rehearsal result() const {
+    const std::lock_guard lock(mutex_);
+    return result_;
+  }
+
+ private:
+  void end_sentence() {
+    written_ = true;
+    result_.sentence_s = clock_() - asked_s_;
+    result_.forwards = forwards_ ? forwards_() : 0;
+  }
+  const std::function<double()> clock_;
+  const std::function<int()> forwards_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  SentenceStream sentences_;
+  double asked_s_ = 0;
+  bool written_ = false, over_ = false;
+  Rehearsal result_;
+};
+
+Chat chat_of(const std::string& system, const std::string& question) {
+  nlohmann::json messages = nlohmann::json::array();
+  if (!system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
+  messages.push_back({{"role", "user"}, {"content", question}});
+  return {messages.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ""};
+}
+
+}  // namespace
+
+std::vector<Rehearsal> rehearse(VirtualPair& pair, const std::vector<TimedQuestion>& questions,
+                                const RehearsalOptions& options) {
+  std::vector<Rehearsal> out;
+  for (const TimedQuestion& question : questions) {
+    const double from_s = pair.now();
+    const auto ear = std::make_shared<Hearer>(
+        [&pair] { return pair.now(); }, [&pair] { return pair.forwards(); }, options.turn.sentence);
+    const auto turn = Turn::begin(pair.writer(), pair.speaker(), options.turn, ear);
+    for (const TimedQuestion::Update& update : question.updates) {
+      pair.run_until(from_s + update.at_s);
+      turn->hear(chat_of(options.system, update.text));
+    }
+    pair.run_until(from_s + question.end_s);
+    ear->ask();
+    turn->ask(chat_of(options.system, question.text));
+    while (!ear->over() && pair.next()) {
+    }
+    if (!ear->over()) turn->cancel();
+    while (pair.requests() > 0 && pair.next()) {
+    }
+    out.push_back(ear->result());
+    out.back().question = question.text;
+  }
+  return out;
+}
+
+std::vector<Rehearsal> rehearse(Engine& writer, Engine& speaker,
+                                const std::vector<TimedQuestion>& questions,
+                                const RehearsalOptions& options,
+                                const std::function<void(size_t done)>& progress) {
+  std::vector<Rehearsal> out;
+  for (const TimedQuestion& question : questions) {
+    if (progress) progress(out.size());
+    const auto from = std::chrono::steady_clock::now();
+    const auto sleep_until = [from](double at_s) {
+      std::this_thread::sleep_until(from + std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                               std::chrono::duration<double>(at_s)));
+    };
+    const auto ear = std::make_shared<Hearer>(now_s, nullptr, options.turn.sentence);
+    const auto turn = Turn::begin(writer, speaker, options.turn, ear);
+    for (const TimedQuestion::Update& update : question.updates) {
+      sleep_until(update.at_s);
+      turn->hear(chat_of(options.system, update.text));
+    }
+    sleep_until(question.end_s);
+    ear->ask();
+    turn->ask(chat_of(options.system, question.text));
+    ear->wait();
+    out.push_back(ear->result());
+    out.back().question = question.text;
+  }
+  return out;
+}
+
+}  // namespace syrinx

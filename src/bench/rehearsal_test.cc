@@ -1,0 +1,165 @@
+// Prediction rehearsed on a virtual clock, with a small text model of tests/parity and the built-in
+// voice.
+#include "bench/rehearsal.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "runtime/runtime.h"
+
+namespace syrinx {
+namespace {
+
+TEST(Questions, AreTypedCharacterByCharacter) {
+  const TimedQuestion typed = typed_question("Grüß", 10);
+  ASSERT_EQ(typed.updates.size(), 4u);
+  EXPECT_EQ(typed.updates[1].text, "Gr");
+  EXPECT_EQ(typed.updates[2].text, "Grü");
+  EXPECT_DOUBLE_EQ(typed.updates[2].at_s, 0.3);
+  EXPECT_DOUBLE_EQ(typed.end_s, 0.4);
+  EXPECT_TRUE(typed_question("").updates.empty());
+}
+
+TEST(Questions, AreHeardAndTakenBack) {
+  const std::string text = "What should I wear when it rains and it is cold outside?";
+  int rewritten = 0, updates = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const TimedQuestion heard = heard_question(text, seed), again = heard_question(text, seed);
+    ASSERT_EQ(heard.updates.size(), 12u);
+    EXPECT_EQ(heard.updates.back().text, text);
+    EXPECT_DOUBLE_EQ(heard.end_s, 5.3);
+    for (size_t i = 0; i < heard.updates.size(); ++i) {
+      EXPECT_EQ(heard.updates[i].text, again.updates[i].text);
+      if (i == 0) continue;
+      ++updates;
+      rewritten += heard.updates[i].text.starts_with(heard.updates[i - 1].text) ? 0 : 1;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(rewritten) / updates, 0.6, 0.15);
+}
+
+TEST(Questions, AreReadFromLines) {
+  const auto read = parse_questions(
+      "{\"updates\": [[0.0, \"Hi\"], [0.5, \"High\"], [0.5, \"\"]], \"text\": \"Hi?\", \"end\": "
+      "2}\n\n"
+      "{\"updates\": [], \"text\": \"\"}",
+      "f");
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].updates[1].text, "High");
+  EXPECT_DOUBLE_EQ(read[0].end_s, 2);
+  EXPECT_EQ(read[1].end_s, 0);
+  const auto fault = [](const std::string& lines) {
+    try {
+      parse_questions(lines, "f");
+    } catch (const LoadError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(fault(""), "f: there is no question in it");
+  EXPECT_EQ(fault("\n7"), "f:2: expected a JSON object");
+  EXPECT_EQ(fault("{\"updates\": []}"), "f:1: 'text' must be a text");
+  EXPECT_EQ(fault("{\"text\": \"a\"}"), "f:1: 'updates' must be a list");
+  EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [7]}"), "f:1: an update is [seconds, text]");
+  EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [[\"0\", \"a\"]]}"),
+            "f:1: a time must be a number");
+  EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [[1, \"a\"], [0.5, \"a\"]]}"),
+            "f:1: times must not fall");
+  EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [], \"end\": -1}"), "f:1: times must not fall");
+  EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [], \"end\": 1e9}"),
+            "f:1: a question lasts at most an hour");
+}
+
+class RehearsalTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    LoadOptions options;
+    options.voices_dir = SYRINX_SOURCE_DIR "/voices";
+    options.weights = "f32";
+    options.model = "finch";
+    speaker_ = load_pipeline(options);
+    options.model = SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3";
+    writer_ = load_pipeline(options);
+  }
+  static void TearDownTestSuite() { writer_.reset(), speaker_.reset(); }
+  static RehearsalOptions options() {
+    RehearsalOptions out;
+    out.turn.answer.temperature = 0.f;
+    out.turn.answer.max_tokens = 20;
+    out.turn.voice.seed = 5;
+    out.turn.sentence.max_chars = 12;  // nothing that this model writes has an end
+    return out;
+  }
+  /// Of a model of some billions on a GPU.
+  static PairCosts costs() {
+    return {{{20e-3, 0.1e-3}}, std::vector<StageCost>(speaker_->graph().nodes().size(), {3e-3, 0})};
+  }
+  static std::vector<TimedQuestion> questions() {
+    std::vector<TimedQuestion> out;
+    unsigned seed = 3;
+    for (const char* text : {"What time is it?", "Who is there, and why?", "Tell me more."}) {
+      out.push_back(typed_question(text));
+      out.push_back(heard_question(text, ++seed));
+    }
+    return out;
+  }
+  static RehearsalRun run(bool predict) {
+    EngineOptions engine;
+    engine.repetition_s = 0;
+    VirtualPair pair(writer_, speaker_, engine, costs());
+    RehearsalOptions how = options();
+    how.turn.predict = predict;
+    RehearsalRun out{predict ? "greedy" : "without", rehearse(pair, questions(), how)};
+    EXPECT_EQ(pair.requests(), 0);
+    EXPECT_EQ(pair.pages_taken(), 0);
+    return out;
+  }
+
+  static inline std::shared_ptr<const Pipeline> writer_, speaker_;
+};
+
+TEST_F(RehearsalTest, PredictionChangesTimeAndNothingElse) {
+  const RehearsalRun without = run(false), greedy = run(true);
+  ASSERT_EQ(greedy.turns.size(), without.turns.size());
+  int ready = 0;
+  double plain_s = 0, ahead_s = 0;
+  for (size_t i = 0; i < greedy.turns.size(); ++i) {
+    const Rehearsal &plain = without.turns[i], &ahead = greedy.turns[i];
+    EXPECT_EQ(ahead.error.message, "");
+    EXPECT_EQ(ahead.answer, plain.answer) << plain.question;
+    EXPECT_EQ(ahead.counts.drafted, ahead.counts.accepted + ahead.counts.wasted);
+    EXPECT_GE(ahead.forwards, 1);
+    EXPECT_LE(ahead.forwards, plain.forwards);
+    EXPECT_GE(plain.audio_s, 20e-3);
+    EXPECT_EQ(plain.counts.drafts, 0);
+    ready += ahead.counts.ready ? 1 : 0;
+    plain_s += plain.audio_s, ahead_s += ahead.audio_s;
+  }
+  EXPECT_GE(ready, 2);
+  EXPECT_LT(ahead_s, plain_s);
+  // The same to the letter, whenever it runs.
+  const PairCosts what = costs();
+  const std::string json = rehearsal_json({without, greedy}, &what);
+  EXPECT_EQ(json, rehearsal_json({run(false), run(true)}, &what));
+  EXPECT_NE(rehearsal_text({without, greedy}).find("times as fast"), std::string::npos);
+  const auto read = nlohmann::json::parse(json);
+  EXPECT_EQ(read["runs"][1]["questions"], 6);
+  EXPECT_EQ(read["runs"][1]["ready"], ready / 6.0);
+  const PairCosts back = parse_costs(json, "f");
+  EXPECT_DOUBLE_EQ(back.writer.at(0).fixed_s, 20e-3);
+  EXPECT_EQ(back.speaker.size(), what.speaker.size());
+}
+
+TEST_F(RehearsalTest, SaysWhatIsWrongWithCosts) {
+  EXPECT_THROW(parse_costs("7", "f"), LoadError);
+  EXPECT_THROW(parse_costs("{\"writer\": []}", "f"), LoadError);
+  EXPECT_THROW(
+      parse_costs("{\"writer\": [{\"fixed_ms\": -1, \"unit_ms\": 0}], \"speaker\": []}", "f"),
+      LoadError);
+  EXPECT_THROW(VirtualPair(writer_, speaker_, {}, {}), LoadError);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,132 @@
+#include "bench/virtual_pair.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/active.h"
+
+namespace syrinx {
+
+/// One of the two models. What is asked of it arrives at the next turn, as in the machine.
+class VirtualPair::Party : public TurnEngine {
+ public:
+  Party(VirtualPair& pair, ResidentModel& model, bool writes)
+      : pair_(pair), model_(model), writes_(writes) {}
+  const PipelineInfo& info() const override { return model_.pipeline->info(); }
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
+    auto active = make_active(model_, request, std::move(sink), pair_.now());
+    active->unopened = std::make_unique<const SpeechRequest>(request);
+    const RequestId id = active->id = ++pair_.next_id_;
+    if (writes_ && !request.background) pair_.answer_ = id;
+    letters_.push_back(std::move(active));
+    pair_.post([this] { take_in(); });
+    return id;
+  }
+  void cancel(RequestId id) override {
+    pair_.post([this, id] { pair_.scheduler_.cancel(id); });
+  }
+  void append_text(RequestId id, std::string text, bool last) override {
+    pair_.post(
+        [this, id, text = std::move(text), last] { pair_.scheduler_.append_text(id, text, last); });
+  }
+  void hurry(RequestId id) override {
+    pair_.post([this, id] { pair_.scheduler_.hurry(id); });
+  }
+
+ private:
+  void take_in() {
+    pair_.scheduler_.take_in(std::move(letters_.front()));
+    letters_.pop_front();
+  }
+  VirtualPair& pair_;
+  ResidentModel& model_;
+  const bool writes_;
+  std::deque<std::unique_ptr<Active>> letters_;
+};
+
+VirtualPair::VirtualPair(std::shared_ptr<const Pipeline> writer,
+                         std::shared_ptr<const Pipeline> speaker, const EngineOptions& options,
+                         PairCosts costs)
+    : costs_(std::move(costs)),
+      options_(options),
+      spec_{{{1, true}}, true, false},
+      executor_(1),
+      platform_(spec_, {.batch_s = [this](const Batch& batch) { return cost_of(batch); },
+                        .run = [this](Batch& batch) { run(batch); }}),
+      scheduler_(options_, spec_, platform_) {
+  const auto add = [&](std::shared_ptr<const Pipeline> pipeline, size_t costed, bool writes) {
+    std::vector<std::string> names;
+    for (const Node& node : pipeline->graph().nodes()) names.push_back(node.name);
+    if (costed != names.size()) {
+      throw LoadError(concat("there are costs of ", costed, " stages, but '",
+                             pipeline->info().model, "' has ", names.size()));
+    }
+    metrics_.emplace_back(names);
+    models_.emplace_back(std::move(pipeline), options_, metrics_.back());
+    scheduler_.add(models_.back());
+    parties_[writes ? 0 : 1] = std::make_shared<Party>(*this, models_.back(), writes);
+  };
+  add(std::move(writer), costs_.writer.size(), true);
+  add(std::move(speaker), costs_.speaker.size(), false);
+}
+
+VirtualPair::~VirtualPair() {
+  for (int i = 0; i < 1000 && scheduler_.away() > 0; ++i) next();
+  scheduler_.end_all();
+}
+
+double VirtualPair::cost_of(const Batch& batch) const {
+  const bool writes = batch.model == &models_.front();
+  return (writes ? costs_.writer : costs_.speaker)[batch.node].of(batch.units());
+}
+
+void VirtualPair::run(Batch& batch) {
+  executor_.run(batch);
+  if (batch.model != &models_.front() || batch.kind() != Plan::kAr) return;
+  for (const Active* owner : batch.owners) ++forwards_[owner->id];
+}
+
+int VirtualPair::forwards() const {
+  const auto at = forwards_.find(answer_);
+  return at == forwards_.end() ? 0 : at->second;
+}
+
+int VirtualPair::requests() const { return models_[0].requests + models_[1].requests; }
+
+int VirtualPair::pages_taken() const {
+  double taken = 0;
+  for (const EngineMetrics& each : metrics_) taken += each.pages.value() - each.pages_free.value();
+  return static_cast<int>(taken);
+}
+
+void VirtualPair::turn() {
+  platform_.hand_back(scheduler_);
+  do {
+    while (!mail_.empty()) {
+      const auto letter = std::move(mail_.front());
+      mail_.pop_front();
+      letter();
+    }
+  } while (scheduler_.dispatch() || !mail_.empty());
+}
+
+bool VirtualPair::next() {
+  const double at_s =
+      mail_.empty() ? std::min(platform_.next_s(), now() + scheduler_.look_again_s()) : now();
+  if (!std::isfinite(at_s)) return false;
+  platform_.set(at_s);
+  turn();
+  return true;
+}
+
+void VirtualPair::run_until(double at_s) {
+  turn();
+  while (std::min(platform_.next_s(), now() + scheduler_.look_again_s()) <= at_s) next();
+  platform_.set(at_s);
+  turn();
+}
+
+}  // namespace syrinx
