@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "audio/volume.h"
 #include "cli/batch.h"
 #include "cli/bench_arguments.h"
 #include "cli/book.h"
@@ -60,6 +61,12 @@ void add_models(CLI::App& app, ServeOptions& serve) {
                  "weights of all models together; past it those out of use are let go; 0: no bound")
       ->capture_default_str();
   add_load(app, serve.load);
+}
+
+void add_volume(CLI::App& app, double& volume) {
+  app.add_option("--volume", volume, "factor, 0.1 to 4; what gets too loud is bent, not clipped")
+      ->check(between(kMinVolume, kMaxVolume))
+      ->type_name("FACTOR");
 }
 
 void add_request(CLI::App& app, SpeechRequest& request) {
@@ -250,7 +257,7 @@ void add_transcribe(CLI::App& app, TranscribeOptions& transcribe, std::function<
 
 void add_format(CLI::App& app, std::string& format, const std::string& otherwise) {
   app.add_option("--format", format, "of the audio; " + otherwise)
-      ->check(CLI::IsMember({"wav", "flac", "mp3", "opus", "aac", "pcm"}));
+      ->check(CLI::IsMember({"wav", "flac", "mp3", "opus", "aac", "m4a", "pcm"}));
 }
 
 void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
@@ -268,6 +275,7 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
   sub->add_option("--srt", say.srt_file, "write subtitles");
   add_model(*sub, say.load);
   add_request(*sub, say.request);
+  add_volume(*sub, say.volume);
   add_voice_choice(*sub, say.voice);
   sub->footer(
       "Examples:\n"
@@ -321,6 +329,7 @@ void add_book(CLI::App& app, BookOptions& book, std::function<int()>& command) {
                 "begin anew instead of going on, or although it is finished");
   add_model(*sub, book.load);
   add_request(*sub, book.request);
+  add_volume(*sub, book.volume);
   add_store(*sub, book.voice.store);
   sub->footer(
       "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3', "
@@ -512,6 +521,8 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
                   "seconds of one recording that is written down")
       ->check(above(0))
       ->capture_default_str();
+  sub->add_flag("--decode-in-server", serve.decode_in_server,
+                "decode what clients send in the server's own process, not in confined children");
   add_store(*sub, serve.voice_store);
   sub->add_flag("--no-voice-upload", serve.no_voice_upload,
                 "clients may neither add nor remove voices");

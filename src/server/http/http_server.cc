@@ -50,6 +50,7 @@ ServerView ServerState::view() const {
           .access = &options.access,
           .voices = voices.get(),
           .ears = options.ears.get(),
+          .decoder = options.decoder,
           .voice_uploads = options.voice_uploads,
           .draining = draining,
           .connections = static_cast<int>(sessions.size()),

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "audio/decode_helper.h"
 #include "ears/ears.h"
 #include "server/access/access.h"
 #include "server/access/api_keys.h"
@@ -38,7 +39,10 @@ struct ServerOptions {
   double idle_timeout_s = 75;    ///< between the requests of a connection
   double stall_timeout_s = 30;   ///< a client that does not read for this long is cut off
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< what recognises speech
-  double max_heard_s = 4 * 3600;           ///< of one recording that is written down
+  double max_heard_s = 4 * 3600;  ///< of one recording that is written down
+  /// Whose children decode recordings, beside those of `voices`; outlives the server. Null: the
+  /// server decodes.
+  const DecodeHelper* decoder = nullptr;
   std::shared_ptr<VoiceDesk> voices = {};  ///< null: none are kept
   bool voice_uploads = true;               ///< clients may add and remove voices
   bool strict = false;  ///< refuse what a model cannot honour instead of leaving it out

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "audio/decode_helper.h"
 #include "ears/ears.h"
 #include "server/access/access.h"
 #include "server/access/api_keys.h"
@@ -32,12 +33,13 @@ struct RequestHead {
 
 /// The server at this moment.
 struct ServerView {
-  const ModelTable* models = nullptr;   ///< null while the first model is being loaded
-  const ApiKeys* keys = nullptr;        ///< null: everybody is admitted
-  const AccessRules* access = nullptr;  ///< null: every browser is admitted
-  const VoiceDesk* voices = nullptr;    ///< null: none but the models' own
-  const Ears* ears = nullptr;           ///< null: nothing recognises speech
-  bool voice_uploads = true;            ///< clients may add and remove voices
+  const ModelTable* models = nullptr;     ///< null while the first model is being loaded
+  const ApiKeys* keys = nullptr;          ///< null: everybody is admitted
+  const AccessRules* access = nullptr;    ///< null: every browser is admitted
+  const VoiceDesk* voices = nullptr;      ///< null: none but the models' own
+  const Ears* ears = nullptr;             ///< null: nothing recognises speech
+  const DecodeHelper* decoder = nullptr;  ///< null: the server decodes recordings itself
+  bool voice_uploads = true;              ///< clients may add and remove voices
   bool draining = false;
   int connections = 0;  ///< open ones
   int streams = 0;      ///< speech requests that are being answered
