@@ -47,7 +47,7 @@ AudioFormat format_of_file(const std::string& path) {
   if (const auto format = audio_format(ending)) return *format;
   throw LoadError(
       "cannot write " + path + ": there is no format '" + ending +
-      "'; known are wav, flac, mp3, opus, ogg, aac and pcm (--format writes one of them "
+      "'; known are wav, flac, mp3, opus, ogg, aac, m4a and pcm (--format writes one of them "
       "under any name)");
 }
 

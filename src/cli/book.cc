@@ -228,7 +228,8 @@ void Book::finish_file(size_t chapter) {
     if (!here || !begins_chapter(i)) continue;
     marks.push_back({chapters_[parts_[i].chapter].title, place.marks[marks.size()]});
   }
-  work_.finish_file(file_of(chapter), {.format = format_, .in_rate_hz = rate_}, marks);
+  work_.finish_file(file_of(chapter),
+                    {.format = format_, .in_rate_hz = rate_, .volume = options_.volume}, marks);
 }
 
 void Book::write_playlist() const {

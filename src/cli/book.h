@@ -15,6 +15,7 @@ struct BookOptions {
   std::string text_file;  ///< "-": the standard input
   std::string output;     ///< a file, or a directory; empty: a directory named as the text
   std::string format;     ///< "wav", "mp3", ...; empty: as the output's name ends
+  double volume = 1;      ///< as change_volume(); of files that are finished from now on
   bool restart = false;   ///< begin anew, whatever was spoken before
   int jobs = 4;           ///< parts that are spoken at the same time
 };

@@ -44,6 +44,7 @@ struct SayOptions {
   std::string output;  ///< "-": the standard output; empty: a player, or else speech.wav
   std::string format;  ///< "wav", "mp3", ...; empty: as the output's name ends
   bool play = false;   ///< also when there is an output
+  double volume = 1;   ///< as change_volume()
   bool print_words = false, print_phones = false;
   std::string srt_file;
 };
@@ -85,10 +86,11 @@ struct ServeOptions {
   /// What recognises speech. "auto": PocketSphinx where it is installed; "none".
   std::vector<std::string> ears = {"auto"};
   double max_heard_s = 4 * 3600;
-  std::string predict = "auto";  ///< on, ask, off or auto
-  std::string voice_store;       ///< empty: where it lies by default
-  bool no_voice_upload = false;  ///< clients may neither add nor remove voices
-  bool strict = false;           ///< refuse what a model cannot honour
+  std::string predict = "auto";    ///< on, ask, off or auto
+  bool decode_in_server = false;  ///< recordings, instead of in confined children
+  std::string voice_store;        ///< empty: where it lies by default
+  bool no_voice_upload = false;   ///< clients may neither add nor remove voices
+  bool strict = false;            ///< refuse what a model cannot honour
   std::vector<std::string> voice_aliases, model_aliases;  ///< "NAME=VOICE", "NAME=MODEL"
   size_t voice_cache_mib = 256;
   int max_connections = 1024;

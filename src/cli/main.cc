@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "audio/volume.h"
 #include "cli/batch.h"
 #include "cli/bench_arguments.h"
 #include "cli/book.h"
@@ -64,6 +65,12 @@ void add_models(CLI::App& app, ServeOptions& serve) {
                  "weights of all models together; past it those out of use are let go; 0: no bound")
       ->capture_default_str();
   add_load(app, serve.load);
+}
+
+void add_volume(CLI::App& app, double& volume) {
+  app.add_option("--volume", volume, "factor, 0.1 to 4; what gets too loud is bent, not clipped")
+      ->check(between(kMinVolume, kMaxVolume))
+      ->type_name("FACTOR");
 }
 
 void add_request(CLI::App& app, SpeechRequest& request) {
@@ -254,7 +261,7 @@ void add_transcribe(CLI::App& app, TranscribeOptions& transcribe, std::function<
 
 void add_format(CLI::App& app, std::string& format, const std::string& otherwise) {
   app.add_option("--format", format, "of the audio; " + otherwise)
-      ->check(CLI::IsMember({"wav", "flac", "mp3", "opus", "aac", "pcm"}));
+      ->check(CLI::IsMember({"wav", "flac", "mp3", "opus", "aac", "m4a", "pcm"}));
 }
 
 void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
@@ -272,6 +279,7 @@ void add_say(CLI::App& app, SayOptions& say, std::function<int()>& command) {
   sub->add_option("--srt", say.srt_file, "write subtitles");
   add_model(*sub, say.load);
   add_request(*sub, say.request);
+  add_volume(*sub, say.volume);
   add_voice_choice(*sub, say.voice);
   sub->footer(
       "Examples:\n"
@@ -334,6 +342,7 @@ void add_book(CLI::App& app, BookOptions& book, std::function<int()>& command) {
                 "begin anew instead of going on, or although it is finished");
   add_model(*sub, book.load);
   add_request(*sub, book.request);
+  add_volume(*sub, book.volume);
   add_store(*sub, book.voice.store);
   sub->footer(
       "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3', "
@@ -542,6 +551,8 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
          "--threads leaves the ears a core, or with --device cuda, else ask")
       ->check(CLI::IsMember({"auto", "on", "ask", "off"}))
       ->capture_default_str();
+  sub->add_flag("--decode-in-server", serve.decode_in_server,
+                "decode what clients send in the server's own process, not in confined children");
   add_store(*sub, serve.voice_store);
   sub->add_flag("--no-voice-upload", serve.no_voice_upload,
                 "clients may neither add nor remove voices");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "audio/volume.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/audio_file.h"
@@ -53,7 +54,8 @@ class SayProgress {
 /// Where the audio goes: a file, the loudspeaker, or both.
 class Outputs {
  public:
-  Outputs(std::optional<std::string> player) : player_command_(std::move(player)) {}
+  Outputs(std::optional<std::string> player, double volume)
+      : player_command_(std::move(player)), volume_(volume) {}
 
   std::optional<AudioFile> file;
 
@@ -61,6 +63,10 @@ class Outputs {
     with_player([&] { player_.emplace(*player_command_, sample_rate_hz); });
   }
   void write(std::span<const float> audio) {
+    if (volume_ != 1) {
+      change_volume(audio, volume_, changed_);
+      audio = changed_;
+    }
     if (file) file->write(audio);
     with_player([&] {
       if (player_) player_->write(audio);
@@ -88,6 +94,8 @@ class Outputs {
   }
 
   const std::optional<std::string> player_command_;
+  const double volume_;
+  std::vector<float> changed_;
   std::optional<Player> player_;
   bool silent_ = false;
 };
@@ -188,7 +196,7 @@ int run_say(SayOptions options) {
   std::string voice = choose_voice(*engine, options.voice, options.request);
   if (voice.empty()) voice = info.default_voice;
   const InterruptGuard guard;  // outlives what is to be cleaned up
-  Outputs outputs(std::move(player));
+  Outputs outputs(std::move(player), options.volume);
   if (!options.output.empty()) outputs.file.emplace(options.output, info.sample_rate, format);
   if (options.play) outputs.play(info.sample_rate);
   auto collector = std::make_shared<Collector>();

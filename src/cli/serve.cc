@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "audio/decode_helper.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/commands.h"
@@ -58,10 +59,11 @@ std::map<std::string, std::string, std::less<>> read_aliases(
   return out;
 }
 
-std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options) {
+std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options, const DecodeHelper* decoder) {
   VoiceDeskOptions desk{.cache_bytes = options.voice_cache_mib << 20,
                         .aliases = read_aliases("--voice-alias", options.voice_aliases)};
   desk.recordings.max_bytes = options.max_upload_bytes;
+  desk.recordings.helper = decoder;
   return std::make_shared<VoiceDesk>(open_store(options.voice_store), desk);
 }
 
@@ -93,7 +95,7 @@ PredictWhen predict_when(const ServeOptions& options) {
   return apart ? PredictWhen::kUnlessNot : PredictWhen::kAsked;
 }
 
-ServerOptions server_options(const ServeOptions& options) {
+ServerOptions server_options(const ServeOptions& options, const DecodeHelper* decoder) {
   const bool loopback = is_loopback(options.host);
   const auto limit = [&](int value, int beyond) {
     return value >= 0 ? value : loopback ? 0 : beyond;
@@ -121,7 +123,8 @@ ServerOptions server_options(const ServeOptions& options) {
       .ears = open_ears(options),
       .max_heard_s = options.max_heard_s,
       .predict = predict_when(options),
-      .voices = voice_desk(options),
+      .decoder = decoder,
+      .voices = voice_desk(options, decoder),
       .voice_uploads = !options.no_voice_upload,
       .strict = options.strict};
   if (!loopback && out.keys.empty() && !options.allow_public) {
@@ -222,9 +225,21 @@ int run_serve(const ServeOptions& options) {
     throw UsageError("Wyoming has no keys: to serve it on " + options.wyoming_host +
                      " say --allow-public.");
   }
+  // Before threads, keys and models: its children start with a copy of what is in memory now.
+  std::optional<DecodeHelper> decoder;
+  if (!options.decode_in_server) {
+    try {
+      decoder.emplace();
+    } catch (const LoadError& error) {
+      throw LoadError(std::string(error.what()) + "; --decode-in-server does without");
+    }
+  }
   StopSignal stop;
   allow_many_files();
-  ServerOptions http = server_options(options);
+  if (decoder) {
+    print_line("recordings that clients send are decoded apart, under " + decoder->confinement());
+  }
+  ServerOptions http = server_options(options, decoder ? &*decoder : nullptr);
   const bool keys = !http.keys.empty();
   const std::shared_ptr<VoiceDesk> voices = http.voices;
   HttpServer server(std::move(http));

@@ -73,6 +73,7 @@ Result<PreparedVoice> prepare_entry(const Speaker& speaker,
   }
   if (options.cache != nullptr) out.voice = options.cache->find(key);
   if (!out.voice && !options.quick) {
+    if (options.under_way && options.under_way(key)) return out;
     out.voice = speaker.store->load(key);
     if (out.voice && options.cache != nullptr) options.cache->put(key, out.voice);
   }
@@ -168,9 +169,11 @@ Result<PreparedVoice> prepare_voice(const Speaker& speaker, const VoiceSource& s
   if (options.cache != nullptr) out.voice = options.cache->find(key);
   if (out.voice || !options.quick) out.key = key;
   if (out.voice || options.quick) return out;
+  if (options.under_way && options.under_way(key)) return out;
   RecordingLimits limits = options.limits;
   limits.trim = source.trim;
-  auto audio = read_recording(source.audio, limits);
+  auto audio = source.decoded ? Result<RecordedAudio>(*source.decoded)
+                              : read_recording(source.audio, limits);
   if (!audio) return audio.error();
   if (options.heard) options.heard(audio.value());
   out.recording = {.samples = std::move(audio.value().samples),

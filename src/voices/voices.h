@@ -42,6 +42,8 @@ struct VoiceSource {
   std::vector<float> embedding = {};  ///< of a speaker, as the model knows them
   std::string text = {}, mode = {};   ///< with `audio`, as in Recording
   bool trim = false;                  ///< of `audio`, as RecordingLimits::trim
+  std::shared_ptr<const RecordedAudio> decoded =
+      {};  ///< what `audio` is, where it was read already
 };
 
 /// A voice that is asked for: one of the model's by its name, or one that must be fetched.
@@ -77,6 +79,9 @@ struct PrepareOptions {
   bool quick = false;  ///< only what is in the cache: nothing is decoded and no voice file read
   RecordingLimits limits = {};
   std::function<void(const RecordedAudio&)> heard = {};  ///< what was read, for remarks
+  /// Asked with a key that the cache does not have, before anything is read: whether somebody makes
+  /// that already. Then there is neither voice nor recording.
+  std::function<bool(const std::string& key)> under_way = {};
 };
 
 /// Of a source without an embedding. With `quick`, no key: not in the cache.

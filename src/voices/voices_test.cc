@@ -313,6 +313,28 @@ TEST_F(VoicesTest, RecordingsAreEncodedOnce) {
   EXPECT_FALSE(prepare_voice(speaker_, {.audio = "noise"}, options).ok());
 }
 
+TEST_F(VoicesTest, RecordingsAreReadOnce) {
+  // What was read already is not read again, which here would fail.
+  VoiceSource source{.audio = "noise"};
+  source.decoded = std::make_shared<const RecordedAudio>(some_audio());
+  const auto prepared = prepare_voice(speaker_, source, {}).take();
+  EXPECT_EQ(prepared.recording.samples, some_audio().samples);
+  EXPECT_EQ(prepared.recording.sample_rate, 16000);
+  // Nor is what somebody makes already.
+  std::string asked;
+  const auto waits = [&](const std::string& key) {
+    asked = key;
+    return true;
+  };
+  const auto joined = prepare_voice(speaker_, {.audio = "noise"}, {.under_way = waits}).take();
+  EXPECT_EQ(joined.key, asked);
+  EXPECT_EQ(asked, prepared.key);
+  EXPECT_FALSE(joined.voice);
+  EXPECT_TRUE(joined.recording.samples.empty());
+  const auto not_yet = [](const std::string&) { return false; };
+  EXPECT_FALSE(prepare_voice(speaker_, {.audio = "noise"}, {.under_way = not_yet}).ok());
+}
+
 TEST_F(VoicesTest, AddedWithWhatWasMadeOfThem) {
   ASSERT_TRUE(add_voice(store_, encoder_, {.name = "anna"}, some_audio(), some_voice(5)).ok());
   const auto prepared = prepare_voice(speaker_, {.stored = "anna"}, {}).take();

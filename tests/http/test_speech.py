@@ -3,6 +3,7 @@ import base64
 import concurrent.futures
 import json
 import shutil
+import struct
 import unittest
 
 import harness
@@ -48,7 +49,8 @@ class Speech(unittest.TestCase):
             samples = len(pcm) // 2
             # Samples that a decoder yields more than there are; aac cannot declare its priming.
             for name, least, most in [("wav", 0, 0), ("flac", 0, 0), ("opus", 0, 0),
-                                      ("mp3", 0, 2 * 576), ("aac", 1024, 2 * 1024)]:
+                                      ("mp3", 0, 2 * 576), ("aac", 1024, 2 * 1024),
+                                      ("m4a", 1024, 2 * 1024)]:
                 with self.subTest(format=name, rate=rate):
                     status, headers, data = self.server.speak({**body, "response_format": name})
                     self.assertEqual(status, 200)
@@ -64,6 +66,43 @@ class Speech(unittest.TestCase):
         for speed in (0.25, 0.5, 2.0, 4.0):
             size = len(self.server.speak({**body, "speed": speed})[2])
             self.assertAlmostEqual(size * speed / whole, 1, delta=0.1)  # a model's own speed is not exact
+
+    def test_volume(self):
+        body = {"input": SENTENCE, "seed": 3, "response_format": "pcm", "encoding": "pcm_f32le"}
+
+        def floats(**more):
+            data = self.server.speak({**body, **more})[2]
+            return struct.unpack(f"<{len(data) // 4}f", data)
+        plain, soft, loud = floats(), floats(volume=0.5), floats(volume=4)
+        self.assertEqual(soft, tuple(sample / 2 for sample in plain))
+        self.assertLess(max(map(abs, loud)), 1)
+        self.assertGreater(max(map(abs, loud)), 0.9)
+        self.assertEqual(self.server.speak({**body, "volume": 5})[0], 400)
+
+    def test_pauses(self):
+        body = {"seed": 3, "response_format": "pcm", "sample_rate": 16000}
+        pcm = lambda text: self.server.speak({**body, "input": text})[2]
+        first, second = pcm("Hello there."), pcm(" Good morning.")
+        whole = first + bytes(2 * 8000) + second
+        self.assertTrue(pcm('Hello there.<break time="0.5s"/> Good morning.') == whole)
+        self.assertTrue(pcm("Hello there.[pause 500ms] Good morning.") == whole)
+        self.assertTrue(pcm("[pause 1s]") == bytes(2 * 16000))
+        status, _, data = self.server.speak({**body, "input": "Hello.[pause 11s]"})
+        self.assertEqual((status, json.loads(data)["error"]["param"]), (400, "input"))
+
+    def test_pauses_shift_the_times_of_words(self):
+        def words(text):
+            status, _, data = self.server.speak({"input": text, "seed": 3, "stream_format": "sse",
+                                                 "word_timestamps": True})
+            self.assertEqual(status, 200)
+            return [word for line in data.decode().splitlines() if line.startswith("data: {")
+                    for word in json.loads(line[6:]).get("words", [])]
+        plain = words("Hello there.")
+        paused = words('[pause 2s]Hello there.<break time="1s"/>Hello there.')
+        self.assertEqual([word["word"] for word in paused], [word["word"] for word in plain] * 2)
+        for before, after in zip(plain, paused):
+            self.assertAlmostEqual(after["start"], before["start"] + 2, delta=0.02)
+        self.assertGreater(paused[len(plain)]["start"], paused[len(plain) - 1]["start"] + 1)
 
     def test_seeds(self):
         body = {"input": "Hello there.", "response_format": "pcm"}

@@ -201,6 +201,7 @@ void read_stops(const ChatFields& fields, SpeechRequest& request) {
 /// What the messages say that is no text, so far.
 struct Heard {
   double most_s = 0;  ///< of all recordings; 0: the model does not hear
+  const DecodeHelper* decoder = nullptr;
   std::vector<std::shared_ptr<const Recording>> recordings = {};
 };
 
@@ -220,8 +221,9 @@ std::shared_ptr<const Recording> read_recording_part(const ChatFields& part, con
                              "webm."));
   double left_s = heard.most_s;
   for (const auto& each : heard.recordings) left_s -= each->seconds();
-  auto recording = sent_recording(sent->need_text("data"), left_s);
+  auto recording = sent_recording(sent->need_text("data"), left_s, heard.decoder);
   if (recording.ok()) return recording.take();
+  if (recording.error().code != ErrorCode::kInvalid) throw to_api_error(recording.error());
   const std::string path = sent->path("data");
   throw bad_field(path, concat("'", path, "': ", recording.error().message, "."));
 }
@@ -410,7 +412,7 @@ std::string read_tools(const ChatFields& fields, std::vector<std::string>& names
 void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& call) {
   auto chat = std::make_shared<Chat>();
   read_modalities(fields, model.speaks, call);
-  Heard heard{.most_s = model.hears_s};
+  Heard heard{.most_s = model.hears_s, .decoder = model.decoder};
   chat->messages = read_messages(fields, heard);
   call.request.recordings = std::move(heard.recordings);
   chat->tools = read_tools(fields, call.tool_names);

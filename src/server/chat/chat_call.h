@@ -16,12 +16,16 @@
 
 namespace syrinx {
 
+class DecodeHelper;
+
 enum class ChatKind { kChat, kCompletion };
 
 /// What a model can do beyond reading and writing.
 struct ChatAbility {
   bool speaks = false;
   double hears_s = 0;  ///< as PipelineInfo
+  /// Whose children decode recordings; null: this process does.
+  const DecodeHelper* decoder = nullptr;
 };
 
 /// A checked call. Without "seed" in the body the request has a random one.

@@ -10,7 +10,11 @@
 
 namespace syrinx {
 
-/// Of at most `most_s` seconds, at its own rate. Errors say what is wrong with it, without a field.
-Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64, double most_s);
+class DecodeHelper;
+
+/// Of at most `most_s` seconds, at its own rate, decoded by the helper's children where there is
+/// one. Errors say what is wrong with it, without a field.
+Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64, double most_s,
+                                                        const DecodeHelper* helper);
 
 }  // namespace syrinx

@@ -41,7 +41,9 @@ std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker&
   }
   if (const auto config = message.find("generation_config");
       config != message.end() && config->is_object()) {
-    if (const auto speed = number_at(*config, "speed")) fields["speed"] = *speed;
+    for (const char* name : {"speed", "volume"}) {
+      if (const auto number = number_at(*config, name)) fields[name] = *number;
+    }
   }
   auto options = context_options(fields, speaker);
   if (auto* fault = std::get_if<ApiError>(&options)) {

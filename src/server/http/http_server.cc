@@ -51,6 +51,7 @@ ServerView ServerState::view() const {
           .voices = voices.get(),
           .ears = options.ears.get(),
           .predictions = predictions.get(),
+          .decoder = options.decoder,
           .voice_uploads = options.voice_uploads,
           .draining = draining,
           .connections = static_cast<int>(sessions.size()),

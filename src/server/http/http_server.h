@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "audio/decode_helper.h"
 #include "ears/ears.h"
 #include "server/access/access.h"
 #include "server/access/api_keys.h"
@@ -41,8 +42,11 @@ struct ServerOptions {
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< what recognises speech
   double max_heard_s = 4 * 3600;              ///< of one recording that is written down
   PredictWhen predict = PredictWhen::kAsked;  ///< answers of the Realtime API
-  std::shared_ptr<VoiceDesk> voices = {};     ///< null: none are kept
-  bool voice_uploads = true;                  ///< clients may add and remove voices
+  /// Whose children decode recordings, beside those of `voices`; outlives the server. Null: the
+  /// server decodes.
+  const DecodeHelper* decoder = nullptr;
+  std::shared_ptr<VoiceDesk> voices = {};  ///< null: none are kept
+  bool voice_uploads = true;               ///< clients may add and remove voices
   bool strict = false;  ///< refuse what a model cannot honour instead of leaving it out
   /// Takes one line per request, on the io thread. Texts and audio are never in it. May be empty.
   std::function<void(const std::string& line)> log = {};

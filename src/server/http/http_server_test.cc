@@ -209,9 +209,13 @@ TEST_F(HttpServerTest, EveryFormat) {
     const char* name;
     const char* type;
     std::string magic;
-  } formats[] = {{"mp3", "audio/mpeg", "\xFF"},  {"opus", "audio/ogg", "OggS"},
-                 {"ogg", "audio/ogg", "OggS"},   {"aac", "audio/aac", "\xFF"},
-                 {"flac", "audio/flac", "fLaC"}, {"wav", "audio/wav", "RIFF"}};
+  } formats[] = {{"mp3", "audio/mpeg", "\xFF"},
+                 {"opus", "audio/ogg", "OggS"},
+                 {"ogg", "audio/ogg", "OggS"},
+                 {"aac", "audio/aac", "\xFF"},
+                 {"flac", "audio/flac", "fLaC"},
+                 {"wav", "audio/wav", "RIFF"},
+                 {"m4a", "audio/mp4", std::string(2, '\0')}};
   for (const auto& format : formats) {
     const std::string body =
         R"({"input": "0123456789", "seed": 5, "response_format": ")" + std::string(format.name);

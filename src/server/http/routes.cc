@@ -177,6 +177,14 @@ void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out
   }
 }
 
+/// Who decodes strangers' recordings, and under what.
+ordered_json decoding_object(const DecodeHelper* decoder) {
+  if (decoder == nullptr) return {{"where", "server"}};
+  return {{"where", "children"},
+          {"confinement", decoder->confinement()},
+          {"recordings", decoder->begun()}};
+}
+
 /// "engine" is the first model's, as in every earlier version; "models" tells of all.
 Reply answer_health(const RequestHead&, const ServerView& server) {
   ordered_json out = {{"status", "ok"},
@@ -184,7 +192,8 @@ Reply answer_health(const RequestHead&, const ServerView& server) {
                       {"uptime_s", server.uptime_s},
                       {"connections", server.connections},
                       {"streams", server.streams},
-                      {"requests", server.requests}};
+                      {"requests", server.requests},
+                      {"decoding", decoding_object(server.decoder)}};
   if (server.models == nullptr) return json_reply(out);
   out["engine"] = engine_object(*server.models->first());
   ordered_json models = ordered_json::array();

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "audio/decode_helper.h"
 #include "ears/ears.h"
 #include "predict/counters.h"
 #include "server/access/access.h"
@@ -39,6 +40,7 @@ struct ServerView {
   const VoiceDesk* voices = nullptr;                ///< null: none but the models' own
   const Ears* ears = nullptr;                       ///< null: nothing recognises speech
   const PredictionCounters* predictions = nullptr;  ///< null: nothing is predicted
+  const DecodeHelper* decoder = nullptr;            ///< null: the server decodes recordings itself
   bool voice_uploads = true;                        ///< clients may add and remove voices
   bool draining = false;
   int connections = 0;  ///< open ones

@@ -133,7 +133,8 @@ void TranscriptionStream::start() {
   call_.listen.word_times = call_.listen.word_times && info.word_times;
   if (const Status fit = check_listen(info, call_.listen); !fit) return fail(fit.error());
   reader_.emplace(call_.file, RecordingLimits{.max_bytes = server_.options.max_upload_bytes,
-                                              .max_s = server_.options.max_heard_s});
+                                              .max_s = server_.options.max_heard_s,
+                                              .helper = server_.options.decoder});
   // A file that is none takes nobody's place.
   const Result<bool> more = reader_->read(kFirstPiece, piece_);
   if (!more) return fail(more.error());

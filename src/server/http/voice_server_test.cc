@@ -35,7 +35,10 @@ class VoiceServerTest : public testing::Test {
   void start(ServerOptions options, bool clones = true) {
     server_.reset();
     options.port = 0;
-    options.voices = std::make_shared<VoiceDesk>(std::make_shared<VoiceStore>(dir_.path("store")));
+    VoiceDeskOptions desk;
+    desk.recordings.helper = options.decoder = &decoder_;
+    options.voices =
+        std::make_shared<VoiceDesk>(std::make_shared<VoiceStore>(dir_.path("store")), desk);
     backend_ = std::make_shared<FakeBackend>();
     if (clones) backend_->clone();
     server_ = std::make_unique<HttpServer>(std::move(options));
@@ -83,6 +86,7 @@ class VoiceServerTest : public testing::Test {
     return text.find(part) != std::string::npos;
   }
 
+  const DecodeHelper decoder_;  // first: it forks
   TestDir dir_;
   std::shared_ptr<FakeBackend> backend_;
   std::unique_ptr<HttpServer> server_;
@@ -118,6 +122,41 @@ TEST_F(VoiceServerTest, ManyWantTheSameAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(backend_->encoded(), 1);
+  EXPECT_EQ(decoder_.begun(), 1);
+}
+
+TEST_F(VoiceServerTest, AnUploadIsDecodedOnce) {
+  int status = 0;
+  upload({{"name", "anna"}, {"audio_sample", recording()}}, &status);
+  EXPECT_EQ(status, 200);
+  EXPECT_EQ(decoder_.begun(), 1);
+  EXPECT_EQ(speak({{"voice", "anna"}}).status, 200);
+  EXPECT_EQ(decoder_.begun(), 1);
+  const json bad = upload({{"name", "ben"}, {"audio_sample", "noise"}}, &status);
+  EXPECT_EQ(status, 400);
+  EXPECT_EQ(bad["error"]["param"], "audio_sample");
+  EXPECT_EQ(decoder_.begun(), 2);
+}
+
+TEST_F(VoiceServerTest, ABrokenDecoderFailsItsRequestAlone) {
+  const DecodeHelper broken({.instead = [](int) { __builtin_trap(); }});
+  VoiceDeskOptions desk;
+  desk.recordings.helper = &broken;
+  ServerOptions options{.port = 0, .decoder = &broken};
+  options.voices =
+      std::make_shared<VoiceDesk>(std::make_shared<VoiceStore>(dir_.path("store")), desk);
+  HttpServer server(std::move(options));
+  server.open(backend_);
+  for (int i = 0; i < 2; ++i) {
+    TestClient client(server.port());
+    client.post(json({{"input", "a"}, {"ref_audio", base64(recording())}}).dump());
+    const TestAnswer answer = client.read();
+    EXPECT_EQ(answer.status, 400);
+    EXPECT_TRUE(part_of(answer.body, "the recording broke its decoder")) << answer.body;
+  }
+  TestClient client(server.port());
+  client.post(R"({"input": "a", "response_format": "wav"})");
+  EXPECT_EQ(client.read().status, 200);
 }
 
 TEST_F(VoiceServerTest, RefusalsAreClear) {

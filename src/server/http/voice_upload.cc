@@ -258,6 +258,15 @@ void VoiceChange::begin_voice() {
     return fail(bad_field("ref_trim", "'ref_trim' must be 'true' or 'false'."));
   }
   source_->trim = trim == "true";
+  RecordingLimits limits = desk_.recordings();
+  limits.trim = source_->trim;
+  auto audio = read_recording(source_->audio, limits);  // once, to be encoded and to be kept
+  if (!audio) {
+    Error error = audio.error();
+    error.param = "audio_sample";
+    return fail(error);
+  }
+  source_->decoded = std::make_shared<const RecordedAudio>(audio.take());
   std::vector<VoiceWish> wishes(1);
   wishes[0].source = source_;
   fetch_ = desk_.fetch(backend_, std::move(wishes), exchange_.client,
@@ -290,14 +299,10 @@ void VoiceChange::keep_embedding(const std::string& json) {
 void VoiceChange::end_voice() {
   SpeechRequest made;
   fetch_->put(made);
-  RecordingLimits limits = desk_.recordings();
-  limits.trim = source_->trim;
-  const auto audio = read_recording(source_->audio, limits);
-  if (!audio) return fail(audio.error());
-  const auto stored =
-      add_voice(store_, *backend_->voice_encoder(), wish_, audio.value(), *made.voice_data);
+  const RecordedAudio& audio = *source_->decoded;
+  const auto stored = add_voice(store_, *backend_->voice_encoder(), wish_, audio, *made.voice_data);
   if (!stored) return fail(stored.error());
-  answer(stored.value(), recording_remarks(audio.value()));
+  answer(stored.value(), recording_remarks(audio));
 }
 
 void VoiceChange::answer(const StoredVoice& voice, std::vector<std::string> remarks) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "audio/volume.h"
 #include "base/ascii.h"
 #include "base/check.h"
 #include "server/models/backend.h"
@@ -168,7 +169,7 @@ void read_format(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
       fields.fail(
           bad_field("response_format",
                     concat("There is no format '", *name,
-                           "'; 'response_format' must be mp3, opus, aac, flac, wav or pcm.")));
+                           "'; 'response_format' must be mp3, opus, aac, m4a, flac, wav or pcm.")));
     }
   }
   if (const auto stream = fields.text("stream_format")) {
@@ -178,6 +179,7 @@ void read_format(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
     }
   }
   call.audio.speed = fields.number("speed", 0.25, 4.0).value_or(1.0f);
+  call.audio.volume = fields.number("volume", kMinVolume, kMaxVolume).value_or(1.0f);
   share_speed(info, call);
   const bool samples =
       call.audio.format == AudioFormat::kPcm || call.audio.format == AudioFormat::kWav;

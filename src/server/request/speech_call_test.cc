@@ -339,6 +339,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{R"({"input": "a", "initial_codec_chunk_frames": -1})", 400,
                 "initial_codec_chunk_frames", "invalid_value", ""},
         BadBody{R"({"input": "a", "speed": 9})", 400, "speed", "invalid_value", "0.25"},
+        BadBody{R"({"input": "a", "volume": 0})", 400, "volume", "invalid_value", "0.1"},
+        BadBody{R"({"input": "a", "volume": 4.5})", 400, "volume", "invalid_value", "4"},
+        BadBody{R"({"input": "a", "volume": "loud"})", 400, "volume", "invalid_type", "number"},
         BadBody{R"({"input": "a", "temperature": -1})", 400, "temperature", "invalid_value", "2"},
         BadBody{R"({"input": "a", "top_p": 1.1})", 400, "top_p", "invalid_value", "between"},
         BadBody{R"({"input": "a", "top_k": -2})", 400, "top_k", "invalid_value", "between"},
@@ -354,6 +357,10 @@ TEST(SpeechCall, RatesAndSpeed) {
       parse(R"({"input": "a", "response_format": "wav", "sample_rate": 48000, "speed": 0.5})");
   EXPECT_EQ(call.audio.out_rate_hz, 48000);
   EXPECT_EQ(call.audio.speed, 0.5);
+  EXPECT_EQ(call.audio.volume, 1);
+  EXPECT_EQ(parse(R"({"input": "a", "volume": 0.1})").audio.volume, 0.1f);
+  EXPECT_EQ(parse(R"({"input": "a", "volume": 4})").audio.volume, 4);
+  EXPECT_EQ(parse(R"({"input": "a", "response_format": "m4a"})").audio.format, AudioFormat::kM4a);
   call = parse(R"({"input": "a", "response_format": "ogg"})");
   EXPECT_EQ(call.audio.format, AudioFormat::kOpus);
 }

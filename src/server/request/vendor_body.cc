@@ -14,10 +14,14 @@ void take_model(const JsonIn& message, JsonIn& fields) {
   if (!model.empty()) fields["model"] = model;
 }
 
-void take_speed(const JsonIn& message, const char* settings, JsonIn& fields) {
+/// Of `names`, what the settings have.
+void take_numbers(const JsonIn& message, const char* settings,
+                  std::initializer_list<const char*> names, JsonIn& fields) {
   const auto at = message.find(settings);
   if (at == message.end() || !at->is_object()) return;
-  if (const auto speed = number_at(*at, "speed")) fields["speed"] = *speed;
+  for (const char* name : names) {
+    if (const auto number = number_at(*at, name)) fields[name] = *number;
+  }
 }
 
 std::optional<ApiError> read_elevenlabs(const JsonIn& message, const VendorCall& call,
@@ -25,7 +29,7 @@ std::optional<ApiError> read_elevenlabs(const JsonIn& message, const VendorCall&
   fields["input"] = string_at(message, "text").value_or("");
   fields["voice"] = call.voice;
   take_model(message, fields);
-  take_speed(message, "voice_settings", fields);
+  take_numbers(message, "voice_settings", {"speed"}, fields);
   if (const auto seed = message.find("seed"); seed != message.end()) fields["seed"] = *seed;
   if (const auto language = string_at(message, "language_code")) {
     fields["language_hint"] = *language;
@@ -46,7 +50,7 @@ std::optional<ApiError> read_elevenlabs(const JsonIn& message, const VendorCall&
 std::optional<ApiError> read_cartesia(const JsonIn& message, VendorCall& call, JsonIn& fields) {
   fields["input"] = string_at(message, "transcript").value_or("");
   take_model(message, fields);
-  take_speed(message, "generation_config", fields);
+  take_numbers(message, "generation_config", {"speed", "volume"}, fields);
   if (const auto voice = message.find("voice"); voice != message.end()) {
     if (voice->is_string()) fields["voice"] = *voice;
     if (voice->is_object()) fields["voice"] = string_at(*voice, "id").value_or("");

@@ -53,12 +53,13 @@ TEST(VendorBody, ElevenLabs) {
 }
 
 TEST(VendorBody, Cartesia) {
-  EXPECT_EQ(native("/tts/bytes", "",
-                   R"({"transcript": "Hi", "model_id": "finch", "voice": {"mode": "id", "id": "b"},
-                       "generation_config": {"speed": 0.9}, "language": "en",
+  EXPECT_EQ(
+      native("/tts/bytes", "",
+             R"({"transcript": "Hi", "model_id": "finch", "voice": {"mode": "id", "id": "b"},
+                       "generation_config": {"speed": 0.9, "volume": 1.5}, "language": "en",
                        "output_format": {"container": "raw", "encoding": "pcm_s16le",
                                          "sample_rate": 16000}})"),
-            json::parse(R"({"input": "Hi", "model": "finch", "voice": "b", "speed": 0.9,
+      json::parse(R"({"input": "Hi", "model": "finch", "voice": "b", "speed": 0.9, "volume": 1.5,
                             "language_hint": "en", "response_format": "pcm",
                             "encoding": "pcm_s16le", "sample_rate": 16000})"));
   const json wav = native("/tts/bytes", "",

@@ -76,6 +76,10 @@ struct Encoding {
   std::optional<uint64_t> id;
 };
 
+std::string encoding_name(const Backend& backend, const std::string& key) {
+  return backend.info().model + " " + key;
+}
+
 }  // namespace
 
 struct VoiceDesk::Impl : std::enable_shared_from_this<VoiceDesk::Impl> {
@@ -88,6 +92,7 @@ struct VoiceDesk::Impl : std::enable_shared_from_this<VoiceDesk::Impl> {
   std::optional<Result<SharedVoice>> at_hand(const Backend& backend, const VoiceSource& source);
   void look_up(const std::shared_ptr<Backend>& backend, const VoiceSource& source, Waiter waiter,
                uint64_t client);
+  bool join(const std::string& name, const Waiter& waiter);
   void encode(const std::shared_ptr<Backend>& backend, PreparedVoice prepared, Waiter waiter,
               uint64_t client);
   void encoded(uint64_t number, Result<Voice> voice);
@@ -122,8 +127,14 @@ std::optional<Result<SharedVoice>> VoiceDesk::Impl::at_hand(const Backend& backe
 void VoiceDesk::Impl::look_up(const std::shared_ptr<Backend>& backend, const VoiceSource& source,
                               Waiter waiter, uint64_t client) try {
   if (!waiter.basket->wanted()) return;
+  bool joined = false;
+  const auto join_it = [&](const std::string& key) {
+    return joined = join(encoding_name(*backend, key), waiter);
+  };
   auto prepared =
-      prepare_voice(speaker(*backend), source, {.cache = &cache, .limits = options.recordings});
+      prepare_voice(speaker(*backend), source,
+                    {.cache = &cache, .limits = options.recordings, .under_way = join_it});
+  if (joined) return;
   if (!prepared) return waiter.basket->take(waiter.index, prepared.error());
   if (prepared.value().voice) return waiter.basket->take(waiter.index, prepared.value().voice);
   encode(backend, prepared.take(), waiter, client);
@@ -131,19 +142,27 @@ void VoiceDesk::Impl::look_up(const std::shared_ptr<Backend>& backend, const Voi
   waiter.basket->take(waiter.index, Error{ErrorCode::kInternal, error.what(), "voice"});
 }
 
-/// On the desk's thread. Joins those who wait for the same.
+/// On the desk's thread. Whether somebody waits for the same, who is joined.
+bool VoiceDesk::Impl::join(const std::string& name, const Waiter& waiter) {
+  const std::lock_guard lock(mutex);
+  const auto at = joinable.find(name);
+  if (at == joinable.end()) return false;
+  encodings[at->second].waiters.push_back(waiter);
+  return true;
+}
+
+/// On the desk's thread, where nobody waits for the same.
 void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVoice prepared,
                              Waiter waiter, uint64_t client) {
-  const std::string name = backend->info().model + " " + prepared.key;
+  const std::string name = encoding_name(*backend, prepared.key);
   Recording recording = std::move(prepared.recording);
   uint64_t number = 0;
   {
     const std::lock_guard lock(mutex);
-    const auto [at, fresh] = joinable.try_emplace(name, next_number);
-    Encoding& encoding = encodings[at->second];
-    encoding.waiters.push_back(waiter);
-    if (!fresh) return;
     number = next_number++;
+    joinable[name] = number;
+    Encoding& encoding = encodings[number];
+    encoding.waiters.push_back(waiter);
     encoding.name = name;
     encoding.backend = backend;
     encoding.prepared = std::move(prepared);
