@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that includes in src/ point up the list of layers or stay in their folder.
 
-A layer may include itself and those before it in LAYERS. families/ and engine/ know only model/ and
-what is above it, never each other. Tests may use what lies below (a test of a low layer may need a
+A layer may include itself and those before it in LAYERS. families/, link/ and engine/ know only model/
+and what is above it, never each other. Tests may use what lies below (a test of a low layer may need a
 toy model), but not across the families/engine wall either.
 The rooms of ROOMS, folders in a layer, are in such an order, too: lowest first.
 Run: layers.py SOURCE_DIR. Prints every breach as file:line; exit code 1 when there is one.
@@ -12,11 +12,12 @@ import re
 import sys
 
 LAYERS = ["base", "tensor", "kernels", "io", "text", "audio", "nn", "codec", "model", "families",
-          "engine", "voices", "runtime", "library", "predict", "ears", "server", "bench",
+          "link", "engine", "voices", "runtime", "library", "predict", "ears", "server", "bench",
           "cli"]
 ROOMS = {"server": ["models", "request", "access", "net", "voices", "chat", "transcribe", "dialects",
                     "realtime", "http"]}
-WALLS = {("families", "engine"), ("engine", "families")}
+WALLS = {("families", "engine"), ("engine", "families"), ("families", "link"), ("link", "families"),
+         ("engine", "link"), ("link", "engine")}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 

@@ -3,7 +3,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-json3-dev libsimdjson-dev
   libcli11-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
-  libswresample-dev libsonic-dev libssl-dev libcurl4-openssl-dev zlib1g-dev"
+  libswresample-dev libsonic-dev libseccomp-dev libssl-dev libcurl4-openssl-dev zlib1g-dev"
 # What hears: opened by the program when it is there.
 packages_ears="libpocketsphinx3 pocketsphinx-en-us libwebrtc-audio-processing1"
 packages_check="$packages_ears libgtest-dev python3-dev python3-venv pocketsphinx flite sox curl ffmpeg

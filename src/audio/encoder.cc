@@ -8,6 +8,7 @@
 #include "audio/encoder_libav.h"
 #include "audio/resampler.h"
 #include "audio/time_stretch.h"
+#include "audio/volume.h"
 #include "base/check.h"
 
 namespace syrinx {
@@ -18,13 +19,14 @@ struct FormatRow {
   const char* name;
   const char* mime;
 };
-constexpr std::array<FormatRow, 6> kFormats = {{
+constexpr std::array<FormatRow, 7> kFormats = {{
     {AudioFormat::kMp3, "mp3", "audio/mpeg"},
     {AudioFormat::kOpus, "opus", "audio/ogg"},
     {AudioFormat::kAac, "aac", "audio/aac"},
     {AudioFormat::kFlac, "flac", "audio/flac"},
     {AudioFormat::kWav, "wav", "audio/wav"},
     {AudioFormat::kPcm, "pcm", "audio/pcm"},
+    {AudioFormat::kM4a, "m4a", "audio/mp4"},
 }};
 
 const FormatRow& row(AudioFormat format) { return kFormats[static_cast<size_t>(format)]; }
@@ -57,11 +59,11 @@ class PcmEncoder : public Encoder {
   int64_t samples_ = 0;
 };
 
-/// Speed and rate are changed in front of the encoder proper.
+/// Volume, speed and rate are changed in front of the encoder proper.
 class ConvertingEncoder : public Encoder {
  public:
   ConvertingEncoder(const EncoderOptions& options, int rate_hz, std::unique_ptr<Encoder> encoder)
-      : encoder_(std::move(encoder)) {
+      : encoder_(std::move(encoder)), volume_(options.volume) {
     if (options.speed != 1) {
       stretch_ = std::make_unique<TimeStretch>(options.in_rate_hz, options.speed);
     }
@@ -70,9 +72,13 @@ class ConvertingEncoder : public Encoder {
     }
   }
   int rate_hz() const override { return encoder_->rate_hz(); }
-  bool cheap() const override { return false; }
+  bool cheap() const override { return !stretch_ && !resampler_ && encoder_->cheap(); }
 
   void encode(std::span<const float> samples, std::string& out) override {
+    if (volume_ != 1) {
+      change_volume(samples, volume_, louder_);
+      samples = louder_;
+    }
     if (stretch_) {
       stretched_.clear();
       stretch_->push(samples, stretched_);
@@ -109,7 +115,8 @@ class ConvertingEncoder : public Encoder {
   std::unique_ptr<Encoder> encoder_;
   std::unique_ptr<TimeStretch> stretch_;
   std::unique_ptr<Resampler> resampler_;
-  std::vector<float> stretched_, resampled_;  // kept to reuse their memory
+  const double volume_;
+  std::vector<float> louder_, stretched_, resampled_;  // kept to reuse their memory
 };
 
 bool by_hand(AudioFormat format) {
@@ -162,6 +169,9 @@ Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options) {
   if (!(options.speed >= TimeStretch::kMinSpeed && options.speed <= TimeStretch::kMaxSpeed)) {
     return Error{ErrorCode::kInvalid, "'speed' must be between 0.25 and 4.", "speed"};
   }
+  if (!(options.volume >= kMinVolume && options.volume <= kMaxVolume)) {
+    return Error{ErrorCode::kInvalid, "'volume' must be between 0.1 and 4.", "volume"};
+  }
   const std::optional<int> rate = choose_rate(options);
   if (!rate) {
     return Error{ErrorCode::kInvalid,
@@ -178,7 +188,8 @@ Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options) {
     if (!made) return made.error();
     encoder = made.take();
   }
-  if (options.speed == 1 && *rate == options.in_rate_hz) return encoder;
+  const bool plain = options.speed == 1 && options.volume == 1 && *rate == options.in_rate_hz;
+  if (plain) return encoder;
   return std::unique_ptr<Encoder>(
       std::make_unique<ConvertingEncoder>(options, *rate, std::move(encoder)));
 }

@@ -1,7 +1,7 @@
 // Turns a stream of samples into the bytes of an audio format while it is being made: WAV and raw
-// PCM by hand, MP3, Opus, AAC and FLAC through FFmpeg's libraries, each with one state from the
-// first sample to the last, so that there is no seam to hear. How a stream is cut into calls never
-// changes its bytes. One thread at a time.
+// PCM by hand, MP3, Opus, AAC, M4A and FLAC through FFmpeg's libraries, each with one state from
+// the first sample to the last, so that there is no seam to hear. How a stream is cut into calls
+// never changes its bytes. One thread at a time.
 //
 // How long the result plays, for n samples at rate_hz():
 //   wav, pcm, flac  n samples exactly
@@ -10,6 +10,9 @@
 //                   in an Info frame, the end cannot be, because it comes first
 //   aac             1024 samples of priming, n samples, up to a frame of silence: ADTS has no place
 //                   to declare either
+//   m4a             the same samples as aac, in fragments of MP4, a quarter of a second each; an
+//   edit
+//                   list declares the priming, which FFmpeg does not read where there are fragments
 #pragma once
 
 #include <memory>
@@ -23,9 +26,9 @@
 
 namespace syrinx {
 
-enum class AudioFormat { kMp3, kOpus, kAac, kFlac, kWav, kPcm };
+enum class AudioFormat { kMp3, kOpus, kAac, kFlac, kWav, kPcm, kM4a };
 
-/// "mp3", "opus" or "ogg", "aac", "flac", "wav", "pcm"; nothing for any other name.
+/// "mp3", "opus" or "ogg", "aac", "flac", "wav", "pcm", "m4a"; nothing for any other name.
 std::optional<AudioFormat> audio_format(std::string_view name);
 /// "mp3", ...; static storage.
 const char* audio_format_name(AudioFormat format);
@@ -42,6 +45,7 @@ struct EncoderOptions {
   int in_rate_hz = 24000;
   int out_rate_hz = 0;  ///< 0: the input's, or the next one that the format knows
   double speed = 1;     ///< 0.25 to 4, with the pitch kept
+  double volume = 1;    ///< as change_volume()
   SampleCoding coding = SampleCoding::kS16;  ///< of pcm and wav; other formats have their own
 };
 
@@ -62,8 +66,8 @@ class Encoder {
   virtual std::string first_bytes() const { return {}; }
 };
 
-/// An Error names "sample_rate" or "speed" when the format cannot do it, and kInternal when the
-/// libraries lack the encoder.
+/// An Error names "sample_rate", "speed" or "volume" when the format cannot do it, and kInternal
+/// when the libraries lack the encoder.
 Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options);
 
 }  // namespace syrinx

@@ -57,6 +57,14 @@ Recipe recipe(AudioFormat format) {
               {{{"page_duration", "20000"}}}};
     case AudioFormat::kAac:
       return {"aac", "adts", AV_SAMPLE_FMT_FLTP, {{{"aac_coder", "fast"}}}, {}};
+    case AudioFormat::kM4a:
+      // Fragments, because nobody can go back and write an index; delay_moov declares the priming.
+      return {
+          "aac",
+          "ipod",
+          AV_SAMPLE_FMT_FLTP,
+          {{{"aac_coder", "fast"}}},
+          {{{"movflags", "empty_moov+delay_moov+default_base_moof"}, {"frag_duration", "250000"}}}};
     default:
       return {"flac", "flac", AV_SAMPLE_FMT_S16, {{{"compression_level", "4"}}}, {}};
   }
@@ -69,6 +77,7 @@ int bit_rate(AudioFormat format, int rate_hz) {
     case AudioFormat::kOpus:
       return rate_hz <= 16000 ? 32'000 : 48'000;
     case AudioFormat::kAac:
+    case AudioFormat::kM4a:
       return rate_hz <= 16000 ? 48'000 : rate_hz <= 24000 ? 64'000 : 96'000;
     default:
       return 0;
@@ -315,6 +324,7 @@ std::span<const int> libav_rates(AudioFormat format) {
     case AudioFormat::kOpus:
       return kOpusRates;
     case AudioFormat::kAac:
+    case AudioFormat::kM4a:
       return kAacRates;
     default:
       return {};

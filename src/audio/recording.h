@@ -17,6 +17,8 @@
 
 namespace syrinx {
 
+class DecodeHelper;
+
 struct RecordingLimits {
   size_t max_bytes = size_t{32} << 20;  ///< of the file
   double max_s = 300;                   ///< of audio in it, silence and all
@@ -24,6 +26,8 @@ struct RecordingLimits {
   double max_decode_s = 20;             ///< of the wall clock
   double min_level_db = -60;            ///< as RecordedAudio::level_db
   bool trim = false;                    ///< cut silence at both ends away but for 0.15 s
+  /// Whose confined children decode (audio/decode_helper.h); null: this process does.
+  const DecodeHelper* helper = nullptr;
 };
 
 /// Mono samples as the file has them, and what was found in them before anything was cut.

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "audio/decode_helper.h"
 #include "base/check.h"
 #include "base/clock.h"
 
@@ -32,7 +34,6 @@ constexpr const char* kCodecs =
     "mp3float,aac,vorbis,opus,libopus,amrnb,amrwb";
 constexpr int kBufferBytes = 32 << 10;
 constexpr int kMaxStreams = 16;
-constexpr int kMinHz = 4000, kMaxHz = 192'000;
 constexpr int kMaxChannels = 8;
 
 /// Bytes in memory as libav reads them; past the deadline there are none.
@@ -150,12 +151,12 @@ class FileDecoder {
   std::optional<Error> step();
   bool done() const { return done_; }
   double claimed_s() const {
-    return format_ && format_->duration > 0
-               ? static_cast<double>(format_->duration) / AV_TIME_BASE
-               : 0;
+    return format_ && format_->duration > 0 ? static_cast<double>(format_->duration) / AV_TIME_BASE
+                                            : 0;
   }
   /// What was decoded; whoever takes samples away leaves the rest to step().
   DecodedFile& out() { return out_; }
+  const DecodedFile& out() const { return out_; }
 
  private:
   std::optional<Error> open_format();
@@ -187,8 +188,7 @@ std::optional<Error> FileDecoder::open() {
   std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
   if (source_.bytes.empty()) return bad_audio("the recording is empty");
   if (source_.bytes.size() > limits_.max_bytes) {
-    return bad_audio(concat("the recording has ", source_.bytes.size(), " bytes; at most ",
-                            limits_.max_bytes, " are taken"));
+    return too_many_bytes(source_.bytes.size(), limits_.max_bytes);
   }
   if (auto error = open_format()) return error;
   return open_codec();
@@ -336,45 +336,73 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
   return {};
 }
 
+class DecodingHere : public Decoding {
+ public:
+  DecodingHere(std::string_view file, const RecordingLimits& limits)
+      : decoder_(file, limits), max_decode_s_(limits.max_decode_s) {}
+
+  Result<bool> read(size_t count, std::vector<float>& out) override {
+    decoder_.expires_after_s(max_decode_s_);
+    if (!std::exchange(opened_, true)) {
+      if (auto error = decoder_.open()) return *error;
+    }
+    std::vector<float>& samples = decoder_.out().samples;
+    while (!decoder_.done() && samples.size() < count) {
+      if (auto error = decoder_.step()) return *error;
+    }
+    if (out.empty()) {
+      out.swap(samples);
+    } else {
+      out.insert(out.end(), samples.begin(), samples.end());
+      samples.clear();
+    }
+    return !decoder_.done();
+  }
+  int sample_rate() const override { return decoder_.out().sample_rate; }
+  const std::string& format() const override { return decoder_.out().format; }
+  double claimed_s() const override { return decoder_.claimed_s(); }
+
+ private:
+  FileDecoder decoder_;
+  const double max_decode_s_;
+  bool opened_ = false;
+};
+
 }  // namespace
 
+std::unique_ptr<Decoding> decode_here(std::string_view file, const RecordingLimits& limits) {
+  return std::make_unique<DecodingHere>(file, limits);
+}
+
+std::unique_ptr<Decoding> start_decoding(std::string_view file, const RecordingLimits& limits) {
+  return limits.helper == nullptr ? decode_here(file, limits) : limits.helper->decode(file, limits);
+}
+
 Result<DecodedFile> decode_file(std::string_view file, const RecordingLimits& limits) {
-  FileDecoder decoder(file, limits);
-  decoder.expires_after_s(limits.max_decode_s);
-  if (auto error = decoder.open()) return *error;
-  while (!decoder.done()) {
-    if (auto error = decoder.step()) return *error;
-  }
-  return std::move(decoder.out());
+  const std::unique_ptr<Decoding> decoding = start_decoding(file, limits);
+  DecodedFile out;
+  // One piece, so that one deadline is for all.
+  const Result<bool> more = decoding->read(std::numeric_limits<size_t>::max(), out.samples);
+  if (!more) return more.error();
+  out.sample_rate = decoding->sample_rate();
+  out.format = decoding->format();
+  return out;
 }
 
 struct RecordingReader::Impl {
-  FileDecoder decoder;
-  double max_decode_s;
-  bool opened = false;
+  std::unique_ptr<Decoding> decoding;
 };
 
 RecordingReader::RecordingReader(std::string_view file, const RecordingLimits& limits)
-    : impl_(new Impl{FileDecoder(file, limits), limits.max_decode_s}) {}
+    : impl_(new Impl{start_decoding(file, limits)}) {}
 RecordingReader::~RecordingReader() = default;
 
 Result<bool> RecordingReader::read(size_t count, std::vector<float>& out) {
-  FileDecoder& decoder = impl_->decoder;
-  decoder.expires_after_s(impl_->max_decode_s);
-  if (!std::exchange(impl_->opened, true)) {
-    if (auto error = decoder.open()) return *error;
-  }
-  std::vector<float>& samples = decoder.out().samples;
-  while (!decoder.done() && samples.size() < count) {
-    if (auto error = decoder.step()) return *error;
-  }
-  out.insert(out.end(), samples.begin(), samples.end());
-  samples.clear();
-  return !decoder.done();
+  return impl_->decoding->read(count, out);
 }
 
-double RecordingReader::claimed_s() const { return impl_->decoder.claimed_s(); }
+double RecordingReader::claimed_s() const { return impl_->decoding->claimed_s(); }
 
-int RecordingReader::sample_rate() const { return impl_->decoder.out().sample_rate; }
+int RecordingReader::sample_rate() const { return impl_->decoding->sample_rate(); }
 
 }  // namespace syrinx

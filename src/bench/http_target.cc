@@ -235,7 +235,7 @@ class HttpTarget : public BenchTarget {
     int rate_hz = number_after(view(parser.get()["X-Sample-Rate"]), "");
     if (rate_hz == 0) rate_hz = number_after(type, "rate=");
     PcmReader reader(rate_hz > 0 ? rate_hz : options_.sample_rate_hz);
-    for (const char* wrong : {"json", "text/", "mpeg", "ogg", "opus", "aac", "flac"}) {
+    for (const char* wrong : {"json", "text/", "mpeg", "ogg", "opus", "aac", "mp4", "flac"}) {
       if (type.find(wrong) == std::string_view::npos) continue;
       exchange.failure = Failure::kProtocol;
       exchange.detail = "the answer is " + shown(type, 80) + " and not pcm";

@@ -393,7 +393,7 @@ std::vector<float> Measurement::run_chunks(size_t link, int jobs, int frames, do
   batch_.begin_chunks(*of.stage);
   for (int j = 0; j < jobs; ++j) {
     const Runner& donor = donors_[j % donors_.size()];
-    streams.push_back(of.stage->open(*donor.state));
+    streams.push_back(open_stream(*of.stage, *donor.state));
     // Frames are taken round and round: what they say does not matter to the cost.
     const auto take = [&](const auto& from) {
       auto part = from;

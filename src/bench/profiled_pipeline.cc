@@ -114,7 +114,7 @@ class ProfiledChunks : public ChunkStage {
   ProfiledChunks(FrameType in, FrameType out) : in_(in), out_(out) {}
   FrameType in() const override { return in_; }
   FrameType out() const override { return out_; }
-  std::unique_ptr<StreamState> open(const Sequence&) const override {
+  std::unique_ptr<StreamState> open(Bundle) const override {
     return std::make_unique<StreamState>();
   }
   void run(StepContext&, std::span<ChunkJob>) const override { ProfiledAr::never(); }

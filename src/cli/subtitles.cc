@@ -37,7 +37,7 @@ std::string with_tail(std::string_view text, const WordMark& word, int64_t next_
   const auto begin = static_cast<size_t>(word.begin);
   std::string_view out = text.substr(begin, static_cast<size_t>(next_begin) - begin);
   const size_t word_bytes = static_cast<size_t>(word.end - word.begin);
-  const size_t space = out.find_first_of(" \t\r\n", word_bytes);
+  const size_t space = out.find_first_of(" \t\r\n<[", word_bytes);
   return std::string(out.substr(0, space));
 }
 

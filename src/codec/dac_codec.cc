@@ -30,6 +30,13 @@ DacCodec::DacCodec(const DacCodecConfig& config, const Weights& weights, WeightT
   project_ = PackedLinear::pack(all, type, bias);
 }
 
+DacCodec::DacCodec(const DacCodecConfig& config, std::vector<Tensor> codebooks,
+                   PackedLinear project, DacDecoder decoder)
+    : config_(config),
+      codebooks_(std::move(codebooks)),
+      project_(std::move(project)),
+      decoder_(std::move(decoder)) {}
+
 DacCodecState DacCodec::open(uint64_t seed) const {
   DacCodecState state;
   state.decoder_ = decoder_.open(seed);

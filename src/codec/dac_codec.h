@@ -45,7 +45,7 @@ struct DacCodecJob {
       codes;  ///< [fresh + ahead, Q], each in [0, V); the first is frame frames()
   int64_t fresh = 0;
   bool last = false;     ///< no frame follows those of `codes`; otherwise lookahead() do or more
-  std::span<float> out;  ///< [fresh * hop], written; in [-1, 1]
+  std::span<float> out;  ///< [fresh * hop], written; in [-1, 1] where the decoder is bounded
 };
 
 class DacCodec {
@@ -54,6 +54,10 @@ class DacCodec {
   /// kept.
   DacCodec(const DacCodecConfig& config, const Weights& weights,
            WeightType type = WeightType::kF32);
+  /// Of parts: Q codebooks [V, dim], and what makes a latent frame of its entries side by side,
+  /// [D, Q * dim].
+  DacCodec(const DacCodecConfig& config, std::vector<Tensor> codebooks, PackedLinear project,
+           DacDecoder decoder);
 
   const DacCodecConfig& config() const { return config_; }
   /// `seed` is of the noise, where a codec has any.

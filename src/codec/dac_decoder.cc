@@ -114,7 +114,7 @@ void DacDecoder::run_pass(StepContext& ctx, std::span<Part> parts,
   }
   snake(ctx, x.x, tail_act_, x.x);
   x = convolve(ctx, parts, tail_, x, conv);
-  if (x.x.shape[0] > 0) activate(ctx, Activation::kTanh, x.x, x.x);
+  if (config_.bounded && x.x.shape[0] > 0) activate(ctx, Activation::kTanh, x.x, x.x);
   const float* from = x.x.f32();
   for (size_t p = 0; p < parts.size(); ++p) {
     copies[p] = {from, parts[p].out, x.rows[p]};

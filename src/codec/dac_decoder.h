@@ -30,6 +30,7 @@ struct DacDecoderConfig {
   std::vector<int64_t> rates{8, 8, 4, 2};
   bool depthwise = false;  ///< SNAC: the first and the dilated convolutions are depthwise
   bool noise = false;      ///< SNAC: every block adds noise times a linear of its input
+  bool bounded = true;     ///< ends in tanh; X-Codec does not
   DacNames names = DacNames::kSequential;
 
   /// Samples a frame.
@@ -53,7 +54,7 @@ class DacDecoderState {
 struct DacDecoderJob {
   DacDecoderState* state = nullptr;
   View latent;  ///< [T, D]
-  View out;     ///< [samples(before, T, last)] f32, in [-1, 1]
+  View out;     ///< [samples(before, T, last)] f32, in [-1, 1] where the decoder is bounded
   bool last = false;
 };
 

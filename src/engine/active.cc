@@ -17,8 +17,8 @@ ChunkRun::ChunkRun(const ChunkPolicy& policy, const FrameType& in)
   if (in.flow == Flow::kRows || in.flow == Flow::kSamples) lane = Lane<float>(policy, in.width);
 }
 
-std::unique_ptr<Active> make_active(ResidentModel& model, const SpeechRequest& request,
-                                    std::shared_ptr<Sink> sink, double now_s) {
+Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRequest& request,
+                                            std::shared_ptr<Sink> sink, double now_s) {
   auto active = std::make_unique<Active>();
   active->model = &model;
   active->seed = request.seed;
@@ -27,6 +27,17 @@ std::unique_ptr<Active> make_active(ResidentModel& model, const SpeechRequest& r
   active->first_frames = request.initial_chunk_frames;
   active->submitted_s = now_s;
   active->sink = std::move(sink);
+  if (model.graph().reader() == kClient || model.graph().speaker() == kClient) return active;
+  auto parts = SpokenParts::of(request);
+  if (!parts.ok()) return parts.error();
+  active->parts = parts.take();
+  if (!active->parts) return active;
+  if (active->parts->only_silence()) {
+    active->between = true;  // before the end, that is
+    active->runs.resize(model.nodes.size());
+  } else {
+    active->unopened = active->parts->begin(0);
+  }
   return active;
 }
 
@@ -75,7 +86,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
       lane.input() = std::move(opened.value().samples);
       lane.close();
     }
-    run->stream = node.chunk->open(*runs[from].ar->sequence);
+    run->stream = open_stream(*node.chunk, *runs[from].ar->sequence);
     runs[n].chunk = std::move(run);
   }
   return runs;
@@ -83,10 +94,13 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
 
 Result<std::unique_ptr<Active>> open_active(ResidentModel& model, const SpeechRequest& request,
                                             std::shared_ptr<Sink> sink, double now_s) {
-  Result<std::vector<NodeRun>> runs = open_runs(model, request);
+  Result<std::unique_ptr<Active>> active = make_active(model, request, std::move(sink), now_s);
+  if (!active.ok()) return active;
+  if (active.value()->between) return active;
+  const std::unique_ptr<const SpeechRequest> part = std::move(active.value()->unopened);
+  Result<std::vector<NodeRun>> runs = open_runs(model, part ? *part : request);
   if (!runs.ok()) return runs.error();
-  std::unique_ptr<Active> active = make_active(model, request, std::move(sink), now_s);
-  active->runs = runs.take();
+  active.value()->runs = runs.take();
   return active;
 }
 

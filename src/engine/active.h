@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/kv_cache.h"
 #include "engine/lane.h"
+#include "engine/parts.h"
 #include "engine/repetition.h"
 #include "engine/resident.h"
 
@@ -113,6 +114,12 @@ struct Active {
   bool opening = false;                           ///< they are being made, by a host thread
   std::vector<Late> early;                        ///< text that came meanwhile
 
+  // Pauses in the text
+  std::unique_ptr<SpokenParts> parts;  ///< null: it is one
+  bool between = false;                ///< a part has ended and the next one has not begun
+  double part_began_s = 0;             ///< audio before the part
+  int64_t frames_before = 0;           ///< of earlier parts
+
   // Delivery
   double submitted_s = 0;
   double playing_since_s = 0;  ///< when the listener could start
@@ -139,9 +146,10 @@ struct Active {
   double slack_s(double now) const { return playing_since_s + outcome.audio_s - now; }
 };
 
-/// The record of a request that check_request() let pass; id and runs are still to come.
-std::unique_ptr<Active> make_active(ResidentModel& model, const SpeechRequest& request,
-                                    std::shared_ptr<Sink> sink, double now_s);
+/// The record of a request that check_request() let pass; id and runs are still to come. Of one
+/// that is spoken in parts, `unopened` is the first.
+Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRequest& request,
+                                            std::shared_ptr<Sink> sink, double now_s);
 /// Makes the prompts of a request, and a run of every node. Any thread; may take long.
 Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechRequest& request);
 /// Both at once.

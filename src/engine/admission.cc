@@ -7,15 +7,16 @@ namespace syrinx {
 
 double stream_capacity(std::span<const NodeWork> nodes, int max_batch, Sharing sharing) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  double steps_s = 0, chunks_s = 0;
+  double steps_s = 0, chunks_s = 0, away_s = 0;
   for (const NodeWork& node : nodes) {
     const double units = static_cast<double>(max_batch) * (node.ar ? 1 : node.chunk_frames);
     const double each_s = node.cost.fixed_s / units + node.cost.unit_s;
     if (each_s <= 0 || node.units_a_second <= 0) return kUnknown;
-    (node.ar ? steps_s : chunks_s) += node.units_a_second * each_s;
+    (node.away ? away_s : node.ar ? steps_s : chunks_s) += node.units_a_second * each_s;
   }
-  if (sharing.split) return 1 / std::max(steps_s, chunks_s);
-  return sharing.executors / (steps_s + chunks_s);
+  if (sharing.split) return 1 / std::max({steps_s, chunks_s, away_s});
+  const double here = sharing.executors / (steps_s + chunks_s);
+  return away_s > 0 ? std::min(here, 1 / away_s) : here;
 }
 
 double predicted_wait_s(const Load& load) {

@@ -16,6 +16,7 @@ struct NodeWork {
   bool ar = false;
   double units_a_second = 0;  ///< rows, or fresh frames
   int chunk_frames = 1;       ///< of a chunk node: frames in a steady chunk
+  bool away = false;          ///< runs in another process: takes no time of the executors
 };
 
 /// Which nodes share time: all of them on one executor, the AR nodes beside the others, or any node

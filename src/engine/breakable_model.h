@@ -22,7 +22,7 @@ struct Alive {
   int sequences = 0, streams = 0;
 };
 
-/// What a request's text asks to break. Shared by its sequence and its stream.
+/// What a request's text asks to break. The sequence has one and the stream has one.
 class Breaker {
  public:
   explicit Breaker(const std::string& text) {
@@ -49,7 +49,8 @@ class BreakableSequence : public Sequence {
   static constexpr int kStepsASegment = 4, kFramesAStep = 2;
 
   BreakableSequence(const SpeechRequest& request, std::shared_ptr<Alive> counted)
-      : breaker(std::make_shared<Breaker>(request.text)),
+      : text(request.text),
+        breaker(std::make_shared<Breaker>(request.text)),
         alive(std::move(counted)),
         seed(request.seed),
         guidance_(request.guidance),
@@ -93,6 +94,7 @@ class BreakableSequence : public Sequence {
     return ok_status();
   }
 
+  const std::string text;
   const std::shared_ptr<Breaker> breaker;
   const std::shared_ptr<Alive> alive;
   const uint64_t seed;
@@ -159,9 +161,17 @@ class BreakableModel : public Pipeline {
    public:
     FrameType in() const override { return {Flow::kCodes, 1}; }
     FrameType out() const override { return {Flow::kSamples, 1}; }
-    std::unique_ptr<StreamState> open(const Sequence& sequence) const override {
-      const auto& from = static_cast<const BreakableSequence&>(sequence);
-      auto stream = std::make_unique<Stream>(from.breaker, from.alive);
+    explicit Samples(std::shared_ptr<Alive> counted) : alive_(std::move(counted)) {}
+    Bundle bundle(const Sequence& sequence) const override {
+      const std::string& text = static_cast<const BreakableSequence&>(sequence).text;
+      Bundle bundle;
+      bundle.set("text", std::vector<int32_t>(text.begin(), text.end()));
+      return bundle;
+    }
+    std::unique_ptr<StreamState> open(Bundle bundle) const override {
+      const std::vector<int32_t> text = bundle.ints("text");
+      auto stream = std::make_unique<Stream>(
+          std::make_shared<Breaker>(std::string(text.begin(), text.end())), alive_);
       stream->breaker->reach("open_stream");
       return stream;
     }
@@ -186,11 +196,12 @@ class BreakableModel : public Pipeline {
       std::shared_ptr<Breaker> breaker;
       std::shared_ptr<Alive> alive;
     };
+    const std::shared_ptr<Alive> alive_;
   };
 
   PipelineInfo info_;
   Ar ar_;
-  Samples samples_;
+  Samples samples_{alive};
   Graph graph_;
 };
 

@@ -12,6 +12,26 @@ constexpr double kLearnEvery_s = 0.1;  // between two looks at the capacity
 constexpr double kNewOdds = 0.1;       // weight of the newest guess
 constexpr double kNewMean = 0.02;      // weight of the newest request in the mean length
 
+/// Frames that the part that is spoken has given to the first link so far.
+int64_t frames_of(Active& request) {
+  const int link = request.model->first_link;
+  if (request.runs.empty() || !request.opens(link)) return 0;
+  return request.runs[link].chunk->with_lane([](auto& lane) { return lane.given(); });
+}
+
+/// Marks from these on are of the part alone: they become those of the whole text and its audio.
+void shift_marks(Active& request, size_t words, size_t phones) {
+  const double before_s = request.part_began_s + request.parts->pause_s();
+  const int64_t frames = std::llround(before_s * request.model->pipeline->info().frame_rate);
+  Outcome& outcome = request.outcome;
+  for (size_t i = words; i < outcome.words.size(); ++i) {
+    outcome.words[i].begin += request.parts->text_begin();
+    outcome.words[i].end += request.parts->text_begin();
+    outcome.words[i].frame += frames;
+  }
+  for (size_t i = phones; i < outcome.phones.size(); ++i) outcome.phones[i].frame += frames;
+}
+
 }  // namespace
 
 std::string misfit(const ResidentNode& node, const Sequence& sequence) {
@@ -36,8 +56,10 @@ void Scheduler::commit(Batch* batch) {
   stage.step_seconds.observe(took_s);
   if (batch->replayed) stage.replayed.add();
   stage.units.add(batch->units());
-  model.metrics.busy_s.add(took_s);
-  busy_s_ += took_s;
+  if (!node.away) {
+    model.metrics.busy_s.add(took_s);
+    busy_s_ += took_s;
+  }
   node.cost.sample(batch->units(), took_s);
   node.units += batch->units();
   if (trace_) {
@@ -58,7 +80,7 @@ void Scheduler::commit(Batch* batch) {
 /// Now and then, what can be known of every model.
 void Scheduler::learn() {
   const double at = now();
-  const double busy_s = busy_s_ / static_cast<double>(places_.size());
+  const double busy_s = busy_s_ / spec_.here();
   for (ResidentModel* model : models_) {
     model->limit.observe(busy_s, model->holding, at);
     model->metrics.places_limit.set(model->limit.limited() ? model->limit.places() : 0);
@@ -76,10 +98,9 @@ void Scheduler::learn_capacity(ResidentModel& model) {
   work_.clear();
   for (const ResidentNode& node : model.nodes) {
     work_.push_back({node.cost.cost(), node.ar != nullptr, node.units / model.made_s,
-                     std::max(1, node.policy.steady)});
+                     std::max(1, node.policy.steady), node.away});
   }
-  const Sharing sharing{spec_.split || spec_.inline_run ? 1 : static_cast<int>(places_.size()),
-                        spec_.split};
+  const Sharing sharing{spec_.split || spec_.inline_run ? 1 : spec_.here(), spec_.split};
   const double capacity = stream_capacity(work_, options_.max_batch, sharing);
   model.capacity = std::isfinite(capacity) ? capacity : 0;
   model.metrics.streams_capacity.set(model.capacity);
@@ -211,12 +232,13 @@ void Scheduler::advance(Active& request, int n, std::span<const int32_t> codes,
     width = graph.node(edge.to.node).chunk->in_width();
   }
   const size_t before = frames->size();
-  const size_t words = request.outcome.words.size();
+  const size_t words = request.outcome.words.size(), phones = request.outcome.phones.size();
   StepOutput out(*frames, request.outcome.words, &request.outcome.phones, scores, values, rows);
   const Verdict verdict = run.sequence->advance(codes, out);
   ++run.steps, ++run.total_steps;
   const std::span<const int32_t> fresh = std::span(*frames).subspan(before);
   for (size_t i = 0; i < fresh.size(); i += width) run.guard.frame(fresh.subspan(i, width));
+  if (request.parts) shift_marks(request, words, phones);
   if (request.outcome.words.size() > words) {
     request.sink->words(std::span(request.outcome.words).subspan(words));
   }
@@ -276,6 +298,7 @@ void Scheduler::commit_chunks(Batch& batch) {
     if (!request.sink) continue;
     guarded(request, [&] {
       if (!batch.fault.empty()) return fail(request, {ErrorCode::kInternal, batch.fault});
+      if (jobs[i].fault) return fail(request, *jobs[i].fault);
       const int width = batch.stage().out_width();
       pass_on(request, n, jobs[i].out.first(int64_t{jobs[i].made} * width), jobs[i].made);
       if (request.sink) close_edges(request);
@@ -332,7 +355,13 @@ void Scheduler::close_edges(Active& request) {
     const int node = static_cast<int>(n);
     if (node == graph.speaker() || node == graph.writer()) all = all && run.ended;
   }
-  if (all) finish(request, reason);
+  if (!all) return;
+  if (!request.parts || reason != FinishReason::kStop) return finish(request, reason);
+  request.parts->end();
+  if (request.parts->over()) return finish(request, reason);
+  // Whoever called still holds the runs; dispatch() goes on.
+  request.frames_before += frames_of(request);
+  request.between = true;
 }
 
 void Scheduler::deliver(Active& request, std::span<const float> samples, double now) {
@@ -365,17 +394,42 @@ void Scheduler::deliver(Active& request, std::span<const float> samples, double 
   }
   ++request.chunks_delivered;
   request.starved = false;
+  if (request.parts && request.parts->pause_s() > 0 && !request.between) {
+    // A pause before the first word, which nobody is told of before the word is there.
+    be_silent(request, request.parts->take_pause());
+    request.part_began_s = request.outcome.audio_s;
+    if (!request.sink) return;
+  }
+  const double before_s = request.outcome.audio_s;
+  hand_over(request, samples);
+  const double seconds = request.outcome.audio_s - before_s;
+  metrics.audio_s.add(seconds);
+  model.made_s += seconds;
+}
+
+/// Samples for the client, as far as it may have them; then it ends.
+void Scheduler::hand_over(Active& request, std::span<const float> samples) {
+  const ResidentModel& model = *request.model;
+  Outcome& outcome = request.outcome;
   const double most_s = model.options.max_audio_s, rate = model.pipeline->info().sample_rate;
   const bool full = most_s > 0 && outcome.audio_s + samples.size() / rate >= most_s;
   if (full) {
     samples = samples.first(static_cast<size_t>(std::llround((most_s - outcome.audio_s) * rate)));
   }
-  const double seconds = static_cast<double>(samples.size()) / rate;
-  outcome.audio_s += seconds;
-  metrics.audio_s.add(seconds);
-  model.made_s += seconds;
+  outcome.audio_s += static_cast<double>(samples.size()) / rate;
   request.sink->audio(samples);
   if (full) finish(request, FinishReason::kLength);
+}
+
+/// Exact to the sample; it costs nobody anything and tells nothing of the model's pace.
+void Scheduler::be_silent(Active& request, double seconds) {
+  const int rate = request.model->pipeline->info().sample_rate;
+  const std::vector<float> silence(static_cast<size_t>(rate));
+  for (int64_t left = std::llround(seconds * rate); left > 0 && request.sink;) {
+    const int64_t part = std::min<int64_t>(left, rate);
+    hand_over(request, std::span(silence).first(static_cast<size_t>(part)));
+    left -= part;
+  }
 }
 
 /// Text of a step. A reader is never said to run dry, but its pace is a deadline all the same; who
@@ -415,10 +469,7 @@ void Scheduler::finish(Active& request, FinishReason reason) {
   for (NodeRun& run : request.runs) {
     if (run.ar) run.ar->open = false;
   }
-  if (!request.runs.empty() && request.opens(model.first_link)) {
-    ChunkRun& first = *request.runs[model.first_link].chunk;
-    outcome.frames = first.with_lane([](auto& lane) { return lane.given(); });
-  }
+  outcome.frames = request.frames_before + (request.between ? 0 : frames_of(request));
   drop_caches(request);
   tell_pages(model);  // who hears of the end sees its pages free
   outcome.total_s = at - request.submitted_s;

@@ -34,6 +34,23 @@ TEST(Delivery, TheLongestOfSeveralUnderrunsIsTold) {
   EXPECT_LT(client->outcome.max_underrun_s, 5);
 }
 
+/// Whoever looks when a request has ended must not find its pages taken.
+TEST(Delivery, PagesAreFreeWhenTheEndIsTold) {
+  ScriptedMachine machine({.options = patient()});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  const Client client = machine.submit(ask_bytes(200));
+  double free = -1;
+  client->at_end = [&] { free = model.metrics.pages_free.value(); };
+  while (client->pieces.empty()) ASSERT_TRUE(machine.next());
+  client->unread = 1e6;  // nothing of it runs any more
+  machine.run_until(machine.now() + 1);
+  EXPECT_LT(model.metrics.pages_free.value(), model.metrics.pages.value());
+  machine.scheduler.cancel(client->id);
+  machine.turn();
+  EXPECT_TRUE(client->done);
+  EXPECT_EQ(free, model.metrics.pages.value());
+}
+
 /// A listener who ran dry because the text came late had no underrun; the next time it counts.
 TEST(Delivery, WaitingForTextIsNoUnderrun) {
   bool slow = false;

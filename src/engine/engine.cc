@@ -86,6 +86,11 @@ Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options,
                std::shared_ptr<Machine> machine) {
   check(options);
   if (!machine) machine = std::make_shared<Machine>(options);
+  for (const Node& node : pipeline->graph().nodes()) {
+    if (node.chunk && node.chunk->away() && machine->options().away_places < 1) {
+      throw LoadError("the stage '" + node.name + "' is in another process: away_places is 0");
+    }
+  }
   impl_ = std::make_unique<Impl>(std::move(pipeline), options, std::move(machine));
 }
 
@@ -168,16 +173,15 @@ Result<RequestId> Engine::Impl::submit(const SpeechRequest& request, std::shared
   machine->locked([&] { refused = refusal(request, error); });
   if (refused) return error;
   try {
-    std::unique_ptr<Active> active;
-    if (open_here) {
-      Result<std::unique_ptr<Active>> opened = open_active(model, request, std::move(sink), now);
-      if (!opened.ok()) {
-        leave(request);
-        return opened.error();
-      }
-      active = opened.take();
-    } else {
-      active = make_active(model, request, std::move(sink), now);
+    Result<std::unique_ptr<Active>> made = open_here
+                                               ? open_active(model, request, std::move(sink), now)
+                                               : make_active(model, request, std::move(sink), now);
+    if (!made.ok()) {
+      leave(request);
+      return made.error();
+    }
+    std::unique_ptr<Active> active = made.take();
+    if (!open_here && !active->unopened && !active->between) {
       active->unopened = std::make_unique<const SpeechRequest>(request);
     }
     machine->locked([&] { metrics.accepted.add(); });

@@ -30,10 +30,11 @@ enum class Executors {
 /// "shared", "split" or "each"; unset for another name.
 std::optional<Executors> find_executors(std::string_view name);
 
-/// The first seven are the machine's, and the same for all of its models.
+/// The first eight are the machine's, and the same for all of its models.
 struct EngineOptions {
   int threads = 0;                     ///< of the kernels, the engine's own included; 0: all cores
   std::optional<Executors> executors;  ///< unset: split with two threads or more, else shared
+  int away_places = 0;                 ///< batches of stages in other processes under way at a time
   std::string policy = "streaming";    ///< streaming, throughput or fcfs
   int max_batch = 32;                  ///< sequences in one AR step, chunks in one chunk step
   int max_prefill_rows = 128;          ///< prompt rows that may ride along in one AR step

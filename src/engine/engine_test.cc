@@ -66,15 +66,6 @@ class Ear : public Sink {
   }
   std::atomic<double> unread{0};
 
-/// A step of a request that ended beside it may still be running; its pages come back after it.
-bool all_pages_free(const Engine& engine) {
-  for (int i = 0; i < 1000; ++i) {
-    if (engine.stats().pages_free == engine.stats().pages) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -84,6 +75,15 @@ bool all_pages_free(const Engine& engine) {
   bool done_ = false;
   Outcome outcome_;
 };
+
+/// A step of a request that ended beside it may still be running; its pages come back after it.
+bool all_pages_free(const Engine& engine) {
+  for (int i = 0; i < 1000; ++i) {
+    if (engine.stats().pages_free == engine.stats().pages) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
 
 EngineOptions small() {
   EngineOptions options;

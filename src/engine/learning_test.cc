@@ -58,6 +58,13 @@ TEST(Admission, CapacityIsOneOverTheTimeOfASecond) {
   EXPECT_NEAR(stream_capacity(both, 8, {1, true}), 1 / 0.025, 1e-9);
   EXPECT_NEAR(stream_capacity(both, 8, {2, false}), 2 / (0.025 + 0.00625), 1e-9);
   EXPECT_NEAR(stream_capacity({&steps, 1}, 8, {}), 1 / 0.025, 1e-9) << "a model that writes";
+  NodeWork apart[] = {both[0], both[1]};
+  apart[1].away = true;  // its time is another process'
+  EXPECT_NEAR(stream_capacity(apart, 8, {2, false}), 2 / 0.025, 1e-9);
+  EXPECT_NEAR(stream_capacity(apart, 8, {1, true}), 1 / 0.025, 1e-9);
+  apart[1].cost = {.fixed_s = 0, .unit_s = 1};
+  EXPECT_NEAR(stream_capacity(apart, 8, {2, false}), 1 / apart[1].units_a_second, 1e-9);
+  EXPECT_NEAR(stream_capacity(apart, 8, {1, true}), 1 / apart[1].units_a_second, 1e-9);
   const NodeWork unknown[] = {steps, {{}, false, 25, 5}};
   EXPECT_TRUE(std::isinf(stream_capacity(unknown, 8, {})));
 }

@@ -100,7 +100,7 @@ inline PlainRun run_plainly(const Pipeline& model, const SpeechRequest& request)
   Sequence& sequence = opened.value().sequence();
   const std::vector<Link> links = model.graph().links();
   std::vector<std::unique_ptr<StreamState>> streams;
-  for (const Link& link : links) streams.push_back(link.stage->open(sequence));
+  for (const Link& link : links) streams.push_back(open_stream(*link.stage, sequence));
   plain_run::steps(model.graph().ar(), sequence, request.seed, out);
   ThreadPool pool(1);
   Workspace work(pool, Device::kCpu);

@@ -74,8 +74,9 @@ class ThisMachine : public Platform {
       : host_(std::move(prepared)) {
     for (const PlaceSpec& place : spec.places) {
       auto executor = std::make_unique<Executor>(place.threads);
-      if (spec.inline_run) {
+      if (spec.inline_run && !place.away) {
         inline_ = std::move(executor);
+        threads_.emplace_back();
       } else {
         threads_.push_back(std::make_unique<ExecutorThread>(std::move(executor), returned));
       }
@@ -83,7 +84,7 @@ class ThisMachine : public Platform {
   }
   double now() const override { return now_s(); }
   bool run(int place, Batch& batch) override {
-    if (inline_) {
+    if (!threads_[place]) {
       inline_->run(batch);
       return true;
     }
@@ -94,7 +95,7 @@ class ThisMachine : public Platform {
 
  private:
   std::unique_ptr<Executor> inline_;
-  std::vector<std::unique_ptr<ExecutorThread>> threads_;
+  std::vector<std::unique_ptr<ExecutorThread>> threads_;  // null: that place is the inline one
   HostThreads host_;
 };
 
@@ -122,10 +123,9 @@ void HostJob::work() {
   }
 }
 
-PlacesSpec places_for(const EngineOptions& options) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int threads = options.threads > 0 ? options.threads : cores;
-  PlacesSpec spec;
+namespace {
+
+void choose_places(const EngineOptions& options, int threads, PlacesSpec& spec) {
   switch (options.executors.value_or(threads > 1 ? Executors::kSplit : Executors::kShared)) {
     case Executors::kShared:
       spec.places = {{threads, true}};
@@ -140,6 +140,26 @@ PlacesSpec places_for(const EngineOptions& options) {
       spec.places.assign(threads, {1, true});
       break;
   }
+}
+
+}  // namespace
+
+int PlacesSpec::here() const {
+  return static_cast<int>(
+      std::count_if(places.begin(), places.end(), [](const PlaceSpec& p) { return !p.away; }));
+}
+
+PlacesSpec places_for(const EngineOptions& options) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = options.threads > 0 ? options.threads : cores;
+  PlacesSpec spec;
+  if (options.away_places > 0 && !options.executors) {
+    // The cores are the AR stages', and what comes back from elsewhere waits for none of them.
+    spec.places = {{threads, true}};
+  } else {
+    choose_places(options, threads, spec);
+  }
+  for (int i = 0; i < options.away_places; ++i) spec.places.push_back({1, false, true});
   return spec;
 }
 

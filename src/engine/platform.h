@@ -19,13 +19,15 @@ struct NodeRun;
 struct PlaceSpec {
   int threads = 1;
   bool steps = true;
+  bool away = false;  ///< for stages that run in other processes, and for nothing else
 };
 
 /// Which executors the options ask for (CONTRACT.md).
 struct PlacesSpec {
-  std::vector<PlaceSpec> places;
-  bool inline_run = false;  ///< batches run on the scheduler's own thread
-  bool split = false;       ///< each AR node is stepped on one of the places only
+  std::vector<PlaceSpec> places;  ///< those that are away come last
+  bool inline_run = false;        ///< batches run on the scheduler's own thread, but for those away
+  bool split = false;             ///< each AR node is stepped on one of the places only
+  int here() const;               ///< how many places are not away
 };
 PlacesSpec places_for(const EngineOptions& options);
 

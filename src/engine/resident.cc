@@ -45,6 +45,7 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
     } else {
       const Edge& edge = g.feeding(static_cast<int>(n));
       node.policy = edge.policy;
+      node.away = node.chunk->away();
       if (edge.from.node != kClient && g.node(edge.from.node).ar) {
         node.first_chunk = FirstChunk(edge.policy.initial, edge.policy.steady);
         if (first_link < 0) first_link = static_cast<int>(n);

@@ -25,6 +25,7 @@ struct ResidentNode {
   ChunkPolicy policy;            ///< of the edge that feeds a chunk node
   double samples_per_frame = 0;  ///< of audio for the client, for each frame that comes in
   StageMetrics* metrics = nullptr;
+  bool away = false;  ///< ChunkStage::away()
 
   std::unique_ptr<KvCache> cache;  ///< of an AR node
   std::vector<KvPool> kv;          ///< its memory, one per ArTraits::kv

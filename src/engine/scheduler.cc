@@ -41,12 +41,15 @@ Scheduler::Scheduler(const EngineOptions& options, const PlacesSpec& spec, Platf
     Place& place = places_.emplace_back();
     place.index = static_cast<int>(places_.size()) - 1;
     place.steps = wanted.steps;
-    for (int i = 0; i < (spec_.inline_run ? 1 : 2); ++i) {
+    place.away = wanted.away;
+    for (int i = 0; i < (spec_.inline_run && !wanted.away ? 1 : 2); ++i) {
       place.batches.emplace_back().executor = place.index;
       place.free.push_back(&place.batches.back());
     }
     if (trace_) {
-      trace_->name_row(place.index + 1, spec_.inline_run ? "executor (shared)" : "executor");
+      trace_->name_row(place.index + 1, wanted.away        ? "elsewhere"
+                                        : spec_.inline_run ? "executor (shared)"
+                                                           : "executor");
     }
   }
   snapshot_.max_batch = options.max_batch;
@@ -98,7 +101,7 @@ void Scheduler::settle_nodes() {
     for (size_t n = 0; n < model.nodes.size(); ++n) {
       spots_.push_back({&model, static_cast<int>(n)});
       if (model.nodes[n].ar) {
-        const int places = static_cast<int>(places_.size());
+        const int places = spec_.here();
         model.nodes[n].place = (2 * places - 1 - homes++ % places) % places;
       }
     }
@@ -131,6 +134,7 @@ bool Scheduler::may_step(const Place& place, const ResidentNode& node) const {
 /// another model, whose steps may be long.
 bool Scheduler::may_run(const Place& place, const Spot& spot) const {
   const ResidentNode& node = spot.model->nodes[spot.node];
+  if (node.away != place.away) return false;
   const bool busy = place.free.size() < place.batches.size();
   if (busy && place.running != spot.model) return false;
   return !node.ar || may_step(place, node);
@@ -141,16 +145,19 @@ bool Scheduler::may_run(const Place& place, const Spot& spot) const {
 void Scheduler::take_in(std::unique_ptr<Active> request) {
   if (trace_) trace_->request_began(request->id, request->submitted_s);
   ++request->model->requests;
-  if (request->unopened) {
-    auto job = std::make_unique<HostJob>();
-    job->owner = request.get();
-    job->model = request->model;
-    job->request = std::move(request->unopened);
-    request->opening = true;
-    platform_.prepare(std::move(job));
-    ++jobs_away_;
-  }
+  if (request->unopened) open_soon(*request, std::move(request->unopened));
   waiting_.push_back(std::move(request));
+}
+
+/// Has a host thread make the prompts.
+void Scheduler::open_soon(Active& request, std::unique_ptr<const SpeechRequest> unopened) {
+  auto job = std::make_unique<HostJob>();
+  job->owner = &request;
+  job->model = request.model;
+  job->request = std::move(unopened);
+  platform_.prepare(std::move(job));
+  request.opening = true;
+  ++jobs_away_;
 }
 
 Active* Scheduler::find(RequestId id) {
@@ -180,6 +187,14 @@ void Scheduler::append_text(RequestId id, std::string text, bool last) {
   }
   guarded(*request, [&] {
     Late late{.text = std::move(text), .last = last};
+    if (request->parts) {
+      SpokenParts::LiveText live;
+      const Status read = request->parts->push(late.text, last, live);
+      if (!read.ok()) return fail(*request, read.error());
+      if (live.text.empty() && !live.last) return;
+      late.text = std::move(live.text);
+      late.last = live.last;
+    }
     if (request->opening) {
       request->early.push_back(std::move(late));
     } else {
@@ -251,6 +266,30 @@ void Scheduler::commit_opened(Active& request, HostJob& job) {
     for (Late& late : request.early) give(request, reader, std::move(late));
     request.early.clear();
   });
+  if (!request.promoted) return;  // promote() does it
+  for (size_t n = 0; n < request.runs.size() && request.sink; ++n) {
+    const ArRun* run = request.runs[n].ar.get();
+    if (!run || run->away() || run->begun) continue;
+    guarded(request, [&] { begin_segment(request, static_cast<int>(n)); });
+  }
+}
+
+/// What follows a part that was spoken: silence, and the next one, for which the request keeps its
+/// place.
+void Scheduler::next_part(Active& request) {
+  SpokenParts& parts = *request.parts;
+  be_silent(request, parts.take_pause());
+  if (!request.sink) return;
+  const SpokenParts::Next next = parts.next();
+  if (next == SpokenParts::Next::kDone) return finish(request, FinishReason::kStop);
+  request.starved = next == SpokenParts::Next::kWait;
+  if (request.starved) return;
+  SYRINX_CHECK(!request.in_flight(), "a part has ended and is in a batch");
+  drop_caches(request);
+  request.runs = std::vector<NodeRun>(request.runs.size());
+  request.part_began_s = request.outcome.audio_s;
+  request.between = false;
+  open_soon(request, parts.begin(request.frames_before));
 }
 
 /// Runs work on one request; whatever it throws fails that request and nobody else (I8).
@@ -377,12 +416,17 @@ bool Scheduler::dispatch() {
   sweep();
   learn();
   promote();
+  for (auto& request : active_) {
+    if (request->between && request->sink) guarded(*request, [&] { next_part(*request); });
+  }
   let_go();
   bool any = false;
-  for (Place& place : places_) {
-    while (!place.free.empty() && fill(place)) {
-      any = true;
-      if (spec_.inline_run) return true;  // it has run; the mail comes first
+  for (const bool away : {true, false}) {  // what runs elsewhere keeps nobody here
+    for (Place& place : places_) {
+      while (place.away == away && !place.free.empty() && fill(place)) {
+        any = true;
+        if (spec_.inline_run && !away) return true;  // it has run; the mail comes first
+      }
     }
   }
   if (make_room()) any = true;

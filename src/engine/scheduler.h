@@ -71,6 +71,7 @@ class Scheduler {
   struct Place {
     int index = 0;
     bool steps = true;
+    bool away = false;
     std::deque<Batch> batches;
     std::vector<Batch*> free;
     const ResidentModel* running = nullptr;  ///< whose batch it was given last
@@ -134,11 +135,15 @@ class Scheduler {
   void commit_chunks(Batch& batch);
   void pass_on(Active& request, int node, std::span<const float> values, int64_t count);
   void commit_opened(Active& request, HostJob& job);
+  void open_soon(Active& request, std::unique_ptr<const SpeechRequest> unopened);
+  void next_part(Active& request);
   void give(Active& request, int node, Late late);
   void give_late(Active& request, int node);
   void close_edges(Active& request);
   void deliver(Active& request, std::span<const float> samples, double now);
   void deliver(Active& request, const StepOutput& out, double now);
+  void hand_over(Active& request, std::span<const float> samples);
+  void be_silent(Active& request, double seconds);
 
   void fail(Active& request, Error error);
   void finish(Active& request, FinishReason reason);

@@ -41,6 +41,7 @@ class ScriptedClient : public Sink {
     done = true;
     ended_s = clock_.now();
     outcome = ended;
+    if (at_end) at_end();
   }
   double unread_s() const override { return unread; }
 
@@ -54,6 +55,7 @@ class ScriptedClient : public Sink {
   bool done = false;
   double ended_s = 0;
   Outcome outcome;
+  std::function<void()> at_end = {};  ///< called as the end is told
 
  private:
   const Platform& clock_;
@@ -116,8 +118,9 @@ class ScriptedMachine {
   /// Its prompts are made by a host thread.
   std::shared_ptr<ScriptedClient> submit_soon(const SpeechRequest& request, size_t to = 0) {
     const auto client = make_client(to);
-    auto active = make_active(model(to), request, client, platform.now());
-    active->unopened = std::make_unique<const SpeechRequest>(request);
+    auto active = make_active(model(to), request, client, platform.now()).take();
+    if (!active->unopened && !active->between)
+      active->unopened = std::make_unique<const SpeechRequest>(request);
     take_in(client, std::move(active));
     return client;
   }

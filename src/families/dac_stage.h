@@ -25,9 +25,14 @@ class DacStage : public ChunkStage {
     return {Flow::kSamples, static_cast<int>(codec_.config().hop())};
   }
 
-  std::unique_ptr<StreamState> open(const Sequence& state) const override {
+  Bundle bundle(const Sequence& sequence) const override {
+    Bundle bundle;
+    if (seed_of_) bundle.set("seed", seed_of_(sequence));
+    return bundle;
+  }
+  std::unique_ptr<StreamState> open(Bundle bundle) const override {
     auto stream = std::make_unique<Stream>();
-    stream->state = codec_.open(seed_of_ ? seed_of_(state) : 0);
+    stream->state = codec_.open(seed_of_ ? bundle.number("seed") : 0);
     return stream;
   }
 

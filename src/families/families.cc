@@ -8,6 +8,8 @@
 #include "families/finch/finch.h"
 #include "families/fish_speech/config.h"
 #include "families/fish_speech/pipeline.h"
+#include "families/higgs/config.h"
+#include "families/higgs/pipeline.h"
 #include "families/llm/config.h"
 #include "families/llm/pipeline.h"
 #include "families/orpheus/config.h"
@@ -35,6 +37,7 @@ std::span<const Family> families() {
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"fish_speech", fish_speech::claims, WeightType::kBF16, fish_speech::load,
              "config.json", false},
+      Family{"higgs_audio", higgs::claims, WeightType::kBF16, higgs::load, "config.json", false},
       Family{"voxcpm2", voxcpm2::claims, WeightType::kBF16, voxcpm2::load, "config.json", false},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
       Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},

@@ -50,6 +50,12 @@ const std::vector<Golden>& goldens() {
           "depth_decoder.model.embed_tokens"},
          {"embed_audio_tokens", "embed_text_tokens"}}}},
       {"fish_speech", "fish_speech/golden/checkpoint", {{"model.safetensors", {}, {"embeddings"}}}},
+      {"higgs_audio",
+       "higgs/golden/checkpoint",
+       {{"model.safetensors",
+         {"acoustic_encoder.", "_semantic.", "semantic_model.", ".fc.", ".fc1.", "project_in",
+          "embed_avg", "cluster_size", "inited"},
+         {"_embedding.weight", "modality_embeddings.0.embedding"}}}},
       {"voxcpm2", "voxcpm2/golden/checkpoint", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"orpheus", "orpheus/golden/checkpoint", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"zonos", "zonos/golden/checkpoint", {{"model.safetensors", {}, {"embeddings."}}}},
@@ -251,7 +257,7 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
   };
   const char *qwen = "qwen3_tts/golden/projected/checkpoint", *csm = "csm/golden/taught/checkpoint",
              *orpheus = "orpheus/golden/checkpoint", *fish = "fish_speech/golden/checkpoint",
-             *vox = "voxcpm2/golden/checkpoint";
+             *higgs = "higgs/golden/checkpoint", *vox = "voxcpm2/golden/checkpoint";
   const Case cases[] = {
       {"zonos", "zonos/golden/checkpoint", "config.json", "/backbone/attn_mlp_d_intermediate",
        1 << 18},
@@ -267,6 +273,9 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
       {"fish_speech", fish, "config.json", "/text_config/intermediate_size", 65536},
       {"fish_speech", fish, "config.json", "/text_config/n_layer", 512},
       {"fish_speech", fish, "config.json", "/audio_decoder_config/n_head", 65536},
+      {"higgs_audio", higgs, "config.json", "/text_config/vocab_size", 1 << 24},
+      {"higgs_audio", higgs, "config.json", "/text_config/intermediate_size", 1 << 18},
+      {"higgs_audio", higgs, "config.json", "/text_config/num_hidden_layers", 512},
       {"voxcpm2", vox, "config.json", "/lm_config/vocab_size", 1 << 24},
       {"voxcpm2", vox, "config.json", "/lm_config/intermediate_size", 65536},
       {"voxcpm2", vox, "config.json", "/dit_config/ffn_dim", 65536},

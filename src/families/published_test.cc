@@ -199,6 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
     Families, PublishedLayout,
     testing::Values(kQwen, Published{"csm", "csm/golden/taught/checkpoint", 538, true},
                     Published{"fish_speech", "fish_speech/golden/checkpoint", 358, true},
+                    Published{"higgs_audio", "higgs/golden/checkpoint", 399 + 527, true},
                     Published{"voxcpm2", "voxcpm2/golden/checkpoint", 577 + 311, true},
                     Published{"orpheus", "orpheus/golden/checkpoint", 254, true},
                     Published{"zonos", "zonos/golden/checkpoint", 246 + 116, true}, kChatterbox,

@@ -115,6 +115,7 @@ TEST(Config, LimitsMetExactly) {
   EXPECT_NE(fault_of([&] { of("8").i("n", 7, 7); }), "");
   EXPECT_NE(fault_of([&] { of("6").i("n", 7, 7); }), "");
   EXPECT_NE(fault_of([&] { of("18446744073709551615").i("n"); }), "") << "beyond 63 bits";
+  EXPECT_NE(fault_of([&] { of("18446744073709551615").i("n", -1, 1); }), "") << "not -1";
   const auto nested = [](int depth) {
     return "{\"n\": " + std::string(static_cast<size_t>(depth), '[') +
            std::string(static_cast<size_t>(depth), ']') + "}";

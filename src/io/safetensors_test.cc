@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "io/test_dir.h"
 
@@ -229,6 +230,12 @@ TEST(Safetensors, LimitsMetExactly) {
     std::memcpy(bytes.data(), &size, 8);
     expect_fault(fault_of(dir.write("long.safetensors", bytes)), "expected at most 2 bytes");
   }
+  // Nor may it be longer than the format allows, even in a file that has as much (here a hole).
+  const uint64_t most = SafetensorsFile::kMaxHeader, beyond = most + 1;
+  std::memcpy(bytes.data(), &beyond, 8);
+  const std::string vast = dir.write("vast.safetensors", bytes);
+  std::filesystem::resize_file(vast, 8 + beyond);
+  expect_fault(fault_of(vast), concat("expected at most ", most, " bytes"));
   // Fewer bytes than its shape has, and more.
   expect_fault(fault_of_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,3]}})", 3),
                "expected 2 bytes");

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "io/pickle.h"
 #include "io/test_dir.h"
 #include "io/weights.h"
 
@@ -264,6 +265,23 @@ TEST(TorchPickle, OpcodesTakeWhatIsTheirs) {
     expect_fault(fault_of_pickle("\x80\x02"s + cut), "ends in the middle");
     expect_fault(fault_of_pickle("\x80\x02"s + cut + "\x01"), "ends in the middle");
   }
+}
+
+/// 0x8a: a length, then as many bytes of a two's complement, the lowest first.
+TEST(TorchPickle, LongIntegersKeepTheirSign) {
+  using namespace std::string_literals;
+  const auto value_of = [](const std::string& integer) {
+    const Pickle pickle = read_pickle(
+        "\x80\x02\x8a"s + integer + ".", "x.pkl", [](std::string_view) { return false; }, "");
+    return pickle.values[pickle.root].number;
+  };
+  EXPECT_EQ(value_of("\x00"s), 0);
+  EXPECT_EQ(value_of("\x01\x7f"s), 127);
+  EXPECT_EQ(value_of("\x01\xff"s), -1);
+  EXPECT_EQ(value_of("\x02\xff\x00"s), 255);
+  EXPECT_EQ(value_of("\x02\x00\xff"s), -256);
+  EXPECT_EQ(value_of("\x07\xfe\xff\xff\xff\xff\xff\xff"s), -2);
+  EXPECT_EQ(value_of("\x08\xfe\xff\xff\xff\xff\xff\xff\xff"s), -2);
 }
 
 }  // namespace

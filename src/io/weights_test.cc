@@ -141,6 +141,18 @@ TEST_F(WeightsTest, BuildNamesWhatIsNotANumber) {
   EXPECT_EQ(text.find("good"), std::string::npos) << text;
 }
 
+/// Numbers that are taken as f32 are looked at there and then: nobody else need notice.
+TEST_F(WeightsTest, NumbersTakenAsFloatsAreLookedAt) {
+  Tensor bad({2, 2}, DType::kF32);
+  bad.f32()[3] = std::numeric_limits<float>::quiet_NaN();
+  SafetensorsWriter writer(dir_.path("nan.safetensors"));
+  writer.add("bad", bad);
+  writer.finish();
+  const Weights root(open_weights(dir_.path("nan.safetensors")));
+  const std::string text = fault_of([&] { root.build([&] { root.f32("bad", {2, 2}); }); });
+  EXPECT_NE(text.find("tensor bad: has NaN or infinity"), std::string::npos) << text;
+}
+
 TEST_F(WeightsTest, BuildTellsTheFaultsBehindAFailure) {
   const auto load = [this](const std::function<void()>& after) {
     const Weights root = open();
@@ -207,8 +219,9 @@ TEST(DummyWeights, HaveTheRightScaleAndCostLittle) {
 
 TEST(DummyWeights, MustFitTheMemory) {
   const Weights root(dummy_weights());
-  const std::string text =
-      fault_of([&] { root.build([&] { root.take("w", {int64_t{1} << 40, 1024}); }); });
+  const std::string text = fault_of([&] {
+    root.build([&] { root.take("w", {int64_t{1} << 40, 1024}); });
+  });
   EXPECT_NE(text.find("dummy weights: tensor w: 1125899.9 GB of memory are wanted, "), text.npos)
       << text;
 }

@@ -407,6 +407,55 @@ TEST_P(AttentionTest, ANanStaysInItsSequence) {
   }
 }
 
+/// A sequence that fills its pages wants no more.
+TEST(Attention, PagesMayBeFull) {
+  Bench bench;
+  const KvPool pool({1, 2, 32, DType::kF16}, 2);
+  const Tensor q = fixture::random({1, 64}, 1);
+  Tensor out({1, 64}, DType::kF32);
+  const std::vector<int32_t> begin{0, 1}, none{0, -1};
+  for (const int32_t positions : {31, 32}) {
+    const std::vector<int32_t> length{positions};
+    for (const int max_pages : {1, 2}) {
+      const std::span table(none.data(), static_cast<size_t>(max_pages));
+      EXPECT_NO_THROW(paged_attention(bench.ctx, all_heads(q, 2), pool, 0,
+                                      {begin, length, table, max_pages}, {}, out));
+    }
+  }
+}
+
+/// All layers of a page, and no other page.
+TEST(Attention, APageIsCopiedWithAllItsLayers) {
+  const KvSpec spec{3, 2, 8, DType::kF32};
+  const KvPool from(spec, 2), to(spec, 3);
+  constexpr int kCount = 2 * 8 * KvPool::kPageRows;  // keys and values of a head
+  const auto first = [](const KvPool& pool, int layer, int64_t page, int head) {
+    return static_cast<float*>(pool.keys(layer, page, head));
+  };
+  for (int layer = 0; layer < 3; ++layer) {
+    for (int64_t page = 0; page < 2; ++page) {
+      for (int head = 0; head < 2; ++head) {
+        std::iota(first(from, layer, page, head), first(from, layer, page, head) + kCount,
+                  static_cast<float>(1 + 10000 * (layer * 4 + page * 2 + head)));
+      }
+    }
+  }
+  to.copy_page(from, 1, 2);
+  for (int layer = 0; layer < 3; ++layer) {
+    for (int64_t page = 0; page < 3; ++page) {
+      for (int head = 0; head < 2; ++head) {
+        const float begin =
+            page < 2 ? 0.0f : static_cast<float>(1 + 10000 * (layer * 4 + 2 + head));
+        const float step = page < 2 ? 0.0f : 1.0f;
+        for (int i = 0; i < kCount; ++i) {
+          ASSERT_EQ(first(to, layer, page, head)[i], begin + step * static_cast<float>(i))
+              << "layer " << layer << ", page " << page << ", head " << head;
+        }
+      }
+    }
+  }
+}
+
 TEST(Attention, WrongUseIsNamed) {
   Bench bench;
   KvPool pool({1, 2, 32, DType::kF16}, 2);

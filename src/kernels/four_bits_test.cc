@@ -67,6 +67,23 @@ TEST(FourBits, KeepConstantsOfEitherSign) {
   }
 }
 
+// Whole multiples, but one step too many for numbers of four bits.
+TEST(FourBits, SixteenStepsAreOneTooMany) {
+  std::vector<float> rows(16 * kK);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i % 17) - 8;
+  EXPECT_LT(relative_error(through_four_bits(rows), rows), 0.1);
+}
+
+// Where all numbers of a group are one, there is no line through them to look for.
+TEST(FourBits, ConstantsThatAreNoHalfFloatsAreNear) {
+  for (int i = 1; i <= 60; ++i) {
+    for (const float value : {0.1f * static_cast<float>(i), -0.1f * static_cast<float>(i)}) {
+      const std::vector<float> rows(16 * kK, value);
+      EXPECT_LT(relative_error(through_four_bits(rows), rows), 1e-3) << value;
+    }
+  }
+}
+
 // What the search promises: better than the plain scale of the range, wherever the mean lies.
 TEST(FourBits, SearchBeatsTheRange) {
   for (const float mean : {0.0f, 0.5f, -0.5f}) {

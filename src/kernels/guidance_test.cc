@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/error.h"
 #include "kernels/fixture.h"
 
 namespace syrinx {
@@ -31,6 +32,18 @@ TEST_P(GuidanceTest, MergesPairsAndKeepsTheOthers) {
     ASSERT_EQ(data[2 * kWidth + v], at(4) + 1.5f * (at(3) - at(4)));
     ASSERT_EQ(data[3 * kWidth + v], at(5));
   }
+}
+
+TEST(Guidance, RowsMustBeThere) {
+  fixture::Bench bench;
+  const Tensor logits = fixture::random({3, 8}, 1);
+  const auto merge = [&](const GuidedRow& row) {
+    merge_guidance(bench.ctx, logits, std::span(&row, 1));
+  };
+  EXPECT_NO_THROW(merge({2, false, 1.f}));
+  EXPECT_THROW(merge({3, false, 1.f}), InternalError);
+  EXPECT_NO_THROW(merge({1, true, 2.f}));
+  EXPECT_THROW(merge({2, true, 2.f}), InternalError) << "a pair has two rows";
 }
 
 }  // namespace

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <random>
 #include <vector>
 
 #include "kernels/fixture.h"
+#include "kernels/sample_chances.h"
 #include "kernels/sample_impl.h"
 
 namespace syrinx {
@@ -516,6 +519,83 @@ TEST(Sample, APenaltyMakesNegativeLogitsSmaller) {
   row.params.repetition_penalty = 2;
   row.history = history;
   EXPECT_EQ(one(Device::kCpu, logits, row), 1);
+}
+
+TEST(Sample, APenaltyIgnoresIdsThatAreNone) {
+  const Tensor logits = fixture::random({1, 100}, 5);
+  const std::vector<int32_t> history{-1, INT32_MIN, 100, 101, 1 << 30, INT32_MAX};
+  SampleRow row;
+  const std::vector<double> plain = sample_chances({logits.f32(), 100}, row);
+  row.params.repetition_penalty = 3;
+  row.history = history;
+  EXPECT_EQ(sample_chances({logits.f32(), 100}, row), plain);
+}
+
+/// Exactly the k best of a vocabulary that is walked in pieces, each raising the bar for the next.
+TEST(Sample, TopKKeepsTheBestOfAllPieces) {
+  constexpr int kVocabulary = 6000;
+  for (const unsigned seed : {1, 2, 3}) {
+    const Tensor logits = fixture::random({1, kVocabulary}, seed);
+    std::vector<float> sorted(logits.f32(), logits.f32() + kVocabulary);
+    std::sort(sorted.rbegin(), sorted.rend());
+    for (const int k : {1, 2, 9, 100, 300, 1000, 5999}) {
+      SampleRow row;
+      row.params.top_k = k;
+      const std::vector<double> chances = sample_chances({logits.f32(), kVocabulary}, row);
+      for (int id = 0; id < kVocabulary; ++id) {
+        ASSERT_EQ(chances[static_cast<size_t>(id)] > 0, logits.f32()[id] >= sorted[k - 1])
+            << "id " << id << " of the " << k << " best, seed " << seed;
+      }
+    }
+  }
+}
+
+/// The bar that a piece leaves for the next is its k-th best, and no better one.
+TEST(Sample, TopKLetsInWhatIsJustBetterThanTheLast) {
+  constexpr int kPiece = 1024, kBest = 300, kLast = kPiece - kBest;
+  std::mt19937 engine(1);
+  std::vector<float> logits(kPiece);
+  std::iota(logits.begin(), logits.end(), 0.0f);
+  SampleRow row;
+  row.params.temperature = 100;
+  row.params.top_k = kBest;
+  for (int round = 0; round < 60; ++round) {
+    logits.resize(kPiece);
+    std::shuffle(logits.begin(), logits.end(), engine);
+    const auto last = std::find(logits.begin(), logits.end(), kLast) - logits.begin();
+    logits.push_back(kLast + 0.5f);
+    const std::vector<double> chances = sample_chances(logits, row);
+    ASSERT_GT(chances[kPiece], 0) << round;
+    ASSERT_EQ(chances[static_cast<size_t>(last)], 0) << round;
+  }
+}
+
+TEST(Sample, TopPEndsWhereItsShareIsMetExactly) {
+  const std::vector<float> logits{0, 0, 0, 0};
+  SampleRow row;
+  row.params.top_p = 0.5f;
+  EXPECT_EQ(sample_chances(logits, row), (std::vector<double>{0.5, 0.5, 0, 0}));
+  row.params.top_p = 0.25f;
+  EXPECT_EQ(sample_chances(logits, row), (std::vector<double>{1, 0, 0, 0}));
+}
+
+/// With equal weights each id has [id, id + 1) of the sum, the lower edge with it.
+TEST(Sample, ADrawThatMeetsAnEdgeIsTheNextId) {
+  constexpr int kEqual = 4096;
+  Tensor logits({1, kEqual + 1}, DType::kF32);
+  logits.f32()[kEqual] = -100;
+  int edges = 0;
+  for (SampleRow row; row.step < 100'000 && edges < 3; ++row.step) {
+    const double place = kEqual * double{philox_uniform(row.seed, row.step, row.codebook)};
+    if (place != std::floor(place) || place == 0) continue;
+    ++edges;
+    for (const int k : {0, kEqual}) {  // all ids, and those that a filter leaves
+      row.params.top_k = k;
+      row.params.min_p = k > 0 ? 0.5f : 0;
+      EXPECT_EQ(one(Device::kCpu, logits, row), static_cast<int32_t>(place)) << "top " << k;
+    }
+  }
+  EXPECT_EQ(edges, 3) << "the test forced nothing";
 }
 
 TEST(Sample, RangesEndAtTheVocabulary) {

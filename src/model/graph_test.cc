@@ -22,7 +22,7 @@ class Stage : public ChunkStage {
   Stage(FrameType in, FrameType out) : in_(in), out_(out) {}
   FrameType in() const override { return in_; }
   FrameType out() const override { return out_; }
-  std::unique_ptr<StreamState> open(const Sequence&) const override { return {}; }
+  std::unique_ptr<StreamState> open(Bundle) const override { return {}; }
   void run(StepContext&, std::span<ChunkJob>) const override {}
 
  private:

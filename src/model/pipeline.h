@@ -80,6 +80,15 @@ struct Opened {
   std::unique_ptr<Sequence> only() { return std::move(sequences.front()); }
 };
 
+/// A node whose stage runs in another process, and how the link to that has done so far.
+struct RemoteNode {
+  std::string node;
+  std::string where;
+  bool up = false;
+  std::string trouble;  ///< why it is down
+  uint64_t connections = 0, batches = 0, lost_batches = 0, sent_bytes = 0, received_bytes = 0;
+};
+
 class Pipeline {
  public:
   virtual ~Pipeline() = default;
@@ -92,6 +101,8 @@ class Pipeline {
 
   /// What makes voices of recordings; null where the model or its checkpoint has none.
   virtual const VoiceEncoder* voice_encoder() const { return nullptr; }
+  /// Those of the graph's nodes that run in other processes, as they are now.
+  virtual std::vector<RemoteNode> remote_nodes() const { return {}; }
   /// A voice of a speaker's embedding that a user brings. kUnsupported where there is no such
   /// thing.
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;

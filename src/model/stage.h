@@ -7,10 +7,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "kernels/attention.h"
+#include "model/bundle.h"
 #include "model/frames.h"
 #include "model/request.h"
 #include "tensor/context.h"
@@ -85,8 +89,7 @@ class ArStage {
                       View /*out*/) const {}
 };
 
-/// What a chunk stage remembers of one stream between chunks. It must not refer to the Sequence
-/// that it was opened with: the two may be at work at the same time, on different threads.
+/// What a chunk stage remembers of one stream between chunks.
 class StreamState {
  public:
   virtual ~StreamState() = default;
@@ -102,6 +105,8 @@ struct ChunkJob {
   bool last = false;     ///< no frame follows the window
   std::span<float> out;  ///< [made, out_width], to be written
   int made = 0;          ///< fresh * ChunkStage::most_out(); a stage may write fewer and say so
+  /// Why this stream alone cannot go on, while the others of the batch can; what throws fails all.
+  std::optional<Error> fault = {};
 };
 
 /// All frames of a stream that have come and were not fresh yet: codes or values [n, in_width], as
@@ -125,9 +130,12 @@ class ChunkStage {
   virtual int most_out() const { return 1; }
   int in_width() const { return in().width; }
   int out_width() const { return out().width; }
-  /// `sequence` is the one that feeds this stage, directly or through others; where the client
-  /// feeds it, the first one that it feeds.
-  virtual std::unique_ptr<StreamState> open(const Sequence& sequence) const = 0;
+  /// What a stream needs to know of its request. `sequence` is the one that feeds this stage,
+  /// directly or through others; where the client feeds it, the first one that it feeds.
+  virtual Bundle bundle(const Sequence& /*sequence*/) const { return {}; }
+  /// Opens a stream of what bundle() made, here or in another process. Throws LoadError for a
+  /// bundle that does not fit.
+  virtual std::unique_ptr<StreamState> open(Bundle bundle) const = 0;
   /// On a GPU the jobs' outputs are there after synchronize(), which is the caller's.
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
   /// How many of the waiting frames the next chunk takes as fresh ones, when the edge's policy
@@ -135,6 +143,17 @@ class ChunkStage {
   /// own. At the end of a stream repeated chunks must take all. No chunk of this stream runs
   /// meanwhile.
   virtual int cut(const StreamState&, const WaitingFrames&, int planned) const { return planned; }
+  /// The chunk was run in another process, on a stream of the same bundle: what cut() must know of
+  /// it is to be noted in the stream here. What the job made is there. Stages whose cut() reads the
+  /// stream need it.
+  virtual void follow(StreamState&, const ChunkJob&) const {}
+  /// Whether run() only waits for another process. Such a stage gets an executor without cores.
+  virtual bool away() const { return false; }
 };
+
+/// A stream of a sequence's request.
+inline std::unique_ptr<StreamState> open_stream(const ChunkStage& stage, const Sequence& sequence) {
+  return stage.open(stage.bundle(sequence));
+}
 
 }  // namespace syrinx

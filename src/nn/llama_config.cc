@@ -60,7 +60,7 @@ int load_head_dim(const Config& config, int64_t width, int64_t heads) {
   return static_cast<int>(dim);
 }
 
-DecoderConfig load_llama_config(const Config& config) {
+DecoderConfig load_llama_config(const Config& config, double absent_theta) {
   DecoderConfig d;
   const auto size = [&](const char* key, int64_t most) {
     return static_cast<int>(config.i(key, 1, most));
@@ -72,7 +72,7 @@ DecoderConfig load_llama_config(const Config& config) {
   d.kv_heads = static_cast<int>(config.opt_i("num_key_value_heads", d.heads, 1, 512));
   d.head_dim = load_head_dim(config, d.hidden, d.heads);
   d.norm_eps = static_cast<float>(config.f("rms_norm_eps", 0, 1));
-  d.rope = load_rope(config);
+  d.rope = load_rope(config, absent_theta);
   d.attention_bias = d.output_bias = config.opt_b("attention_bias", false);
   d.mlp_bias = config.opt_b("mlp_bias", false);
   if (d.heads % d.kv_heads != 0) config.fail("num_key_value_heads", "must divide the heads");

@@ -9,8 +9,8 @@
 namespace syrinx {
 
 /// hidden_size, intermediate_size, num_{hidden_layers,attention_heads,key_value_heads}, head_dim,
-/// rms_norm_eps, rotary positions, attention_bias, mlp_bias.
-DecoderConfig load_llama_config(const Config& config);
+/// rms_norm_eps, rotary positions (`absent_theta` as below), attention_bias, mlp_bias.
+DecoderConfig load_llama_config(const Config& config, double absent_theta = 0);
 
 /// Base and scaling (default or llama3) of rotary positions: rope_theta and rope_scaling, or
 /// rope_parameters with all of them, as transformers writes since version 5. The base must be told

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kernels/fixture.h"
 #include "nn/stream_pass.h"
 #include "tensor/device.h"
@@ -143,6 +145,25 @@ TEST_P(StreamDecoderTest, StreamsTogetherAreStreamsAlone) {
   }
 }
 
+/// A copy goes on as if nothing had happened, and the two do not disturb each other.
+TEST_P(StreamDecoderTest, ACopyGoesOnWhereItsOriginalWas) {
+  const int64_t before = 45, total = before + 6;
+  const Tensor x = random({total, 32}, 3);
+  const Tensor whole = stream(x, [](int) { return 5; });
+  StreamKv kv = decoder_.open();
+  const auto run = [&](StreamKv& each, int64_t from, int64_t to) {
+    const Tensor out = there(x.view().slice(from, to));
+    const StreamRows rows{&each, to - from};
+    decoder_.forward(ctx(), out, std::span(&rows, 1));
+    return back(out);
+  };
+  for (int64_t at = 0; at < before; at += 5) run(kv, at, at + 5);
+  StreamKv copy = kv.clone();
+  for (StreamKv* each : {&copy, &kv}) {
+    EXPECT_TRUE(same_bits(run(*each, before, total), whole.view().slice(before, total)));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Layouts, StreamDecoderTest,
                          testing::Combine(testing::Values(RopeLayout::kHalfSplit,
                                                           RopeLayout::kInterleaved),
@@ -152,6 +173,34 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StreamDecoderTest,
                            return std::string(split ? "split_" : "interleaved_") +
                                   device_name(std::get<1>(tested.param));
                          });
+
+/// Without angles there is nothing to turn back but the positions.
+TEST(StreamDecoder, PositionsTurnBackWithoutAngles) {
+  Bench bench;
+  DecoderConfig config = small(RopeLayout::kHalfSplit);
+  config.rotary = false;
+  const Weights weights(dummy_weights());
+  const StreamDecoder decoder(config, weights, WeightType::kF32, 8);
+  const int64_t total = 2200;
+  const Tensor x = random({total, 32}, 4);
+  const auto run = [&](int64_t from, int64_t step) {
+    Tensor out({total - from, 32}, DType::kF32);
+    std::copy_n(x.f32() + from * 32, out.view().count(), out.f32());
+    StreamKv kv = decoder.open();
+    for (int64_t at = from; at < total;) {
+      const int64_t room = decoder.room(bench.ctx, kv), n = std::min({step, room, total - at});
+      const StreamRows rows{&kv, n};
+      decoder.forward(bench.ctx, out.view().slice(at - from, at - from + n), std::span(&rows, 1));
+      at += n;
+    }
+    return out;
+  };
+  const Tensor whole = run(0, 8);
+  EXPECT_TRUE(same_bits(run(0, 3), whole));
+  // What begins shortly before the turn agrees once all that it lacks has left the windows.
+  const Tensor late = run(2060, 5);
+  EXPECT_LT(fixture::difference(late.view().slice(45, 140), whole.view().slice(2105, total)), 2e-4);
+}
 
 TEST(RunPasses, EveryFrameOnceInOrder) {
   Bench bench;

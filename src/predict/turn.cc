@@ -7,6 +7,31 @@
 
 namespace syrinx {
 
+namespace {
+
+class EngineOfTurn : public TurnEngine {
+ public:
+  explicit EngineOfTurn(Engine& engine) : engine_(engine) {}
+  const PipelineInfo& info() const override { return engine_.pipeline().info(); }
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
+    return engine_.submit_soon(request, std::move(sink));
+  }
+  void cancel(RequestId id) override { engine_.cancel(id); }
+  void append_text(RequestId id, std::string text, bool last) override {
+    engine_.append_text(id, std::move(text), last);
+  }
+  void hurry(RequestId id) override { engine_.hurry(id); }
+
+ private:
+  Engine& engine_;
+};
+
+}  // namespace
+
+std::shared_ptr<TurnEngine> turn_engine(Engine& engine) {
+  return std::make_shared<EngineOfTurn>(engine);
+}
+
 /// Reads what the text model writes in a round.
 class Turn::Draft : public Sink {
  public:
@@ -48,21 +73,25 @@ class Turn::Voice : public Sink {
   const int number_;
 };
 
-Turn::Turn(Engine& writer, Engine& speaker, TurnOptions options, std::shared_ptr<Audience> audience)
-    : writer_(writer),
-      speaker_(speaker),
+Turn::Turn(std::shared_ptr<TurnEngine> writer, std::shared_ptr<TurnEngine> speaker,
+           TurnOptions options, std::shared_ptr<Audience> audience)
+    : writer_(std::move(writer)),
+      speaker_(std::move(speaker)),
       options_(std::move(options)),
       audience_(std::move(audience)),
+      drafting_(options_.drafts),
       sentences_(options_.sentence) {}
 
-std::shared_ptr<Turn> Turn::begin(Engine& writer, Engine& speaker, TurnOptions options,
+std::shared_ptr<Turn> Turn::begin(std::shared_ptr<TurnEngine> writer,
+                                  std::shared_ptr<TurnEngine> speaker, TurnOptions options,
                                   std::shared_ptr<Audience> audience) {
-  const PipelineInfo &writes = writer.pipeline().info(), &speaks = speaker.pipeline().info();
+  const PipelineInfo &writes = writer->info(), &speaks = speaker->info();
   if (!writes.writes) throw LoadError(concat("'", writes.model, "' does not answer messages"));
   if (speaks.late_text == LateText::kNone) {
     throw LoadError(concat("'", speaks.model, "' cannot speak a text that is still being written"));
   }
-  return std::shared_ptr<Turn>(new Turn(writer, speaker, std::move(options), std::move(audience)));
+  return std::shared_ptr<Turn>(
+      new Turn(std::move(writer), std::move(speaker), std::move(options), std::move(audience)));
 }
 
 // ---------------------------------------------------------------------------- the question
@@ -70,8 +99,8 @@ std::shared_ptr<Turn> Turn::begin(Engine& writer, Engine& speaker, TurnOptions o
 void Turn::hear(Chat known) {
   const std::lock_guard lock(mutex_);
   if (asked_ || over_ || !options_.predict) return;
-  stop_reading();
-  read_on(std::move(known), true);
+  next_ = std::move(known);
+  draft_on();
 }
 
 void Turn::ask(Chat question) {
@@ -79,6 +108,7 @@ void Turn::ask(Chat question) {
   if (asked_ || over_) return;
   stop_reading();
   asked_ = true;
+  drafting_.begin_answer();
   read_on(std::move(question), false);
 }
 
@@ -87,11 +117,19 @@ void Turn::cancel() {
   fail({ErrorCode::kCancelled, "the turn was cancelled"});
 }
 
-/// What was read becomes the guess of the next round.
+/// Drafts for the newest of what is known, when it is time to.
+void Turn::draft_on() {
+  if (asked_ || over_ || !next_ || !drafting_.may_begin()) return;
+  stop_reading();
+  drafting_.begin();
+  read_on(*std::exchange(next_, std::nullopt), true);
+}
+
+/// What was read is a guess from now on.
 void Turn::stop_reading() {
-  if (reading_) writer_.cancel(*std::exchange(reading_, std::nullopt));
-  if (!guess_.starts_with(answer_)) guess_ = answer_;
-  answer_.clear(), first_.reset();
+  if (reading_) writer_->cancel(*std::exchange(reading_, std::nullopt));
+  drafting_.end();
+  first_.reset();
   sentences_ = SentenceStream(options_.sentence);
   ++round_;
 }
@@ -99,59 +137,59 @@ void Turn::stop_reading() {
 void Turn::read_on(Chat chat, bool background) {
   SpeechRequest request = options_.answer;
   request.chat = std::make_shared<const Chat>(std::move(chat));
-  request.expected = guess_;
+  request.expected = drafting_.guess();
   request.background = background;
-  if (background) {
-    const int most =
-        tokens_ == 0 ? options_.first_draft : tokens_ + std::max(1, options_.more_draft);
-    request.max_tokens = std::min(most, options_.most_draft);
-  }
-  const auto id = writer_.submit_soon(request, std::make_shared<Draft>(shared_from_this(), round_));
+  if (background) request.max_tokens = drafting_.most_tokens();
+  const auto id = writer_->submit(request, std::make_shared<Draft>(shared_from_this(), round_));
   if (id.ok()) {
     reading_ = id.value();
-    counts_.drafts += background ? 1 : 0;
-  } else if (!background) {
+  } else if (background) {
+    drafting_.end();  // the machine has better things to do than to guess
+  } else {
     fail(id.error());
-  }  // else the machine has better things to do than to guess
+  }
 }
 
 // ---------------------------------------------------------------------------- the answer
 
 void Turn::read(int round, std::string_view piece) {
   if (round != round_ || over_) return;
-  answer_ += piece;
+  drafting_.wrote(piece);
   if (asked_) {
     audience_->text(piece);
   } else {
-    audience_->draft(answer_);
+    audience_->draft(drafting_.written());
   }
   if (!first_) {
     std::vector<SentenceStream::Item> certain;
     sentences_.push(piece, certain);
-    if (certain.empty()) return;
-    first_ = std::move(certain.front().text);
-    meet_sentence();
+    if (!certain.empty()) {
+      first_ = std::move(certain.front().text);
+      meet_sentence();
+    }
   }
-  give_text();
+  if (first_) give_text();
+  if (drafting_.enough()) stop_reading();
+  draft_on();
 }
 
 void Turn::end_reading(int round, const Outcome& outcome) {
   if (round != round_ || over_) return;
   reading_.reset();
-  tokens_ = std::max(tokens_, outcome.completion_tokens);
-  counts_.right_guesses += outcome.right_guesses;
-  if (!asked_) {
-    counts_.drafted_tokens += outcome.completion_tokens;
-    return;
-  }
-  if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
-    return fail(outcome.error);
-  }
-  written_ = true;
-  if (!first_ && !answer_.empty()) {
-    first_ = answer_;
+  const bool failed =
+      outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
+  if (asked_ && failed) return fail(outcome.error);
+  const std::string& text = drafting_.written();
+  const bool whole = asked_ || outcome.reason == FinishReason::kStop;
+  if (whole && !first_ && !text.empty()) {
+    first_ = text;
     meet_sentence();
   }
+  if (!asked_) {
+    drafting_.end(whole);
+    return draft_on();
+  }
+  written_ = true;
   if (spoken_ && !spoken_->heard) drop_voice();  // there is nothing to say
   give_text();
   end_if_over();
@@ -171,18 +209,18 @@ void Turn::meet_sentence() {
     request.text_open = true;
     request.background = !asked_;
     const auto id =
-        speaker_.submit_soon(request, std::make_shared<Voice>(shared_from_this(), spoken.number));
+        speaker_->submit(request, std::make_shared<Voice>(shared_from_this(), spoken.number));
     if (!id.ok()) {
       spoken_.reset();
       if (asked_) fail(id.error());
       return;
     }
     spoken.id = id.value();
-    counts_.spoken_ahead += asked_ ? 0 : 1;
+    spoken_ahead_ += asked_ ? 0 : 1;
   }
   if (!asked_) return;
-  if (known) speaker_.hurry(spoken_->id);
-  counts_.ready = known;
+  if (known) speaker_->hurry(spoken_->id);
+  ready_ = known;
   spoken_->heard = true;
   if (!spoken_->samples.empty()) audience_->audio(spoken_->samples);
   spoken_->samples.clear();
@@ -191,10 +229,11 @@ void Turn::meet_sentence() {
 /// What was written since goes to the voice that is heard.
 void Turn::give_text() {
   if (!asked_ || over_ || !spoken_ || !spoken_->heard || spoken_->ended) return;
-  const bool more = spoken_->given < answer_.size();
+  const std::string& answer = drafting_.written();
+  const bool more = spoken_->given < answer.size();
   if (!more && !written_) return;
-  speaker_.append_text(spoken_->id, answer_.substr(spoken_->given), written_);
-  spoken_->given = answer_.size();
+  speaker_->append_text(spoken_->id, answer.substr(spoken_->given), written_);
+  spoken_->given = answer.size();
 }
 
 // ---------------------------------------------------------------------------- the voice
@@ -209,8 +248,7 @@ void Turn::hear_audio(int number, std::span<const float> samples) {
 double Turn::unheard_s(int number) const {
   if (!spoken_ || spoken_->number != number) return 0;
   if (spoken_->heard) return audience_->unread_s();
-  const double made_s =
-      static_cast<double>(spoken_->samples.size()) / speaker_.pipeline().info().sample_rate;
+  const double made_s = static_cast<double>(spoken_->samples.size()) / speaker_->info().sample_rate;
   return made_s >= options_.ahead_s ? std::numeric_limits<double>::max() : 0;
 }
 
@@ -219,6 +257,7 @@ void Turn::end_voice(int number, const Outcome& outcome) {
   spoken_->ended = true;
   if (!outcome.error.message.empty() || outcome.reason == FinishReason::kCancelled) {
     if (spoken_->heard) return fail(outcome.error);
+    ++spoken_in_vain_;
     spoken_.reset();
     return;
   }
@@ -227,8 +266,8 @@ void Turn::end_voice(int number, const Outcome& outcome) {
 
 void Turn::drop_voice() {
   if (!spoken_) return;
-  if (!spoken_->ended) speaker_.cancel(spoken_->id);
-  ++counts_.spoken_in_vain;
+  if (!spoken_->ended) speaker_->cancel(spoken_->id);
+  ++spoken_in_vain_;
   spoken_.reset();
 }
 
@@ -236,16 +275,23 @@ void Turn::drop_voice() {
 
 void Turn::fail(Error error) {
   if (std::exchange(over_, true)) return;
-  if (reading_) writer_.cancel(*reading_);
-  if (spoken_ && !spoken_->ended) speaker_.cancel(spoken_->id);
+  if (reading_) writer_->cancel(*reading_);
+  if (spoken_ && !spoken_->ended) speaker_->cancel(spoken_->id);
   if (error.message.empty()) error = {ErrorCode::kCancelled, "the turn was cancelled"};
-  audience_->done(error, counts_);
+  drafting_.give_up();
+  if (spoken_ && !spoken_->heard) ++spoken_in_vain_;
+  audience_->done(error, counts());
 }
 
 void Turn::end_if_over() {
   if (over_ || !written_ || (spoken_ && !spoken_->ended)) return;
   over_ = true;
-  audience_->done({}, counts_);
+  drafting_.end();
+  audience_->done({}, counts());
+}
+
+TurnCounts Turn::counts() const {
+  return {{drafting_.counts()}, spoken_ahead_, spoken_in_vain_, ready_};
 }
 
 }  // namespace syrinx

@@ -14,9 +14,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
+#include "predict/drafting.h"
 #include "text/sentences.h"
 
 namespace syrinx {
@@ -25,20 +27,30 @@ struct TurnOptions {
   SpeechRequest answer;  ///< its chat is set for each draft; expected and background are the turn's
   SpeechRequest voice;   ///< its text is the answer
   bool predict = true;
-  int first_draft = 30;  ///< tokens of the first draft, as in the paper
-  int more_draft = 10;   ///< by so many each later one may be longer
-  int most_draft = 120;  ///< so that a pause in the question costs little
-  double ahead_s = 3;    ///< audio of the first sentence that is made ahead
+  DraftRules drafts = {};
+  double ahead_s = 3;  ///< audio of the first sentence that is made ahead
   SentenceOptions sentence = {};
 };
 
 /// What prediction did in a turn.
-struct TurnCounts {
-  int drafts = 0;
-  int drafted_tokens = 0, right_guesses = 0;  ///< written, and taken over from an earlier draft
-  int spoken_ahead = 0, spoken_in_vain = 0;   ///< first sentences
+struct TurnCounts : DraftCounts {
+  int spoken_ahead = 0, spoken_in_vain = 0;  ///< first sentences
   bool ready = false;  ///< the answer began with the sentence that had been spoken
 };
+
+/// Whom a turn asks: an engine, or what stands for one. Every method returns at once.
+class TurnEngine {
+ public:
+  virtual ~TurnEngine() = default;
+  virtual const PipelineInfo& info() const = 0;
+  /// As those of Engine; submit() as its submit_soon().
+  virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
+  virtual void cancel(RequestId id) = 0;
+  virtual void append_text(RequestId id, std::string text, bool last) = 0;
+  virtual void hurry(RequestId id) = 0;
+};
+/// The engine outlives it.
+std::shared_ptr<TurnEngine> turn_engine(Engine& engine);
 
 /// Who the answer is for. Called in order and must not block, nor call the turn.
 class Audience {
@@ -57,9 +69,15 @@ class Audience {
 class Turn : public std::enable_shared_from_this<Turn> {
  public:
   /// `writer` answers messages and `speaker` takes text as it comes (LateText), or throws
-  /// LoadError. Both outlive the turn, and it lives until it has ended.
-  static std::shared_ptr<Turn> begin(Engine& writer, Engine& speaker, TurnOptions options,
+  /// LoadError. The turn lives until it has ended.
+  static std::shared_ptr<Turn> begin(std::shared_ptr<TurnEngine> writer,
+                                     std::shared_ptr<TurnEngine> speaker, TurnOptions options,
                                      std::shared_ptr<Audience> audience);
+  static std::shared_ptr<Turn> begin(Engine& writer, Engine& speaker, TurnOptions options,
+                                     std::shared_ptr<Audience> audience) {
+    return begin(turn_engine(writer), turn_engine(speaker), std::move(options),
+                 std::move(audience));
+  }
 
   /// The conversation with the question as far as it is known; it may differ from what was known
   /// before in any way. Drafts.
@@ -82,10 +100,13 @@ class Turn : public std::enable_shared_from_this<Turn> {
     bool ended = false;
   };
 
-  Turn(Engine& writer, Engine& speaker, TurnOptions options, std::shared_ptr<Audience> audience);
+  Turn(std::shared_ptr<TurnEngine> writer, std::shared_ptr<TurnEngine> speaker, TurnOptions options,
+       std::shared_ptr<Audience> audience);
   // All of these under the mutex.
+  void draft_on();
   void stop_reading();
   void read_on(Chat chat, bool background);
+  TurnCounts counts() const;
   void read(int round, std::string_view piece);
   void end_reading(int round, const Outcome& outcome);
   void meet_sentence();
@@ -97,23 +118,22 @@ class Turn : public std::enable_shared_from_this<Turn> {
   void end_if_over();
   double unheard_s(int number) const;
 
-  Engine& writer_;
-  Engine& speaker_;
+  const std::shared_ptr<TurnEngine> writer_, speaker_;
   const TurnOptions options_;
   const std::shared_ptr<Audience> audience_;
 
   mutable std::mutex mutex_;
   int round_ = 0;  // of the reading that counts
   std::optional<RequestId> reading_;
-  int tokens_ = 0;      // of the longest draft
-  std::string guess_;   // of the answer, from earlier rounds
-  std::string answer_;  // of this round
+  std::optional<Chat> next_;  // the question as it is known, not drafted for yet
+  Drafting drafting_;
   SentenceStream sentences_;
   std::optional<std::string> first_;  // sentence of this round's answer
   std::optional<Spoken> spoken_;
   int voices_ = 0;
   bool asked_ = false, written_ = false, over_ = false;
-  TurnCounts counts_;
+  int spoken_ahead_ = 0, spoken_in_vain_ = 0;
+  bool ready_ = false;
 };
 
 }  // namespace syrinx

@@ -140,7 +140,8 @@ TEST_F(TurnTest, AnswersAsIfNothingHadBeenPredicted) {
     EXPECT_EQ(ear->counts_.spoken_ahead,
               ear->counts_.spoken_in_vain + (ear->counts_.ready ? 1 : 0));
     ready += ear->counts_.ready ? 1 : 0;
-    right += ear->counts_.right_guesses;
+    right += ear->counts_.accepted;
+    EXPECT_EQ(ear->counts_.drafted, ear->counts_.accepted + ear->counts_.wasted);
   }
   EXPECT_GT(ready, 10);
   EXPECT_GT(right, 0);
@@ -168,12 +169,11 @@ TEST_F(TurnTest, LeavesNothingBehind) {
   }
 }
 
-/// The first draft is short, each later one may be a little longer, and none is longer than the
-/// most.
+/// The first draft is short, each later one may add a little, and none is longer than the most.
 TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
   const std::string question = "What is the time, and how long is a minute?";
   TurnOptions asked = options(true);
-  asked.first_draft = 6, asked.more_draft = 4, asked.most_draft = 12;
+  asked.drafts = {.first = 6, .more = 3, .most = 12};
   const auto ear = std::make_shared<Listener>();
   const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
   for (int round = 0; round < 4; ++round) {
@@ -183,7 +183,51 @@ TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
   turn->ask(said(question));
   ear->wait();
   EXPECT_EQ(ear->counts_.drafts, 4);
-  EXPECT_EQ(ear->counts_.drafted_tokens, 6 + 10 + 12 + 12);
+  EXPECT_GE(ear->counts_.drafted, 9);  // tokens without text of their own are not told
+  EXPECT_LE(ear->counts_.drafted, 6 + 4 + 2);
+  EXPECT_EQ(ear->counts_.accepted, ear->counts_.drafted);
+  EXPECT_EQ(ear->counts_.wasted, 0);
+}
+
+/// Whoever goes on for ever, and as fast as that, is drafted for until so much was in vain.
+TEST_F(TurnTest, AQuestionThatNeverEndsIsGivenUp) {
+  TurnOptions asked = options(true);
+  asked.drafts = {.first = 6, .more = 2, .most = 12, .most_wasted = 40};
+  const auto ear = std::make_shared<Listener>();
+  const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
+  std::mt19937 dice(5);
+  const auto known = [&dice] {
+    std::string out;
+    while (out.size() < 40) out += static_cast<char>('a' + dice() % 26);
+    return out;
+  };
+  for (int update = 0; update < 1000; ++update) turn->hear(said(known()));
+  for (int round = 0; round < 40; ++round) {
+    turn->hear(said(known()));
+    ASSERT_TRUE(wait_idle({writer_.get()}));
+  }
+  turn->ask(said("What is the time?"));
+  turn->hear(said("What is the time, now?"));  // too late
+  ear->wait();
+  EXPECT_GE(ear->counts_.wasted, 40);
+  EXPECT_LE(ear->counts_.wasted, 40 + 2 * 12);
+  EXPECT_LT(ear->counts_.drafts, 40);
+  EXPECT_EQ(ear->text_, answer("What is the time?")->text_);
+}
+
+TEST_F(TurnTest, AnEmptyQuestionIsDraftedForLikeAnyOther) {
+  TurnOptions asked = options(true);
+  asked.answer.max_tokens = 9;
+  const auto ear = std::make_shared<Listener>(), plain = std::make_shared<Listener>();
+  const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
+  turn->hear(said(""));
+  ear->wait_for_draft(4);
+  turn->ask(said(""));
+  ear->wait();
+  asked.predict = false;
+  Turn::begin(*writer_, *speaker_, asked, plain)->ask(said(""));
+  plain->wait();
+  EXPECT_EQ(ear->text_, plain->text_);
 }
 
 TEST_F(TurnTest, WithoutPredictionOnlyAnswers) {

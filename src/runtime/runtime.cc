@@ -6,12 +6,15 @@
 #include <climits>
 #include <optional>
 
+#include "base/check.h"
 #include "base/clock.h"
+#include "base/cpu_features.h"
 #include "engine/collector.h"
 #include "families/family.h"
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/json.h"
+#include "runtime/fingerprint.h"
 #include "tensor/device.h"
 
 namespace syrinx {
@@ -90,22 +93,26 @@ std::string model_name(std::string name) {
   return slash == std::string::npos ? name : name.substr(slash + 1);
 }
 
-std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
+namespace {
+
+/// Where a model lies and what family it is of.
+struct FoundModel {
+  const Family* family = nullptr;
+  std::string dir;
+};
+
+FoundModel find_model(const LoadOptions& options) {
   const bool plain = options.model.find('/') == std::string::npos;
   std::optional<std::string> voice;
   if (plain && !is_directory(options.model)) voice = find_voice(options);
   const std::string dir = voice ? *voice : resolve_model(options.model, hub_cache(), markers());
-  const auto load = [&](const Family& family) {
-    return family.load({dir, model_name(options.model), weight_type(options.weights, family),
-                        options.dummy, device_for(options.device, family)});
-  };
   for (const Family& family : families()) {
-    if (!family.claims && is_file(join_path(dir, family.marker))) return load(family);
+    if (!family.claims && is_file(join_path(dir, family.marker))) return {&family, dir};
   }
   const Config config = Config::load(join_path(dir, "config.json"));
   std::string known;
   for (const Family& family : families()) {
-    if (family.claims && family.claims(config)) return load(family);
+    if (family.claims && family.claims(config)) return {&family, dir};
     known += (known.empty() ? "" : ", ") + std::string(family.name);
   }
   throw LoadError(join_path(dir, "config.json") + ": model_type \"" +
@@ -113,8 +120,47 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
                   ")");
 }
 
+/// What the kernels use, as cpu_features() tells.
+std::string instruction_set() {
+  const CpuFeatures& cpu = cpu_features();
+  return cpu.avx512_vnni ? "avx512vnni"
+         : cpu.avx512    ? "avx512"
+         : cpu.avx_vnni  ? "avxvnni"
+         : cpu.avx2      ? "avx2"
+                         : "portable";
+}
+
+Introduction introduce(const LoadOptions& options, const FoundModel& found) {
+  const Device device = device_for(options.device, *found.family);
+  return {
+      SYRINX_VERSION,
+      device == Device::kCpu ? instruction_set() : "cuda",
+      concat(found.family->name, " ", weight_type_name(weight_type(options.weights, *found.family)),
+             options.dummy ? " dummy " : " ", fingerprint(found.dir)),
+      {}};
+}
+
+}  // namespace
+
+std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
+  const FoundModel found = find_model(options);
+  const Family& family = *found.family;
+  std::shared_ptr<const Pipeline> pipeline =
+      family.load({found.dir, model_name(options.model), weight_type(options.weights, family),
+                   options.dummy, device_for(options.device, family)});
+  if (options.placements.empty()) return pipeline;
+  return place_stages(std::move(pipeline), options.placements,
+                      {.path = {}, .wanted = introduce(options, found), .log = options.log});
+}
+
+Introduction introduce(const LoadOptions& options) {
+  return introduce(options, find_model(options));
+}
+
 std::unique_ptr<Engine> load_engine(const LoadOptions& options, std::shared_ptr<Machine> machine) {
-  return std::make_unique<Engine>(load_pipeline(options), options.engine, std::move(machine));
+  EngineOptions engine = options.engine;
+  engine.away_places = away_places(options.placements);
+  return std::make_unique<Engine>(load_pipeline(options), engine, std::move(machine));
 }
 
 void warm_up(Engine& engine, int max_batch, double most_s) {

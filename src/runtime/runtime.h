@@ -2,11 +2,13 @@
 // The only room that joins families, engine and device. Thread-safe after load.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/engine.h"
+#include "link/remote_stage.h"
 
 namespace syrinx {
 
@@ -18,6 +20,9 @@ struct LoadOptions {
   std::string device = "auto";   ///< cpu, cuda, or auto: cuda where this build and machine have it
   bool dummy = false;            ///< random weights for the config, for measuring
   std::string voices_dir;        ///< where built-in voices lie; empty: found beside the program
+  /// Chunk nodes whose stages run in other processes (StageServer), which this one looks for.
+  std::vector<Placement> placements;
+  std::function<void(const std::string&)> log;  ///< of links that come and go; any thread
   EngineOptions engine;
 };
 
@@ -27,13 +32,18 @@ std::string model_name(std::string model);
 /// Names the family that a directory's config.json belongs to and loads it. Throws LoadError.
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 
+/// How this process would introduce itself over a link (Introduction, without nodes): the program's
+/// version, the instruction set of its kernels, and the model's family, weights and their hash.
+/// Reads parts of the model's files. Throws LoadError.
+Introduction introduce(const LoadOptions& options);
+
 /// The same with an engine around it, on a machine of its own or on `machine`. Throws LoadError.
 std::unique_ptr<Engine> load_engine(const LoadOptions& options,
                                     std::shared_ptr<Machine> machine = nullptr);
 
-/// Speaks for nobody, so that the first listener finds pages mapped and threads awake; on a GPU also
-/// in crowds of 2, 4, ... `max_batch`, so that what a step launches is recorded (Stream::repeat).
-/// After `most_s` seconds no crowd begins.
+/// Speaks for nobody, so that the first listener finds pages mapped and threads awake; on a GPU
+/// also in crowds of 2, 4, ... `max_batch`, so that what a step launches is recorded
+/// (Stream::repeat). After `most_s` seconds no crowd begins.
 void warm_up(Engine& engine, int max_batch, double most_s = 3);
 
 }  // namespace syrinx

@@ -13,6 +13,31 @@ import subprocess
 import tempfile
 import time
 
+# WCAG contrast of every text that is seen, against the background that lies behind it.
+CONTRAST = """(() => {
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) =>
+      v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = rgb(getComputedStyle(e).backgroundColor);
+      if (colour[3] !== 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const low = [];
+  for (const e of document.querySelectorAll('body *')) {
+    const words = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!words && !e.matches('textarea, input, select')) continue;
+    if (!e.checkVisibility() || e.disabled || e.matches('.unseen, .unseen *')) continue;
+    const a = light(rgb(getComputedStyle(e).color)), b = light(behind(e));
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) low.push(`${e.tagName}#${e.id} ${e.textContent.slice(0, 30)}: ${ratio}`);
+  }
+  return low;
+})()"""
+
 
 def find():
     names = [os.environ.get("SYRINX_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]
@@ -22,7 +47,7 @@ def find():
 class Browser:
     """One process with a profile of its own; use it in a with statement."""
 
-    def __init__(self):
+    def __init__(self, *flags):
         self.profile = tempfile.mkdtemp(prefix="syrinx_browser_")
         to_browser, self.writer = os.pipe()
         self.reader, from_browser = os.pipe()
@@ -36,7 +61,7 @@ class Browser:
         command = [find(), "--headless=new", "--remote-debugging-pipe", "--disable-gpu",
                    "--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage",
                    "--disable-background-timer-throttling", "--mute-audio", "--hide-scrollbars",
-                   f"--user-data-dir={self.profile}", "about:blank"]
+                   f"--user-data-dir={self.profile}", *flags, "about:blank"]
         if os.getuid() == 0:
             command.insert(1, "--no-sandbox")
         self.process = subprocess.Popen(command, preexec_fn=move, pass_fds=(3, 4),

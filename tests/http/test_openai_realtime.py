@@ -1,6 +1,7 @@
 """The Realtime API for the official client, where it is installed with its realtime part; otherwise skipped. Every
 event must be one that the client's own types allow."""
 import base64
+import json
 import sys
 import unittest
 
@@ -43,6 +44,36 @@ class OpenAiRealtime(unittest.TestCase):
             self.assertNotEqual(event.type, "error", event)
             out.append(event)
         return out
+
+    def test_names_of_the_beta(self):
+        """The client's own beta, every event held to its types of then."""
+        from openai.types.beta.realtime import RealtimeServerEvent as BetaEvent
+        allowed = pydantic.TypeAdapter(BetaEvent)
+
+        def until(connection, kind):
+            out = []
+            while not out or out[-1].type != kind:
+                event = json.loads(connection.recv_bytes())
+                if "session" in event:  # it knew no models but OpenAI's
+                    event["session"]["model"] = "gpt-realtime"
+                out.append(allowed.validate_python(event))
+                self.assertNotEqual(out[-1].type, "error", out[-1])
+            return out
+
+        plain = self.client.with_options(websocket_base_url=f"ws://127.0.0.1:{self.server.port}/v1")
+        with plain.beta.realtime.connect(model="qwen3") as connection:
+            until(connection, "session.created")
+            connection.session.update(session={"modalities": ["text", "audio"], "turn_detection": None,
+                                               "max_response_output_tokens": 30})
+            self.assertEqual(until(connection, "session.updated")[-1].session.max_response_output_tokens, 30)
+            connection.conversation.item.create(item={"type": "message", "role": "user",
+                                                      "content": [{"type": "input_text", "text": "Hello!"}]})
+            until(connection, "conversation.item.created")
+            connection.response.create()
+            events = until(connection, "response.done")
+            said = "".join(e.delta for e in events if e.type == "response.audio_transcript.delta")
+            self.assertEqual(events[-1].response.output[0].content[0].transcript, said)
+            self.assertTrue([e for e in events if e.type == "response.audio.delta"])
 
     def connect(self, **options):
         return self.client.realtime.connect(model="qwen3", **options)

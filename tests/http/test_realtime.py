@@ -32,8 +32,8 @@ ENDED = events_of("output_audio.done", "output_audio_transcript.done", "content_
 class Conversation(WebSocket):
     """A session; audio goes in as fast as the test wants."""
 
-    def __init__(self, server, query="?model=qwen3", **session):
-        super().__init__(server.port, "/v1/realtime" + query)
+    def __init__(self, server, query="?model=qwen3", headers=(), **session):
+        super().__init__(server.port, "/v1/realtime" + query, headers)
         if self.status != 101:
             raise AssertionError(f"status {self.status}")
         self.created = self.event()
@@ -175,6 +175,37 @@ class Realtime(unittest.TestCase):
             self.assertEqual(text_of(beside), first)
             self.assertNotIn("conversation.item.added", kinds(beside))
             self.assertIsNone(beside[-1]["response"]["conversation_id"])
+
+    def test_names_of_the_beta(self):
+        """On request only, by a header or, from browsers, a subprotocol; and then no others."""
+        for header in ("OpenAI-Beta: realtime=v1",
+                       "Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.x, openai-beta.realtime-v1"):
+            with Conversation(self.server, headers=[header]) as ws:
+                self.assertEqual(ws.created["session"]["modalities"], ["text", "audio"])
+                self.assertEqual(ws.created["session"]["input_audio_format"], "pcm16")
+                ws.send({"type": "session.update", "session": {
+                    "modalities": ["text", "audio"], "voice": "raven", "input_audio_transcription": {"model": "whisper-1"},
+                    "turn_detection": None, "temperature": 0, "max_response_output_tokens": 40}})
+                session = ws.until_type("session.updated")[-1]["session"]
+                self.assertEqual((session["voice"], session["turn_detection"], session["max_response_output_tokens"]),
+                                 ("raven", None, 40))
+                self.assertNotIn("audio", session)
+                ws.send({"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": [
+                    {"type": "input_text", "text": "Hello"}]}})
+                ws.until_type("conversation.item.created")
+                ws.respond()
+                events = ws.until_type("response.done")
+                self.assertEqual([k for k in kinds(events) if ".delta" not in k], [
+                    "response.created", "response.output_item.added", "conversation.item.created",
+                    "response.content_part.added", "response.audio.done", "response.audio_transcript.done",
+                    "response.content_part.done", "response.output_item.done", "response.done"])
+                self.assertEqual({k for k in kinds(events) if ".delta" in k},
+                                 {"response.audio.delta", "response.audio_transcript.delta"})
+                self.assertEqual(events[-1]["response"]["output"][0]["content"][0]["type"], "audio")
+                ws.respond(modalities=["text"])
+                events = ws.until_type("response.done")
+                self.assertIn("response.text.delta", kinds(events))
+                self.assertEqual(events[-1]["response"]["modalities"], ["text"])
 
     def test_interruption(self):
         with self.open(max_output_tokens="inf") as ws:

@@ -19,10 +19,10 @@ async function failure(response) {
   try {
     words = JSON.parse(body).error.message;
   } catch {
-    words = `The server answered ${response.status} ${response.statusText}.`;
+    words = t('The server answered {status}.', {status: response.status});
   }
   const wait = Number(response.headers.get('Retry-After')) || 0;
-  if (wait > 0) words += ` Try again in ${wait} s.`;
+  if (wait > 0) words += ` ${t('Try again in {s} s.', {s: wait})}`;
   return new ApiError(response.status, words, wait);
 }
 

@@ -2,9 +2,11 @@
 import {Api} from './api.js';
 import {EngineView} from './engine.js';
 import {Player} from './player.js';
+import {RecordingView} from './recording_view.js';
 import {axis, Scope} from './scope.js';
 import {curl, FORMATS, node, python} from './snippets.js';
 import {Take} from './take.js';
+import {TalkView} from './talk_view.js';
 import {VoicesView} from './voices.js';
 import {LANGUAGE, t, translate} from './words.js';
 
@@ -17,6 +19,7 @@ const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const KEY = 'syrinx-key';  // in sessionStorage: gone with the tab
 const CHARS_PER_SECOND = 15;
 
+let models = [];
 let model = {id: '', sample_rate: 24000};
 let voices = [];
 let running = null;  // AbortController of what is being spoken
@@ -279,6 +282,7 @@ function showRunning() {
 
 async function speak() {
   trouble('');
+  talk.stop();  // two who speak at once
   if ($('text').value.trim() === '') {
     trouble(t('There is no text to speak yet.'));
     $('text').focus();
@@ -370,8 +374,10 @@ async function formats() {
 async function connect() {
   try {
     const list = await api.json('v1/models');
-    const models = list.data;
-    fill($('model'), models.map((m) => [m.id, m.id]));
+    models = list.data;
+    fill($('model'), models.filter((m) => m.speaks !== false).map((m) => [m.id, m.id]));
+    talk.fill(models);
+    recordings.fill(models);
     model = {sample_rate: 24000, ...models.find((m) => m.id === $('model').value)};
     const known = await api.json(`v1/audio/voices?model=${encodeURIComponent(model.id)}`);
     voices = known.voices;
@@ -401,6 +407,14 @@ async function connect() {
   }
 }
 
+/** The conversation is spoken by the first voice; the form's is its own only where that is its model's. */
+function talkVoice() {
+  const first = models.find((m) => m.loaded && m.speaks && !m.writes);
+  return first?.id === model.id ? $('voice-a').value : '';
+}
+
+const talk = new TalkView({tell, key: () => api.key, voice: talkVoice, began: stop, ended: connect});
+const recordings = new RecordingView(api, {explain, tell});
 const own = new VoicesView(api, {explain, tell, changed: connect});
 api.key = sessionStorage.getItem(KEY) ?? '';
 $('key').addEventListener('change', () => {
@@ -437,6 +451,7 @@ document.addEventListener('keydown', (event) => {
     $('form').requestSubmit();
   } else if (event.key === 'Escape') {
     stop();
+    talk.stop();
   }
 });
 

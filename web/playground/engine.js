@@ -97,8 +97,8 @@ export class EngineView {
     if (engine.pages > 0) rows.push(['cache in use', cacheInUse(engine)]);
     this.sumsBefore = this.sums;
     write(this.figures, rows);
-    this.note.textContent = `up ${duration(health.uptime_s)}, ${engine.finished} spoken, ` +
-        `${duration(engine.audio_s)} of audio`;
+    this.note.textContent = t('up {time}, {n} spoken, {audio} of audio', {
+      time: duration(health.uptime_s), n: engine.finished, audio: duration(engine.audio_s)});
   }
 
   drawPulse() {
@@ -116,8 +116,8 @@ export class EngineView {
       const x = (MINUTE - this.rates.length + i) * width;
       context.fillRect(x, canvas.height - high, width - gap, high);
     });
-    canvas.setAttribute('aria-label', 'Audio made per second in the last minute, at most ' +
-        `${top.toFixed(1)} seconds`);
+    canvas.setAttribute('aria-label', t(
+        'Audio made per second in the last minute, at most {s} seconds', {s: top.toFixed(1)}));
   }
 }
 
@@ -179,5 +179,5 @@ export function duration(seconds) {
   if (seconds < 60) return `${Math.round(seconds)} s`;
   if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
   const hours = seconds / 3600;
-  return hours < 48 ? `${hours.toFixed(1)} h` : `${Math.round(hours / 24)} days`;
+  return hours < 48 ? `${hours.toFixed(1)} h` : t('{n} days', {n: Math.round(hours / 24)});
 }

@@ -73,6 +73,13 @@ export class Player {
     this.changed();
   }
 
+  /** Stops, and gives the loudspeaker back; prepare() takes it again. */
+  close() {
+    this.stop();
+    this.context?.close();
+    this.context = null;
+  }
+
   /** Schedules what has arrived. */
   pump() {
     if (!this.playing) return;

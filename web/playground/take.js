@@ -1,12 +1,11 @@
 // One spoken text: its samples, which grow while it is being made, and the picture of them.
+import {Samples} from './samples.js';
 import {BANDS, REACH, Spectrum} from './spectrum.js';
 import {wav} from './wav.js';
 
 const MAX_COLUMNS = 4096;  // past it two columns become one, so that a book costs what a page costs
 
-export class Take {
-  done = false;
-  length = 0;  // samples
+export class Take extends Samples {
   columns = 0;
   peak = 0;  // the largest magnitude so far, of 1
   /** Called after anything has changed. */
@@ -14,9 +13,8 @@ export class Take {
 
   /** rate in Hz; expected seconds, to have an axis before the end is known. */
   constructor(rate, expected) {
-    this.rate = rate;
+    super(rate);
     this.expected = expected;
-    this.pcm = new Int16Array(rate * 16);
     this.hop = Math.round(rate / 100);  // samples in a column
     this.low = new Float32Array(MAX_COLUMNS);
     this.high = new Float32Array(MAX_COLUMNS);
@@ -24,18 +22,8 @@ export class Take {
     this.spectrum = new Spectrum(rate);
   }
 
-  get seconds() {
-    return this.length / this.rate;
-  }
-
   append(samples) {
-    if (this.length + samples.length > this.pcm.length) {
-      const grown = new Int16Array(2 * (this.length + samples.length));
-      grown.set(this.pcm.subarray(0, this.length));
-      this.pcm = grown;
-    }
-    this.pcm.set(samples, this.length);
-    this.length += samples.length;
+    super.append(samples);
     // A column looks at samples beyond it: those that are still to come are no silence.
     while ((this.columns + 1) * this.hop + REACH <= this.length) this.addColumn();
     this.changed();
@@ -43,7 +31,7 @@ export class Take {
 
   finish() {
     while ((this.columns + 1) * this.hop <= this.length) this.addColumn();
-    this.done = true;
+    super.finish();
     this.changed();
   }
 
@@ -76,13 +64,6 @@ export class Take {
     }
     this.columns = MAX_COLUMNS / 2;
     this.hop *= 2;
-  }
-
-  /** Samples [from, from + count) in [-1, 1]. */
-  read(from, count) {
-    const out = new Float32Array(count);
-    for (let i = 0; i < count; ++i) out[i] = this.pcm[from + i] / 32768;
-    return out;
   }
 
   /** A WAV file of what there is. */

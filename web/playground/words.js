@@ -1,7 +1,7 @@
 // The page's words in the reader's language. English is what stands in the page and in the code;
 // the tables say it in others, and what they lack stays English.
 
-const TABLES = {
+export const TABLES = {
   de: {
     'Connecting …': 'Verbinde …', 'API key': 'API-Schlüssel',
     'This server admits those with a key. It is kept until you close this tab.':
@@ -42,6 +42,42 @@ const TABLES = {
     'Choose a file or record something first.': 'Erst eine Datei wählen oder etwas aufnehmen.',
     'Only who agrees may be kept: tick the box.': 'Nur wer einverstanden ist, darf behalten werden: bitte ankreuzen.',
     'The microphone cannot be used: {why}': 'Das Mikrofon lässt sich nicht benutzen: {why}',
+    'A conversation': 'Ein Gespräch', 'Who answers': 'Wer antwortet', 'Talk': 'Reden', 'End': 'Beenden',
+    'Level of the microphone': 'Pegel des Mikrofons', 'What was said': 'Was gesagt wurde', 'You': 'Sie',
+    'interrupted after {s} s': 'unterbrochen nach {s} s', 'The conversation is over': 'Das Gespräch ist zu Ende',
+    'Listening': 'Hört zu', 'You are speaking': 'Sie sprechen', 'Thinking …': 'Denkt nach …', 'Answering': 'Antwortet',
+    'You are talking with somebody by voice. Answer in one or two short sentences of plain words.':
+      'Du sprichst mit jemandem. Antworte in einem oder zwei kurzen Sätzen aus einfachen Worten.',
+    'Browsers give the microphone only to pages of their own machine, or over TLS:':
+      'Browser geben das Mikrofon nur Seiten des eigenen Rechners, oder über TLS:',
+    'A tunnel makes this page one of its own machine:':
+      'Ein Tunnel macht diese Seite zu einer des eigenen Rechners:',
+    'To be answered, start the server with a text model as well:':
+      'Damit jemand antwortet, braucht der Server auch ein Textmodell:',
+    'To be heard, the server needs a recogniser. Install one and start it again:':
+      'Um zu hören, braucht der Server eine Spracherkennung. Bitte installieren und ihn neu starten:',
+    'Or start it with a Whisper:': 'Oder ihn mit einem Whisper starten:',
+    'The browser does not allow this page the microphone. Allow it beside the address.':
+      'Der Browser erlaubt dieser Seite das Mikrofon nicht. Es lässt sich neben der Adresse erlauben.',
+    'There is no microphone.': 'Es gibt kein Mikrofon.',
+    'Another program uses the microphone.': 'Ein anderes Programm benutzt das Mikrofon.',
+    'The microphone is gone.': 'Das Mikrofon ist weg.',
+    'The conversation could not begin. The log of the server says why.':
+      'Das Gespräch konnte nicht beginnen. Warum, steht im Protokoll des Servers.',
+    'The server has ended the conversation.': 'Der Server hat das Gespräch beendet.',
+    'A recording, written down': 'Eine Aufnahme, aufgeschrieben',
+    'A recording, chosen here or dropped anywhere on this page':
+      'Eine Aufnahme, hier gewählt oder irgendwo auf dieser Seite abgelegt',
+    'Recogniser': 'Spracherkennung', 'The recording': 'Die Aufnahme', 'What is said, and when': 'Was gesagt wird, und wann',
+    'There is no recogniser here.': 'Hier gibt es keine Spracherkennung.', 'Writing down {name} …': 'Schreibt {name} auf …',
+    '{name} is written down': '{name} ist aufgeschrieben', 'nobody speaks in it': 'niemand spricht darin',
+    'This browser cannot play the recording; what it says is below.':
+      'Dieser Browser kann die Aufnahme nicht abspielen; was sie sagt, steht unten.',
+    'The server answered {status}.': 'Der Server hat {status} geantwortet.',
+    'Try again in {s} s.': 'Bitte in {s} s noch einmal versuchen.',
+    'up {time}, {n} spoken, {audio} of audio': 'läuft seit {time}, {n} gesprochen, {audio} Ton', '{n} days': '{n} Tage',
+    'Audio made per second in the last minute, at most {s} seconds':
+      'Je Sekunde erzeugter Ton in der letzten Minute, höchstens {s} Sekunden',
   },
   fr: {
     'Connecting …': 'Connexion …', 'API key': "Clé d'API",
@@ -55,7 +91,7 @@ const TABLES = {
     'Copy': 'Copier', 'Copied': 'Copié', 'Example': 'Exemple', 'The engine, now': 'Le moteur, maintenant',
     'Audio made per second in the last minute': 'Audio produit par seconde pendant la dernière minute',
     'Audio and text stay between this page and this server.': 'Audio et texte restent entre cette page et ce serveur.',
-    'health': 'état', 'models': 'modèles', 'voices': 'voix', 'Play': 'Écouter', 'Download': 'Télécharger',
+    'health': 'état', 'models': 'modèles', 'voices': 'voix', 'API': 'API', 'Pause': 'Pause', 'Play': 'Écouter', 'Download': 'Télécharger',
     'Download {format}': 'Télécharger {format}', 'There is no text to speak yet.': "Il n'y a pas encore de texte.",
     'Speaking': 'En train de parler', 'Stopped': 'Arrêté', 'default voice': 'voix par défaut',
     'waiting for the first audio …': 'attend le premier son …', 'first audio {ms} ms': 'premier son {ms} ms',
@@ -79,6 +115,43 @@ const TABLES = {
     'Choose a file or record something first.': "Choisissez d'abord un fichier ou enregistrez quelque chose.",
     'Only who agrees may be kept: tick the box.': "Il faut l'accord de la personne : cochez la case.",
     'The microphone cannot be used: {why}': 'Le micro ne peut servir : {why}',
+    'A conversation': 'Une conversation', 'Who answers': 'Qui répond', 'Talk': 'Discuter', 'End': 'Terminer',
+    'Level of the microphone': 'Niveau du micro', 'What was said': 'Ce qui a été dit', 'You': 'Vous',
+    'interrupted after {s} s': 'interrompu après {s} s', 'The conversation is over': 'La conversation est terminée',
+    'Listening': 'Écoute', 'You are speaking': 'Vous parlez', 'Thinking …': 'Réfléchit …', 'Answering': 'Répond',
+    'You are talking with somebody by voice. Answer in one or two short sentences of plain words.':
+      "Tu parles à quelqu'un de vive voix. Réponds en une ou deux phrases courtes, avec des mots simples.",
+    'Browsers give the microphone only to pages of their own machine, or over TLS:':
+      "Les navigateurs ne donnent le micro qu'aux pages de leur propre machine, ou par TLS :",
+    'A tunnel makes this page one of its own machine:':
+      'Un tunnel fait de cette page une page de sa propre machine :',
+    'To be answered, start the server with a text model as well:':
+      'Pour avoir une réponse, lancez le serveur avec un modèle de texte aussi :',
+    'To be heard, the server needs a recogniser. Install one and start it again:':
+      "Pour entendre, le serveur a besoin d'une reconnaissance vocale. Installez-la et relancez-le :",
+    'Or start it with a Whisper:': 'Ou lancez-le avec un Whisper :',
+    'The browser does not allow this page the microphone. Allow it beside the address.':
+      "Le navigateur refuse le micro à cette page. Autorisez-le à côté de l'adresse.",
+    'There is no microphone.': "Il n'y a pas de micro.",
+    'Another program uses the microphone.': 'Un autre programme utilise le micro.',
+    'The microphone is gone.': 'Le micro a disparu.',
+    'The conversation could not begin. The log of the server says why.':
+      "La conversation n'a pas pu commencer. Le journal du serveur dit pourquoi.",
+    'The server has ended the conversation.': 'Le serveur a mis fin à la conversation.',
+    'A recording, written down': 'Un enregistrement, mis par écrit',
+    'A recording, chosen here or dropped anywhere on this page':
+      "Un enregistrement, choisi ici ou déposé n'importe où sur cette page",
+    'Recogniser': 'Reconnaissance', 'The recording': "L'enregistrement",
+    'What is said, and when': 'Ce qui est dit, et quand',
+    'There is no recogniser here.': "Il n'y a pas de reconnaissance vocale ici.",
+    'Writing down {name} …': 'Met {name} par écrit …', '{name} is written down': '{name} est mis par écrit',
+    'nobody speaks in it': "personne n'y parle",
+    'This browser cannot play the recording; what it says is below.':
+      "Ce navigateur ne peut pas lire l'enregistrement ; ce qu'il dit est ci-dessous.",
+    'The server answered {status}.': 'Le serveur a répondu {status}.', 'Try again in {s} s.': 'Réessayez dans {s} s.',
+    'up {time}, {n} spoken, {audio} of audio': "en marche depuis {time}, {n} dits, {audio} d'audio", '{n} days': '{n} jours',
+    'Audio made per second in the last minute, at most {s} seconds':
+      'Audio produit par seconde pendant la dernière minute, au plus {s} secondes',
   },
   es: {
     'Connecting …': 'Conectando …', 'API key': 'Clave de API',
@@ -92,7 +165,7 @@ const TABLES = {
     'Copy': 'Copiar', 'Copied': 'Copiado', 'Example': 'Ejemplo', 'The engine, now': 'El motor, ahora',
     'Audio made per second in the last minute': 'Audio producido por segundo en el último minuto',
     'Audio and text stay between this page and this server.': 'Audio y texto quedan entre esta página y este servidor.',
-    'health': 'estado', 'models': 'modelos', 'voices': 'voces', 'Pause': 'Pausa', 'Play': 'Escuchar', 'Download': 'Descargar',
+    'health': 'estado', 'models': 'modelos', 'voices': 'voces', 'API': 'API', 'Pause': 'Pausa', 'Play': 'Escuchar', 'Download': 'Descargar',
     'Download {format}': 'Descargar {format}', 'There is no text to speak yet.': 'Aún no hay texto.', 'Speaking': 'Hablando',
     'Stopped': 'Parado', 'default voice': 'voz predeterminada', 'waiting for the first audio …': 'espera el primer sonido …',
     'first audio {ms} ms': 'primer sonido {ms} ms', '{x} × real time': '{x} × tiempo real', 'no gap': 'sin cortes',
@@ -115,6 +188,44 @@ const TABLES = {
     'Choose a file or record something first.': 'Primero elija un archivo o grabe algo.',
     'Only who agrees may be kept: tick the box.': 'Hace falta el acuerdo de la persona: marque la casilla.',
     'The microphone cannot be used: {why}': 'No se puede usar el micrófono: {why}',
+    'A conversation': 'Una conversación', 'Who answers': 'Quién responde', 'Talk': 'Conversar', 'End': 'Terminar',
+    'Level of the microphone': 'Nivel del micrófono', 'What was said': 'Lo que se dijo', 'You': 'Usted',
+    'interrupted after {s} s': 'interrumpido tras {s} s', 'The conversation is over': 'La conversación ha terminado',
+    'Listening': 'Escuchando', 'You are speaking': 'Usted habla', 'Thinking …': 'Pensando …', 'Answering': 'Respondiendo',
+    'You are talking with somebody by voice. Answer in one or two short sentences of plain words.':
+      'Hablas con alguien de viva voz. Responde en una o dos frases cortas con palabras sencillas.',
+    'Browsers give the microphone only to pages of their own machine, or over TLS:':
+      'Los navegadores solo dan el micrófono a páginas de su propia máquina, o por TLS:',
+    'A tunnel makes this page one of its own machine:':
+      'Un túnel hace de esta página una de su propia máquina:',
+    'To be answered, start the server with a text model as well:':
+      'Para tener respuesta, inicie el servidor también con un modelo de texto:',
+    'To be heard, the server needs a recogniser. Install one and start it again:':
+      'Para oír, el servidor necesita un reconocedor. Instale uno y reinícielo:',
+    'Or start it with a Whisper:': 'O inícielo con un Whisper:',
+    'The browser does not allow this page the microphone. Allow it beside the address.':
+      'El navegador no permite el micrófono a esta página. Permítalo junto a la dirección.',
+    'There is no microphone.': 'No hay micrófono.',
+    'Another program uses the microphone.': 'Otro programa usa el micrófono.',
+    'The microphone is gone.': 'El micrófono ha desaparecido.',
+    'The conversation could not begin. The log of the server says why.':
+      'La conversación no pudo empezar. El registro del servidor dice por qué.',
+    'The server has ended the conversation.': 'El servidor ha terminado la conversación.',
+    'A recording, written down': 'Una grabación, por escrito',
+    'A recording, chosen here or dropped anywhere on this page':
+      'Una grabación, elegida aquí o soltada en cualquier parte de esta página',
+    'Recogniser': 'Reconocedor', 'The recording': 'La grabación', 'What is said, and when': 'Qué se dice, y cuándo',
+    'There is no recogniser here.': 'Aquí no hay reconocedor.', 'Writing down {name} …': 'Escribiendo {name} …',
+    '{name} is written down': '{name} está por escrito', 'nobody speaks in it': 'nadie habla en ella',
+    'This browser cannot play the recording; what it says is below.':
+      'Este navegador no puede reproducir la grabación; lo que dice está abajo.',
+    'The server answered {status}.': 'El servidor respondió {status}.',
+    'Try again in {s} s.': 'Inténtelo de nuevo en {s} s.',
+    'up {time}, {n} spoken, {audio} of audio':
+      'en marcha desde hace {time}, {n} dichos, {audio} de audio',
+    '{n} days': '{n} días',
+    'Audio made per second in the last minute, at most {s} seconds':
+      'Audio producido por segundo en el último minuto, {s} segundos como máximo',
   },
 };
 

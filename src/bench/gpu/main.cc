@@ -202,7 +202,8 @@ json Steps::decode(int size, double seconds, double weights, double rate) {
   const double bytes = weights + size * positions * kv_bytes_, floor_s = bytes / rate;
   const double took_s = median(times);
   std::printf(
-      "  decode, batch %3d: %8.3f ms, p95 %8.3f; reading alone %7.3f ms: %3.0f %%; %3.0f %% replayed\n",
+      "  decode, batch %3d: %8.3f ms, p95 %8.3f; reading alone %7.3f ms: %3.0f %%; %3.0f %% "
+      "replayed\n",
       size, took_s * 1e3, percentile(times, 0.95) * 1e3, floor_s * 1e3, 100 * floor_s / took_s,
       100 * replayed / count);
   return {{"batch", size},
@@ -228,7 +229,7 @@ json Steps::chunk(int size, double seconds) {
   }
   std::vector<std::unique_ptr<StreamState>> streams;
   for (int i = 0; i < size; ++i) {
-    streams.push_back(link.stage->open(*sequences_[i % sequences_.size()].state));
+    streams.push_back(open_stream(*link.stage, *sequences_[i % sequences_.size()].state));
   }
   std::vector<double> times;
   const double began_s = now_s();

@@ -162,7 +162,7 @@ TEST_F(CosyVoice2Parity, SamplesOfSeveralParts) {
   Runner runner(model_);
   std::vector<float> values;
   for (const Link& link : model_.graph().links()) {
-    const auto stream = link.stage->open(*state);
+    const auto stream = open_stream(*link.stage, *state);
     std::vector<float> out(frames.size() *
                            static_cast<size_t>(link.stage->most_out() * link.stage->out_width()));
     ChunkJob job;

@@ -76,7 +76,7 @@ TEST_P(CsmParity, SamplesOfARequest) {
     const std::span<const float> want = floats(c.golden->view("samples"));
     Runner runner(model_);
     const ChunkStage& stage = *model_.graph().links()[0].stage;
-    const auto stream = stage.open(*runner.open(c.request).state);
+    const auto stream = open_stream(stage, *runner.open(c.request).state);
     const int count = static_cast<int>(want.size()) / stage.out_width();
     std::vector<float> got(want.size());
     ChunkJob job;

@@ -51,7 +51,7 @@ std::string shape_of(const DecoderConfig& d) {
 
 }  // namespace
 
-std::unique_ptr<StreamState> CodecStage::open(const Sequence&) const {
+std::unique_ptr<StreamState> CodecStage::open(Bundle) const {
   return std::make_unique<CodecStream>(codec_.open());
 }
 

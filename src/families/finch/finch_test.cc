@@ -166,7 +166,7 @@ std::vector<float> decode(const std::vector<int32_t>& frames, std::vector<int> c
   const ChunkStage& stage = *pipeline.graph().links()[0].stage;
   Driver driver;
   const auto state = open(request, pipeline);
-  const auto stream = stage.open(*state);
+  const auto stream = open_stream(stage, *state);
   const int total = static_cast<int>(frames.size()) / stage.in_width();
   std::vector<float> samples(static_cast<size_t>(total) * stage.out_width());
   for (int at = 0, cut = 0; at < total; ++cut) {

@@ -22,6 +22,10 @@ Segment silence() {
   return segment;
 }
 
+DelayPattern delays_of(const FinchConfig& config) {
+  return {DelayPattern::staggered(kBooks), {config.codes, config.codes, config.codes}};
+}
+
 }  // namespace
 
 FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
@@ -31,7 +35,8 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
       frontend_(std::move(frontend)),
       manner_(std::move(manner)),
       max_frames_(request.max_frames),
-      steps_per_symbol_(static_cast<int>(std::lround(kMaxStepsPerSymbol / request.speed))) {
+      steps_per_symbol_(static_cast<int>(std::lround(kMaxStepsPerSymbol / request.speed))),
+      books_(delays_of(config)) {
   for (int k = 0; k < kBooks; ++k) {
     SampleParams& params = sampling_[k];
     params.temperature = request.temperature.value_or(config.temperature[k]);
@@ -182,19 +187,17 @@ bool FinchState::next_segment() {
 void FinchState::begin_segment(Segment segment) {
   segment_ = std::move(segment);
   growing_ = false;
-  frames_before_ += std::max(frames_, 0);
+  frames_before_ += std::max(books_.end_frame(), 0);
   rows_.clear();
-  said_.clear();
   path_.clear();
   // Enough for the segment, so that its steps allocate nothing.
   const bool whole = !segment_.symbols.empty();
   const auto steps = static_cast<size_t>(whole ? max_steps() : config_.max_positions) + 2;
+  books_.restart(static_cast<int>(steps));
   rows_.reserve(steps);
-  said_.reserve(steps);
   path_.reserve(steps);
   for (auto& history : history_) history.reserve(history.size() + steps);
-  rows_.push_back({{config_.codes, config_.codes, config_.codes}, 0, 0});
-  frames_ = -1;
+  rows_.emplace_back();
   next_word_ = 0;
   next_symbol_ = 0;
   survival_ = pending_survival_ = 1;
@@ -203,7 +206,7 @@ void FinchState::begin_segment(Segment segment) {
 int FinchState::max_steps() const {
   int64_t steps = kMaxStepsBase + steps_per_symbol_ * static_cast<int64_t>(segment_.symbols.size());
   if (max_frames_ > 0) {
-    const int64_t before = frames_before_ + (rows_.empty() ? std::max(frames_, 0) : 0);
+    const int64_t before = frames_before_ + (rows_.empty() ? std::max(books_.end_frame(), 0) : 0);
     steps = std::min(steps, std::max<int64_t>(1, max_frames_ - before + kDrain));
   }
   return static_cast<int>(std::min<int64_t>(steps, config_.max_positions - 1));
@@ -216,7 +219,7 @@ int32_t FinchState::symbol_at(int index) const {
 
 void FinchState::row_inputs(int position, std::span<int32_t> ids) const {
   const Row& row = rows_[position];
-  for (int k = 0; k < kBooks; ++k) ids[k] = row.codes[k];
+  for (int k = 0; k < kBooks; ++k) ids[k] = books_.at(position - 1, k);
   for (int i = 0; i < kHeard; ++i) ids[kBooks + i] = symbol_at(row.pointer + i);
   const bool inside = row.pointer < static_cast<int>(segment_.symbols.size());
   const PhoneSymbol symbol = inside ? segment_.symbols[row.pointer] : PhoneSymbol{};
@@ -244,25 +247,23 @@ void FinchState::move_pointer(int count) {
 }
 
 Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
-  const int step = static_cast<int>(said_.size());
-  said_.push_back({codes[0], codes[1], codes[2]});
+  const int step = books_.steps();
   for (int k = 0; k <= kBooks; ++k) history_[k].push_back(codes[k]);
-  if (frames_ < 0) {
+  books_.push(codes);
+  if (!books_.ending()) {
     path_.push_back(rows_.back().pointer);
     move_pointer(codes[kMoveHead]);
     if (growing_) grow();
-    if (rows_.back().pointer >= static_cast<int>(segment_.symbols.size())) frames_ = step + 1;
+    const bool past = rows_.back().pointer >= static_cast<int>(segment_.symbols.size());
+    if (past) books_.end_at(step + 1);
   } else {
     move_pointer(0);
   }
-  for (int k = 0; k < kBooks; ++k) {
-    const bool none = k > step || (frames_ >= 0 && step - k >= frames_);
-    rows_.back().codes[k] = none ? config_.codes : codes[k];
-  }
+  std::array<int32_t, kBooks> whole;
   const int frame = step - kDrain;
-  if (frame >= 0 && (frames_ < 0 || frame < frames_)) emit_frame(frame, out);
+  if (books_.frame(whole)) emit_frame(frame, whole, out);
   const bool full = max_frames_ > 0 && frames_before_ + frame + 1 >= max_frames_;
-  if (frames_ >= 0 && step + 1 >= frames_ + kDrain && !full) {
+  if (books_.done() && !full) {
     if (next_segment()) return {Verdict::kNextSegment};
     if (open_) {
       rows_.clear();
@@ -274,11 +275,14 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
   return {};
 }
 
-void FinchState::emit_frame(int frame, StepOutput& out) {
+void FinchState::emit_frame(int frame, std::span<const int32_t> books, StepOutput& out) {
   const int pointer = path_[frame];
-  const std::array<int32_t, kFrameWidth> codes = {said_[frame][0],        said_[frame + 1][1],
-                                                  said_[frame + 2][2],    symbol_at(pointer),
-                                                  symbol_at(pointer - 1), symbol_at(pointer + 1)};
+  const std::array<int32_t, kFrameWidth> codes = {books[0],
+                                                  books[1],
+                                                  books[2],
+                                                  symbol_at(pointer),
+                                                  symbol_at(pointer - 1),
+                                                  symbol_at(pointer + 1)};
   out.frame(codes);
   while (next_word_ < segment_.words.size() && segment_.words[next_word_].symbol <= pointer) {
     const WordStart& word = segment_.words[next_word_++];

@@ -11,6 +11,7 @@
 #include "families/finch/config.h"
 #include "families/finch/frontend.h"
 #include "families/finch/speakers.h"
+#include "model/delay.h"
 #include "model/request.h"
 
 namespace syrinx::finch {
@@ -49,12 +50,11 @@ class FinchState : public Sequence {
 
  private:
   struct Row {
-    std::array<int32_t, kBooks> codes;
     int32_t pointer = 0, age = 0;
   };
 
   void add_text(std::string_view text, bool last);
-  bool next_segment();  ///< false when nothing is left to say for now
+  bool next_segment();    ///< false when nothing is left to say for now
   bool next_sentences();  ///< false when none has ended that waits to be read
   void keep_unsaid(std::deque<Sentence> parts);
   bool begin_sentence();  ///< one whose end has not come
@@ -65,7 +65,7 @@ class FinchState : public Sequence {
   int ahead() const;                            ///< symbols from the pointer on
   void begin_segment(Segment segment);
   void move_pointer(int count);
-  void emit_frame(int frame, StepOutput& out);
+  void emit_frame(int frame, std::span<const int32_t> books, StepOutput& out);
   int32_t symbol_at(int index) const;  ///< 0 outside
 
   const FinchConfig& config_;
@@ -73,9 +73,9 @@ class FinchState : public Sequence {
   std::shared_ptr<const Manner> manner_;
   SampleParams sampling_[kBooks + 1];
   std::vector<int32_t> history_[kBooks + 1];
-  int64_t max_frames_ = 0;  // of the request; 0: none
+  int64_t max_frames_ = 0;    // of the request; 0: none
   int steps_per_symbol_ = 0;  // at most, on average
-  bool repeat_ = false;     // speak the text again and again until max_frames
+  bool repeat_ = false;       // speak the text again and again until max_frames
 
   bool open_ = false;
   bool by_word_ = false;   // speak words as they come, and not only whole sentences
@@ -88,10 +88,9 @@ class FinchState : public Sequence {
   std::deque<Segment> segments_;  // the rest of a long sentence
 
   Segment segment_;
-  std::vector<Row> rows_;                          // one per position
-  std::vector<std::array<int32_t, kBooks>> said_;  // per step
-  std::vector<int32_t> path_;                      // pointer per frame
-  int frames_ = -1;  // of the segment, once the pointer has passed the end
+  std::vector<Row> rows_;  // one per position
+  DelayedStreams books_;
+  std::vector<int32_t> path_;  // pointer per frame
   size_t next_word_ = 0;
   int next_symbol_ = 0;  // whose time was not told yet
   bool phone_times_ = false;

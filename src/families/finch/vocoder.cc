@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "families/finch/phone_stream.h"
 #include "families/finch/state.h"
 #include "kernels/activation.h"
@@ -51,7 +52,8 @@ void ResidualConv::run(StepContext& ctx, const View& x, std::span<const int64_t>
 struct Vocoder::Stream : StreamState {
   std::vector<ConvState> low, high;
   SourceState source;
-  std::shared_ptr<const Manner> manner;
+  std::vector<float> add_low, add_high;  // of the speaker: Manner
+  float pitch_mean = 0;
 };
 
 Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType type)
@@ -80,10 +82,22 @@ Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType t
   head_ = load_linear(weights, "head", int64_t{3} * kBins, config.high_width, true, type);
 }
 
-std::unique_ptr<StreamState> Vocoder::open(const Sequence& state) const {
+Bundle Vocoder::bundle(const Sequence& sequence) const {
+  const Manner& manner = *static_cast<const FinchState&>(sequence).manner();
+  Bundle bundle;
+  bundle.set("low", manner.low);
+  bundle.set("high", manner.high);
+  bundle.set("pitch and gain", std::vector<float>{manner.pitch_mean, manner.gain});
+  return bundle;
+}
+
+std::unique_ptr<StreamState> Vocoder::open(Bundle bundle) const {
   auto stream = std::make_unique<Stream>();
-  stream->manner = static_cast<const FinchState&>(state).manner();
-  stream->source.gain = stream->manner->gain;
+  stream->add_low = bundle.floats("low", config_.low_width);
+  stream->add_high = bundle.floats("high", config_.high_width);
+  const std::vector<float> tone = bundle.floats("pitch and gain", 2);
+  stream->pitch_mean = tone[0];
+  stream->source.gain = tone[1];
   for (const ResidualConv& block : low_) stream->low.push_back(block.open());
   for (const ResidualConv& block : high_) stream->high.push_back(block.open());
   return stream;
@@ -91,6 +105,10 @@ std::unique_ptr<StreamState> Vocoder::open(const Sequence& state) const {
 
 void Vocoder::features(const int32_t* frame, float* out) const {
   const int width = config_.latent;
+  for (int k = 0; k < kFrameWidth; ++k) {
+    const int64_t codes = (k < kBooks ? books_[k] : phones_[k - kBooks]).view().shape[0];
+    SYRINX_CHECK(frame[k] >= 0 && frame[k] < codes, "[finch] code ", frame[k], " of ", codes);
+  }
   for (int i = 0; i < width; ++i) {
     float sum = 0;
     for (int k = 0; k < kBooks; ++k) sum += books_[k].f32()[int64_t{frame[k]} * width + i];
@@ -127,12 +145,12 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
   }
 }
 
-/// Adds each job's row of its manner to its rows of x [N, width], `steps` a frame.
-void Vocoder::add_manner(std::span<const ChunkJob> jobs, std::vector<float> Manner::*row, int steps,
-                         const View& x) {
+/// Adds each job's row of its speaker to its rows of x [N, width], `steps` a frame.
+void Vocoder::add_rows(std::span<const ChunkJob> jobs, std::vector<float> Stream::*row, int steps,
+                       const View& x) {
   float* value = x.f32();
   for (const ChunkJob& job : jobs) {
-    const std::vector<float>& added = (*static_cast<const Stream*>(job.state)->manner).*row;
+    const std::vector<float>& added = static_cast<const Stream*>(job.state)->*row;
     for (int i = 0; i < job.fresh * steps; ++i) {
       for (const float a : added) *value++ += a;
     }
@@ -147,7 +165,7 @@ void Vocoder::trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low,
   const std::span rows(static_cast<int64_t*>(rows_memory.data), jobs.size());
   const std::span states(static_cast<ConvState**>(states_memory.data), jobs.size());
   for (size_t j = 0; j < jobs.size(); ++j) rows[j] = jobs[j].fresh;
-  add_manner(jobs, &Manner::low, 1, low);
+  add_rows(jobs, &Stream::add_low, 1, low);
   for (size_t i = 0; i < low_.size(); ++i) {
     for (size_t j = 0; j < jobs.size(); ++j) {
       states[j] = &static_cast<Stream*>(jobs[j].state)->low[i];
@@ -155,7 +173,7 @@ void Vocoder::trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low,
     low_[i].run(ctx, low, rows, states);
   }
   linear(ctx, up_, low, high.reshape({low.shape[0], up_.out()}));
-  add_manner(jobs, &Manner::high, kStepsPerFrame, high);
+  add_rows(jobs, &Stream::add_high, kStepsPerFrame, high);
   for (int64_t& row_count : rows) row_count *= kStepsPerFrame;
   for (size_t i = 0; i < high_.size(); ++i) {
     for (size_t j = 0; j < jobs.size(); ++j) {
@@ -200,10 +218,9 @@ void Vocoder::speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidd
     for (int s = 0; s < job.fresh * kStepsPerFrame; ++s, ++at) {
       const float* t = tone.f32() + 2 * at;
       const float log_pitch =
-          std::clamp(t[0] * config_.pitch_std + stream.manner->pitch_mean, kMinLogPitch,
-                     kMaxLogPitch);
-      source_.step(stream.source, head.f32() + at * head_.out(), t[1] > 0 ? std::exp(log_pitch) : 0.f,
-                   &job.out[static_cast<size_t>(s) * kHop],
+          std::clamp(t[0] * config_.pitch_std + stream.pitch_mean, kMinLogPitch, kMaxLogPitch);
+      source_.step(stream.source, head.f32() + at * head_.out(),
+                   t[1] > 0 ? std::exp(log_pitch) : 0.f, &job.out[static_cast<size_t>(s) * kHop],
                    reinterpret_cast<std::complex<float>*>(scratch.data));
     }
   }

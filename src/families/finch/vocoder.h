@@ -42,7 +42,8 @@ class Vocoder : public ChunkStage {
 
   FrameType in() const override { return {Flow::kCodes, kFrameWidth}; }
   FrameType out() const override { return {Flow::kSamples, kFrameSamples}; }
-  std::unique_ptr<StreamState> open(const Sequence&) const override;
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   size_t bytes() const;
 
@@ -50,8 +51,8 @@ class Vocoder : public ChunkStage {
   struct Stream;
   void gather(const ChunkJob& job, float* features, float* out) const;
   void features(const int32_t* frame, float* out) const;
-  static void add_manner(std::span<const ChunkJob> jobs, std::vector<float> Manner::*row, int steps,
-                         const View& x);
+  static void add_rows(std::span<const ChunkJob> jobs, std::vector<float> Stream::*row, int steps,
+                       const View& x);
   void trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low, const View& high) const;
   void speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidden) const;
 

@@ -49,7 +49,7 @@ std::string stack_shape(const DecoderConfig& d) {
 
 }  // namespace
 
-std::unique_ptr<StreamState> CodecStage::open(const Sequence&) const {
+std::unique_ptr<StreamState> CodecStage::open(Bundle) const {
   return std::make_unique<FishStream>(codec_.open());
 }
 

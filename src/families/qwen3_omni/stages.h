@@ -20,9 +20,11 @@ class TowerStage : public ChunkStage {
   FrameType in() const override;
   FrameType out() const override;
   int most_out() const override;
-  std::unique_ptr<StreamState> open(const Sequence& thinker) const override;
+  Bundle bundle(const Sequence& thinker) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
+  void follow(StreamState& stream, const ChunkJob& job) const override;
   /// Frames of a recording of so many samples.
   int64_t frames(int64_t samples) const;
 
@@ -67,7 +69,7 @@ class Code2WavStage : public ChunkStage {
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 4};
   FrameType in() const override;
   FrameType out() const override;
-  std::unique_ptr<StreamState> open(const Sequence& talker) const override;
+  std::unique_ptr<StreamState> open(Bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
  private:

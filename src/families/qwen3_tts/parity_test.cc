@@ -82,7 +82,7 @@ TEST_P(Parity, SamplesOfARequest) {
     const std::vector<int32_t> frames = ints(golden.view("frames"));
     const GoldenSamples want(golden);
     const ChunkStage& stage = *model_.graph().links()[0].stage;
-    const auto stream = stage.open(*Runner(model_).open(c.request).state);
+    const auto stream = open_stream(stage, *Runner(model_).open(c.request).state);
     const int count = static_cast<int>(want.count()) / stage.out_width();
     std::vector<float> got(static_cast<size_t>(want.count()));
     ChunkJob job;

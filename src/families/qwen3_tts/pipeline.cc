@@ -105,12 +105,25 @@ size_t CodecStage::heard_frames(size_t recorded) {
   return recorded - (begin - std::min(begin, kLeft));
 }
 
-std::unique_ptr<StreamState> CodecStage::open(const Sequence& state) const {
-  auto stream = std::make_unique<CodecStream>(codec_.open());
-  const std::span<const int32_t> codes = static_cast<const State&>(state).recording();
+Bundle CodecStage::bundle(const Sequence& sequence) const {
+  const std::span<const int32_t> codes = static_cast<const State&>(sequence).recording();
   const auto width = static_cast<size_t>(in_width());
   const size_t heard = heard_frames(codes.size() / width) * width;
-  stream->unheard.assign(codes.end() - static_cast<int64_t>(heard), codes.end());
+  Bundle bundle;
+  if (heard > 0)
+    bundle.set("heard",
+               std::vector<int32_t>(codes.end() - static_cast<int64_t>(heard), codes.end()));
+  return bundle;
+}
+
+std::unique_ptr<StreamState> CodecStage::open(Bundle bundle) const {
+  auto stream = std::make_unique<CodecStream>(codec_.open());
+  if (!bundle.has("heard")) return stream;
+  stream->unheard = bundle.ints("heard");
+  if (stream->unheard.size() % in_width() != 0) {
+    throw LoadError(
+        concat("a recording of ", stream->unheard.size(), " codes, ", in_width(), " a frame"));
+  }
   return stream;
 }
 

@@ -31,7 +31,8 @@ class CodecStage : public ChunkStage {
   FrameType out() const override {
     return {Flow::kSamples, static_cast<int>(codec_.config().hop())};
   }
-  std::unique_ptr<StreamState> open(const Sequence&) const override;
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
  private:

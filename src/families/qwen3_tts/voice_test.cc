@@ -117,7 +117,7 @@ TEST_F(VoiceTest, RecordingsOfAnyLengthAreHeardAsTheAuthorsDecodeThem) {
     }
     recorded->tensors.insert_or_assign("codes", std::move(codes));
     Runner runner(model_);
-    const auto stream = stage.open(*runner.open(request(recorded)).state);
+    const auto stream = open_stream(stage, *runner.open(request(recorded)).state);
     std::vector<float> got(static_cast<size_t>(want.count()));
     ChunkJob job;
     job.state = stream.get();
@@ -176,7 +176,7 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
     const int count = static_cast<int>(want.count()) / stage.out_width();
     const auto decode = [&] {
       std::vector<float> got(static_cast<size_t>(want.count()));
-      const auto stream = stage.open(*runner.open(r).state);
+      const auto stream = open_stream(stage, *runner.open(r).state);
       for (int at = 0; at < count; at += 3) {  // in chunks: the recording is heard once
         ChunkJob job;
         job.state = stream.get();

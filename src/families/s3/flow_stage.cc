@@ -1,6 +1,7 @@
 #include "families/s3/flow_stage.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "kernels/sample.h"
@@ -19,6 +20,28 @@ bool starts_segment(int32_t code) { return (code & kS3SegmentStart) != 0; }
 int64_t segment_frames(std::span<const int32_t> codes) {
   const auto next = std::find_if(codes.begin() + 1, codes.end(), starts_segment);
   return next - codes.begin();
+}
+
+std::vector<float> values_of(const Tensor& tensor) {
+  if (tensor.empty()) return {};
+  return {tensor.f32(), tensor.f32() + tensor.view().count()};
+}
+
+Tensor filled_tensor(const Shape& shape, std::span<const float> values) {
+  Tensor tensor(shape, DType::kF32);
+  std::copy(values.begin(), values.end(), tensor.f32());
+  return tensor;
+}
+
+/// To the bit; by content, because bundles are all that comes of a voice.
+bool same_values(const Tensor& a, const Tensor& b) {
+  const int64_t count = a.empty() ? 0 : a.view().count();
+  if (count != (b.empty() ? 0 : b.view().count())) return false;
+  return count == 0 ||
+         std::memcmp(a.f32(), b.f32(), sizeof(float) * static_cast<size_t>(count)) == 0;
+}
+bool same_voice(const S3FlowVoice& a, const S3FlowVoice& b) {
+  return a.tokens == b.tokens && same_values(a.speaker, b.speaker) && same_values(a.mel, b.mel);
 }
 
 }  // namespace
@@ -40,13 +63,47 @@ S3FlowStage::S3FlowStage(const S3Flow& flow, S3Noise noise)
   torch_randn(0, table_);
 }
 
-std::unique_ptr<StreamState> S3FlowStage::open(const Sequence& request) const {
+Bundle S3FlowStage::bundle(const Sequence& request) const {
   const auto& state = static_cast<const S3State&>(request);
+  const S3FlowVoice& voice = *state.flow_voice();
+  Bundle bundle;
+  bundle.set("tokens", voice.tokens);
+  bundle.set("mel", values_of(voice.mel));
+  bundle.set("speaker", values_of(voice.speaker));
+  bundle.set("seed", state.seed());
+  bundle.set("full", uint64_t{state.full_flow()});
+  return bundle;
+}
+
+std::unique_ptr<StreamState> S3FlowStage::open(Bundle bundle) const {
+  const int64_t mel = flow_.config().mel, ratio = flow_.config().ratio;
+  S3FlowVoice voice;
+  voice.tokens = bundle.ints("tokens");
+  const std::vector<float> frames = bundle.floats("mel");
+  const int64_t least = std::ssize(voice.tokens) * ratio, there = std::ssize(frames) / mel;
+  if (std::ssize(frames) % mel != 0 || there < least || there >= least + ratio) {
+    throw LoadError(concat("a voice of ", voice.tokens.size(), " tokens and ", frames.size(),
+                           " values of mel"));
+  }
+  for (const int32_t token : voice.tokens) {
+    if (token < 0 || token >= flow_.config().vocab) throw LoadError(concat("a token ", token));
+  }
+  if (there > 0) voice.mel = filled_tensor({there, mel}, frames);
+  voice.speaker = filled_tensor({mel}, bundle.floats("speaker", mel));
   auto stream = std::make_unique<Stream>();
-  stream->voice = state.flow_voice();
-  stream->seed = state.seed();
-  stream->full = state.full_flow();
+  stream->voice = known(std::move(voice));
+  stream->seed = bundle.number("seed");
+  stream->full = bundle.number("full", 1) == 1;
   return stream;
+}
+
+/// The same voice as it is kept already, or this one.
+std::shared_ptr<const S3FlowVoice> S3FlowStage::known(S3FlowVoice voice) const {
+  const std::lock_guard lock(mutex_);
+  for (const Prompt& prompt : prompts_) {
+    if (same_voice(*prompt.voice, voice)) return prompt.voice;
+  }
+  return std::make_shared<const S3FlowVoice>(std::move(voice));
 }
 
 int S3FlowStage::cut(const StreamState& stream, const WaitingFrames& waiting, int) const {
@@ -74,8 +131,9 @@ S3FlowState S3FlowStage::begin(StepContext& ctx,
                                const std::shared_ptr<const S3FlowVoice>& voice) const {
   {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(prompts_.begin(), prompts_.end(),
-                                    [&](const Prompt& prompt) { return prompt.voice == voice; });
+    const auto found = std::find_if(prompts_.begin(), prompts_.end(), [&](const Prompt& prompt) {
+      return prompt.voice == voice || same_voice(*prompt.voice, *voice);
+    });
     if (found != prompts_.end()) {
       prompts_.splice(prompts_.begin(), prompts_, found);
       return found->state->clone();
@@ -138,6 +196,14 @@ void S3FlowStage::run(StepContext& ctx, const ChunkJob& job) const {
     s.taken += end - begin;
     s.ahead = known - end;
     begin = end;
+  }
+}
+
+void S3FlowStage::follow(StreamState& stream, const ChunkJob& job) const {
+  auto& s = static_cast<Stream&>(stream);
+  for (const int32_t code : job.codes.subspan(static_cast<size_t>(job.left), job.fresh)) {
+    if (starts_segment(code)) s.taken = 0;
+    ++s.taken;
   }
 }
 

@@ -36,15 +36,18 @@ class S3FlowStage : public ChunkStage {
 
   FrameType in() const override { return {Flow::kCodes, 1}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(mel_width_) + 1}; }
-  std::unique_ptr<StreamState> open(const Sequence&) const override;
+  Bundle bundle(const Sequence& request) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   /// Up to the end of the next block once its lookahead has come, or to the end of the segment.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
+  void follow(StreamState& stream, const ChunkJob& job) const override;
 
  private:
   struct Stream;
   void run(StepContext& ctx, const ChunkJob& job) const;
   void solve(StepContext& ctx, std::span<const int32_t> codes, bool ended, Stream& stream) const;
+  std::shared_ptr<const S3FlowVoice> known(S3FlowVoice voice) const;
   S3FlowState begin(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice) const;
   void fill_noise(int64_t frame, std::span<float> out) const;
 

@@ -69,7 +69,7 @@ struct Fixture {
   template <typename T>
   std::vector<float> run(const ChunkStage& stage, const Sequence& request,
                          const std::vector<T>& frames, int given, int lookahead) {
-    const auto stream = stage.open(request);
+    const auto stream = open_stream(stage, request);
     const int width = stage.in_width(), all = static_cast<int>(frames.size()) / width;
     std::vector<float> out;
     int come = 0, taken = 0;
@@ -147,7 +147,7 @@ TEST(S3Stages, TheFullFlowWaitsForTheEndOfASegment) {
   Fixture f;
   const Request request(f.voice, 3, true), causal(f.voice, 3);
   const S3FlowStage flow(f.flow, S3Noise::kSeeded);
-  const auto stream = flow.open(request);
+  const auto stream = open_stream(flow, request);
   const auto cut = [&](size_t frames, bool closed) {
     return flow.cut(*stream, {std::span(f.tokens).first(frames), {}, closed}, 99);
   };
@@ -194,7 +194,7 @@ TEST(S3Stages, TheFirstBlockIsWhatThePromptLeaves) {
   Fixture f;
   const Request request(f.voice, 3);
   const S3FlowStage flow(f.flow, S3Noise::kFixed);
-  const auto stream = flow.open(request);
+  const auto stream = open_stream(flow, request);
   const std::vector<int32_t> tokens(12, 1);
   const auto cut = [&](size_t frames, bool closed) {
     return flow.cut(*stream, {std::span(tokens).first(frames), {}, closed}, 99);

@@ -32,9 +32,15 @@ int S3VocoderStage::lookahead() const {
   return static_cast<int>((hift_.lookahead() + ratio_ - 1) / ratio_);
 }
 
-std::unique_ptr<StreamState> S3VocoderStage::open(const Sequence& request) const {
+Bundle S3VocoderStage::bundle(const Sequence& request) const {
+  Bundle bundle;
+  bundle.set("seed", static_cast<const S3State&>(request).seed());
+  return bundle;
+}
+
+std::unique_ptr<StreamState> S3VocoderStage::open(Bundle bundle) const {
   auto stream = std::make_unique<Stream>();
-  stream->seed = static_cast<const S3State&>(request).seed();
+  stream->seed = bundle.number("seed");
   return stream;
 }
 

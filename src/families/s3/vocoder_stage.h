@@ -25,7 +25,8 @@ class S3VocoderStage : public ChunkStage {
   int samples_per_token() const { return most_out() * out_width(); }
   /// Tokens that must follow before a token's samples are certain.
   int lookahead() const;
-  std::unique_ptr<StreamState> open(const Sequence&) const override;
+  Bundle bundle(const Sequence& request) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   /// All frames that are certain; at the end of a segment, all of it.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;

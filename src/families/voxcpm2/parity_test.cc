@@ -80,7 +80,7 @@ TEST_F(VoxCpm2Parity, SamplesOfLatents) {
     const Track track = runner.open(request_of(c, *model_.voice_encoder()));
     const GoldenSamples want(*c.golden);
     const View latents = c.golden->view("latents");
-    const auto stream = stage.open(*track.state);
+    const auto stream = open_stream(stage, *track.state);
     std::vector<float> got(static_cast<size_t>(c.steps * stage.out_width()));
     ChunkJob job;
     job.state = stream.get();

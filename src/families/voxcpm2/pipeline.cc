@@ -40,11 +40,23 @@ std::string stack_shape(const DecoderConfig& d) {
 
 }  // namespace
 
-std::unique_ptr<StreamState> VaeStage::open(const Sequence& sequence) const {
+Bundle VaeStage::bundle(const Sequence& sequence) const {
+  const std::span<const float> context = static_cast<const State&>(sequence).context();
+  Bundle bundle;
+  if (!context.empty()) bundle.set("context", std::vector<float>(context.begin(), context.end()));
+  return bundle;
+}
+
+std::unique_ptr<StreamState> VaeStage::open(Bundle bundle) const {
   auto stream = std::make_unique<VaeStream>();
   stream->state = vae_.open();
-  const std::span<const float> context = static_cast<const State&>(sequence).context();
-  stream->context.assign(context.begin(), context.end());
+  if (!bundle.has("context")) return stream;
+  stream->context = bundle.floats("context");
+  const size_t width = static_cast<size_t>(in_width()), size = stream->context.size();
+  if (size % width != 0 || size > size_t{State::kContext} * width) {
+    throw LoadError(concat("a recording's end of ", size, " numbers, ", width, " a patch, at most ",
+                           State::kContext, " patches"));
+  }
   return stream;
 }
 

@@ -25,7 +25,8 @@ class VaeStage : public ChunkStage {
   FrameType out() const override {
     return {Flow::kSamples, static_cast<int>(config_.patch_samples())};
   }
-  std::unique_ptr<StreamState> open(const Sequence& sequence) const override;
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
  private:

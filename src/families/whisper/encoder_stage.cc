@@ -7,18 +7,33 @@ namespace {
 
 struct EncoderStream : StreamState {
   WhisperEncoder::Work work;
+  int pieces_left = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<StreamState> EncoderStage::open(const Sequence& sequence) const {
+Bundle EncoderStage::bundle(const Sequence& sequence) const {
+  const WhisperWindow& audio = static_cast<const Dictation&>(sequence).window().audio;
+  Bundle bundle;
+  bundle.set("lead", static_cast<uint64_t>(audio.lead));
+  bundle.set("frames", static_cast<uint64_t>(audio.frames));
+  bundle.set("loudest", std::vector<float>{audio.loudest});
+  return bundle;
+}
+
+std::unique_ptr<StreamState> EncoderStage::open(Bundle bundle) const {
+  WhisperWindow told;  // its samples come as frames
+  told.lead = static_cast<int>(bundle.number("lead", WhisperWindow::kMargin));
+  told.frames = static_cast<int>(bundle.number("frames", WhisperWindow::kFrames));
+  told.loudest = bundle.single("loudest");
   auto stream = std::make_unique<EncoderStream>();
-  stream->work = encoder_.open(static_cast<const Dictation&>(sequence).window().audio);
+  stream->work = encoder_.open(told);
+  stream->pieces_left = encoder_.pieces();
   return stream;
 }
 
 int EncoderStage::cut(const StreamState& state, const WaitingFrames& waiting, int) const {
-  const int left = static_cast<const EncoderStream&>(state).work.left();
+  const int left = static_cast<const EncoderStream&>(state).pieces_left;
   return left > 1 ? 1 : static_cast<int>(std::ssize(waiting.values)) / WhisperWindow::kHop;
 }
 
@@ -27,6 +42,7 @@ void EncoderStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     WhisperEncoder::Work& work = static_cast<EncoderStream&>(*job.state).work;
     encoder_.run(ctx, work, job.values);
     job.made = 0;
+    follow(*job.state, job);
     if (!work.done()) continue;
     const View& rows = work.rows();
     SYRINX_CHECK(rows.count() <= std::ssize(job.out), "[encoder_stage] ", job.fresh,
@@ -35,6 +51,10 @@ void EncoderStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     job.made = static_cast<int>(rows.shape[0]);
     work = {};
   }
+}
+
+void EncoderStage::follow(StreamState& state, const ChunkJob&) const {
+  --static_cast<EncoderStream&>(state).pieces_left;
 }
 
 }  // namespace syrinx::whisper

@@ -24,9 +24,11 @@ class EncoderStage : public ChunkStage {
   FrameType out() const override {
     return {Flow::kRows, static_cast<int>(encoder_.config().width)};
   }
-  std::unique_ptr<StreamState> open(const Sequence& sequence) const override;
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   int cut(const StreamState& state, const WaitingFrames& waiting, int planned) const override;
+  void follow(StreamState& state, const ChunkJob& job) const override;
 
  private:
   WhisperEncoder encoder_;

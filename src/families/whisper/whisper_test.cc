@@ -49,7 +49,7 @@ std::shared_ptr<Window> golden_window(const Whisper& model, std::span<const floa
 std::vector<float> encoded(StepContext& ctx, const Whisper& model, const Sequence& sequence,
                            std::span<const float> samples) {
   const EncoderStage& stage = model.encoder();
-  const auto state = stage.open(sequence);
+  const auto state = open_stream(stage, sequence);
   const int hop = stage.in_width();
   std::vector<float> rows;
   for (size_t at = 0; at < samples.size();) {

@@ -52,6 +52,11 @@ std::optional<std::vector<double>> parse_numbers(const std::string& text) {
   }
 }
 
+DelayPattern pattern_of(const ModelConfig& config) {
+  return {DelayPattern::staggered(static_cast<int>(config.codebooks)),
+          {config.mask, config.eos, config.mask}};
+}
+
 uint64_t hash_of(const PrefixConditioner::Row& row) {
   Digest digest;
   digest.values(std::span(row.vector));
@@ -65,7 +70,8 @@ State::State(const Frontend& frontend, const SpeechRequest& request)
       conditions_(default_conditions()),
       max_frames_(request.max_frames),
       ignore_stop_(request.ignore_stop),
-      text_(kSegmentBytes, request.text_open, kShortSentence) {
+      text_(kSegmentBytes, request.text_open, kShortSentence),
+      streams_(pattern_of(frontend.config)) {
   sampling_.temperature = request.temperature.value_or(1.f);
   sampling_.top_k = request.top_k.value_or(0);
   sampling_.top_p = request.top_p.value_or(1.f);
@@ -73,7 +79,6 @@ State::State(const Frontend& frontend, const SpeechRequest& request)
   sampling_.repetition_penalty = request.repetition_penalty.value_or(kRepetitionPenalty);
   sampling_.penalty_window = kPenaltyWindow;
   sampling_.penalty_each = true;
-  columns_.resize(static_cast<size_t>(frontend.config.codebooks));
 }
 
 Result<std::unique_ptr<Sequence>> State::open(const Frontend& frontend,
@@ -200,8 +205,7 @@ Status State::take(std::string_view text, bool last) {
 
 /// The next segment's prompt; false when no text waits.
 bool State::begin_segment() {
-  frames_before_ += std::max(end_frame_, 0);
-  end_frame_ = -1;
+  frames_before_ += std::max(streams_.end_frame(), 0);
   phonemes_.clear();
   if (!waiting_.empty()) {
     phonemes_ = std::move(waiting_.front());
@@ -209,10 +213,7 @@ bool State::begin_segment() {
   }
   prefix_ = frontend_.conditioner.rows(phonemes_, conditions_, false);
   if (guidance_) companion_ = frontend_.conditioner.rows(phonemes_, conditions_, true);
-  for (std::vector<int32_t>& column : columns_) {
-    column.assign(1, frontend_.config.mask);
-    column.reserve(static_cast<size_t>(max_steps()) + 2);  // steps then allocate nothing
-  }
+  streams_.restart(max_steps() + 1);  // steps then allocate nothing
   return !phonemes_.empty();
 }
 
@@ -245,35 +246,25 @@ void State::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
 
 SampleRule State::rule(int k) const {
   SampleRule rule;
-  const int step_now = step();
-  // A delayed codebook that has no code yet, or none any more: advance() puts a mask there.
-  if (k > step_now || (ending() && k <= step_now - end_frame_)) {
+  // A delayed codebook that has no code yet, or none any more: a mark will stand there.
+  if (streams_.idle(k)) {
     rule.forced = 0;
     return rule;
   }
   // Only codebook 0 may end, and not before the first frame.
-  const bool may_end = k == 0 && step_now > 0 && !ignore_stop_;
+  const bool may_end = k == 0 && streams_.steps() > 0 && !ignore_stop_;
   rule.allowed[0] = {0, static_cast<int32_t>(frontend_.config.codes()) + (may_end ? 1 : 0)};
   rule.ranges = 1;
   return rule;
 }
 
 Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
-  const ModelConfig& config = frontend_.config;
-  const int now = step(), books = static_cast<int>(config.codebooks);
-  if (!ending() && codes[0] == config.eos) end_frame_ = now;
-  const int drained = ending() ? now - end_frame_ : -1;
-  for (int k = 0; k < books; ++k) {
-    const bool none = k > now || k < drained;
-    columns_[k].push_back(none ? config.mask : k == drained ? config.eos : codes[k]);
-  }
-  const int frame = now - (books - 1);
-  if (frame >= 0 && (!ending() || frame < end_frame_)) {
-    std::array<int32_t, 64> whole;
-    for (int k = 0; k < books; ++k) whole[k] = columns_[k][frame + k + 1];
-    out.frame(std::span(whole).first(books));
-  }
-  if (!ending() || frame + 1 < end_frame_) return {};
+  if (!streams_.ending() && codes[0] == frontend_.config.eos) streams_.end_now();
+  streams_.push(codes);
+  std::array<int32_t, 64> buffer;
+  const std::span frame = std::span(buffer).first(codes.size());
+  if (streams_.frame(frame)) out.frame(frame);
+  if (!streams_.done()) return {};
   const bool more = begin_segment();
   if (more || text_.open()) return {Verdict::kNextSegment, FinishReason::kStop};
   return {Verdict::kFinished, FinishReason::kStop};
@@ -283,10 +274,10 @@ const PrefixConditioner::Row* State::input(int pos, bool companion,
                                            std::span<int32_t> codes) const {
   const auto& prefix = companion ? companion_ : prefix_;
   if (pos < static_cast<int>(prefix.size())) return &prefix[pos];
-  const size_t column = static_cast<size_t>(pos) - prefix.size();
-  SYRINX_CHECK(column < columns_[0].size(), "row ", pos, " of ", prefix.size(), " + ",
-               columns_[0].size());
-  for (size_t k = 0; k < codes.size(); ++k) codes[k] = columns_[k][column];
+  const int step = pos - static_cast<int>(prefix.size()) - 1;  // that made the column
+  SYRINX_CHECK(step < streams_.steps(), "row ", pos, " of ", prefix.size(), " + 1 + ",
+               streams_.steps());
+  for (size_t k = 0; k < codes.size(); ++k) codes[k] = streams_.at(step, static_cast<int>(k));
   return nullptr;
 }
 

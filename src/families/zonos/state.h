@@ -1,7 +1,7 @@
 // One request: the prefix of the segment being spoken, the columns of codes so far under the delay
 // pattern, and the segments still to be spoken. Codebook k of frame f stands in column f + k + 1;
-// column 0 is all masks and ends the prompt, and each step makes the next column. Made on the
-// caller's thread, then touched by the engine's thread only.
+// column 0 is all masks and ends the prompt, and each step makes the next column (model/delay.h).
+// Made on the caller's thread, then touched by the engine's thread only.
 #pragma once
 
 #include <deque>
@@ -13,6 +13,7 @@
 #include "families/zonos/conditioner.h"
 #include "families/zonos/phonemes.h"
 #include "families/zonos/voice.h"
+#include "model/delay.h"
 #include "model/request.h"
 #include "text/segment_queue.h"
 
@@ -31,7 +32,7 @@ class State : public Sequence {
  public:
   /// Checks the request.
   static Result<std::unique_ptr<Sequence>> open(const Frontend& frontend,
-                                                    const SpeechRequest& request);
+                                                const SpeechRequest& request);
 
   int prompt_rows() const override { return static_cast<int>(prefix_.size()) + 1; }
   int max_steps() const override;
@@ -42,7 +43,7 @@ class State : public Sequence {
   std::span<const int32_t> prompt_ids() const override { return phonemes_; }
   const SampleParams& sampling(int) const override { return sampling_; }
   SampleRule rule(int k) const override;
-  std::span<const int32_t> history(int k) const override { return columns_[k]; }
+  std::span<const int32_t> history(int k) const override { return streams_.column(k); }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
@@ -56,8 +57,6 @@ class State : public Sequence {
   Status set_language(const std::string& language);
   Status take(std::string_view text, bool last);
   bool begin_segment();
-  int step() const { return static_cast<int>(columns_[0].size()) - 1; }
-  bool ending() const { return end_frame_ >= 0; }
 
   const Frontend& frontend_;
   Conditions conditions_;
@@ -71,9 +70,8 @@ class State : public Sequence {
   std::deque<std::vector<int32_t>> waiting_;  // symbols of the segments to come
   std::vector<int32_t> phonemes_;             // of this one; empty: none
   std::vector<PrefixConditioner::Row> prefix_, companion_;
-  std::vector<std::vector<int32_t>> columns_;  // of each codebook, from column 0 on
-  int end_frame_ = -1;                         // first frame that is not spoken, once known
-  int64_t frames_before_ = 0;                  // of earlier segments
+  DelayedStreams streams_;
+  int64_t frames_before_ = 0;  // of earlier segments
 };
 
 }  // namespace syrinx::zonos

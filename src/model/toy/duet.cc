@@ -154,7 +154,7 @@ class DuetVoice : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kCodes, 1}; }
   FrameType out() const override { return {Flow::kSamples, kHopSize}; }
-  std::unique_ptr<StreamState> open(const Sequence&) const override {
+  std::unique_ptr<StreamState> open(Bundle) const override {
     return std::make_unique<StreamState>();
   }
   void run(StepContext&, std::span<ChunkJob> jobs) const override {

@@ -131,9 +131,7 @@ class LatentVoice : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kRows, kValues}; }
   FrameType out() const override { return {Flow::kSamples, kLatentSamples}; }
-  std::unique_ptr<StreamState> open(const Sequence&) const override {
-    return std::make_unique<Trail>();
-  }
+  std::unique_ptr<StreamState> open(Bundle) const override { return std::make_unique<Trail>(); }
   void run(StepContext&, std::span<ChunkJob> jobs) const override {
     for (ChunkJob& job : jobs) {
       float& trail = static_cast<Trail*>(job.state)->level;

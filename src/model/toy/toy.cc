@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "model/toy/toy_math.h"
 
 namespace syrinx {
@@ -201,11 +202,21 @@ class ToyFeatures : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kCodes, 2}; }
   FrameType out() const override { return {Flow::kRows, kFeatures}; }
-  std::unique_ptr<StreamState> open(const Sequence& sequence) const override {
+  Bundle bundle(const Sequence& sequence) const override {
     const std::string& text = static_cast<const ToyState&>(sequence).text();
+    Bundle bundle;
+    bundle.set("breaks cut", uint64_t{text.find(kCut)});
+    bundle.set("breaks run", uint64_t{text.find(kRun)});
+    return bundle;
+  }
+  std::unique_ptr<StreamState> open(Bundle bundle) const override {
     auto stream = std::make_unique<Stream>();
-    stream->breaks_cut = text.find(kCut), stream->breaks_run = text.find(kRun);
+    stream->breaks_cut = bundle.number("breaks cut");
+    stream->breaks_run = bundle.number("breaks run");
     return stream;
+  }
+  void follow(StreamState& state, const ChunkJob& job) const override {
+    static_cast<Stream&>(state).taken += job.fresh;
   }
   int cut(const StreamState& state, const WaitingFrames& waiting, int planned) const override {
     const auto& stream = static_cast<const Stream&>(state);
@@ -217,6 +228,9 @@ class ToyFeatures : public ChunkStage {
       auto& stream = *static_cast<Stream*>(job.state);
       stream.taken += job.fresh;
       if (stream.taken > stream.breaks_run) stumble("run()");
+      for (const int32_t code : job.codes) {  // they may come from another process
+        SYRINX_CHECK(code >= 0 && code < kVocab[0], "[toy] code ", code);
+      }
       const int frames = job.left + job.fresh + job.ahead;
       for (int t = 0; t < job.fresh; ++t) {
         for (int f = 0; f < kFeatures; ++f) {
@@ -246,9 +260,7 @@ class ToyVocoder : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kRows, kFeatures}; }
   FrameType out() const override { return {Flow::kSamples, kHop}; }
-  std::unique_ptr<StreamState> open(const Sequence&) const override {
-    return std::make_unique<Memory>();
-  }
+  std::unique_ptr<StreamState> open(Bundle) const override { return std::make_unique<Memory>(); }
   void run(StepContext&, std::span<ChunkJob> jobs) const override {
     for (ChunkJob& job : jobs) {
       float& memory = static_cast<Memory*>(job.state)->last;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -65,6 +66,34 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
     return fail(context, bad_field("voice", "No voices are kept here."));
   }
   context.fetch = limits_.voices->fetch(backend_, std::move(voices), limits_.client, wake_);
+}
+
+void SpeechContexts::open_ahead(const std::string& name, ContextOptions options, double ahead_s) {
+  if (find(name) != nullptr) return;
+  open(name, std::move(options));
+  if (Context* context = find(name)) context->ahead_s = ahead_s;
+}
+
+std::optional<double> SpeechContexts::release(const std::string& name, const std::string& as) {
+  Context* context = find(name);
+  if (context == nullptr || !context->ahead_s) return {};
+  look_ahead(*context);
+  context = find(name);
+  if (context == nullptr) {  // it failed just now: as if it had never been
+    std::erase_if(events_, [&name](const SpeechEvent& event) { return event.context == name; });
+    return {};
+  }
+  context->ahead_s.reset();
+  context->name = as;
+  double made_s = 0;
+  for (Utterance& utterance : context->utterances) {
+    if (!utterance.queue) continue;
+    utterance.queue->release();
+    backend_->hurry(*utterance.id);
+    const double first_s = utterance.queue->first_audio_s();
+    if (made_s == 0) made_s = (first_s > 0 ? first_s : now_s()) - utterance.asked_s;
+  }
+  return made_s;
 }
 
 void SpeechContexts::add_text(const std::string& name, std::string_view text) {
@@ -174,6 +203,20 @@ void SpeechContexts::advance(Context& context) {
   }
 }
 
+/// What nobody wants yet may fail, and then nobody minds.
+void SpeechContexts::look_ahead(Context& context) {
+  if (context.utterances.empty()) return;
+  const std::string name = context.name;
+  advance(context);
+  if (find(name) == nullptr) return;
+  const Utterance& first = context.utterances.front();
+  const auto outcome = first.queue ? first.queue->end() : std::nullopt;
+  if (!outcome) return;
+  if (outcome->reason == FinishReason::kError || outcome->reason == FinishReason::kCancelled) {
+    fail(context, to_api_error(outcome->error));
+  }
+}
+
 /// Whether the context's voice is there; if it cannot be had, the context fails.
 bool SpeechContexts::has_voice(Context& context) {
   if (!context.fetch) return true;
@@ -195,7 +238,10 @@ std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utte
   // which came first.
   request.text_open = !utterance.closed || !context.sentences;
   request.client = limits_.client;
+  request.background = context.ahead_s.has_value();
   auto queue = std::make_shared<AudioQueue>(backend_->info().sample_rate, wake_);
+  if (context.ahead_s) queue->hold(*context.ahead_s);
+  utterance.asked_s = now_s();
   const Result<RequestId> id = backend_->submit_soon(request, queue);
   if (!id) return inner_fault(id.error());
   utterance.id = id.value();
@@ -226,6 +272,10 @@ std::optional<SpeechEvent> SpeechContexts::next() {
 }
 
 std::optional<SpeechEvent> SpeechContexts::next_of(Context& context) {
+  if (context.ahead_s) {
+    look_ahead(context);
+    return {};
+  }
   while (!context.utterances.empty()) {
     Utterance& first = context.utterances.front();
     if (!first.queue && first.speakable) {

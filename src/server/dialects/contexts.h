@@ -42,6 +42,12 @@ class SpeechContexts {
 
   // What actions ask for. Faults come out of next() as kFailed.
   void open(const std::string& name, ContextOptions options);
+  /// As open(), on suspicion: it is spoken in the background, no more than `ahead_s` of it, and
+  /// nothing but kFailed comes of it until release().
+  void open_ahead(const std::string& name, ContextOptions options, double ahead_s);
+  /// It is wanted, and called `as` from now on. The seconds that its first audio has taken (so far,
+  /// where it is not there yet); nothing: there is no such context any more.
+  std::optional<double> release(const std::string& name, const std::string& as);
   void add_text(const std::string& name, std::string_view text);
   void flush(const std::string& name);
   void finish(const std::string& name);
@@ -52,6 +58,9 @@ class SpeechContexts {
   /// The client took everything that next() gave.
   void written();
 
+  /// What is added to a text is spoken from where the text ended, whatever comes then; otherwise a
+  /// sentence waits for what makes its end certain.
+  bool takes_late_text() const { return backend_->info().late_text == LateText::kToken; }
   /// Nothing is spoken or waits to be.
   bool quiet() const;
   int64_t utterances() const { return utterances_; }
@@ -66,6 +75,7 @@ class SpeechContexts {
     bool speakable = false;
     std::shared_ptr<AudioQueue> queue = {};  // once submitted
     std::optional<RequestId> id = {};
+    double asked_s = 0;                     // when
     std::unique_ptr<Encoder> encoder = {};  // from the first audio on
     double audio_s = 0;                     // as taken
     std::vector<WordMark> marks = {};       // whose times were not told yet
@@ -74,6 +84,7 @@ class SpeechContexts {
     std::string name;
     ContextOptions options;
     std::unique_ptr<VoiceFetch> fetch = {};  // while its voice is on the way
+    std::optional<double> ahead_s = {};      // while nobody wants it yet
     bool sentences = false;
     bool finishing = false;
     SentenceStream splitter{SentenceOptions{}};
@@ -86,6 +97,7 @@ class SpeechContexts {
   void add_sentences(Context& context, const std::vector<SentenceStream::Item>& items);
   void close_last(Context& context);
   void advance(Context& context);
+  void look_ahead(Context& context);
   bool has_voice(Context& context);
   std::optional<ApiError> submit(Context& context, Utterance& utterance);
   std::optional<SpeechEvent> next_of(Context& context);

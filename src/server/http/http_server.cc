@@ -50,6 +50,7 @@ ServerView ServerState::view() const {
           .access = &options.access,
           .voices = voices.get(),
           .ears = options.ears.get(),
+          .predictions = predictions.get(),
           .voice_uploads = options.voice_uploads,
           .draining = draining,
           .connections = static_cast<int>(sessions.size()),

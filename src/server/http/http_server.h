@@ -14,6 +14,7 @@
 #include "server/access/client_limits.h"
 #include "server/models/backend.h"
 #include "server/models/model_table.h"
+#include "server/realtime/predict_when.h"
 #include "server/voices/voice_desk.h"
 
 namespace syrinx {
@@ -38,9 +39,10 @@ struct ServerOptions {
   double idle_timeout_s = 75;    ///< between the requests of a connection
   double stall_timeout_s = 30;   ///< a client that does not read for this long is cut off
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< what recognises speech
-  double max_heard_s = 4 * 3600;           ///< of one recording that is written down
-  std::shared_ptr<VoiceDesk> voices = {};  ///< null: none are kept
-  bool voice_uploads = true;               ///< clients may add and remove voices
+  double max_heard_s = 4 * 3600;              ///< of one recording that is written down
+  PredictWhen predict = PredictWhen::kAsked;  ///< answers of the Realtime API
+  std::shared_ptr<VoiceDesk> voices = {};     ///< null: none are kept
+  bool voice_uploads = true;                  ///< clients may add and remove voices
   bool strict = false;  ///< refuse what a model cannot honour instead of leaving it out
   /// Takes one line per request, on the io thread. Texts and audio are never in it. May be empty.
   std::function<void(const std::string& line)> log = {};

@@ -144,6 +144,7 @@ Reply answer_metrics(const RequestHead&, const ServerView& server) {
   add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
   add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
   add("ready", "gauge", "1 when speech requests are taken.", ready(server) ? 1 : 0);
+  if (server.predictions != nullptr) write_predictions(*server.predictions, reply.body);
   if (server.models == nullptr) return reply;
   const std::vector<ModelTable::Entry> models = server.models->list();
   const ServerLoad load = load_of(*server.models);  // brings the predicted wait up to date too
@@ -183,6 +184,7 @@ ordered_json model_object(const ModelTable::Entry& model) {
   const PipelineInfo& info = model.backend->info();
   out["speaks"] = info.speaks;
   out["writes"] = info.writes;
+  out["audio_input_s"] = info.hears_s;
   out["sample_rate"] = info.sample_rate;
   out["languages"] = info.languages;
   out["instructions"] = info.instructions;

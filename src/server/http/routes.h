@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "ears/ears.h"
+#include "predict/counters.h"
 #include "server/access/access.h"
 #include "server/access/api_keys.h"
 #include "server/chat/chat_call.h"
@@ -32,12 +33,13 @@ struct RequestHead {
 
 /// The server at this moment.
 struct ServerView {
-  const ModelTable* models = nullptr;   ///< null while the first model is being loaded
-  const ApiKeys* keys = nullptr;        ///< null: everybody is admitted
-  const AccessRules* access = nullptr;  ///< null: every browser is admitted
-  const VoiceDesk* voices = nullptr;    ///< null: none but the models' own
-  const Ears* ears = nullptr;           ///< null: nothing recognises speech
-  bool voice_uploads = true;            ///< clients may add and remove voices
+  const ModelTable* models = nullptr;               ///< null while the first model is being loaded
+  const ApiKeys* keys = nullptr;                    ///< null: everybody is admitted
+  const AccessRules* access = nullptr;              ///< null: every browser is admitted
+  const VoiceDesk* voices = nullptr;                ///< null: none but the models' own
+  const Ears* ears = nullptr;                       ///< null: nothing recognises speech
+  const PredictionCounters* predictions = nullptr;  ///< null: nothing is predicted
+  bool voice_uploads = true;                        ///< clients may add and remove voices
   bool draining = false;
   int connections = 0;  ///< open ones
   int streams = 0;      ///< speech requests that are being answered

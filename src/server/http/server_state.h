@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "predict/counters.h"
 #include "server/access/client_limits.h"
 #include "server/http/http_server.h"
 #include "server/http/routes.h"
@@ -36,6 +37,7 @@ struct ServerState {
   const double started_s;
   std::shared_ptr<ModelTable> models;  ///< null until the first model is loaded
   const std::shared_ptr<VoiceDesk> voices;
+  const std::shared_ptr<PredictionCounters> predictions = std::make_shared<PredictionCounters>();
   std::shared_ptr<TlsContext> tls;  ///< null: plain HTTP
   ApiKeys keys;
   ClientLimits limits;

@@ -359,7 +359,14 @@ std::optional<ApiError> begin_dialect(ServerState& server, const std::string& id
   return {};
 }
 
-std::optional<ApiError> begin_realtime(ServerState& server, const std::string& id,
+/// Whether the client wants the names of the API's beta; browsers say so by a subprotocol.
+bool wants_beta(const UpgradeRequest& request) {
+  return view(request["OpenAI-Beta"]).find("realtime=v1") != std::string_view::npos ||
+         view(request[http::field::sec_websocket_protocol]).find("openai-beta.realtime-v1") !=
+             std::string_view::npos;
+}
+
+std::optional<ApiError> begin_realtime(ServerState& server, const WsUpgrade& upgrade,
                                        Admission& admission) {
   auto found = realtime_models(*server.models, *server.options.ears, model_in(admission.query));
   if (!found) return to_api_error(found.error());
@@ -372,9 +379,12 @@ std::optional<ApiError> begin_realtime(ServerState& server, const std::string& i
   cast.voices = server.voices.get();
   cast.client = admission.client;
   cast.strict = server.options.strict;
-  cast.id = id.substr(id.find('_') + 1);
+  cast.id = upgrade.id.substr(upgrade.id.find('_') + 1);
+  cast.beta = wants_beta(upgrade.request);
   cast.transcribes = Query(admission.query).find("intent") == "transcription";
   cast.open_activity = open_webrtc_activity;
+  cast.predict = server.options.predict;
+  cast.predictions = server.predictions;
   cast.post = [&server](std::function<void()> task) { run_later(server.worker, std::move(task)); };
   return {};
 }
@@ -395,7 +405,7 @@ net::awaitable<void> serve_websocket(ServerState& server, std::shared_ptr<Connec
     const auto load = [models = server.models, name] { static_cast<void>(models->load(name)); };
     co_await run_on(server.loader, load);
   }
-  const auto fault = realtime ? begin_realtime(server, upgrade.id, admission)
+  const auto fault = realtime ? begin_realtime(server, upgrade, admission)
                               : begin_dialect(server, upgrade.id, admission);
   if (fault) {
     refusal = reply_of(*fault);

@@ -16,6 +16,7 @@ class EngineBackend : public Backend {
     return engine_->submit_soon(request, std::move(sink));
   }
   void cancel(RequestId id) override { engine_->cancel(id); }
+  void hurry(RequestId id) override { engine_->hurry(id); }
   void append_text(RequestId id, std::string text, bool last) override {
     engine_->append_text(id, std::move(text), last);
   }

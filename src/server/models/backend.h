@@ -23,6 +23,8 @@ class Backend {
     return submit(request, std::move(sink));
   }
   virtual void cancel(RequestId id) = 0;
+  /// As Engine::hurry().
+  virtual void hurry(RequestId /*id*/) {}
   virtual EngineStats stats() const = 0;
   /// Counters since the start; null where there is no engine.
   virtual const EngineMetrics* metrics() const = 0;

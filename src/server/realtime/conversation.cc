@@ -287,7 +287,9 @@ void Conversation::bound_audio() {
   }
 }
 
-JsonIn Conversation::messages(const std::string& instructions, bool heard) const {
+JsonIn Conversation::messages(
+    const std::string& instructions, bool heard,
+    const std::function<std::string(const std::string& id)>& pending) const {
   JsonIn out = JsonIn::array();
   if (!trimmed(instructions).empty()) {
     out.push_back({{"role", "system"}, {"content", instructions}});
@@ -296,6 +298,10 @@ JsonIn Conversation::messages(const std::string& instructions, bool heard) const
   for (const RealtimeItem& item : items_) {
     if (item.kind == RealtimeItem::kMessage) {
       JsonIn message = message_of(item, heard);
+      if (message.is_null() && pending && item.pending()) {
+        std::string text = pending(item.id);
+        if (!text.empty()) message = {{"role", item.role}, {"content", std::move(text)}};
+      }
       if (message.is_null()) continue;
       out.push_back(std::move(message));
       calling = false;

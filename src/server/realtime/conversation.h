@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -81,8 +82,10 @@ class Conversation {
   void bound_audio();
 
   /// What a chat model reads, as OpenAI's chat API has it. `heard`: said audio goes along as
-  /// recordings, for models that hear.
-  JsonIn messages(const std::string& instructions, bool heard) const;
+  /// recordings, for models that hear. `pending`: what is known of an item's transcript that is on
+  /// its way; null: nothing.
+  JsonIn messages(const std::string& instructions, bool heard,
+                  const std::function<std::string(const std::string& id)>& pending = {}) const;
   bool empty() const { return items_.empty(); }
 
  private:

@@ -201,6 +201,12 @@ void merge_session(const EventFields& session, const RealtimeAbility& ability,
   merge_response(session, ability, out.answer);
   merge_input(session, out);
   if (out.transcribes && !out.transcription) out.transcription.emplace();
+  if (session.has("predict")) {
+    out.predict = session.flag("predict").value_or(ability.predicts);
+    if (out.predict && !ability.may_predict) {
+      session.refuse("predict", "Nothing is predicted here.", "unsupported_value");
+    }
+  }
   const auto keep = [&](const char* name, JsonIn& where, const JsonIn& otherwise) {
     if (!session.has(name)) return;
     const JsonIn* value = session.find(name);
@@ -255,6 +261,7 @@ JsonOut session_object(const RealtimeConfig& config, const RealtimeAbility& abil
   out["include"] = config.include;
   out["tracing"] = config.tracing;
   out["prompt"] = config.prompt;
+  if (ability.may_predict) out["predict"] = config.predict;
   if (!config.reasoning.is_null()) out["reasoning"] = config.reasoning;
   return out;
 }

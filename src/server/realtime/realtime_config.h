@@ -45,6 +45,7 @@ struct RealtimeConfig {
   RealtimeFormat input = {};
   std::optional<TranscriptionWish> transcription = {};
   std::optional<TurnDetection> turns = TurnDetection{};
+  bool predict = false;  ///< ours: answers are drafted while the question is still being said
   JsonIn noise_reduction = {};
   /// Kept as they were given, and without effect here.
   JsonIn include = {}, tracing = {}, prompt = {}, reasoning = {}, truncation = "auto";
@@ -57,6 +58,8 @@ struct RealtimeAbility {
   std::string model = {};          ///< as it is told
   std::string default_voice = {};  ///< the same
   bool speaks = true;              ///< a voice is there
+  bool may_predict = false;        ///< RealtimeConfig::predict may be set
+  bool predicts = false;           ///< and is, unless a client says otherwise
 };
 
 /// Merges what `session` has into `config`: null is the default. Throws an ApiError, and then

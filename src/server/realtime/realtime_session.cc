@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "base/check.h"
 #include "ears/recogniser.h"
+#include "server/realtime/beta_names.h"
 #include "server/request/wire.h"
 
 namespace syrinx {
@@ -111,6 +112,7 @@ RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes) : facts_
   config_.transcribes = transcribes;
   if (transcribes) config_.transcription.emplace();
   config_.answer.spoken = facts_.speaks;
+  config_.predict = facts_.may_predict && facts_.predicts;
   try {
     detector_ = make_detector(config_);
   } catch (const LoadError&) {
@@ -127,6 +129,10 @@ bool RealtimeSession::take(RealtimeEvent event, RealtimeActions& out) {
   out_ = &out;
   try {
     if (event.fault) throw *event.fault;
+    if (facts_.beta) {
+      from_beta(event.fields);
+      event.type = string_at(event.fields, "type").value_or("");
+    }
     understand(event);
   } catch (const ApiError& error) {
     send_error(error, event.id);
@@ -201,6 +207,7 @@ void RealtimeSession::update_session(const EventFields& event) {
   }
   if (config.input != config_.input) input_ = InputAudio(config.input);
   config_ = std::move(config);
+  if (!config_.predict || !turn_) forget_foreseen();
   send("session.updated", {{"session", session_object(config_, facts_, "sess_" + facts_.id)}});
 }
 
@@ -408,6 +415,7 @@ void RealtimeSession::clear_buffer() {
   if (detector_) detector_->reset();
   buffer_ = std::vector<int16_t>();
   given_ = 0;
+  forget_foreseen();
   send("input_audio_buffer.cleared", JsonOut::object());
 }
 
@@ -439,7 +447,7 @@ void RealtimeSession::heard(const std::string& item, const HearingNews& news,
   if (!news.segments.empty()) hearing.partial.clear();
   if (news.partial) hearing.partial = news.partial->empty() ? "" : " " + *news.partial;
   tell_segments(item, hearing);
-  if (!news.text && !news.error) return;
+  if (!news.text && !news.error) return foresee();
   if (hearing.committed) return end_hearing(item, news);
   hearing.end = news;
 }
@@ -465,6 +473,43 @@ void RealtimeSession::end_hearing(const std::string& item, const HearingNews& ne
   }
   begin_waiting();
   answer_if_due();
+  if (!turn_ && hearings_.empty()) forget_foreseen();  // it was a cough
+}
+
+// ---------------------------------------------------------------------------- what comes next
+
+std::string RealtimeSession::heard_so_far(const std::string& item) const {
+  const auto at = hearings_.find(item);
+  if (at == hearings_.end()) return {};
+  return std::string(trimmed(at->second.settled + at->second.partial));
+}
+
+void RealtimeSession::foresee() {
+  const bool answers = config_.predict && !config_.transcribes && facts_.no_answer.empty() &&
+                       !facts_.hears && config_.turns && config_.turns->create_response;
+  if (!answers || active() != nullptr) return;
+  std::string said;
+  for (const auto& [item, hearing] : hearings_) {
+    const std::string text = heard_so_far(item);
+    if (!text.empty()) said += text + '\n';
+  }
+  if (said.empty() || said == foreseen_) return;
+  foreseen_ = std::move(said);
+  out_->push_back(Foresee{});
+}
+
+void RealtimeSession::forget_foreseen() {
+  if (!std::exchange(foreseen_, {}).empty()) out_->push_back(ForgetForeseen{});
+}
+
+BeginAnswer RealtimeSession::foreseen() const {
+  BeginAnswer out = asking(config_.answer, conversation_);
+  JsonIn& messages = out.body["messages"];
+  messages = conversation_.messages(config_.answer.instructions, facts_.hears,
+                                    [this](const std::string& id) { return heard_so_far(id); });
+  const std::string said = turn_ ? heard_so_far(*turn_) : "";
+  if (!said.empty()) messages.push_back({{"role", "user"}, {"content", said}});
+  return out;
 }
 
 // ---------------------------------------------------------------------------- items
@@ -637,8 +682,14 @@ void RealtimeSession::begin_waiting() {
 
 void RealtimeSession::begin_answer(Response& response) {
   response.begun = true;
-  const Conversation& context = response.input ? *response.input : conversation_;
-  const AnswerConfig& config = response.config;
+  BeginAnswer begin = asking(response.config, response.input ? *response.input : conversation_);
+  begin.response = response.id;
+  begin.foreseen = response.joined && !response.input;
+  if (begin.foreseen) foreseen_.clear();
+  out_->push_back(std::move(begin));
+}
+
+BeginAnswer RealtimeSession::asking(const AnswerConfig& config, const Conversation& context) const {
   JsonIn body = {{"messages", context.messages(config.instructions, facts_.hears)}};
   if (!config.tools.empty()) {
     body["tools"] = chat_tools_of(config.tools);
@@ -646,9 +697,9 @@ void RealtimeSession::begin_answer(Response& response) {
   }
   if (config.max_tokens > 0) body["max_completion_tokens"] = config.max_tokens;
   if (config.temperature) body["temperature"] = *config.temperature;
-  BeginAnswer begin{response.id, config, std::move(body)};
-  begin.config.tools = begin.config.tool_choice = {};
-  out_->push_back(std::move(begin));
+  BeginAnswer out{"", config, std::move(body)};
+  out.config.tools = out.config.tool_choice = {};
+  return out;
 }
 
 /// Answers what was said, once it is all known and nobody speaks.
@@ -868,6 +919,7 @@ JsonOut RealtimeSession::response_object(const Response& response, const char* s
 void RealtimeSession::send(const char* type, JsonOut fields) {
   JsonOut event = {{"type", type}, {"event_id", new_id("event")}};
   event.update(fields);
+  if (facts_.beta && !to_beta(event)) return;
   out_->push_back(SendEvent{dump_json(event)});
 }
 

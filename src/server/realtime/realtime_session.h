@@ -63,15 +63,21 @@ struct DropHearing {
 };
 struct BeginAnswer {
   std::string response;
-  AnswerConfig config;  ///< without tools and choice, which are in the body
-  JsonIn body;          ///< of a chat request: messages, tools, max_completion_tokens
+  AnswerConfig config;    ///< without tools and choice, which are in the body
+  JsonIn body;            ///< of a chat request: messages, tools, max_completion_tokens
+  bool foreseen = false;  ///< what was foreseen may serve it, and serves no other
 };
+/// Something is being said, and more of it is known: foreseen() is what would be asked if that were
+/// all. An answer to it may be made ahead.
+struct Foresee {};
+/// There will be no such answer.
+struct ForgetForeseen {};
 /// No news follow.
 struct StopAnswer {
   std::string response;
 };
 using RealtimeAction = std::variant<SendEvent, OpenHearing, HearSamples, EndHearing, DropHearing,
-                                    BeginAnswer, StopAnswer>;
+                                    BeginAnswer, StopAnswer, Foresee, ForgetForeseen>;
 using RealtimeActions = std::vector<RealtimeAction>;
 
 // ---- What becomes of it.
@@ -95,6 +101,7 @@ struct AnswerNews {
 struct RealtimeFacts : RealtimeAbility {
   std::string id = {};  ///< what ids are made of
   bool hears = false;   ///< what answers hears by itself: no transcript is waited for
+  bool beta = false;    ///< events have the names of the beta, in and out
   /// Why nobody can answer; empty: somebody can.
   std::string no_answer = {};
   /// Checks a voice's name.
@@ -117,6 +124,9 @@ class RealtimeSession {
 
   void heard(const std::string& item, const HearingNews& news, RealtimeActions& out);
   void answered(const std::string& response, const AnswerNews& news, RealtimeActions& out);
+
+  /// What would be asked if what is known now were all that is said; of no response.
+  BeginAnswer foreseen() const;
 
   /// Nobody speaks, and nothing is heard or answered.
   bool quiet() const;
@@ -175,6 +185,10 @@ class RealtimeSession {
   void transcript_event(const char* what, const std::string& item, JsonOut fields);
 
   // Responses.
+  BeginAnswer asking(const AnswerConfig& config, const Conversation& context) const;
+  std::string heard_so_far(const std::string& item) const;
+  void foresee();
+  void forget_foreseen();
   void begin_response(Response response);
   void begin_answer(Response& response);
   void begin_waiting();
@@ -219,6 +233,7 @@ class RealtimeSession {
   std::optional<std::string> turn_;          // somebody speaks: the item that it will be
   std::map<std::string, Hearing> hearings_;  // by item
   bool due_ = false;                         // something was said that nobody has answered
+  std::string foreseen_;                     // of what is being said; empty: nothing
 };
 
 }  // namespace syrinx

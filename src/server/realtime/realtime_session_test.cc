@@ -99,6 +99,8 @@ class Peer {
   std::map<std::string, size_t> samples;
   std::vector<std::string> ended, dropped, stopped;
   std::vector<BeginAnswer> begun;
+  std::vector<JsonIn> foreseen;  // messages
+  int forgotten = 0;
 
  private:
   template <typename F>
@@ -124,6 +126,10 @@ class Peer {
         dropped.push_back(drop->item);
       } else if (auto* begin = std::get_if<BeginAnswer>(&action)) {
         begun.push_back(*begin);
+      } else if (std::holds_alternative<Foresee>(action)) {
+        foreseen.push_back(session->foreseen().body["messages"]);
+      } else if (std::holds_alternative<ForgetForeseen>(action)) {
+        ++forgotten;
       } else {
         stopped.push_back(std::get<StopAnswer>(action).response);
       }
@@ -295,6 +301,57 @@ TEST(RealtimeSession, ATurnByAudioInTheDocumentedOrder) {
   EXPECT_EQ(response["usage"]["input_token_details"]["cached_tokens"], 2);
   EXPECT_EQ(response["usage"]["output_token_details"]["text_tokens"], 3);
   EXPECT_TRUE(peer.session->quiet());
+}
+
+TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
+  Peer peer([](RealtimeFacts& facts) { facts.may_predict = facts.predicts = true; });
+  peer.send(set({{"instructions", "Be brief."}}));
+  peer.say(600, true);
+  const std::string item = peer.opened.at(0).item;
+  peer.hear(item, {.partial = ""});
+  EXPECT_TRUE(peer.foreseen.empty());
+  peer.hear(item, {.partial = "what is"});
+  peer.hear(item, {.partial = "what is"});  // nothing new
+  ASSERT_EQ(peer.foreseen.size(), 1u);
+  EXPECT_EQ(peer.foreseen[0], JsonIn::parse(R"([{"role": "system", "content": "Be brief."},
+                                                {"role": "user", "content": "what is"}])"));
+  peer.hear(item, {.segments = {" what is the"}, .partial = "thyme"});
+  EXPECT_EQ(peer.foreseen.back()[1]["content"], "what is the thyme");
+  peer.say(700, false);  // now it is an item whose transcript is on its way
+  peer.say(600, true);   // and somebody goes on
+  const std::string more = peer.opened.back().item;
+  peer.hear(more, {.partial = "of day"});
+  ASSERT_EQ(peer.foreseen.size(), 3u);
+  EXPECT_EQ(peer.foreseen[2], JsonIn::parse(R"([{"role": "system", "content": "Be brief."},
+                                                {"role": "user", "content": "what is the thyme"},
+                                                {"role": "user", "content": "of day"}])"));
+  peer.say(700, false);
+  peer.hear_all(item, "what is the time");
+  peer.hear_all(more, "of day");
+  ASSERT_EQ(peer.begun.size(), 1u);
+  EXPECT_TRUE(peer.begun[0].foreseen);
+  EXPECT_EQ(peer.begun[0].body["messages"].back()["content"], "of day");
+  peer.end();
+  EXPECT_EQ(peer.forgotten, 0);
+  // A cough, and a buffer that is cleared.
+  peer.say(600, true);
+  peer.hear(peer.opened.back().item, {.partial = "hm"});
+  peer.say(700, false);
+  peer.hear_all(peer.opened.back().item, "");
+  EXPECT_EQ(peer.forgotten, 1);
+  peer.say(600, true);
+  peer.hear(peer.opened.back().item, {.partial = "oh"});
+  peer.send({{"type", "input_audio_buffer.clear"}});
+  EXPECT_EQ(peer.forgotten, 2);
+  // Nobody answers by himself, or what is asked for is something else.
+  const size_t before = peer.foreseen.size();
+  peer.send(set(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
+      {"type": "server_vad", "create_response": false}}}})")));
+  peer.say(600, true);
+  peer.hear(peer.opened.back().item, {.partial = "hello"});
+  EXPECT_EQ(peer.foreseen.size(), before);
+  peer.send({{"type", "response.create"}, {"response", {{"input", JsonIn::array()}}}});
+  EXPECT_FALSE(peer.begun.back().foreseen);
 }
 
 TEST(RealtimeSession, SilenceAndNoiseAnswerNobody) {

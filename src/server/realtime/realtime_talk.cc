@@ -18,6 +18,7 @@ constexpr size_t kMostBacklog = size_t{256} << 10;
 /// Audio that a recogniser may have in front of it; it tells its progress each minute.
 constexpr double kMostAhead_s = 120;
 constexpr int kMostVoices = 8;
+constexpr int kAheadVoices = 2;  // besides, that nobody wants yet
 
 bool ended_badly(const Outcome& outcome) {
   return outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
@@ -64,10 +65,11 @@ Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
 RealtimeTalk::RealtimeTalk(RealtimeCast cast, std::function<void()> wake)
     : cast_(std::move(cast)), wake_(std::move(wake)), session_(facts_of(cast_), cast_.transcribes) {
   if (cast_.speaker && !by_itself()) {
-    contexts_.emplace(
-        cast_.speaker,
-        ContextLimits{.max_contexts = kMostVoices, .client = cast_.client, .voices = cast_.voices},
-        wake_);
+    contexts_.emplace(cast_.speaker,
+                      ContextLimits{.max_contexts = kMostVoices + kAheadVoices,
+                                    .client = cast_.client,
+                                    .voices = cast_.voices},
+                      wake_);
   }
   RealtimeActions actions;
   session_.opened(actions);
@@ -85,8 +87,11 @@ RealtimeTalk::~RealtimeTalk() {
 RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   RealtimeFacts facts;
   facts.id = cast.id;
+  facts.beta = cast.beta;
   facts.speaks = cast.speaker != nullptr;
   facts.open_activity = cast.open_activity;
+  facts.may_predict = cast.predict != PredictWhen::kNever;
+  facts.predicts = cast.predict == PredictWhen::kUnlessNot;
   if (cast.speaker) facts.default_voice = cast.speaker->info().default_voice;
   if (cast.writer) {
     facts.model = cast.writer->info().model;
@@ -181,6 +186,8 @@ void RealtimeTalk::carry_out(RealtimeActions& actions) {
     }
     void operator()(BeginAnswer& begin) { talk.begin_answer(begin); }
     void operator()(StopAnswer& stop) { talk.stop_answer(stop.response); }
+    void operator()(Foresee&) { talk.foresee(); }
+    void operator()(ForgetForeseen&) { talk.foresight_.reset(); }
   } visitor{*this};
   for (RealtimeAction& action : actions) std::visit(visitor, action);
 }
@@ -244,10 +251,28 @@ bool RealtimeTalk::pump_hearing(const std::string& item) {
 
 // ---------------------------------------------------------------------------- answering
 
+void RealtimeTalk::foresee() {
+  if (!foresight_) {
+    foresight_ = std::make_unique<Foresight>(
+        ForesightCast{.writer = cast_.writer,
+                      .voices = contexts_ ? &*contexts_ : nullptr,
+                      .client = cast_.client,
+                      .name = concat("ahead_", ++foresights_),
+                      .question = [this] { return session_.foreseen(); },
+                      .voice = [this](const AnswerConfig& config) { return voice_options(config); },
+                      .post = cast_.post,
+                      .wake = wake_,
+                      .counters = cast_.predictions,
+                      .sentence = cast_.first_sentence});
+  }
+  foresight_->hear();
+}
+
 void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   Answer& answer = answers_[begin.response];
   ++answered_;
   answer.config = std::move(begin.config);
+  if (begin.foreseen) answer.foresight = std::move(foresight_);
   const PipelineInfo& info = cast_.writer->info();
   const bool aloud = answer.config.spoken && by_itself();
   if (aloud) {
@@ -260,49 +285,26 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
       answer.error = std::move(*error);
       return wake_();
     }
-    contexts_->open(begin.response, std::move(std::get<ContextOptions>(options)));
-  }
-  answer.draft = std::make_shared<Draft>();
-  const auto check = [draft = answer.draft, body = dump_json(begin.body),
-                      ability = ChatAbility{info.speaks, info.hears_s}, wake = wake_] {
-    std::variant<ChatCall, ApiError> call;
-    try {
-      auto parsed = ChatBody::parse(ChatKind::kChat, body);
-      if (auto* error = std::get_if<ApiError>(&parsed)) {
-        call = std::move(*error);
-      } else {
-        call = std::get<ChatBody>(parsed).call(ability);
-      }
-    } catch (const std::exception&) {
-      call = ApiError{.status = 500, .message = "Something went wrong.", .code = "internal_error"};
+    if (answer.foresight && answer.foresight->holds(answer.config)) {
+      answer.voice = std::move(std::get<ContextOptions>(options));
+    } else {
+      contexts_->open(begin.response, std::move(std::get<ContextOptions>(options)));
     }
-    {
-      const std::lock_guard lock(draft->mutex);
-      draft->call = std::move(call);
-    }
-    wake();
-  };
-  if (cast_.post) {
-    cast_.post(check);
-  } else {
-    check();
   }
+  answer.check = ChatCheck::begin(begin.body, {info.speaks, info.hears_s}, cast_.post, wake_);
 }
 
 void RealtimeTalk::submit(Answer& answer) {
-  std::variant<ChatCall, ApiError> call;
-  {
-    const std::lock_guard lock(answer.draft->mutex);
-    if (!answer.draft->call) return;
-    call = std::move(*answer.draft->call);
-  }
-  answer.draft.reset();
-  if (auto* error = std::get_if<ApiError>(&call)) {
+  auto checked = answer.check->take();
+  if (!checked) return;
+  answer.check.reset();
+  if (auto* error = std::get_if<ApiError>(&*checked)) {
     answer.error = std::move(*error);
     return;
   }
-  ChatCall& chat = std::get<ChatCall>(call);
+  ChatCall& chat = std::get<ChatCall>(*checked);
   chat.request.client = cast_.client;
+  if (answer.foresight) answer.foresight->begin_answer(chat.request);
   answer.tools.emplace(std::move(chat.tool_names));
   const int rate_hz = cast_.writer->info().sample_rate;
   if (chat.speaks) {
@@ -353,7 +355,7 @@ void RealtimeTalk::fail(const std::string& id, ApiError error) {
 
 bool RealtimeTalk::pump_answer(const std::string& id) {
   Answer& answer = answers_.at(id);
-  if (answer.draft) submit(answer);
+  if (answer.check) submit(answer);
   if (answer.error) {
     fail(id, *answer.error);
     return true;
@@ -368,6 +370,7 @@ bool RealtimeTalk::pump_answer(const std::string& id) {
                  : inner_fault(news.outcome->error));
     return true;
   }
+  if (answer.foresight) answer.foresight->wrote(news.text);
   ToolCallFinder::Found found = answer.tools->push(news.text);
   if (over) {
     answer.outcome = news.outcome;
@@ -383,13 +386,29 @@ bool RealtimeTalk::pump_answer(const std::string& id) {
     if (over && news.outcome->audio_s > 0) answer.encoder->flush(out.audio);
   }
   if (voiced) {
-    contexts_->add_text(id, out.text);
-    if (over) contexts_->finish(id);
+    speak(id, answer, out.text, over);
   } else if (over) {
     out.outcome = answer.outcome;
   }
   tell(id, out);
   return true;
+}
+
+/// The sentence that was spoken ahead is heard if the answer begins with it.
+void RealtimeTalk::speak(const std::string& id, Answer& answer, const std::string& text,
+                         bool over) {
+  answer.unspoken += text;
+  if (answer.voice) {
+    const auto met = answer.foresight->met(answer.unspoken, over);
+    if (!met) return;
+    const size_t spoken = *met ? answer.foresight->release(id).value_or(0) : 0;
+    answer.foresight->drop_voice();
+    if (spoken == 0) contexts_->open(id, std::move(*answer.voice));
+    answer.voice.reset();
+    answer.unspoken.erase(0, spoken);
+  }
+  contexts_->add_text(id, std::exchange(answer.unspoken, {}));
+  if (over) contexts_->finish(id);
 }
 
 /// The next of what is spoken.
@@ -398,7 +417,13 @@ bool RealtimeTalk::pump_voice() {
   auto event = contexts_->next();
   if (!event) return false;
   const auto at = answers_.find(event->context);
-  if (at == answers_.end()) return true;
+  if (at == answers_.end()) {  // one that nobody wants yet, and which failed
+    if (foresight_) foresight_->voice_failed(event->context);
+    for (auto& [id, answer] : answers_) {
+      if (answer.foresight) answer.foresight->voice_failed(event->context);
+    }
+    return true;
+  }
   Answer& answer = at->second;
   AnswerNews news;
   switch (event->kind) {
@@ -447,6 +472,7 @@ bool RealtimeTalk::pump() {
   for (const std::string& id : names) {
     if (answers_.contains(id)) some = pump_answer(id) || some;
   }
+  if (foresight_) some = foresight_->pump() || some;
   return pump_voice() || some;
 }
 

@@ -9,17 +9,18 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "ears/ears.h"
-#include "server/chat/chat_call.h"
 #include "server/dialects/contexts.h"
 #include "server/dialects/wire_session.h"
 #include "server/models/backend.h"
+#include "server/realtime/chat_check.h"
+#include "server/realtime/foresight.h"
+#include "server/realtime/predict_when.h"
 #include "server/realtime/realtime_session.h"
 #include "server/request/answer_queue.h"
 #include "server/transcribe/heard_queue.h"
@@ -39,10 +40,14 @@ struct RealtimeCast {
   bool strict = false;  ///< as for SpeechBody::call()
   std::string id;       ///< what ids are made of
   bool transcribes = false;
+  bool beta = false;  ///< as in RealtimeFacts
   /// As RealtimeFacts.
   std::function<std::unique_ptr<VoiceActivity>(int strictness)> open_activity = {};
-  /// Runs a task on another thread; empty: at once, on this one.
-  std::function<void(std::function<void()>)> post = {};
+  PostTask post = {};
+  /// Whether answers are drafted while the question is still being said.
+  PredictWhen predict = PredictWhen::kNever;
+  std::shared_ptr<PredictionCounters> predictions = {};  ///< may be null
+  SentenceOptions first_sentence = {};                   ///< of an answer, that is spoken ahead
 };
 
 class RealtimeTalk : public WireSession {
@@ -69,15 +74,13 @@ class RealtimeTalk : public WireSession {
     std::optional<ApiError> error;
     double given_s = 0;
   };
-  /// A chat that is read and checked on another thread.
-  struct Draft {
-    std::mutex mutex;
-    std::optional<std::variant<ChatCall, ApiError>> call;
-  };
   struct Answer {
     AnswerConfig config;
-    std::shared_ptr<Draft> draft;
-    std::shared_ptr<AnswerQueue> queue;  // once submitted
+    std::shared_ptr<ChatCheck> check;
+    std::unique_ptr<Foresight> foresight;  // null: nothing was foreseen
+    std::optional<ContextOptions> voice;   // while it is open whether a sentence of that serves
+    std::string unspoken;                  // what that one is compared with
+    std::shared_ptr<AnswerQueue> queue;    // once submitted
     std::optional<RequestId> id;
     std::optional<ToolCallFinder> tools;
     std::unique_ptr<Encoder> encoder;  // of a model that speaks by itself
@@ -98,6 +101,8 @@ class RealtimeTalk : public WireSession {
   bool pump_hearing(const std::string& item);
   bool pump_answer(const std::string& id);
   bool pump_voice();
+  void foresee();
+  void speak(const std::string& id, Answer& answer, const std::string& text, bool over);
   void tell(const std::string& id, const AnswerNews& news);
   void fail(const std::string& id, ApiError error);
   ApiError inner_fault(const Error& error);
@@ -109,6 +114,8 @@ class RealtimeTalk : public WireSession {
   std::optional<SpeechContexts> contexts_;
   std::map<std::string, Hearing> hearings_;
   std::map<std::string, Answer> answers_;
+  std::unique_ptr<Foresight> foresight_;  // of what is being said
+  int foresights_ = 0;
   std::deque<SendMessage> frames_;
   SendMessage current_;
   size_t backlog_bytes_ = 0;

@@ -1,18 +1,23 @@
 #include "server/request/audio_queue.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "base/clock.h"
 #include "server/request/kept.h"
 
 namespace syrinx {
 
 AudioQueue::AudioQueue(int sample_rate_hz, std::function<void()> wake)
-    : sample_rate_hz_(sample_rate_hz), wake_(std::move(wake)) {}
+    : sample_rate_hz_(sample_rate_hz),
+      wake_(std::move(wake)),
+      most_s_(std::numeric_limits<double>::max()) {}
 
 void AudioQueue::audio(std::span<const float> samples) {
   const std::lock_guard lock(mutex_);
   if (!wake_ || samples.empty()) return;
+  if (first_audio_s_ == 0) first_audio_s_ = now_s();
   samples_.insert(samples_.end(), samples.begin(), samples.end());
   wake_();
 }
@@ -30,7 +35,21 @@ void AudioQueue::finished(const Outcome& outcome) {
 
 double AudioQueue::unread_s() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<double>(samples_.size() - begin_ + in_flight_) / sample_rate_hz_;
+  const double unread_s =
+      static_cast<double>(samples_.size() - begin_ + in_flight_) / sample_rate_hz_;
+  return unread_s < most_s_ ? unread_s : std::numeric_limits<double>::max();
+}
+
+void AudioQueue::hold(double ahead_s) {
+  const std::lock_guard lock(mutex_);
+  most_s_ = ahead_s;
+}
+
+void AudioQueue::release() { hold(std::numeric_limits<double>::max()); }
+
+double AudioQueue::first_audio_s() const {
+  const std::lock_guard lock(mutex_);
+  return first_audio_s_;
 }
 
 size_t AudioQueue::take(std::vector<float>& out, size_t most) {

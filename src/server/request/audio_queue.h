@@ -32,6 +32,11 @@ class AudioQueue : public Sink {
   void take_words(std::vector<WordMark>& out);
   /// The outcome, once the engine is done and all samples were taken.
   std::optional<Outcome> end() const;
+  /// Nobody takes any of it yet: so much is enough, until release().
+  void hold(double ahead_s);
+  void release();
+  /// When the first audio came, on base's clock; 0: none yet.
+  double first_audio_s() const;
   /// No further wake; audio that still comes is dropped.
   void detach();
 
@@ -41,7 +46,9 @@ class AudioQueue : public Sink {
   std::function<void()> wake_;
   std::vector<float> samples_;  // not yet taken: [begin_, size)
   size_t begin_ = 0;
-  size_t in_flight_ = 0;         // taken, not yet written
+  size_t in_flight_ = 0;  // taken, not yet written
+  double most_s_;         // past it nobody takes any more
+  double first_audio_s_ = 0;
   std::vector<WordMark> words_;  // not yet taken
   std::optional<Outcome> outcome_;
 };

@@ -280,7 +280,7 @@ def main():
         (folder / "config.json").write_text(json.dumps(plain, indent=1) + "\n")
         cases = CASES[name]
         for case in cases:
-            save_file(run_case(model, processor, case, 8), folder.parent / f"{case['name']}.safetensors")
+            save_file(run_case(model, processor, case, 3), folder.parent / f"{case['name']}.safetensors")
             print(" ", case["name"], "steps", case["steps"], "ended", case["ended"], "margin", case["margin"])
         (folder.parent / "cases.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n")
 

@@ -186,7 +186,7 @@ def run_case(case, model, decoder, engine, llama, snac, tok):
 
 CASES = [
     dict(name="voice", text="Hello there, how are you today?", voice="tara", steps=224, penalty=1.0, ignore_stop=True,
-         logit_steps=224, samples=True),
+         logit_steps=64, samples=True),
     dict(name="penalty", text="The fox <laugh> isn't lazy… 你好 <sigh>\nnew line", voice="zoe", steps=210, penalty=1.3,
          ignore_stop=True, logit_steps=16, samples=False),
     dict(name="no_voice", text="  How are you? ", voice="none", steps=70, penalty=1.3, ignore_stop=True,

@@ -133,7 +133,7 @@ def run_case(tts, case, recordings):
                          float((best[..., 0] - best[..., 1]).min()))
     case["steps"] = frames.shape[0]
     case["ended"] = bool(frames.shape[0] + 1 < case["max_new_tokens"])
-    out = {"prompt_ids": record.ids.int(), "prefill": record.prefill, "inner_logits": inner[:16],
+    out = {"prompt_ids": record.ids.int(), "prefill": record.prefill, "inner_logits": inner[:6],
            "logits_codes_end": talker[:, list(range(codes)) + [config.codec_eos_token_id]], "frames": frames.int()}
     if record.said is not None:
         out["said_ids"] = record.said.int()

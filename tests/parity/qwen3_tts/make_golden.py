@@ -350,7 +350,7 @@ def main():
         codec_goldens(folder, codec.decoder, size, size["lengths"])
         cases = CASES[name]
         for case in cases:
-            save_file(run_case(tts, case, inner_steps=24, full_steps=4), folder / f"{case['name']}.safetensors")
+            save_file(run_case(tts, case, inner_steps=6, full_steps=1), folder / f"{case['name']}.safetensors")
             print(" ", case["name"], "steps", case["steps"], "ended", case["ended"], "margin", case["margin"])
         (folder / "cases.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n")
 

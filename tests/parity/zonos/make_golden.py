@@ -148,7 +148,7 @@ def run_case(case, model, speakers, conditioning, columns):
     case["frames"] = codes.shape[2] if case["ended"] else case["steps"] - 9
     frames = codes[0].t()[: case["frames"]].int()
     steps = case["frames"] + (9 if case["ended"] else 0)
-    out = {"prompt_ids": ids[0].int(), "prefix": prefix, "logits_full": logits[:3],
+    out = {"prompt_ids": ids[0].int(), "prefix": prefix, "logits_full": logits[:1],
            "logits_some": logits[:steps][..., columns], "frames": frames}
     if case["ended"]:
         out["samples"] = model.autoencoder.decode(codes)[0, 0]

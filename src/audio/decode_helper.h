@@ -1,0 +1,77 @@
+// Decodes strangers' recordings in other processes: a helper, forked while this process is still
+// small and has one thread, forks a child for each recording, which gives up what it does not need
+// (confinement.h), reads the file from a socket and writes samples to it. A file that breaks its
+// decoder breaks one child; what comes from a child is checked like the file itself.
+//
+//   DecodeHelper helper;                          // first thing in main
+//   read_recording(bytes, {.helper = &helper});   // any thread
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "audio/recording.h"
+#include "base/error.h"
+
+namespace syrinx {
+
+class Decoding;
+
+struct DecodeHelperOptions {
+  bool filter = true;                           ///< of system calls, where it is possible
+  uint64_t memory_bytes = uint64_t{128} << 20;  ///< of a child, beside the file
+  /// What a child does instead of decoding, for tests; it has the socket. Null: it decodes.
+  void (*instead)(int socket) = nullptr;
+};
+
+/// Outlives what decodes with it. Public methods are safe from any thread.
+class DecodeHelper {
+ public:
+  /// Forks; the process should have one thread, and hold no secrets yet: children start with a copy
+  /// of its memory, without the environment. Throws LoadError when it cannot, or no child can be
+  /// bounded.
+  explicit DecodeHelper(const DecodeHelperOptions& options = {});
+  /// The helper ends, and its children with it.
+  ~DecodeHelper();
+  DecodeHelper(const DecodeHelper&) = delete;
+  DecodeHelper& operator=(const DecodeHelper&) = delete;
+
+  /// How children are confined on this machine, for people: "seccomp and resource limits".
+  const std::string& confinement() const { return confinement_; }
+  /// Whether the filter of system calls is in force.
+  bool filtered() const { return filtered_; }
+  pid_t pid() const { return pid_; }
+  /// Children that were begun to decode.
+  int64_t begun() const { return begun_; }
+
+  /// Within limits, of which max_s bounds samples, max_decode_s each read, and both the child's
+  /// processor time. Errors that are the file's fault are kInvalid, also when it crashed its
+  /// decoder; a child that somebody else killed and a helper that is gone are kInternal.
+  std::unique_ptr<Decoding> decode(std::string_view file, const RecordingLimits& limits) const;
+
+ private:
+  friend class DecodingApart;
+  /// A child with its end of a socket; 0: there is no process for it, -1: the helper is gone.
+  pid_t begin_child(int socket, uint64_t memory_bytes, uint32_t cpu_s, bool probe) const;
+  /// Ends it if it has not ended by itself; as waitpid() tells it, -1: the helper is gone.
+  int end_child(pid_t child) const;
+  int64_t ask(const void* request, size_t bytes, int descriptor) const;
+  void probe();
+  void stop();
+
+  const DecodeHelperOptions options_;
+  pid_t pid_ = -1;
+  int control_ = -1;
+  bool filtered_ = false;
+  std::string confinement_;
+  mutable std::atomic<int64_t> begun_ = 0;
+  mutable std::mutex mutex_;  // of a question and its answer
+};
+
+}  // namespace syrinx

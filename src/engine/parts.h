@@ -1,0 +1,63 @@
+// A request's text cut at its pauses (model/pauses.h): parts that are spoken one after the other,
+// each as a request of its own would be, with silence between them. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "model/pauses.h"
+#include "model/request.h"
+
+namespace syrinx {
+
+class SpokenParts {
+ public:
+  /// Of a text, whole or the beginning of one that is open. Null: there is nothing to cut and there
+  /// will not be.
+  static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request);
+
+  /// What late text means for the part that is being spoken.
+  struct LiveText {
+    std::string text = {};
+    bool last = false;
+  };
+  Status push(std::string_view text, bool last, LiveText& live);
+
+  /// After a part: the next one may begin, its text has not come, or there is none.
+  enum class Next { kBegin, kWait, kDone };
+  Next next() const;
+  /// Neither words nor silence are left, now or later.
+  bool over() const { return next() == Next::kDone && pause_s() == 0; }
+  /// Nothing of the text is spoken, now or later, and it has a pause.
+  bool only_silence() const { return next() == Next::kDone && pause_s() > 0; }
+  /// The request of the next part; `frames`: spoken before it, of SpeechRequest::max_frames.
+  std::unique_ptr<const SpeechRequest> begin(int64_t frames);
+  /// The part was spoken.
+  void end();
+
+  /// Of the part: silence before it that is still to be told, and where it begins in the text.
+  double pause_s() const { return parts_.empty() ? 0 : parts_.front().pause_s; }
+  double take_pause();
+  int64_t text_begin() const { return parts_.empty() ? 0 : parts_.front().begin; }
+
+ private:
+  struct Part {
+    std::string text = {};
+    int64_t begin = 0;
+    double pause_s = 0;
+    bool speakable = false;
+    bool closed = false;
+  };
+  explicit SpokenParts(SpeechRequest base) : base_(std::move(base)) {}
+
+  SpeechRequest base_;  // without its text
+  PauseReader reader_;
+  std::deque<Part> parts_{1};  // the first is spoken, or next
+  bool live_ = false;          // it is spoken
+  int64_t at_ = 0;             // bytes of the text so far
+};
+
+}  // namespace syrinx

@@ -1,0 +1,200 @@
+// Pauses in the text: each part sounds as a request of its own, with exact silence between.
+#include "engine/parts.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/collector.h"
+#include "engine/engine.h"
+#include "model/toy/toy.h"
+
+namespace syrinx {
+namespace {
+
+struct Spoken {
+  std::vector<float> samples;
+  Outcome outcome;
+};
+
+class PartsTest : public testing::Test {
+ protected:
+  /// The first of the pieces opens the request, the others come late.
+  Spoken speak(const std::vector<std::string>& pieces, SpeechRequest request = {.seed = 7}) {
+    auto collector = std::make_shared<Collector>();
+    request.text = pieces.front();
+    request.text_open = pieces.size() > 1;
+    const auto id = engine_.submit(request, collector);
+    if (!id) return {{}, {.reason = FinishReason::kError, .error = id.error()}};
+    for (size_t i = 1; i < pieces.size(); ++i) {
+      engine_.append_text(id.value(), pieces[i], i + 1 == pieces.size());
+    }
+    Spoken out;
+    out.outcome = collector->wait();
+    out.samples = collector->next(0);
+    return out;
+  }
+  std::vector<float> samples(const std::string& text) {
+    const Spoken spoken = speak({text});
+    EXPECT_EQ(spoken.outcome.reason, FinishReason::kStop) << spoken.outcome.error.message;
+    return spoken.samples;
+  }
+  std::vector<float> silence(double seconds) const {
+    return std::vector<float>(static_cast<size_t>(std::llround(seconds * rate_)));
+  }
+  static std::vector<float> join(const std::vector<std::vector<float>>& parts) {
+    std::vector<float> out;
+    for (const auto& part : parts) out.insert(out.end(), part.begin(), part.end());
+    return out;
+  }
+
+  std::shared_ptr<const Pipeline> toy_ = make_toy_pipeline();
+  Engine engine_{toy_, {.threads = 1}};
+  const int rate_ = toy_->info().sample_rate;
+};
+
+TEST_F(PartsTest, EachSoundsAsAloneWithSilenceBetween) {
+  const auto hello = samples("hello "), world = samples(" world"), end = samples("end");
+  ASSERT_FALSE(hello.empty());
+  const auto whole = join({hello, silence(0.5), world, silence(0.0123), end});
+  EXPECT_EQ(samples("hello <break time=\"0.5s\"/> world[pause 12.3ms]end"), whole);
+  const Spoken spoken = speak({"hello <break time=\"0.5s\"/> world[pause 12.3ms]end"});
+  EXPECT_DOUBLE_EQ(spoken.outcome.audio_s, static_cast<double>(whole.size()) / rate_);
+  EXPECT_EQ(spoken.outcome.frames, speak({"hello "}).outcome.frames +
+                                       speak({" world"}).outcome.frames +
+                                       speak({"end"}).outcome.frames);
+}
+
+TEST_F(PartsTest, AtTheEndsAndTogether) {
+  const auto a = samples("a "), b = samples(" b");
+  EXPECT_EQ(samples("<break time='1s'/>a [pause 1s]. [pause 0.5s] b[pause 2s]!"),
+            join({silence(1), a, silence(1.5), b, silence(2)}));
+  EXPECT_EQ(samples("[pause 30ms] ... "), silence(0.03));
+  EXPECT_EQ(samples("[pause 0s]a "), a);
+}
+
+TEST_F(PartsTest, TextThatArrivesInPiecesIsTheSame) {
+  const std::string text = "[pause 50ms]one<break time=\"80ms\"/>two <x> three[pause 1ms]";
+  const auto whole = samples(text);
+  for (const size_t step : {1, 2, 5, 13}) {
+    std::vector<std::string> pieces = {""};
+    for (size_t at = 0; at < text.size(); at += step) pieces.push_back(text.substr(at, step));
+    const Spoken spoken = speak(pieces);
+    EXPECT_EQ(spoken.outcome.reason, FinishReason::kStop) << spoken.outcome.error.message;
+    EXPECT_EQ(spoken.samples, whole) << step;
+  }
+  // The end may come by itself.
+  EXPECT_EQ(speak({text, ""}).samples, whole);
+  EXPECT_EQ(speak({"", text, ""}).samples, whole);
+}
+
+TEST_F(PartsTest, ManyAtATime) {
+  std::vector<std::shared_ptr<Collector>> all;
+  const std::string text = "some[pause 20ms]words[pause 30ms]more";
+  const auto whole = samples(text);
+  for (int i = 0; i < 6; ++i) {
+    all.push_back(std::make_shared<Collector>());
+    ASSERT_TRUE(engine_.submit({.text = text, .seed = 7}, all.back()).ok());
+  }
+  for (const auto& collector : all) {
+    EXPECT_EQ(collector->wait().reason, FinishReason::kStop);
+    EXPECT_EQ(collector->next(0), whole);
+  }
+  EXPECT_TRUE(engine_.drain(30));
+}
+
+TEST_F(PartsTest, OpenedLater) {
+  const std::string text = "some[pause 20ms]words";
+  auto collector = std::make_shared<Collector>();
+  ASSERT_TRUE(engine_.submit_soon({.text = text, .seed = 7}, collector).ok());
+  EXPECT_EQ(collector->wait().reason, FinishReason::kStop);
+  EXPECT_EQ(collector->next(0), samples(text));
+}
+
+TEST_F(PartsTest, TooLongIsRefused) {
+  const Spoken whole = speak({"a[pause 11s]b"});
+  EXPECT_EQ(whole.outcome.error.code, ErrorCode::kInvalid);
+  EXPECT_EQ(whole.outcome.error.param, "input");
+  const Spoken late = speak({"a", "[pause 11s]b"});
+  EXPECT_EQ(late.outcome.reason, FinishReason::kError);
+  EXPECT_EQ(late.outcome.error.param, "input");
+}
+
+TEST_F(PartsTest, BoundsAreForAllParts) {
+  const Spoken few = speak({"abcd[pause 10ms]efgh"}, {.seed = 7, .max_frames = 6});
+  EXPECT_EQ(few.outcome.reason, FinishReason::kLength);
+  EXPECT_LE(few.outcome.frames, 7);
+  Engine brief(toy_, {.threads = 1, .max_audio_s = 1.5});
+  auto collector = std::make_shared<Collector>();
+  ASSERT_TRUE(brief.submit({.text = "a[pause 9s]b"}, collector).ok());
+  EXPECT_EQ(collector->wait().reason, FinishReason::kLength);
+  EXPECT_EQ(collector->next(0).size(), static_cast<size_t>(1.5 * rate_));
+}
+
+TEST_F(PartsTest, ACancelledPauseEnds) {
+  auto collector = std::make_shared<Collector>();
+  const auto id = engine_.submit({.text = "a[pause 1s]", .text_open = true}, collector);
+  ASSERT_TRUE(id.ok());
+  size_t heard = 0;
+  while (heard < static_cast<size_t>(rate_)) heard += collector->next(1).size();  // it waits now
+  engine_.cancel(id.value());
+  EXPECT_EQ(collector->wait().reason, FinishReason::kCancelled);
+  EXPECT_TRUE(engine_.drain(30));
+}
+
+TEST_F(PartsTest, AFaultOfALaterPartIsItsRequests) {
+  const Spoken broken = speak({"ab[pause 10ms]c\1d"});
+  EXPECT_EQ(broken.outcome.reason, FinishReason::kError);
+  EXPECT_FALSE(samples("ab[pause 10ms]cd").empty());
+}
+
+// ---------------------------------------------------------------------------- by itself
+
+TEST(SpokenParts, NoneWithoutAReason) {
+  EXPECT_FALSE(SpokenParts::of({.text = "Hello."}).take());
+  EXPECT_TRUE(SpokenParts::of({.text = "Hello [x]."}).take());
+  EXPECT_TRUE(SpokenParts::of({.text_open = true}).take());
+  SpeechRequest chat{.text = "<break time='1s'/>"};
+  chat.chat = std::make_shared<Chat>();
+  EXPECT_FALSE(SpokenParts::of(chat).take());
+}
+
+TEST(SpokenParts, PlacesInTheWholeText) {
+  const std::string text = "[pause 1s]One[pause 2s] ... [pause 3s]two";
+  auto parts = SpokenParts::of({.text = text}).take();
+  for (const char* expected : {"One", "two"}) {
+    ASSERT_EQ(parts->next(), SpokenParts::Next::kBegin);
+    EXPECT_EQ(parts->pause_s(), std::string(expected) == "One" ? 1 : 5);
+    EXPECT_EQ(static_cast<size_t>(parts->text_begin()), text.find(expected));
+    const auto request = parts->begin(0);
+    EXPECT_EQ(request->text, expected);
+    EXPECT_FALSE(request->text_open);
+    parts->end();
+  }
+  EXPECT_EQ(parts->next(), SpokenParts::Next::kDone);
+}
+
+TEST(SpokenParts, OpenTextWaits) {
+  auto parts = SpokenParts::of({.text_open = true}).take();
+  EXPECT_TRUE(parts->begin(0)->text_open);
+  SpokenParts::LiveText live;
+  ASSERT_TRUE(parts->push("[pause 1s]One", false, live).ok());
+  EXPECT_EQ(live.text, "One");
+  EXPECT_FALSE(live.last);
+  EXPECT_EQ(parts->text_begin(), 10);
+  EXPECT_EQ(parts->take_pause(), 1);
+  live = {};
+  ASSERT_TRUE(parts->push("[pause 2s]", false, live).ok());
+  EXPECT_TRUE(live.last);
+  parts->end();
+  EXPECT_EQ(parts->next(), SpokenParts::Next::kWait);
+  EXPECT_EQ(parts->take_pause(), 2);
+  live = {};
+  ASSERT_TRUE(parts->push("two", true, live).ok());
+  EXPECT_EQ(live.text, "");
+  EXPECT_EQ(parts->next(), SpokenParts::Next::kBegin);
+  EXPECT_EQ(parts->begin(0)->text, "two");
+}
+
+}  // namespace
+}  // namespace syrinx

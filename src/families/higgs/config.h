@@ -1,0 +1,34 @@
+// What config.json of a Higgs Audio v3 checkpoint says. Plain data, checked when read. Throws
+// LoadError for what is missing, contradictory or not supported.
+// Source: sglang-omni:sglang_omni/models/higgs_tts/{hf_config,model}.py.
+#pragma once
+
+#include <cstdint>
+
+#include "io/json.h"
+#include "model/delay.h"
+#include "nn/decoder.h"
+
+namespace syrinx::higgs {
+
+struct ModelConfig {
+  DecoderConfig lm;
+  int64_t vocab = 0;          ///< ids of text
+  int64_t max_positions = 0;  ///< that a request may use: what the model was trained with
+  int64_t codebooks = 0;      ///< C, codes a step
+  int64_t codes = 0;          ///< V, of each codebook's table and head, with its two marks
+
+  /// Codes of the codec; then what stands in a stream before its first code, and its end.
+  int64_t real_codes() const { return codes - 2; }
+  int32_t begin() const { return static_cast<int32_t>(codes - 2); }
+  int32_t end() const { return static_cast<int32_t>(codes - 1); }
+
+  /// Codebook c comes c steps late; behind the end the model says what it likes.
+  DelayPattern delays() const;
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+
+}  // namespace syrinx::higgs

@@ -1,0 +1,394 @@
+// Promises of the family that need no golden: batches, recomputation, the end, segments, late text,
+// tags, voices, checks, faults.
+#include "families/higgs/fixture.h"
+#include "io/edit_safetensors.h"
+#include "io/test_dir.h"
+
+namespace syrinx::higgs {
+namespace {
+
+constexpr int kC = 8;
+
+class HiggsTest : public testing::Test {
+ protected:
+  HiggsTest() : model_({golden_path("checkpoint"), "tiny"}) {}
+
+  static SpeechRequest request(const std::string& text) {
+    SpeechRequest r;
+    r.text = text;
+    r.temperature = 0.f;
+    r.max_frames = 60;
+    r.ignore_stop = true;
+    return r;
+  }
+  Error refusal(const SpeechRequest& r) const {
+    auto opened = model_.open(r);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+  std::unique_ptr<Sequence> open(const SpeechRequest& r) const {
+    auto opened = model_.open(r);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+    return opened.take().only();
+  }
+  std::vector<int32_t> ids(const SpeechRequest& r) const {
+    const auto state = open(r);
+    return {state->prompt_ids().begin(), state->prompt_ids().end()};
+  }
+  std::vector<int32_t> words(const std::string& text) const {
+    return model_.prompter().text(text, "input").take();
+  }
+  static std::vector<int32_t> frames(int count, int32_t code = 1) {
+    return std::vector<int32_t>(static_cast<size_t>(count * kC), code);
+  }
+  /// A step of the codes first, first + 1, ...; or one whose stream 0 ends.
+  Verdict step(Sequence& state, int32_t first, bool end = false) {
+    std::vector<int32_t> codes;
+    for (int k = 0; k < kC; ++k) codes.push_back(first + k);
+    if (end) codes[0] = model_.config().end();
+    StepOutput out(said_, marks_);
+    return state.advance(codes, out);
+  }
+  /// Ends a segment after `count` frames, at least kC of them.
+  Verdict speak(Sequence& state, int count) {
+    for (int i = 0; i < count; ++i) step(state, i % 20);
+    Verdict verdict = step(state, 0, true);
+    for (int i = 0; i < kC - 2; ++i) {
+      EXPECT_EQ(verdict.next, Verdict::kContinue);
+      verdict = step(state, 3);
+    }
+    return verdict;
+  }
+  static bool holds(std::span<const int32_t> all, std::span<const int32_t> part) {
+    return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
+  }
+
+  Higgs model_;
+  std::vector<int32_t> said_;
+  std::vector<WordMark> marks_;
+};
+
+TEST_F(HiggsTest, SameBitsAloneAndInABatch) {
+  std::vector<SpeechRequest> requests;
+  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"}) {
+    requests.push_back(request(text));
+  }
+  requests.push_back(request("I'm fine"));
+  requests[3].voice_data = voice_of(frames(30, 9), kC, "how are you?");
+  requests[1].temperature = 0.8f, requests[1].top_k = 7;
+  std::vector<Track> alone;
+  for (const SpeechRequest& r : requests) {
+    Runner runner(model_);
+    alone.push_back(runner.open(r));
+    for (int i = 0; i < 40; ++i) runner.step(alone.back());
+  }
+  Runner runner(model_, 2);
+  std::vector<Track> together;
+  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
+  std::vector<Track*> all;
+  for (Track& track : together) all.push_back(&track);
+  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
+    ASSERT_GE(steps, 10u);
+    for (size_t s = 0; s < steps; ++s) {
+      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
+      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
+    }
+  }
+}
+
+TEST_F(HiggsTest, ADroppedCacheIsMadeAgain) {
+  Runner runner(model_);
+  SpeechRequest r = request("Hello there, how are you?");
+  r.voice_data = voice_of(frames(7, 5), kC);
+  Track kept = runner.open(r), dropped = runner.open(r);
+  for (int i = 0; i < 30; ++i) {
+    runner.step(kept);
+    if (i % 7 == 3) runner.drop(dropped);
+    runner.step(dropped);
+  }
+  EXPECT_TRUE(kept.logits == dropped.logits);
+  EXPECT_EQ(kept.frames, dropped.frames);
+}
+
+TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
+  SpeechRequest r;
+  r.text = "Hello.";
+  const auto opened = open(r);
+  const State& state = static_cast<const State&>(*opened);
+  for (int now = 0; now < 10; ++now) {
+    EXPECT_EQ(opened->rule(7).forced, now < 7 ? 32 : -1) << now;
+    EXPECT_EQ(opened->rule(0).forced, -1);
+    EXPECT_EQ(opened->rule(0).ranges, 0) << "the authors let the model say anything";
+    EXPECT_EQ(said_.size(), now < 8 ? 0u : static_cast<size_t>((now - 7) * kC));
+    // What looks like an end among the first steps is none.
+    EXPECT_EQ(step(*opened, now, now == 2).next, Verdict::kContinue);
+  }
+  EXPECT_EQ(std::vector(said_.begin() + kC, said_.begin() + 2 * kC),
+            (std::vector<int32_t>{1, 3, 5, 7, 9, 11, 13, 15}));
+  EXPECT_EQ(said_[2 * kC], 0) << "a mark is no code";
+  std::vector<int32_t> slots(1 + kC);
+  state.input(opened->prompt_rows() + 2, slots);
+  EXPECT_EQ(slots, (std::vector<int32_t>{-1, 33, 3, 4, 32, 32, 32, 32, 32}));
+  EXPECT_EQ(step(*opened, 0, true).next, Verdict::kContinue);
+  EXPECT_EQ(opened->rule(0).forced, -1) << "the model says the rest";
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(step(*opened, 11).next, Verdict::kContinue);
+  state.input(opened->prompt_rows() + 11, slots);
+  EXPECT_EQ(slots[1], 11);
+  const Verdict last = step(*opened, 12);
+  EXPECT_EQ(last.next, Verdict::kFinished);
+  EXPECT_EQ(last.reason, FinishReason::kStop);
+  EXPECT_EQ(said_.size(), 10u * kC) << "frames before the end";
+}
+
+TEST_F(HiggsTest, DefaultsAndBounds) {
+  SpeechRequest r;
+  r.text = "Hello there.";
+  const auto state = open(r);
+  const SampleParams& params = state->sampling(3);
+  EXPECT_EQ(params.temperature, 1.f);
+  EXPECT_EQ(params.top_k, 0);
+  EXPECT_EQ(params.top_p, 1.f);
+  EXPECT_EQ(params.min_p, 0.f);
+  EXPECT_EQ(params.repetition_penalty, 1.f);
+  EXPECT_GT(state->max_steps(), 250);
+  EXPECT_LT(state->max_steps(), 1200);
+  r.max_frames = 5, r.ignore_stop = true;
+  const auto bounded = open(r);
+  EXPECT_EQ(bounded->max_steps(), 5 + kC - 1);
+  for (int i = 0; i < bounded->max_steps(); ++i) step(*bounded, 1);
+  EXPECT_EQ(said_.size(), 5u * kC);
+  EXPECT_EQ(bounded->rule(0).allowed[0].end, 33) << "never the end";
+  EXPECT_EQ(bounded->rule(1).ranges, 0);
+}
+
+TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
+  std::string text = "<|emotion:sadness|><|prosody:pause|>First of all. ";
+  while (text.size() < 700) text += "And then it goes on and on for a while. ";
+  SpeechRequest r = request(text);
+  r.ignore_stop = false, r.max_frames = 20;
+  r.voice_data = voice_of(frames(4, 5), kC, "hello there");
+  const auto state = open(r);
+  EXPECT_EQ(state->max_steps(), 20 + kC - 1);
+  const int first = state->prompt_rows();
+  const std::vector<int32_t> before(state->prompt_ids().begin(), state->prompt_ids().end());
+  EXPECT_EQ(speak(*state, 12).next, Verdict::kNextSegment);
+  const std::span<const int32_t> now = state->prompt_ids();
+  ASSERT_GT(std::ssize(now), first + 12 + kC - 1);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), now.begin()));
+  EXPECT_EQ(std::count(now.begin(), now.end(), State::kHeard), 4 + 12 + 2 * (kC - 1));
+  std::vector<int32_t> slots(1 + kC);
+  static_cast<const State&>(*state).input(first, slots);
+  EXPECT_EQ(slots, (std::vector<int32_t>{-1, 0, 32, 32, 32, 32, 32, 32, 32})) << "as delayed";
+  EXPECT_EQ(now[first + 12 + kC - 1], model_.prompter().text());
+  EXPECT_EQ(now[first + 12 + kC], words("<|emotion:sadness|>")[0]) << "delivery holds on";
+  EXPECT_NE(now[first + 12 + kC + 1], words("<|prosody:pause|>")[0]) << "pauses do not";
+  EXPECT_EQ(state->max_steps(), 8 + kC - 1) << "of all segments together";
+  EXPECT_EQ(speak(*state, 8).next, Verdict::kFinished);
+
+  const auto short_of = open(r);
+  const Verdict full = speak(*short_of, 20);
+  EXPECT_EQ(full.next, Verdict::kFinished);
+  EXPECT_EQ(full.reason, FinishReason::kLength);
+}
+
+TEST_F(HiggsTest, WhatWasSaidLongAgoIsForgotten) {
+  SpeechRequest r = request("");
+  r.text_open = true, r.ignore_stop = false, r.max_frames = 0;
+  const auto state = open(r);
+  int64_t most = 0;
+  for (int i = 0; i < 12; ++i) {
+    const std::string said = "The number of this sentence, which is long enough to be alone, is " +
+                             std::to_string(i) + ". ";
+    ASSERT_TRUE(state->append_text(said, false).ok());
+    if (!state->ready()) continue;
+    most = std::max<int64_t>(most, state->prompt_rows());
+    EXPECT_EQ(speak(*state, 200).next, Verdict::kNextSegment);
+  }
+  EXPECT_GT(most, 600);
+  EXPECT_LE(most, model_.config().max_positions / 4 + 400);
+}
+
+TEST_F(HiggsTest, LateTextIsTheSameHoweverItComes) {
+  const std::string text =
+      "<|style:whispering|>Hello there, this is the first of the sentences to be said. "
+      "How are you today, and how is everybody else at home? I am fine.";
+  const auto prompts = [&](size_t piece) {
+    SpeechRequest r = request("");
+    r.text_open = true, r.ignore_stop = false;
+    const auto state = open(r);
+    EXPECT_FALSE(state->ready());
+    std::vector<std::vector<int32_t>> all;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      EXPECT_TRUE(state->append_text(text.substr(at, piece), at + piece >= text.size()).ok());
+      while (state->ready()) {
+        all.emplace_back(state->prompt_ids().begin(), state->prompt_ids().end());
+        if (speak(*state, 9).next == Verdict::kFinished) return all;
+      }
+    }
+    ADD_FAILURE() << "it never ended";
+    return all;
+  };
+  const auto whole = prompts(text.size());
+  ASSERT_EQ(whole.size(), 2u);
+  EXPECT_TRUE(holds(whole[1], words("<|style:whispering|>How are you")));
+  for (const size_t piece : {1, 7, 50}) EXPECT_EQ(prompts(piece), whole) << piece;
+
+  SpeechRequest r = request(" ");
+  r.text_open = true;
+  const auto state = open(r);
+  const Status status = state->append_text("\n", true);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().param, "input");
+  EXPECT_FALSE(state->append_text("more", true).ok());
+}
+
+TEST_F(HiggsTest, TagsAreTokensAndOtherControlsAreText) {
+  const Prompter& p = model_.prompter();
+  EXPECT_EQ(words("<|sfx:laughter|>").size(), 1u);
+  const std::vector<int32_t> said = words("a<|audio|><|tts|>b<|prosody:pause|>c");
+  for (const int32_t id : {p.audio(), p.tts()}) {
+    EXPECT_EQ(std::count(said.begin(), said.end(), id), 0);
+  }
+  EXPECT_EQ(std::count(said.begin(), said.end(), words("<|prosody:pause|>")[0]), 1);
+  const Error unknown = refusal(request("Well, <|emotion:hunger|> yes."));
+  EXPECT_EQ(unknown.param, "input");
+  EXPECT_NE(unknown.message.find("<|emotion:hunger|>"), std::string::npos);
+  for (const char* plain : {"a <|b c:d|> e", "<|:|>", "<|a:b", "a|>", "<|a:B|>"}) {
+    EXPECT_FALSE(find_tag(plain)) << plain;
+  }
+  EXPECT_EQ(leading_tags("<|emotion:sadness|><|prosody:speed_slow|> a"),
+            "<|emotion:sadness|><|prosody:speed_slow|>");
+  EXPECT_EQ(leading_tags("<|prosody:pause|><|emotion:sadness|>a"), "");
+  EXPECT_EQ(leading_tags("a<|emotion:sadness|>"), "");
+}
+
+TEST_F(HiggsTest, PrefixKeysAreThoseOfTheRows) {
+  SpeechRequest r = request("Hello."), other = r;
+  std::vector<int32_t> codes = frames(3, 5);
+  r.voice_data = voice_of(codes, kC, "hello there");
+  codes.back() = 6;
+  other.voice_data = voice_of(codes, kC, "hello there");
+  std::vector<uint64_t> a, b, same;
+  open(r)->prefix_keys(false, a);
+  open(r)->prefix_keys(false, same);
+  open(other)->prefix_keys(false, b);
+  EXPECT_EQ(a, same);
+  ASSERT_EQ(a.size(), b.size());
+  int differ = 0;
+  for (size_t i = 0; i < a.size(); ++i) differ += a[i] != b[i];
+  EXPECT_EQ(differ, 1);
+}
+
+TEST_F(HiggsTest, RefusesWhatItCannotSay) {
+  SpeechRequest r = request("Hello.");
+  r.voice = "nobody";
+  EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound);
+  r.voice = "default";
+  EXPECT_EQ(ids(r), ids(request("Hello.")));
+  r = request("Hello.");
+  r.language = "german";
+  EXPECT_EQ(refusal(r).param, "language");
+  r = request("Hello.");
+  r.instructions = "whisper";
+  EXPECT_NE(refusal(r).message.find("<|emotion:sadness|>"), std::string::npos);
+  r = request("Hello.");
+  r.text_in_prompt = false;
+  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
+  EXPECT_EQ(refusal(request(" \n ")).param, "input");
+
+  const auto refused = [&](std::shared_ptr<Voice> voice) {
+    SpeechRequest v = request("Hello.");
+    v.voice_data = std::move(voice);
+    const Error error = refusal(v);
+    EXPECT_EQ(error.param, "voice");
+    return error.message;
+  };
+  EXPECT_NE(refused(voice_of(frames(2, 32), kC)).find("code 32 of 32"), std::string::npos);
+  EXPECT_NE(refused(voice_of(frames(2, -1), kC)).find("-1"), std::string::npos);
+  EXPECT_NE(refused(voice_of(frames(2), 4)).find("[frames, 8]"), std::string::npos);
+  EXPECT_NE(refused(voice_of({}, kC)).find("[frames, 8]"), std::string::npos);
+  EXPECT_NE(refused(voice_of(frames(1025), kC)).find("at most 1024"), std::string::npos);
+  EXPECT_NE(refused(voice_of(frames(2), kC, "<|sfx:no|>")).find("<|sfx:no|>"), std::string::npos);
+}
+
+/// What loading a changed copy of the checkpoint says.
+struct HiggsCopy {
+  HiggsCopy() {
+    std::filesystem::copy(golden_path("checkpoint"), dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+  }
+  std::string fault(bool dummy = false) const {
+    try {
+      const Higgs model({dir.path(), "x", WeightType::kF32, dummy});
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  TestDir dir;
+};
+
+TEST(HiggsLoading, ConfigsThatDoNotFitAreNamed) {
+  const auto change = [](const char* scope, const char* key, const nlohmann::json& value) {
+    const HiggsCopy copy;
+    nlohmann::json config = nlohmann::json::parse(slurp(copy.dir.path("config.json")));
+    config[scope][key] = value;
+    copy.dir.write("config.json", config.dump());
+    return copy.fault();
+  };
+  const auto names = [](const std::string& fault, const char* part) {
+    EXPECT_NE(fault.find(part), std::string::npos) << part << " is not in: " << fault;
+  };
+  names(change("audio_encoder_config", "encoder_type", "whisper"), "encoder_type");
+  names(change("audio_encoder_config", "out_dim", 48), "out_dim");
+  names(change("audio_encoder_config", "tie_word_embeddings", false), "tie_word_embeddings");
+  names(change("audio_encoder_config", "num_codebooks", 7), "quantizers.7.codebook.embed");
+  names(change("audio_encoder_config", "vocab_size", 35), "quantizers.0.codebook.embed");
+  names(change("text_config", "model_type", "llama"), "model_type");
+  names(change("text_config", "num_hidden_layers", 3), "body.layers.2");
+  names(change("text_config", "vocab_size", 100), "tokenizer");
+  EXPECT_EQ(change("text_config", "rope_theta", 1e6), "") << "told or not";
+}
+
+TEST(HiggsLoading, MissingAndForeignTensorsAreNamed) {
+  const HiggsCopy copy;
+  EditableSafetensors edited(copy.dir.path("model.safetensors"));
+  const std::string codec = "tied.embedding.modality_embeddings.0.model.";
+  const std::string gone[] = {"body.layers.1.self_attn.k_norm.weight",
+                              codec + "acoustic_decoder.block.2.conv_t1.bias",
+                              codec + "quantizer.quantizers.5.project_out.weight"};
+  for (const std::string& name : gone) ASSERT_EQ(edited.header().erase(name), 1u) << name;
+  auto entry = edited.header()["body.norm.weight"];
+  const auto at = entry["data_offsets"][0];
+  entry["shape"] = {0}, entry["data_offsets"] = {at, at};
+  const std::string foreign[] = {"stranger.weight", codec + "quantizer.stranger"};
+  for (const std::string& name : foreign) edited.header()[name] = entry;
+  edited.write(copy.dir.path("model.safetensors"));
+  const std::string said = copy.fault();
+  for (const std::string& name : gone) EXPECT_NE(said.find(name), std::string::npos) << said;
+  for (const std::string& name : foreign) EXPECT_NE(said.find(name), std::string::npos) << said;
+}
+
+TEST(HiggsLoading, DummyWeightsSpeak) {
+  const HiggsCopy copy;
+  std::filesystem::remove(copy.dir.path("tokenizer.json"));
+  std::filesystem::remove(copy.dir.path("model.safetensors"));
+  nlohmann::json config = nlohmann::json::parse(slurp(copy.dir.path("config.json")));
+  config["text_config"]["vocab_size"] = 1000;
+  config["audio_encoder_config"]["vocab_size"] = 1026;
+  copy.dir.write("config.json", config.dump());
+  const Higgs model({copy.dir.path(), "x", WeightType::kBF16, true});
+  EXPECT_EQ(model.codec().config().hop(), 960);
+  EXPECT_EQ(model.codec().config().lookahead(), 10);
+  EXPECT_EQ(model.info().sample_rate, 24000);
+  EXPECT_DOUBLE_EQ(model.info().frame_rate, 25);
+  SpeechRequest request;
+  request.text = "Hello.";
+  EXPECT_TRUE(model.open(request).ok());
+}
+
+}  // namespace
+}  // namespace syrinx::higgs

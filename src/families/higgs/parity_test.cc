@@ -1,0 +1,131 @@
+// The language model against what the serving code of the authors computes on a small checkpoint:
+// prompt ids, rows, logits, greedy steps and frames, samples, and the sampler's chances.
+#include "families/higgs/fixture.h"
+#include "io/golden_samples.h"
+
+namespace syrinx::higgs {
+namespace {
+
+constexpr float kHiggsLogits = 1e-4f;  // relative to the largest logit of the row
+
+class HiggsParity : public testing::Test {
+ protected:
+  HiggsParity() : cases_(load_cases()), model_({golden_path("checkpoint"), "x"}) {}
+
+  std::vector<Case> cases_;
+  Higgs model_;
+};
+
+TEST_F(HiggsParity, PromptsAndRowsAreTheAuthors) {
+  Runner runner(model_);
+  for (const Case& c : cases_) {
+    Track track = runner.open(c.request);
+    const std::span<const int32_t> ids = track.state->prompt_ids();
+    ASSERT_EQ(std::vector(ids.begin(), ids.end()), ints(c.golden->view("prompt_ids"))) << c.name;
+    const View want = c.golden->view("prefill");  // the last rows of a long prompt
+    const int rows = track.state->prompt_rows(), kept = static_cast<int>(want.shape[0]);
+    ASSERT_GE(rows, kept) << c.name;
+    const ArSeq seq{track.state.get(), rows - kept, kept, true};
+    const ArBatch batch{std::span(&seq, 1), seq.rows, 1, {}, {}, {}};
+    const View got = model_.lm().embed_rows(runner.context(), batch);
+    EXPECT_LT(relative(floats(got), floats(want)), 1e-6f) << c.name;
+  }
+}
+
+TEST_F(HiggsParity, LogitsAndGreedyFrames) {
+  float worst = 0;
+  int most_frames = 0, ended = 0;
+  for (const Case& c : cases_) {
+    Runner runner(model_);
+    Track track = runner.open(c.request);
+    for (int step = 0; step < c.steps; ++step) {
+      ASSERT_FALSE(track.finished) << c.name << " " << step;
+      runner.step(track);
+    }
+    EXPECT_EQ(track.finished, c.ended) << c.name;
+    ASSERT_EQ(track.frames, ints(c.golden->view("frames"))) << c.name;
+    const View logits = c.golden->view("logits");  // [steps, C, V]
+    for (int64_t s = 0; s < logits.shape[0]; ++s) {
+      std::vector<float> got = track.logits[s];
+      got.insert(got.end(), track.inner[s].begin(), track.inner[s].end());
+      worst = std::max(worst, relative(got, floats(logits.slice(s, s + 1))));
+    }
+    most_frames = std::max(most_frames, static_cast<int>(track.frames.size() / 8));
+    ended += c.ended;
+  }
+  EXPECT_LT(worst, kHiggsLogits);
+  EXPECT_GE(most_frames, 200);
+  EXPECT_GE(ended, 1);
+  RecordProperty("worst_logits", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST_F(HiggsParity, SamplesOfARequest) {
+  const Case& c = cases_[0];
+  const std::vector<int32_t> frames = ints(c.golden->view("frames"));
+  const GoldenSamples want(*c.golden);
+  Runner runner(model_);
+  const ChunkStage& stage = *model_.graph().links()[0].stage;
+  const auto stream = open_stream(stage, *runner.open(c.request).state);
+  std::vector<float> got(static_cast<size_t>(c.kept_samples * stage.out_width()));
+  ASSERT_EQ(want.count(), std::ssize(got));
+  ChunkJob job;
+  job.state = stream.get();
+  job.codes = std::span(frames).first(static_cast<size_t>(c.kept_samples * stage.in_width()));
+  job.fresh = c.kept_samples;
+  job.last = true;
+  job.out = got;
+  stage.run(runner.context(), std::span(&job, 1));
+  EXPECT_LT(want.distance(got), 1e-5f);
+}
+
+TEST_F(HiggsParity, DrawsFollowTheAuthorsChances) {
+  const Safetensors golden(golden_path("sampling.safetensors"));
+  const View logits = golden.view("logits"), settings = golden.view("settings"),
+             want = golden.view("chances");
+  constexpr int kDraws = 20000;
+  Runner runner(model_);
+  for (int64_t r = 0; r < logits.shape[0]; ++r) {
+    const float* set = settings.f32() + r * 3;
+    SpeechRequest request = cases_[0].request;
+    request.temperature = set[0], request.top_p = set[1], request.top_k = static_cast<int>(set[2]);
+    const Track track = runner.open(request);
+    SampleRow row{track.state->sampling(0), {}, {}, 7, 0, 0};
+    std::vector<int> seen(static_cast<size_t>(logits.shape[1]), 0);
+    for (int i = 0; i < kDraws; ++i) {
+      row.step = static_cast<uint32_t>(i);
+      int32_t id;
+      SampleStatus status;
+      sample(runner.context(), logits.slice(r, r + 1), std::span(&row, 1), std::span(&id, 1),
+             std::span(&status, 1));
+      ++seen[static_cast<size_t>(id)];
+    }
+    for (int64_t i = 0; i < logits.shape[1]; ++i) {
+      const double p = want.f32()[r * logits.shape[1] + i];
+      EXPECT_NEAR(static_cast<double>(seen[static_cast<size_t>(i)]) / kDraws, p,
+                  5 * std::sqrt(p * (1 - p) / kDraws) + 1e-9)
+          << "setting " << r << " id " << i;
+    }
+  }
+}
+
+TEST_F(HiggsParity, WeightsOfEveryKindStayClose) {
+  const Case& c = cases_[0];
+  const auto error = [&](WeightType type) {
+    const Higgs model({golden_path("checkpoint"), "x", type});
+    Runner runner(model);
+    Track track = runner.open(c.request);
+    runner.step(track);
+    const std::span<const float> want = floats(c.golden->view("logits"));
+    double off = 0, power = 0;
+    for (size_t i = 0; i < track.logits[0].size(); ++i) {
+      off += std::pow(double{track.logits[0][i]} - want[i], 2);
+      power += std::pow(double{want[i]}, 2);
+    }
+    return std::sqrt(off / power);
+  };
+  EXPECT_LT(error(WeightType::kBF16), 0.015);
+  EXPECT_LT(error(WeightType::kQ8), 0.05);
+}
+
+}  // namespace
+}  // namespace syrinx::higgs

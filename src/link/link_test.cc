@@ -1,0 +1,493 @@
+// Both ends of a link in one process, over real sockets: the same bits as without it, peers that do
+// not fit, peers that go away and come back, strangers.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "base/clock.h"
+#include "io/test_dir.h"
+#include "link/remote_stage.h"
+#include "link/socket.h"
+#include "link/stage_server.h"
+#include "model/toy/toy.h"
+#include "tensor/context.h"
+
+namespace syrinx {
+namespace {
+
+constexpr double kPatience_s = 60;  // for what comes at once but on a machine that is busy
+
+Introduction introduction(std::vector<NodeShape> nodes) {
+  return {"1", "any", "toy", std::move(nodes)};
+}
+
+/// The process that holds the stages of the toy.
+struct Worker {
+  explicit Worker(
+      const std::string& path,
+      const std::function<void(StageServerOptions&)>& change = [](StageServerOptions&) {})
+      : model(make_toy_pipeline()) {
+    StageServerOptions options{.path = path,
+                               .me = introduction({shape_of(model->graph(), "features"),
+                                                   shape_of(model->graph(), "vocoder")}),
+                               .threads = 1,
+                               .log = [this](const std::string& line) {
+                                 const std::lock_guard lock(mutex);
+                                 lines.push_back(line);
+                               }};
+    change(options);
+    server.emplace(model, options);
+  }
+  std::shared_ptr<const Pipeline> model;
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  std::optional<StageServer> server;
+};
+
+std::shared_ptr<const Pipeline> placed_toy(
+    const std::string& path, const std::vector<std::string>& nodes,
+    const std::function<void(LinkOptions&)>& change = [](LinkOptions&) {}) {
+  std::vector<Placement> placements;
+  for (const std::string& node : nodes) placements.push_back({node, path});
+  LinkOptions options{.path = {}, .wanted = introduction({}), .longest_pause_s = 0.05};
+  change(options);
+  return place_stages(make_toy_pipeline(), placements, options);
+}
+
+const RemoteStage& remote(const Pipeline& placed, const std::string& node) {
+  for (const Node& n : placed.graph().nodes()) {
+    if (n.name == node) return dynamic_cast<const RemoteStage&>(*n.chunk);
+  }
+  throw InternalError("no such node");
+}
+
+bool wait_for(const std::function<bool()>& done) {
+  const double until_s = now_s() + kPatience_s;
+  while (!done()) {
+    if (now_s() > until_s) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+/// Streams of the "features" of the toy, fed with fixed codes.
+class Streams {
+ public:
+  explicit Streams(const Pipeline& model) : model_(model), work_(pool_, Device::kCpu) {
+    SpeechRequest request;
+    request.text = "hello";
+    opened_ = model.open(request).take();
+  }
+  std::unique_ptr<StreamState> open() const { return open_stream(stage(), opened_.sequence()); }
+  const ChunkStage& stage() const { return *model_.graph().nodes()[1].chunk; }
+
+  struct Part {
+    StreamState* state = nullptr;
+    int from = 0, frames = 0;
+    uint32_t seed = 0;  ///< of the stream's codes
+    std::vector<int32_t> codes = {};
+    std::vector<float> made = {};
+    std::optional<Error> fault = {};
+  };
+  /// Runs a chunk of each, in one batch; one frame before and one behind the fresh ones are there.
+  void run(std::vector<Part>& parts) {
+    std::vector<ChunkJob> jobs;
+    for (Part& part : parts) {
+      const int left = std::min(part.from, 2), ahead = 1, width = stage().in_width();
+      for (int t = part.from - left; t < part.from + part.frames + ahead; ++t) {
+        for (int c = 0; c < width; ++c) {
+          part.codes.push_back(static_cast<int32_t>((part.seed + 7u * t + 3u * c) % 64));
+        }
+      }
+      part.made.assign(static_cast<size_t>(part.frames) * stage().out_width(), -1.f);
+      jobs.push_back({.state = part.state,
+                      .codes = part.codes,
+                      .values = {},
+                      .left = left,
+                      .fresh = part.frames,
+                      .ahead = ahead,
+                      .last = false,
+                      .out = part.made,
+                      .made = part.frames});
+    }
+    work_.reset();
+    stage().run(work_.context(), jobs);
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      parts[i].fault = jobs[i].fault;
+      EXPECT_EQ(jobs[i].made, jobs[i].fault ? 0 : parts[i].frames);
+    }
+  }
+  std::optional<Error> run_one(StreamState& state, int from, int frames) {
+    std::vector<Part> parts{{&state, from, frames}};
+    run(parts);
+    return parts[0].fault;
+  }
+
+ private:
+  const Pipeline& model_;
+  Opened opened_;
+  ThreadPool pool_{1};
+  Workspace work_;
+};
+
+class LinkTest : public testing::Test {
+ protected:
+  std::string path() const { return dir_.path("stages.sock"); }
+  TestDir dir_;
+};
+
+TEST_F(LinkTest, TheSameBitsAsHere) {
+  Worker worker(path());
+  const auto placed = placed_toy(path(), {"features", "vocoder"});
+  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  const auto here = make_toy_pipeline();
+  Streams far(*placed), near(*here);
+  const auto a = far.open(), b = far.open(), c = near.open(), d = near.open();
+  for (int from = 0; from < 40; from += 4) {
+    std::vector<Streams::Part> there{{a.get(), from, 4, 1}, {b.get(), from, 4, 2}};
+    std::vector<Streams::Part> alike{{c.get(), from, 4, 1}, {d.get(), from, 4, 2}};
+    far.run(there);
+    near.run(alike);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_FALSE(there[i].fault);
+      EXPECT_EQ(there[i].made, alike[i].made);
+    }
+  }
+  EXPECT_EQ(remote(*placed, "vocoder").link().state().batches, 10u);  // one link for both nodes
+}
+
+TEST_F(LinkTest, StreamsEndThereWhenTheyEndHere) {
+  Worker worker(path());
+  const auto placed = placed_toy(path(), {"features"});
+  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  Streams streams(*placed);
+  auto a = streams.open(), b = streams.open(), never = streams.open();
+  std::vector<Streams::Part> parts{{a.get(), 0, 4}, {b.get(), 0, 4}};
+  streams.run(parts);
+  EXPECT_EQ(worker.server->state().streams, 2);
+  a.reset(), never.reset();
+  EXPECT_TRUE(wait_for([&] { return worker.server->state().streams == 1; }));
+  EXPECT_FALSE(streams.run_one(*b, 4, 4));
+}
+
+TEST_F(LinkTest, WhoDoesNotFitIsRefusedWithAReason) {
+  Worker worker(path());
+  const auto trouble = [&](const std::function<void(LinkOptions&)>& change) {
+    const auto placed = placed_toy(path(), {"features"}, change);
+    const StageLink& link = remote(*placed, "features").link();
+    EXPECT_TRUE(
+        wait_for([&] { return link.state().trouble.find("refuses") != std::string::npos; }));
+    SpeechRequest request;
+    request.text = "hello";
+    const auto opened = placed->open(request);
+    EXPECT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, ErrorCode::kOverloaded);
+    EXPECT_NE(opened.error().message.find(link.state().trouble), std::string::npos);
+    return link.state().trouble;
+  };
+  EXPECT_NE(trouble([](auto& o) { o.wanted.version = "2"; }).find("versions"), std::string::npos);
+  EXPECT_NE(trouble([](auto& o) { o.wanted.model = "tiny"; }).find("weights"), std::string::npos);
+  EXPECT_NE(trouble([](auto& o) { o.wanted.cpu = "abacus"; }).find("instruction"),
+            std::string::npos);
+  EXPECT_GE(worker.server->state().refused, 3u);
+}
+
+TEST_F(LinkTest, ANodeThatIsNoneIsNotPlaced) {
+  EXPECT_THROW(placed_toy(path(), {"flow"}), LoadError);
+  EXPECT_THROW(placed_toy(path(), {"ar"}), LoadError);
+  EXPECT_THROW(placed_toy(path(), {"features", "features"}), LoadError);
+}
+
+TEST_F(LinkTest, WhoWasThereIsLostAndOthersGoOn) {
+  std::optional<Worker> worker(path());
+  const auto placed = placed_toy(path(), {"features"});
+  const StageLink& link = remote(*placed, "features").link();
+  ASSERT_TRUE(link.wait_until_up(kPatience_s));
+  Streams streams(*placed);
+  const auto old = streams.open();
+  EXPECT_FALSE(streams.run_one(*old, 0, 4));
+  worker.reset();
+  ASSERT_TRUE(wait_for([&] { return !link.state().up; }));
+  const std::optional<Error> away = streams.run_one(*old, 4, 4);
+  ASSERT_TRUE(away);
+  EXPECT_EQ(away->code, ErrorCode::kOverloaded);
+  EXPECT_NE(away->message.find("'features'"), std::string::npos);
+  worker.emplace(path());
+  ASSERT_TRUE(link.wait_until_up(kPatience_s));
+  EXPECT_EQ(link.state().ups, 2u);
+  const auto fresh = streams.open();
+  std::vector<Streams::Part> parts{{old.get(), 4, 4}, {fresh.get(), 0, 4}};
+  streams.run(parts);
+  EXPECT_TRUE(parts[0].fault);
+  EXPECT_FALSE(parts[1].fault) << parts[1].fault->message;
+}
+
+/// A stage that goes while it is at work: who waits hears of it.
+TEST_F(LinkTest, WhoWaitsHearsThatThePeerIsGone) {
+  ListeningSocket listener(path());
+  const auto placed = placed_toy(path(), {"features"});
+  const StageLink& link = remote(*placed, "features").link();
+  Descriptor fd;
+  ASSERT_TRUE(wait_for([&] { return static_cast<bool>(fd = listener.accept()); }));
+  MessageSocket peer(std::move(fd));
+  WakeUp never;
+  ASSERT_TRUE(peer.wait_for(kPatience_s, kMostMessage, never));
+  std::string welcome;
+  append_welcome(welcome, introduction({shape_of(make_toy_pipeline()->graph(), "features")}));
+  peer.send(welcome, kPatience_s, never);
+  ASSERT_TRUE(link.wait_until_up(kPatience_s));
+  Streams streams(*placed);
+  const auto stream = streams.open();
+  std::optional<Error> fault;
+  std::thread at_work([&] { fault = streams.run_one(*stream, 0, 4); });
+  const std::optional<Message> opened = peer.wait_for(kPatience_s, kMostMessage, never);
+  const std::optional<Message> pushed = peer.wait_for(kPatience_s, kMostMessage, never);
+  EXPECT_TRUE(opened && opened->kind == MessageKind::kOpen);
+  EXPECT_TRUE(pushed && pushed->kind == MessageKind::kPush);
+  { const MessageSocket gone = std::move(peer); }
+  at_work.join();
+  EXPECT_TRUE(fault);
+  EXPECT_EQ(link.state().lost_batches, 1u);
+}
+
+/// A peer whose answers make no sense is given up.
+TEST_F(LinkTest, NonsenseFromThePeerEndsTheLink) {
+  for (const bool too_many : {true, false}) {
+    ListeningSocket listener(path());
+    const auto placed = placed_toy(path(), {"features"});
+    const StageLink& link = remote(*placed, "features").link();
+    Descriptor fd;
+    ASSERT_TRUE(wait_for([&] { return static_cast<bool>(fd = listener.accept()); }));
+    MessageSocket peer(std::move(fd));
+    WakeUp never;
+    ASSERT_TRUE(peer.wait_for(kPatience_s, kMostMessage, never));
+    std::string bytes;
+    append_welcome(bytes, introduction({shape_of(make_toy_pipeline()->graph(), "features")}));
+    peer.send(bytes, kPatience_s, never);
+    ASSERT_TRUE(link.wait_until_up(kPatience_s));
+    Streams streams(*placed);
+    const auto stream = streams.open();
+    std::optional<Error> fault;
+    std::thread at_work([&] { fault = streams.run_one(*stream, 0, 4); });
+    (void)peer.wait_for(kPatience_s, kMostMessage, never);
+    const std::optional<Message> pushed = peer.wait_for(kPatience_s, kMostMessage, never);
+    ASSERT_TRUE(pushed);
+    const uint64_t batch = read_push(pushed->body).batch;
+    const std::string values(too_many ? 4 * 5 * streams.stage().out_width() : 3, 'x');
+    bytes.clear();
+    append_made(bytes, {.batch = batch, .jobs = {{{}, too_many ? 5u : 1u, values}}});
+    peer.send(bytes, kPatience_s, never);
+    at_work.join();
+    EXPECT_TRUE(fault);
+    EXPECT_TRUE(
+        wait_for([&] { return link.state().trouble.find("it made") != std::string::npos; }) ||
+        link.state().ups > 1);
+  }
+}
+
+/// Speaks for itself instead of through a StageLink.
+class Caller {
+ public:
+  explicit Caller(const std::string& path) : socket_(connect_to(path)) {}
+  void send(const std::string& bytes) { socket_.send(bytes, kPatience_s, never_); }
+  std::optional<Message> next() { return socket_.wait_for(kPatience_s, kMostMessage, never_); }
+  void greet() {
+    std::string hello;
+    append_hello(hello, introduction({shape_of(make_toy_pipeline()->graph(), "features")}));
+    send(hello);
+    const std::optional<Message> answer = next();
+    ASSERT_TRUE(answer && answer->kind == MessageKind::kWelcome);
+  }
+  /// A stream of the features of the toy.
+  void open(uint64_t stream) {
+    Bundle bundle;
+    bundle.set("breaks cut", UINT64_MAX);
+    bundle.set("breaks run", UINT64_MAX);
+    std::string bytes, message;
+    bundle.append_to(bytes);
+    append_open(message, {stream, 0, bytes});
+    send(message);
+  }
+  /// The faults of the answer to a push; "none" for a job without one.
+  std::vector<std::string> push(const PushMessage& message) {
+    std::string bytes;
+    append_push(bytes, message);
+    send(bytes);
+    const std::optional<Message> answer = next();
+    std::vector<std::string> faults;
+    if (!answer) return faults;
+    for (const MadeJob& job : read_made(answer->body).jobs)
+      faults.push_back(job.fault.value_or("none"));
+    return faults;
+  }
+  bool dropped() {
+    try {
+      while (next()) {
+      }
+    } catch (const LoadError&) {
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  MessageSocket socket_;
+  WakeUp never_;
+};
+
+TEST_F(LinkTest, FramesComeInOrderAndOnce) {
+  Worker worker(path());
+  Caller caller(path());
+  caller.greet();
+  caller.open(1), caller.open(2);
+  const std::string four(4 * 2 * 4, '\0');
+  const auto job = [&](uint64_t stream, int64_t at) {
+    return PushedJob{stream, at, 0, 4, 0, false, four};
+  };
+  using Faults = std::vector<std::string>;
+  EXPECT_EQ(caller.push({1, 0, {job(1, 0), job(2, 0)}}), (Faults{"none", "none"}));
+  EXPECT_EQ(caller.push({2, 0, {job(1, 4), job(2, 8)}}),
+            (Faults{"none", "frames from 8 on, expected 4"}));
+  EXPECT_EQ(caller.push({3, 0, {job(1, 4)}}), (Faults{"frames from 4 on, expected 8"}));
+  EXPECT_EQ(caller.push({4, 0, {job(1, 8), job(1, 12)}}),
+            (Faults{"none", "two chunks of a stream"}));
+  PushedJob cut = job(1, 12);
+  cut.window = std::string_view(four).substr(1);
+  EXPECT_EQ(caller.push({5, 0, {cut}}), (Faults{"31 bytes of 4 frames"}));
+  PushedJob codes = job(2, 4);
+  const std::string wrong(four.size(), '\x7F');
+  codes.window = wrong;
+  EXPECT_NE(caller.push({6, 0, {codes}}).at(0).find("[toy] code 2139062143"), std::string::npos);
+  EXPECT_NE(caller.push({7, 0, {job(2, 8)}}).at(0).find("[toy]"), std::string::npos);  // it is over
+}
+
+TEST_F(LinkTest, ABundleThatDoesNotFitFailsItsStreamAlone) {
+  Worker worker(path());
+  Caller caller(path());
+  caller.greet();
+  caller.open(1);
+  std::string message;
+  append_open(message, {2, 0, "no bundle at all"});
+  caller.send(message);
+  const std::string four(4 * 2 * 4, '\0');
+  const auto faults =
+      caller.push({1, 0, {{1, 0, 0, 4, 0, false, four}, {2, 0, 0, 4, 0, false, four}}});
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[0], "none");
+  EXPECT_NE(faults[1].find("a bundle"), std::string::npos) << faults[1];
+}
+
+TEST_F(LinkTest, StrangersAreDropped) {
+  Worker worker(path(), [](StageServerOptions& o) { o.greeting_s = 0.05; });
+  const auto placed = placed_toy(path(), {"features"});
+  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  Caller silent(path());
+  EXPECT_TRUE(silent.dropped());
+  Caller loud(path());
+  loud.send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(loud.dropped());
+  const auto after = [&](const std::function<void(Caller&)>& act) {
+    Caller caller(path());
+    caller.greet();
+    act(caller);
+    return caller.dropped();
+  };
+  const std::string four(4 * 2 * 4, '\0');
+  const auto send = [](Caller& caller, auto&& append) {
+    std::string bytes;
+    append(bytes);
+    caller.send(bytes);
+  };
+  EXPECT_TRUE(after([&](Caller& c) {  // of no stream
+    send(c, [&](auto& b) { append_push(b, {1, 0, {{5, 0, 0, 4, 0, false, four}}}); });
+  }));
+  EXPECT_TRUE(after([&](Caller& c) {  // of no node
+    send(c, [&](auto& b) { append_push(b, {1, 9, {}}); });
+  }));
+  EXPECT_TRUE(after([&](Caller& c) { c.open(1), c.open(1); }));
+  EXPECT_TRUE(
+      after([&](Caller& c) { send(c, [&](auto& b) { append_welcome(b, introduction({})); }); }));
+  Streams streams(*placed);  // whoever fits has not noticed
+  const auto stream = streams.open();
+  EXPECT_FALSE(streams.run_one(*stream, 0, 4));
+  EXPECT_EQ(remote(*placed, "features").link().state().ups, 1u);
+}
+
+TEST_F(LinkTest, TooManyServersAreTurnedAway) {
+  Worker worker(path(), [](StageServerOptions& o) { o.max_servers = 1; });
+  const auto placed = placed_toy(path(), {"features"});
+  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  Caller second(path());
+  EXPECT_TRUE(second.dropped());
+  EXPECT_TRUE(remote(*placed, "features").link().state().up);
+}
+
+/// Whatever a server that has greeted sends, the process lives and serves others.
+TEST_F(LinkTest, AnyMessagesAreSurvived) {
+  Worker worker(path());
+  const auto placed = placed_toy(path(), {"features"});
+  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  std::mt19937 random(3);
+  std::vector<std::string> seeds(3);
+  Bundle bundle;
+  bundle.set("breaks cut", UINT64_MAX);
+  bundle.set("breaks run", UINT64_MAX);
+  std::string bundle_bytes;
+  bundle.append_to(bundle_bytes);
+  append_open(seeds[0], {1, 0, bundle_bytes});
+  const std::string four(4 * 2 * 4, '\0');
+  append_push(seeds[1], {.batch = 1, .node = 0, .jobs = {{1, 0, 0, 4, 0, false, four}}});
+  append_close(seeds[2], 1);
+  int connections = 0, sent = 0;
+  while (sent < 3000) {
+    Caller caller(path());
+    caller.greet();
+    ++connections;
+    try {
+      for (int i = 0; i < 50 && sent < 3000; ++i, ++sent) {
+        std::string bytes = seeds[random() % seeds.size()];
+        for (uint32_t n = random() % 3; n > 0; --n) {
+          bytes[4 + random() % (bytes.size() - 4)] = static_cast<char>(random());
+        }
+        caller.send(bytes);
+      }
+    } catch (const LoadError&) {  // it has been dropped
+    }
+  }
+  EXPECT_GT(connections, 30);
+  Streams streams(*placed);
+  const auto stream = streams.open();
+  EXPECT_FALSE(streams.run_one(*stream, 0, 4));
+  EXPECT_TRUE(wait_for([&] { return worker.server->state().servers == 1; }));
+  EXPECT_TRUE(wait_for([&] { return worker.server->state().streams == 1; }));
+}
+
+TEST_F(LinkTest, SocketsAreThisUsersAndReplaceDeadOnes) {
+  {
+    ListeningSocket first(path());
+    EXPECT_THROW(ListeningSocket second(path()), LoadError);  // somebody listens
+    const auto mode = std::filesystem::status(path()).permissions();
+    EXPECT_EQ(mode & (std::filesystem::perms::group_all | std::filesystem::perms::others_all),
+              std::filesystem::perms::none);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path()));
+  {  // as a process leaves it that is killed
+    ListeningSocket first(path());
+    std::filesystem::rename(path(), dir_.path("left.sock"));
+  }
+  ListeningSocket again(dir_.path("left.sock"));
+  dir_.write("file", "x");
+  EXPECT_THROW(ListeningSocket over_a_file(dir_.path("file")), LoadError);
+  EXPECT_THROW(connect_to(dir_.path("nowhere.sock")), LoadError);
+  EXPECT_THROW(ListeningSocket(std::string(200, 'x')), LoadError);
+}
+
+}  // namespace
+}  // namespace syrinx

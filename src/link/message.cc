@@ -1,0 +1,267 @@
+#include "link/message.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace syrinx {
+namespace {
+
+constexpr std::string_view kMagic = "SYRINX-LINK";
+constexpr size_t kMostNodes = 64, kMostJobs = 4096;
+constexpr size_t kHead = 5;  // length and kind
+constexpr int32_t kMostWidth = 1 << 20;
+
+void append_text(std::string& out, std::string_view text) {
+  append_number(out, static_cast<uint32_t>(text.size()));
+  out += text;
+}
+
+std::string_view read_text(ByteReader& in) { return in.bytes(in.number<uint32_t>()); }
+
+/// Writes a message: its fields by `fields(out)`.
+template <typename Fields>
+void append_message(std::string& out, MessageKind kind, Fields&& fields) {
+  const size_t begin = out.size();
+  append_number(out, uint32_t{0});
+  append_number(out, static_cast<uint8_t>(kind));
+  fields(out);
+  const size_t size = out.size() - begin - sizeof(uint32_t);
+  SYRINX_CHECK(size <= kMostMessage, "a message of ", size, " bytes");
+  const auto length = static_cast<uint32_t>(size);
+  std::memcpy(out.data() + begin, &length, sizeof length);
+}
+
+void append_type(std::string& out, const FrameType& type) {
+  append_number(out, static_cast<uint8_t>(type.flow));
+  append_number(out, static_cast<int32_t>(type.width));
+}
+
+FrameType read_type(ByteReader& in) {
+  FrameType type;
+  type.flow = static_cast<Flow>(in.number<uint8_t>(static_cast<uint8_t>(Flow::kSamples)));
+  type.width = in.number<int32_t>(kMostWidth);
+  if (type.width < 1) throw LoadError(concat("a message: frames of width ", type.width));
+  return type;
+}
+
+void append_introduction(std::string& out, const Introduction& me) {
+  out += kMagic;
+  append_number(out, kLinkVersion);
+  append_text(out, me.version);
+  append_text(out, me.cpu);
+  append_text(out, me.model);
+  append_number(out, static_cast<uint16_t>(me.nodes.size()));
+  for (const NodeShape& node : me.nodes) {
+    append_text(out, node.name);
+    append_type(out, node.in);
+    append_type(out, node.out);
+    append_number(out, static_cast<int32_t>(node.most_out));
+  }
+}
+
+std::string frame_name(const FrameType& type) {
+  return concat(flow_name(type.flow), "[", type.width, "]");
+}
+
+}  // namespace
+
+NodeShape shape_of(const Graph& graph, const std::string& node) {
+  std::string known;
+  for (const Node& n : graph.nodes()) {
+    if (!n.chunk) continue;
+    if (n.name == node) return {node, n.chunk->in(), n.chunk->out(), n.chunk->most_out()};
+    known += (known.empty() ? "" : ", ") + n.name;
+  }
+  throw LoadError("there is no node '" + node + "' that can be in another process; there " +
+                  (known.empty() ? "are none" : "are: " + known));
+}
+
+std::string mismatch(const Introduction& wanted, const Introduction& theirs) {
+  const auto unlike = [](const char* what, const std::string& here, const std::string& there) {
+    return concat(what, ": wanted ", here, ", got ", there);
+  };
+  if (wanted.version != theirs.version) {
+    return unlike("the versions of the programs differ", wanted.version, theirs.version);
+  }
+  if (wanted.model != theirs.model) {
+    return unlike("the models or their weights differ", wanted.model, theirs.model);
+  }
+  if (wanted.cpu != theirs.cpu) {
+    return unlike("the instruction sets differ", wanted.cpu, theirs.cpu);
+  }
+  for (const NodeShape& node : wanted.nodes) {
+    const auto found = std::find_if(theirs.nodes.begin(), theirs.nodes.end(),
+                                    [&](const NodeShape& n) { return n.name == node.name; });
+    if (found == theirs.nodes.end()) return "the stage '" + node.name + "' is not there";
+    if (*found != node) {
+      return concat("the stage '", node.name, "' maps ", frame_name(node.in), " to ",
+                    frame_name(node.out), " here and ", frame_name(found->in), " to ",
+                    frame_name(found->out), " there");
+    }
+  }
+  return {};
+}
+
+void append_hello(std::string& out, const Introduction& me) {
+  append_message(out, MessageKind::kHello, [&](std::string& o) { append_introduction(o, me); });
+}
+void append_welcome(std::string& out, const Introduction& me) {
+  append_message(out, MessageKind::kWelcome, [&](std::string& o) { append_introduction(o, me); });
+}
+void append_refuse(std::string& out, std::string_view why) {
+  append_message(out, MessageKind::kRefuse,
+                 [&](std::string& o) { append_text(o, why.substr(0, kMostGreeting / 2)); });
+}
+void append_open(std::string& out, const OpenMessage& message) {
+  append_message(out, MessageKind::kOpen, [&](std::string& o) {
+    append_number(o, message.stream);
+    append_number(o, message.node);
+    append_text(o, message.bundle);
+  });
+}
+void append_push(std::string& out, const PushMessage& message) {
+  append_message(out, MessageKind::kPush, [&](std::string& o) {
+    append_number(o, message.batch);
+    append_number(o, message.node);
+    append_number(o, static_cast<uint16_t>(message.jobs.size()));
+    for (const PushedJob& job : message.jobs) {
+      append_number(o, job.stream);
+      append_number(o, job.at);
+      append_number(o, job.left);
+      append_number(o, job.fresh);
+      append_number(o, job.ahead);
+      append_number(o, static_cast<uint8_t>(job.last));
+      append_text(o, job.window);
+    }
+  });
+}
+void append_made(std::string& out, const MadeMessage& message) {
+  append_message(out, MessageKind::kMade, [&](std::string& o) {
+    append_number(o, message.batch);
+    append_number(o, static_cast<uint16_t>(message.jobs.size()));
+    for (const MadeJob& job : message.jobs) {
+      append_number(o, static_cast<uint8_t>(job.fault.has_value()));
+      if (job.fault) {
+        append_text(o, *job.fault);
+      } else {
+        append_number(o, job.made);
+        append_text(o, job.values);
+      }
+    }
+  });
+}
+void append_close(std::string& out, uint64_t stream) {
+  append_message(out, MessageKind::kClose, [&](std::string& o) { append_number(o, stream); });
+}
+
+Introduction read_introduction(std::string_view body) {
+  ByteReader in(body, "a greeting");
+  if (in.left() < kMagic.size() || in.bytes(kMagic.size()) != kMagic) {
+    throw LoadError("a greeting that is not Syrinx'");
+  }
+  const auto version = in.number<uint16_t>();
+  if (version != kLinkVersion) {
+    throw LoadError(
+        concat("the versions of the link differ: ", kLinkVersion, " here, ", version, " there"));
+  }
+  Introduction out;
+  out.version = read_text(in);
+  out.cpu = read_text(in);
+  out.model = read_text(in);
+  const auto nodes = in.number<uint16_t>(kMostNodes);
+  for (int i = 0; i < nodes; ++i) {
+    NodeShape& node = out.nodes.emplace_back();
+    node.name = read_text(in);
+    node.in = read_type(in);
+    node.out = read_type(in);
+    node.most_out = in.number<int32_t>(kMostWidth);
+    if (node.most_out < 1) throw LoadError(concat("a message: ", node.most_out, " frames of each"));
+  }
+  in.end();
+  return out;
+}
+
+std::string read_refuse(std::string_view body) {
+  ByteReader in(body, "a refusal");
+  std::string why(read_text(in));
+  in.end();
+  return why;
+}
+
+OpenMessage read_open(std::string_view body) {
+  ByteReader in(body, "the opening of a stream");
+  OpenMessage out;
+  out.stream = in.number<uint64_t>();
+  out.node = in.number<uint16_t>();
+  out.bundle = read_text(in);
+  in.end();
+  return out;
+}
+
+PushMessage read_push(std::string_view body) {
+  ByteReader in(body, "a batch");
+  PushMessage out;
+  out.batch = in.number<uint64_t>();
+  out.node = in.number<uint16_t>();
+  const auto jobs = in.number<uint16_t>(kMostJobs);
+  for (int i = 0; i < jobs; ++i) {
+    PushedJob& job = out.jobs.emplace_back();
+    job.stream = in.number<uint64_t>();
+    job.at = in.number<int64_t>();
+    constexpr uint32_t kMostFrames = 1u << 24;
+    job.left = in.number<uint32_t>(kMostFrames);
+    job.fresh = in.number<uint32_t>(kMostFrames);
+    job.ahead = in.number<uint32_t>(kMostFrames);
+    job.last = in.number<uint8_t>(1) == 1;
+    job.window = read_text(in);
+  }
+  in.end();
+  return out;
+}
+
+MadeMessage read_made(std::string_view body) {
+  ByteReader in(body, "what a batch made");
+  MadeMessage out;
+  out.batch = in.number<uint64_t>();
+  const auto jobs = in.number<uint16_t>(kMostJobs);
+  for (int i = 0; i < jobs; ++i) {
+    MadeJob& job = out.jobs.emplace_back();
+    if (in.number<uint8_t>(1) == 1) {
+      job.fault = std::string(read_text(in));
+    } else {
+      job.made = in.number<uint32_t>();
+      job.values = read_text(in);
+    }
+  }
+  in.end();
+  return out;
+}
+
+uint64_t read_close(std::string_view body) {
+  ByteReader in(body, "the end of a stream");
+  const auto stream = in.number<uint64_t>();
+  in.end();
+  return stream;
+}
+
+std::optional<Message> MessageReader::next(size_t most) {
+  if (bytes_.size() < kHead) return std::nullopt;
+  ByteReader in(bytes_, "a message");
+  const auto length = in.number<uint32_t>();
+  const auto kind = in.number<uint8_t>();
+  if (length < 1 || length > most) {
+    throw LoadError(concat("a message of ", length, " bytes, at most ", most, " are taken"));
+  }
+  if (kind < static_cast<uint8_t>(MessageKind::kHello) ||
+      kind > static_cast<uint8_t>(MessageKind::kClose)) {
+    throw LoadError(concat("a message of the unknown kind ", +kind));
+  }
+  const size_t whole = sizeof length + length;
+  if (bytes_.size() < whole) return std::nullopt;
+  Message out{static_cast<MessageKind>(kind), bytes_.substr(kHead, whole - kHead)};
+  bytes_.erase(0, whole);
+  return out;
+}
+
+}  // namespace syrinx

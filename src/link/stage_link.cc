@@ -1,0 +1,271 @@
+#include "link/stage_link.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "link/socket.h"
+
+namespace syrinx {
+namespace {
+
+constexpr double kGreeting_s = 5;
+
+/// Somebody who waits in exchange().
+struct Waiting {
+  double until_s = 0;
+  bool done = false;
+  std::optional<Message> answer;  ///< none: the connection went
+};
+
+}  // namespace
+
+struct StageLink::Impl {
+  explicit Impl(LinkOptions o) : options(std::move(o)), thread([this] { run(); }) {}
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    wake.set();
+    thread.join();
+  }
+
+  void run();
+  void connect();
+  void serve(MessageSocket& socket);
+  void take(Message message, size_t bytes);
+  double first_deadline() const;
+  void went_down(const std::string& why);
+  Error gone() const;
+  void say(const std::string& line) const {
+    if (options.log) options.log(line);
+  }
+
+  const LinkOptions options;
+  WakeUp wake;
+
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  bool stopping = false;
+  LinkState state{.trouble = "it has not been connected yet"};
+  uint64_t numbers = 0;
+  std::string out;                       ///< to be sent
+  std::string dropped;                   ///< why the connection is to be given up
+  std::map<uint64_t, Waiting*> waiting;  ///< by batch
+
+  std::thread thread;
+};
+
+// ---------------------------------------------------------------------------- the thread
+
+void StageLink::Impl::run() {
+  double pause_s = options.first_pause_s;
+  std::string said;
+  for (;;) {
+    std::string why;
+    const uint64_t ups = state.ups;  // this thread writes it
+    try {
+      connect();
+    } catch (const std::exception& e) {
+      why = e.what();
+    }
+    went_down(why);
+    const bool was_up = state.ups > ups;
+    if (was_up) pause_s = options.first_pause_s;
+    std::unique_lock lock(mutex);
+    if (stopping) return;
+    lock.unlock();
+    if (was_up || why != said) say(options.path + ": " + why);
+    said = why;
+    lock.lock();
+    changed.wait_for(lock, std::chrono::duration<double>(pause_s), [&] { return stopping; });
+    if (stopping) return;
+    if (!was_up) pause_s = std::min(2 * pause_s, options.longest_pause_s);
+  }
+}
+
+/// One connection, from its beginning to its end. Throws what ended it.
+void StageLink::Impl::connect() {
+  MessageSocket socket(connect_to(options.path));
+  wake.clear();
+  {
+    const std::lock_guard lock(mutex);
+    if (stopping) return;
+  }
+  std::string hello;
+  append_hello(hello, options.wanted);
+  socket.send(std::move(hello), kGreeting_s, wake);
+  const std::optional<Message> answer = socket.wait_for(kGreeting_s, kMostGreeting, wake);
+  if (!answer) throw LoadError("it does not answer");
+  if (answer->kind == MessageKind::kRefuse) {
+    throw LoadError("it refuses: " + read_refuse(answer->body));
+  }
+  if (answer->kind != MessageKind::kWelcome) throw LoadError("it does not greet");
+  const std::string unlike = mismatch(options.wanted, read_introduction(answer->body));
+  if (!unlike.empty()) throw LoadError("it is of no use: " + unlike);
+  {
+    const std::lock_guard lock(mutex);
+    out.clear(), dropped.clear();
+    state.up = true;
+    state.trouble.clear();
+    ++state.ups;
+  }
+  changed.notify_all();
+  std::string names;
+  for (const NodeShape& node : options.wanted.nodes)
+    names += (names.empty() ? "" : ", ") + node.name;
+  say(options.path + ": connected (" + names + ")");
+  serve(socket);
+}
+
+void StageLink::Impl::serve(MessageSocket& socket) {
+  for (;;) {
+    bool more = false;
+    double until_s = 0;
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping) throw LoadError("this process ends");
+      if (!dropped.empty()) throw LoadError(dropped);
+      const size_t before = out.size();
+      socket.flush(out);
+      state.sent_bytes += before - out.size();
+      more = !out.empty();
+      until_s = first_deadline();
+    }
+    const double left_ms = std::clamp(std::ceil((until_s - now_s()) * 1e3), 0.0, 1e6);
+    std::array<pollfd, 2> polled{
+        {{socket.get(), static_cast<short>(more ? POLLIN | POLLOUT : POLLIN), 0},
+         {wake.get(), POLLIN, 0}}};
+    const int ready =
+        poll(polled.data(), polled.size(), std::isfinite(until_s) ? static_cast<int>(left_ms) : -1);
+    if (ready == 0 && now_s() >= until_s) {
+      throw LoadError(concat("no answer within ", options.answer_s, " s"));
+    }
+    if (polled[1].revents != 0) wake.clear();
+    if (polled[0].revents & (POLLIN | POLLHUP | POLLERR)) {
+      socket.fill();
+      while (std::optional<Message> message = socket.next()) {
+        const size_t bytes = message->body.size();
+        take(std::move(*message), bytes);
+      }
+    }
+  }
+}
+
+void StageLink::Impl::take(Message message, size_t bytes) {
+  if (message.kind == MessageKind::kRefuse)
+    throw LoadError("it says: " + read_refuse(message.body));
+  if (message.kind != MessageKind::kMade) throw LoadError("it sends what nobody asked for");
+  const auto batch = ByteReader(message.body, "what a batch made").number<uint64_t>();
+  {
+    const std::lock_guard lock(mutex);
+    state.received_bytes += bytes;
+    const auto found = waiting.find(batch);
+    if (found == waiting.end()) throw LoadError("it made a batch that nobody waits for");
+    found->second->answer = std::move(message);
+    found->second->done = true;
+    waiting.erase(found);
+    ++state.batches;
+  }
+  changed.notify_all();
+}
+
+/// Under the lock.
+double StageLink::Impl::first_deadline() const {
+  double first = std::numeric_limits<double>::infinity();
+  for (const auto& [batch, one] : waiting) first = std::min(first, one->until_s);
+  return first;
+}
+
+void StageLink::Impl::went_down(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex);
+    state.up = false;
+    state.trouble = why;
+    state.lost_batches += waiting.size();
+    for (auto& [batch, one] : waiting) one->done = true;
+    waiting.clear();
+    out.clear();
+  }
+  changed.notify_all();
+}
+
+/// Under the lock.
+Error StageLink::Impl::gone() const {
+  std::string names;
+  for (const NodeShape& node : options.wanted.nodes)
+    names += (names.empty() ? "" : ", ") + node.name;
+  return {ErrorCode::kOverloaded,
+          "the process that holds " + names + " went away" +
+              (state.trouble.empty() ? "" : " (" + state.trouble + ")"),
+          {},
+          1};
+}
+
+// ---------------------------------------------------------------------------- callers
+
+StageLink::StageLink(LinkOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+StageLink::~StageLink() = default;
+
+const std::string& StageLink::path() const { return impl_->options.path; }
+
+LinkState StageLink::state() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->state;
+}
+
+bool StageLink::wait_until_up(double timeout_s) const {
+  std::unique_lock lock(impl_->mutex);
+  return impl_->changed.wait_for(lock, std::chrono::duration<double>(timeout_s),
+                                 [&] { return impl_->state.up; });
+}
+
+uint64_t StageLink::epoch() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->state.up ? impl_->state.ups : 0;
+}
+
+uint64_t StageLink::new_number() {
+  const std::lock_guard lock(impl_->mutex);
+  return ++impl_->numbers;
+}
+
+Result<Message> StageLink::exchange(uint64_t epoch, uint64_t batch, std::string messages) {
+  Waiting mine;
+  std::unique_lock lock(impl_->mutex);
+  if (epoch == 0 || !impl_->state.up || impl_->state.ups != epoch) return impl_->gone();
+  mine.until_s = now_s() + impl_->options.answer_s;
+  impl_->waiting.emplace(batch, &mine);
+  impl_->out += messages;
+  impl_->wake.set();
+  impl_->changed.wait(lock, [&] { return mine.done; });
+  if (!mine.answer) return impl_->gone();
+  return std::move(*mine.answer);
+}
+
+void StageLink::close_stream(uint64_t epoch, uint64_t stream) {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->state.up || impl_->state.ups != epoch) return;
+  append_close(impl_->out, stream);
+  impl_->wake.set();
+}
+
+void StageLink::drop(uint64_t epoch, const std::string& why) {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->state.up || impl_->state.ups != epoch) return;
+  impl_->dropped = why;
+  impl_->wake.set();
+}
+
+}  // namespace syrinx

@@ -1,0 +1,346 @@
+#include "link/stage_server.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <list>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/thread_pool.h"
+#include "link/socket.h"
+#include "model/stage.h"
+#include "tensor/context.h"
+
+namespace syrinx {
+namespace {
+
+constexpr double kForever_s = 1e9;
+constexpr double kStuck_s = 30;  // a server that takes no answers for so long is gone
+constexpr size_t kMostValues = kMostMessage / 2 / sizeof(float);  // of what a batch makes
+
+/// What a server opened, and its own fault if that failed: told with its next chunk.
+struct ServedStream {
+  const ChunkStage* stage = nullptr;
+  std::unique_ptr<StreamState> state;
+  std::string fault;
+  int64_t at = 0;
+};
+
+bool takes_codes(const ChunkStage& stage) {
+  return stage.in().flow == Flow::kCodes || stage.in().flow == Flow::kIds;
+}
+
+/// Runs batches one at a time.
+class Runner {
+ public:
+  explicit Runner(int threads) : pool_(threads) {}
+
+  /// Whatever the stage throws becomes the fault of all jobs.
+  void run(const ChunkStage& stage, std::span<ChunkJob> jobs) {
+    const std::lock_guard lock(mutex_);
+    try {
+      std::unique_ptr<Workspace>& space = spaces_[stage.device() == Device::kCpu ? 0 : 1];
+      if (!space) space = std::make_unique<Workspace>(pool_, stage.device());
+      space->reset();
+      stage.run(space->context(), jobs);
+      synchronize(space->context());
+    } catch (const std::exception& e) {
+      fail(jobs, e.what());
+    } catch (...) {
+      fail(jobs, "the stage threw something that is no exception");
+    }
+  }
+
+ private:
+  static void fail(std::span<ChunkJob> jobs, const std::string& why) {
+    for (ChunkJob& job : jobs) job.fault = Error{ErrorCode::kInternal, why};
+  }
+
+  std::mutex mutex_;
+  ThreadPool pool_;
+  std::array<std::unique_ptr<Workspace>, 2> spaces_;
+};
+
+}  // namespace
+
+struct StageServer::Impl {
+  Impl(std::shared_ptr<const Pipeline> p, StageServerOptions o)
+      : pipeline(std::move(p)),
+        options(std::move(o)),
+        listener(options.path),
+        runner(options.threads) {
+    for (const NodeShape& shape : options.me.nodes) {
+      const auto nodes = pipeline->graph().nodes();
+      const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) {
+        return node.chunk && node.name == shape.name;
+      });
+      if (found == nodes.end()) throw LoadError("there is no chunk node '" + shape.name + "'");
+      stages[shape.name] = found->chunk;
+    }
+    acceptor = std::thread([this] { accept_all(); });
+  }
+  ~Impl() {
+    stopping = true;
+    wake.set();
+    acceptor.join();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  class Connection;
+  void accept_all();
+  void serve(Descriptor fd);
+  void say(const std::string& line) const {
+    if (options.log) options.log(line);
+  }
+
+  const std::shared_ptr<const Pipeline> pipeline;
+  const StageServerOptions options;
+  ListeningSocket listener;
+  Runner runner;
+  std::map<std::string, const ChunkStage*> stages;
+  WakeUp wake;  // set once, when all is to end
+  std::atomic<bool> stopping{false};
+  std::atomic<int> servers{0}, streams{0};
+  std::atomic<uint64_t> batches{0}, refused{0};
+  std::list<std::thread>
+      threads;  // the acceptor's; joined at the end or when their server has gone
+  std::mutex ended_mutex;
+  std::vector<std::thread::id> ended;
+  std::thread acceptor;
+};
+
+/// One server that is connected. Its own thread.
+class StageServer::Impl::Connection {
+ public:
+  Connection(Impl& of, Descriptor fd) : of_(of), socket_(std::move(fd)) {}
+  ~Connection() { of_.streams -= static_cast<int>(streams_.size()); }
+
+  /// Throws LoadError when it ends.
+  void run() {
+    greet();
+    while (!of_.stopping) {
+      const std::optional<Message> message = socket_.wait_for(kForever_s, kMostMessage, of_.wake);
+      if (!message) return;
+      take(*message);
+    }
+  }
+
+ private:
+  void greet();
+  void take(const Message& message);
+  void open(const OpenMessage& message);
+  void push(const PushMessage& message);
+  std::string check(const ChunkStage& stage, const ServedStream& stream,
+                    const PushedJob& pushed) const;
+
+  Impl& of_;
+  MessageSocket socket_;
+  std::vector<const ChunkStage*> nodes_;  // as the server numbers them
+  std::map<uint64_t, ServedStream> streams_;
+  // Of a batch; kept to reuse their memory.
+  std::vector<int32_t> codes_;
+  std::vector<float> values_, made_;
+};
+
+void StageServer::Impl::Connection::greet() {
+  const double patience_s = of_.options.greeting_s;
+  const std::optional<Message> hello = socket_.wait_for(patience_s, kMostGreeting, of_.wake);
+  if (!hello || hello->kind != MessageKind::kHello) throw LoadError("a caller that does not greet");
+  std::string why;
+  Introduction wanted;
+  try {
+    wanted = read_introduction(hello->body);
+    why = mismatch(wanted, of_.options.me);
+  } catch (const LoadError& e) {
+    why = e.what();
+  }
+  if (!why.empty()) {
+    ++of_.refused;
+    std::string refusal;
+    append_refuse(refusal, why);
+    socket_.send(std::move(refusal), patience_s, of_.wake);
+    throw LoadError("refused: " + why);
+  }
+  for (const NodeShape& node : wanted.nodes) nodes_.push_back(of_.stages.at(node.name));
+  std::string welcome;
+  append_welcome(welcome, of_.options.me);
+  socket_.send(std::move(welcome), patience_s, of_.wake);
+}
+
+void StageServer::Impl::Connection::take(const Message& message) {
+  switch (message.kind) {
+    case MessageKind::kOpen:
+      return open(read_open(message.body));
+    case MessageKind::kPush:
+      return push(read_push(message.body));
+    case MessageKind::kClose:
+      // Of a stream that is not there: it never began.
+      of_.streams -= static_cast<int>(streams_.erase(read_close(message.body)));
+      return;
+    default:
+      throw LoadError("a message that servers do not send");
+  }
+}
+
+void StageServer::Impl::Connection::open(const OpenMessage& message) {
+  if (message.node >= nodes_.size()) throw LoadError("a stream of a node that was not asked for");
+  if (streams_.size() >= of_.options.max_streams) throw LoadError("too many streams");
+  ServedStream stream;
+  stream.stage = nodes_[message.node];
+  try {
+    stream.state = stream.stage->open(Bundle::parse(message.bundle));
+  } catch (const std::exception& e) {
+    stream.fault = e.what();
+  }
+  if (!streams_.emplace(message.stream, std::move(stream)).second) {
+    throw LoadError("a stream is opened twice");
+  }
+  ++of_.streams;
+}
+
+/// Why a chunk cannot be run, or nothing.
+std::string StageServer::Impl::Connection::check(const ChunkStage& stage,
+                                                 const ServedStream& stream,
+                                                 const PushedJob& pushed) const {
+  if (!stream.fault.empty()) return stream.fault;
+  if (stream.stage != &stage) return "a chunk for another node's stream";
+  if (pushed.at != stream.at) {
+    return concat("frames from ", pushed.at, " on, expected ", stream.at);
+  }
+  const uint64_t frames = uint64_t{pushed.left} + pushed.fresh + pushed.ahead;
+  if (pushed.window.size() != frames * static_cast<uint64_t>(stage.in_width()) * 4) {
+    return concat(pushed.window.size(), " bytes of ", frames, " frames");
+  }
+  if (pushed.fresh == 0 || pushed.left > pushed.at) return "a chunk without fresh frames";
+  return {};
+}
+
+void StageServer::Impl::Connection::push(const PushMessage& message) {
+  if (message.node >= nodes_.size()) throw LoadError("a batch for a node that was not asked for");
+  const ChunkStage& stage = *nodes_[message.node];
+  const auto out =
+      static_cast<uint64_t>(stage.most_out()) * static_cast<uint64_t>(stage.out_width());
+  MadeMessage answer{.batch = message.batch, .jobs = std::vector<MadeJob>(message.jobs.size())};
+  std::vector<ChunkJob> jobs;
+  std::vector<size_t> places;  // of the jobs among those pushed
+  uint64_t in_values = 0, out_values = 0;
+  for (size_t i = 0; i < message.jobs.size(); ++i) {
+    const PushedJob& pushed = message.jobs[i];
+    const auto found = streams_.find(pushed.stream);
+    if (found == streams_.end()) throw LoadError("a chunk of a stream that was not opened");
+    const bool twice = std::any_of(jobs.begin(), jobs.end(), [&](const ChunkJob& job) {
+      return job.state == found->second.state.get();
+    });
+    std::string why = twice ? "two chunks of a stream" : check(stage, found->second, pushed);
+    out_values += why.empty() ? pushed.fresh * out : 0;
+    if (why.empty() && out_values > kMostValues) throw LoadError("a batch that makes too much");
+    if (!why.empty()) {
+      answer.jobs[i].fault = std::move(why);
+      continue;
+    }
+    in_values += pushed.window.size() / 4;
+    jobs.push_back({.state = found->second.state.get(),
+                    .codes = {},
+                    .values = {},
+                    .left = static_cast<int>(pushed.left),
+                    .fresh = static_cast<int>(pushed.fresh),
+                    .ahead = static_cast<int>(pushed.ahead),
+                    .last = pushed.last,
+                    .out = {},
+                    .made = static_cast<int>(pushed.fresh) * stage.most_out()});
+    places.push_back(i);
+    found->second.at += pushed.fresh;
+  }
+  codes_.resize(takes_codes(stage) ? in_values : 0);
+  values_.resize(takes_codes(stage) ? 0 : in_values);
+  made_.resize(out_values);
+  size_t from = 0, to = 0;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const std::string_view window = message.jobs[places[i]].window;
+    const size_t count = window.size() / 4;
+    if (takes_codes(stage)) {
+      std::memcpy(codes_.data() + from, window.data(), window.size());
+      jobs[i].codes = std::span<const int32_t>(codes_).subspan(from, count);
+    } else {
+      std::memcpy(values_.data() + from, window.data(), window.size());
+      jobs[i].values = std::span<const float>(values_).subspan(from, count);
+    }
+    jobs[i].out = std::span(made_).subspan(to, static_cast<uint64_t>(jobs[i].fresh) * out);
+    from += count, to += jobs[i].out.size();
+  }
+  if (!jobs.empty()) of_.runner.run(stage, jobs);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    MadeJob& made = answer.jobs[places[i]];
+    if (jobs[i].fault) {
+      made.fault = jobs[i].fault->message;
+      streams_.at(message.jobs[places[i]].stream).fault = *made.fault;  // it does not go on
+      continue;
+    }
+    made.made = static_cast<uint32_t>(jobs[i].made);
+    const std::span<const float> values =
+        jobs[i].out.first(static_cast<size_t>(jobs[i].made) * stage.out_width());
+    made.values = {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+  }
+  ++of_.batches;
+  std::string bytes;
+  append_made(bytes, answer);
+  socket_.send(std::move(bytes), kStuck_s, of_.wake);
+}
+
+// ---------------------------------------------------------------------------- connections
+
+void StageServer::Impl::serve(Descriptor fd) {
+  try {
+    Connection connection(*this, std::move(fd));
+    connection.run();
+  } catch (const std::exception& e) {
+    if (!stopping) say(std::string("a server has gone: ") + e.what());
+  }
+  --servers;
+  const std::lock_guard lock(ended_mutex);
+  ended.push_back(std::this_thread::get_id());
+}
+
+void StageServer::Impl::accept_all() {
+  while (!stopping) {
+    std::array<pollfd, 2> polled{{{listener.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}}};
+    poll(polled.data(), polled.size(), -1);
+    if (stopping) return;
+    {
+      const std::lock_guard lock(ended_mutex);
+      for (const std::thread::id id : ended) {
+        const auto thread = std::find_if(threads.begin(), threads.end(),
+                                         [&](const std::thread& t) { return t.get_id() == id; });
+        thread->join();
+        threads.erase(thread);
+      }
+      ended.clear();
+    }
+    Descriptor fd = listener.accept();
+    if (!fd) continue;
+    if (servers >= options.max_servers) {
+      ++refused;
+      say("a server was turned away: there are too many");
+      continue;
+    }
+    ++servers;
+    threads.emplace_back([this, caller = std::move(fd)]() mutable { serve(std::move(caller)); });
+  }
+}
+
+StageServer::StageServer(std::shared_ptr<const Pipeline> pipeline, StageServerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(pipeline), std::move(options))) {}
+StageServer::~StageServer() = default;
+
+StageServerState StageServer::state() const {
+  return {impl_->servers, impl_->streams, impl_->batches, impl_->refused};
+}
+
+}  // namespace syrinx

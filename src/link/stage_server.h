@@ -1,0 +1,48 @@
+// The process at the other end of a link: holds chunk stages of a model and runs what servers push.
+// Listens on a Unix-domain socket; a thread for each server that is connected; batches run one at a
+// time on all threads, whoever they are for. What a server sends wrongly ends its connection and
+// nothing else; when it goes, its streams go.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "link/message.h"
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+struct StageServerOptions {
+  std::string path;
+  Introduction me;  ///< its nodes are those that this process holds
+  int threads = 0;  ///< as in ThreadPool
+  std::function<void(const std::string&)> log = {};  ///< any thread
+  double greeting_s = 5;      ///< a caller that says less in that time is a stranger
+  int max_servers = 16;       ///< connected at a time
+  size_t max_streams = 4096;  ///< of one connection
+};
+
+/// Seen at one moment.
+struct StageServerState {
+  int servers = 0, streams = 0;
+  uint64_t batches = 0, refused = 0;
+};
+
+class StageServer {
+ public:
+  /// Throws LoadError: a node that is none, a path that cannot be listened at.
+  StageServer(std::shared_ptr<const Pipeline> pipeline, StageServerOptions options);
+  /// Ends all connections.
+  ~StageServer();
+  StageServer(const StageServer&) = delete;
+  StageServer& operator=(const StageServer&) = delete;
+
+  StageServerState state() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,54 @@
+// What a chunk node's stream is opened from: everything that it needs to know of its request, as
+// values under names. Made beside the request (ChunkStage::bundle), taken by the stage
+// (ChunkStage::open), in the same process or as bytes in another one.
+//
+// Bytes, little-endian: "SYB", version, entries u16; of each: length of the name u8, name, kind u8,
+// then a number u64, or the count u32 of 4-byte values and the values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace syrinx {
+
+class Bundle {
+ public:
+  static constexpr size_t kMostEntries = 64;
+  static constexpr size_t kMostBytes = size_t{64} << 20;
+
+  /// Names have at most 255 bytes; a name that is there already gets the new value.
+  void set(std::string name, uint64_t number) { values_[std::move(name)] = number; }
+  void set(std::string name, std::vector<int32_t> ints) {
+    values_[std::move(name)] = std::move(ints);
+  }
+  void set(std::string name, std::vector<float> floats) {
+    values_[std::move(name)] = std::move(floats);
+  }
+
+  bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
+  // Take a value out. Each throws LoadError naming the entry: it is missing, of another kind, of
+  // another size than expected (`count` values; -1: any), above `most`, not finite.
+  uint64_t number(std::string_view name, uint64_t most = UINT64_MAX);
+  std::vector<int32_t> ints(std::string_view name, int64_t count = -1);
+  std::vector<float> floats(std::string_view name, int64_t count = -1);
+  float single(std::string_view name) { return floats(name, 1)[0]; }
+
+  void append_to(std::string& bytes) const;
+  /// Throws LoadError for anything but what append_to() writes. Takes memory for what is there, not
+  /// for what is claimed.
+  static Bundle parse(std::string_view bytes);
+
+  bool operator==(const Bundle&) const = default;
+
+ private:
+  using Value = std::variant<uint64_t, std::vector<int32_t>, std::vector<float>>;
+  Value take(std::string_view name, size_t kind);
+  std::map<std::string, Value, std::less<>> values_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,92 @@
+// Streams of codes under a delay pattern: an AR step makes a code of every stream, and the code of
+// frame f of stream s is made at step f + delay[s]. So a step yields parts of several frames, and a
+// frame is whole once its last stream has come.
+// Plain values, used by one thread at a time; push() allocates nothing once reserve() has.
+// S streams, F frames, L steps; matrices are rows of S codes.
+// Sources: sglang-omni:sglang_omni/utils/codec_delay.py (Higgs), Zonos:zonos/codebook_pattern.py.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace syrinx {
+
+/// What a stream has where it has no code of a spoken frame.
+struct DelayMarks {
+  int32_t before = 0;  ///< until its first code
+  int32_t end = 0;     ///< at the first frame that is not spoken
+  int32_t after = 0;   ///< from then on
+};
+
+/// Who fills a stream behind its last code, while the others catch up.
+enum class DelayDrain : uint8_t {
+  kForced,  ///< the marks do, whatever was sampled
+  kEmitted  ///< the model: what was sampled stays; the marks only end what interleave() writes
+};
+
+struct DelayPattern {
+  std::vector<int> delays;  ///< [S], none negative; stream 0 has none
+  DelayMarks marks;
+  DelayDrain drain = DelayDrain::kForced;
+
+  /// Stream s comes s steps late.
+  static std::vector<int> staggered(int streams);
+
+  int streams() const { return static_cast<int>(delays.size()); }
+  /// Steps from the first code of a frame to its last.
+  int tail() const;
+
+  /// Frames [F, S] as the steps [F + tail(), S] that make them.
+  std::vector<int32_t> interleave(std::span<const int32_t> frames) const;
+  /// The frames [L - tail(), S] that L steps [L, S] make whole; none when there are too few.
+  std::vector<int32_t> deinterleave(std::span<const int32_t> steps) const;
+};
+
+/// The streams of one sequence, step by step.
+class DelayedStreams {
+ public:
+  explicit DelayedStreams(DelayPattern pattern);
+
+  const DelayPattern& pattern() const { return pattern_; }
+  /// Forgets all steps; room for `steps` of them.
+  void restart(int steps);
+  int steps() const { return static_cast<int>(columns_.front().size()) - 1; }
+
+  /// Whether a mark will stand in stream s at the next step, whatever is sampled.
+  bool idle(int s) const { return marked(steps(), s); }
+
+  /// Frames from `frame` on are not spoken. To be told before the push() of the step whose stream 0
+  /// would begin that frame, or at it; once.
+  void end_at(int frame) { end_ = frame; }
+  /// The step to be pushed holds the end mark of stream 0: S - 1 streams are still to be drained.
+  void end_now() { end_at(steps()); }
+  /// The model made the tail by itself: only what is whole is spoken, and nothing is to follow.
+  void end_with_tail();
+  bool ending() const { return end_ >= 0; }
+  /// The number of frames that are spoken, once ending().
+  int end_frame() const { return end_; }
+  /// Whether every frame that is spoken is whole.
+  bool done() const { return ending() && whole() >= end_; }
+
+  /// A step's codes [S] as they were sampled.
+  void push(std::span<const int32_t> codes);
+  /// The frame that the last push() made whole, into `out` [S]; false: none, or it is not spoken.
+  bool frame(std::span<int32_t> out) const;
+
+  /// What stream s had at step `step`, marks where it has no code; -1: before the first step.
+  int32_t at(int step, int s) const { return columns_[s][step + 1]; }
+  /// Codes of stream s, from the mark before the first step on.
+  std::span<const int32_t> column(int s) const { return columns_[s]; }
+
+ private:
+  bool marked(int step, int s) const;
+  int whole() const { return steps() - tail_; }
+
+  DelayPattern pattern_;
+  int tail_ = 0;
+  std::vector<std::vector<int32_t>> columns_;  // of each stream, a mark first
+  int end_ = -1;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,131 @@
+// Delay patterns: what goes in comes out, at the steps where it should, with ends of every kind.
+#include "model/delay.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace syrinx {
+namespace {
+
+constexpr DelayMarks kDelayMarks{1000, 1001, 1002};
+
+DelayPattern staggered(int streams, DelayDrain drain = DelayDrain::kForced) {
+  return {DelayPattern::staggered(streams), kDelayMarks, drain};
+}
+
+std::vector<int32_t> some_frames(std::mt19937& random, int frames, int streams) {
+  std::vector<int32_t> codes(static_cast<size_t>(frames) * streams);
+  for (int32_t& code : codes) code = static_cast<int32_t>(random() % 1000);
+  return codes;
+}
+
+/// A pattern of any shape whose stream 0 comes first.
+DelayPattern any_pattern(std::mt19937& random) {
+  DelayPattern pattern = staggered(1 + static_cast<int>(random() % 9));
+  for (size_t s = 1; s < pattern.delays.size(); ++s) pattern.delays[s] = random() % 12;
+  return pattern;
+}
+
+TEST(DelayPattern, DeinterleaveUndoesInterleave) {
+  std::mt19937 random(7);
+  for (int run = 0; run < 300; ++run) {
+    const DelayPattern pattern = any_pattern(random);
+    const auto frames = some_frames(random, static_cast<int>(random() % 30), pattern.streams());
+    const auto steps = pattern.interleave(frames);
+    ASSERT_EQ(steps.size(), frames.size() + pattern.tail() * pattern.streams());
+    ASSERT_EQ(pattern.deinterleave(steps), frames);
+    const auto short_of = std::span(steps).first(std::min(steps.size(), pattern.delays.size()));
+    if (pattern.tail() > 0) ASSERT_TRUE(pattern.deinterleave(short_of).empty());
+  }
+}
+
+TEST(DelayPattern, StepsOfTwoFrames) {
+  const DelayPattern pattern = staggered(3);
+  const std::vector<int32_t> frames{1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(pattern.interleave(frames),
+            (std::vector<int32_t>{1, 1000, 1000, 4, 2, 1000, 1001, 5, 3, 1002, 1001, 6}));
+}
+
+/// Feeds steps; what comes out.
+std::vector<int32_t> spoken(DelayedStreams& streams, std::span<const int32_t> steps, int end_step,
+                            int* taken = nullptr) {
+  const int width = streams.pattern().streams();
+  std::vector<int32_t> out, frame(static_cast<size_t>(width));
+  for (int step = 0; step * width < std::ssize(steps) && !streams.done(); ++step) {
+    if (step == end_step) streams.end_now();
+    streams.push(steps.subspan(step * width, width));
+    if (streams.frame(frame)) out.insert(out.end(), frame.begin(), frame.end());
+    if (taken) *taken = step + 1;
+  }
+  return out;
+}
+
+TEST(DelayedStreams, SpeakWhatWasInterleavedUpToTheEnd) {
+  std::mt19937 random(8);
+  for (int run = 0; run < 300; ++run) {
+    DelayPattern pattern = any_pattern(random);
+    if (run % 2 == 1) pattern.drain = DelayDrain::kEmitted;
+    const int count = 1 + static_cast<int>(random() % 20);
+    const auto frames = some_frames(random, count, pattern.streams());
+    const auto steps = pattern.interleave(frames);
+    DelayedStreams streams(pattern);
+    streams.restart(3);
+    int taken = 0;
+    ASSERT_EQ(spoken(streams, steps, count, &taken), frames);
+    ASSERT_EQ(taken, count + pattern.tail()) << "no step more than needed";
+    ASSERT_EQ(streams.done(), pattern.tail() > 0) << "only a step with the end mark can tell";
+    streams.restart(3);
+    EXPECT_FALSE(streams.ending());
+    ASSERT_EQ(spoken(streams, steps, -1), frames) << "an end is not needed";
+  }
+}
+
+TEST(DelayedStreams, ForcedDrainsPutMarksWhateverWasSampled) {
+  DelayedStreams streams(staggered(3));
+  streams.restart(8);
+  for (int step = 0; step < 2; ++step) streams.push(std::vector<int32_t>{7, 8, 9});
+  EXPECT_EQ(streams.at(-1, 0), 1000);
+  EXPECT_EQ(streams.at(0, 0), 7);
+  EXPECT_EQ(streams.at(0, 1), 1000) << "stream 1 begins a step later";
+  EXPECT_TRUE(streams.idle(2) == false && !streams.idle(0));
+  streams.end_now();
+  EXPECT_TRUE(streams.idle(0));
+  EXPECT_FALSE(streams.idle(1));
+  streams.push(std::vector<int32_t>{7, 8, 9});
+  EXPECT_FALSE(streams.done());
+  streams.push(std::vector<int32_t>{7, 8, 9});
+  EXPECT_TRUE(streams.done());
+  EXPECT_EQ(std::vector(streams.column(0).begin(), streams.column(0).end()),
+            (std::vector<int32_t>{1000, 7, 7, 1001, 1002}));
+  EXPECT_EQ(std::vector(streams.column(1).begin(), streams.column(1).end()),
+            (std::vector<int32_t>{1000, 1000, 8, 8, 1001}));
+  EXPECT_EQ(streams.end_frame(), 2);
+}
+
+TEST(DelayedStreams, EmittedDrainsKeepWhatWasSampled) {
+  DelayedStreams streams(staggered(3, DelayDrain::kEmitted));
+  for (int step = 0; step < 2; ++step) streams.push(std::vector<int32_t>{7, 8, 9});
+  streams.end_now();
+  streams.push(std::vector<int32_t>{5, 8, 9});
+  streams.push(std::vector<int32_t>{6, 4, 9});
+  EXPECT_TRUE(streams.done());
+  EXPECT_EQ(std::vector(streams.column(0).begin(), streams.column(0).end()),
+            (std::vector<int32_t>{1000, 7, 7, 5, 6}));
+  EXPECT_EQ(streams.at(3, 1), 4);
+}
+
+TEST(DelayedStreams, ATailOfTheModelsOwnEndsAtOnce) {
+  DelayedStreams streams(staggered(4, DelayDrain::kEmitted));
+  streams.end_with_tail();
+  EXPECT_EQ(streams.end_frame(), 0) << "nothing whole, nothing spoken";
+  streams.restart(0);
+  for (int step = 0; step < 9; ++step) streams.push(std::vector<int32_t>{1, 2, 3, 4});
+  EXPECT_FALSE(streams.done());
+  streams.end_with_tail();
+  EXPECT_TRUE(streams.done());
+  EXPECT_EQ(streams.end_frame(), 6);
+}
+
+}  // namespace
+}  // namespace syrinx

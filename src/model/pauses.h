@@ -1,0 +1,39 @@
+// Pauses that a text asks for in tags, for every model: <break time="0.5s"/> as in SSML (also
+// "500ms", '500ms', and without the slash) and [pause 0.5s]. What looks otherwise is no tag of ours
+// and stays in the text, for models with tags of their own. One thread at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace syrinx {
+
+constexpr double kMaxPause_s = 10;    ///< of pauses that stand together
+constexpr double kMaxPauses_s = 300;  ///< in a request
+
+/// A piece of a text: words, or a pause.
+struct PausePiece {
+  std::string text = {};
+  bool pause = false;  ///< then `text` is the tag
+  double pause_s = 0;
+};
+
+/// Cuts a text that arrives in pieces at its tags; joined, what comes out is what went in.
+class PauseReader {
+ public:
+  /// Appends what is certain now; `last`: no more text comes. An Error names "input": a pause is
+  /// longer than kMaxPause_s, or all are longer than kMaxPauses_s.
+  Status push(std::string_view text, bool last, std::vector<PausePiece>& out);
+
+ private:
+  std::string held_;  // may be the beginning of a tag
+  double together_s_ = 0, all_s_ = 0;
+};
+
+/// Whether a text has something that is spoken: a letter or a digit of any script.
+bool is_speakable(std::string_view text);
+
+}  // namespace syrinx

@@ -1,0 +1,77 @@
+#include "predict/drafting.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace syrinx {
+
+bool Drafting::may_begin() const {
+  if (answering_ || counts_.wasted >= rules_.most_wasted) return false;
+  return !running_ || added() >= std::max(1, rules_.more);
+}
+
+void Drafting::begin() {
+  end();
+  running_ = true;
+  ++counts_.drafts;
+}
+
+void Drafting::begin_answer() {
+  end();
+  running_ = answering_ = true;
+}
+
+void Drafting::wrote(std::string_view piece) {
+  if (!running_) return;
+  if (alike_ == now_.text.size()) {
+    const std::string_view rest = std::string_view(draft_.text).substr(alike_);
+    alike_ += static_cast<size_t>(std::ranges::mismatch(piece, rest.substr(0, piece.size())).in1 -
+                                  piece.begin());
+    while (held_ < draft_.count() && draft_.ends[held_] <= alike_) ++held_;
+  }
+  now_.text += piece;
+  now_.ends.push_back(now_.text.size());
+}
+
+/// Tokens of the round that no earlier one had.
+int Drafting::added() const { return std::max(0, now_.count() - held_); }
+
+bool Drafting::enough() const {
+  if (!running_ || answering_) return false;
+  return now_.count() >= aim(held_);
+}
+
+/// Tokens of a round of which so many hold.
+int Drafting::aim(int held) const {
+  return draft_.count() == 0 ? rules_.first : std::max(rules_.first, held + 1 + rules_.more);
+}
+
+int Drafting::most_tokens() const {
+  return std::max(1, std::min(aim(draft_.count()), rules_.most));
+}
+
+void Drafting::end(bool whole) {
+  if (!std::exchange(running_, false)) return;
+  if (answering_) {
+    counts_.accepted = held_;
+    counts_.wasted += draft_.count() - held_;
+    return;
+  }
+  // A round that was stopped where all of it held says nothing against the rest.
+  if (whole || alike_ < now_.text.size() || alike_ == draft_.text.size()) {
+    counts_.drafted += now_.count() - held_;  // so that what is held or was wasted makes it up
+    counts_.wasted += draft_.count() - held_;
+    draft_ = std::move(now_);
+  }
+  now_ = {};
+  alike_ = 0, held_ = 0;
+}
+
+void Drafting::give_up() {
+  if (answering_) return end();
+  end();
+  counts_.wasted += draft_.count();
+  draft_ = {};
+}
+
+}  // namespace syrinx

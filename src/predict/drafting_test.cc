@@ -1,0 +1,98 @@
+#include "predict/drafting.h"
+
+#include <gtest/gtest.h>
+
+namespace syrinx {
+namespace {
+
+void write(Drafting& drafting, std::initializer_list<const char*> pieces) {
+  for (const char* piece : pieces) drafting.wrote(piece);
+}
+
+TEST(Drafting, WhatHoldsIsCountedOnce) {
+  Drafting drafting({.first = 4, .more = 2, .most = 7});
+  EXPECT_EQ(drafting.most_tokens(), 4);
+  drafting.begin();
+  write(drafting, {"I", " am", " a"});
+  EXPECT_FALSE(drafting.enough());
+  drafting.wrote(" cat");
+  EXPECT_TRUE(drafting.enough());
+  drafting.end();
+  EXPECT_EQ(drafting.guess(), "I am a cat");
+  EXPECT_EQ(drafting.most_tokens(), 7);  // the four, what may be added, and one
+  drafting.begin();
+  write(drafting, {"I", " am", " the", " dog"});  // as long as the first, and two of them hold
+  EXPECT_FALSE(drafting.enough());
+  drafting.wrote(".");
+  EXPECT_TRUE(drafting.enough());
+  drafting.begin_answer();  // which ends the round
+  EXPECT_EQ(drafting.guess(), "I am the dog.");
+  EXPECT_EQ(drafting.counts().drafted, 4 + 3);
+  EXPECT_EQ(drafting.counts().wasted, 2);
+  write(drafting, {"I am", " the dog"});  // however the text is cut
+  EXPECT_FALSE(drafting.enough());
+  write(drafting, {"s", " say"});
+  EXPECT_EQ(drafting.written(), "I am the dogs say");
+  drafting.end();
+  EXPECT_EQ(drafting.counts().drafts, 2);
+  EXPECT_EQ(drafting.counts().accepted, 4);
+  EXPECT_EQ(drafting.counts().wasted, 3);
+  EXPECT_FALSE(drafting.may_begin());
+}
+
+TEST(Drafting, ARoundThatIsStoppedWhereAllHoldsKeepsTheRest) {
+  Drafting drafting;
+  drafting.begin();
+  write(drafting, {"a", "b", "c"});
+  drafting.begin();
+  drafting.wrote("a");
+  drafting.end();
+  EXPECT_EQ(drafting.guess(), "abc");
+  EXPECT_EQ(drafting.counts().wasted, 0);
+  drafting.begin();
+  drafting.wrote("a");
+  drafting.end(true);  // but here the model said no more
+  EXPECT_EQ(drafting.guess(), "a");
+  EXPECT_EQ(drafting.counts().wasted, 2);
+  EXPECT_EQ(drafting.counts().drafted, 3);
+  drafting.begin();
+  drafting.wrote("ax");  // the same text and more: no other token
+  drafting.give_up();
+  EXPECT_EQ(drafting.counts().drafted, 3);
+  EXPECT_EQ(drafting.counts().wasted, 3);
+  EXPECT_EQ(drafting.guess(), "");
+}
+
+TEST(Drafting, ALaterRoundIsAtLeastAsLongAsTheFirst) {
+  Drafting drafting({.first = 4, .more = 1, .most = 7});
+  drafting.begin();
+  drafting.wrote("I");
+  drafting.begin();
+  EXPECT_EQ(drafting.most_tokens(), 4);
+  write(drafting, {"We", " are", " cats"});
+  EXPECT_FALSE(drafting.enough());
+  drafting.wrote(".");
+  EXPECT_TRUE(drafting.enough());
+}
+
+TEST(Drafting, WaitsForALittleAndGivesUpInTheEnd) {
+  Drafting drafting({.first = 9, .more = 2, .most = 9, .most_wasted = 5});
+  EXPECT_TRUE(drafting.may_begin());
+  drafting.begin();
+  EXPECT_FALSE(drafting.may_begin());
+  write(drafting, {"a", "b"});
+  EXPECT_TRUE(drafting.may_begin());
+  drafting.begin();
+  write(drafting, {"x", "y", "z"});
+  EXPECT_TRUE(drafting.may_begin());  // two were in vain
+  drafting.begin();
+  drafting.wrote("q");
+  drafting.end();
+  EXPECT_EQ(drafting.counts().wasted, 5);
+  EXPECT_FALSE(drafting.may_begin());
+  drafting.wrote("nobody asked");
+  EXPECT_EQ(drafting.written(), "");
+}
+
+}  // namespace
+}  // namespace syrinx

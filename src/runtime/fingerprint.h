@@ -1,0 +1,16 @@
+// What tells a model's files from others: two processes that hold parts of one model compare it.
+// Free function; any thread.
+#pragma once
+
+#include <string>
+
+namespace syrinx {
+
+/// SHA-256 (hexadecimal) over the names, sizes and contents of the files below `dir`, in the order
+/// of their names; hidden ones and *.md are left out, links are followed. Of a file above 64 MiB
+/// the contents are 8 MiB at either end (in safetensors the first hold all names, types and shapes)
+/// and 256 pieces of 16 KiB spread evenly: another training changes all of them, a single bit may
+/// be missed. Throws LoadError for what cannot be read.
+std::string fingerprint(const std::string& dir);
+
+}  // namespace syrinx

@@ -1,0 +1,222 @@
+// Models with some of their stages behind a link: the engine gives the same bits as without one,
+// and goes on when the process that holds them goes away. The other process is a thread here; that
+// it is a process of its own is tested with the program (tests/http/test_stages.py).
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/clock.h"
+#include "engine/collector.h"
+#include "engine/machine.h"
+#include "io/test_dir.h"
+#include "link/stage_server.h"
+#include "runtime/fingerprint.h"
+#include "runtime/runtime.h"
+
+namespace syrinx {
+namespace {
+
+constexpr double kPatience_s = 60;
+
+LoadOptions model_options(const std::string& model) {
+  LoadOptions options;
+  options.model = std::string(SYRINX_SOURCE_DIR) + "/" + model;
+  options.device = "cpu";
+  options.engine.threads = 1;
+  return options;
+}
+
+/// Holds stages of a model at a path, with a pipeline of its own.
+struct Holder {
+  Holder(const LoadOptions& options, const std::vector<std::string>& nodes, const std::string& path)
+      : pipeline(load_pipeline(options)) {
+    StageServerOptions server{.path = path, .me = introduce(options), .threads = 1};
+    for (const std::string& node : nodes) {
+      server.me.nodes.push_back(shape_of(pipeline->graph(), node));
+    }
+    held.emplace(pipeline, server);
+  }
+  std::shared_ptr<const Pipeline> pipeline;
+  std::optional<StageServer> held;
+};
+
+bool all_up(const Engine& engine) {
+  for (const RemoteNode& node : engine.pipeline().remote_nodes()) {
+    if (!node.up) return false;
+  }
+  return true;
+}
+
+bool wait_until(const std::function<bool()>& done) {
+  const double until_s = now_s() + kPatience_s;
+  while (!done()) {
+    if (now_s() > until_s) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+LoadOptions placed(LoadOptions options, const std::vector<std::string>& nodes,
+                   const std::string& path) {
+  for (const std::string& node : nodes) options.placements.push_back({node, path});
+  options.engine.away_places = 1;
+  return options;
+}
+
+/// What all requests together sound like, all at once.
+std::vector<std::vector<float>> spoken(Engine& engine, const std::vector<SpeechRequest>& requests) {
+  std::vector<std::shared_ptr<Collector>> listeners;
+  for (const SpeechRequest& request : requests) {
+    listeners.push_back(std::make_shared<Collector>());
+    const auto id = engine.submit(request, listeners.back());
+    EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
+    if (!id.ok()) return {};
+  }
+  std::vector<std::vector<float>> out;
+  for (const auto& listener : listeners) {
+    const Outcome& outcome = listener->wait();
+    EXPECT_NE(outcome.reason, FinishReason::kError) << outcome.error.message;
+    EXPECT_GT(listener->samples().size(), 0u);
+    out.push_back(listener->samples());
+  }
+  return out;
+}
+
+void expect_the_same_bits(const LoadOptions& options, const std::vector<std::string>& nodes,
+                          const std::vector<SpeechRequest>& requests) {
+  Engine here(load_pipeline(options), options.engine);
+  const std::vector<std::vector<float>> want = spoken(here, requests);
+  for (const auto executors : {std::optional<Executors>(), std::optional(Executors::kShared)}) {
+    TestDir dir;
+    const Holder holder(options, nodes, dir.path("s"));
+    LoadOptions far_options = placed(options, nodes, dir.path("s"));
+    far_options.engine.executors = executors;
+    Engine far(load_pipeline(far_options), far_options.engine);
+    ASSERT_TRUE(wait_until([&] { return all_up(far); }));
+    const std::vector<std::vector<float>> got = spoken(far, requests);
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(got[i] == want[i]) << "request " << i;
+    for (const RemoteNode& node : far.pipeline().remote_nodes()) EXPECT_GT(node.batches, 0u);
+    EXPECT_TRUE(wait_until([&] { return holder.held->state().streams == 0; }));
+  }
+}
+
+SpeechRequest speech(const std::string& text, uint64_t seed, const std::string& voice = "") {
+  SpeechRequest request;
+  request.text = text;
+  request.seed = seed;
+  request.voice = voice;
+  request.max_frames = 40;
+  return request;
+}
+
+TEST(Stages, FinchSpeaksTheSameApart) {
+  std::vector<SpeechRequest> requests{speech("Good evening to you all.", 1, "finch"),
+                                      speech("What is this?", 2, "raven"), speech("Yes.", 3)};
+  requests[1].speed = 1.2f;
+  expect_the_same_bits(model_options("voices/finch"), {"vocoder"}, requests);
+}
+
+TEST(Stages, Qwen3TtsSpeaksTheSameApart) {
+  expect_the_same_bits(model_options("tests/parity/qwen3_tts/golden/projected/checkpoint"),
+                       {"codec"}, {speech("the quick brown fox", 1), speech("hello there", 2)});
+}
+
+TEST(Stages, CosyVoice2SpeaksTheSameApart) {
+  LoadOptions options = model_options("tests/parity/cosyvoice2/golden/checkpoint");
+  std::vector<SpeechRequest> requests{speech("The quick brown fox jumps.", 1, "fox"),
+                                      speech("over the lazy dog", 2, "fox")};
+  requests[1].flow = FlowMode::kFull;
+  expect_the_same_bits(options, {"flow", "vocoder"}, requests);
+  expect_the_same_bits(options, {"flow"}, {requests[0]});
+}
+
+TEST(Stages, WhoPlaysThereEndsWithAnErrorAndTheNextIsServed) {
+  const LoadOptions options = model_options("voices/finch");
+  TestDir dir;
+  const LoadOptions far_options = placed(options, {"vocoder"}, dir.path("s"));
+  std::optional<Holder> holder(std::in_place, options, std::vector<std::string>{"vocoder"},
+                               dir.path("s"));
+  Engine far(load_pipeline(far_options), far_options.engine);
+  ASSERT_TRUE(wait_until([&] { return all_up(far); }));
+  const std::vector<float> want = spoken(far, {speech("Good evening.", 1)})[0];
+  SpeechRequest endless = speech("Good evening to everybody who is here.", 2);
+  endless.ignore_stop = true;
+  endless.max_frames = 100'000;
+  std::vector<std::shared_ptr<Collector>> listeners;
+  for (int i = 0; i < 3; ++i) {
+    listeners.push_back(std::make_shared<Collector>());
+    endless.seed = static_cast<uint64_t>(i);
+    ASSERT_TRUE(far.submit(endless, listeners.back()).ok());
+  }
+  for (const auto& listener : listeners) ASSERT_FALSE(listener->next(kPatience_s).empty());
+  holder.reset();
+  for (const auto& listener : listeners) {
+    const Outcome& outcome = listener->wait();
+    EXPECT_EQ(outcome.reason, FinishReason::kError);
+    EXPECT_EQ(outcome.error.code, ErrorCode::kOverloaded);
+    EXPECT_NE(outcome.error.message.find("vocoder"), std::string::npos) << outcome.error.message;
+  }
+  ASSERT_TRUE(wait_until([&] { return !all_up(far); }));
+  const auto refused = far.submit(speech("Yes.", 1), std::make_shared<Collector>());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kOverloaded);
+  holder.emplace(options, std::vector<std::string>{"vocoder"}, dir.path("s"));
+  ASSERT_TRUE(wait_until([&] { return all_up(far); }));
+  EXPECT_TRUE(spoken(far, {speech("Good evening.", 1)})[0] == want);
+  EXPECT_TRUE(wait_until([&] { return far.stats().requests == 0; }));
+}
+
+TEST(Stages, OtherWeightsAreRefused) {
+  TestDir dir;
+  LoadOptions options = model_options("voices/finch"), other = options;
+  other.weights = "bf16";
+  const Holder holder(other, {"vocoder"}, dir.path("s"));
+  const LoadOptions far_options = placed(options, {"vocoder"}, dir.path("s"));
+  const auto pipeline = load_pipeline(far_options);
+  ASSERT_TRUE(wait_until([&] {
+    return pipeline->remote_nodes()[0].trouble.find("weights differ") != std::string::npos;
+  })) << pipeline->remote_nodes()[0].trouble;
+}
+
+TEST(Fingerprint, ChangesWithNamesSizesAndContents) {
+  TestDir dir;
+  const auto fresh = [&](const std::string& name, const std::string& bytes) {
+    const std::string at = dir.path("m");
+    std::filesystem::remove_all(at);
+    dir.write("m/config.json", "{}");
+    dir.write("m/part/" + name, bytes);
+    return fingerprint(at);
+  };
+  const std::string plain = fresh("a.bin", "abc");
+  EXPECT_EQ(plain.size(), 64u);
+  EXPECT_EQ(fresh("a.bin", "abc"), plain);
+  EXPECT_NE(fresh("a.bin", "abd"), plain);
+  EXPECT_NE(fresh("a.bin", "abcd"), plain);
+  EXPECT_NE(fresh("b.bin", "abc"), plain);
+  fresh("a.bin", "abc");
+  dir.write("m/README.md", "hello"), dir.write("m/.cache/x", "hello");
+  EXPECT_EQ(fingerprint(dir.path("m")), plain);
+  EXPECT_THROW(fingerprint(dir.path("nowhere")), LoadError);
+}
+
+/// Of a large file both ends and pieces between them are read.
+TEST(Fingerprint, OfLargeFilesReadsBothEnds) {
+  TestDir dir;
+  const std::string path = dir.write("m/a.bin", "");
+  const auto with = [&](int64_t at) {
+    std::filesystem::resize_file(path, 0);
+    std::filesystem::resize_file(path, int64_t{65} << 20);  // of zeros, which take no room
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(at);
+    file << "x";
+    file.close();
+    return fingerprint(dir.path("m"));
+  };
+  const std::string first = with(1000);
+  EXPECT_NE(with((int64_t{65} << 20) - 1000), first);
+  EXPECT_NE(with(int64_t{8} << 20), first);  // the first piece
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,16 @@
+// The names that the Realtime API had in its beta (2024), for clients that ask for them
+// (`OpenAI-Beta: realtime=v1`): what they say in today's words, and what they are told in theirs.
+// Field by field as in OpenAI's API description of that time. Free functions; any thread.
+#pragma once
+
+#include "server/request/fields.h"
+
+namespace syrinx {
+
+/// A client's event: its flat session, or the fields of its response. What it has in today's words
+/// stays as it is.
+void from_beta(JsonIn& event);
+/// A server's event. False: the beta has no such event.
+bool to_beta(JsonOut& event);
+
+}  // namespace syrinx

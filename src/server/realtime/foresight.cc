@@ -1,0 +1,246 @@
+#include "server/realtime/foresight.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+namespace syrinx {
+namespace {
+
+uint64_t random_seed() {
+  std::random_device device;
+  return uint64_t{device()} << 31 ^ device();  // JSON's integers hold it
+}
+
+bool spoken_alike(const AnswerConfig& a, const AnswerConfig& b) {
+  return a.spoken && b.spoken && a.voice == b.voice && a.speed == b.speed && a.format == b.format;
+}
+
+}  // namespace
+
+/// A draft on its way from the engine's thread, token by token.
+class Foresight::Pieces : public Sink {
+ public:
+  explicit Pieces(std::function<void()> wake) : wake_(std::move(wake)) {}
+  void audio(std::span<const float>) override {}
+  void text(std::string_view piece, std::span<const ScoredToken>) override {
+    const std::lock_guard lock(mutex_);
+    if (!wake_) return;
+    news_.pieces.emplace_back(piece);
+    wake_();
+  }
+  void finished(const Outcome& outcome) override {
+    const std::lock_guard lock(mutex_);
+    news_.reason = outcome.reason;
+    if (wake_) wake_();
+  }
+  struct News {
+    std::vector<std::string> pieces;
+    std::optional<FinishReason> reason;  ///< the end
+  };
+  News take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(news_, {});
+  }
+  void detach() {
+    const std::lock_guard lock(mutex_);
+    wake_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::function<void()> wake_;
+  News news_;
+};
+
+Foresight::Foresight(ForesightCast cast) : cast_(std::move(cast)), seed_(random_seed()) {}
+
+Foresight::~Foresight() {
+  stop_round();
+  drop_voice();
+  drafting_.give_up();
+  if (!cast_.counters) return;
+  PredictionCounters& sum = *cast_.counters;
+  const DraftCounts& counts = drafting_.counts();
+  sum.turns.add();
+  if (ready_) sum.ready.add();
+  sum.drafts.add(counts.drafts);
+  sum.drafted.add(counts.drafted);
+  sum.accepted.add(counts.accepted);
+  sum.wasted.add(counts.wasted);
+}
+
+// ---------------------------------------------------------------------------- the question
+
+void Foresight::hear() {
+  changed_ = true;
+  draft_on();
+}
+
+/// Drafts for what is known by now, when it is time to.
+void Foresight::draft_on() {
+  if (!changed_ || check_ || asked_s_ > 0 || !drafting_.may_begin()) return;
+  changed_ = false;
+  stop_round();
+  BeginAnswer question = cast_.question();
+  config_ = std::move(question.config);
+  const PipelineInfo& info = cast_.writer->info();
+  check_ = ChatCheck::begin(question.body, {info.speaks, info.hears_s}, cast_.post, cast_.wake);
+}
+
+void Foresight::stop_round() {
+  check_.reset();
+  if (pieces_) {
+    for (const std::string& piece : pieces_->take().pieces) drafting_.wrote(piece);
+    pieces_->detach();
+  }
+  pieces_.reset();
+  if (reading_) cast_.writer->cancel(*std::exchange(reading_, std::nullopt));
+  drafting_.end();
+}
+
+/// What is refused is not asked for: the answer itself will be told why.
+void Foresight::submit(ChatCall& call) try {
+  tools_.emplace(std::move(call.tool_names));
+  sentences_ = SentenceStream(cast_.sentence);
+  said_.clear();
+  met_ = false;
+  round_s_ = now_s();
+  drafting_.begin();
+  SpeechRequest& request = call.request;
+  request.client = cast_.client;
+  request.seed = seed_;
+  request.background = true;
+  request.expected = drafting_.guess();
+  const int most = drafting_.most_tokens();
+  request.max_tokens = request.max_tokens > 0 ? std::min(request.max_tokens, most) : most;
+  pieces_ = std::make_shared<Pieces>(cast_.wake);
+  const auto id = cast_.writer->submit_soon(request, pieces_);
+  if (id.ok()) {
+    reading_ = id.value();
+  } else {
+    stop_round();
+  }
+} catch (const std::exception&) {
+  stop_round();
+}
+
+bool Foresight::pump() {
+  if (check_) {
+    auto checked = check_->take();
+    if (!checked) return false;
+    check_.reset();
+    if (auto* call = std::get_if<ChatCall>(&*checked)) submit(*call);
+    return true;
+  }
+  if (!pieces_) return false;
+  Pieces::News news = pieces_->take();
+  if (news.pieces.empty() && !news.reason) return false;
+  for (const std::string& piece : news.pieces) {
+    if (pieces_) read(piece);
+  }
+  if (news.reason && pieces_) {
+    const bool whole = news.reason == FinishReason::kStop;
+    if (whole) {
+      said_ += tools_->finish().text;
+      // A voice that takes whole sentences waits for what follows this one.
+      const bool grows = cast_.voices && cast_.voices->takes_late_text();
+      if (!met_ && !said_.empty() && grows) meet_sentence(said_);
+    }
+    reading_.reset();
+    pieces_.reset();
+    drafting_.end(whole);
+  }
+  draft_on();
+  return true;
+}
+
+void Foresight::read(std::string_view piece) {
+  drafting_.wrote(piece);
+  const std::string text = tools_->push(piece).text;
+  said_ += text;
+  if (!met_ && !text.empty()) {
+    std::vector<SentenceStream::Item> certain;
+    sentences_.push(text, certain);
+    if (!certain.empty()) {
+      const bool grows = cast_.voices && cast_.voices->takes_late_text();
+      meet_sentence(grows ? certain.front().text : said_);
+    }
+  }
+  if (drafting_.enough()) stop_round();
+}
+
+/// The first sentence of the draft is known, with what makes it certain where the voice needs that.
+void Foresight::meet_sentence(std::string sentence) {
+  met_ = true;
+  if (cast_.voices == nullptr || !config_.spoken) return;
+  if (ahead_ && ahead_->text == sentence && spoken_alike(ahead_->config, config_)) return;
+  drop_voice();
+  auto options = cast_.voice(config_);
+  if (!std::holds_alternative<ContextOptions>(options)) return;
+  ahead_.emplace(Ahead{concat(cast_.name, "_", ++contexts_), std::move(sentence), config_,
+                       now_s() - round_s_});
+  cast_.voices->open_ahead(ahead_->context, std::move(std::get<ContextOptions>(options)), kAhead_s);
+  cast_.voices->add_text(ahead_->context, ahead_->text);
+  if (cast_.counters) cast_.counters->spoken_ahead.add();
+}
+
+void Foresight::drop_voice() {
+  if (!ahead_) return;
+  cast_.voices->cancel(ahead_->context);
+  ahead_.reset();
+  if (cast_.counters) cast_.counters->spoken_in_vain.add();
+}
+
+bool Foresight::voice_failed(const std::string& context) {
+  if (!ahead_ || ahead_->context != context) return false;
+  drop_voice();
+  return true;
+}
+
+// ---------------------------------------------------------------------------- the answer
+
+void Foresight::begin_answer(SpeechRequest& request) {
+  stop_round();
+  asked_s_ = now_s();
+  request.expected = drafting_.guess();
+  request.seed = seed_;
+  drafting_.begin_answer();
+}
+
+void Foresight::wrote(std::string_view piece) { drafting_.wrote(piece); }
+
+bool Foresight::holds(const AnswerConfig& config) const {
+  return ahead_ && spoken_alike(ahead_->config, config);
+}
+
+std::optional<bool> Foresight::met(std::string_view text, bool all) const {
+  if (!ahead_) return false;
+  if (text.starts_with(ahead_->text)) return true;
+  const bool may = !all && std::string_view(ahead_->text).starts_with(text);
+  return may ? std::nullopt : std::optional(false);
+}
+
+std::optional<size_t> Foresight::release(const std::string& as) {
+  if (!ahead_) return {};
+  const auto made_s = cast_.voices->release(ahead_->context, as);
+  if (!made_s) {
+    drop_voice();
+    return {};
+  }
+  ready_ = true;
+  if (cast_.counters) {
+    const double saved_s = ahead_->written_s + *made_s - (now_s() - asked_s_);
+    cast_.counters->saved_s.add(std::max(0.0, saved_s));
+  }
+  const size_t bytes = ahead_->text.size();
+  ahead_.reset();
+  return bytes;
+}
+
+}  // namespace syrinx

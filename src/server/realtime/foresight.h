@@ -1,0 +1,105 @@
+// An answer of a session that is made before its question has ended: drafts of the text model in
+// the background (predict/drafting.h), and the first sentence of the newest, spoken and held back
+// by SpeechContexts. When the question has ended it says what the answer is likely to be like, and
+// whether the sentence is what the answer begins with. Bounded by DraftRules: one draft at a time,
+// of what is known then. Ends all it began. One thread, but for `wake`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "predict/counters.h"
+#include "predict/drafting.h"
+#include "server/chat/chat_tools.h"
+#include "server/dialects/contexts.h"
+#include "server/models/backend.h"
+#include "server/realtime/chat_check.h"
+#include "server/realtime/realtime_session.h"
+#include "text/sentences.h"
+
+namespace syrinx {
+
+/// What it works with; all of it outlives the foresight.
+struct ForesightCast {
+  std::shared_ptr<Backend> writer;
+  SpeechContexts* voices = nullptr;  ///< null: answers are not spoken, or the writer does that
+  uint64_t client = 0;               ///< as in SpeechRequest
+  std::string name;                  ///< of its contexts, unlike any other's
+  /// What would be asked now.
+  std::function<BeginAnswer()> question;
+  /// How an answer of such a configuration is spoken; an error where it cannot be.
+  std::function<std::variant<ContextOptions, ApiError>(const AnswerConfig&)> voice;
+  PostTask post;
+  std::function<void()> wake;
+  std::shared_ptr<PredictionCounters> counters;  ///< may be null
+  SentenceOptions sentence = {};                 ///< what counts as the first one
+};
+
+class Foresight {
+ public:
+  static constexpr double kAhead_s = 3;  ///< of the first sentence's audio
+
+  explicit Foresight(ForesightCast cast);
+  ~Foresight();
+  Foresight(const Foresight&) = delete;
+  Foresight& operator=(const Foresight&) = delete;
+
+  /// More of the question is known.
+  void hear();
+  /// Takes in what has come; false: nothing.
+  bool pump();
+  /// The voice of a context failed; false: it is none of this one's.
+  bool voice_failed(const std::string& context);
+
+  /// The question has ended. Drafts no more; `request` is the answer's, which is then told as it
+  /// comes.
+  void begin_answer(SpeechRequest& request);
+  void wrote(std::string_view piece);
+  /// A sentence waits that is spoken as answers of this configuration are.
+  bool holds(const AnswerConfig& config) const;
+  /// Whether the answer, of which `text` is to be spoken so far (`all`: and no more), begins with
+  /// that sentence; nothing: too early to tell. Once it does, release() what is held.
+  std::optional<bool> met(std::string_view text, bool all) const;
+  /// Makes the sentence that of the context `as`; its bytes, or nothing: it is not there any more.
+  std::optional<size_t> release(const std::string& as);
+  void drop_voice();
+
+ private:
+  class Pieces;
+  struct Ahead {
+    std::string context, text;
+    AnswerConfig config;
+    double written_s = 0;  ///< it took to draft it
+  };
+  void draft_on();
+  void stop_round();
+  void submit(ChatCall& call);
+  void read(std::string_view piece);
+  void meet_sentence(std::string sentence);
+
+  const ForesightCast cast_;
+  const uint64_t seed_;  // of all drafts and the answer, so that what is drawn is the same
+  bool changed_ = false;
+  Drafting drafting_;
+  AnswerConfig config_;               // of the round
+  std::shared_ptr<ChatCheck> check_;  // of the round that is about to begin
+  std::shared_ptr<Pieces> pieces_;    // of the one that runs
+  std::optional<RequestId> reading_;
+  double round_s_ = 0;  // when it began
+  std::optional<ToolCallFinder> tools_;
+  SentenceStream sentences_;
+  std::string said_;  // of the draft, what is to be spoken
+  bool met_ = false;  // the first sentence of the draft is known
+  std::optional<Ahead> ahead_;
+  int contexts_ = 0;
+  double asked_s_ = 0;  // when the answer began
+  bool ready_ = false;
+};
+
+}  // namespace syrinx

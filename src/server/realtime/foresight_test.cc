@@ -1,0 +1,353 @@
+// Answers of a session that are made while the question is still being said: the session with what
+// hears, writes and speaks for it, without a socket. What is heard comes on cue.
+#include "server/realtime/foresight.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+
+#include "base/clock.h"
+#include "engine/machine.h"
+#include "runtime/runtime.h"
+#include "server/models/fake_backend_test.h"
+#include "server/models/fake_writer_test.h"
+#include "server/realtime/realtime_talk.h"
+#include "server/request/wire.h"
+
+namespace syrinx {
+namespace {
+
+/// Hears what the test says.
+class CueEars final : public Recogniser {
+ public:
+  const RecogniserInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Listener>> open(const ListenOptions&,
+                                         std::shared_ptr<TranscriptSink> sink) override {
+    sinks.push_back(sink);
+    return std::unique_ptr<Listener>(std::make_unique<Deaf>());
+  }
+  std::vector<std::shared_ptr<TranscriptSink>> sinks;
+
+ private:
+  struct Deaf final : Listener {
+    void hear(std::span<const float>) override {}
+    void end() override {}
+    void cancel() override {}
+  };
+  const RecogniserInfo info_{.name = "cue", .family = "test", .languages = {"en"}};
+};
+
+class LoudIsAVoice final : public VoiceActivity {
+ public:
+  bool speaks(std::span<const int16_t> frame) override {
+    return std::any_of(frame.begin(), frame.end(),
+                       [](int sample) { return std::abs(sample) > 1000; });
+  }
+};
+
+class Caller {
+ public:
+  Caller(std::shared_ptr<Backend> writer, std::shared_ptr<Backend> speaker,
+         PredictWhen predict = PredictWhen::kUnlessNot, int sentence_chars = 400) {
+    RealtimeCast cast;
+    cast.writer = std::move(writer);
+    cast.speaker = std::move(speaker);
+    cast.ears = &ears_;
+    cast.id = "x";
+    cast.open_activity = [](int) { return std::make_unique<LoudIsAVoice>(); };
+    cast.predict = predict;
+    cast.predictions = sums;
+    cast.first_sentence.max_chars = static_cast<size_t>(sentence_chars);
+    talk = std::make_unique<RealtimeTalk>(std::move(cast), [this] {
+      const std::lock_guard lock(mutex_);
+      woken_ = true;
+      changed_.notify_all();
+    });
+    pump();
+  }
+
+  void send(const JsonIn& event) {
+    auto step = talk->read(event.dump(), false);
+    while (step(now_s())) {
+    }
+    pump();
+  }
+  void set(JsonIn session) { send({{"type", "session.update"}, {"session", std::move(session)}}); }
+  /// Audio at 24 kHz.
+  void sound(int ms, bool loud) {
+    std::string bytes;
+    for (int i = 0; i < 24 * ms; ++i) {
+      const int sample = loud ? (i % 50 < 25 ? 8000 : -8000) : 0;
+      bytes += static_cast<char>(sample & 255);
+      bytes += static_cast<char>(sample >> 8 & 255);
+    }
+    send({{"type", "input_audio_buffer.append"}, {"audio", base64(bytes)}});
+  }
+  void seems(const std::string& text) {
+    cue_->sinks.back()->partial(text);
+    pump();
+  }
+  /// The turn ends, and all of it is known.
+  void end_turn(const std::string& text) {
+    sound(700, false);
+    Transcript whole{.language = "en", .duration_s = 1, .segments = {}};
+    if (!text.empty()) whole.segments.push_back({.text = " " + text});
+    for (const TranscriptSegment& segment : whole.segments) cue_->sinks.back()->segment(segment);
+    cue_->sinks.back()->finished(std::move(whole));
+    pump();
+  }
+  /// Until something is true; false after a minute.
+  bool wait(const std::function<bool()>& done) {
+    const double until_s = now_s() + 60;
+    while (!done() && now_s() < until_s) {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, std::chrono::milliseconds(5), [this] { return woken_; });
+      woken_ = false;
+      lock.unlock();
+      pump();
+    }
+    return done();
+  }
+  void pump() {
+    while (const SendMessage* frame = talk ? talk->next(now_s()) : nullptr) {
+      events.push_back(JsonIn::parse(frame->bytes));
+      talk->written();
+    }
+  }
+  int count(const std::string& type) const {
+    return static_cast<int>(std::count_if(
+        events.begin(), events.end(), [&](const JsonIn& event) { return event["type"] == type; }));
+  }
+  /// The answer to a question that was said, in the end.
+  std::string answer() {
+    EXPECT_TRUE(wait([&] { return count("response.done") > 0; }));
+    const JsonIn& response = events.back()["response"];
+    EXPECT_EQ(response["status"], "completed") << response;
+    return response["output"][0]["content"][0]["transcript"];
+  }
+  size_t audio_bytes() const {
+    size_t bytes = 0;
+    for (const JsonIn& event : events) {
+      if (event["type"] != "response.output_audio.delta") continue;
+      bytes += base64_decoded(event["delta"].get<std::string>())->size();
+    }
+    return bytes;
+  }
+
+  std::vector<JsonIn> events;
+  std::shared_ptr<PredictionCounters> sums = std::make_shared<PredictionCounters>();
+
+ private:
+  const std::shared_ptr<CueEars> cue_ = std::make_shared<CueEars>();
+  const Ears ears_{std::vector<std::shared_ptr<Recogniser>>{cue_}};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = false;
+
+ public:
+  std::unique_ptr<RealtimeTalk> talk;  // ends first
+};
+
+class ForesightTest : public testing::Test {
+ protected:
+  ForesightTest() { speaker_->mutable_info().late_text = LateText::kToken; }
+  size_t bytes_of(const std::string& text) const {  // 0.1 s a byte, in chunks of 80 ms
+    return static_cast<size_t>(std::ceil(static_cast<double>(text.size()) / 0.8)) * 1920 * 2;
+  }
+  std::shared_ptr<FakeBackend> speaker_ = std::make_shared<FakeBackend>();
+  std::shared_ptr<FakeWriter> writer_ = std::make_shared<FakeWriter>();
+};
+
+TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
+  writer_->say({"Good", " day.", " How", " are you?"});
+  Caller caller(writer_, speaker_);
+  EXPECT_EQ(caller.events.at(0)["session"]["predict"], true);
+  caller.sound(600, true);
+  caller.seems("hello");
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
+  EXPECT_TRUE(speaker_->last_request().background);
+  EXPECT_TRUE(writer_->last_request().background);
+  EXPECT_EQ(writer_->last_request().max_tokens, 30);
+  EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
+            JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
+  const uint64_t seed = writer_->last_request().seed;
+  ASSERT_TRUE(caller.wait([&] { return speaker_->steps() > 3; }));
+  EXPECT_EQ(caller.count("response.created"), 0);
+  EXPECT_EQ(caller.count("response.output_audio.delta"), 0);
+  caller.end_turn("hello there");
+  EXPECT_EQ(caller.answer(), "Good day. How are you?");
+  EXPECT_EQ(caller.audio_bytes(), bytes_of("Good day. How are you?"));
+  EXPECT_EQ(speaker_->texts(), std::vector<std::string>{"Good day. How are you?"});
+  EXPECT_FALSE(writer_->last_request().background);
+  EXPECT_EQ(writer_->last_request().expected, "Good day. How are you?");
+  EXPECT_EQ(writer_->last_request().seed, seed);
+  EXPECT_EQ(writer_->last_request().max_tokens, 0);
+  caller.talk.reset();
+  EXPECT_EQ(caller.sums->turns.value(), 1);
+  EXPECT_EQ(caller.sums->ready.value(), 1);
+  EXPECT_EQ(caller.sums->drafted.value(), 4);
+  EXPECT_EQ(caller.sums->accepted.value(), 4);
+  EXPECT_EQ(caller.sums->wasted.value(), 0);
+  EXPECT_EQ(caller.sums->spoken_ahead.value(), 1);
+  EXPECT_EQ(caller.sums->spoken_in_vain.value(), 0);
+}
+
+TEST_F(ForesightTest, AWrongGuessIsNeverHeard) {
+  writer_->say({"No", " idea.", " Sorry."});
+  Caller caller(writer_, speaker_);
+  caller.sound(600, true);
+  caller.seems("who is");
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
+  writer_->say({"No", " idea", " at all."});
+  caller.end_turn("who is it");
+  EXPECT_EQ(caller.answer(), "No idea at all.");
+  EXPECT_EQ(caller.audio_bytes(), bytes_of("No idea at all."));
+  EXPECT_EQ(speaker_->texts().back(), "No idea at all.");
+  EXPECT_TRUE(speaker_->wait_idle(10));
+  caller.talk.reset();
+  EXPECT_EQ(caller.sums->ready.value(), 0);
+  EXPECT_EQ(caller.sums->spoken_in_vain.value(), 1);
+  EXPECT_EQ(caller.sums->drafted.value(),
+            caller.sums->accepted.value() + caller.sums->wasted.value());
+  EXPECT_EQ(caller.sums->saved_s.value(), 0);
+}
+
+TEST_F(ForesightTest, ACoughAndWhoeverForbidsItLeaveNothing) {
+  Caller caller(writer_, speaker_);
+  caller.sound(600, true);
+  caller.seems("hm");
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
+  caller.end_turn("");
+  EXPECT_TRUE(speaker_->wait_idle(10));
+  EXPECT_EQ(caller.sums->spoken_in_vain.value(), 1);
+  EXPECT_EQ(caller.count("response.created"), 0);
+  caller.set({{"predict", false}});
+  EXPECT_EQ(caller.events.back()["session"]["predict"], false);
+  caller.sound(600, true);
+  caller.seems("hello");
+  caller.end_turn("hello");
+  caller.answer();
+  EXPECT_EQ(caller.sums->turns.value(), 1);
+  caller.set({{"predict", nullptr}});
+  EXPECT_EQ(caller.events.back()["session"]["predict"], true);
+  caller.set({{"predict", "often"}});
+  EXPECT_EQ(caller.events.back()["error"]["param"], "session.predict");
+
+  Caller asked(writer_, speaker_, PredictWhen::kAsked);
+  EXPECT_EQ(asked.events.at(0)["session"]["predict"], false);
+  asked.set({{"predict", true}});
+  EXPECT_EQ(asked.events.back()["session"]["predict"], true);
+  Caller never(writer_, speaker_, PredictWhen::kNever);
+  EXPECT_FALSE(never.events.at(0)["session"].contains("predict"));
+  never.set({{"predict", true}});
+  EXPECT_EQ(never.events.back()["error"]["code"], "unsupported_value");
+}
+
+TEST_F(ForesightTest, WhatIsRefusedWhileNobodyWantsItIsNoError) {
+  Caller caller(writer_, speaker_);
+  writer_->say({"busy"});  // which the speaker refuses
+  caller.sound(600, true);
+  caller.seems("hello");
+  ASSERT_TRUE(caller.wait([&] { return caller.sums->spoken_in_vain.value() > 0; }));
+  caller.seems("busy");  // and this the writer
+  caller.seems("fail late");
+  writer_->say({"Yes."});
+  caller.end_turn("hello");
+  EXPECT_EQ(caller.answer(), "Yes.");
+  EXPECT_EQ(caller.count("error"), 0);
+}
+
+TEST_F(ForesightTest, AThousandUpdatesAreDraftedForInTurn) {
+  writer_->say({"Yes", "."});
+  Caller caller(writer_, speaker_);
+  caller.sound(600, true);
+  for (int i = 0; i < 1000; ++i) caller.seems("word " + std::to_string(i));
+  caller.end_turn("that is all");
+  EXPECT_EQ(caller.answer(), "Yes.");
+  caller.seems("more");  // too late
+  EXPECT_EQ(caller.count("response.created"), 1);
+  caller.talk.reset();
+  EXPECT_LE(caller.sums->drafts.value(), 1001);
+  EXPECT_EQ(caller.sums->drafted.value(),
+            caller.sums->accepted.value() + caller.sums->wasted.value());
+  EXPECT_LE(caller.sums->wasted.value(), DraftRules{}.most_wasted + 2);
+}
+
+/// With a text model and a voice on one machine.
+class ForesightEngineTest : public testing::Test {
+ protected:
+  static LoadOptions load(const std::string& model) {
+    LoadOptions options;
+    options.model = model;
+    options.voices_dir = SYRINX_SOURCE_DIR "/voices";
+    options.weights = "f32";
+    options.engine.threads = 2;
+    options.engine.repetition_s = 0;
+    return options;
+  }
+  static void SetUpTestSuite() {
+    machine_ = std::make_shared<Machine>(load("finch").engine);
+    speaker_ = make_backend(load_engine(load("finch"), machine_));
+    writer_ =
+        make_backend(load_engine(load(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3"), machine_));
+  }
+  static void TearDownTestSuite() { writer_.reset(), speaker_.reset(), machine_.reset(); }
+  static bool free_of(const Backend& backend) {
+    const EngineStats stats = backend.stats();
+    return stats.requests == 0 && stats.pages_free == stats.pages;
+  }
+  static void be_brief(Caller& caller) {
+    caller.set({{"temperature", 0}, {"max_output_tokens", 24}});
+  }
+  static std::string answer(PredictWhen predict, const std::vector<std::string>& partials,
+                            const std::string& question) {
+    Caller caller(writer_, speaker_, predict, 16);  // nothing that this model writes has an end
+    be_brief(caller);
+    caller.sound(600, true);
+    for (const std::string& partial : partials) {
+      caller.seems(partial);
+      caller.wait([&] { return writer_->stats().requests == 0; });
+    }
+    caller.end_turn(question);
+    EXPECT_TRUE(caller.wait([&] { return caller.count("response.done") > 0; }));
+    std::string text;
+    for (const JsonIn& event : caller.events) {
+      if (event["type"] == "response.output_audio_transcript.delta") {
+        text += event["delta"].get<std::string>();
+      }
+    }
+    EXPECT_GT(caller.audio_bytes(), 0u);
+    return text;
+  }
+
+  static inline std::shared_ptr<Machine> machine_;
+  static inline std::shared_ptr<Backend> writer_, speaker_;
+};
+
+TEST_F(ForesightEngineTest, TheAnswerIsTheSameAsWithout) {
+  const std::string question = "What is the time?";
+  const std::string plain = answer(PredictWhen::kNever, {}, question);
+  EXPECT_FALSE(plain.empty());
+  EXPECT_EQ(answer(PredictWhen::kUnlessNot, {"What", "What is the"}, question), plain);
+  EXPECT_EQ(answer(PredictWhen::kUnlessNot, {"What is a dime", "What", question}, question), plain);
+}
+
+TEST_F(ForesightEngineTest, WhoeverLeavesInTheMiddleLeavesNothingBehind) {
+  for (int spoken = 0; spoken < 2; ++spoken) {
+    Caller caller(writer_, speaker_, PredictWhen::kUnlessNot, 16);
+    be_brief(caller);
+    caller.sound(600, true);
+    caller.seems("What is the time?");
+    ASSERT_TRUE(caller.wait([&] { return caller.sums->spoken_ahead.value() >= spoken; }));
+    caller.talk.reset();
+    EXPECT_TRUE(caller.wait([&] { return free_of(*writer_) && free_of(*speaker_); }));
+    EXPECT_EQ(caller.sums->spoken_in_vain.value(), caller.sums->spoken_ahead.value());
+    EXPECT_EQ(caller.sums->wasted.value(), caller.sums->drafted.value());
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,232 @@
+"""A conversation by voice in a real browser: Chromium's fake microphone asks, PocketSphinx hears, a small random text
+model answers, the built-in voice speaks, and the next question interrupts it. Skipped (77) without Chromium or
+PocketSphinx.
+
+SYRINX_SCREENSHOTS=DIR keeps pictures of what the tests saw.
+"""
+import base64
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+import wave
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "http")]
+import chromium  # noqa: E402
+import harness  # noqa: E402
+
+WRITER = str(pathlib.Path(HERE).parent / "parity" / "llm" / "qwen3")
+QUESTION = "The quick brown fox jumps over the lazy dog."
+PAUSE_S = 8  # between two questions: the answer begins meanwhile, and the next one interrupts it
+RATE = 24000
+
+# Keeps what is given to the loudspeaker with the times at which it begins and is cut off, and the microphone.
+WATCH = """
+window.pieces = [];
+const {start} = AudioBufferSourceNode.prototype, {stop} = AudioScheduledSourceNode.prototype;
+AudioBufferSourceNode.prototype.start = function (at) {
+  this.piece = {at, samples: Int16Array.from(this.buffer.getChannelData(0), (x) => Math.round(x * 32768))};
+  window.pieces.push(this.piece);
+  return start.call(this, at);
+};
+AudioBufferSourceNode.prototype.stop = function () {
+  this.piece.stopped = this.context.currentTime;
+  return stop.call(this);
+};
+// [[when it begins, when it was stopped or null, its samples in base64]]
+window.given = () => window.pieces.map(({at, stopped, samples}) => {
+  const bytes = new Uint8Array(samples.buffer);
+  return [at, stopped ?? null, btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join(''))];
+});
+const ask = navigator.mediaDevices?.getUserMedia;
+if (ask) navigator.mediaDevices.getUserMedia = async (wish) =>
+  (window.wish = wish, window.microphone = await ask.call(navigator.mediaDevices, wish));
+"""
+FLAGS = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+
+
+def theirs(text):
+    return f"[...document.querySelectorAll('.turn.theirs')].{text}"
+
+
+def mine(text):
+    return f"[...document.querySelectorAll('.turn.mine')].{text}"
+
+
+class Talk(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server("--quiet", "--model", WRITER)
+        cls.addClassCleanup(cls.server.__exit__)
+        if "pocketsphinx" not in [m["id"] for m in cls.server.get("/v1/models")[2]["data"]]:
+            print("skipped: PocketSphinx is not installed")
+            cls.server.__exit__()
+            os._exit(77)
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        asked = cls.server.speak({"input": QUESTION, "response_format": "pcm", "sample_rate": 48000, "seed": 5})[2]
+        cls.file = os.path.join(cls.folder.name, "question.wav")
+        with wave.open(cls.file, "wb") as out:
+            out.setparams((1, 2, 48000, 0, "NONE", ""))
+            out.writeframes(bytes(48000) + asked + bytes(2 * 48000 * PAUSE_S))
+        cls.browser = chromium.Browser(*FLAGS, f"--use-file-for-fake-audio-capture={cls.file}")
+        cls.addClassCleanup(cls.browser.__exit__)
+
+    def open(self, server=None, address=None, **options):
+        page = self.browser.page(**options)
+        self.addCleanup(page.close)
+        page.open(address or f"http://127.0.0.1:{(server or self.server).port}/")
+        page.wait("document.querySelector('#voice-a').options.length > 0 || "
+                  "!document.querySelector('#talk-needs').hidden")
+        return page
+
+    def picture(self, page, name):
+        if os.environ.get("SYRINX_SCREENSHOTS"):
+            page.screenshot(os.path.join(os.environ["SYRINX_SCREENSHOTS"], name + ".png"))
+
+    def said(self, page, direction):
+        """The events of the page's conversations, as the browser saw them on the wire."""
+        return [json.loads(p["response"]["payloadData"]) for s, m, p in self.browser.events
+                if s == page.session and m == "Network.webSocketFrame" + direction]
+
+    def test_question_answer_interruption(self):
+        page = self.open(before=WATCH, calm=True)
+        page.run("document.querySelector('#talk-button').focus()")
+        self.assertEqual(page.run("document.querySelector('#talk-button').innerText.trim()"), "Talk")
+        page.key(" ")
+        page.wait("document.querySelector('#talk').dataset.state === 'listening'")
+        self.assertEqual(page.run("document.querySelector('#talk-button').innerText.trim()"), "End")
+        page.wait("Number(document.querySelector('#level').getAttribute('aria-valuenow')) > 30")
+        page.wait(mine("some((e) => e.textContent.includes('fox'))"), 120)
+        page.wait("document.querySelector('#talk').dataset.state === 'answering'", 120)
+        page.wait("pieces.length > 0", 60)
+        # The question comes again and cuts the answer off, where something of it was heard.
+        cut = "find((e) => parseFloat(e.querySelector('.note').textContent.split(' ').at(-2)) > 0)"
+        page.wait(theirs(cut) + " !== undefined", 120)
+        self.assertEqual(page.run(chromium.CONTRAST), [])
+        for width in (320, 800, 1400):
+            page.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+            self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+            self.picture(page, f"talk-{width}")
+        sent, came = self.said(page, "Sent"), self.said(page, "Received")
+        self.assertEqual(sent[0]["type"], "session.update")
+        self.assertTrue(page.run("wish.audio.echoCancellation"))
+        truncate = next(e for e in sent if e["type"] == "conversation.item.truncate" and e["audio_end_ms"] > 0)
+        item = truncate["item_id"]
+        deltas = [e["delta"] for e in came if e["type"] == "response.output_audio.delta" and e["item_id"] == item]
+        made = b"".join(map(base64.b64decode, deltas))
+        self.assertLess(truncate["audio_end_ms"], len(made) * 500 // RATE)
+        # What was played is what was made, and as much of it as the server was told.
+        pieces = [(at, stopped, base64.b64decode(data)) for at, stopped, data in page.run("given()")]
+        first = next(i for i, (_, _, data) in enumerate(pieces) if made.startswith(data))
+        played = b""
+        for at, stopped, data in pieces[first:]:
+            count = len(data) // 2 if stopped is None else round(min(max(0, stopped - at) * RATE, len(data) // 2))
+            played += data[:2 * count]
+            if 2 * count < len(data):
+                break
+        self.assertTrue(made.startswith(played))
+        self.assertAlmostEqual(len(played) / 2 / RATE, truncate["audio_end_ms"] / 1000, delta=0.25)
+        # The transcript is what the server knows to have been heard.
+        whole = "".join(e["delta"] for e in came
+                        if e["type"] == "response.output_audio_transcript.delta" and e["item_id"] == item)
+        kept = self.wait_for(page, "conversation.item.retrieved", item)["item"]["content"][0]["transcript"]
+        self.assertTrue(whole.startswith(kept) and len(kept) < len(whole))
+        page.wait(theirs(cut) + f".querySelector('span').textContent === {json.dumps(kept or '…')}")
+        came = self.said(page, "Received")
+        self.assertEqual([e for e in came if e["type"] == "error"], [])
+        # Escape ends it, and gives the microphone back.
+        page.key("Escape")
+        page.wait("document.querySelector('#talk-button').innerText.trim() === 'Talk'")
+        self.wait_idle(self.server)
+        self.assertEqual(page.run("microphone.getTracks().map((each) => each.readyState)"), ["ended"])
+        self.assertEqual(page.problems(), [])
+        sockets = [p["url"] for s, m, p in self.browser.events
+                   if s == page.session and m == "Network.webSocketCreated"]
+        self.assertEqual([url for url in sockets if not url.startswith(f"ws://127.0.0.1:{self.server.port}/")], [])
+
+    def needs(self, page):
+        self.assertTrue(page.run("document.querySelector('#talk-button').disabled"))
+        return page.run("document.querySelector('#talk-needs').innerText")
+
+    def test_what_is_missing_is_said(self):
+        with harness.Server("--quiet") as voice_only, \
+                harness.Server("--quiet", "--ears", "none", model=WRITER) as deaf:
+            page = self.open(voice_only)
+            self.assertIn("syrinx serve --model finch --model DIR", page.wait(
+                "document.querySelector('#talk-needs').innerText"))
+            self.assertNotIn("--ears", self.needs(page))
+            self.assertFalse(page.run("document.querySelector('#recording').disabled"))
+            self.picture(page, "talk-needs")
+            page = self.open(deaf)
+            self.assertIn("apt install libpocketsphinx3", self.needs(page))
+            self.assertNotIn("--model DIR", self.needs(page))
+            self.assertIn("apt install", page.run("document.querySelector('#hear-needs').innerText"))
+            self.assertTrue(page.run("document.querySelector('#recording').disabled"))
+
+    def test_without_a_microphone(self):
+        # What is neither of this machine nor encrypted gets no microphone.
+        with chromium.Browser("--host-resolver-rules=MAP elsewhere.test 127.0.0.1") as browser, \
+                harness.Server("--quiet", "--model", WRITER, "--allowed-host", "elsewhere.test") as server:
+            page = browser.page()
+            page.open(f"http://elsewhere.test:{server.port}/")
+            said = page.wait("document.querySelector('#talk-needs').innerText")
+            self.assertIn("--tls-cert", said)
+            self.assertIn(f"ssh -L {server.port}:localhost:{server.port} elsewhere.test", said)
+            self.assertTrue(page.run("document.querySelector('#talk-button').disabled"))
+            # On this machine it may be asked for, but there is none.
+            page.open(f"http://127.0.0.1:{server.port}/")
+            page.wait("!document.querySelector('#talk-button').disabled")
+            page.click("#talk-button")
+            page.wait("document.querySelector('#talk-trouble').textContent === 'There is no microphone.'")
+            self.assertEqual(page.run("document.querySelector('#talk-button').innerText.trim()"), "Talk")
+        # Refused by whoever sits there.
+        with chromium.Browser(FLAGS[0]) as browser:
+            browser.call("Browser.setPermission", permission={"name": "microphone"}, setting="denied")
+            page = browser.page()
+            page.open(f"http://127.0.0.1:{self.server.port}/")
+            page.wait("!document.querySelector('#talk-button').disabled")
+            page.click("#talk-button")
+            page.wait("document.querySelector('#talk-trouble').textContent.includes('does not allow')")
+        self.wait_idle(self.server)
+
+    def wait_idle(self, server):
+        """The server has no conversation left."""
+        for _ in range(1000):
+            if server.get("/health")[2]["streams"] == 0:
+                return
+            time.sleep(0.01)
+        raise AssertionError("a conversation was left behind")
+
+    def test_key_and_a_server_that_goes_away(self):
+        for key in ("sesame", "open sesame"):  # the second cannot be a subprotocol
+            with harness.Server("--quiet", "--model", WRITER, env={"SYRINX_API_KEY": key}) as server:
+                page = self.browser.page(before=f"sessionStorage.setItem('syrinx-key', {key!r});")
+                self.addCleanup(page.close)
+                page.open(f"http://127.0.0.1:{server.port}/")
+                page.wait("!document.querySelector('#talk-button').disabled")
+                page.click("#talk-button")
+                page.wait("document.querySelector('#talk').dataset.state === 'listening'")
+                server.process.kill()
+                page.wait("document.querySelector('#talk-trouble').textContent.includes('has ended')")
+                self.assertEqual(page.run("document.querySelector('#talk-button').innerText.trim()"), "Talk")
+
+    def wait_for(self, page, kind, item):
+        """The event of a kind that came for an item, once it is there."""
+        for _ in range(1000):
+            page.run("new Promise((done) => setTimeout(done, 30))")
+            for event in self.said(page, "Received"):
+                if event["type"] == kind and event["item"]["id"] == item:
+                    return event
+        raise AssertionError(kind + " never came")
+
+
+if __name__ == "__main__":
+    if not chromium.find():
+        print("skipped: there is no Chromium")
+        sys.exit(77)
+    harness.main()

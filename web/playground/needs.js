@@ -1,0 +1,20 @@
+// What somebody has to start before a part of the page works, in words and as a command.
+import {t} from './words.js';
+
+/** Rows [words, command] of what has to be started before something works, into a <ul>. */
+export function showNeeds(list, rows) {
+  list.hidden = rows.length === 0;
+  list.replaceChildren(...rows.map(([words, command]) => {
+    const row = document.createElement('li');
+    const code = document.createElement('code');
+    code.textContent = command;
+    row.append(t(words), ' ', code);
+    return row;
+  }));
+}
+
+export const NEEDS_EARS = [
+  ['To be heard, the server needs a recogniser. Install one and start it again:',
+   'apt install libpocketsphinx3 pocketsphinx-en-us'],
+  ['Or start it with a Whisper:', 'syrinx serve --ears DIR'],
+];
