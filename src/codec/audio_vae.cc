@@ -80,6 +80,9 @@ AudioVaeConfig AudioVaeConfig::load(const Config& c) {
     c.fail("decoder_dim", "must be halved by every one of decoder_rates");
   }
   if (v.encoder_hop() > v.sample_rate) c.fail("encoder_rates", "a frame is longer than a second");
+  if (v.decoder_hop() > v.out_sample_rate) {
+    c.fail("decoder_rates", "a frame is longer than a second");
+  }
   if (v.decoder_hop() * v.sample_rate != v.encoder_hop() * v.out_sample_rate) {
     c.fail("decoder_rates", concat("a frame of ", v.encoder_hop(), " samples at ", v.sample_rate,
                                    " Hz becomes one of ", v.decoder_hop(), " at ",

@@ -60,9 +60,8 @@ LatentLm::LatentLm(const ModelConfig& config, const Weights& weights, WeightType
   traits_.values = static_cast<int>(config.patch_width());
 }
 
-size_t LatentLm::bytes() const {
-  return base_.bytes() + residual_.bytes() + fsq_in_.bytes() + fsq_out_.bytes() + fusion_.bytes() +
-         stop_.bytes() + stop_head_.bytes();
+size_t LatentLm::joint_bytes() const {
+  return fsq_in_.bytes() + fsq_out_.bytes() + fusion_.bytes() + stop_.bytes() + stop_head_.bytes();
 }
 
 LatentLm::Inputs LatentLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {

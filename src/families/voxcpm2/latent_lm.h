@@ -26,7 +26,9 @@ class LatentLm : public ArStage {
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
               View out) const override;
 
-  size_t bytes() const;  ///< of the language models
+  size_t base_bytes() const { return base_.bytes(); }
+  size_t residual_bytes() const { return residual_.bytes(); }
+  size_t joint_bytes() const;  ///< of what lies between and behind the two
   size_t table_bytes() const { return table_.bytes(); }
   const LocalEncoder& encoder() const { return encoder_; }
   const LocalDit& dit() const { return dit_; }

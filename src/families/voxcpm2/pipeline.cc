@@ -136,11 +136,12 @@ void VoxCpm2::describe(const LoadSpec& spec) {
   info_.instructions = true;
   info_.no_cloning = "audiovae.pth has no encoder (encoder.*)";
   info_.parts = {
-      {"base model", stack_shape(config_.base), lm_->bytes()},
+      {"base model", stack_shape(config_.base), lm_->base_bytes()},
       {"residual model",
-       stack_shape(config_.residual) + (config_.residual.rotary ? "" : ", no rope") +
-           ", in the bytes of the base model",
-       0},
+       stack_shape(config_.residual) + (config_.residual.rotary ? "" : ", without angles"),
+       lm_->residual_bytes()},
+      {"fsq, fusion, stop", concat(config_.fsq_width, " numbers in steps of 1/", config_.fsq_scale),
+       lm_->joint_bytes()},
       {"local encoder", stack_shape(config_.encoder), lm_->encoder().bytes()},
       {"local transformer",
        concat(stack_shape(config_.dit), ", ", LocalDit::kSolverSteps, " steps for ", config_.patch,

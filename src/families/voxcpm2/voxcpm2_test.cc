@@ -186,6 +186,16 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   EXPECT_NE(a[static_cast<size_t>(count)], b[static_cast<size_t>(count)]);
 }
 
+TEST_F(VoxCpm2Test, SaysWhatItIs) {
+  const PipelineInfo& info = model_.info();
+  EXPECT_EQ(info.sample_rate, 48000);
+  EXPECT_EQ(info.frame_rate, 200);  // of the small one: 4 latents of 60 samples
+  EXPECT_EQ(info.late_text, LateText::kNone);
+  EXPECT_EQ(info.parts.size(), 7u);
+  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
+  EXPECT_EQ(info.parts[1].shape, "1 layers, width 32, heads 4/2 x 16, ffn 40, without angles");
+}
+
 TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
   const auto param = [&](auto change) {
     SpeechRequest r = request("hello");
