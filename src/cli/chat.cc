@@ -141,7 +141,8 @@ class Conversation {
   Chat with(const std::string& question) const {
     Json all = messages_;
     all.push_back({{"role", "user"}, {"content", question}});
-    return {all.dump(-1, ' ', false, Json::error_handler_t::replace), ""};
+    // Thoughts would be said aloud, before the answer.
+    return {all.dump(-1, ' ', false, Json::error_handler_t::replace), "", false};
   }
 
   void begin_turn() {

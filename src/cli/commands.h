@@ -86,7 +86,7 @@ struct ServeOptions {
   /// What recognises speech. "auto": PocketSphinx where it is installed; "none".
   std::vector<std::string> ears = {"auto"};
   double max_heard_s = 4 * 3600;
-  std::string predict = "auto";    ///< on, ask, off or auto
+  std::string predict = "auto";   ///< on, ask, off or auto
   bool decode_in_server = false;  ///< recordings, instead of in confined children
   std::string voice_store;        ///< empty: where it lies by default
   bool no_voice_upload = false;   ///< clients may neither add nor remove voices
@@ -101,7 +101,7 @@ struct ServeOptions {
   std::vector<std::string> remote;  ///< "NODE=PATH": chunk nodes in other processes
   std::vector<std::string> stages;  ///< to hold only these nodes, for servers that come to
   std::string listen_stage;         ///< this path
-  int agent_port = -1;  ///< for load balancers; 0: any free one; -1: off
+  int agent_port = -1;              ///< for load balancers; 0: any free one; -1: off
   std::string agent_host = "127.0.0.1";
 };
 int run_serve(const ServeOptions& options);

@@ -39,6 +39,9 @@ enum class FlowMode : uint8_t { kAuto, kCausal, kFull };
 struct Chat {
   std::string messages;  ///< an array of objects with `role` and `content`
   std::string tools;     ///< an array, or empty
+  /// For templates of models that may think before they answer (`enable_thinking`); unset: as the
+  /// template does by itself.
+  std::optional<bool> thinks = {};
 };
 
 /// What a family's own front end asks of its pipeline, in words that only that family has.

@@ -264,11 +264,22 @@ TEST_F(AnswerTest, TellsTokensWithTheirText) {
   EXPECT_EQ(feed(*open(scored), said).tokens.size(), said.size());
 }
 
+TEST_F(AnswerTest, ThinksUnlessToldNotTo) {
+  const auto prompt = [&](std::optional<bool> thinks) {
+    SpeechRequest out;
+    out.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "Hi"}])", "", thinks});
+    return tokenizer_.decode(open(out)->prompt_ids());
+  };
+  const std::string silent = prompt(false), open_minded = prompt({});
+  EXPECT_EQ(silent, open_minded + "<think>\n\n</think>\n\n");
+  EXPECT_EQ(prompt(true), open_minded);
+}
+
 TEST_F(AnswerTest, SpecialTokensOfAClientStayText) {
   const auto chat = [&](const std::string& content) {
     SpeechRequest out;
     out.chat = std::make_shared<Chat>(
-        Chat{ordered_json::array({{{"role", "user"}, {"content", content}}}).dump(), ""});
+        Chat{ordered_json::array({{{"role", "user"}, {"content", content}}}).dump(), "", {}});
     return out;
   };
   const int32_t end = tokenizer_.need_id("<|end|>");

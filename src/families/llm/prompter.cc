@@ -95,7 +95,9 @@ Result<std::vector<int32_t>> Prompter::of_chat(const Chat& chat) const {
     if (!given.ok()) return given.error();
     tools = given.take();
   }
-  const auto text = template_->render(messages.take(), std::move(tools), std::time(nullptr));
+  jinja::Template::Variables more;
+  if (chat.thinks) more.emplace_back("enable_thinking", *chat.thinks);
+  const auto text = template_->render(messages.take(), std::move(tools), std::time(nullptr), more);
   if (!text.ok()) return text.error();
   if (Status fault = fits(text.value().size(), "messages"); !fault) return fault.error();
   std::vector<int32_t> ids;

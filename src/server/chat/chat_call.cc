@@ -409,6 +409,19 @@ std::string read_tools(const ChatFields& fields, std::vector<std::string>& names
   return json_of(Value(*fields.find("tools")));
 }
 
+/// Switches of the model's template, as other servers take them.
+std::optional<bool> read_thinks(const ChatFields& fields) {
+  const auto switches = fields.sub("chat_template_kwargs");
+  if (!switches) return {};
+  for (const auto& [name, value] : switches->map().entries()) {
+    if (name == "enable_thinking") continue;
+    throw unsupported("chat_template_kwargs",
+                      "'chat_template_kwargs' may hold 'enable_thinking' and nothing else.");
+  }
+  if (switches->find("enable_thinking") == nullptr) return {};
+  return switches->flag("enable_thinking");
+}
+
 void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& call) {
   auto chat = std::make_shared<Chat>();
   read_modalities(fields, model.speaks, call);
@@ -416,6 +429,7 @@ void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& cal
   chat->messages = read_messages(fields, heard);
   call.request.recordings = std::move(heard.recordings);
   chat->tools = read_tools(fields, call.tool_names);
+  chat->thinks = read_thinks(fields);
   call.request.chat = std::move(chat);
   const auto top = fields.integer("top_logprobs", 0, kMaxLogprobs);
   const bool wanted = fields.flag("logprobs");

@@ -102,6 +102,19 @@ TEST(ChatCallBody, MakesMessagesThatTemplatesExpect) {
   EXPECT_TRUE(none.tool_names.empty());
 }
 
+TEST(ChatCallBody, SwitchesOfTheTemplate) {
+  EXPECT_FALSE(good_call(chat_with("")).request.chat->thinks.has_value());
+  EXPECT_FALSE(good_call(chat_with(R"(, "chat_template_kwargs": {})")).request.chat->thinks);
+  for (const bool thinks : {false, true}) {
+    const auto call = good_call(chat_with(concat(
+        R"(, "chat_template_kwargs": {"enable_thinking": )", thinks ? "true" : "false", "}")));
+    EXPECT_EQ(call.request.chat->thinks, thinks);
+  }
+  for (const char* bad : {R"({"enable_thinking": "no"})", R"({"thinking_budget": 3})", "[]"}) {
+    EXPECT_EQ(bad_call(chat_with(concat(R"(, "chat_template_kwargs": )", bad))).status, 400) << bad;
+  }
+}
+
 TEST(ChatCallBody, RefusesByName) {
   const struct {
     const char* more;

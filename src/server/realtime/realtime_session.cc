@@ -690,7 +690,9 @@ void RealtimeSession::begin_answer(Response& response) {
 }
 
 BeginAnswer RealtimeSession::asking(const AnswerConfig& config, const Conversation& context) const {
-  JsonIn body = {{"messages", context.messages(config.instructions, facts_.hears)}};
+  // Thoughts would be said aloud, before the answer that somebody waits for.
+  JsonIn body = {{"messages", context.messages(config.instructions, facts_.hears)},
+                 {"chat_template_kwargs", {{"enable_thinking", false}}}};
   if (!config.tools.empty()) {
     body["tools"] = chat_tools_of(config.tools);
     body["tool_choice"] = config.tool_choice;
