@@ -17,8 +17,12 @@ class VirtualPair::Party : public TurnEngine {
       : pair_(pair), model_(model), writes_(writes) {}
   const PipelineInfo& info() const override { return model_.pipeline->info(); }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
-    auto active = make_active(model_, request, std::move(sink), pair_.now());
-    active->unopened = std::make_unique<const SpeechRequest>(request);
+    auto made = make_active(model_, request, std::move(sink), pair_.now());
+    if (!made.ok()) return made.error();
+    std::unique_ptr<Active> active = made.take();
+    if (!active->unopened && !active->between) {
+      active->unopened = std::make_unique<const SpeechRequest>(request);
+    }
     const RequestId id = active->id = ++pair_.next_id_;
     if (writes_ && !request.background) pair_.answer_ = id;
     letters_.push_back(std::move(active));

@@ -94,10 +94,10 @@ std::string encoded(const Wav& wav, AudioFormat format) {
   return first + bytes.substr(std::min(first.size(), bytes.size()));
 }
 
-class Batch {
+class BatchWork {
  public:
-  Batch(const BatchOptions& options, std::vector<BatchItem> items, BatchManifest& manifest,
-        std::vector<std::string> urls, std::string key)
+  BatchWork(const BatchOptions& options, std::vector<BatchItem> items, BatchManifest& manifest,
+            std::vector<std::string> urls, std::string key)
       : options_(options),
         format_(audio_format(options.format).value_or(AudioFormat::kWav)),
         ending_(options.format.empty() ? "wav" : options.format),
@@ -136,25 +136,25 @@ class Batch {
   std::string why_;
 };
 
-void Batch::stop(const std::string& why) {
+void BatchWork::stop(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (why_.empty()) why_ = why;
   stopped_ = true;
 }
 
-void Batch::note(const BatchItem& item, BatchEntry entry) {
+void BatchWork::note(const BatchItem& item, BatchEntry entry) {
   entry.key = item.key;
   const std::lock_guard lock(mutex_);
   manifest_.add(item.id, std::move(entry));
 }
 
-void Batch::fail(const BatchItem& item, const std::string& why) {
+void BatchWork::fail(const BatchItem& item, const std::string& why) {
   note(item, {.fault = why});
   ++failed_, ++done_;
 }
 
 /// The file first, then the entry that says so.
-void Batch::keep(const BatchItem& item, const HttpAnswer& answer) {
+void BatchWork::keep(const BatchItem& item, const HttpAnswer& answer) {
   const Wav wav = parse_wav(answer.body, item.id);
   const std::string name = item.id + "." + ending_;
   NewFile file(join_path(options_.output, name));
@@ -173,7 +173,7 @@ void Batch::keep(const BatchItem& item, const HttpAnswer& answer) {
 }
 
 /// False: nobody takes requests any more. A seed in the item makes every try the same audio.
-bool Batch::speak(const BatchItem& item, HttpClient& client) {
+bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
   std::string why;
   for (int tries = 0; tries < kTries && !stopped_;) {
     const auto lease = servers_.take(now_s());
@@ -207,7 +207,7 @@ bool Batch::speak(const BatchItem& item, HttpClient& client) {
   return true;
 }
 
-void Batch::work() {
+void BatchWork::work() {
   try {
     HttpClient client({.api_key = key_, .timeout_s = options_.timeout_s});
     while (!stopped_) {
@@ -222,7 +222,7 @@ void Batch::work() {
   }
 }
 
-void Batch::show(double began_s) const {
+void BatchWork::show(double began_s) const {
   const double passed_s = now_s() - began_s, audio_s = audio_s_;
   const size_t done = done_;
   std::string left;
@@ -235,7 +235,7 @@ void Batch::show(double began_s) const {
                left.c_str());
 }
 
-std::string Batch::run() {
+std::string BatchWork::run() {
   const InterruptGuard interrupted;
   const bool terminal = isatty(STDERR_FILENO) != 0 && !options_.quiet;
   const double began_s = now_s();
@@ -303,7 +303,7 @@ int run_batch(const BatchOptions& options) {
   size_t done = 0;
   double audio_s = 0;
   if (!missing.empty()) {
-    Batch batch(options, std::move(missing), manifest, urls, std::move(key));
+    BatchWork batch(options, std::move(missing), manifest, urls, std::move(key));
     why = batch.run();
     done = batch.done();
     audio_s = batch.audio_s();
