@@ -73,7 +73,7 @@ TEST(AudioFile, FormatsByName) {
     format_of_file("a.xyz");
     ADD_FAILURE() << "a.xyz is written";
   } catch (const LoadError& error) {
-    for (const char* part : {"a.xyz", "'xyz'", "wav, flac, mp3, opus, ogg, aac and pcm"})
+    for (const char* part : {"a.xyz", "'xyz'", "wav, flac, mp3, opus, ogg, aac, m4a and pcm"})
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
 }

@@ -236,8 +236,9 @@ int run_serve(const ServeOptions& options) {
   }
   StopSignal stop;
   allow_many_files();
-  if (decoder) {
-    print_line("recordings that clients send are decoded apart, under " + decoder->confinement());
+  if (decoder && !decoder->filtered() && !options.quiet) {
+    print_line("no seccomp here: recordings that clients send are decoded under " +
+               decoder->confinement());
   }
   ServerOptions http = server_options(options, decoder ? &*decoder : nullptr);
   const bool keys = !http.keys.empty();

@@ -158,7 +158,7 @@ class Play(unittest.TestCase):
 
     def test_formats(self):
         for name, begins in [("a.wav", b"RIFF"), ("a.flac", b"fLaC"), ("a.opus", b"OggS"),
-                             ("a.ogg", b"OggS"), ("a.aac", b"\xff\xf1"), ("a.MP3", b"\xff\xf3"),
+                             ("a.ogg", b"OggS"), ("a.m4a", b"\0\0\0"), ("a.aac", b"\xff\xf1"), ("a.MP3", b"\xff\xf3"),
                              ("noending", b"RIFF")]:
             done = self.say("-o", name)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -167,11 +167,11 @@ class Play(unittest.TestCase):
         self.assertTrue(self.read("a.pcm") == self.read("a.wav")[44:])
         streamed, kept = self.say("-o", "-", "--format", "flac").stdout, self.read("a.flac")
         self.assertTrue(streamed[42:] == kept[42:])  # but for STREAMINFO, which has the length
-        for name in ["a.m4a", "a.xyz"]:
+        for name in ["a.wma", "a.xyz"]:
             done = self.say("-o", name)
             self.assertEqual((done.returncode, os.path.exists(os.path.join(self.dir, name))),
                              (1, False))
-            for part in [name, "wav, flac, mp3, opus, ogg, aac and pcm", "--format"]:
+            for part in [name, "wav, flac, mp3, opus, ogg, aac, m4a and pcm", "--format"]:
                 self.assertIn(part, done.stderr.decode())
         self.assertEqual(self.say("-o", "a.xyz", "--format", "wav").returncode, 0)
         self.assertTrue(self.read("a.xyz") == self.read("a.wav"))
