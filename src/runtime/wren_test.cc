@@ -1,7 +1,8 @@
 // wren, the built-in text model, as it is shipped: that its checkpoint loads, how its chat template
-// reads what people say, and exact answers to questions that its training did not hold: those of
-// golden/wren.tsv, which have the largest margins (training/wren/evaluate.py tells the shares of
-// right answers). Each line of it is a conversation, questions and answers in turn.
+// reads what people say, and exact answers to plain questions: those of training/wren/asked.tsv that
+// it answers by the largest margins, in golden/wren.tsv (training/wren/evaluate.py tells the shares
+// of right answers to questions that were held out). Each line of it is a conversation, questions
+// and answers in turn.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
