@@ -160,9 +160,8 @@ void VoiceQueue::take_ended(Jobs& ended) {
 
 void VoiceQueue::loop() {
   setpriority(PRIO_PROCESS, 0, kNice);  // on Linux: of this thread
-  ThreadPool pool(1);
   Arena arena;
-  StepContext ctx{pool, arena};
+  StepContext ctx{pool_, arena};
   Jobs ended;
   const auto tell = [&] {
     for (Job& job : ended) job.done(std::move(*job.result));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/thread_pool.h"
 #include "engine/metrics.h"
 #include "model/voice.h"
 
@@ -74,6 +75,7 @@ class VoiceQueue {
   bool stopping_ = false;
 
   std::vector<Job*> turn_;  // the thread's own
+  ThreadPool pool_{1};
   std::thread thread_;
 };
 
