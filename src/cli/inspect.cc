@@ -69,17 +69,36 @@ std::string codes_text(const std::vector<int>& vocab) {
   return comma_list(sizes);
 }
 
-void print_facts(const PipelineInfo& info) {
+/// What the client's edges of one direction carry, in people's words.
+std::string client_text(const Graph& graph, bool sends) {
+  std::vector<std::string> what;
+  for (const Edge& edge : graph.edges()) {
+    const Port& end = sends ? edge.from : edge.to;
+    const Port& other = sends ? edge.to : edge.from;
+    if (end.node != kClient) continue;
+    const Node& node = graph.node(other.node);
+    const Flow flow = (sends ? node.in : node.out)[other.port].flow;
+    what.emplace_back(flow == Flow::kSamples ? "audio" : flow_name(flow));
+  }
+  return comma_list(what);
+}
+
+void print_facts(const PipelineInfo& info, const Graph& graph) {
   std::printf("%s\n", info.model.c_str());
-  print_table({{"family", info.family},
+  Rows rows = {{"family", info.family},
                {"licence", info.licence.empty() ? "-" : info.licence},
-               {"sample rate", concat(info.sample_rate, " Hz")},
-               {"frame rate", concat(info.frame_rate, " frames/s")},
-               {"languages", comma_list(info.languages)},
-               {"instructions", info.instructions ? "yes" : "no"},
-               {"late text", late_text_name(info.late_text)},
-               {"word times", info.word_times ? "yes" : "no"},
-               {"longest text", concat(info.max_text_bytes, " bytes")}});
+               {"takes", client_text(graph, true)},
+               {"answers with", client_text(graph, false)}};
+  if (info.speaks) {
+    rows.push_back({"sample rate", concat(info.sample_rate, " Hz")});
+    rows.push_back({"frame rate", concat(info.frame_rate, " frames/s")});
+    rows.push_back({"instructions", info.instructions ? "yes" : "no"});
+    rows.push_back({"late text", late_text_name(info.late_text)});
+    rows.push_back({"word times", info.word_times ? "yes" : "no"});
+  }
+  rows.push_back({"languages", comma_list(info.languages)});
+  rows.push_back({"longest text", concat(info.max_text_bytes, " bytes")});
+  print_table(rows);
 }
 
 std::string port_text(const FrameType& type) {
@@ -152,10 +171,10 @@ void print_voices(const PipelineInfo& info) {
 
 int run_inspect(const LoadOptions& options) {
   const std::shared_ptr<const Pipeline> pipeline = load_pipeline(options);
-  print_facts(pipeline->info());
+  print_facts(pipeline->info(), pipeline->graph());
   print_graph(pipeline->graph());
   print_parts(pipeline->info().parts);
-  print_voices(pipeline->info());
+  if (pipeline->info().speaks) print_voices(pipeline->info());
   return 0;
 }
 

@@ -145,8 +145,14 @@ class Look(unittest.TestCase):
         done = run_cli("inspect", MODEL)
         self.assertEqual(done.returncode, 0, done.stderr)
         text = done.stdout.decode()
-        for word in ["sample rate", "voices", "parts", "edges", "languages"]:
+        for word in ["sample rate", "voices", "parts", "edges", "languages", "answers with  audio"]:
             self.assertIn(word, text)
+
+    def test_inspect_a_model_of_text(self):
+        text = run_cli("inspect", "wren").stdout.decode()
+        self.assertIn("answers with  text", text)
+        for word in ["Hz", "frame rate", "voices"]:
+            self.assertNotIn(word, text)
 
     def test_trace(self):
         with tempfile.TemporaryDirectory() as place:
