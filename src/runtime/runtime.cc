@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <optional>
@@ -142,15 +143,33 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
 
 }  // namespace
 
+namespace {
+
+/// Whether a node's stage is not to run here.
+bool is_elsewhere(const LoadOptions& options, std::string_view node) {
+  const auto& held = options.held_nodes;
+  if (!held.empty()) return std::find(held.begin(), held.end(), node) == held.end();
+  return std::any_of(options.placements.begin(), options.placements.end(),
+                     [&](const Placement& placement) { return placement.node == node; });
+}
+
+}  // namespace
+
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const FoundModel found = find_model(options);
   const Family& family = *found.family;
-  std::shared_ptr<const Pipeline> pipeline =
-      family.load({found.dir, model_name(options.model), weight_type(options.weights, family),
-                   options.dummy, device_for(options.device, family)});
+  LoadSpec spec{found.dir, model_name(options.model), weight_type(options.weights, family),
+                options.dummy, device_for(options.device, family)};
+  if (spec.device == Device::kCpu) {
+    spec.elsewhere = [&](std::string_view node) { return is_elsewhere(options, node); };
+  }
+  std::shared_ptr<const Pipeline> pipeline = family.load(spec);
   if (options.placements.empty()) return pipeline;
   return place_stages(std::move(pipeline), options.placements,
-                      {.path = {}, .wanted = introduce(options, found), .log = options.log});
+                      {.address = {},
+                       .keys = options.stage_keys,
+                       .wanted = introduce(options, found),
+                       .log = options.log});
 }
 
 Introduction introduce(const LoadOptions& options) {
