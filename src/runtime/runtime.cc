@@ -145,12 +145,17 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
 
 namespace {
 
-/// Whether a node's stage is not to run here.
-bool is_elsewhere(const LoadOptions& options, std::string_view node) {
-  const auto& held = options.held_nodes;
-  if (!held.empty()) return std::find(held.begin(), held.end(), node) == held.end();
-  return std::any_of(options.placements.begin(), options.placements.end(),
-                     [&](const Placement& placement) { return placement.node == node; });
+/// Which nodes' stages are not to run here.
+std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
+  const bool holds = !options.held_nodes.empty();
+  std::vector<std::string> nodes = options.held_nodes;
+  if (!holds) {
+    for (const Placement& placement : options.placements) nodes.push_back(placement.node);
+  }
+  return [holds, nodes](std::string_view node) {
+    const bool named = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    return named != holds;
+  };
 }
 
 }  // namespace
@@ -160,9 +165,7 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const Family& family = *found.family;
   LoadSpec spec{found.dir, model_name(options.model), weight_type(options.weights, family),
                 options.dummy, device_for(options.device, family)};
-  if (spec.device == Device::kCpu) {
-    spec.elsewhere = [&](std::string_view node) { return is_elsewhere(options, node); };
-  }
+  if (spec.device == Device::kCpu) spec.elsewhere = elsewhere(options);
   std::shared_ptr<const Pipeline> pipeline = family.load(spec);
   if (options.placements.empty()) return pipeline;
   return place_stages(std::move(pipeline), options.placements,

@@ -18,6 +18,9 @@ from harness import SENTENCE
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GOLDEN = os.path.join(ROOT, "tests/parity")
 PATIENCE_S = 60
+NEEDS_GRPC = unittest.skipUnless(
+    os.path.exists(os.path.join(os.path.dirname(harness.BIN), "libsyrinx_grpc.so")),
+    "the module for gRPC is not built")
 
 
 class Holder:
@@ -154,8 +157,16 @@ class Stages(unittest.TestCase):
                 wait_for(lambda: stage_of(server, 0)["up"])
                 self.assertEqual(server.speak(bodies[1])[2], want[1])
 
-    @unittest.skipUnless(os.path.exists(os.path.join(os.path.dirname(harness.BIN),
-                                                     "libsyrinx_grpc.so")), "gRPC is not built")
+    @NEEDS_GRPC
+    def test_health_of_grpc(self):
+        with Holder("grpc://127.0.0.1:0", "vocoder") as holder:
+            at = holder.address.replace("grpc:", "http:") + "/grpc.health.v1.Health/Check"
+            done = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-H", "te: trailers", "-H",
+                                   "content-type: application/grpc", "--data-binary", "@-", at],
+                                  input=b"\0" * 5, capture_output=True, timeout=PATIENCE_S, check=True)
+            self.assertEqual(done.stdout, b"\0\0\0\0\2\x08\1")  # SERVING
+
+    @NEEDS_GRPC
     def test_between_hosts(self):
         def keys(name):
             at = os.path.join(self.folder.name, name)

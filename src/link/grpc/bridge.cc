@@ -92,7 +92,8 @@ void carry(Stream& stream, int fd, const std::function<void()>& cancel) {
   }
   shutdown(fd, SHUT_RDWR);
   const grpc::Slice nothing;
-  stream.Write(ByteBuffer(&nothing, 1));  // what was sent before it arrives, which a cancel might overtake
+  // What was sent before it arrives, which a cancel might overtake.
+  stream.Write(ByteBuffer(&nothing, 1));
   {
     std::unique_lock lock(mutex);
     changed.wait_for(lock, kGoodbye, [&] { return heard_all; });
