@@ -510,15 +510,25 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option("--agent-host", serve.agent_host, "address of that; whoever asks is answered")
       ->capture_default_str();
   sub->add_option("--remote", serve.remote,
-                  "NODE=PATH: the stage of this node (codec, flow, vocoder, ...; see inspect) runs "
-                  "in the process that listens at PATH; may be repeated");
+                  "NODE=ADDRESS: the stage of this node (codec, flow, vocoder, ...; see inspect) "
+                  "runs in the process that listens there; may be repeated, also for several "
+                  "processes with the same stage");
   CLI::Option* stage = sub->add_option("--stage", serve.stages,
                                        "serve nobody, but hold these stages of the model for "
                                        "servers that say --remote; needs --listen-stage")
                            ->delimiter(',');
   CLI::Option* listen = sub->add_option("--listen-stage", serve.listen_stage,
-                                        "path of the socket for them, open to this user only");
+                                        "where: path of a socket, open to this user only, or "
+                                        "grpc://HOST:PORT");
   stage->needs(listen), listen->needs(stage);
+  StageKeys& keys = serve.load.stage_keys;
+  CLI::Option* cert =
+      sub->add_option("--stage-cert", keys.certificate,
+                      "certificate (PEM) of this end of links by grpc:// to other hosts");
+  CLI::Option* key = sub->add_option("--stage-key", keys.key, "its key");
+  CLI::Option* authority = sub->add_option(
+      "--stage-ca", keys.authority, "who signed the other end's certificate; others get nowhere");
+  cert->needs(key)->needs(authority), key->needs(cert), authority->needs(cert);
   sub->add_flag("-q,--quiet", serve.quiet, "no line per request");
   sub->add_option("--drain-timeout", serve.drain_timeout_s,
                   "seconds that running requests get after SIGTERM")

@@ -140,8 +140,8 @@ ServerOptions server_options(const ServeOptions& options, const DecodeHelper* de
 
 std::vector<Placement> placements(const ServeOptions& options) {
   std::vector<Placement> out;
-  for (const auto& [node, path] : read_aliases("--remote", options.remote)) {
-    out.push_back({node, path});
+  for (const auto& [node, address] : read_aliases("--remote", options.remote)) {
+    out.push_back({node, address});
   }
   if (!out.empty() && options.models.size() > 1) {
     throw UsageError("--remote is for servers of one model");
@@ -158,7 +158,8 @@ void wait_for_stages(const Engine& engine) {
     const auto away = std::find_if(nodes.begin(), nodes.end(), [](const auto& n) { return !n.up; });
     if (away == nodes.end()) return;
     if (now_s() > until_s) {
-      return print_line("the stage '" + away->node + "' is not there yet: " + away->trouble);
+      return print_line("the stage '" + away->node + "' is not there yet: " + away->where + ": " +
+                        away->trouble);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -1,4 +1,4 @@
-// `syrinx serve --stage`: holds stages of a model for servers of this host.
+// `syrinx serve --stage`: holds stages of a model for servers of this host or of others.
 #include <cstdio>
 #include <string>
 
@@ -19,9 +19,12 @@ int run_stages(const ServeOptions& options) {
   LoadOptions load = options.load;
   if (!options.models.empty()) load.model = options.models.front();
   const auto log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  load.held_nodes = options.stages;
   const std::shared_ptr<const Pipeline> pipeline = load_pipeline(load);
-  StageServerOptions server{
-      .path = options.listen_stage, .me = introduce(load), .threads = load.engine.threads};
+  StageServerOptions server{.address = options.listen_stage,
+                            .keys = load.stage_keys,
+                            .me = introduce(load),
+                            .threads = load.engine.threads};
   if (!options.quiet) server.log = log;
   std::string names;
   for (const std::string& stage : options.stages) {
@@ -30,7 +33,7 @@ int run_stages(const ServeOptions& options) {
   }
   const StageServer running(pipeline, server);
   std::printf("Syrinx holds %s of '%s' for servers at %s (ready after %.2f s). Ctrl-C stops it.\n",
-              names.c_str(), pipeline->info().model.c_str(), options.listen_stage.c_str(),
+              names.c_str(), pipeline->info().model.c_str(), running.address().c_str(),
               now_s() - began_s);
   std::fflush(stdout);
   stop.arm();

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "tensor/absent.h"
+
 namespace syrinx {
 
 S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType type,
@@ -20,8 +22,11 @@ S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType ty
     deltas_.push_back(span[s + 1] - t);
     t += deltas_.back();
   }
-  speaker_ = load_linear(weights, "spk_embed_affine_layer", config.mel, config.speaker, true,
-                         WeightType::kF32);
+  {
+    const AbsentTensors kept(false);  // voices are made where requests come, streams where they run
+    speaker_ = load_linear(weights, "spk_embed_affine_layer", config.mel, config.speaker, true,
+                           WeightType::kF32);
+  }
   encoder_ = std::make_unique<S3FlowEncoder>(config, weights, type);
   estimator_ = std::make_unique<S3FlowEstimator>(config, weights.scope("decoder.estimator"), times_,
                                                  type, max_frames);

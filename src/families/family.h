@@ -1,13 +1,16 @@
 // The table of model families. A family is one folder with a load function; families.cc lists them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "io/json.h"
 #include "kernels/packed_matrix.h"
 #include "model/pipeline.h"
+#include "tensor/absent.h"
 
 namespace syrinx {
 
@@ -18,6 +21,13 @@ struct LoadSpec {
   WeightType weights = WeightType::kF32;  ///< how linear weights are kept
   bool dummy = false;                     ///< random weights; only the config is read
   Device device = Device::kCpu;           ///< where the stages run that can run there
+  /// Whether a node's stage runs in another process, and so needs no weights here; null: none does.
+  std::function<bool(std::string_view node)> elsewhere = {};
+
+  /// To live while the networks of `node` are built.
+  AbsentTensors part(std::string_view node) const {
+    return AbsentTensors(elsewhere && elsewhere(node));
+  }
 };
 
 struct Family {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "families/family.h"
@@ -144,6 +145,23 @@ class Loading : public testing::TestWithParam<Golden> {
 };
 
 TEST_P(Loading, TheGoldenLoads) { EXPECT_EQ(Copy(GetParam()).fault(), ""); }
+
+/// A family that leaves parts to other processes (LoadSpec::part) does so for each of its nodes.
+TEST_P(Loading, PartsAreNodes) {
+  const Copy copy(GetParam());
+  std::set<std::string> asked, nodes;
+  for (const Family& each : families()) {
+    if (each.name != copy.family) continue;
+    LoadSpec spec{copy.dir.path(), "copy", each.default_weights};
+    spec.elsewhere = [&](std::string_view node) {
+      asked.emplace(node);
+      return false;
+    };
+    const auto pipeline = each.load(spec);
+    for (const Node& node : pipeline->graph().nodes()) nodes.insert(node.name);
+  }
+  if (!asked.empty()) EXPECT_EQ(asked, nodes);
+}
 
 TEST_P(Loading, WithoutATensorIsRefused) {
   for_some(25, [](const Copy& copy, const File& file, const std::string& name,

@@ -1,152 +1,17 @@
 // Both ends of a link in one process, over real sockets: the same bits as without it, peers that do
 // not fit, peers that go away and come back, strangers.
-#include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <atomic>
 #include <filesystem>
-#include <fstream>
-#include <mutex>
 #include <random>
-#include <thread>
 
-#include "base/clock.h"
-#include "io/test_dir.h"
-#include "link/remote_stage.h"
-#include "link/socket.h"
-#include "link/stage_server.h"
-#include "model/toy/toy.h"
-#include "tensor/context.h"
+#include "link/fixture.h"
 
 namespace syrinx {
 namespace {
 
-constexpr double kPatience_s = 60;  // for what comes at once but on a machine that is busy
-
-Introduction introduction(std::vector<NodeShape> nodes) {
-  return {"1", "any", "toy", std::move(nodes)};
-}
-
-/// The process that holds the stages of the toy.
-struct Worker {
-  explicit Worker(
-      const std::string& path,
-      const std::function<void(StageServerOptions&)>& change = [](StageServerOptions&) {})
-      : model(make_toy_pipeline()) {
-    StageServerOptions options{.path = path,
-                               .me = introduction({shape_of(model->graph(), "features"),
-                                                   shape_of(model->graph(), "vocoder")}),
-                               .threads = 1,
-                               .log = [this](const std::string& line) {
-                                 const std::lock_guard lock(mutex);
-                                 lines.push_back(line);
-                               }};
-    change(options);
-    server.emplace(model, options);
-  }
-  std::shared_ptr<const Pipeline> model;
-  std::mutex mutex;
-  std::vector<std::string> lines;
-  std::optional<StageServer> server;
-};
-
-std::shared_ptr<const Pipeline> placed_toy(
-    const std::string& path, const std::vector<std::string>& nodes,
-    const std::function<void(LinkOptions&)>& change = [](LinkOptions&) {}) {
-  std::vector<Placement> placements;
-  for (const std::string& node : nodes) placements.push_back({node, path});
-  LinkOptions options{.path = {}, .wanted = introduction({}), .longest_pause_s = 0.05};
-  change(options);
-  return place_stages(make_toy_pipeline(), placements, options);
-}
-
-const RemoteStage& remote(const Pipeline& placed, const std::string& node) {
-  for (const Node& n : placed.graph().nodes()) {
-    if (n.name == node) return dynamic_cast<const RemoteStage&>(*n.chunk);
-  }
-  throw InternalError("no such node");
-}
-
-bool wait_for(const std::function<bool()>& done) {
-  const double until_s = now_s() + kPatience_s;
-  while (!done()) {
-    if (now_s() > until_s) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
-/// Streams of the "features" of the toy, fed with fixed codes.
-class Streams {
- public:
-  explicit Streams(const Pipeline& model) : model_(model), work_(pool_, Device::kCpu) {
-    SpeechRequest request;
-    request.text = "hello";
-    opened_ = model.open(request).take();
-  }
-  std::unique_ptr<StreamState> open() const { return open_stream(stage(), opened_.sequence()); }
-  const ChunkStage& stage() const { return *model_.graph().nodes()[1].chunk; }
-
-  struct Part {
-    StreamState* state = nullptr;
-    int from = 0, frames = 0;
-    uint32_t seed = 0;  ///< of the stream's codes
-    std::vector<int32_t> codes = {};
-    std::vector<float> made = {};
-    std::optional<Error> fault = {};
-  };
-  /// Runs a chunk of each, in one batch; one frame before and one behind the fresh ones are there.
-  void run(std::vector<Part>& parts) {
-    std::vector<ChunkJob> jobs;
-    for (Part& part : parts) {
-      const int left = std::min(part.from, 2), ahead = 1, width = stage().in_width();
-      for (int t = part.from - left; t < part.from + part.frames + ahead; ++t) {
-        for (int c = 0; c < width; ++c) {
-          part.codes.push_back(static_cast<int32_t>((part.seed + 7u * t + 3u * c) % 64));
-        }
-      }
-      part.made.assign(static_cast<size_t>(part.frames) * stage().out_width(), -1.f);
-      jobs.push_back({.state = part.state,
-                      .codes = part.codes,
-                      .values = {},
-                      .left = left,
-                      .fresh = part.frames,
-                      .ahead = ahead,
-                      .last = false,
-                      .out = part.made,
-                      .made = part.frames});
-    }
-    work_.reset();
-    stage().run(work_.context(), jobs);
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      parts[i].fault = jobs[i].fault;
-      EXPECT_EQ(jobs[i].made, jobs[i].fault ? 0 : parts[i].frames);
-    }
-  }
-  std::optional<Error> run_one(StreamState& state, int from, int frames) {
-    std::vector<Part> parts{{&state, from, frames}};
-    run(parts);
-    return parts[0].fault;
-  }
-
- private:
-  const Pipeline& model_;
-  Opened opened_;
-  ThreadPool pool_{1};
-  Workspace work_;
-};
-
-class LinkTest : public testing::Test {
- protected:
-  std::string path() const { return dir_.path("stages.sock"); }
-  TestDir dir_;
-};
-
 TEST_F(LinkTest, TheSameBitsAsHere) {
   Worker worker(path());
   const auto placed = placed_toy(path(), {"features", "vocoder"});
-  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  ASSERT_TRUE(link_of(*placed, "features").wait_until_up(kPatience_s));
   const auto here = make_toy_pipeline();
   Streams far(*placed), near(*here);
   const auto a = far.open(), b = far.open(), c = near.open(), d = near.open();
@@ -160,13 +25,13 @@ TEST_F(LinkTest, TheSameBitsAsHere) {
       EXPECT_EQ(there[i].made, alike[i].made);
     }
   }
-  EXPECT_EQ(remote(*placed, "vocoder").link().state().batches, 10u);  // one link for both nodes
+  EXPECT_EQ(link_of(*placed, "vocoder").state().batches, 10u);  // one link for both nodes
 }
 
 TEST_F(LinkTest, StreamsEndThereWhenTheyEndHere) {
   Worker worker(path());
   const auto placed = placed_toy(path(), {"features"});
-  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  ASSERT_TRUE(link_of(*placed, "features").wait_until_up(kPatience_s));
   Streams streams(*placed);
   auto a = streams.open(), b = streams.open(), never = streams.open();
   std::vector<Streams::Part> parts{{a.get(), 0, 4}, {b.get(), 0, 4}};
@@ -181,7 +46,7 @@ TEST_F(LinkTest, WhoDoesNotFitIsRefusedWithAReason) {
   Worker worker(path());
   const auto trouble = [&](const std::function<void(LinkOptions&)>& change) {
     const auto placed = placed_toy(path(), {"features"}, change);
-    const StageLink& link = remote(*placed, "features").link();
+    StageLink& link = link_of(*placed, "features");
     EXPECT_TRUE(
         wait_for([&] { return link.state().trouble.find("refuses") != std::string::npos; }));
     SpeechRequest request;
@@ -207,8 +72,8 @@ TEST_F(LinkTest, ANodeThatIsNoneIsNotPlaced) {
 
 TEST_F(LinkTest, WhoWasThereIsLostAndOthersGoOn) {
   std::optional<Worker> worker(path());
-  const auto placed = placed_toy(path(), {"features"});
-  const StageLink& link = remote(*placed, "features").link();
+  const auto placed = placed_toy(path(), {"features"}, [](auto& o) { o.return_s = 0; });
+  StageLink& link = link_of(*placed, "features");
   ASSERT_TRUE(link.wait_until_up(kPatience_s));
   Streams streams(*placed);
   const auto old = streams.open();
@@ -223,17 +88,14 @@ TEST_F(LinkTest, WhoWasThereIsLostAndOthersGoOn) {
   ASSERT_TRUE(link.wait_until_up(kPatience_s));
   EXPECT_EQ(link.state().ups, 2u);
   const auto fresh = streams.open();
-  std::vector<Streams::Part> parts{{old.get(), 4, 4}, {fresh.get(), 0, 4}};
-  streams.run(parts);
-  EXPECT_TRUE(parts[0].fault);
-  EXPECT_FALSE(parts[1].fault) << parts[1].fault->message;
+  EXPECT_FALSE(streams.run_one(*fresh, 0, 4));
 }
 
 /// A stage that goes while it is at work: who waits hears of it.
 TEST_F(LinkTest, WhoWaitsHearsThatThePeerIsGone) {
   ListeningSocket listener(path());
   const auto placed = placed_toy(path(), {"features"});
-  const StageLink& link = remote(*placed, "features").link();
+  StageLink& link = link_of(*placed, "features");
   Descriptor fd;
   ASSERT_TRUE(wait_for([&] { return static_cast<bool>(fd = listener.accept()); }));
   MessageSocket peer(std::move(fd));
@@ -262,7 +124,7 @@ TEST_F(LinkTest, NonsenseFromThePeerEndsTheLink) {
   for (const bool too_many : {true, false}) {
     ListeningSocket listener(path());
     const auto placed = placed_toy(path(), {"features"});
-    const StageLink& link = remote(*placed, "features").link();
+    StageLink& link = link_of(*placed, "features");
     Descriptor fd;
     ASSERT_TRUE(wait_for([&] { return static_cast<bool>(fd = listener.accept()); }));
     MessageSocket peer(std::move(fd));
@@ -291,56 +153,6 @@ TEST_F(LinkTest, NonsenseFromThePeerEndsTheLink) {
         link.state().ups > 1);
   }
 }
-
-/// Speaks for itself instead of through a StageLink.
-class Caller {
- public:
-  explicit Caller(const std::string& path) : socket_(connect_to(path)) {}
-  void send(const std::string& bytes) { socket_.send(bytes, kPatience_s, never_); }
-  std::optional<Message> next() { return socket_.wait_for(kPatience_s, kMostMessage, never_); }
-  void greet() {
-    std::string hello;
-    append_hello(hello, introduction({shape_of(make_toy_pipeline()->graph(), "features")}));
-    send(hello);
-    const std::optional<Message> answer = next();
-    ASSERT_TRUE(answer && answer->kind == MessageKind::kWelcome);
-  }
-  /// A stream of the features of the toy.
-  void open(uint64_t stream) {
-    Bundle bundle;
-    bundle.set("breaks cut", UINT64_MAX);
-    bundle.set("breaks run", UINT64_MAX);
-    std::string bytes, message;
-    bundle.append_to(bytes);
-    append_open(message, {stream, 0, bytes});
-    send(message);
-  }
-  /// The faults of the answer to a push; "none" for a job without one.
-  std::vector<std::string> push(const PushMessage& message) {
-    std::string bytes;
-    append_push(bytes, message);
-    send(bytes);
-    const std::optional<Message> answer = next();
-    std::vector<std::string> faults;
-    if (!answer) return faults;
-    for (const MadeJob& job : read_made(answer->body).jobs)
-      faults.push_back(job.fault.value_or("none"));
-    return faults;
-  }
-  bool dropped() {
-    try {
-      while (next()) {
-      }
-    } catch (const LoadError&) {
-      return true;
-    }
-    return false;
-  }
-
- private:
-  MessageSocket socket_;
-  WakeUp never_;
-};
 
 TEST_F(LinkTest, FramesComeInOrderAndOnce) {
   Worker worker(path());
@@ -387,7 +199,7 @@ TEST_F(LinkTest, ABundleThatDoesNotFitFailsItsStreamAlone) {
 TEST_F(LinkTest, StrangersAreDropped) {
   Worker worker(path(), [](StageServerOptions& o) { o.greeting_s = 0.05; });
   const auto placed = placed_toy(path(), {"features"});
-  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  ASSERT_TRUE(link_of(*placed, "features").wait_until_up(kPatience_s));
   Caller silent(path());
   EXPECT_TRUE(silent.dropped());
   Caller loud(path());
@@ -417,23 +229,23 @@ TEST_F(LinkTest, StrangersAreDropped) {
   Streams streams(*placed);  // whoever fits has not noticed
   const auto stream = streams.open();
   EXPECT_FALSE(streams.run_one(*stream, 0, 4));
-  EXPECT_EQ(remote(*placed, "features").link().state().ups, 1u);
+  EXPECT_EQ(link_of(*placed, "features").state().ups, 1u);
 }
 
 TEST_F(LinkTest, TooManyServersAreTurnedAway) {
   Worker worker(path(), [](StageServerOptions& o) { o.max_servers = 1; });
   const auto placed = placed_toy(path(), {"features"});
-  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  ASSERT_TRUE(link_of(*placed, "features").wait_until_up(kPatience_s));
   Caller second(path());
   EXPECT_TRUE(second.dropped());
-  EXPECT_TRUE(remote(*placed, "features").link().state().up);
+  EXPECT_TRUE(link_of(*placed, "features").state().up);
 }
 
 /// Whatever a server that has greeted sends, the process lives and serves others.
 TEST_F(LinkTest, AnyMessagesAreSurvived) {
   Worker worker(path());
   const auto placed = placed_toy(path(), {"features"});
-  ASSERT_TRUE(remote(*placed, "features").link().wait_until_up(kPatience_s));
+  ASSERT_TRUE(link_of(*placed, "features").wait_until_up(kPatience_s));
   std::mt19937 random(3);
   std::vector<std::string> seeds(3);
   Bundle bundle;

@@ -1,15 +1,19 @@
 #include "link/remote_stage.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/clock.h"
+#include "link/stream_past.h"
 
 namespace syrinx {
 namespace {
+
+constexpr size_t kAhead = 8;  // batches of the past under way at once
 
 /// Values of 4 bytes as they lie in memory.
 template <typename T>
@@ -20,26 +24,43 @@ std::string_view bytes_of(std::span<const T> values) {
 }  // namespace
 
 struct RemoteStage::Stream : StreamState {
-  ~Stream() override {
-    if (epoch > 0) link->close_stream(epoch, number);
+  explicit Stream(StreamPast p) : past(std::move(p)) {}
+  ~Stream() override { leave(); }
+  bool lives() const { return place && !lost && place->link->epoch() == epoch; }
+  void leave() {
+    if (place) place->link->close_stream(epoch, number);
+    place = nullptr;
   }
-  std::shared_ptr<StageLink> link;
-  std::unique_ptr<StreamState> here;  ///< what cut() reads
-  std::string bundle;                 ///< until it has been sent
+
+  const Place* place = nullptr;  ///< null: it has not been opened
+  uint64_t epoch = 0;            ///< of the connection that it lives on
   uint64_t number = 0;
-  uint64_t epoch = 0;  ///< of the connection that it lives on; 0: it has not been opened
-  int64_t at = 0;      ///< frames that were fresh
+  bool opened = false;                ///< the other process was told of it
+  bool lost = false;                  ///< what it was to make did not come
+  std::unique_ptr<StreamState> here;  ///< what cut() reads
+  StreamPast past;
 };
 
-RemoteStage::RemoteStage(std::string name, const ChunkStage& here, std::shared_ptr<StageLink> link,
-                         uint16_t node)
-    : name_(std::move(name)), here_(here), link_(std::move(link)), node_(node) {}
+/// The jobs of streams that live on one connection.
+struct RemoteStage::Group {
+  const Place* place = nullptr;
+  uint64_t epoch = 0;
+  Jobs jobs = {};
+  uint64_t number = 0;
+  std::shared_ptr<StageLink::Batch> batch = {};
+
+  StageLink& link() const { return *place->link; }
+  static Stream& stream(const ChunkJob* job) { return *static_cast<Stream*>(job->state); }
+};
+
+RemoteStage::RemoteStage(std::string name, const ChunkStage& here, std::vector<Place> places)
+    : name_(std::move(name)), here_(here), places_(std::move(places)) {}
 
 std::unique_ptr<StreamState> RemoteStage::open(Bundle bundle) const {
-  auto stream = std::make_unique<Stream>();
-  stream->link = link_;
-  stream->number = link_->new_number();
-  bundle.append_to(stream->bundle);
+  std::string bytes;
+  bundle.append_to(bytes);
+  auto stream = std::make_unique<Stream>(
+      StreamPast(std::move(bytes), in_width(), places_.front().link->options().kept_bytes));
   stream->here = here_.open(std::move(bundle));
   return stream;
 }
@@ -56,159 +77,203 @@ Error RemoteStage::lost() const {
       1};
 }
 
-void RemoteStage::run(StepContext&, std::span<ChunkJob> jobs) const {
-  const uint64_t epoch = link_->epoch();
-  PushMessage push{.batch = link_->new_number(), .node = node_, .jobs = {}};
-  std::vector<ChunkJob*> sent;
-  std::string bytes;
-  for (ChunkJob& job : jobs) {
-    auto& stream = *static_cast<Stream*>(job.state);
-    job.made = 0;
-    if (epoch == 0 || (stream.epoch != 0 && stream.epoch != epoch)) {
-      job.fault = lost();
+PushedJob RemoteStage::pushed(const ChunkJob& job) const {
+  const auto& stream = *static_cast<const Stream*>(job.state);
+  return {.stream = stream.number,
+          .at = stream.past.at(),
+          .left = static_cast<uint32_t>(job.left),
+          .fresh = static_cast<uint32_t>(job.fresh),
+          .ahead = static_cast<uint32_t>(job.ahead),
+          .last = job.last,
+          .window = job.codes.empty() ? bytes_of(job.values) : bytes_of(job.codes)};
+}
+
+/// The place with the fewest streams. While all are away but one went just now, it may be back at
+/// once: waits for that.
+const RemoteStage::Place* RemoteStage::choose() const {
+  for (;;) {
+    const Place* best = nullptr;
+    int fewest = 0;
+    bool hope = false;
+    for (const Place& place : places_) {
+      const LinkState state = place.link->state();
+      hope =
+          hope || (state.ups > 0 && now_s() < state.down_since_s + place.link->options().return_s);
+      if (!state.up || (best && state.streams >= fewest)) continue;
+      best = &place;
+      fewest = state.streams;
+    }
+    if (best || !hope) return best;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+/// Finds a place for a stream that has none, or whose place has gone. False: there is none.
+bool RemoteStage::settle(Stream& stream) const {
+  if (stream.lives()) return true;
+  const bool again = stream.place != nullptr;
+  stream.leave();
+  if (!stream.past.whole()) return false;
+  const Place* const place = choose();
+  const uint64_t epoch = place ? place->link->epoch() : 0;
+  if (epoch == 0) return false;
+  stream.place = place;
+  stream.epoch = epoch;
+  stream.number = place->link->new_number();
+  stream.opened = stream.lost = false;
+  place->link->open_stream(again);
+  return true;
+}
+
+/// By connection; jobs that have no place fail.
+std::vector<RemoteStage::Group> RemoteStage::grouped(const Jobs& jobs) const {
+  std::vector<Group> groups;
+  for (ChunkJob* job : jobs) {
+    Stream& stream = Group::stream(job);
+    if (!settle(stream)) {
+      job->fault = lost();
       continue;
     }
-    if (stream.epoch == 0) {
-      stream.epoch = epoch;
-      append_open(bytes, {stream.number, node_, stream.bundle});
-      stream.bundle = {};
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      return g.place == stream.place && g.epoch == stream.epoch;
+    });
+    if (group == groups.end()) {
+      groups.push_back({stream.place, stream.epoch});
+      group = groups.end() - 1;
     }
-    push.jobs.push_back({.stream = stream.number,
-                         .at = stream.at,
-                         .left = static_cast<uint32_t>(job.left),
-                         .fresh = static_cast<uint32_t>(job.fresh),
-                         .ahead = static_cast<uint32_t>(job.ahead),
-                         .last = job.last,
-                         .window = job.codes.empty() ? bytes_of(job.values) : bytes_of(job.codes)});
-    sent.push_back(&job);
+    group->jobs.push_back(job);
   }
-  if (sent.empty()) return;
+  return groups;
+}
+
+/// Opens the streams that are new there, and pushes what those that lived elsewhere were given:
+/// the first chunks of all of them, the second ones, and so on. What is made has been heard.
+void RemoteStage::compute_again(const Group& group) const {
+  std::string bytes;
+  std::vector<Stream*> behind;
+  size_t most = 0, count = 0;
+  const double began_s = now_s();
+  for (const ChunkJob* job : group.jobs) {
+    Stream& stream = Group::stream(job);
+    if (std::exchange(stream.opened, true)) continue;
+    append_open(bytes, {stream.number, group.place->node, stream.past.bundle()});
+    behind.push_back(&stream);
+    count += stream.past.chunks() > 0 ? 1 : 0;
+    most = std::max(most, stream.past.chunks());
+  }
+  std::vector<std::shared_ptr<StageLink::Batch>> under_way;
+  const auto wait = [&] {
+    for (const auto& batch : under_way) (void)group.link().receive(*batch);
+    under_way.clear();
+  };
+  for (size_t i = 0; i < most && group.link().epoch() == group.epoch; ++i) {
+    std::erase_if(behind, [&](const Stream* s) { return s->past.chunks() <= i; });
+    PushMessage push{.batch = group.link().new_number(), .node = group.place->node, .jobs = {}};
+    for (const Stream* stream : behind) {
+      push.jobs.push_back(stream->past.chunk(i));
+      push.jobs.back().stream = stream->number;
+    }
+    append_push(bytes, push);
+    under_way.push_back(group.link().send(group.epoch, push.batch, std::exchange(bytes, {})));
+    if (under_way.size() == kAhead) wait();
+  }
+  wait();
+  const LinkOptions& options = group.link().options();
+  if (!options.log) return;
+  const auto ms = static_cast<int64_t>(1e3 * (now_s() - began_s));
+  options.log(concat(options.address, ": computed ", count, " lost streams of ", name_,
+                     " again in ", ms, " ms"));
+}
+
+void RemoteStage::send(Group& group) const {
+  group.number = group.link().new_number();
+  PushMessage push{.batch = group.number, .node = group.place->node, .jobs = {}};
+  std::string bytes;
+  for (const ChunkJob* job : group.jobs) {
+    Stream& stream = Group::stream(job);
+    if (!std::exchange(stream.opened, true)) {
+      append_open(bytes, {stream.number, group.place->node, stream.past.bundle()});
+    }
+    push.jobs.push_back(pushed(*job));
+  }
   append_push(bytes, push);
-  Result<Message> answer = link_->exchange(epoch, push.batch, std::move(bytes));
-  try {
-    if (answer.ok()) return take(answer.value().body, push.batch, sent);
-  } catch (const LoadError& e) {
-    link_->drop(epoch, e.what());
+  group.batch = group.link().send(group.epoch, group.number, std::move(bytes));
+}
+
+/// Those whose place went away meanwhile.
+RemoteStage::Jobs RemoteStage::attempt(const Jobs& jobs) const {
+  std::vector<Group> groups = grouped(jobs);
+  const auto behind = [](const Group& group) {
+    return std::any_of(group.jobs.begin(), group.jobs.end(), [](const ChunkJob* job) {
+      return !Group::stream(job).opened && Group::stream(job).past.chunks() > 0;
+    });
+  };
+  // Others need not wait for what is computed again.
+  const auto again = std::stable_partition(groups.begin(), groups.end(),
+                                           [&](const Group& group) { return !behind(group); });
+  for (auto group = groups.begin(); group != again; ++group) send(*group);
+  for (auto group = again; group != groups.end(); ++group) {
+    compute_again(*group);
+    send(*group);
   }
-  for (ChunkJob* job : sent) job->fault = lost();
+  Jobs gone;
+  for (const Group& group : groups) {
+    Result<Message> answer = group.link().receive(*group.batch);
+    try {
+      if (answer.ok()) {
+        take(answer.value().body, group);
+        continue;
+      }
+    } catch (const LoadError& e) {
+      group.link().drop(group.epoch, e.what());
+    }
+    for (const ChunkJob* job : group.jobs) Group::stream(job).lost = true;
+    gone.insert(gone.end(), group.jobs.begin(), group.jobs.end());
+  }
+  return gone;
+}
+
+void RemoteStage::run(StepContext&, std::span<ChunkJob> jobs) const {
+  constexpr int kAttempts = 2;
+  Jobs left;
+  for (ChunkJob& job : jobs) {
+    job.made = 0;
+    left.push_back(&job);
+  }
+  for (int i = 0; i < kAttempts && !left.empty(); ++i) left = attempt(left);
+  for (ChunkJob* job : left) job->fault = lost();
 }
 
 /// Throws LoadError where the answer does not fit the question.
-void RemoteStage::take(std::string_view body, uint64_t batch,
-                       std::span<ChunkJob* const> jobs) const {
+void RemoteStage::take(std::string_view body, const Group& group) const {
   const MadeMessage made = read_made(body);
-  if (made.batch != batch || made.jobs.size() != jobs.size()) {
-    throw LoadError(concat("it made ", made.jobs.size(), " of ", jobs.size(), " chunks"));
+  if (made.batch != group.number || made.jobs.size() != group.jobs.size()) {
+    throw LoadError(concat("it made ", made.jobs.size(), " of ", group.jobs.size(), " chunks"));
   }
   const auto most = static_cast<uint64_t>(most_out());
   const auto width = static_cast<uint64_t>(out_width());
-  for (size_t i = 0; i < jobs.size(); ++i) {
+  for (size_t i = 0; i < group.jobs.size(); ++i) {
     const MadeJob& from = made.jobs[i];
-    ChunkJob& job = *jobs[i];
+    const auto fresh = static_cast<uint64_t>(group.jobs[i]->fresh);
     const uint64_t values = uint64_t{from.made} * width;
-    if (!from.fault && (from.made > static_cast<uint64_t>(job.fresh) * most ||
-                        from.values.size() != values * sizeof(float))) {
+    if (!from.fault && (from.made > fresh * most || from.values.size() != values * sizeof(float))) {
       throw LoadError(concat("it made ", from.made, " frames and ", from.values.size(),
-                             " bytes of ", job.fresh, " frames"));
+                             " bytes of ", fresh, " frames"));
     }
   }
-  for (size_t i = 0; i < jobs.size(); ++i) {
+  for (size_t i = 0; i < group.jobs.size(); ++i) {
     const MadeJob& from = made.jobs[i];
-    ChunkJob& job = *jobs[i];
+    ChunkJob& job = *group.jobs[i];
     if (from.fault) {
       job.fault = Error{ErrorCode::kInternal, "the stage '" + name_ + "': " + *from.fault};
       continue;
     }
     ByteReader(from.values, "values").array(job.out.first(uint64_t{from.made} * width));
     job.made = static_cast<int>(from.made);
-    auto& stream = *static_cast<Stream*>(job.state);
-    stream.at += job.fresh;
+    Stream& stream = Group::stream(&job);
+    stream.past.add(pushed(job));
     here_.follow(*stream.here, job);
   }
-}
-
-// ---------------------------------------------------------------------------- pipeline
-
-namespace {
-
-class PlacedPipeline : public Pipeline {
- public:
-  PlacedPipeline(std::shared_ptr<const Pipeline> inner, const std::vector<Placement>& placements,
-                 const LinkOptions& options)
-      : inner_(std::move(inner)) {
-    const Graph& graph = inner_->graph();
-    std::map<std::string, LinkOptions> wanted;
-    std::map<std::string, std::string> path_of;
-    for (const Placement& placement : placements) {
-      LinkOptions& link = wanted.try_emplace(placement.path, options).first->second;
-      link.path = placement.path;
-      link.wanted.nodes.push_back(shape_of(graph, placement.node));
-      if (!path_of.emplace(placement.node, placement.path).second) {
-        throw LoadError("the node '" + placement.node + "' is placed twice");
-      }
-    }
-    std::vector<Node> nodes(graph.nodes().begin(), graph.nodes().end());
-    std::map<std::string, std::shared_ptr<StageLink>> links;
-    std::map<std::string, uint16_t> counts;
-    for (const Placement& placement : placements) {
-      auto& link = links[placement.path];
-      if (!link) link = std::make_shared<StageLink>(wanted.at(placement.path));
-      const auto node = std::find_if(nodes.begin(), nodes.end(),
-                                     [&](const Node& n) { return n.name == placement.node; });
-      stages_.push_back(std::make_unique<RemoteStage>(placement.node, *node->chunk, link,
-                                                      counts[placement.path]++));
-      names_.push_back(placement.node);
-      node->chunk = stages_.back().get();
-    }
-    graph_ = Graph(std::move(nodes), {graph.edges().begin(), graph.edges().end()});
-  }
-
-  const PipelineInfo& info() const override { return inner_->info(); }
-  const Graph& graph() const override { return graph_; }
-  const VoiceEncoder* voice_encoder() const override { return inner_->voice_encoder(); }
-  Result<Voice> voice_of_embedding(std::span<const float> embedding) const override {
-    return inner_->voice_of_embedding(embedding);
-  }
-  Result<Opened> open(const SpeechRequest& request) const override {
-    for (const auto& stage : stages_) {
-      const LinkState link = stage->link().state();
-      if (link.up || request.text_only) continue;
-      return Error{ErrorCode::kOverloaded,
-                   "a stage of this model is in another process, which is away: " + link.trouble,
-                   {},
-                   1};
-    }
-    return inner_->open(request);
-  }
-  std::vector<RemoteNode> remote_nodes() const override {
-    std::vector<RemoteNode> out;
-    for (size_t i = 0; i < stages_.size(); ++i) {
-      const LinkState link = stages_[i]->link().state();
-      out.push_back({names_[i], stages_[i]->link().path(), link.up, link.trouble, link.ups,
-                     link.batches, link.lost_batches, link.sent_bytes, link.received_bytes});
-    }
-    return out;
-  }
-
- private:
-  const std::shared_ptr<const Pipeline> inner_;
-  std::vector<std::string> names_;
-  std::vector<std::unique_ptr<RemoteStage>> stages_;
-  Graph graph_;
-};
-
-}  // namespace
-
-int away_places(const std::vector<Placement>& placements) {
-  std::set<std::string> paths;
-  for (const Placement& placement : placements) paths.insert(placement.path);
-  return static_cast<int>(paths.size());
-}
-
-std::shared_ptr<const Pipeline> place_stages(std::shared_ptr<const Pipeline> inner,
-                                             const std::vector<Placement>& placements,
-                                             LinkOptions options) {
-  return std::make_shared<PlacedPipeline>(std::move(inner), placements, options);
 }
 
 }  // namespace syrinx

@@ -1,7 +1,11 @@
 // Chunk nodes of a pipeline whose stages run in other processes: for the engine they are stages
-// like others, whose run() sends the chunks over a link and waits for what they made. Which chunks
+// like others, whose run() sends the chunks over links and waits for what they made. Which chunks
 // run together, and when, stays with the engine. The stage that this process has beside says what
 // the frames are, how they are cut and what a stream is opened from. No family knows of it.
+//
+// Several processes may hold a node: each stream lives in one of them, the one with the fewest when
+// it begins. When that is lost, the stream is computed again in another, or in the same one if that
+// is back soon, from what it was given (StreamPast): same bundle and frames, same bits.
 #pragma once
 
 #include <memory>
@@ -15,9 +19,13 @@ namespace syrinx {
 
 class RemoteStage : public ChunkStage {
  public:
-  /// `node`: its place in the list of nodes that the link wants. `here` outlives this.
-  RemoteStage(std::string name, const ChunkStage& here, std::shared_ptr<StageLink> link,
-              uint16_t node);
+  /// A process that holds the stage.
+  struct Place {
+    std::shared_ptr<StageLink> link;
+    uint16_t node = 0;  ///< of the list of nodes that the link wants
+  };
+  /// `here` outlives this. At least one place.
+  RemoteStage(std::string name, const ChunkStage& here, std::vector<Place> places);
 
   bool away() const override { return true; }
   FrameType in() const override { return here_.in(); }
@@ -27,34 +35,44 @@ class RemoteStage : public ChunkStage {
   /// Sends nothing: the stream is opened there with its first chunk.
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
-  /// A stream whose process went away fails alone (ChunkJob::fault); others go on in the next one.
+  /// A stream that can be computed nowhere fails alone (ChunkJob::fault). So does one whose chunk
+  /// was at work in two processes that went away: it may be what ended them.
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
-  const StageLink& link() const { return *link_; }
+  std::span<const Place> places() const { return places_; }
 
  private:
   struct Stream;
+  struct Group;
+  using Jobs = std::vector<ChunkJob*>;
+
   Error lost() const;
-  void take(std::string_view body, uint64_t batch, std::span<ChunkJob* const> jobs) const;
+  PushedJob pushed(const ChunkJob& job) const;
+  const Place* choose() const;
+  bool settle(Stream& stream) const;
+  std::vector<Group> grouped(const Jobs& jobs) const;
+  void compute_again(const Group& group) const;
+  void send(Group& group) const;
+  Jobs attempt(const Jobs& jobs) const;
+  void take(std::string_view body, const Group& group) const;
 
   const std::string name_;
   const ChunkStage& here_;
-  const std::shared_ptr<StageLink> link_;
-  const uint16_t node_;
+  const std::vector<Place> places_;
 };
 
-/// Where a node's stage runs.
+/// Where a node's stage runs; a node may be in several places.
 struct Placement {
   std::string node;
-  std::string path;  ///< of the socket of the process that holds it
+  std::string address;  ///< of the process that holds it (transport.h)
 };
 
 /// How many processes hold stages: batches of them may be under way at once.
 int away_places(const std::vector<Placement>& placements);
 
-/// `inner` with some of its chunk nodes elsewhere; `me` tells who this process is, its nodes are
-/// filled in. Nodes of one path share a link. Throws LoadError for a node that is none or is placed
-/// twice.
+/// `inner` with some of its chunk nodes elsewhere; `options` tell who this process is, addresses
+/// and nodes are filled in. Nodes of one address share a link. Throws LoadError for a node that is
+/// none or is placed twice at one address.
 std::shared_ptr<const Pipeline> place_stages(std::shared_ptr<const Pipeline> inner,
                                              const std::vector<Placement>& placements,
                                              LinkOptions options);

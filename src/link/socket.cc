@@ -123,7 +123,7 @@ Descriptor connect_to(const std::string& path) {
 void MessageSocket::fill() {
   std::array<char, size_t{64} << 10> buffer;
   for (;;) {
-    const ssize_t got = recv(fd_.get(), buffer.data(), buffer.size(), 0);
+    const ssize_t got = recv(get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (got < 0) throw LoadError(concat("the peer is gone: ", std::strerror(errno)));
@@ -136,7 +136,7 @@ void MessageSocket::fill() {
 void MessageSocket::flush(std::string& bytes) {
   size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t sent = ::send(fd_.get(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    const ssize_t sent = ::send(get(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (sent < 0) throw LoadError(concat("the peer is gone: ", std::strerror(errno)));
@@ -149,7 +149,7 @@ std::optional<Message> MessageSocket::wait_for(double timeout_s, size_t most, co
   const double until_s = now_s() + timeout_s;
   for (;;) {
     if (std::optional<Message> message = next(most)) return message;
-    if (!wait_until(fd_.get(), POLLIN, until_s, wake)) return std::nullopt;
+    if (!wait_until(get(), POLLIN, until_s, wake)) return std::nullopt;
     fill();
   }
 }
@@ -159,7 +159,7 @@ void MessageSocket::send(std::string bytes, double timeout_s, const WakeUp& wake
   for (;;) {
     flush(bytes);
     if (bytes.empty()) return;
-    if (!wait_until(fd_.get(), POLLOUT, until_s, wake)) {
+    if (!wait_until(get(), POLLOUT, until_s, wake)) {
       throw LoadError(concat("the peer takes nothing any more, ", bytes.size(), " bytes wait"));
     }
   }

@@ -1,6 +1,7 @@
 // Unix-domain sockets of one host and one user. A peer of another user, root apart, is a stranger.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,12 +61,20 @@ class ListeningSocket {
 /// Throws LoadError naming the path and what went wrong. The socket does not block.
 Descriptor connect_to(const std::string& path);
 
+/// A connected stream socket that does not block, and what carries it, if anything does; that ends
+/// when the socket is closed, and is waited for.
+struct Connected {
+  std::shared_ptr<void> carrier;
+  Descriptor fd;
+};
+
 /// Messages over a connected socket that does not block. One thread. Everything throws LoadError
 /// when the peer went away or what it sends is no message.
 class MessageSocket {
  public:
-  explicit MessageSocket(Descriptor fd) : fd_(std::move(fd)) {}
-  int get() const { return fd_.get(); }
+  explicit MessageSocket(Connected connected) : connected_(std::move(connected)) {}
+  explicit MessageSocket(Descriptor fd) : connected_{{}, std::move(fd)} {}
+  int get() const { return connected_.fd.get(); }
 
   /// Takes what can be read now.
   void fill();
@@ -79,7 +88,7 @@ class MessageSocket {
   void send(std::string bytes, double timeout_s, const WakeUp& wake);
 
  private:
-  Descriptor fd_;
+  Connected connected_;
   MessageReader reader_;
 };
 

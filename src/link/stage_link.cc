@@ -14,21 +14,20 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "link/socket.h"
+#include "link/transport.h"
 
 namespace syrinx {
 namespace {
 
 constexpr double kGreeting_s = 5;
 
-/// Somebody who waits in exchange().
-struct Waiting {
+}  // namespace
+
+struct StageLink::Batch {
   double until_s = 0;
   bool done = false;
   std::optional<Message> answer;  ///< none: the connection went
 };
-
-}  // namespace
 
 struct StageLink::Impl {
   explicit Impl(LinkOptions o) : options(std::move(o)), thread([this] { run(); }) {}
@@ -58,11 +57,11 @@ struct StageLink::Impl {
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   bool stopping = false;
-  LinkState state{.trouble = "it has not been connected yet"};
+  LinkState state{.trouble = "it has not been connected yet", .down_since_s = now_s()};
   uint64_t numbers = 0;
-  std::string out;                       ///< to be sent
-  std::string dropped;                   ///< why the connection is to be given up
-  std::map<uint64_t, Waiting*> waiting;  ///< by batch
+  std::string out;                                     ///< to be sent
+  std::string dropped;                                 ///< why the connection is to be given up
+  std::map<uint64_t, std::shared_ptr<Batch>> waiting;  ///< by number
 
   std::thread thread;
 };
@@ -86,7 +85,7 @@ void StageLink::Impl::run() {
     std::unique_lock lock(mutex);
     if (stopping) return;
     lock.unlock();
-    if (was_up || why != said) say(options.path + ": " + why);
+    if (was_up || why != said) say(options.address + ": " + why);
     said = why;
     lock.lock();
     changed.wait_for(lock, std::chrono::duration<double>(pause_s), [&] { return stopping; });
@@ -97,7 +96,7 @@ void StageLink::Impl::run() {
 
 /// One connection, from its beginning to its end. Throws what ended it.
 void StageLink::Impl::connect() {
-  MessageSocket socket(connect_to(options.path));
+  MessageSocket socket(connect_at(options.address, options.keys, kGreeting_s));
   wake.clear();
   {
     const std::lock_guard lock(mutex);
@@ -125,7 +124,7 @@ void StageLink::Impl::connect() {
   std::string names;
   for (const NodeShape& node : options.wanted.nodes)
     names += (names.empty() ? "" : ", ") + node.name;
-  say(options.path + ": connected (" + names + ")");
+  say(options.address + ": connected (" + names + ")");
   serve(socket);
 }
 
@@ -191,6 +190,7 @@ double StageLink::Impl::first_deadline() const {
 void StageLink::Impl::went_down(const std::string& why) {
   {
     const std::lock_guard lock(mutex);
+    if (state.up) state.down_since_s = now_s();
     state.up = false;
     state.trouble = why;
     state.lost_batches += waiting.size();
@@ -218,7 +218,7 @@ Error StageLink::Impl::gone() const {
 StageLink::StageLink(LinkOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 StageLink::~StageLink() = default;
 
-const std::string& StageLink::path() const { return impl_->options.path; }
+const LinkOptions& StageLink::options() const { return impl_->options; }
 
 LinkState StageLink::state() const {
   const std::lock_guard lock(impl_->mutex);
@@ -241,21 +241,37 @@ uint64_t StageLink::new_number() {
   return ++impl_->numbers;
 }
 
-Result<Message> StageLink::exchange(uint64_t epoch, uint64_t batch, std::string messages) {
-  Waiting mine;
-  std::unique_lock lock(impl_->mutex);
-  if (epoch == 0 || !impl_->state.up || impl_->state.ups != epoch) return impl_->gone();
-  mine.until_s = now_s() + impl_->options.answer_s;
-  impl_->waiting.emplace(batch, &mine);
+std::shared_ptr<StageLink::Batch> StageLink::send(uint64_t epoch, uint64_t batch,
+                                                  std::string messages) {
+  auto mine = std::make_shared<Batch>();
+  const std::lock_guard lock(impl_->mutex);
+  if (epoch == 0 || !impl_->state.up || impl_->state.ups != epoch) {
+    mine->done = true;
+    return mine;
+  }
+  mine->until_s = now_s() + impl_->options.answer_s;
+  impl_->waiting.emplace(batch, mine);
   impl_->out += messages;
   impl_->wake.set();
-  impl_->changed.wait(lock, [&] { return mine.done; });
-  if (!mine.answer) return impl_->gone();
-  return std::move(*mine.answer);
+  return mine;
+}
+
+Result<Message> StageLink::receive(Batch& batch) {
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait(lock, [&] { return batch.done; });
+  if (!batch.answer) return impl_->gone();
+  return std::move(*batch.answer);
+}
+
+void StageLink::open_stream(bool recovered) {
+  const std::lock_guard lock(impl_->mutex);
+  ++impl_->state.streams;
+  impl_->state.recovered += recovered ? 1 : 0;
 }
 
 void StageLink::close_stream(uint64_t epoch, uint64_t stream) {
   const std::lock_guard lock(impl_->mutex);
+  --impl_->state.streams;
   if (!impl_->state.up || impl_->state.ups != epoch) return;
   append_close(impl_->out, stream);
   impl_->wake.set();

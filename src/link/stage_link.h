@@ -10,16 +10,21 @@
 
 #include "base/error.h"
 #include "link/message.h"
+#include "link/transport.h"
 
 namespace syrinx {
 
 struct LinkOptions {
-  std::string path;
+  std::string address;  ///< of the other process (transport.h)
+  StageKeys keys = {};
   Introduction wanted;  ///< this process, and the nodes that the other one is to hold
-  /// A line when the link comes up or goes down; called on the link's thread.
+  /// A line when the link comes up or goes down, or lost streams were computed again; any thread.
   std::function<void(const std::string&)> log = {};
   double answer_s = 30;  ///< a batch that takes longer, or a greeting: the peer counts as gone
   double first_pause_s = 0.05, longest_pause_s = 2;  ///< between two attempts
+  /// A process that is back after so long has lost nobody, where streams can be computed again.
+  double return_s = 0.5;
+  size_t kept_bytes = size_t{8} << 20;  ///< of each stream, to compute it again (StreamPast)
 };
 
 /// Seen at one moment.
@@ -29,6 +34,9 @@ struct LinkState {
   uint64_t ups = 0;     ///< how often it came up
   uint64_t batches = 0, lost_batches = 0;
   uint64_t sent_bytes = 0, received_bytes = 0;
+  int streams = 0;         ///< that live there
+  uint64_t recovered = 0;  ///< streams that were lost elsewhere, or here before, and computed again
+  double down_since_s = 0;  ///< as now_s()
 };
 
 class StageLink {
@@ -39,7 +47,7 @@ class StageLink {
   StageLink(const StageLink&) = delete;
   StageLink& operator=(const StageLink&) = delete;
 
-  const std::string& path() const;
+  const LinkOptions& options() const;
   LinkState state() const;
   /// Waits until it is up; false: not within so many seconds.
   bool wait_until_up(double timeout_s) const;
@@ -49,10 +57,15 @@ class StageLink {
   /// Numbers for streams and batches, each given once.
   uint64_t new_number();
 
-  /// Sends messages, the last of which is push `batch`, over connection `epoch`, and waits for what
-  /// it made. kOverloaded: the connection is gone, or goes while this waits.
-  Result<Message> exchange(uint64_t epoch, uint64_t batch, std::string messages);
-  /// Tells connection `epoch`, if it is still there, that a stream has ended. Does not wait.
+  /// A batch under way.
+  struct Batch;
+  /// Sends messages, the last of which is push `batch`, over connection `epoch`. Does not wait.
+  std::shared_ptr<Batch> send(uint64_t epoch, uint64_t batch, std::string messages);
+  /// Waits for what it made. kOverloaded: the connection is gone, or goes while this waits.
+  Result<Message> receive(Batch& batch);
+  /// Counts a stream that begins to live there.
+  void open_stream(bool recovered);
+  /// A stream of connection `epoch` has ended, which is told if that is still there. Does not wait.
   void close_stream(uint64_t epoch, uint64_t stream);
   /// Gives up connection `epoch`, whose peer sends nonsense.
   void drop(uint64_t epoch, const std::string& why);

@@ -14,7 +14,6 @@
 
 #include "base/check.h"
 #include "base/thread_pool.h"
-#include "link/socket.h"
 #include "model/stage.h"
 #include "tensor/context.h"
 
@@ -74,7 +73,7 @@ struct StageServer::Impl {
   Impl(std::shared_ptr<const Pipeline> p, StageServerOptions o)
       : pipeline(std::move(p)),
         options(std::move(o)),
-        listener(options.path),
+        listener(listen_at(options.address, options.keys)),
         runner(options.threads) {
     for (const NodeShape& shape : options.me.nodes) {
       const auto nodes = pipeline->graph().nodes();
@@ -95,14 +94,14 @@ struct StageServer::Impl {
 
   class Connection;
   void accept_all();
-  void serve(Descriptor fd);
+  void serve(Connected caller);
   void say(const std::string& line) const {
     if (options.log) options.log(line);
   }
 
   const std::shared_ptr<const Pipeline> pipeline;
   const StageServerOptions options;
-  ListeningSocket listener;
+  const std::unique_ptr<StageListener> listener;
   Runner runner;
   std::map<std::string, const ChunkStage*> stages;
   WakeUp wake;  // set once, when all is to end
@@ -119,7 +118,7 @@ struct StageServer::Impl {
 /// One server that is connected. Its own thread.
 class StageServer::Impl::Connection {
  public:
-  Connection(Impl& of, Descriptor fd) : of_(of), socket_(std::move(fd)) {}
+  Connection(Impl& of, Connected caller) : of_(of), socket_(std::move(caller)) {}
   ~Connection() { of_.streams -= static_cast<int>(streams_.size()); }
 
   /// Throws LoadError when it ends.
@@ -296,9 +295,9 @@ void StageServer::Impl::Connection::push(const PushMessage& message) {
 
 // ---------------------------------------------------------------------------- connections
 
-void StageServer::Impl::serve(Descriptor fd) {
+void StageServer::Impl::serve(Connected caller) {
   try {
-    Connection connection(*this, std::move(fd));
+    Connection connection(*this, std::move(caller));
     connection.run();
   } catch (const std::exception& e) {
     if (!stopping) say(std::string("a server has gone: ") + e.what());
@@ -310,7 +309,7 @@ void StageServer::Impl::serve(Descriptor fd) {
 
 void StageServer::Impl::accept_all() {
   while (!stopping) {
-    std::array<pollfd, 2> polled{{{listener.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}}};
+    std::array<pollfd, 2> polled{{{listener->get(), POLLIN, 0}, {wake.get(), POLLIN, 0}}};
     poll(polled.data(), polled.size(), -1);
     if (stopping) return;
     {
@@ -323,15 +322,15 @@ void StageServer::Impl::accept_all() {
       }
       ended.clear();
     }
-    Descriptor fd = listener.accept();
-    if (!fd) continue;
+    Connected caller = listener->accept();
+    if (!caller.fd) continue;
     if (servers >= options.max_servers) {
       ++refused;
       say("a server was turned away: there are too many");
       continue;
     }
     ++servers;
-    threads.emplace_back([this, caller = std::move(fd)]() mutable { serve(std::move(caller)); });
+    threads.emplace_back([this, next = std::move(caller)]() mutable { serve(std::move(next)); });
   }
 }
 
@@ -342,5 +341,7 @@ StageServer::~StageServer() = default;
 StageServerState StageServer::state() const {
   return {impl_->servers, impl_->streams, impl_->batches, impl_->refused};
 }
+
+std::string StageServer::address() const { return impl_->listener->address(); }
 
 }  // namespace syrinx

@@ -1,7 +1,7 @@
 // The process at the other end of a link: holds chunk stages of a model and runs what servers push.
-// Listens on a Unix-domain socket; a thread for each server that is connected; batches run one at a
-// time on all threads, whoever they are for. What a server sends wrongly ends its connection and
-// nothing else; when it goes, its streams go.
+// Listens at an address (transport.h); a thread for each server that is connected; batches run one
+// at a time on all threads, whoever they are for. What a server sends wrongly ends its connection
+// and nothing else; when it goes, its streams go.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,14 @@
 #include <string>
 
 #include "link/message.h"
+#include "link/transport.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
 
 struct StageServerOptions {
-  std::string path;
+  std::string address;
+  StageKeys keys = {};
   Introduction me;  ///< its nodes are those that this process holds
   int threads = 0;  ///< as in ThreadPool
   std::function<void(const std::string&)> log = {};  ///< any thread
@@ -31,7 +33,7 @@ struct StageServerState {
 
 class StageServer {
  public:
-  /// Throws LoadError: a node that is none, a path that cannot be listened at.
+  /// Throws LoadError: a node that is none, an address that cannot be listened at.
   StageServer(std::shared_ptr<const Pipeline> pipeline, StageServerOptions options);
   /// Ends all connections.
   ~StageServer();
@@ -39,6 +41,8 @@ class StageServer {
   StageServer& operator=(const StageServer&) = delete;
 
   StageServerState state() const;
+  /// As servers call it.
+  std::string address() const;
 
  private:
   struct Impl;

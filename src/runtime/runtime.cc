@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <optional>
@@ -142,15 +143,36 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
 
 }  // namespace
 
+namespace {
+
+/// Which nodes' stages are not to run here.
+std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
+  const bool holds = !options.held_nodes.empty();
+  std::vector<std::string> nodes = options.held_nodes;
+  if (!holds) {
+    for (const Placement& placement : options.placements) nodes.push_back(placement.node);
+  }
+  return [holds, nodes](std::string_view node) {
+    const bool named = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    return named != holds;
+  };
+}
+
+}  // namespace
+
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const FoundModel found = find_model(options);
   const Family& family = *found.family;
-  std::shared_ptr<const Pipeline> pipeline =
-      family.load({found.dir, model_name(options.model), weight_type(options.weights, family),
-                   options.dummy, device_for(options.device, family)});
+  LoadSpec spec{found.dir, model_name(options.model), weight_type(options.weights, family),
+                options.dummy, device_for(options.device, family)};
+  if (spec.device == Device::kCpu) spec.elsewhere = elsewhere(options);
+  std::shared_ptr<const Pipeline> pipeline = family.load(spec);
   if (options.placements.empty()) return pipeline;
   return place_stages(std::move(pipeline), options.placements,
-                      {.path = {}, .wanted = introduce(options, found), .log = options.log});
+                      {.address = {},
+                       .keys = options.stage_keys,
+                       .wanted = introduce(options, found),
+                       .log = options.log});
 }
 
 Introduction introduce(const LoadOptions& options) {

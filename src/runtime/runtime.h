@@ -22,6 +22,10 @@ struct LoadOptions {
   std::string voices_dir;        ///< where built-in voices lie; empty: found beside the program
   /// Chunk nodes whose stages run in other processes (StageServer), which this one looks for.
   std::vector<Placement> placements;
+  StageKeys stage_keys;  ///< of links to other hosts
+  /// Only these nodes are to run here, for others (StageServer); empty: all. On a CPU, weights of
+  /// networks that run elsewhere take no memory here.
+  std::vector<std::string> held_nodes;
   std::function<void(const std::string&)> log;  ///< of links that come and go; any thread
   EngineOptions engine;
 };

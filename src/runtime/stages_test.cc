@@ -29,12 +29,16 @@ LoadOptions model_options(const std::string& model) {
 /// Holds stages of a model at a path, with a pipeline of its own.
 struct Holder {
   Holder(const LoadOptions& options, const std::vector<std::string>& nodes, const std::string& path)
-      : pipeline(load_pipeline(options)) {
-    StageServerOptions server{.path = path, .me = introduce(options), .threads = 1};
+      : pipeline(load_pipeline(holding(options, nodes))) {
+    StageServerOptions server{.address = path, .me = introduce(options), .threads = 1};
     for (const std::string& node : nodes) {
       server.me.nodes.push_back(shape_of(pipeline->graph(), node));
     }
     held.emplace(pipeline, server);
+  }
+  static LoadOptions holding(LoadOptions options, const std::vector<std::string>& nodes) {
+    options.held_nodes = nodes;
+    return options;
   }
   std::shared_ptr<const Pipeline> pipeline;
   std::optional<StageServer> held;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "tensor/absent.h"
 #include "tensor/device.h"
 
 namespace syrinx {
@@ -96,6 +97,7 @@ void expect_shape(const char* who, const View& view, const Shape& want) {
 
 void Tensor::Free::operator()(void* memory) const {
   if (device == Device::kCpu) {
+    if (AbsentTensors* absent = AbsentTensors::current()) absent->freed(memory);
     std::free(memory);
   } else {
     device_free(device, memory);
@@ -121,6 +123,7 @@ Tensor::Tensor(Shape shape, DType dtype, Device device) {
   if (align == kHuge) madvise(memory, room, MADV_HUGEPAGE);
   std::memset(memory_.get(), 0, room);
   view_.data = memory_.get();
+  if (AbsentTensors* absent = AbsentTensors::current()) absent->made(memory, room);
 }
 
 Tensor Tensor::clone() const {

@@ -1,5 +1,5 @@
-"""A server whose chunk stages run in another process: the same bytes, kill -9 of that process under
-load, strangers and misfits at its socket."""
+"""A server whose chunk stages run in other processes: the same bytes, kill -9 of such a process under
+load, strangers and misfits at its socket; over gRPC with keys."""
 import concurrent.futures
 import contextlib
 import http.client
@@ -18,6 +18,9 @@ from harness import SENTENCE
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GOLDEN = os.path.join(ROOT, "tests/parity")
 PATIENCE_S = 60
+NEEDS_GRPC = unittest.skipUnless(
+    os.path.exists(os.path.join(os.path.dirname(harness.BIN), "libsyrinx_grpc.so")),
+    "the module for gRPC is not built")
 
 
 class Holder:
@@ -34,6 +37,7 @@ class Holder:
         if not first.startswith("Syrinx holds"):
             self.process.wait()
             raise RuntimeError("it did not start: " + first + self.process.stdout.read())
+        self.address = first.split(" for servers at ")[1].split(" (ready")[0]
 
     def __enter__(self):
         return self
@@ -124,6 +128,84 @@ class Stages(unittest.TestCase):
                 self.assertEqual(server.speak(short)[2], want)
                 self.assertEqual(server.get("/ready")[0], 200)
 
+    def test_kill_of_one_of_two_under_load(self):
+        other = self.path + "2"
+        bodies = [{"input": SENTENCE * 12, "seed": i, "response_format": "pcm"} for i in range(6)]
+        with harness.Server("--quiet") as server, \
+                concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
+            want = list(pool.map(lambda body: server.speak(body)[2], bodies))
+        with Holder(self.path, "vocoder") as holder, Holder(other, "vocoder"), \
+                harness.Server("--quiet", "--remote", f"vocoder={self.path}",
+                               "--remote", f"vocoder={other}") as server, \
+                concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
+            playing = [server.open_speech(body) for body in bodies]
+            heard = [answer.read(3200) for answer in playing]
+            self.assertEqual(server.running(), len(bodies))
+            for number in (0, 1):
+                self.assertGreater(stage_of(server, number)["batches"], 0)
+            holder.process.send_signal(signal.SIGKILL)
+            holder.process.wait()
+            rest = list(pool.map(lambda answer: answer.read(), playing))  # nobody is cut off
+            for answer, head, tail, whole in zip(playing, heard, rest, want):
+                self.assertEqual(head + tail, whole)
+                answer.connection.close()
+            self.assertIn(f"{other}: computed", server.read_log())
+            self.assertEqual(server.get("/ready")[0], 200)
+            self.assertEqual(server.speak(bodies[0])[2], want[0])
+            self.assertFalse(stage_of(server, 0)["up"])
+            with Holder(self.path, "vocoder"):
+                wait_for(lambda: stage_of(server, 0)["up"])
+                self.assertEqual(server.speak(bodies[1])[2], want[1])
+
+    @NEEDS_GRPC
+    def test_health_of_grpc(self):
+        with Holder("grpc://127.0.0.1:0", "vocoder") as holder:
+            at = holder.address.replace("grpc:", "http:") + "/grpc.health.v1.Health/Check"
+            done = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-H", "te: trailers", "-H",
+                                   "content-type: application/grpc", "--data-binary", "@-", at],
+                                  input=b"\0" * 5, capture_output=True, timeout=PATIENCE_S, check=True)
+            self.assertEqual(done.stdout, b"\0\0\0\0\2\x08\1")  # SERVING
+
+    @NEEDS_GRPC
+    def test_between_hosts(self):
+        def keys(name):
+            at = os.path.join(self.folder.name, name)
+            curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+            with open(at + ".ext", "w", encoding="utf-8") as file:
+                file.write("subjectAltName=IP:127.0.0.1")
+            for command in (["req", "-x509", *curve, "-subj", "/CN=ca", "-keyout", at + ".ca.key",
+                             "-out", at + ".ca"],
+                            ["req", *curve, "-subj", "/CN=stages", "-keyout", at + ".key",
+                             "-out", at + ".csr"],
+                            ["x509", "-req", "-in", at + ".csr", "-CA", at + ".ca", "-CAkey",
+                             at + ".ca.key", "-CAcreateserial", "-extfile", at + ".ext",
+                             "-out", at + ".pem"]):
+                subprocess.run(["openssl", *command], check=True, capture_output=True)
+            return ["--stage-cert", at + ".pem", "--stage-key", at + ".key", "--stage-ca", at + ".ca"]
+
+        ours, theirs = keys("ours"), keys("theirs")
+        body = {"input": SENTENCE, "seed": 3, "response_format": "pcm"}
+        with harness.Server("--quiet") as server:
+            want = server.speak(body)[2]
+        with Holder("grpc://127.0.0.1:0", "vocoder", *ours) as holder:
+            remote = ["--quiet", "--remote", f"vocoder={holder.address}"]
+            with harness.Server(*remote, *ours) as server:
+                self.assertEqual(server.speak(body)[2], want)
+                self.assertEqual(stage_of(server)["at"], holder.address)
+                answer = server.open_speech(dict(body, input=SENTENCE * 40))
+                self.assertTrue(answer.read(3200))
+                holder.kill()
+                with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+                    answer.read()
+                answer.connection.close()
+                self.assertEqual(server.speak(body)[0], 503)
+                with Holder(holder.address, "vocoder", *ours):
+                    wait_for(lambda: stage_of(server)["up"])
+                    self.assertEqual(server.speak(body)[2], want)
+                    with harness.Server(*remote, *theirs) as stranger:
+                        self.assertIn("handshake", stage_of(stranger)["trouble"])
+                        self.assertEqual(stranger.speak(body)[0], 503)
+
     def test_a_listener_that_leaves_ends_there_too(self):
         with Holder(self.path, "vocoder"), \
                 harness.Server("--quiet", "--remote", f"vocoder={self.path}") as server:
@@ -163,6 +245,9 @@ class Stages(unittest.TestCase):
         self.assertIn("vocoder", fault("--stage", "flow", "--listen-stage", self.path))
         self.assertIn("--listen-stage", fault("--stage", "vocoder"))
         self.assertIn("NAME=MEANING", fault("--remote", "vocoder"))
+        self.assertIn("grpc://HOST:PORT", fault("--remote", "vocoder=grpc://here"))
+        self.assertIn("need keys", fault("--stage", "vocoder", "--listen-stage", "grpc://0.0.0.0:1"))
+        self.assertIn("--stage-key", fault("--stage-cert", "x.pem"))
         with Holder(self.path, "vocoder"):
             self.assertIn("another process listens",
                           fault("--stage", "vocoder", "--listen-stage", self.path))

@@ -41,12 +41,19 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
     throw LoadError(tokenizer + ": has " + std::to_string(tokenizer_->size()) +
                     " ids, the model's table " + std::to_string(config_.text_vocab));
   }
-  weights_->build([&] { lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
+  weights_->build([&] {
+    const AbsentTensors part = spec.part("ar");
+    lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+  });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   codec.build(
       [&] {
-        flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"),
-                                         at_least_8_bits(spec.weights));
+        {
+          const AbsentTensors part = spec.part("flow");
+          flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"),
+                                           at_least_8_bits(spec.weights));
+        }
+        const AbsentTensors part = spec.part("vocoder");
         hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"),
                                        at_least_8_bits(spec.weights));
       },

@@ -25,8 +25,12 @@ std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) 
   const Weights weights(weights_at(spec, join_path(spec.dir, "hift.pt")));
   const Weights scope = weights.scope(weights.has("generator.conv_pre.bias") ? "generator" : "");
   std::unique_ptr<Hift> hift;
-  weights.build([&] { hift = std::make_unique<Hift>(config, scope, spec.weights); },
-                {"discriminator.*"});
+  weights.build(
+      [&] {
+        const AbsentTensors part = spec.part("vocoder");
+        hift = std::make_unique<Hift>(config, scope, spec.weights);
+      },
+      {"discriminator.*"});
   return hift;
 }
 
@@ -35,11 +39,15 @@ std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) 
 CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   frontend_ = std::make_unique<Frontend>(tokenizer(spec));
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "llm.pt")));
-  weights_->build([&] { lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
+  weights_->build([&] {
+    const AbsentTensors part = spec.part("ar");
+    lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+  });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   {
     const Weights weights(weights_at(spec, join_path(spec.dir, "flow.pt")));
     weights.build([&] {
+      const AbsentTensors part = spec.part("flow");
       flow_ = std::make_unique<S3Flow>(config_.flow, weights, at_least_8_bits(spec.weights));
     });
   }

@@ -75,7 +75,11 @@ Csm::Csm(const LoadSpec& spec) {
   const Weights codec = weights_->scope("codec_model");
   weights_->build(
       [&] {
-        backbone_ = std::make_unique<Backbone>(config_, *weights_, spec.weights);
+        {
+          const AbsentTensors part = spec.part("ar");
+          backbone_ = std::make_unique<Backbone>(config_, *weights_, spec.weights);
+        }
+        const AbsentTensors part = spec.part("codec");
         codec_ = std::make_unique<MimiDecoder>(config_.codec, codec, at_least_8_bits(spec.weights));
       },
       {"codec_model.encoder.*", "codec_model.encoder_transformer.*",

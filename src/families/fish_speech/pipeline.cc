@@ -71,7 +71,10 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   if (spec.dummy) config_.end_token = tokenizer.id("<|im_end|>").value_or(config_.end_token);
   prompter_ = std::make_unique<Prompter>(config_, std::move(tokenizer));
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
-  weights_->build([&] { dual_ar_ = std::make_unique<DualAr>(config_, *weights_, spec.weights); });
+  weights_->build([&] {
+    const AbsentTensors part = spec.part("ar");
+    dual_ar_ = std::make_unique<DualAr>(config_, *weights_, spec.weights);
+  });
   load_codec(spec);
   stage_ = std::make_unique<CodecStage>(*codec_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
@@ -89,8 +92,12 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
     config.semantic_codes = std::min(config.semantic_codes, config_.codes);
     config.residual_codes = std::min(config.residual_codes, config_.codes);
   }
-  codec.build([&] { codec_ = std::make_unique<FishCodec>(config, codec, spec.weights); },
-              for_cloning_only());
+  codec.build(
+      [&] {
+        const AbsentTensors part = spec.part("codec");
+        codec_ = std::make_unique<FishCodec>(config, codec, spec.weights);
+      },
+      for_cloning_only());
   if (config.codebooks != config_.codebooks) {
     throw LoadError(concat(path, ": has ", config.codebooks, " codebooks, the model makes ",
                            config_.codebooks));

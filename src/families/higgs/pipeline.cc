@@ -45,7 +45,11 @@ Higgs::Higgs(const LoadSpec& spec) {
   // Convolutions have no 8-bit form.
   const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
   weights_->build([&] {
-    lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+    {
+      const AbsentTensors part = spec.part("ar");
+      lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+    }
+    const AbsentTensors part = spec.part("codec");
     codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, type));
   });
   stage_ = std::make_unique<DacStage>(*codec_);

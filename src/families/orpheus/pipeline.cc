@@ -29,7 +29,10 @@ Orpheus::Orpheus(const LoadSpec& spec) {
   config_.block = codec_->config().codebook_size;
   check_ids(config_, path);
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
-  weights_->build([&] { lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
+  weights_->build([&] {
+    const AbsentTensors part = spec.part("ar");
+    lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+  });
   if (spec.device != Device::kCpu) {
     lm_->move_to(spec.device);
     codec_->move_to(spec.device);
@@ -55,7 +58,10 @@ void Orpheus::load_codec(const LoadSpec& spec) {
   const Weights weights(weights_at(spec, dir));
   // Convolutions have no 8-bit form, and the codec's other matrices are a small part of it.
   const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
-  weights.build([&] { codec_ = std::make_unique<DacCodec>(load_snac(config, weights, type)); });
+  weights.build([&] {
+    const AbsentTensors part = spec.part("codec");
+    codec_ = std::make_unique<DacCodec>(load_snac(config, weights, type));
+  });
 }
 
 void Orpheus::describe(const LoadSpec& spec) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "codec/qwen3_codec.h"
+#include "families/family.h"
 #include "families/qwen3_omni/talker.h"
 #include "families/qwen3_omni/thinker.h"
 
@@ -12,7 +13,7 @@ namespace syrinx::qwen3_omni {
 
 struct Networks {
   /// `weights` is the checkpoint's root. Throws LoadError when a tensor is missing or left over.
-  Networks(const ModelConfig& config, const Weights& weights, WeightType type);
+  Networks(const ModelConfig& config, const Weights& weights, const LoadSpec& spec);
 
   Weights weights;  ///< holds the tables that are not copied
   Qwen3AudioTower tower;

@@ -23,7 +23,7 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
       : dir_(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_omni/golden/" +
              std::get<0>(GetParam())),
         config_(load_model_config(Config::load(dir_ + "/checkpoint/config.json"))),
-        networks_(config_, Weights(open_weights(dir_ + "/checkpoint")), WeightType::kF32),
+        networks_(config_, Weights(open_weights(dir_ + "/checkpoint")), LoadSpec()),
         golden_(dir_ + "/" + std::get<1>(GetParam()) + ".safetensors") {
     const auto cases = nlohmann::json::parse(read_file(dir_ + "/cases.json", 1 << 16));
     const auto& c = cases[std::get<1>(GetParam())];
@@ -218,7 +218,9 @@ TEST_P(OmniParity, TheFramesSoundAsTheAuthors) {
 TEST_P(OmniParity, OtherTypesOfWeightsLoad) {
   const Tensor rows = heard();
   for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
-    const Networks other(config_, Weights(open_weights(dir_ + "/checkpoint")), type);
+    LoadSpec spec;
+    spec.weights = type;
+    const Networks other(config_, Weights(open_weights(dir_ + "/checkpoint")), spec);
     if (type == WeightType::kBF16) {  // 8 bits come in groups of 64 inputs, more than there are
       EXPECT_LT(other.thinker.bytes(), networks_.thinker.bytes());
       EXPECT_LT(other.talker->bytes(), networks_.talker->bytes());

@@ -66,7 +66,7 @@ Qwen3Omni::Qwen3Omni(const LoadSpec& spec) {
   prompter_ =
       std::make_unique<llm::Prompter>(spec.dir, std::move(tokenizer), shape_.max_positions - 1);
   const Weights weights(weights_at(spec, spec.dir));
-  weights.build([&] { networks_ = std::make_unique<Networks>(config_, weights, spec.weights); });
+  weights.build([&] { networks_ = std::make_unique<Networks>(config_, weights, spec); });
   join();
   describe(spec);
 }

@@ -169,15 +169,22 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
   }
   weights_ = std::make_unique<Weights>(source(spec, spec.dir));
   weights_->build(
-      [&] { talker_ = std::make_unique<Talker>(config_, weights_->scope("talker"), spec.weights); },
+      [&] {
+        const AbsentTensors part = spec.part("ar");
+        talker_ = std::make_unique<Talker>(config_, weights_->scope("talker"), spec.weights);
+      },
       {"speaker_encoder.*"});
   bool codec_encoder = false;
   {
     const Weights codec_weights(source(spec, codec_dir));
     // Convolutions have no 8-bit form; the codec's other layers are a small part of it.
     const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
-    codec_weights.build([&] { codec_ = std::make_unique<Qwen3Codec>(codec, codec_weights, type); },
-                        {"encoder.*"});
+    codec_weights.build(
+        [&] {
+          const AbsentTensors part = spec.part("codec");
+          codec_ = std::make_unique<Qwen3Codec>(codec, codec_weights, type);
+        },
+        {"encoder.*"});
     const Weights encoder = codec_weights.scope("encoder");
     codec_encoder = encoder.has("downsample.conv.weight") || encoder.count("encoder.layers") > 0;
   }

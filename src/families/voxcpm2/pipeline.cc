@@ -94,7 +94,10 @@ VoxCpm2::VoxCpm2(const LoadSpec& spec) {
   prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec));
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
   const Weights lm = lm_scope(*weights_);
-  weights_->build([&] { lm_ = std::make_unique<LatentLm>(config_, lm, spec.weights); });
+  weights_->build([&] {
+    const AbsentTensors part = spec.part("ar");
+    lm_ = std::make_unique<LatentLm>(config_, lm, spec.weights);
+  });
   load_vae(spec);
   stage_ = std::make_unique<VaeStage>(config_, *vae_);
   const Link links[] = {{"vae", stage_.get(), kPolicy}};
@@ -107,8 +110,12 @@ void VoxCpm2::load_vae(const LoadSpec& spec) {
   const std::string path = is_file(safe) ? safe : join_path(spec.dir, "audiovae.pth");
   vae_weights_ = std::make_unique<Weights>(plain_weights_at(spec, path));
   const Weights vae = audio_vae_scope(*vae_weights_);
-  vae.build([&] { vae_ = std::make_unique<AudioVaeDecoder>(config_.vae, vae, spec.weights); },
-            {"encoder.*"});
+  vae.build(
+      [&] {
+        const AbsentTensors part = spec.part("vae");
+        vae_ = std::make_unique<AudioVaeDecoder>(config_.vae, vae, spec.weights);
+      },
+      {"encoder.*"});
   if (!spec.dummy && !vae.has("encoder.fc_mu.bias")) return;
   voices_ =
       std::make_unique<Voices>(config_, [this]() -> const AudioVaeEncoder& { return encoder(); });

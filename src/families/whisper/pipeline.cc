@@ -20,8 +20,12 @@ Whisper::Whisper(const LoadSpec& spec) {
   tokenizer_ = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
   const Weights weights(weights_at(spec, spec.dir));
   weights.build([&] {
-    encoder_ = std::make_unique<EncoderStage>(config_.encoder, weights.scope("model.encoder"),
-                                              at_least_8_bits(spec.weights));
+    {
+      const AbsentTensors part = spec.part("encoder");
+      encoder_ = std::make_unique<EncoderStage>(config_.encoder, weights.scope("model.encoder"),
+                                                at_least_8_bits(spec.weights));
+    }
+    const AbsentTensors part = spec.part("decoder");
     decoder_ = std::make_unique<WhisperDecoder>(config_, weights, spec.weights);
   });
   const FrameType rows = encoder_->out(), text{Flow::kText};

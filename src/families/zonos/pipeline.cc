@@ -53,6 +53,7 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   weights_->build([&] {
+    const AbsentTensors part = spec.part("ar");
     conditioner_ = std::make_unique<PrefixConditioner>(
         config_, weights_->scope("prefix_conditioner"), spec.weights);
     lm_ = std::make_unique<SpeechLm>(config_, *conditioner_, *weights_, spec.weights);
@@ -82,7 +83,10 @@ void Zonos::load_codec(const LoadSpec& spec) {
   const Weights weights(weights_at(spec, dir));
   // Convolutions have no 8-bit form.
   const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
-  weights.build([&] { codec_ = std::make_unique<DacCodec>(load_dac(config, weights, type)); });
+  weights.build([&] {
+    const AbsentTensors part = spec.part("codec");
+    codec_ = std::make_unique<DacCodec>(load_dac(config, weights, type));
+  });
 }
 
 void Zonos::load_speakers(const LoadSpec& spec) {

@@ -41,11 +41,15 @@ Reply wrong_method(const RequestHead& head, const char* allowed) {
   return reply;
 }
 
-/// Whether a stage of the model that answers by default is in another process and away.
+/// Whether a stage of the model that answers by default is in other processes, all of them away.
 bool lacks_stage(const ServerView& server) {
   if (server.models == nullptr) return false;
   const std::vector<RemoteNode> nodes = server.models->first()->remote_nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [](const RemoteNode& node) { return !node.up; });
+  return std::any_of(nodes.begin(), nodes.end(), [&](const RemoteNode& node) {
+    return std::none_of(nodes.begin(), nodes.end(), [&](const RemoteNode& other) {
+      return other.node == node.node && other.up;
+    });
+  });
 }
 
 bool ready(const ServerView& server) {
@@ -171,7 +175,7 @@ void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out
         }
         first = false;
         out += concat("syrinx_remote_stage_", metric.name, "{model=\"", model.name, "\",stage=\"",
-                      node.node, "\"} ", metric.of(node), "\n");
+                      node.node, "\",at=\"", node.where, "\"} ", metric.of(node), "\n");
       }
     }
   }

@@ -1,0 +1,77 @@
+#include "link/grpc_module.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <filesystem>
+
+#include "base/check.h"
+#include "base/error.h"
+
+namespace syrinx {
+namespace {
+
+constexpr const char* kFile = "libsyrinx_grpc.so";
+
+/// Never closed: gRPC keeps threads.
+const SyrinxGrpc& open_module() {
+  std::error_code none;
+  const std::filesystem::path here =
+      std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  std::string why;
+  for (const std::filesystem::path& place : {here / kFile, here / "../lib/syrinx" / kFile}) {
+    if (!std::filesystem::exists(place, none)) continue;
+    void* const library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* const symbol = library ? dlsym(library, "syrinx_grpc_1") : nullptr;
+    if (symbol) return *reinterpret_cast<const SyrinxGrpc* (*)()>(symbol)();
+    why = concat(" (", dlerror(), ")");
+  }
+  throw LoadError(concat("addresses that begin with grpc:// need ", kFile,
+                         " beside the program or in ../lib/syrinx", why,
+                         "; to build it: apt install libgrpc++-dev, cmake build/release, "
+                         "ninja -C build/release syrinx_grpc"));
+}
+
+/// The keys as the module takes them.
+class KeyPointers {
+ public:
+  explicit KeyPointers(const std::optional<PemKeys>& keys) : given_(keys.has_value()) {
+    if (keys) keys_ = {keys->certificate.c_str(), keys->key.c_str(), keys->authority.c_str()};
+  }
+  const SyrinxGrpcKeys* get() const { return given_ ? &keys_ : nullptr; }
+
+ private:
+  bool given_;
+  SyrinxGrpcKeys keys_{};
+};
+
+using Why = std::array<char, 1024>;
+
+}  // namespace
+
+const GrpcModule& GrpcModule::open() {
+  static const GrpcModule module(open_module());  // a failure is tried again
+  return module;
+}
+
+GrpcModule::Listening GrpcModule::listen(const std::string& address, const std::string& at,
+                                         const std::optional<PemKeys>& keys) const {
+  Why why{};
+  void* const listener =
+      functions_.listen(at.c_str(), KeyPointers(keys).get(), why.data(), why.size());
+  if (!listener) throw LoadError(address + ": " + why.data());
+  return {functions_, listener};
+}
+
+Connected GrpcModule::connect(const std::string& address, const std::string& at,
+                              const std::optional<PemKeys>& keys, double patience_s) const {
+  Why why{};
+  int fd = -1;
+  void* const stream = functions_.connect(at.c_str(), KeyPointers(keys).get(), patience_s, &fd,
+                                          why.data(), why.size());
+  if (!stream) throw LoadError(address + ": " + why.data());
+  Descriptor mine(fd);
+  return {std::shared_ptr<void>(stream, functions_.end_stream), std::move(mine)};
+}
+
+}  // namespace syrinx

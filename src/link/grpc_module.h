@@ -1,0 +1,51 @@
+// The module that carries links between hosts (link/grpc/bridge.h), opened when it is first needed:
+// beside the program, or in ../lib/syrinx. Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "link/grpc/bridge.h"
+#include "link/socket.h"
+
+namespace syrinx {
+
+/// In PEM.
+struct PemKeys {
+  std::string certificate, key, authority;
+};
+
+class GrpcModule {
+ public:
+  /// Throws LoadError that says how to get it.
+  static const GrpcModule& open();
+
+  /// Owns a listener of the module.
+  class Listening {
+   public:
+    Listening(const SyrinxGrpc& module, void* listener) : module_(&module), listener_(listener) {}
+    ~Listening() { module_->end_listener(listener_); }
+    Listening(const Listening&) = delete;
+    Listening& operator=(const Listening&) = delete;
+    int ready() const { return module_->ready(listener_); }
+    int port() const { return module_->port(listener_); }
+    Descriptor accept() { return Descriptor(module_->accept(listener_)); }
+
+   private:
+    const SyrinxGrpc* module_;
+    void* listener_;
+  };
+
+  // `address` is for messages of the LoadErrors that they throw, `at` is HOST:PORT; without keys
+  // there is no TLS.
+  Listening listen(const std::string& address, const std::string& at,
+                   const std::optional<PemKeys>& keys) const;
+  Connected connect(const std::string& address, const std::string& at,
+                    const std::optional<PemKeys>& keys, double patience_s) const;
+
+ private:
+  explicit GrpcModule(const SyrinxGrpc& functions) : functions_(functions) {}
+  const SyrinxGrpc& functions_;
+};
+
+}  // namespace syrinx
