@@ -1,5 +1,6 @@
 #include "bench/rehearsal.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/error.h"
 
 namespace syrinx {
 namespace {
@@ -78,7 +80,41 @@ Chat chat_of(const std::string& system, const std::string& question) {
   return {messages.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ""};
 }
 
+/// The number behind "top-" in "top-3"; 0: it is none between 1 and `most`.
+int number_behind(const std::string& name, const std::string& what, int most) {
+  if (!name.starts_with(what) || name.size() > what.size() + 4) return 0;
+  int value = 0;
+  for (const char c : name.substr(what.size())) {
+    if (c < '0' || c > '9') return 0;
+    value = 10 * value + (c - '0');
+  }
+  return value <= most ? value : 0;
+}
+
 }  // namespace
+
+std::vector<NamedPrediction> parse_rules(const std::string& list, const Prediction& base) {
+  constexpr int kMostBlock = 31;
+  std::vector<NamedPrediction> out;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    NamedPrediction& next = out.emplace_back(list.substr(begin, end - begin), base);
+    const int among = number_behind(next.name, "top-", Prediction::kMostAmong);
+    const int block = number_behind(next.name, "jacobi-", kMostBlock);
+    if (among > 0) {
+      next.how.rule = DraftRule::kTopK, next.how.among = among;
+    } else if (block > 0) {
+      next.how.jacobi = block;
+    } else if (next.name == "reflection") {
+      next.how.rule = DraftRule::kReflection;
+    } else if (next.name != "greedy") {
+      throw LoadError(concat("there is no rule '", next.name,
+                             "': greedy, top-1 to top-100, reflection, jacobi-1 to jacobi-31"));
+    }
+    begin = end + 1;
+  }
+  return out;
+}
 
 std::vector<Rehearsal> rehearse(VirtualPair& pair, const std::vector<TimedQuestion>& questions,
                                 const RehearsalOptions& options) {
@@ -93,6 +129,7 @@ std::vector<Rehearsal> rehearse(VirtualPair& pair, const std::vector<TimedQuesti
       turn->hear(chat_of(options.system, update.text));
     }
     pair.run_until(from_s + question.end_s);
+    pair.count_forwards();
     ear->ask();
     turn->ask(chat_of(options.system, question.text));
     while (!ear->over() && pair.next()) {

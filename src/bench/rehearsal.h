@@ -41,9 +41,17 @@ std::vector<Rehearsal> rehearse(Engine& writer, Engine& speaker,
 
 /// A column of the report: the questions under one rule.
 struct RehearsalRun {
-  std::string rule;  ///< "without", "greedy"
+  std::string rule;  ///< "without", "greedy", "top-3"
   std::vector<Rehearsal> turns;
 };
+
+struct NamedPrediction {
+  std::string name;
+  Prediction how;
+};
+/// "greedy,top-3,reflection,jacobi-10": each with `base` for the rest. The last is greedy with
+/// guesses by Jacobi iteration. Throws LoadError for another name.
+std::vector<NamedPrediction> parse_rules(const std::string& list, const Prediction& base);
 
 /// A table; the first run is what the others are compared with.
 std::string rehearsal_text(const std::vector<RehearsalRun>& runs);

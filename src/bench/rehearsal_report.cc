@@ -1,77 +1,15 @@
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
-#include "bench/rehearsal.h"
+#include "bench/rehearsal_summary.h"
 
 namespace syrinx {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Spread {
-  double mean = 0, median = 0, p90 = 0;
-};
-
-/// Nearest rank; of nothing, nothing.
-Spread spread_of(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  const auto rank = [&](double share) {
-    const double at = std::ceil(share * static_cast<double>(values.size()));
-    return values[static_cast<size_t>(std::max(1.0, at)) - 1];
-  };
-  Spread out{0, rank(0.5), rank(0.9)};
-  for (const double value : values) out.mean += value / static_cast<double>(values.size());
-  return out;
-}
-
-/// A run in one line.
-struct Summary {
-  int turns = 0, failed = 0, silent = 0;
-  Spread sentence_s, audio_s, forwards;
-  double at_once = 0, ready = 0;  // shares of the turns
-  DraftCounts tokens;
-  int spoken_ahead = 0, spoken_in_vain = 0;
-};
-
-Summary summary_of(const RehearsalRun& run) {
-  Summary out;
-  std::vector<double> sentence_s, audio_s, forwards;
-  int at_once = 0, ready = 0;
-  for (const Rehearsal& turn : run.turns) {
-    ++out.turns;
-    if (!turn.error.message.empty()) {
-      ++out.failed;
-      continue;
-    }
-    sentence_s.push_back(turn.sentence_s);
-    if (turn.audio_s > 0 || turn.counts.ready) {
-      audio_s.push_back(turn.audio_s);
-    } else {
-      ++out.silent;
-    }
-    if (turn.forwards > 0) forwards.push_back(turn.forwards);
-    at_once += turn.forwards == 1 ? 1 : 0;
-    ready += turn.counts.ready ? 1 : 0;
-    out.tokens.drafts += turn.counts.drafts;
-    out.tokens.drafted += turn.counts.drafted;
-    out.tokens.accepted += turn.counts.accepted;
-    out.tokens.wasted += turn.counts.wasted;
-    out.spoken_ahead += turn.counts.spoken_ahead;
-    out.spoken_in_vain += turn.counts.spoken_in_vain;
-  }
-  const double answered = std::max<double>(1, static_cast<double>(sentence_s.size()));
-  out.at_once = at_once / answered, out.ready = ready / answered;
-  out.sentence_s = spread_of(std::move(sentence_s));
-  out.audio_s = spread_of(std::move(audio_s));
-  out.forwards = spread_of(std::move(forwards));
-  return out;
-}
 
 Json spread_json(const Spread& spread, double unit) {
   return {
@@ -97,16 +35,18 @@ std::string line_of(const char* format, Args... args) {
 
 std::string rehearsal_text(const std::vector<RehearsalRun>& runs) {
   std::string out =
-      "              first sentence, ms    forwards        first audio, ms       ready  tokens\n"
-      "              median  p90    mean   mean  at once   median  p90    mean          drafted  "
-      "wasted for each of use\n";
+      "              first sentence, ms    forwards        first audio, ms       ready  same    "
+      "tokens\n"
+      "              median  p90    mean   mean  at once   median  p90    mean          answer  "
+      "drafted  wasted for each of use\n";
+  const RehearsalSummary first = summary_of(runs.front(), runs.front());
   for (const RehearsalRun& run : runs) {
-    const Summary s = summary_of(run);
+    const RehearsalSummary s = summary_of(run, runs.front());
     const auto ms = [](double seconds) { return 1e3 * seconds; };
-    out += line_of("%-12s %7.1f %7.1f %7.1f %6.1f %6.0f %%  %7.1f %7.1f %7.1f %5.0f %%",
+    out += line_of("%-12s %7.1f %7.1f %7.1f %6.1f %6.0f %%  %7.1f %7.1f %7.1f %5.0f %% %5.0f %%",
                    run.rule.c_str(), ms(s.sentence_s.median), ms(s.sentence_s.p90),
                    ms(s.sentence_s.mean), s.forwards.mean, 100 * s.at_once, ms(s.audio_s.median),
-                   ms(s.audio_s.p90), ms(s.audio_s.mean), 100 * s.ready);
+                   ms(s.audio_s.p90), ms(s.audio_s.mean), 100 * s.ready, 100 * s.same);
     if (s.tokens.drafted > 0) {
       out += line_of("  %6d", s.tokens.drafted);
       out += s.tokens.accepted > 0
@@ -116,9 +56,8 @@ std::string rehearsal_text(const std::vector<RehearsalRun>& runs) {
     if (s.failed > 0) out += line_of("  %d failed", s.failed);
     out += "\n";
   }
-  const Summary first = summary_of(runs.front());
   for (size_t i = 1; i < runs.size(); ++i) {
-    const Summary s = summary_of(runs[i]);
+    const RehearsalSummary s = summary_of(runs[i], runs.front());
     const auto ratio = [](double a, double b) { return b > 0 ? a / b : 0; };
     out += line_of("%s: first sentence %.2f, first audio %.2f times as fast on average\n",
                    runs[i].rule.c_str(), ratio(first.sentence_s.mean, s.sentence_s.mean),
@@ -135,7 +74,7 @@ std::string rehearsal_json(const std::vector<RehearsalRun>& runs, const PairCost
   }
   out["runs"] = Json::array();
   for (const RehearsalRun& run : runs) {
-    const Summary s = summary_of(run);
+    const RehearsalSummary s = summary_of(run, runs.front());
     Json turns = Json::array();
     for (const Rehearsal& turn : run.turns) {
       const TurnCounts& c = turn.counts;
@@ -149,6 +88,7 @@ std::string rehearsal_json(const std::vector<RehearsalRun>& runs, const PairCost
                        {"drafted", c.drafted},
                        {"accepted", c.accepted},
                        {"wasted", c.wasted},
+                       {"reflections", c.reflections},
                        {"spoken_ahead", c.spoken_ahead},
                        {"spoken_in_vain", c.spoken_in_vain},
                        {"error", turn.error.message}});
@@ -162,10 +102,12 @@ std::string rehearsal_json(const std::vector<RehearsalRun>& runs, const PairCost
                            {"forwards", spread_json(s.forwards, 1)},
                            {"at_once", s.at_once},
                            {"ready", s.ready},
+                           {"same", s.same},
                            {"drafts", s.tokens.drafts},
                            {"drafted", s.tokens.drafted},
                            {"accepted", s.tokens.accepted},
                            {"wasted", s.tokens.wasted},
+                           {"reflections", s.reflections},
                            {"spoken_ahead", s.spoken_ahead},
                            {"spoken_in_vain", s.spoken_in_vain},
                            {"turns", std::move(turns)}});

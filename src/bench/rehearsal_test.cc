@@ -1,6 +1,6 @@
 // Prediction rehearsed on a virtual clock, with a small text model of tests/parity and the built-in
 // voice.
-#include "bench/rehearsal.h"
+#include "bench/rehearsal_summary.h"
 
 #include <gtest/gtest.h>
 
@@ -105,10 +105,13 @@ class RehearsalTest : public testing::Test {
     }
     return out;
   }
+  static EngineOptions engine() {
+    EngineOptions out;
+    out.repetition_s = 0;
+    return out;
+  }
   static RehearsalRun run(bool predict) {
-    EngineOptions engine;
-    engine.repetition_s = 0;
-    VirtualPair pair(writer_, speaker_, engine, costs());
+    VirtualPair pair(writer_, speaker_, engine(), costs());
     RehearsalOptions how = options();
     how.turn.predict = predict;
     RehearsalRun out{predict ? "greedy" : "without", rehearse(pair, questions(), how)};
@@ -150,6 +153,57 @@ TEST_F(RehearsalTest, PredictionChangesTimeAndNothingElse) {
   const PairCosts back = parse_costs(json, "f");
   EXPECT_DOUBLE_EQ(back.writer.at(0).fixed_s, 20e-3);
   EXPECT_EQ(back.speaker.size(), what.speaker.size());
+}
+
+/// Rules that keep more of a draft than greedy may change answers; Jacobi iteration may not.
+TEST_F(RehearsalTest, EveryRuleHasItsRun) {
+  const std::vector<NamedPrediction> rules =
+      parse_rules("greedy,top-1,top-50,reflection,jacobi-6", {});
+  std::vector<RehearsalRun> runs = {run(false)};
+  for (const NamedPrediction& rule : rules) {
+    VirtualPair pair(writer_, speaker_, engine(), costs());
+    RehearsalOptions how = options();
+    how.turn.prediction = rule.how;
+    runs.push_back({rule.name, rehearse(pair, questions(), how)});
+    EXPECT_EQ(pair.pages_taken(), 0) << rule.name;
+  }
+  std::vector<RehearsalSummary> sums;
+  for (const RehearsalRun& each : runs) {
+    sums.push_back(summary_of(each, runs.front()));
+    EXPECT_EQ(sums.back().failed, 0) << each.rule;
+    EXPECT_EQ(sums.back().tokens.drafted, sums.back().tokens.accepted + sums.back().tokens.wasted);
+  }
+  const auto &greedy = sums[1], &top_1 = sums[2], &top_50 = sums[3], &reflected = sums[4],
+             &jacobi = sums[5];
+  EXPECT_EQ(greedy.same, 1);
+  EXPECT_EQ(top_1.same, 1);
+  EXPECT_EQ(jacobi.same, 1);
+  EXPECT_LT(top_50.same, 1) << "nothing was kept that would not have been written";
+  EXPECT_LT(top_50.tokens.wasted, greedy.tokens.wasted);
+  EXPECT_LE(top_50.forwards.mean, greedy.forwards.mean);
+  EXPECT_LE(jacobi.forwards.mean, greedy.forwards.mean);
+  EXPECT_GT(reflected.reflections, 0);
+  const std::string page = rehearsal_html(runs, "a <page>");
+  EXPECT_NE(page.find("a &lt;page&gt;"), std::string::npos);
+  EXPECT_NE(page.find("Forwards until the first sentence"), std::string::npos);
+  for (const RehearsalRun& each : runs) {
+    EXPECT_NE(page.find("<td>" + each.rule + "</td>"), std::string::npos) << each.rule;
+  }
+}
+
+TEST(Rules, AreReadFromAList) {
+  const auto rules = parse_rules("top-3,jacobi-10,reflection,greedy", {.hint = "h"});
+  ASSERT_EQ(rules.size(), 4u);
+  EXPECT_EQ(rules[0].how.rule, DraftRule::kTopK);
+  EXPECT_EQ(rules[0].how.among, 3);
+  EXPECT_EQ(rules[1].how.jacobi, 10);
+  EXPECT_EQ(rules[1].how.rule, DraftRule::kGreedy);
+  EXPECT_EQ(rules[2].how.rule, DraftRule::kReflection);
+  EXPECT_EQ(rules[3].how, (Prediction{.hint = "h"}));
+  for (const char* wrong : {"", "best", "top-", "top-0", "top-101", "top-1x", "top-99999999999",
+                            "jacobi-32", "greedy,", "greedy, top-3"}) {
+    EXPECT_THROW(parse_rules(wrong, {}), LoadError) << wrong;
+  }
 }
 
 TEST_F(RehearsalTest, SaysWhatIsWrongWithCosts) {

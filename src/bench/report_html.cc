@@ -224,17 +224,23 @@ std::string html_escaped(const std::string& text) {
   return out;
 }
 
+std::string html_page(const std::string& title, const std::string& body) {
+  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+         html_escaped(title) + " - syrinx bench</title>\n<style>" + kStyle +
+         "</style>\n</head>\n<body>\n<h1>" + html_escaped(title) + "</h1>\n" + body +
+         "</body>\n</html>\n";
+}
+
 std::string report_html(const Report& report) {
-  std::string out =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-      html_escaped(report.title) + " - syrinx bench</title>\n<style>" + kStyle +
-      "</style>\n</head>\n<body>\n<h1>" + html_escaped(report.title) + "</h1>\n<dl>\n";
+  std::string out = "<dl>\n";
   for (const auto& [name, value] : report.facts) {
     out += "<dt>" + html_escaped(name) + "</dt><dd>" + html_escaped(value) + "</dd>\n";
   }
   out += "</dl>\n";
-  if (report.summaries.empty()) return out + "<p>Nothing was measured.</p>\n</body>\n</html>\n";
+  if (report.summaries.empty()) {
+    return html_page(report.title, out + "<p>Nothing was measured.</p>\n");
+  }
   out += "<h2>Loads</h2>\n" + table(report) + "<p>Good: first audio within " +
          html_escaped(time_text(report.targets.first_audio_s)) + " and no underrun.</p>\n";
   const std::string remarks = remarks_text(report);
@@ -243,7 +249,7 @@ std::string report_html(const Report& report) {
     out += "<p><strong>" + html_escaped(remarks.substr(begin, end - begin)) + "</strong></p>\n";
     begin = end + 1;
   }
-  return out + charts(report) + "</body>\n</html>\n";
+  return html_page(report.title, out + charts(report));
 }
 
 }  // namespace syrinx

@@ -13,8 +13,7 @@ namespace syrinx {
 /// One of the two models. What is asked of it arrives at the next turn, as in the machine.
 class VirtualPair::Party : public TurnEngine {
  public:
-  Party(VirtualPair& pair, ResidentModel& model, bool writes)
-      : pair_(pair), model_(model), writes_(writes) {}
+  Party(VirtualPair& pair, ResidentModel& model) : pair_(pair), model_(model) {}
   const PipelineInfo& info() const override { return model_.pipeline->info(); }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
     auto made = make_active(model_, request, std::move(sink), pair_.now());
@@ -24,7 +23,6 @@ class VirtualPair::Party : public TurnEngine {
       active->unopened = std::make_unique<const SpeechRequest>(request);
     }
     const RequestId id = active->id = ++pair_.next_id_;
-    if (writes_ && !request.background) pair_.answer_ = id;
     letters_.push_back(std::move(active));
     pair_.post([this] { take_in(); });
     return id;
@@ -47,7 +45,6 @@ class VirtualPair::Party : public TurnEngine {
   }
   VirtualPair& pair_;
   ResidentModel& model_;
-  const bool writes_;
   std::deque<std::unique_ptr<Active>> letters_;
 };
 
@@ -71,7 +68,7 @@ VirtualPair::VirtualPair(std::shared_ptr<const Pipeline> writer,
     metrics_.emplace_back(names);
     models_.emplace_back(std::move(pipeline), options_, metrics_.back());
     scheduler_.add(models_.back());
-    parties_[writes ? 0 : 1] = std::make_shared<Party>(*this, models_.back(), writes);
+    parties_[writes ? 0 : 1] = std::make_shared<Party>(*this, models_.back());
   };
   add(std::move(writer), costs_.writer.size(), true);
   add(std::move(speaker), costs_.speaker.size(), false);
@@ -90,12 +87,7 @@ double VirtualPair::cost_of(const Batch& batch) const {
 void VirtualPair::run(Batch& batch) {
   executor_.run(batch);
   if (batch.model != &models_.front() || batch.kind() != Plan::kAr) return;
-  for (const Active* owner : batch.owners) ++forwards_[owner->id];
-}
-
-int VirtualPair::forwards() const {
-  const auto at = forwards_.find(answer_);
-  return at == forwards_.end() ? 0 : at->second;
+  forwards_ += batch.background ? 0 : 1;
 }
 
 int VirtualPair::requests() const { return models_[0].requests + models_[1].requests; }
@@ -104,6 +96,18 @@ int VirtualPair::pages_taken() const {
   double taken = 0;
   for (const EngineMetrics& each : metrics_) taken += each.pages.value() - each.pages_free.value();
   return static_cast<int>(taken);
+}
+
+int VirtualPair::preemptions() const {
+  double sum = 0;
+  for (const EngineMetrics& each : metrics_) sum += each.preemptions.value();
+  return static_cast<int>(sum);
+}
+
+double VirtualPair::background_s() const {
+  double sum = 0;
+  for (const EngineMetrics& each : metrics_) sum += each.background_s.value();
+  return sum;
 }
 
 void VirtualPair::turn() {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -43,11 +42,17 @@ class VirtualPair {
   /// Goes on to what happens next; false: nothing will.
   bool next();
 
-  /// Batches of the text model in which its last request that was not in the background took part.
-  int forwards() const;
+  /// Batches of the text model since count_forwards() in which a request took part that was not in
+  /// the background.
+  void count_forwards() { forwards_ = 0; }
+  int forwards() const { return forwards_; }
   /// Requests that have not ended, and pages that are not free, of both.
   int requests() const;
   int pages_taken() const;
+  /// Caches that were dropped for want of pages so far, of both.
+  int preemptions() const;
+  /// Seconds of batches for requests in the background, of both.
+  double background_s() const;
 
  private:
   class Party;
@@ -65,8 +70,8 @@ class VirtualPair {
   std::deque<ResidentModel> models_;
   std::shared_ptr<TurnEngine> parties_[2];
   std::deque<std::function<void()>> mail_;
-  std::map<RequestId, int> forwards_;  // of the text model
-  RequestId next_id_ = 0, answer_ = 0;
+  int forwards_ = 0;
+  RequestId next_id_ = 0;
   Scheduler scheduler_;  // ends first
 };
 

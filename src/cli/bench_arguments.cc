@@ -145,6 +145,20 @@ void add_predict(CLI::App& app, PredictBench& predict) {
       ->capture_default_str()
       ->needs(on)
       ->group(group);
+  app.add_option("--rules", predict.rules,
+                 "beside no prediction: greedy, top-K, reflection, jacobi-N (greedy, with guesses "
+                 "by Jacobi iteration, an experiment)")
+      ->capture_default_str()
+      ->needs(on)
+      ->group(group);
+  app.add_option("--draft-tokens", predict.draft_tokens, "of the first draft")
+      ->check(between(1, Prediction::kMostDraft))
+      ->capture_default_str()
+      ->needs(on)
+      ->group(group);
+  app.add_option("--hint", predict.hint, "text behind a question in drafts")
+      ->needs(on)
+      ->group(group);
   app.add_flag("--real-time", predict.real_time,
                "by the clock on the wall; otherwise on a virtual clock, with real answers and "
                "measured costs, the same every time")

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "bench/rehearsal.h"
+#include "bench/rehearsal_summary.h"
 #include "cli/commands.h"
 #include "cli/load_command.h"
 #include "engine/machine.h"
@@ -62,6 +62,10 @@ int run_bench_predict(const BenchOptions& options) {
   if (how.real_time && !how.costs_file.empty()) {
     throw UsageError("--costs are for the virtual clock, not for --real-time");
   }
+  Prediction base;
+  base.hint = how.hint;
+  set_draft_length(base.drafts, how.draft_tokens);
+  std::vector<NamedPrediction> rules = parse_rules(how.rules, base);
   const std::vector<TimedQuestion> questions = questions_of(options);
   RehearsalOptions rehearsal;
   rehearsal.system = how.system;
@@ -83,10 +87,12 @@ int run_bench_predict(const BenchOptions& options) {
     costs = measure(writer, speaker, rehearsal, questions);
   }
   std::vector<RehearsalRun> runs;
-  for (const bool predict : {false, true}) {
-    rehearsal.turn.predict = predict;
+  rules.insert(rules.begin(), NamedPrediction{"without", {}});
+  for (const NamedPrediction& rule : rules) {
+    rehearsal.turn.predict = !runs.empty();
+    rehearsal.turn.prediction = rule.how;
     RehearsalRun& run = runs.emplace_back();
-    run.rule = predict ? "greedy" : "without";
+    run.rule = rule.name;
     if (how.real_time) {
       const bool terminal = isatty(STDERR_FILENO) != 0;
       run.turns = rehearse(writer, speaker, questions, rehearsal, [&](size_t done) {
@@ -103,6 +109,11 @@ int run_bench_predict(const BenchOptions& options) {
   }
   if (options.json_file != "-") std::fputs(rehearsal_text(runs).c_str(), stdout);
   write(options.json_file, rehearsal_json(runs, costs ? &*costs : nullptr));
+  if (!options.html_file.empty()) {
+    write(options.html_file,
+          rehearsal_html(runs, concat("Prediction: ", writes->info().model, " and ",
+                                      says->info().model, ", questions ", how.questions)));
+  }
   for (const RehearsalRun& run : runs) {
     for (const Rehearsal& turn : run.turns) {
       if (!turn.error.message.empty()) return kExitFailed;

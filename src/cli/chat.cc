@@ -152,6 +152,7 @@ class Conversation {
     turn.answer.max_tokens = options_.max_tokens;
     turn.answer.seed = options_.request.seed;
     turn.predict = !options_.no_predict;
+    turn.prediction = options_.prediction;
     ear_ = std::make_shared<Mailbox>(speaker_.pipeline().info().sample_rate);
     turn_ = Turn::begin(writer_, speaker_, std::move(turn), ear_);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/simulator.h"
+#include "predict/prediction.h"
 #include "runtime/runtime.h"
 #include "voices/voice_store.h"
 
@@ -59,6 +60,7 @@ struct ChatOptions {
   std::optional<float> temperature;
   int max_tokens = 0;
   bool no_predict = false;
+  Prediction prediction = {};
   bool listen = false;  ///< questions are spoken, not typed
   std::string ears = "pocketsphinx";
 };
@@ -87,6 +89,7 @@ struct ServeOptions {
   std::vector<std::string> ears = {"auto"};
   double max_heard_s = 4 * 3600;
   std::string predict = "auto";   ///< on, ask, off or auto
+  Prediction prediction = {};     ///< and how
   bool decode_in_server = false;  ///< recordings, instead of in confined children
   std::string voice_store;        ///< empty: where it lies by default
   bool no_voice_upload = false;   ///< clients may neither add nor remove voices
@@ -161,8 +164,11 @@ struct PredictBench {
   std::string questions = "typed";  ///< or heard, or a file
   double characters_a_second = 10;  ///< typed
   std::string system;
-  int max_tokens = 100;    ///< of an answer
-  int sentence_chars = 0;  ///< a sentence is cut there; 0: as everywhere
+  int max_tokens = 100;                           ///< of an answer
+  int sentence_chars = 0;                         ///< a sentence is cut there; 0: as everywhere
+  std::string rules = "greedy,top-3,reflection";  ///< each a run of its own
+  std::string hint;                               ///< Prediction::hint
+  int draft_tokens = 30;
   bool real_time = false;
   std::string costs_file;  ///< of batches, for the virtual clock; empty: measured first
 };

@@ -143,6 +143,16 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
   app.add_flag(
       "--drafts,!--no-drafts", engine.drafts,
       "run guesses of a text's next tokens along with its steps; the same text, sooner (on)");
+  app.add_option(
+         "--background-share", engine.background_share,
+         "of the executors' time, what drafts and other requests in the background may take "
+         "where nobody else wants it")
+      ->check(between(0.001, 1))
+      ->capture_default_str();
+  app.add_option("--background-pages", engine.background_pages,
+                 "share of a KV cache that they may hold")
+      ->check(between(0, 1))
+      ->capture_default_str();
   app.add_option("--max-wait", engine.max_wait_s,
                  "seconds of predicted wait past which requests get a 503")
       ->check(at_least(0))
@@ -160,6 +170,25 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
          "--kv-mib", [&engine](size_t mib) { engine.kv_bytes = mib << 20; },
          "memory of the KV cache; by default enough for max-batch long requests, at most 1024")
       ->check(between(1, 1 << 20));
+}
+
+void add_prediction(CLI::App& app, Prediction& how) {
+  app.add_option_function<std::string>(
+         "--predict-rule", [&how](const std::string& name) { how.rule = *find_draft_rule(name); },
+         "what an answer keeps of its draft: greedy, the tokens that would have been written "
+         "anyway; top-k, those among the --predict-k likeliest; reflection, sentences that the "
+         "model, when asked, finds to answer the question. The last two may change answers "
+         "(greedy)")
+      ->check(CLI::IsMember({"greedy", "top-k", "reflection"}));
+  app.add_option("--predict-k", how.among, "the k of top-k")
+      ->check(between(1, Prediction::kMostAmong))
+      ->capture_default_str();
+  app.add_option_function<int>(
+         "--predict-tokens", [&how](int tokens) { set_draft_length(how.drafts, tokens); },
+         "of the first draft (30)")
+      ->check(between(1, Prediction::kMostDraft));
+  app.add_option("--predict-hint", how.hint,
+                 "text behind the question in drafts, such as \"(This may be cut off.)\"");
 }
 
 void add_store(CLI::App& app, std::string& directory) {
@@ -312,6 +341,7 @@ void add_chat(CLI::App& app, ChatOptions& chat, std::function<int()>& command) {
       ->check(at_least(0));
   sub->add_option("--seed", chat.request.seed, "same seed, same answers")->capture_default_str();
   sub->add_flag("--no-predict", chat.no_predict, "answer only when the question has ended");
+  add_prediction(*sub, chat.prediction);
   sub->footer(
       "While you type, the answer is drafted and its first sentence spoken ahead, unheard; the "
       "draft is\n"
@@ -557,10 +587,11 @@ void add_serve(CLI::App& app, ServeOptions& serve, std::function<int()>& command
   sub->add_option(
          "--predict", serve.predict,
          "draft answers, and speak their first sentence, while the question is still being "
-         "said (/v1/realtime): on, ask (in sessions that ask for it), off; auto: on where "
+         "said or typed (/v1/realtime): on, ask (in sessions that ask for it), off; auto: on where "
          "--threads leaves the ears a core, or with --device cuda, else ask")
       ->check(CLI::IsMember({"auto", "on", "ask", "off"}))
       ->capture_default_str();
+  add_prediction(*sub, serve.prediction);
   sub->add_flag("--decode-in-server", serve.decode_in_server,
                 "decode what clients send in the server's own process, not in confined children");
   add_store(*sub, serve.voice_store);

@@ -123,6 +123,7 @@ ServerOptions server_options(const ServeOptions& options, const DecodeHelper* de
       .ears = open_ears(options),
       .max_heard_s = options.max_heard_s,
       .predict = predict_when(options),
+      .prediction = options.prediction,
       .decoder = decoder,
       .voices = voice_desk(options, decoder),
       .voice_uploads = !options.no_voice_upload,

@@ -78,9 +78,10 @@ class Batch {
   /// Whose sequence or job i is. For the engine's eyes only.
   std::vector<Active*> owners;
   ResidentModel* model = nullptr;
-  int node = 0;        ///< of the model's graph
-  int executor = 0;    ///< where it runs
-  int warmed_for = 0;  ///< the set of models that it has room for
+  int node = 0;             ///< of the model's graph
+  int executor = 0;         ///< where it runs
+  bool background = false;  ///< of requests in the background
+  int warmed_for = 0;       ///< the set of models that it has room for
 
   // Results, written by the executor.
   int codes_per_step = 0;

@@ -59,6 +59,10 @@ void Scheduler::commit(Batch* batch) {
   if (!node.away) {
     model.metrics.busy_s.add(took_s);
     busy_s_ += took_s;
+    if (batch->background) {
+      model.metrics.background_s.add(took_s);
+      background_time_.took(took_s);
+    }
   }
   node.cost.sample(batch->units(), took_s);
   node.units += batch->units();
@@ -161,11 +165,23 @@ void Scheduler::commit_steps(Active& request, const Batch& batch, int e,
       return fail(request, {ErrorCode::kInternal, "the model's values are not finite"});
     }
     advance(request, n, codes, values, scored ? &batch.scores[at] : nullptr);
-    if (!hit || !request.sink || !run.open || run.steps == 0) break;
+    if (!request.sink || !run.open || run.steps == 0) break;
+    if (!hit) {
+      if (i < guesses.size()) tell_missed(run, batch, static_cast<int>(at), guesses.size() - i);
+      break;
+    }
     ++run.tracks[0].cache.rows;
     request.model->metrics.draft_hits.add();
     ++request.outcome.right_guesses;
   }
+}
+
+/// What came of the rows behind result `e`, which a wrong guess and those after it made.
+void Scheduler::tell_missed(ArRun& run, const Batch& batch, int e, size_t count) {
+  const auto first = static_cast<size_t>(e) + 1;
+  for (size_t i = first; i < first + count; ++i)
+    if (batch.status[i] != SampleStatus::kOk) count = i - first;
+  run.sequence->missed(std::span<const int32_t>(batch.codes).subspan(first, count));
 }
 
 /// The rows are in the cache; a prompt that is complete becomes known to others.

@@ -26,6 +26,7 @@ void check(const EngineOptions& options) {
       throw LoadError(concat(name, " is ", value, ", at least ", least, " is needed"));
   };
   at_least("max_requests", options.max_requests, 1);
+  at_least("background_pages", options.background_pages, 0);
   at_least("max_per_client", options.max_per_client, 0);
   at_least("max_encode_wait_s", options.max_encode_wait_s, 0);
 }
@@ -38,6 +39,7 @@ EngineOptions on(const Machine& machine, EngineOptions options) {
   options.policy = shared.policy;
   options.max_batch = shared.max_batch;
   options.max_prefill_rows = shared.max_prefill_rows;
+  options.background_share = shared.background_share;
   options.trace_file = shared.trace_file;
   return options;
 }

@@ -30,7 +30,7 @@ enum class Executors {
 /// "shared", "split" or "each"; unset for another name.
 std::optional<Executors> find_executors(std::string_view name);
 
-/// The first eight are the machine's, and the same for all of its models.
+/// The first nine are the machine's, and the same for all of its models.
 struct EngineOptions {
   int threads = 0;                     ///< of the kernels, the engine's own included; 0: all cores
   std::optional<Executors> executors;  ///< unset: split with two threads or more, else shared
@@ -39,13 +39,16 @@ struct EngineOptions {
   int max_batch = 32;                  ///< sequences in one AR step, chunks in one chunk step
   int max_prefill_rows = 128;          ///< prompt rows that may ride along in one AR step
   bool drafts = true;  ///< run guesses of next steps along where a model has them (Sequence::draft)
-  std::string trace_file;      ///< a Chrome trace of everything the machine does; empty: none
-  int max_requests = 256;      ///< accepted and unfinished; past it submit() says kOverloaded
-  int max_per_client = 0;      ///< the same for each client; 0: no limit
-  double max_wait_s = 2;       ///< predicted wait for a place past which submit() says kOverloaded
-  size_t kv_bytes = 0;         ///< memory of the KV cache; 0: enough for max_batch long requests,
-                               ///< at most 1 GiB, on a GPU 16
-  bool share_prefixes = true;  ///< reuse the cache of equal prompt prefixes
+  double background_share = 1;  ///< of the executors' time, for requests in the background; (0, 1]
+  std::string trace_file;       ///< a Chrome trace of everything the machine does; empty: none
+  int max_requests = 256;       ///< accepted and unfinished; past it submit() says kOverloaded
+  int max_per_client = 0;       ///< the same for each client; 0: no limit
+  double max_wait_s = 2;        ///< predicted wait for a place past which submit() says kOverloaded
+  size_t kv_bytes = 0;          ///< memory of the KV cache; 0: enough for max_batch long requests,
+                                ///< at most 1 GiB, on a GPU 16
+  bool share_prefixes = true;   ///< reuse the cache of equal prompt prefixes
+  double background_pages =
+      1;  ///< share of a KV cache that requests in the background hold; (0, 1]
   double max_encode_wait_s = 30;  ///< predicted wait past which encode_voice() says kOverloaded
   double max_unread_s = 30;       ///< audio made ahead of a client that does not read
   double max_audio_s = 0;         ///< of one request, which ends there with kLength; 0: no bound

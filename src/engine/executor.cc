@@ -164,7 +164,7 @@ void Executor::sample_code(StepContext& ctx, int k, View logits, View codes, Vie
   rows_.clear();
   for (const auto& [seq, guesses] : emitting_) {
     const Sequence& state = *seq->state;
-    rows_.push_back({state.sampling(k), state.rule(k),
+    rows_.push_back({state.sampling(k), guesses == 0 ? state.rule(k) : state.drafted_rule(guesses),
                      guesses == 0 ? state.history(k) : state.drafted_history(guesses), seq->seed,
                      seq->step + static_cast<uint32_t>(guesses), static_cast<uint32_t>(k)});
     if (options_.greedy) rows_.back().params.temperature = 0;

@@ -21,6 +21,8 @@ struct Mail {
   ResidentModel* model = nullptr;
 };
 
+constexpr double kLeastShare = 1e-3;  // of time; less would be never
+
 void check(const EngineOptions& options) {
   const auto at_least = [](const char* name, double value, double least) {
     if (value < least)
@@ -29,6 +31,7 @@ void check(const EngineOptions& options) {
   at_least("threads", options.threads, 0);
   at_least("max_batch", options.max_batch, 1);
   at_least("max_prefill_rows", options.max_prefill_rows, 1);
+  at_least("background_share", options.background_share, kLeastShare);
 }
 
 }  // namespace

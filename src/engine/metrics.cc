@@ -183,6 +183,8 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             [](const M& m) { return m.draft_hits.value(); });
   w.counter("executor_busy_seconds_total", "Executors at work.",
             [](const M& m) { return m.busy_s.value(); });
+  w.counter("background_seconds_total", "Of that, for requests in the background.",
+            [](const M& m) { return m.background_s.value(); });
   w.counter("engine_overhead_seconds_total", "Planning, laying out, committing.",
             [](const M& m) { return m.overhead_s.value(); });
   w.several("voices_total", "counter", "Recordings to be cloned, by what became of them.",

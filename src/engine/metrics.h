@@ -81,6 +81,7 @@ struct EngineMetrics {
   Counter text_tokens;          ///< written
   Counter drafted, draft_hits;  ///< steps that were guessed and run, and those that came true
   Counter busy_s;               ///< executors at work
+  Counter background_s;         ///< of that, for requests in the background
   Counter overhead_s;           ///< the engine's thread planning, laying out and committing
   Counter voices_encoded, voices_failed, voices_rejected;  ///< recordings to be cloned
   Gauge voices_waiting;                                    ///< recordings being encoded or queued

@@ -34,7 +34,8 @@ Scheduler::Scheduler(const EngineOptions& options, const PlacesSpec& spec, Platf
       platform_(platform),
       spec_(spec),
       policy_(find_policy(options.policy)),
-      realtime_(options.policy == "streaming") {
+      realtime_(options.policy == "streaming"),
+      background_time_(options.background_share, spec.here()) {
   if (!policy_) throw LoadError("there is no policy '" + options.policy + "'");
   if (!options.trace_file.empty()) trace_ = std::make_unique<TraceLog>(options.trace_file, now());
   for (const PlaceSpec& wanted : spec_.places) {
@@ -449,7 +450,8 @@ bool Scheduler::fill(Place& place) {
   look(place, began_s);
   if (views_[kLive].empty() && views_[kBackground].empty()) return false;
   clear_the_way();
-  if (!plan(kLive, began_s) && !plan(kBackground, began_s)) {
+  const bool live = plan(kLive, began_s), background = !live && plan(kBackground, began_s);
+  if (!live && !background) {
     if (!models_.empty()) models_.front()->metrics.overhead_s.add(now() - began_s);
     return false;
   }
@@ -459,6 +461,7 @@ bool Scheduler::fill(Place& place) {
   warm(batch);
   batch.model = spot.model;
   batch.node = spot.node;
+  batch.background = background;
   bool laid_out = false, has_run = false;
   try {
     plan_.kind == Plan::kAr ? lay_out_step(batch, began_s) : lay_out_chunks(batch);
@@ -489,6 +492,7 @@ bool Scheduler::plan(Urgency urgency, double now) {
   if (urgency == kBackground) {
     // Whoever comes next finds the executor free soon.
     if (snapshot_.ahead) return false;
+    if (!background_time_.may(now)) return paused_ = true, false;  // look again soon
     const double patience_s = patience_of_listeners(now);
     snapshot_.longest_s = std::min(kLongestBackground_s, patience_s);
     const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // for want of pages
@@ -497,6 +501,7 @@ bool Scheduler::plan(Urgency urgency, double now) {
       return snapshot_.nodes[view.node].cost.of(1) > patience_s ||
              std::any_of(stuck.begin(), stuck.end(), of_its_node);
     });
+    keep_background_small(views.sequences);
     std::erase_if(views.chunks, [&](const ChunkView& view) {
       return snapshot_.nodes[view.node].cost.of(view.frames) > patience_s;
     });
@@ -518,6 +523,33 @@ double Scheduler::patience_of_listeners(double now) {
     slack_s = std::min(slack_s, audio_slack_s(*request, now));
   }
   return slack_s - kStreamingRules.margin_s;
+}
+
+/// Leaves out what would take more pages than requests in the background may hold. Of those that
+/// can go on the oldest is never left out, so that it ends and makes room.
+void Scheduler::keep_background_small(std::vector<SequenceView>& views) const {
+  for (int s = 0; s < std::ssize(spots_); ++s) {
+    const Spot& spot = spots_[s];
+    const ResidentNode& node = spot.model->nodes[spot.node];
+    if (!node.ar || spot.model->options.background_pages >= 1) continue;
+    const int most = static_cast<int>(spot.model->options.background_pages * node.cache->total());
+    const auto first = std::ranges::find(views, s, &SequenceView::node);
+    int held = 0, oldest = first == views.end() ? -1 : first->slot;
+    for (int slot = 0; slot < std::ssize(active_); ++slot) {
+      const Active& request = *active_[slot];
+      if (!request.background || request.model != spot.model || request.runs.empty()) continue;
+      const ArRun* run = request.runs[spot.node].ar.get();
+      if (!run || !run->holds()) continue;
+      if (run->stepping) oldest = std::min(oldest, slot);
+      for (const Track& track : run->tracks) held += static_cast<int>(track.cache.pages.size());
+    }
+    std::erase_if(views, [&](const SequenceView& view) {
+      if (view.node != s) return false;
+      if (view.slot != oldest && held + view.pages_wanted > most) return true;
+      held += view.pages_wanted;
+      return false;
+    });
+  }
 }
 
 /// Takes pages of requests in the background where others want them.

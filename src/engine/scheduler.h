@@ -16,6 +16,7 @@
 #include "engine/batch.h"
 #include "engine/metrics.h"
 #include "engine/platform.h"
+#include "engine/time_share.h"
 #include "engine/trace_log.h"
 
 namespace syrinx {
@@ -97,6 +98,7 @@ class Scheduler {
   bool fill(Place& place);
   bool plan(Urgency urgency, double now);
   double patience_of_listeners(double now);
+  void keep_background_small(std::vector<SequenceView>& views) const;
   void clear_the_way();
   void look(const Place& place, double now);
   void tell_pages(ResidentModel& model);
@@ -127,6 +129,7 @@ class Scheduler {
 
   void commit_step(Batch& batch);
   void commit_steps(Active& request, const Batch& batch, int e, std::span<const int32_t> guesses);
+  void tell_missed(ArRun& run, const Batch& batch, int e, size_t count);
   void commit_rows(Active& request, int node, std::span<const StepSequence> ran);
   void tell_taps(Active& request, int node, const StepSequence& ran, std::span<const float> taps);
   void advance(Active& request, int node, std::span<const int32_t> codes,
@@ -182,6 +185,7 @@ class Scheduler {
   bool one_by_one_ = false;  ///< a batch could not be laid out
   int batches_away_ = 0, jobs_away_ = 0;
   double busy_s_ = 0;  ///< of all executors
+  TimeShare background_time_;
   double learned_s_ = 0;
   std::vector<Ended> ended_;
 };

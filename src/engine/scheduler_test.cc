@@ -200,6 +200,94 @@ TEST(Scheduler, BackgroundRequestsTakeNoPlacesAndGiveTheirPages) {
   EXPECT_LT(live->ended_s, quiet->ended_s);
 }
 
+TEST(TimeShare, IsOfTheTimeThatGoesBy) {
+  TimeShare half(0.5, 1), all(1, 1), of_two(0.5, 2);
+  for (TimeShare* share : {&half, &all, &of_two}) {
+    EXPECT_TRUE(share->may(10));
+    share->took(TimeShare::kBurst_s + 0.1);
+  }
+  EXPECT_TRUE(all.may(10));
+  EXPECT_FALSE(half.may(10));
+  EXPECT_FALSE(half.may(10.19));
+  EXPECT_FALSE(of_two.may(10.09));
+  EXPECT_TRUE(half.may(10.21));
+  EXPECT_TRUE(of_two.may(10.11));
+  EXPECT_TRUE(half.may(1000));  // a long pause saves no more than a short one
+  half.took(TimeShare::kBurst_s + 0.1);
+  EXPECT_FALSE(half.may(1000.19));
+}
+
+TEST(Scheduler, BackgroundRequestsTakeTheirShareOfTheTime) {
+  const auto seconds = [](double share) {
+    EngineOptions options = patient();
+    options.background_share = share;
+    ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
+    ResidentModel& model = machine.add(make_toy_pipeline());
+    std::vector<Client> quiet;
+    for (int i = 0; i < 8; ++i) {
+      SpeechRequest request = ask_bytes(150, 500 + i);
+      request.background = true;
+      quiet.push_back(machine.submit(request));
+    }
+    machine.run_to_end();
+    for (const Client& client : quiet) {
+      EXPECT_EQ(client->samples, heard_alone(ask_bytes(150, 500 + (&client - quiet.data()))));
+    }
+    EXPECT_EQ(model.metrics.background_s.value(), model.metrics.busy_s.value());
+    EXPECT_LE(model.metrics.background_s.value(),
+              share * machine.now() + TimeShare::kBurst_s + 0.021);
+    return machine.now();
+  };
+  EXPECT_GT(seconds(0.1), 4 * seconds(1));
+}
+
+/// Whoever is not the oldest takes no pages past their share; all end.
+TEST(Scheduler, BackgroundRequestsTakeTheirShareOfThePages) {
+  EngineOptions options = patient(30);
+  options.background_pages = 0.4;
+  ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  std::vector<Client> quiet;
+  for (int i = 0; i < 6; ++i) {
+    SpeechRequest request = ask_bytes(150, 500 + i);
+    request.max_frames = 150;
+    request.background = true;
+    quiet.push_back(machine.submit(request));
+    ASSERT_TRUE(quiet.back()) << machine.refusal.message;
+  }
+  const int most = static_cast<int>(0.4 * model.nodes[0].cache->total());
+  const auto held = [&](size_t i) {
+    return quiet[i]->done ? size_t{0} : quiet[i]->active->runs[0].ar->tracks[0].cache.pages.size();
+  };
+  std::vector<size_t> before(quiet.size(), 0);
+  int waits = 0;
+  const auto over = [&] {
+    return std::all_of(quiet.begin(), quiet.end(), [](const Client& c) { return c->done; });
+  };
+  machine.turn();
+  while (!over()) {
+    ASSERT_TRUE(machine.next());
+    size_t sum = 0, oldest = quiet.size();
+    for (size_t i = quiet.size(); i-- > 0;) {
+      sum += held(i);
+      if (!quiet[i]->done) oldest = i;
+    }
+    for (size_t i = 0; i < quiet.size(); ++i) {
+      if (held(i) > before[i] && i > oldest + 1) {  // the oldest may have ended just now
+        EXPECT_LE(sum, static_cast<size_t>(most) + held(oldest)) << i;
+      }
+      waits += held(i) == 0 && !quiet[i]->done ? 1 : 0;
+      before[i] = held(i);
+    }
+  }
+  EXPECT_GT(waits, 100) << "the test forced nothing";
+  for (size_t i = 0; i < quiet.size(); ++i) {
+    SpeechRequest request = ask_bytes(150, 500 + static_cast<int>(i));
+    request.max_frames = 150;
+    EXPECT_EQ(quiet[i]->samples, heard_alone(request));
+  }
+}
+
 TEST(Scheduler, AHurriedRequestIsABackgroundRequestNoMore) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());

@@ -342,6 +342,21 @@ int32_t draw_filtered_first(const Loops& f, const Allowed& allowed, const Sample
   return draw(s.picked, count, top / temperature, u);
 }
 
+/// Whether the row's wanted id is among so many best, of logits that are ready.
+bool is_among_best(const SampleRule& rule, const Allowed& allowed, int64_t vocabulary,
+                   const Scratch& s) {
+  const int32_t id = rule.wanted;
+  if (id < 0 || id >= vocabulary || !is_allowed(rule, id)) return false;
+  const float own = s.logits[id];
+  if (own == -INFINITY) return false;
+  int64_t larger = 0;
+  for (int r = 0; r < allowed.count; ++r) {
+    const float *begin = s.logits + allowed.range[r].begin, *end = s.logits + allowed.range[r].end;
+    larger += std::count_if(begin, end, [own](float l) { return l > own; });
+  }
+  return larger < rule.wanted_among;
+}
+
 SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
                         const SampleRow& row, Scratch& s, int32_t* id) {
   *id = -1;
@@ -354,6 +369,10 @@ SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
   if (ready.status != SampleStatus::kOk) return ready.status;
   const Allowed& allowed = ready.allowed;
   const SampleParams& p = row.params;
+  if (is_among_best(row.rule, allowed, vocabulary, s)) {
+    *id = row.rule.wanted;
+    return SampleStatus::kOk;
+  }
   if (ready.greedy) {
     collect_all(f, allowed, ready.top, s);
     *id = s.picked[0].id;
@@ -438,6 +457,10 @@ std::vector<double> sample_chances(std::span<const float> logits, const SampleRo
   const SampleParams& p = row.params;
   const Ready ready = prepare(f, logits.data(), vocabulary, row, s);
   if (ready.status != SampleStatus::kOk) return out;
+  if (is_among_best(row.rule, ready.allowed, vocabulary, s)) {
+    out[static_cast<size_t>(row.rule.wanted)] = 1;
+    return out;
+  }
   if (p.filter_first && !ready.greedy) {
     const auto chances = [&](float temperature, double top_p) {
       std::vector<double> found(out.size(), 0.0);

@@ -49,6 +49,10 @@ struct SampleRule {
   std::array<IdRange, 3> allowed{};  ///< rising, disjoint
   int ranges = 0;
   int32_t forced = -1;  ///< >= 0: this id, whatever the logits say
+  /// >= 0: this id if fewer than wanted_among of the allowed ones have a larger logit, after the
+  /// repetition penalty; else as without it.
+  int32_t wanted = -1;
+  int wanted_among = 1;
 };
 
 struct SampleRow {

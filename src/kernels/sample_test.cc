@@ -131,6 +131,50 @@ TEST_P(SampleTest, GreedyTakesTheLowestOfEqualIds) {
   EXPECT_EQ(one(GetParam(), logits, row), 99);
 }
 
+/// A wanted id is taken where it is among so many best, at any temperature; else nothing changes.
+TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
+  constexpr int kIds = 3000;
+  const Tensor logits = fixture::random({1, kIds}, 5, 2);
+  std::vector<int32_t> order(kIds);
+  for (int i = 0; i < kIds; ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](int32_t a, int32_t b) { return logits.f32()[a] > logits.f32()[b]; });
+  for (const float temperature : {0.f, 0.7f}) {
+    SampleRow plain;
+    plain.params.temperature = temperature;
+    const int32_t otherwise = one(GetParam(), logits, plain);
+    for (const int rank : {0, 1, 4, 700}) {
+      for (const int among : {1, 2, 4, 5, 700, 701, kIds}) {
+        SampleRow row = plain;
+        row.rule.wanted = order[rank], row.rule.wanted_among = among;
+        EXPECT_EQ(one(GetParam(), logits, row), rank < among ? order[rank] : otherwise)
+            << "the best but " << rank << ", among " << among << ", temperature " << temperature;
+      }
+    }
+    SampleRow row = plain;
+    row.rule.wanted = kIds, row.rule.wanted_among = kIds;  // no id at all
+    EXPECT_EQ(one(GetParam(), logits, row), otherwise);
+    // Those that are not allowed neither count nor can be wanted.
+    row.rule.ranges = 2;
+    row.rule.allowed = {{{0, order[0]}, {order[0] + 1, kIds}}};
+    row.rule.wanted = order[1], row.rule.wanted_among = 1;
+    EXPECT_EQ(one(GetParam(), logits, row), order[1]);
+    row.rule.wanted = order[0], row.rule.wanted_among = 5;
+    EXPECT_NE(one(GetParam(), logits, row), order[0]);
+  }
+  // Of equals all are as good; the repetition penalty comes before.
+  Tensor equal({1, 100}, DType::kF32);
+  equal.f32()[31] = equal.f32()[77] = 5;
+  SampleRow row;
+  row.params.temperature = 0;
+  row.rule.wanted = 77;
+  EXPECT_EQ(one(GetParam(), equal, row), 77);
+  const std::vector<int32_t> history{77};
+  row.history = history;
+  row.params.repetition_penalty = 2;
+  EXPECT_EQ(one(GetParam(), equal, row), 31);
+}
+
 struct Filter {
   SampleParams params;
   SampleRule rule;

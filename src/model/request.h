@@ -88,8 +88,17 @@ struct SpeechRequest {
   bool phone_times = false;  ///< collect PhoneMarks, where PipelineInfo::phone_times is set
   // Of models that write
   std::shared_ptr<const Chat> chat;  ///< instead of `text`
-  /// What the answer is likely to be like, in whole or in parts; it changes time, never the answer.
+  /// What the answer is likely to be like, in whole or in parts; it changes time, never the answer,
+  /// unless the next two say so.
   std::string expected;
+  /// While all of the answer so far is what is expected, its next token is taken if it is among so
+  /// many likeliest (top-k verification of a draft). 1: only where it would have been drawn.
+  int expected_among = 1;
+  /// So many bytes of it the answer begins with, whatever the model thinks of them.
+  size_t expected_settled = 0;
+  /// An experiment: so many tokens at a time are guessed by Jacobi iteration, each guess from what
+  /// the rows of the guesses before yielded, in place of looking them up. 0: none. Time only.
+  int jacobi = 0;
   std::vector<std::string> stop;  ///< the answer ends before the first of these
   /// What a client said, for the audio parts of `chat`, in their order.
   std::vector<std::shared_ptr<const Recording>> recordings;
@@ -100,7 +109,7 @@ struct SpeechRequest {
   /// Only where nobody else has anything to do: work on suspicion, or offline. It takes no place of
   /// others, costs nobody a deadline, and its pages are the first to be taken.
   bool background = false;
-  uint64_t client = 0;  ///< who asks (a hash of key or address), for fairness
+  uint64_t client = 0;               ///< who asks (a hash of key or address), for fairness
   std::shared_ptr<FamilyTask> task;  ///< instead of everything above but seed, bounds and client
 };
 
@@ -260,11 +269,16 @@ class Sequence {
   /// Guesses of code 0 of the next steps, oldest first, where the stage can run them
   /// (ArTraits::drafts): the rows that they would make are run along with what is due, and the
   /// engine keeps the steps as far as the sampled codes are the guesses. So they change time, never
-  /// codes. Steps that may be guessed share sampling(0) and rule(0). Valid until the next
-  /// advance().
+  /// codes. Steps that may be guessed share sampling(0). Valid until the next advance().
   virtual std::span<const int32_t> draft() const { return {}; }
+  /// rule(0) of the step behind so many guesses, once they have come true.
+  virtual SampleRule drafted_rule(int /*guesses*/) const { return rule(0); }
   /// history(0) as it will be when so many of the guesses have come true.
   virtual std::span<const int32_t> drafted_history(int /*guesses*/) const { return history(0); }
+
+  /// After the advance() of a step that was guessed wrong: what the rows of that guess and of those
+  /// behind it yielded, which are no steps. May change draft().
+  virtual void missed(std::span<const int32_t> /*codes*/) {}
 
   /// Takes the sampled codes of a step (one per ArTraits::vocab), emits what became complete.
   virtual Verdict advance(std::span<const int32_t> codes, StepOutput& out) = 0;

@@ -12,6 +12,7 @@ struct PredictionCounters {
   Counter turns, ready;                  ///< that were drafted for; whose first sentence was ready
   Counter drafts;                        ///< rounds
   Counter drafted, accepted, wasted;     ///< tokens, as in DraftCounts
+  Counter reflections;                   ///< times that a model was asked about its draft
   Counter spoken_ahead, spoken_in_vain;  ///< first sentences
   /// Of turns that were ready: the time that writing and speaking the sentence took in the
   /// background, less what the answer took until it was heard. An estimate of what was not waited.

@@ -62,6 +62,7 @@ void Drafting::end(bool whole) {
     counts_.drafted += now_.count() - held_;  // so that what is held or was wasted makes it up
     counts_.wasted += draft_.count() - held_;
     draft_ = std::move(now_);
+    draft_.whole = whole;
   }
   now_ = {};
   alike_ = 0, held_ = 0;

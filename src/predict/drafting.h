@@ -17,6 +17,8 @@ struct DraftRules {
   int more = 10;          ///< that a later one adds to what held and the token behind it
   int most = 120;         ///< of any, so that a pause in the question costs little
   int most_wasted = 500;  ///< in a turn; then no more is drafted: this question cannot be guessed
+
+  bool operator==(const DraftRules&) const = default;
 };
 
 /// Tokens are counted once, when they are first written: once the answer has ended,
@@ -49,6 +51,8 @@ class Drafting {
 
   /// What the answer is likely to be like: SpeechRequest::expected of the next round.
   const std::string& guess() const { return draft_.text; }
+  /// It is all that the model had to say.
+  bool guess_is_whole() const { return draft_.whole; }
   /// SpeechRequest::max_tokens of the round that begins.
   int most_tokens() const;
   /// What the round, or the answer, has written.
@@ -60,6 +64,7 @@ class Drafting {
   struct Tokens {
     std::string text = {};
     std::vector<size_t> ends = {};
+    bool whole = false;
     int count() const { return static_cast<int>(ends.size()); }
   };
   int added() const;

@@ -79,7 +79,7 @@ Turn::Turn(std::shared_ptr<TurnEngine> writer, std::shared_ptr<TurnEngine> speak
       speaker_(std::move(speaker)),
       options_(std::move(options)),
       audience_(std::move(audience)),
-      drafting_(options_.drafts),
+      drafting_(options_.prediction.drafts),
       sentences_(options_.sentence) {}
 
 std::shared_ptr<Turn> Turn::begin(std::shared_ptr<TurnEngine> writer,
@@ -109,7 +109,7 @@ void Turn::ask(Chat question) {
   stop_reading();
   asked_ = true;
   drafting_.begin_answer();
-  read_on(std::move(question), false);
+  read_on(question, false);
 }
 
 void Turn::cancel() {
@@ -128,22 +128,54 @@ void Turn::draft_on() {
 /// What was read is a guess from now on.
 void Turn::stop_reading() {
   if (reading_) writer_->cancel(*std::exchange(reading_, std::nullopt));
+  drop_reflection();
   drafting_.end();
   first_.reset();
   sentences_ = SentenceStream(options_.sentence);
   ++round_;
 }
 
-void Turn::read_on(Chat chat, bool background) {
-  SpeechRequest request = options_.answer;
-  request.chat = std::make_shared<const Chat>(std::move(chat));
-  request.expected = drafting_.guess();
-  request.background = background;
-  if (background) request.max_tokens = drafting_.most_tokens();
-  const auto id = writer_->submit(request, std::make_shared<Draft>(shared_from_this(), round_));
+void Turn::drop_reflection() {
+  if (!reflection_) return;
+  for (const RequestId id : reflection_->requests()) writer_->cancel(id);
+  std::exchange(reflection_, nullptr)->forget();
+}
+
+/// Begins what the round writes, once it is known what of the draft is to be kept in any case.
+void Turn::read_on(const Chat& chat, bool background) {
+  const Prediction& how = options_.prediction;
+  asking_ = options_.answer;
+  asking_.chat = std::make_shared<const Chat>(background ? hinted(chat, how.hint) : chat);
+  asking_.background = background;
+  if (background) asking_.max_tokens = drafting_.most_tokens();
+  if (how.rule != DraftRule::kReflection || drafting_.guess().empty()) return submit(0);
+  reflection_ = Reflection::begin(
+      asking_, drafting_.guess(), drafting_.guess_is_whole(), options_.sentence,
+      [this](const SpeechRequest& request, std::shared_ptr<Sink> sink) {
+        return writer_->submit(request, std::move(sink));
+      },
+      [turn = shared_from_this(), round = round_] {
+        const std::lock_guard lock(turn->mutex_);
+        turn->judged(round);
+      });
+  reflections_ += reflection_->requests().empty() ? 0 : 1;
+  judged(round_);
+}
+
+void Turn::judged(int round) {
+  if (round != round_ || over_ || !reflection_) return;
+  const auto settled = reflection_->settled();
+  if (!settled) return;
+  drop_reflection();
+  submit(*settled);
+}
+
+void Turn::submit(size_t settled) {
+  expect(asking_, options_.prediction, drafting_.guess(), settled);
+  const auto id = writer_->submit(asking_, std::make_shared<Draft>(shared_from_this(), round_));
   if (id.ok()) {
     reading_ = id.value();
-  } else if (background) {
+  } else if (asking_.background) {
     drafting_.end();  // the machine has better things to do than to guess
   } else {
     fail(id.error());
@@ -276,6 +308,7 @@ void Turn::drop_voice() {
 void Turn::fail(Error error) {
   if (std::exchange(over_, true)) return;
   if (reading_) writer_->cancel(*reading_);
+  drop_reflection();
   if (spoken_ && !spoken_->ended) speaker_->cancel(spoken_->id);
   if (error.message.empty()) error = {ErrorCode::kCancelled, "the turn was cancelled"};
   drafting_.give_up();
@@ -291,7 +324,7 @@ void Turn::end_if_over() {
 }
 
 TurnCounts Turn::counts() const {
-  return {{drafting_.counts()}, spoken_ahead_, spoken_in_vain_, ready_};
+  return {{drafting_.counts()}, reflections_, spoken_ahead_, spoken_in_vain_, ready_};
 }
 
 }  // namespace syrinx

@@ -3,8 +3,8 @@
 // question come, a text model drafts the answer in the background; with each piece the draft is run
 // again as a guess behind the new prompt (SpeechRequest::expected), so that what still holds costs
 // one step; and its first sentence is spoken ahead, unheard. When the question has ended the answer
-// is written as if nothing had been drafted, token for token; if it begins with the sentence that
-// was spoken, that is heard at once.
+// is written as if nothing had been drafted, token for token, unless another rule than greedy lets
+// it keep more of the draft; if it begins with the sentence that was spoken, that is heard at once.
 //
 // Any thread may call; nothing blocks. Drafts are background requests: they cost nobody a deadline.
 #pragma once
@@ -19,6 +19,8 @@
 
 #include "engine/engine.h"
 #include "predict/drafting.h"
+#include "predict/prediction.h"
+#include "predict/reflection.h"
 #include "text/sentences.h"
 
 namespace syrinx {
@@ -27,13 +29,14 @@ struct TurnOptions {
   SpeechRequest answer;  ///< its chat is set for each draft; expected and background are the turn's
   SpeechRequest voice;   ///< its text is the answer
   bool predict = true;
-  DraftRules drafts = {};
+  Prediction prediction = {};
   double ahead_s = 3;  ///< audio of the first sentence that is made ahead
   SentenceOptions sentence = {};
 };
 
 /// What prediction did in a turn.
 struct TurnCounts : DraftCounts {
+  int reflections = 0;                       ///< times that the model was asked about its draft
   int spoken_ahead = 0, spoken_in_vain = 0;  ///< first sentences
   bool ready = false;  ///< the answer began with the sentence that had been spoken
 };
@@ -105,7 +108,10 @@ class Turn : public std::enable_shared_from_this<Turn> {
   // All of these under the mutex.
   void draft_on();
   void stop_reading();
-  void read_on(Chat chat, bool background);
+  void read_on(const Chat& chat, bool background);
+  void drop_reflection();
+  void judged(int round);
+  void submit(size_t settled);
   TurnCounts counts() const;
   void read(int round, std::string_view piece);
   void end_reading(int round, const Outcome& outcome);
@@ -123,7 +129,9 @@ class Turn : public std::enable_shared_from_this<Turn> {
   const std::shared_ptr<Audience> audience_;
 
   mutable std::mutex mutex_;
-  int round_ = 0;  // of the reading that counts
+  int round_ = 0;                           // of the reading that counts
+  SpeechRequest asking_;                    // of the round
+  std::shared_ptr<Reflection> reflection_;  // while the round waits for it
   std::optional<RequestId> reading_;
   std::optional<Chat> next_;  // the question as it is known, not drafted for yet
   Drafting drafting_;
@@ -132,7 +140,7 @@ class Turn : public std::enable_shared_from_this<Turn> {
   std::optional<Spoken> spoken_;
   int voices_ = 0;
   bool asked_ = false, written_ = false, over_ = false;
-  int spoken_ahead_ = 0, spoken_in_vain_ = 0;
+  int reflections_ = 0, spoken_ahead_ = 0, spoken_in_vain_ = 0;
   bool ready_ = false;
 };
 

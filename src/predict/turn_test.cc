@@ -173,7 +173,7 @@ TEST_F(TurnTest, LeavesNothingBehind) {
 TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
   const std::string question = "What is the time, and how long is a minute?";
   TurnOptions asked = options(true);
-  asked.drafts = {.first = 6, .more = 3, .most = 12};
+  asked.prediction.drafts = {.first = 6, .more = 3, .most = 12};
   const auto ear = std::make_shared<Listener>();
   const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
   for (int round = 0; round < 4; ++round) {
@@ -192,7 +192,7 @@ TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
 /// Whoever goes on for ever, and as fast as that, is drafted for until so much was in vain.
 TEST_F(TurnTest, AQuestionThatNeverEndsIsGivenUp) {
   TurnOptions asked = options(true);
-  asked.drafts = {.first = 6, .more = 2, .most = 12, .most_wasted = 40};
+  asked.prediction.drafts = {.first = 6, .more = 2, .most = 12, .most_wasted = 40};
   const auto ear = std::make_shared<Listener>();
   const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
   std::mt19937 dice(5);

@@ -168,6 +168,117 @@ TEST(ExpectedAnswer, TakesAFewBatches) {
   EXPECT_EQ(ask(std::string(1000, '\xff')).first, plain);
 }
 
+/// The top-k rule: a longer beginning of what is expected is kept, the more ids count as likely;
+/// and what is kept does not depend on whether guesses are run.
+TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
+  const auto model = model_of("qwen3");
+  Reader guessing(model, drafting(true)), plain(model, drafting(false));
+  SpeechRequest old = plain_letters();
+  old.temperature = 0.f;
+  const std::string draft = guessing.ask(old)->written;
+  ASSERT_GT(draft.size(), 30u);
+  const auto kept = [&](const std::string& prompt, int among) {
+    SpeechRequest request = old;
+    request.text = prompt, request.expected = draft, request.expected_among = among;
+    const auto fast = guessing.ask(request), slow = plain.ask(request);
+    EXPECT_EQ(answer(*fast), answer(*slow)) << prompt << ", among " << among;
+    const std::string& text = fast->written;
+    return std::mismatch(text.begin(), text.end(), draft.begin(), draft.end()).first - text.begin();
+  };
+  std::ptrdiff_t least = 0, most = 0;
+  for (const char* prompt : {"fwPKx", "fw", "a fwPK", "One two", "fwPJ", "?"}) {
+    std::ptrdiff_t before = 0;
+    for (const int among : {1, 2, 3, 5, 20, 100'000}) {
+      const std::ptrdiff_t now = kept(prompt, among);
+      EXPECT_GE(now, before) << prompt << ", among " << among;
+      least += among == 1 ? now : 0;
+      before = now;
+    }
+    most += before;
+    EXPECT_EQ(before, std::ssize(draft)) << "all ids are among so many";
+  }
+  EXPECT_GT(most, 2 * least) << "the test forced nothing";
+  EXPECT_EQ(kept("fwPK", 3), std::ssize(draft)) << "an unchanged prompt keeps all";
+}
+
+/// Reflection's rule: a beginning that was found good is kept in any case, and what comes behind it
+/// is what the model writes behind it.
+TEST(ExpectedAnswer, WhatIsSettledIsKept) {
+  const auto model = model_of("qwen3");
+  Reader guessing(model, drafting(true)), plain(model, drafting(false));
+  for (const float temperature : {0.f, 0.8f}) {
+    SpeechRequest request = plain_letters();
+    request.temperature = temperature;
+    request.expected = "No, it is not so. Or is it?";
+    for (const size_t settled : {0, 1, 17, 27, 1000}) {
+      request.expected_settled = settled;
+      const auto fast = guessing.ask(request), slow = plain.ask(request);
+      EXPECT_EQ(answer(*fast), answer(*slow)) << settled;
+      const size_t whole = std::min(settled, request.expected.size());
+      EXPECT_EQ(fast->written.substr(0, whole), request.expected.substr(0, whole));
+      EXPECT_EQ(fast->outcome.completion_tokens, 60);
+      if (settled != 17) continue;
+      SpeechRequest behind = request;
+      behind.expected.clear(), behind.expected_settled = 0;
+      EXPECT_NE(answer(*fast), answer(*plain.ask(behind)));
+    }
+  }
+}
+
+/// Jacobi iteration: the fixed point is what would be written step by step, at any temperature, in
+/// no more batches.
+TEST(Jacobi, ItsFixedPointIsTheAnswer) {
+  for (const char* type : {"llama", "qwen2", "qwen3"}) {
+    const auto model = model_of(type);
+    Reader plain(model, drafting(false)), blocks(model, drafting(true));
+    int iterations = 0, steps = 0;
+    for (SpeechRequest request : questions()) {
+      const auto slow = plain.ask(request);
+      for (const int block : {1, 4, 10}) {
+        request.jacobi = block;
+        const int64_t before = blocks.batches;
+        const auto fast = blocks.ask(request);
+        EXPECT_EQ(answer(*fast), answer(*slow)) << type << ", blocks of " << block;
+        EXPECT_LE(blocks.batches - before, slow->outcome.completion_tokens + 1);
+        iterations += static_cast<int>(blocks.batches - before);
+        steps += slow->outcome.completion_tokens;
+      }
+    }
+    EXPECT_GT(blocks.hits(), 0) << "no guess ever came true";
+    EXPECT_LT(iterations, steps);
+  }
+}
+
+/// A question that grows, shrinks and changes, each draft verified behind the next of it: what is
+/// in the cache then is what a fresh prefill puts there, since all that follows has the same
+/// scores.
+TEST(Rounds, TheCacheIsThatOfAFreshPrefill) {
+  const auto model = model_of("qwen3");
+  EngineOptions alone = drafting(false);
+  alone.share_prefixes = false;
+  Reader rounds(model, drafting(true));
+  std::string guess;
+  int64_t cached = 0;
+  for (const int among : {1, 3}) {
+    for (const char* prompt : {"What", "What is the", "What is the time and", "What was the time",
+                               "What was", "", "What is the time?"}) {
+      SpeechRequest request = plain_letters();
+      request.text = std::string("fwPK ") + prompt;
+      request.temperature = 0.f;
+      request.max_tokens = 24, request.top_logprobs = 3;
+      request.expected = guess, request.expected_among = among;
+      const auto here = rounds.ask(request);
+      Reader fresh(model, alone);
+      EXPECT_EQ(answer(*here), answer(*fresh.ask(request))) << prompt;
+      const auto& cache = *rounds.model().nodes[0].cache;
+      EXPECT_EQ(cache.available(), cache.total()) << prompt;
+      cached += here->outcome.cached_tokens;
+      guess = here->written;
+    }
+  }
+  EXPECT_GT(cached, 0) << "nothing of a round was ever there for the next";
+}
+
 /// A conversation's next turn begins with the answer of the turn before.
 TEST(Conversation, TheNextTurnFindsTheAnswerInTheCache) {
   Reader reader(model_of("qwen3"), drafting(true));

@@ -38,6 +38,16 @@ std::vector<int32_t> known_ids(std::vector<int32_t> ids, int32_t known) {
   return ids;
 }
 
+/// How many whole ids the first `bytes` of their text hold.
+size_t ids_within(const Tokenizer& tokenizer, std::span<const int32_t> ids, size_t bytes) {
+  size_t count = 0, used = 0;
+  for (; count < ids.size(); ++count) {
+    used += tokenizer.bytes(ids[count]).size();
+    if (used > bytes) break;
+  }
+  return count;
+}
+
 Error refused(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};
 }
@@ -56,6 +66,9 @@ Answer::Answer(const ModelConfig& config, const Generation& generation, const To
       known_(ids_.size()),
       prompt_rows_(static_cast<int>(ids_.size())),
       expected_(known_ids(tokenizer.encode(request.expected), ids_known_)),
+      among_(request.expected_among),
+      settled_(ids_within(tokenizer, expected_, request.expected_settled)),
+      jacobi_(std::min(request.jacobi, static_cast<int>(kMostExpected))),
       text_(request.stop) {
   SampleParams& s = sampling_;
   s.temperature = request.temperature.value_or(s.temperature);
@@ -100,9 +113,18 @@ void Answer::step_keys(std::vector<uint64_t>& keys) const {
     keys.push_back(static_cast<uint64_t>(id));
 }
 
-SampleRule Answer::rule(int) const {
+/// A function of the ids so far alone: whether guesses are run never changes what is drawn.
+SampleRule Answer::rule_behind(int guesses) const {
   SampleRule rule;
   rule.allowed[rule.ranges++] = {0, ids_known_};
+  const auto now = static_cast<size_t>(steps()), at = now + static_cast<size_t>(guesses);
+  if (alike_ < now || at >= expected_.size() || (among_ <= 1 && at >= settled_)) return rule;
+  if (!std::equal(&expected_[now], &expected_[at], draft().begin())) return rule;
+  if (at < settled_) {
+    rule.forced = expected_[at];
+  } else {
+    rule.wanted = expected_[at], rule.wanted_among = among_;
+  }
   return rule;
 }
 
@@ -130,6 +152,8 @@ Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
 
 /// The guesses go on while they are right; else, and at their end, new ones are looked for.
 void Answer::take(int32_t id) {
+  const auto at = static_cast<size_t>(steps());
+  if (alike_ == at && at < expected_.size() && expected_[at] == id) ++alike_;
   if (expected_at_ < expected_.size() && expected_[expected_at_] == id) {
     ++expected_at_;
   } else if (!expected_.empty()) {
@@ -144,18 +168,42 @@ void Answer::take(int32_t id) {
   if (known_ == ids_.size()) guess();
 }
 
-void Answer::guess() {
+bool Answer::guess_expected() {
   if (expected_at_ == expected_.size()) {
     if (const size_t found = look_up(expected_, ids_); found > 0) expected_at_ = found;
   }
-  if (expected_at_ < expected_.size()) {
-    const size_t end = std::min(expected_at_ + kMostExpected, expected_.size());
-    ids_.insert(ids_.end(), expected_.begin() + expected_at_, expected_.begin() + end);
-    return;
-  }
+  if (expected_at_ == expected_.size()) return false;
+  const size_t end = std::min(expected_at_ + kMostExpected, expected_.size());
+  ids_.insert(ids_.end(), expected_.begin() + expected_at_, expected_.begin() + end);
+  return true;
+}
+
+void Answer::guess() {
+  if (guess_expected()) return;
+  if (jacobi_ > 0) return fill_block();
   const size_t from = look_up(ids_, ids_);
   const size_t end = std::min(from + kMostGuesses, known_);
   for (size_t at = from; from > 0 && at < end; ++at) ids_.push_back(ids_[at]);
+}
+
+/// A block's first guesses, and those that an iteration leaves open, are ids of prompt and answer
+/// so far (PredGen's code draws them; here any will do, and the same ones each time).
+void Answer::fill_block() {
+  uint64_t at = known_;
+  while (ids_.size() < known_ + static_cast<size_t>(jacobi_)) {
+    at = at * 6364136223846793005u + 1442695040888963407u;
+    ids_.push_back(ids_[(at >> 33) % known_]);
+  }
+}
+
+/// An iteration of Jacobi decoding: each guess becomes what the row before it yielded. Only the ids
+/// that the model itself has drawn are kept, so the fixed point is what it would have written.
+void Answer::missed(std::span<const int32_t> codes) {
+  if (jacobi_ == 0 || expected_at_ < expected_.size()) return;
+  ids_.resize(known_);
+  const auto kept = std::min(codes.size(), static_cast<size_t>(jacobi_));
+  ids_.insert(ids_.end(), codes.begin(), codes.begin() + static_cast<std::ptrdiff_t>(kept));
+  fill_block();
 }
 
 void Answer::hold(int32_t id, int64_t begin, const StepScores* scores) {

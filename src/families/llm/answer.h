@@ -1,7 +1,9 @@
 // One request: the ids of its prompt and of the answer so far, guesses of what comes next, and the
 // answer's text. An id is one step. Guesses are what the client expects, or what followed, earlier
-// in prompt or answer, on the ids that came last (prompt lookup). Made on the caller's thread, then
-// touched by one thread at a time.
+// in prompt or answer, on the ids that came last (prompt lookup), or the iterates of Jacobi
+// decoding. While the answer is what was expected, the request may say that what is expected next
+// is taken though another id would have been drawn. Made on the caller's thread, then touched by
+// one thread at a time.
 #pragma once
 
 #include <deque>
@@ -32,7 +34,8 @@ class Answer : public Sequence {
   }
   int scores() const override { return scores_; }
   const SampleParams& sampling(int) const override { return sampling_; }
-  SampleRule rule(int) const override;
+  SampleRule rule(int) const override { return rule_behind(0); }
+  SampleRule drafted_rule(int guesses) const override { return rule_behind(guesses); }
   /// Prompt and answer, as transformers counts them.
   std::span<const int32_t> history(int) const override { return std::span(ids_).first(known_); }
   std::span<const int32_t> draft() const override { return std::span(ids_).subspan(known_); }
@@ -40,6 +43,7 @@ class Answer : public Sequence {
     return std::span(ids_).first(known_ + static_cast<size_t>(guesses));
   }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  void missed(std::span<const int32_t> codes) override;
 
   /// The id that row `pos` is made of; past the answer so far, of a guess.
   int32_t input(int pos) const { return ids_[static_cast<size_t>(pos)]; }
@@ -56,8 +60,11 @@ class Answer : public Sequence {
     int64_t begin, end;  // of its text, counted from the answer's beginning
     ScoredToken token;
   };
+  SampleRule rule_behind(int guesses) const;
   void take(int32_t id);
   void guess();
+  bool guess_expected();
+  void fill_block();
   void hold(int32_t id, int64_t begin, const StepScores* scores);
   void tell(std::string text, StepOutput& out);
 
@@ -73,6 +80,10 @@ class Answer : public Sequence {
   int max_steps_ = 1;
   const std::vector<int32_t> expected_;
   size_t expected_at_ = 0;  // where the answer is in it; its end: nowhere
+  size_t alike_ = 0;        // ids that both begin with
+  const int among_;         // SpeechRequest::expected_among
+  const size_t settled_;    // ids of it that are taken in any case
+  const int jacobi_;
   AnswerText text_;
   std::deque<Held> held_;
 };

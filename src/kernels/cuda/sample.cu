@@ -420,6 +420,21 @@ __device__ bool repeats(const SampleParams& p, const int32_t* history, int count
   return times >= p.ras_repeats;
 }
 
+/// The index of the wanted id if it is among so many best; else -1.
+__device__ int wanted_index(const SampleRule& rule, const Allowed& allowed, const Row& row,
+                            Room& room) {
+  if (rule.wanted < 0) return -1;
+  const int index = allowed.index_of(rule.wanted);
+  if (index < 0) return -1;
+  const float own = row.x[index];
+  if (own == -INFINITY) return -1;
+  unsigned long long larger = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < row.count; i += kThreads)
+    larger += row.x[i] > own ? 1 : 0;
+  return block_total(larger, room) < static_cast<unsigned long long>(rule.wanted_among) ? index
+                                                                                        : -1;
+}
+
 /// The index for a row whose logits are ready; -1 when there is none.
 __device__ int choose(const DeviceSampleRow& spec, const Allowed& allowed, const int32_t* history,
                       Row row, Room& room) {
@@ -490,7 +505,9 @@ __global__ void __launch_bounds__(kThreads) sample_rows(const __grid_constant__ 
   }
   top = block_top(top, room);
   if (!(top < INFINITY)) return answer(call, -1, SampleStatus::kNotFinite);
-  const int index = choose(spec, allowed, history, {x, allowed.count, top}, room);
+  const Row row{x, allowed.count, top};
+  int index = wanted_index(spec.rule, allowed, row, room);
+  if (index < 0) index = choose(spec, allowed, history, row, room);
   answer(call, index < 0 ? -1 : allowed.id_of(index),
          index < 0 ? SampleStatus::kNothingAllowed : SampleStatus::kOk);
 }

@@ -10,6 +10,7 @@
 
 #include "audio/decode_helper.h"
 #include "ears/ears.h"
+#include "predict/prediction.h"
 #include "server/access/access.h"
 #include "server/access/api_keys.h"
 #include "server/access/client_limits.h"
@@ -42,6 +43,7 @@ struct ServerOptions {
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< what recognises speech
   double max_heard_s = 4 * 3600;              ///< of one recording that is written down
   PredictWhen predict = PredictWhen::kAsked;  ///< answers of the Realtime API
+  Prediction prediction = {};                 ///< how
   /// Whose children decode recordings, beside those of `voices`; outlives the server. Null: the
   /// server decodes.
   const DecodeHelper* decoder = nullptr;

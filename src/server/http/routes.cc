@@ -189,6 +189,17 @@ ordered_json decoding_object(const DecodeHelper* decoder) {
           {"recordings", decoder->begun()}};
 }
 
+ordered_json predictions_object(const PredictionCounters& sum) {
+  return {{"turns", sum.turns.value()},
+          {"ready", sum.ready.value()},
+          {"drafted_tokens", sum.drafted.value()},
+          {"accepted_tokens", sum.accepted.value()},
+          {"wasted_tokens", sum.wasted.value()},
+          {"spoken_ahead", sum.spoken_ahead.value()},
+          {"spoken_in_vain", sum.spoken_in_vain.value()},
+          {"saved_s", sum.saved_s.value()}};
+}
+
 /// "engine" is the first model's, as in every earlier version; "models" tells of all.
 Reply answer_health(const RequestHead&, const ServerView& server) {
   ordered_json out = {{"status", "ok"},
@@ -198,6 +209,7 @@ Reply answer_health(const RequestHead&, const ServerView& server) {
                       {"streams", server.streams},
                       {"requests", server.requests},
                       {"decoding", decoding_object(server.decoder)}};
+  if (server.predictions != nullptr) out["predictions"] = predictions_object(*server.predictions);
   if (server.models == nullptr) return json_reply(out);
   out["engine"] = engine_object(*server.models->first());
   ordered_json models = ordered_json::array();

@@ -384,6 +384,7 @@ std::optional<ApiError> begin_realtime(ServerState& server, const WsUpgrade& upg
   cast.transcribes = Query(admission.query).find("intent") == "transcription";
   cast.open_activity = open_webrtc_activity;
   cast.predict = server.options.predict;
+  cast.prediction = server.options.prediction;
   cast.predictions = server.predictions;
   cast.post = [&server](std::function<void()> task) { run_later(server.worker, std::move(task)); };
   return {};

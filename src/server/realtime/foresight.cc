@@ -47,6 +47,11 @@ class Foresight::Pieces : public Sink {
     const std::lock_guard lock(mutex_);
     return std::exchange(news_, {});
   }
+  /// Nothing to read, but something has happened.
+  void nudge() {
+    const std::lock_guard lock(mutex_);
+    if (wake_) wake_();
+  }
   void detach() {
     const std::lock_guard lock(mutex_);
     wake_ = nullptr;
@@ -58,7 +63,8 @@ class Foresight::Pieces : public Sink {
   News news_;
 };
 
-Foresight::Foresight(ForesightCast cast) : cast_(std::move(cast)), seed_(random_seed()) {}
+Foresight::Foresight(ForesightCast cast)
+    : cast_(std::move(cast)), seed_(random_seed()), drafting_(cast_.how.drafts) {}
 
 Foresight::~Foresight() {
   stop_round();
@@ -95,6 +101,8 @@ void Foresight::draft_on() {
 
 void Foresight::stop_round() {
   check_.reset();
+  next_.reset();
+  drop_reflection();
   if (pieces_) {
     for (const std::string& piece : pieces_->take().pieces) drafting_.wrote(piece);
     pieces_->detach();
@@ -104,30 +112,74 @@ void Foresight::stop_round() {
   drafting_.end();
 }
 
-/// What is refused is not asked for: the answer itself will be told why.
-void Foresight::submit(ChatCall& call) try {
+void Foresight::prepare(ChatCall& call) {
   tools_.emplace(std::move(call.tool_names));
   sentences_ = SentenceStream(cast_.sentence);
   said_.clear();
   met_ = false;
   round_s_ = now_s();
   drafting_.begin();
-  SpeechRequest& request = call.request;
+  pieces_ = std::make_shared<Pieces>(cast_.wake);
+  SpeechRequest& request = next_.emplace(std::move(call.request));
+  if (request.chat) {
+    request.chat = std::make_shared<const Chat>(hinted(*request.chat, cast_.how.hint));
+  }
   request.client = cast_.client;
   request.seed = seed_;
   request.background = true;
-  request.expected = drafting_.guess();
   const int most = drafting_.most_tokens();
   request.max_tokens = request.max_tokens > 0 ? std::min(request.max_tokens, most) : most;
-  pieces_ = std::make_shared<Pieces>(cast_.wake);
-  const auto id = cast_.writer->submit_soon(request, pieces_);
+  reflect(request);
+}
+
+/// Asks the model about its draft, where the rule says so and there is one.
+void Foresight::reflect(const SpeechRequest& request) try {
+  if (cast_.how.rule != DraftRule::kReflection || !request.chat || drafting_.guess().empty())
+    return;
+  if (!pieces_) pieces_ = std::make_shared<Pieces>(cast_.wake);
+  reflection_ = Reflection::begin(
+      request, drafting_.guess(), drafting_.guess_is_whole(), cast_.sentence,
+      [this](const SpeechRequest& each, std::shared_ptr<Sink> sink) {
+        return cast_.writer->submit_soon(each, std::move(sink));
+      },
+      [pieces = pieces_] { pieces->nudge(); });
+  if (cast_.counters && !reflection_->requests().empty()) cast_.counters->reflections.add();
+} catch (const std::exception&) {
+  drop_reflection();  // nothing is kept then but what would be written again
+}
+
+void Foresight::drop_reflection() {
+  if (!reflection_) return;
+  for (const RequestId id : reflection_->requests()) cast_.writer->cancel(id);
+  std::exchange(reflection_, nullptr)->forget();
+}
+
+bool Foresight::settle(SpeechRequest& request) {
+  size_t settled = 0;
+  if (reflection_) {
+    const auto known = reflection_->settled();
+    if (!known) return false;
+    settled = *known;
+    drop_reflection();
+  }
+  expect(request, cast_.how, drafting_.guess(), settled);
+  return true;
+}
+
+/// Begins the round; false: it waits. What is refused is not asked for: the answer itself will be
+/// told why.
+bool Foresight::submit() try {
+  if (!settle(*next_)) return false;
+  const auto id = cast_.writer->submit_soon(*std::exchange(next_, std::nullopt), pieces_);
   if (id.ok()) {
     reading_ = id.value();
   } else {
     stop_round();
   }
+  return true;
 } catch (const std::exception&) {
   stop_round();
+  return true;
 }
 
 bool Foresight::pump() {
@@ -135,9 +187,11 @@ bool Foresight::pump() {
     auto checked = check_->take();
     if (!checked) return false;
     check_.reset();
-    if (auto* call = std::get_if<ChatCall>(&*checked)) submit(*call);
+    if (auto* call = std::get_if<ChatCall>(&*checked)) prepare(*call);
+    if (next_) submit();
     return true;
   }
+  if (next_) return submit();
   if (!pieces_) return false;
   Pieces::News news = pieces_->take();
   if (news.pieces.empty() && !news.reason) return false;
@@ -208,9 +262,9 @@ bool Foresight::voice_failed(const std::string& context) {
 void Foresight::begin_answer(SpeechRequest& request) {
   stop_round();
   asked_s_ = now_s();
-  request.expected = drafting_.guess();
   request.seed = seed_;
   drafting_.begin_answer();
+  reflect(request);
 }
 
 void Foresight::wrote(std::string_view piece) { drafting_.wrote(piece); }

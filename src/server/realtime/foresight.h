@@ -16,6 +16,8 @@
 
 #include "predict/counters.h"
 #include "predict/drafting.h"
+#include "predict/prediction.h"
+#include "predict/reflection.h"
 #include "server/chat/chat_tools.h"
 #include "server/dialects/contexts.h"
 #include "server/models/backend.h"
@@ -27,6 +29,7 @@ namespace syrinx {
 
 /// What it works with; all of it outlives the foresight.
 struct ForesightCast {
+  Prediction how = {};
   std::shared_ptr<Backend> writer;
   SpeechContexts* voices = nullptr;  ///< null: answers are not spoken, or the writer does that
   uint64_t client = 0;               ///< as in SpeechRequest
@@ -60,6 +63,8 @@ class Foresight {
   /// The question has ended. Drafts no more; `request` is the answer's, which is then told as it
   /// comes.
   void begin_answer(SpeechRequest& request);
+  /// Completes the request with what is expected of it; false: not yet, `wake` comes.
+  bool settle(SpeechRequest& request);
   void wrote(std::string_view piece);
   /// A sentence waits that is spoken as answers of this configuration are.
   bool holds(const AnswerConfig& config) const;
@@ -79,7 +84,10 @@ class Foresight {
   };
   void draft_on();
   void stop_round();
-  void submit(ChatCall& call);
+  void prepare(ChatCall& call);
+  void reflect(const SpeechRequest& request);
+  void drop_reflection();
+  bool submit();
   void read(std::string_view piece);
   void meet_sentence(std::string sentence);
 
@@ -87,9 +95,11 @@ class Foresight {
   const uint64_t seed_;  // of all drafts and the answer, so that what is drawn is the same
   bool changed_ = false;
   Drafting drafting_;
-  AnswerConfig config_;               // of the round
-  std::shared_ptr<ChatCheck> check_;  // of the round that is about to begin
-  std::shared_ptr<Pieces> pieces_;    // of the one that runs
+  AnswerConfig config_;                // of the round
+  std::shared_ptr<ChatCheck> check_;   // of the round that is about to begin
+  std::optional<SpeechRequest> next_;  // of a round, while the draft before it is judged
+  std::shared_ptr<Reflection> reflection_;
+  std::shared_ptr<Pieces> pieces_;  // of the one that runs or is judged
   std::optional<RequestId> reading_;
   double round_s_ = 0;  // when it began
   std::optional<ToolCallFinder> tools_;

@@ -90,6 +90,14 @@ class Caller {
     cue_->sinks.back()->partial(text);
     pump();
   }
+  /// What a client types: append, replace.
+  void type(const std::string& how, const std::string& text) {
+    send({{"type", "input_text_buffer." + how}, {"text", text}});
+  }
+  void ask_typed() {
+    send({{"type", "input_text_buffer.commit"}});
+    send({{"type", "response.create"}});
+  }
   /// The turn ends, and all of it is known.
   void end_turn(const std::string& text) {
     sound(700, false);
@@ -164,7 +172,8 @@ class ForesightTest : public testing::Test {
 TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
   writer_->say({"Good", " day.", " How", " are you?"});
   Caller caller(writer_, speaker_);
-  EXPECT_EQ(caller.events.at(0)["session"]["predict"], true);
+  EXPECT_EQ(caller.events.at(0)["session"]["predict"],
+            JsonIn::parse(R"({"rule": "greedy", "draft_tokens": 30})"));
   caller.sound(600, true);
   caller.seems("hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
@@ -232,14 +241,14 @@ TEST_F(ForesightTest, ACoughAndWhoeverForbidsItLeaveNothing) {
   caller.answer();
   EXPECT_EQ(caller.sums->turns.value(), 1);
   caller.set({{"predict", nullptr}});
-  EXPECT_EQ(caller.events.back()["session"]["predict"], true);
+  EXPECT_EQ(caller.events.back()["session"]["predict"]["rule"], "greedy");
   caller.set({{"predict", "often"}});
   EXPECT_EQ(caller.events.back()["error"]["param"], "session.predict");
 
   Caller asked(writer_, speaker_, PredictWhen::kAsked);
   EXPECT_EQ(asked.events.at(0)["session"]["predict"], false);
   asked.set({{"predict", true}});
-  EXPECT_EQ(asked.events.back()["session"]["predict"], true);
+  EXPECT_EQ(asked.events.back()["session"]["predict"]["rule"], "greedy");
   Caller never(writer_, speaker_, PredictWhen::kNever);
   EXPECT_FALSE(never.events.at(0)["session"].contains("predict"));
   never.set({{"predict", true}});
@@ -274,6 +283,110 @@ TEST_F(ForesightTest, AThousandUpdatesAreDraftedForInTurn) {
   EXPECT_EQ(caller.sums->drafted.value(),
             caller.sums->accepted.value() + caller.sums->wasted.value());
   EXPECT_LE(caller.sums->wasted.value(), DraftRules{}.most_wasted + 2);
+}
+
+TEST_F(ForesightTest, ASessionSaysHow) {
+  Caller caller(writer_, speaker_, PredictWhen::kAsked);
+  const JsonIn how = {{"rule", "top_k"}, {"k", 5}, {"draft_tokens", 12}, {"hint", "(cut off)"}};
+  caller.set({{"predict", how}});
+  EXPECT_EQ(caller.events.back()["session"]["predict"], how);
+  writer_->say({"Good", " day.", " How", " are you?"});
+  caller.type("append", "hello");
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
+  EXPECT_EQ(writer_->last_request().max_tokens, 12);
+  EXPECT_EQ(writer_->last_request().expected_among, 5);
+  EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
+            JsonIn::parse(R"([{"role": "user", "content": "hello\n(cut off)"
+}])"));
+  caller.ask_typed();
+EXPECT_EQ(caller.answer(), "Good day. How are you?");
+EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
+          JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
+EXPECT_EQ(writer_->last_request().expected, "Good day. How are you?");
+const auto fault = [&](JsonIn wrong) {
+  caller.set({{"predict", std::move(wrong)}});
+  return caller.events.back()["error"]["param"];
+};
+EXPECT_EQ(fault({{"rule", "best"}}), "session.predict.rule");
+EXPECT_EQ(fault({{"k", 0}}), "session.predict.k");
+EXPECT_EQ(fault({{"k", 101}}), "session.predict.k");
+EXPECT_EQ(fault({{"draft_tokens", 1e9}}), "session.predict.draft_tokens");
+EXPECT_EQ(fault({{"hint", std::string(3000, 'a')}}), "session.predict.hint");
+EXPECT_EQ(fault("often"), "session.predict");
+}
+
+/// The model is asked about its draft before it answers; the fake one says neither yes nor no.
+TEST_F(ForesightTest, ADraftIsJudgedFirst) {
+  writer_->say({"Good", " day.", " How", " are you?"});
+  Caller caller(writer_, speaker_);
+  caller.set({{"predict", {{"rule", "reflection"}}}});
+  caller.type("append", "hello");
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
+  caller.type("append", " there");
+  EXPECT_TRUE(caller.wait([&] { return caller.sums->reflections.value() > 0; }));
+  caller.ask_typed();
+  EXPECT_EQ(caller.answer(), "Good day. How are you?");
+  EXPECT_EQ(writer_->last_request().expected_settled, 0u);
+  caller.talk.reset();
+  EXPECT_GE(caller.sums->reflections.value(), 2);
+  EXPECT_EQ(caller.sums->ready.value(), 1);
+}
+
+TEST_F(ForesightTest, WhatIsTypedIsAnsweredAhead) {
+  writer_->say({"Good", " day.", " How", " are you?"});
+  Caller caller(writer_, speaker_);
+  caller.type("append", "hel");
+  caller.type("append", "p");
+  caller.type("replace", "hello");
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1 && speaker_->steps() > 3; }));
+  EXPECT_EQ(caller.events.size(), 1u) << "nothing leaves before the question has ended";
+  caller.send({{"type", "input_text_buffer.commit"}});
+  EXPECT_EQ(caller.count("input_text_buffer.committed"), 1);
+  EXPECT_EQ(caller.count("conversation.item.added"), 1);
+  EXPECT_EQ(caller.count("conversation.item.done"), 1);
+  EXPECT_EQ(caller.count("response.created"), 0);
+  caller.send({{"type", "response.create"}});
+  EXPECT_EQ(caller.answer(), "Good day. How are you?");
+  EXPECT_EQ(caller.audio_bytes(), bytes_of("Good day. How are you?"));
+  EXPECT_EQ(speaker_->texts(), std::vector<std::string>{"Good day. How are you?"});
+  caller.talk.reset();
+  EXPECT_EQ(caller.sums->turns.value(), 1);
+  EXPECT_EQ(caller.sums->ready.value(), 1);
+}
+
+TEST_F(ForesightTest, WhatIsTypedAmissIsToldOrBounded) {
+  writer_->say({"Yes", "."});
+  Caller caller(writer_, speaker_);
+  const auto code = [&] { return caller.events.back()["error"]["code"]; };
+  caller.send({{"type", "input_text_buffer.commit"}});
+  EXPECT_EQ(code(), "input_text_buffer_commit_empty");
+  caller.type("append", " \n");
+  caller.send({{"type", "input_text_buffer.commit"}});
+  EXPECT_EQ(code(), "input_text_buffer_commit_empty");
+  caller.send({{"type", "input_text_buffer.append"}, {"text", 7}});
+  EXPECT_EQ(caller.events.back()["error"]["param"], "text");
+  caller.send({{"type", "input_text_buffer.append"}});
+  EXPECT_EQ(caller.events.back()["error"]["param"], "text");
+  caller.type("append", std::string(60'000, 'a'));
+  caller.type("append", std::string(6'000, 'a'));
+  EXPECT_EQ(code(), "input_text_buffer_too_long");
+  caller.send({{"type", "input_text_buffer.clear"}});
+  EXPECT_EQ(caller.events.back()["type"], "input_text_buffer.cleared");
+  EXPECT_TRUE(speaker_->wait_idle(10));
+  // A thousand updates, an answer, and updates while it is given: they are the next question's.
+  for (int i = 0; i < 1000; ++i) caller.type("replace", "word " + std::to_string(i));
+  caller.ask_typed();
+  caller.type("append", "and");
+  EXPECT_EQ(caller.answer(), "Yes.");
+  EXPECT_LE(caller.sums->wasted.value(), DraftRules{}.most_wasted + 2);
+  ASSERT_TRUE(caller.wait([&] { return writer_->last_request().background; }))
+      << "what was typed meanwhile is drafted for now";
+  const JsonIn messages = JsonIn::parse(writer_->last_request().chat->messages);
+  EXPECT_EQ(messages.size(), 3u);
+  EXPECT_EQ(messages[0]["content"], "word 999");
+  EXPECT_EQ(messages[2]["content"], "and");
+  caller.talk.reset();  // who leaves takes it along
+  EXPECT_TRUE(speaker_->wait_idle(10));
 }
 
 /// With a text model and a voice on one machine.

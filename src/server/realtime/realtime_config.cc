@@ -134,6 +134,46 @@ void merge_input(const EventFields& session, RealtimeConfig& config) {
   config.noise_reduction = noise ? noise->json() : JsonIn();
 }
 
+/// true, false, or how: {"rule", "k", "draft_tokens", "hint"}; what is not said is the server's.
+void merge_prediction(const EventFields& session, const RealtimeAbility& ability,
+                      RealtimeConfig& config) {
+  const JsonIn* given = session.find("predict");
+  const bool how = given != nullptr && given->is_object();
+  config.predict = how || session.flag("predict").value_or(ability.predicts);
+  config.prediction = ability.prediction;
+  if (config.predict && !ability.may_predict) {
+    session.refuse("predict", "Nothing is predicted here.", "unsupported_value");
+  }
+  if (!how) return;
+  const EventFields fields = session.need_object("predict");
+  Prediction& out = config.prediction;
+  if (const auto rule = fields.choice("rule", {"greedy", "top_k", "reflection"})) {
+    out.rule = *find_draft_rule(*rule);
+  }
+  if (const auto k = fields.integer("k", 1, Prediction::kMostAmong)) {
+    out.among = static_cast<int>(*k);
+  }
+  if (const auto tokens = fields.integer("draft_tokens", 1, Prediction::kMostDraft)) {
+    set_draft_length(out.drafts, static_cast<int>(*tokens));
+  }
+  if (auto hint = fields.text("hint")) {
+    if (hint->size() > Prediction::kMostHint) {
+      fields.refuse("hint", concat("'hint' may have ", Prediction::kMostHint, " bytes."));
+    }
+    out.hint = std::move(*hint);
+  }
+}
+
+JsonOut prediction_object(const RealtimeConfig& config) {
+  if (!config.predict) return false;
+  const Prediction& how = config.prediction;
+  JsonOut out = {{"rule", draft_rule_name(how.rule)}};
+  if (how.rule == DraftRule::kTopK) out["k"] = how.among;
+  out["draft_tokens"] = how.drafts.first;
+  if (!how.hint.empty()) out["hint"] = how.hint;
+  return out;
+}
+
 JsonOut or_null(const std::string& text) { return text.empty() ? JsonOut() : JsonOut(text); }
 
 JsonOut format_object(RealtimeFormat format) {
@@ -201,12 +241,7 @@ void merge_session(const EventFields& session, const RealtimeAbility& ability,
   merge_response(session, ability, out.answer);
   merge_input(session, out);
   if (out.transcribes && !out.transcription) out.transcription.emplace();
-  if (session.has("predict")) {
-    out.predict = session.flag("predict").value_or(ability.predicts);
-    if (out.predict && !ability.may_predict) {
-      session.refuse("predict", "Nothing is predicted here.", "unsupported_value");
-    }
-  }
+  if (session.has("predict")) merge_prediction(session, ability, out);
   const auto keep = [&](const char* name, JsonIn& where, const JsonIn& otherwise) {
     if (!session.has(name)) return;
     const JsonIn* value = session.find(name);
@@ -261,7 +296,7 @@ JsonOut session_object(const RealtimeConfig& config, const RealtimeAbility& abil
   out["include"] = config.include;
   out["tracing"] = config.tracing;
   out["prompt"] = config.prompt;
-  if (ability.may_predict) out["predict"] = config.predict;
+  if (ability.may_predict) out["predict"] = prediction_object(config);
   if (!config.reasoning.is_null()) out["reasoning"] = config.reasoning;
   return out;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "predict/prediction.h"
 #include "server/realtime/end_of_turn.h"
 #include "server/realtime/event_fields.h"
 #include "server/realtime/spoken_bytes.h"
@@ -45,7 +46,8 @@ struct RealtimeConfig {
   RealtimeFormat input = {};
   std::optional<TranscriptionWish> transcription = {};
   std::optional<TurnDetection> turns = TurnDetection{};
-  bool predict = false;  ///< ours: answers are drafted while the question is still being said
+  bool predict = false;        ///< ours: answers are drafted while the question is still being said
+  Prediction prediction = {};  ///< and how
   JsonIn noise_reduction = {};
   /// Kept as they were given, and without effect here.
   JsonIn include = {}, tracing = {}, prompt = {}, reasoning = {}, truncation = "auto";
@@ -60,6 +62,7 @@ struct RealtimeAbility {
   bool speaks = true;              ///< a voice is there
   bool may_predict = false;        ///< RealtimeConfig::predict may be set
   bool predicts = false;           ///< and is, unless a client says otherwise
+  Prediction prediction = {};      ///< how, unless a client says otherwise
 };
 
 /// Merges what `session` has into `config`: null is the default. Throws an ApiError, and then

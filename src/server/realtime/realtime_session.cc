@@ -24,12 +24,23 @@ constexpr size_t kLeastSamples = kHearingRate / 10;
 constexpr size_t kMostResponses = 4;
 constexpr size_t kMostInput = 256;
 constexpr double kPiece_s = 1;
+constexpr size_t kMostTyped = size_t{64} << 10;  // bytes
 
-constexpr std::array<std::string_view, 11> kClientEvents = {
-    "session.update",           "input_audio_buffer.append",  "input_audio_buffer.commit",
-    "input_audio_buffer.clear", "conversation.item.create",   "conversation.item.retrieve",
-    "conversation.item.delete", "conversation.item.truncate", "response.create",
-    "response.cancel",          "output_audio_buffer.clear"};
+constexpr std::array<std::string_view, 15> kClientEvents = {"session.update",
+                                                            "input_audio_buffer.append",
+                                                            "input_audio_buffer.commit",
+                                                            "input_audio_buffer.clear",
+                                                            "input_text_buffer.append",
+                                                            "input_text_buffer.replace",
+                                                            "input_text_buffer.commit",
+                                                            "input_text_buffer.clear",
+                                                            "conversation.item.create",
+                                                            "conversation.item.retrieve",
+                                                            "conversation.item.delete",
+                                                            "conversation.item.truncate",
+                                                            "response.create",
+                                                            "response.cancel",
+                                                            "output_audio_buffer.clear"};
 
 int16_t heard_sample(float sample) {
   return static_cast<int16_t>(std::lrintf(std::clamp(sample * 32768.f, -32768.f, 32767.f)));
@@ -153,6 +164,12 @@ void RealtimeSession::understand(RealtimeEvent& event) {
   if (type == "session.update") return update_session(fields);
   if (type == "input_audio_buffer.commit") return commit_buffer();
   if (type == "input_audio_buffer.clear") return clear_buffer();
+  if (type == "input_text_buffer.append") {
+    return type_text(typed_ + fields.need_text("text"), fields);
+  }
+  if (type == "input_text_buffer.replace") return type_text(fields.need_text("text"), fields);
+  if (type == "input_text_buffer.commit") return commit_text();
+  if (type == "input_text_buffer.clear") return clear_text();
   if (type == "conversation.item.create") return create_item(fields);
   if (type == "conversation.item.retrieve") return retrieve_item(fields);
   if (type == "conversation.item.delete") return delete_item(fields);
@@ -206,8 +223,9 @@ void RealtimeSession::update_session(const EventFields& event) {
     detector_from_ = samples_;
   }
   if (config.input != config_.input) input_ = InputAudio(config.input);
+  const bool otherwise = config.prediction != config_.prediction;
   config_ = std::move(config);
-  if (!config_.predict || !turn_) forget_foreseen();
+  if (!config_.predict || otherwise || (!turn_ && typed_.empty())) forget_foreseen();
   send("session.updated", {{"session", session_object(config_, facts_, "sess_" + facts_.id)}});
 }
 
@@ -415,7 +433,7 @@ void RealtimeSession::clear_buffer() {
   if (detector_) detector_->reset();
   buffer_ = std::vector<int16_t>();
   given_ = 0;
-  forget_foreseen();
+  if (typed_.empty()) forget_foreseen();
   send("input_audio_buffer.cleared", JsonOut::object());
 }
 
@@ -473,7 +491,7 @@ void RealtimeSession::end_hearing(const std::string& item, const HearingNews& ne
   }
   begin_waiting();
   answer_if_due();
-  if (!turn_ && hearings_.empty()) forget_foreseen();  // it was a cough
+  if (!turn_ && hearings_.empty() && typed_.empty()) forget_foreseen();  // it was a cough
 }
 
 // ---------------------------------------------------------------------------- what comes next
@@ -485,14 +503,16 @@ std::string RealtimeSession::heard_so_far(const std::string& item) const {
 }
 
 void RealtimeSession::foresee() {
-  const bool answers = config_.predict && !config_.transcribes && facts_.no_answer.empty() &&
-                       !facts_.hears && config_.turns && config_.turns->create_response;
+  const bool answers =
+      config_.predict && !config_.transcribes && facts_.no_answer.empty() && !facts_.hears;
   if (!answers || active() != nullptr) return;
+  const bool by_itself = config_.turns && config_.turns->create_response;
   std::string said;
   for (const auto& [item, hearing] : hearings_) {
-    const std::string text = heard_so_far(item);
+    const std::string text = by_itself ? heard_so_far(item) : "";
     if (!text.empty()) said += text + '\n';
   }
+  said += trimmed(typed_);
   if (said.empty() || said == foreseen_) return;
   foreseen_ = std::move(said);
   out_->push_back(Foresee{});
@@ -508,8 +528,46 @@ BeginAnswer RealtimeSession::foreseen() const {
   messages = conversation_.messages(config_.answer.instructions, facts_.hears,
                                     [this](const std::string& id) { return heard_so_far(id); });
   const std::string said = turn_ ? heard_so_far(*turn_) : "";
-  if (!said.empty()) messages.push_back({{"role", "user"}, {"content", said}});
+  for (const std::string& known : {said, std::string(trimmed(typed_))}) {
+    if (!known.empty()) messages.push_back({{"role", "user"}, {"content", known}});
+  }
   return out;
+}
+
+// ---------------------------------------------------------------------------- what is typed
+
+/// The message as far as it is typed; no reply, however often.
+void RealtimeSession::type_text(std::string text, const EventFields& event) {
+  if (text.size() > kMostTyped) {
+    event.refuse("text", concat("A message may have ", kMostTyped, " bytes while it is typed."),
+                 "input_text_buffer_too_long");
+  }
+  typed_ = std::move(text);
+  if (trimmed(typed_).empty() && !turn_ && hearings_.empty()) return forget_foreseen();
+  foresee();
+}
+
+/// The message has ended and becomes an item; response.create asks for its answer.
+void RealtimeSession::commit_text() {
+  const std::string text(trimmed(typed_));
+  if (text.empty()) {
+    throw ApiError{.message = "Error committing input text buffer: it is empty.",
+                   .code = "input_text_buffer_commit_empty"};
+  }
+  RealtimeItem item{.id = new_id("item"), .role = "user"};
+  item.parts.push_back({.kind = ItemPart::kInputText, .text = text});
+  const RealtimeItem& added = conversation_.add(std::move(item));
+  typed_.clear();
+  send("input_text_buffer.committed",
+       {{"previous_item_id", null_or(conversation_.previous(added.id))}, {"item_id", added.id}});
+  send_item("conversation.item.added", added);
+  send_item("conversation.item.done", added);
+}
+
+void RealtimeSession::clear_text() {
+  typed_.clear();
+  if (!turn_ && hearings_.empty()) forget_foreseen();
+  send("input_text_buffer.cleared", JsonOut::object());
 }
 
 // ---------------------------------------------------------------------------- items
@@ -893,6 +951,7 @@ void RealtimeSession::end_response(const Response& response, const char* status,
   send("response.done",
        {{"response", response_object(response, status, details,
                                      usage_of(outcome, facts_.hears && response.config.spoken))}});
+  foresee();  // what was typed meanwhile
 }
 
 JsonOut RealtimeSession::response_object(const Response& response, const char* status,

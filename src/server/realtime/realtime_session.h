@@ -67,8 +67,8 @@ struct BeginAnswer {
   JsonIn body;            ///< of a chat request: messages, tools, max_completion_tokens
   bool foreseen = false;  ///< what was foreseen may serve it, and serves no other
 };
-/// Something is being said, and more of it is known: foreseen() is what would be asked if that were
-/// all. An answer to it may be made ahead.
+/// Something is being said or typed, and more of it is known: foreseen() is what would be asked if
+/// that were all. An answer to it may be made ahead.
 struct Foresee {};
 /// There will be no such answer.
 struct ForgetForeseen {};
@@ -125,8 +125,10 @@ class RealtimeSession {
   void heard(const std::string& item, const HearingNews& news, RealtimeActions& out);
   void answered(const std::string& response, const AnswerNews& news, RealtimeActions& out);
 
-  /// What would be asked if what is known now were all that is said; of no response.
+  /// What would be asked if what is known now were all that is said or typed; of no response.
   BeginAnswer foreseen() const;
+  /// How answers are predicted.
+  const Prediction& prediction() const { return config_.prediction; }
 
   /// Nobody speaks, and nothing is heard or answered.
   bool quiet() const;
@@ -161,6 +163,9 @@ class RealtimeSession {
   void append(RealtimeEvent& event);
   void commit_buffer();
   void clear_buffer();
+  void type_text(std::string text, const EventFields& event);
+  void commit_text();
+  void clear_text();
   void create_item(const EventFields& event);
   void retrieve_item(const EventFields& event);
   void delete_item(const EventFields& event);
@@ -233,7 +238,8 @@ class RealtimeSession {
   std::optional<std::string> turn_;          // somebody speaks: the item that it will be
   std::map<std::string, Hearing> hearings_;  // by item
   bool due_ = false;                         // something was said that nobody has answered
-  std::string foreseen_;                     // of what is being said; empty: nothing
+  std::string typed_;                        // of a message that is not committed
+  std::string foreseen_;                     // of what is said or typed; empty: nothing
 };
 
 }  // namespace syrinx

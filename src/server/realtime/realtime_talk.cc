@@ -92,6 +92,7 @@ RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   facts.open_activity = cast.open_activity;
   facts.may_predict = cast.predict != PredictWhen::kNever;
   facts.predicts = cast.predict == PredictWhen::kUnlessNot;
+  facts.prediction = cast.prediction;
   if (cast.speaker) facts.default_voice = cast.speaker->info().default_voice;
   if (cast.writer) {
     facts.model = cast.writer->info().model;
@@ -254,7 +255,8 @@ bool RealtimeTalk::pump_hearing(const std::string& item) {
 void RealtimeTalk::foresee() {
   if (!foresight_) {
     foresight_ = std::make_unique<Foresight>(
-        ForesightCast{.writer = cast_.writer,
+        ForesightCast{.how = session_.prediction(),
+                      .writer = cast_.writer,
                       .voices = contexts_ ? &*contexts_ : nullptr,
                       .client = cast_.client,
                       .name = concat("ahead_", ++foresights_),
@@ -304,7 +306,6 @@ void RealtimeTalk::submit(Answer& answer) {
   }
   ChatCall& chat = std::get<ChatCall>(*checked);
   chat.request.client = cast_.client;
-  if (answer.foresight) answer.foresight->begin_answer(chat.request);
   answer.tools.emplace(std::move(chat.tool_names));
   const int rate_hz = cast_.writer->info().sample_rate;
   if (chat.speaks) {
@@ -319,9 +320,17 @@ void RealtimeTalk::submit(Answer& answer) {
     }
     answer.encoder = encoder.take();
   }
-  answer.queue = std::make_shared<AnswerQueue>(rate_hz, wake_);
+  answer.request = std::move(chat.request);
+  if (answer.foresight) answer.foresight->begin_answer(*answer.request);
+}
+
+/// Asks the text model, once it is known what of the draft is kept in any case.
+void RealtimeTalk::ask(Answer& answer) {
+  if (answer.foresight && !answer.foresight->settle(*answer.request)) return;
+  answer.queue = std::make_shared<AnswerQueue>(cast_.writer->info().sample_rate, wake_);
   try {
-    const auto accepted = cast_.writer->submit_soon(chat.request, answer.queue);
+    const SpeechRequest request = *std::exchange(answer.request, std::nullopt);
+    const auto accepted = cast_.writer->submit_soon(request, answer.queue);
     if (accepted.ok()) {
       answer.id = accepted.value();
     } else {
@@ -356,6 +365,7 @@ void RealtimeTalk::fail(const std::string& id, ApiError error) {
 bool RealtimeTalk::pump_answer(const std::string& id) {
   Answer& answer = answers_.at(id);
   if (answer.check) submit(answer);
+  if (answer.request) ask(answer);
   if (answer.error) {
     fail(id, *answer.error);
     return true;

@@ -46,6 +46,7 @@ struct RealtimeCast {
   PostTask post = {};
   /// Whether answers are drafted while the question is still being said.
   PredictWhen predict = PredictWhen::kNever;
+  Prediction prediction = {};                            ///< how, unless a session says otherwise
   std::shared_ptr<PredictionCounters> predictions = {};  ///< may be null
   SentenceOptions first_sentence = {};                   ///< of an answer, that is spoken ahead
 };
@@ -80,6 +81,7 @@ class RealtimeTalk : public WireSession {
     std::unique_ptr<Foresight> foresight;  // null: nothing was foreseen
     std::optional<ContextOptions> voice;   // while it is open whether a sentence of that serves
     std::string unspoken;                  // what that one is compared with
+    std::optional<SpeechRequest> request;  // while what is foreseen is judged
     std::shared_ptr<AnswerQueue> queue;    // once submitted
     std::optional<RequestId> id;
     std::optional<ToolCallFinder> tools;
@@ -97,6 +99,7 @@ class RealtimeTalk : public WireSession {
   void begin_answer(BeginAnswer& begin);
   void stop_answer(const std::string& id);
   void submit(Answer& answer);
+  void ask(Answer& answer);
   bool pump();
   bool pump_hearing(const std::string& item);
   bool pump_answer(const std::string& id);

@@ -1,0 +1,221 @@
+// The rules by which answers keep more of their drafts, and what drafts are told: turns on scripted
+// stand-ins for a text model and a voice.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "predict/reflection.h"
+#include "predict/turn.h"
+
+namespace syrinx {
+namespace {
+
+/// Notes what it is asked; the test says what becomes of it.
+class Cue : public TurnEngine {
+ public:
+  Cue() {
+    info_.model = "cue";
+    info_.writes = true;
+    info_.speaks = true;
+    info_.late_text = LateText::kToken;
+    info_.sample_rate = 1000;
+  }
+  const PipelineInfo& info() const override { return info_; }
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
+    if (refuses) return Error{ErrorCode::kOverloaded, "busy"};
+    asked.push_back(request);
+    sinks.push_back(std::move(sink));
+    return static_cast<RequestId>(asked.size());
+  }
+  void cancel(RequestId id) override { cancelled.push_back(id); }
+  void append_text(RequestId, std::string text, bool) override { late += text; }
+  void hurry(RequestId id) override { hurried.push_back(id); }
+
+  /// Request `i` writes this.
+  void write(size_t i, const std::string& text, bool whole = false) {
+    sinks[i]->text(text, {});
+    if (whole) sinks[i]->finished({});
+  }
+  /// Request `i` judges.
+  void judge(size_t i, float yes, float no) {
+    ScoredToken token{{"x", -1}, {}};
+    token.top = {{" Yes", yes}, {"no", no}};
+    sinks[i]->text("x", std::vector<ScoredToken>{token});
+    sinks[i]->finished({});
+  }
+
+  std::vector<SpeechRequest> asked;
+  std::vector<std::shared_ptr<Sink>> sinks;
+  std::vector<RequestId> cancelled, hurried;
+  std::string late;
+  bool refuses = false;
+
+ private:
+  PipelineInfo info_;
+};
+
+class Ear : public Audience {
+ public:
+  void text(std::string_view piece) override { answer += piece; }
+  void audio(std::span<const float> samples) override { heard += samples.size(); }
+  void done(const Error& how, const TurnCounts& what) override {
+    over = true, error = how, counts = what;
+  }
+  std::string answer;
+  size_t heard = 0;
+  bool over = false;
+  Error error;
+  TurnCounts counts;
+};
+
+struct Scene {
+  explicit Scene(Prediction how) {
+    TurnOptions options;
+    options.prediction = std::move(how);
+    turn = Turn::begin(writer, speaker, options, ear);
+  }
+  ~Scene() {  // what they were given holds the turn, which holds them
+    writer->sinks.clear(), speaker->sinks.clear();
+  }
+  static Chat said(const std::string& text) {
+    return {"[{\"role\":\"user\",\"content\":\"" + text + "\"}]", ""};
+  }
+  void hear(const std::string& text) { turn->hear(said(text)); }
+  void ask(const std::string& text) { turn->ask(said(text)); }
+
+  const std::shared_ptr<Cue> writer = std::make_shared<Cue>(), speaker = std::make_shared<Cue>();
+  const std::shared_ptr<Ear> ear = std::make_shared<Ear>();
+  std::shared_ptr<Turn> turn;
+};
+
+TEST(DraftRules, HaveNames) {
+  for (const DraftRule rule : {DraftRule::kGreedy, DraftRule::kTopK, DraftRule::kReflection}) {
+    EXPECT_EQ(find_draft_rule(draft_rule_name(rule)), rule);
+  }
+  EXPECT_EQ(find_draft_rule("top-k"), DraftRule::kTopK);
+  EXPECT_FALSE(find_draft_rule("best"));
+  DraftRules lengths;
+  set_draft_length(lengths, 7);
+  EXPECT_EQ(lengths.first, 7);
+  EXPECT_EQ(lengths.most, DraftRules{}.most);
+  set_draft_length(lengths, 500);
+  EXPECT_EQ(lengths.most, 500);
+}
+
+TEST(DraftRules, SayWhatIsExpected) {
+  Scene greedy({}), top({.rule = DraftRule::kTopK, .among = 5});
+  for (Scene* scene : {&greedy, &top}) {
+    scene->hear("Who");
+    EXPECT_TRUE(scene->writer->asked[0].background);
+    scene->writer->write(0, "I am.", true);
+    scene->ask("Who is it?");
+    ASSERT_EQ(scene->writer->asked.size(), 2u);
+    EXPECT_EQ(scene->writer->asked[1].expected, "I am.");
+    EXPECT_EQ(scene->writer->asked[1].expected_settled, 0u);
+    EXPECT_FALSE(scene->writer->asked[1].background);
+  }
+  EXPECT_EQ(greedy.writer->asked[1].expected_among, 1);
+  EXPECT_EQ(top.writer->asked[0].expected_among, 5);
+  EXPECT_EQ(top.writer->asked[1].expected_among, 5);
+}
+
+TEST(DraftRules, OnlyDraftsAreGivenTheHint) {
+  Scene scene({.hint = "(cut \"off\")."});
+  scene.hear("Who");
+  scene.ask("Who is it?");
+  EXPECT_EQ(scene.writer->asked[0].chat->messages,
+            R"([{"role":"user","content":"Who\n(cut \"off\")."}])");
+  EXPECT_EQ(scene.writer->asked[1].chat->messages, Scene::said("Who is it?").messages);
+  const auto with = [](const char* messages) { return hinted({messages, "[]"}, "h").messages; };
+  EXPECT_EQ(with(R"([{"role":"user","content":[{"type":"text","text":"a"}]}])"),
+            R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"h"}]}])");
+  for (const char* same : {"", "7", "[]", "[7]", R"([{"role":"assistant","content":"a"}])",
+                           R"([{"role":"user"}])", R"([{"role":"user","content":7}])",
+                           R"([{"role":7,"content":"a"}])"}) {
+    EXPECT_EQ(with(same), same);
+  }
+}
+
+TEST(Reflection, YesMustBeAsLikelyAsNo) {
+  const auto token = [](std::vector<ScoredToken::Choice> top) {
+    return ScoredToken{{"maybe", -3}, std::move(top)};
+  };
+  EXPECT_TRUE(says_yes(token({{"Yes", -1}, {"no", -1}})));
+  EXPECT_TRUE(says_yes(token({{" YES\n", -1}})));
+  EXPECT_FALSE(says_yes(token({{"yes", -2}, {" No", -1}})));
+  EXPECT_FALSE(says_yes(token({{"no", -1}})));
+  EXPECT_FALSE(says_yes(token({{"yesterday", -1}})));
+  EXPECT_FALSE(says_yes(token({})));
+  EXPECT_TRUE(says_yes({{"yes", -1}, {}}));
+}
+
+TEST(Reflection, SentencesAreKeptUpToTheFirstThatIsWrong) {
+  Scene scene({.rule = DraftRule::kReflection});
+  scene.hear("Who");
+  ASSERT_EQ(scene.writer->asked.size(), 1u) << "there is nothing to judge yet";
+  scene.writer->write(0, "I am. You are. He is. We", true);
+  scene.ask("Who is it?");
+  ASSERT_EQ(scene.writer->asked.size(), 5u) << "all four at once, and no answer yet";
+  const SpeechRequest& second = scene.writer->asked[2];
+  EXPECT_EQ(second.max_tokens, 1);
+  EXPECT_FALSE(second.background);
+  EXPECT_EQ(second.chat->messages.rfind(
+                R"([{"role":"user","content":"Who is it?"},)"
+                R"({"role":"assistant","content":"I am. You are. "},{"role":"user","content":"Is )",
+                0),
+            0u)
+      << second.chat->messages;
+  scene.writer->judge(1, -1, -2);
+  scene.writer->judge(3, -2, -1);  // the third: out of order
+  EXPECT_EQ(scene.writer->asked.size(), 5u);
+  scene.writer->judge(2, -1, -1);
+  ASSERT_EQ(scene.writer->asked.size(), 6u) << "the fourth does not matter any more";
+  EXPECT_EQ(scene.writer->asked[5].expected, "I am. You are. He is. We");
+  EXPECT_EQ(scene.writer->asked[5].expected_settled, std::string("I am. You are. ").size());
+  scene.writer->judge(4, -1, -2);  // too late: nothing
+  EXPECT_EQ(scene.writer->asked.size(), 6u);
+  scene.writer->write(5, "I am. You are. ");
+  EXPECT_EQ(scene.ear->answer, "I am. You are. ");
+  scene.turn->cancel();
+  EXPECT_EQ(scene.ear->counts.reflections, 1);
+}
+
+TEST(Reflection, WhoeverCannotJudgeKeepsNothing) {
+  Scene scene({.rule = DraftRule::kReflection});
+  scene.hear("Who");
+  scene.writer->write(0, "I am. You are. ");
+  scene.hear("Who is");  // the round goes on until it has added a little
+  EXPECT_EQ(scene.writer->asked.size(), 1u);
+  scene.writer->sinks[0]->finished({});
+  ASSERT_EQ(scene.writer->asked.size(), 3u);
+  EXPECT_TRUE(scene.writer->asked[1].background);
+  for (const size_t i : {1, 2}) {
+    Outcome failed;
+    failed.reason = FinishReason::kError;
+    scene.writer->sinks[i]->finished(failed);
+  }
+  ASSERT_EQ(scene.writer->asked.size(), 4u);
+  EXPECT_EQ(scene.writer->asked[3].expected_settled, 0u);
+  EXPECT_TRUE(scene.writer->asked[3].background);
+  scene.writer->write(3, "I am. ", true);
+  // Who leaves while it is judged takes it along.
+  scene.ask("Who is it?");
+  ASSERT_EQ(scene.writer->asked.size(), 5u);
+  scene.turn->cancel();
+  EXPECT_EQ(scene.writer->cancelled.back(), 5u);
+  scene.writer->judge(4, -1, -2);
+  EXPECT_EQ(scene.writer->asked.size(), 5u);
+  EXPECT_TRUE(scene.ear->over);
+
+  Scene busy({.rule = DraftRule::kReflection});
+  busy.hear("Who");
+  busy.writer->write(0, "I am. ", true);
+  busy.writer->refuses = true;
+  busy.ask("Who is it?");
+  EXPECT_EQ(busy.ear->error.message, "busy");
+}
+
+}  // namespace
+}  // namespace syrinx
