@@ -16,7 +16,7 @@
 namespace syrinx {
 namespace {
 
-const std::string kVaeParity = std::string(SYRINX_SOURCE_DIR) + "/tests/parity/";
+const std::string kVaeParity = SYRINX_BINARY_DIR "/parity/";
 const std::string kVaeGolden = kVaeParity + "voxcpm2/golden/";
 
 class AudioVaeTest : public testing::Test {

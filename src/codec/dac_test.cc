@@ -11,7 +11,7 @@ namespace syrinx {
 namespace {
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/dac/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/dac/golden/" + name;
 }
 
 TEST(Dac, SamplesAreThoseOfTransformers) {

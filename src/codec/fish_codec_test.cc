@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-const std::string kFishParity = std::string(SYRINX_SOURCE_DIR) + "/tests/parity/";
+const std::string kFishParity = SYRINX_BINARY_DIR "/parity/";
 
 class FishCodecTest : public testing::Test {
  protected:

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kHop = 480;
 
 std::string golden_path(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/hift/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/hift/golden/" + name;
 }
 
 struct Fixture {

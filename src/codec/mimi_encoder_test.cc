@@ -13,7 +13,7 @@ namespace {
 class MimiEncoderGolden : public testing::TestWithParam<const char*> {};
 
 TEST_P(MimiEncoderGolden, CodesOfSpeechAndNoiseAreTheOriginals) {
-  const std::string parity = std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/";
+  const std::string parity = SYRINX_BINARY_DIR "/parity/mimi/";
   const std::string dir = parity + "golden/" + GetParam();
   const Weights weights(open_weights(dir));
   const MimiEncoder encoder(MimiConfig::load(Config::load(dir + "/config.json")), weights);

@@ -14,7 +14,7 @@ namespace syrinx {
 namespace {
 
 std::string golden_dir(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/mimi/golden/" + name;
 }
 
 struct Checkpoint {

@@ -18,7 +18,7 @@ constexpr int64_t kLengths[] = {320, 1599, 2720, 15999, 16000, 16160, 32000, 336
 
 struct TowerFixture {
   explicit TowerFixture(const std::string& name, WeightType type = WeightType::kF32)
-      : dir(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_omni/golden/" + name),
+      : dir(SYRINX_BINARY_DIR "/parity/qwen3_omni/golden/" + name),
         config(Qwen3AudioConfig::load(Config::load(dir + "/checkpoint/config.json")
                                           .sub("thinker_config")
                                           .sub("audio_config"))),

@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-const std::string kParity = std::string(SYRINX_SOURCE_DIR) + "/tests/parity/";
+const std::string kParity = SYRINX_BINARY_DIR "/parity/";
 
 /// A small random checkpoint and what its authors' code makes of its codes. "omni/..." is a
 /// code2wav of Qwen3-Omni.

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMel = 80;
 
 std::string golden_path(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/s3_flow/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/s3_flow/golden/" + name;
 }
 
 S3FlowConfig small() {

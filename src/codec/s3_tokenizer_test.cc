@@ -15,9 +15,7 @@
 namespace syrinx {
 namespace {
 
-std::string parity(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
-}
+std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
 struct Machine {
   ThreadPool pool{1};

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kSeed = 1234567890123;  // of make_golden.py
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/snac/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/snac/golden/" + name;
 }
 
 class SnacTest : public testing::TestWithParam<const char*> {};

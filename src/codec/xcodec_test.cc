@@ -8,7 +8,7 @@ namespace syrinx {
 namespace {
 
 std::string xcodec_golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/higgs/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/higgs/golden/" + name;
 }
 
 TEST(XCodec, SamplesAreTheAuthors) {

@@ -73,9 +73,7 @@ bool any_in(const std::vector<std::string>& parts, const std::string& name) {
                      [&](const std::string& part) { return name.find(part) != name.npos; });
 }
 
-std::string parity_dir(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
-}
+std::string parity_dir(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
 /// A copy of a golden checkpoint.
 struct Copy {

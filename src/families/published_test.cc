@@ -28,9 +28,7 @@ struct Published {
   const char *file = "", *missing = "", *reshaped = "";  ///< for PublishedChanges
 };
 
-std::string parity(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
-}
+std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
 /// A file of tests/parity/published; see the README there.
 struct Manifest {

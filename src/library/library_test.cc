@@ -51,7 +51,7 @@ int read_all(syrinx_speech* speech, Heard& heard) {
 }
 
 std::string small_model(const std::string& name) {
-  return SYRINX_SOURCE_DIR "/tests/parity/" + name + "/checkpoint";
+  return SYRINX_BINARY_DIR "/parity/" + name + "/checkpoint";
 }
 
 class Library : public testing::Test {
@@ -291,7 +291,7 @@ TEST_F(Library, AVoiceIsLearntKeptAndSpokenWith) {
                   &syrinx_unload);
   ASSERT_TRUE(csm) << error_.message;
   EXPECT_TRUE(syrinx_traits(csm.get()) & SYRINX_CLONES);
-  const syrinx::Wav wav = syrinx::read_wav(SYRINX_SOURCE_DIR "/tests/parity/mimi/speech.wav");
+  const syrinx::Wav wav = syrinx::read_wav(SYRINX_BINARY_DIR "/parity/mimi/speech.wav");
   const Voice learnt(syrinx_learn_voice(csm.get(), wav.samples.data(), wav.samples.size(),
                                         static_cast<int>(wav.rate), "Hello there.", &error_),
                      &syrinx_free_voice);
@@ -302,7 +302,7 @@ TEST_F(Library, AVoiceIsLearntKeptAndSpokenWith) {
   const Voice read(syrinx_open_voice(path.c_str(), &error_), &syrinx_free_voice);
   ASSERT_TRUE(read) << error_.message;
   const Voice of_file(
-      syrinx_learn_voice_file(csm.get(), SYRINX_SOURCE_DIR "/tests/parity/mimi/speech.wav",
+      syrinx_learn_voice_file(csm.get(), SYRINX_BINARY_DIR "/parity/mimi/speech.wav",
                               "Hello there.", &error_),
       &syrinx_free_voice);
   ASSERT_TRUE(of_file) << error_.message;

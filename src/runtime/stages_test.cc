@@ -17,10 +17,11 @@ namespace syrinx {
 namespace {
 
 constexpr double kPatience_s = 60;
+constexpr const char* kVoice = SYRINX_SOURCE_DIR "/voices/finch";
 
 LoadOptions model_options(const std::string& model) {
   LoadOptions options;
-  options.model = std::string(SYRINX_SOURCE_DIR) + "/" + model;
+  options.model = model;
   options.device = "cpu";
   options.engine.threads = 1;
   return options;
@@ -118,16 +119,18 @@ TEST(Stages, FinchSpeaksTheSameApart) {
   std::vector<SpeechRequest> requests{speech("Good evening to you all.", 1, "finch"),
                                       speech("What is this?", 2, "raven"), speech("Yes.", 3)};
   requests[1].speed = 1.2f;
-  expect_the_same_bits(model_options("voices/finch"), {"vocoder"}, requests);
+  expect_the_same_bits(model_options(kVoice), {"vocoder"}, requests);
 }
 
 TEST(Stages, Qwen3TtsSpeaksTheSameApart) {
-  expect_the_same_bits(model_options("tests/parity/qwen3_tts/golden/projected/checkpoint"),
-                       {"codec"}, {speech("the quick brown fox", 1), speech("hello there", 2)});
+  const LoadOptions options =
+      model_options(SYRINX_BINARY_DIR "/parity/qwen3_tts/golden/projected/checkpoint");
+  expect_the_same_bits(options, {"codec"},
+                       {speech("the quick brown fox", 1), speech("hello there", 2)});
 }
 
 TEST(Stages, CosyVoice2SpeaksTheSameApart) {
-  LoadOptions options = model_options("tests/parity/cosyvoice2/golden/checkpoint");
+  LoadOptions options = model_options(SYRINX_BINARY_DIR "/parity/cosyvoice2/golden/checkpoint");
   std::vector<SpeechRequest> requests{speech("The quick brown fox jumps.", 1, "fox"),
                                       speech("over the lazy dog", 2, "fox")};
   requests[1].flow = FlowMode::kFull;
@@ -136,7 +139,7 @@ TEST(Stages, CosyVoice2SpeaksTheSameApart) {
 }
 
 TEST(Stages, WhoPlaysThereEndsWithAnErrorAndTheNextIsServed) {
-  const LoadOptions options = model_options("voices/finch");
+  const LoadOptions options = model_options(kVoice);
   TestDir dir;
   const LoadOptions far_options = placed(options, {"vocoder"}, dir.path("s"));
   std::optional<Holder> holder(std::in_place, options, std::vector<std::string>{"vocoder"},
@@ -173,7 +176,7 @@ TEST(Stages, WhoPlaysThereEndsWithAnErrorAndTheNextIsServed) {
 
 TEST(Stages, OtherWeightsAreRefused) {
   TestDir dir;
-  LoadOptions options = model_options("voices/finch"), other = options;
+  LoadOptions options = model_options(kVoice), other = options;
   other.weights = "bf16";
   const Holder holder(other, {"vocoder"}, dir.path("s"));
   const LoadOptions far_options = placed(options, {"vocoder"}, dir.path("s"));

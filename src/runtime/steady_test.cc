@@ -61,7 +61,7 @@ class SteadyStep : public testing::TestWithParam<Steady> {};
 
 TEST_P(SteadyStep, AsksForNoMemory) {
   LoadOptions load;
-  load.model = std::string(SYRINX_SOURCE_DIR "/tests/parity/") + GetParam().checkpoint;
+  load.model = std::string(SYRINX_BINARY_DIR "/parity/") + GetParam().checkpoint;
   load.weights = "f32";
   load.engine.threads = 2;
   load.engine.executors = Executors::kShared;

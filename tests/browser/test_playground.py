@@ -516,7 +516,7 @@ class Playground(unittest.TestCase):
         page = self.open()
         cloning = self.server.get("/v1/models")[2]["data"][0]["voice_cloning"]["supported"]
         self.assertEqual(page.run("document.querySelector('#voices').hidden"), not cloning)
-        checkpoint = os.path.join(HERE, "../parity/qwen3_tts/golden/base/checkpoint")
+        checkpoint = os.path.join(harness.PARITY, "qwen3_tts/golden/base/checkpoint")
         with tempfile.TemporaryDirectory() as place, \
                 harness.Server("--quiet", "--voice-store", os.path.join(place, "store"),
                                model=checkpoint) as server:

@@ -170,14 +170,12 @@ class Look(unittest.TestCase):
         self.assertEqual(samples["shape"][0] % frames["shape"][0], 0)
 
     def test_trace_of_a_cloned_voice(self):
-        parity = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "parity")
-
         def codes(*arguments):
             with tempfile.TemporaryDirectory() as place:
                 path = os.path.join(place, "trace.safetensors")
-                done = run_cli("trace", "--model", os.path.join(parity, "qwen3_tts/golden/base/checkpoint"),
+                done = run_cli("trace", "--model", os.path.join(harness.PARITY, "qwen3_tts/golden/base/checkpoint"),
                                "--text", "Hello there.", "--max-frames", "4", "--dump", path,
-                               "--ref-audio", os.path.join(parity, "mimi/speech.wav"), *arguments)
+                               "--ref-audio", os.path.join(harness.PARITY, "mimi/speech.wav"), *arguments)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 with open(path, "rb") as file:
                     header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))

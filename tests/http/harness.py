@@ -20,6 +20,8 @@ import unittest
 VOICES = tempfile.TemporaryDirectory()
 os.environ.setdefault("SYRINX_VOICES", VOICES.name)
 BIN = os.environ.get("SYRINX_BIN", "build/release/syrinx")
+# Goldens with their checkpoints, as the build makes them.
+PARITY = os.path.join(os.path.dirname(os.path.abspath(BIN)), "parity")
 MODEL = os.environ.get("SYRINX_MODEL", "finch")
 SENTENCE = "The quick brown fox jumps over the lazy dog, and nobody knows why. "
 SPEECH = "/v1/audio/speech"

@@ -16,7 +16,6 @@ import harness
 from harness import SENTENCE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-GOLDEN = os.path.join(ROOT, "tests/parity")
 PATIENCE_S = 60
 NEEDS_GRPC = unittest.skipUnless(
     os.path.exists(os.path.join(os.path.dirname(harness.BIN), "libsyrinx_grpc.so")),
@@ -78,8 +77,8 @@ class Stages(unittest.TestCase):
 
     def test_the_same_bytes_in_two_processes(self):
         for model, stages in ((harness.MODEL, ["vocoder"]),
-                              (GOLDEN + "/qwen3_tts/golden/projected/checkpoint", ["codec"]),
-                              (GOLDEN + "/cosyvoice2/golden/checkpoint", ["flow", "vocoder"])):
+                              (harness.PARITY + "/qwen3_tts/golden/projected/checkpoint", ["codec"]),
+                              (harness.PARITY + "/cosyvoice2/golden/checkpoint", ["flow", "vocoder"])):
             bodies = [{"input": text, "seed": seed, "response_format": "pcm"}
                       for seed, text in enumerate(["the quick brown fox", "hello there", "yes"])]
             with harness.Server("--quiet", model=model) as server:

@@ -2,7 +2,7 @@
 """Makes the codecs' golden samples, and Orpheus's golden logits, with the originals in float64.
 
     VENV/bin/pip install torch transformers==4.57.3 safetensors numpy snac==1.2.1 and what qwen3_tts/make_golden.py asks for
-    VENV/bin/python float64.py [--write]
+    VENV/bin/python float64.py [--write] [--only FAMILY]
 
 The checkpoints and codes of the golden files are read; the original runs once in float32 and once in float64 (casts to
 float32 inside it go to float64 as well). Printed are the largest distance of the two, and of the golden file's numbers
@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE))
+import seeded  # noqa: E402
 import thin  # noqa: E402
 from philox import block_noise  # noqa: E402
 
@@ -169,20 +170,25 @@ def kept(tensor, golden, name):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", default="", help="the beginning of files")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    for file, original in FILES:
-        path = HERE / file
-        golden = load_file(path)
-        single, double = original(path)
-        apart = lambda a, b: float((a.double() - b.double()).abs().max())
-        print(file, "float32 from float64:", max(apart(single[n], double[n]) for n in double),
-              "golden from float64:", max(apart(golden[n], kept(double[n], golden, n)) for n in double),
-              "largest:", max(float(double[n].abs().max()) for n in double), flush=True)
-        if args.write:
-            for name in double:
-                golden[name] = kept(double[name], golden, name).to(torch.float32).contiguous()
-            save_file(golden, path)
+    with seeded.restored(HERE) as whole:
+        for file, original in FILES:
+            if file.startswith(args.only):
+                compare(HERE / file, original(whole / file), args.write)
+
+
+def compare(path, numbers, write):
+    golden, (single, double) = load_file(path), numbers
+    apart = lambda a, b: float((a.double() - b.double()).abs().max())
+    print(path, "float32 from float64:", max(apart(single[n], double[n]) for n in double),
+          "golden from float64:", max(apart(golden[n], kept(double[n], golden, n)) for n in double),
+          "largest:", max(float(double[n].abs().max()) for n in double), flush=True)
+    if write:
+        for name in double:
+            golden[name] = kept(double[name], golden, name).to(torch.float32).contiguous()
+        save_file(golden, path)
 
 
 if __name__ == "__main__":

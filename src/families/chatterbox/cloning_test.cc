@@ -16,9 +16,7 @@
 namespace syrinx::chatterbox {
 namespace {
 
-std::string parity(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
-}
+std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
 /// The checkpoint with the authors' voice "cloned" and without the files in `left_out`.
 struct Checkpoint {

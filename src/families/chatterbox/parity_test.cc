@@ -18,7 +18,7 @@ namespace syrinx::chatterbox {
 namespace {
 
 std::string golden_path(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/chatterbox/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/chatterbox/golden/" + name;
 }
 
 std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }

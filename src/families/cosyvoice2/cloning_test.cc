@@ -17,9 +17,7 @@ namespace {
 
 constexpr const char* kText = "The quick brown fox jumps over the lazy dog.";
 
-std::string parity(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
-}
+std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
 /// The checkpoint with the authors' voice "cloned" and without the files in `left_out`.
 struct Checkpoint {

@@ -12,8 +12,7 @@ namespace syrinx::cosyvoice2 {
 namespace {
 
 const std::string& checkpoint() {
-  static const std::string path =
-      std::string(SYRINX_SOURCE_DIR) + "/tests/parity/cosyvoice2/golden/checkpoint";
+  static const std::string path = SYRINX_BINARY_DIR "/parity/cosyvoice2/golden/checkpoint";
   return path;
 }
 

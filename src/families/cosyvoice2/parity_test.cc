@@ -16,7 +16,7 @@ namespace syrinx::cosyvoice2 {
 namespace {
 
 std::string golden_path(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/cosyvoice2/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/cosyvoice2/golden/" + name;
 }
 
 std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }

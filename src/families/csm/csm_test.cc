@@ -5,6 +5,7 @@
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
+#include "model/same_steps.h"
 
 namespace syrinx::csm {
 namespace {
@@ -61,40 +62,13 @@ TEST_F(CsmTest, SameBitsAloneAndInABatch) {
   requests[3].context = {{"1", "how are you?", frames(7, 5)}, {"0", "warm", frames(40, 9)}};
   requests[1].voice = "42";
   requests[1].repetition_penalty = 1.2f;
-  std::vector<Track> alone;
-  for (const SpeechRequest& r : requests) {
-    Runner runner(model_);
-    alone.push_back(runner.open(r));
-    for (int i = 0; i < 40; ++i) runner.step(alone.back());
-  }
-  Runner runner(model_, 2);
-  std::vector<Track> together;
-  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
-  std::vector<Track*> all;
-  for (Track& track : together) all.push_back(&track);
-  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
-    ASSERT_GE(steps, 40u);
-    for (size_t s = 0; s < steps; ++s) {
-      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
-      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
-    }
-  }
+  expect_same_alone_and_in_a_batch(model_, requests, 40);
 }
 
 TEST_F(CsmTest, ADroppedCacheIsMadeAgain) {
-  Runner runner(model_);
   SpeechRequest r = request("Hello there, how are you?");
   r.context = {{"1", "how are you?", frames(7, 5)}};
-  Track kept = runner.open(r), dropped = runner.open(r);
-  for (int i = 0; i < 30; ++i) {
-    runner.step(kept);
-    if (i % 7 == 3) runner.drop(dropped);
-    runner.step(dropped);
-  }
-  EXPECT_TRUE(kept.logits == dropped.logits);
-  EXPECT_EQ(kept.frames, dropped.frames);
+  expect_a_dropped_cache_made_again(model_, r);
 }
 
 TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
@@ -313,8 +287,7 @@ TEST_F(CsmTest, RefusesContextThatIsNone) {
 }
 
 TEST_F(CsmTest, ARecordingBecomesContext) {
-  const std::vector<float> speech =
-      read_wav(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/speech.wav").samples;
+  const std::vector<float> speech = read_wav(SYRINX_BINARY_DIR "/parity/mimi/speech.wav").samples;
   SpeechRequest r = request("Hello.");
   r.context = {{"1", "the quick", model_.encode(std::span(speech).first(9000))}};
   const int64_t frames = (9000 + model_.config().codec.hop() - 1) / model_.config().codec.hop();
@@ -374,7 +347,7 @@ TEST_F(CsmTest, InnerCodesAreDrawnInTheirOwnWay) {
 
 TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   const Recording recording{
-      .samples = read_wav(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/speech.wav").samples,
+      .samples = read_wav(SYRINX_BINARY_DIR "/parity/mimi/speech.wav").samples,
       .sample_rate = 24000,
       .text = "the quick",
       .mode = "continuation"};

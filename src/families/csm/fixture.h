@@ -16,7 +16,7 @@
 namespace syrinx::csm {
 
 inline std::string golden_dir(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/csm/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/csm/golden/" + name;
 }
 
 /// A request of cases.json, and what the authors' code made of it.

@@ -1,6 +1,7 @@
 // The backbone and its depth decoder against what transformers computes on small checkpoints:
 // prompt ids, prefill rows, logits of every step, greedy frames, and the audio of a request.
 #include "families/csm/fixture.h"
+#include "io/golden_samples.h"
 
 namespace syrinx::csm {
 namespace {
@@ -73,19 +74,19 @@ TEST_P(CsmParity, SamplesOfARequest) {
   for (const Case& c : cases_) {
     if (!c.golden->find("samples")) continue;
     const std::vector<int32_t> frames = ints(c.golden->view("frames"));
-    const std::span<const float> want = floats(c.golden->view("samples"));
+    const GoldenSamples want(*c.golden);
     Runner runner(model_);
     const ChunkStage& stage = *model_.graph().links()[0].stage;
     const auto stream = open_stream(stage, *runner.open(c.request).state);
-    const int count = static_cast<int>(want.size()) / stage.out_width();
-    std::vector<float> got(want.size());
+    const int count = static_cast<int>(want.count()) / stage.out_width();
+    std::vector<float> got(static_cast<size_t>(want.count()));
     ChunkJob job;
     job.state = stream.get();
     job.codes = std::span(frames).first(count * stage.in_width());
     job.fresh = count;
     job.out = got;
     stage.run(runner.context(), std::span(&job, 1));
-    for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::fabs(got[i] - want[i]));
+    worst = std::max(worst, want.distance(got));
     ++compared;
   }
   EXPECT_EQ(compared, 1);

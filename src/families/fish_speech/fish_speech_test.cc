@@ -5,6 +5,7 @@
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
+#include "model/same_steps.h"
 
 namespace syrinx::fish_speech {
 namespace {
@@ -71,40 +72,13 @@ TEST_F(FishSpeechTest, SameBitsAloneAndInABatch) {
   requests[1].voice = "42";
   requests[1].temperature = 0.8f, requests[1].top_k = 7;
   requests[2].temperature = 1.2f, requests[2].inner_temperature = 0.f;
-  std::vector<Track> alone;
-  for (const SpeechRequest& r : requests) {
-    Runner runner(model_);
-    alone.push_back(runner.open(r));
-    for (int i = 0; i < 40; ++i) runner.step(alone.back());
-  }
-  Runner runner(model_, 2);
-  std::vector<Track> together;
-  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
-  std::vector<Track*> all;
-  for (Track& track : together) all.push_back(&track);
-  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
-    ASSERT_GE(steps, 10u);
-    for (size_t s = 0; s < steps; ++s) {
-      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
-      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
-    }
-  }
+  expect_same_alone_and_in_a_batch(model_, requests, 10);
 }
 
 TEST_F(FishSpeechTest, ADroppedCacheIsMadeAgain) {
-  Runner runner(model_);
   SpeechRequest r = request("Hello there, how are you?");
   r.context = {{"1", "how are you?", frames(7, 5)}};
-  Track kept = runner.open(r), dropped = runner.open(r);
-  for (int i = 0; i < 30; ++i) {
-    runner.step(kept);
-    if (i % 7 == 3) runner.drop(dropped);
-    runner.step(dropped);
-  }
-  EXPECT_TRUE(kept.logits == dropped.logits);
-  EXPECT_EQ(kept.frames, dropped.frames);
+  expect_a_dropped_cache_made_again(model_, r);
 }
 
 TEST_F(FishSpeechTest, RulesBoundsAndTheAuthorsSampling) {
@@ -316,7 +290,7 @@ TEST_F(FishSpeechTest, RefusesWhatItCannotSay) {
 
 TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   const Recording recording{
-      .samples = read_wav(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mimi/speech.wav").samples,
+      .samples = read_wav(SYRINX_BINARY_DIR "/parity/mimi/speech.wav").samples,
       .sample_rate = 44100,
       .text = "the quick",
       .mode = "in-context"};

@@ -16,7 +16,7 @@
 namespace syrinx::fish_speech {
 
 inline std::string golden_path(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/fish_speech/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/fish_speech/golden/" + name;
 }
 
 /// A request of cases.json, and what the authors' code made of it.

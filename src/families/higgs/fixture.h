@@ -17,7 +17,7 @@
 namespace syrinx::higgs {
 
 inline std::string golden_path(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/higgs/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/higgs/golden/" + name;
 }
 
 /// A voice of given frames [T, C].

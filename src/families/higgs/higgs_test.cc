@@ -3,6 +3,7 @@
 #include "families/higgs/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
+#include "model/same_steps.h"
 
 namespace syrinx::higgs {
 namespace {
@@ -76,40 +77,13 @@ TEST_F(HiggsTest, SameBitsAloneAndInABatch) {
   requests.push_back(request("I'm fine"));
   requests[3].voice_data = voice_of(frames(30, 9), kC, "how are you?");
   requests[1].temperature = 0.8f, requests[1].top_k = 7;
-  std::vector<Track> alone;
-  for (const SpeechRequest& r : requests) {
-    Runner runner(model_);
-    alone.push_back(runner.open(r));
-    for (int i = 0; i < 40; ++i) runner.step(alone.back());
-  }
-  Runner runner(model_, 2);
-  std::vector<Track> together;
-  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
-  std::vector<Track*> all;
-  for (Track& track : together) all.push_back(&track);
-  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
-    ASSERT_GE(steps, 10u);
-    for (size_t s = 0; s < steps; ++s) {
-      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
-      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
-    }
-  }
+  expect_same_alone_and_in_a_batch(model_, requests, 10);
 }
 
 TEST_F(HiggsTest, ADroppedCacheIsMadeAgain) {
-  Runner runner(model_);
   SpeechRequest r = request("Hello there, how are you?");
   r.voice_data = voice_of(frames(7, 5), kC);
-  Track kept = runner.open(r), dropped = runner.open(r);
-  for (int i = 0; i < 30; ++i) {
-    runner.step(kept);
-    if (i % 7 == 3) runner.drop(dropped);
-    runner.step(dropped);
-  }
-  EXPECT_TRUE(kept.logits == dropped.logits);
-  EXPECT_EQ(kept.frames, dropped.frames);
+  expect_a_dropped_cache_made_again(model_, r);
 }
 
 TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {

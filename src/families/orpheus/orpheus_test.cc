@@ -13,9 +13,7 @@
 namespace syrinx::orpheus {
 namespace {
 
-std::string checkpoint() {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/orpheus/golden/checkpoint";
-}
+std::string checkpoint() { return SYRINX_BINARY_DIR "/parity/orpheus/golden/checkpoint"; }
 
 class OrpheusTest : public testing::Test {
  protected:

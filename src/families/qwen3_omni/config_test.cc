@@ -11,9 +11,8 @@ namespace syrinx::qwen3_omni {
 namespace {
 
 nlohmann::json small_config() {
-  return nlohmann::json::parse(read_file(std::string(SYRINX_SOURCE_DIR) +
-                                             "/tests/parity/qwen3_omni/golden/published/"
-                                             "checkpoint/config.json",
+  return nlohmann::json::parse(read_file(SYRINX_BINARY_DIR "/parity/qwen3_omni/golden/published/"
+                                                           "checkpoint/config.json",
                                          1 << 20));
 }
 

@@ -20,8 +20,7 @@ constexpr int kPositions = 96;
 class OmniParity : public testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:
   OmniParity()
-      : dir_(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_omni/golden/" +
-             std::get<0>(GetParam())),
+      : dir_(std::string(SYRINX_BINARY_DIR "/parity/qwen3_omni/golden/") + std::get<0>(GetParam())),
         config_(load_model_config(Config::load(dir_ + "/checkpoint/config.json"))),
         networks_(config_, Weights(open_weights(dir_ + "/checkpoint")), LoadSpec()),
         golden_(dir_ + "/" + std::get<1>(GetParam()) + ".safetensors") {

@@ -16,7 +16,7 @@
 namespace syrinx::qwen3_tts {
 
 inline std::string golden_dir(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_tts/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/qwen3_tts/golden/" + name;
 }
 
 /// A request of cases.json.

@@ -1,6 +1,7 @@
 // Promises of the family that need no golden: batches, recomputation, late text, checks, faults.
 #include "families/qwen3_tts/fixture.h"
 #include "io/test_dir.h"
+#include "model/same_steps.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -37,40 +38,13 @@ TEST_F(Qwen3TtsTest, SameBitsAloneAndInABatch) {
   requests[1].text_in_prompt = false;
   requests[2].voice = "none";
   requests[3].instructions = "Speak slowly.";
-  std::vector<Track> alone;
-  for (const SpeechRequest& r : requests) {
-    Runner runner(model_);
-    alone.push_back(runner.open(r));
-    for (int i = 0; i < 40; ++i) runner.step(alone.back());
-  }
-  Runner runner(model_, 2);
-  std::vector<Track> together;
-  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
-  std::vector<Track*> all;
-  for (Track& track : together) all.push_back(&track);
-  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
-    ASSERT_GE(steps, 40u);
-    for (size_t s = 0; s < steps; ++s) {
-      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
-      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
-    }
-  }
+  expect_same_alone_and_in_a_batch(model_, requests, 40);
 }
 
 TEST_F(Qwen3TtsTest, ADroppedCacheIsMadeAgain) {
-  Runner runner(model_);
   SpeechRequest r = request("Hello there, how are you?");
   r.text_in_prompt = false;
-  Track kept = runner.open(r), dropped = runner.open(r);
-  for (int i = 0; i < 30; ++i) {
-    runner.step(kept);
-    if (i % 7 == 3) runner.drop(dropped);
-    runner.step(dropped);
-  }
-  EXPECT_TRUE(kept.logits == dropped.logits);
-  EXPECT_EQ(kept.frames, dropped.frames);
+  expect_a_dropped_cache_made_again(model_, r);
 }
 
 TEST_F(Qwen3TtsTest, LateTextSpeaksAsTextKnownAtOnce) {

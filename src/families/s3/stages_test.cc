@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kPrompt = 7, kChunk = 5;
 
 std::string checkpoint(const std::string& file) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/cosyvoice2/golden/checkpoint/" + file;
+  return SYRINX_BINARY_DIR "/parity/cosyvoice2/golden/checkpoint/" + file;
 }
 
 S3FlowConfig small_flow() {

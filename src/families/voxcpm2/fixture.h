@@ -18,7 +18,7 @@
 namespace syrinx::voxcpm2 {
 
 inline std::string parity_file(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/" + name;
+  return SYRINX_BINARY_DIR "/parity/" + name;
 }
 inline std::string golden_path(const std::string& name) {
   return parity_file("voxcpm2/golden/" + name);

@@ -16,7 +16,7 @@ namespace syrinx::zonos {
 namespace {
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/zonos/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/zonos/golden/" + name;
 }
 
 Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }

@@ -15,7 +15,7 @@ namespace syrinx {
 namespace {
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/chatterbox/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/chatterbox/golden/" + name;
 }
 
 std::unique_ptr<Engine> engine(int max_batch = 8) {

@@ -24,11 +24,13 @@ def main():
     args = parser.parse_args()
     torch.set_num_threads(1)
     t3, flow, hift, hifigan = base.build(args.chatterbox)
-    weights = {k: v.float() for k, v in load_file(here / "checkpoint/s3gen.safetensors").items()}
+    with base.seeded.restored(here / "checkpoint") as checkpoint:
+        codec, model = (load_file(checkpoint / f"{name}.safetensors") for name in ("s3gen", "t3_cfg"))
+    weights = {k: v.float() for k, v in codec.items()}
     of = lambda prefix: {k[len(prefix):]: v for k, v in weights.items() if k.startswith(prefix)}
     flow.load_state_dict(of("flow."))
     hift.load_state_dict(of("mel2wav."))
-    t3.load_state_dict({k: v.float() for k, v in load_file(here / "checkpoint/t3_cfg.safetensors").items()})
+    t3.load_state_dict({k: v.float() for k, v in model.items()})
     flow.encoder.static_chunk_size = flow.decoder.estimator.static_chunk_size = 0
     hift.double()
     hift.stft_window = hift.stft_window.double()

@@ -23,6 +23,9 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeded  # noqa: E402
+
 HIDDEN, FFN, WIDTH, CHANNELS, TEXTS, SEED = 64, 96, 16, 16, 300, 7
 CORPUS = ["the quick brown fox jumps over the lazy dog", "Hello there, how are you? It's fine.",
           "You need to add some text for me to talk."]
@@ -128,7 +131,6 @@ def randomise(t3, flow, hift, random):
                 spread = 0.2 if value.dim() == 1 else 1.0 if table else 1.2 / value[0].numel() ** 0.5
                 value.copy_(normal(value.shape, spread) + (1 if norm else 0))
         t3.speech_head.weight.mul_(2)
-        t3.speech_head.weight[6561:].mul_(0.01)
         for name, value in hift.named_parameters():
             if name.endswith("original0"):
                 value.copy_((0.3 if "conv_post" in name else 0.6) * (1 + 0.3 * normal(value.shape)))
@@ -141,6 +143,12 @@ def randomise(t3, flow, hift, random):
         hift.m_source.l_linear.weight.mul_(6)
         hift.f0_predictor.classifier.weight.mul_(60)
         hift.f0_predictor.classifier.bias.fill_(40.0)
+        weights = {"t3_cfg": seeded.Weights(21), "s3gen": seeded.Weights(22)}
+        weights["t3_cfg"].over(t3)
+        weights["s3gen"].over(flow, "flow.")
+        weights["s3gen"].over(hift, "mel2wav.", keep=["stft_window"])
+        t3.speech_head.weight[6561:].mul_(0.01)
+    return weights
 
 
 def generate(t3, cond, ids, case):
@@ -209,7 +217,7 @@ def main():
     checkpoint.mkdir(parents=True)
     t3, flow, hift, hifigan = build(args.chatterbox)
     random = torch.Generator().manual_seed(21)
-    randomise(t3, flow, hift, random)
+    weights = randomise(t3, flow, hift, random)
     write_tokenizer(checkpoint / "tokenizer.json")
     with torch.no_grad():  # kept in bf16 to be small; the original runs what the files hold
         for model in (t3, flow, hift):
@@ -258,6 +266,8 @@ def main():
         print(case["name"], repr(text), len(ids), "ids,", len(tokens), "tokens,", len(set(tokens)), "kinds",
               cases[-1]["margin"], golden["samples"].abs().max().item() if case.get("samples") else "")
     (out / "cases.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n")
+    for name, made in weights.items():
+        made.hollow(checkpoint / f"{name}.safetensors")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ namespace syrinx {
 namespace {
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/cosyvoice2/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/cosyvoice2/golden/" + name;
 }
 
 std::unique_ptr<Engine> engine(const std::string& weights = "f32", int max_batch = 8) {

@@ -26,6 +26,9 @@ from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeded  # noqa: E402
+
 CODES, HIDDEN, WIDTH, CHANNELS, CHUNK = 40, 32, 32, 16, 5
 WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
          r"|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -224,7 +227,6 @@ def randomise(llm, flow, hift, random):
                 spread = 0.2 if value.dim() == 1 else 1.0 if table else 1.2 / value[0].numel() ** 0.5
                 value.copy_(normal(value.shape, spread) + (1 if norm else 0))
         llm.llm_decoder.weight.mul_(2)
-        llm.llm_decoder.bias[CODES:] = -30
         for name, value in hift.named_parameters():
             if name.endswith("original0"):
                 value.copy_((0.3 if "conv_post" in name else 0.6) * (1 + 0.3 * normal(value.shape)))
@@ -237,6 +239,11 @@ def randomise(llm, flow, hift, random):
         hift.m_source.l_linear.weight.mul_(6)
         hift.f0_predictor.classifier.weight.mul_(60)
         hift.f0_predictor.classifier.bias.fill_(40.0)
+        weights = {"llm": seeded.Weights(11), "flow": seeded.Weights(12), "hift": seeded.Weights(14)}
+        for name, model in (("llm", llm), ("flow", flow), ("hift", hift)):
+            weights[name].over(model, keep=["stft_window"])
+        llm.llm_decoder.bias[CODES:] = -30
+    return weights
 
 
 def make_voices(random, frontend):
@@ -321,7 +328,7 @@ def main():
         llm, flow, hift = build_models(folder)
         shutil.copy(pathlib.Path(folder) / "config.json", blank / "config.json")
     random = torch.Generator().manual_seed(11)
-    randomise(llm, flow, hift, random)
+    weights = randomise(llm, flow, hift, random)
     noise = flow.decoder.rand_noise
     (checkpoint / "cosyvoice2.yaml").write_text(
         YAML.format(hidden=HIDDEN, chunk=CHUNK, codes=CODES, width=WIDTH, channels=CHANNELS))
@@ -387,6 +394,8 @@ def main():
         print(case["name"], len(parts), "parts,", counts, "tokens, margin", margin, "ended", ended,
               "kinds", len(set(tokens)), "peak", golden["samples"].abs().max().item() if samples else "")
     (out / "cases.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n")
+    for name, made in weights.items():
+        made.hollow(checkpoint / f"{name}.pt")
 
 
 if __name__ == "__main__":

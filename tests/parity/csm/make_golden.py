@@ -65,6 +65,7 @@ def csm_config(size, ids, vocab):
 
 
 def randomise(model, seed, codes):
+    """Returns what is random."""
     gen = torch.Generator().manual_seed(seed)
     rand = lambda t, scale: t.copy_(torch.randn(t.shape, generator=gen) * scale)
     with torch.no_grad():
@@ -81,18 +82,23 @@ def randomise(model, seed, codes):
                 rand(p, 1.3 / np.sqrt(p.shape[1]))
             else:
                 rand(p, 1.3 / np.sqrt(p.shape[1]))
+    mimi.randomise(model.codec_model, seed + 1, 1.2)
+    weights = mimi.seeded.Weights(seed)
+    weights.over(model)
+    with torch.no_grad():
         model.lm_head.weight[codes:] = 0  # no codes of the codec
         model.depth_decoder.codebooks_head.weight[..., codes:] = 0
-    mimi.randomise(model.codec_model, seed + 1, 1.2)
+    mimi.dead_entries(model.codec_model)
     mimi.level(model.codec_model)
+    return weights
 
 
 def teach(model, ids, frames, steps):
-    """Makes greedy decoding answer the prompt `ids` with `frames` and then the end frame."""
+    """Makes greedy decoding answer the prompt `ids` with `frames` and then the end frame: by the heads alone, so that
+    the rest stays random."""
     books = model.config.num_codebooks
     target = torch.cat([frames, torch.zeros(1, books, dtype=torch.long)])
-    parameters = [p for n, p in model.named_parameters() if not n.startswith("codec_model.")]
-    adam = torch.optim.Adam(parameters, lr=2e-3)
+    adam = torch.optim.Adam([model.lm_head.weight, model.depth_decoder.codebooks_head.weight], lr=1e-2)
     codes = model.config.codec_config.codebook_size
     for step in range(steps):
         embeds = torch.cat([model.embed_text_tokens(ids), model.backbone_model.embed_tokens(target[None, :-1])], dim=1)
@@ -245,7 +251,7 @@ def main():
         config._attn_implementation = config.codec_config._attn_implementation = "eager"
         config.depth_decoder_config._attn_implementation = "eager"
         model = CsmForConditionalGeneration(config).float().eval()
-        randomise(model, size["seed"], config.codec_config.codebook_size)
+        random = randomise(model, size["seed"], config.codec_config.codebook_size)
         processor = CsmProcessor(EncodecFeatureExtractor(sampling_rate=24000), PreTrainedTokenizerFast(
             tokenizer_file=str(folder / "tokenizer.json"), pad_token="<|end_of_text|>"))
         if size["teach"]:
@@ -283,6 +289,8 @@ def main():
             save_file(run_case(model, processor, case, 3), folder.parent / f"{case['name']}.safetensors")
             print(" ", case["name"], "steps", case["steps"], "ended", case["ended"], "margin", case["margin"])
         (folder.parent / "cases.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n")
+        for file in list(folder.glob("*.safetensors")):
+            random.hollow(file)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,14 @@
 Run: python make_golden.py
 """
 import pathlib
+import sys
 
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import DacConfig, DacModel
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeded  # noqa: E402
 
 OUT = pathlib.Path(__file__).parent / "golden"
 
@@ -28,6 +32,8 @@ def main():
                 value.copy_(torch.randn_like(value) * 0.1)
             elif "bias" in name:
                 value.uniform_(-0.1, 0.1)
+    weights = seeded.Weights(4)
+    weights.over({k: v for k, v in model.named_parameters() if not k.startswith("encoder.")})
     folder = OUT / "checkpoint"
     model.save_pretrained(folder)
     kept = load_file(folder / "model.safetensors")
@@ -42,6 +48,7 @@ def main():
     whole = out["samples_60"]
     print("rms", float(whole.pow(2).mean().sqrt()), "peak", float(whole.abs().max()), whole.shape)
     save_file(out, OUT / "golden.safetensors")
+    weights.hollow(folder / "model.safetensors")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ const Model kModels[] = {
     {"chatterbox", "chatterbox", "samples", 50, 0, "", 26},
 };
 
-std::string parity_dir() { return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/"; }
+std::string parity_dir() { return SYRINX_BINARY_DIR "/parity/"; }
 
 std::string golden_dir(const Model& model) {
   const size_t slash = model.dir.find('/');

@@ -14,7 +14,7 @@ namespace syrinx {
 namespace {
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/higgs/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/higgs/golden/" + name;
 }
 
 std::unique_ptr<Engine> engine(EngineOptions options = {}) {

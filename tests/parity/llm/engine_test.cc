@@ -53,9 +53,7 @@ struct Case {
   bool ended = false;
 };
 
-std::string folder(const std::string& type) {
-  return SYRINX_SOURCE_DIR "/tests/parity/llm/" + type;
-}
+std::string folder(const std::string& type) { return SYRINX_BINARY_DIR "/parity/llm/" + type; }
 
 std::vector<Case> cases(const std::string& type) {
   std::vector<Case> out;

@@ -16,6 +16,7 @@ sliding-window mask instead; the script checks that both agree as long as they m
 import argparse
 import json
 import pathlib
+import sys
 import wave
 
 import numpy as np
@@ -23,6 +24,9 @@ import torch
 from safetensors.torch import save_file
 from transformers import MimiConfig, MimiModel, masking_utils
 from transformers.models.mimi import modeling_mimi
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeded  # noqa: E402
 
 WINDOW_FRAMES = 125  # 250 positions
 PLAIN_MASK = modeling_mimi.create_causal_mask
@@ -42,11 +46,9 @@ def randomise(model, seed, gain):
         for name, p in sorted(state.items()):
             last = name.rsplit(".", 1)[-1]
             if last == "cluster_usage":
-                p.copy_(torch.rand(p.shape, generator=gen) * 4)
-                p[3] = 0.0  # dead entry: the floor decides
+                p.copy_(0.5 + 3.5 * torch.rand(p.shape, generator=gen))
             elif last == "embed_sum":
                 rand(p, 1.0)
-                p[3] *= 1e-5
             elif last == "scale":
                 p.copy_(0.3 + 0.1 * torch.randn(p.shape, generator=gen))
             elif "layernorm" in name and last == "weight":
@@ -58,6 +60,16 @@ def randomise(model, seed, gain):
                 # Sharp attention, so that a wrong window or position shows.
                 sharp = 2.5 if "q_proj" in name or "k_proj" in name else 1.0
                 rand(p, sharp * gain / np.sqrt(fan_in))
+
+
+def dead_entries(model):
+    """One entry of each codebook was hardly used: the floor decides."""
+    with torch.no_grad():
+        for name, p in model.named_buffers():
+            if name.endswith("cluster_usage"):
+                p[3] = 0.0
+            elif name.endswith("embed_sum"):
+                p[3] *= 1e-5
 
 
 def level(model):
@@ -76,8 +88,11 @@ def random_model(config, seed):
     config._attn_implementation = "eager"
     model = MimiModel(config).eval()
     randomise(model, seed, 1.2)
+    weights = seeded.Weights(seed)
+    weights.over(model)
+    dead_entries(model)
     level(model)
-    return model
+    return model, weights
 
 
 def decode_goldens(model, keep, lengths):
@@ -167,10 +182,11 @@ def main():
         folder = args.out / name
         folder.mkdir(parents=True, exist_ok=True)
         config = MimiConfig(**size["config"])
-        model = random_model(config, size["seed"])
+        model, made = random_model(config, size["seed"])
         weights = {k: v.to(size["dtype"]).contiguous() for k, v in model.state_dict().items()}
         model.load_state_dict(weights)  # the rounding of the file
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+        made.hollow(folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(config.to_dict(), indent=1) + "\n")
         for layer in model.modules():
             if hasattr(layer, "_embed"):

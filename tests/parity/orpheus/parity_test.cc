@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kSeed = 77;  // of make_golden.py, for the codec's noise
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/orpheus/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/orpheus/golden/" + name;
 }
 
 /// The small vocabulary is not the published one, so the checkpoint is loaded by name.

@@ -23,7 +23,7 @@ constexpr int kTower = 0, kThinker = 1, kTalker = 2, kCode2Wav = 3;
 std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
 
 std::string golden_dir(const std::string& size) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_omni/golden/" + size;
+  return SYRINX_BINARY_DIR "/parity/qwen3_omni/golden/" + size;
 }
 
 std::shared_ptr<const Pipeline> load_omni(const std::string& dir,

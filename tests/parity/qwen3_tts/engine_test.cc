@@ -16,7 +16,7 @@ namespace syrinx {
 namespace {
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/qwen3_tts/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/qwen3_tts/golden/" + name;
 }
 
 std::unique_ptr<Engine> engine(const std::string& name, EngineOptions options = {}) {

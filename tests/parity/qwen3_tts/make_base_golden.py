@@ -16,8 +16,8 @@ from safetensors.torch import save_file
 from transformers import Qwen2TokenizerFast
 from transformers.models.mimi import modeling_mimi
 
-from make_golden import (FOX, Recorder, allowed_margin, codec_config, level, randomise, sparser_end, talker_config,
-                         write_tokenizer)
+from make_golden import (FOX, Recorder, allowed_margin, codec_config, dead_entries, hollow, level, randomise, seeded,
+                         sparser_end, talker_config, write_tokenizer)
 from qwen_tts import Qwen3TTSModel
 from qwen_tts.core.models import Qwen3TTSConfig, Qwen3TTSForConditionalGeneration, Qwen3TTSProcessor
 from qwen_tts.core.tokenizer_12hz.configuration_qwen3_tts_tokenizer_v2 import Qwen3TTSTokenizerV2Config
@@ -55,17 +55,19 @@ CASES = [
 
 
 def signals():
-    """Speech, a sweep from 100 Hz to 11 kHz, and noise with the slope and the rhythm of speech."""
+    """Speech, a sweep from 100 Hz to 11 kHz, and noise with the slope and the rhythm of speech, all of 16 bits."""
     with wave.open(str(pathlib.Path(__file__).parent.parent / "mimi" / "speech.wav")) as file:
         speech = np.frombuffer(file.readframes(30000), dtype="<i2").astype(np.float32) / 32768
     t = np.arange(26000) / RATE
     sweep = 0.4 * np.sin(2 * np.pi * 100 * 1.05 * (np.power(110, t / 1.05) - 1) / np.log(110))
     noise = np.random.default_rng(4).standard_normal(24500)
     noise = np.convolve(noise, 0.8 ** np.arange(30))[:24500] * (0.55 + 0.45 * np.sin(2 * np.pi * 4 * t[:24500])) * 0.1
-    return {"speech": speech, "sweep": sweep.astype(np.float32), "noise": noise.astype(np.float32)}
+    coarse = lambda x: (np.round(x * 32768) / 32768).astype(np.float32)
+    return {"speech": speech, "sweep": coarse(sweep), "noise": coarse(noise)}
 
 
 def write_checkpoint(folder):
+    """Returns what is random in its two files."""
     (folder / "speech_tokenizer").mkdir(parents=True, exist_ok=True)
     special, used = write_tokenizer(folder)
     config = talker_config(SIZE, special, used)
@@ -84,6 +86,8 @@ def write_checkpoint(folder):
         (folder / path).write_text(json.dumps(value, indent=1))
     model = Qwen3TTSForConditionalGeneration(Qwen3TTSConfig(**config))
     randomise(model, SIZE["seed"], 1.3)
+    random = [seeded.Weights(SIZE["seed"]), seeded.Weights(SIZE["seed"] + 1)]
+    random[0].over(model)
     sparser_end(model, SIZE["end_scale"])
     save_file({k: v.to(torch.bfloat16).contiguous() for k, v in model.state_dict().items()},
               folder / "model.safetensors", metadata={"format": "pt"})
@@ -98,10 +102,13 @@ def write_checkpoint(folder):
             if name.endswith("embed_sum"):
                 b.copy_(torch.randn(b.shape, generator=gen))
             elif name.endswith("cluster_usage"):
-                b.copy_(torch.rand(b.shape, generator=gen) * 4 + 0.01)
+                b.copy_(torch.rand(b.shape, generator=gen) * 3.5 + 0.5)
+    random[1].over(vocoder)
+    dead_entries(vocoder)
     level(vocoder.decoder, SIZE)
     save_file({k: v.contiguous() for k, v in vocoder.state_dict().items()},
               folder / "speech_tokenizer/model.safetensors", metadata={"format": "pt"})
+    return random
 
 
 class CloneRecorder(Recorder):
@@ -169,7 +176,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "golden")
     folder = parser.parse_args().out / "base"
     torch.set_num_threads(1)
-    write_checkpoint(folder / "checkpoint")
+    random = write_checkpoint(folder / "checkpoint")
     model = Qwen3TTSForConditionalGeneration.from_pretrained(
         str(folder / "checkpoint"), dtype=torch.float32, attn_implementation="eager").eval()
     processor = Qwen3TTSProcessor(tokenizer=Qwen2TokenizerFast.from_pretrained(str(folder / "checkpoint")))
@@ -181,6 +188,8 @@ def main():
         save_file(run_case(tts, case, recordings), folder / f"{case['name']}.safetensors")
         print(case["name"], "steps", case["steps"], "ended", case["ended"], "margin", case["margin"])
     (folder / "cases.json").write_text(json.dumps(CASES, indent=1, ensure_ascii=False) + "\n")
+    hollow(folder / "checkpoint", random)
+    seeded.Weights(0).hollow(folder / "recordings.safetensors")  # nothing random, but it gets smaller
 
 
 if __name__ == "__main__":

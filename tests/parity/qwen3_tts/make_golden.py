@@ -15,6 +15,7 @@ allowed logits ("margin" in cases.json): far above float noise, else greedy fram
 import argparse
 import json
 import pathlib
+import sys
 
 import numpy as np
 import torch
@@ -26,6 +27,9 @@ from qwen_tts import Qwen3TTSModel
 from qwen_tts.core.models import Qwen3TTSConfig, Qwen3TTSForConditionalGeneration, Qwen3TTSProcessor
 from qwen_tts.core.tokenizer_12hz.configuration_qwen3_tts_tokenizer_v2 import Qwen3TTSTokenizerV2Config
 from qwen_tts.core.tokenizer_12hz.modeling_qwen3_tts_tokenizer_v2 import Qwen3TTSTokenizerV2Model
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeded  # noqa: E402
 
 # The same words as the Qwen2 tokenizer cuts; a vocabulary this small still needs whole chat roles.
 WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -108,11 +112,9 @@ def randomise(model, seed, gain):
         for name, p in sorted(model.named_parameters()):
             last = name.rsplit(".", 1)[-1]
             if last == "cluster_usage":
-                p.copy_(torch.rand(p.shape, generator=gen) * 4)
-                p[3] = 0.0  # dead entry: the clamp decides
+                p.copy_(0.5 + 3.5 * torch.rand(p.shape, generator=gen))
             elif last == "embedding_sum":
                 rand(p, 1.0)
-                p[3] *= 1e-5
             elif last in ("alpha", "beta", "bias"):
                 rand(p, 0.2)
             elif last in ("scale", "gamma"):
@@ -123,6 +125,16 @@ def randomise(model, seed, gain):
                 rand(p, 1.0)
             else:
                 rand(p, gain / np.sqrt(np.prod(p.shape[1:])) if p.dim() > 1 else 0.5)
+
+
+def dead_entries(vocoder):
+    """One entry of each codebook was hardly used: the clamp decides."""
+    with torch.no_grad():
+        for name, p in vocoder.named_parameters():
+            if name.endswith("cluster_usage"):
+                p[3] = 0.0
+            elif name.endswith("embedding_sum"):
+                p[3] *= 1e-5
 
 
 def sparser_end(model, scale):
@@ -145,6 +157,7 @@ def level(decoder, size):
 
 
 def write_checkpoint(folder, size):
+    """Returns what is random in its two files."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "speech_tokenizer").mkdir(exist_ok=True)
     special, used = write_tokenizer(folder)
@@ -161,14 +174,24 @@ def write_checkpoint(folder, size):
 
     model = Qwen3TTSForConditionalGeneration(Qwen3TTSConfig(**config))
     randomise(model, size["seed"], 1.3)
+    random = [seeded.Weights(size["seed"]), seeded.Weights(size["seed"] + 1)]
+    random[0].over(model)
     sparser_end(model, size["end_scale"])
     weights = {k: v.to(size["dtype"]).contiguous() for k, v in model.state_dict().items()}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     vocoder = Qwen3TTSTokenizerV2Model(Qwen3TTSTokenizerV2Config(**codec))
     randomise(vocoder, size["seed"] + 1, 0.9)
+    random[1].over(vocoder)
+    dead_entries(vocoder)
     level(vocoder.decoder, size)
     save_file({k: v.contiguous() for k, v in vocoder.state_dict().items()},
               folder / "speech_tokenizer/model.safetensors", metadata={"format": "pt"})
+    return random
+
+
+def hollow(folder, random):
+    random[0].hollow(folder / "model.safetensors")
+    random[1].hollow(folder / "speech_tokenizer/model.safetensors")
 
 
 class Recorder:
@@ -286,8 +309,8 @@ SIZES = {
     # Like the 1.7B model: a wider talker, so the predictor has small_to_mtp_projection; f32 weights,
     # grouped heads everywhere, other rates and fewer codebooks than published.
     "projected": dict(
-        seed=23, dtype=torch.float32, size="1b7", codes=40, groups=6, text_hidden=24, mrope=[4, 2, 2],
-        end_scale=1.0, hop_keep=192,
+        seed=323, dtype=torch.float32, size="1b7", codes=40, groups=6, text_hidden=24, mrope=[4, 2, 2],
+        end_scale=0.85, hop_keep=192,
         talker=dict(hidden_size=64, intermediate_size=112, num_hidden_layers=2, num_attention_heads=6,
                     num_key_value_heads=2, head_dim=16),
         predictor=dict(hidden_size=32, intermediate_size=64, num_hidden_layers=3, num_attention_heads=2,
@@ -339,7 +362,7 @@ def main():
     torch.set_num_threads(1)
     for name, size in SIZES.items():
         folder = args.out / name
-        write_checkpoint(folder / "checkpoint", size)
+        random = write_checkpoint(folder / "checkpoint", size)
         model = Qwen3TTSForConditionalGeneration.from_pretrained(
             str(folder / "checkpoint"), dtype=torch.float32, attn_implementation="eager")
         model.eval()
@@ -353,6 +376,7 @@ def main():
             save_file(run_case(tts, case, inner_steps=6, full_steps=1), folder / f"{case['name']}.safetensors")
             print(" ", case["name"], "steps", case["steps"], "ended", case["ended"], "margin", case["margin"])
         (folder / "cases.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n")
+        hollow(folder / "checkpoint", random)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,16 @@ the recording and of the speech together, in windows of 300 frames with 25 of le
 `speech_F`: the first two frames of speech after F frames; the codes are those of code().
 """
 import pathlib
+import sys
 
 import torch
 from safetensors.torch import load_file, save_file
 
 from qwen_tts.core.tokenizer_12hz.configuration_qwen3_tts_tokenizer_v2 import Qwen3TTSTokenizerV2Config
 from qwen_tts.core.tokenizer_12hz.modeling_qwen3_tts_tokenizer_v2 import Qwen3TTSTokenizerV2Model
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeded  # noqa: E402
 
 HOP, SPOKEN = 1920, 2
 BASE = pathlib.Path(__file__).resolve().parent / "golden" / "base"
@@ -23,7 +27,11 @@ def code(frame, book):
 
 def main():
     torch.set_num_threads(1)
-    folder = BASE / "checkpoint" / "speech_tokenizer"
+    with seeded.restored(BASE / "checkpoint") as folder:
+        write(folder / "speech_tokenizer")
+
+
+def write(folder):
     config = Qwen3TTSTokenizerV2Config.from_pretrained(folder)
     config._attn_implementation = "eager"
     model = Qwen3TTSTokenizerV2Model(config).eval()

@@ -9,8 +9,7 @@ stores what the authors' code makes of recordings with them.
         einops omegaconf numpy soundfile
     VENV/bin/python make_golden.py --chatterbox chatterbox --cosyvoice CosyVoice
 
-Weights are kept in bf16 (the ONNX files in float32, of the same precision) and the original runs what the files hold, in
-float32. Its resamplers are replaced by FFmpeg's, which Syrinx uses; what that changes is printed. recording.wav is the
+Weights are kept in bf16 (those of the ONNX files in float32) and the original runs what the files hold, in float32. Its resamplers are replaced by FFmpeg's, which Syrinx uses; what that changes is printed. recording.wav is the
 built-in voice of Syrinx.
 """
 import argparse
@@ -29,6 +28,9 @@ from transformers import AutoTokenizer
 
 torch.version.cuda = None  # torchaudio refuses a torch built for another CUDA; only the CPU is used
 import torchaudio  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeded  # noqa: E402
 
 torch.set_num_threads(1)
 HERE = pathlib.Path(__file__).parent
@@ -57,7 +59,7 @@ def resample(wav, source, target):
 
 
 def randomise(module, seed):
-    """Random weights of a sensible size in bf16, and statistics of BatchNorms that matter."""
+    """Random weights of a sensible size, and statistics of BatchNorms that matter."""
     g = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in list(module.named_parameters()) + list(module.named_buffers()):
@@ -73,8 +75,15 @@ def randomise(module, seed):
             else:
                 gain = 4 if "project_down" in name else 1.2
                 p.copy_(gain * noise / np.sqrt(p[0].numel()))
-            p.copy_(p.to(torch.bfloat16).float())
     return module.eval()
+
+
+def rounded(module):
+    """Weights of bf16."""
+    with torch.no_grad():
+        for name, p in module.state_dict().items():
+            if p.is_floating_point() and name not in ("_mel_filters", "window"):
+                p.copy_(p.to(torch.bfloat16).float())
 
 
 def small_tokenizer(cls, config, heads, layers, seed):
@@ -148,9 +157,20 @@ def tokenizer_onnx(model, path):
 
 
 def campplus_onnx(model, path):
-    torch.onnx.export(model, torch.randn(1, 200, 80), str(path), input_names=["input"], output_names=["output"],
-                      dynamic_axes={"input": {1: "T"}}, opset_version=14, dynamo=False)
-    graph = onnx.load(path).graph
+    """Norms behind convolutions become part of them, as in the published graph. They are made to change nothing but by
+    their shifts, so that the weights of those convolutions stay what a recipe can tell."""
+    def graph():
+        torch.onnx.export(model, torch.randn(1, 200, 80), str(path), input_names=["input"], output_names=["output"],
+                          dynamic_axes={"input": {1: "T"}}, opset_version=14, dynamo=False)
+        return onnx.load(path).graph
+    left = {name for n in graph().node if n.op_type == "BatchNormalization" for name in n.input}
+    with torch.no_grad():
+        for name, norm in model.named_modules():
+            if isinstance(norm, torch.nn.BatchNorm1d | torch.nn.BatchNorm2d) and f"{name}.running_var" not in left:
+                norm.running_var.fill_(1 - norm.eps)
+                if norm.affine:
+                    norm.weight.fill_(1)
+    graph = graph()
     print("campplus onnx:", len(graph.initializer), "tensors,", sum(n.op_type == "BatchNormalization" for n in graph.node),
           "norms of", sum(isinstance(m, torch.nn.BatchNorm1d) for m in model.modules()))
 
@@ -212,18 +232,28 @@ def chatterbox(root, recording, rate):
     g = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for p in ve.parameters():
-            p.copy_((torch.randn(p.shape, generator=g) * (0.3 if p.dim() > 1 else 0.1)).to(torch.bfloat16).float())
+            p.copy_(torch.randn(p.shape, generator=g) * (0.3 if p.dim() > 1 else 0.1))
     ve.eval()
 
     checkpoint = CHATTERBOX / "checkpoint"
-    state = {k: v for k, v in load_file(checkpoint / "s3gen.safetensors").items()
-             if not k.startswith(("tokenizer.", "speaker_encoder."))}
+    weights, own = seeded.Weights.of(checkpoint / "s3gen.safetensors"), seeded.Weights(3)
+    # Of the draws of that name: one with which no digit of the signals is close to the border of another (`margin`).
+    weights.over(tokenizer, "tokenizer.a.", keep=["_mel_filters", "window"])
+    weights.over(speaker, "speaker_encoder.")
+    own.over(ve)
+    for model in (tokenizer, speaker):
+        rounded(model)
+    with seeded.restored(checkpoint) as whole:
+        state = {k: v for k, v in load_file(whole / "s3gen.safetensors").items()
+                 if not k.startswith(("tokenizer.", "speaker_encoder."))}
     for prefix, model in (("tokenizer.", tokenizer), ("speaker_encoder.", speaker)):
         for k, v in model.state_dict().items():
             if k not in ("_mel_filters", "window"):
                 state[prefix + k] = (v.to(torch.bfloat16) if v.is_floating_point() else v).contiguous()
     save_file(state, checkpoint / "s3gen.safetensors")
     save_file({k: v.contiguous() for k, v in ve.state_dict().items()}, checkpoint / "ve.safetensors")
+    weights.hollow(checkpoint / "s3gen.safetensors")
+    own.hollow(checkpoint / "ve.safetensors")
 
     # prepare_conditionals and embed_ref as they stand, on these networks.
     class S3Gen:
@@ -309,14 +339,21 @@ def cosyvoice(root, parts):
     from s3tokenizer.utils import log_mel_spectrogram
     small = ModelConfig(n_audio_state=64, n_audio_head=1, n_audio_layer=2)
     tokenizer = randomise(S3TokenizerV2("speech_tokenizer_v2_25hz", small), 11)
+    # As the graph has them: matrices of linear layers transposed.
+    linear = {id(m.weight) for m in tokenizer.modules() if isinstance(m, torch.nn.Linear)}
+    weights = seeded.Weights(11), seeded.Weights(12)
+    weights[0].over({k: p.t() if id(p) in linear else p for k, p in tokenizer.named_parameters()})
     with torch.no_grad():  # the small language model has 40 codes: only three digits may turn
         down = tokenizer.quantizer._codebook.project_down
         down.weight[3:] = 0
         down.bias[3:] = -4
     speaker = small_campplus(xvector, 12)
+    weights[1].over(speaker)
     checkpoint = COSYVOICE / "checkpoint"
     tokenizer_onnx(tokenizer, checkpoint / "speech_tokenizer_v2.onnx")
     campplus_onnx(speaker, checkpoint / "campplus.onnx")
+    weights[0].hollow(checkpoint / "speech_tokenizer_v2.onnx")
+    weights[1].hollow(checkpoint / "campplus.onnx")
 
     sys.path.insert(0, str(root))
     for name in ("onnxruntime", "inflect"):

@@ -17,7 +17,7 @@
 namespace syrinx {
 namespace {
 
-const std::string kParity = std::string(SYRINX_SOURCE_DIR) + "/tests/parity/";
+const std::string kParity = SYRINX_BINARY_DIR "/parity/";
 
 /// Where a family's small checkpoint lies, and a voice of it.
 struct Small {

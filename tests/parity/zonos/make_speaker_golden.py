@@ -14,6 +14,9 @@ import sys
 import torch
 from safetensors.torch import load_file, save_file
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import seeded  # noqa: E402
+
 HERE = pathlib.Path(__file__).parent
 PLANES, BLOCKS, INNER, WIDTH = 4, [2, 2, 3, 1], 16, 128
 
@@ -47,6 +50,8 @@ def main():
     theirs.ResNet293 = lambda in_planes: theirs.ResNet(in_planes, theirs.SimAMBasicBlock, BLOCKS)
     network = theirs.ResNet293_based(in_planes=PLANES, embd_dim=INNER).eval()
     randomise(network, 3)
+    random = seeded.Weights(5)
+    random.over(network, keep=["featCal"])
     projection = torch.nn.Linear(INNER, WIDTH)
     randomise(projection, 4)
     folder = HERE / "golden" / "checkpoint" / "Zonos-v0.1-speaker-embedding"
@@ -55,7 +60,8 @@ def main():
     torch.save(projection.state_dict(), folder / "ResNet293_SimAM_ASP_base_LDA-128.pt")
 
     network.featCal = theirs.logFbankCal()
-    recordings = load_file(HERE.parent / "qwen3_tts" / "golden" / "base" / "recordings.safetensors")
+    with seeded.restored(HERE.parent / "qwen3_tts/golden/base") as base:
+        recordings = load_file(base / "recordings.safetensors")
     out = {}
     with torch.inference_mode():
         for name in ("speech", "sweep", "noise"):
@@ -70,6 +76,7 @@ def main():
     print("apart", float((out["speech_vector"] - out["sweep_vector"]).abs().max()),
           float((out["speech_vector"] - out["noise_vector"]).abs().max()))
     save_file({k: v.clone() for k, v in out.items()}, HERE / "golden" / "speaker_vectors.safetensors")
+    random.hollow(folder / "ResNet293_SimAM_ASP_base.pt")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ namespace syrinx {
 namespace {
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/zonos/golden/" + name;
+  return SYRINX_BINARY_DIR "/parity/zonos/golden/" + name;
 }
 
 nlohmann::json read_cases() {

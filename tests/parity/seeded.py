@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Checkpoints of goldens whose random weights are not kept but made again, in Python's standard library.
+
+    python3 tests/parity/seeded.py FROM TO
+
+makes folder TO look like FROM: links to what lies there, but each FILE.seeded.json becomes the FILE that it tells. The
+build does so with tests/parity, and tests read build/.../parity (`SYRINX_BINARY_DIR "/parity/"`, `harness.PARITY`).
+
+A recipe is a JSON object. `runs` lists [name, place, dtype, count, scale, middle]: from byte `place` of the file on lie
+`count` numbers of dtype F32 or BF16, each middle + scale * u in float64, rounded to float32 and then to the dtype
+(nearest, ties to even). u = i / 2^31, where i are the little-endian int32 that SHAKE-128 makes of the UTF-8 bytes of
+"`seed` name". `rest` is base64 of xz of the file XOR those numbers (zero bytes where there are none), so whatever is
+not random, in any format, is kept as it is; `sha256` is that of the file.
+
+A script that makes goldens sets random weights as ever, calls Weights.over() before it changes single rows, and
+Weights.hollow() on the files when all is done; `restored()` gives other scripts a checkpoint as one would download it.
+"""
+import array
+import base64
+import contextlib
+import hashlib
+import json
+import lzma
+import os
+import pathlib
+import sys
+import tempfile
+
+ENDING = ".seeded.json"
+SMALLEST = 64  # numbers of a tensor that are worth a line
+
+
+def numbers(seed, name, count, scale, middle):
+    """float32, as array("f")."""
+    bits = array.array("i", hashlib.shake_128(f"{seed} {name}".encode()).digest(4 * count))
+    step = scale / 2**31
+    return array.array("f", [middle + step * i for i in bits])
+
+
+def encoded(values, dtype):
+    if dtype == "F32":
+        return values.tobytes()
+    assert dtype == "BF16", dtype
+    bits = array.array("I", values.tobytes())
+    return array.array("H", [(b + 0x7FFF + (b >> 16 & 1)) >> 16 for b in bits]).tobytes()
+
+
+def xored(data, recipe):
+    """`data` with the recipe's numbers XORed in: turns a file into its rest and back."""
+    out = bytearray(data)
+    for name, place, dtype, count, scale, middle in recipe["runs"]:
+        made = encoded(numbers(recipe["seed"], name, count, scale, middle), dtype)
+        end = place + len(made)
+        mixed = int.from_bytes(out[place:end], "little") ^ int.from_bytes(made, "little")
+        out[place:end] = mixed.to_bytes(len(made), "little")
+    return bytes(out)
+
+
+def written(recipe):
+    """The bytes of the file that `recipe` tells."""
+    data = xored(lzma.decompress(base64.b64decode(recipe["rest"])), recipe)
+    if hashlib.sha256(data).hexdigest() != recipe["sha256"]:
+        raise SystemExit("a seeded file did not come out as it was")
+    return data
+
+
+def mirror(source, target):
+    """Links and files of `target` for those of `source`; both are absolute. What is newer than its recipe stays."""
+    seeded = set(source.rglob("*" + ENDING))
+    links = {p for p in source.rglob("*") if p.is_symlink()}  # to what may be seeded
+    holds = {folder for p in seeded | links for folder in p.parents}
+    script = pathlib.Path(__file__).stat().st_mtime
+
+    def link(place, to):
+        told = os.readlink(to) if to.is_symlink() else os.path.relpath(to, place.parent)
+        if not (place.is_symlink() and os.readlink(place) == told):
+            remove(place)
+            place.symlink_to(told)
+
+    def remove(place):
+        if place.is_dir() and not place.is_symlink():
+            for inner in place.iterdir():
+                remove(inner)
+            place.rmdir()
+        else:
+            place.unlink(missing_ok=True)
+
+    def walk(folder, place):
+        if place.is_symlink() or place.is_file():
+            remove(place)
+        place.mkdir(parents=True, exist_ok=True)
+        expected = set()
+        for item in sorted(folder.iterdir()):
+            if item in seeded:
+                file = place / item.name[:-len(ENDING)]
+                made = file.is_file() and not file.is_symlink()
+                if not made or file.stat().st_mtime < max(item.stat().st_mtime, script):
+                    data = written(json.loads(item.read_text()))
+                    remove(file)
+                    part = file.with_name(file.name + ".part")
+                    part.write_bytes(data)
+                    part.rename(file)
+            else:
+                file = place / item.name
+                walk(item, file) if item in holds else link(file, item)
+            expected.add(file.name)
+        for old in place.iterdir():
+            if old.name not in expected:
+                remove(old)
+
+    walk(source, target)
+
+
+@contextlib.contextmanager
+def restored(folder):
+    """A temporary copy of a folder of goldens in which the seeded files are whole."""
+    with tempfile.TemporaryDirectory() as place:
+        mirror(pathlib.Path(folder).resolve(), pathlib.Path(place) / "whole")
+        yield pathlib.Path(place) / "whole"
+
+
+class Weights:
+    """For scripts that make goldens, with torch: random weights that a recipe can tell."""
+
+    def __init__(self, seed):
+        self.seed, self.made = seed, {}
+
+    @staticmethod
+    def of(path):
+        """Those of the recipe of the file `path`."""
+        recipe = json.loads(pathlib.Path(f"{path}{ENDING}").read_text())
+        weights = Weights(recipe["seed"])
+        weights.made = {run[0]: tuple(run[3:]) for run in recipe["runs"]}
+        return weights
+
+    def over(self, tensors, prefix="", keep=()):
+        """Gives each larger float tensor of a module or {name: tensor} numbers of the mean and the deviation that it
+        has, rounded. Names that contain one of `keep` are left alone, and so is what does not vary."""
+        import torch
+        if isinstance(tensors, torch.nn.Module):
+            tensors = tensors.state_dict(keep_vars=True)
+        seen = set()
+        with torch.no_grad():
+            for name, tensor in tensors.items():
+                if (tensor.dtype not in (torch.float32, torch.bfloat16) or tensor.numel() < SMALLEST
+                        or any(part in name for part in keep) or tensor.data_ptr() in seen):
+                    continue
+                seen.add(tensor.data_ptr())
+                middle, scale = float(tensor.double().mean()), float(tensor.double().std()) * 3**0.5
+                if scale == 0:
+                    continue
+                middle = float(f"{middle:.3g}") if abs(middle) > 0.2 * scale else 0.0
+                run = (tensor.numel(), float(f"{scale:.4g}"), middle)
+                self.made[prefix + name] = run
+                values = torch.frombuffer(numbers(self.seed, prefix + name, *run), dtype=torch.float32)
+                tensor.copy_(values.reshape(tensor.shape))
+
+    def hollow(self, path):
+        """Puts a recipe in the place of the file `path`. Numbers are found by their beginning, in either dtype."""
+        path = pathlib.Path(path)
+        data, runs = path.read_bytes(), []
+        for name, run in self.made.items():
+            begin = numbers(self.seed, name, min(run[0], 16), *run[1:])
+            for dtype in ("F32", "BF16"):
+                place = data.find(encoded(begin, dtype))
+                if place >= 0:
+                    runs.append([name, place, dtype, *run])
+        runs.sort(key=lambda run: run[1])
+        recipe = {"seed": self.seed, "sha256": hashlib.sha256(data).hexdigest(), "runs": runs}
+        recipe["rest"] = base64.b64encode(lzma.compress(xored(data, recipe), preset=9)).decode()
+        assert written(recipe) == data
+        lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in recipe.items() if key != "runs"]
+        listed = ",\n".join("  " + json.dumps(run) for run in runs)
+        text = "{\n" + ",\n".join([f' "runs": [\n{listed}]', *lines]) + "\n}\n"
+        path.with_name(path.name + ENDING).write_text(text)
+        path.unlink()
+        print(f"{path}: {len(data)} -> {len(text)}")
+
+
+if __name__ == "__main__":
+    mirror(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).absolute())
