@@ -283,7 +283,7 @@ def run_case(lm, case, codec):
         prefix = lm.delay_interleave(torch.tensor(prompt)[None])[0, :len(prompt)]
         out["prefill"] = lm.emb(prefix).sum(1).detach()[-16:]
     elif kind == "hear":
-        prompt = rows([END, ASR, SPEECH]) + global_frames(local) + rows([SPEECH]) + PADS + PADS + rows([TEXT])
+        prompt = rows([END, ASR, SPEECH]) + global_frames(local) + rows([SPEECH]) + PADS + rows([TEXT])
         tokens, logits, case["margin"], ended, _ = generate(lm, prompt, 0, case["most"])
         out = text_result(case, prompt, tokens, logits, keep)
         ended = case["ended_text"]
@@ -301,7 +301,8 @@ def run_case(lm, case, codec):
             speech = speech_result(prompt, tokens, logits, keep)
             out |= {"speech_" + k: v for k, v in speech.items()}
             case["margin"] = min(margin, spoken_margin)
-    case.update(steps=len(tokens), ended=bool(ended))
+    # After the end ESPnet makes the codes of the end's own frame as well.
+    case.update(steps=len(tokens) - (kind == "read" and ended), ended=bool(ended))
     if local is not None:
         out["local"] = local.int()
     return {k: v.contiguous().clone() for k, v in out.items()}
