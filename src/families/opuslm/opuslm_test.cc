@@ -1,6 +1,7 @@
 // Promises of the family that need no golden: batches, recomputation, the end, phases, guidance,
 // late text, voices, checks, faults.
 #include "families/opuslm/fixture.h"
+#include "io/torch_pickle.h"
 
 namespace syrinx::opuslm {
 namespace {
@@ -301,6 +302,38 @@ TEST_F(OpusLmTest, BadCheckpointsAreNamed) {
   EXPECT_NE(fault(dir).find("one .pth file"), std::string::npos);
   std::filesystem::remove_all(folder);
   EXPECT_NE(fault(dir).find("ftshijt/espnet_codec_dac_large_v1.4_360epoch"), std::string::npos);
+}
+
+// What ESPnet's converter writes: other names, safetensors.
+TEST_F(OpusLmTest, AConvertedCheckpointIsTheSame) {
+  const ModelDir dir;
+  const TorchPickle file(dir.path("model.pth"));
+  nlohmann::json header;
+  std::string bytes;
+  for (const TorchTensor& tensor : file.tensors()) {
+    std::string name = tensor.name;
+    if (name == "corelm.emb.weight") name = "corelm.decoders.model.embed_tokens.weight";
+    if (name.starts_with("criterion.")) continue;
+    for (const char* prefix : {"corelm.decoders.", "corelm."}) {
+      if (name.starts_with(prefix)) name = name.substr(std::string(prefix).size());
+    }
+    const View view = file.view(tensor);
+    const size_t begin = bytes.size();
+    bytes.append(static_cast<const char*>(view.data), view.bytes());
+    header[name] = {
+        {"dtype", "BF16"}, {"shape", tensor.sizes}, {"data_offsets", {begin, bytes.size()}}};
+  }
+  const std::string text = header.dump();
+  const uint64_t size = text.size();
+  std::ofstream(dir.path("model.safetensors"), std::ios::binary)
+      << std::string(reinterpret_cast<const char*>(&size), 8) << text << bytes;
+  std::filesystem::remove(dir.path("model.pth"));
+  const OpusLm converted({dir.path(), "x"});
+  Runner one(model_), other(converted);
+  Track a = one.open(request("Hello.")), b = other.open(request("Hello."));
+  for (int i = 0; i < 12; ++i) one.step(a), other.step(b);
+  EXPECT_TRUE(a.logits == b.logits);
+  EXPECT_EQ(a.frames, b.frames);
 }
 
 TEST_F(OpusLmTest, DummyWeightsNeedOnlyTheConfig) {

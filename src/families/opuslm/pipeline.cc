@@ -74,7 +74,10 @@ OpusLm::OpusLm(const LoadSpec& spec) {
     return name.starts_with("corelm.") && !(config_.dialogue && name.ends_with("q_norm.weight"));
   })
                                                   : open_weights(weights_file(spec.dir)));
-  weights_->build([&] { lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
+  // As DeepSpeed saves it, one level deeper.
+  const bool wrapped = !spec.dummy && weights_->has("module.corelm.emb.weight");
+  const Weights root = wrapped ? weights_->scope("module") : *weights_;
+  root.build([&] { lm_ = std::make_unique<SpeechLm>(config_, root, spec.weights); });
   load_codec(spec);
   stage_ = std::make_unique<CodecStage>(*codec_);
   const int lookahead = static_cast<int>(codec_->config().lookahead());
