@@ -12,6 +12,8 @@
 #include "families/higgs/pipeline.h"
 #include "families/llm/config.h"
 #include "families/llm/pipeline.h"
+#include "families/opuslm/config.h"
+#include "families/opuslm/pipeline.h"
 #include "families/orpheus/config.h"
 #include "families/orpheus/pipeline.h"
 #include "families/qwen3_omni/config.h"
@@ -39,6 +41,7 @@ std::span<const Family> families() {
              "config.json", false},
       Family{"higgs_audio", higgs::claims, WeightType::kBF16, higgs::load, "config.json", false},
       Family{"voxcpm2", voxcpm2::claims, WeightType::kBF16, voxcpm2::load, "config.json", false},
+      Family{"opuslm", opuslm::claims, WeightType::kBF16, opuslm::load, "config.json", false},
       Family{"orpheus", orpheus::claims, WeightType::kBF16, orpheus::load},
       Family{"zonos", zonos::claims, WeightType::kBF16, zonos::load},
       // After Orpheus, whose config is a Llama's.

@@ -44,8 +44,8 @@ void Decoder::Norm::move_to(Device device) {
 }
 
 Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType type)
-    : before_attention(weights.scope(c.names.attention_norm), c),
-      before_mlp(weights.scope(c.names.mlp_norm), c) {
+    : attention_norm(weights.scope(c.names.attention_norm), c),
+      mlp_norm(weights.scope(c.names.mlp_norm), c) {
   const DecoderNames& names = c.names;
   const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
   if (names.qkv) {
@@ -59,8 +59,8 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   }
   o = load_branch_end(weights, names.o, names.attention_scale, c.hidden, q, c.output_bias, c, type);
   if (c.qk_norm) {
-    q_norm = RmsNorm(weights.scope(names.q_norm), c.head_dim, c.norm_eps);
-    k_norm = RmsNorm(weights.scope(names.k_norm), c.head_dim, c.norm_eps);
+    q_norm = RmsNorm(weights.scope(names.q_norm), c.qk_norm_wide ? q : c.head_dim, c.norm_eps);
+    k_norm = RmsNorm(weights.scope(names.k_norm), c.qk_norm_wide ? kv : c.head_dim, c.norm_eps);
   }
   if (c.moe.experts > 0) {
     moe = Moe(c.moe, c.hidden, weights.scope("mlp"), type);
@@ -91,6 +91,8 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
                    config.heads % config.kv_heads == 0,
                "[decoder] ", config.layers, " layers, hidden ", config.hidden, ", ", config.heads,
                " heads over ", config.kv_heads, ", ffn ", config.ffn);
+  SYRINX_CHECK(!config.norm_after || config.moe.experts == 0,
+               "[decoder] experts add by themselves");
   if (config_.rope.dim == 0) config_.rope.dim = config_.head_dim;
   blocks_.reserve(config.layers);
   for (int i = 0; i < config.layers; ++i)
@@ -110,11 +112,11 @@ size_t Decoder::bytes() const {
 }
 
 void Decoder::move_to(Device device) {
-  SYRINX_CHECK(config_.moe.experts == 0 || device == Device::kCpu,
-               "[decoder] experts run on the CPU only");
+  SYRINX_CHECK((config_.moe.experts == 0 && !config_.qk_norm_wide) || device == Device::kCpu,
+               "[decoder] experts and norms of all heads together run on the CPU only");
   for (Block& b : blocks_) {
-    b.before_attention.move_to(device);
-    b.before_mlp.move_to(device);
+    b.attention_norm.move_to(device);
+    b.mlp_norm.move_to(device);
     for (PackedLinear* linear : {&b.qkv, &b.o, &b.up, &b.down}) syrinx::move_to(device, *linear);
     b.q_norm.move_to(device);
     b.k_norm.move_to(device);
@@ -145,8 +147,14 @@ void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
     return;
   }
   if (c.qk_norm) {
-    block.q_norm.heads(ctx, {qkv, 0, c.heads, c.head_dim});
-    block.k_norm.heads(ctx, {qkv, q_width, c.kv_heads, c.head_dim});
+    const int k_width = c.kv_heads * c.head_dim;
+    if (c.qk_norm_wide) {
+      block.q_norm.heads(ctx, {qkv, 0, 1, static_cast<int>(q_width)});
+      block.k_norm.heads(ctx, {qkv, q_width, 1, k_width});
+    } else {
+      block.q_norm.heads(ctx, {qkv, 0, c.heads, c.head_dim});
+      block.k_norm.heads(ctx, {qkv, q_width, c.kv_heads, c.head_dim});
+    }
   }
   if (c.rotary) {
     // q and k lie side by side: one pass turns both.
@@ -159,6 +167,14 @@ void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
                      {rows, q_width + int64_t{c.kv_heads} * c.head_dim, c.kv_heads, c.head_dim},
                      *part.pool, layer, part.ragged, spec, out.slice(part.begin, end));
   }
+}
+
+void Decoder::add_branch(StepContext& ctx, const PackedLinear& w, const Norm& norm, const View& in,
+                         const View& scratch, const View& x) const {
+  if (!config_.norm_after) return linear_add(ctx, w, in, x);
+  linear(ctx, w, in, scratch);
+  norm(ctx, scratch, scratch);
+  add_inplace(ctx, x, scratch);
 }
 
 void Decoder::check_pool(const KvPool& pool, int first_layer, int layers) const {
@@ -217,18 +233,18 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
 
   for (int i = blocks.begin; i < blocks.end; ++i) {
     const Block& block = blocks_[i];
-    block.before_attention(ctx, x, normed);
-    linear(ctx, block.qkv, normed, qkv);
+    if (!c.norm_after) block.attention_norm(ctx, x, normed);
+    linear(ctx, block.qkv, c.norm_after ? x : normed, qkv);
     attend(ctx, block, qkv, parts, at, first_layer + i - blocks.begin, mixed);
-    linear_add(ctx, block.o, mixed, x);
-    block.before_mlp(ctx, x, normed);
+    add_branch(ctx, block.o, block.attention_norm, mixed, normed, x);
+    if (!c.norm_after) block.mlp_norm(ctx, x, normed);
     if (!block.moe.empty()) {
       block.moe.add(ctx, normed, x);
       continue;
     }
-    linear(ctx, block.up, normed, inner);
+    linear(ctx, block.up, c.norm_after ? x : normed, inner);
     if (c.mlp == MlpKind::kGelu) activate(ctx, Activation::kGelu, inner, inner);
-    linear_add(ctx, block.down, inner, x);
+    add_branch(ctx, block.down, block.mlp_norm, inner, normed, x);
   }
 }
 

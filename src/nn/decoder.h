@@ -50,6 +50,7 @@ struct DecoderConfig {
   RopeSpec rope = {};             ///< dim 0 means head_dim
   int64_t rope_positions = 4096;  ///< cached angles; later positions work, more slowly
   bool qk_norm = false;           ///< per-head RMS norm of q and k
+  bool qk_norm_wide = false;      ///< with qk_norm: one norm over all heads together (OLMo 2)
   bool attention_bias = false;    ///< of q, k and v
   bool key_bias = true;           ///< false: not of k
   bool output_bias = false;       ///< of o
@@ -58,6 +59,7 @@ struct DecoderConfig {
   int window = 0;            ///< sliding window in positions; 0: none
   bool causal = true;
   NormKind norm = NormKind::kRms;
+  bool norm_after = false;  ///< of what a branch gives, before it is added, not of what it takes
   MlpKind mlp = MlpKind::kSwiGlu;
   bool final_norm = true;
   MoeConfig moe = {};  ///< with experts: every block has them instead of gate, up and down
@@ -123,12 +125,15 @@ class Decoder {
   };
   struct Block {
     Block(const Weights& weights, const DecoderConfig& config, WeightType type);
-    Norm before_attention, before_mlp;
+    Norm attention_norm, mlp_norm;
     PackedLinear qkv, o, up, down;  // `up` is gate and up in one for SwiGLU
     Moe moe;                        // or else empty
     RmsNorm q_norm, k_norm;
   };
 
+  /// x += w of `in`, normed where norms come after.
+  void add_branch(StepContext& ctx, const PackedLinear& w, const Norm& norm, const View& in,
+                  const View& scratch, const View& x) const;
   void check_pool(const KvPool& pool, int first_layer, int layers) const;
   void attend(StepContext& ctx, const Block& block, const View& qkv,
               std::span<const DecoderPart> parts, std::span<const int32_t> positions, int layer,

@@ -63,6 +63,12 @@ DecoderConfig mixture() {
   return c;
 }
 
+DecoderConfig olmo2() {
+  DecoderConfig c = small();
+  c.norm_after = c.qk_norm = c.qk_norm_wide = true;
+  return c;
+}
+
 Weights dummy() { return Weights(dummy_weights()); }
 
 // Runs `inputs` (one [T, H] per sequence) in chunks over one pool of pages; all final states.
@@ -199,7 +205,7 @@ TEST(Decoder, AgreesWithTheFormulas) {
 }
 
 TEST(Decoder, SameBitsInAnyBatchChunkAndThreads) {
-  for (const DecoderConfig& c : {qwen3(), mimi(), mixture()}) {
+  for (const DecoderConfig& c : {qwen3(), mimi(), mixture(), olmo2()}) {
     for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
       const Decoder decoder(c, dummy(), type);
       const Tensor a = fixture::random({70, c.hidden}, 1), b = fixture::random({33, c.hidden}, 2),

@@ -22,18 +22,37 @@ Lstm::Lstm(const Weights& weights, const std::string& suffix, int64_t in, int64_
 }
 
 void Lstm::run(StepContext& ctx, const View& x, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  const View state = ctx.arena.take({2, x.shape[1], hidden_}, DType::kF32);
+  std::fill_n(state.f32(), state.count(), 0.f);
+  const Shape each{x.shape[1], hidden_};
+  run(ctx, x, state.slice(0, 1).reshape(each), state.slice(1, 2).reshape(each), out);
+}
+
+LstmState Lstm::open() const {
+  LstmState state{Tensor({1, hidden_}, DType::kF32), Tensor({1, hidden_}, DType::kF32)};
+  std::fill_n(state.hidden.f32(), hidden_, 0.f);
+  std::fill_n(state.cell.f32(), hidden_, 0.f);
+  return state;
+}
+
+void Lstm::run(StepContext& ctx, const View& x, LstmState& state, const View& out) const {
+  const int64_t steps = x.shape[0];
+  if (steps == 0) return;
+  run(ctx, x.reshape({steps, 1, in()}), state.hidden, state.cell, out.reshape({steps, 1, hidden_}));
+  std::copy_n(out.f32() + (steps - 1) * hidden_, hidden_, state.hidden.f32());
+}
+
+void Lstm::run(StepContext& ctx, const View& x, const View& first, const View& cell,
+               const View& out) const {
   const int64_t steps = x.shape[0], rows = x.shape[1], h = hidden_;
   expect_shape("lstm", x, {steps, rows, in()});
   expect_shape("lstm", out, {steps, rows, h});
   const Arena::Mark mark(ctx.arena);
   const View gates = ctx.arena.take({steps, rows, 4 * h}, DType::kF32);
-  const View cell = ctx.arena.take({rows, h}, DType::kF32);
-  const View zero = ctx.arena.take({rows, h}, DType::kF32);
-  std::fill_n(cell.f32(), rows * h, 0.f);
-  std::fill_n(zero.f32(), rows * h, 0.f);
   linear(ctx, input_, x.reshape({steps * rows, in()}), gates.reshape({steps * rows, 4 * h}));
   for (int64_t t = 0; t < steps; ++t) {
-    const View before = t == 0 ? zero : out.slice(t - 1, t).reshape({rows, h});
+    const View before = t == 0 ? first : out.slice(t - 1, t).reshape({rows, h});
     linear_add(ctx, recurrent_, before, gates.slice(t, t + 1).reshape({rows, 4 * h}));
     for (int64_t r = 0; r < rows; ++r) {
       const float* g = gates.f32() + (t * rows + r) * 4 * h;

@@ -1,0 +1,94 @@
+#include "families/opuslm/config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "nn/llama_config.h"
+
+namespace syrinx::opuslm {
+namespace {
+
+constexpr const char *kPlain = "opuslm", *kDialogue = "opuslm_dialogue";
+constexpr int64_t kLeastSteps = 50;  // the serving code's own, where the config is silent
+
+std::string type_of(const Config& root) {
+  const auto found = root.raw().find("model_type");
+  return found != root.raw().end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+ControlIds load_ids(const Config& root, int64_t below) {
+  const auto id = [&](const char* key) { return static_cast<int32_t>(root.i(key, 0, below - 1)); };
+  ControlIds ids;
+  ids.pad = id("pad_token_id");
+  ids.end = id("eos_token_id");
+  ids.system = id("system_prompt_token_id");
+  ids.user = id("user_input_token_id");
+  ids.assistant = id("assistant_output_token_id");
+  ids.speech = id("codec_ssl_start_end_token_id");
+  ids.text = id("text_bpe_start_end_token_id");
+  ids.speaker = id("spk_start_end_token_id");
+  ids.asr = id("codec_ssl_asr_task_token_id");
+  ids.tts = id("codec_ssl_tts_task_token_id");
+  ids.plain_tts = id("codec_ssl_plain_tts_task_token_id");
+  ids.text_dialogue = id("text_dialogue_task_token_id");
+  ids.audio_dialogue = id("audio_dialogue_task_token_id");
+  if (ids.pad != 0) root.fail("pad_token_id", "must be 0");
+  return ids;
+}
+
+}  // namespace
+
+DelayPattern ModelConfig::delays() const {
+  return {
+      DelayPattern::staggered(static_cast<int>(streams)), {0, ids.end, 0}, DelayDrain::kEmitted};
+}
+
+int32_t ModelConfig::id_of(int64_t stream, int32_t choice) const {
+  if (stream == 0) return choice < first_code ? choice : choice - first_code + first_word;
+  return choice == 0 ? ids.pad
+                     : static_cast<int32_t>(first_code + (stream - 1) * codes + choice - 1);
+}
+
+bool claims(const Config& root) {
+  const std::string type = type_of(root);
+  return type == kPlain || type == kDialogue;
+}
+
+ModelConfig load_model_config(const Config& root) {
+  ModelConfig m;
+  m.dialogue = type_of(root) == kDialogue;
+  m.lm = load_llama_config(root);
+  m.vocab = root.i("vocab_size", 1, 1 << 24);
+  m.max_positions = root.i("max_position_embeddings", 64, 1 << 24);
+  m.lm.rope_positions = m.max_positions;
+  m.streams = root.i("nq", 2, 64);
+  const auto at = [&](const char* key) { return static_cast<int32_t>(root.i(key, 0, m.vocab)); };
+  m.first_unit = at("ssl_token_start");
+  m.first_code = at("codec_token_start");
+  m.first_word = at("text_token_start");
+  m.units = at("ssl_token_end") - m.first_unit;
+  m.words = at("text_token_end") - m.first_word;
+  const int64_t codes = at("codec_token_end") - m.first_code;
+  if (m.units < 1 || m.first_unit + m.units != m.first_code) {
+    root.fail("ssl_token_end", "the units must be some, and the codes begin where they end");
+  }
+  if (codes < 1 || codes % (m.streams - 1) != 0 || m.first_code + codes != m.first_word) {
+    root.fail("codec_token_end", concat("the codes must be as many for each of ", m.streams - 1,
+                                        " streams, and the text begin where they end"));
+  }
+  if (m.words < 1) root.fail("text_token_end", "there must be ids of text");
+  m.codes = codes / (m.streams - 1);
+  if (root.opt_i("codec_per_stream_size", m.codes) != m.codes) {
+    root.fail("codec_per_stream_size", concat("the ranges tell ", m.codes));
+  }
+  m.ids = load_ids(root, m.first_unit);
+  m.speaker_frames = root.opt_i("speaker_prompt_length", 500, 1, 1 << 16);
+  m.least_steps = root.opt_i("audio_minlen", kLeastSteps, 0, 1 << 16);
+  m.sample_rate = static_cast<double>(root.opt_i("dac_sample_rate", 16000, 1000, 192000));
+  m.temperature = static_cast<float>(root.opt_f("audio_temperature", 0.8, 0, 100));
+  m.top_k = static_cast<int>(root.opt_i("audio_topk", 30, 0, 1 << 20));
+  m.codec = root.opt_s("dac_hf_model_tag", "ftshijt/espnet_codec_dac_large_v1.4_360epoch");
+  return m;
+}
+
+}  // namespace syrinx::opuslm

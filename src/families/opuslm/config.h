@@ -1,0 +1,57 @@
+// What config.json of an OpusLM says, as ESPnet's own serving tools write it beside a published
+// model.pth: vocabulary ranges and ids from ESPnet's config.yaml, sizes of the backbone. Plain
+// data, checked when read. Throws LoadError for what is missing, contradictory or not supported.
+// Source: espnet/vllm:examples/espnet/convert/bootstrap_assets.py.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "io/json.h"
+#include "model/delay.h"
+#include "nn/decoder.h"
+
+namespace syrinx::opuslm {
+
+/// Ids of the vocabulary that are neither units, codes nor text.
+struct ControlIds {
+  int32_t pad = 0, end = 0;  ///< `end` also begins every prompt
+  int32_t system = 0, user = 0, assistant = 0;
+  int32_t speech = 0, text = 0, speaker = 0;  ///< the kind of a part: it stands before it
+  int32_t asr = 0, tts = 0, plain_tts = 0;    ///< tasks
+  int32_t text_dialogue = 0, audio_dialogue = 0;
+};
+
+/// A step has S streams: stream 0 is units of a speech encoder, or text; the others are codes.
+struct ModelConfig {
+  DecoderConfig lm;
+  bool dialogue = false;  ///< trained to answer by voice
+  int64_t vocab = 0;      ///< of the one table and the one head
+  int64_t max_positions = 0;
+  int64_t streams = 0;  ///< S
+  int64_t codes = 0;    ///< V, of each stream of codes
+  int32_t first_unit = 0, units = 0;
+  int32_t first_code = 0;  ///< of stream 1; stream s begins (s - 1) * V later
+  int32_t first_word = 0, words = 0;
+  ControlIds ids;
+  int64_t speaker_frames = 0;  ///< of every voice: cut, or filled with pads
+  int64_t least_steps = 0;     ///< of speech, before its end is taken
+  double sample_rate = 0;      ///< Hz
+  float temperature = 0;       ///< of speech
+  int top_k = 0;               ///< of speech
+  std::string codec;           ///< "Org/Name"
+
+  /// Code s comes s steps late; behind the end the model goes on as it likes.
+  DelayPattern delays() const;
+  /// What a stream's logits are of: for stream 0 control ids, units and then text; for the others
+  /// the pad and V codes.
+  int64_t choices(int64_t stream) const { return stream == 0 ? first_code + words : codes + 1; }
+  /// The id of choice `choice` of a stream.
+  int32_t id_of(int64_t stream, int32_t choice) const;
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+
+}  // namespace syrinx::opuslm

@@ -1,0 +1,101 @@
+// For tests: the golden checkpoints and their cases.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "families/opuslm/pipeline.h"
+#include "families/opuslm/state.h"
+#include "families/opuslm/voice.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "io/test_dir.h"
+#include "model/step_runner.h"
+
+namespace syrinx::opuslm {
+
+inline std::string golden_path(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/opuslm/golden/" + name;
+}
+
+/// A directory as one would put it together: of the plain model, or of the dialogue model, which
+/// shares its tokenizer and codec.
+class ModelDir {
+ public:
+  explicit ModelDir(bool dialogue = false) {
+    constexpr auto kHow = std::filesystem::copy_options::recursive;
+    std::filesystem::copy(golden_path("checkpoint"), dir_.path(), kHow);
+    if (!dialogue) return;
+    std::filesystem::remove(dir_.path("model.pth"));
+    std::filesystem::copy(golden_path("dialogue"), dir_.path(),
+                          kHow | std::filesystem::copy_options::overwrite_existing);
+  }
+  std::string path(const std::string& name = "") const { return dir_.path(name); }
+
+ private:
+  TestDir dir_;
+};
+
+/// A voice of given frames [T, S].
+inline std::shared_ptr<Voice> voice_of(std::span<const int32_t> codes, int64_t streams) {
+  auto voice = std::make_shared<Voice>(
+      Voice{.family = kFamily, .encoder = "given", .mode = "in-context", .seconds = 1});
+  Tensor tensor({static_cast<int64_t>(codes.size()) / streams, streams}, DType::kI32);
+  std::copy(codes.begin(), codes.end(), tensor.i32());
+  voice->tensors.emplace("codes", std::move(tensor));
+  return voice;
+}
+
+/// A request of cases.json, and what ESPnet made of it.
+struct Case {
+  std::string name, kind, answer;
+  SpeechRequest request;
+  int steps = 0, kept_samples = 0;
+  bool ended = false, spoken = false, dialogue = false, guided = false;
+  std::shared_ptr<Safetensors> golden;
+};
+
+inline std::vector<Case> load_cases() {
+  std::vector<Case> cases;
+  for (const auto& json : nlohmann::json::parse(read_file(golden_path("cases.json"), 1 << 20))) {
+    Case c;
+    c.name = json["name"];
+    c.kind = json["kind"];
+    c.answer = json.value("answer", "");
+    c.steps = json["steps"];
+    c.ended = json["ended"];
+    c.spoken = json.value("spoken", false);
+    c.dialogue = json["dialogue"];
+    c.kept_samples = json.value("keep_samples", 0);
+    c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
+    SpeechRequest& r = c.request;
+    r.text = json.value("text", "");
+    r.temperature = 0.f;
+    r.ignore_stop = json.value("ignore_stop", false);
+    r.max_tokens = json.value("max_tokens", 0);
+    if (r.ignore_stop || c.spoken) r.max_frames = json["most"].get<int>() - 8;
+    if (json.contains("guidance")) r.guidance = json["guidance"].get<float>(), c.guided = true;
+    if (c.kind == "chat") {
+      r.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});
+      r.text_only = !c.spoken;
+    }
+    if (c.golden->find("local")) {
+      const std::vector<int32_t> frames = ints(c.golden->view("local"));
+      if (c.kind == "hear") {
+        auto hearing = std::make_shared<Hearing>();
+        hearing->frames = frames;
+        r.task = hearing;
+      } else {
+        r.voice_data = voice_of(frames, 9);
+      }
+    }
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+}  // namespace syrinx::opuslm

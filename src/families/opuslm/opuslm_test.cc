@@ -1,0 +1,354 @@
+// Promises of the family that need no golden: batches, recomputation, the end, phases, guidance,
+// late text, voices, checks, faults.
+#include "families/opuslm/fixture.h"
+#include "io/torch_pickle.h"
+
+namespace syrinx::opuslm {
+namespace {
+
+constexpr int kS = 9;
+
+class OpusLmTest : public testing::Test {
+ protected:
+  OpusLmTest() : model_({plain_.path(), "tiny"}), talker_({voiced_.path(), "tiny"}) {}
+
+  static SpeechRequest request(const std::string& text) {
+    SpeechRequest r;
+    r.text = text;
+    r.temperature = 0.f;
+    r.max_frames = 60;
+    r.ignore_stop = true;
+    return r;
+  }
+  static SpeechRequest chat(const std::string& messages) {
+    SpeechRequest r;
+    r.chat = std::make_shared<Chat>(Chat{messages, "", {}});
+    r.temperature = 0.f;
+    r.max_tokens = 6;
+    return r;
+  }
+  static std::unique_ptr<Sequence> open(const OpusLm& model, const SpeechRequest& r) {
+    auto opened = model.open(r);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+    return opened.take().only();
+  }
+  static Error refusal(const OpusLm& model, const SpeechRequest& r) {
+    auto opened = model.open(r);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+  static std::vector<int32_t> frames(int count, int32_t code = 1) {
+    return std::vector<int32_t>(static_cast<size_t>(count * kS), code);
+  }
+  Verdict step(Sequence& state, int32_t first, int32_t others) {
+    std::vector<int32_t> codes(kS, others);
+    codes[0] = first;
+    said_.clear();
+    StepOutput out(said_, marks_);
+    const Verdict verdict = state.advance(codes, out);
+    written_ += out.written();
+    return verdict;
+  }
+
+  ModelDir plain_, voiced_{true};
+  OpusLm model_, talker_;
+  std::vector<int32_t> said_;
+  std::vector<WordMark> marks_;
+  std::string written_;
+};
+
+TEST_F(OpusLmTest, SameBitsAloneAndInABatch) {
+  std::vector<SpeechRequest> requests;
+  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"}) {
+    requests.push_back(request(text));
+  }
+  requests.push_back(request("I'm fine"));
+  requests[3].voice_data = voice_of(frames(5, 3), kS);
+  requests[1].temperature = 0.8f, requests[1].top_k = 7;
+  requests.push_back(chat(R"([{"role": "user", "content": "hello"}])"));
+  requests[4].text_only = true;
+  std::vector<Track> alone;
+  for (const SpeechRequest& r : requests) {
+    Runner runner(model_);
+    alone.push_back(runner.open(r));
+    for (int i = 0; i < 40 && !alone.back().finished; ++i) runner.step(alone.back());
+  }
+  Runner runner(model_, 2);
+  std::vector<Track> together;
+  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
+  std::vector<Track*> all;
+  for (Track& track : together) all.push_back(&track);
+  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
+    ASSERT_GE(steps, i == 4 ? 1u : 10u);
+    for (size_t s = 0; s < steps; ++s) {
+      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
+      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
+    }
+  }
+}
+
+TEST_F(OpusLmTest, ADroppedCacheIsMadeAgain) {
+  Runner runner(model_);
+  SpeechRequest r = request("Hello there, how are you?");
+  r.voice_data = voice_of(frames(7, 5), kS);
+  Track kept = runner.open(r), dropped = runner.open(r);
+  for (int i = 0; i < 30; ++i) {
+    runner.step(kept);
+    if (i % 7 == 3) runner.drop(dropped);
+    runner.step(dropped);
+  }
+  EXPECT_TRUE(kept.logits == dropped.logits);
+  EXPECT_EQ(kept.frames, dropped.frames);
+}
+
+TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
+  SpeechRequest r;
+  r.text = "Hello.";
+  const auto state = open(model_, r);
+  const ModelConfig& m = model_.config();
+  const int32_t unit = m.first_unit + 2;
+  for (int now = 0; now < 12; ++now) {
+    for (int k = 1; k < kS; ++k) EXPECT_EQ(state->rule(k).forced, now < k ? 0 : -1) << now;
+    EXPECT_EQ(state->rule(0).ranges, now < 5 ? 1 : 2) << "audio_minlen is 5";
+    EXPECT_EQ(step(*state, unit, now + 1).next, Verdict::kContinue);
+    EXPECT_EQ(said_.size(), now < 8 ? 0u : 8u);
+  }
+  // Frame 3: code s came at step 3 + s, as choice step + 1, that is code step.
+  EXPECT_EQ(said_, (std::vector<int32_t>{4, 5, 6, 7, 8, 9, 10, 11}));
+  std::vector<int32_t> ids(kS);
+  static_cast<const State&>(*state).input(state->prompt_rows() + 1, false, ids);
+  EXPECT_EQ(ids, (std::vector<int32_t>{unit, m.first_code + 1, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(step(*state, m.ids.end, 0).next, Verdict::kContinue);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(step(*state, unit, 0).next, Verdict::kContinue);
+  EXPECT_EQ(step(*state, unit, 0).next, Verdict::kFinished);
+  EXPECT_EQ(said_.back(), 0) << "a pad is the first code";
+  EXPECT_EQ(said_.size(), 8u);
+}
+
+TEST_F(OpusLmTest, AnEndTakesTheTailAlong) {
+  SpeechRequest r;
+  r.text = "Hello.";
+  const auto state = open(model_, r);
+  const ModelConfig& m = model_.config();
+  int frames = 0;
+  Verdict verdict;
+  for (int i = 0; i < 6; ++i) step(*state, m.first_unit, 1), frames += !said_.empty();
+  verdict = step(*state, m.ids.end, 1);
+  for (int i = 0; i < 7; ++i) {
+    ASSERT_EQ(verdict.next, Verdict::kContinue) << i;
+    frames += !said_.empty();
+    verdict = step(*state, m.first_unit, 1);
+  }
+  frames += !said_.empty();
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kStop);
+  EXPECT_EQ(frames, 6);
+}
+
+TEST_F(OpusLmTest, WordsAreWrittenThenSpoken) {
+  const auto state = open(talker_, chat(R"([{"role": "user", "content": "hello"}])"));
+  const ModelConfig& m = talker_.config();
+  const std::vector<int32_t> hello = talker_.prompter().words("hello there");
+  const int rows = state->prompt_rows();
+  ASSERT_LT(hello.size(), 6u);
+  for (const int32_t id : hello) {
+    EXPECT_EQ(state->rule(4).forced, 0) << "words have no codes";
+    EXPECT_EQ(step(*state, id - m.first_word + m.first_code, 0).next, Verdict::kContinue);
+    EXPECT_TRUE(said_.empty());
+  }
+  EXPECT_EQ(step(*state, m.ids.end, 0).next, Verdict::kNextSegment);
+  EXPECT_EQ(written_, "hello there");
+  EXPECT_EQ(state->prompt_rows(), rows + static_cast<int>(hello.size()) + 8 + 2);
+  EXPECT_EQ(state->prompt_ids().back(), m.ids.speech);
+  EXPECT_EQ(state->rule(0).allowed[0].begin, m.first_unit);
+  EXPECT_GT(state->max_steps(), 8);
+  EXPECT_LT(state->max_steps(), 1000) << "speech that never ends is bounded by its words";
+}
+
+TEST_F(OpusLmTest, WordsThatNeverEndAreBounded) {
+  const auto state = open(talker_, chat(R"([{"role": "user", "content": "hello"}])"));
+  const int32_t word = talker_.config().first_code + 40;
+  Verdict verdict;
+  for (int i = 0; i < 6; ++i) verdict = step(*state, word, 0);
+  EXPECT_EQ(verdict.next, Verdict::kNextSegment) << "what there is is spoken";
+  SpeechRequest r = chat(R"([{"role": "user", "content": "hello"}])");
+  r.text_only = true;
+  const auto writer = open(talker_, r);
+  for (int i = 0; i < 6; ++i) verdict = step(*writer, word, 0);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+}
+
+TEST_F(OpusLmTest, GuidanceHasACompanionOfPads) {
+  SpeechRequest r = request("Hello.");
+  r.guidance = 1.f;
+  EXPECT_FALSE(open(model_, r)->guidance().has_value());
+  r.guidance = 3.f;
+  const auto state = open(model_, r);
+  EXPECT_EQ(state->guidance(), 3.f);
+  EXPECT_EQ(state->step_guidance(4), 3.f);
+  std::vector<uint64_t> keys;
+  state->prefix_keys(true, keys);
+  EXPECT_EQ(keys, std::vector<uint64_t>(static_cast<size_t>(state->prompt_rows()), 0));
+  step(*state, model_.config().first_unit + 1, 1);
+  const State& own = static_cast<const State&>(*state);
+  std::vector<int32_t> main(kS), companion(kS);
+  own.input(0, true, companion);
+  EXPECT_EQ(companion, std::vector<int32_t>(kS, 0));
+  own.input(state->prompt_rows(), false, main);
+  own.input(state->prompt_rows(), true, companion);
+  EXPECT_EQ(main, companion) << "codes are copied";
+  SpeechRequest words = chat(R"([{"role": "user", "content": "hello"}])");
+  words.guidance = 3.f;
+  const auto writer = open(talker_, words);
+  EXPECT_EQ(writer->step_guidance(0), 1.f) << "words are not guided";
+  r.guidance = 101.f;
+  EXPECT_EQ(refusal(model_, r).param, "guidance");
+}
+
+TEST_F(OpusLmTest, LateTextIsReadBySentence) {
+  SpeechRequest r = request("");
+  r.text_open = true;
+  const auto state = open(model_, r);
+  EXPECT_FALSE(state->ready());
+  EXPECT_TRUE(
+      state
+          ->append_text(
+              "It has been a very long time since we have met in this town, has it not? A", false)
+          .ok());
+  EXPECT_TRUE(state->ready());
+  EXPECT_TRUE(state->append_text("nd you?", true).ok());
+  EXPECT_FALSE(state->append_text("more", true).ok());
+}
+
+TEST_F(OpusLmTest, VoicesAreCutOrFilled) {
+  const int64_t length = model_.config().speaker_frames;
+  const auto rows = [&](int count) {
+    SpeechRequest r = request("Hello.");
+    if (count > 0) r.voice_data = voice_of(frames(count), kS);
+    return open(model_, r)->prompt_rows();
+  };
+  const int without = rows(0);
+  for (const int count : {1, 12, 30}) EXPECT_EQ(rows(count), without + 1 + length + 8) << count;
+}
+
+TEST_F(OpusLmTest, RefusesWhatItCannotDo) {
+  SpeechRequest r = request(" ");
+  EXPECT_EQ(refusal(model_, r).param, "input");
+  r = request("a");
+  r.language = "de";
+  EXPECT_EQ(refusal(model_, r).param, "language");
+  r = request("a"), r.voice = "anna";
+  EXPECT_EQ(refusal(model_, r).code, ErrorCode::kNotFound);
+  r = request("a"), r.instructions = "sadly";
+  EXPECT_EQ(refusal(model_, r).param, "instructions");
+  std::vector<int32_t> codes = frames(3);
+  codes[kS + 2] = 16;
+  r = request("a"), r.voice_data = voice_of(codes, kS);
+  EXPECT_NE(refusal(model_, r).message.find("stream 2 has the code 16 of 16"), std::string::npos);
+  codes = frames(3), codes[0] = -1;
+  r.voice_data = voice_of(codes, kS);
+  EXPECT_NE(refusal(model_, r).message.find("stream 0"), std::string::npos);
+  r.voice_data = voice_of(frames(8), 8);
+  EXPECT_NE(refusal(model_, r).message.find("[frames, 9]"), std::string::npos);
+  auto hearing = std::make_shared<Hearing>();
+  hearing->frames = std::vector<int32_t>(10, 0);
+  r = request(""), r.task = hearing;
+  EXPECT_NE(refusal(model_, r).message.find("10 codes are no frames of 9 streams"),
+            std::string::npos);
+  EXPECT_EQ(refusal(model_, chat(R"([{"role": "user", "content": "a"}])")).param, "modalities");
+  for (const char* bad : {"{}", "[]", "[1]", R"([{"role": "cook", "content": "a"}])",
+                          R"([{"role": "user", "content": 1}])"}) {
+    EXPECT_EQ(refusal(talker_, chat(bad)).param, "messages") << bad;
+  }
+  EXPECT_EQ(
+      refusal(talker_, chat(R"([{"role": "user", "content": [{"type": "input_audio"}]}])")).code,
+      ErrorCode::kUnsupported);
+  r = chat(R"([{"role": "user", "content": ")" + std::string(9000, 'x') + R"("}])");
+  EXPECT_NE(refusal(talker_, r).message.find("rows"), std::string::npos);
+}
+
+TEST_F(OpusLmTest, BadCheckpointsAreNamed) {
+  const auto fault = [](const ModelDir& dir, WeightType type = WeightType::kF32) -> std::string {
+    try {
+      OpusLm model({dir.path(), "x", type});
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto edited = [&](const std::string& key, const nlohmann::json& value) {
+    const ModelDir dir;
+    auto json = nlohmann::json::parse(slurp(dir.path("config.json")));
+    json[key] = value;
+    std::ofstream(dir.path("config.json")) << json.dump();
+    return fault(dir);
+  };
+  EXPECT_EQ(edited("xeus_layer", 3), "");
+  EXPECT_NE(edited("nq", 8).find("codec_token_end"), std::string::npos);
+  EXPECT_NE(edited("ssl_token_end", 100).find("ssl_token_end"), std::string::npos);
+  EXPECT_NE(edited("eos_token_id", 4000).find("eos_token_id"), std::string::npos);
+  EXPECT_NE(
+      edited("intermediate_size", 40).find("corelm.decoders.model.layers.0.mlp.gate_proj.weight"),
+      std::string::npos);
+  EXPECT_NE(edited("num_hidden_layers", 1).find("corelm.decoders.model.layers.1."),
+            std::string::npos);
+  EXPECT_NE(edited("vocab_size", 600).find("corelm.emb.weight"), std::string::npos);
+  const ModelDir dir;
+  const std::string folder = dir.path("espnet_codec_dac_large_v1.4_360epoch");
+  std::filesystem::copy(folder + "/360epoch.pth", folder + "/100epoch.pth");
+  EXPECT_NE(fault(dir).find("one .pth file"), std::string::npos);
+  std::filesystem::remove_all(folder);
+  EXPECT_NE(fault(dir).find("ftshijt/espnet_codec_dac_large_v1.4_360epoch"), std::string::npos);
+}
+
+// What ESPnet's converter writes: other names, safetensors.
+TEST_F(OpusLmTest, AConvertedCheckpointIsTheSame) {
+  const ModelDir dir;
+  const TorchPickle file(dir.path("model.pth"));
+  nlohmann::json header;
+  std::string bytes;
+  for (const TorchTensor& tensor : file.tensors()) {
+    std::string name = tensor.name;
+    if (name == "corelm.emb.weight") name = "corelm.decoders.model.embed_tokens.weight";
+    if (name.starts_with("criterion.")) continue;
+    for (const char* prefix : {"corelm.decoders.", "corelm."}) {
+      if (name.starts_with(prefix)) name = name.substr(std::string(prefix).size());
+    }
+    const View view = file.view(tensor);
+    const size_t begin = bytes.size();
+    bytes.append(static_cast<const char*>(view.data), view.bytes());
+    header[name] = {
+        {"dtype", "BF16"}, {"shape", tensor.sizes}, {"data_offsets", {begin, bytes.size()}}};
+  }
+  const std::string text = header.dump();
+  const uint64_t size = text.size();
+  std::ofstream(dir.path("model.safetensors"), std::ios::binary)
+      << std::string(reinterpret_cast<const char*>(&size), 8) << text << bytes;
+  std::filesystem::remove(dir.path("model.pth"));
+  const OpusLm converted({dir.path(), "x"});
+  Runner one(model_), other(converted);
+  Track a = one.open(request("Hello.")), b = other.open(request("Hello."));
+  for (int i = 0; i < 12; ++i) one.step(a), other.step(b);
+  EXPECT_TRUE(a.logits == b.logits);
+  EXPECT_EQ(a.frames, b.frames);
+}
+
+TEST_F(OpusLmTest, DummyWeightsNeedOnlyTheConfig) {
+  for (const bool dialogue : {false, true}) {
+    const ModelDir from(dialogue);
+    const TestDir dir;
+    auto json = nlohmann::json::parse(slurp(from.path("config.json")));
+    dir.write("config.json", json.dump());
+    LoadSpec spec{dir.path(), "x"};
+    spec.dummy = true;
+    const OpusLm model(spec);
+    EXPECT_EQ(model.codec().config().hop(), 320);
+    EXPECT_EQ(model.lm().decoder().norm_after, !dialogue);
+  }
+}
+
+}  // namespace
+}  // namespace syrinx::opuslm

@@ -1,0 +1,160 @@
+// The language models against what ESPnet computes on small checkpoints: prompt ids, rows, logits,
+// greedy frames and tokens.
+#include "families/opuslm/fixture.h"
+#include "io/golden_samples.h"
+
+namespace syrinx::opuslm {
+namespace {
+
+constexpr float kOpusLogits = 1e-4f;  // relative to the largest logit of the row
+
+class OpusLmParity : public testing::Test {
+ protected:
+  OpusLmParity()
+      : cases_(load_cases()), model_({plain_.path(), "x"}), talker_({voiced_.path(), "x"}) {}
+
+  const OpusLm& model(const Case& c) const { return c.dialogue ? talker_ : model_; }
+  /// Logits of some steps [steps, choices of all streams].
+  float worst(const Track& track, size_t from, const View& want) const {
+    float worst = 0;
+    for (int64_t s = 0; s < want.shape[0]; ++s) {
+      std::vector<float> got = track.logits[from + s];
+      const std::vector<float>& inner = track.inner[from + s];
+      got.insert(got.end(), inner.begin(), inner.end());
+      worst = std::max(worst, relative(got, floats(want.slice(s, s + 1))));
+    }
+    return worst;
+  }
+
+  std::vector<Case> cases_;
+  ModelDir plain_, voiced_{true};
+  OpusLm model_, talker_;
+};
+
+TEST_F(OpusLmParity, PromptsAndRowsAreEspnets) {
+  int compared = 0;
+  for (const Case& c : cases_) {
+    Runner runner(model(c));
+    Track track = runner.open(c.request);
+    const std::span<const int32_t> ids = track.state->prompt_ids();
+    ASSERT_EQ(std::vector(ids.begin(), ids.end()), ints(c.golden->view("prompt_ids"))) << c.name;
+    if (!c.golden->find("prefill")) continue;
+    const View want = c.golden->view("prefill");  // the last rows of a long prompt
+    const int rows = track.state->prompt_rows(), kept = static_cast<int>(want.shape[0]);
+    ASSERT_GE(rows, kept) << c.name;
+    const ArSeq seq{track.state.get(), rows - kept, kept, true};
+    const ArBatch batch{std::span(&seq, 1), seq.rows, 1, {}, {}, {}};
+    const View got = model(c).lm().embed_rows(runner.context(), batch);
+    EXPECT_LT(relative(floats(got), floats(want)), 1e-6f) << c.name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 5);
+}
+
+TEST_F(OpusLmParity, LogitsAndGreedyFramesOfReadings) {
+  float most = 0;
+  int frames = 0, ended = 0;
+  for (const Case& c : cases_) {
+    if (c.kind != "read" || c.guided) continue;
+    Runner runner(model(c));
+    Track track = runner.open(c.request);
+    for (int step = 0; step < c.steps; ++step) {
+      ASSERT_FALSE(track.finished) << c.name << " " << step;
+      runner.step(track);
+    }
+    EXPECT_EQ(track.finished, c.ended) << c.name;
+    ASSERT_EQ(track.frames, ints(c.golden->view("frames"))) << c.name;
+    most = std::max(most, worst(track, 0, c.golden->view("logits")));
+    frames = std::max(frames, static_cast<int>(track.frames.size() / 8));
+    ended += c.ended;
+  }
+  EXPECT_LT(most, kOpusLogits);
+  EXPECT_GE(frames, 200);
+  EXPECT_GE(ended, 1);
+  RecordProperty("worst_logits", std::to_string(most * 1e6) + "e-6");
+}
+
+TEST_F(OpusLmParity, WordsThenSpeech) {
+  float most = 0;
+  int words = 0, spoken = 0;
+  for (const Case& c : cases_) {
+    if (c.kind == "read") continue;
+    Runner runner(model(c));
+    Track track = runner.open(c.request);
+    const std::vector<int32_t> want = ints(c.golden->view("tokens"));
+    std::vector<int32_t> got;
+    for (size_t step = 0; step < want.size(); ++step) {
+      ASSERT_FALSE(track.finished) << c.name << " " << step;
+      // The ids are drawn greedily, so the largest allowed logit tells them.
+      runner.step(track);
+      const std::vector<float>& logits = track.logits.back();
+      const ModelConfig& m = model(c).config();
+      int32_t best = m.ids.end;
+      for (int32_t i = m.first_code; i < m.first_code + m.words; ++i)
+        if (logits[i] > logits[best]) best = i;
+      got.push_back(m.id_of(0, best));
+    }
+    EXPECT_EQ(got, want) << c.name;
+    most = std::max(most, worst(track, 0, c.golden->view("logits")));
+    ++words;
+    if (!c.spoken) {
+      EXPECT_TRUE(track.finished) << c.name;
+      continue;
+    }
+    ASSERT_FALSE(track.finished);
+    const std::span<const int32_t> ids = track.state->prompt_ids();
+    EXPECT_EQ(std::vector(ids.begin(), ids.end()), ints(c.golden->view("speech_prompt_ids")));
+    // The next segment, as the engine begins it.
+    Track speech;
+    speech.state = std::move(track.state);
+    for (int step = 0; step < c.steps; ++step) runner.step(speech);
+    EXPECT_EQ(speech.frames, ints(c.golden->view("speech_frames"))) << c.name;
+    most = std::max(most, worst(speech, 0, c.golden->view("speech_logits")));
+    ++spoken;
+  }
+  EXPECT_EQ(words, 4);
+  EXPECT_EQ(spoken, 2);
+  EXPECT_LT(most, kOpusLogits);
+  RecordProperty("worst_logits", std::to_string(most * 1e6) + "e-6");
+}
+
+TEST_F(OpusLmParity, SamplesOfARequest) {
+  const Case& c = cases_[0];
+  const std::vector<int32_t> frames = ints(c.golden->view("frames"));
+  const GoldenSamples want(*c.golden);
+  Runner runner(model_);
+  const ChunkStage& stage = *model_.graph().links()[0].stage;
+  const auto stream = open_stream(stage, *runner.open(c.request).state);
+  std::vector<float> got(static_cast<size_t>(c.kept_samples * stage.out_width()));
+  ASSERT_EQ(want.count(), std::ssize(got));
+  ChunkJob job;
+  job.state = stream.get();
+  job.codes = std::span(frames).first(static_cast<size_t>(c.kept_samples * stage.in_width()));
+  job.fresh = c.kept_samples;
+  job.last = true;
+  job.out = got;
+  stage.run(runner.context(), std::span(&job, 1));
+  EXPECT_LT(want.distance(got), 1e-5f);
+}
+
+TEST_F(OpusLmParity, WeightsOfEveryKindStayClose) {
+  const Case& c = cases_[0];
+  const auto error = [&](WeightType type) {
+    const OpusLm model({plain_.path(), "x", type});
+    Runner runner(model);
+    Track track = runner.open(c.request);
+    runner.step(track);
+    const std::span<const float> want = floats(c.golden->view("logits"));
+    double off = 0, power = 0;
+    for (size_t i = 0; i < track.logits[0].size(); ++i) {
+      off += std::pow(double{track.logits[0][i]} - want[i], 2);
+      power += std::pow(double{want[i]}, 2);
+    }
+    return std::sqrt(off / power);
+  };
+  EXPECT_LT(error(WeightType::kBF16), 0.02);
+  EXPECT_LT(error(WeightType::kQ8), 0.05);
+}
+
+}  // namespace
+}  // namespace syrinx::opuslm

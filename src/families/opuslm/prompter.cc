@@ -1,0 +1,177 @@
+#include "families/opuslm/prompter.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+
+namespace syrinx::opuslm {
+namespace {
+
+using Json = nlohmann::json;
+
+Error wrong(const std::string& what) { return {ErrorCode::kInvalid, what, "messages"}; }
+
+/// The text of a message; parts that are none are refused.
+Result<std::string> text_of(const Json& message) {
+  const auto content = message.find("content");
+  if (content == message.end() || content->is_null()) return std::string();
+  if (content->is_string()) return content->get<std::string>();
+  if (!content->is_array()) return wrong("the content of a message must be a text or a list");
+  std::string text;
+  for (const Json& part : *content) {
+    const bool is_text = part.is_object() && part.contains("type") && part["type"] == "text" &&
+                         part.contains("text") && part["text"].is_string();
+    if (!is_text) {
+      return Error{ErrorCode::kUnsupported, "this model takes messages of text only", "messages"};
+    }
+    text += part["text"].get<std::string>();
+  }
+  return text;
+}
+
+}  // namespace
+
+Rows& Rows::id(int32_t id) {
+  ids_.push_back(id);
+  ids_.resize(ids_.size() + static_cast<size_t>(config_->streams - 1), config_->ids.pad);
+  return *this;
+}
+
+Rows& Rows::ids(std::span<const int32_t> ids) {
+  for (const int32_t each : ids) id(each);
+  return *this;
+}
+
+Rows& Rows::frames(std::span<const int32_t> frames) {
+  ids_.insert(ids_.end(), frames.begin(), frames.end());
+  return pads(config_->streams - 1);
+}
+
+Rows& Rows::pads(int64_t count) {
+  ids_.resize(ids_.size() + static_cast<size_t>(count * config_->streams), config_->ids.pad);
+  return *this;
+}
+
+std::vector<int32_t> Rows::delayed() const {
+  std::vector<int32_t> out(ids_.size(), config_->ids.pad);
+  const int64_t streams = config_->streams;
+  for (int64_t row = 0; row < count(); ++row) {
+    for (int64_t s = 0; s < streams && s <= row; ++s) {
+      out[static_cast<size_t>(row * streams + s)] =
+          ids_[static_cast<size_t>((row - s) * streams + s)];
+    }
+  }
+  return out;
+}
+
+Prompter::Prompter(const ModelConfig& config, Tokenizer tokenizer)
+    : config_(config), tokenizer_(std::move(tokenizer)) {
+  if (tokenizer_.size() > config.words) {
+    throw LoadError(
+        concat("the tokenizer has ", tokenizer_.size(), " ids, the model ", config.words));
+  }
+}
+
+std::vector<int32_t> Prompter::words(std::string_view text) const {
+  std::vector<int32_t> ids = tokenizer_.encode(text, false);
+  for (int32_t& id : ids) id += config_.first_word;
+  return ids;
+}
+
+std::string Prompter::bytes(int32_t id) const {
+  const int32_t own = id - config_.first_word;
+  if (own < 0 || own >= tokenizer_.size() || tokenizer_.is_special(own)) return "";
+  return tokenizer_.bytes(own);
+}
+
+void Prompter::add_voice(Rows& rows, std::span<const int32_t> voice) const {
+  const int64_t streams = config_.streams;
+  const int64_t kept = std::min(std::ssize(voice) / streams, config_.speaker_frames);
+  rows.id(config_.ids.speaker)
+      .frames(voice.first(static_cast<size_t>(kept * streams)))
+      .pads(config_.speaker_frames - kept);
+}
+
+Rows Prompter::speech(std::span<const int32_t> words, std::span<const int32_t> voice) const {
+  const ControlIds& c = config_.ids;
+  Rows rows(config_);
+  rows.id(c.end).id(voice.empty() ? c.plain_tts : c.tts);
+  rows.id(c.text).ids(words).pads(config_.streams - 1);
+  if (!voice.empty()) add_voice(rows, voice);
+  rows.id(c.speech);
+  return rows;
+}
+
+Rows Prompter::recognition(std::span<const int32_t> heard) const {
+  const ControlIds& c = config_.ids;
+  Rows rows(config_);
+  std::vector<int32_t> frames(heard.begin(), heard.end());
+  frames.push_back(c.speech);  // the recording's end
+  frames.resize(frames.size() + static_cast<size_t>(config_.streams - 1), c.pad);
+  rows.id(c.end).id(c.asr).id(c.speech).frames(frames).id(c.text);
+  return rows;
+}
+
+Result<Rows> Prompter::conversation(const Chat& chat, bool spoken,
+                                    std::span<const int32_t> voice) const {
+  if (!chat.tools.empty()) {
+    return Error{ErrorCode::kUnsupported, "this model calls no tools", "tools"};
+  }
+  const Json messages = Json::parse(chat.messages, nullptr, false);
+  if (!messages.is_array() || messages.empty()) return wrong("'messages' must be a list");
+  const ControlIds& c = config_.ids;
+  Rows rows(config_);
+  rows.id(c.end).id(spoken ? c.audio_dialogue : c.text_dialogue);
+  if (!voice.empty()) {
+    rows.id(c.system);
+    add_voice(rows, voice);
+  }
+  for (const Json& message : messages) {
+    if (!message.is_object()) return wrong("'messages' must be a list of objects");
+    const auto found = message.find("role");
+    const std::string role =
+        found != message.end() && found->is_string() ? found->get<std::string>() : "";
+    const int32_t id = role == "system" || role == "developer" ? c.system
+                       : role == "user"                        ? c.user
+                       : role == "assistant"                   ? c.assistant
+                                                               : -1;
+    if (id < 0) return wrong("roles are system, user and assistant, not \"" + role + "\"");
+    auto text = text_of(message);
+    if (!text.ok()) return text.error();
+    rows.id(id).id(c.text).ids(words(text.value())).pads(config_.streams - 1);
+    if (rows.count() > config_.max_positions) break;  // too many, whatever follows
+  }
+  answer(rows, false);
+  return rows;
+}
+
+void Prompter::answer(Rows& rows, bool speech) const {
+  rows.id(config_.ids.assistant).id(speech ? config_.ids.speech : config_.ids.text);
+}
+
+void Prompter::answered(Rows& rows, std::span<const int32_t> words) const {
+  rows.ids(words).pads(config_.streams - 1);
+}
+
+Result<std::vector<int32_t>> Prompter::ids_of(std::span<const int32_t> frames,
+                                              const char* param) const {
+  const int64_t streams = config_.streams;
+  if (frames.empty() || std::ssize(frames) % streams != 0) {
+    return Error{ErrorCode::kInvalid,
+                 concat(frames.size(), " codes are no frames of ", streams, " streams"), param};
+  }
+  std::vector<int32_t> ids(frames.begin(), frames.end());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t s = static_cast<int64_t>(i) % streams;
+    const int64_t most = s == 0 ? config_.units : config_.codes;
+    if (ids[i] < 0 || ids[i] >= most) {
+      return Error{ErrorCode::kInvalid,
+                   concat("stream ", s, " has the code ", ids[i], " of ", most), param};
+    }
+    ids[i] = s == 0 ? ids[i] + config_.first_unit : config_.id_of(s, ids[i] + 1);
+  }
+  return ids;
+}
+
+}  // namespace syrinx::opuslm

@@ -1,0 +1,72 @@
+// From texts, frames and conversations to the rows of a prompt. A row is S ids, one of each stream;
+// what follows a part that may be heard is S - 1 rows of pads, which the delay fills. Const after
+// construction; any thread. Sources: espnet:espnet2/speechlm/definitions.py (order of the parts),
+// espnet/vllm:vllm/model_executor/models/opuslm.py (pads, conversations).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "families/opuslm/config.h"
+#include "model/request.h"
+#include "text/tokenizer.h"
+
+namespace syrinx::opuslm {
+
+/// Rows [N, S] one after another, before the delay.
+class Rows {
+ public:
+  explicit Rows(const ModelConfig& config) : config_(&config) {}
+
+  Rows& id(int32_t id);
+  Rows& ids(std::span<const int32_t> ids);
+  /// Frames [T, S] of ids, and S - 1 rows of pads.
+  Rows& frames(std::span<const int32_t> frames);
+  Rows& pads(int64_t count);
+
+  int64_t count() const { return std::ssize(ids_) / config_->streams; }
+  /// Under the delay pattern, as many rows: stream s comes s rows late.
+  std::vector<int32_t> delayed() const;
+
+ private:
+  const ModelConfig* config_;
+  std::vector<int32_t> ids_;
+};
+
+class Prompter {
+ public:
+  /// Throws LoadError when the tokenizer has more ids than the model.
+  Prompter(const ModelConfig& config, Tokenizer tokenizer);
+
+  /// A text of a stranger: special tokens written out are plain text.
+  std::vector<int32_t> words(std::string_view text) const;
+  /// What an id of text says; empty for special ones.
+  std::string bytes(int32_t id) const;
+
+  /// What a text is spoken after; `voice`: frames [T, S] of ids, or none.
+  Rows speech(std::span<const int32_t> words, std::span<const int32_t> voice) const;
+  /// What a recording, frames [T, S] of ids, is written down after.
+  Rows recognition(std::span<const int32_t> heard) const;
+  /// A conversation up to where its answer begins. `spoken`: the answer will be heard as well.
+  Result<Rows> conversation(const Chat& chat, bool spoken, std::span<const int32_t> voice) const;
+  /// Goes on with the answer in words; then, with `speech`, it is spoken.
+  void answer(Rows& rows, bool speech) const;
+  void answered(Rows& rows, std::span<const int32_t> words) const;
+
+  /// Frames [T, S] as people give them, a unit and S - 1 codes each, as ids; or what is wrong with
+  /// them.
+  Result<std::vector<int32_t>> ids_of(std::span<const int32_t> frames, const char* param) const;
+
+ private:
+  /// A voice is cut to so many frames, or filled with pads.
+  void add_voice(Rows& rows, std::span<const int32_t> voice) const;
+
+  const ModelConfig& config_;
+  Tokenizer tokenizer_;
+};
+
+}  // namespace syrinx::opuslm

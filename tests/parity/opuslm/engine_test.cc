@@ -1,0 +1,181 @@
+// The golden checkpoints through the whole engine: what ESPnet speaks and writes, guided and not,
+// words before speech in one answer, the same samples alone and in a crowd.
+#include <mutex>
+
+#include "engine/collector.h"
+#include "families/opuslm/fixture.h"
+
+namespace syrinx::opuslm {
+namespace {
+
+/// Collects the text as well.
+class Reader : public Collector {
+ public:
+  void text(std::string_view piece, std::span<const ScoredToken>) override {
+    const std::lock_guard lock(mutex_);
+    text_ += piece;
+    if (samples_before_text_ == 0) samples_before_text_ = heard_;
+  }
+  void audio(std::span<const float> samples) override {
+    {
+      const std::lock_guard lock(mutex_);
+      heard_ += samples.size();
+    }
+    Collector::audio(samples);
+  }
+  std::string text() const {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+  size_t samples_before_text() const { return samples_before_text_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string text_;
+  size_t heard_ = 0, samples_before_text_ = 0;
+};
+
+class OpusLmEngine : public testing::Test {
+ protected:
+  OpusLmEngine() : cases_(load_cases()) {}
+
+  std::unique_ptr<Engine> engine(bool dialogue = false, EngineOptions options = {}) {
+    options.threads = 2;
+    options.max_unread_s = 1e9;
+    options.repetition_s = 0;
+    const ModelDir& dir = dialogue ? voiced_ : plain_;
+    return std::make_unique<Engine>(load({dir.path(), "tiny"}), options);
+  }
+  static std::shared_ptr<Reader> submit(Engine& engine, const SpeechRequest& request) {
+    auto sink = std::make_shared<Reader>();
+    const auto id = engine.submit(request, sink);
+    EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
+    return sink;
+  }
+  static std::shared_ptr<Reader> run(Engine& engine, const SpeechRequest& request) {
+    const auto sink = submit(engine, request);
+    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
+    return sink;
+  }
+  const Case& find(const std::string& name) const {
+    for (const Case& c : cases_)
+      if (c.name == name) return c;
+    throw std::out_of_range(name);
+  }
+  /// What the codec, which has a parity of its own, makes of golden frames.
+  std::vector<float> decoded(const Case& c, const char* name = "frames") const {
+    const OpusLm model({plain_.path(), "x"});
+    const std::vector<int32_t> codes = ints(c.golden->view(name));
+    Runner runner(model);
+    EspnetCodecState state = model.codec().open();
+    const int64_t frames = std::ssize(codes) / 8;
+    std::vector<float> out(static_cast<size_t>(frames * 320));
+    model.codec().run(runner.context(), {&state, codes, frames, true, out});
+    return out;
+  }
+
+  std::vector<Case> cases_;
+  ModelDir plain_, voiced_{true};
+};
+
+TEST_F(OpusLmEngine, ReadsAsEspnet) {
+  const auto server = engine();
+  for (const char* name : {"fox", "short", "clone", "longvoice"}) {
+    const Case& c = find(name);
+    EXPECT_TRUE(run(*server, c.request)->samples() == decoded(c)) << name;
+  }
+}
+
+TEST_F(OpusLmEngine, GuidesAsByHand) {
+  const auto server = engine();
+  const Case& c = find("guided");
+  EXPECT_TRUE(run(*server, c.request)->samples() == decoded(c));
+  SpeechRequest request = c.request;
+  request.guidance.reset();
+  const std::vector<float> none = run(*server, request)->samples();
+  request.guidance = 1.f;
+  EXPECT_TRUE(run(*server, request)->samples() == none);
+  EXPECT_FALSE(none == decoded(c));
+}
+
+TEST_F(OpusLmEngine, WritesWhatItHears) {
+  const auto server = engine();
+  const Case& c = find("heard");
+  const auto sink = run(*server, c.request);
+  EXPECT_EQ(sink->text(), c.answer);
+  EXPECT_TRUE(sink->samples().empty());
+  EXPECT_EQ(sink->wait().reason, FinishReason::kStop);
+}
+
+TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
+  const auto server = engine(true);
+  for (const char* name : {"spoken", "voiced"}) {
+    const Case& c = find(name);
+    SpeechRequest request = c.request;
+    const auto sink = run(*server, request);
+    EXPECT_TRUE(sink->samples() == decoded(c, "speech_frames")) << name;
+    EXPECT_FALSE(sink->text().empty());
+    EXPECT_EQ(sink->samples_before_text(), 0u) << "words come first";
+    request.text_only = true;
+    const auto words = run(*server, request);
+    EXPECT_TRUE(words->samples().empty());
+    EXPECT_FALSE(words->text().empty());
+  }
+}
+
+TEST_F(OpusLmEngine, SameSamplesAloneAndInACrowd) {
+  SpeechRequest request;
+  request.text = "Hello there, how are you?";
+  request.seed = 5;
+  request.max_frames = 40;
+  request.ignore_stop = true;
+  const std::vector<float> alone = run(*engine(), request)->samples();
+  EXPECT_EQ(alone.size(), 40u * 320);
+  EngineOptions crowded;
+  crowded.max_batch = 6;  // fewer than requests: sequences come and go
+  const auto server = engine(false, crowded);
+  std::vector<std::shared_ptr<Reader>> sinks;
+  for (int i = 0; i < 15; ++i) {
+    SpeechRequest other = request;
+    if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
+    if (i % 3 == 1) other.guidance = 2.f;
+    if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5;
+    if (i % 5 == 4) {
+      other = find("text").request;
+    } else if (i % 3 == 2) {
+      other.voice_data = voice_of(std::vector<int32_t>(static_cast<size_t>(9 * (i + 1)), 3), 9);
+    }
+    sinks.push_back(submit(*server, other));
+  }
+  for (int i = 0; i < 15; ++i) {
+    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
+    if (i % 3 != 0 || i % 5 == 4) continue;
+    EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
+  }
+}
+
+TEST_F(OpusLmEngine, LateTextSoundsTheSameHoweverItComes) {
+  const auto server = engine();
+  const std::string text =
+      "Hello there, it has been a long time since we have met in this town, has it not? How are "
+      "you?";
+  const auto spoken = [&](size_t piece) {
+    SpeechRequest request;
+    request.temperature = 0.f;
+    request.text_open = true;
+    request.max_frames = 100;
+    auto sink = std::make_shared<Reader>();
+    const auto id = server->submit(request, sink);
+    EXPECT_TRUE(id.ok());
+    for (size_t at = 0; at < text.size(); at += piece)
+      server->append_text(id.value(), text.substr(at, piece), at + piece >= text.size());
+    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
+    return sink->samples();
+  };
+  const std::vector<float> whole = spoken(text.size());
+  EXPECT_FALSE(whole.empty());
+  EXPECT_TRUE(spoken(3) == whole);
+}
+
+}  // namespace
+}  // namespace syrinx::opuslm
