@@ -22,6 +22,7 @@ struct LoadOptions {
   std::string voices_dir;        ///< where built-in voices lie; empty: found beside the program
   /// Chunk nodes whose stages run in other processes (StageServer), which this one looks for.
   std::vector<Placement> placements;
+  std::string lexicon;  ///< a file that tells how words are said (text/lexicon.h); empty: none
   std::function<void(const std::string&)> log;  ///< of links that come and go; any thread
   EngineOptions engine;
 };
