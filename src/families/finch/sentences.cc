@@ -4,6 +4,7 @@
 #include <span>
 
 #include "families/finch/phone_stream.h"
+#include "text/english/heteronyms.h"
 #include "text/english/reader.h"
 
 namespace syrinx::finch {
@@ -147,9 +148,9 @@ std::vector<Piece> SentenceReader::read(std::string_view text, int64_t offset, b
   const std::vector<Saying> here = joined(
       within(sayings_, offset, static_cast<int64_t>(text.size())), std::move(known));
   std::vector<Piece> pieces;
-  for (const english::Piece& piece : english::read_sentence(text, whole, here)) {
-    pieces.push_back(moved(piece, offset));
-  }
+  std::vector<english::Piece> words = english::read_sentence(text, whole, here);
+  english::say_heteronyms(words);
+  for (const english::Piece& piece : words) pieces.push_back(moved(piece, offset));
   return pieces;
 }
 
