@@ -5,8 +5,8 @@ are spelled alike and said otherwise, and writes src/text/english/heteronym_weig
     apt-get install wordnet-base python3-numpy python3-scipy
     python3 training/heteronyms.py [FOLDER OF WORDNET]
 
-The examples are WordNet 3.0's own (its licence asks to keep the notice, which voices/finch/LICENSE-wordnet
-holds): in the glosses of a synset of verbs its words are verbs. What is learned does not know the word itself,
+The examples are WordNet 3.0's own (its notice, which it asks to keep, stands in voices/wren/LICENSE): in the
+glosses of a synset of verbs its words are verbs. What is learned does not know the word itself,
 so all examples count for all words; how often a word is what, cntlist.rev says. A tenth of the examples is held out.
 """
 import collections

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostFileBytes = size_t{16} << 20;
 constexpr size_t kMostHeld = 4096;  // bytes without a space: no word
-constexpr std::string_view kSpace = " \t\r\n\v\f";
+constexpr std::string_view kWordSpace = " \t\r\n\v\f";
 
 bool is_word_byte(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -33,7 +33,7 @@ size_t possessive_bytes(std::string_view word) {
   return 0;
 }
 
-Error fault(std::string message) {
+Error lexicon_fault(std::string message) {
   return {ErrorCode::kInvalid, std::move(message), "pronunciations"};
 }
 
@@ -42,7 +42,7 @@ Error fault(std::string message) {
 Status Lexicon::add(std::string_view word, std::string_view how) {
   how = trimmed(how);
   const auto wrong = [&](const auto&... what) {
-    return fault(concat("'", word.substr(0, kMostWordBytes), "': ", what...));
+    return lexicon_fault(concat("'", word.substr(0, kMostWordBytes), "': ", what...));
   };
   if (word.size() > kMostWordBytes) return wrong("at most ", kMostWordBytes, " bytes");
   const bool good = !word.empty() && is_word_byte(word.front()) && is_word_byte(word.back()) &&
@@ -177,7 +177,7 @@ std::string Respeller::push(std::string_view text, bool last) {
   held_ += text;
   size_t certain = held_.size();
   if (!last && held_.size() < kMostHeld) {
-    const size_t space = held_.find_last_of(kSpace);
+    const size_t space = held_.find_last_of(kWordSpace);
     certain = space == held_.npos ? 0 : space + 1;
   }
   const std::string_view now = std::string_view(held_).substr(0, certain);

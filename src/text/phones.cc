@@ -68,15 +68,15 @@ constexpr std::array kOtherNames = std::to_array<Sound>({
 });
 
 template <size_t N>
-const Letter* find(const std::array<Letter, N>& letters, std::string_view arpabet) {
+const Letter* find_letter(const std::array<Letter, N>& letters, std::string_view arpabet) {
   const auto it = std::find_if(letters.begin(), letters.end(),
                                [&](const Letter& letter) { return letter.arpabet == arpabet; });
   return it == letters.end() ? nullptr : &*it;
 }
-bool is_vowel(std::string_view phone) { return find(kVowels, phone) != nullptr; }
-bool is_stress(char c) { return c >= '0' && c <= '2'; }
+bool is_vowel_phone(std::string_view phone) { return find_letter(kVowels, phone) != nullptr; }
+bool is_stress_mark(char c) { return c >= '0' && c <= '2'; }
 
-Error fault(std::string message) { return {ErrorCode::kInvalid, std::move(message), "phones"}; }
+Error phones_fault(std::string message) { return {ErrorCode::kInvalid, std::move(message), "phones"}; }
 
 /// Phones as they come; at the end every vowel has a stress, and one the main one.
 class Collected {
@@ -88,7 +88,7 @@ class Collected {
       const size_t end = std::min(names.find(' '), names.size());
       std::string phone(names.substr(0, end));
       names.remove_prefix(std::min(end + 1, names.size()));
-      if (is_vowel(phone)) {
+      if (is_vowel_phone(phone)) {
         main_ = main_ || next_ == '1';
         phone += next_;
         next_ = '0';
@@ -98,7 +98,7 @@ class Collected {
   }
   /// The consonant that came last makes a syllable: "n̩".
   void make_syllable() {
-    if (!phones_.empty() && !is_stress(phones_.back().back())) {
+    if (!phones_.empty() && !is_stress_mark(phones_.back().back())) {
       phones_.insert(phones_.end() - 1, std::string("ax0"));
     }
   }
@@ -106,7 +106,7 @@ class Collected {
   std::vector<std::string> take() {
     for (std::string& phone : phones_) {
       if (main_) break;
-      if (!is_stress(phone.back())) continue;
+      if (!is_stress_mark(phone.back())) continue;
       phone.back() = '1';
       main_ = true;
     }
@@ -122,7 +122,7 @@ class Collected {
 std::string ipa_of(const std::vector<std::string>& phones) {
   std::string out;
   for (const std::string& phone : phones) {
-    if (const Letter* consonant = find(kConsonants, phone)) {
+    if (const Letter* consonant = find_letter(kConsonants, phone)) {
       out += consonant->ipa;
       continue;
     }
@@ -132,7 +132,7 @@ std::string ipa_of(const std::vector<std::string>& phones) {
     const bool weak = stress == '0';
     out += weak && vowel == "er"   ? "ɚ"
            : weak && vowel == "ah" ? "ə"
-                                   : find(kVowels, vowel)->ipa;
+                                   : find_letter(kVowels, vowel)->ipa;
   }
   return out;
 }
@@ -141,7 +141,7 @@ std::string ipa_of(const std::vector<std::string>& phones) {
 
 Result<Phones> phones_of_ipa(std::string_view ipa) {
   ipa = trimmed(ipa);
-  if (!utf8_valid(ipa)) return fault("the pronunciation is not valid UTF-8");
+  if (!utf8_valid(ipa)) return phones_fault("the pronunciation is not valid UTF-8");
   Collected found;
   for (size_t at = 0; at < ipa.size();) {
     const std::string_view rest = ipa.substr(at);
@@ -163,15 +163,15 @@ Result<Phones> phones_of_ipa(std::string_view ipa) {
       if (longer && rest.starts_with(one.written)) sound = &one;
     }
     if (sound == nullptr) {
-      return fault(concat("'", rest.substr(0, code.size), "' in '", ipa,
+      return phones_fault(concat("'", rest.substr(0, code.size), "' in '", ipa,
                           "' is no sound that IPA has for this"));
     }
     found.add(sound->arpabet);
     at += sound->written.size();
-    if (found.size() > kMostPhones) return fault("the pronunciation is too long");
+    if (found.size() > kMostPhones) return phones_fault("the pronunciation is too long");
   }
   Phones phones{std::string(ipa), found.take()};
-  if (phones.empty()) return fault(concat("'", ipa, "' has no sounds"));
+  if (phones.empty()) return phones_fault(concat("'", ipa, "' has no sounds"));
   return phones;
 }
 
@@ -183,22 +183,22 @@ Result<Phones> phones_of_arpabet(std::string_view arpabet) {
     const std::string_view written = arpabet.substr(at, end - at);
     at = arpabet.find_first_not_of(kBetween, end);
     std::string name = lower_ascii(written);
-    const char stress = is_stress(name.back()) ? name.back() : ' ';
+    const char stress = is_stress_mark(name.back()) ? name.back() : ' ';
     if (stress != ' ') name.pop_back();
     const auto other = std::find_if(kOtherNames.begin(), kOtherNames.end(),
                                     [&](const Sound& one) { return one.written == name; });
     if (other != kOtherNames.end()) name = other->arpabet;
-    const bool known = name.find(' ') != name.npos || is_vowel(name) ||
-                       (stress == ' ' && find(kConsonants, name) != nullptr);
-    if (!known) return fault(concat("'", written, "' is no phone of ARPAbet"));
+    const bool known = name.find(' ') != name.npos || is_vowel_phone(name) ||
+                       (stress == ' ' && find_letter(kConsonants, name) != nullptr);
+    if (!known) return phones_fault(concat("'", written, "' is no phone of ARPAbet"));
     if (stress == '0' && name == "ah") name = "ax";  // CMU's dictionary has no other schwa
     found.stress_next(stress == ' ' ? '0' : stress);
     found.add(name);
-    if (found.size() > kMostPhones) return fault("the pronunciation is too long");
+    if (found.size() > kMostPhones) return phones_fault("the pronunciation is too long");
   }
   Phones phones;
   phones.arpabet = found.take();
-  if (phones.empty()) return fault("the pronunciation has no sounds");
+  if (phones.empty()) return phones_fault("the pronunciation has no sounds");
   phones.ipa = ipa_of(phones.arpabet);
   return phones;
 }

@@ -13,15 +13,12 @@
 namespace syrinx {
 namespace {
 
-using english::add;
-using english::is_digit;
-using english::is_digits;
 using Said = std::optional<std::string>;
 
 struct SignName {
   std::string_view sign, name;
 };
-constexpr std::array kSigns = std::to_array<SignName>(
+constexpr std::array kSignNames = std::to_array<SignName>(
     {{".", "dot"},          {",", "comma"},      {"-", "dash"},         {"_", "underscore"},
      {"/", "slash"},        {"\\", "backslash"}, {"@", "at"},           {"#", "hash"},
      {"*", "star"},         {"+", "plus"},       {"=", "equals"},       {"&", "and"},
@@ -31,41 +28,41 @@ constexpr std::array kSigns = std::to_array<SignName>(
      {">", "greater than"}, {"~", "tilde"}, {"^", "caret"}, {"|", "bar"}});
 
 /// Every character by its name. In English a capital that stands alone is a letter's name.
-std::string spelled(std::string_view text, bool english) {
+std::string spelled_out(std::string_view text, bool english) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const CodePoint code = utf8_at(text, at);
     const std::string_view one = text.substr(at, code.size);
     at += code.size;
     if (one == " " || one == "\n" || one == "\t" || one == "\r") continue;
-    const auto sign = std::find_if(kSigns.begin(), kSigns.end(),
+    const auto sign = std::find_if(kSignNames.begin(), kSignNames.end(),
                                    [&](const SignName& s) { return s.sign == one; });
     if (!english) {
-      add(out, one);
-    } else if (is_digit(one[0])) {
-      add(out, english::digit_words(one));
-    } else if (sign != kSigns.end()) {
-      add(out, sign->name);
+      english::add(out, one);
+    } else if (english::is_digit(one[0])) {
+      english::add(out, english::digit_words(one));
+    } else if (sign != kSignNames.end()) {
+      english::add(out, sign->name);
     } else {
-      add(out, std::string(1, english::to_upper(one[0])) + std::string(one.substr(1)));
+      english::add(out, std::string(1, english::to_upper(one[0])) + std::string(one.substr(1)));
     }
   }
   return out;
 }
 
 /// Digits one by one; a comma where anything stands between them.
-std::string grouped(std::string_view text, bool english) {
+std::string digits_in_groups(std::string_view text, bool english) {
   std::string out;
   bool gap = false;
   for (const char c : text) {
     if (c == '+' && out.empty()) out = english ? "plus" : "+";
-    if (!is_digit(c)) {
+    if (!english::is_digit(c)) {
       gap = true;
       continue;
     }
     if (gap && !out.empty() && out != "plus") out += ',';
     gap = false;
-    add(out, english ? english::digit_words({&c, 1}) : std::string(1, c));
+    english::add(out, english ? english::digit_words({&c, 1}) : std::string(1, c));
   }
   return out;
 }
@@ -73,12 +70,12 @@ std::string grouped(std::string_view text, bool english) {
 std::vector<int64_t> numbers_in(std::string_view text) {
   std::vector<int64_t> out;
   for (size_t at = 0; at < text.size();) {
-    if (!is_digit(text[at])) {
+    if (!english::is_digit(text[at])) {
       ++at;
       continue;
     }
     size_t end = at;
-    while (end < text.size() && is_digit(text[end])) ++end;
+    while (end < text.size() && english::is_digit(text[end])) ++end;
     out.push_back(english::value_of(text.substr(at, std::min<size_t>(end - at, 9))));
     at = end;
   }
@@ -86,7 +83,7 @@ std::vector<int64_t> numbers_in(std::string_view text) {
 }
 
 /// "5/12/2026" with the format "dmy": its parts in the order that the format says.
-Said date(std::string_view format, std::string_view text) {
+Said date_of(std::string_view format, std::string_view text) {
   constexpr std::array<std::string_view, 12> kMonths = {
       "january", "february", "march",     "april",   "may",      "june",
       "july",    "august",   "september", "october", "november", "december"};
@@ -111,17 +108,17 @@ Said date(std::string_view format, std::string_view text) {
   if (month > 12 || day > 31) return {};
   if (year >= 0 && year < 100) year += year < 50 ? 2000 : 1900;
   std::string out = month > 0 ? std::string(kMonths[static_cast<size_t>(month - 1)]) : "";
-  if (day > 0) add(out, english::ordinal_words(day));
+  if (day > 0) english::add(out, english::ordinal_words(day));
   if (year >= 0) {
     const std::string words = english::number_words(std::to_string(year));
     out += (out.empty() || day == 0 ? "" : ",");
-    add(out, words);
+    english::add(out, words);
   }
   return out.empty() ? Said() : out;
 }
 
 /// "2:30pm", "14:30:05", "1'21"" (a minute and 21 seconds).
-Said time(std::string_view text) {
+Said time_of(std::string_view text) {
   const std::vector<int64_t> parts = numbers_in(text);
   if (parts.empty() || parts.size() > 3) return {};
   const auto words = [](int64_t n) { return english::cardinal_words(std::to_string(n)); };
@@ -134,7 +131,7 @@ Said time(std::string_view text) {
   if (parts[0] > 24 || (parts.size() > 1 && parts[1] > 59)) return {};
   std::string out = words(parts[0]);
   if (parts.size() > 1 && parts[1] > 0) {
-    add(out, parts[1] < 10 ? "oh " + words(parts[1]) : words(parts[1]));
+    english::add(out, parts[1] < 10 ? "oh " + words(parts[1]) : words(parts[1]));
   } else if (!half) {
     out += parts[0] >= 1 && parts[0] <= 12 ? " o'clock" : " hundred";
   }
@@ -143,22 +140,22 @@ Said time(std::string_view text) {
   return out;
 }
 
-Said fraction(std::string_view text) {
+Said fraction_of(std::string_view text) {
   std::string out;
   if (const size_t space = text.find_first_of(" +"); space != text.npos) {
-    if (!is_digits(text.substr(0, space))) return {};
+    if (!english::is_digits(text.substr(0, space))) return {};
     out = english::cardinal_words(text.substr(0, space)) + " and";
     text = trimmed(text.substr(space + 1));
   }
   const size_t slash = text.find('/');
-  if (slash == text.npos || !is_digits(text.substr(0, slash), 1, 9) ||
-      !is_digits(text.substr(slash + 1), 1, 9)) {
+  if (slash == text.npos || !english::is_digits(text.substr(0, slash), 1, 9) ||
+      !english::is_digits(text.substr(slash + 1), 1, 9)) {
     return {};
   }
   const int64_t top = english::value_of(text.substr(0, slash));
   const int64_t bottom = english::value_of(text.substr(slash + 1));
   if (bottom == 0) return {};
-  add(out, english::fraction_words(top, bottom));
+  english::add(out, english::fraction_words(top, bottom));
   return out;
 }
 
@@ -168,28 +165,28 @@ Said say_as(std::string_view kind, std::string_view format, std::string_view tex
   text = trimmed(text);
   if (text.empty()) return {};
   if (kind == "characters" || kind == "spell-out" || kind == "verbatim" || kind == "letters") {
-    return spelled(text, english);
+    return spelled_out(text, english);
   }
   if (kind == "digits" || kind == "number_digit" || kind == "telephone" || kind == "phone") {
-    if (!english::any(text, is_digit)) return {};
-    return grouped(text, english);
+    if (!english::any(text, english::is_digit)) return {};
+    return digits_in_groups(text, english);
   }
   if (!english) return {};
   std::string plain(text);
   std::erase(plain, ',');
   if (kind == "cardinal" || kind == "number") {
-    if (kind == "number" && text.find('/') != text.npos) return fraction(text);
+    if (kind == "number" && text.find('/') != text.npos) return fraction_of(text);
     const bool number = english::is_number(plain);
     return number ? Said(english::cardinal_words(plain)) : Said();
   }
   if (kind == "ordinal") {
     const std::string digits = plain.substr(0, plain.find_first_not_of("0123456789"));
-    return is_digits(digits, 1, 15) ? Said(english::ordinal_words(english::value_of(digits)))
+    return english::is_digits(digits, 1, 15) ? Said(english::ordinal_words(english::value_of(digits)))
                                     : Said();
   }
-  if (kind == "date") return date(format, text);
-  if (kind == "time") return time(text);
-  if (kind == "fraction") return fraction(text);
+  if (kind == "date") return date_of(format, text);
+  if (kind == "time") return time_of(text);
+  if (kind == "fraction") return fraction_of(text);
   return {};
 }
 

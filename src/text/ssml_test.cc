@@ -60,7 +60,7 @@ TEST(Ssml, SubstitutesAndSays) {
 TEST(Ssml, PhonemesAreSaidOfTheirWords) {
   const Ssml ssml = read("I say <phoneme alphabet='ipa' ph='təˈmeɪtoʊ'>tomato</phoneme>, "
                          "<phoneme alphabet='x-cmu' ph='T AH0 M AA1 T OW0'> to ma to </phoneme>.");
-  EXPECT_EQ(ssml.text, "I say tomato, to ma to.");
+  EXPECT_EQ(ssml.text, "I say tomato, to ma to .");
   ASSERT_EQ(ssml.sayings.size(), 2u);
   EXPECT_EQ(about(ssml, 0), "tomato");
   EXPECT_EQ(about(ssml, 1), "to ma to");
