@@ -2,7 +2,7 @@
 # Output goes to build/*.log; the terminal shows one line for a step that takes time.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-json3-dev libsimdjson-dev
-  libcli11-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
+  libcli11-dev libexpat1-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
   libswresample-dev libsonic-dev libseccomp-dev libssl-dev libcurl4-openssl-dev zlib1g-dev"
 # What hears: opened by the program when it is there.
 packages_ears="libpocketsphinx3 pocketsphinx-en-us libwebrtc-audio-processing1"

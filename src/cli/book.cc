@@ -172,6 +172,11 @@ std::string options_identity(const SpeechRequest& r) {
                 said("e", r.exaggeration), r.speaker >= 0 ? concat('s', r.speaker) : "");
 }
 
+/// What a lexicon says; "" without one.
+std::string lexicon_identity(const std::string& file) {
+  return file.empty() ? "" : concat('\0', read_text(file));
+}
+
 /// Everything that the samples depend on.
 std::string Book::identity() const {
   const SpeechRequest& r = options_.request;
@@ -181,7 +186,8 @@ std::string Book::identity() const {
                                number(r.temperature), ' ', number(r.top_p), ' ', number(r.top_k),
                                ' ', number(r.min_p), ' ', number(r.repetition_penalty), ' ',
                                number(r.guidance), ' ', r.speed, ' ', r.max_frames, ' ',
-                               options_identity(r), '\0', target_.directory));
+                               options_identity(r), lexicon_identity(options_.load.lexicon), '\0',
+                               target_.directory));
 }
 
 std::string Book::file_of(size_t chapter) const {

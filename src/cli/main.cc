@@ -32,6 +32,9 @@ void add_load(CLI::App& app, LoadOptions& load) {
                  "cpu, cuda, or auto: cuda where this build and this machine have it")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
+  app.add_option("--lexicon", load.lexicon,
+                 "a file that tells how words are said, one a line: Syrinx /IPA/, Nguyen {ARPAbet} "
+                 "or nginx engine X");
   app.add_option("--threads", load.engine.threads, "CPU threads; 0: all cores")
       ->check(between(0, 1024))
       ->capture_default_str();

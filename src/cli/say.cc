@@ -17,6 +17,8 @@
 #include "cli/text_input.h"
 #include "cli/voice_choice.h"
 #include "engine/collector.h"
+#include "model/markup.h"
+#include "text/ssml.h"
 
 namespace syrinx {
 namespace {
@@ -138,11 +140,29 @@ Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz,
   return collector.wait();
 }
 
-void write_words(const SayOptions& options, const PipelineInfo& info, const Outcome& outcome) {
+/// A text in SSML becomes plain; what the model cannot do with it is told.
+std::vector<TextMark> read_markup(const PipelineInfo& info, SpeechRequest& request) {
+  if (!is_ssml(request.text)) return {};
+  Result<Markup> markup = take_ssml(info, request);
+  if (!markup) throw LoadError(markup.error().message);
+  for (const std::string& warning : markup.value().warnings) {
+    std::fprintf(stderr, "syrinx: %s\n", warning.c_str());
+  }
+  return std::move(markup.value().marks);
+}
+
+void write_words(const SayOptions& options, const PipelineInfo& info,
+                 const std::vector<TextMark>& marks, const Outcome& outcome) {
   const std::string& text = options.request.text;
   std::FILE* out = options.output == "-" ? stderr : stdout;
   if (options.print_words) {
     std::fputs(word_lines(text, outcome.words, info.frame_rate).c_str(), out);
+    const auto end = static_cast<int64_t>(outcome.audio_s * info.frame_rate);
+    const std::vector<int64_t> frames = mark_frames(marks, outcome.words, end);
+    for (size_t i = 0; i < marks.size(); ++i) {
+      std::fprintf(out, "%8.2f  <mark %s>\n", static_cast<double>(frames[i]) / info.frame_rate,
+                   marks[i].name.c_str());
+    }
   }
   if (options.print_phones) {
     std::fputs(phone_lines(outcome.phones, info.frame_rate).c_str(), out);
@@ -195,6 +215,7 @@ int run_say(SayOptions options) {
   options.request.offline = !options.play && options.output != "-";
   std::string voice = choose_voice(*engine, options.voice, options.request);
   if (voice.empty()) voice = info.default_voice;
+  const std::vector<TextMark> marks = read_markup(info, options.request);
   const InterruptGuard guard;  // outlives what is to be cleaned up
   Outputs outputs(std::move(player), options.volume);
   if (!options.output.empty()) outputs.file.emplace(options.output, info.sample_rate, format);
@@ -205,7 +226,7 @@ int run_say(SayOptions options) {
   const Outcome outcome = write_audio(*collector, outputs, info.sample_rate, guard);
   if (outcome.reason == FinishReason::kError) throw LoadError(outcome.error.message);
   outputs.finish();
-  write_words(options, info, outcome);
+  write_words(options, info, marks, outcome);
   print_summary(options, voice, outcome);
   return outputs.silent() ? kExitFailed : judge(outcome);
 }

@@ -28,7 +28,7 @@ Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRe
   active->submitted_s = now_s;
   active->sink = std::move(sink);
   if (model.graph().reader() == kClient || model.graph().speaker() == kClient) return active;
-  auto parts = SpokenParts::of(request);
+  auto parts = SpokenParts::of(request, model.pipeline->info().phones);
   if (!parts.ok()) return parts.error();
   active->parts = parts.take();
   if (!active->parts) return active;

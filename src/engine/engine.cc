@@ -164,9 +164,15 @@ Result<RequestId> Engine::submit_soon(const SpeechRequest& request, std::shared_
   return impl_->submit(request, std::move(sink), false);
 }
 
-Result<RequestId> Engine::Impl::submit(const SpeechRequest& request, std::shared_ptr<Sink> sink,
+Result<RequestId> Engine::Impl::submit(const SpeechRequest& asked, std::shared_ptr<Sink> sink,
                                        bool open_here) {
   const double now = now_s();
+  SpeechRequest with_lexicon;
+  if (model.options.lexicon) {
+    with_lexicon = asked;
+    with_lexicon.lexicon = Lexicon::both(asked.lexicon, model.options.lexicon);
+  }
+  const SpeechRequest& request = model.options.lexicon ? with_lexicon : asked;
   if (Status fault = check_request(model.pipeline->info(), request); !fault) {
     return fault.error();
   }

@@ -52,6 +52,7 @@ struct EngineOptions {
   double max_encode_wait_s = 30;  ///< predicted wait past which encode_voice() says kOverloaded
   double max_unread_s = 30;       ///< audio made ahead of a client that does not read
   double max_audio_s = 0;         ///< of one request, which ends there with kLength; 0: no bound
+  std::shared_ptr<const Lexicon> lexicon = {};  ///< of every request, behind its own
   double repetition_s = 6;        ///< a stream that repeats itself this long is ended; 0: never
 };
 

@@ -6,13 +6,17 @@
 
 namespace syrinx {
 
-Result<std::unique_ptr<SpokenParts>> SpokenParts::of(const SpeechRequest& request) {
+Result<std::unique_ptr<SpokenParts>> SpokenParts::of(const SpeechRequest& request, bool phones) {
   std::unique_ptr<SpokenParts> none;
   if (request.chat || request.task || request.text_only) return none;
-  if (!request.text_open && request.text.find_first_of("<[") == std::string::npos) return none;
+  const bool respells = request.lexicon && !phones;
+  const bool tagged = request.text.find_first_of("<[") != std::string::npos;
+  if (!request.text_open && !tagged && request.deliveries.empty() && !respells) return none;
   SpeechRequest base = request;
   base.text.clear();
   std::unique_ptr<SpokenParts> out(new SpokenParts(std::move(base)));
+  out->sayings_ = std::exchange(out->base_.sayings, {});
+  if (respells) out->respeller_.emplace(request.lexicon);
   LiveText nothing;
   if (const Status fault = out->push(request.text, !request.text_open, nothing); !fault) {
     return fault.error();
@@ -20,31 +24,72 @@ Result<std::unique_ptr<SpokenParts>> SpokenParts::of(const SpeechRequest& reques
   return out;
 }
 
+/// Text of the part that is being made, or live of the one that is spoken.
+void SpokenParts::add_words(std::string_view words, LiveText& live) {
+  Part& part = parts_.back();
+  const bool now = live_ && parts_.size() == 1;
+  std::string& text = now ? live.text : part.text;
+  if (respeller_) {
+    text += respeller_->push(words, false);
+  } else {
+    text += words;
+  }
+  at_ += static_cast<int64_t>(words.size());
+  part.speakable = part.speakable || is_speakable(words);
+}
+
+/// What comes now is a part of its own, unless nothing was said in this one.
+void SpokenParts::begin_part(double pause_s, LiveText& live) {
+  const bool now = live_ && parts_.size() == 1;
+  Part& part = parts_.back();
+  if (respeller_) (now ? live.text : part.text) += respeller_->push("", true);
+  if (part.speakable) {
+    part.closed = true;
+    if (now) live.last = true;
+    parts_.push_back({.begin = at_, .pause_s = pause_s, .delivery = delivery_});
+    return;
+  }
+  // Nothing was said since the pause before: they are one.
+  part.pause_s += pause_s;
+  part.delivery = delivery_;
+  if (now) return;
+  part.begin = at_;
+  part.text.clear();
+}
+
 Status SpokenParts::push(std::string_view text, bool last, LiveText& live) {
   std::vector<PausePiece> pieces;
   if (const Status fault = reader_.push(text, last, pieces); !fault) return fault;
   if (parts_.empty()) return ok_status();  // the model ended before its text
   for (const PausePiece& piece : pieces) {
-    const bool now = live_ && parts_.size() == 1;
-    Part& part = parts_.back();
-    at_ += static_cast<int64_t>(piece.text.size());
-    if (!piece.pause) {
-      (now ? live.text : part.text) += piece.text;
-      part.speakable = part.speakable || is_speakable(piece.text);
-    } else if (part.speakable) {
-      part.closed = true;
-      if (now) live.last = true;
-      parts_.push_back({.begin = at_, .pause_s = piece.pause_s});
-    } else {
-      // Nothing was said since the pause before: they are one.
-      part.pause_s += piece.pause_s;
-      part.begin = now ? part.begin + static_cast<int64_t>(piece.text.size()) : at_;
-      part.text.clear();
+    if (piece.pause) {
+      const bool now = live_ && parts_.size() == 1 && !parts_.back().speakable;
+      at_ += static_cast<int64_t>(piece.text.size());
+      begin_part(piece.pause_s, live);
+      // What is live has its text already: the tag lies in it.
+      if (now) parts_.back().begin += static_cast<int64_t>(piece.text.size());
+      continue;
+    }
+    for (std::string_view words = piece.text; !words.empty();) {
+      size_t count = words.size();
+      if (delivery_ < base_.deliveries.size()) {
+        const int64_t left = base_.deliveries[delivery_].begin - at_;
+        if (left <= 0) {
+          ++delivery_;
+          begin_part(0, live);
+          continue;
+        }
+        count = static_cast<size_t>(std::min<int64_t>(left, static_cast<int64_t>(count)));
+      }
+      add_words(words.substr(0, count), live);
+      words.remove_prefix(count);
     }
   }
   if (last) {
+    const bool now = live_ && parts_.size() == 1;
+    if (respeller_) (now ? live.text : parts_.back().text) += respeller_->push("", true);
     parts_.back().closed = true;
-    if (live_ && parts_.size() == 1) live.last = true;
+    if (now) live.last = true;
   }
   return ok_status();
 }
@@ -57,7 +102,15 @@ SpokenParts::Next SpokenParts::next() const {
 
 std::unique_ptr<const SpeechRequest> SpokenParts::begin(int64_t frames) {
   live_ = true;
+  const Part& part = parts_.front();
   auto request = std::make_unique<SpeechRequest>(base_);
+  request->sayings = within(sayings_, part.begin, static_cast<int64_t>(part.text.size()));
+  if (part.delivery > 0) {
+    const Delivery& delivery = base_.deliveries[part.delivery - 1];
+    request->speed *= delivery.rate;
+    request->pitch = delivery.pitch;
+  }
+  request->deliveries.clear();
   request->text = std::exchange(parts_.front().text, {});
   request->text_open = !parts_.front().closed;
   if (base_.max_frames > 0) {

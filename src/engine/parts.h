@@ -1,12 +1,15 @@
-// A request's text cut at its pauses (model/pauses.h): parts that are spoken one after the other,
-// each as a request of its own would be, with silence between them. One thread at a time.
+// A request's text cut at its pauses (model/pauses.h) and where it is delivered otherwise: parts that are
+// spoken one after the other, each as a request of its own would be, with silence between them. For
+// models that take no phones, a lexicon's other words are put into the text. One thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/pauses.h"
 #include "model/request.h"
@@ -15,9 +18,10 @@ namespace syrinx {
 
 class SpokenParts {
  public:
-  /// Of a text, whole or the beginning of one that is open. Null: there is nothing to cut and there
-  /// will not be.
-  static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request);
+  /// Of a text, whole or the beginning of one that is open; `phones`: the model says a lexicon's words
+  /// by itself. Null: there is nothing to cut or to exchange and there will not be.
+  static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request,
+                                                 bool phones = true);
 
   /// What late text means for the part that is being spoken.
   struct LiveText {
@@ -50,14 +54,21 @@ class SpokenParts {
     double pause_s = 0;
     bool speakable = false;
     bool closed = false;
+    size_t delivery = 0;  ///< of those before it, how many have begun
   };
+  void add_words(std::string_view words, LiveText& live);
+  void begin_part(double pause_s, LiveText& live);
+
   explicit SpokenParts(SpeechRequest base) : base_(std::move(base)) {}
 
   SpeechRequest base_;  // without its text
+  std::vector<Saying> sayings_;
   PauseReader reader_;
+  std::optional<Respeller> respeller_;
   std::deque<Part> parts_{1};  // the first is spoken, or next
   bool live_ = false;          // it is spoken
   int64_t at_ = 0;             // bytes of the text so far
+  size_t delivery_ = 0;        // how many deliveries begin before that
 };
 
 }  // namespace syrinx

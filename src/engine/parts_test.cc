@@ -196,5 +196,48 @@ TEST(SpokenParts, OpenTextWaits) {
   EXPECT_EQ(parts->begin(0)->text, "two");
 }
 
+TEST(SpokenParts, AreCutWhereTheDeliveryChanges) {
+  SpeechRequest request{.text = "One two. [pause 1s]Three four", .speed = 2};
+  request.deliveries = {{0, 0.5f, 1}, {4, 1.5f, 0}, {24, 1, -2}};
+  request.sayings = {{0, 3, "eins"}, {4, 7, "zwei"}, {19, 24, "drei"}, {25, 29, "vier"}};
+  auto parts = SpokenParts::of(request).take();
+  const char* texts[] = {"One ", "two. ", "Three", " four"};
+  const double pauses[] = {0, 0, 1, 0};
+  const float speeds[] = {1, 3, 3, 2}, pitches[] = {1, 0, 0, -2};
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(parts->next(), SpokenParts::Next::kBegin) << i;
+    EXPECT_EQ(parts->take_pause(), pauses[i]) << i;
+    const auto part = parts->begin(0);
+    EXPECT_EQ(part->text, texts[i]);
+    EXPECT_FLOAT_EQ(part->speed, speeds[i]) << i;
+    EXPECT_FLOAT_EQ(part->pitch, pitches[i]) << i;
+    EXPECT_TRUE(part->deliveries.empty());
+    ASSERT_EQ(part->sayings.size(), 1u) << i;
+    EXPECT_EQ(part->sayings[0].words, request.sayings[static_cast<size_t>(i)].words);
+    EXPECT_EQ(part->sayings[0].begin, i == 3 ? 1 : 0);
+    parts->end();
+  }
+  EXPECT_EQ(parts->next(), SpokenParts::Next::kDone);
+}
+
+TEST(SpokenParts, WordsOfALexiconArePutIntoTheText) {
+  SpeechRequest request{.text = "The nginx"};
+  request.lexicon = Lexicon::parse("nginx engine X").take();
+  EXPECT_FALSE(SpokenParts::of(request, true).take());  // the model does it
+  EXPECT_EQ(SpokenParts::of(request, false).take()->begin(0)->text, "The engine X");
+  request.text_open = true;
+  auto parts = SpokenParts::of(request, false).take();
+  EXPECT_EQ(parts->begin(0)->text, "The ");
+  SpokenParts::LiveText live;
+  ASSERT_TRUE(parts->push(" and ngi", false, live).ok());
+  EXPECT_EQ(live.text, "engine X and ");
+  live = {};
+  ASSERT_TRUE(parts->push("nx[pause 1s]nginx", true, live).ok());
+  EXPECT_EQ(live.text, "engine X");
+  EXPECT_TRUE(live.last);
+  parts->end();
+  EXPECT_EQ(parts->begin(0)->text, "engine X");
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -106,6 +106,12 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
     return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
                  "context"};
   }
+  if (!(request.pitch >= info.lowest && request.pitch <= info.highest)) {
+    return Error{ErrorCode::kUnsupported,
+                 concat("the pitch of this model lies ", info.lowest, " to ", info.highest,
+                        " semitones above its own, not ", request.pitch),
+                 "pitch"};
+  }
   if (!(request.speed >= info.slowest && request.speed <= info.fastest)) {
     return Error{ErrorCode::kUnsupported,
                  concat("this model speaks at ", info.slowest, " to ", info.fastest,

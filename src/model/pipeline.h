@@ -55,6 +55,9 @@ struct PipelineInfo {
   int speaker_numbers = 0;  ///< `speaker` is below this; 0: it has no such thing
   /// Bounds of SpeechRequest::speed; past them the audio is stretched.
   float slowest = 1, fastest = 1;
+  float lowest = 0, highest = 0;  ///< bounds of SpeechRequest::pitch
+  bool phones = false;            ///< says the phones of sayings and lexicons
+  bool accents = false;           ///< says strong words with an accent
   /// Why voice_encoder() is null, for people, e.g. "campplus.onnx is missing".
   std::string no_cloning = "this model's voices are fixed";
   size_t max_text_bytes = 200'000;

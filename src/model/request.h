@@ -18,6 +18,8 @@
 #include "kernels/sample.h"
 #include "model/frames.h"
 #include "model/voice.h"
+#include "text/lexicon.h"
+#include "text/saying.h"
 
 namespace syrinx {
 
@@ -54,6 +56,12 @@ struct FamilyTask {
 struct SpeechRequest {
   std::string text;        ///< UTF-8; invalid bytes are replaced, never fatal
   bool text_open = false;  ///< more text follows through append_text()
+  /// How parts of `text` are said (model/markup.h); in order, apart.
+  std::vector<Saying> sayings;
+  /// From where on `text` is spoken how; in order. Only of a text that is whole.
+  std::vector<Delivery> deliveries;
+  /// How words are said, also those of late text.
+  std::shared_ptr<const Lexicon> lexicon;
   std::string voice;
   /// A voice as data instead of one by name; made by VoiceEncoder of the same family.
   std::shared_ptr<const Voice> voice_data;
@@ -61,6 +69,8 @@ struct SpeechRequest {
   std::vector<VoiceShare> mix;
   /// Factor, 1: as the model speaks by itself; within PipelineInfo::slowest and fastest.
   float speed = 1;
+  /// Semitones above the voice's own; within PipelineInfo::lowest and highest.
+  float pitch = 0;
   std::string language;  ///< as the model names it; empty: the model decides
   std::string instructions;
   /// What was said before, oldest first; refused where PipelineInfo::context is not set.

@@ -182,6 +182,7 @@ Introduction introduce(const LoadOptions& options) {
 std::unique_ptr<Engine> load_engine(const LoadOptions& options, std::shared_ptr<Machine> machine) {
   EngineOptions engine = options.engine;
   engine.away_places = away_places(options.placements);
+  if (!options.lexicon.empty()) engine.lexicon = load_lexicon(options.lexicon);
   return std::make_unique<Engine>(load_pipeline(options), engine, std::move(machine));
 }
 

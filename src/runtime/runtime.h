@@ -26,6 +26,7 @@ struct LoadOptions {
   /// Only these nodes are to run here, for others (StageServer); empty: all. On a CPU, weights of
   /// networks that run elsewhere take no memory here.
   std::vector<std::string> held_nodes;
+  std::string lexicon;  ///< a file that tells how words are said (text/lexicon.h); empty: none
   std::function<void(const std::string&)> log;  ///< of links that come and go; any thread
   EngineOptions engine;
 };

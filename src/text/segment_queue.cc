@@ -16,15 +16,16 @@ void SegmentQueue::push(std::string_view text, bool last) {
   sentences_.push(text, items);
   if (last) sentences_.finish(items);
   open_ = open_ && !last;
-  for (SentenceStream::Item& item : items) waiting_.push_back(std::move(item.text));
+  for (SentenceStream::Item& item : items) waiting_.push_back(std::move(item));
 }
 
 std::string SegmentQueue::next() {
   std::string text;
   while (!waiting_.empty()) {
-    const std::string& more = waiting_.front();
+    const std::string& more = waiting_.front().text;
     const bool fits = grouped_ && text.size() + more.size() <= max_bytes_;
     if (!is_blank(text) && !fits && !is_blank(more)) break;
+    if (text.empty()) begin_ = static_cast<int64_t>(waiting_.front().place.begin);
     text += more;
     waiting_.pop_front();
   }

@@ -3,6 +3,7 @@
 // arrives. What comes out depends on the text alone, not on the pieces it arrived in. One thread.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -23,13 +24,16 @@ class SegmentQueue {
   /// The next segment; empty when there is none now, or never when !open(). Segments are never
   /// blank.
   std::string next();
+  /// Where in the whole text the segment that came last began, in bytes.
+  int64_t begin() const { return begin_; }
 
  private:
   SentenceStream sentences_;
   size_t max_bytes_;
   bool open_ = true;
   bool grouped_;
-  std::deque<std::string> waiting_;
+  std::deque<SentenceStream::Item> waiting_;
+  int64_t begin_ = 0;
 };
 
 /// Whether a text has nothing to say: white space only.

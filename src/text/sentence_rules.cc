@@ -21,7 +21,8 @@ constexpr std::string_view kTitles =
 constexpr std::string_view kNumbers =
     " no nos nr fig figs vol vols ch chap sec sect p pp pg c art eq approx jan feb mar apr jun jul "
     "aug"
-    " sep sept oct nov dec tel ext op ";
+    " sep sept oct nov dec tel ext op apt deut matt ps cor rom thess eph heb exod lev judg neh prov"
+    " eccl isa jer ezek hos zech kgs chr ";
 constexpr std::string_view kSometimes =
     " etc inc ltd co corp bros llc jr sr al ave blvd rd dept est esq usw a.m p.m ph.d b.a m.a m.d"
     " u.s u.k u.n e.u u.s.a d.c b.c a.d hr hrs ft oz lb lbs ";

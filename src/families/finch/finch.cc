@@ -13,6 +13,8 @@
 namespace syrinx::finch {
 namespace {
 
+constexpr float kMostPitch = 6;  // semitones; beyond them a voice is no voice
+
 class FinchPipeline : public Pipeline {
  public:
   FinchPipeline(const FinchConfig& config, const Weights& weights, const LoadSpec& spec)
@@ -39,6 +41,9 @@ class FinchPipeline : public Pipeline {
     info_.mixes = info_.voices.size() > 1;
     info_.slowest = config.slowest;
     info_.fastest = config.fastest;
+    info_.lowest = -kMostPitch;
+    info_.highest = kMostPitch;
+    info_.phones = info_.accents = true;
     info_.languages = {"en"};
     info_.late_text = config.by_word ? LateText::kToken : LateText::kSentence;
     info_.word_times = info_.phone_times = true;
@@ -57,7 +62,7 @@ class FinchPipeline : public Pipeline {
     const Result<std::vector<float>> shares = shares_of(request);
     if (!shares.ok()) return shares.error();
     auto state = std::make_unique<FinchState>(request, config_, frontend_,
-                                              speakers_.manner(shares.value(), request.speed));
+                                              speakers_.manner(shares.value(), request.speed, request.pitch));
     if (!state->speakable()) {
       return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
     }

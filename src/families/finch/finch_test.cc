@@ -16,6 +16,7 @@
 #include "families/finch/frontend.h"
 #include "families/finch/state.h"
 #include "io/safetensors.h"
+#include "text/phones.h"
 
 namespace syrinx::finch {
 namespace {
@@ -657,6 +658,88 @@ TEST(Frontend, SaysTheNamesOfLetters) {
   // What libflite would take for something else: a numeral, a state, a title.
   EXPECT_EQ(phones(frontend, "MIX IT"), phones(frontend, "mix it"));
   EXPECT_EQ(phones(frontend, "ME OR YOU"), phones(frontend, "me or you"));
+}
+
+/// The phones of what a text is read as.
+std::string phones_of(const Frontend& frontend, const std::string& text,
+                      std::vector<Saying> sayings = {},
+                      std::shared_ptr<const Lexicon> lexicon = nullptr) {
+  SentenceReader reader(std::move(sayings), std::move(lexicon));
+  reader.push(text, true);
+  std::deque<Sentence> sentences;
+  while (reader.next(sentences)) {
+  }
+  std::string out;
+  for (const Sentence& sentence : sentences) {
+    for (const Segment& segment : frontend.read(sentence)) {
+      for (const PhoneSymbol& symbol : segment.symbols) {
+        if (symbol.word < 0) continue;
+        out += (out.empty() ? "" : " ") + std::string(phone_names()[symbol.phone]);
+        if (symbol.strong) out += '!';
+      }
+    }
+  }
+  return out;
+}
+
+TEST(Frontend, SaysGivenPhones) {
+  const Frontend frontend;
+  const Phones phones = phones_of_arpabet("S IH1 R IH0 NG K S").value();
+  EXPECT_EQ(phones_of(frontend, "Go 12x now.", {{3, 6, "", phones}}),
+            "g ow1 s ih1 r ih ng k s n aw1");
+  // Equal ones beside each other, and with other words in one token.
+  EXPECT_EQ(phones_of(frontend, "x x-x.", {{0, 1, "", phones}, {2, 3, "", phones}, {4, 5, "", phones}}),
+            "s ih1 r ih ng k s s ih1 r ih ng k s s ih1 r ih ng k s");
+  const auto lexicon = Lexicon::parse("Syrinx {S IH1 R IH0 NG K S}\nnginx engine X").take();
+  EXPECT_EQ(phones_of(frontend, "Syrinx", {}, lexicon), "s ih1 r ih ng k s");
+  EXPECT_EQ(phones_of(frontend, "(nginx)", {}, lexicon), phones_of(frontend, "engine X"));
+  // A saying goes before a lexicon.
+  EXPECT_EQ(phones_of(frontend, "nginx", {{0, 5, "", phones}}, lexicon), "s ih1 r ih ng k s");
+}
+
+TEST(Frontend, SaysHeteronymsByTheirSentence) {
+  const Frontend frontend;
+  EXPECT_EQ(phones_of(frontend, "They record a record."),
+            "dh ey1 r ih k ao1 r d ax r eh1 k er d");
+}
+
+TEST(Frontend, GivesAccents) {
+  const Frontend frontend;
+  EXPECT_EQ(phones_of(frontend, "Go *to* him."), "g ow1 t! ah1! hh ih1 m");
+  EXPECT_EQ(phones_of(frontend, "I said NOW."), "ay1 s eh1 d n! aw1!");
+  EXPECT_EQ(phones_of(frontend, "Go to him.").find('!'), std::string::npos);
+}
+
+TEST(Frontend, PausesAsTheLayoutSays) {
+  const auto pauses = [](const std::string& text) {
+    std::vector<float> out;
+    for (const Sentence& sentence : split_sentences(text)) out.push_back(sentence.pause_s);
+    return out;
+  };
+  using List = std::vector<float>;
+  EXPECT_EQ(pauses("One. Two.\n\nThree."), (List{0, 0.4f, 0}));
+  EXPECT_EQ(pauses("Chapter One\n\nIt began."), (List{0.6f, 0}));
+  EXPECT_EQ(pauses("# Title\nIt began."), (List{0.6f, 0}));
+  EXPECT_EQ(pauses("\"Yes,\" he said.\n\n\"No.\""), (List{0.25f, 0}));
+  EXPECT_EQ(pauses("- one\n- two\n- three"), (List{0.2f, 0.2f, 0}));
+}
+
+/// Silence goes between what is spoken, scaled by the speed, and nothing of it hangs at the end.
+TEST(Finch, PausesBetweenParagraphs) {
+  const auto speak = [](const std::string& text, float speed) {
+    SpeechRequest request = greedy(text);
+    request.speed = speed;
+    auto state = voice()->open(request).value().only();
+    return Driver().run({state.get()})[0];
+  };
+  for (const float speed : {1.f, 1.5f}) {
+    const Spoken near = speak("One. Two.", speed), far = speak("One.\n\nTwo.", speed);
+    const auto more = std::lround(0.4 * 25 / speed);
+    EXPECT_EQ(far.frames.size(), near.frames.size() + static_cast<size_t>(more) * 6) << speed;
+    ASSERT_EQ(far.words.size(), 2u);
+    EXPECT_EQ(far.words[1].frame, near.words[1].frame + more) << speed;
+  }
+  EXPECT_EQ(speak("One.\n\n", 1).frames, speak("One.", 1).frames);
 }
 
 TEST(Frontend, BoundsItsSegments) {

@@ -13,12 +13,62 @@ namespace syrinx::finch {
 
 namespace {
 
+constexpr const char* kSentence = "syrinx_sentence";  // of an utterance: what it was made from
+
 cst_val* one_word(const char* word) { return cons_val(string_val(word), nullptr); }
+
+/// Which piece of the sentence each token comes from.
+class PieceFinder {
+ public:
+  explicit PieceFinder(const Sentence& sentence) {
+    size_t end = 0;  // in the sentence's text
+    for (const Piece& piece : sentence.pieces) {
+      end += piece.text.size() + (ends_.empty() ? 0 : 1);
+      ends_.push_back(end);
+    }
+  }
+  /// libflite notes where its reader stood after a token: one character past the space that
+  /// follows it.
+  int piece_of(const cst_item* token) const {
+    const auto at = static_cast<size_t>(std::max(0, item_feat_int(token, "file_pos") - 2));
+    const auto it = std::upper_bound(ends_.begin(), ends_.end(), at);
+    return static_cast<int>(std::min<size_t>(it - ends_.begin(), ends_.size() - 1));
+  }
+
+ private:
+  std::vector<size_t> ends_;
+};
+
+struct SpokenFrom {
+  const Sentence& sentence;
+  PieceFinder finder;
+};
+
+/// Phones as libflite takes them with a token. It takes two tokens with equal phones for one, so a
+/// different number of spaces tells neighbours apart.
+std::string flite_phones(const Phones& phones, bool odd) {
+  std::string out;
+  for (std::string phone : phones.arpabet) {
+    if (phone.back() == '2') phone.back() = '0';
+    out += (out.empty() ? "" : odd ? "  " : " ") + phone;
+  }
+  return out;
+}
 
 /// What libflite should look up for a token. The text is words already, but for capitals that
 /// stand alone: "B", "U's". A letter's name is looked up as libflite does itself.
 cst_val* words_of_token(cst_item* token) {
   const std::string_view name = item_name(token);
+  const cst_val* given = feat_val(item_utt(token)->features, kSentence);
+  if (given != nullptr) {
+    const auto& source = *static_cast<const SpokenFrom*>(val_userdata(given));
+    const int piece = source.finder.piece_of(token);
+    const Phones& phones = source.sentence.pieces[static_cast<size_t>(piece)].phones;
+    if (!phones.empty()) {
+      item_set_string(token, "phones", flite_phones(phones, piece % 2 == 1).c_str());
+      return one_word(std::string(name).c_str());
+    }
+  }
   const bool capital = !name.empty() && name[0] >= 'A' && name[0] <= 'Z';
   if (!capital || (name.size() > 1 && name[1] != '\'') || name[0] == 'I') {
     return us_tokentowords(token);
@@ -70,24 +120,27 @@ struct DeleteUtterance {
   void operator()(cst_utterance* utterance) const { delete_utterance(utterance); }
 };
 
-/// For each token of the utterance the piece that it came from. libflite notes where its reader
-/// stood after a token: one character past the space that follows it.
-std::vector<int> piece_of_token(cst_utterance* utterance, const Sentence& sentence) {
-  std::vector<size_t> ends;  // of the pieces in the sentence's text
-  size_t end = 0;
-  for (const Piece& piece : sentence.pieces) {
-    end += piece.text.size() + (ends.empty() ? 0 : 1);
-    ends.push_back(end);
-  }
+/// For each token of the utterance the piece that it came from.
+std::vector<int> piece_of_token(cst_utterance* utterance, const PieceFinder& finder) {
   std::vector<int> pieces;
   for (const cst_item* token = relation_head(utt_relation(utterance, "Token")); token;
        token = item_next(token)) {
-    const auto at = static_cast<size_t>(std::max(0, item_feat_int(token, "file_pos") - 2));
-    const auto it = std::upper_bound(ends.begin(), ends.end(), at);
-    const auto piece = static_cast<int>(std::min<size_t>(it - ends.begin(), ends.size() - 1));
+    const int piece = finder.piece_of(token);
     pieces.push_back(pieces.empty() ? piece : std::max(piece, pieces.back()));
   }
   return pieces;
+}
+
+/// Strong words are said as content words, and one without a stress gets one.
+void accent(const Sentence& sentence, std::vector<PhoneSymbol>& symbols) {
+  for (size_t i = 0; i < symbols.size();) {
+    size_t end = i + 1;
+    while (end < symbols.size() && symbols[end].word == symbols[i].word) ++end;
+    if (symbols[i].token >= 0 && sentence.pieces[symbols[i].token].strong) {
+      make_strong({&symbols[i], end - i});
+    }
+    i = end;
+  }
 }
 
 bool speaks(const std::vector<PhoneSymbol>& symbols) {
@@ -120,10 +173,11 @@ std::vector<Sentence> halve(const Sentence& sentence) {
     const Piece& piece = sentence.pieces.front();
     size_t cut = piece.text.find(' ', piece.text.size() / 2);
     if (cut == std::string::npos) cut = piece.text.size() / 2;
-    halves[0].pieces = {{piece.text.substr(0, cut), piece.begin, piece.end}};
-    halves[1].pieces = {{piece.text.substr(cut), piece.begin, piece.end}};
+    halves[0].pieces = {{piece.text.substr(0, cut), piece.begin, piece.end, {}, piece.strong}};
+    halves[1].pieces = {{piece.text.substr(cut), piece.begin, piece.end, {}, piece.strong}};
   }
   halves[1].rising = sentence.rising;
+  halves[1].pause_s = sentence.pause_s;
   return halves;
 }
 
@@ -134,18 +188,21 @@ Frontend::~Frontend() = default;
 
 Segment Frontend::read_pieces(const Sentence& sentence) const {
   const std::string text = flite_text(sentence);
+  SpokenFrom source{sentence, PieceFinder(sentence)};
   std::unique_ptr<cst_utterance, DeleteUtterance> utterance(new_utterance());
   utt_set_input_text(utterance.get(), text.c_str());
   utt_init(utterance.get(), flite_->voice);
+  feat_set(utterance->features, kSentence, userdata_val(&source));
   utt_synth_text2segs(utterance.get());
   flite_->lexicon->postlex(utterance.get());  // "the" before a vowel, and the like
 
   Segment segment;
   segment.symbols = phone_stream(utterance.get(), sentence.rising);
-  const auto pieces = piece_of_token(utterance.get(), sentence);
+  const auto pieces = piece_of_token(utterance.get(), source.finder);
   for (PhoneSymbol& symbol : segment.symbols) {
     if (symbol.token >= 0) symbol.token = pieces[symbol.token];
   }
+  accent(sentence, segment.symbols);
   mark_words(sentence, segment);
   return segment;
 }
@@ -187,6 +244,7 @@ std::vector<Segment> Frontend::read(const Sentence& sentence) const {
       for (Segment& part : read(half)) segments.push_back(std::move(part));
     }
   } else {
+    whole.pause_s = sentence.pause_s;
     segments.push_back(std::move(whole));
   }
   return segments;

@@ -24,6 +24,7 @@ struct WordStart {
 struct Segment {
   std::vector<PhoneSymbol> symbols;  ///< begins and ends with a pause; never more than kMaxSymbols
   std::vector<WordStart> words;      ///< in order
+  float pause_s = 0;                 ///< of silence behind it, beyond that of its last pause
 };
 
 inline constexpr int kMaxSymbols = 180;

@@ -133,6 +133,24 @@ bool is_rising_question(std::string_view sentence) {
   return true;
 }
 
+void make_strong(std::span<PhoneSymbol> word) {
+  const auto name = [](const PhoneSymbol& symbol) { return phone_names()[symbol.phone]; };
+  bool stressed = false;
+  for (PhoneSymbol& symbol : word) {
+    symbol.strong = true;
+    if (symbol.place % 2 == 1) ++symbol.place;  // 1 + ... + content word
+    stressed |= name(symbol).back() == '1';
+  }
+  for (PhoneSymbol& symbol : word) {
+    if (stressed) return;
+    if (std::find(kVowels.begin(), kVowels.end(), name(symbol)) == kVowels.end()) continue;
+    // A schwa cannot bear one: "a" and "the" become "uh".
+    const std::string_view vowel = name(symbol) == "ax" ? "ah" : name(symbol);
+    symbol.phone = static_cast<int16_t>(phone_id(vowel, true));
+    stressed = true;
+  }
+}
+
 void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole) {
   bool ends = whole;
   int32_t last = -1;  // word of the phrase, once seen

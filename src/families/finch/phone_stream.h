@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct PhoneSymbol {
   int32_t word = -1;   ///< index of the word in the utterance, -1 for a pause
   int32_t token = -1;  ///< index of the token that the word was read from, -1 for a pause; in a
                        ///< Segment, of the piece of its sentence
+  bool strong = false;  ///< of a word with an accent
 };
 
 inline constexpr int kPhraseClasses = 13;  ///< 0 padding; 1 + kind (3) x syllables left (4)
@@ -39,6 +41,10 @@ bool is_rising_question(std::string_view sentence);
 /// Makes unknown all phrase classes that need more text than the symbol's word and the next, so that
 /// they are the same when text arrives word by word. `whole`: the utterance's end is a phrase's end.
 void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole);
+
+/// Gives a word, all symbols of it, an accent: it is a content word, and where it has no stress its
+/// first vowel gets one.
+void make_strong(std::span<PhoneSymbol> word);
 
 /// The symbols of an utterance that has its Segment, SylStructure and Phrase relations.
 std::vector<PhoneSymbol> phone_stream(const cst_utterance* utterance, bool rising_end);

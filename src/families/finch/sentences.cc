@@ -4,6 +4,7 @@
 #include <span>
 
 #include "families/finch/phone_stream.h"
+#include "text/english/heteronyms.h"
 #include "text/english/reader.h"
 
 namespace syrinx::finch {
@@ -27,7 +28,44 @@ size_t cut_point(std::span<const Piece> pieces) {
 Piece moved(const english::Piece& piece, int64_t offset) {
   std::string text = piece.words;
   if (piece.mark != 0) text += piece.mark;
-  return {std::move(text), piece.begin + offset, piece.end + offset};
+  return {std::move(text), piece.begin + offset, piece.end + offset, piece.phones, piece.strong};
+}
+
+// Seconds of silence behind a sentence, beyond the fifth of one that the voice makes behind any.
+constexpr float kHeadingPause = 0.6f, kParagraphPause = 0.4f, kSpeechPause = 0.25f,
+                kItemPause = 0.2f;
+
+bool has_any_of(std::string_view text, std::initializer_list<std::string_view> signs) {
+  return std::any_of(signs.begin(), signs.end(),
+                     [text](std::string_view sign) { return text.find(sign) != text.npos; });
+}
+
+/// "- ", "* ", "3. " at the beginning of a line.
+bool is_item(std::string_view line) {
+  for (const std::string_view mark : {"- ", "* ", "+ ", "\xe2\x80\xa2 "}) {
+    if (line.starts_with(mark)) return true;
+  }
+  const size_t digits = line.find_first_not_of("0123456789");
+  return digits != line.npos && digits > 0 && digits < 4 && line.size() > digits + 1 &&
+         (line[digits] == '.' || line[digits] == ')') && line[digits + 1] == ' ';
+}
+
+/// The pause that the layout asks for behind a sentence.
+float pause_behind(std::string_view text, bool ends_paragraph) {
+  constexpr size_t kLongestHeading = 90;
+  const size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == text.npos) return 0;
+  const bool ends_line = text.find('\n', end) != text.npos;
+  std::string_view line = text.substr(0, end + 1);
+  line.remove_prefix(line.find_first_not_of(" \t\r\n"));
+  if (line.starts_with("#") && ends_line) return kHeadingPause;
+  if (is_item(line) && ends_line) return kItemPause;
+  if (!ends_paragraph) return 0;
+  const bool unfinished = std::string_view(".!?:;,\"')]}").find(line.back()) == line.npos &&
+                          static_cast<unsigned char>(line.back()) < 0x80;
+  const bool one_line = line.find('\n') == line.npos;
+  if (unfinished && one_line && line.size() <= kLongestHeading) return kHeadingPause;
+  return has_any_of(line, {"\"", "\xe2\x80\x9c", "\xe2\x80\x9d"}) ? kSpeechPause : kParagraphPause;
 }
 
 /// One piece of text longer than a sentence may be: cut between its words, else anywhere.
@@ -36,10 +74,15 @@ void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
   while (rest.size() > kMaxSentenceChars / 2) {
     const size_t space = rest.rfind(' ', kMaxSentenceChars / 2);
     const size_t at = space == std::string_view::npos || space == 0 ? kMaxSentenceChars / 2 : space;
-    pieces.push_back({std::string(rest.substr(0, at)), piece.begin, piece.end});
+    pieces.push_back(
+        {std::string(rest.substr(0, at)), piece.begin, piece.end, {}, piece.strong});
     rest.remove_prefix(rest[at] == ' ' ? at + 1 : at);
   }
-  if (!rest.empty()) pieces.push_back({std::string(rest), piece.begin, piece.end});
+  if (rest.size() == piece.text.size()) {
+    pieces.push_back(piece);
+  } else if (!rest.empty()) {
+    pieces.push_back({std::string(rest), piece.begin, piece.end, {}, piece.strong});
+  }
 }
 
 /// Whether a word is read the same whatever stands beside it: small letters, a capital before
@@ -98,15 +141,26 @@ void SentenceReader::push(std::string_view text, bool last) {
   for (SentenceStream::Item& item : items) waiting_.push_back(std::move(item));
 }
 
+/// The words of a part of the text that begins at `offset`.
+std::vector<Piece> SentenceReader::read(std::string_view text, int64_t offset, bool whole) const {
+  std::vector<Saying> known;
+  if (lexicon_) lexicon_->find(text, known);
+  const std::vector<Saying> here = joined(
+      within(sayings_, offset, static_cast<int64_t>(text.size())), std::move(known));
+  std::vector<Piece> pieces;
+  std::vector<english::Piece> words = english::read_sentence(text, whole, here);
+  english::say_heteronyms(words);
+  for (const english::Piece& piece : words) pieces.push_back(moved(piece, offset));
+  return pieces;
+}
+
 bool SentenceReader::next(std::deque<Sentence>& out) {
   if (waiting_.empty()) return false;
   const SentenceStream::Item item = std::move(waiting_.front());
   waiting_.pop_front();
   std::vector<Piece> pieces;
   const auto offset = static_cast<int64_t>(item.place.begin);
-  for (const english::Piece& piece : english::read_sentence(item.text, !item.place.cut)) {
-    add_piece(pieces, moved(piece, offset));
-  }
+  for (const Piece& piece : read(item.text, offset, !item.place.cut)) add_piece(pieces, piece);
   // A question word anywhere before makes the question one that falls.
   const std::string text = Sentence{pieces}.text();
   const bool rising = !asked_ && !item.place.cut && is_rising_question(text);
@@ -118,6 +172,7 @@ bool SentenceReader::next(std::deque<Sentence>& out) {
     rest = rest.subspan(cut);
   }
   out.back().rising = rising;
+  if (!item.place.cut) out.back().pause_s = pause_behind(item.text, item.place.ends_paragraph);
   return true;
 }
 
@@ -129,9 +184,9 @@ SentenceReader::Begun SentenceReader::begun() const {
   if (certain == 0) return begun;
   const auto offset = static_cast<int64_t>(stream_.held_at());
   const size_t words = held.find_last_of(" \t\r\n");
-  for (const english::Piece& piece : english::read_sentence(held.substr(0, words), false)) {
-    begun.certain += static_cast<size_t>(piece.end) <= certain ? 1 : 0;
-    begun.sentence.pieces.push_back(moved(piece, offset));
+  for (Piece& piece : read(held.substr(0, words), offset, false)) {
+    begun.certain += static_cast<size_t>(piece.end - offset) <= certain ? 1 : 0;
+    begun.sentence.pieces.push_back(std::move(piece));
   }
   return begun;
 }

@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "text/lexicon.h"
+#include "text/saying.h"
 #include "text/sentences.h"
 
 namespace syrinx::finch {
@@ -18,11 +21,14 @@ namespace syrinx::finch {
 struct Piece {
   std::string text;
   int64_t begin = 0, end = 0;
+  Phones phones = {};  ///< of `text`, which is one word; empty: as libflite says it
+  bool strong = false;
 };
 
 struct Sentence {
   std::vector<Piece> pieces;
   bool rising = false;  ///< a question whose pitch rises at the end
+  float pause_s = 0;    ///< of silence behind it, beyond that of any sentence
 
   /// All pieces with one space between them.
   std::string text() const;
@@ -33,6 +39,10 @@ inline constexpr size_t kMaxSentenceChars = 170;  ///< of written and of spoken 
 /// Takes text in pieces cut anywhere; the sentences depend on the whole only. One thread.
 class SentenceReader {
  public:
+  /// `sayings`: of the text, in order; `lexicon` may be null.
+  explicit SentenceReader(std::vector<Saying> sayings = {},
+                          std::shared_ptr<const Lexicon> lexicon = nullptr)
+      : sayings_(std::move(sayings)), lexicon_(std::move(lexicon)) {}
   /// Sentences wait once their end is certain: the next one has begun, or `last`.
   void push(std::string_view text, bool last);
   /// Reads one that waits and appends its parts, if it has any; false when none waits. A book is so
@@ -48,6 +58,10 @@ class SentenceReader {
   Begun begun() const;
 
  private:
+  std::vector<Piece> read(std::string_view text, int64_t offset, bool whole) const;
+
+  std::vector<Saying> sayings_;
+  std::shared_ptr<const Lexicon> lexicon_;
   SentenceStream stream_{{.max_chars = kMaxSentenceChars}};
   std::deque<SentenceStream::Item> waiting_;
   bool asked_ = false;  ///< an earlier part of this sentence holds a question word

@@ -5,6 +5,8 @@
 namespace syrinx::finch {
 namespace {
 
+constexpr float kStrongSpeed = 0.7f;  // of words with an accent, times that of the others
+
 /// shares [S] times table [S, width], added to `sum`.
 void add_mix(std::span<const float> shares, const Tensor& table, std::span<float> sum) {
   for (size_t s = 0; s < shares.size(); ++s) {
@@ -28,23 +30,31 @@ Speakers::Speakers(const FinchConfig& config, const Weights& weights) : config_(
   gain_ = decoder.f32("gain", {count});
 }
 
-std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, float speed) const {
+std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, float speed,
+                                               float pitch) const {
+  const float raised = pitch * std::log(2.f) / 12;  // ln Hz
   auto manner = std::make_shared<Manner>();
   manner->lm.assign(config_.hidden, 0.f);
   manner->low.assign(config_.low_width, 0.f);
   manner->high.assign(config_.high_width, 0.f);
-  manner->pitch_mean = config_.pitch_mean;
+  manner->pitch_mean = config_.pitch_mean + raised;
+  manner->strong = manner->lm;
   if (config_.speakers.empty()) return manner;
   add_mix(shares, lm_, manner->lm);
   add_mix(shares, low_, manner->low);
   add_mix(shares, high_, manner->high);
   manner->pitch_mean = 0;
   add_mix(shares, pitch_, {&manner->pitch_mean, 1});
+  manner->pitch_mean += raised;
   float log_gain = 0;
   add_mix(shares, gain_, {&log_gain, 1});
   manner->gain = std::exp(log_gain);
-  const float log_speed = std::log(speed);
-  for (int i = 0; i < config_.hidden; ++i) manner->lm[i] += log_speed * speed_.f32()[i];
+  const float log_speed = std::log(speed), log_strong = std::log(speed * kStrongSpeed);
+  manner->strong = manner->lm;
+  for (int i = 0; i < config_.hidden; ++i) {
+    manner->lm[i] += log_speed * speed_.f32()[i];
+    manner->strong[i] += log_strong * speed_.f32()[i];
+  }
   return manner;
 }
 

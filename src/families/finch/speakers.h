@@ -14,6 +14,7 @@ namespace syrinx::finch {
 /// What one request adds to every row and frame.
 struct Manner {
   std::vector<float> lm;         ///< [hidden], to the speech LM's input
+  std::vector<float> strong;     ///< [hidden], the same for words with an accent
   std::vector<float> low, high;  ///< [low_width], [high_width], to the decoder's two resolutions
   float pitch_mean = 0;          ///< of ln Hz
   float gain = 1;                ///< of the samples
@@ -25,8 +26,10 @@ class Speakers {
   /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; nothing of it where config.speakers is empty.
   Speakers(const FinchConfig& config, const Weights& weights);
 
-  /// shares [S], adding up to 1, in the order of config.speakers; speed is a factor above 0.
-  std::shared_ptr<const Manner> manner(std::span<const float> shares, float speed) const;
+  /// shares [S], adding up to 1, in the order of config.speakers; speed is a factor above 0, pitch in
+  /// semitones.
+  std::shared_ptr<const Manner> manner(std::span<const float> shares, float speed,
+                                       float pitch) const;
 
  private:
   FinchConfig config_;

@@ -69,8 +69,10 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   embed_sum(ctx, table_views_, {ids.i32(), static_cast<size_t>(batch.rows) * kInputs}, x);
   float* heard = x.f32();
   for (const ArSeq& seq : batch.seqs) {
-    const auto& said_by = static_cast<const FinchState&>(*seq.state).manner()->lm;
+    const auto& state = static_cast<const FinchState&>(*seq.state);
+    const Manner& manner = *state.manner();
     for (int i = 0; i < seq.rows; ++i) {
+      const auto& said_by = state.is_strong(seq.first_pos + i) ? manner.strong : manner.lm;
       for (const float value : said_by) *heard++ += value;
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "families/finch/vocoder.h"
+
 namespace syrinx::finch {
 namespace {
 
@@ -35,6 +37,7 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
       frontend_(std::move(frontend)),
       manner_(std::move(manner)),
       max_frames_(request.max_frames),
+      frames_per_pause_s_(config.sample_rate / static_cast<double>(kFrameSamples) / request.speed),
       steps_per_symbol_(static_cast<int>(std::lround(kMaxStepsPerSymbol / request.speed))),
       books_(delays_of(config)) {
   for (int k = 0; k < kBooks; ++k) {
@@ -49,6 +52,7 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
   sampling_[kMoveHead].temperature = 0;
   phone_times_ = request.phone_times;
   repeat_ = request.ignore_stop && request.max_frames > 0;
+  reader_ = SentenceReader(request.sayings, request.lexicon);
   open_ = request.text_open;
   by_word_ = config.by_word && !request.text_in_prompt.value_or(!open_);
   add_text(request.text, !open_);
@@ -61,6 +65,7 @@ Status FinchState::append_text(std::string_view text, bool last) {
   if (growing_) {
     grow();
   } else if (segment_.symbols.empty() && !next_segment() && last) {
+    segment_.pause_s = 0;
     begin_segment(silence());
   }
   return ok_status();
@@ -145,6 +150,7 @@ void FinchState::close_sentence() {
     Segment more = frontend_->read_part(part, first, part.pieces.size(), true);
     if (segment_.symbols.size() + more.symbols.size() <= kMaxSymbols) {
       rest = std::move(more);
+      if (parts.size() == 1) segment_.pause_s = part.pause_s;
       said_to_ = std::max(said_to_, part.pieces.back().end);
     }
     if (repeat_) spoken_.insert(spoken_.end(), parts.begin(), parts.end());
@@ -185,9 +191,16 @@ bool FinchState::next_segment() {
 }
 
 void FinchState::begin_segment(Segment segment) {
+  // The pause behind the one before, now that something follows it.
+  frames_before_ += std::max(books_.end_frame(), 0);
+  pause_frames_ = static_cast<int>(std::lround(segment_.pause_s * frames_per_pause_s_));
+  if (max_frames_ > 0) {
+    const int64_t room = std::max<int64_t>(0, max_frames_ - frames_before_ - 1);
+    pause_frames_ = static_cast<int>(std::min<int64_t>(pause_frames_, room));
+  }
+  frames_before_ += pause_frames_;
   segment_ = std::move(segment);
   growing_ = false;
-  frames_before_ += std::max(books_.end_frame(), 0);
   rows_.clear();
   path_.clear();
   // Enough for the segment, so that its steps allocate nothing.
@@ -226,6 +239,11 @@ void FinchState::row_inputs(int position, std::span<int32_t> ids) const {
   ids[kBooks + kHeard] = symbol.phrase;
   ids[kBooks + kHeard + 1] = symbol.place;
   ids[kBooks + kHeard + 2] = std::min(row.age, config_.ages - 1);
+}
+
+bool FinchState::is_strong(int position) const {
+  const int pointer = rows_[position].pointer;
+  return pointer < static_cast<int>(segment_.symbols.size()) && segment_.symbols[pointer].strong;
 }
 
 int FinchState::choose_move(std::span<const float> logits) {
@@ -283,7 +301,9 @@ void FinchState::emit_frame(int frame, std::span<const int32_t> books, StepOutpu
                                                   symbol_at(pointer),
                                                   symbol_at(pointer - 1),
                                                   symbol_at(pointer + 1)};
+  for (; pause_frames_ > 0; --pause_frames_) out.frame(last_frame_);
   out.frame(codes);
+  last_frame_ = codes;
   while (next_word_ < segment_.words.size() && segment_.words[next_word_].symbol <= pointer) {
     const WordStart& word = segment_.words[next_word_++];
     out.word({word.begin, word.end, frames_before_ + frame});

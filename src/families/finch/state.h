@@ -43,6 +43,9 @@ class FinchState : public Sequence {
   /// the symbol under the pointer and the next three, phrase, place, steps since the last move.
   void row_inputs(int position, std::span<int32_t> ids) const;
 
+  /// Whether the symbol under the pointer at that position is of a word with an accent.
+  bool is_strong(int position) const;
+
   /// The move for these logits [kMoves]: the pointer stays while the probability that it should
   /// have stayed so far is at least one half. Remembered for the next advance(); calling it again
   /// changes nothing.
@@ -74,6 +77,7 @@ class FinchState : public Sequence {
   SampleParams sampling_[kBooks + 1];
   std::vector<int32_t> history_[kBooks + 1];
   int64_t max_frames_ = 0;    // of the request; 0: none
+  double frames_per_pause_s_ = 0;
   int steps_per_symbol_ = 0;  // at most, on average
   bool repeat_ = false;       // speak the text again and again until max_frames
 
@@ -95,6 +99,8 @@ class FinchState : public Sequence {
   int next_symbol_ = 0;  // whose time was not told yet
   bool phone_times_ = false;
   int64_t frames_before_ = 0;  // of earlier segments
+  int pause_frames_ = 0;  // before this segment's first: the last frame goes on
+  std::array<int32_t, kFrameWidth> last_frame_{};
   float survival_ = 1, pending_survival_ = 1;
 };
 

@@ -195,6 +195,39 @@ Result<std::string> espeak_phonemes(std::string_view text, std::string_view lang
   return out;
 }
 
+Result<std::string> say_phonemes(const Phonemize& phonemize, std::string_view text,
+                                 std::string_view language, std::span<const Saying> sayings) {
+  if (sayings.empty()) return phonemize(text, language);
+  std::string plain, out;  // what is written, up to the next phones; phonemes
+  // Spaces at its ends are kept: they part it from the phones.
+  const auto say_plain = [&]() -> Status {
+    if (!plain.empty() && plain.find_first_not_of(' ') == plain.npos) {
+      out += plain;
+    } else if (!plain.empty()) {
+      Result<std::string> said = phonemize(plain, language);
+      if (!said) return said.error();
+      const bool before = plain.front() == ' ', after = plain.back() == ' ';
+      out += (before && !said.value().starts_with(' ') ? " " : "") + said.value();
+      if (after && !out.ends_with(' ')) out += ' ';
+    }
+    plain.clear();
+    return ok_status();
+  };
+  size_t at = 0;
+  for (const Saying& saying : sayings) {
+    if (saying.words.empty() && saying.phones.empty()) continue;
+    plain += text.substr(at, static_cast<size_t>(saying.begin) - at);
+    at = static_cast<size_t>(saying.end);
+    plain += saying.phones.empty() ? saying.words : std::string();
+    if (saying.phones.empty()) continue;
+    if (Status said = say_plain(); !said) return said.error();
+    out += saying.phones.ipa;
+  }
+  plain += text.substr(at);
+  if (Status said = say_plain(); !said) return said.error();
+  return out;
+}
+
 std::vector<int32_t> symbol_ids(std::string_view phonemes) {
   std::vector<int32_t> ids{kBegin};
   for (const std::string_view c : characters(phonemes)) {

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "text/saying.h"
 
 namespace syrinx::zonos {
 
@@ -18,6 +20,11 @@ using Phonemize = std::function<Result<std::string>(std::string_view text, std::
 
 /// By espeak-ng; an Error says when it is not installed. Takes milliseconds.
 Result<std::string> espeak_phonemes(std::string_view text, std::string_view language);
+
+/// The same of a text of which parts are said as somebody asked: their phones, or other words.
+/// `sayings`: in order, apart.
+Result<std::string> say_phonemes(const Phonemize& phonemize, std::string_view text,
+                                 std::string_view language, std::span<const Saying> sayings);
 
 /// Ids of the symbols, between those of beginning and end; unknown ones are 1.
 std::vector<int32_t> symbol_ids(std::string_view phonemes);

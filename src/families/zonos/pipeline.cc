@@ -152,6 +152,7 @@ void Zonos::describe(const LoadSpec& spec) {
     if (code != "ja") info_.languages.push_back(code);
   }
   info_.late_text = LateText::kSentence;
+  info_.phones = true;
   info_.instructions = true;
   info_.mixes = frontend_->speaker_width > 0;
   info_.max_text_bytes = kMostText;

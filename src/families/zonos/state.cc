@@ -70,6 +70,8 @@ State::State(const Frontend& frontend, const SpeechRequest& request)
       conditions_(default_conditions()),
       max_frames_(request.max_frames),
       ignore_stop_(request.ignore_stop),
+      sayings_(request.sayings),
+      lexicon_(request.lexicon),
       text_(kSegmentBytes, request.text_open, kShortSentence),
       streams_(pattern_of(frontend.config)) {
   sampling_.temperature = request.temperature.value_or(1.f);
@@ -186,10 +188,19 @@ Status State::set_conditions(const SpeechRequest& request) {
   return ok_status();
 }
 
+/// Of the segment that came last: what the request asks for, and words of its lexicon besides.
+std::vector<Saying> State::sayings_in(std::string_view part) const {
+  std::vector<Saying> known;
+  if (lexicon_) lexicon_->find(part, known);
+  return joined(within(sayings_, text_.begin(), static_cast<int64_t>(part.size())),
+                std::move(known));
+}
+
 Status State::take(std::string_view text, bool last) {
   text_.push(text, last);
   for (std::string part = text_.next(); !part.empty(); part = text_.next()) {
-    const Result<std::string> said = frontend_.phonemize(part, language_);
+    const Result<std::string> said =
+        say_phonemes(frontend_.phonemize, part, language_, sayings_in(part));
     if (!said.ok()) return said.error();
     std::vector<int32_t> ids = symbol_ids(said.value());
     if (static_cast<int64_t>(ids.size()) > kMostSymbols) {

@@ -55,6 +55,7 @@ class State : public Sequence {
   Status set_conditions(const SpeechRequest& request);
   Status set_voice(const SpeechRequest& request);
   Status set_language(const std::string& language);
+  std::vector<Saying> sayings_in(std::string_view part) const;
   Status take(std::string_view text, bool last);
   bool begin_segment();
 
@@ -66,6 +67,8 @@ class State : public Sequence {
   int max_frames_ = 0;
   bool ignore_stop_ = false;
 
+  const std::vector<Saying> sayings_;
+  const std::shared_ptr<const Lexicon> lexicon_;
   SegmentQueue text_;                         // not yet phonemes
   std::deque<std::vector<int32_t>> waiting_;  // symbols of the segments to come
   std::vector<int32_t> phonemes_;             // of this one; empty: none

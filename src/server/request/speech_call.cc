@@ -13,10 +13,12 @@
 #include "audio/volume.h"
 #include "base/ascii.h"
 #include "base/check.h"
+#include "model/markup.h"
 #include "server/models/backend.h"
 #include "server/models/vendor_names.h"
 #include "server/request/service_tier.h"
 #include "server/request/wire.h"
+#include "text/ssml.h"
 
 namespace syrinx {
 namespace {
@@ -28,6 +30,7 @@ constexpr int kMinHz = 8000, kMaxHz = 48000;  // of "sample_rate"
 constexpr size_t kMaxInstructionBytes = 16 << 10;
 constexpr size_t kMaxReferenceTextBytes = 16 << 10;
 constexpr size_t kMaxTurns = 32;
+constexpr size_t kMaxPronunciations = 1000;
 constexpr size_t kMinAudioBytes = 64;
 /// Values in a body: each takes far more memory than its bytes.
 constexpr size_t kMaxValues = 200'000;
@@ -448,6 +451,39 @@ void read_context(Fields& fields, const Speaker& speaker, SpeechCall& call) {
   }
 }
 
+/// How words are said: an object of words, each with /IPA/, {ARPAbet} or other words.
+void read_pronunciations(Fields& fields, SpeechRequest& request) {
+  const json* given = fields.find("pronunciations");
+  if (given == nullptr || fields.fault()) return;
+  if (!given->is_object() || given->size() > kMaxPronunciations) {
+    return fields.fail(bad_field(
+        "pronunciations", concat("'pronunciations' must be an object of at most ",
+                                 kMaxPronunciations, " words, each with how it is said.")));
+  }
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (const auto& [word, how] : given->items()) {
+    if (!how.is_string()) return fields.wrong("pronunciations", "an object of strings", how);
+    entries.emplace_back(word, how.get<std::string>());
+  }
+  auto lexicon = Lexicon::of(entries);
+  if (!lexicon) return fields.fail(to_api_error(lexicon.error()));
+  request.lexicon = lexicon.take();
+}
+
+/// A text in SSML, told by "ssml" or by how it begins.
+void read_markup(Fields& fields, const PipelineInfo& info, bool strict, SpeechCall& call) {
+  const auto wanted = fields.flag("ssml");
+  if (fields.fault() || !wanted.value_or(is_ssml(call.request.text))) return;
+  auto markup = take_ssml(info, call.request);
+  if (!markup) return fields.fail(to_api_error(markup.error()));
+  if (strict && !markup.value().warnings.empty()) {
+    return refuse(fields, "input", markup.value().warnings.front() + ".");
+  }
+  call.ssml = true;
+  call.marks = std::move(markup.value().marks);
+  for (const std::string& warning : markup.value().warnings) call.warnings.push_back(warning + ".");
+}
+
 /// A "language_hint", which comes from clients that always send a language, is for models that
 /// know it by that name; a "language" is refused by models that do not.
 void read_language(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
@@ -521,6 +557,8 @@ std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker, bool
   read_model_options(fields, call);
   read_context(fields, speaker, call);
   read_language(fields, info, call.request);
+  read_pronunciations(fields, call.request);
+  read_markup(fields, info, strict, call);
   if (fields.fault()) return *fields.fault();
   return call;
 }

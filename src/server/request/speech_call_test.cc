@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/check.h"
+
 namespace syrinx {
 namespace {
 
@@ -140,6 +142,41 @@ TEST(SpeechCall, InstructionsThatNobodyFollows) {
   EXPECT_EQ(std::get<ApiError>(strict).param, "instructions");
   EXPECT_EQ(std::get<ApiError>(strict).code, "unsupported_value");
   EXPECT_TRUE(parse(R"({"input": "a", "instructions": ""})").warnings.empty());
+}
+
+TEST(SpeechCall, SsmlBecomesPlain) {
+  PipelineInfo info = test_info();
+  info.slowest = 0.5f;
+  info.fastest = 2;
+  info.word_times = true;
+  const SpeechCall call = parse(
+      R"({"input": "<speak>a <mark name='m'/><prosody rate='50%' pitch='high'>b</prosody></speak>"})", info);
+  EXPECT_TRUE(call.ssml);
+  EXPECT_EQ(call.request.text, "a b");
+  ASSERT_EQ(call.marks.size(), 1u);
+  EXPECT_EQ(call.marks[0].at, 2);
+  ASSERT_EQ(call.request.deliveries.size(), 1u);
+  EXPECT_FLOAT_EQ(call.request.deliveries[0].rate, 0.5f);
+  ASSERT_EQ(call.warnings.size(), 1u);  // the pitch
+  EXPECT_NE(call.warnings[0].find("pitch"), std::string::npos);
+  const std::string body = R"({"input": "<speak><voice>a</voice></speak>"})";
+  const auto strict = std::get<SpeechBody>(SpeechBody::parse(body)).call(info, true);
+  EXPECT_TRUE(std::holds_alternative<ApiError>(strict));
+  EXPECT_FALSE(parse(R"({"input": "<speak>a</speak>", "ssml": false})").ssml);
+  EXPECT_FALSE(parse(R"({"input": "a <speak>"})").ssml);
+}
+
+TEST(SpeechCall, PronunciationsAreALexicon) {
+  const SpeechCall call = parse(R"({"input": "a", "pronunciations": {"nginx": "engine X"}})");
+  ASSERT_TRUE(call.request.lexicon);
+  EXPECT_EQ(call.request.lexicon->size(), 1u);
+  for (const char* bad : {R"({"a b": "c"})", R"({"a": 1})", R"(["a"])", R"({"a": "/§/"})"}) {
+    const auto body = SpeechBody::parse(concat(R"({"input": "a", "pronunciations": )", bad, "}"));
+    const PipelineInfo info = test_info();
+    const auto fault = std::get<SpeechBody>(body).call(info);
+    ASSERT_TRUE(std::holds_alternative<ApiError>(fault)) << bad;
+    EXPECT_EQ(std::get<ApiError>(fault).param, "pronunciations");
+  }
 }
 
 TEST(SpeechCall, AliasesOfVoices) {

@@ -1,7 +1,10 @@
 #include "server/request/wire.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "model/markup.h"
 
 namespace syrinx {
 namespace {
@@ -90,6 +93,16 @@ std::string done_event(const SpeechCall& call, const Outcome& outcome, const Pip
       words.push_back({{"begin", word.begin}, {"end", word.end}, {"start_s", seconds(word.frame)}});
     }
     data["words"] = std::move(words);
+  }
+  if (call.ssml) {
+    data["text"] = call.request.text;
+    const auto end = std::llround(outcome.audio_s * info.frame_rate);
+    const std::vector<int64_t> frames = mark_frames(call.marks, outcome.words, end);
+    ordered_json marks = ordered_json::array();
+    for (size_t i = 0; i < frames.size(); ++i) {
+      marks.push_back({{"name", call.marks[i].name}, {"start_s", seconds(frames[i])}});
+    }
+    data["marks"] = std::move(marks);
   }
   if (call.request.phone_times) {
     ordered_json phones = ordered_json::array();

@@ -13,6 +13,8 @@ struct Unit {
   std::string_view sign, one, many;
 };
 constexpr std::array kUnits = std::to_array<Unit>({
+    {"ppm", "part per million", "parts per million"},
+    {"ppb", "part per billion", "parts per billion"},
     {"km", "kilometer", "kilometers"},
     {"m", "meter", "meters"},
     {"cm", "centimeter", "centimeters"},

@@ -142,14 +142,41 @@ Reading read_named_date(const Tokens& tokens, size_t i) {
     const std::string_view next = tokens.core(i + 1);
     const auto days = split(next, next.find(kEnDash) != next.npos ? kEnDash : '-');
     if (days.size() == 2 && day_of(days[0]) != 0 && day_of(days[1]) != 0) {
-      return Spoken{
-          date_words(month, day_of(days[0]), {}) + " to " + ordinal_words(day_of(days[1])), 2};
+      std::string words =
+          date_words(month, day_of(days[0]), {}) + " to " + ordinal_words(day_of(days[1]));
+      const std::string_view year = year_after(tokens, i + 1);
+      if (!year.empty()) add(words, number_words(year));
+      return Spoken{words, year.empty() ? size_t{2} : 3};
+    }
+    // "Oct. 3–Nov. 7"
+    if (days.size() == 2 && day_of(days[0]) != 0 && month_of(days[1]) != 0 &&
+        day_of(tokens.core(i + 2)) != 0) {
+      return Spoken{date_words(month, day_of(days[0]), {}) + " to " +
+                        date_words(month_of(days[1]), day_of(tokens.core(i + 2)), {}),
+                    3};
+    }
+    // "Mar 1 - Apr 15"
+    if (day_of(next) != 0 && tokens[i + 1].closes && tokens[i + 1].close == 0 &&
+        month_of(tokens.core(i + 2)) != 0 && day_of(tokens.core(i + 3)) != 0) {
+      return Spoken{date_words(month, day_of(next), {}) + " to " +
+                        date_words(month_of(tokens.core(i + 2)), day_of(tokens.core(i + 3)), {}),
+                    4};
     }
     const std::string_view year = year_after(tokens, i + 1);
     if (day_of(next) != 0) {
       return Spoken{date_words(month, day_of(next), year), year.empty() ? size_t{2} : 3};
     }
     if (is_year(next)) return Spoken{lower(kMonths[month - 1]) + ' ' + number_words(next), 2};
+  }
+  const auto range = split(core, core.find(kEnDash) != core.npos ? kEnDash : '-');
+  if (range.size() == 2 && is_digits(range[0], 1, 2) && is_digits(range[1], 1, 2) &&
+      day_of(range[0]) != 0 && day_of(range[1]) != 0 && month_of(tokens.after(i)) != 0) {
+    std::string words = lower(tokens.before(i)) == "the" ? "" : "the ";
+    words += ordinal_words(day_of(range[0])) + " to " + ordinal_words(day_of(range[1])) + " of " +
+             lower(kMonths[month_of(tokens.after(i)) - 1]);
+    const std::string_view year = year_after(tokens, i + 1);
+    if (!year.empty()) add(words, number_words(year));
+    return Spoken{words, year.empty() ? size_t{2} : 3};
   }
   if (!is_digits(core, 1, 2) || day_of(core) == 0 || month_of(tokens.after(i)) == 0) return {};
   const std::string before = lower(tokens.before(i));  // "21 Nov 2026"
@@ -195,6 +222,45 @@ std::string time_words(std::string_view core) {
   const bool hour = is_digits(clock, 1, 2) && value_of(clock) <= 12;
   const std::string words = hour ? cardinal_words(clock) : clock_words(clock, true);
   return words.empty() ? words : words + ' ' + half;
+}
+
+Reading read_calendar(const Tokens& tokens, size_t i) {
+  std::string_view core = tokens.core(i);
+  if (core.size() < 3 || !is_upper(core[0])) return {};
+  const auto parts = split(core, '/');  // "Sat/Sun"
+  if (parts.size() > 1) {
+    std::string words;
+    for (const auto part : parts) {
+      if (day_name(part).empty()) return {};
+      add(words, lower(day_name(part)));
+    }
+    return Spoken{words};
+  }
+  const std::string_view name = calendar_name(core);
+  if (name.empty() || name.size() == core.size()) return {};
+  const auto said = [](std::string_view word) { return Spoken{lower(word)}; };
+  const bool there = i + 1 < tokens.size();
+  const std::string_view next = tokens.core(i + 1);
+  const bool near = there && (tokens[i].close == 0 || tokens[i].close == '.');
+  const auto is_named = [](std::string_view word) { return !calendar_name(word).empty(); };
+  if (near && tokens[i].closes && is_named(next)) {  // "Mon - Fri"
+    return Spoken{lower(name) + " to " + lower(calendar_name(next)), 2};
+  }
+  constexpr std::string_view kBetween = " to and or through thru until till & ";
+  const bool before_named = near && listed(kBetween, lower(next)) && is_named(tokens.core(i + 2));
+  const bool after_named = i > 1 && listed(kBetween, lower(tokens.core(i - 1))) &&
+                           is_named(tokens.core(i - 2));
+  const std::string before = i > 0 ? lower(tokens.core(i - 1)) : "";
+  constexpr std::string_view kCues =
+      " on next last every this by until till since from closed open each in between early late mid"
+      " before after of through ";
+  const bool cued = listed(kCues, before);
+  const bool timed = near && !next.empty() && is_digit(next[0]);
+  const bool listed_with =  // "Mon, Wed, Fri"
+      (there && tokens[i].close == ',' && is_named(next)) ||
+      (i > 0 && tokens[i - 1].close == ',' && is_named(tokens.core(i - 1)));
+  if (before_named || after_named || cued || timed || listed_with) return said(name);
+  return {};
 }
 
 Reading read_time(const Tokens& tokens, size_t i) {

@@ -19,6 +19,7 @@ namespace syrinx::english {
 struct FoldedChar {
   char ch = ' ';
   int64_t begin = 0, end = 0;
+  bool strong = false;  ///< between the marks of *emphasis*
 };
 
 std::vector<FoldedChar> fold(std::string_view utf8);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kMaxTag = 400;      // characters
 constexpr size_t kMaxTarget = 2000;  // of a link
+constexpr size_t kMaxStrong = 120;   // characters between the stars of *emphasis*
 
 constexpr std::string_view kTags =
     " a abbr article aside audio b big blockquote body br break button center cite code dd del div"
@@ -26,7 +27,10 @@ class Stripper {
     out_.reserve(text_.size());
     while (at_ < text_.size()) {
       const size_t skip = marks();
-      if (skip == 0) out_.push_back(text_[at_]);
+      if (skip == 0) {
+        out_.push_back(text_[at_]);
+        out_.back().strong = at_ < strong_to_;
+      }
       at_ += skip == 0 ? 1 : skip;
     }
     return std::move(out_);
@@ -40,10 +44,12 @@ class Stripper {
   size_t tag() const;
   size_t link_target() const;
   size_t footnote() const;
+  size_t emphasis() const;
   void write(char c) { out_.push_back({c, text_[at_].begin, text_[at_].end}); }
 
   const std::vector<FoldedChar>& text_;
   size_t at_ = 0;
+  size_t strong_to_ = 0;  // where the star stands that ends an emphasis
   std::vector<FoldedChar> out_;
 };
 
@@ -68,10 +74,20 @@ size_t Stripper::marks() {
     case '*':
     case '_':
     case '~': {
+      if (c == '*' && next != c) {
+        if (at_ < strong_to_) return 0;
+        strong_to_ = std::max(strong_to_, emphasis());
+        return at_ < strong_to_ ? 1 : 0;
+      }
       if (next != c) return 0;
       while (ch(at_ + run) == c) ++run;
       const char after = ch(at_ + run);
-      return is_digit(last()) && is_digit(after) ? 0 : run;
+      const bool between = is_digit(last()) && is_digit(after);
+      if (between && c == '*' && run == 2) {  // "10**6"
+        write('^');
+        return run;
+      }
+      return between ? 0 : run;
     }
     case '|':
       if (next == '|' || last() == '|') return 0;
@@ -106,6 +122,17 @@ size_t Stripper::tag() const {
     if (ch(i) != '>') continue;
     const bool bare = i == rest || (i <= rest + 2 && ch(i - 1) == '/');
     return bare || attributes ? i + 1 - at_ : 0;
+  }
+  return 0;
+}
+
+/// Where the star stands that ends the *emphasis* which one begins here; 0 where none does.
+size_t Stripper::emphasis() const {
+  const auto is_quote = [](char c) { return c == '"' || c == '\''; };
+  const auto joins = [](char c) { return is_alnum(c) || c == '*' || c == '/'; };
+  if (joins(last()) || !(is_letter(ch(at_ + 1)) || is_quote(ch(at_ + 1)))) return 0;
+  for (size_t i = at_ + 2; i < std::min(text_.size(), at_ + kMaxStrong) && ch(i) != '\n'; ++i) {
+    if (ch(i) == '*') return ch(i - 1) == ' ' || joins(ch(i + 1)) ? 0 : i;
   }
   return 0;
 }

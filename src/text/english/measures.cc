@@ -71,6 +71,10 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
     if (core.ends_with("0s") && (is_digits(digits, 2, 2) || is_digits(digits, 4, 4))) return {};
     return Spoken{amount->text(before_noun)};
   }
+  if (is_letter(core[0]) && core.find('/') != core.npos && core.find('^') != core.npos) {
+    const std::string unit = unit_words(core, false);  // "m/s^2"
+    if (!unit.empty()) return Spoken{unit};
+  }
   const size_t hyphen = core.find('-', 1);  // "a 5-km run"
   if (hyphen != core.npos && is_number(core.substr(0, hyphen))) {
     const std::string unit = unit_words(core.substr(hyphen + 1), true);
@@ -147,7 +151,11 @@ Reading read_range(const Tokens& tokens, size_t i) {
   if (!to.empty() && (!from.empty() || is_digits(first, 1, 2))) {
     return Spoken{(from.empty() ? cardinal_words(first) : from) + " to " + to};
   }
-  const std::string_view left_name = calendar_name(first), right_name = calendar_name(second);
+  const auto undotted = [](std::string_view name) {
+    return name.ends_with('.') ? name.substr(0, name.size() - 1) : name;
+  };
+  const std::string_view left_name = calendar_name(undotted(first));
+  const std::string_view right_name = calendar_name(undotted(second));
   if (!left_name.empty() && !right_name.empty()) {
     return Spoken{std::string(left_name) + " to " + std::string(right_name)};
   }
@@ -182,6 +190,9 @@ Reading read_number(const Tokens& tokens, size_t i) {
     if (is_digits(core, 4, 4) && dated && !era && core[0] == '1' && core[1] == '0' &&
         core.substr(2) > "09") {
       return Spoken{pair_words(core)};
+    }
+    if (listed(" dollars euros pounds yen cents francs rupees ", next)) {
+      return Spoken{cardinal_words(core)};
     }
     if (is_digits(core, 3, 3) && listed(" call dial text dialed called ", before)) {
       return Spoken{digit_words(core)};

@@ -193,7 +193,7 @@ int roman_value(std::string_view text) {
 constexpr std::string_view kParts =
     " chapter part volume book section act scene phase type class stage level article title war"
     " bowl mark grade figure table appendix unit episode season canto psalm division corps group"
-    " column verse lesson step version schedule annex tier game ";
+    " column verse lesson step version schedule annex tier game page pages mark mk ";
 constexpr std::string_view kRulers =
     " henry louis elizabeth george charles edward james william richard john paul pius benedict"
     " francis gregory leo innocent clement alexander catherine frederick philip ferdinand nicholas"
@@ -206,7 +206,37 @@ constexpr std::string_view kTitles =
 
 }  // namespace
 
+/// "XIX century", "the XII and XIII centuries", "XVth": as ordinals.
+Reading read_century(const Tokens& tokens, size_t i) {
+  std::string_view core = tokens.core(i);
+  const size_t small = core.find_first_of("thsrnd");
+  const bool marked = small != core.npos && small > 0 &&
+                      listed(" th st nd rd ", core.substr(small));
+  if (marked) core = core.substr(0, small);
+  const int value = !core.empty() && core.size() <= 6 ? roman_value(core) : 0;
+  if (value == 0 || value > 30) return {};
+  const auto is_century = [](std::string_view word) {
+    return listed(" century centuries cent ", lower(word));
+  };
+  const std::string_view next = tokens.after(i);
+  const bool two = listed(" and or to ", next) && is_century(tokens.core(i + 3)) &&
+                   roman_value(tokens.core(i + 2)) > 0;
+  const bool century = is_century(next) || two;
+  if (!century && !(marked && core.size() > 1)) return {};
+  return Spoken{ordinal_words(value)};
+}
+
+/// "MMXXIV": a year from 1000 on.
+Reading read_roman_year(std::string_view core) {
+  if (core.size() < 4 || core.size() > 12 || core[0] != 'M') return {};
+  const int value = roman_value(core);
+  if (value < 1000 || value > 2200) return {};
+  return Spoken{number_words(std::to_string(value))};
+}
+
 Reading read_roman(const Tokens& tokens, size_t i) {
+  if (auto century = read_century(tokens, i)) return century;
+  if (auto year = read_roman_year(tokens.core(i))) return year;
   std::string_view core = tokens.core(i);
   const bool owns = core.ends_with("'s");
   if (owns) core.remove_suffix(2);
@@ -225,7 +255,8 @@ Reading read_roman(const Tokens& tokens, size_t i) {
     if (upper != "I" && upper != "V" && upper != "X") return {};
     const bool titled = i > 1 && tokens.joined(i - 2) && listed(kTitles, lower(tokens.core(i - 2)));
     if (part && (upper != "I" || is_name(before))) return spoken(number);
-    if (ruler && (upper != "I" || titled)) return spoken("the " + ordinal_words(value));
+    const bool ends = i + 1 == tokens.size();  // "He admired Napoleon I."
+    if (ruler && (upper != "I" || titled || ends)) return spoken("the " + ordinal_words(value));
     return {};
   }
   if (part) return spoken(number);
@@ -242,6 +273,7 @@ Reading read_abbreviation(const Tokens& tokens, size_t i) {
       return Spoken{std::string(known.words)};
     }
   }
+  if (small == "mk" && tokens.joined(i) && roman_value(tokens.core(i + 1)) > 0) return Spoken{"mark"};
   // "Sept." and "Jan." before something else than a day.
   const bool dotted = tokens[i].close == '.';
   const std::string_view name = calendar_name(tokens.core(i));

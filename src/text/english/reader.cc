@@ -1,11 +1,13 @@
 #include "text/english/reader.h"
 
+#include <algorithm>
 #include <array>
 
 #include "text/english/chars.h"
 #include "text/english/fold.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
+#include "text/english/spelling.h"
 #include "text/english/tokens.h"
 #include "text/sentence_rules.h"
 
@@ -14,9 +16,16 @@ namespace {
 
 using Rule = Reading (*)(const Tokens&, size_t);
 // The first that knows the token reads it.
-constexpr std::array<Rule, 12> kRules = {
-    read_date,     read_abbreviation, read_money,    read_time,   read_digit_groups, read_range,
-    read_fraction, read_address,      read_quantity, read_number, read_roman,        read_dotted};
+constexpr std::array kRules = std::to_array<Rule>(
+    {read_scripture, read_formula, read_date,     read_calendar, read_abbreviation, read_code,
+     read_money,     read_ratio,   read_time,     read_digit_groups, read_range,    read_fraction,
+     read_address,   read_quantity, read_number,  read_roman,    read_dotted});
+
+constexpr size_t kMaxSaid = 40;  // letters of a word that has phones
+
+bool is_read_otherwise(const Saying& saying) {
+  return !saying.words.empty() || !saying.phones.empty();
+}
 
 struct Found {
   Spoken spoken;
@@ -52,24 +61,94 @@ char mark_after(const Tokens& tokens, size_t i, bool by_rule) {
   return token.close != 0 || token.closes || opens ? ',' : '\0';
 }
 
+/// A space at every border of a saying, so that its words are tokens of their own.
+std::vector<FoldedChar> set_apart(std::vector<FoldedChar> text, std::span<const Saying> sayings) {
+  std::vector<int64_t> borders;
+  for (const Saying& saying : sayings) {
+    if (is_read_otherwise(saying)) borders.insert(borders.end(), {saying.begin, saying.end});
+  }
+  if (borders.empty()) return text;
+  std::vector<FoldedChar> out;
+  out.reserve(text.size() + borders.size());
+  auto border = borders.begin();
+  for (const FoldedChar& c : text) {
+    while (border != borders.end() && *border < c.begin) ++border;
+    const bool here = border != borders.end() && *border == c.begin;
+    if (here && !out.empty()) out.push_back({' ', c.begin, c.begin});
+    out.push_back(c);
+  }
+  return out;
+}
+
+/// What a saying that covers token i says, with how many tokens.
+Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& piece) {
+  size_t used = 1;
+  while (i + used < tokens.size() && tokens[i + used].begin < saying.end) ++used;
+  std::string words;
+  if (saying.phones.empty()) {
+    for (const Piece& part : read_sentence(saying.words, false)) add(words, part.words);
+  } else {
+    piece.phones = saying.phones;  // one word, whatever is written
+    for (size_t k = i; k < i + used; ++k) {
+      for (const char c : tokens.core(k)) {
+        if (is_letter(c)) words += c;
+      }
+    }
+    words = words.size() < 2 ? "word" : lower(words).substr(0, kMaxSaid);
+  }
+  return {{std::move(words), used}, true};
+}
+
+/// A word in capitals among others, which is no name made of first letters.
+bool is_loud(const Tokens& tokens, size_t i, std::string_view words) {
+  constexpr std::string_view kSaidInCapitals =
+      " aids ascii asean aws basic cobol covid cuda darpa epcot fema fifa fortran gatt hipaa ikea"
+      " imax interpol isbn jpeg laser lego lidar lisp mac mash nafta nasa nascar nasdaq nato opec"
+      " osha pin posix potus radar ram rest rom sars scotus scuba sim sonar sql swat taser unesco"
+      " unicef unix wasp who yolo zip okay ";
+  const std::string_view core = tokens.core(i);
+  const std::string small = lower(core);
+  if (core.size() < 2 || !any(core, is_upper) || any(core, is_lower) || small != lower(words)) {
+    return false;
+  }
+  if (!std::all_of(core.begin(), core.end(), [](char c) { return is_letter(c) || c == '\''; })) {
+    return false;
+  }
+  if (listed(kSaidInCapitals, small) || is_shouting(tokens, i)) return false;
+  for (size_t k = 0; k < tokens.size(); ++k) {
+    if (k != i && any(tokens.core(k), is_lower)) return true;
+  }
+  return false;
+}
+
 char final_mark(char close) { return close == '?' || close == '!' ? close : '.'; }
 
 }  // namespace
 
-std::vector<Piece> read_sentence(std::string_view sentence, bool whole) {
-  const Tokens tokens = tokenise(fold(sentence));
+std::vector<Piece> read_sentence(std::string_view sentence, bool whole,
+                                 std::span<const Saying> sayings) {
+  const Tokens tokens = tokenise(set_apart(fold(sentence), sayings));
   std::vector<Piece> pieces;
   char close = 0;
+  auto saying = sayings.begin();
   for (size_t i = 0; i < tokens.size();) {
-    Found found = read_at(tokens, i);
+    while (saying != sayings.end() && saying->end <= tokens[i].begin) ++saying;
+    const bool said = saying != sayings.end() && tokens[i].begin >= saying->begin;
+    Piece piece;
+    Found found = said && is_read_otherwise(*saying) ? read_saying(tokens, i, *saying, piece)
+                                                     : read_at(tokens, i);
     const size_t last = i + found.spoken.used - 1;
-    const char mark = mark_after(tokens, last, found.by_rule);
+    piece.mark = mark_after(tokens, last, found.by_rule);
     close = tokens[last].close;
-    std::string words = squeezed(found.spoken.words);
-    if (!words.empty()) {
-      pieces.push_back({std::move(words), mark, tokens[i].begin, tokens[last].end});
+    piece.words = squeezed(found.spoken.words);
+    piece.strong = (said && saying->strong) || tokens[i].strong ||
+                   (!found.by_rule && is_loud(tokens, i, piece.words));
+    piece.begin = tokens[i].begin;
+    piece.end = tokens[last].end;
+    if (!piece.words.empty()) {
+      pieces.push_back(std::move(piece));
     } else if (!pieces.empty() && pieces.back().mark == 0) {
-      pieces.back().mark = mark;
+      pieces.back().mark = piece.mark;
     }
     i = last + 1;
   }

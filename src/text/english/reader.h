@@ -7,9 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "text/saying.h"
 
 namespace syrinx::english {
 
@@ -20,9 +23,13 @@ struct Piece {
   std::string words;
   char mark = 0;  ///< the pause after them: , ; : . ? ! or 0 for none
   int64_t begin = 0, end = 0;
+  Phones phones = {};   ///< of the words, which then are one
+  bool strong = false;  ///< with an accent: *so*, or a word in capitals among others
 };
 
 /// `whole`: the sentence ends here and is not cut; its last piece then has one of . ? !
-std::vector<Piece> read_sentence(std::string_view sentence, bool whole = true);
+/// `sayings`: of bytes of the sentence, in order, apart.
+std::vector<Piece> read_sentence(std::string_view sentence, bool whole = true,
+                                 std::span<const Saying> sayings = {});
 
 }  // namespace syrinx::english

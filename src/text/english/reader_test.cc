@@ -40,19 +40,43 @@ std::string unescaped(std::string text) {
   return text;
 }
 
-TEST(English, ReadsAsTheTableSays) {
-  std::ifstream table(SYRINX_SOURCE_DIR "/src/text/golden/english.tsv");
-  ASSERT_TRUE(table.is_open());
-  int cases = 0, number = 0;
+struct Count {
+  int cases = 0, right = 0;
+  std::string wrong = {};
+};
+
+Count read_table(const char* name) {
+  std::ifstream table(std::string(SYRINX_SOURCE_DIR "/src/text/golden/") + name);
+  EXPECT_TRUE(table.is_open());
+  Count count;
+  int number = 0;
   for (std::string line; std::getline(table, line);) {
     ++number;
     const size_t tab = line.find('\t');
     if (tab == line.npos) continue;  // a comment
-    ++cases;
-    const std::string text = unescaped(line.substr(0, tab));
-    EXPECT_EQ(words_of(text), line.substr(tab + 1)) << "line " << number << ": " << text;
+    ++count.cases;
+    const std::string said = words_of(unescaped(line.substr(0, tab)));
+    if (said == line.substr(tab + 1)) {
+      ++count.right;
+    } else {
+      count.wrong += "line " + std::to_string(number) + ": " + line.substr(0, tab) + ": " + said + "\n";
+    }
   }
-  EXPECT_GE(cases, 300);
+  return count;
+}
+
+TEST(English, ReadsAsTheTableSays) {
+  const Count count = read_table("english.tsv");
+  EXPECT_GE(count.cases, 300);
+  EXPECT_EQ(count.right, count.cases) << count.wrong;
+}
+
+/// 600 cases written before the rules that read them; a quarter was not looked at while they were made.
+TEST(English, ReadsFiguresThatAreNames) {
+  const Count known = read_table("written.tsv"), held_out = read_table("heldout.tsv");
+  EXPECT_EQ(known.cases + held_out.cases, 600);
+  EXPECT_GE(known.right, 448) << known.wrong;
+  EXPECT_GE(held_out.right, 140) << held_out.wrong;
 }
 
 }  // namespace

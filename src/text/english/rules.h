@@ -28,6 +28,8 @@ Reading read_number(const Tokens& tokens, size_t i);
 // dates.cc
 Reading read_date(const Tokens& tokens, size_t i);
 Reading read_time(const Tokens& tokens, size_t i);
+/// Days and months that are abbreviated without a date: "Mon to Fri", "every Tue".
+Reading read_calendar(const Tokens& tokens, size_t i);
 /// "5pm", "17:05", "5:30"; "" for anything else.
 std::string time_words(std::string_view core);
 /// The month or the day of the week that an abbreviation means: "Jan" -> "January"; "" for none.
@@ -41,6 +43,16 @@ Reading read_roman(const Tokens& tokens, size_t i);
 Reading read_address(const Tokens& tokens, size_t i);
 Reading read_digit_groups(const Tokens& tokens, size_t i);
 Reading read_dotted(const Tokens& tokens, size_t i);
+
+// codes.cc
+Reading read_code(const Tokens& tokens, size_t i);
+
+// scripture.cc
+Reading read_scripture(const Tokens& tokens, size_t i);
+Reading read_ratio(const Tokens& tokens, size_t i);
+
+// chemistry.cc
+Reading read_formula(const Tokens& tokens, size_t i);
 
 // signs.cc: never nothing.
 Spoken read_signs(const Tokens& tokens, size_t i);

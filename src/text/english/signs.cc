@@ -155,7 +155,7 @@ class SignReader {
         if (operator_at(core_.substr(at_)) != nullptr) {
           ++used;  // "->", "-="
           add(out_, operator_at(core_.substr(at_))->words);
-        } else if ((is_digit(after) && !is_alnum(before)) || (numbers && equation_) ||
+        } else if ((is_digit(after) && !is_alnum(before)) || (numbers && (equation_ || core_.find('^') != core_.npos)) ||
                    core_.size() == 1) {
           add(out_, "minus");
         } else if (at_ == 0) {

@@ -20,6 +20,7 @@ constexpr std::array kSpecial = std::to_array<Special>({
     {"hmm", "hmm"},       {"iot", "I O T"},     {"utf", "U T F"},     {"api", "A P I"},
     {"apis", "A P I's"},  {"cpu", "C P U"},     {"gpu", "G P U"},     {"url", "U R L"},
     {"uri", "U R I"},     {"usb", "U S B"},     {"faq", "F A Q"},
+    {"tmp", "temp"},      {"ssh", "S S H"},
 });
 
 /// Pronounceable, but their letters are said.

@@ -45,7 +45,10 @@ class Cutter {
     if (last == first) last = first + 1;
     Token& token = run.token;
     read_edges(token, first, last);
-    for (size_t i = first; i < last; ++i) token.core += chars_[i].ch;
+    for (size_t i = first; i < last; ++i) {
+      token.core += chars_[i].ch;
+      token.strong |= chars_[i].strong;
+    }
     token.begin = chars_[first].begin;
     token.end = chars_[last - 1].end;
     if (!any(token.core, is_alnum)) {

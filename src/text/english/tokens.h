@@ -21,6 +21,7 @@ struct Token {
   bool closes = false;     ///< a bracket or dash stands after it
   bool in_quotes = false;  ///< a quotation has begun before it and not ended
   bool starts_line = false;
+  bool strong = false;  ///< with an accent
 };
 
 /// What a rule sees: the tokens of one sentence. Reading past the ends gives empty cores.

@@ -1,0 +1,82 @@
+// Chemical formulas, letter by letter: "NaHCO3" is "N A H C O three".
+#include <algorithm>
+
+#include "text/english/chars.h"
+#include "text/english/numbers.h"
+#include "text/english/rules.h"
+#include "text/english/spelling.h"
+
+namespace syrinx::english {
+namespace {
+
+constexpr std::string_view kElements =
+    " H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br"
+    " Kr Rb Sr Y Zr Nb Mo Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Nd W Pt Au Hg Pb Bi Rn Ra Th U Pu ";
+/// Without a figure, and with one at the end only: those that are nothing else.
+constexpr std::string_view kPlain =
+    " NaCl NaOH HCl KOH HBr KCl LiOH MgO CaO ZnO AgCl NaF KBr LiCl FeS FeO CuO PbS SiC GaN GaAs NaI"
+    " KI HF HCN KCN CO ";
+constexpr std::string_view kGroups = " SO NO CO PO NH CH BF CLO OH SF UF PH HNO HPO HCO KNO ";
+constexpr std::string_view kMolecules = " O2 O3 N2 H2 F2 Cl2 Br2 I2 S8 P4 C60 ";
+constexpr std::string_view kIons = " Na K Ca Mg H Li NH4 Fe Cu Zn Al Ag Ba H3O ";
+
+struct Formula {
+  std::string words, letters;
+  int elements = 0, counts = 0;
+  bool small = false, inner = false;  ///< a symbol of two letters; a figure that does not end it
+};
+
+/// Symbols of elements, figures and brackets and nothing else.
+bool parse(std::string_view core, Formula& out) {
+  for (size_t at = 0; at < core.size();) {
+    const char c = core[at];
+    if (c == '(' || c == ')') {
+      ++at;
+    } else if (is_digit(c)) {
+      size_t end = at;
+      while (end < core.size() && is_digit(core[end])) ++end;
+      if (at == 0 || end - at > 2 || c == '0') return false;
+      add(out.words, cardinal_words(core.substr(at, end - at)));
+      ++out.counts;
+      out.inner |= end < core.size();
+      at = end;
+    } else {
+      size_t size = at + 1 < core.size() && is_lower(core[at + 1]) ? 2 : 1;
+      const std::string_view symbol = core.substr(at, size);
+      if (!is_upper(c) || !listed(kElements, symbol)) return false;
+      add(out.words, letter_names(symbol));
+      for (const char letter : symbol) out.letters += to_upper(letter);
+      out.small |= size == 2;
+      ++out.elements;
+      at += size;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Reading read_formula(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (core.size() < 2 || core.size() > 24) return {};
+  if (core.back() == '+') {  // "Na+", "Ca2+"
+    std::string_view ion = core.substr(0, core.size() - 1);
+    std::string charge;
+    if (ion.size() > 1 && is_digit(ion.back()) && ion != "NH4") {
+      charge = cardinal_words(ion.substr(ion.size() - 1)) + ' ';
+      ion.remove_suffix(1);
+    }
+    Formula formula;
+    if (!listed(kIons, ion) || !parse(ion, formula)) return {};
+    return Spoken{formula.words + ' ' + charge + "plus"};
+  }
+  Formula formula;
+  if (!parse(core, formula)) return {};
+  const bool known = listed(kPlain, core) || listed(kMolecules, core);
+  const bool numbered = formula.counts > 0 && formula.elements > 1 &&
+                        (formula.small || formula.inner || listed(kGroups, formula.letters));
+  if (!(known || numbered) || core == "CO") return {};
+  return Spoken{formula.words};
+}
+
+}  // namespace syrinx::english

@@ -1,0 +1,227 @@
+// Figures that are names and not amounts: codes digit by digit, flights and rooms in pairs, national telephone
+// numbers, addresses of networks, flags of commands.
+#include <algorithm>
+
+#include "text/english/chars.h"
+#include "text/english/numbers.h"
+#include "text/english/rules.h"
+#include "text/english/spelling.h"
+
+namespace syrinx::english {
+namespace {
+
+/// What stands before a code, with words between or without.
+constexpr std::string_view kCodeNames =
+    " pin passcode password zip postcode zipcode extension ext serial account acct routing tracking"
+    " confirmation invoice badge id isbn card code ";
+/// The same, but only with "number" behind it.
+constexpr std::string_view kNumbered = " order ticket case serial part model reference policy ";
+constexpr std::string_view kBetween =
+    " is was are number no code numbers ending in on the back reads equals plate of # ";
+/// What is named by a figure: "room 237".
+constexpr std::string_view kPlaces =
+    " flight room suite apartment apt classroom bus route highway hwy interstate exit channel train"
+    " locker unit gate boeing airbus porsche peugeot intel lot box pier studio fahrenheit port model"
+    " error status bmw engine squadron platform hall building ";
+constexpr std::string_view kCallers = " tel telephone phone fax mobile cell call dial text ";
+constexpr std::string_view kCommands =
+    " ls rm tar git grep chmod chown kill docker ssh scp gcc clang make python npm pip curl wget"
+    " head tail sort ps cp mv mkdir find cat sed awk du df cmake apt sudo bash rsync ffmpeg flag"
+    " option flags options ninja cargo go node add pass ";
+
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+/// Letters by their names, digits one by one.
+std::string spelled(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (is_digit(c)) add(out, digit_words({&c, 1}));
+    if (is_letter(c)) add(out, letter_names({&c, 1}));
+    if (c == ':') add(out, "colon");
+  }
+  return out;
+}
+
+std::string small(const Tokens& tokens, size_t i) { return lower(tokens.core(i)); }
+
+/// Whether token i follows the name of what is told by a code; marks may stand between.
+bool is_code(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  const bool numbered_here = core[0] == '#';
+  bool numbered = numbered_here;
+  for (size_t back = 1; back <= 6 && back <= i; ++back) {
+    const std::string word = small(tokens, i - back);
+    const bool error = i > back && listed(" error status ", small(tokens, i - back - 1));
+    if (listed(kCodeNames, word) && !(word == "code" && error)) return true;
+    if (listed(kNumbered, word) && numbered) return true;
+    numbered |= word == "number" || word == "no";
+    if (!listed(kBetween, word)) return false;
+    if (back > 1 && tokens[i - back].close == '.' && word != "no") return false;
+  }
+  return false;
+}
+
+/// Whether token i is the number of a room, a flight and the like.
+bool is_place(const Tokens& tokens, size_t i) {
+  if (i == 0) return false;
+  const auto close = [&](size_t k) { return tokens[k].close != 0 && tokens[k].close != '.'; };
+  if (close(i - 1)) return false;
+  std::string word = small(tokens, i - 1);
+  if (listed(kPlaces, word)) return true;
+  const bool two = i > 1 && !close(i - 2);
+  if (!two) return false;
+  const std::string first = small(tokens, i - 2);
+  const bool airline = tokens.core(i - 1).size() == 2 && all(tokens.core(i - 1), is_upper);
+  if (airline && (first == "flight" || first == "flights")) return true;
+  if (listed(" is number no code ", word)) {
+    return listed(" room flight suite route channel gate apartment error status ", first);
+  }
+  return false;
+}
+
+/// Digits of a group of a telephone number: "(0)20", "123-45"; "" for anything else.
+std::string group_digits(std::string_view core) {
+  std::string out;
+  for (const char c : core) {
+    if (is_digit(c)) {
+      out += c;
+    } else if (c != '-' && c != '.' && c != '(' && c != ')' && c != '/') {
+      return {};
+    }
+  }
+  return core.empty() || !is_digit(core.back()) ? std::string() : out;
+}
+
+/// "020 7946 0958", "030/901820", "+31 (0)20 794 0800".
+Reading read_national(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  const bool plus = core.size() > 1 && core[0] == '+';
+  std::string digits = group_digits(plus ? core.substr(1) : core);
+  if (digits.empty() || core.find('.') != core.npos) return {};
+  const bool called = i > 0 && listed(kCallers, small(tokens, i - 1));
+  if (!plus && digits[0] != '0' && !called) return {};
+  if (!plus && digits.size() > 5 && is_digits(core) && !called) return {};
+  size_t used = 1;
+  while (used < 8 && i + used < tokens.size() && tokens[i + used - 1].close == 0) {
+    const std::string more = group_digits(tokens.core(i + used));
+    if (more.empty() || tokens.core(i + used).find('/') != std::string_view::npos) break;
+    if (digits.size() + more.size() > 15) break;
+    digits += more;
+    ++used;
+  }
+  const bool short_code = called && used == 1 && is_digits(core, 3, 6);
+  if (digits.size() < 8 && !short_code) return {};
+  if (!plus && used == 1 && is_digits(core) && !called) return {};
+  return Spoken{(plus ? "plus " : "") + digit_words(digits), used};
+}
+
+/// Addresses of IPv6 and of network cards.
+Reading read_hex_groups(std::string_view core) {
+  if (core.find(':') == core.npos) return {};
+  if (!std::all_of(core.begin(), core.end(), [](char c) { return is_hex(c) || c == ':'; })) {
+    return {};
+  }
+  const auto groups = split(core, ':');
+  const bool two_each = std::all_of(groups.begin(), groups.end(),
+                                    [](std::string_view group) { return group.size() == 2; });
+  const bool short_form = core.find("::") != core.npos && any(core, is_hex);
+  const bool long_form = groups.size() == 8 || (groups.size() == 6 && two_each);
+  if (!short_form && !long_form) return {};
+  return Spoken{spelled(core)};
+}
+
+Reading read_flag(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  const size_t equals = core.find('=');
+  if (core.starts_with("--") && equals != core.npos && core.size() > 3 && is_letter(core[2])) {
+    std::string words = "dash dash";
+    for (const auto part : split(core.substr(2, equals - 2), '-')) add(words, part_words(part));
+    add(words, "equals");
+    const std::string_view value = core.substr(equals + 1);
+    const bool port = is_digits(value, 4, 4) && core.substr(2, equals - 2).ends_with("port");
+    add(words, port ? pair_words(value) : is_number(value) ? number_words(value) : word_words(value));
+    return Spoken{words};
+  }
+  if (core.size() < 2 || core[0] != '-' || core[1] == '-') return {};
+  const std::string_view name = core.substr(1);
+  if (!all(name, is_alnum)) return {};
+  bool command = false;
+  for (size_t back = 1; back <= 6 && back <= i; ++back) {
+    command |= listed(kCommands, small(tokens, i - back));
+  }
+  if (!command) return {};
+  if (all(name, is_digit)) return Spoken{"dash " + cardinal_words(name)};
+  const size_t letters = std::min(name.find_first_of("0123456789"), name.size());
+  const bool word = letters > 3;
+  std::string words = "dash";
+  add(words, word ? word_words(name.substr(0, letters)) : letter_names(name.substr(0, letters)));
+  if (letters < name.size()) add(words, number_words(name.substr(letters)));
+  return Spoken{words};
+}
+
+/// "UA857", "A320neo", "U-235": capitals and a figure of three or four digits.
+Reading read_type(std::string_view core) {
+  size_t letters = 0;
+  while (letters < core.size() && is_upper(core[letters])) ++letters;
+  if (letters == 0 || letters > 3) return {};
+  const bool hyphen = letters < core.size() && core[letters] == '-';
+  const size_t from = letters + (hyphen ? 1 : 0);
+  size_t to = from;
+  while (to < core.size() && is_digit(core[to])) ++to;
+  const std::string_view digits = core.substr(from, to - from), tail = core.substr(to);
+  if (digits.size() < 3 || digits.size() > 4 || !(tail.empty() || all(tail, is_lower))) return {};
+  std::string words = letter_names(core.substr(0, letters));
+  add(words, pair_words(digits));
+  if (!tail.empty()) add(words, part_words(tail));
+  return Spoken{words};
+}
+
+}  // namespace
+
+Reading read_code(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (auto reading = read_hex_groups(core)) return reading;
+  if (auto reading = read_flag(tokens, i)) return reading;
+  if (auto reading = read_national(tokens, i)) return reading;
+  if (auto reading = read_type(core)) return reading;
+  if (core.starts_with("localhost:") && is_digits(core.substr(10), 2, 5)) {
+    return Spoken{"localhost colon " + pair_words(core.substr(10))};
+  }
+  const std::string next = lower(tokens.after(i));
+  if (core == "x" && is_number(tokens.before(i)) && next.find('^') != next.npos) {
+    return Spoken{"times"};  // "6.02 x 10^23"
+  }
+  if (small(tokens, i) == "tel" && tokens[i].close == ':') return Spoken{"telephone"};
+  if ((core == "ext" || core == "Ext" || core == "apt" || core == "Apt") && i + 1 < tokens.size() &&
+      is_digit(tokens.core(i + 1)[0])) {
+    return Spoken{lower(core) == "ext" ? "extension" : "apartment"};
+  }
+  if (core == "401k" || core == "403b") {
+    return Spoken{pair_words(core.substr(0, 3)) + ' ' + to_upper(core.back())};
+  }
+  const std::string_view figure = core[0] == '#' ? core.substr(1) : core;
+  const std::string digits = group_digits(figure);
+  if (digits.empty() || figure.find('/') != figure.npos || figure.find('.') != figure.npos) return {};
+  const bool plain = digits.size() == figure.size();
+  const bool long_enough = digits.size() > 2 || digits[0] == '0';
+  const std::string before = i > 0 ? small(tokens, i - 1) : "";
+  const bool counted = listed(kCodeNames, before) && all(next, is_lower) && digits.size() < 3;
+  if (long_enough && !counted && is_code(tokens, i)) {
+    const std::string said = digit_words(digits);
+    return Spoken{(core[0] == '#' ? "number " : "") + said};
+  }
+  if (!plain || core[0] == '#') return {};
+  if (digits.size() == 5 && i > 0) {  // "Boise, ID 83702", "Beverly Hills, 90210."
+    const Token& last = tokens[i - 1];
+    const bool state = last.core.size() == 2 && all(last.core, is_upper) && i > 1;
+    const bool ends = i + 1 == tokens.size() && last.close == ',' && is_upper(last.core[0]);
+    if (state || ends) return Spoken{digit_words(digits)};
+  }
+  if (digits.size() != 3 && digits.size() != 4) return {};
+  const bool jet = digits.size() == 3 && digits[0] == '7' && digits[2] == '7' &&
+                   (before == "a" || before == "the") && !all(next, is_lower);
+  if (jet || is_place(tokens, i)) return Spoken{pair_words(digits)};
+  return {};
+}
+
+}  // namespace syrinx::english

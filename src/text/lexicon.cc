@@ -1,0 +1,199 @@
+#include "text/lexicon.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "base/ascii.h"
+#include "base/check.h"
+#include "text/phones.h"
+#include "text/utf8.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMostFileBytes = size_t{16} << 20;
+constexpr size_t kMostHeld = 4096;  // bytes without a space: no word
+constexpr std::string_view kWordSpace = " \t\r\n\v\f";
+
+bool is_word_byte(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+/// Inside of a word, but not at its ends.
+bool is_joint(char c) { return c == '\'' || c == '-' || c == '.' || c == '&' || c == '+'; }
+
+/// "'s" or "’s" at the end of a word: how many bytes.
+size_t possessive_bytes(std::string_view word) {
+  const std::string_view ends[] = {"'s", "’s", "'S", "’S"};
+  for (const std::string_view end : ends) {
+    if (word.size() > end.size() && word.ends_with(end)) return end.size();
+  }
+  return 0;
+}
+
+Error lexicon_fault(std::string message) {
+  return {ErrorCode::kInvalid, std::move(message), "pronunciations"};
+}
+
+}  // namespace
+
+Status Lexicon::add(std::string_view word, std::string_view how) {
+  how = trimmed(how);
+  const auto wrong = [&](const auto&... what) {
+    return lexicon_fault(concat("'", word.substr(0, kMostWordBytes), "': ", what...));
+  };
+  if (word.size() > kMostWordBytes) return wrong("at most ", kMostWordBytes, " bytes");
+  const bool good = !word.empty() && is_word_byte(word.front()) && is_word_byte(word.back()) &&
+                    std::all_of(word.begin(), word.end(),
+                                [](char c) { return is_word_byte(c) || is_joint(c); });
+  if (!good || !utf8_valid(word)) {
+    return wrong("a word has letters and digits, and ' - . & + between them");
+  }
+  if (how.empty()) return wrong("how is it said? /IPA/, {ARPAbet} or other words");
+  if (how.size() > kMostHowBytes) return wrong("at most ", kMostHowBytes, " bytes to say it");
+  Entry entry;
+  const auto inside = [&](char open, char close) {
+    return how.front() == open && how.size() > 1 && how.back() == close;
+  };
+  if (how.front() == '/' || how.front() == '{') {
+    if (!inside('/', '/') && !inside('{', '}')) {
+      return wrong("the pronunciation does not end with '", how.front() == '/' ? '/' : '}', "'");
+    }
+    const std::string_view sounds = how.substr(1, how.size() - 2);
+    Result<Phones> phones =
+        how.front() == '/' ? phones_of_ipa(sounds) : phones_of_arpabet(sounds);
+    if (!phones) return wrong(phones.error().message);
+    entry.phones = phones.take();
+  } else {
+    if (!utf8_valid(how) || how.find_first_of("<>[]{}\r\n\t") != how.npos) {
+      return wrong("'", how, "' are no words");
+    }
+    entry.words = how;
+  }
+  entries_[std::string(word)] = std::move(entry);
+  if (entries_.size() > kMostEntries) return wrong("more than ", kMostEntries, " words");
+  return ok_status();
+}
+
+Result<std::shared_ptr<const Lexicon>> Lexicon::parse(std::string_view text) {
+  auto lexicon = std::make_shared<Lexicon>();
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  for (size_t at = 0, line = 1; at < text.size(); ++line) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view entry = trimmed(text.substr(at, end - at));
+    at = end + 1;
+    if (entry.empty() || entry.front() == '#') continue;
+    const size_t space = std::min(entry.find_first_of(" \t"), entry.size());
+    const Status added = lexicon->add(entry.substr(0, space), entry.substr(space));
+    if (!added) {
+      Error error = added.error();
+      error.message = concat("line ", line, ": ", error.message);
+      return error;
+    }
+  }
+  return std::shared_ptr<const Lexicon>(std::move(lexicon));
+}
+
+Result<std::shared_ptr<const Lexicon>> Lexicon::of(
+    std::span<const std::pair<std::string, std::string>> entries) {
+  auto lexicon = std::make_shared<Lexicon>();
+  for (const auto& [word, how] : entries) {
+    if (const Status added = lexicon->add(word, how); !added) return added.error();
+  }
+  return std::shared_ptr<const Lexicon>(std::move(lexicon));
+}
+
+std::shared_ptr<const Lexicon> Lexicon::both(std::shared_ptr<const Lexicon> first,
+                                             std::shared_ptr<const Lexicon> second) {
+  if (!first || !second) return first ? first : second;
+  auto out = std::make_shared<Lexicon>(*first);
+  out->next_ = both(first->next_, std::move(second));
+  return out;
+}
+
+const Lexicon::Entry* Lexicon::entry(std::string_view word) const {
+  auto found = entries_.find(std::string(word));
+  if (found == entries_.end()) found = entries_.find(lower_ascii(word));
+  if (found != entries_.end()) return &found->second;
+  return next_ ? next_->entry(word) : nullptr;
+}
+
+void Lexicon::find(std::string_view text, std::vector<Saying>& out) const {
+  const auto put = [&](size_t begin, size_t end, const Entry& entry, bool owns) {
+    Saying saying{static_cast<int64_t>(begin), static_cast<int64_t>(end)};
+    saying.words = entry.words + (owns && !entry.words.empty() ? "'s" : "");
+    saying.phones = owns ? possessive(entry.phones) : entry.phones;
+    out.push_back(std::move(saying));
+  };
+  // Tried as it stands, then without the 's, then what stands between joints.
+  const auto look = [&](size_t begin, size_t end) {
+    const std::string_view word = text.substr(begin, end - begin);
+    if (const Entry* known = entry(word)) return put(begin, end, *known, false), true;
+    const size_t own = possessive_bytes(word);
+    if (own == 0) return false;
+    const Entry* known = entry(word.substr(0, word.size() - own));
+    if (known != nullptr) put(begin, end, *known, true);
+    return known != nullptr;
+  };
+  for (size_t at = 0; at < text.size();) {
+    if (!is_word_byte(text[at])) {
+      ++at;
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && (is_word_byte(text[end]) || is_joint(text[end]))) ++end;
+    const size_t next = end;
+    while (is_joint(text[end - 1])) --end;
+    if (end - at <= kMostWordBytes + 4 && !look(at, end)) {
+      for (size_t part = at; part < end;) {
+        size_t to = part;
+        while (to < end && text[to] != '-' && text[to] != '.' && text[to] != '&') ++to;
+        if (to > part && to - part < end - at) look(part, to);
+        part = to + 1;
+      }
+    }
+    at = next;
+  }
+}
+
+std::shared_ptr<const Lexicon> load_lexicon(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  if (file) {
+    text.resize(kMostFileBytes + 1);
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<size_t>(file.gcount()));
+  }
+  if (!file.is_open() || file.bad()) throw LoadError("cannot read the lexicon " + path);
+  if (text.size() > kMostFileBytes) throw LoadError(path + ": a lexicon has at most 16 MiB");
+  auto lexicon = Lexicon::parse(text);
+  if (!lexicon) throw LoadError(path + ": " + lexicon.error().message);
+  return lexicon.take();
+}
+
+std::string Respeller::push(std::string_view text, bool last) {
+  held_ += text;
+  size_t certain = held_.size();
+  if (!last && held_.size() < kMostHeld) {
+    const size_t space = held_.find_last_of(kWordSpace);
+    certain = space == held_.npos ? 0 : space + 1;
+  }
+  const std::string_view now = std::string_view(held_).substr(0, certain);
+  std::vector<Saying> sayings;
+  lexicon_->find(now, sayings);
+  std::string out;
+  int64_t at = 0;
+  for (const Saying& saying : sayings) {
+    if (saying.words.empty()) continue;
+    out += now.substr(static_cast<size_t>(at), static_cast<size_t>(saying.begin - at));
+    out += saying.words;
+    at = saying.end;
+  }
+  out += now.substr(static_cast<size_t>(at));
+  held_.erase(0, certain);
+  return out;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,71 @@
+// How one's own words are said: a list of words, each with its sounds or other words to be read instead.
+//
+//     # a word, then how it is said
+//     Syrinx    /ˈsɪɹɪŋks/        IPA
+//     Nguyen    {W IH1 N}         ARPAbet
+//     nginx     engine X          other words
+//
+// An entry in small letters holds for any case, one with capitals for this writing alone. Const
+// after it was made; any thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "text/saying.h"
+
+namespace syrinx {
+
+class Lexicon {
+ public:
+  static constexpr size_t kMostEntries = 100'000;
+  static constexpr size_t kMostWordBytes = 64, kMostHowBytes = 400;
+
+  /// The text of a file. An Error names the line, and what is wrong with it.
+  static Result<std::shared_ptr<const Lexicon>> parse(std::string_view text);
+  /// Words with how they are said. An Error names the word.
+  static Result<std::shared_ptr<const Lexicon>> of(
+      std::span<const std::pair<std::string, std::string>> entries);
+  /// Looks into `first`, then into `second`; either may be null, and then it is the other.
+  static std::shared_ptr<const Lexicon> both(std::shared_ptr<const Lexicon> first,
+                                             std::shared_ptr<const Lexicon> second);
+
+  size_t size() const { return entries_.size() + (next_ ? next_->size() : 0); }
+  /// Appends the words of `text` that it knows, in order; a possessive 's belongs to its word.
+  void find(std::string_view text, std::vector<Saying>& out) const;
+
+ private:
+  struct Entry {
+    std::string words;  ///< or
+    Phones phones;
+  };
+  Status add(std::string_view word, std::string_view how);
+  const Entry* entry(std::string_view word) const;
+
+  std::unordered_map<std::string, Entry> entries_;
+  std::shared_ptr<const Lexicon> next_;
+};
+
+/// A lexicon as a file. Throws LoadError, with the line.
+std::shared_ptr<const Lexicon> load_lexicon(const std::string& path);
+
+/// For models that take no phones: a text that arrives in pieces, with the words that a lexicon has
+/// other words for exchanged. What comes out depends on the whole alone. One thread.
+class Respeller {
+ public:
+  explicit Respeller(std::shared_ptr<const Lexicon> lexicon) : lexicon_(std::move(lexicon)) {}
+  /// What is certain now: all but a word that may go on.
+  std::string push(std::string_view text, bool last);
+
+ private:
+  std::shared_ptr<const Lexicon> lexicon_;
+  std::string held_;
+};
+
+}  // namespace syrinx

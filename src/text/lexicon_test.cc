@@ -1,0 +1,112 @@
+#include "text/lexicon.h"
+
+#include <gtest/gtest.h>
+
+#include "text/english/reader.h"
+#include "text/phones.h"
+
+namespace syrinx {
+namespace {
+
+std::shared_ptr<const Lexicon> parse(std::string_view text) {
+  auto lexicon = Lexicon::parse(text);
+  EXPECT_TRUE(lexicon.ok()) << (lexicon.ok() ? "" : lexicon.error().message);
+  return lexicon.ok() ? lexicon.take() : nullptr;
+}
+/// "word=how" for what is found.
+std::string found(const Lexicon& lexicon, std::string_view text) {
+  std::vector<Saying> sayings;
+  lexicon.find(text, sayings);
+  std::string out;
+  for (const Saying& saying : sayings) {
+    const auto size = static_cast<size_t>(saying.end - saying.begin);
+    out += std::string(text.substr(static_cast<size_t>(saying.begin), size)) + "=";
+    out += saying.words + saying.phones.ipa + ";";
+  }
+  return out;
+}
+
+TEST(Lexicon, KnowsWholeWords) {
+  const auto lexicon = parse("\xef\xbb\xbf# names\r\nSyrinx\t/ˈsɪɹɪŋks/\r\n\r\nnginx engine X\nUS  U S\n"
+                             "Jean-Luc  {ZH AA1 N L UW0 K}\n");
+  ASSERT_TRUE(lexicon);
+  EXPECT_EQ(found(*lexicon, "Syrinx, syrinx (Syrinx)"), "Syrinx=ˈsɪɹɪŋks;Syrinx=ˈsɪɹɪŋks;");
+  EXPECT_EQ(found(*lexicon, "NGINX nginxes Nginx."), "NGINX=engine X;Nginx=engine X;");
+  EXPECT_EQ(found(*lexicon, "US us"), "US=U S;");
+  EXPECT_EQ(found(*lexicon, "Jean-Luc's nginx-based nginx's"),
+            "Jean-Luc's=ʒˈɑːnluːks;nginx=engine X;nginx's=engine X's;");
+  EXPECT_EQ(found(*lexicon, "Syrinx’s"), "Syrinx’s=ˈsɪɹɪŋksɪz;");
+  EXPECT_EQ(found(*lexicon, ""), "");
+}
+
+TEST(Lexicon, FaultsNameLineAndSymbol) {
+  const auto fault = [](const char* text) {
+    auto lexicon = Lexicon::parse(text);
+    return lexicon.ok() ? std::string() : lexicon.error().message;
+  };
+  EXPECT_EQ(fault("a /b/\nword /b§/"), "line 2: 'word': '§' in 'b§' is no sound that IPA has for this");
+  EXPECT_EQ(fault("\n\nword {B QQ}"), "line 3: 'word': 'QQ' is no phone of ARPAbet");
+  for (const char* bad : {"word", "word /a", "word {A", "-word a", "wo<rd a", "word a<b>", "word //",
+                          "word {}", "w\xff a"}) {
+    EXPECT_NE(fault(bad), "") << bad;
+  }
+}
+
+TEST(Lexicon, TheFirstOfTwoIsAskedFirst) {
+  const auto both = Lexicon::both(parse("a one"), parse("a two\nb three"));
+  EXPECT_EQ(found(*both, "a b"), "a=one;b=three;");
+  EXPECT_EQ(both->size(), 3u);
+  EXPECT_FALSE(Lexicon::both(nullptr, nullptr));
+}
+
+TEST(Respeller, MakesTheSameOfAnyPieces) {
+  const auto lexicon = parse("nginx engine X\nSyrinx /ˈsɪɹɪŋks/");
+  const std::string text = "The nginx's nginx, Syrinx nginx";
+  for (size_t size = 1; size <= text.size(); ++size) {
+    Respeller respeller(lexicon);
+    std::string out;
+    for (size_t at = 0; at < text.size(); at += size) {
+      out += respeller.push(std::string_view(text).substr(at, size), false);
+    }
+    out += respeller.push("", true);
+    EXPECT_EQ(out, "The engine X's engine X, Syrinx engine X") << size;
+  }
+}
+
+TEST(Phones, AreReadInBothAlphabets) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(phones_of_ipa("ˈt͡ʃɜːt͡ʃ").value().arpabet, (List{"ch", "er1", "ch"}));
+  EXPECT_EQ(phones_of_ipa("ˈbʌtn̩").value().arpabet, (List{"b", "ah1", "t", "ax0", "n"}));
+  EXPECT_EQ(phones_of_ipa("kæt").value().arpabet, (List{"k", "ae1", "t"}));
+  EXPECT_EQ(phones_of_ipa("ˌaʊtˈdɔː").value().arpabet, (List{"aw2", "t", "d", "ao1"}));
+  EXPECT_EQ(phones_of_arpabet("b ah1 t el0").value().arpabet, (List{"b", "ah1", "t", "ax0", "l"}));
+  EXPECT_EQ(phones_of_arpabet("HH-AH0-L-OW1").value().ipa, "həlˈoʊ");
+  for (const char* bad : {"", "ˈ", "t1", "ж"}) EXPECT_FALSE(phones_of_ipa(bad).ok()) << bad;
+  for (const char* bad : {"", "T1", "XX", "T AH9"}) EXPECT_FALSE(phones_of_arpabet(bad).ok()) << bad;
+  EXPECT_FALSE(phones_of_ipa(std::string(1000, 'a')).ok());
+}
+
+TEST(EnglishSayings, AreReadInsteadOfWhatIsWritten) {
+  const auto say = [](std::string_view text, const std::vector<Saying>& sayings) {
+    std::string out;
+    for (const english::Piece& piece : english::read_sentence(text, true, sayings)) {
+      out += (out.empty() ? "" : "|") + piece.words;
+      if (!piece.phones.empty()) out += "/" + piece.phones.ipa + "/";
+      if (piece.strong) out += "!";
+      if (piece.mark) out += piece.mark;
+    }
+    return out;
+  };
+  const Phones x = phones_of_ipa("ks").ok() ? phones_of_ipa("ɪks").value() : Phones{};
+  EXPECT_EQ(say("The X-1, or so.", {{4, 7, "", phones_of_ipa("ɪks").value()}}),
+            "The|word/ɪks/,|or|so.");
+  EXPECT_EQ(say("(nginx-based)", {{1, 6, "engine X"}}), "engine X|based.");
+  EXPECT_EQ(say("It is so.", {{3, 8, "", {}, true}}), "It|is!|so!.");
+  EXPECT_EQ(say("It *is* so.", {}), "It|is!|so.");
+  EXPECT_EQ(say("2 * 3 * 4", {}), "two|times|three|times|four.");
+  EXPECT_EQ(say("I NEVER said NASA.", {}), "I|never!|said|nasa.");
+  EXPECT_EQ(say("NEVER SAY THAT.", {}), "never|say|that.");
+}
+
+}  // namespace
+}  // namespace syrinx

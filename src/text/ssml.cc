@@ -1,0 +1,424 @@
+#include "text/ssml.h"
+
+#include <expat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "base/ascii.h"
+#include "base/check.h"
+#include "text/phones.h"
+#include "text/say_as.h"
+#include "text/utf8.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMostDepth = 50, kMostElements = 20'000, kMostIgnored = 16;
+constexpr size_t kMostSaid = 1000;  // bytes that say-as, sub and phoneme are about, or put instead
+constexpr std::string_view kXmlSpace = " \t\r\n";
+constexpr float kLeastRate = 0.2f, kMostRate = 5, kMostPitch = 24;
+
+/// An attribute's value; empty where there is none.
+class SsmlAttributes {
+ public:
+  explicit SsmlAttributes(const XML_Char** pairs) : pairs_(pairs) {}
+  std::string_view operator[](std::string_view name) const {
+    for (const XML_Char** at = pairs_; at != nullptr && at[0] != nullptr; at += 2) {
+      if (name == at[0]) return trimmed(at[1]);
+    }
+    return {};
+  }
+
+ private:
+  const XML_Char** pairs_;
+};
+
+std::optional<float> decimal_of(std::string_view text) {
+  float value = 0;
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value,
+                                    std::chars_format::fixed);
+  const bool all = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return all && !text.empty() ? std::optional(value) : std::nullopt;
+}
+
+/// "+10%", "80%" and "1.2" as factors: a sign says that it is a change.
+std::optional<float> factor_of(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  const bool change = text.starts_with('+') || text.starts_with('-');
+  if (percent) text.remove_suffix(1);
+  const std::optional<float> value = decimal_of(text);
+  if (!value || (change && !percent)) return {};
+  if (!percent) return value;
+  return (change ? 1 : 0) + *value / 100;
+}
+
+struct NamedValue {
+  std::string_view name;
+  float value;
+};
+constexpr std::array kRates = std::to_array<NamedValue>({{"x-slow", 0.5f}, {"slow", 0.75f}, {"medium", 1},
+                                                    {"default", 1}, {"fast", 1.3f}, {"x-fast", 1.7f}});
+constexpr std::array kPitches = std::to_array<NamedValue>(
+    {{"x-low", -5}, {"low", -2.5f}, {"medium", 0}, {"default", 0}, {"high", 2.5f}, {"x-high", 5}});
+constexpr std::array kBreaks = std::to_array<NamedValue>({{"none", 0}, {"x-weak", 0.25f}, {"weak", 0.5f},
+                                                     {"medium", 0.75f}, {"strong", 1}, {"x-strong", 1.25f}});
+
+template <size_t N>
+std::optional<float> value_named(const std::array<NamedValue, N>& table, std::string_view name) {
+  const auto it = std::find_if(table.begin(), table.end(),
+                               [&](const NamedValue& one) { return one.name == name; });
+  return it == table.end() ? std::nullopt : std::optional(it->value);
+}
+
+std::optional<float> rate_of(std::string_view value) {
+  auto rate = value_named(kRates, value);
+  if (!rate) rate = factor_of(value);
+  if (rate) rate = std::clamp(*rate, kLeastRate, kMostRate);
+  return rate;
+}
+
+/// In semitones; in Hz it would depend on the voice.
+std::optional<float> pitch_of(std::string_view value) {
+  auto pitch = value_named(kPitches, value);
+  if (!pitch && value.ends_with("st")) pitch = decimal_of(value.substr(0, value.size() - 2));
+  if (!pitch && value.ends_with('%')) {
+    const auto times = factor_of(value);
+    if (times && *times > 0) pitch = 12 * std::log2(*times);
+  }
+  if (pitch) pitch = std::clamp(*pitch, -kMostPitch, kMostPitch);
+  return pitch;
+}
+
+/// "500ms", "0.5s" in seconds.
+std::optional<float> seconds_of(std::string_view value) {
+  const bool ms = value.ends_with("ms");
+  if (!value.ends_with('s')) return {};
+  const auto time = decimal_of(value.substr(0, value.size() - (ms ? 2 : 1)));
+  if (!time || *time < 0) return {};
+  return ms ? *time / 1000 : *time;
+}
+
+/// What an element that is open does when it ends.
+struct OpenElement {
+  enum Kind { kPlain, kParagraph, kSentence, kSayAs, kSub, kPhoneme, kProsody, kEmphasis, kSilent };
+  Kind kind = kPlain;
+  size_t begin = 0;  ///< of its text
+  size_t sayings = 0;
+  std::string value = {}, format = {};
+  Phones phones = {};
+  Delivery before = {};
+};
+
+class SsmlReader {
+ public:
+  SsmlReader(std::string_view document, bool english)
+      : document_(document), english_(english), parser_(XML_ParserCreate("UTF-8")) {}
+  ~SsmlReader() { XML_ParserFree(parser_); }
+  SsmlReader(const SsmlReader&) = delete;
+  SsmlReader& operator=(const SsmlReader&) = delete;
+
+  Result<Ssml> read() {
+    XML_SetUserData(parser_, this);
+    XML_SetElementHandler(
+        parser_,
+        [](void* self, const XML_Char* name, const XML_Char** pairs) {
+          static_cast<SsmlReader*>(self)->guarded([&](SsmlReader& r) { r.begin(name, SsmlAttributes(pairs)); });
+        },
+        [](void* self, const XML_Char*) {
+          static_cast<SsmlReader*>(self)->guarded([](SsmlReader& r) { r.end(); });
+        });
+    XML_SetCharacterDataHandler(parser_, [](void* self, const XML_Char* text, int size) {
+      static_cast<SsmlReader*>(self)->guarded(
+          [&](SsmlReader& r) { r.characters({text, static_cast<size_t>(size)}); });
+    });
+    XML_SetStartDoctypeDeclHandler(parser_, [](void* self, const XML_Char*, const XML_Char*,
+                                               const XML_Char*, int) {
+      static_cast<SsmlReader*>(self)->fail("a document type is not taken");
+    });
+    const size_t most = static_cast<size_t>(std::numeric_limits<int>::max());
+    const auto size = static_cast<int>(std::min(document_.size(), most));
+    const XML_Status status = XML_Parse(parser_, document_.data(), size, XML_TRUE);
+    if (!fault_.empty()) return error(fault_);
+    if (status != XML_STATUS_OK) return error(XML_ErrorString(XML_GetErrorCode(parser_)));
+    out_.text.erase(out_.text.find_last_not_of(kXmlSpace) + 1);
+    for (TextMark& mark : out_.marks) {
+      mark.at = std::min(mark.at, static_cast<int64_t>(out_.text.size()));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  /// The parser is C: nothing may be thrown through it.
+  template <typename Work>
+  void guarded(Work work) {
+    if (!fault_.empty()) return;
+    try {
+      work(*this);
+    } catch (const std::exception& e) {
+      fail(e.what());
+    }
+  }
+  void fail(std::string what) {
+    if (!fault_.empty()) return;
+    fault_ = std::move(what);
+    line_ = XML_GetCurrentLineNumber(parser_);
+    XML_StopParser(parser_, XML_FALSE);
+  }
+  Error error(std::string_view what) const {
+    const auto line = fault_.empty() ? XML_GetCurrentLineNumber(parser_) : line_;
+    return {ErrorCode::kInvalid, concat("SSML, line ", line, ": ", what), "input"};
+  }
+  void ignore(std::string what) {
+    // It may become a header's value.
+    std::replace_if(what.begin(), what.end(),
+                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    auto& all = out_.ignored;
+    const bool there = std::find(all.begin(), all.end(), what) != all.end();
+    if (!there && all.size() < kMostIgnored) all.push_back(std::move(what));
+  }
+
+  void begin(std::string_view name, const SsmlAttributes& given);
+  void end();
+  void characters(std::string_view text);
+  void add(std::string_view text);
+  void gap(std::string_view wanted);
+  void pause(const SsmlAttributes& given);
+  void prosody(const SsmlAttributes& given, OpenElement& open);
+  void deliver();
+  void say(const OpenElement& open, Saying saying);
+
+  std::string_view document_;
+  const bool english_;
+  XML_Parser parser_;
+  Ssml out_;
+  std::vector<OpenElement> open_;
+  Delivery now_;
+  size_t elements_ = 0;
+  int silent_ = 0;  // elements around whose text is not spoken
+  std::string fault_;
+  unsigned long line_ = 0;
+};
+
+/// White space is one space, and none where it stands already.
+void SsmlReader::characters(std::string_view text) {
+  if (silent_ > 0) return;
+  for (size_t at = 0; at < text.size();) {
+    const size_t space = std::min(text.find_first_of(kXmlSpace, at), text.size());
+    if (space > at) add(text.substr(at, space - at));
+    if (space < text.size()) gap(" ");
+    at = std::min(text.find_first_not_of(kXmlSpace, space), text.size());
+  }
+}
+
+void SsmlReader::add(std::string_view text) {
+  if (open_.empty()) return;
+  out_.text += text;
+}
+
+/// Makes the text end with this white space at least.
+void SsmlReader::gap(std::string_view wanted) {
+  std::string& text = out_.text;
+  const size_t end = text.find_last_not_of(kXmlSpace) + 1;
+  if (end == 0) return text.clear();
+  if (text.size() - end >= wanted.size()) return;
+  text.resize(end);
+  text += wanted;
+}
+
+void SsmlReader::pause(const SsmlAttributes& given) {
+  std::optional<float> seconds = 0.75f;
+  if (const auto time = given["time"]; !time.empty()) {
+    seconds = seconds_of(time);
+    if (!seconds) return fail(concat("'", time, "' is no time; it is 500ms or 0.5s"));
+  } else if (const auto strength = given["strength"]; !strength.empty()) {
+    seconds = value_named(kBreaks, strength);
+    if (!seconds) return fail(concat("there is no break of the strength '", strength, "'"));
+  }
+  if (*seconds == 0) return;
+  gap(" ");
+  add(concat("<break time=\"", std::llround(*seconds * 1000.0), "ms\"/>"));
+  add(" ");
+}
+
+void SsmlReader::prosody(const SsmlAttributes& given, OpenElement& open) {
+  open.before = now_;
+  if (const auto rate = given["rate"]; !rate.empty()) {
+    const auto value = rate_of(rate);
+    if (!value) return fail(concat("'", rate, "' is no rate; it is slow, 80% or +10%"));
+    now_.rate = std::clamp(now_.rate * *value, kLeastRate, kMostRate);
+  }
+  if (const auto pitch = given["pitch"]; !pitch.empty()) {
+    const bool hertz = lower_ascii(pitch).ends_with("hz");
+    const auto value = pitch_of(pitch);
+    if (!value && !hertz) return fail(concat("'", pitch, "' is no pitch; it is high, +10% or -2st"));
+    if (hertz) ignore("prosody pitch in Hz");
+    now_.pitch = std::clamp(now_.pitch + value.value_or(0), -kMostPitch, kMostPitch);
+  }
+  for (const std::string_view other : {"volume", "contour", "range", "duration"}) {
+    if (!given[other].empty()) ignore(concat("prosody ", other));
+  }
+  deliver();
+}
+
+/// From here on the text is said so.
+void SsmlReader::deliver() {
+  now_.begin = static_cast<int64_t>(out_.text.size());
+  auto& all = out_.deliveries;
+  if (!all.empty() && all.back().begin == now_.begin) all.pop_back();
+  const Delivery last = all.empty() ? Delivery() : all.back();
+  if (last.rate != now_.rate || last.pitch != now_.pitch) all.push_back(now_);
+}
+
+void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
+  if (open_.size() >= kMostDepth) return fail(concat("more than ", kMostDepth, " elements deep"));
+  if (++elements_ > kMostElements) return fail(concat("more than ", kMostElements, " elements"));
+  if (open_.empty() && name != "speak") return fail("the document is a <speak>");
+  OpenElement open;
+  const auto needs = [&](std::string_view what) {
+    if (given[what].empty()) fail(concat("<", name, "> needs '", what, "'"));
+    return std::string(given[what].substr(0, kMostSaid));
+  };
+  if (name == "break") {
+    pause(given);
+  } else if (name == "mark") {
+    out_.marks.push_back({needs("name"), static_cast<int64_t>(out_.text.size())});
+  } else if (name == "p" || name == "paragraph") {
+    open.kind = OpenElement::kParagraph;
+    gap("\n\n");
+  } else if (name == "s" || name == "sentence") {
+    open.kind = OpenElement::kSentence;
+    gap(" ");
+  } else if (name == "say-as") {
+    open.kind = OpenElement::kSayAs;
+    open.value = needs("interpret-as");
+    open.format = given["format"];
+  } else if (name == "sub") {
+    open.kind = OpenElement::kSub;
+    open.value = needs("alias");
+  } else if (name == "phoneme") {
+    open.kind = OpenElement::kPhoneme;
+    const std::string ph = needs("ph");
+    const std::string_view alphabet = given["alphabet"];
+    const bool arpabet = alphabet == "x-cmu" || alphabet == "x-arpabet" || alphabet == "arpabet" ||
+                         alphabet == "cmu-arpabet" || alphabet == "x-cmu-arpabet";
+    if (!arpabet && !alphabet.empty() && alphabet != "ipa") {
+      return fail(concat("there is no alphabet '", alphabet, "'; known are ipa and x-cmu"));
+    }
+    if (!fault_.empty()) return;
+    Result<Phones> phones = arpabet ? phones_of_arpabet(ph) : phones_of_ipa(ph);
+    if (!phones) return fail(phones.error().message);
+    open.phones = phones.take();
+  } else if (name == "prosody") {
+    open.kind = OpenElement::kProsody;
+    prosody(given, open);
+  } else if (name == "emphasis") {
+    open.kind = OpenElement::kEmphasis;
+    const auto level = given["level"];
+    if (level == "none" || level == "reduced") open.kind = OpenElement::kPlain;
+    if (level == "reduced") ignore("emphasis 'reduced'");
+  } else if (name == "metadata" || name == "meta" || name == "lexicon" || name == "desc") {
+    open.kind = OpenElement::kSilent;
+    ++silent_;
+    if (name == "lexicon") ignore("<lexicon>");
+  } else if (name == "speak") {
+    if (!open_.empty()) return fail("<speak> inside of <speak>");
+  } else if (name != "w" && name != "token") {
+    ignore(concat("<", name.substr(0, 40), ">"));
+  }
+  open.begin = out_.text.size();
+  open.sayings = out_.sayings.size();
+  open_.push_back(std::move(open));
+}
+
+/// Of the text since `open`, without white space at its ends.
+void SsmlReader::say(const OpenElement& open, Saying saying) {
+  const size_t first = out_.text.find_first_not_of(kXmlSpace, open.begin);
+  const size_t end = out_.text.find_last_not_of(kXmlSpace) + 1;
+  if (first == out_.text.npos || end <= first) return;
+  saying.begin = static_cast<int64_t>(first);
+  saying.end = static_cast<int64_t>(end);
+  out_.sayings.push_back(std::move(saying));
+}
+
+void SsmlReader::end() {
+  const OpenElement open = std::move(open_.back());
+  open_.pop_back();
+  std::string& text = out_.text;
+  const size_t begin = std::min(open.begin, text.size());
+  const std::string inside(trimmed(std::string_view(text).substr(begin)));
+  const auto replace = [&](std::string_view with) {
+    const bool spaced = text.size() > begin && kXmlSpace.find(text.back()) != kXmlSpace.npos;
+    text.resize(begin);
+    out_.sayings.resize(std::min(out_.sayings.size(), open.sayings));
+    text += with;
+    if (spaced) text += ' ';
+  };
+  switch (open.kind) {
+    case OpenElement::kParagraph:
+      return gap("\n\n");
+    case OpenElement::kSentence:
+      if (!inside.empty()) {
+        text.erase(text.find_last_not_of(kXmlSpace) + 1);
+        const char last = text.back();
+        const bool word = (last >= '0' && last <= '9') || (last >= 'a' && last <= 'z') ||
+                          (last >= 'A' && last <= 'Z');
+        text += word ? ". " : " ";
+      }
+      return;
+    case OpenElement::kSayAs: {
+      if (inside.empty()) return;
+      if (inside.size() > kMostSaid) return fail(concat("<say-as> of more than ", kMostSaid, " bytes"));
+      const auto said = say_as(lower_ascii(open.value), open.format, inside, english_);
+      if (said) return replace(*said);
+      return ignore(concat("say-as '", open.value.substr(0, 40), "' of what it does not fit"));
+    }
+    case OpenElement::kSub:
+      return replace(open.value);
+    case OpenElement::kPhoneme:
+      if (inside.empty()) replace("x");  // something to stand for
+      if (text.size() - begin > kMostSaid) return fail("<phoneme> around too much text");
+      out_.sayings.resize(std::min(out_.sayings.size(), open.sayings));
+      return say(open, {.phones = open.phones});
+    case OpenElement::kProsody:
+      now_.rate = open.before.rate;
+      now_.pitch = open.before.pitch;
+      return deliver();
+    case OpenElement::kEmphasis:
+      for (size_t i = open.sayings; i < out_.sayings.size(); ++i) out_.sayings[i].strong = true;
+      if (out_.sayings.size() == open.sayings) say(open, {.strong = true});
+      return;
+    case OpenElement::kSilent:
+      --silent_;
+      return;
+    case OpenElement::kPlain:
+      return;
+  }
+}
+
+}  // namespace
+
+bool is_ssml(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text = trimmed(text);
+  if (text.starts_with("<?xml")) {
+    const size_t end = text.find("?>");
+    if (end == text.npos) return false;
+    text = trimmed(text.substr(end + 2));
+  }
+  if (!text.starts_with("<speak") || text.size() < 7) return false;
+  return std::string_view(" \t\r\n>/").find(text[6]) != std::string_view::npos;
+}
+
+Result<Ssml> read_ssml(std::string_view document, bool english) {
+  if (document.starts_with("\xef\xbb\xbf")) document.remove_prefix(3);
+  return SsmlReader(trimmed(document), english).read();
+}
+
+}  // namespace syrinx

@@ -1,0 +1,182 @@
+#include "text/ssml.h"
+
+#include <gtest/gtest.h>
+
+#include "text/say_as.h"
+
+namespace syrinx {
+namespace {
+
+Ssml read(const std::string& inside) {
+  auto ssml = read_ssml("<speak>" + inside + "</speak>", true);
+  EXPECT_TRUE(ssml.ok()) << inside << ": " << (ssml.ok() ? "" : ssml.error().message);
+  return ssml.ok() ? ssml.take() : Ssml{};
+}
+std::string text(const std::string& inside) { return read(inside).text; }
+std::string fault(const std::string& document) {
+  auto ssml = read_ssml(document, true);
+  return ssml.ok() ? "" : ssml.error().message;
+}
+/// The bytes that a saying is about.
+std::string about(const Ssml& ssml, size_t i) {
+  const Saying& saying = ssml.sayings.at(i);
+  return ssml.text.substr(static_cast<size_t>(saying.begin),
+                          static_cast<size_t>(saying.end - saying.begin));
+}
+
+TEST(Ssml, IsToldByItsBeginning) {
+  for (const char* yes : {"<speak>a</speak>", " \n<speak version='1.1'>", "<speak/>",
+                          "<?xml version=\"1.0\"?>\n<speak>", "\xef\xbb\xbf<speak>a"}) {
+    EXPECT_TRUE(is_ssml(yes)) << yes;
+  }
+  for (const char* no : {"", "speak", "<speaker>", "<b>a</b>", "a <speak>", "<?xml <speak>", "<speak"}) {
+    EXPECT_FALSE(is_ssml(no)) << no;
+  }
+}
+
+TEST(Ssml, WhiteSpaceIsOneSpace) {
+  EXPECT_EQ(text("\n  Hello,\n   <w>world</w>  <!-- so --> &amp; all&#46; "), "Hello, world & all.");
+  EXPECT_EQ(text("<p>One.</p>\n<p>Two.</p>"), "One.\n\nTwo.");
+  EXPECT_EQ(text("<s>One</s><s>Two?</s>"), "One. Two?");
+  EXPECT_EQ(text("<![CDATA[<b>]]>"), "<b>");
+}
+
+TEST(Ssml, BreaksBecomeTags) {
+  EXPECT_EQ(text("a<break time='0.5s'/>b"), "a <break time=\"500ms\"/> b");
+  EXPECT_EQ(text("a <break time='250ms' strength='weak'/> b"), "a <break time=\"250ms\"/> b");
+  EXPECT_EQ(text("a <break/> b"), "a <break time=\"750ms\"/> b");
+  EXPECT_EQ(text("a <break strength='x-strong'/> b"), "a <break time=\"1250ms\"/> b");
+  EXPECT_EQ(text("a <break strength='none'/> b"), "a b");
+}
+
+TEST(Ssml, SubstitutesAndSays) {
+  EXPECT_EQ(text("the <sub alias='World Wide Web'>WWW</sub>."), "the World Wide Web.");
+  EXPECT_EQ(text("<say-as interpret-as='characters'>aB3</say-as>!"), "A B three!");
+  EXPECT_EQ(text("<say-as interpret-as='cardinal'>1,984</say-as>"), "one thousand nine hundred eighty four");
+  EXPECT_EQ(text("<say-as interpret-as='odd'>x</say-as>"), "x");
+  EXPECT_EQ(read("<say-as interpret-as='odd'>x</say-as>").ignored.size(), 1u);
+}
+
+TEST(Ssml, PhonemesAreSaidOfTheirWords) {
+  const Ssml ssml = read("I say <phoneme alphabet='ipa' ph='təˈmeɪtoʊ'>tomato</phoneme>, "
+                         "<phoneme alphabet='x-cmu' ph='T AH0 M AA1 T OW0'> to ma to </phoneme>.");
+  EXPECT_EQ(ssml.text, "I say tomato, to ma to .");
+  ASSERT_EQ(ssml.sayings.size(), 2u);
+  EXPECT_EQ(about(ssml, 0), "tomato");
+  EXPECT_EQ(about(ssml, 1), "to ma to");
+  using List = std::vector<std::string>;
+  EXPECT_EQ(ssml.sayings[0].phones.arpabet, (List{"t", "ax0", "m", "ey1", "t", "ow0"}));
+  EXPECT_EQ(ssml.sayings[1].phones.arpabet, (List{"t", "ax0", "m", "aa1", "t", "ow0"}));
+  EXPECT_EQ(ssml.sayings[1].phones.ipa, "təmˈɑːtoʊ");
+}
+
+TEST(Ssml, EmphasisIsStrong) {
+  const Ssml ssml = read("a <emphasis level='strong'>big</emphasis> and <emphasis level='none'>small"
+                         "</emphasis> <emphasis><phoneme ph='dɔɡ'>dog</phoneme></emphasis>");
+  ASSERT_EQ(ssml.sayings.size(), 2u);
+  EXPECT_EQ(about(ssml, 0), "big");
+  EXPECT_TRUE(ssml.sayings[0].strong);
+  EXPECT_EQ(about(ssml, 1), "dog");
+  EXPECT_TRUE(ssml.sayings[1].strong);
+  EXPECT_FALSE(ssml.sayings[1].phones.empty());
+}
+
+TEST(Ssml, ProsodyNests) {
+  const Ssml ssml = read("a <prosody rate='50%'>b <prosody rate='+50%' pitch='+2st'>c</prosody> d"
+                         "</prosody> e");
+  EXPECT_EQ(ssml.text, "a b c d e");
+  ASSERT_EQ(ssml.deliveries.size(), 4u);
+  const float rates[] = {0.5f, 0.75f, 0.5f, 1}, pitches[] = {0, 2, 0, 0};
+  const int64_t begins[] = {2, 4, 5, 7};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_FLOAT_EQ(ssml.deliveries[i].rate, rates[i]) << i;
+    EXPECT_FLOAT_EQ(ssml.deliveries[i].pitch, pitches[i]) << i;
+    EXPECT_EQ(ssml.deliveries[i].begin, begins[i]) << i;
+  }
+  EXPECT_TRUE(read("<prosody rate='medium'>a</prosody>").deliveries.empty());
+  EXPECT_FLOAT_EQ(read("<prosody rate='1.2'>a</prosody>").deliveries.at(0).rate, 1.2f);
+  EXPECT_NEAR(read("<prosody pitch='+100%'>a</prosody>").deliveries.at(0).pitch, 12, 1e-4);
+}
+
+TEST(Ssml, MarksStandInTheText) {
+  const Ssml ssml = read("one <mark name='a'/>two<mark name='b'/>");
+  ASSERT_EQ(ssml.marks.size(), 2u);
+  EXPECT_EQ(ssml.marks[0].name, "a");
+  EXPECT_EQ(ssml.marks[0].at, 4);
+  EXPECT_EQ(ssml.marks[1].at, 7);
+}
+
+TEST(Ssml, WhatIsUnknownIsSpokenAndTold) {
+  const Ssml ssml = read("<voice name='x'>a</voice> <amazon:effect>b</amazon:effect> "
+                         "<prosody volume='loud'>c</prosody><metadata>never</metadata>");
+  EXPECT_EQ(ssml.text, "a b c");
+  EXPECT_EQ(ssml.ignored,
+            (std::vector<std::string>{"<voice>", "<amazon:effect>", "prosody volume"}));
+  for (const std::string& what : read("<say-as interpret-as='a&#10;X: b'>c</say-as>").ignored) {
+    EXPECT_EQ(what.find('\n'), what.npos);
+  }
+}
+
+TEST(Ssml, FaultsNameTheLine) {
+  EXPECT_NE(fault("<speak>\n<phoneme ph='t#'>x</phoneme></speak>").find("line 2: '#'"), std::string::npos)
+      << fault("<speak>\n<phoneme ph='t#'>x</phoneme></speak>");
+  EXPECT_NE(fault("<speak>\n\n<break time='5'/></speak>").find("line 3"), std::string::npos);
+  for (const char* bad :
+       {"<speak>", "<speak><p></speak>", "<p>a</p>", "<speak>a</speak>b", "<speak>&x;</speak>",
+        "<speak><speak/></speak>", "<speak><sub>a</sub></speak>", "<speak><mark/></speak>",
+        "<speak><break strength='huge'/></speak>", "<speak><prosody rate='quick'>a</prosody></speak>",
+        "<speak><prosody pitch='up'>a</prosody></speak>", "<speak><phoneme ph='a' alphabet='x'>b</phoneme></speak>",
+        "<speak>\xff</speak>", ""}) {
+    EXPECT_NE(fault(bad), "") << bad;
+  }
+}
+
+TEST(Ssml, HostileDocumentsAreRefused) {
+  const std::string bomb =
+      "<!DOCTYPE speak [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;'>]><speak>&b;</speak>";
+  EXPECT_NE(fault(bomb).find("document type"), std::string::npos);
+  EXPECT_NE(fault("<!DOCTYPE speak SYSTEM 'file:///etc/passwd'><speak>a</speak>"), "");
+  std::string deep = "<speak>", many = "<speak>";
+  for (int i = 0; i < 1000; ++i) deep += "<p>";
+  for (int i = 0; i < 30'000; ++i) many += "<mark name='a'/>";
+  EXPECT_NE(fault(deep).find("deep"), std::string::npos);
+  EXPECT_NE(fault(many + "</speak>").find("elements"), std::string::npos);
+  EXPECT_NE(fault("<speak><say-as interpret-as='characters'>" + std::string(5000, '1') +
+                  "</say-as></speak>"), "");
+}
+
+TEST(SayAs, SaysWhatIsMeant) {
+  struct Case {
+    const char *kind, *format, *text, *said;
+  };
+  const Case cases[] = {
+      {"spell-out", "", "Ab-1", "A B dash one"},
+      {"digits", "", "0451", "zero four five one"},
+      {"telephone", "", "+44 20 79", "plus four four, two zero, seven nine"},
+      {"ordinal", "", "22nd", "twenty second"},
+      {"ordinal", "", "3", "third"},
+      {"cardinal", "", "-12.5", "minus twelve point five"},
+      {"date", "dmy", "5/12/2026", "december fifth, twenty twenty six"},
+      {"date", "mdy", "5/12/2026", "may twelfth, twenty twenty six"},
+      {"date", "yyyymmdd", "20261123", "november twenty third, twenty twenty six"},
+      {"date", "md", "7-4", "july fourth"},
+      {"time", "", "2:30pm", "two thirty P M"},
+      {"time", "", "14:05", "fourteen oh five"},
+      {"time", "", "1'21\"", "one minute twenty one seconds"},
+      {"fraction", "", "3/8", "three eighths"},
+      {"fraction", "", "1 1/2", "one and one half"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(say_as(c.kind, c.format, c.text, true).value_or("-"), c.said) << c.text;
+  }
+  EXPECT_EQ(say_as("characters", "", "aß1", false).value_or("-"), "a ß 1");
+  EXPECT_FALSE(say_as("cardinal", "", "12", false));
+  for (const Case& c : {Case{"date", "dmy", "5/13", ""}, Case{"date", "dmy", "5/13/26", ""},
+                        Case{"cardinal", "", "many", ""}, Case{"time", "", "99:00", ""},
+                        Case{"fraction", "", "1/0", ""}, Case{"color", "", "red", ""}}) {
+    EXPECT_FALSE(say_as(c.kind, c.format, c.text, true)) << c.text;
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

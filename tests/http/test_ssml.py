@@ -1,0 +1,89 @@
+"""SSML and pronunciations over HTTP: what is said, when, and what is refused."""
+import json
+import unittest
+
+import harness
+
+
+class Ssml(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server("--quiet", "--max-wait", "300").__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+
+    def samples(self, text, **fields):
+        status, _, data = self.server.speak(
+            {"input": text, "seed": 3, "response_format": "pcm", "sample_rate": 16000, **fields})
+        self.assertEqual(status, 200, data)
+        return data
+
+    def done(self, text, **fields):
+        status, headers, data = self.server.speak(
+            {"input": text, "seed": 3, "response_format": "pcm", "stream_format": "sse", **fields})
+        self.assertEqual(status, 200, data)
+        events = [json.loads(line[6:]) for line in data.decode().splitlines() if line.startswith("data: ")]
+        self.assertEqual(events[-1]["type"], "speech.audio.done")
+        return events[-1], headers
+
+    def refused(self, text, **fields):
+        status, _, data = self.server.speak({"input": text, **fields})
+        self.assertEqual(status, 400, data)
+        return json.loads(data)["error"]
+
+    def test_says_what_plain_text_says(self):
+        self.assertEqual(self.samples("<speak>Good\n  morning.</speak>"), self.samples("Good morning."))
+        self.assertEqual(self.samples("<speak><sub alias='Good morning'>GM</sub>.</speak>"),
+                         self.samples("Good morning."))
+        self.assertEqual(self.samples("<speak>One.<break time='500ms'/>Two.</speak>"),
+                         self.samples("One. [pause 0.5s] Two."))
+        self.assertEqual(self.samples("<speak><say-as interpret-as='digits'>42</say-as></speak>"),
+                         self.samples("four two"))
+
+    def test_phonemes_and_pronunciations_are_one(self):
+        tagged = self.samples("<speak>Say <phoneme alphabet='ipa' ph='ˈsɪɹɪŋks'>Syrinx</phoneme>.</speak>")
+        listed = self.samples("Say Syrinx.", pronunciations={"Syrinx": "/ˈsɪɹɪŋks/"})
+        other = self.samples("Say Syrinx.", pronunciations={"Syrinx": "{S AY1 R IH0 N K S}"})
+        self.assertEqual(tagged, listed)
+        self.assertNotEqual(listed, other)
+        self.assertEqual(self.samples("Say nginx.", pronunciations={"nginx": "engine X"}),
+                         self.samples("Say engine X."))
+
+    def test_rate_and_pitch(self):
+        plain = self.samples("It was a long day.")
+        slow = self.samples("<speak><prosody rate='70%'>It was a long day.</prosody></speak>")
+        high = self.samples("<speak><prosody pitch='+3st'>It was a long day.</prosody></speak>")
+        self.assertGreater(len(slow), 1.2 * len(plain))
+        self.assertEqual(len(high), len(plain))
+        self.assertNotEqual(high, plain)
+        self.assertEqual(slow, self.samples("It was a long day.", speed=0.7))
+
+    def test_marks_have_times(self):
+        done, _ = self.done("<speak>One two <mark name='here'/>three <break time='1s'/><mark name='end'/></speak>")
+        self.assertEqual(done["text"].split()[:3], ["One", "two", "three"])
+        here, end = done["marks"]
+        self.assertEqual((here["name"], end["name"]), ("here", "end"))
+        words = {done["text"][w["begin"]:w["end"]]: w["start_s"] for w in done["words"]}
+        self.assertEqual(here["start_s"], words["three"])
+        self.assertGreater(end["start_s"], words["three"] + 1)
+
+    def test_what_is_left_out_is_told(self):
+        _, headers = self.done("<speak><voice name='x'>Hello.</voice></speak>")
+        self.assertIn("<voice>", headers["X-Warning"])
+
+    def test_faults_have_lines(self):
+        self.assertIn("line 2", self.refused("<speak>\n<break time='x'/></speak>")["message"])
+        self.assertIn("document type", self.refused("<speak>a</speak>".replace(
+            "<speak>", "<?xml version='1.0'?><!DOCTYPE speak><speak>"), ssml=True)["message"])
+        error = self.refused("Hello.", pronunciations={"Hello": "/hə§/"})
+        self.assertEqual(error["param"], "pronunciations")
+        self.assertIn("§", error["message"])
+
+    def test_plain_text_stays_plain(self):
+        self.assertEqual(self.samples("a < b & c"), self.samples("a < b & c", ssml=False))
+
+
+if __name__ == "__main__":
+    harness.main()
