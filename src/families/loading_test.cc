@@ -158,7 +158,8 @@ TEST_P(Loading, PartsAreNodes) {
     const auto pipeline = each.load(spec);
     for (const Node& node : pipeline->graph().nodes()) nodes.insert(node.name);
   }
-  if (!asked.empty()) EXPECT_EQ(asked, nodes);
+  if (asked.empty()) return;  // it loads all, always
+  EXPECT_EQ(asked, nodes);
 }
 
 TEST_P(Loading, WithoutATensorIsRefused) {
