@@ -69,8 +69,8 @@ std::string sums(const DayReport& report) {
   const DayRow& whole = report.day.whole;
   const double worker_hours = whole.workers * whole.for_s / 3600;
   const double audio_hours = whole.audio_s / 3600;
-  return concat(whole_number(whole.requests), " requests, ", whole_number(audio_hours), " hours of audio, ",
-                fixed(worker_hours, 1),
+  return concat(whole_number(whole.requests), " requests, ", whole_number(audio_hours),
+                " hours of audio, ", fixed(worker_hours, 1),
                 " worker hours: ", fixed(worker_hours > 0 ? audio_hours / worker_hours : 0, 1),
                 " hours of audio for each");
 }
