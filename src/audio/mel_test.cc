@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/worst.h"
 #include "io/safetensors.h"
 
 namespace syrinx {
@@ -32,7 +33,7 @@ void expect_same(const MelOptions& options, const std::string& name, float bound
   ASSERT_EQ(static_cast<int64_t>(got.size()), want.count()) << want.shape.str();
   ASSERT_EQ(want.shape[1], options.mels);
   float worst = 0;
-  for (size_t i = 0; i < got.size(); ++i) worst = std::max(worst, std::abs(got[i] - want.f32()[i]));
+  for (size_t i = 0; i < got.size(); ++i) worst = worse(worst, std::abs(got[i] - want.f32()[i]));
   EXPECT_LT(worst, bound) << name;
   ::testing::Test::RecordProperty(name, std::to_string(worst));
 }

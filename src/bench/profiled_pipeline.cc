@@ -111,21 +111,30 @@ class ProfiledAr : public ArStage {
 
 class ProfiledChunks : public ChunkStage {
  public:
-  ProfiledChunks(FrameType in, FrameType out) : in_(in), out_(out) {}
+  ProfiledChunks(FrameType in, FrameType out, bool away) : in_(in), out_(out), away_(away) {}
   FrameType in() const override { return in_; }
   FrameType out() const override { return out_; }
+  bool away() const override { return away_; }
   std::unique_ptr<StreamState> open(Bundle) const override {
     return std::make_unique<StreamState>();
   }
   void run(StepContext&, std::span<ChunkJob>) const override { ProfiledAr::never(); }
 
  private:
-  FrameType in_, out_;
+  const FrameType in_, out_;
+  const bool away_;
 };
 
 class ProfiledPipeline : public Pipeline {
  public:
-  ProfiledPipeline(const StepProfile& profile, bool whole) : profile_(profile), whole_(whole) {
+  ProfiledPipeline(const StepProfile& profile, bool whole, const std::vector<std::string>& apart)
+      : profile_(profile), whole_(whole) {
+    for (const std::string& name : apart) {
+      const auto has = [&](const LinkProfile& link) { return link.name == name; };
+      if (std::none_of(profile.links.begin(), profile.links.end(), has)) {
+        throw LoadError("the profile has no link '" + name + "' that could run elsewhere");
+      }
+    }
     const double frame = profile.links.front().samples_per_frame;
     for (const LinkProfile& link : profile.links) {
       if (std::abs(link.samples_per_frame - frame) > 1e-6 * frame) {
@@ -144,7 +153,7 @@ class ProfiledPipeline : public Pipeline {
     info_.sample_rate = profile.sample_rate / shared;
     info_.frame_rate = profile.sample_rate / frame;
     info_.writes = profile.ars.size() > 1;
-    join(samples / shared);
+    join(samples / shared, apart);
   }
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
@@ -161,7 +170,7 @@ class ProfiledPipeline : public Pipeline {
 
  private:
   /// client -> ar -> ... -> ar -> link -> ... -> link -> client.
-  void join(int samples) {
+  void join(int samples, const std::vector<std::string>& apart) {
     std::vector<Node> nodes;
     std::vector<Edge> edges;
     const auto ars = static_cast<int>(profile_.ars.size());
@@ -184,7 +193,9 @@ class ProfiledPipeline : public Pipeline {
       const FrameType in{i == 0 ? Flow::kCodes : Flow::kRows, 1};
       const bool last = i + 1 == links;
       const FrameType out{last ? Flow::kSamples : Flow::kRows, last ? samples : 1};
-      chunks_.push_back(std::make_unique<ProfiledChunks>(in, out));
+      const bool away =
+          std::find(apart.begin(), apart.end(), profile_.links[i].name) != apart.end();
+      chunks_.push_back(std::make_unique<ProfiledChunks>(in, out, away));
       nodes.push_back(
           {.name = profile_.links[i].name, .chunk = chunks_.back().get(), .in = {}, .out = {}});
       Edge edge{.from = {ars + i - 1}, .to = {ars + i}, .policy = profile_.links[i].policy};
@@ -208,8 +219,9 @@ class ProfiledPipeline : public Pipeline {
 
 }  // namespace
 
-std::shared_ptr<const Pipeline> make_profiled_pipeline(const StepProfile& profile, bool whole) {
-  return std::make_shared<ProfiledPipeline>(profile, whole);
+std::shared_ptr<const Pipeline> make_profiled_pipeline(const StepProfile& profile, bool whole,
+                                                       const std::vector<std::string>& apart) {
+  return std::make_shared<ProfiledPipeline>(profile, whole, apart);
 }
 
 }  // namespace syrinx

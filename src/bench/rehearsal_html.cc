@@ -103,7 +103,7 @@ std::string rehearsal_html(const std::vector<RehearsalRun>& runs, const std::str
       by_question(runs, {.title = "First audio", .x_label = "", .y_label = "ms"}, audio_ms, 0);
   charts += by_question(
       runs, {.title = "Tokens drafted in vain", .x_label = "", .y_label = "tokens"}, wasted, 1);
-  return html_page(title,
+  return html_page(title, "syrinx bench", {},
                    "<p>Times count from the end of the question. Same answer: as without "
                    "prediction.</p>\n" +
                        rehearsal_rows(runs) + "<h2>Charts</h2>\n<div class=\"charts\">\n" + charts +

@@ -36,8 +36,11 @@ std::string remarks_text(const Report& report);
 std::string report_json(const Report& report, bool requests);
 std::string report_html(const Report& report);
 
-/// A whole page in the reports' style around a body of HTML.
-std::string html_page(const std::string& title, const std::string& body);
+/// A whole page in the style of all reports; `body` is HTML.
+std::string html_page(const std::string& title, const std::string& program,
+                      const std::vector<std::pair<std::string, std::string>>& facts,
+                      const std::string& body);
+
 /// Text as it may stand in HTML, attributes included.
 std::string html_escaped(const std::string& text);
 

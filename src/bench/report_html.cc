@@ -224,32 +224,36 @@ std::string html_escaped(const std::string& text) {
   return out;
 }
 
-std::string html_page(const std::string& title, const std::string& body) {
-  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         html_escaped(title) + " - syrinx bench</title>\n<style>" + kStyle +
-         "</style>\n</head>\n<body>\n<h1>" + html_escaped(title) + "</h1>\n" + body +
-         "</body>\n</html>\n";
+std::string html_page(const std::string& title, const std::string& program,
+                      const std::vector<std::pair<std::string, std::string>>& facts,
+                      const std::string& body) {
+  std::string out =
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+      html_escaped(title) + " - " + program + "</title>\n<style>" + kStyle +
+      "</style>\n</head>\n<body>\n<h1>" + html_escaped(title) + "</h1>\n";
+  if (!facts.empty()) out += "<dl>\n";
+  for (const auto& [name, value] : facts) {
+    out += "<dt>" + html_escaped(name) + "</dt><dd>" + html_escaped(value) + "</dd>\n";
+  }
+  return out + (facts.empty() ? "" : "</dl>\n") + body + "</body>\n</html>\n";
 }
 
 std::string report_html(const Report& report) {
-  std::string out = "<dl>\n";
-  for (const auto& [name, value] : report.facts) {
-    out += "<dt>" + html_escaped(name) + "</dt><dd>" + html_escaped(value) + "</dd>\n";
-  }
-  out += "</dl>\n";
-  if (report.summaries.empty()) {
-    return html_page(report.title, out + "<p>Nothing was measured.</p>\n");
-  }
-  out += "<h2>Loads</h2>\n" + table(report) + "<p>Good: first audio within " +
-         html_escaped(time_text(report.targets.first_audio_s)) + " and no underrun.</p>\n";
+  const auto page = [&](const std::string& body) {
+    return html_page(report.title, "syrinx bench", report.facts, body);
+  };
+  if (report.summaries.empty()) return page("<p>Nothing was measured.</p>\n");
+  std::string out = "<h2>Loads</h2>\n" + table(report) + "<p>Good: first audio within " +
+                    html_escaped(time_text(report.targets.first_audio_s)) +
+                    " and no underrun.</p>\n";
   const std::string remarks = remarks_text(report);
   for (size_t begin = 0; begin < remarks.size();) {
     const size_t end = remarks.find('\n', begin);
     out += "<p><strong>" + html_escaped(remarks.substr(begin, end - begin)) + "</strong></p>\n";
     begin = end + 1;
   }
-  return html_page(report.title, out + charts(report));
+  return page(out + charts(report));
 }
 
 }  // namespace syrinx

@@ -1,47 +1,17 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "base/check.h"
 #include "bench/report.h"
+#include "bench/text_table.h"
 
 namespace syrinx {
 namespace {
 
 constexpr double kBeyondMeasure_s = 1e9;
 
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 /// Three digits that count.
 std::string brief(double value) { return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0); }
-
-struct Column {
-  std::string title;
-  std::vector<std::string> cells;
-};
-
-std::string aligned(const std::vector<Column>& columns) {
-  const size_t rows = columns.front().cells.size();
-  std::string out;
-  for (size_t row = 0; row <= rows; ++row) {
-    for (size_t c = 0; c < columns.size(); ++c) {
-      const auto cell = [&](size_t r) {
-        return r == 0 ? columns[c].title : columns[c].cells[r - 1];
-      };
-      size_t width = 0;
-      for (size_t r = 0; r <= rows; ++r) width = std::max(width, cell(r).size());
-      const std::string text = cell(row), gap(width - text.size(), ' ');
-      out += c == 0 ? text + gap : "  " + gap + text;
-    }
-    while (out.ends_with(' ')) out.pop_back();
-    out += '\n';
-  }
-  return out;
-}
 
 }  // namespace
 

@@ -2,283 +2,132 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
+#include <map>
 #include <memory>
 #include <queue>
 #include <utility>
 
 #include "base/check.h"
 #include "bench/arrivals.h"
-#include "bench/profiled_pipeline.h"
-#include "engine/scheduler.h"
-#include "engine/virtual_platform.h"
+#include "bench/balancer.h"
+#include "bench/simulated_engine.h"
+#include "bench/simulated_listener.h"
 
 namespace syrinx {
 namespace {
 
-constexpr double kAgain_s = 0.1;  // after a refusal
+constexpr double kAgain_s = 0.1;    // after a refusal
+constexpr double kMostWait_s = 10;  // of a predicted wait, which may be infinite
 
-/// A client: notes when audio came, since the request was due.
-class Listener : public Sink {
- public:
-  using Done = std::function<void(const RequestRecord& record, double heard_until_s)>;
-  Listener(const RequestRecord& record, const Platform& platform, int rate_hz, double delivery_s,
-           Done done)
-      : record_(record),
-        platform_(platform),
-        rate_hz_(rate_hz),
-        delivery_s_(delivery_s),
-        done_(std::move(done)) {}
-
-  void text(std::string_view, std::span<const ScoredToken>) override { answered(); }
-  void audio(std::span<const float> samples) override {
-    answered();
-    if (!record_.first_audio_s) record_.first_audio_s = since_due_s();
-    heard_.arrive(since_due_s(), static_cast<double>(samples.size()) / rate_hz_);
-  }
-  void finished(const Outcome& outcome) override {
-    record_.playback = heard_.figures();
-    record_.total_s = since_due_s();
-    if (outcome.reason == FinishReason::kError) {
-      record_.failure = Failure::kStatus;
-      record_.status = outcome.error.code == ErrorCode::kOverloaded ? 503 : 500;
-      record_.detail = outcome.error.message;
-    }
-    done_(record_, record_.due_s + heard_.ends_s());
-  }
-
- private:
-  void answered() {
-    if (!record_.first_byte_s) record_.first_byte_s = since_due_s();
-  }
-  double since_due_s() const { return platform_.now() + delivery_s_ - record_.due_s; }
-
-  RequestRecord record_;
-  Playback heard_;
-  const Platform& platform_;
-  const int rate_hz_;
-  const double delivery_s_;
-  const Done done_;
+/// A place for a worker, there or not.
+struct Worker {
+  std::unique_ptr<SimulatedEngine> engine;  ///< unset: absent, starting or dead
+  bool wanted = false;                      ///< part of the fleet, maybe on its way
+  int life = 0;                             ///< changes when it is killed or sent away
+  std::map<uint64_t, std::shared_ptr<Listener>> listeners;
 };
 
-PlacesSpec places_of(const SimulationOptions& options) {
-  PlacesSpec spec;
-  if (options.split) {
-    spec.places = {{1, false}, {1, true}};
-    spec.split = true;
-  } else {
-    spec.places.assign(options.executors, {1, true});
-    spec.inline_run = options.executors == 1;
-  }
-  return spec;
-}
-
-EngineOptions engine_options(const StepProfile& profile, const SimulationOptions& options) {
-  EngineOptions out;
-  out.policy = options.policy;
-  out.max_batch = options.max_batch;
-  out.max_prefill_rows = options.max_prefill_rows;
-  out.max_requests = options.max_requests;
-  out.max_wait_s = options.max_wait_s;
-  // Pages of the profile may have other sizes; here one costs a byte.
-  const int64_t rows =
-      int64_t{options.pages > 0 ? options.pages : profile.pages} * profile.page_rows;
-  out.kv_bytes = std::max<int64_t>(1, rows / KvPool::kPageRows);
-  out.share_prefixes = false;
-  out.repetition_s = 0;  // all frames are alike
-  return out;
-}
-
-/// The engine's own scheduler on a clock of its own. What goes round it mirrors engine/machine.cc
-/// and Engine::submit().
-class SimulatedEngine {
- public:
-  SimulatedEngine(const StepProfile& profile, const SimulationOptions& options, uint64_t seed)
-      : profile_(profile),
-        noise_(options.noise),
-        spec_(places_of(options)),
-        options_(engine_options(profile, options)),
-        random_(seed),
-        platform_(spec_, {.lay_out_s = [this](const Batch& batch) { return lay_out_s(batch); },
-                          .batch_s = [this](const Batch& batch) { return batch_s(batch); },
-                          .run = write_silence}),
-        pipeline_(make_profiled_pipeline(profile, options.whole)),
-        metrics_(names()),
-        model_(pipeline_, options_, metrics_),
-        scheduler_(options_, spec_, platform_) {
-    scheduler_.add(model_);
-    load_ = scheduler_.load(model_);
-  }
-
-  int unfinished() const { return unfinished_; }
-  const Platform& clock() const { return platform_; }
-  int rate_hz() const { return pipeline_->info().sample_rate; }
-  /// A request arrives; its prompt is made first, one after another. Empty: it was let in; else why
-  /// not, and the sink is never called.
-  std::string submit(size_t utterance, std::shared_ptr<Sink> sink, double now);
-  /// When something happens next; infinite: nothing will.
-  double next_event_s() const;
-  /// Does what is due.
-  void turn(double now);
-
- private:
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const Node& node : pipeline_->graph().nodes()) names.push_back(node.name);
-    return names;
-  }
-  double draw(const std::vector<double>& spread) {
-    if (!noise_ || spread.empty()) return 1;
-    return spread[static_cast<size_t>(uniform(random_) * static_cast<double>(spread.size()))];
-  }
-  double lay_out_s(const Batch& batch) const {
-    return profile_.batch_overhead_s +
-           profile_.sequence_overhead_s * static_cast<double>(batch.owners.size());
-  }
-  double batch_s(const Batch& batch);
-  static void write_silence(Batch& batch);
-
-  const StepProfile& profile_;
-  const bool noise_;
-  const PlacesSpec spec_;
-  const EngineOptions options_;
-  std::mt19937_64 random_;
-  VirtualPlatform platform_;
-  const std::shared_ptr<const Pipeline> pipeline_;
-  EngineMetrics metrics_;
-  ResidentModel model_;
-  Scheduler scheduler_;
-
-  std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< when it is ready
-  double prompts_free_s_ = 0;
-  RequestId next_id_ = 1;
-  int unfinished_ = 0;
-  Load load_;
-  double look_again_s_ = INFINITY;
-  std::vector<Scheduler::Ended> ended_;
-};
-
-std::string SimulatedEngine::submit(size_t utterance, std::shared_ptr<Sink> sink, double now) {
-  Load load = load_;
-  load.waiting += static_cast<int>(mail_.size());
-  const double wait_s = predicted_wait_s(load);
-  if (unfinished_ >= options_.max_requests ||
-      (wait_s > options_.max_wait_s && std::isfinite(wait_s))) {
-    return "the engine refuses: overloaded";
-  }
-  SpeechRequest request;
-  request.seed = utterance;
-  Result<std::unique_ptr<Active>> opened = open_active(model_, request, std::move(sink), now);
-  if (!opened.ok()) return opened.error().message;
-  prompts_free_s_ = std::max(prompts_free_s_, now) + profile_.utterances[utterance].open_s;
-  const double wake_s = unfinished_ == 0 ? profile_.wake_s : 0;
-  ++unfinished_;
-  opened.value()->id = next_id_++;
-  mail_.emplace_back(prompts_free_s_ + wake_s, opened.take());
-  return {};
-}
-
-double SimulatedEngine::next_event_s() const {
-  const double back_s = platform_.next_s();
-  // An engine that runs batches on its own thread looks at its mail between them.
-  if (unfinished_ == 0 || (spec_.inline_run && std::isfinite(back_s))) return back_s;
-  return std::min({back_s, look_again_s_, mail_.empty() ? INFINITY : mail_.front().first});
-}
-
-void SimulatedEngine::turn(double now) {
-  platform_.set(now);
-  platform_.hand_back(scheduler_);
-  while (!mail_.empty() && mail_.front().first <= now) {
-    scheduler_.take_in(std::move(mail_.front().second));
-    mail_.pop_front();
-  }
-  // With batches away, planning again would find what it has just found.
-  while (scheduler_.dispatch() && scheduler_.away() == 0) {
-  }
-  scheduler_.take_ended(ended_);
-  unfinished_ -= static_cast<int>(ended_.size());
-  load_ = scheduler_.load(model_);
-  look_again_s_ = now + scheduler_.look_again_s();
-}
-
-double SimulatedEngine::batch_s(const Batch& batch) {
-  if (batch.kind() == Plan::kChunks) {
-    const size_t link = batch.node - profile_.ars.size();
-    const auto jobs = static_cast<int>(batch.owners.size());
-    return profile_.chunks_s(link, jobs, static_cast<double>(batch.units()) / jobs) *
-           draw(profile_.links[link].spread);
-  }
-  int decodes = 0, prompt_rows = 0;
-  double kv = 0;
-  for (const StepSequence& sequence : batch.sequences()) {
-    if (sequence.rows == 1 && sequence.first_pos > 0) {
-      ++decodes;
-      kv += sequence.first_pos;
-    } else {
-      prompt_rows += sequence.rows;
-    }
-  }
-  const ArProfile& ar = profile_.ars[batch.node];
-  return ar.step_s(decodes, decodes > 0 ? kv / decodes : 0, prompt_rows) * draw(ar.spread);
-}
-
-/// What an executor would leave; the samples are there already.
-void SimulatedEngine::write_silence(Batch& batch) {
-  if (batch.kind() != Plan::kAr) return;
-  const auto sampled = std::count_if(batch.sequences().begin(), batch.sequences().end(),
-                                     [](const StepSequence& s) { return s.emits && !s.companion; });
-  batch.codes_per_step = 1;
-  batch.codes.assign(sampled, 0);
-  batch.status.assign(sampled, SampleStatus::kOk);
-}
-
-/// Traffic and engines on one virtual clock. The traffic follows bench/load.cc: same seed, same
+/// Traffic and workers on one virtual clock. The traffic follows bench/load.cc: same seed, same
 /// arrivals, same order of texts.
 class Simulation {
  public:
   Simulation(const StepProfile& profile, const SimulationOptions& options, const LoadPoint& point,
-             const TrafficOptions& traffic)
-      : profile_(profile),
-        options_(options),
-        point_(point),
-        traffic_(traffic),
-        rounds_(profile.utterances.size(), traffic.seed) {
-    for (int i = 0; i < options.replicas; ++i) {
-      engines_.push_back(std::make_unique<SimulatedEngine>(profile, options, traffic.seed + i));
-    }
-  }
+             const TrafficOptions& traffic, const Day* day);
 
   LoadResult run();
+  const FleetUse& use() const { return use_; }
 
  private:
   /// A request that is to be made; of a client when there are clients.
   struct Due {
     double at_s;
     int client;
+    std::shared_ptr<Asked> again = {};  ///< of another worker
     bool operator>(const Due& other) const { return at_s > other.at_s; }
+  };
+  /// Something that the fleet does.
+  struct Turn {
+    enum Kind { kLook, kFail, kReady, kUp, kScale } kind;
+    double at_s;
+    int which = 0;  ///< worker, or failure
+    int life = 0;
+    bool operator>(const Turn& other) const {
+      return at_s != other.at_s ? at_s > other.at_s : kind > other.kind;
+    }
   };
 
   double end_s() const { return traffic_.warmup_s + traffic_.duration_s; }
   void first_arrivals();
   void ask_again(int client, double now);
   void launch(const Due& due);
+  void send(Asked asked, double now);
+  void retry(Asked asked, int worker, double now);
+  void ended(int worker, uint64_t id, Asked asked, double heard_until_s);
+  void refused(Asked asked, const std::string& why, double now);
   void keep(const RequestRecord& record);
+
+  void take(const Turn& turn);
+  void start(int worker, double ready_s);
+  void make(int worker, double now);
+  void kill(int worker, double now);
+  void look(double now);
+  void scale(double now);
 
   const StepProfile& profile_;
   const SimulationOptions& options_;
   const LoadPoint point_;
   const TrafficOptions& traffic_;
+  const Day* const day_;
   Rounds rounds_;
-  std::vector<std::unique_ptr<SimulatedEngine>> engines_;
+  std::mt19937_64 voice_random_;
+  std::vector<double> voices_;  // cumulative
+  std::vector<Worker> workers_;
+  Balancer balancer_;
+  std::optional<Autoscaler> autoscaler_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
   std::vector<int> made_;  // by each client
+  uint64_t next_id_ = 0, engines_made_ = 0;
   LoadResult result_;
+  FleetUse use_;
 };
+
+Simulation::Simulation(const StepProfile& profile, const SimulationOptions& options,
+                       const LoadPoint& point, const TrafficOptions& traffic, const Day* day)
+    : profile_(profile),
+      options_(options),
+      point_(point),
+      traffic_(traffic),
+      day_(day),
+      rounds_(profile.utterances.size(), traffic.seed),
+      voice_random_(traffic.seed + 1),
+      workers_(static_cast<size_t>(most_workers(options))),
+      balancer_(most_workers(options),
+                {.slow_start_s = options.fleet.slow_start_s, .bound = options.fleet.bound}) {
+  const Fleet& fleet = options.fleet;
+  for (const double each : zipf(fleet.voices.voices, fleet.voices.skew)) {
+    voices_.push_back((voices_.empty() ? 0 : voices_.back()) + each);
+  }
+  for (int i = 0; i < options.replicas; ++i) {
+    workers_[static_cast<size_t>(i)].wanted = true;
+    make(i, 0);
+    balancer_.up(i, 0, false);
+  }
+  turns_.push({Turn::kLook, fleet.agent_s});
+  for (size_t i = 0; i < fleet.failures.size(); ++i) {
+    turns_.push({Turn::kFail, fleet.failures[i].at_s, static_cast<int>(i)});
+  }
+  if (fleet.autoscaling) {
+    autoscaler_.emplace(*fleet.autoscaling);
+    turns_.push({Turn::kScale, fleet.autoscaling->every_s});
+  }
+}
 
 void Simulation::first_arrivals() {
   if (point_.kind == LoadKind::kRate) {
+    std::mt19937_64 thinned(traffic_.seed + 2);
     for (const double at : poisson_arrivals(point_.level, end_s(), traffic_.seed)) {
-      due_.push({at, -1});
+      if (!day_ || uniform(thinned) < day_->level(at)) due_.push({at, -1});
     }
     return;
   }
@@ -306,30 +155,199 @@ void Simulation::keep(const RequestRecord& record) {
 }
 
 void Simulation::launch(const Due& due) {
-  const size_t utterance = rounds_.next();
+  if (due.again) return send(*due.again, due.at_s);
+  Asked asked;
+  asked.utterance = rounds_.next();
+  asked.client = due.client;
   if (due.client >= 0) ++made_[due.client];
-  RequestRecord record;
-  record.due_s = due.at_s;
-  record.text_bytes = profile_.utterances[utterance].text_bytes;
-  record.warmup = due.at_s < traffic_.warmup_s;
-  SimulatedEngine& engine = **std::min_element(
-      engines_.begin(), engines_.end(),
-      [](const auto& a, const auto& b) { return a->unfinished() < b->unfinished(); });
-  const auto done = [this, client = due.client, &engine](const RequestRecord& ended,
-                                                         double heard_until_s) {
-    keep(ended);
-    const double now = engine.clock().now() + (ended.ok() ? 0 : kAgain_s);
-    ask_again(client, point_.kind == LoadKind::kRealtime ? std::max(now, heard_until_s) : now);
-  };
-  const auto sink = std::make_shared<Listener>(record, engine.clock(), engine.rate_hz(),
-                                               options_.delivery_s, done);
-  const std::string refused = engine.submit(utterance, sink, due.at_s);
-  if (refused.empty()) return;
+  asked.record.due_s = due.at_s;
+  asked.record.text_bytes = profile_.utterances[asked.utterance].text_bytes;
+  asked.record.warmup = due.at_s < traffic_.warmup_s;
+  if (!voices_.empty() && uniform(voice_random_) < options_.fleet.voices.share) {
+    const double at = uniform(voice_random_) * voices_.back();
+    asked.voice = std::lower_bound(voices_.begin(), voices_.end(), at) - voices_.begin();
+  }
+  send(std::move(asked), due.at_s);
+}
+
+void Simulation::send(Asked asked, double now) {
+  while (true) {
+    const std::optional<int> chosen = balancer_.open(asked.voice, now, asked.avoid);
+    if (!chosen) return refused(std::move(asked), "no worker takes requests", now);
+    Worker& worker = workers_[static_cast<size_t>(*chosen)];
+    const uint64_t id = next_id_++;
+    const auto sink = std::make_shared<Listener>(
+        asked, worker.engine->clock(), worker.engine->rate_hz(), options_.delivery_s,
+        [this, number = *chosen, id](Asked over, double heard_until_s) {
+          ended(number, id, std::move(over), heard_until_s);
+        });
+    const std::string why = worker.engine->submit(asked.utterance, sink, now);
+    if (why.empty()) {
+      worker.listeners.emplace(id, sink);
+      return;
+    }
+    balancer_.close(*chosen, asked.voice.has_value());
+    if (workers_.size() == 1 || asked.tries == options_.fleet.retries) {
+      return refused(std::move(asked), why, now);
+    }
+    ++asked.tries, ++use_.retried;
+    asked.avoid = *chosen;
+  }
+}
+
+void Simulation::refused(Asked asked, const std::string& why, double now) {
+  RequestRecord& record = asked.record;
   record.failure = Failure::kStatus;
   record.status = 503;
-  record.detail = refused;
+  record.detail = why;
   keep(record);
-  ask_again(due.client, due.at_s + kAgain_s);
+  ask_again(asked.client, now + kAgain_s);
+}
+
+/// No audio of it was made yet: another worker gets it.
+void Simulation::retry(Asked asked, int worker, double now) {
+  ++asked.tries, ++use_.retried;
+  asked.avoid = worker;
+  RequestRecord fresh;
+  fresh.due_s = asked.record.due_s;
+  fresh.text_bytes = asked.record.text_bytes;
+  fresh.warmup = asked.record.warmup;
+  asked.record = fresh;
+  due_.push({now, asked.client, std::make_shared<Asked>(std::move(asked))});
+}
+
+void Simulation::ended(int number, uint64_t id, Asked asked, double heard_until_s) {
+  Worker& worker = workers_[static_cast<size_t>(number)];
+  const std::shared_ptr<Listener> held = worker.listeners.at(id);
+  worker.listeners.erase(id);
+  balancer_.close(number, asked.voice.has_value());
+  const double now = worker.engine->clock().now();
+  const RequestRecord& record = asked.record;
+  const bool again = record.status == 503 && !record.first_byte_s && workers_.size() > 1;
+  if (again && asked.tries < options_.fleet.retries) return retry(asked, number, now);
+  keep(record);
+  const double free_s = now + (record.ok() ? 0 : kAgain_s);
+  ask_again(asked.client,
+            point_.kind == LoadKind::kRealtime ? std::max(free_s, heard_until_s) : free_s);
+}
+
+void Simulation::take(const Turn& turn) {
+  const double now = turn.at_s;
+  const Fleet& fleet = options_.fleet;
+  switch (turn.kind) {
+    case Turn::kLook:
+      look(now);
+      turns_.push({Turn::kLook, now + fleet.agent_s});
+      break;
+    case Turn::kScale:
+      scale(now);
+      turns_.push({Turn::kScale, now + fleet.autoscaling->every_s});
+      break;
+    case Turn::kFail: {
+      const WorkerFailure& failure = fleet.failures[static_cast<size_t>(turn.which)];
+      int left = failure.workers;
+      for (int i = 0; i < static_cast<int>(workers_.size()) && left > 0; ++i) {
+        if (!balancer_.is_up(i)) continue;
+        kill(i, now);
+        start(i, now + failure.for_s);
+        --left;
+      }
+      break;
+    }
+    case Turn::kReady:
+      if (turn.life != workers_[static_cast<size_t>(turn.which)].life) break;
+      make(turn.which, now);
+      turns_.push({Turn::kUp, now + fleet.check_s, turn.which, turn.life});
+      break;
+    case Turn::kUp:
+      if (turn.life == workers_[static_cast<size_t>(turn.which)].life) {
+        balancer_.up(turn.which, now, true);
+      }
+      break;
+  }
+}
+
+void Simulation::start(int worker, double ready_s) {
+  Worker& place = workers_[static_cast<size_t>(worker)];
+  place.wanted = true;
+  turns_.push({Turn::kReady, ready_s, worker, ++place.life});
+}
+
+void Simulation::make(int worker, double now) {
+  workers_[static_cast<size_t>(worker)].engine =
+      std::make_unique<SimulatedEngine>(profile_, options_, traffic_.seed + engines_made_++, now);
+}
+
+/// Whoever hears something is cut off, all others are served elsewhere.
+void Simulation::kill(int number, double now) {
+  Worker& worker = workers_[static_cast<size_t>(number)];
+  balancer_.down(number);
+  ++worker.life;
+  for (const auto& [id, listener] : std::exchange(worker.listeners, {})) {
+    const bool answered = listener->answered();
+    Asked asked = listener->cut();
+    if (!answered && asked.tries < options_.fleet.retries && workers_.size() > 1) {
+      retry(std::move(asked), number, now);
+      continue;
+    }
+    asked.record.failure = Failure::kCut;
+    asked.record.detail = "its worker was killed";
+    asked.record.total_s = now - asked.record.due_s;
+    keep(asked.record);
+    ask_again(asked.client, now + kAgain_s);
+  }
+  worker.engine.reset();
+}
+
+/// The balancer's look at all agents, and ours.
+void Simulation::look(double now) {
+  FleetLook look{.at_s = now};
+  for (int i = 0; i < static_cast<int>(workers_.size()); ++i) {
+    Worker& worker = workers_[static_cast<size_t>(i)];
+    look.there += worker.wanted || worker.engine;
+    if (!worker.engine) continue;
+    if (!worker.wanted && worker.engine->unfinished() == 0) {
+      worker.engine.reset();  // it has drained
+      continue;
+    }
+    const double used = worker.engine->used();
+    balancer_.agent(i, std::clamp(std::ceil(100 * (1 - used)), 1.0, 100.0));
+    if (!balancer_.is_up(i)) continue;
+    ++look.up;
+    look.used += used;
+    look.most_used = std::max(look.most_used, used);
+    look.wait_s += std::min(kMostWait_s, worker.engine->predicted_wait_s());
+    look.in_flight += static_cast<double>(worker.listeners.size());
+    for (const auto& [id, listener] : worker.listeners) look.playing += listener->answered();
+  }
+  if (now >= traffic_.warmup_s && now < end_s()) use_.looks.push_back(look);
+}
+
+void Simulation::scale(double now) {
+  int have = 0;
+  double used = 0, wait_s = 0;
+  for (int i = 0; i < static_cast<int>(workers_.size()); ++i) {
+    const Worker& worker = workers_[static_cast<size_t>(i)];
+    have += worker.wanted;
+    if (!worker.wanted || !worker.engine) continue;
+    used += worker.engine->used();
+    wait_s += std::min(kMostWait_s, worker.engine->predicted_wait_s());
+  }
+  const int wish = autoscaler_->wish(have, used, wait_s, now);
+  for (int i = 0; have < wish && i < static_cast<int>(workers_.size()); ++i) {
+    const Worker& worker = workers_[static_cast<size_t>(i)];
+    if (worker.wanted || worker.engine) continue;
+    start(i, now + options_.fleet.autoscaling->start_s);
+    ++have;
+  }
+  for (int i = static_cast<int>(workers_.size()) - 1; have > wish && i >= 0; --i) {
+    Worker& worker = workers_[static_cast<size_t>(i)];
+    if (!worker.wanted) continue;
+    worker.wanted = false;
+    ++worker.life;
+    balancer_.down(i);
+    --have;
+  }
 }
 
 LoadResult Simulation::run() {
@@ -340,12 +358,17 @@ LoadResult Simulation::run() {
     const double arrival_s = due_.empty() ? INFINITY : due_.top().at_s;
     SimulatedEngine* next = nullptr;
     double event_s = INFINITY;
-    for (const auto& engine : engines_) {
-      const double at = engine->next_event_s();
-      if (at < event_s) event_s = at, next = engine.get();
+    for (const Worker& worker : workers_) {
+      if (!worker.engine) continue;
+      const double at = worker.engine->next_event_s();
+      if (at < event_s) event_s = at, next = worker.engine.get();
     }
     if (arrival_s == INFINITY && event_s == INFINITY) break;
-    if (arrival_s <= event_s) {
+    if (turns_.top().at_s <= std::min(arrival_s, event_s)) {
+      const Turn turn = turns_.top();
+      turns_.pop();
+      take(turn);
+    } else if (arrival_s <= event_s) {
       const Due due = due_.top();
       due_.pop();
       launch(due);
@@ -359,14 +382,23 @@ LoadResult Simulation::run() {
 
 }  // namespace
 
+int most_workers(const SimulationOptions& options) {
+  const auto& autoscaling = options.fleet.autoscaling;
+  return std::max(options.replicas, autoscaling ? autoscaling->most : 0);
+}
+
 LoadResult simulate(const StepProfile& profile, const SimulationOptions& options,
-                    const LoadPoint& point, const TrafficOptions& traffic) {
+                    const LoadPoint& point, const TrafficOptions& traffic, const Day* day,
+                    FleetUse* use) {
   SYRINX_CHECK(point.kind != LoadKind::kTrace, "traces are not simulated");
   SYRINX_CHECK(options.executors > 0 && options.replicas > 0);
   if (find_policy(options.policy) == nullptr) {
     throw LoadError("there is no policy '" + options.policy + "'");
   }
-  return Simulation(profile, options, point, traffic).run();
+  Simulation simulation(profile, options, point, traffic, day);
+  LoadResult result = simulation.run();
+  if (use) *use = simulation.use();
+  return result;
 }
 
 }  // namespace syrinx

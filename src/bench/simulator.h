@@ -1,11 +1,15 @@
 // The engine on virtual time: the scheduler of src/engine runs as it is
 // (engine/virtual_platform.h); what its batches cost comes from a StepProfile. Hours of traffic
 // take seconds. What it leaves out: shared prefixes, late text, readers that pause, and that
-// kernels of several executors compete for memory bandwidth. Free of state; any thread.
+// kernels of several executors compete for memory bandwidth. Several engines stand behind the
+// balancer of bench/balancer.h, die and come back, and follow the load. Free of state; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "bench/fleet.h"
 #include "bench/load.h"
 #include "bench/step_profile.h"
 
@@ -18,7 +22,10 @@ struct SimulationOptions {
   /// Every node waits for all of what feeds it, as where stages hand on whole results; otherwise
   /// frames go on as they come.
   bool whole = false;
-  int replicas = 1;  ///< whole engines; a request goes to the one with the fewest
+  std::vector<std::string> apart;  ///< links that run in another process, each on its own device
+  double link_s = 0;               ///< there and back, for each of their batches
+  int replicas = 1;                ///< whole engines (workers)
+  Fleet fleet;                     ///< how they are balanced, fail and follow the load
   int max_batch = 32, max_prefill_rows = 128;
   int max_requests = 256;   ///< of an engine
   double max_wait_s = 0.5;  ///< predicted wait past which requests are refused
@@ -27,8 +34,30 @@ struct SimulationOptions {
   bool noise = true;        ///< batches vary in time as they did when they were measured
 };
 
-/// Times of the result are virtual. Throws LoadError for an unknown policy.
+/// The most that there may be at once.
+int most_workers(const SimulationOptions& options);
+
+/// The workers at one moment. Sums are over those that take requests (`up`).
+struct FleetLook {
+  double at_s = 0;
+  int there = 0;  ///< also those that start, are dead or end what they have
+  int up = 0;
+  double used = 0, most_used = 0;  ///< of what each can feed: the sum, and the fullest
+  double wait_s = 0;               ///< predicted
+  double in_flight = 0;            ///< requests
+  double playing = 0;              ///< of them, those that have had something
+};
+
+/// What the workers did, beside what the listeners heard.
+struct FleetUse {
+  std::vector<FleetLook> looks;  ///< Fleet::agent_s apart, after the warm-up
+  int64_t retried = 0;           ///< how often a request was made of another worker
+};
+
+/// Times of the result are virtual. Throws LoadError for an unknown policy. With `day`, a rate is
+/// that of its highest level, and the load follows it.
 LoadResult simulate(const StepProfile& profile, const SimulationOptions& options,
-                    const LoadPoint& point, const TrafficOptions& traffic);
+                    const LoadPoint& point, const TrafficOptions& traffic, const Day* day = nullptr,
+                    FleetUse* use = nullptr);
 
 }  // namespace syrinx

@@ -178,6 +178,85 @@ void add_files(CLI::App& app, BenchOptions& bench) {
   app.add_option("--html", bench.html_file, "write a report with charts")->group(group);
 }
 
+void add_fleet(CLI::App& app, SimulateOptions& simulate) {
+  const char* group = "Fleet";
+  Fleet& fleet = simulate.how.fleet;
+  Autoscaling& scaling = simulate.scaling;
+  const auto option = [&](const char* name, auto& value, const char* text, double low,
+                          double high) {
+    return app.add_option(name, value, text)->check(between(low, high))->group(group);
+  };
+  option("--replicas", simulate.how.replicas,
+         "whole engines, behind the balancer of packaging/haproxy", 1, 100'000)
+      ->capture_default_str();
+  app.add_option("--apart", simulate.how.apart,
+                 "a link that runs in another process, on a device of its own; repeatable")
+      ->group(group);
+  app.add_option_function<double>(
+         "--link-ms", [&](double ms) { simulate.how.link_s = ms / 1e3; },
+         "to it and back, for each of its batches")
+      ->check(between(0.0, 1e4))
+      ->group(group);
+  app.add_option("--failure", simulate.failures,
+                 "AT+FOR or AT+FORxWORKERS, in seconds: workers that are killed, and when they are "
+                 "ready again; repeatable")
+      ->group(group);
+  option("--voices", fleet.voices.voices, "cloned voices, each at home with a worker", 1, 1e6);
+  option("--voice-share", fleet.voices.share, "of the requests, those with a cloned voice", 0, 1)
+      ->capture_default_str();
+  option("--voice-skew", fleet.voices.skew, "the n-th voice is asked for in proportion to n^-skew",
+         0, 10)
+      ->capture_default_str();
+  app.add_option("--autoscale", simulate.autoscale, "least and most workers: 2,20")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(between(1, 100'000))
+      ->group(group);
+  option("--scale-load", scaling.load, "streams by capacity that a worker is to have", 0.01, 1)
+      ->capture_default_str();
+  option("--scale-wait", scaling.wait_s, "predicted wait in seconds that one is to have", 1e-3, 1e3)
+      ->capture_default_str();
+  option("--scale-start", scaling.start_s, "seconds until a new worker is ready", 0, 1e5)
+      ->capture_default_str();
+  option("--scale-fewer", scaling.fewer_per_min, "workers a minute that go at most", 1, 100'000)
+      ->capture_default_str();
+}
+
+void add_day(CLI::App& app, DayCommand& day) {
+  const char* group = "Day";
+  CLI::Option* listeners =
+      app.add_option("--listeners", day.listeners,
+                     "instead of a load: a day of so many listeners at its peak")
+          ->check(between(1.0, 1e9))
+          ->group(group);
+  app.add_option("--asks-every", day.asks_every_s, "seconds between two requests of a listener")
+      ->check(between(0.01, 1e6))
+      ->needs(listeners)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--day", day.day_s, "seconds of a day")
+      ->check(between(1.0, 1e6))
+      ->needs(listeners)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--levels", day.levels,
+                 "listeners over the day as shares of the peak, evenly spread: 0.2,0.6,1,0.5")
+      ->delimiter(',')
+      ->check(between(0.0, 1.0))
+      ->needs(listeners)
+      ->group(group);
+  app.add_option("--rows", day.rows, "of the table")
+      ->check(between(1, 10'000))
+      ->needs(listeners)
+      ->capture_default_str()
+      ->group(group);
+  app.add_flag("--exact", day.exact,
+               "every request through the engine's scheduler, for small fleets and to check the "
+               "quick way")
+      ->needs(listeners)
+      ->group(group);
+}
+
 }  // namespace
 
 void add_bench_arguments(CLI::App& app, BenchOptions& bench) {
@@ -213,9 +292,6 @@ void add_simulate_arguments(CLI::App& app, SimulateOptions& simulate) {
   app.add_flag(
       "--whole", how.whole,
       "a stage begins when the one before it has ended; otherwise frames go on as they come");
-  app.add_option("--replicas", how.replicas, "whole engines; a request goes to the least busy")
-      ->check(between(1, 1024))
-      ->capture_default_str();
   app.add_option("--max-batch", how.max_batch)->check(between(2, 4096))->capture_default_str();
   app.add_option("--max-prefill-rows", how.max_prefill_rows)
       ->check(between(1, 1 << 20))
@@ -234,6 +310,8 @@ void add_simulate_arguments(CLI::App& app, SimulateOptions& simulate) {
   app.add_option("--seed", simulate.load.request.seed, "of arrivals and texts")
       ->capture_default_str();
   add_load(app, simulate.load);
+  add_fleet(app, simulate);
+  add_day(app, simulate.day);
   add_targets(app, simulate.load);
   add_files(app, simulate.load);
 }

@@ -206,9 +206,23 @@ struct BenchOptions {
 int run_bench_predict(const BenchOptions& options);
 int run_bench(const BenchOptions& options);
 
+/// `simulate --day`: a day of a fleet.
+struct DayCommand {
+  double listeners = 0;      ///< at the peak; 0: no day
+  double asks_every_s = 30;  ///< each of them
+  double day_s = 86400;
+  std::vector<double> levels;  ///< empty: usual_day()
+  int rows = 24;
+  bool exact = false;  ///< every request through the engine's scheduler
+};
+
 struct SimulateOptions {
   std::string profile_file;
   SimulationOptions how;
+  std::vector<std::string> failures;  ///< as read_failure()
+  std::vector<int> autoscale;         ///< least, most
+  Autoscaling scaling;
+  DayCommand day;
   BenchOptions load;  ///< the load, targets and results of it
 };
 int run_simulate(const SimulateOptions& options);

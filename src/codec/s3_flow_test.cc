@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/worst.h"
 #include "io/safetensors.h"
 #include "kernels/torch_random.h"
 
@@ -107,10 +108,10 @@ TEST(S3Flow, MatchesTheOriginal) {
       float top = 0, difference = 0;
       for (int64_t i = 0; i < want.count(); ++i) {
         top = std::max(top, std::fabs(want.f32()[i]));
-        difference = std::max(difference, std::fabs(got[i] - want.f32()[i]));
+        difference = worse(difference, std::fabs(got[i] - want.f32()[i]));
       }
       EXPECT_LT(difference, 1e-4f * top) << prompt << " + " << length;
-      worst = std::max(worst, difference / top);
+      worst = worse(worst, difference / top);
     }
   }
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
@@ -121,7 +122,7 @@ float relative_distance(std::span<const float> got, const View& want) {
   float top = 0, difference = 0;
   for (int64_t i = 0; i < want.count(); ++i) {
     top = std::max(top, std::fabs(want.f32()[i]));
-    difference = std::max(difference, std::fabs(got[i] - want.f32()[i]));
+    difference = worse(difference, std::fabs(got[i] - want.f32()[i]));
   }
   return difference / top;
 }
@@ -135,7 +136,7 @@ TEST(S3Flow, AttendsToAllAsTheOriginalDoes) {
     f.flow.whole(f.ctx, f.voice(prompt), f.tokens(0, length), f.noise(), got);
     const View want = golden.view(concat("full.", prompt, ".", length));
     ASSERT_EQ(static_cast<int64_t>(got.size()), want.count());
-    worst = std::max(worst, relative_distance(got, want));
+    worst = worse(worst, relative_distance(got, want));
     EXPECT_LT(worst, 1e-4f) << prompt << " + " << length;
     std::vector<float> again;
     f.flow.whole(f.ctx, f.voice(prompt), f.tokens(0, length), f.noise(), again);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "audio/wav_file.h"
+#include "base/worst.h"
 #include "codec/cam_plus.h"
 #include "io/onnx_weights.h"
 #include "io/safetensors.h"
@@ -48,7 +49,7 @@ float distance(std::span<const float> got, const View& want) {
   EXPECT_EQ(static_cast<int64_t>(got.size()), want.count());
   float worst = 0, most = 0;
   for (size_t i = 0; i < got.size(); ++i) {
-    worst = std::max(worst, std::abs(got[i] - want.f32()[i]));
+    worst = worse(worst, std::abs(got[i] - want.f32()[i]));
     most = std::max(most, std::abs(want.f32()[i]));
   }
   return worst / most;

@@ -16,7 +16,8 @@ bool VirtualPlatform::run(int place, Batch& batch) {
   Place& on = places_[place];
   const double ready_s = now_s_ + (work_.lay_out_s ? work_.lay_out_s(batch) : 0);
   batch.began_s = std::max(ready_s, on.free_s);
-  batch.ended_s = on.free_s = batch.began_s + (work_.batch_s ? work_.batch_s(batch) : 0);
+  on.free_s = batch.began_s + (work_.batch_s ? work_.batch_s(batch) : 0);
+  batch.ended_s = on.free_s + (work_.link_s ? work_.link_s(batch) : 0);
   on.queue.push_back(&batch);
   return false;
 }

@@ -18,6 +18,9 @@ class Scheduler;
 struct VirtualWork {
   std::function<double(const Batch&)> lay_out_s = {};  ///< from the plan until the batch can begin
   std::function<double(const Batch&)> batch_s = {};    ///< from its beginning to its end
+  /// From its end until it is back, while the place runs the next one: the way to another process
+  /// and back.
+  std::function<double(const Batch&)> link_s = {};
   /// What an executor writes into a batch, called when its time is over. Times that it writes do
   /// not count.
   std::function<void(Batch&)> run = {};

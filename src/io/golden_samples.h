@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "base/worst.h"
 #include "io/safetensors.h"
 
 namespace syrinx {
@@ -22,14 +23,15 @@ class GoldenSamples {
   /// Of the whole sound.
   int64_t count() const { return count_; }
 
-  /// Largest distance of `got` from what is kept, as far as both go; 1e9 where it is not finite.
+  /// Largest distance of `got` from what is kept, as far as both go; infinite where one is not
+  /// finite.
   float distance(std::span<const float> got) const {
     const int64_t end = std::min<int64_t>(std::ssize(got), count_);
     float worst = 0;
     int64_t i = 0;  // of the kept ones
     for (int64_t at = 0; at < end; at = next(at), ++i) {
       const float apart = std::fabs(got[static_cast<size_t>(at)] - kept_.f32()[i]);
-      worst = std::isfinite(apart) ? std::max(worst, apart) : 1e9f;
+      worst = worse(worst, apart);
     }
     return worst;
   }

@@ -7,17 +7,18 @@
 #include <memory>
 #include <vector>
 
+#include "base/worst.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
 
-/// Largest difference over the largest magnitude.
+/// Largest difference over the largest magnitude; infinite when a number is not finite.
 inline float relative(std::span<const float> got, std::span<const float> want) {
   EXPECT_EQ(got.size(), want.size());
   float worst = 0, top = 1e-30f;
   for (size_t i = 0; i < std::min(got.size(), want.size()); ++i) {
     const float d = std::fabs(got[i] - want[i]);
-    worst = std::isfinite(d) ? std::max(worst, d) : 1e30f;
+    worst = worse(worst, d);
     top = std::max(top, std::fabs(want[i]));
   }
   return worst / top;

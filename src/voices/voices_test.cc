@@ -368,6 +368,13 @@ TEST(VoiceCache, ForgetsTheLeastRecentlyUsed) {
   VoiceCache tiny(10);
   tiny.put("a", voice);
   EXPECT_FALSE(tiny.find("a"));
+
+  VoiceCache measure(3000);
+  measure.put("a", voice);
+  VoiceCache one(measure.bytes());
+  for (int i = 0; i < 2; ++i) one.put("a", voice);
+  EXPECT_TRUE(one.find("a")) << "it is the only one, and put twice";
+  EXPECT_EQ(one.bytes(), measure.bytes());
 }
 
 TEST_F(VoicesTest, ClonesSpeakWithTheirVoice) {

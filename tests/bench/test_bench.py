@@ -106,6 +106,14 @@ class Bench(unittest.TestCase):
         done = run_cli("simulate", "--profile", profile, "--search", "--replicas", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(b"held first audio p90", done.stdout)
+        done = run_cli("simulate", "--profile", profile, "--listeners", "60", "--asks-every", "10",
+                       "--day", "60", "--rows", "2", "--exact", "--replicas", "2",
+                       "--failure", "30+10", "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        day = json.loads(done.stdout)
+        self.assertEqual(len(day["rows"]), 2)
+        self.assertGreater(day["whole"]["ok"], 100)
+        self.assertLess(day["rows"][1]["workers_up"], 2)
 
     def test_mistakes(self):
         self.fails(2, "give one of", "--rates", "1", "--streams", "2")
@@ -117,6 +125,10 @@ class Bench(unittest.TestCase):
         self.fails(1, "no-such-file", "--text-file", "no-such-file")
         done = run_cli("simulate", "--profile", "no-such-file")
         self.assertEqual(done.returncode, 1)
+        done = run_cli("simulate", "--profile", "no-such-file", "--failure", "5")
+        self.assertEqual(done.returncode, 1)
+        done = run_cli("simulate", "--profile", "no-such-file", "--exact")
+        self.assertEqual(done.returncode, 2)
 
 
 if __name__ == "__main__":

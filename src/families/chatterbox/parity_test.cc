@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/worst.h"
 #include "families/chatterbox/pipeline.h"
 #include "families/chatterbox/state.h"
 #include "io/golden_samples.h"
@@ -26,7 +27,7 @@ std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + v
 float distance(const float* got, const View& want) {
   float worst = 0, top = 1e-30f;
   for (int64_t i = 0; i < want.count(); ++i) {
-    worst = std::max(worst, std::fabs(got[i] - want.f32()[i]));
+    worst = worse(worst, std::fabs(got[i] - want.f32()[i]));
     top = std::max(top, std::fabs(want.f32()[i]));
   }
   return worst / top;
@@ -155,7 +156,7 @@ TEST(ChatterboxParity, LogitsAndGreedyTokens) {
       begin = end;
       const auto row = static_cast<int64_t>(t);
       if (row < logits.shape[0]) {
-        worst = std::max(worst, distance(got.data(), logits.slice(row, row + 1)));
+        worst = worse(worst, distance(got.data(), logits.slice(row, row + 1)));
       }
       const int32_t id = runner.sample_one(state, got);
       ASSERT_EQ(id, want[t]) << c["name"] << ", step " << t;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/worst.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/cosyvoice2/state.h"
 #include "io/golden_samples.h"
@@ -116,7 +117,7 @@ TEST_F(CosyVoice2Parity, PromptsLogitsAndGreedyTokens) {
         float top = 0;
         for (int i = 0; i < logits.shape[1]; ++i) top = std::max(top, std::fabs(expected[i]));
         for (int i = 0; i < logits.shape[1]; ++i) {
-          worst = std::max(worst, std::fabs(got[i] - expected[i]) / top);
+          worst = worse(worst, std::fabs(got[i] - expected[i]) / top);
         }
         const int32_t id = runner.sample_one(state, got);
         ASSERT_EQ(id, want[token]) << name << ", step " << t;

@@ -1,5 +1,6 @@
 // The backbone and its depth decoder against what transformers computes on small checkpoints:
 // prompt ids, prefill rows, logits of every step, greedy frames, and the audio of a request.
+#include "base/worst.h"
 #include "families/csm/fixture.h"
 #include "io/golden_samples.h"
 
@@ -53,10 +54,10 @@ TEST_P(CsmParity, LogitsAndGreedyFrames) {
     ASSERT_EQ(static_cast<int64_t>(track.logits.size()), c.steps);
     ASSERT_EQ(logits.shape[0], c.steps);
     for (int64_t step = 0; step < c.steps; ++step) {
-      worst = std::max(worst, relative(track.logits[step], floats(logits.slice(step, step + 1))));
+      worst = worse(worst, relative(track.logits[step], floats(logits.slice(step, step + 1))));
       if (step < inner.shape[0]) {
         worst_inner =
-            std::max(worst_inner, relative(track.inner[step], floats(inner.slice(step, step + 1))));
+            worse(worst_inner, relative(track.inner[step], floats(inner.slice(step, step + 1))));
       }
     }
     most_steps = std::max(most_steps, c.steps);
@@ -86,7 +87,7 @@ TEST_P(CsmParity, SamplesOfARequest) {
     job.fresh = count;
     job.out = got;
     stage.run(runner.context(), std::span(&job, 1));
-    worst = std::max(worst, want.distance(got));
+    worst = worse(worst, want.distance(got));
     ++compared;
   }
   EXPECT_EQ(compared, 1);

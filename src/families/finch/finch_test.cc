@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/thread_pool.h"
+#include "base/worst.h"
 #include "families/finch/config.h"
 #include "families/finch/frontend.h"
 #include "families/finch/state.h"
@@ -221,7 +222,7 @@ void check_case(const Safetensors& golden, int number) {
   for (int t = 0; t < 4; ++t) {
     for (int i = 0; i < 768; ++i) {
       const double expected = logits.f32()[t * 772 + i];
-      worst = std::max(worst, std::abs(spoken.first_logits[t * 768 + i] - expected));
+      worst = worse(worst, std::abs(spoken.first_logits[t * 768 + i] - expected));
       size = std::max(size, std::abs(expected));
     }
   }
@@ -229,7 +230,7 @@ void check_case(const Safetensors& golden, int number) {
   const std::vector<float> made = decode(spoken.frames, {1000}, request);
   double error = 0;
   for (size_t i = 0; i < made.size(); ++i) {
-    error = std::max(error, std::abs(static_cast<double>(made[i]) - samples.f32()[i]));
+    error = worse(error, std::abs(static_cast<double>(made[i]) - samples.f32()[i]));
   }
   EXPECT_LT(error, 1e-4);
 }

@@ -1,5 +1,6 @@
 // The two networks against what the authors' code computes on a small checkpoint: prompt ids, rows,
 // logits of every step, greedy frames of every message, samples, and the sampler's probabilities.
+#include "base/worst.h"
 #include "families/fish_speech/fixture.h"
 
 namespace syrinx::fish_speech {
@@ -61,10 +62,9 @@ TEST_F(FishSpeechParity, PromptsLogitsAndGreedyFrames) {
       const int64_t kept = std::min(logits.shape[0], std::ssize(track.logits));
       EXPECT_GE(kept, std::min<int64_t>(logits.shape[0], spoken));
       for (int64_t s = 0; s < kept; ++s)
-        worst = std::max(worst, relative(track.logits[s], floats(logits.slice(s, s + 1))));
+        worst = worse(worst, relative(track.logits[s], floats(logits.slice(s, s + 1))));
       for (int64_t s = 0; s < inner.shape[0]; ++s)
-        worst_inner =
-            std::max(worst_inner, relative(track.inner[s], floats(inner.slice(s, s + 1))));
+        worst_inner = worse(worst_inner, relative(track.inner[s], floats(inner.slice(s, s + 1))));
       most_steps = std::max(most_steps, segment.steps);
       ended += segment.ended;
       runner.drop(track);

@@ -1,5 +1,6 @@
 // The language model against what the serving code of the authors computes on a small checkpoint:
 // prompt ids, rows, logits, greedy steps and frames, samples, and the sampler's chances.
+#include "base/worst.h"
 #include "families/higgs/fixture.h"
 #include "io/golden_samples.h"
 
@@ -48,7 +49,7 @@ TEST_F(HiggsParity, LogitsAndGreedyFrames) {
     for (int64_t s = 0; s < logits.shape[0]; ++s) {
       std::vector<float> got = track.logits[s];
       got.insert(got.end(), track.inner[s].begin(), track.inner[s].end());
-      worst = std::max(worst, relative(got, floats(logits.slice(s, s + 1))));
+      worst = worse(worst, relative(got, floats(logits.slice(s, s + 1))));
     }
     most_frames = std::max(most_frames, static_cast<int>(track.frames.size() / 8));
     ended += c.ended;

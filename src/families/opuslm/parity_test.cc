@@ -1,5 +1,6 @@
 // The language models against what ESPnet computes on small checkpoints: prompt ids, rows, logits,
 // greedy frames and tokens.
+#include "base/worst.h"
 #include "families/opuslm/fixture.h"
 #include "io/golden_samples.h"
 
@@ -21,7 +22,7 @@ class OpusLmParity : public testing::Test {
       std::vector<float> got = track.logits[from + s];
       const std::vector<float>& inner = track.inner[from + s];
       got.insert(got.end(), inner.begin(), inner.end());
-      worst = std::max(worst, relative(got, floats(want.slice(s, s + 1))));
+      worst = worse(worst, relative(got, floats(want.slice(s, s + 1))));
     }
     return worst;
   }

@@ -1,5 +1,6 @@
 // The talker and its predictor against what the authors' package computes on small checkpoints:
 // prompt ids, prefill rows, logits of every step, greedy frames, and the audio of a request.
+#include "base/worst.h"
 #include "families/qwen3_tts/fixture.h"
 #include "io/golden_samples.h"
 
@@ -59,13 +60,13 @@ TEST_P(Parity, LogitsAndGreedyFrames) {
     ASSERT_EQ(some.shape[0], c.steps + 1);
     for (int64_t step = 0; step <= c.steps; ++step) {
       const std::vector<float>& row = track.logits[step];
-      worst = std::max(worst, relative(kept(row), floats(some.slice(step, step + 1))));
+      worst = worse(worst, relative(kept(row), floats(some.slice(step, step + 1))));
       if (step < full.shape[0]) {
-        worst = std::max(worst, relative(row, floats(full.slice(step, step + 1))));
+        worst = worse(worst, relative(row, floats(full.slice(step, step + 1))));
       }
       if (step < inner.shape[0] && step < c.steps) {
         worst_inner =
-            std::max(worst_inner, relative(track.inner[step], floats(inner.slice(step, step + 1))));
+            worse(worst_inner, relative(track.inner[step], floats(inner.slice(step, step + 1))));
       }
     }
   }

@@ -2,6 +2,7 @@
 // audio; and what a voice may be.
 #include "families/qwen3_tts/voice.h"
 
+#include "base/worst.h"
 #include "families/qwen3_tts/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/golden_samples.h"
@@ -76,7 +77,7 @@ TEST_F(VoiceTest, VectorsAndCodesOfRecordingsAreTheAuthors) {
     EXPECT_EQ(made.mode, kInContext);
     ASSERT_TRUE(made.find("speaker") && made.find("codes")) << name;
     const View want = recordings_.view(name + "_speaker");
-    worst = std::max(worst, relative(floats(*made.find("speaker")), floats(want)));
+    worst = worse(worst, relative(floats(*made.find("speaker")), floats(want)));
     EXPECT_EQ(ints(*made.find("codes")), ints(recordings_.view(name + "_codes"))) << name;
     const Voice plain = clone(model_, recordings_, name, "");
     EXPECT_EQ(plain.mode, kXVector);
@@ -126,7 +127,7 @@ TEST_F(VoiceTest, RecordingsOfAnyLengthAreHeardAsTheAuthorsDecodeThem) {
     job.out = got;
     stage.run(runner.context(), std::span(&job, 1));
     for (size_t i = 0; i < got.size(); ++i) {
-      worst = std::max(worst, std::fabs(got[i] - want.f32()[i]));
+      worst = worse(worst, std::fabs(got[i] - want.f32()[i]));
     }
     EXPECT_LT(worst, 1e-4f) << frames;
   }
@@ -145,7 +146,7 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
     r.language = json["language"];
     r.text_in_prompt = json["text_mode"] == "whole";
     r.max_frames = 1000;
-    worst_rows = std::max(worst_rows, relative(rows(r), floats(golden.view("prefill"))));
+    worst_rows = worse(worst_rows, relative(rows(r), floats(golden.view("prefill"))));
 
     Runner runner(model_);
     Track track = runner.open(r);
@@ -163,10 +164,10 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
       const float end = row[model_.config().codec.eos];
       row.resize(model_.config().audio_codes());
       row.push_back(end);
-      worst = std::max(worst, relative(row, floats(logits.slice(step, step + 1))));
+      worst = worse(worst, relative(row, floats(logits.slice(step, step + 1))));
       if (step < inner.shape[0] && step < steps) {
         worst_inner =
-            std::max(worst_inner, relative(track.inner[step], floats(inner.slice(step, step + 1))));
+            worse(worst_inner, relative(track.inner[step], floats(inner.slice(step, step + 1))));
       }
     }
     if (!golden.find("samples")) continue;
@@ -190,7 +191,7 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
     };
     const std::vector<float> got = decode();
     EXPECT_EQ(got, decode()) << "the codec remembers what it has heard";
-    worst_samples = std::max(worst_samples, want.distance(got));
+    worst_samples = worse(worst_samples, want.distance(got));
   }
   EXPECT_EQ(audible, 2);
   EXPECT_LT(worst_rows, 1e-4f);

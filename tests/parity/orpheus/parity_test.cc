@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/worst.h"
 #include "engine/collector.h"
 #include "families/orpheus/pipeline.h"
 #include "io/file.h"
@@ -60,7 +61,7 @@ float worst_of(std::span<const float> got, const View& want) {
   if (static_cast<int64_t>(got.size()) < want.count()) return 1e30f;
   float worst = 0;
   for (int64_t i = 0; i < want.count(); ++i) {
-    worst = std::max(worst, std::fabs(got[i] - want.f32()[i]));
+    worst = worse(worst, std::fabs(got[i] - want.f32()[i]));
   }
   return worst;
 }

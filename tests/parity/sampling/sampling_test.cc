@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/worst.h"
 #include "families/family.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
@@ -180,7 +181,7 @@ TEST_P(SamplingParity, TheOriginalsMayDrawTheSame) {
     for (size_t id = 0; id < row.size(); ++id) {
       EXPECT_EQ(got[id] > 0, want[id] > 0)
           << what << ", id " << id << ": " << got[id] << ", there " << want[id];
-      worst = std::max(worst, std::fabs(got[id] - want[id]));
+      worst = worse(worst, std::fabs(got[id] - want[id]));
     }
     expect_drawn(row, how, got, what);
   }

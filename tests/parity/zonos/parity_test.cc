@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/worst.h"
 #include "engine/collector.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
@@ -76,7 +77,7 @@ float worst_of(std::span<const float> got, std::span<const float> want) {
   EXPECT_GE(got.size(), want.size());
   if (got.size() < want.size()) return 1e30f;
   float worst = 0;
-  for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::fabs(got[i] - want[i]));
+  for (size_t i = 0; i < want.size(); ++i) worst = worse(worst, std::fabs(got[i] - want[i]));
   return worst;
 }
 

@@ -1,0 +1,24 @@
+// A planned day for people and programs. Plain data to text; any thread.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/day_plan.h"
+
+namespace syrinx {
+
+struct DayReport {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> facts;
+  ServiceTargets targets;
+  DayResult day;
+  std::vector<CurvePoint> curve;  ///< that it rests on; empty: simulated request by request
+};
+
+std::string day_text(const DayReport& report);
+std::string day_json(const DayReport& report);
+std::string day_html(const DayReport& report);
+
+}  // namespace syrinx
