@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "tensor/absent.h"
 
@@ -10,26 +9,15 @@ namespace syrinx {
 
 S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType type,
                int64_t max_frames)
-    : config_(config) {
-  std::vector<float> span;
-  for (int64_t s = 0; s <= config.steps; ++s) {
-    const float turn = static_cast<float>(s) / static_cast<float>(config.steps);
-    span.push_back(1 - std::cos(turn * 0.5f * std::numbers::pi_v<float>));
-  }
-  float t = span[0];
-  for (int64_t s = 0; s < config.steps; ++s) {
-    times_.push_back(t);
-    deltas_.push_back(span[s + 1] - t);
-    t += deltas_.back();
-  }
+    : config_(config), schedule_(cosine_schedule(config.steps)) {
   {
     const AbsentTensors kept(false);  // voices are made where requests come, streams where they run
     speaker_ = load_linear(weights, "spk_embed_affine_layer", config.mel, config.speaker, true,
                            WeightType::kF32);
   }
   encoder_ = std::make_unique<S3FlowEncoder>(config, weights, type);
-  estimator_ = std::make_unique<S3FlowEstimator>(config, weights.scope("decoder.estimator"), times_,
-                                                 type, max_frames);
+  estimator_ = std::make_unique<S3FlowEstimator>(config, weights.scope("decoder.estimator"),
+                                                 schedule_.times, type, max_frames);
 }
 
 S3FlowState S3FlowState::clone() const {
@@ -146,7 +134,7 @@ void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise,
     const float g = config_.guidance;
     for (int64_t i = 0; i < frames * m; ++i) {
       const float direction = (1 + g) * slope.f32()[i] - g * slope.f32()[frames * m + i];
-      out.f32()[i] += deltas_[s] * direction;
+      out.f32()[i] += schedule_.deltas[s] * direction;
     }
   }
   state.estimator_.frames += frames;

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "codec/flow_time.h"
 #include "codec/s3_flow_encoder.h"
 #include "codec/s3_flow_estimator.h"
 
@@ -88,7 +89,7 @@ class S3Flow {
              const View& out) const;
 
   S3FlowConfig config_;
-  std::vector<float> times_, deltas_;
+  FlowSchedule schedule_;
   PackedLinear speaker_;
   std::unique_ptr<S3FlowEncoder> encoder_;
   std::unique_ptr<S3FlowEstimator> estimator_;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "codec/flow_time.h"
 #include "codec/s3_flow_parts.h"
 #include "kernels/activation.h"
 
@@ -16,17 +17,6 @@ DType cache_type(WeightType type) { return type == WeightType::kF32 ? DType::kF3
 PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, WeightType type) {
   return PackedLinear::pack(w.take("weight", {out, in, 1}).reshape({out, in}), type,
                             w.take("bias", {out}));
-}
-
-/// Sines, then cosines, of 1000 t over falling frequencies (Matcha-TTS, SinusoidalPosEmb).
-void encode_time(float t, int64_t width, float* out) {
-  const int64_t half = width / 2;
-  const float step = std::log(10000.f) / static_cast<float>(half - 1);
-  for (int64_t i = 0; i < half; ++i) {
-    const float angle = 1000 * t * std::exp(static_cast<float>(i) * -step);
-    out[i] = std::sin(angle);
-    out[half + i] = std::cos(angle);
-  }
 }
 
 }  // namespace
@@ -84,7 +74,7 @@ View S3FlowEstimator::embed_times(const Weights& weights, std::span<const float>
       load_linear(weights, "time_mlp.linear_2", width, width, true, WeightType::kF32);
   const View code = take_rows(ctx, steps, in()), inner = take_rows(ctx, steps, width);
   const View out = take_rows(ctx, steps, width);
-  for (int64_t s = 0; s < steps; ++s) encode_time(times[s], in(), code.f32() + s * in());
+  for (int64_t s = 0; s < steps; ++s) encode_flow_time(times[s], in(), code.f32() + s * in());
   linear(ctx, one, code, inner);
   activate(ctx, Activation::kSilu, inner, inner);
   linear(ctx, two, inner, out);

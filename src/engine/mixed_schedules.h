@@ -64,13 +64,16 @@ struct MixedResult {
 
 class MixedSchedule {
  public:
-  /// `kv_bytes`: memory for each AR node, with which any one request fits.
+  /// `kv_bytes`: memory for each AR node, with which any one request fits. `own_blocks`: a node
+  /// that is fed as its family says, since its blocks are longer than what is drawn here; -1: none.
   MixedSchedule(uint64_t seed, const std::shared_ptr<const Pipeline>& pipeline,
-                std::span<const MixedTold> told, size_t kv_bytes, Executor& executor)
+                std::span<const MixedTold> told, size_t kv_bytes, Executor& executor,
+                int own_blocks = -1)
       : random_(seed), told_(told), machine_(script(kv_bytes), &executor) {
     slow_node_ = below(static_cast<int>(pipeline->graph().nodes().size()));
-    machine_.add(rewired(pipeline, [this](Edge& edge) {
+    machine_.add(rewired(pipeline, [this, own_blocks](Edge& edge) {
       if (edge.from.node == kClient || edge.to.node == kClient) return;
+      if (edge.to.node == own_blocks) return;
       ChunkPolicy& policy = edge.policy;
       policy.initial = 1 + below(6);
       policy.steady = 1 + below(12);

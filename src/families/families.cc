@@ -8,6 +8,8 @@
 #include "families/finch/finch.h"
 #include "families/fish_speech/config.h"
 #include "families/fish_speech/pipeline.h"
+#include "families/glm4_voice/config.h"
+#include "families/glm4_voice/pipeline.h"
 #include "families/higgs/config.h"
 #include "families/higgs/pipeline.h"
 #include "families/llm/config.h"
@@ -35,6 +37,8 @@ std::span<const Family> families() {
       Family{"finch", finch::claims, WeightType::kF32, finch::load, "config.json", false},
       Family{"qwen3_tts", qwen3_tts::claims, WeightType::kBF16, qwen3_tts::load},
       Family{"qwen3_omni", qwen3_omni::claims, WeightType::kBF16, qwen3_omni::load, "config.json",
+             false},
+      Family{"glm4_voice", glm4_voice::claims, WeightType::kBF16, glm4_voice::load, "config.json",
              false},
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"fish_speech", fish_speech::claims, WeightType::kBF16, fish_speech::load,

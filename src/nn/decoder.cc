@@ -68,13 +68,15 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   }
   if (c.mlp == MlpKind::kGelu) {
     up = load_linear(weights, names.fc1, c.ffn, c.hidden, c.mlp_bias, type);
-  } else if (names.up_gate) {
-    const LinearPart both = take_linear(weights, names.up_gate, 2 * c.ffn, c.hidden, c.mlp_bias);
+  } else if (names.up_gate || names.gate_up) {
+    const char* name = names.up_gate ? names.up_gate : names.gate_up;
+    const LinearPart both = take_linear(weights, name, 2 * c.ffn, c.hidden, c.mlp_bias);
     const auto half = [&](int64_t begin) {
       return LinearPart{both.weight.slice(begin, begin + c.ffn),
                         c.mlp_bias ? both.bias.slice(begin, begin + c.ffn) : View{}};
     };
-    up = PackedLinear::pack_gated(half(c.ffn), half(0), type);
+    up = names.up_gate ? PackedLinear::pack_gated(half(c.ffn), half(0), type)
+                       : PackedLinear::pack_gated(half(0), half(c.ffn), type);
   } else {
     up =
         PackedLinear::pack_gated(take_linear(weights, names.gate, c.ffn, c.hidden, c.mlp_bias),

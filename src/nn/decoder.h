@@ -33,6 +33,7 @@ struct DecoderNames {
   const char* gate = "mlp.gate_proj";
   const char* up = "mlp.up_proj";
   const char* up_gate = nullptr;  ///< one linear of up and gate in this order instead of two
+  const char* gate_up = nullptr;  ///< the same in the other order
   const char* down = "mlp.down_proj";
   const char* fc1 = "mlp.fc1";
   const char* fc2 = "mlp.fc2";

@@ -38,7 +38,7 @@ Bpe::Bpe(BpeTables tables) : tables_(std::move(tables)) {
     size_t slot = scramble(pair) & (room - 1);
     while (entries_[slot].pair != ~0ull && entries_[slot].pair != pair)
       slot = (slot + 1) & (room - 1);
-    entries_[slot] = {pair, rank++, merge.result};
+    entries_[slot] = {pair, tables_.rank_is_result ? merge.result : rank++, merge.result};
   }
   tables_.merges.clear();
   tables_.merges.shrink_to_fit();

@@ -23,6 +23,7 @@ struct BpeTables {
   std::vector<std::string> bytes;  ///< of each id; ids that no entry has are empty
   std::vector<bool> reachable;     ///< whether text can become this id (its bytes stand for text)
   std::vector<BpeMerge> merges;    ///< by rank; of equal pairs the last counts
+  bool rank_is_result = false;     ///< tiktoken's: a merge's rank is the id that it makes
   bool ignore_merges = false;      ///< a piece that is a token as a whole is not merged
   int32_t unknown = -1;            ///< for bytes without a token; < 0: such bytes vanish
   bool fuse_unknown = false;       ///< one for a run of them

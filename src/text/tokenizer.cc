@@ -82,6 +82,12 @@ Tokenizer Tokenizer::from_vocab(const std::string& vocab, const std::string& mer
       read_vocab_and_merges(vocab, merges, config, std::move(extra))));
 }
 
+Tokenizer Tokenizer::from_tiktoken(const std::string& ranks, const std::string& pattern,
+                                   const std::string& config, std::vector<AddedToken> extra) {
+  return Tokenizer(std::make_shared<const TokenizerParts>(
+      read_tiktoken(ranks, pattern, config, std::move(extra))));
+}
+
 std::vector<int32_t> Tokenizer::encode(std::string_view text, bool specials) const {
   std::string repaired;
   if (!utf8_valid(text)) text = repaired = utf8_repair(text);

@@ -30,6 +30,11 @@ class Tokenizer {
   static Tokenizer from_vocab(const std::string& vocab, const std::string& merges,
                               const std::string& config, std::vector<AddedToken> extra = {});
 
+  /// From tiktoken's ranks, cut by `pattern`, with the added tokens of tokenizer_config.json
+  /// (`config`, may be empty) and `extra` ones, each with its id.
+  static Tokenizer from_tiktoken(const std::string& ranks, const std::string& pattern,
+                                 const std::string& config, std::vector<AddedToken> extra = {});
+
   explicit Tokenizer(std::shared_ptr<const TokenizerParts> parts);
 
   /// Ids of a text, without what the template adds around it. `specials`: whether special tokens

@@ -438,10 +438,12 @@ void read_merge_lines(const std::string& path, TableBuilder& tables) {
   }
 }
 
-/// The tokens that tokenizer_config.json adds.
-void read_added_decoder(const Config& config, AddedBuilder& added) {
+}  // namespace
+
+std::vector<AddedToken> added_in_config(const Config& config) {
+  std::vector<AddedToken> out;
   const auto decoder = config.opt_sub("added_tokens_decoder");
-  if (!decoder) return;
+  if (!decoder) return out;
   for (const std::string& key : decoder->keys()) {
     const Config entry = decoder->sub(key);
     AddedToken token;
@@ -456,11 +458,10 @@ void read_added_decoder(const Config& config, AddedBuilder& added) {
     token.lstrip = entry.opt_b("lstrip", false);
     token.rstrip = entry.opt_b("rstrip", false);
     token.normalized = entry.opt_b("normalized", !token.special);
-    added.add(std::move(token));
+    out.push_back(std::move(token));
   }
+  return out;
 }
-
-}  // namespace
 
 TokenizerParts read_tokenizer_json(const std::string& path, std::vector<AddedToken> extra) {
   return JsonLoader(path).read(std::move(extra));
@@ -485,7 +486,7 @@ TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string
       config.opt_s("pretokenize_regex", gpt2 ? kGpt2Pattern : kQwen2Pattern), config.where());
   stages[1].add_prefix_space = config.opt_b("add_prefix_space", false);
   AddedBuilder added(tables, config.where());
-  read_added_decoder(config, added);
+  for (AddedToken& token : added_in_config(config)) added.add(std::move(token));
   TokenizerParts parts{.path = vocab,
                        .raw = {},
                        .normalized = {},

@@ -12,6 +12,8 @@
 
 namespace syrinx {
 
+class Config;  // io/json.h
+
 struct TokenizerParts {
   std::string path;        ///< for messages
   AddedTokens raw;         ///< looked for in the text as it is
@@ -35,5 +37,12 @@ TokenizerParts read_tokenizer_json(const std::string& path, std::vector<AddedTok
 /// Reads vocab.json, merges.txt and, unless empty, tokenizer_config.json.
 TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string& merges,
                                      const std::string& config, std::vector<AddedToken> extra);
+
+/// Reads tiktoken's ranks and, unless empty, tokenizer_config.json's added tokens. Each of them, and
+/// of `extra`, has an id behind the ranks.
+TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern,
+                             const std::string& config, std::vector<AddedToken> extra);
+/// The tokens that tokenizer_config.json adds.
+std::vector<AddedToken> added_in_config(const Config& config);
 
 }  // namespace syrinx

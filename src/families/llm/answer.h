@@ -51,6 +51,8 @@ class Answer : public Sequence {
  protected:
   Answer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
          const SpeechRequest& request, std::vector<int32_t> prompt);
+  /// Tells the id of a row of the prompt that was not known yet.
+  void fill(int pos, int32_t id) { ids_[static_cast<size_t>(pos)] = id; }
   int steps() const { return static_cast<int>(known_) - prompt_rows_; }
   const AnswerText& text() const { return text_; }
 

@@ -15,6 +15,13 @@
 
 namespace syrinx::llm {
 
+/// What a checkpoint calls the parts of a text model.
+struct ModelNames {
+  const char* blocks = "model";  ///< scope of the decoder
+  const char* table = "model.embed_tokens.weight";
+  const char* head = "lm_head.weight";
+};
+
 struct ModelConfig {
   std::string type;  ///< llama, qwen2 or qwen3
   DecoderConfig lm;
@@ -22,6 +29,7 @@ struct ModelConfig {
   int64_t max_positions = 0;
   bool tied = false;                         ///< the head is the embedding table
   std::optional<QuantizedLayout> quantized;  ///< the linears, as GPTQ and AWQ publish them
+  ModelNames names = {};
 };
 
 /// Whether this config.json is that of a dense text model of these types. That of Orpheus is one

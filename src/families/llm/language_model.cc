@@ -6,13 +6,12 @@
 namespace syrinx::llm {
 
 LanguageModel::LanguageModel(const ModelConfig& config, const Weights& weights, WeightType type)
-    : decoder_(config.lm, weights.scope("model"), type),
-      table_(weights.scope("model").take("embed_tokens.weight",
-                                         {config.vocab, int64_t{config.lm.hidden}})) {
+    : decoder_(config.lm, weights.scope(config.names.blocks), type),
+      table_(weights.take(config.names.table, {config.vocab, int64_t{config.lm.hidden}})) {
   const View head = config.tied
                         ? table_
-                        : weights.take("lm_head.weight", {config.vocab, int64_t{config.lm.hidden}});
-  if (config.tied) weights.ignore("lm_head.weight");
+                        : weights.take(config.names.head, {config.vocab, int64_t{config.lm.hidden}});
+  if (config.tied) weights.ignore(config.names.head);
   head_ = PackedLinear::pack(head, at_least_8_bits(type));
   traits_.hidden = config.lm.hidden;
   traits_.vocab = {static_cast<int>(config.vocab)};

@@ -1,0 +1,44 @@
+// Time in flow matching as CosyVoice's line has it: Euler's method along a cosine schedule, and how
+// a moment is told to an estimator.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <vector>
+
+namespace syrinx {
+
+/// The moments of the steps, in [0, 1), and how far each goes; in the order of f32 operations of
+/// CosyVoice:cosyvoice/flow/flow_matching.py.
+struct FlowSchedule {
+  std::vector<float> times, deltas;
+};
+inline FlowSchedule cosine_schedule(int64_t steps) {
+  std::vector<float> span;
+  for (int64_t s = 0; s <= steps; ++s) {
+    const float turn = static_cast<float>(s) / static_cast<float>(steps);
+    span.push_back(1 - std::cos(turn * 0.5f * std::numbers::pi_v<float>));
+  }
+  FlowSchedule out;
+  float t = span[0];
+  for (int64_t s = 0; s < steps; ++s) {
+    out.times.push_back(t);
+    out.deltas.push_back(span[s + 1] - t);
+    t += out.deltas.back();
+  }
+  return out;
+}
+
+/// Sines, then cosines, of 1000 t over falling frequencies (Matcha-TTS, SinusoidalPosEmb).
+inline void encode_flow_time(float t, int64_t width, float* out) {
+  const int64_t half = width / 2;
+  const float step = std::log(10000.f) / static_cast<float>(half - 1);
+  for (int64_t i = 0; i < half; ++i) {
+    const float angle = 1000 * t * std::exp(static_cast<float>(i) * -step);
+    out[i] = std::sin(angle);
+    out[half + i] = std::cos(angle);
+  }
+}
+
+}  // namespace syrinx

@@ -1,0 +1,167 @@
+// GLM-4-Voice's speech tokenizer, flow and vocoder against their authors' code
+// (tests/parity/glm4_voice).
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "codec/glm_flow.h"
+#include "codec/glm_speech_tokenizer.h"
+#include "codec/hift_config.h"
+#include "codec/qwen3_audio_fixture.h"
+#include "io/safetensors.h"
+#include "kernels/fixture.h"
+#include "kernels/sample.h"
+
+namespace syrinx {
+namespace {
+
+std::string glm_golden(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
+}
+
+class GlmSpeech : public testing::Test {
+ protected:
+  GlmSpeech()
+      : config_(GlmSpeechConfig::load(
+            Config::load(glm_golden("checkpoint/glm-4-voice-tokenizer/config.json")))),
+        weights_(open_weights(glm_golden("checkpoint/glm-4-voice-tokenizer"))) {
+    weights_.build([&] { tokenizer_.emplace(config_, weights_, WeightType::kF32); });
+  }
+
+  /// As the stage does it: segments, then blocks, each with one block around it.
+  std::vector<int32_t> codes(std::span<const float> samples) {
+    std::vector<int32_t> out;
+    const int64_t segment = tokenizer_->segment_samples(), block = tokenizer_->block_samples();
+    for (int64_t at = 0; at < std::ssize(samples); at += segment) {
+      const auto part = samples.subspan(at, std::min(segment, std::ssize(samples) - at));
+      GlmSpeechTokenizer::State state = tokenizer_->open();
+      const float loudest = tokenizer_->loudest(part);
+      for (int64_t b = 0; b * block < std::ssize(part); ++b) {
+        const int64_t begin = std::max<int64_t>(0, (b - 1) * block);
+        const int64_t end = std::min((b + 2) * block, std::ssize(part));
+        std::vector<int32_t> some(tokenizer_->block_codes(b, std::ssize(part)));
+        tokenizer_->encode(bench_.ctx,
+                           {std::ssize(part), loudest, begin, part.subspan(begin, end - begin)},
+                           state, some);
+        bench_.arena.reset();
+        out.insert(out.end(), some.begin(), some.end());
+      }
+    }
+    return out;
+  }
+
+  GlmSpeechConfig config_;
+  Weights weights_;
+  std::optional<GlmSpeechTokenizer> tokenizer_;
+  fixture::Bench bench_;
+};
+
+TEST_F(GlmSpeech, CodesAreTheAuthors) {
+  const Safetensors golden(glm_golden("speech.safetensors"));
+  for (const int64_t length : {1, 401, 1280, 1281, 12800, 13121, 38400, 38401, 90003}) {
+    const View want = golden.view("codes_" + std::to_string(length));
+    EXPECT_EQ(codes(fixture::golden_signal(length, static_cast<uint32_t>(length))),
+              std::vector<int32_t>(want.i32(), want.i32() + want.count()))
+        << length;
+  }
+}
+
+class GlmFlowGolden : public testing::Test {
+ protected:
+  GlmFlowGolden()
+      : golden_(glm_golden("decoder.safetensors")),
+        weights_(open_weights(glm_golden("checkpoint/glm-4-voice-decoder/flow.pt"))) {
+    config_.vocab = 64, config_.width = 16, config_.heads = 2, config_.ffn = 24;
+    config_.layers = 2, config_.mel = 16, config_.speaker = 24, config_.channels = 8;
+    config_.unet_heads = 2, config_.unet_head_dim = 8, config_.blocks = 1, config_.middle = 1;
+    weights_.build([&] { flow_.emplace(config_, weights_, WeightType::kF32); });
+    const View codes = golden_.view("codes");
+    codes_.assign(codes.i32(), codes.i32() + codes.count());
+  }
+
+  GlmFlowConfig config_;
+  Safetensors golden_;
+  Weights weights_;
+  std::optional<GlmFlow> flow_;
+  std::vector<int32_t> codes_;
+  fixture::Bench bench_;
+};
+
+TEST_F(GlmFlowGolden, MelsAreTheAuthors) {
+  for (const int64_t tokens : {1, 10, 11}) {
+    const View want = golden_.view("mel_" + std::to_string(tokens));
+    const View got = flow_->run(bench_.ctx, std::span(codes_).first(tokens), {});
+    ASSERT_EQ(got.shape, want.shape) << tokens;
+    EXPECT_LT(fixture::difference(got, want), 2e-4) << tokens;
+    bench_.arena.reset();
+  }
+}
+
+/// The vocoder with its two rates: a whole short stream is the authors', and pieces are the whole.
+class GlmHift : public testing::Test {
+ protected:
+  GlmHift()
+      : weights_(open_weights(glm_golden("checkpoint/glm-4-voice-decoder/hift.pt"))),
+        config_(load_hift_config(
+            HyperYaml::load(glm_golden("checkpoint/glm-4-voice-decoder/config.yaml")))) {
+    weights_.build([&] { hift_.emplace(config_, weights_); });
+  }
+
+  /// With the noise and phases of seed 7, in pieces of `piece` frames; the end may come alone.
+  std::vector<float> speak(const View& mel, int64_t piece, bool end_alone) {
+    std::vector<float> phases(9, 0.f), out;
+    for (uint32_t k = 1; k < 9; ++k) phases[k] = philox_uniform(7, 0, k, 0x474C4D02) - 0.5f;
+    HiftState state = hift_->open(phases);
+    const auto noise = [](int64_t frame, std::span<float> values) {
+      philox_normal(7, static_cast<uint32_t>(frame), 0x474C4D01, values);
+    };
+    const int64_t frames = mel.shape[0];
+    for (int64_t at = 0; at < frames; at += piece) {
+      const int64_t end = std::min(at + piece, frames);
+      hift_->run(bench_.ctx, mel.slice(at, end), end == frames && !end_alone, noise, state, out);
+      bench_.arena.reset();
+    }
+    if (end_alone) hift_->run(bench_.ctx, mel.slice(0, 0), true, noise, state, out);
+    bench_.arena.reset();
+    return out;
+  }
+
+  Weights weights_;
+  HiftConfig config_;
+  std::optional<Hift> hift_;
+  fixture::Bench bench_;
+};
+
+TEST_F(GlmHift, SoundsAreTheAuthors) {
+  const Safetensors golden(glm_golden("decoder.safetensors"));
+  const View want = golden.view("sound_1");
+  const std::vector<float> got = speak(golden.view("mel_1"), 100, false);
+  ASSERT_EQ(std::ssize(got), want.count());
+  double worst = 0;
+  for (size_t i = 0; i < got.size(); ++i)
+    worst = std::max(worst, std::fabs(double{got[i]} - want.f32()[i]));
+  EXPECT_LT(worst, 1e-4);
+}
+
+TEST_F(GlmHift, PiecesGiveTheBitsOfTheWhole) {
+  const Safetensors golden(glm_golden("decoder.safetensors"));
+  const View mel = golden.view("mel_11");
+  for (const int64_t frames : {1, 2, 6, 13, 75}) {
+    const std::vector<float> whole = speak(mel.slice(0, frames), frames, false);
+    EXPECT_EQ(std::ssize(whole), frames * 256);
+    for (const int64_t piece : {1, 5, 74})
+      for (const bool alone : {false, true})
+        EXPECT_TRUE(speak(mel.slice(0, frames), piece, alone) == whole)
+            << frames << " in " << piece << (alone ? ", end alone" : "");
+  }
+}
+
+TEST_F(GlmFlowGolden, FramesAreRoundedAsTheAuthors) {
+  const GlmFlowConfig published;
+  EXPECT_EQ(published.frames(1), 6);
+  EXPECT_EQ(published.frames(25), 172);
+  EXPECT_EQ(published.frames(1333), 9185);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,52 @@
+// The encoder of GLM-4-Voice's flow: speech tokens to the mean that the estimator starts from.
+// Conformer blocks in which a token sees whole blocks of 10 up to its own; a nearest-neighbour
+// interpolation to the mel's rate; convolutions whose norms run over the whole sequence, so that
+// nothing of it can be kept for a longer one.
+// Source: GLM-4-Voice:cosyvoice/{transformer/encoder,flow/length_regulator}.py
+// (BlockConformerEncoder, InterpolateRegulator). Const after construction, shared by threads.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "codec/glm_flow_config.h"
+#include "kernels/conv.h"
+#include "nn/group_norm.h"
+#include "nn/rel_attention.h"
+
+namespace syrinx {
+
+class GlmFlowEncoder {
+ public:
+  /// Scope of the flow: input_embedding, encoder, encoder_proj, length_regulator.
+  GlmFlowEncoder(const GlmFlowConfig& config, const Weights& weights, WeightType type);
+
+  /// [config.frames(tokens), mel], in the arena; tokens in [0, vocab), at least 1.
+  View encode(StepContext& ctx, std::span<const int32_t> tokens) const;
+  size_t bytes() const;
+
+ private:
+  struct Layer {
+    LayerNorm before_attention, before_mlp;
+    RelAttention attention;
+    PackedLinear up, down;
+  };
+  struct Regulator {
+    PackedConv1d conv;
+    GroupNorm norm;
+  };
+  void run(StepContext& ctx, const Layer& layer, const View& x, RelAttention::Cache& cache) const;
+  View regulate(StepContext& ctx, const View& x, int64_t frames) const;
+
+  GlmFlowConfig config_;
+  Embedding tokens_;
+  PackedLinear embed_;
+  LayerNorm embed_norm_;
+  std::vector<Layer> layers_;
+  LayerNorm norm_;
+  PackedLinear project_;
+  std::vector<Regulator> regulators_;
+  PackedLinear out_;
+};
+
+}  // namespace syrinx

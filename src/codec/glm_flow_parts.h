@@ -1,0 +1,54 @@
+// What the parts of GLM-4-Voice's flow share.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/conv.h"
+#include "nn/layers.h"
+
+namespace syrinx {
+
+constexpr float kGlmFlowNormEps = 1e-5f;
+
+/// 8 bits are for linears: convolutions then have bf16.
+constexpr WeightType glm_conv_type(WeightType type) {
+  return is_quantized(type) ? WeightType::kBF16 : type;
+}
+
+/// A convolution of three taps.
+inline PackedConv1d load_three_taps(const Weights& w, int64_t out, int64_t in, WeightType type) {
+  return PackedConv1d::pack(w.take("weight", {out, in, 3}), w.take("bias", {out}), 1,
+                            glm_conv_type(type));
+}
+/// A convolution of one tap as a linear.
+inline PackedLinear load_one_tap(const Weights& w, int64_t out, int64_t in, WeightType type) {
+  return PackedLinear::pack(w.take("weight", {out, in, 1}).reshape({out, in}), type,
+                            w.take("bias", {out}));
+}
+
+/// x [count * T, C], of `count` sequences, with a row of zeros around each: [count * (T + 2), C].
+inline View with_borders(StepContext& ctx, const View& x, int64_t count) {
+  const int64_t rows = x.shape[0] / count, width = x.shape[1];
+  const View out = ctx.arena.take({count * (rows + 2), width}, DType::kF32);
+  float* to = out.f32();
+  for (int64_t i = 0; i < count; ++i) {
+    to = std::fill_n(to, width, 0.f);
+    to = std::copy_n(x.f32() + i * rows * width, rows * width, to);
+    to = std::fill_n(to, width, 0.f);
+  }
+  return out;
+}
+
+/// A convolution of three taps with zeros around each of `count` sequences, into `out`.
+inline void convolve_each(StepContext& ctx, const PackedConv1d& conv, const View& x, int64_t count,
+                          const View& out, int64_t stride = 1) {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const View bordered = with_borders(ctx, x, count);
+  const int64_t in = bordered.shape[0] / count, made = out.shape[0] / count;
+  const std::span<ConvSegment> segments = take_array<ConvSegment>(ctx, count);
+  for (int64_t i = 0; i < count; ++i)
+    segments[i] = {bordered.slice(i * in, (i + 1) * in), out.slice(i * made, (i + 1) * made)};
+  conv1d(ctx, conv, segments, 1, stride);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,225 @@
+#include "codec/glm_speech_tokenizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "kernels/activation.h"
+
+namespace syrinx {
+namespace {
+
+constexpr float kGlmSpeechNormEps = 1e-5f;
+constexpr int64_t kStemTaps = 3;
+constexpr int64_t kFramesBefore = 4;    // mel frames before a block's that its convolutions reach
+constexpr int64_t kLookedFrames = 500;  // frames
+
+PackedConv1d load_causal_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
+  return PackedConv1d::pack(weights.take("weight", {out, in, kStemTaps}),
+                            weights.take("bias", {out}), 1,
+                            type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
+}
+
+}  // namespace
+
+GlmSpeechConfig GlmSpeechConfig::load(const Config& c) {
+  GlmSpeechConfig g;
+  g.mels = c.i("num_mel_bins", 8, 512);
+  g.width = c.i("d_model", 8, 1 << 13);
+  g.layers = c.i("quantize_position", 1, 256);
+  g.heads = c.i("encoder_attention_heads", 1, 512);
+  g.ffn = c.i("encoder_ffn_dim", 1, 1 << 15);
+  g.positions = c.i("max_source_positions", 1, 1 << 16);
+  g.block = c.i("quantize_causal_block_size", 1, 1 << 16);
+  g.pool = c.i("pooling_kernel_size", 1, 64);
+  g.codes = c.i("quantize_vocab_size", 1, 1 << 20);
+  if (g.width % g.heads != 0 || g.width / g.heads % 8 != 0 || g.width / g.heads > 256) {
+    c.fail("encoder_attention_heads", "must cut d_model into multiples of 8, at most 256");
+  }
+  if (c.i("pooling_position") != g.layers) {
+    c.fail("pooling_position", "must be quantize_position");
+  }
+  if (c.s("pooling_type") != "avg") c.fail("pooling_type", "must be avg");
+  if (g.block % g.pool != 0 || g.positions % g.pool != 0) {
+    c.fail("pooling_kernel_size", "must divide the block and max_source_positions");
+  }
+  if (!c.opt_b("encoder_causal_convolution", false)) {
+    c.fail("encoder_causal_convolution", "must be true");
+  }
+  for (const char* key : {"encoder_causal_attention", "quantize_causal_encoder", "scale_embedding"})
+    if (c.opt_b(key, false)) c.fail(key, "is not supported");
+  if (c.opt_s("activation_function", "gelu") != "gelu") {
+    c.fail("activation_function", "must be gelu");
+  }
+  return g;
+}
+
+GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weights& weights,
+                                       WeightType type)
+    : config_(config),
+      mel_(whisper_mel(static_cast<int>(config.mels))),
+      conv1_(load_causal_stem(weights.scope("conv1"), config.width, config.mels, type)),
+      conv2_(load_causal_stem(weights.scope("conv2"), config.width, config.width, type)),
+      positions_(weights.f32("embed_positions.weight", {config.positions, config.width})),
+      kv_type_(type == WeightType::kF32 ? DType::kF32 : DType::kF16) {
+  for (int64_t i = 0; i < config.layers; ++i)
+    layers_.push_back(load_layer(weights.scope("layers", i), type));
+  // Codes are told apart by small differences, so these keep all bits.
+  const Tensor rows = weights.f32("codebook.weight", {config.codes, config.width});
+  codebook_ = PackedLinear::pack(rows, WeightType::kF32);
+  for (int64_t i = 0; i < config.codes; ++i) {
+    const float* row = rows.f32() + i * config.width;
+    double power = 0;
+    for (int64_t k = 0; k < config.width; ++k) power += double{row[k]} * row[k];
+    code_power_.push_back(static_cast<float>(power));
+  }
+  // Of the training, and of what would read the codes.
+  for (const char* name : {"ema_count", "ema_weight", "embed_positions2.weight"})
+    weights.ignore(name);
+}
+
+GlmSpeechTokenizer::Layer GlmSpeechTokenizer::load_layer(const Weights& w, WeightType type) const {
+  const int64_t width = config_.width;
+  const Weights attention = w.scope("self_attn");
+  const LinearPart parts[] = {take_linear(attention, "q_proj", width, width, true),
+                              take_linear(attention, "k_proj", width, width, false),
+                              take_linear(attention, "v_proj", width, width, true)};
+  return {LayerNorm(w.scope("self_attn_layer_norm"), width, kGlmSpeechNormEps),
+          LayerNorm(w.scope("final_layer_norm"), width, kGlmSpeechNormEps),
+          PackedLinear::pack(parts, type),
+          load_linear(attention, "out_proj", width, width, true, type),
+          load_linear(w, "fc1", config_.ffn, width, true, type),
+          load_linear(w, "fc2", width, config_.ffn, true, type)};
+}
+
+size_t GlmSpeechTokenizer::bytes() const {
+  size_t sum = conv1_.bytes() + conv2_.bytes() + positions_.bytes() + codebook_.bytes();
+  for (const Layer& layer : layers_)
+    sum += layer.qkv.bytes() + layer.out.bytes() + layer.up.bytes() + layer.down.bytes();
+  return sum;
+}
+
+int64_t GlmSpeechTokenizer::block_codes(int64_t number, int64_t samples) const {
+  const int64_t all = config_.block / config_.pool;
+  return std::clamp<int64_t>(count(samples) - number * all, 0, all);
+}
+
+float GlmSpeechTokenizer::loudest(std::span<const float> segment) const {
+  SYRINX_CHECK(!segment.empty() && std::ssize(segment) <= segment_samples(), "[glm_tokenizer] ",
+               segment.size(), " samples of a segment");
+  std::vector<float> padded(segment.begin(), segment.end());
+  padded.resize(static_cast<size_t>(count(std::ssize(segment)) * code_samples()));
+  const int64_t frames = std::ssize(padded) / mel_.options().hop;
+  std::vector<float> mel(static_cast<size_t>(std::min(kLookedFrames, frames) * config_.mels));
+  float most = -std::numeric_limits<float>::infinity();
+  for (int64_t at = 0; at < frames; at += kLookedFrames) {
+    const int64_t end = std::min(at + kLookedFrames, frames);
+    mel_.run(padded, at, end, mel.data());
+    most = std::max(most, *std::max_element(mel.begin(), mel.begin() + (end - at) * config_.mels));
+  }
+  return most;
+}
+
+GlmSpeechTokenizer::State GlmSpeechTokenizer::open() const {
+  const KvSpec spec{static_cast<int>(config_.layers), static_cast<int>(config_.heads),
+                    static_cast<int>(config_.width / config_.heads), kv_type_};
+  State state;
+  state.pool_ = KvPool(spec, KvPool::pages_for(config_.positions));
+  state.pages_.resize(static_cast<size_t>(KvPool::pages_for(config_.positions)));
+  std::iota(state.pages_.begin(), state.pages_.end(), 0);
+  return state;
+}
+
+/// Frames from `first` on, zeros before the segment's beginning; out [.., M].
+void GlmSpeechTokenizer::make_mel(const Block& block, int64_t first, const View& out) const {
+  const int64_t hop = mel_.options().hop, before = std::max<int64_t>(0, -first);
+  const int64_t padded = count(block.length) * code_samples();
+  std::vector<float> samples(block.samples.begin(), block.samples.end());
+  // The end of the recording is followed by zeros up to a whole code.
+  if (block.offset + std::ssize(samples) >= block.length)
+    samples.resize(static_cast<size_t>(padded - block.offset));
+  std::fill_n(out.f32(), before * config_.mels, 0.f);
+  const int64_t begin = first + before - block.offset / hop, end = first + out.shape[0];
+  float* mel = out.f32() + before * config_.mels;
+  mel_.run(samples, begin, end - block.offset / hop, mel);
+  whisper_compress({mel, static_cast<size_t>((out.shape[0] - before) * config_.mels)},
+                   block.loudest);
+}
+
+void GlmSpeechTokenizer::encode(StepContext& ctx, const Block& block, State& state,
+                                std::span<int32_t> codes) const {
+  const int64_t first = state.rows_, rows = std::ssize(codes) * config_.pool;
+  SYRINX_CHECK(rows > 0 && first % config_.block == 0 && ctx.device == Device::kCpu &&
+                   std::ssize(codes) == block_codes(first / config_.block, block.length),
+               "[glm_tokenizer] ", codes.size(), " codes from row ", first, " of ", block.length,
+               " samples");
+  const Arena::Mark mark(ctx.arena);
+  const int64_t frames = 2 * rows;
+  const View mel = ctx.arena.take({kFramesBefore + frames, config_.mels}, DType::kF32);
+  const View inner = ctx.arena.take({2 + frames, config_.width}, DType::kF32);
+  const View x = ctx.arena.take({rows, config_.width}, DType::kF32);
+  make_mel(block, 2 * first - kFramesBefore, mel);
+  conv1d(ctx, conv1_, mel, inner);
+  activate(ctx, Activation::kGelu, inner, inner);
+  if (first == 0) std::fill_n(inner.f32(), 2 * config_.width, 0.f);  // padding, not frames
+  conv1d(ctx, conv2_, inner.slice(0, 1 + frames), x, 1, 2);
+  activate(ctx, Activation::kGelu, x, x);
+  add_inplace(ctx, x, positions_.view().slice(first, first + rows));
+  // Rows that begin behind the end of the recording are not seen, but make their code too.
+  const int64_t there = (block.length + kRowSamples - 1) / kRowSamples;
+  state.rows_ += rows;
+  const int64_t seen = std::min(there, state.rows_);
+  for (size_t i = 0; i < layers_.size(); ++i)
+    run(ctx, layers_[i], static_cast<int>(i), state, seen, x);
+  quantize(ctx, x, codes);
+}
+
+void GlmSpeechTokenizer::run(StepContext& ctx, const Layer& layer, int index, const State& state,
+                             int64_t seen, const View& x) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t rows = x.shape[0], width = config_.width;
+  const int heads = static_cast<int>(config_.heads), dim = static_cast<int>(width / heads);
+  const View normed = ctx.arena.take({rows, width}, DType::kF32);
+  const View qkv = ctx.arena.take({rows, 3 * width}, DType::kF32);
+  const View mixed = ctx.arena.take({rows, width}, DType::kF32);
+  const View wide = ctx.arena.take({rows, config_.ffn}, DType::kF32);
+  const int32_t row_begin[] = {0, static_cast<int32_t>(rows)};
+  const int32_t kv_len[] = {static_cast<int32_t>(state.rows_)};
+  const int32_t begin[] = {0}, end[] = {static_cast<int32_t>(seen)};
+  const Ragged ragged{row_begin, kv_len, state.pages_, static_cast<int>(state.pages_.size())};
+  const AttentionSpec spec{1.f / std::sqrt(static_cast<float>(dim)), 0, false, begin, end};
+  layer.before_attention(ctx, x, normed);
+  linear(ctx, layer.qkv, normed, qkv);
+  write_and_attend(ctx, {qkv, 0, heads, dim}, {qkv, width, heads, dim},
+                   {qkv, 2 * width, heads, dim}, state.pool_, index, ragged, spec, mixed);
+  linear_add(ctx, layer.out, mixed, x);
+  layer.before_mlp(ctx, x, normed);
+  linear(ctx, layer.up, normed, wide);
+  activate(ctx, Activation::kGelu, wide, wide);
+  linear_add(ctx, layer.down, wide, x);
+}
+
+void GlmSpeechTokenizer::quantize(StepContext& ctx, const View& x, std::span<int32_t> codes) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t count = std::ssize(codes), width = config_.width;
+  const View means = ctx.arena.take({count, width}, DType::kF32);
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t k = 0; k < width; ++k) {
+      float sum = 0;
+      for (int64_t r = 0; r < config_.pool; ++r) sum += x.f32()[(i * config_.pool + r) * width + k];
+      means.f32()[i * width + k] = sum / static_cast<float>(config_.pool);
+    }
+  }
+  const View products = ctx.arena.take({count, config_.codes}, DType::kF32);
+  linear(ctx, codebook_, means, products);
+  for (int64_t i = 0; i < count; ++i) {
+    const float* row = products.f32() + i * config_.codes;
+    int64_t best = 0;
+    for (int64_t c = 1; c < config_.codes; ++c)
+      if (code_power_[c] - 2 * row[c] < code_power_[best] - 2 * row[best]) best = c;
+    codes[i] = static_cast<int32_t>(best);
+  }
+}
+
+}  // namespace syrinx

@@ -1,0 +1,99 @@
+// The speech tokenizer of GLM-4-Voice: a recording at 16 kHz to the numbers of codes, 12.5 a
+// second. Whisper's log-mel and encoder with convolutions that see the past only and attention by
+// blocks (a row sees its own block of 4 s and all before); the mean of 4 rows; the nearest row of a
+// codebook.
+//
+// A recording is cut into segments of 30 s, each alone. Within one, a block is final once its own
+// samples and a window's half after them are there; but the mel is floored at 8 decades below the
+// largest value of the segment, so that a segment must have ended before its first block is exact.
+// The authors fill a segment up to whole codes; in a batch of several they pad the short ones to
+// the longest, which moves the mirrored end of the mel: here a segment is always encoded as if
+// alone. CPU only. Source: GLM-4-Voice:speech_tokenizer/{modeling_whisper,utils}.py
+// (WhisperVQEncoder). Const after construction, shared by threads; a state is used by one call at a
+// time. M mel bands, W width, R rows of a block (50 a second).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "audio/mel.h"
+#include "io/json.h"
+#include "kernels/attention.h"
+#include "kernels/conv.h"
+#include "nn/layers.h"
+
+namespace syrinx {
+
+/// Sizes, from config.json. Plain data.
+struct GlmSpeechConfig {
+  int64_t mels = 128;
+  int64_t width = 1280, layers = 16, heads = 20, ffn = 5120;
+  int64_t positions = 1500;  ///< rows of a segment
+  int64_t block = 200;       ///< rows that see each other
+  int64_t pool = 4;          ///< rows of a code
+  int64_t codes = 16384;
+
+  /// Throws LoadError for what is missing, out of range or not supported.
+  static GlmSpeechConfig load(const Config& root);
+};
+
+class GlmSpeechTokenizer {
+ public:
+  static constexpr int kSampleRate = 16000;  ///< Hz
+  static constexpr int64_t kRowSamples = 320;
+
+  /// A segment between its blocks: keys and values of those before.
+  class State {
+    friend class GlmSpeechTokenizer;
+    KvPool pool_;
+    std::vector<int32_t> pages_;
+    int64_t rows_ = 0;
+  };
+  /// A block of a segment.
+  struct Block {
+    int64_t length = 0;  ///< samples of the segment, at least 1
+    float loudest = 0;   ///< of the segment
+    int64_t offset = 0;  ///< sample of the segment at which `samples` begins: whole rows
+    /// The block and as far as there is any, 4 rows before it and one after it.
+    std::span<const float> samples;
+  };
+
+  /// `weights` is the root of the tokenizer's checkpoint.
+  GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weights& weights, WeightType type);
+
+  const GlmSpeechConfig& config() const { return config_; }
+  int64_t code_samples() const { return config_.pool * kRowSamples; }
+  int64_t block_samples() const { return config_.block * kRowSamples; }
+  int64_t segment_samples() const { return config_.positions * kRowSamples; }
+  /// Codes of a segment, and of its block `number`.
+  int64_t count(int64_t samples) const { return (samples + code_samples() - 1) / code_samples(); }
+  int64_t block_codes(int64_t number, int64_t samples) const;
+  /// The largest value of the log-mel of a segment.
+  float loudest(std::span<const float> segment) const;
+  State open() const;
+  /// The codes of the next block.
+  void encode(StepContext& ctx, const Block& block, State& state, std::span<int32_t> codes) const;
+  size_t bytes() const;
+
+ private:
+  struct Layer {
+    LayerNorm before_attention, before_mlp;
+    PackedLinear qkv, out, up, down;
+  };
+  Layer load_layer(const Weights& weights, WeightType type) const;
+  void make_mel(const Block& block, int64_t first, const View& out) const;
+  void run(StepContext& ctx, const Layer& layer, int index, const State& state, int64_t seen,
+           const View& x) const;
+  void quantize(StepContext& ctx, const View& x, std::span<int32_t> codes) const;
+
+  GlmSpeechConfig config_;
+  MelSpectrogram mel_;
+  PackedConv1d conv1_, conv2_;
+  Tensor positions_;  // [positions, W]
+  std::vector<Layer> layers_;
+  PackedLinear codebook_;          // [codes, W]
+  std::vector<float> code_power_;  // [codes]
+  DType kv_type_ = DType::kF16;
+};
+
+}  // namespace syrinx

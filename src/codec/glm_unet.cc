@@ -1,0 +1,233 @@
+#include "codec/glm_unet.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "codec/flow_time.h"
+#include "codec/glm_flow_parts.h"
+#include "kernels/activation.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kUnetGroups = 8;  // of the norms, as Matcha-TTS has them
+constexpr int64_t kUnetUpTaps = 4;
+
+/// Columns of `a`, then of `b`.
+View columns_beside(StepContext& ctx, const View& a, const View& b) {
+  const int64_t rows = a.shape[0], left = a.shape[1], right = b.shape[1];
+  const View out = ctx.arena.take({rows, left + right}, DType::kF32);
+  float* to = out.f32();
+  for (int64_t i = 0; i < rows; ++i) {
+    to = std::copy_n(a.f32() + i * left, left, to);
+    to = std::copy_n(b.f32() + i * right, right, to);
+  }
+  return out;
+}
+
+}  // namespace
+
+struct GlmUnet::Level {
+  int64_t frames = 0;
+  KvPool pool;
+  std::span<int32_t> row_begin, kv_len, pages;
+  Ragged ragged() const {
+    return {row_begin, kv_len, pages, static_cast<int>(std::ssize(pages) / kBranches)};
+  }
+};
+
+GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, std::span<const float> times,
+                 WeightType type)
+    : config_(config), kv_type_(type == WeightType::kF32 ? DType::kF32 : DType::kF16) {
+  const int64_t c = config.channels;
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  const View time = embed_times(weights, times, ctx);
+  const auto section = [&](const std::string& name, int64_t width) {
+    return load_section(weights.scope(name), width, time, type);
+  };
+  down_ = section("down_blocks.0", in());
+  halve_ = load_three_taps(weights.scope("down_blocks.0.2.conv"), c, c, type);
+  inner_down_ = section("down_blocks.1", c);
+  inner_conv_ = load_three_taps(weights.scope("down_blocks.1.2"), c, c, type);
+  for (int64_t i = 0; i < config.middle; ++i)
+    middle_.push_back(section("mid_blocks." + std::to_string(i), c));
+  inner_up_ = section("up_blocks.0", 2 * c);
+  const Weights doubles = weights.scope("up_blocks.0.2.conv");
+  double_ = PackedConvTranspose1d::pack(doubles.take("weight", {c, c, kUnetUpTaps}), 2,
+                                        doubles.take("bias", {c}), glm_conv_type(type));
+  up_ = section("up_blocks.1", 2 * c);
+  last_conv_ = load_three_taps(weights.scope("up_blocks.1.2"), c, c, type);
+  last_ = load_half(weights.scope("final_block.block"), c, type);
+  out_ = load_one_tap(weights.scope("final_proj"), config.mel, c, type);
+}
+
+/// mish(time_mlp(t)) of every step, [steps, 4 C].
+View GlmUnet::embed_times(const Weights& weights, std::span<const float> times,
+                          StepContext& ctx) const {
+  const int64_t width = 4 * config_.channels, steps = std::ssize(times);
+  const PackedLinear one =
+      load_linear(weights, "time_mlp.linear_1", width, in(), true, WeightType::kF32);
+  const PackedLinear two =
+      load_linear(weights, "time_mlp.linear_2", width, width, true, WeightType::kF32);
+  const View code = ctx.arena.take({steps, in()}, DType::kF32);
+  const View inner = ctx.arena.take({steps, width}, DType::kF32);
+  const View out = ctx.arena.take({steps, width}, DType::kF32);
+  for (int64_t s = 0; s < steps; ++s) encode_flow_time(times[s], in(), code.f32() + s * in());
+  linear(ctx, one, code, inner);
+  activate(ctx, Activation::kSilu, inner, inner);
+  linear(ctx, two, inner, out);
+  activate(ctx, Activation::kMish, out, out);
+  return out;
+}
+
+GlmUnet::Half GlmUnet::load_half(const Weights& w, int64_t in, WeightType type) const {
+  return {load_three_taps(w.scope("0"), config_.channels, in, type),
+          GroupNorm(w.scope("1"), config_.channels, kUnetGroups, kGlmFlowNormEps)};
+}
+
+GlmUnet::Section GlmUnet::load_section(const Weights& weights, int64_t in, const View& time,
+                                       WeightType type) const {
+  const int64_t channels = config_.channels, inner = config_.unet_heads * config_.unet_head_dim;
+  const Weights r = weights.scope("0");
+  Section section;
+  section.first = load_half(r.scope("block1.block"), in, type);
+  section.second = load_half(r.scope("block2.block"), channels, type);
+  section.residual = load_one_tap(r.scope("res_conv"), channels, in, type);
+  const PackedLinear mlp = load_linear(r, "mlp.1", channels, 4 * channels, true, WeightType::kF32);
+  section.time = Tensor({time.shape[0], channels}, DType::kF32);
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  linear(ctx, mlp, time, section.time);
+  for (int64_t i = 0; i < config_.blocks; ++i) {
+    const Weights b = weights.scope("1", i), attention = b.scope("attn1");
+    const LinearPart parts[] = {take_linear(attention, "to_q", inner, channels, false),
+                                take_linear(attention, "to_k", inner, channels, false),
+                                take_linear(attention, "to_v", inner, channels, false)};
+    section.blocks.push_back({LayerNorm(b.scope("norm1"), channels, kGlmFlowNormEps),
+                              LayerNorm(b.scope("norm3"), channels, kGlmFlowNormEps),
+                              PackedLinear::pack(parts, type),
+                              load_linear(attention, "to_out.0", channels, inner, true, type),
+                              load_linear(b, "ff.net.0.proj", 4 * channels, channels, true, type),
+                              load_linear(b, "ff.net.2", channels, 4 * channels, true, type)});
+  }
+  return section;
+}
+
+GlmUnet::Level GlmUnet::level(StepContext& ctx, int64_t frames) const {
+  const KvSpec spec{1, static_cast<int>(config_.unet_heads),
+                    static_cast<int>(config_.unet_head_dim), kv_type_};
+  const int64_t pages = kBranches * KvPool::pages_for(frames);
+  const View memory =
+      ctx.arena.take({pages * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
+  Level level{frames, KvPool(spec, pages, memory), take_array<int32_t>(ctx, kBranches + 1),
+              take_array<int32_t>(ctx, kBranches), take_array<int32_t>(ctx, pages)};
+  std::iota(level.pages.begin(), level.pages.end(), 0);
+  for (int64_t b = 0; b < kBranches; ++b) {
+    level.row_begin[b + 1] = static_cast<int32_t>((b + 1) * frames);
+    level.kv_len[b] = static_cast<int32_t>(frames);
+  }
+  level.row_begin[0] = 0;
+  return level;
+}
+
+View GlmUnet::run_half(StepContext& ctx, const Half& half, const View& x) const {
+  const int64_t rows = x.shape[0] / kBranches;
+  const View out = ctx.arena.take({x.shape[0], config_.channels}, DType::kF32);
+  convolve_each(ctx, half.conv, x, kBranches, out);
+  for (int64_t b = 0; b < kBranches; ++b) half.norm(ctx, out.slice(b * rows, (b + 1) * rows));
+  activate(ctx, Activation::kMish, out, out);
+  return out;
+}
+
+void GlmUnet::transform(StepContext& ctx, const Transformer& block, const Level& level,
+                        const View& x) const {
+  const Arena::Mark mark(ctx.arena);
+  const int heads = static_cast<int>(config_.unet_heads);
+  const int dim = static_cast<int>(config_.unet_head_dim);
+  const int64_t rows = x.shape[0], inner = int64_t{heads} * dim;
+  const View normed = ctx.arena.take({rows, config_.channels}, DType::kF32);
+  const View qkv = ctx.arena.take({rows, 3 * inner}, DType::kF32);
+  const View mixed = ctx.arena.take({rows, inner}, DType::kF32);
+  const View wide = ctx.arena.take({rows, 4 * config_.channels}, DType::kF32);
+  block.before_attention(ctx, x, normed);
+  linear(ctx, block.qkv, normed, qkv);
+  write_and_attend(ctx, {qkv, 0, heads, dim}, {qkv, inner, heads, dim},
+                   {qkv, 2 * inner, heads, dim}, level.pool, 0, level.ragged(),
+                   {1.f / std::sqrt(static_cast<float>(dim)), 0, false}, mixed);
+  linear_add(ctx, block.out, mixed, x);
+  block.before_mlp(ctx, x, normed);
+  linear(ctx, block.up, normed, wide);
+  activate(ctx, Activation::kGelu, wide, wide);
+  linear_add(ctx, block.down, wide, x);
+}
+
+View GlmUnet::run_section(StepContext& ctx, const Section& section, int64_t step,
+                          const Level& level, const View& input) const {
+  const View x = ctx.arena.take({input.shape[0], config_.channels}, DType::kF32);
+  {
+    const Arena::Mark mark(ctx.arena);
+    const View h = run_half(ctx, section.first, input);
+    add_bias_inplace(ctx, h, section.time.view().slice(step, step + 1).reshape({config_.channels}));
+    const View second = run_half(ctx, section.second, h);
+    linear(ctx, section.residual, input, x);
+    add_inplace(ctx, x, second);
+  }
+  for (const Transformer& block : section.blocks) transform(ctx, block, level, x);
+  return x;
+}
+
+/// Twice the rows of each branch, without what goes beyond `frames`: torch's transposed convolution
+/// of 4 taps, stride 2 and padding 1.
+View GlmUnet::up(StepContext& ctx, const View& x, int64_t frames) const {
+  const int64_t rows = x.shape[0] / kBranches, width = config_.channels;
+  const View out = ctx.arena.take({kBranches * frames, width}, DType::kF32);
+  const Arena::Mark mark(ctx.arena);
+  const View bordered = with_borders(ctx, x, kBranches);
+  const View all = ctx.arena.take({2 * rows + 2, width}, DType::kF32);
+  for (int64_t b = 0; b < kBranches; ++b) {
+    conv_transpose1d(ctx, double_, bordered.slice(b * (rows + 2), (b + 1) * (rows + 2)), all);
+    std::copy_n(all.f32() + width, frames * width, out.f32() + b * frames * width);
+  }
+  return out;
+}
+
+void GlmUnet::run(StepContext& ctx, int64_t step, const View& input, const View& out) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t rows = input.shape[0], frames = rows / kBranches, half = (frames + 1) / 2;
+  const int64_t channels = config_.channels;
+  expect_shape("glm_unet", input, {kBranches * frames, in()});
+  const Level outer = level(ctx, frames), inner = level(ctx, half);
+  const auto convolve = [&](const PackedConv1d& conv, const View& x, int64_t made, int64_t stride) {
+    const View to = ctx.arena.take({kBranches * made, channels}, DType::kF32);
+    convolve_each(ctx, conv, x, kBranches, to, stride);
+    return to;
+  };
+  const View skip = run_section(ctx, down_, step, outer, input);
+  View x = convolve(halve_, skip, half, 2);
+  const View inner_skip = run_section(ctx, inner_down_, step, inner, x);
+  x = convolve(inner_conv_, inner_skip, half, 1);
+  for (const Section& section : middle_) x = run_section(ctx, section, step, inner, x);
+  x = run_section(ctx, inner_up_, step, inner, columns_beside(ctx, x, inner_skip));
+  x = up(ctx, x, frames);
+  x = run_section(ctx, up_, step, outer, columns_beside(ctx, x, skip));
+  x = convolve(last_conv_, x, frames, 1);
+  linear(ctx, out_, run_half(ctx, last_, x), out);
+}
+
+size_t GlmUnet::bytes() const {
+  size_t sum = halve_.bytes() + inner_conv_.bytes() + last_conv_.bytes() + double_.bytes() +
+               last_.conv.bytes() + out_.bytes();
+  const auto add = [&](const Section& s) {
+    sum += s.first.conv.bytes() + s.second.conv.bytes() + s.residual.bytes();
+    for (const Transformer& t : s.blocks)
+      sum += t.qkv.bytes() + t.out.bytes() + t.up.bytes() + t.down.bytes();
+  };
+  for (const Section* s : {&down_, &inner_down_, &inner_up_, &up_}) add(*s);
+  for (const Section& s : middle_) add(s);
+  return sum;
+}
+
+}  // namespace syrinx

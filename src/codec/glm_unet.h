@@ -1,0 +1,73 @@
+// The estimator of GLM-4-Voice's flow: the direction from noise towards a mel, by a U-Net of two
+// levels over time. Nothing in it is causal: norms and attention run over the whole sequence.
+// Source: GLM-4-Voice:cosyvoice/flow/decoder.py (ConditionalDecoder) with the blocks of
+// Matcha-TTS:matcha/models/components/{decoder,transformer}.py.
+// Const after construction, shared by threads. B sequences that are run together (with and without
+// conditions), T mel frames of each, C channels; activations f32.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "codec/glm_flow_config.h"
+#include "kernels/attention.h"
+#include "kernels/conv.h"
+#include "nn/group_norm.h"
+
+namespace syrinx {
+
+class GlmUnet {
+ public:
+  static constexpr int64_t kBranches = 2;  ///< B
+
+  /// `weights` is the scope of the estimator; `times` of each step, in [0, 1).
+  GlmUnet(const GlmFlowConfig& config, const Weights& weights, std::span<const float> times,
+          WeightType type);
+
+  /// Columns of the input: x, mean, speaker, prompt.
+  int64_t in() const { return 4 * config_.mel; }
+  /// x [B * T, in()] -> out [B * T, mel], at step `step`.
+  void run(StepContext& ctx, int64_t step, const View& x, const View& out) const;
+  size_t bytes() const;
+
+ private:
+  struct Half {
+    PackedConv1d conv;
+    GroupNorm norm;
+  };
+  struct Transformer {
+    LayerNorm before_attention, before_mlp;
+    PackedLinear qkv, out, up, down;
+  };
+  /// A resnet and transformer blocks.
+  struct Section {
+    Half first, second;
+    PackedLinear residual;
+    Tensor time;  // [steps, C]: what the time adds
+    std::vector<Transformer> blocks;
+  };
+  /// Frames of one level and where their keys and values lie for the length of a layer.
+  struct Level;
+
+  View embed_times(const Weights& weights, std::span<const float> times, StepContext& ctx) const;
+  Half load_half(const Weights& weights, int64_t in, WeightType type) const;
+  Section load_section(const Weights& weights, int64_t in, const View& time, WeightType type) const;
+  Level level(StepContext& ctx, int64_t frames) const;
+  View run_half(StepContext& ctx, const Half& half, const View& x) const;
+  View run_section(StepContext& ctx, const Section& section, int64_t step, const Level& level,
+                   const View& x) const;
+  void transform(StepContext& ctx, const Transformer& block, const Level& level,
+                 const View& x) const;
+  View up(StepContext& ctx, const View& x, int64_t frames) const;
+
+  GlmFlowConfig config_;
+  DType kv_type_ = DType::kF32;
+  Section down_, inner_down_, inner_up_, up_;
+  std::vector<Section> middle_;
+  PackedConv1d halve_, inner_conv_, last_conv_;
+  PackedConvTranspose1d double_;
+  Half last_;
+  PackedLinear out_;
+};
+
+}  // namespace syrinx

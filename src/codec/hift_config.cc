@@ -1,0 +1,72 @@
+#include "codec/hift_config.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "io/file.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kMostHiftSize = 1 << 16;
+
+}  // namespace
+
+HiftConfig load_hift_config(const HyperYaml& y) {
+  for (const auto& [key, name] :
+       {std::pair{"hift", "HiFTGenerator"}, std::pair{"hift.f0_predictor", "ConvRNNF0Predictor"}}) {
+    const std::string tag = y.s(key);
+    if (!tag.ends_with(concat(".", name)))
+      y.fail(key, concat("expected ", name, ", got ", shown(tag)));
+  }
+  HiftConfig c;
+  c.mel = y.i("hift.in_channels", 1, 1024);
+  c.channels = y.i("hift.base_channels", 8, kMostHiftSize);
+  c.rates = y.ints("hift.upsample_rates", 1, 64);
+  c.rate_kernels = y.ints("hift.upsample_kernel_sizes", 1, 128);
+  c.kernels = y.ints("hift.resblock_kernel_sizes", 1, 63);
+  c.source_kernels = y.ints("hift.source_resblock_kernel_sizes", 1, 63);
+  c.n_fft = y.i("hift.istft_params.n_fft", 4, 4096);
+  c.stft_hop = y.i("hift.istft_params.hop_len", 1, 4096);
+  c.leak = static_cast<float>(y.f("hift.lrelu_slope", 0, 1));
+  c.limit = static_cast<float>(y.f("hift.audio_limit", 0, 1));
+  c.f0_channels = y.i("hift.f0_predictor.cond_channels", 1, kMostHiftSize);
+  c.source.sample_rate = y.i("hift.sampling_rate", 8000, 192000);
+  c.source.harmonics = y.i("hift.nb_harmonics", 0, 64);
+  c.source.amplitude = static_cast<float>(y.f("hift.nsf_alpha", 0, 10));
+  c.source.noise = static_cast<float>(y.f("hift.nsf_sigma", 0, 10));
+  c.source.voiced_above = static_cast<float>(y.f("hift.nsf_voiced_threshold", 0, 1000));
+  const std::vector<int64_t> all = y.ints("hift.resblock_dilation_sizes", 1, 63);
+  c.dilations.assign(all.begin(), all.begin() + std::min<size_t>(3, all.size()));
+  const auto agree = [&](const char* key, size_t blocks) {
+    const std::vector<int64_t> got = y.ints(key, 1, 63);
+    bool same = got.size() == 3 * blocks && c.dilations.size() == 3;
+    for (size_t i = 0; same && i < got.size(); ++i) same = got[i] == c.dilations[i % 3];
+    if (!same) y.fail(key, "expected the same three for every block");
+  };
+  agree("hift.resblock_dilation_sizes", c.kernels.size());
+  agree("hift.source_resblock_dilation_sizes", c.source_kernels.size());
+  if (c.rates.empty() || c.rates.size() > 8 || c.rates.size() != c.rate_kernels.size() ||
+      c.rates.size() != c.source_kernels.size() || c.kernels.empty() || c.n_fft % c.stft_hop != 0) {
+    y.fail("hift.upsample_rates", "does not fit the kernels or the STFT");
+  }
+  if (c.hop() > c.source.sample_rate) {
+    y.fail("hift.upsample_rates", "with istft_params.hop_len they make a frame of over a second");
+  }
+  for (size_t i = 0; i < c.rates.size(); ++i) {
+    const int64_t more = c.rate_kernels[i] - c.rates[i];
+    if (more < 0 || more % 2 != 0) {
+      y.fail("hift.upsample_kernel_sizes",
+             concat("a window of ", c.rate_kernels[i], " does not fit a rate of ", c.rates[i]));
+    }
+  }
+  if (c.channels % (int64_t{1} << c.rates.size()) != 0) {
+    y.fail("hift.base_channels", "must be halved by every one of upsample_rates");
+  }
+  // By this the authors choose between their two sources.
+  if (c.source.sample_rate == 22050) c.source.phase = SinePhase::kHeld;
+  return c;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,43 @@
+// What the configs of a GLM-4-Voice say: config.json of the language model and of the speech
+// tokenizer, config.yaml of the decoder, and the ids of the tokens that prompts are made of. Plain
+// data, checked when read. Throws LoadError for what is missing, contradictory or not supported.
+#pragma once
+
+#include <string>
+
+#include "codec/glm_flow_config.h"
+#include "codec/glm_speech_tokenizer.h"
+#include "codec/hift.h"
+#include "families/llm/config.h"
+
+namespace syrinx::glm4_voice {
+
+/// Ids of the vocabulary.
+struct Ids {
+  int32_t mask = 0, sop = 0;  ///< [gMASK] <sop>, before every prompt
+  int32_t system = 0, user = 0, assistant = 0;
+  int32_t begin_audio = 0, end_audio = 0;
+  int32_t audio = 0;      ///< of code 0; the others follow
+  int32_t audio_end = 0;  ///< behind the last code's
+  bool is_audio(int32_t id) const { return audio <= id && id < audio_end; }
+};
+
+struct ModelConfig {
+  llm::ModelConfig lm;
+  GlmSpeechConfig speech;
+  GlmFlowConfig flow;
+  HiftConfig hift;
+};
+
+/// Whether this config.json belongs to the family: any ChatGLM's does; one that has no speech is
+/// refused when its tokens are looked for.
+bool claims(const Config& root);
+llm::ModelConfig load_lm_config(const Config& root);
+/// From config.yaml at `path`.
+void load_decoder_config(const std::string& path, ModelConfig& config);
+/// The tokenizer of tokenizer.model and tokenizer_config.json.
+Tokenizer load_tokenizer(const std::string& dir);
+/// `codes`: those of the speech tokenizer.
+Ids load_ids(const Tokenizer& tokenizer, int64_t codes);
+
+}  // namespace syrinx::glm4_voice

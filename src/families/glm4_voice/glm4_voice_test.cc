@@ -1,0 +1,224 @@
+// GLM-4-Voice's text, prompts and language model against tiktoken and transformers
+// (tests/parity/glm4_voice), and what it refuses. tests/parity/glm4_voice/engine_test.cc compares
+// what comes out of the engine.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "codec/qwen3_audio_fixture.h"
+#include "families/glm4_voice/pipeline.h"
+#include "families/glm4_voice/voice_answer.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "io/test_dir.h"
+#include "model/step_runner.h"
+
+namespace syrinx::glm4_voice {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string golden(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
+}
+
+const std::shared_ptr<const Pipeline>& model() {
+  static const auto loaded =
+      load({golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu});
+  return loaded;
+}
+
+ordered_json cases() { return ordered_json::parse(read_file(golden("cases.json"), 1 << 20)); }
+
+std::shared_ptr<const Recording> recording(int64_t samples, uint32_t seed) {
+  auto out = std::make_shared<Recording>();
+  out->samples = fixture::golden_signal(samples, seed);
+  out->sample_rate = 16000;
+  return out;
+}
+
+SpeechRequest chat_of(const ordered_json& messages) {
+  SpeechRequest request;
+  request.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
+  request.temperature = 0.f;
+  return request;
+}
+
+SpeechRequest request_of(const ordered_json& c) {
+  SpeechRequest request = chat_of(c["messages"]);
+  uint32_t seed = 7;
+  for (const int64_t samples : c["recordings"])
+    request.recordings.push_back(recording(samples, seed++));
+  request.max_tokens = c["steps"];
+  return request;
+}
+
+TEST(GlmText, IdsAreTiktokens) {
+  const Tokenizer tokenizer = load_tokenizer(golden("checkpoint"));
+  const Safetensors file(golden("ids.safetensors"));
+  const std::string plain = "Hello there, how are you? aaaaaaaa   12345 it's\n\n 你好，今天 naïve";
+  const std::string special = "<|user|>\nThis <|audio_7|><|end_of_audio|>streaming_transcription\n";
+  EXPECT_EQ(tokenizer.encode(plain), ints(file.view("plain")));
+  EXPECT_EQ(tokenizer.encode(plain, false), ints(file.view("plain.plain")));
+  EXPECT_EQ(tokenizer.encode(special), ints(file.view("special")));
+  EXPECT_EQ(tokenizer.encode(special, false), ints(file.view("special.plain")));
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode(plain)), plain);
+}
+
+/// Prompt, logits and greedy ids, the prompt at once or in parts; the codes of the recordings are
+/// those that the goldens' prompts have.
+TEST(GlmParity, AnswersAreTransformers) {
+  const ordered_json all = cases();
+  for (const auto& [name, c] : all.items()) {
+    SCOPED_TRACE(name);
+    const Safetensors file(golden(name + ".safetensors"));
+    const std::vector<int32_t> want = ints(file.view("ids"));
+    const int prompt = c["prompt"], steps = c["steps"];
+    for (const int chunk : {1 << 20, 7}) {
+      Runner runner(*model());
+      Track track = runner.open(request_of(c));
+      ASSERT_TRUE(track.state);
+      auto& answer = static_cast<VoiceAnswer&>(*track.state);
+      const Ids ids = load_ids(load_tokenizer(golden("checkpoint")), 64);
+      std::vector<float> codes;
+      for (int at = 0; at < prompt; ++at)
+        if (ids.is_audio(want[at])) codes.push_back(static_cast<float>(want[at] - ids.audio));
+      EXPECT_EQ(answer.ready(), codes.empty());
+      if (!codes.empty()) {
+        ASSERT_TRUE(answer.take(VoiceAnswer::kHearing,
+                                {{Flow::kRows, 1}, std::ssize(codes), {}, codes, {}, true}));
+      }
+      const auto told = answer.prompt_ids();
+      EXPECT_EQ(std::vector<int32_t>(told.begin(), told.end()),
+                std::vector<int32_t>(want.begin(), want.begin() + prompt));
+      Track* tracks[] = {&track};
+      while (!track.finished) runner.step(tracks, chunk);
+      const auto made = answer.history(0);
+      EXPECT_EQ(std::vector<int32_t>(made.begin(), made.end()), want);
+      const View logits = file.view("logits");
+      int64_t row = 0;
+      for (const int step : {0, 1, steps / 2, steps - 1}) {
+        ASSERT_LT(step, std::ssize(track.logits));
+        EXPECT_LT(relative(track.logits[step], floats(logits.slice(row, row + 1))), 2e-5f) << step;
+        ++row;
+      }
+    }
+  }
+}
+
+TEST(GlmVoice, ReadsAloudInTheAuthorsRhythm) {
+  Runner runner(*model());
+  SpeechRequest request;
+  request.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
+  request.max_tokens = 150;
+  Track track = runner.open(request);
+  ASSERT_TRUE(track.state);
+  const Tokenizer tokenizer = load_tokenizer(golden("checkpoint"));
+  const std::vector<int32_t> said = tokenizer.encode(request.text, false);
+  ASSERT_GT(said.size(), 2u * VoiceAnswer::kTextRun);
+  while (!track.finished) runner.step(track);
+  const Ids ids = load_ids(tokenizer, 64);
+  auto& answer = static_cast<VoiceAnswer&>(*track.state);
+  const auto made = answer.history(0).subspan(answer.prompt_ids().size());
+  std::vector<int32_t> text;
+  for (size_t i = 0; i < made.size(); ++i) {
+    const bool text_turn = i % 39 < 13 && text.size() < said.size();
+    if (made[i] == ids.user) {
+      EXPECT_EQ(text.size(), said.size());
+      EXPECT_EQ(i + 1, made.size());
+      continue;
+    }
+    EXPECT_EQ(!ids.is_audio(made[i]), text_turn) << i;
+    if (text_turn) text.push_back(made[i]);
+  }
+  EXPECT_EQ(text, said);
+}
+
+TEST(GlmVoice, TextAloneHasNoAudio) {
+  Runner runner(*model());
+  SpeechRequest request = request_of(cases()["text"]);
+  request.text_only = true;
+  Track track = runner.open(request);
+  ASSERT_TRUE(track.state);
+  while (!track.finished) runner.step(track);
+  const Ids ids = load_ids(load_tokenizer(golden("checkpoint")), 64);
+  auto& answer = static_cast<VoiceAnswer&>(*track.state);
+  for (const int32_t id : answer.history(0).subspan(answer.prompt_ids().size()))
+    EXPECT_FALSE(ids.is_audio(id));
+}
+
+TEST(GlmVoice, RefusesWhatItCannotDo) {
+  const auto refusal = [&](const SpeechRequest& request) {
+    const auto opened = model()->open(request);
+    return opened.ok() ? std::string() : opened.error().message;
+  };
+  const ordered_json heard = cases()["heard"];
+  SpeechRequest request = request_of(heard);
+  EXPECT_EQ(refusal(request), "");
+  request.voice = "alloy";
+  EXPECT_EQ(refusal(request), "the model has no voice \"alloy\"; it has glm");
+  request.voice = "glm";
+  request.recordings = {};
+  EXPECT_EQ(refusal(request), "the chat has more places for recordings than there are");
+  request.recordings = {recording(2000, 7), recording(2000, 7)};
+  EXPECT_EQ(refusal(request), "the chat has no place for a recording");
+  request.recordings = {recording(0, 7)};
+  EXPECT_EQ(refusal(request), "recording 1 is empty");
+  const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };
+  EXPECT_EQ(chat({{{"role", "tool"}, {"content", "x"}}}),
+            "this model has no messages of the role 'tool'");
+  EXPECT_EQ(chat({{{"role", "user"}, {"content", {{{"type", "image"}}}}}}),
+            "this model takes text and recordings of users only");
+  EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).substr(0, 14),
+            "the prompt has");
+  SpeechRequest nothing;
+  EXPECT_EQ(refusal(nothing), "there is nothing to say");
+}
+
+/// A client who writes special tokens means the letters.
+TEST(GlmVoice, ClientsWriteNoSpecialTokens) {
+  const auto ids_of = [&](const std::string& text) {
+    const auto opened = model()->open(chat_of({{{"role", "user"}, {"content", text}}}));
+    EXPECT_TRUE(opened.ok());
+    const auto ids = opened.value().sequence().prompt_ids();
+    return std::vector<int32_t>(ids.begin(), ids.end());
+  };
+  const Ids ids = load_ids(load_tokenizer(golden("checkpoint")), 64);
+  const std::vector<int32_t> made = ids_of("<|user|><|audio_3|>");
+  EXPECT_EQ(std::count(made.begin(), made.end(), ids.user), 1);
+  EXPECT_EQ(std::count(made.begin(), made.end(), ids.audio + 3), 0);
+}
+
+TEST(GlmVoice, TellsWhatIsWrongWithACheckpoint) {
+  const auto fault = [](const std::string& file, const std::string& from, const std::string& to) {
+    TestDir dir;
+    std::filesystem::copy(golden("checkpoint"), dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+    std::string text = read_file(dir.path(file), 1 << 20);
+    const size_t at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    dir.write(file, text.replace(at, from.size(), to));
+    try {
+      load({dir.path(), "glm", WeightType::kF32, false, Device::kCpu});
+    } catch (const LoadError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto tells = [&](const std::string& told, const std::string& what) {
+    EXPECT_NE(told.find(what), told.npos) << told;
+  };
+  tells(fault("config.json", "\"rmsnorm\": true", "\"rmsnorm\": false"), "rmsnorm");
+  tells(fault("config.json", "\"num_layers\": 2", "\"num_layers\": 3"), "layers.2");
+  tells(fault("tokenizer_config.json", "<|audio_0|>", "<|radio_0|>"), "<|audio_0|>");
+  tells(fault("tokenizer_config.json", "<|audio_63|>", "<|audio_99|>"), "<|audio_63|>");
+  tells(fault("tokenizer.model", "AA== 0", "AA= 0"), "line 1");
+  tells(fault("glm-4-voice-decoder/config.yaml", "sample_rate: 22050", "sample_rate: 24000"),
+        "22050");
+  tells(fault("glm-4-voice-decoder/config.yaml", "block_size: 10", "block_size: 0"), "block_size");
+  tells(fault("glm-4-voice-tokenizer/config.json", "\"avg\"", "\"max\""), "pooling_type");
+}
+
+}  // namespace
+}  // namespace syrinx::glm4_voice

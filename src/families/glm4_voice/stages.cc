@@ -1,0 +1,215 @@
+#include "families/glm4_voice/stages.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "families/glm4_voice/voice_answer.h"
+#include "kernels/sample.h"
+
+namespace syrinx::glm4_voice {
+namespace {
+
+constexpr std::array<int64_t, 5> kBlocks{25, 50, 100, 150, 200};  // codes; the last one repeats
+constexpr int64_t kOverlapCodes = 5;
+constexpr int64_t kMostFrames = 64;  // of mel, of a chunk of the vocoder: 0.7 s
+constexpr uint32_t kSourceNoise = 0x474C4D01, kSourcePhase = 0x474C4D02;
+
+struct HearingStream : StreamState {
+  struct Part {
+    int64_t samples = 0;
+    float loudest = 0;
+  };
+  std::vector<Part> parts;  // segments
+  size_t number = 0;        // of the segment that is being encoded
+  int64_t block = 0;        // the next one of it
+  GlmSpeechTokenizer::State state;
+};
+
+struct MelStream : StreamState {
+  int64_t block = 0;
+  std::vector<int32_t> codes;  // all so far
+  std::vector<float> told;     // [.., mel], the prompt of the next block
+  std::vector<float> held;     // [overlap, mel], of the block before
+};
+
+struct SoundStream : StreamState {
+  explicit SoundStream(HiftState fresh) : hift(std::move(fresh)) {}
+  uint64_t seed = 0;
+  HiftState hift;
+  int64_t ahead = 0;  // frames after those that were fresh that the vocoder has
+  std::vector<float> ready;
+};
+
+}  // namespace
+
+// ---------------------------------------------------------------------------- hearing
+
+FrameType HearingStage::in() const {
+  return {Flow::kSamples, static_cast<int>(tokenizer_.block_samples())};
+}
+int HearingStage::most_out() const {
+  return static_cast<int>(tokenizer_.config().block / tokenizer_.config().pool);
+}
+
+Bundle HearingStage::bundle(const Sequence& answer) const {
+  std::vector<int32_t> samples;
+  std::vector<float> loudest;
+  for (const Segment& segment : static_cast<const VoiceAnswer&>(answer).segments()) {
+    samples.push_back(static_cast<int32_t>(segment.samples));
+    loudest.push_back(segment.loudest);
+  }
+  Bundle bundle;
+  bundle.set("samples", std::move(samples));
+  bundle.set("loudest", std::move(loudest));
+  return bundle;
+}
+
+std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
+  auto stream = std::make_unique<HearingStream>();
+  const std::vector<int32_t> samples = bundle.ints("samples");
+  const std::vector<float> loudest = bundle.floats("loudest", std::ssize(samples));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i] <= 0 || samples[i] > tokenizer_.segment_samples())
+      throw LoadError(concat("a segment of ", samples[i], " samples"));
+    stream->parts.push_back({samples[i], loudest[i]});
+  }
+  return stream;
+}
+
+void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  for (ChunkJob& job : jobs) run(ctx, job);
+}
+
+void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
+  auto& s = *static_cast<HearingStream*>(job.state);
+  const int64_t width = tokenizer_.block_samples();
+  float* out = job.out.data();
+  std::vector<int32_t> codes;
+  for (int64_t frame = job.left; frame < job.left + job.fresh; ++frame) {
+    SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than segments");
+    const HearingStream::Part& part = s.parts[s.number];
+    if (s.block == 0) s.state = tokenizer_.open();
+    // From the block before, unless that is another segment's, to the end of the one behind.
+    const int64_t back = s.block > 0 ? 1 : 0, offset = (s.block - back) * width;
+    SYRINX_CHECK(frame >= back, "[hearing] the block before block ", s.block, " is gone");
+    const auto window = job.values.subspan(static_cast<size_t>((frame - back) * width));
+    const int64_t length =
+        std::min({std::ssize(window), (back + 2) * width, part.samples - offset});
+    codes.resize(static_cast<size_t>(tokenizer_.block_codes(s.block, part.samples)));
+    tokenizer_.encode(
+        ctx, {part.samples, part.loudest, offset, window.first(static_cast<size_t>(length))},
+        s.state, codes);
+    out = std::copy(codes.begin(), codes.end(), out);
+    if (++s.block * width < part.samples) continue;
+    ++s.number;
+    s.block = 0;
+    s.state = {};
+  }
+  job.made = static_cast<int>(out - job.out.data());
+}
+
+// ---------------------------------------------------------------------------- flow
+
+FlowStage::FlowStage(const GlmFlow& flow)
+    : flow_(flow), overlap_(flow.config().frames(kOverlapCodes)) {
+  const int64_t count = 2 * overlap_;
+  for (int64_t i = 0; i < count; ++i) {
+    const double turn = static_cast<double>(i) / static_cast<double>(count - 1);
+    window_.push_back(0.54 - 0.46 * std::cos(2 * std::numbers::pi * turn));
+  }
+}
+
+std::unique_ptr<StreamState> FlowStage::open(Bundle) const { return std::make_unique<MelStream>(); }
+
+int FlowStage::cut(const StreamState& stream, const WaitingFrames& waiting, int) const {
+  const int64_t number = static_cast<const MelStream&>(stream).block;
+  const int64_t block = kBlocks[static_cast<size_t>(std::min<int64_t>(number, kBlocks.size() - 1))];
+  const int64_t there = std::ssize(waiting.codes);
+  if (there > block) return static_cast<int>(block);
+  return waiting.closed ? static_cast<int>(there) : 0;
+}
+
+void FlowStage::follow(StreamState& stream, const ChunkJob& job) const {
+  if (job.fresh > 0) ++static_cast<MelStream&>(stream).block;
+}
+
+void FlowStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  for (ChunkJob& job : jobs) run(ctx, job);
+}
+
+void FlowStage::run(StepContext& ctx, ChunkJob& job) const {
+  auto& s = *static_cast<MelStream*>(job.state);
+  const Arena::Mark mark(ctx.arena);
+  const int64_t mel = flow_.config().mel;
+  const auto fresh =
+      job.codes.subspan(static_cast<size_t>(job.left), static_cast<size_t>(job.fresh));
+  s.codes.insert(s.codes.end(), fresh.begin(), fresh.end());
+  const View rows = flow_.run(ctx, s.codes, s.told);
+  const bool last = job.last && job.ahead == 0;
+  const int64_t made = rows.shape[0] - (last ? 0 : overlap_);
+  SYRINX_CHECK(made >= 0 && made <= int64_t{job.fresh} * most_out() &&
+                   (s.held.empty() || rows.shape[0] >= overlap_),
+               "[glm4_voice flow] ", rows.shape[0], " frames of ", job.fresh, " codes");
+  if (!s.held.empty()) {
+    for (int64_t i = 0; i < overlap_ * mel; ++i) {
+      const int64_t t = i / mel;
+      rows.f32()[i] =
+          static_cast<float>(rows.f32()[i] * window_[t] + s.held[i] * window_[overlap_ + t]);
+    }
+  }
+  s.held.assign(rows.f32() + made * mel, rows.f32() + rows.count());
+  s.told.insert(s.told.end(), rows.f32(), rows.f32() + made * mel);
+  std::copy_n(rows.f32(), made * mel, job.out.data());
+  job.made = static_cast<int>(made);
+  follow(s, job);
+}
+
+// ---------------------------------------------------------------------------- vocoder
+
+Bundle VocoderStage::bundle(const Sequence& answer) const {
+  Bundle bundle;
+  bundle.set("seed", static_cast<const VoiceAnswer&>(answer).seed());
+  return bundle;
+}
+
+std::unique_ptr<StreamState> VocoderStage::open(Bundle bundle) const {
+  const uint64_t seed = bundle.number("seed");
+  std::vector<float> phases(static_cast<size_t>(hift_.config().source.harmonics + 1), 0.f);
+  for (size_t k = 1; k < phases.size(); ++k)
+    phases[k] = philox_uniform(seed, 0, static_cast<uint32_t>(k), kSourcePhase) - 0.5f;
+  auto stream = std::make_unique<SoundStream>(hift_.open(phases));
+  stream->seed = seed;
+  return stream;
+}
+
+int VocoderStage::cut(const StreamState&, const WaitingFrames& waiting, int) const {
+  const int64_t frames = std::ssize(waiting.values) / in_width(), ahead = hift_.lookahead();
+  if (waiting.closed && frames <= kMostFrames + ahead) return static_cast<int>(frames);
+  return static_cast<int>(std::clamp<int64_t>(frames - ahead, 0, kMostFrames));
+}
+
+void VocoderStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  for (const ChunkJob& job : jobs) run(ctx, job);
+}
+
+void VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
+  auto& s = *static_cast<SoundStream*>(job.state);
+  const Arena::Mark mark(ctx.arena);
+  const int64_t mel = in_width(), known = job.fresh + job.ahead, count = known - s.ahead;
+  const View rows = ctx.arena.take({count, mel}, DType::kF32);
+  std::copy_n(job.values.data() + (job.left + s.ahead) * mel, count * mel, rows.f32());
+  const auto noise = [&](int64_t frame, std::span<float> values) {
+    philox_normal(s.seed, static_cast<uint32_t>(frame), kSourceNoise, values);
+  };
+  hift_.run(ctx, rows, job.last && job.ahead == 0, noise, s.hift, s.ready);
+  const auto samples = static_cast<size_t>(int64_t{job.fresh} * out_width());
+  SYRINX_CHECK(s.ready.size() >= samples, "[glm4_voice vocoder] ", samples, " samples asked for, ",
+               s.ready.size(), " are certain");
+  std::copy_n(s.ready.begin(), samples, job.out.begin());
+  s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(samples));
+  s.ahead = known - job.fresh;
+}
+
+}  // namespace syrinx::glm4_voice

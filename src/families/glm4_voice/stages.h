@@ -1,0 +1,88 @@
+// The networks around the language model as stages of the graph: hearing (samples to codes), flow
+// (codes to mel), vocoder (mel to samples). Const after construction, shared by threads; the
+// networks must outlive them. CPU only.
+#pragma once
+
+#include "codec/glm_flow.h"
+#include "codec/glm_speech_tokenizer.h"
+#include "codec/hift.h"
+#include "model/graph.h"
+
+namespace syrinx::glm4_voice {
+
+/// A frame is a block of the speech tokenizer, 4 s, and a piece of work. Each segment of a
+/// recording begins with a frame of its own, the last one of the segment before filled up with
+/// zeros. What comes out is the numbers of the codes.
+class HearingStage : public ChunkStage {
+ public:
+  explicit HearingStage(const GlmSpeechTokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+  /// The mel and the convolutions of a block reach into the blocks around it.
+  static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
+  FrameType in() const override;
+  FrameType out() const override { return {Flow::kRows, 1}; }
+  int most_out() const override;
+  Bundle bundle(const Sequence& answer) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+
+ private:
+  void run(StepContext& ctx, ChunkJob& job) const;
+  const GlmSpeechTokenizer& tokenizer_;
+};
+
+/// Makes an answer's mel in blocks of 25, 50, 100, 150, 200, 200, ... codes, as the authors' web
+/// demo does, whatever the schedule: the flow sees all of a block and all before it, so its blocks
+/// are part of what is heard. The last 34 frames of a block wait for the next one and are
+/// cross-faded with its first. Where the demo differs, see docs/families/glm4_voice.md.
+class FlowStage : public ChunkStage {
+ public:
+  explicit FlowStage(const GlmFlow& flow);
+
+  /// cut() decides; one code more than a block tells that it is not the last one.
+  static constexpr ChunkPolicy kPolicy{.initial = 25, .steady = 200, .lookahead = 1};
+  /// Mel frames that wait for the vocoder at most, with those of the longest block.
+  static constexpr int64_t kWindow = 1 << 14;
+  FrameType in() const override { return {Flow::kCodes, 1}; }
+  FrameType out() const override { return {Flow::kRows, static_cast<int>(flow_.config().mel)}; }
+  /// A last block of one code brings what waited, too.
+  int most_out() const override {
+    return static_cast<int>(flow_.config().frames(1) + 1 + overlap_);
+  }
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
+  void follow(StreamState& stream, const ChunkJob& job) const override;
+
+ private:
+  void run(StepContext& ctx, ChunkJob& job) const;
+  const GlmFlow& flow_;
+  int64_t overlap_;
+  std::vector<double> window_;  // [2 * overlap], Hamming
+};
+
+/// Mel frames to samples, as late as the vocoder looks ahead: one stream from the first frame to
+/// the last, without seams. Noise and phases are drawn by the request's seed and the frame.
+class VocoderStage : public ChunkStage {
+ public:
+  explicit VocoderStage(const Hift& hift) : hift_(hift) {}
+
+  ChunkPolicy policy() const {
+    return {.initial = 1, .steady = 64, .lookahead = static_cast<int>(hift_.lookahead())};
+  }
+  FrameType in() const override { return {Flow::kRows, static_cast<int>(hift_.config().mel)}; }
+  FrameType out() const override {
+    return {Flow::kSamples, static_cast<int>(hift_.config().hop())};
+  }
+  Bundle bundle(const Sequence& answer) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  /// All frames that are certain; at the end of an answer, all of it.
+  int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
+
+ private:
+  void run(StepContext& ctx, const ChunkJob& job) const;
+  const Hift& hift_;
+};
+
+}  // namespace syrinx::glm4_voice

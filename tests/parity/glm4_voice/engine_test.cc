@@ -1,0 +1,243 @@
+// GLM-4-Voice through the engine: against its authors' code (see README.md), and the promises of
+// the graph under any schedule, on the small checkpoint.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "codec/qwen3_audio_fixture.h"
+#include "engine/mixed_schedules.h"
+#include "families/glm4_voice/pipeline.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kHearing = 0, kLm = 1, kFlow = 2, kVocoder = 3;
+
+std::string golden_path(const std::string& name) {
+  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
+}
+
+std::shared_ptr<const Pipeline> glm(WeightType weights = WeightType::kF32) {
+  return glm4_voice::load({golden_path("checkpoint"), "glm", weights, false, Device::kCpu});
+}
+
+ordered_json golden_cases() {
+  return ordered_json::parse(read_file(golden_path("cases.json"), 1 << 20));
+}
+
+SpeechRequest golden_request(const ordered_json& c) {
+  SpeechRequest request;
+  request.chat = std::make_shared<Chat>(Chat{c["messages"].dump(), ""});
+  request.temperature = 0.f;
+  request.seed = 7;
+  uint32_t seed = 7;
+  for (const int64_t samples : c["recordings"]) {
+    auto recording = std::make_shared<Recording>();
+    recording->samples = fixture::golden_signal(samples, seed++);
+    recording->sample_rate = 16000;
+    request.recordings.push_back(recording);
+  }
+  request.max_tokens = c["steps"];
+  return request;
+}
+
+std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
+
+/// Speech in, text and speech out, all of it at once.
+TEST(GlmEngine, AnswersAsTheAuthors) {
+  Executor executor(ExecutorOptions{.threads = 2, .greedy = true});
+  const auto pipeline = glm();
+  const ordered_json all = golden_cases();
+  int sounds = 0;
+  for (const auto& [name, c] : all.items()) {
+    SCOPED_TRACE(name);
+    const Safetensors golden(golden_path(name + ".safetensors"));
+    Script script;
+    script.options.repetition_s = 0;
+    ScriptedMachine machine(script, &executor);
+    machine.add(pipeline);
+    const auto client = machine.submit(golden_request(c));
+    ASSERT_TRUE(client) << machine.refusal.message;
+    const Sequence& answer = *client->active->runs[kLm].ar->sequence;
+    std::vector<int32_t> prompt;  // when the speech tokenizer has told all
+    machine.script.begins = [&](const Batch& batch) {
+      if (batch.node == kLm) prompt.assign(answer.prompt_ids().begin(), answer.prompt_ids().end());
+    };
+    machine.run_to_end();
+    ASSERT_TRUE(client->done);
+    EXPECT_EQ(client->outcome.reason, FinishReason::kLength) << client->outcome.error.message;
+    const std::vector<int32_t> ids = ints(golden.view("ids"));
+    EXPECT_EQ(prompt, std::vector<int32_t>(ids.begin(), ids.begin() + c["prompt"].get<int>()));
+    EXPECT_EQ(client->written, c["text"].get<std::string>());
+    const auto codes = c["codes"].get<int64_t>();
+    EXPECT_EQ(std::ssize(client->samples), GlmFlowConfig().frames(codes) * 256);
+    if (!c.contains("samples")) continue;
+    ASSERT_EQ(std::ssize(client->samples), c["samples"].get<int64_t>());
+    ++sounds;
+    const View head = golden.view("head"), tail = golden.view("tail");
+    float* samples = client->samples.data();
+    EXPECT_LT(fixture::difference({samples, DType::kF32, head.shape}, head), 1e-3);
+    float* last = samples + client->samples.size() - tail.count();
+    EXPECT_LT(fixture::difference({last, DType::kF32, tail.shape}, tail), 1e-3);
+    expect_clean(machine, 1);
+  }
+  EXPECT_EQ(sounds, 1);
+}
+
+/// Blocks of the flow with their cross-fades, to the borders of a block and beyond.
+TEST(GlmEngine, MelsAreStreamedAsTheAuthors) {
+  const auto pipeline = glm();
+  const ChunkStage& flow = *pipeline->graph().node(kFlow).chunk;
+  const Safetensors golden(golden_path("decoder.safetensors"));
+  const std::vector<int32_t> codes = ints(golden.view("codes"));
+  fixture::Bench bench;
+  for (const int tokens : {25, 26, 76, 182}) {
+    SCOPED_TRACE(tokens);
+    const std::span<const int32_t> all = std::span(codes).first(static_cast<size_t>(tokens));
+    const auto stream = flow.open({});
+    std::vector<float> mel;
+    size_t at = 0;
+    for (size_t there = 1; at < all.size();) {
+      const bool closed = there == all.size();
+      const int fresh = flow.cut(*stream, {all.subspan(at, there - at), {}, closed}, 25);
+      if (fresh == 0) {
+        ASSERT_FALSE(closed);
+        ++there;
+        continue;
+      }
+      const int ahead = std::min<int>(1, static_cast<int>(there - at) - fresh);
+      std::vector<float> out(static_cast<size_t>(fresh * flow.most_out() * flow.out_width()));
+      ChunkJob job{stream.get(),
+                   all.subspan(at, static_cast<size_t>(fresh + ahead)),
+                   {},
+                   0,
+                   fresh,
+                   ahead,
+                   closed && at + fresh + ahead == all.size(),
+                   out,
+                   fresh * flow.most_out()};
+      flow.run(bench.ctx, std::span(&job, 1));
+      bench.arena.reset();
+      mel.insert(mel.end(), out.begin(), out.begin() + int64_t{job.made} * flow.out_width());
+      at += static_cast<size_t>(fresh);
+    }
+    const int64_t width = flow.out_width(), frames = std::ssize(mel) / width;
+    EXPECT_EQ(frames, ints(golden.view("count_" + std::to_string(tokens)))[0]);
+    const View want = golden.view("stream_" + std::to_string(tokens));
+    Tensor got(want.shape, DType::kF32);
+    for (int64_t t = 0; t < want.shape[0] && 7 * t < frames; ++t)
+      std::copy_n(mel.begin() + 7 * t * width, width, got.f32() + t * width);
+    EXPECT_LT(fixture::difference(got, want), 1e-3);
+  }
+}
+
+/// Requests of all kinds that there are.
+std::vector<SpeechRequest> kinds() {
+  std::vector<SpeechRequest> out;
+  const ordered_json cases = golden_cases();
+  for (const auto& [name, c] : cases.items()) {
+    SpeechRequest drawn = golden_request(c);
+    drawn.seed = 5 + out.size();
+    drawn.temperature = 1.1f;
+    drawn.max_tokens = 90;
+    out.push_back(drawn);
+    SpeechRequest read = drawn;
+    read.text_only = true;
+    read.max_tokens = 20;
+    out.push_back(read);
+  }
+  SpeechRequest aloud;
+  aloud.text = "Hello there, how are you?";
+  aloud.max_tokens = 60;
+  out.push_back(aloud);
+  SpeechRequest stops = out.front();
+  stops.stop = {"st", "你好"};
+  out.push_back(stops);
+  return out;
+}
+
+TEST(GlmSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
+  Executor executor(1);
+  const auto pipeline = glm();
+  std::vector<MixedTold> told;
+  for (const SpeechRequest& request : kinds())
+    told.push_back(tell_alone(pipeline, request, executor));
+  EXPECT_FALSE(told.front().samples.empty());
+  EXPECT_TRUE(told[1].samples.empty());
+  const size_t page = KvPool::page_bytes(pipeline->graph().node(kLm).ar->traits().kv[0]);
+  double preemptions = 0;
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    const size_t pages = seed % 2 == 0 ? 12 : 200;
+    preemptions +=
+        MixedSchedule(seed, pipeline, told, pages * page, executor, kFlow).run().preemptions;
+    if (HasFailure()) FAIL() << "schedule " << seed;
+  }
+  EXPECT_GT(preemptions, 0) << "the test did not force any";
+}
+
+TEST(GlmSchedules, IsCancelledAtAnyMoment) {
+  Executor executor(1);
+  const auto pipeline = glm();
+  SpeechRequest request = kinds().front();
+  request.max_tokens = 8;
+  cancel_at_any_moment(pipeline, tell_alone(pipeline, request, executor), executor);
+}
+
+TEST(GlmSchedules, TextAloneRunsNeitherFlowNorVocoder) {
+  Executor executor(1);
+  std::vector<int> batches(4);
+  Script script;
+  script.begins = [&](const Batch& batch) { ++batches[static_cast<size_t>(batch.node)]; };
+  ScriptedMachine machine(script, &executor);
+  machine.add(glm());
+  SpeechRequest request = golden_request(golden_cases()["heard"]);
+  request.text_only = true;
+  const auto client = machine.submit(request);
+  machine.run_to_end();
+  EXPECT_FALSE(client->written.empty());
+  EXPECT_TRUE(client->samples.empty());
+  EXPECT_EQ(batches[kHearing], 2);
+  EXPECT_EQ(batches[kFlow] + batches[kVocoder], 0);
+}
+
+/// The first block of audio leaves before the answer is over.
+TEST(GlmSchedules, SpeaksWhileItGoesOn) {
+  Executor executor(1);
+  SpeechRequest request;
+  request.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
+  request.max_tokens = 120;
+  request.temperature = 0.f;
+  Script script;
+  script.options.repetition_s = 0;
+  script.batch_s = [](const Batch& batch) { return batch.node == kLm ? 1. : 1e-3; };
+  ScriptedMachine machine(script, &executor);
+  machine.add(glm());
+  const auto client = machine.submit(request);
+  ASSERT_TRUE(client) << machine.refusal.message;
+  double first_s = 0, last_s = 0;
+  machine.script.ends = [&](Batch& batch) {
+    if (batch.node == kFlow && first_s == 0) first_s = machine.now();
+    if (batch.node == kLm) last_s = machine.now();
+  };
+  machine.run_to_end();
+  EXPECT_FALSE(client->samples.empty());
+  EXPECT_LT(first_s, 50) << "13 ids of text and 26 codes";
+  EXPECT_GT(last_s, first_s + 30);
+}
+
+TEST(Glm, TellsOfItself) {
+  const auto pipeline = glm();
+  const PipelineInfo& info = pipeline->info();
+  EXPECT_TRUE(info.writes && info.speaks);
+  EXPECT_EQ(info.sample_rate, 22050);
+  EXPECT_EQ(info.default_voice, "glm");
+  EXPECT_EQ(info.parts.size(), 5u);
+}
+
+}  // namespace
+}  // namespace syrinx
