@@ -16,7 +16,8 @@ work=$(mkdir -p "${1:-$(dirname "$0")/work}" && cd "${1:-$(dirname "$0")/work}" 
 START=${START:+$(realpath "$START")}
 encoder=(${ENCODER:+--encoder "$(realpath "$ENCODER")"})
 source "$(dirname "$0")/steps.sh"
-export FINCH_SPEAKERS=${FINCH_SPEAKERS:-$here/speakers-24k.json}
+# What goes on from the shipped voice has its speakers.
+export FINCH_SPEAKERS=${FINCH_SPEAKERS:-$here/speakers$([ -n "${START:-}" ] || echo -24k).json}
 mapfile -t known < <("$python" -c 'import json, sys
 voices = json.load(open(sys.argv[1]))
 print(voices["rate"], *voices["teachers"], sep="\n")' "$FINCH_SPEAKERS")
