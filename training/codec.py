@@ -4,26 +4,27 @@ Encoder and quantiser exist in training only. Beside its codes the decoder hears
 symbol with its two neighbours, which the LM's pointer knows anyway. The encoder hears them too,
 so that the codes need not say which sound it is, only how it is made. The decoder looks one frame
 ahead in its first layer and nowhere else; it is a source-filter head on a small ConvNeXt trunk.
-Step i of the 100 Hz part makes one window of 480 samples that starts at sample 160 i, so T frames
-give exactly 640 T samples. Pulses come from the decoder's own pitch track; step i adds the pulses
-of the newest 10 ms of its window, [160 (i + 2), 160 (i + 3)).
+Step i of the 100 Hz part makes one window of three hops of 10 ms that starts at hop i, so T frames
+give exactly 4 T hops. Pulses come from the decoder's own pitch track; step i adds the pulses of the
+newest hop of its window, i + 2.
 
 The speaker is a row that is added to the first layer's output, one that is added at 100 Hz, and a
 mean of the pitch; all linear, so that speakers can be mixed by weight.
 
-Shapes: B batch, T codec frames, S = 4 T steps, K = 257 bins.
+Shapes: B batch, T codec frames, S = 4 T steps, K bins.
 """
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from corpus import HOP, MELS, PITCH_MEANS, PITCH_STD, RATE, SPEAKERS
+from corpus import HOP, MELS, N_FFT, PITCH_MEANS, PITCH_STD, RATE, SPEAKERS
 
 BOOKS, CODES, LATENT = 3, 256, 32
 PHONES = 61
-N_FFT, WINDOW, BINS = 512, 480, 257
+WINDOW, BINS = 3 * HOP, N_FFT // 2 + 1
 MAX_PULSES = 5  # per 10 ms, enough for 400 Hz
 LOOKAHEAD = 1   # frames
 
@@ -206,9 +207,10 @@ class Decoder(nn.Module):
             x = block(x)
         return self.norm(x)
 
-    def spectra(self, hidden, pulses, noise):
-        """hidden [B, S, high], pulses and noise [B, S, K] complex -> [B, S, K] complex."""
-        gain, phase, hiss = self.head(hidden).split(BINS, -1)
+    @staticmethod
+    def spectra(head, pulses, noise):
+        """head [B, S, 3 K], pulses and noise [B, S, K] complex -> [B, S, K] complex."""
+        gain, phase, hiss = head.split(BINS, -1)
         gain = torch.exp(gain.clamp(max=6.0))
         hiss = torch.exp(hiss.clamp(max=6.0))
         voiced = torch.complex(gain * torch.cos(phase), gain * torch.sin(phase))
@@ -216,6 +218,16 @@ class Decoder(nn.Module):
 
 
 OMEGA = 2 * math.pi * torch.arange(BINS) / N_FFT
+
+
+def breath():
+    """[BINS]: noise's share of the amplitude of voiced speech, as hts_teacher.cc mixes it in."""
+    khz = torch.arange(BINS) * RATE / N_FFT / 1000
+    return torch.tensor(np.interp(khz, (0, 1.0, 2.5, 5, 12), (0, 0.05, 0.6, 0.75, 0.9)),
+                        dtype=torch.float32)
+
+
+BREATH_ODDS = 2 * torch.log(breath().clamp(min=1e-3)) - torch.log1p(-breath() ** 2)
 
 
 def sharpener(contrast):
@@ -231,8 +243,8 @@ def sharpener(contrast):
 
 
 def pitch_to_pulses(pitch):
-    """pitch [B, S + 2] in Hz, 0 unvoiced, of the slots of 160 samples from the window start of
-    step 0 on -> pulse spectra [B, S, K] complex of each step's 480-sample Hann window.
+    """pitch [B, S + 2] in Hz, 0 unvoiced, of the hops from the window start of
+    step 0 on -> pulse spectra [B, S, K] complex of each step's Hann window.
 
     The phase runs through unvoiced slots too, at 0 Hz. A pulse falls where the phase passes a
     whole number; its weight is sqrt(period) so that loudness does not follow pitch.
@@ -276,7 +288,7 @@ SYNTHESIS = torch.hann_window(WINDOW) / 1.5
 
 
 def overlap_add(spectra):
-    """[B, S, K] complex -> [B, 160 S] samples; what lies past the last step's hop is dropped."""
+    """[B, S, K] complex -> [B, HOP S] samples; what lies past the last step's hop is dropped."""
     batch, steps, _ = spectra.shape
     windows = torch.fft.irfft(spectra, N_FFT)[..., :WINDOW] * SYNTHESIS
     out = torch.zeros(batch, (steps + 2) * HOP)
@@ -294,10 +306,10 @@ def predicted_pitch(tone, mean):
 
 @torch.no_grad()
 def decode(decoder, z, phone, mix):
-    """Whole utterance: z [T, 32], phone [T, 3], mix [S] -> samples [640 T]. What the server must
+    """Whole utterance: z [T, 32], phone [T, 3], mix [S] -> samples [FRAME T]. What the server must
     match. Past the end lie zero latents and symbol 0."""
     hidden = decoder.trunk(F.pad(z, (0, 0, 0, 1))[None], F.pad(phone, (0, 0, 0, 1))[None], mix)
     pitch = F.pad(predicted_pitch(decoder.tone(hidden), mix @ PITCH_MEANS), (2, 0))
     noise = hash_noise(0, hidden.shape[1])[None]
-    samples = overlap_add(decoder.spectra(hidden, pitch_to_pulses(pitch), noise))[0]
+    samples = overlap_add(decoder.spectra(decoder.head(hidden), pitch_to_pulses(pitch), noise))[0]
     return samples * torch.exp(mix @ decoder.gain)

@@ -1,8 +1,12 @@
-"""The spoken corpus as flat arrays, 25 codec frames (of 640 samples) a second, utterances joined.
+"""The spoken corpus as flat arrays, 25 codec frames of 40 ms a second, utterances joined.
+
+Samples a second, 24000 or 16000, are FINCH_RATE or what the file of the voices says: a voice that is
+made from another has its rate.
 
 Whose voices they are says speakers.json beside this file, or the file that FINCH_SPEAKERS names: each
 teacher and the name of its voice in the order of the tables, the means of ln Hz in voiced frames
-(codes hold pitch relative to them), which voice is the default one, and what each is like.
+(codes hold pitch relative to them), up to which frequency the teacher sounds where that is not all,
+which voice is the default one, and what each is like.
 
 `prepare` turns synth's files into numpy arrays once; `Corpus` maps them. T is codec frames,
 4 T feature frames of 10 ms.
@@ -15,15 +19,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-RATE, HOP, FRAME, MELS = 16000, 160, 640, 80
 VOICES = json.loads(Path(os.environ.get("FINCH_SPEAKERS")
                          or Path(__file__).parent / "speakers.json").read_text())
+RATE = int(os.environ.get("FINCH_RATE") or VOICES["rate"])
+HOP = RATE // 100                # samples of a step
+FRAME = 4 * HOP                  # of a codec frame
+N_FFT = HOP // 5 * 16            # 32 ms
+MELS = 80 if RATE == 16000 else 96
 TEACHERS = VOICES["teachers"]
 SPEAKERS = len(TEACHERS)
 PITCH_MEANS, PITCH_STD = torch.tensor(VOICES["pitch_means"]), 0.18
+BANDS = torch.tensor([float(VOICES.get("bands_hz", {}).get(t, RATE / 2)) for t in TEACHERS])  # Hz
 
 
-def mel_filters(n_fft=512, rate=RATE, mels=MELS, low=40.0, high=8000.0):
+def mel_filters(n_fft=N_FFT, rate=RATE, mels=MELS, low=40.0, high=RATE / 2):
     """Triangular filters [n_fft/2+1, mels] on the mel scale, area of one bin at least."""
     to_mel = lambda f: 2595 * np.log10(1 + f / 700)
     edges = 700 * (10 ** (np.linspace(to_mel(low), to_mel(high), mels + 2) / 2595) - 1)
@@ -36,12 +45,13 @@ def mel_filters(n_fft=512, rate=RATE, mels=MELS, low=40.0, high=8000.0):
 
 
 FILTERS = mel_filters()
+MEL_HZ = 700 * (10 ** (np.linspace(np.log10(1 + 40 / 700), np.log10(1 + RATE / 1400), MELS + 2)[2:]) - 1)
 
 
 def log_mel(wave):
-    """wave [..., 640 T] in [-1, 1] -> [..., 4 T, 80]; frame i is centred at sample 160 i + 80."""
-    padded = torch.nn.functional.pad(wave, (176, 512))
-    spec = torch.stft(padded, 512, HOP, window=torch.hann_window(512), center=False,
+    """wave [..., FRAME T] in [-1, 1] -> [..., 4 T, MELS]; frame i is centred at the middle of its hop."""
+    padded = torch.nn.functional.pad(wave, ((N_FFT - HOP) // 2, N_FFT))
+    spec = torch.stft(padded, N_FFT, HOP, window=torch.hann_window(N_FFT), center=False,
                       return_complex=True).abs().transpose(-1, -2)
     return torch.log(spec[..., : wave.shape[-1] // HOP, :] @ FILTERS + 1e-3)
 
@@ -132,7 +142,7 @@ class Corpus:
         self.frames = len(self.phone)
 
     def crops(self, rng, count, frames):
-        """`count` random windows: wave [B, 640 T], mel [B, 4T, 80], pitch [B, 4T], phone [B, T, 3]
+        """`count` random windows: wave [B, FRAME T], mel [B, 4T, MELS], pitch [B, 4T], phone [B, T, 3]
         (the symbol spoken at the middle of each frame, the one before and the one after) and
         speaker [B, T]."""
         return self.windows(rng.integers(0, self.frames - frames, size=count), frames)

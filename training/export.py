@@ -13,7 +13,7 @@ import torch
 
 import codec
 import lm
-from corpus import PITCH_MEANS, PITCH_STD, SPEAKERS, TEACHERS, VOICES
+from corpus import PITCH_MEANS, PITCH_STD, RATE, SPEAKERS, TEACHERS, VOICES
 from evaluate import one_speaker, sentences_of, speak
 from infer import load_codec, load_lm
 from measure import loudness
@@ -67,7 +67,7 @@ def config(decoder, temperature):
         "speakers": [{"name": name, "description": VOICES["descriptions"][name]}
                      for name in TEACHERS.values()],
         "speeds": SPEEDS,
-        "sample_rate": 16000,
+        "sample_rate": RATE,
         "lm": {"codes": codec.CODES, "hidden_size": lm.WIDTH, "num_hidden_layers": lm.LAYERS,
                "num_attention_heads": lm.HEADS, "head_dim": lm.HEAD_DIM,
                "intermediate_size": lm.HIDDEN, "ages": lm.AGES, "by_word": True, "rope_theta": lm.ROPE_BASE,

@@ -13,12 +13,12 @@ import torch
 
 import codec
 import lm
-from corpus import load_sentences
+from corpus import SPEAKERS, load_sentences
 from infer import speak_codes, symbols_of
 from voice_file import from_tensors, read_safetensors, write_safetensors
 
 STEPS = 4
-CASES = (((1.0, 0, 0, 0), 1.0), ((0, 1.0, 0, 0), 1.0), ((0.25, 0, 0, 0.75), 1.3))  # mix, speed
+CASES = (({0: 1.0}, 1.0), ({1: 1.0}, 1.0), ({0: 0.25, 3: 0.75}, 1.3))  # mix, speed
 
 
 @torch.no_grad()
@@ -42,7 +42,7 @@ def main(voice, spoken, out):
     text = lm.Text(record["phone"], record["phrase"], record["place"])
     tensors = {}
     for case, (mix, speed) in enumerate(CASES):
-        mix = torch.tensor(mix, dtype=torch.float32)
+        mix = torch.tensor([float(mix.get(s, 0)) for s in range(SPEAKERS)])
         codes, paths, ended = speak_codes(speech_lm, [text], mix, speed, (0.0,) * codec.BOOKS)
         codes, path = codes[0], paths[0]
         assert ended[0]

@@ -1,6 +1,6 @@
 """Word error rate of speech, as PocketSphinx (with its own 20k-word trigram) hears it.
 
-Needs only Python's own library and the Debian packages pocketsphinx and pocketsphinx-en-us.
+Needs only Python's own library and the Debian packages pocketsphinx, pocketsphinx-en-us and sox.
 """
 import array
 import random
@@ -17,7 +17,7 @@ MARGIN = 3200   # samples of silence before and after
 
 
 def available():
-    return MODEL.exists() and shutil.which("pocketsphinx_batch") is not None
+    return MODEL.exists() and all(map(shutil.which, ("pocketsphinx_batch", "sox")))
 
 
 def words(text):
@@ -45,10 +45,15 @@ def write_wav(path, samples, rate=16000):
 
 
 def read_wav(path):
-    """16 kHz mono -> samples in [-1, 1]."""
+    """Mono -> samples in [-1, 1] at 16 kHz (by sox where the file has another rate)."""
     with wave.open(str(path)) as file:
-        assert file.getframerate() == 16000 and file.getnchannels() == 1, path
+        assert file.getnchannels() == 1, path
         pcm = array.array("h", file.readframes(file.getnframes()))
+        rate = file.getframerate()
+    if rate != 16000:
+        raw = subprocess.run(["sox", "-D", path, "-t", "raw", "-r", "16000", "-"], check=True,
+                             capture_output=True).stdout
+        pcm = array.array("h", raw)
     return [s / 32768.0 for s in pcm]
 
 

@@ -1,14 +1,16 @@
-"""What evaluate.py measures of 16 kHz recordings, apart from the words."""
+"""What evaluate.py measures of recordings, apart from the words."""
 import numpy as np
 from scipy.signal import lfilter
 
-RATE, FRAME = 16000, 640
+from corpus import FRAME, HOP, N_FFT, RATE
+
+BLOCK = RATE // 200  # samples of 5 ms
 SILENCE = 0.01  # of the loudest 5 ms, as synth.cc trims
 CHUNK_FRAMES = (1, 4)  # the first chunk that the server speaks, and the later ones
 
 
 def k_weighted(wave):
-    """The two filters of ITU-R BS.1770 at 16 kHz, from their analogue prototypes."""
+    """The two filters of ITU-R BS.1770, from their analogue prototypes."""
     k, q = np.tan(np.pi * 1681.974450955533 / RATE), 0.7071752369554196
     high = 10 ** (3.999843853973347 / 20)
     band, n = high ** 0.4996667741545416, 1 + k / q + k * k
@@ -35,17 +37,17 @@ def loudness(wave):
 def lead(wave):
     """Seconds before the first sound."""
     wave = np.asarray(wave)
-    blocks = wave[: len(wave) // 80 * 80].reshape(-1, 80)
+    blocks = wave[: len(wave) // BLOCK * BLOCK].reshape(-1, BLOCK)
     level = np.sqrt((blocks ** 2).mean(-1))
-    return int(np.argmax(level > SILENCE * level.max())) * 80 / RATE
+    return int(np.argmax(level > SILENCE * level.max())) * BLOCK / RATE
 
 
 def flux(wave):
-    """Spectral flux [n] at sample 160 (i + 1): how the spectrum changes within 10 ms there."""
+    """Spectral flux [n] at the end of hop i: how the spectrum changes within 10 ms there."""
     wave = np.asarray(wave)
-    steps = len(wave) // 160
-    blocks = wave[: steps * 160].reshape(steps, 160) * np.hanning(160)
-    spectra = np.log(np.abs(np.fft.rfft(blocks, 256)) + 1e-3)
+    steps = len(wave) // HOP
+    blocks = wave[: steps * HOP].reshape(steps, HOP) * np.hanning(HOP)
+    spectra = np.log(np.abs(np.fft.rfft(blocks, N_FFT // 2)) + 1e-3)
     return np.abs(np.diff(spectra, axis=0)).mean(-1)
 
 

@@ -5,9 +5,10 @@
 #
 # Minutes of the two trainings: LM_MIN, DECODER_MIN. START and ENCODER: another voice to begin with, and
 # the encoder that made its codes. PYTHON as for run.sh. A second call goes on where the first stopped.
-# Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++
+# Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++ festvox-us-slt-hts
+# libhtsengine-dev libswresample-dev libopenblas0
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 recordings=$(realpath "$1") name=$2
 work=$(mkdir -p "${3:-$name.work}" && cd "${3:-$name.work}" && pwd)
 source "$(dirname "$0")/steps.sh"
@@ -15,6 +16,8 @@ need_all
 voice=$(realpath "${START:-$root/voices/finch}")
 encoder=$(realpath "${ENCODER:-$here/encoder.safetensors}")
 export FINCH_SPEAKERS=
+FINCH_RATE=$("$python" -c 'import json, sys; print(json.load(open(sys.argv[1]))["sample_rate"])' "$voice/config.json")
+export FINCH_RATE
 
 step synth build_synth
 step recordings "$python" "$here/recordings.py" "$recordings" . "$name" --synth ./synth

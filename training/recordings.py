@@ -22,9 +22,9 @@ from scipy.io import wavfile
 from scipy.signal import medfilt, resample_poly
 
 from corpus import HOP, MELS, RATE, log_mel
-from measure import SILENCE, loudness
+from measure import BLOCK, SILENCE, loudness
 
-LEAD, TAIL, LEVEL, PEAK = 320, 2560, -20.0, 0.9  # samples, LUFS, of full scale: as in synth.cc
+LEAD, TAIL, LEVEL, PEAK = RATE // 50, RATE * 4 // 25, -20.0, 0.9  # samples, LUFS, of full scale: as in synth.cc
 SHORTEST, LONGEST = 0.5, 12.0                    # s
 STAY = 0.3        # of the median distance, for a step in one of the two only: paths are rather straight
 VOICED = 0.4      # how alike two periods of voiced speech are at least
@@ -33,7 +33,7 @@ HELD_OUT = 20     # one sentence in so many
 
 
 def read_wav(path):
-    """Any WAV -> 16 kHz mono in [-1, 1]."""
+    """Any WAV -> mono at RATE in [-1, 1]."""
     rate, samples = wavfile.read(path)
     scale = {"i": lambda x: x / float(2 ** (8 * x.itemsize - 1)), "f": lambda x: x,
              "u": lambda x: (x - 128.0) / 128.0}[samples.dtype.kind]
@@ -44,11 +44,11 @@ def read_wav(path):
 
 def trimmed(wave):
     """From LEAD before the first sound to TAIL after the last, levelled as the teachers are."""
-    blocks = wave[: len(wave) // 80 * 80].reshape(-1, 80)
+    blocks = wave[: len(wave) // BLOCK * BLOCK].reshape(-1, BLOCK)
     level = np.sqrt((blocks ** 2).mean(-1))
     loud = np.flatnonzero(level > max(SILENCE, 4 * np.quantile(level, 0.05) / level.max())
                           * level.max())
-    first, last = loud[0] * 80 - LEAD, (loud[-1] + 1) * 80 + TAIL
+    first, last = loud[0] * BLOCK - LEAD, (loud[-1] + 1) * BLOCK + TAIL
     padded = np.pad(wave, (max(0, -first), max(0, last - len(wave))))
     cut = padded[max(0, first) : max(0, first) + last - first]
     gain = min(10 ** ((LEVEL - loudness(cut)) / 20), PEAK / np.abs(cut).max())
@@ -90,7 +90,7 @@ def warp(a, b):
 def pitch_track(wave):
     """Hz at 100 Hz, 0 where unvoiced: the lag at which 25 ms are most alike."""
     lags = np.arange(RATE // 400, RATE // 60)
-    size, steps = 400, len(wave) // HOP
+    size, steps = RATE // 40, len(wave) // HOP
     padded = np.pad(wave, (size // 2, size + lags[-1]))
     at = np.arange(steps)[:, None] * HOP + np.arange(size + lags[-1])
     windows = padded[at]
@@ -120,8 +120,8 @@ def spoken_by_teacher(synth, teacher, texts, folder):
     """The teacher's records and samples of texts, None for what it does not speak."""
     lines = "".join(t.replace("\n", " ") + "\n" for t in texts)
     stem = Path(folder) / "teacher"
-    subprocess.run([synth, teacher, f"{stem}.pcm", f"{stem}.jsonl"], input=lines, text=True,
-                   check=True)
+    subprocess.run([synth, teacher, f"{stem}.pcm", f"{stem}.jsonl", str(RATE)], input=lines,
+                   text=True, check=True)
     pcm = np.fromfile(f"{stem}.pcm", dtype=np.int16) / 32768.0
     records = {}
     for line in open(f"{stem}.jsonl"):
@@ -166,7 +166,7 @@ def write(stem, spoken):
 
 
 def read_folder(folder):
-    """(name, text, 16 kHz samples) of each line of metadata.csv; says what it leaves out."""
+    """(name, text, samples) of each line of metadata.csv; says what it leaves out."""
     for number, line in enumerate((folder / "metadata.csv").read_text().splitlines(), 1):
         parts = line.split("|")
         if len(parts) < 2 or not parts[1].strip():
@@ -210,7 +210,7 @@ def main():
     write(audio / "heldout.own", held)
     write(audio / "stop.own", [])
     (args.work / "speakers.json").write_text(json.dumps({
-        "teachers": {"own": args.name}, "pitch_means": [mean], "default": args.name,
+        "rate": RATE, "teachers": {"own": args.name}, "pitch_means": [mean], "default": args.name,
         "descriptions": {args.name: "made of recordings"}}))
     minutes = sum(len(w) for _, w, _ in rest) / RATE / 60
     print(f"{len(rest)} recordings, {minutes:.1f} min, to learn from; {len(held)} held out; "

@@ -8,6 +8,8 @@ import zlib
 
 import numpy as np
 
+from corpus import HOP, N_FFT, RATE
+
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;
 color-scheme:light dark}table{border-collapse:collapse}td,th{padding:.3rem .7rem;text-align:right;
 border-bottom:1px solid #8886}td:first-child,th:first-child{text-align:left}
@@ -23,7 +25,7 @@ def data_uri(kind, data):
     return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
-def wav_bytes(samples, rate=16000):
+def wav_bytes(samples, rate=RATE):
     out = io.BytesIO()
     with wave.open(out, "wb") as file:
         file.setnchannels(1)
@@ -44,11 +46,12 @@ def png_bytes(grey):
 
 
 def spectrogram(samples):
-    """0 to 8 kHz upwards, 5 ms a column, 60 dB from black to white."""
-    samples = np.pad(np.asarray(samples), (200, 200))
-    starts = np.arange(0, len(samples) - 400, 80)
-    blocks = np.stack([samples[s : s + 400] for s in starts]) * np.hanning(400)
-    level = 20 * np.log10(np.abs(np.fft.rfft(blocks, 512)) + 1e-4)
+    """All frequencies upwards, 5 ms a column, 60 dB from black to white."""
+    size = RATE // 40
+    samples = np.pad(np.asarray(samples), (size // 2, size // 2))
+    starts = np.arange(0, len(samples) - size, HOP // 2)
+    blocks = np.stack([samples[s : s + size] for s in starts]) * np.hanning(size)
+    level = 20 * np.log10(np.abs(np.fft.rfft(blocks, N_FFT)) + 1e-4)
     return 255 * np.clip((level - level.max()) / 60 + 1, 0, 1)[:, ::-1].T
 
 

@@ -9,19 +9,27 @@
 # (with CODEC_MIN=0 its codes stay as they are, and LM_RATE=1e-3 forgets less of its speech LM).
 # PYTHON names the Python that has PyTorch; a recent PyTorch trains several times faster than
 # Debian 12's. Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++ dict-jargon
-# dict-devil bible-kjv wamerican pocketsphinx pocketsphinx-en-us
+# dict-devil bible-kjv wamerican pocketsphinx pocketsphinx-en-us sox festvox-us-slt-hts libhtsengine-dev
+# libswresample-dev libopenblas0
 set -euo pipefail
 work=$(mkdir -p "${1:-$(dirname "$0")/work}" && cd "${1:-$(dirname "$0")/work}" && pwd)
 START=${START:+$(realpath "$START")}
 encoder=(${ENCODER:+--encoder "$(realpath "$ENCODER")"})
 source "$(dirname "$0")/steps.sh"
-teachers=(slt rms awb kal16)
+# What goes on from the shipped voice has its speakers.
+export FINCH_SPEAKERS=${FINCH_SPEAKERS:-$here/speakers$([ -n "${START:-}" ] || echo -24k).json}
+mapfile -t known < <("$python" -c 'import json, sys
+voices = json.load(open(sys.argv[1]))
+print(voices["rate"], *voices["teachers"], sep="\n")' "$FINCH_SPEAKERS")
+export rate=${known[0]}
+teachers=("${known[@]:1}")
 need bible-kjv bible
 need dict-jargon /usr/share/dictd/jargon.dict.dz
 need dict-devil /usr/share/dictd/devil.dict.dz
 need wamerican /usr/share/dict/words
 need pocketsphinx pocketsphinx_batch
 need pocketsphinx-en-us /usr/share/pocketsphinx/model/en-us
+need sox sox
 need_all
 mkdir -p text/part
 write_text() {  # the sentences to train on go to text/part/TEACHER.NN, 450 each
@@ -31,12 +39,13 @@ write_text() {  # the sentences to train on go to text/part/TEACHER.NN, 450 each
     cp "$here/heldout.txt" "text/part/heldout.$teacher"
     cp "$here/stop.txt" "text/part/stop.$teacher"
   done
-  head -n 1 "$here/golden.txt" > text/part/golden.slt
+  head -n 1 "$here/golden.txt" > "text/part/golden.${teachers[0]}"
 }
 speak_part() {  # speak_part SET.TEACHER or TEACHER.NN
   local teacher=${1%.*}
   case $teacher in heldout | stop | golden) teacher=${1#*.} ;; esac
-  step "audio/$1" ./synth "$teacher" "audio/$1.pcm" "audio/$1.jsonl" < "text/part/$1"
+  step "audio/$1" ./synth "$teacher" "audio/$1.pcm" "audio/$1.jsonl" "$rate" \
+    < "text/part/$1"
 }
 export -f step speak_part
 speak_all() { ls text/part | xargs -P "$cores" -I{} bash -ec 'speak_part {}'; }
@@ -61,6 +70,6 @@ export START here python
 printf '%s\n' lm decoder | xargs -P "$cores" -I{} bash -ec 'learn {}'
 step voice "$python" "$here/export.py" lm.pt decoder.pt audio "$root/voices/finch" \
   "$here/encoder.safetensors"
-step golden "$python" "$here/golden.py" "$root/voices/finch" audio/golden.slt \
+step golden "$python" "$here/golden.py" "$root/voices/finch" "audio/golden.${teachers[0]}" \
   "$root/src/families/finch/golden/finch.safetensors"
 "$python" "$here/evaluate.py" "$root/voices/finch" audio --report report.html

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from corpus import VOICES
 from templates import make_sentence, SHORT
 
 # Words that need not be spoken by a friendly voice, nor be in a list of test sentences.
@@ -23,8 +24,8 @@ UNWANTED = re.compile(
     r"\b(fuck|shit|damn|hell\b|whore|negro|nigg|jew|rape|slut|bitch|cunt|bastard|crap|"
     r"sex|breast|kill|slave|savage|luser|piss|ass\b|bugger|screw)", re.I)
 # Sentences of each teacher: SHARED are spoken by all, the rest by one. The default voice has most.
-TEACHERS = {"slt": 7000, "rms": 5000, "awb": 5000, "kal16": 7000}
-SHARED = 700
+LINES = dict(zip(VOICES["teachers"], VOICES["lines"]))
+SHARED = 600
 PLAIN = 0.6                  # part of the sentences at the teacher's own speed
 SPEEDS = (0.6, 1.75)         # the others, evenly on a logarithmic scale
 COUNTS = {"jargon": 3030, "devil": 1730, "bible": 4300, "words": 3500, "templates": 9300}
@@ -94,7 +95,7 @@ def with_speed(rng, sentence):
 def deal(rng, lines, out):
     """Each teacher's share of the training sentences, with speeds, to train.TEACHER.txt."""
     shared, lines = lines[:SHARED], lines[SHARED:]
-    for teacher, count in TEACHERS.items():
+    for teacher, count in LINES.items():
         own = count - SHARED - len(SHORT)
         taken, lines = lines[:own], lines[own:]
         taken = [with_speed(rng, s) for s in shared + SHORT + taken]

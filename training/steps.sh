@@ -14,6 +14,11 @@ need() {  # need PACKAGE FILE_OR_PROGRAM
 need_all() {  # what both recipes need, and whatever need() was called for before
   need g++ g++
   need flite1-dev /usr/include/flite/flite.h
+  need festvox-us-slt-hts /usr/share/festival/voices/us/cmu_us_slt_arctic_hts
+  need libhtsengine-dev /usr/include/HTS_engine.h
+  need libswresample-dev "$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null | sed 's|^|/usr/include/|')/libswresample"
+  # Without it Debian's PyTorch multiplies ten times as slowly.
+  [ -n "${PYTHON:-}" ] || need libopenblas0 "/usr/lib/$(uname -m)-linux-gnu/libopenblas.so.0"
   "$python" -c 'import torch, numpy, scipy' 2>/dev/null ||
     missing+=(python3-torch python3-numpy python3-scipy)
   [ ${#missing[@]} = 0 ] && return
@@ -30,9 +35,9 @@ step() {  # step RESULT COMMAND...: runs the command unless its result is there 
 }
 
 build_synth() {
-  g++ -std=c++20 -O2 -I"$root/src" "$here/synth.cc" "$root/src/families/finch/phone_stream.cc" \
-    -o synth -lflite_cmu_us_slt -lflite_cmu_us_rms -lflite_cmu_us_awb -lflite_cmu_us_kal16 \
-    -lflite_usenglish -lflite_cmulex -lflite -lm
+  g++ -std=c++20 -O3 -march=native -I"$root/src" -I"$here" "$here"/{synth,teacher,flite_teacher,hts_teacher,hts_label}.cc \
+    "$root"/src/{families/finch/phone_stream,audio/resampler,base/check,base/error}.cc -o synth -lflite_cmu_us_slt -lflite_cmu_us_rms -lflite_cmu_us_awb -lflite_cmu_us_kal16 \
+    -lflite_usenglish -lflite_cmulex -lflite -lHTSEngine -lswresample -lavutil -lm
 }
 
 cd "$work"

@@ -10,6 +10,7 @@ voice's speech LM.
 """
 import argparse
 import json
+import math
 import time
 from pathlib import Path
 
@@ -19,10 +20,10 @@ import torch.nn.functional as F
 from torch import nn
 
 import codec
-from corpus import Corpus, FRAME, SPEAKERS
+from corpus import BANDS, Corpus, FRAME, HOP, MEL_HZ, RATE, SPEAKERS
 from voice_file import load_known, read_safetensors, sharpen
 
-RESOLUTIONS = ((128, 32), (256, 64), (512, 128), (1024, 256), (2048, 512))
+RESOLUTIONS = tuple((size * RATE // 16000, size * RATE // 64000) for size in (128, 256, 512, 1024, 2048))
 BATCH, FRAMES, WARM_STEPS = 8, 33, 150
 
 
@@ -61,15 +62,17 @@ def reduced():
     return torch.autocast("cpu", dtype=torch.bfloat16, enabled=multiplies_bf16())
 
 
-def stft_loss(made, true, resolutions=RESOLUTIONS):
+def stft_loss(made, true, bands, resolutions=RESOLUTIONS):
+    """Distance of the magnitudes of made and true [B, N], below bands [B] in Hz."""
     loss = 0.0
     for size, hop in resolutions:
         window = torch.hann_window(size)
         spec = lambda x: torch.stft(x, size, hop, window=window, return_complex=True).abs()
         a, b = spec(made) / size ** 0.5, spec(true) / size ** 0.5
         floor = 3e-3
-        loss = loss + F.l1_loss(torch.log(a + floor), torch.log(b + floor))
-        loss = loss + 2.0 * F.l1_loss(a, b)
+        hears = (torch.arange(size // 2 + 1) * RATE / size <= bands[:, None]).float()[..., None]
+        apart = (torch.log(a + floor) - torch.log(b + floor)).abs() + 2.0 * (a - b).abs()
+        loss = loss + (apart * hears).sum() / (hears.sum() * a.shape[-1])
     return loss / len(resolutions)
 
 
@@ -85,19 +88,41 @@ def frame_losses(decoder, z, phone, mel, pitch, speaker):
     true_tone = codec.normal_pitch(pitch, speaker)[:, 2 : steps + 2]
     pitch_loss = ((tone[..., 0] - true_tone).abs() * voiced).sum() / voiced.sum().clamp(min=1)
     voice_loss = F.binary_cross_entropy_with_logits(tone[..., 1], voiced)
-    mel_loss = F.l1_loss(decoder.mel(hidden), mel[:, 1 : steps + 1])
+    hears = (torch.tensor(MEL_HZ) <= bands_of(speaker)[:, None]).float()[:, None]
+    apart = (decoder.mel(hidden) - mel[:, 1 : steps + 1]).abs() * hears
+    mel_loss = apart.sum() / (hears.sum() * steps)
     return hidden, {"mel": mel_loss, "pitch": pitch_loss, "voice": voice_loss}
 
 
-def wave_loss(decoder, hidden, wave, pitch, rng):
-    """hidden [B, S, high] against wave [B, 160 S + 640], at two resolutions of the five. All but the
-    first frame count, since pulses and windows before the crop are missing there."""
+def bands_of(speaker):
+    """speaker [B, T] -> up to which Hz what is heard there sounds, [B]."""
+    return BANDS[speaker].amin(-1)
+
+
+def breath_loss(head, pulses, pitch):
+    """How far noise's share of voiced speech is from codec.breath(), in nats of its ratio to the
+    pulses': magnitudes alone leave a voice too periodic. head [B, S, 3 K], pulses [B, S, K], pitch of
+    the steps [B, S]."""
+    gain, _, hiss = head.split(codec.BINS, -1)
+    tone = 2 * gain + torch.log(pulses.abs().pow(2).mean(-1, keepdim=True) + 1e-9)
+    noise = 2 * hiss + math.log(2 / 3)  # of codec.hash_noise
+    where = (pitch > 0).float()[..., None] * (codec.BREATH_ODDS > -5)
+    apart = (noise - tone - codec.BREATH_ODDS).abs().clamp(max=6) * where
+    return apart.sum() / where.sum().clamp(min=1)
+
+
+def wave_loss(decoder, hidden, wave, pitch, bands, rng):
+    """hidden [B, S, high] against wave [B, HOP S + FRAME], at two resolutions of the five -> (that,
+    breath_loss). All but the first frame count, since pulses and windows before the crop are missing
+    there."""
     steps = hidden.shape[1]
     noise = torch.stack([codec.hash_noise(int(rng.integers(0, 100000)), steps) for _ in hidden])
     pulses = codec.pitch_to_pulses(pitch[:, : steps + 2])
-    made = codec.overlap_add(decoder.spectra(hidden, pulses, noise))
+    head = decoder.head(hidden)
+    made = codec.overlap_add(decoder.spectra(head, pulses, noise))
     some = [RESOLUTIONS[i] for i in rng.choice(len(RESOLUTIONS), 2, replace=False)]
-    return stft_loss(made[:, FRAME:], wave[:, FRAME : steps * 160], some)
+    return (stft_loss(made[:, FRAME:], wave[:, FRAME : steps * HOP], bands, some),
+            breath_loss(head[:, 4:], pulses[:, 4:], pitch[:, 5 : steps + 1]))
 
 
 def hide_ahead(z, phone, rng):
@@ -121,10 +146,12 @@ def batch_losses(model, corpus, rng, step, started):
         extra = {"commit": commit}
     z, phone = hide_ahead(z, phone, rng)
     hidden, losses = frame_losses(model.decoder, z, phone, mel, pitch, speaker)
-    return {**losses, **extra, "stft": wave_loss(model.decoder, hidden, wave, pitch, rng)}
+    bands = bands_of(speaker)
+    losses["stft"], losses["breath"] = wave_loss(model.decoder, hidden, wave, pitch, bands, rng)
+    return {**losses, **extra}
 
 
-WEIGHTS = {"stft": 1.0, "mel": 1.0, "pitch": 0.5, "voice": 0.5, "commit": 0.1}
+WEIGHTS = {"stft": 1.0, "mel": 1.0, "pitch": 0.5, "voice": 0.5, "breath": 0.1, "commit": 0.1}
 
 
 def state_of(model):

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from corpus import Corpus
-from train_codec import (BATCH, FRAMES, WEIGHTS, Codec, adamw, compiled, frame_losses, hide_ahead,
+from train_codec import (BATCH, FRAMES, WEIGHTS, Codec, adamw, bands_of, compiled, frame_losses, hide_ahead,
                          save, wave_loss)
 
 EMA = 0.995
@@ -28,7 +28,7 @@ def batch_losses(decoder, quantiser, codes, corpus, rng):
     code = np.stack([codes[s : s + FRAMES] for s in starts]).astype(np.int64)
     z, phone = hide_ahead(quantiser.decode(torch.tensor(code)), phone, rng)
     hidden, losses = frame_losses(decoder, z, phone, mel, pitch, speaker)
-    losses["stft"] = wave_loss(decoder, hidden, wave, pitch, rng)
+    losses["stft"], losses["breath"] = wave_loss(decoder, hidden, wave, pitch, bands_of(speaker), rng)
     return losses
 
 

@@ -36,7 +36,10 @@ FinchConfig FinchConfig::from(const Config& config) {
   c.description = config.opt_s("description", "");
   c.licence = config.opt_s("licence", "");
   if (config.has("speakers")) read_speakers(config, c);
-  c.sample_rate = static_cast<int>(config.i("sample_rate", 16000, 16000));
+  c.sample_rate = static_cast<int>(config.i("sample_rate", 16000, 24000));
+  if (c.sample_rate != 16000 && c.sample_rate != 24000) {
+    config.fail("sample_rate", "must be 16000 or 24000");
+  }
   const auto phones = config.strings("phones");
   const auto& names = phone_names();
   if (phones.size() != names.size() || !std::equal(phones.begin(), phones.end(), names.begin())) {

@@ -24,7 +24,7 @@ struct FinchConfig {
   /// In the order of the tables; empty in a checkpoint of one speaker, which has no tables.
   std::vector<Speaker> speakers;
   float slowest = 1, fastest = 1;  ///< speeds that the LM has learned
-  int sample_rate = 16000;  ///< Hz
+  int sample_rate = 16000;  ///< Hz: 16000 or 24000
   int codes = 256;          ///< entries of a codebook; id `codes` means no code yet
   int max_positions = 0;    ///< steps of one segment, prompt row included
 

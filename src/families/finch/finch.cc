@@ -32,7 +32,7 @@ class FinchPipeline : public Pipeline {
     info_.model = spec.model;
     info_.licence = config.licence;
     info_.sample_rate = config.sample_rate;
-    info_.frame_rate = static_cast<double>(config.sample_rate) / kFrameSamples;
+    info_.frame_rate = static_cast<double>(kStepsASecond) / kStepsPerFrame;
     for (const Speaker& speaker : config.speakers) {
       info_.voices.push_back({speaker.name, speaker.description});
     }

@@ -7,7 +7,6 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr double kRate = 16000;
 constexpr float kMaxGain = 6;  // of the logarithms; a bound against a broken model
 
 /// Uniform in [-1, 1): number `index` of the noise of a step. A 32-bit hash, the same everywhere.
@@ -21,39 +20,41 @@ float hash_noise(uint32_t step, uint32_t index) {
 
 }  // namespace
 
-Source::Source() : fft_(kFft), window_(kWindow) {
-  for (int i = 0; i < kWindow; ++i) {
+Source::Source(const SourceShape& shape)
+    : shape_(shape), fft_(shape.fft), window_(static_cast<size_t>(shape.window)) {
+  for (int i = 0; i < shape.window; ++i) {
     window_[i] =
-        static_cast<float>((0.5 - 0.5 * std::cos(2 * std::numbers::pi * i / kWindow)) / 1.5);
+        static_cast<float>((0.5 - 0.5 * std::cos(2 * std::numbers::pi * i / shape.window)) / 1.5);
   }
 }
 
-void Source::add_slot(SourceState& state, float pitch) {
+void Source::add_slot(SourceState& state, float pitch) const {
   std::rotate(state.slots.begin(), state.slots.begin() + 1, state.slots.end());
   SourceState::Slot& slot = state.slots.back();
   slot.count = 0;
   if (pitch <= 0) return;
-  const double cycles = static_cast<double>(pitch) * kHop / kRate;
+  const double cycles = static_cast<double>(pitch) * shape_.hop / shape_.rate;
   const double end = state.phase + cycles;
-  const auto weight = static_cast<float>(0.1 * std::sqrt(kRate / std::max(pitch, 40.f)));
+  const auto weight = static_cast<float>(0.1 * std::sqrt(shape_.rate / std::max(double{pitch}, 40.0)));
   for (int n = 1; n <= end && slot.count < SourceState::kMaxPulses; ++n) {
-    const auto at = static_cast<float>((n - state.phase) / cycles * kHop);
+    const auto at = static_cast<float>((n - state.phase) / cycles * shape_.hop);
     slot.pulses[slot.count++] = {at, weight};
   }
   state.phase = end - std::floor(end);
 }
 
 void Source::pulse_spectrum(const SourceState& state, std::complex<float>* spectrum) const {
-  std::fill(spectrum, spectrum + kBins, std::complex<float>(0));
+  const int bins = shape_.bins();
+  std::fill(spectrum, spectrum + bins, std::complex<float>(0));
   for (size_t s = 0; s < state.slots.size(); ++s) {
     for (int p = 0; p < state.slots[s].count; ++p) {
       const Pulse& pulse = state.slots[s].pulses[p];
-      const double at = pulse.at + static_cast<double>(s) * kHop;
-      const double hann = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * at / kWindow);
-      const double angle = 2 * std::numbers::pi * at / kFft;
+      const double at = pulse.at + static_cast<double>(s) * shape_.hop;
+      const double hann = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * at / shape_.window);
+      const double angle = 2 * std::numbers::pi * at / shape_.fft;
       const double cos = std::cos(angle), sin = -std::sin(angle);
       double re = pulse.weight * hann, im = 0;
-      for (int k = 0; k < kBins; ++k) {
+      for (int k = 0; k < bins; ++k) {
         spectrum[k] += std::complex<float>(static_cast<float>(re), static_cast<float>(im));
         const double turned = re * cos - im * sin;
         im = re * sin + im * cos;
@@ -66,23 +67,25 @@ void Source::pulse_spectrum(const SourceState& state, std::complex<float>* spect
 void Source::step(SourceState& state, const float* head, float pitch, float* out,
                   std::complex<float>* scratch) const {
   add_slot(state, pitch);
-  std::complex<float>* spectrum = scratch + kFft;
-  auto* signal = reinterpret_cast<float*>(spectrum + kBins);
+  const int bins = shape_.bins(), hop = shape_.hop;
+  std::complex<float>* spectrum = scratch + shape_.fft;
+  auto* signal = reinterpret_cast<float*>(spectrum + bins);
   pulse_spectrum(state, spectrum);
-  for (int k = 0; k < kBins; ++k) {
+  for (int k = 0; k < bins; ++k) {
     const float gain = std::exp(std::min(head[k], kMaxGain));
-    const float phase = head[kBins + k];
-    const float hiss = std::exp(std::min(head[2 * kBins + k], kMaxGain));
+    const float phase = head[bins + k];
+    const float hiss = std::exp(std::min(head[2 * bins + k], kMaxGain));
     const float re = gain * std::cos(phase), im = gain * std::sin(phase);
     const float pulse_re = spectrum[k].real(), pulse_im = spectrum[k].imag();
     spectrum[k] = {re * pulse_re - im * pulse_im + hiss * hash_noise(state.step, k),
-                   re * pulse_im + im * pulse_re + hiss * hash_noise(state.step, kBins + k)};
+                   re * pulse_im + im * pulse_re + hiss * hash_noise(state.step, bins + k)};
   }
   fft_.inverse(spectrum, signal, scratch);
-  for (int i = 0; i < kWindow; ++i) state.overlap[i] += state.gain * signal[i] * window_[i];
-  for (int i = 0; i < kHop; ++i) out[i] = std::clamp(state.overlap[i], -1.f, 1.f);
-  std::copy(state.overlap.begin() + kHop, state.overlap.end(), state.overlap.begin());
-  std::fill(state.overlap.end() - kHop, state.overlap.end(), 0.f);
+  for (int i = 0; i < shape_.window; ++i) state.overlap[i] += state.gain * signal[i] * window_[i];
+  for (int i = 0; i < hop; ++i) out[i] = std::clamp(state.overlap[i], -1.f, 1.f);
+  const auto end = state.overlap.begin() + shape_.window;
+  std::copy(state.overlap.begin() + hop, end, state.overlap.begin());
+  std::fill(end - hop, end, 0.f);
   ++state.step;
 }
 

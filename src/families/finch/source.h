@@ -1,6 +1,5 @@
 // The signal half of finch's decoder: pulses at the pitch and hashed noise, shaped by spectra, put
-// together by overlap-add. Every step of 160 samples adds a window of 480 that starts where the
-// step does. Results depend on the stream only, never on how it is cut.
+// together by overlap-add. Every step of 10 ms adds a window of 30 ms that starts where the step does. Results depend on the stream only, never on how it is cut.
 #pragma once
 
 #include <array>
@@ -13,9 +12,19 @@
 
 namespace syrinx::finch {
 
-inline constexpr int kHop = 160, kWindow = 480, kFft = 512, kBins = kFft / 2 + 1;
+inline constexpr int kStepsASecond = 100;
 
-/// A pulse of the voice: samples from the start of its slot of kHop samples, and its strength.
+/// Samples of a step, of its window and of the transform, by the sample rate: at 16 kHz 160, 480 and
+/// 512, at 24 kHz 240, 720 and 768.
+struct SourceShape {
+  static constexpr int kMaxHop = 240;
+  explicit SourceShape(int sample_rate)
+      : rate(sample_rate), hop(rate / kStepsASecond), window(3 * hop), fft(hop / 5 * 16) {}
+  int rate, hop, window, fft;
+  int bins() const { return fft / 2 + 1; }
+};
+
+/// A pulse of the voice: samples from the start of its step's slot, and its strength.
 struct Pulse {
   float at = 0, weight = 0;
 };
@@ -31,26 +40,28 @@ struct SourceState {
   float gain = 1;             ///< of all samples
   double phase = 0;           ///< cycles since the last pulse, in [0, 1)
   uint32_t step = 0;
-  std::array<float, kWindow> overlap{};  ///< what later windows still add to
+  std::array<float, 3 * SourceShape::kMaxHop> overlap{};  ///< what later windows still add to
 };
 
 class Source {
  public:
-  Source();
-  /// One step. head [3 * kBins]: ln gain of the pulses, their phase, ln gain of the noise. `pitch`
-  /// in Hz, or 0, of the newest slot: samples [2 * kHop, 3 * kHop) of this step's window. Writes
-  /// out [kHop]. scratch: kFft + kBins complex numbers and kFft floats behind them.
+  explicit Source(const SourceShape& shape);
+  /// One step. head [3 * bins]: ln gain of the pulses, their phase, ln gain of the noise. `pitch`
+  /// in Hz, or 0, of the newest slot: samples [2 * hop, 3 * hop) of this step's window. Writes
+  /// out [hop]. scratch: fft + bins complex numbers and fft floats behind them.
   void step(SourceState& state, const float* head, float pitch, float* out,
             std::complex<float>* scratch) const;
   /// In complex numbers.
-  static constexpr int64_t scratch_size() { return kFft + kBins + kFft / 2 + 1; }
+  int64_t scratch_size() const { return shape_.fft + 2 * int64_t{shape_.bins()}; }
+  const SourceShape& shape() const { return shape_; }
 
  private:
-  static void add_slot(SourceState& state, float pitch);
+  void add_slot(SourceState& state, float pitch) const;
   void pulse_spectrum(const SourceState& state, std::complex<float>* spectrum) const;
 
+  SourceShape shape_;
   RealFft fft_;
-  std::vector<float> window_;  // [kWindow], of the synthesis
+  std::vector<float> window_;  // of the synthesis
 };
 
 }  // namespace syrinx::finch

@@ -57,7 +57,9 @@ struct Vocoder::Stream : StreamState {
 };
 
 Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType type)
-    : config_(config), norm_(weights.scope("norm"), config.high_width, kNormEps) {
+    : config_(config),
+      norm_(weights.scope("norm"), config.high_width, kNormEps),
+      source_(SourceShape(config.sample_rate)) {
   const auto symbols = static_cast<int64_t>(phone_names().size());
   for (int k = 0; k < kBooks; ++k) {
     books_.push_back(weights.f32("book." + std::to_string(k), {config.codes, config.latent}));
@@ -79,7 +81,7 @@ Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType t
                        config.high_taps, type);
   }
   tone_ = load_linear(weights, "tone", 2, config.high_width, true, WeightType::kF32);
-  head_ = load_linear(weights, "head", int64_t{3} * kBins, config.high_width, true, type);
+  head_ = load_linear(weights, "head", int64_t{3} * source_.shape().bins(), config.high_width, true, type);
 }
 
 Bundle Vocoder::bundle(const Sequence& sequence) const {
@@ -209,9 +211,10 @@ void Vocoder::speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidd
   const int64_t steps = hidden.shape[0];
   const View tone = ctx.arena.take({steps, 2}, DType::kF32);
   const View head = ctx.arena.take({steps, head_.out()}, DType::kF32);
-  const View scratch = ctx.arena.take({2 * Source::scratch_size()}, DType::kF32);
+  const View scratch = ctx.arena.take({2 * source_.scratch_size()}, DType::kF32);
   linear(ctx, tone_, hidden, tone);
   linear(ctx, head_, hidden, head);
+  const auto hop = static_cast<size_t>(source_.shape().hop);
   int64_t at = 0;
   for (ChunkJob& job : jobs) {
     auto& stream = *static_cast<Stream*>(job.state);
@@ -220,7 +223,7 @@ void Vocoder::speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidd
       const float log_pitch =
           std::clamp(t[0] * config_.pitch_std + stream.pitch_mean, kMinLogPitch, kMaxLogPitch);
       source_.step(stream.source, head.f32() + at * head_.out(),
-                   t[1] > 0 ? std::exp(log_pitch) : 0.f, &job.out[static_cast<size_t>(s) * kHop],
+                   t[1] > 0 ? std::exp(log_pitch) : 0.f, &job.out[s * hop],
                    reinterpret_cast<std::complex<float>*>(scratch.data));
     }
   }

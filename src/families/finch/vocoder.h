@@ -1,4 +1,4 @@
-// The chunk stage of finch: frames of codes and symbols to 640 samples each. A ConvNeXt trunk at 25
+// The chunk stage of finch: frames of codes and symbols to 40 ms of samples each. A ConvNeXt trunk at 25
 // and 100 steps a second, then a source-filter head. Its first layer sees one frame before and one
 // after, which is the link's context; all else is causal with its state in the stream.
 // Const after load.
@@ -17,7 +17,6 @@
 namespace syrinx::finch {
 
 inline constexpr int kStepsPerFrame = 4;
-inline constexpr int kFrameSamples = kStepsPerFrame * kHop;
 
 /// x + down(silu(up(norm(depthwise(x))))). Scope: conv, norm, up, down.
 class ResidualConv {
@@ -41,7 +40,7 @@ class Vocoder : public ChunkStage {
   Vocoder(const FinchConfig& config, const Weights& weights, WeightType type);
 
   FrameType in() const override { return {Flow::kCodes, kFrameWidth}; }
-  FrameType out() const override { return {Flow::kSamples, kFrameSamples}; }
+  FrameType out() const override { return {Flow::kSamples, kStepsPerFrame * source_.shape().hop}; }
   Bundle bundle(const Sequence& sequence) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
