@@ -287,7 +287,7 @@ TEST_F(ForesightTest, AThousandUpdatesAreDraftedForInTurn) {
 
 TEST_F(ForesightTest, ASessionSaysHow) {
   Caller caller(writer_, speaker_, PredictWhen::kAsked);
-  const JsonIn how = {{"rule", "top_k"}, {"k", 5}, {"draft_tokens", 12}, {"hint", "(cut off)"}};
+  const JsonIn how = {{"rule", "top_k"}, {"k", 5}, {"draft_tokens", 12}, {"hint", "Cut off."}};
   caller.set({{"predict", how}});
   EXPECT_EQ(caller.events.back()["session"]["predict"], how);
   writer_->say({"Good", " day.", " How", " are you?"});
@@ -296,23 +296,22 @@ TEST_F(ForesightTest, ASessionSaysHow) {
   EXPECT_EQ(writer_->last_request().max_tokens, 12);
   EXPECT_EQ(writer_->last_request().expected_among, 5);
   EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
-            JsonIn::parse(R"([{"role": "user", "content": "hello\n(cut off)"
-}])"));
+            JsonIn::parse(R"([{"role": "user", "content": "hello\nCut off."}])"));
   caller.ask_typed();
-EXPECT_EQ(caller.answer(), "Good day. How are you?");
-EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
-          JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
-EXPECT_EQ(writer_->last_request().expected, "Good day. How are you?");
-const auto fault = [&](JsonIn wrong) {
-  caller.set({{"predict", std::move(wrong)}});
-  return caller.events.back()["error"]["param"];
-};
-EXPECT_EQ(fault({{"rule", "best"}}), "session.predict.rule");
-EXPECT_EQ(fault({{"k", 0}}), "session.predict.k");
-EXPECT_EQ(fault({{"k", 101}}), "session.predict.k");
-EXPECT_EQ(fault({{"draft_tokens", 1e9}}), "session.predict.draft_tokens");
-EXPECT_EQ(fault({{"hint", std::string(3000, 'a')}}), "session.predict.hint");
-EXPECT_EQ(fault("often"), "session.predict");
+  EXPECT_EQ(caller.answer(), "Good day. How are you?");
+  EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
+            JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
+  EXPECT_EQ(writer_->last_request().expected, "Good day. How are you?");
+  const auto fault = [&](JsonIn wrong) {
+    caller.set({{"predict", std::move(wrong)}});
+    return caller.events.back()["error"]["param"];
+  };
+  EXPECT_EQ(fault({{"rule", "best"}}), "session.predict.rule");
+  EXPECT_EQ(fault({{"k", 0}}), "session.predict.k");
+  EXPECT_EQ(fault({{"k", 101}}), "session.predict.k");
+  EXPECT_EQ(fault({{"draft_tokens", 1e9}}), "session.predict.draft_tokens");
+  EXPECT_EQ(fault({{"hint", std::string(3000, 'a')}}), "session.predict.hint");
+  EXPECT_EQ(fault("often"), "session.predict");
 }
 
 /// The model is asked about its draft before it answers; the fake one says neither yes nor no.
