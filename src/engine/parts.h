@@ -1,6 +1,7 @@
-// A request's text cut at its pauses (model/pauses.h) and where it is delivered otherwise: parts that are
-// spoken one after the other, each as a request of its own would be, with silence between them. For
-// models that take no phones, a lexicon's other words are put into the text. One thread at a time.
+// A request's text cut at its pauses (model/pauses.h) and where it is delivered otherwise: parts
+// that are spoken one after the other, each as a request of its own would be, with silence between
+// them. For models that take no phones, a lexicon's other words are put into the text. One thread
+// at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,9 @@ namespace syrinx {
 
 class SpokenParts {
  public:
-  /// Of a text, whole or the beginning of one that is open; `phones`: the model says a lexicon's words
-  /// by itself. Null: there is nothing to cut or to exchange and there will not be.
-  static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request,
-                                                 bool phones = true);
+  /// Of a text, whole or the beginning of one that is open; `phones`: the model says a lexicon's
+  /// words by itself. Null: there is nothing to cut or to exchange and there will not be.
+  static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request, bool phones = true);
 
   /// What late text means for the part that is being spoken.
   struct LiveText {

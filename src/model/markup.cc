@@ -29,8 +29,7 @@ Result<Markup> take_ssml(const PipelineInfo& info, SpeechRequest& request) {
   for (const std::string& what : ssml.ignored) warn(concat("SSML: ", what, " is not heeded"));
   bool rates = false, pitches = false;
   for (Delivery& delivery : ssml.deliveries) {
-    const float speed =
-        std::clamp(request.speed * delivery.rate, info.slowest, info.fastest);
+    const float speed = std::clamp(request.speed * delivery.rate, info.slowest, info.fastest);
     const float pitch = std::clamp(delivery.pitch, info.lowest, info.highest);
     rates = rates || std::abs(speed - request.speed * delivery.rate) > 0.01f;
     pitches = pitches || pitch != delivery.pitch;

@@ -14,9 +14,9 @@ struct Markup {
   std::vector<std::string> warnings;  ///< what was left out, for people, without a full stop
 };
 
-/// Replaces a text in SSML (text/ssml.h) by its words, sayings and deliveries. What the model cannot do
-/// is left out with a warning; a rate or a pitch beyond its bounds becomes the bound. The request's
-/// language and speed are settled before. An Error names "input", and the line.
+/// Replaces a text in SSML (text/ssml.h) by its words, sayings and deliveries. What the model
+/// cannot do is left out with a warning; a rate or a pitch beyond its bounds becomes the bound. The
+/// request's language and speed are settled before. An Error names "input", and the line.
 Result<Markup> take_ssml(const PipelineInfo& info, SpeechRequest& request);
 
 /// When the marks sound, in frames: with the first word behind each, or at `end`.

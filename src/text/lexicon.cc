@@ -45,9 +45,9 @@ Status Lexicon::add(std::string_view word, std::string_view how) {
     return lexicon_fault(concat("'", word.substr(0, kMostWordBytes), "': ", what...));
   };
   if (word.size() > kMostWordBytes) return wrong("at most ", kMostWordBytes, " bytes");
-  const bool good = !word.empty() && is_word_byte(word.front()) && is_word_byte(word.back()) &&
-                    std::all_of(word.begin(), word.end(),
-                                [](char c) { return is_word_byte(c) || is_joint(c); });
+  const bool good =
+      !word.empty() && is_word_byte(word.front()) && is_word_byte(word.back()) &&
+      std::all_of(word.begin(), word.end(), [](char c) { return is_word_byte(c) || is_joint(c); });
   if (!good || !utf8_valid(word)) {
     return wrong("a word has letters and digits, and ' - . & + between them");
   }
@@ -62,8 +62,7 @@ Status Lexicon::add(std::string_view word, std::string_view how) {
       return wrong("the pronunciation does not end with '", how.front() == '/' ? '/' : '}', "'");
     }
     const std::string_view sounds = how.substr(1, how.size() - 2);
-    Result<Phones> phones =
-        how.front() == '/' ? phones_of_ipa(sounds) : phones_of_arpabet(sounds);
+    Result<Phones> phones = how.front() == '/' ? phones_of_ipa(sounds) : phones_of_arpabet(sounds);
     if (!phones) return wrong(phones.error().message);
     entry.phones = phones.take();
   } else {

@@ -1,4 +1,5 @@
-// How one's own words are said: a list of words, each with its sounds or other words to be read instead.
+// How one's own words are said: a list of words, each with its sounds or other words to be read
+// instead.
 //
 //     # a word, then how it is said
 //     Syrinx    /ˈsɪɹɪŋks/        IPA

@@ -27,8 +27,9 @@ std::string found(const Lexicon& lexicon, std::string_view text) {
 }
 
 TEST(Lexicon, KnowsWholeWords) {
-  const auto lexicon = parse("\xef\xbb\xbf# names\r\nSyrinx\t/ˈsɪɹɪŋks/\r\n\r\nnginx engine X\nUS  U S\n"
-                             "Jean-Luc  {ZH AA1 N L UW0 K}\n");
+  const auto lexicon = parse(
+      "\xef\xbb\xbf# names\r\nSyrinx\t/ˈsɪɹɪŋks/\r\n\r\nnginx engine X\nUS  U S\n"
+      "Jean-Luc  {ZH AA1 N L UW0 K}\n");
   ASSERT_TRUE(lexicon);
   EXPECT_EQ(found(*lexicon, "Syrinx, syrinx (Syrinx)"), "Syrinx=ˈsɪɹɪŋks;Syrinx=ˈsɪɹɪŋks;");
   EXPECT_EQ(found(*lexicon, "NGINX nginxes Nginx."), "NGINX=engine X;Nginx=engine X;");
@@ -44,10 +45,11 @@ TEST(Lexicon, FaultsNameLineAndSymbol) {
     auto lexicon = Lexicon::parse(text);
     return lexicon.ok() ? std::string() : lexicon.error().message;
   };
-  EXPECT_EQ(fault("a /b/\nword /b§/"), "line 2: 'word': '§' in 'b§' is no sound that IPA has for this");
+  EXPECT_EQ(fault("a /b/\nword /b§/"),
+            "line 2: 'word': '§' in 'b§' is no sound that IPA has for this");
   EXPECT_EQ(fault("\n\nword {B QQ}"), "line 3: 'word': 'QQ' is no phone of ARPAbet");
-  for (const char* bad : {"word", "word /a", "word {A", "-word a", "wo<rd a", "word a<b>", "word //",
-                          "word {}", "w\xff a"}) {
+  for (const char* bad : {"word", "word /a", "word {A", "-word a", "wo<rd a", "word a<b>",
+                          "word //", "word {}", "w\xff a"}) {
     EXPECT_NE(fault(bad), "") << bad;
   }
 }
@@ -82,7 +84,8 @@ TEST(Phones, AreReadInBothAlphabets) {
   EXPECT_EQ(phones_of_arpabet("b ah1 t el0").value().arpabet, (List{"b", "ah1", "t", "ax0", "l"}));
   EXPECT_EQ(phones_of_arpabet("HH-AH0-L-OW1").value().ipa, "həlˈoʊ");
   for (const char* bad : {"", "ˈ", "t1", "ж"}) EXPECT_FALSE(phones_of_ipa(bad).ok()) << bad;
-  for (const char* bad : {"", "T1", "XX", "T AH9"}) EXPECT_FALSE(phones_of_arpabet(bad).ok()) << bad;
+  for (const char* bad : {"", "T1", "XX", "T AH9"})
+    EXPECT_FALSE(phones_of_arpabet(bad).ok()) << bad;
   EXPECT_FALSE(phones_of_ipa(std::string(1000, 'a')).ok());
 }
 

@@ -18,14 +18,33 @@ using Said = std::optional<std::string>;
 struct SignName {
   std::string_view sign, name;
 };
-constexpr std::array kSignNames = std::to_array<SignName>(
-    {{".", "dot"},          {",", "comma"},      {"-", "dash"},         {"_", "underscore"},
-     {"/", "slash"},        {"\\", "backslash"}, {"@", "at"},           {"#", "hash"},
-     {"*", "star"},         {"+", "plus"},       {"=", "equals"},       {"&", "and"},
-     {"%", "percent"},      {"$", "dollar"},     {":", "colon"},        {";", "semicolon"},
-     {"!", "exclamation mark"}, {"?", "question mark"}, {"(", "open parenthesis"},
-     {")", "close parenthesis"}, {"'", "apostrophe"}, {"\"", "quote"}, {"<", "less than"},
-     {">", "greater than"}, {"~", "tilde"}, {"^", "caret"}, {"|", "bar"}});
+constexpr std::array kSignNames = std::to_array<SignName>({{".", "dot"},
+                                                           {",", "comma"},
+                                                           {"-", "dash"},
+                                                           {"_", "underscore"},
+                                                           {"/", "slash"},
+                                                           {"\\", "backslash"},
+                                                           {"@", "at"},
+                                                           {"#", "hash"},
+                                                           {"*", "star"},
+                                                           {"+", "plus"},
+                                                           {"=", "equals"},
+                                                           {"&", "and"},
+                                                           {"%", "percent"},
+                                                           {"$", "dollar"},
+                                                           {":", "colon"},
+                                                           {";", "semicolon"},
+                                                           {"!", "exclamation mark"},
+                                                           {"?", "question mark"},
+                                                           {"(", "open parenthesis"},
+                                                           {")", "close parenthesis"},
+                                                           {"'", "apostrophe"},
+                                                           {"\"", "quote"},
+                                                           {"<", "less than"},
+                                                           {">", "greater than"},
+                                                           {"~", "tilde"},
+                                                           {"^", "caret"},
+                                                           {"|", "bar"}});
 
 /// Every character by its name. In English a capital that stands alone is a letter's name.
 std::string spelled_out(std::string_view text, bool english) {
@@ -181,8 +200,9 @@ Said say_as(std::string_view kind, std::string_view format, std::string_view tex
   }
   if (kind == "ordinal") {
     const std::string digits = plain.substr(0, plain.find_first_not_of("0123456789"));
-    return english::is_digits(digits, 1, 15) ? Said(english::ordinal_words(english::value_of(digits)))
-                                    : Said();
+    return english::is_digits(digits, 1, 15)
+               ? Said(english::ordinal_words(english::value_of(digits)))
+               : Said();
   }
   if (kind == "date") return date_of(format, text);
   if (kind == "time") return time_of(text);

@@ -1,5 +1,5 @@
-// How parts of a text are to be said, whatever its writing suggests: what SSML and lexicons ask for.
-// Plain values.
+// How parts of a text are to be said, whatever its writing suggests: what SSML and lexicons ask
+// for. Plain values.
 #pragma once
 
 #include <cstdint>

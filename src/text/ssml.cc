@@ -42,8 +42,8 @@ class SsmlAttributes {
 std::optional<float> decimal_of(std::string_view text) {
   float value = 0;
   if (text.starts_with('+')) text.remove_prefix(1);
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value,
-                                    std::chars_format::fixed);
+  const auto read =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   const bool all = read.ec == std::errc() && read.ptr == text.data() + text.size();
   return all && !text.empty() ? std::optional(value) : std::nullopt;
 }
@@ -63,12 +63,20 @@ struct NamedValue {
   std::string_view name;
   float value;
 };
-constexpr std::array kRates = std::to_array<NamedValue>({{"x-slow", 0.5f}, {"slow", 0.75f}, {"medium", 1},
-                                                    {"default", 1}, {"fast", 1.3f}, {"x-fast", 1.7f}});
+constexpr std::array kRates = std::to_array<NamedValue>({{"x-slow", 0.5f},
+                                                         {"slow", 0.75f},
+                                                         {"medium", 1},
+                                                         {"default", 1},
+                                                         {"fast", 1.3f},
+                                                         {"x-fast", 1.7f}});
 constexpr std::array kPitches = std::to_array<NamedValue>(
     {{"x-low", -5}, {"low", -2.5f}, {"medium", 0}, {"default", 0}, {"high", 2.5f}, {"x-high", 5}});
-constexpr std::array kBreaks = std::to_array<NamedValue>({{"none", 0}, {"x-weak", 0.25f}, {"weak", 0.5f},
-                                                     {"medium", 0.75f}, {"strong", 1}, {"x-strong", 1.25f}});
+constexpr std::array kBreaks = std::to_array<NamedValue>({{"none", 0},
+                                                          {"x-weak", 0.25f},
+                                                          {"weak", 0.5f},
+                                                          {"medium", 0.75f},
+                                                          {"strong", 1},
+                                                          {"x-strong", 1.25f}});
 
 template <size_t N>
 std::optional<float> value_named(const std::array<NamedValue, N>& table, std::string_view name) {
@@ -129,19 +137,21 @@ class SsmlReader {
     XML_SetElementHandler(
         parser_,
         [](void* self, const XML_Char* name, const XML_Char** pairs) {
-          static_cast<SsmlReader*>(self)->guarded([&](SsmlReader& r) { r.begin(name, SsmlAttributes(pairs)); });
+          static_cast<SsmlReader*>(self)->guarded(
+              [&](SsmlReader& r) { r.begin(name, SsmlAttributes(pairs)); });
         },
         [](void* self, const XML_Char*) {
           static_cast<SsmlReader*>(self)->guarded([](SsmlReader& r) { r.end(); });
         });
     XML_SetCharacterDataHandler(parser_, [](void* self, const XML_Char* text, int size) {
-      static_cast<SsmlReader*>(self)->guarded(
-          [&](SsmlReader& r) { r.characters({text, static_cast<size_t>(size)}); });
+      static_cast<SsmlReader*>(self)->guarded([&](SsmlReader& r) {
+        r.characters({text, static_cast<size_t>(size)});
+      });
     });
-    XML_SetStartDoctypeDeclHandler(parser_, [](void* self, const XML_Char*, const XML_Char*,
-                                               const XML_Char*, int) {
-      static_cast<SsmlReader*>(self)->fail("a document type is not taken");
-    });
+    XML_SetStartDoctypeDeclHandler(
+        parser_, [](void* self, const XML_Char*, const XML_Char*, const XML_Char*, int) {
+          static_cast<SsmlReader*>(self)->fail("a document type is not taken");
+        });
     const size_t most = static_cast<size_t>(std::numeric_limits<int>::max());
     const auto size = static_cast<int>(std::min(document_.size(), most));
     const XML_Status status = XML_Parse(parser_, document_.data(), size, XML_TRUE);
@@ -177,8 +187,9 @@ class SsmlReader {
   }
   void ignore(std::string what) {
     // It may become a header's value.
-    std::replace_if(what.begin(), what.end(),
-                    [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    std::replace_if(
+        what.begin(), what.end(),
+        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
     auto& all = out_.ignored;
     const bool there = std::find(all.begin(), all.end(), what) != all.end();
     if (!there && all.size() < kMostIgnored) all.push_back(std::move(what));
@@ -257,7 +268,8 @@ void SsmlReader::prosody(const SsmlAttributes& given, OpenElement& open) {
   if (const auto pitch = given["pitch"]; !pitch.empty()) {
     const bool hertz = lower_ascii(pitch).ends_with("hz");
     const auto value = pitch_of(pitch);
-    if (!value && !hertz) return fail(concat("'", pitch, "' is no pitch; it is high, +10% or -2st"));
+    if (!value && !hertz)
+      return fail(concat("'", pitch, "' is no pitch; it is high, +10% or -2st"));
     if (hertz) ignore("prosody pitch in Hz");
     now_.pitch = std::clamp(now_.pitch + value.value_or(0), -kMostPitch, kMostPitch);
   }
@@ -374,7 +386,8 @@ void SsmlReader::end() {
       return;
     case OpenElement::kSayAs: {
       if (inside.empty()) return;
-      if (inside.size() > kMostSaid) return fail(concat("<say-as> of more than ", kMostSaid, " bytes"));
+      if (inside.size() > kMostSaid)
+        return fail(concat("<say-as> of more than ", kMostSaid, " bytes"));
       const auto said = say_as(lower_ascii(open.value), open.format, inside, english_);
       if (said) return replace(*said);
       return ignore(concat("say-as '", open.value.substr(0, 40), "' of what it does not fit"));

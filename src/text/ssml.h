@@ -1,9 +1,10 @@
-// SSML 1.1, the half of it that changes what is heard: documents as a plain text and how parts of it
-// are to be said. Pure functions; any bytes are safe: no document types and so no entities of one's
-// own, and bounds on depth, elements and what a value may hold.
+// SSML 1.1, the half of it that changes what is heard: documents as a plain text and how parts of
+// it are to be said. Pure functions; any bytes are safe: no document types and so no entities of
+// one's own, and bounds on depth, elements and what a value may hold.
 //
-// speak, p, s, break, say-as, sub, phoneme, prosody (rate, pitch), emphasis, mark. What is inside of other
-// elements is spoken, and `ignored` names them, as it names attributes and values that are not heeded.
+// speak, p, s, break, say-as, sub, phoneme, prosody (rate, pitch), emphasis, mark. What is inside
+// of other elements is spoken, and `ignored` names them, as it names attributes and values that are
+// not heeded.
 #pragma once
 
 #include <string>

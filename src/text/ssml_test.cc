@@ -29,13 +29,15 @@ TEST(Ssml, IsToldByItsBeginning) {
                           "<?xml version=\"1.0\"?>\n<speak>", "\xef\xbb\xbf<speak>a"}) {
     EXPECT_TRUE(is_ssml(yes)) << yes;
   }
-  for (const char* no : {"", "speak", "<speaker>", "<b>a</b>", "a <speak>", "<?xml <speak>", "<speak"}) {
+  for (const char* no :
+       {"", "speak", "<speaker>", "<b>a</b>", "a <speak>", "<?xml <speak>", "<speak"}) {
     EXPECT_FALSE(is_ssml(no)) << no;
   }
 }
 
 TEST(Ssml, WhiteSpaceIsOneSpace) {
-  EXPECT_EQ(text("\n  Hello,\n   <w>world</w>  <!-- so --> &amp; all&#46; "), "Hello, world & all.");
+  EXPECT_EQ(text("\n  Hello,\n   <w>world</w>  <!-- so --> &amp; all&#46; "),
+            "Hello, world & all.");
   EXPECT_EQ(text("<p>One.</p>\n<p>Two.</p>"), "One.\n\nTwo.");
   EXPECT_EQ(text("<s>One</s><s>Two?</s>"), "One. Two?");
   EXPECT_EQ(text("<![CDATA[<b>]]>"), "<b>");
@@ -52,14 +54,16 @@ TEST(Ssml, BreaksBecomeTags) {
 TEST(Ssml, SubstitutesAndSays) {
   EXPECT_EQ(text("the <sub alias='World Wide Web'>WWW</sub>."), "the World Wide Web.");
   EXPECT_EQ(text("<say-as interpret-as='characters'>aB3</say-as>!"), "A B three!");
-  EXPECT_EQ(text("<say-as interpret-as='cardinal'>1,984</say-as>"), "one thousand nine hundred eighty four");
+  EXPECT_EQ(text("<say-as interpret-as='cardinal'>1,984</say-as>"),
+            "one thousand nine hundred eighty four");
   EXPECT_EQ(text("<say-as interpret-as='odd'>x</say-as>"), "x");
   EXPECT_EQ(read("<say-as interpret-as='odd'>x</say-as>").ignored.size(), 1u);
 }
 
 TEST(Ssml, PhonemesAreSaidOfTheirWords) {
-  const Ssml ssml = read("I say <phoneme alphabet='ipa' ph='təˈmeɪtoʊ'>tomato</phoneme>, "
-                         "<phoneme alphabet='x-cmu' ph='T AH0 M AA1 T OW0'> to ma to </phoneme>.");
+  const Ssml ssml = read(
+      "I say <phoneme alphabet='ipa' ph='təˈmeɪtoʊ'>tomato</phoneme>, "
+      "<phoneme alphabet='x-cmu' ph='T AH0 M AA1 T OW0'> to ma to </phoneme>.");
   EXPECT_EQ(ssml.text, "I say tomato, to ma to .");
   ASSERT_EQ(ssml.sayings.size(), 2u);
   EXPECT_EQ(about(ssml, 0), "tomato");
@@ -71,8 +75,9 @@ TEST(Ssml, PhonemesAreSaidOfTheirWords) {
 }
 
 TEST(Ssml, EmphasisIsStrong) {
-  const Ssml ssml = read("a <emphasis level='strong'>big</emphasis> and <emphasis level='none'>small"
-                         "</emphasis> <emphasis><phoneme ph='dɔɡ'>dog</phoneme></emphasis>");
+  const Ssml ssml = read(
+      "a <emphasis level='strong'>big</emphasis> and <emphasis level='none'>small"
+      "</emphasis> <emphasis><phoneme ph='dɔɡ'>dog</phoneme></emphasis>");
   ASSERT_EQ(ssml.sayings.size(), 2u);
   EXPECT_EQ(about(ssml, 0), "big");
   EXPECT_TRUE(ssml.sayings[0].strong);
@@ -82,8 +87,9 @@ TEST(Ssml, EmphasisIsStrong) {
 }
 
 TEST(Ssml, ProsodyNests) {
-  const Ssml ssml = read("a <prosody rate='50%'>b <prosody rate='+50%' pitch='+2st'>c</prosody> d"
-                         "</prosody> e");
+  const Ssml ssml = read(
+      "a <prosody rate='50%'>b <prosody rate='+50%' pitch='+2st'>c</prosody> d"
+      "</prosody> e");
   EXPECT_EQ(ssml.text, "a b c d e");
   ASSERT_EQ(ssml.deliveries.size(), 4u);
   const float rates[] = {0.5f, 0.75f, 0.5f, 1}, pitches[] = {0, 2, 0, 0};
@@ -107,8 +113,9 @@ TEST(Ssml, MarksStandInTheText) {
 }
 
 TEST(Ssml, WhatIsUnknownIsSpokenAndTold) {
-  const Ssml ssml = read("<voice name='x'>a</voice> <amazon:effect>b</amazon:effect> "
-                         "<prosody volume='loud'>c</prosody><metadata>never</metadata>");
+  const Ssml ssml = read(
+      "<voice name='x'>a</voice> <amazon:effect>b</amazon:effect> "
+      "<prosody volume='loud'>c</prosody><metadata>never</metadata>");
   EXPECT_EQ(ssml.text, "a b c");
   EXPECT_EQ(ssml.ignored,
             (std::vector<std::string>{"<voice>", "<amazon:effect>", "prosody volume"}));
@@ -118,15 +125,17 @@ TEST(Ssml, WhatIsUnknownIsSpokenAndTold) {
 }
 
 TEST(Ssml, FaultsNameTheLine) {
-  EXPECT_NE(fault("<speak>\n<phoneme ph='t#'>x</phoneme></speak>").find("line 2: '#'"), std::string::npos)
+  EXPECT_NE(fault("<speak>\n<phoneme ph='t#'>x</phoneme></speak>").find("line 2: '#'"),
+            std::string::npos)
       << fault("<speak>\n<phoneme ph='t#'>x</phoneme></speak>");
   EXPECT_NE(fault("<speak>\n\n<break time='5'/></speak>").find("line 3"), std::string::npos);
   for (const char* bad :
        {"<speak>", "<speak><p></speak>", "<p>a</p>", "<speak>a</speak>b", "<speak>&x;</speak>",
         "<speak><speak/></speak>", "<speak><sub>a</sub></speak>", "<speak><mark/></speak>",
-        "<speak><break strength='huge'/></speak>", "<speak><prosody rate='quick'>a</prosody></speak>",
-        "<speak><prosody pitch='up'>a</prosody></speak>", "<speak><phoneme ph='a' alphabet='x'>b</phoneme></speak>",
-        "<speak>\xff</speak>", ""}) {
+        "<speak><break strength='huge'/></speak>",
+        "<speak><prosody rate='quick'>a</prosody></speak>",
+        "<speak><prosody pitch='up'>a</prosody></speak>",
+        "<speak><phoneme ph='a' alphabet='x'>b</phoneme></speak>", "<speak>\xff</speak>", ""}) {
     EXPECT_NE(fault(bad), "") << bad;
   }
 }
@@ -142,7 +151,8 @@ TEST(Ssml, HostileDocumentsAreRefused) {
   EXPECT_NE(fault(deep).find("deep"), std::string::npos);
   EXPECT_NE(fault(many + "</speak>").find("elements"), std::string::npos);
   EXPECT_NE(fault("<speak><say-as interpret-as='characters'>" + std::string(5000, '1') +
-                  "</say-as></speak>"), "");
+                  "</say-as></speak>"),
+            "");
 }
 
 TEST(SayAs, SaysWhatIsMeant) {

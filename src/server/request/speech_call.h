@@ -26,9 +26,9 @@ struct SpeechCall {
   /// clients take for granted, and other formats, which tell their rate, as near as they can to the
   /// model's.
   EncoderOptions audio;
-  bool ssml = false;                  ///< the text came as SSML; what is left of it is in the request
-  std::vector<TextMark> marks = {};   ///< of its, whose times come in the last event
-  bool words = true;   ///< word times in the last event, where the model knows them
+  bool ssml = false;  ///< the text came as SSML; what is left of it is in the request
+  std::vector<TextMark> marks = {};  ///< of its, whose times come in the last event
+  bool words = true;                 ///< word times in the last event, where the model knows them
   bool sse = false;    ///< stream_format "sse": events with base64 audio instead of the bare bytes
   bool whole = false;  ///< "stream": false, without events: one body whose length is known
   std::vector<std::string> warnings = {};  ///< what the model cannot do and was left out

@@ -10,7 +10,8 @@ namespace syrinx::english {
 namespace {
 
 constexpr std::string_view kElements =
-    " H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br"
+    " H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se "
+    "Br"
     " Kr Rb Sr Y Zr Nb Mo Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Nd W Pt Au Hg Pb Bi Rn Ra Th U Pu ";
 /// Without a figure, and with one at the end only: those that are nothing else.
 constexpr std::string_view kPlain =

@@ -1,5 +1,5 @@
-// Figures that are names and not amounts: codes digit by digit, flights and rooms in pairs, national telephone
-// numbers, addresses of networks, flags of commands.
+// Figures that are names and not amounts: codes digit by digit, flights and rooms in pairs,
+// national telephone numbers, addresses of networks, flags of commands.
 #include <algorithm>
 
 #include "text/english/chars.h"
@@ -21,7 +21,8 @@ constexpr std::string_view kBetween =
 /// What is named by a figure: "room 237".
 constexpr std::string_view kPlaces =
     " flight room suite apartment apt classroom bus route highway hwy interstate exit channel train"
-    " locker unit gate boeing airbus porsche peugeot intel lot box pier studio fahrenheit port model"
+    " locker unit gate boeing airbus porsche peugeot intel lot box pier studio fahrenheit port "
+    "model"
     " error status bmw engine squadron platform hall building ";
 constexpr std::string_view kCallers = " tel telephone phone fax mobile cell call dial text ";
 constexpr std::string_view kCommands =
@@ -139,7 +140,9 @@ Reading read_flag(const Tokens& tokens, size_t i) {
     add(words, "equals");
     const std::string_view value = core.substr(equals + 1);
     const bool port = is_digits(value, 4, 4) && core.substr(2, equals - 2).ends_with("port");
-    add(words, port ? pair_words(value) : is_number(value) ? number_words(value) : word_words(value));
+    add(words, port               ? pair_words(value)
+               : is_number(value) ? number_words(value)
+                                  : word_words(value));
     return Spoken{words};
   }
   if (core.size() < 2 || core[0] != '-' || core[1] == '-') return {};
@@ -201,7 +204,8 @@ Reading read_code(const Tokens& tokens, size_t i) {
   }
   const std::string_view figure = core[0] == '#' ? core.substr(1) : core;
   const std::string digits = group_digits(figure);
-  if (digits.empty() || figure.find('/') != figure.npos || figure.find('.') != figure.npos) return {};
+  if (digits.empty() || figure.find('/') != figure.npos || figure.find('.') != figure.npos)
+    return {};
   const bool plain = digits.size() == figure.size();
   const bool long_enough = digits.size() > 2 || digits[0] == '0';
   const std::string before = i > 0 ? small(tokens, i - 1) : "";

@@ -66,8 +66,18 @@ constexpr std::array kHeteronyms = std::to_array<Heteronym>({
     {"graduate", "g r ae1 jh ax0 w ax0 t", "g r ae1 jh ax0 w ey0 t", "", "", {0, 4, -400}},
     {"moderate", "m aa1 d er0 ax0 t", "m aa1 d er0 ey0 t", "m aa1 d er0 ax0 t", "", {-6, -3, 9}},
     {"deliberate", "", "d ih0 l ih1 b er0 ey0 t", "d ih0 l ih1 b er0 ax0 t", "", {-400, -5, 8}},
-    {"alternate", "ao1 l t er0 n ax0 t", "ao1 l t er0 n ey0 t", "ao1 l t er0 n ax0 t", "", {-9, 2, 6}},
-    {"duplicate", "d uw1 p l ax0 k ax0 t", "d uw1 p l ax0 k ey0 t", "d uw1 p l ax0 k ax0 t", "", {-4, 7, -4}},
+    {"alternate",
+     "ao1 l t er0 n ax0 t",
+     "ao1 l t er0 n ey0 t",
+     "ao1 l t er0 n ax0 t",
+     "",
+     {-9, 2, 6}},
+    {"duplicate",
+     "d uw1 p l ax0 k ax0 t",
+     "d uw1 p l ax0 k ey0 t",
+     "d uw1 p l ax0 k ax0 t",
+     "",
+     {-4, 7, -4}},
     {"delegate", "d eh1 l ax0 g ax0 t", "d eh1 l ax0 g ey0 t", "", "", {-2, 8, -400}},
     {"animate", "", "ae1 n ax0 m ey0 t", "ae1 n ax0 m ax0 t", "", {-400, 2, 2}},
     {"advocate", "ae1 d v ax0 k ax0 t", "ae1 d v ax0 k ey0 t", "", "", {-1, 10, -400}},
@@ -204,15 +214,18 @@ std::optional<Kind> settle_read(const Around& a) {
       " have has had having i've we've you've they've he's she's was were is are been be being"
       " haven't hasn't hadn't i'd wasn't weren't got it's ";
   constexpr std::string_view kAdverbs =
-      " just already never ever recently also once always only finally often quickly actually well ";
+      " just already never ever recently also once always only finally often quickly actually "
+      "well ";
   constexpr std::string_view kPast = " yesterday ago last earlier when then once before ";
   const int skip = listed(kAdverbs, a.before()) ? 2 : 1;
   if (listed(kModals, a.before(skip)) || listed(" n't ", a.before(skip))) return kVerb;
-  if (listed(kHave, a.before(skip)) || (skip == 1 && listed(" well widely ", a.before()))) return kOther;
+  if (listed(kHave, a.before(skip)) || (skip == 1 && listed(" well widely ", a.before())))
+    return kOther;
   if (a.before_in(kModals, 2) && !a.before_in(kHave, 2)) return kVerb;
   if (listed(kHave, a.before(skip + 1)) && listed(kPronouns, a.before(skip))) {
-    return listed(" have has had haven't hasn't hadn't ", a.before(skip + 1)) ? std::optional(kOther)
-                                                                                : std::optional(kVerb);
+    return listed(" have has had haven't hasn't hadn't ", a.before(skip + 1))
+               ? std::optional(kOther)
+               : std::optional(kVerb);
   }
   if (listed(" he she it nobody everyone somebody ", a.before(skip))) return kOther;
   if (a.near(kPast)) return kOther;
@@ -227,20 +240,23 @@ std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_vi
   if (word == "read") return settle_read(a);
   if (word == "lead") {
     constexpr std::string_view kMetal =
-        " pipe pipes paint paints poisoning pencil pencils acid battery batteries weight weights ore"
+        " pipe pipes paint paints poisoning pencil pencils acid battery batteries weight weights "
+        "ore"
         " foil shot bullet bullets levels exposure contamination ";
     constexpr std::string_view kBeside =
         " tin copper zinc mercury iron molten heavy toxic metal gold arsenic contain contains"
         " contained ";
-    const bool made = a.before() == "of" &&
-                      a.before_in(" made full tons ounces sheet sheets piece pound pounds lump ", 2);
+    const bool made =
+        a.before() == "of" &&
+        a.before_in(" made full tons ounces sheet sheets piece pound pounds lump ", 2);
     const bool like = a.before() == "like" || a.before_in(kBeside, 2);
     if (a.after_in(kMetal) || made || (like && kind == kNoun)) return kOther;
     if (a.after() == "is" && a.after_in(" heavy toxic a ", 2) && a.before() == "^") return kOther;
   }
   if (word == "bass") {
-    return a.near(" fish fishing fished caught catch lake river sea striped largemouth smallmouth"
-                  " grilled fillet trout hooked hook pond swam bait baked fried salmon ")
+    return a.near(
+               " fish fishing fished caught catch lake river sea striped largemouth smallmouth"
+               " grilled fillet trout hooked hook pond swam bait baked fried salmon ")
                ? kOther
                : kNoun;
   }
@@ -251,8 +267,7 @@ std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_vi
     if (a.after() == "of" && a.after_in(" the his our a ", 2)) return kVerb;  // of a ship
     if (a.before_in(" take takes took taking final deep low polite slight stiff ", 2)) return kVerb;
     if (a.near(" ship boat vessel deck stern waves ")) return kVerb;
-    if (a.after_in(" to before down low deeply politely slightly ") &&
-        !a.before_in(kArticles)) {
+    if (a.after_in(" to before down low deeply politely slightly ") && !a.before_in(kArticles)) {
       return kVerb;
     }
     if (a.before_in(kModals) && kind == kVerb) return kVerb;
@@ -260,26 +275,31 @@ std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_vi
     return kind == kVerb && !a.before_in(kArticles, 2) ? kVerb : kNoun;
   }
   if (word == "wound") {
-    const bool around = a.after_in(" up down around through its his her tightly tight back along"
-                                   " between into ");
-    const bool thing = a.before_in(kArticles) || a.before_in(" bullet knife open head gunshot stab ");
+    const bool around = a.after_in(
+        " up down around through its his her tightly tight back along"
+        " between into ");
+    const bool thing =
+        a.before_in(kArticles) || a.before_in(" bullet knife open head gunshot stab ");
     if (around && !thing) return kOther;
-    if (a.before_in(" road river path trail stream street procession clock vine she he ") && !thing) {
+    if (a.before_in(" road river path trail stream street procession clock vine she he ") &&
+        !thing) {
       return a.after_in(" him her them me you people ") ? kVerb : kOther;
     }
   }
   if (word == "dove") {
-    const bool into = a.after_in(" into in off under down for straight beneath below headfirst deep"
-                                 " from through toward towards right to ");
+    const bool into = a.after_in(
+        " into in off under down for straight beneath below headfirst deep"
+        " from through toward towards right to ");
     if (into && !a.before_in(kArticles)) return kVerb;
     if (a.before_in(kPronouns)) return kVerb;
     return kNoun;
   }
   if (word == "polish") {
     const bool capital = is_upper(written[0]);
-    const bool command = a.before() == "^" &&
-                         a.after_in(" the my your his her their our this that these those it them up"
-                                    " until each every all with ");
+    const bool command =
+        a.before() == "^" && a.after_in(
+                                 " the my your his her their our this that these those it them up"
+                                 " until each every all with ");
     return capital && !command ? kOther : kVerb;
   }
   if (word == "live") {
@@ -292,9 +312,10 @@ std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_vi
         " went playing play played sang sing watch watched watching ";
     if (listed(" from at ", a.after()) && !a.before_in(kShowing, 2) && a.before() != "^") {
       return kind == kAdjective && !a.before_in(kPronouns) && !a.before_in(kModals) ? kAdjective
-                                                                                     : kVerb;
+                                                                                    : kVerb;
     }
-    if (a.after_in(kShown) && !a.before_in(kPronouns) && !a.before_in(" to who ")) return kAdjective;
+    if (a.after_in(kShown) && !a.before_in(kPronouns) && !a.before_in(" to who "))
+      return kAdjective;
     if (a.before_in(kShowing, 2)) return kAdjective;
     if (a.before_in(kPronouns) || a.before_in(kModals)) return kVerb;
   }
@@ -305,7 +326,8 @@ std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_vi
   }
   if (word == "tear") {
     if (a.before() == "and" && a.before(2) == "wear") return kOther;
-    if (a.after_in(" apart up down off away out open through ") && !a.before_in(kArticles)) return kVerb;
+    if (a.after_in(" apart up down off away out open through ") && !a.before_in(kArticles))
+      return kVerb;
     if (a.after() == "in" && a.after_in(" the a my ", 2) && a.before_in(kArticles)) return kOther;
     if (a.before_in(" ligament muscle cartilage acl tendon small meniscus ")) return kOther;
     if (a.after_in(" gas drop duct ducts drops ")) return kNoun;
@@ -313,19 +335,22 @@ std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_vi
   }
   if (word == "minute") {
     const bool degree = a.before_in(" very so too extremely incredibly most rather quite such ");
-    const bool small = a.after_in(" amounts amount quantities quantity details detail traces particles"
-                                  " differences difference changes fraction crystals organisms"
-                                  " creatures fragments inspection examination variations ");
+    const bool small = a.after_in(
+        " amounts amount quantities quantity details detail traces particles"
+        " differences difference changes fraction crystals organisms"
+        " creatures fragments inspection examination variations ");
     return degree || small ? kAdjective : kNoun;
   }
   if (word == "close" && kind == kNoun) {
-    return a.before() == "the" || a.before_in(" a its ") ? std::optional(kNoun) : std::optional(kVerb);
+    return a.before() == "the" || a.before_in(" a its ") ? std::optional(kNoun)
+                                                         : std::optional(kVerb);
   }
   if (word == "close") {
     if (a.after_in(" to by enough friend friends call together behind ") && !a.before_in(kModals)) {
       return kAdjective;
     }
-    if (a.before_in(" very so too get got stay come came keep kept how as pretty ")) return kAdjective;
+    if (a.before_in(" very so too get got stay come came keep kept how as pretty "))
+      return kAdjective;
   }
   if (word == "present" && a.before_in(" at the ") && a.before(1) == "at") return kAdjective;
   return {};
@@ -351,11 +376,12 @@ void say_heteronyms(std::vector<Piece>& pieces) {
     if (!piece.phones.empty() || piece.words.find(' ') != std::string::npos) continue;
     const std::string small = lower(piece.words);
     const Heteronym* one = find(small);
-    const bool plural = one == nullptr && small.size() > 3 && small.ends_with('s') &&
-                        !small.ends_with("ss");
+    const bool plural =
+        one == nullptr && small.size() > 3 && small.ends_with('s') && !small.ends_with("ss");
     if (plural) one = find(std::string_view(small).substr(0, small.size() - 1));
     if (one == nullptr) continue;
-    if (plural && listed(" bass minute read dove polish invalid separate live ", one->word)) continue;
+    if (plural && listed(" bass minute read dove polish invalid separate live ", one->word))
+      continue;
     if (words.all.empty()) words = words_of(pieces);
     const size_t at = words.of_piece[i];
     Kind kind = learned(words, at, *one, plural);

@@ -1,9 +1,10 @@
-// Words that are spelled alike and said otherwise: "they record a record". Which it is tell the words
-// around: weights of what stands beside a noun, a verb and an adjective, learned by training/heteronyms.py, and
-// rules for words whose kinds do not tell ("the bass swam"). Const tables, no state.
+// Words that are spelled alike and said otherwise: "they record a record". Which it is tell the
+// words around: weights of what stands beside a noun, a verb and an adjective, learned by
+// training/heteronyms.py, and rules for words whose kinds do not tell ("the bass swam"). Const
+// tables, no state.
 //
-// Looks at all of the sentence before a word, and at no more than the two words after it: text that arrives
-// word by word is read the same.
+// Looks at all of the sentence before a word, and at no more than the two words after it: text that
+// arrives word by word is read the same.
 #pragma once
 
 #include <span>
@@ -17,8 +18,8 @@ namespace syrinx::english {
 struct Heteronym {
   std::string_view word;
   std::string_view noun, verb, adjective;  ///< in ARPAbet; "" where it is none, or said as another
-  std::string_view other;                  ///< what only the rules find: "lead" pipes, "read" long ago
-  int bias[3];  ///< for a noun, a verb and an adjective, in 16ths: how often it is what
+  std::string_view other;  ///< what only the rules find: "lead" pipes, "read" long ago
+  int bias[3];             ///< for a noun, a verb and an adjective, in 16ths: how often it is what
 };
 
 std::span<const Heteronym> heteronyms();

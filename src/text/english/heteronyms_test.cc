@@ -29,7 +29,8 @@ Case parse(const std::string& line) {
       std::string small = lower(written.substr(0, slash));
       const auto find = [&](const std::string& name) {
         const auto all = heteronyms();
-        return std::find_if(all.begin(), all.end(), [&](const Heteronym& h) { return h.word == name; });
+        return std::find_if(all.begin(), all.end(),
+                            [&](const Heteronym& h) { return h.word == name; });
       };
       auto one = find(small);
       const bool plural = one == heteronyms().end();

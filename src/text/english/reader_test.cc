@@ -59,7 +59,8 @@ Count read_table(const char* name) {
     if (said == line.substr(tab + 1)) {
       ++count.right;
     } else {
-      count.wrong += "line " + std::to_string(number) + ": " + line.substr(0, tab) + ": " + said + "\n";
+      count.wrong +=
+          "line " + std::to_string(number) + ": " + line.substr(0, tab) + ": " + said + "\n";
     }
   }
   return count;
@@ -71,7 +72,8 @@ TEST(English, ReadsAsTheTableSays) {
   EXPECT_EQ(count.right, count.cases) << count.wrong;
 }
 
-/// 600 cases written before the rules that read them; a quarter was not looked at while they were made.
+/// 600 cases written before the rules that read them; a quarter was not looked at while they were
+/// made.
 TEST(English, ReadsFiguresThatAreNames) {
   const Count known = read_table("written.tsv"), held_out = read_table("heldout.tsv");
   EXPECT_EQ(known.cases + held_out.cases, 600);

@@ -14,39 +14,103 @@ struct Book {
   bool numbered;  ///< there is a first and a second of them
 };
 constexpr std::array kBooks = std::to_array<Book>({
-    {"genesis", "genesis", false}, {"gen", "genesis", false}, {"exodus", "exodus", false},
-    {"ex", "exodus", false}, {"exod", "exodus", false}, {"leviticus", "leviticus", false},
-    {"lev", "leviticus", false}, {"numbers", "numbers", false}, {"num", "numbers", false},
-    {"deuteronomy", "deuteronomy", false}, {"deut", "deuteronomy", false}, {"joshua", "joshua", false},
-    {"josh", "joshua", false}, {"judges", "judges", false}, {"judg", "judges", false},
-    {"ruth", "ruth", false}, {"samuel", "samuel", true}, {"sam", "samuel", true},
-    {"kings", "kings", true}, {"kgs", "kings", true}, {"chronicles", "chronicles", true},
-    {"chr", "chronicles", true}, {"ezra", "ezra", false}, {"nehemiah", "nehemiah", false},
-    {"neh", "nehemiah", false}, {"esther", "esther", false}, {"job", "job", false},
-    {"psalm", "psalm", false}, {"psalms", "psalms", false}, {"ps", "psalm", false},
-    {"proverbs", "proverbs", false}, {"prov", "proverbs", false},
-    {"ecclesiastes", "ecclesiastes", false}, {"eccl", "ecclesiastes", false},
-    {"isaiah", "isaiah", false}, {"isa", "isaiah", false}, {"jeremiah", "jeremiah", false},
-    {"jer", "jeremiah", false}, {"lamentations", "lamentations", false}, {"ezekiel", "ezekiel", false},
-    {"ezek", "ezekiel", false}, {"daniel", "daniel", false}, {"dan", "daniel", false},
-    {"hosea", "hosea", false}, {"joel", "joel", false}, {"amos", "amos", false},
-    {"obadiah", "obadiah", false}, {"jonah", "jonah", false}, {"micah", "micah", false},
-    {"nahum", "nahum", false}, {"habakkuk", "habakkuk", false}, {"zephaniah", "zephaniah", false},
-    {"haggai", "haggai", false}, {"zechariah", "zechariah", false}, {"malachi", "malachi", false},
-    {"matthew", "matthew", false}, {"matt", "matthew", false}, {"mt", "matthew", false},
-    {"mark", "mark", false}, {"mk", "mark", false}, {"luke", "luke", false}, {"lk", "luke", false},
-    {"john", "john", true}, {"jn", "john", true}, {"acts", "acts", false}, {"romans", "romans", false},
-    {"rom", "romans", false}, {"corinthians", "corinthians", true}, {"cor", "corinthians", true},
-    {"galatians", "galatians", false}, {"gal", "galatians", false}, {"ephesians", "ephesians", false},
-    {"eph", "ephesians", false}, {"philippians", "philippians", false}, {"phil", "philippians", false},
-    {"colossians", "colossians", false}, {"col", "colossians", false},
-    {"thessalonians", "thessalonians", true}, {"thess", "thessalonians", true},
-    {"timothy", "timothy", true}, {"tim", "timothy", true}, {"titus", "titus", false},
-    {"philemon", "philemon", false}, {"hebrews", "hebrews", false}, {"heb", "hebrews", false},
-    {"james", "james", false}, {"jas", "james", false}, {"peter", "peter", true},
-    {"pet", "peter", true}, {"jude", "jude", false}, {"revelation", "revelation", false},
-    {"rev", "revelation", false}, {"surah", "surah", false}, {"sura", "surah", false},
-    {"quran", "quran", false}, {"tobit", "tobit", false}, {"sirach", "sirach", false},
+    {"genesis", "genesis", false},
+    {"gen", "genesis", false},
+    {"exodus", "exodus", false},
+    {"ex", "exodus", false},
+    {"exod", "exodus", false},
+    {"leviticus", "leviticus", false},
+    {"lev", "leviticus", false},
+    {"numbers", "numbers", false},
+    {"num", "numbers", false},
+    {"deuteronomy", "deuteronomy", false},
+    {"deut", "deuteronomy", false},
+    {"joshua", "joshua", false},
+    {"josh", "joshua", false},
+    {"judges", "judges", false},
+    {"judg", "judges", false},
+    {"ruth", "ruth", false},
+    {"samuel", "samuel", true},
+    {"sam", "samuel", true},
+    {"kings", "kings", true},
+    {"kgs", "kings", true},
+    {"chronicles", "chronicles", true},
+    {"chr", "chronicles", true},
+    {"ezra", "ezra", false},
+    {"nehemiah", "nehemiah", false},
+    {"neh", "nehemiah", false},
+    {"esther", "esther", false},
+    {"job", "job", false},
+    {"psalm", "psalm", false},
+    {"psalms", "psalms", false},
+    {"ps", "psalm", false},
+    {"proverbs", "proverbs", false},
+    {"prov", "proverbs", false},
+    {"ecclesiastes", "ecclesiastes", false},
+    {"eccl", "ecclesiastes", false},
+    {"isaiah", "isaiah", false},
+    {"isa", "isaiah", false},
+    {"jeremiah", "jeremiah", false},
+    {"jer", "jeremiah", false},
+    {"lamentations", "lamentations", false},
+    {"ezekiel", "ezekiel", false},
+    {"ezek", "ezekiel", false},
+    {"daniel", "daniel", false},
+    {"dan", "daniel", false},
+    {"hosea", "hosea", false},
+    {"joel", "joel", false},
+    {"amos", "amos", false},
+    {"obadiah", "obadiah", false},
+    {"jonah", "jonah", false},
+    {"micah", "micah", false},
+    {"nahum", "nahum", false},
+    {"habakkuk", "habakkuk", false},
+    {"zephaniah", "zephaniah", false},
+    {"haggai", "haggai", false},
+    {"zechariah", "zechariah", false},
+    {"malachi", "malachi", false},
+    {"matthew", "matthew", false},
+    {"matt", "matthew", false},
+    {"mt", "matthew", false},
+    {"mark", "mark", false},
+    {"mk", "mark", false},
+    {"luke", "luke", false},
+    {"lk", "luke", false},
+    {"john", "john", true},
+    {"jn", "john", true},
+    {"acts", "acts", false},
+    {"romans", "romans", false},
+    {"rom", "romans", false},
+    {"corinthians", "corinthians", true},
+    {"cor", "corinthians", true},
+    {"galatians", "galatians", false},
+    {"gal", "galatians", false},
+    {"ephesians", "ephesians", false},
+    {"eph", "ephesians", false},
+    {"philippians", "philippians", false},
+    {"phil", "philippians", false},
+    {"colossians", "colossians", false},
+    {"col", "colossians", false},
+    {"thessalonians", "thessalonians", true},
+    {"thess", "thessalonians", true},
+    {"timothy", "timothy", true},
+    {"tim", "timothy", true},
+    {"titus", "titus", false},
+    {"philemon", "philemon", false},
+    {"hebrews", "hebrews", false},
+    {"heb", "hebrews", false},
+    {"james", "james", false},
+    {"jas", "james", false},
+    {"peter", "peter", true},
+    {"pet", "peter", true},
+    {"jude", "jude", false},
+    {"revelation", "revelation", false},
+    {"rev", "revelation", false},
+    {"surah", "surah", false},
+    {"sura", "surah", false},
+    {"quran", "quran", false},
+    {"tobit", "tobit", false},
+    {"sirach", "sirach", false},
 });
 
 const Book* book_of(std::string_view core) {
@@ -78,7 +142,8 @@ constexpr std::string_view kBeforeRatio =
     " ratio ratios scale odds score scored mixed mix proportion won lost win beat draw drew of rice"
     " proportions dilution compression gearing ";
 constexpr std::string_view kAfterRatio =
-    " ratio dilution scale split chance screen picture display aspect model mix odds mixture win loss"
+    " ratio dilution scale split chance screen picture display aspect model mix odds mixture win "
+    "loss"
     " lead victory defeat draw solution proportion format ";
 
 bool is_ratio(const Tokens& tokens, size_t i) {
@@ -121,13 +186,15 @@ Reading read_ratio(const Tokens& tokens, size_t i) {
   if (colon == core.npos || colon == 0) return {};
   const std::string_view first = core.substr(0, colon), second = core.substr(colon + 1);
   if (is_number(first) && is_number(second) && is_digit(first[0]) && is_digit(second[0])) {
-    const bool no_clock = first.find('.') != first.npos || second.find_first_of(".,") != second.npos;
+    const bool no_clock =
+        first.find('.') != first.npos || second.find_first_of(".,") != second.npos;
     if (!no_clock && !is_ratio(tokens, i)) return {};
     const std::string_view plain =
         second.size() == 2 && second[0] == '0' ? second.substr(1) : second;
     return Spoken{cardinal_words(first) + " to " + cardinal_words(plain)};
   }
-  const bool words = all(first, is_lower) && all(second, is_lower) && lower(tokens.after(i)) == "ratio";
+  const bool words =
+      all(first, is_lower) && all(second, is_lower) && lower(tokens.after(i)) == "ratio";
   if (words) return Spoken{std::string(first) + " to " + std::string(second)};
   return {};
 }
