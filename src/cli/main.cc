@@ -24,9 +24,15 @@ namespace syrinx {
 namespace {
 
 void add_load(CLI::App& app, LoadOptions& load) {
-  app.add_option("--weights", load.weights,
-                 "f32, bf16, q8, q8a8, q4 or auto: how linear weights are kept")
-      ->check(CLI::IsMember({"auto", "f32", "bf16", "q8", "q8a8", "q4"}))
+  app.add_option(
+         "--weights", load.weights,
+         "f32, bf16, q8, q8a8, q4, mixed (of q8 and q4) or auto: how linear weights are kept")
+      ->check(CLI::IsMember({"auto", "f32", "bf16", "q8", "q8a8", "q4", "mixed"}))
+      ->capture_default_str();
+  app.add_option("--weights-cache", load.weights_cache,
+                 "where packed weights are kept for the next start: a directory, off, or auto: "
+                 "syrinx/weights in XDG_CACHE_HOME or ~/.cache, for checkpoints from 64 MiB")
+      ->type_name("DIR|off|auto")
       ->capture_default_str();
   app.add_option("--device", load.device,
                  "cpu, cuda, or auto: cuda where this build and this machine have it")

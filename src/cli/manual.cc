@@ -111,6 +111,9 @@ Where kept voices lie; by default syrinx/voices in XDG_DATA_HOME or ~/.local/sha
 .TP
 .B HF_HOME
 Where the hub's cache lies, in which models named Org/Name are looked up.
+.TP
+.B XDG_CACHE_HOME
+Packed weights are kept in syrinx/weights there, by default in ~/.cache.
 .SH FILES
 .TP
 .I PREFIX/share/syrinx/voices

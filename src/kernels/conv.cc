@@ -68,8 +68,8 @@ PackedConv1d PackedConv1d::pack(const View& weight, const View& bias, int64_t gr
   w.taps_ = taps;
   w.groups_ = groups;
   if (!bias.empty()) expect_shape("conv1d bias", bias, Shape{w.out_});
-  Tensor one(Shape{in, taps}, DType::kF32);
   if (w.depthwise()) {
+    Tensor one(Shape{in, taps}, DType::kF32);
     w.depthwise_ = Tensor(Shape{taps, w.out_}, DType::kF32);
     for (int64_t c = 0; c < w.out_; ++c) {
       copy_as_f32(weight, c * taps, taps, one.f32());
@@ -86,9 +86,10 @@ PackedConv1d PackedConv1d::pack(const View& weight, const View& bias, int64_t gr
   w.matrix_ = PackedMatrix::pack(groups * padded, taps * in, type, [&](int64_t o, float* row) {
     const int64_t at = o % padded;
     if (at >= out) return std::fill_n(row, taps * in, 0.0f), void();
-    copy_as_f32(weight, (o / padded * out + at) * in * taps, in * taps, one.f32());
+    std::vector<float> stored(static_cast<size_t>(in * taps));
+    copy_as_f32(weight, (o / padded * out + at) * in * taps, in * taps, stored.data());
     for (int64_t j = 0; j < taps; ++j) {
-      for (int64_t c = 0; c < in; ++c) row[j * in + c] = one.f32()[c * taps + j];
+      for (int64_t c = 0; c < in; ++c) row[j * in + c] = stored[c * taps + j];
     }
   });
   if (!bias.empty()) {

@@ -33,6 +33,8 @@ double tolerance(WeightType type) {
       return 3e-2;
     case WeightType::kQ4:
       return 0.15;
+    case WeightType::kMixed:
+      break;
   }
   return 0;
 }

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/float16.h"
-#include "base/memory.h"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/four_bits.h"
+#include "kernels/packing.h"
 #include "tensor/device.h"
 #include "tensor/finite.h"
 
@@ -66,6 +66,23 @@ void pack_bf16_panel(const float* rows, int64_t k, uint16_t* halves, uint16_t* t
   }
 }
 
+/// rows [16][padded_k] f32 -> one panel of m; halves [16][k] is scratch for bf16.
+void pack_panel(const PackedMatrix& m, const float* rows, uint16_t* halves, uint8_t* to) {
+  switch (m.type) {
+    case WeightType::kF32:
+      return pack_f32_panel(rows, m.k, reinterpret_cast<float*>(to));
+    case WeightType::kBF16:
+      return pack_bf16_panel(rows, m.k, halves, reinterpret_cast<uint16_t*>(to));
+    case WeightType::kQ8:
+    case WeightType::kQ8A8:
+      return pack_q8_panel(rows, m.padded_k(), to);
+    case WeightType::kQ4:
+      return FourBits::pack_panel(rows, m.padded_k(), to);
+    case WeightType::kMixed:
+      break;
+  }
+}
+
 /// A 4-bit panel to 16 rows of bf16, which are `stride` elements apart.
 void unpack_q4_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride, uint16_t* to) {
   for (int64_t o = 0; o < kPanel; ++o) {
@@ -110,6 +127,8 @@ const char* weight_type_name(WeightType type) {
       return "q8a8";
     case WeightType::kQ4:
       return "q4";
+    case WeightType::kMixed:
+      return "mixed";
   }
   return "?";
 }
@@ -152,6 +171,8 @@ int64_t PackedMatrix::panel_bytes() const {
       return padded_k() / kGroup * kGroupBytes;
     case WeightType::kQ4:
       return FourBits::panel_bytes(padded_k());
+    case WeightType::kMixed:
+      break;
   }
   return 0;
 }
@@ -189,35 +210,20 @@ PackedMatrix PackedMatrix::pack(int64_t out, int64_t k, WeightType type,
                                 FunctionRef<void(int64_t, float*)> fill) {
   SYRINX_CHECK(out > 0 && k > 0, "packing an empty matrix [", out, ", ", k, "]");
   PackedMatrix m;
-  m.type = type;
+  m.type = type == WeightType::kMixed ? WeightType::kQ8 : type;
   m.out = out;
   m.k = k;
-  expect_memory(m.panels() * m.panel_bytes());
-  m.data = Tensor(Shape{m.panels() * m.panel_bytes()}, DType::kU8);
   const int64_t padded = m.padded_k();
-  Tensor rows(Shape{kPanel, padded}, DType::kF32), halves;
-  if (type == WeightType::kBF16) halves = Tensor(Shape{kPanel, k}, DType::kBF16);
-  for (int64_t p = 0; p < m.panels(); ++p) {
-    const int64_t width = std::min(kPanel, out - p * kPanel);
-    if (width < kPanel) std::memset(rows.f32(), 0, rows.bytes());
-    for (int64_t o = 0; o < width; ++o) fill(p * kPanel + o, rows.f32() + o * padded);
-    auto* to = static_cast<uint8_t*>(m.data.view().data) + p * m.panel_bytes();
-    switch (type) {
-      case WeightType::kF32:
-        pack_f32_panel(rows.f32(), k, reinterpret_cast<float*>(to));
-        break;
-      case WeightType::kBF16:
-        pack_bf16_panel(rows.f32(), k, halves.view().bf16(), reinterpret_cast<uint16_t*>(to));
-        break;
-      case WeightType::kQ8:
-      case WeightType::kQ8A8:
-        pack_q8_panel(rows.f32(), padded, to);
-        break;
-      case WeightType::kQ4:
-        FourBits::pack_panel(rows.f32(), padded, to);
-        break;
+  m.data = pack_panels(m, [&](int64_t begin, int64_t end, uint8_t* to) {
+    Tensor rows(Shape{kPanel, padded}, DType::kF32), halves;
+    if (m.type == WeightType::kBF16) halves = Tensor(Shape{kPanel, k}, DType::kBF16);
+    for (int64_t p = begin; p < end; ++p, to += m.panel_bytes()) {
+      const int64_t width = std::min(kPanel, out - p * kPanel);
+      if (width < kPanel) std::memset(rows.f32(), 0, rows.bytes());
+      for (int64_t o = 0; o < width; ++o) fill(p * kPanel + o, rows.f32() + o * padded);
+      pack_panel(m, rows.f32(), halves.empty() ? nullptr : halves.view().bf16(), to);
     }
-  }
+  });
   return m;
 }
 

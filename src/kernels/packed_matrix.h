@@ -20,9 +20,11 @@ namespace syrinx {
 /// kQ4: weights of 4 bits with a scale and a zero per output and 32 inputs (4.75 bits a weight,
 /// four_bits.h); activations become int8 with a scale per row and 32 inputs, which costs little
 /// beside what the weights lose. A GPU takes them as kBF16.
-enum class WeightType : uint8_t { kF32, kBF16, kQ8, kQ8A8, kQ4 };
+/// kMixed: a choice for whole networks, which no matrix has: the linears of a decoder's blocks that
+/// bear it are kQ4, and a matrix asked for as kMixed is kQ8. nn/mixed_weights.h has the rule.
+enum class WeightType : uint8_t { kF32, kBF16, kQ8, kQ8A8, kQ4, kMixed };
 
-/// "f32", "bf16", "q8", "q8a8", "q4"; static storage.
+/// "f32", "bf16", "q8", "q8a8", "q4", "mixed"; static storage.
 const char* weight_type_name(WeightType type);
 
 /// Weights kept in 8 or 4 bits; for linears only.
@@ -30,7 +32,7 @@ constexpr bool is_quantized(WeightType type) { return type >= WeightType::kQ8; }
 
 /// For what 4 bits are too few of: all but the blocks of large decoders.
 constexpr WeightType at_least_8_bits(WeightType type) {
-  return type == WeightType::kQ4 ? WeightType::kQ8 : type;
+  return type == WeightType::kQ4 || type == WeightType::kMixed ? WeightType::kQ8 : type;
 }
 
 /// Layout, K = k rounded up to the group of 8 or 4 bits (zeros), outputs rounded up to kPanel
@@ -53,7 +55,9 @@ struct PackedMatrix {
   /// A copy in the memory of a GPU, where it lies in rows: see kernels/cuda/matrix_layout.h.
   PackedMatrix on_device(Device device) const;
 
-  /// fill(o, row) writes weights [k] of output o. Throws OutOfMemory when they do not fit.
+  /// fill(o, row) writes weights [k] of output o; threads may call it at once. On the threads and
+  /// with the store of this thread's PackingScope (kernels/packing.h), if there is one. Throws
+  /// OutOfMemory when they do not fit, and what `fill` throws.
   static PackedMatrix pack(int64_t out, int64_t k, WeightType type,
                            FunctionRef<void(int64_t o, float* row)> fill);
 };

@@ -108,7 +108,7 @@ typedef struct syrinx_model syrinx_model;
 
 typedef struct syrinx_load_options {
   size_t size;
-  const char* weights;  ///< auto, f32, bf16, q8, q8a8 or q4; NULL: auto
+  const char* weights;  ///< auto, f32, bf16, q8, q8a8, q4 or mixed; NULL: auto
   const char* device;   ///< auto, cpu or cuda; NULL: auto
   const char* policy;   ///< streaming, throughput or fcfs; NULL: streaming
   int32_t threads;      ///< 0: all cores

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kernels/qkv.h"
+#include "nn/mixed_weights.h"
 
 namespace syrinx {
 namespace {
@@ -48,16 +49,17 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
       mlp_norm(weights.scope(c.names.mlp_norm), c) {
   const DecoderNames& names = c.names;
   const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
+  const WeightType most = all_but_down(type);
   if (names.qkv) {
-    qkv = load_linear(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, type);
+    qkv = load_linear(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, most);
   } else {
     const LinearPart parts[] = {
         take_linear(weights, names.q, q, c.hidden, c.attention_bias),
         take_linear(weights, names.k, kv, c.hidden, c.attention_bias && c.key_bias),
         take_linear(weights, names.v, kv, c.hidden, c.attention_bias)};
-    qkv = PackedLinear::pack(parts, type);
+    qkv = PackedLinear::pack(parts, most);
   }
-  o = load_branch_end(weights, names.o, names.attention_scale, c.hidden, q, c.output_bias, c, type);
+  o = load_branch_end(weights, names.o, names.attention_scale, c.hidden, q, c.output_bias, c, most);
   if (c.qk_norm) {
     q_norm = RmsNorm(weights.scope(names.q_norm), c.qk_norm_wide ? q : c.head_dim, c.norm_eps);
     k_norm = RmsNorm(weights.scope(names.k_norm), c.qk_norm_wide ? kv : c.head_dim, c.norm_eps);
@@ -67,7 +69,7 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
     return;
   }
   if (c.mlp == MlpKind::kGelu) {
-    up = load_linear(weights, names.fc1, c.ffn, c.hidden, c.mlp_bias, type);
+    up = load_linear(weights, names.fc1, c.ffn, c.hidden, c.mlp_bias, most);
   } else if (names.up_gate || names.gate_up) {
     const char* name = names.up_gate ? names.up_gate : names.gate_up;
     const LinearPart both = take_linear(weights, name, 2 * c.ffn, c.hidden, c.mlp_bias);
@@ -75,12 +77,12 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
       return LinearPart{both.weight.slice(begin, begin + c.ffn),
                         c.mlp_bias ? both.bias.slice(begin, begin + c.ffn) : View{}};
     };
-    up = names.up_gate ? PackedLinear::pack_gated(half(c.ffn), half(0), type)
-                       : PackedLinear::pack_gated(half(0), half(c.ffn), type);
+    up = names.up_gate ? PackedLinear::pack_gated(half(c.ffn), half(0), most)
+                       : PackedLinear::pack_gated(half(0), half(c.ffn), most);
   } else {
     up =
         PackedLinear::pack_gated(take_linear(weights, names.gate, c.ffn, c.hidden, c.mlp_bias),
-                                 take_linear(weights, names.up, c.ffn, c.hidden, c.mlp_bias), type);
+                                 take_linear(weights, names.up, c.ffn, c.hidden, c.mlp_bias), most);
   }
   down = load_branch_end(weights, c.mlp == MlpKind::kSwiGlu ? names.down : names.fc2,
                          names.mlp_scale, c.hidden, c.ffn, c.mlp_bias, c, type);

@@ -247,6 +247,30 @@ TEST(Decoder, MissingTensorsAreAllNamed) {
             (std::vector<std::string>{"m.layers.1.self_attn.q_norm.weight", "m.norm.weight"}));
 }
 
+TEST(Decoder, MixedWeightsKeepDownIn8Bits) {
+  const auto bytes = [](int64_t out, int64_t in, WeightType type) {
+    return load_linear(dummy(), "down", out, in, false, type).bytes();
+  };
+  const auto all = [](const DecoderConfig& config, WeightType type) {
+    return Decoder(config, dummy(), type).bytes();
+  };
+  for (const DecoderConfig& c : {small(), mimi(), mixture()}) {
+    size_t down4 = 0, down8 = 0;
+    const auto add = [&](int64_t ffn, size_t times) {
+      down4 += times * bytes(c.hidden, ffn, WeightType::kQ4);
+      down8 += times * bytes(c.hidden, ffn, WeightType::kQ8);
+    };
+    const auto layers = static_cast<size_t>(c.layers);
+    if (c.moe.experts > 0) {
+      add(c.moe.ffn, layers * static_cast<size_t>(c.moe.experts));
+      add(c.moe.shared_ffn, layers);
+    } else {
+      add(c.ffn, layers);
+    }
+    EXPECT_EQ(all(c, WeightType::kMixed), all(c, WeightType::kQ4) - down4 + down8);
+  }
+}
+
 TEST(Decoder, ASteadyStepAllocatesNothing) {
   const DecoderConfig c = qwen3();
   const Decoder decoder(c, dummy(), WeightType::kQ8);

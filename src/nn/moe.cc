@@ -5,6 +5,7 @@
 
 #include "kernels/activation.h"
 #include "kernels/copy.h"
+#include "nn/mixed_weights.h"
 
 namespace syrinx {
 namespace {
@@ -57,7 +58,8 @@ void scatter_add(StepContext& ctx, const View& x, std::span<const int32_t> rows,
 
 Moe::Expert::Expert(const Weights& weights, int64_t hidden, int64_t ffn, WeightType type)
     : up(PackedLinear::pack_gated(take_linear(weights, "gate_proj", ffn, hidden, false),
-                                  take_linear(weights, "up_proj", ffn, hidden, false), type)),
+                                  take_linear(weights, "up_proj", ffn, hidden, false),
+                                  all_but_down(type))),
       down(load_linear(weights, "down_proj", hidden, ffn, false, type)) {}
 
 Moe::Moe(const MoeConfig& config, int64_t hidden, const Weights& weights, WeightType type)

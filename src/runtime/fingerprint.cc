@@ -15,51 +15,68 @@
 namespace syrinx {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr int64_t kWhole = int64_t{64} << 20, kEnd = int64_t{8} << 20;
 constexpr int64_t kPieces = 256, kPiece = int64_t{16} << 10;
+constexpr int64_t kBeginning = int64_t{64} << 10;  // in safetensors names and types are there
 constexpr size_t kMostFiles = 10'000;
 constexpr int kMostDepth = 8;
 
-/// Appends the digest of bytes [begin, begin + size) to `out`, 8 MiB at a time.
-void digest_part(int fd, const std::string& path, int64_t begin, int64_t size, std::string& out) {
-  std::string buffer;
-  while (size > 0) {
-    buffer.resize(static_cast<size_t>(std::min(size, kEnd)));
-    const ssize_t got = pread(fd, buffer.data(), buffer.size(), begin);
-    if (got <= 0) throw LoadError(concat(path, ": ", got < 0 ? std::strerror(errno) : "cut short"));
-    out += sha256_hex(std::string_view(buffer).substr(0, static_cast<size_t>(got)));
-    begin += got, size -= got;
+/// A file, and the digests of parts of it one after the other.
+class Digested {
+ public:
+  explicit Digested(const std::string& path)
+      : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (fd_ < 0) throw LoadError(path + ": " + std::strerror(errno));
   }
-}
+  ~Digested() { ::close(fd_); }
+  Digested(const Digested&) = delete;
+  Digested& operator=(const Digested&) = delete;
+
+  /// Bytes [begin, begin + size), 8 MiB at a time.
+  void add(int64_t begin, int64_t size) {
+    std::string buffer;
+    while (size > 0) {
+      buffer.resize(static_cast<size_t>(std::min(size, kEnd)));
+      const ssize_t got = ::pread(fd_, buffer.data(), buffer.size(), begin);
+      if (got <= 0)
+        throw LoadError(concat(path_, ": ", got < 0 ? std::strerror(errno) : "cut short"));
+      parts_ += sha256_hex(std::string_view(buffer).substr(0, static_cast<size_t>(got)));
+      begin += got, size -= got;
+    }
+  }
+  /// 64 digits.
+  std::string digest() const { return sha256_hex(parts_); }
+
+ private:
+  std::string path_, parts_;
+  int fd_;
+};
 
 /// 64 digits for the contents of a file.
 std::string digest_file(const std::string& path, int64_t size) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw LoadError(path + ": " + std::strerror(errno));
-  std::string parts;
-  try {
-    if (size <= kWhole) {
-      digest_part(fd, path, 0, size, parts);
-    } else {
-      digest_part(fd, path, 0, kEnd, parts);
-      for (int64_t i = 0; i < kPieces; ++i) {
-        digest_part(fd, path, kEnd + (size - 2 * kEnd - kPiece) / kPieces * i, kPiece, parts);
-      }
-      digest_part(fd, path, size - kEnd, kEnd, parts);
+  Digested file(path);
+  if (size <= kWhole) {
+    file.add(0, size);
+  } else {
+    file.add(0, kEnd);
+    for (int64_t i = 0; i < kPieces; ++i) {
+      file.add(kEnd + (size - 2 * kEnd - kPiece) / kPieces * i, kPiece);
     }
-  } catch (...) {
-    close(fd);
-    throw;
+    file.add(size - kEnd, kEnd);
   }
-  close(fd);
-  return sha256_hex(parts);
+  return file.digest();
 }
 
-}  // namespace
+struct ModelFile {
+  std::string name, path;  // below the directory; where it is
+  int64_t size = 0;
+};
 
-std::string fingerprint(const std::string& dir) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> names;
+/// The files below `dir` that make the model, in the order of their names.
+std::vector<ModelFile> model_files(const std::string& dir) {
+  std::vector<ModelFile> files;
   try {
     for (auto it =
              fs::recursive_directory_iterator(dir, fs::directory_options::follow_directory_symlink);
@@ -70,20 +87,43 @@ std::string fingerprint(const std::string& dir) {
         continue;
       }
       if (!it->is_regular_file() || name.ends_with(".md")) continue;
-      names.push_back(it->path().lexically_relative(dir).string());
-      if (names.size() > kMostFiles) throw LoadError(dir + ": too many files for a model");
+      files.push_back({it->path().lexically_relative(dir).string(), it->path().string(),
+                       static_cast<int64_t>(it->file_size())});
+      if (files.size() > kMostFiles) throw LoadError(dir + ": too many files for a model");
     }
-    std::sort(names.begin(), names.end());
-    std::string all;
-    for (const std::string& name : names) {
-      const std::string path = (fs::path(dir) / name).string();
-      const auto size = static_cast<int64_t>(fs::file_size(path));
-      all += concat(name, "\n", size, "\n", digest_file(path, size), "\n");
-    }
-    return sha256_hex(all);
   } catch (const fs::filesystem_error& e) {
     throw LoadError(e.what());
   }
+  const auto by_name = [](const ModelFile& a, const ModelFile& b) { return a.name < b.name; };
+  std::sort(files.begin(), files.end(), by_name);
+  return files;
+}
+
+}  // namespace
+
+std::string fingerprint(const std::string& dir) {
+  std::string all;
+  for (const ModelFile& file : model_files(dir)) {
+    all += concat(file.name, "\n", file.size, "\n", digest_file(file.path, file.size), "\n");
+  }
+  return sha256_hex(all);
+}
+
+ModelStamp stamp(const std::string& dir) {
+  ModelStamp stamp;
+  std::string all;
+  for (const ModelFile& file : model_files(dir)) {
+    std::error_code error;
+    const fs::file_time_type changed = fs::last_write_time(file.path, error);
+    if (error) throw LoadError(file.path + ": " + error.message());
+    Digested beginning(file.path);
+    beginning.add(0, std::min(file.size, kBeginning));
+    all += concat(file.name, "\n", file.size, "\n", changed.time_since_epoch().count(), "\n",
+                  beginning.digest(), "\n");
+    stamp.bytes += file.size;
+  }
+  stamp.digest = sha256_hex(all);
+  return stamp;
 }
 
 }  // namespace syrinx

@@ -1,7 +1,8 @@
 // What tells a model's files from others: two processes that hold parts of one model compare it.
-// Free function; any thread.
+// Free functions; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace syrinx {
@@ -12,5 +13,14 @@ namespace syrinx {
 /// and 256 pieces of 16 KiB spread evenly: another training changes all of them, a single bit may
 /// be missed. Throws LoadError for what cannot be read.
 std::string fingerprint(const std::string& dir);
+
+/// What changes with the files of a model on this machine, at next to no cost.
+struct ModelStamp {
+  std::string digest;  ///< SHA-256 (hexadecimal): names, sizes, times of change, first 64 KiB each
+  int64_t bytes = 0;   ///< of all files
+};
+
+/// Of the files that fingerprint() looks at. Throws LoadError for what cannot be read.
+ModelStamp stamp(const std::string& dir);
 
 }  // namespace syrinx

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstdio>
 #include <optional>
 
+#include "audio/sha256.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/cpu_features.h"
@@ -15,6 +17,8 @@
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/json.h"
+#include "kernels/packing.h"
+#include "nn/weights_cache.h"
 #include "runtime/fingerprint.h"
 #include "tensor/device.h"
 
@@ -50,11 +54,11 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
 
 WeightType weight_type(const std::string& name, const Family& family) {
   if (name == "auto") return family.default_weights;
-  for (WeightType type :
-       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
+  for (WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8,
+                          WeightType::kQ4, WeightType::kMixed}) {
     if (name == weight_type_name(type)) return type;
   }
-  throw LoadError("--weights " + name + ": known are auto, f32, bf16, q8, q8a8 and q4");
+  throw LoadError("--weights " + name + ": known are auto, f32, bf16, q8, q8a8, q4 and mixed");
 }
 
 /// Where the family's stages go. A family without any for a GPU stays on the CPU, unless a GPU was
@@ -141,6 +145,29 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
       {}};
 }
 
+/// The cache for the weights of a model; null where there is none. Raise kPacking when matrices are
+/// packed otherwise: the cache would find that out, but only when it looks at them.
+std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const FoundModel& found,
+                                            const LoadSpec& spec) {
+  constexpr int kPacking = 1;
+  if (options.dummy || options.weights_cache == "off") return nullptr;
+  // What runs elsewhere is not there to be packed, nor to be compared with.
+  if (!options.placements.empty() || !options.held_nodes.empty()) return nullptr;
+  const bool automatic = options.weights_cache == "auto";
+  const std::string dir = automatic ? default_weights_cache() : options.weights_cache;
+  if (dir.empty()) return nullptr;
+  const ModelStamp model = stamp(found.dir);
+  if (automatic && model.bytes < kCachedFrom) return nullptr;
+  const std::string key = sha256_hex(
+      concat(SYRINX_VERSION, "\n", kPacking, "\n", found.family->name, "\n",
+             weight_type_name(spec.weights), "\n", device_name(spec.device), "\n", model.digest));
+  WeightsCacheOptions cache;
+  cache.path = join_path(dir, key.substr(0, 32) + WeightsCache::kSuffix);
+  cache.key = key;
+  cache.say = [](const std::string& what) { std::fprintf(stderr, "syrinx: %s\n", what.c_str()); };
+  return std::make_unique<WeightsCache>(std::move(cache));
+}
+
 }  // namespace
 
 namespace {
@@ -166,7 +193,14 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   LoadSpec spec{found.dir, model_name(options.model), weight_type(options.weights, family),
                 options.dummy, device_for(options.device, family)};
   if (spec.device == Device::kCpu) spec.elsewhere = elsewhere(options);
-  std::shared_ptr<const Pipeline> pipeline = family.load(spec);
+  std::shared_ptr<const Pipeline> pipeline;
+  {
+    ThreadPool pool(options.engine.threads);
+    const std::unique_ptr<WeightsCache> cache = weights_cache(options, found, spec);
+    const PackingScope scope(&pool, cache.get());
+    pipeline = family.load(spec);
+    if (cache) cache->finish();
+  }
   if (options.placements.empty()) return pipeline;
   return place_stages(std::move(pipeline), options.placements,
                       {.address = {},

@@ -13,13 +13,16 @@
 namespace syrinx {
 
 struct LoadOptions {
-  /// "finch" or "wren" (the built-in voice and text model), a checkpoint directory, or Org/Name[@revision] as found in the
-  /// hub's local cache.
+  /// "finch" or "wren" (the built-in voice and text model), a checkpoint directory, or
+  /// Org/Name[@revision] as found in the hub's local cache.
   std::string model = "finch";
-  std::string weights = "auto";  ///< auto, f32, bf16 or q8: how linear weights are kept
-  std::string device = "auto";   ///< cpu, cuda, or auto: cuda where this build and machine have it
-  bool dummy = false;            ///< random weights for the config, for measuring
-  std::string voices_dir;        ///< where built-in voices lie; empty: found beside the program
+  std::string weights = "auto";  ///< auto, or the name of a WeightType: how weights are kept
+  /// Where packed weights are kept for the next start: a directory; auto, default_weights_cache()
+  /// for checkpoints of kCachedFrom bytes; or off.
+  std::string weights_cache = "auto";
+  std::string device = "auto";  ///< cpu, cuda, or auto: cuda where this build and machine have it
+  bool dummy = false;           ///< random weights for the config, for measuring
+  std::string voices_dir;       ///< where built-in voices lie; empty: found beside the program
   /// Chunk nodes whose stages run in other processes (StageServer), which this one looks for.
   std::vector<Placement> placements;
   StageKeys stage_keys;  ///< of links to other hosts
@@ -30,6 +33,9 @@ struct LoadOptions {
   std::function<void(const std::string&)> log;  ///< of links that come and go; any thread
   EngineOptions engine;
 };
+
+/// Packing smaller checkpoints takes no time to speak of.
+constexpr int64_t kCachedFrom = int64_t{64} << 20;
 
 /// What clients call a model that is loaded as `model`: the last part of it, without a revision.
 std::string model_name(std::string model);

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iterator>
+
 #include "io/test_dir.h"
+#include "runtime/trace.h"
 #include "tensor/device.h"
 
 namespace syrinx {
@@ -41,7 +45,7 @@ TEST(ModelName, IsTheLastPartWithoutARevision) {
 
 TEST(Load, NamesOfWeights) {
   LoadOptions options = text_model();
-  for (const char* known : {"auto", "f32", "bf16", "q8", "q8a8", "q4"}) {
+  for (const char* known : {"auto", "f32", "bf16", "q8", "q8a8", "q4", "mixed"}) {
     options.weights = known;
     EXPECT_EQ(load_fault(options), "") << known;
   }
@@ -67,6 +71,53 @@ TEST(Load, NamesOfDevices) {
   EXPECT_EQ(load_pipeline(voice)->graph().ar().device(), Device::kCpu);
   voice.device = "cuda";
   EXPECT_TRUE(says(load_fault(voice), gpu ? "CPU only" : "--device cuda"));
+}
+
+/// finch with its weights kept in `cache`, and what it says.
+std::pair<std::shared_ptr<const Pipeline>, Trace> speak(const std::string& weights,
+                                                        const std::string& cache) {
+  LoadOptions options;
+  options.voices_dir = SYRINX_SOURCE_DIR "/voices";
+  options.weights = weights;
+  options.weights_cache = cache;
+  std::shared_ptr<const Pipeline> pipeline = load_pipeline(options);
+  SpeechRequest request;
+  request.text = "Good morning.";
+  request.max_frames = 20;
+  Result<Trace> trace = trace_request(*pipeline, request, {.threads = 1, .logit_steps = 20});
+  return {pipeline, trace.take()};
+}
+
+size_t files_in(const std::string& dir) {
+  const std::filesystem::directory_iterator files(dir), none;
+  return static_cast<size_t>(std::distance(files, none));
+}
+
+TEST(Load, KeptWeightsSayTheSame) {
+  const TestDir dir;
+  size_t kept = 0;
+  for (const char* weights : {"q8", "bf16"}) {
+    const Trace plain = speak(weights, "off").second;
+    EXPECT_GT(plain.samples.size(), 0u);
+    for (int start = 0; start < 3; ++start) {
+      const Trace trace = speak(weights, dir.path()).second;
+      EXPECT_EQ(trace.logits, plain.logits);
+      EXPECT_EQ(trace.samples, plain.samples);
+    }
+    EXPECT_EQ(files_in(dir.path()), ++kept);
+  }
+}
+
+TEST(Load, WhatIsKeptWhere) {
+  const TestDir dir;
+  LoadOptions options = text_model();
+  options.weights_cache = dir.path();
+  load_pipeline(options);
+  EXPECT_EQ(files_in(dir.path()), 0u) << "random weights are not worth it";
+  ::setenv("CACHE_DIRECTORY", dir.path().c_str(), 1);
+  speak("auto", "auto");
+  ::unsetenv("CACHE_DIRECTORY");
+  EXPECT_EQ(files_in(dir.path()), 0u) << "small ones neither";
 }
 
 TEST(Load, BuiltInVoicesLieWhereItIsSaid) {

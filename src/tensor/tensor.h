@@ -84,12 +84,17 @@ struct View {
 /// Throws InternalError unless `view` has exactly this shape; `who` names the caller.
 void expect_shape(const char* who, const View& view, const Shape& want);
 
-/// Owns zeroed memory aligned to 64 bytes (large ones ask for huge pages). Movable, not copyable.
+/// Owns zeroed memory aligned to 64 bytes (large ones ask for huge pages), or a part of memory that
+/// others own too. Movable, not copyable.
 /// The memory of another device than the CPU must not be touched from the host: see device_copy.
 class Tensor {
  public:
   Tensor() = default;
   Tensor(Shape shape, DType dtype, Device device = Device::kCpu);
+  /// What `view` says, which `owner` keeps alive: part of a mapped file, say. Not to be written to.
+  Tensor(const View& view, std::shared_ptr<const void> owner);
+  Tensor(Tensor&&) = default;
+  Tensor& operator=(Tensor&&) = default;
 
   const View& view() const { return view_; }
   operator const View&() const { return view_; }  // NOLINT(google-explicit-constructor)
@@ -103,13 +108,7 @@ class Tensor {
   Tensor clone() const;
 
  private:
-  struct Free {
-    Free() : device(Device::kCpu) {}
-    explicit Free(Device d) : device(d) {}
-    void operator()(void* memory) const;
-    Device device;
-  };
-  std::unique_ptr<void, Free> memory_;
+  std::shared_ptr<const void> memory_;
   View view_;
 };
 

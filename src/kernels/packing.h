@@ -1,0 +1,45 @@
+// How a thread packs the weights of the model that it builds: on which threads, and where packed
+// ones are kept for the next time. Whoever loads a model opens a PackingScope; layers and families
+// only pack and know nothing of it, which is why it belongs to the thread and is no parameter of
+// every constructor between the two.
+#pragma once
+
+#include "kernels/packed_matrix.h"
+
+namespace syrinx {
+
+/// Writes panels [begin, end) of a matrix, the first one to `to`. Threads may call it at once, and
+/// any panel gives the same bytes each time. May throw.
+using MakePanels = FunctionRef<void(int64_t begin, int64_t end, uint8_t* to)>;
+
+/// Where packed matrices come from and go to. It is asked in the order in which a model is built,
+/// which is the same each time.
+class PackedStore {
+ public:
+  virtual ~PackedStore() = default;
+  /// The data of the matrix that comes next, or an empty tensor: then keep() follows.
+  /// `matrix` has all but its data; `make` lets the store look whether what it has is still right.
+  virtual Tensor find(const PackedMatrix& matrix, MakePanels make) = 0;
+  virtual void keep(const PackedMatrix& matrix, const View& data) = 0;
+};
+
+/// While it lives, what this thread packs is packed by `pool` and kept in `store`; either may be
+/// null. Scopes of a thread end in the reverse order of their beginnings.
+class PackingScope {
+ public:
+  PackingScope(ThreadPool* pool, PackedStore* store);
+  ~PackingScope();
+  PackingScope(const PackingScope&) = delete;
+  PackingScope& operator=(const PackingScope&) = delete;
+
+ private:
+  friend Tensor pack_panels(const PackedMatrix& matrix, MakePanels make);
+  ThreadPool* pool_;
+  PackedStore* store_;
+  PackingScope* outer_;
+};
+
+/// The data of a matrix that has all but that.
+Tensor pack_panels(const PackedMatrix& matrix, MakePanels make);
+
+}  // namespace syrinx
