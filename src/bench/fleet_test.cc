@@ -32,6 +32,10 @@ TEST(Balancer, TakesTurnsAmongEqualsAndThenTheLeastLoaded) {
   balancer.close(1, false);
   EXPECT_EQ(balancer.open({}, 0), 1);
   EXPECT_NE(balancer.open({}, 0, 0), 0) << "not where it has just failed";
+  Balancer idle = balancer_of(3);
+  const int served = *idle.open({}, 0);
+  idle.close(served, false);
+  EXPECT_NE(idle.open({}, 0), served) << "the others have waited for longer";
 }
 
 TEST(Balancer, ConnectionsFollowWhatAgentsSay) {
@@ -90,7 +94,8 @@ TEST(Balancer, SharesOfVoicesInTheLongRun) {
   EXPECT_NEAR(std::accumulate(one.begin(), one.end(), 0.0), 1, 1e-12);
   const std::vector<double> many = voice_shares(ring, up, zipf(10'000, 0), 1.5);
   for (const double share : many) EXPECT_NEAR(share, 0.25, 0.03);
-  const std::vector<double> fewer = voice_shares(ring, {true, false, true, true}, {1.0}, 1.5);
+  const std::vector<double> fewer =
+      voice_shares(ring, {true, false, true, true}, zipf(1000, 0), 1.5);
   EXPECT_EQ(fewer[1], 0);
   EXPECT_NEAR(zipf(3, 1)[0], 6. / 11, 1e-12);
 }
