@@ -42,17 +42,22 @@ AccessRules access_rules(const ServeOptions& options, bool loopback) {
   return rules;
 }
 
-/// "NAME=MEANING", each name once.
+/// "NAME=MEANING".
+std::pair<std::string, std::string> read_alias(const char* option, const std::string& pair) {
+  const size_t equals = pair.find('=');
+  if (equals == 0 || equals == std::string::npos || equals + 1 == pair.size()) {
+    throw UsageError(concat(option, ": '", pair, "' is not of the form NAME=MEANING"));
+  }
+  return {pair.substr(0, equals), pair.substr(equals + 1)};
+}
+
+/// The same, each name once.
 std::map<std::string, std::string, std::less<>> read_aliases(
     const char* option, const std::vector<std::string>& pairs) {
   std::map<std::string, std::string, std::less<>> out;
   for (const std::string& pair : pairs) {
-    const size_t equals = pair.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == pair.size()) {
-      throw UsageError(concat(option, ": '", pair, "' is not of the form NAME=MEANING"));
-    }
-    const std::string name = pair.substr(0, equals);
-    if (!out.emplace(name, pair.substr(equals + 1)).second) {
+    auto [name, meaning] = read_alias(option, pair);
+    if (!out.emplace(name, std::move(meaning)).second) {
       throw UsageError(concat(option, ": '", name, "' is given twice"));
     }
   }
@@ -141,8 +146,9 @@ ServerOptions server_options(const ServeOptions& options, const DecodeHelper* de
 
 std::vector<Placement> placements(const ServeOptions& options) {
   std::vector<Placement> out;
-  for (const auto& [node, address] : read_aliases("--remote", options.remote)) {
-    out.push_back({node, address});
+  for (const std::string& pair : options.remote) {
+    auto [node, address] = read_alias("--remote", pair);
+    out.push_back({std::move(node), std::move(address)});
   }
   if (!out.empty() && options.models.size() > 1) {
     throw UsageError("--remote is for servers of one model");

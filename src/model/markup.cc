@@ -62,6 +62,7 @@ Result<Markup> take_ssml(const PipelineInfo& info, SpeechRequest& request) {
   };
   std::vector<Delivery> kept;
   for (const Delivery& delivery : ssml.deliveries) {
+    if (delivery.begin >= std::ssize(ssml.text)) break;
     if (!same(delivery, kept.empty() ? Delivery() : kept.back())) kept.push_back(delivery);
   }
   request.text = std::move(ssml.text);

@@ -35,7 +35,7 @@ class Texts(unittest.TestCase):
     def test_bash(self):
         self.assertEqual(self.complete("syrinx", "ser"), ["serve"])
         self.assertLessEqual(set(commands()), set(self.complete("syrinx", "")))
-        self.assertEqual(self.complete("syrinx", "say", "--weig"), ["--weights"])
+        self.assertEqual(self.complete("syrinx", "say", "--weig"), ["--weights", "--weights-cache"])
         self.assertEqual(self.complete("syrinx", "say", "--weights", "b"), ["bf16"])
         self.assertEqual(self.complete("syrinx", "completion", "f"), ["fish"])
         self.assertIn(BIN, self.complete("syrinx", "say", "-f", BIN[:-1]))

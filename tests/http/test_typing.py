@@ -70,7 +70,8 @@ class Typing(unittest.TestCase):
             text, audio = self.plain(question)
             self.assertTrue(text)
             self.assertEqual(text_of(events), text)
-            self.assertEqual(len(audio_of(events)), len(audio))
+            # Each session draws a seed of its own for the voice.
+            self.assertAlmostEqual(len(audio_of(events)) / len(audio), 1, delta=0.3)
         self.wait_idle()
         after = self.predictions()
         self.assertGreater(after["ready"], 0)

@@ -37,7 +37,7 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
       frontend_(std::move(frontend)),
       manner_(std::move(manner)),
       max_frames_(request.max_frames),
-      frames_per_pause_s_(config.sample_rate / static_cast<double>(kFrameSamples) / request.speed),
+      frames_per_pause_s_(static_cast<double>(kStepsASecond) / kStepsPerFrame / request.speed),
       steps_per_symbol_(static_cast<int>(std::lround(kMaxStepsPerSymbol / request.speed))),
       books_(delays_of(config)) {
   for (int k = 0; k < kBooks; ++k) {
