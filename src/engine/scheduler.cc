@@ -323,7 +323,10 @@ bool Scheduler::plan(Urgency urgency, double now) {
   if (urgency == kBackground) {
     // Whoever comes next finds the executor free soon.
     if (snapshot_.ahead) return false;
-    if (!background_time_.may(now)) return paused_ = true, false;  // look again soon
+    if (!background_time_.may(now)) {
+      paused_ = true;  // look again soon
+      return false;
+    }
     const double patience_s = patience_of_listeners(now);
     snapshot_.longest_s = std::min(kLongestBackground_s, patience_s);
     const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // for want of pages

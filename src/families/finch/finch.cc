@@ -61,8 +61,9 @@ class FinchPipeline : public Pipeline {
     if (const Status fault = check(request); !fault.ok()) return fault.error();
     const Result<std::vector<float>> shares = shares_of(request);
     if (!shares.ok()) return shares.error();
-    auto state = std::make_unique<FinchState>(request, config_, frontend_,
-                                              speakers_.manner(shares.value(), request.speed, request.pitch));
+    auto state = std::make_unique<FinchState>(
+        request, config_, frontend_,
+        speakers_.manner(shares.value(), request.speed, request.pitch));
     if (!state->speakable()) {
       return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
     }

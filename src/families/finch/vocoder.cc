@@ -81,7 +81,8 @@ Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType t
                        config.high_taps, type);
   }
   tone_ = load_linear(weights, "tone", 2, config.high_width, true, WeightType::kF32);
-  head_ = load_linear(weights, "head", int64_t{3} * source_.shape().bins(), config.high_width, true, type);
+  head_ = load_linear(weights, "head", int64_t{3} * source_.shape().bins(), config.high_width, true,
+                      type);
 }
 
 Bundle Vocoder::bundle(const Sequence& sequence) const {
