@@ -151,7 +151,7 @@ class Windows {
 void decoder(benchmark::State& state, const Size& size, WeightType type) {
   bench::Machine machine(1);
   const whisper::ModelConfig config = published(size);
-  const whisper::WhisperDecoder net(config, Weights(dummy_weights()), type);
+  const whisper::WhisperDecoder net(config, {}, Weights(dummy_weights()), type);
   const auto count = static_cast<int>(state.range(0));
   Windows windows(net, config, count);
   double memory = 0;

@@ -6,7 +6,7 @@ made from another has its rate.
 Whose voices they are says speakers.json beside this file, or the file that FINCH_SPEAKERS names: each
 teacher and the name of its voice in the order of the tables, the means of ln Hz in voiced frames
 (codes hold pitch relative to them), up to which frequency the teacher sounds where that is not all,
-which voice is the default one, and what each is like.
+by how many dB a dull teacher is made brighter above 2.5 kHz, which voice is the default one, and what each is like.
 
 `prepare` turns synth's files into numpy arrays once; `Corpus` maps them. T is codec frames,
 4 T feature frames of 10 ms.
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from scipy.signal import lfilter
 
 VOICES = json.loads(Path(os.environ.get("FINCH_SPEAKERS")
                          or Path(__file__).parent / "speakers.json").read_text())
@@ -29,13 +30,19 @@ MELS = 80 if RATE == 16000 else 96
 TEACHERS = VOICES["teachers"]
 SPEAKERS = len(TEACHERS)
 PITCH_MEANS, PITCH_STD = torch.tensor(VOICES["pitch_means"]), 0.18
+PRESENCE = VOICES.get("presence_db", {})
 BANDS = torch.tensor([float(VOICES.get("bands_hz", {}).get(t, RATE / 2)) for t in TEACHERS])  # Hz
 
 
-def mel_filters(n_fft=N_FFT, rate=RATE, mels=MELS, low=40.0, high=RATE / 2):
-    """Triangular filters [n_fft/2+1, mels] on the mel scale, area of one bin at least."""
+def mel_edges(mels, rate, low=40.0):
+    """[mels + 2] in Hz: a band's lower end, centre and upper end are neighbours."""
     to_mel = lambda f: 2595 * np.log10(1 + f / 700)
-    edges = 700 * (10 ** (np.linspace(to_mel(low), to_mel(high), mels + 2) / 2595) - 1)
+    return 700 * (10 ** (np.linspace(to_mel(low), to_mel(rate / 2), mels + 2) / 2595) - 1)
+
+
+def mel_filters(n_fft=N_FFT, rate=RATE, mels=MELS):
+    """Triangular filters [n_fft/2+1, mels] on the mel scale, area of one bin at least."""
+    edges = mel_edges(mels, rate)
     bins = np.arange(n_fft // 2 + 1) * rate / n_fft
     left, mid, right = edges[:-2], edges[1:-1], edges[2:]
     up = (bins[:, None] - left) / (mid - left)
@@ -45,7 +52,7 @@ def mel_filters(n_fft=N_FFT, rate=RATE, mels=MELS, low=40.0, high=RATE / 2):
 
 
 FILTERS = mel_filters()
-MEL_HZ = 700 * (10 ** (np.linspace(np.log10(1 + 40 / 700), np.log10(1 + RATE / 1400), MELS + 2)[2:]) - 1)
+MEL_HZ = mel_edges(MELS, RATE)[2:]  # the upper ends
 
 
 def log_mel(wave):
@@ -56,10 +63,24 @@ def log_mel(wave):
     return torch.log(spec[..., : wave.shape[-1] // HOP, :] @ FILTERS + 1e-3)
 
 
-def load_sentences(stem):
+def shelf(db, hz=2500):
+    """(b, a) of the second-order shelf that lifts what lies above `hz`: R. Bristow-Johnson, Audio EQ
+    Cookbook."""
+    a, w = 10 ** (db / 40), 2 * np.pi * hz / RATE
+    c, slope = np.cos(w), np.sqrt(2 * a) * np.sin(w)
+    low, high = a + 1 - (a - 1) * c, a + 1 + (a - 1) * c
+    return (a * np.array([high + slope, -2 * (a - 1 + (a + 1) * c), high - slope]),
+            np.array([low + slope, 2 * (a - 1 - (a + 1) * c), low - slope]))
+
+
+def load_sentences(stem, teacher=None):
     """(records, samples int16) of one pair of files written by synth."""
     records = [json.loads(line) for line in open(f"{stem}.jsonl")]
-    return records, np.fromfile(f"{stem}.pcm", dtype=np.int16)
+    samples = np.fromfile(f"{stem}.pcm", dtype=np.int16)
+    if teacher in PRESENCE:
+        lifted = lfilter(*shelf(PRESENCE[teacher]), samples)
+        samples = np.clip(lifted, -32767, 32767).round().astype(np.int16)
+    return records, samples
 
 
 def pointer_path(record, frames):
@@ -76,7 +97,7 @@ def spoken_by_all(folder):
     spoken = []
     for speaker, teacher in enumerate(TEACHERS):
         for done in sorted(Path(folder).glob(f"{teacher}.*.done")):
-            records, samples = load_sentences(done.with_suffix(""))
+            records, samples = load_sentences(done.with_suffix(""), teacher)
             path, at = done.with_suffix(".heard.npy"), 0
             heard = np.load(path) if path.exists() else None
             for r in records:

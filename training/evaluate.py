@@ -15,13 +15,17 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.fft import dct
+from scipy.signal import resample_poly
 
 import codec
 import hear
 import lm
 import measure
+import recordings
 import report
-from corpus import SPEAKERS, TEACHERS, load_sentences
+import voicing
+from corpus import MELS, RATE, SPEAKERS, TEACHERS, load_sentences
 from infer import speak_codes, symbols_of
 from voice_file import from_tensors, read_safetensors
 
@@ -47,18 +51,24 @@ def one_speaker(index):
     return F.one_hot(torch.tensor(index), SPEAKERS).float()
 
 
-def spoken(stem):
+def spoken(stem, teacher):
     """(records, samples of each)."""
-    records, pcm = load_sentences(stem)
+    records, pcm = load_sentences(stem, teacher)
     return records, [pcm[r["offset"] : r["offset"] + r["samples"]] / 32768.0 for r in records]
 
 
 def sentences_of(folder, teacher, limit=None):
     """All that a voice is measured on."""
-    both = [spoken(Path(folder) / f"{part}.{teacher}") for part in ("heldout", "stop")]
+    both = [spoken(Path(folder) / f"{part}.{teacher}", teacher) for part in ("heldout", "stop")]
     records, waves = both[0][0] + both[1][0], both[0][1] + both[1][1]
     step = -(-len(records) // limit) if limit else 1
     return records[::step], waves[::step]
+
+
+def word_errors(texts, waves):
+    """(rate, sentences heard exactly); the recogniser hears 16 kHz."""
+    return hear.word_error_rate(texts, [resample_poly(w, 16000, RATE) if RATE != 16000 else w
+                                        for w in waves])
 
 
 def teacher_words(folder, teacher, texts, waves):
@@ -67,9 +77,63 @@ def teacher_words(folder, teacher, texts, waves):
     known = json.loads(path.read_text()) if path.exists() else {}
     key = f"{teacher} {len(texts)}"
     if key not in known:
-        known[key] = hear.word_error_rate(texts, waves)
+        known[key] = word_errors(texts, waves)
         path.write_text(json.dumps(known))
     return known[key]
+
+
+def symbol_pitch(record, track, path=None):
+    """[symbols] mean ln Hz of each symbol's voiced steps, nan where there are none. `path`: the symbol
+    of each frame; without it the record's own times."""
+    step = 100 / RATE if path is None else None
+    out = np.full(len(record["phone"]), np.nan)
+    for symbol in range(len(out)):
+        if path is None:
+            first = record["end"][symbol - 1] if symbol else 0
+            part = track[int(first * step) : int(record["end"][symbol] * step)]
+        else:
+            frames = np.flatnonzero(np.array(path) == symbol)
+            part = track[frames[0] * 4 : frames[-1] * 4 + 4] if len(frames) else track[:0]
+        if (part > 0).any():
+            out[symbol] = np.log(part[part > 0]).mean()
+    return out
+
+
+def cepstral_distance(teacher, made):
+    """dB between two recordings of a sentence, laid on each other by dynamic time warping:
+    10 / ln 10 * sqrt(2 sum (c - c')^2) of the cepstra 1 to 13 of ln mel magnitudes (R. Kubichek, 1993)."""
+    where, _ = recordings.warp(recordings.cepstra(teacher), recordings.cepstra(made))
+    a, b = (dct(recordings.mel_of(w), norm="ortho", axis=-1)[:, 1:14] / (2 * MELS) ** 0.5
+            for w in (teacher, made))
+    apart = a - b[np.clip(np.round(where).astype(int), 0, len(b) - 1)]
+    return float((10 / np.log(10) * np.sqrt(2 * (apart**2).sum(-1))).mean())
+
+
+def melody(records, paths, teacher_tracks, tracks):
+    """Correlation of the symbols' pitch with the teacher's, over all sentences."""
+    pairs = [(symbol_pitch(r, a), symbol_pitch(r, b, p))
+             for r, p, a, b in zip(records, paths, teacher_tracks, tracks)]
+    a, b = (np.concatenate(part) for part in zip(*pairs))
+    both = np.isfinite(a) & np.isfinite(b)
+    return float(np.corrcoef(a[both], b[both])[0, 1])
+
+
+def sound(records, paths, teacher_waves, made, count=60):
+    """Pitch, noise and spectrum beside the teacher's, of the first `count` sentences."""
+    waves = {"teacher": teacher_waves[:count], "made": made[:count]}
+    tracks = {who: [voicing.pitch(w) for w in waves[who]] for who in waves}
+    both = lambda f, digits: " / ".join(f"{f(who):.{digits}f}" for who in ("made", "teacher"))
+    hnr = lambda low, high: both(
+        lambda who: voicing.harmonics_to_noise(waves[who][:15], tracks[who], low, high), 1)
+    return {
+        "F0 spread, half-tones (teacher)": both(lambda who: voicing.spread(tracks[who]), 2),
+        "mel-cepstral distance, dB": float(np.mean(
+            [cepstral_distance(*pair) for pair in zip(waves["teacher"][:20], waves["made"])])),
+        "F0 correlation": melody(records[:count], paths, tracks["teacher"], tracks["made"]),
+        "harmonics to noise 2-4 kHz, dB": hnr(2000, 4000),
+        "harmonics to noise 4-8 kHz, dB": hnr(4000, 8000),
+        "99 % of energy below, Hz": both(lambda who: voicing.energy_below(waves[who]), 0),
+    }
 
 
 def measure_speaker(voice, index, folder, temperature, limit, by_word):
@@ -77,8 +141,8 @@ def measure_speaker(voice, index, folder, temperature, limit, by_word):
     teacher = list(TEACHERS)[index]
     records, teacher_waves = sentences_of(folder, teacher, limit)
     texts = [r["text"] for r in records]
-    made, _, ended = speak(voice, records, one_speaker(index), temperature, by_word=by_word)
-    rate, exact = hear.word_error_rate(texts, made)
+    made, paths, ended = speak(voice, records, one_speaker(index), temperature, by_word=by_word)
+    rate, exact = word_errors(texts, made)
     base, base_exact = teacher_words(folder, teacher, texts, teacher_waves)
     lengths = np.array([len(m) / len(t) for m, t in zip(made, teacher_waves)])
     level = np.array([measure.loudness(w) for w in made])
@@ -94,6 +158,7 @@ def measure_speaker(voice, index, folder, temperature, limit, by_word):
         "LUFS": f"{level.mean():.1f} +- {level.std():.1f}",
         "flux at / inside chunks": f"{border:.3f} / {inside:.3f}",
     }
+    figures |= sound(records, paths, teacher_waves, made)
     for speed in (0.7, 1.4):
         fast, _, _ = speak(voice, records[:20], one_speaker(index), temperature, speed)
         figures[f"length at {speed}"] = np.mean(

@@ -17,7 +17,7 @@ from corpus import PITCH_MEANS, PITCH_STD, RATE, SPEAKERS, TEACHERS, VOICES
 from evaluate import one_speaker, sentences_of, speak
 from infer import load_codec, load_lm
 from measure import loudness
-from sentences import SPEEDS
+from sentences import SAFE_SPEEDS
 from voice_file import from_tensors, sharpen, write_safetensors
 
 # As src/families/finch/phone_stream.cc numbers them; the server refuses any other list.
@@ -66,7 +66,7 @@ def config(decoder, temperature):
         "licence": "CMU flite (permissive), see LICENSE",
         "speakers": [{"name": name, "description": VOICES["descriptions"][name]}
                      for name in TEACHERS.values()],
-        "speeds": SPEEDS,
+        "speeds": SAFE_SPEEDS,
         "sample_rate": RATE,
         "lm": {"codes": codec.CODES, "hidden_size": lm.WIDTH, "num_hidden_layers": lm.LAYERS,
                "num_attention_heads": lm.HEADS, "head_dim": lm.HEAD_DIM,

@@ -21,6 +21,7 @@ WIDTH, LAYERS, HEADS, HEAD_DIM, HIDDEN = 192, 5, 3, 64, 512
 ROPE_BASE = 1000.0
 PHONES, PHRASES, PLACES, AGES = 61, 14, 26, 16
 WINDOW = 4              # symbols heard: the current one and the next three
+AGED_STAY = 0.9         # at most, once the LM no longer tells ages apart: 0.9 s a symbol
 MOVES = 4               # the pointer moves 0..3 symbols a step
 NONE = CODES            # row of "no code yet"
 UNKNOWN = PHRASES - 1   # phrase whose end is not in sight, when text arrives word by word
@@ -163,7 +164,8 @@ class Pointer:
     def choose(self, move_logits):
         """The move 0..3 for these logits [4]; updates the survival."""
         p = torch.softmax(move_logits, -1)
-        self.survival *= float(p[0])
+        stay = float(p[0])
+        self.survival *= stay if self.age < AGES else min(stay, AGED_STAY)
         return 0 if self.survival >= 0.5 else 1 + int(p[1:].argmax())
 
     def move(self, count):

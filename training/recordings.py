@@ -19,15 +19,15 @@ import numpy as np
 import torch
 from scipy.fft import dct
 from scipy.io import wavfile
-from scipy.signal import medfilt, resample_poly
+from scipy.signal import resample_poly
 
-from corpus import HOP, MELS, RATE, log_mel
+from corpus import HOP, MELS, RATE, load_sentences, log_mel
 from measure import BLOCK, SILENCE, loudness
+from voicing import pitch
 
 LEAD, TAIL, LEVEL, PEAK = RATE // 50, RATE * 4 // 25, -20.0, 0.9  # samples, LUFS, of full scale: as in synth.cc
 SHORTEST, LONGEST = 0.5, 12.0                    # s
 STAY = 0.3        # of the median distance, for a step in one of the two only: paths are rather straight
-VOICED = 0.4      # how alike two periods of voiced speech are at least
 WORST_FIT = 1.6   # times the median cost of warping: the text is likely another one
 HELD_OUT = 20     # one sentence in so many
 
@@ -87,27 +87,6 @@ def warp(a, b):
     return rows / np.maximum(hits, 1), best[n, m] / (n + m)
 
 
-def pitch_track(wave):
-    """Hz at 100 Hz, 0 where unvoiced: the lag at which 25 ms are most alike."""
-    lags = np.arange(RATE // 400, RATE // 60)
-    size, steps = RATE // 40, len(wave) // HOP
-    padded = np.pad(wave, (size // 2, size + lags[-1]))
-    at = np.arange(steps)[:, None] * HOP + np.arange(size + lags[-1])
-    windows = padded[at]
-    head = windows[:, :size]
-    energy = np.cumsum(np.pad(windows ** 2, ((0, 0), (1, 0))), 1)
-    cross = np.fft.irfft(np.fft.rfft(windows, 2048) * np.conj(np.fft.rfft(head, 2048)))[:, lags]
-    alike = cross / np.sqrt(energy[:, [size]] * (energy[:, lags + size] - energy[:, lags]) + 1e-9)
-    alike -= 0.05 * lags / lags[-1]  # of a period and its double the period
-    best = alike.argmax(-1)
-    loud = np.sqrt(energy[:, size] / size)
-    voiced = (alike.max(-1) > VOICED) & (loud > 0.03 * loud.max())
-    hz = RATE / lags[best]
-    usual = np.median(hz[voiced]) if voiced.any() else 0
-    voiced &= (hz > usual / 1.9) & (hz < usual * 1.9)  # octave errors
-    return np.round(medfilt(np.where(voiced, hz, 0.0), 3)).astype(int)
-
-
 def nearest_teacher(pitch):
     """(name, mean ln Hz) of the one that is nearest, with whose codes voice_file.load_known() begins."""
     known = json.loads((Path(__file__).parent / "speakers.json").read_text())
@@ -122,12 +101,10 @@ def spoken_by_teacher(synth, teacher, texts, folder):
     stem = Path(folder) / "teacher"
     subprocess.run([synth, teacher, f"{stem}.pcm", f"{stem}.jsonl", str(RATE)], input=lines,
                    text=True, check=True)
-    pcm = np.fromfile(f"{stem}.pcm", dtype=np.int16) / 32768.0
-    records = {}
-    for line in open(f"{stem}.jsonl"):
-        r = json.loads(line)
-        records[r["text"]] = (r, pcm[r["offset"] : r["offset"] + r["samples"]])
-    return [records.get(t) for t in texts]
+    records, pcm = load_sentences(stem, teacher)
+    known = {r["text"]: (r, pcm[r["offset"] : r["offset"] + r["samples"]] / 32768.0)
+             for r in records}
+    return [known.get(t) for t in texts]
 
 
 def mel_of(wave):
@@ -190,9 +167,9 @@ def main():
     known = [(name, text, trimmed(wave)) for name, text, wave in read_folder(args.recordings)
              if SHORTEST * RATE < len(wave) < LONGEST * RATE]
     spoken, costs, names = [], [], []
-    tracks = [pitch_track(wave) for _, _, wave in known]
-    pitch = np.concatenate(tracks)
-    mean = float(np.log(pitch[pitch > 0]).mean())
+    tracks = [pitch(wave) for _, _, wave in known]
+    hz = np.concatenate(tracks)
+    mean = float(np.log(hz[hz > 0]).mean())
     teacher, usual = nearest_teacher(mean)
     records = spoken_by_teacher(args.synth, teacher, [text for _, text, _ in known], audio)
     for (name, _, wave), track, found in zip(known, tracks, records):

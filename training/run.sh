@@ -5,8 +5,9 @@
 #
 #   training/run.sh [WORK_DIR]        minutes of the three trainings: CODEC_MIN, LM_MIN, DECODER_MIN
 #
-# START=voices/finch ENCODER=training/encoder.safetensors goes on from the weights of a finished voice
-# (with CODEC_MIN=0 its codes stay as they are, and LM_RATE=1e-3 forgets less of its speech LM).
+# START=voices/finch ENCODER=training/encoder.safetensors goes on from the weights of a finished voice,
+# also of one with another rate (with CODEC_MIN=0 its codes stay as they are, and LM_RATE=1e-3 forgets less
+# of its speech LM). FINCH_SPEAKERS: another list of voices.
 # PYTHON names the Python that has PyTorch; a recent PyTorch trains several times faster than
 # Debian 12's. Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++ dict-jargon
 # dict-devil bible-kjv wamerican pocketsphinx pocketsphinx-en-us sox festvox-us-slt-hts libhtsengine-dev
@@ -16,8 +17,7 @@ work=$(mkdir -p "${1:-$(dirname "$0")/work}" && cd "${1:-$(dirname "$0")/work}" 
 START=${START:+$(realpath "$START")}
 encoder=(${ENCODER:+--encoder "$(realpath "$ENCODER")"})
 source "$(dirname "$0")/steps.sh"
-# What goes on from the shipped voice has its speakers.
-export FINCH_SPEAKERS=${FINCH_SPEAKERS:-$here/speakers$([ -n "${START:-}" ] || echo -24k).json}
+export FINCH_SPEAKERS=${FINCH_SPEAKERS:-$here/speakers.json}
 mapfile -t known < <("$python" -c 'import json, sys
 voices = json.load(open(sys.argv[1]))
 print(voices["rate"], *voices["teachers"], sep="\n")' "$FINCH_SPEAKERS")

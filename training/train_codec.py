@@ -20,8 +20,8 @@ import torch.nn.functional as F
 from torch import nn
 
 import codec
-from corpus import BANDS, Corpus, FRAME, HOP, MEL_HZ, RATE, SPEAKERS
-from voice_file import load_known, read_safetensors, sharpen
+from corpus import BANDS, Corpus, FRAME, HOP, MEL_HZ, N_FFT, RATE, SPEAKERS
+from voice_file import at_this_rate, load_known, read_safetensors, sharpen
 
 RESOLUTIONS = tuple((size * RATE // 16000, size * RATE // 64000) for size in (128, 256, 512, 1024, 2048))
 BATCH, FRAMES, WARM_STEPS = 8, 33, 150
@@ -99,13 +99,19 @@ def bands_of(speaker):
     return BANDS[speaker].amin(-1)
 
 
+# ln power of codec.hash_noise (2/3 a bin) as it comes out of overlap_add beside pulses of the same gain:
+# windows of 3 hops with Hann's weights leave HOP / N_FFT * 1.125 / 1.5**2 of it a hop, and of a pulse,
+# weighted twice, (1.125 / 1.5)**2 of the power of which 3 * 0.375 is counted.
+NOISE_LEFT = math.log(2 / 3 * HOP / N_FFT * 0.5 / 0.5)
+
+
 def breath_loss(head, pulses, pitch):
     """How far noise's share of voiced speech is from codec.breath(), in nats of its ratio to the
     pulses': magnitudes alone leave a voice too periodic. head [B, S, 3 K], pulses [B, S, K], pitch of
     the steps [B, S]."""
     gain, _, hiss = head.split(codec.BINS, -1)
     tone = 2 * gain + torch.log(pulses.abs().pow(2).mean(-1, keepdim=True) + 1e-9)
-    noise = 2 * hiss + math.log(2 / 3)  # of codec.hash_noise
+    noise = 2 * hiss + NOISE_LEFT
     where = (pitch > 0).float()[..., None] * (codec.BREATH_ODDS > -5)
     apart = (noise - tone - codec.BREATH_ODDS).abs().clamp(max=6) * where
     return apart.sum() / where.sum().clamp(min=1)
@@ -173,11 +179,12 @@ START_HOLD = 0.35  # part of the time that a given decoder and given codebooks s
 def start_from(model, voice, encoder):
     """Decoder and codebooks of a voice folder, as they were before they were exported; what it lacks keeps
     its first values."""
-    tensors = read_safetensors(Path(voice) / "model.safetensors")
-    if encoder:
-        load_known(model.encoder, "encoder.", read_safetensors(encoder))
-    load_known(model.decoder, "decoder.", tensors)
     known = json.loads((Path(voice) / "config.json").read_text())
+    read = lambda path: at_this_rate(read_safetensors(path), known["sample_rate"])
+    tensors = read(Path(voice) / "model.safetensors")
+    if encoder:
+        load_known(model.encoder, "encoder.", read(encoder))
+    load_known(model.decoder, "decoder.", tensors)
     sharpen(model.decoder, torch.linalg.inv(codec.sharpener(known["decoder"].get("contrast", 0))))
     for book in range(codec.BOOKS):
         model.quantiser.books[book] = torch.tensor(tensors[f"decoder.book.{book}"].astype("f4"))

@@ -176,7 +176,7 @@ def main():
             print(f"lm step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
                   f"(ETA {(budget - spent) / 60:.1f}) books {shown[:3].round(3)} "
                   f"move {shown[3]:.3f}", flush=True)
-        if step % (50 if args.start else 200) == 0:
+        if step % (50 if args.minutes < 20 else 200) == 0:
             save(args.out, both(), optimiser, step, spent)
             found = validate(mean_model, held)
             print("lm held-out", found, flush=True)

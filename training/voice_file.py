@@ -8,7 +8,7 @@ import torch
 
 import codec
 import lm
-from corpus import PITCH_MEANS
+from corpus import MELS, PITCH_MEANS, RATE, mel_edges
 
 DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
 
@@ -61,6 +61,35 @@ def load_known(module, scope, tensors):
                 value = value[(PITCH_MEANS[:, None] - pitch).abs().argmin(-1)]
             state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
     module.load_state_dict(state)
+
+
+@torch.no_grad()
+def at_this_rate(tensors, rate):
+    """A voice's tensors, or its encoder's, that were learned at `rate` samples a second, as a start at
+    RATE: bins have the same width at any rate, those above what was known continue the last one."""
+    out, louder = dict(tensors), np.log(RATE / rate)  # windows of 32 ms have more samples
+    if "encoder.inp.weight" in out:
+        weight = out["encoder.inp.weight"].astype("f4")
+        known = weight.shape[1] // 4 - 2
+        weight = weight.reshape(len(weight), 4, known + 2)
+        at = np.interp(mel_edges(known, rate)[1:-1], mel_edges(MELS, RATE)[1:-1], np.arange(MELS))
+        turn = np.zeros((known + 2, MELS + 2), "f4")
+        for band, place in enumerate(at):
+            low = min(int(place), MELS - 2)
+            turn[band, low], turn[band, low + 1] = low + 1 - place, place - low
+        turn[known, MELS] = turn[known + 1, MELS + 1] = 1  # pitch and voicing
+        out["encoder.inp.weight"] = (weight @ turn).reshape(len(weight), -1)
+        out["encoder.inp.bias"] = (out["encoder.inp.bias"].astype("f4")
+                                   - weight[..., :known].sum((1, 2)) * louder / 2)
+    if "decoder.head.weight" in out:
+        for name, offset in (("weight", (0, 0, 0)), ("bias", (louder / 2, 0, louder))):
+            known = out[f"decoder.head.{name}"].astype("f4")
+            parts = known.reshape(3, len(known) // 3, -1)  # pulse gain, pulse phase, noise gain
+            more = np.repeat(parts[:, -1:], max(0, codec.BINS - parts.shape[1]), 1)
+            parts = np.concatenate([parts, more], 1)[:, : codec.BINS]
+            parts = parts + np.array(offset, "f4")[:, None, None]
+            out[f"decoder.head.{name}"] = parts.reshape(3 * codec.BINS, *known.shape[1:])
+    return out
 
 
 def from_tensors(tensors):

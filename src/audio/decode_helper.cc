@@ -2,13 +2,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -17,52 +15,14 @@
 #include <utility>
 #include <vector>
 
-#include "audio/confinement.h"
 #include "audio/decode_wire.h"
+#include "audio/helper_loop.h"
 #include "audio/recording_libav.h"
 #include "base/check.h"
 #include "base/clock.h"
 
 namespace syrinx {
 namespace {
-
-constexpr int kNotConfined = 3;  // how a child ends that could not be confined
-
-/// From the server to its helper, with the child's socket when one is to begin; answered with a
-/// number.
-struct HelperRequest {
-  enum Kind : int32_t { kBegin, kEnd } kind = kBegin;
-  pid_t child = -1;  ///< to end
-  uint64_t memory_bytes = 0;
-  uint32_t cpu_s = 0;
-  bool filter = true;        ///< use one if possible
-  bool must_filter = false;  ///< end without one
-  bool probe = false;        ///< only tell how it is confined
-};
-
-/// What a child tells that was begun for that.
-struct ProbeAnswer {
-  bool limits = false, filter = false;
-  std::array<char, 200> text = {};
-};
-
-class OwnedFd {
- public:
-  explicit OwnedFd(int fd = -1) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~OwnedFd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-  void reset() { *this = OwnedFd(); }
-
- private:
-  int fd_;
-};
 
 struct SocketPair {
   OwnedFd here, there;
@@ -74,115 +34,13 @@ std::optional<SocketPair> socket_pair(int type) {
   return SocketPair{OwnedFd(ends[0]), OwnedFd(ends[1])};
 }
 
-// ---------------------------------------------------------------------------- the helper's side
-
-/// Its own life: one thread, until the other end of `control` is closed.
-class HelperLoop {
- public:
-  HelperLoop(int control, const DecodeHelperOptions& options)
-      : control_(control), options_(options) {}
-
-  [[noreturn]] void run();
-
- private:
-  int64_t answer(const HelperRequest& request, int socket);
-  pid_t begin(const HelperRequest& request, int socket);
-  [[noreturn]] void be_child(const HelperRequest& request, int socket, pid_t parent);
-
-  const int control_;
-  const DecodeHelperOptions options_;
-};
-
-/// Keeps nothing of the process that it was forked from but its code and `control`.
-void leave_the_server(int control) {
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    explicit_bzero(*entry, std::strlen(*entry));  // keys may be there
-  }
-  clearenv();
-  // The server ends it, also after Ctrl-C in a terminal that they share.
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
-    std::signal(signal, SIG_IGN);
-  }
-  std::signal(SIGCHLD, SIG_DFL);
-  std::signal(SIGPIPE, SIG_IGN);
-  prctl(PR_SET_NAME, "syrinx-decode", 0, 0, 0);
-  const int null = open("/dev/null", O_RDWR);
-  for (int fd = 0; fd <= 2 && null >= 0; ++fd) {
-    if (fd != control) dup2(null, fd);
-  }
-  if (control > 3) close_range(3, static_cast<unsigned>(control) - 1, 0);
-  close_range(static_cast<unsigned>(std::max(control, 2)) + 1, ~0U, 0);
-}
-
-void HelperLoop::run() {
-  leave_the_server(control_);
-  while (true) {
-    HelperRequest request;
-    iovec data{&request, sizeof request};
-    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = room;
-    message.msg_controllen = sizeof room;
-    const ssize_t got = recvmsg(control_, &message, MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == EINTR) continue;
-    // The kernel ends the children when their parent ends.
-    if (got != static_cast<ssize_t>(sizeof request)) _exit(0);
-    OwnedFd socket;
-    if (const cmsghdr* head = CMSG_FIRSTHDR(&message)) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
-      socket = OwnedFd(fd);
-    }
-    const int64_t reply = answer(request, socket.get());
-    if (send(control_, &reply, sizeof reply, MSG_NOSIGNAL) < 0) _exit(0);
-  }
-}
-
-int64_t HelperLoop::answer(const HelperRequest& request, int socket) {
-  if (request.kind == HelperRequest::kBegin) return begin(request, socket);
-  // A child that has ended waits here for this, so the number is its own.
-  kill(request.child, SIGKILL);
-  int status = 0;
-  while (waitpid(request.child, &status, 0) < 0) {
-    if (errno != EINTR) return -1;
-  }
-  return status;
-}
-
-pid_t HelperLoop::begin(const HelperRequest& request, int socket) {
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) return 0;
-  if (child == 0) be_child(request, socket, parent);
-  return child;
-}
-
-void HelperLoop::be_child(const HelperRequest& request, int socket, pid_t parent) {
-  close(control_);
-  const Confinement holds = confine(
-      socket, parent,
-      {.memory_bytes = request.memory_bytes, .cpu_s = request.cpu_s, .filter = request.filter});
-  if (request.probe) {
-    ProbeAnswer answer{.limits = holds.limits, .filter = holds.filter};
-    const std::string text = holds.text();
-    text.copy(answer.text.data(), answer.text.size() - 1);
-    write_whole(socket, &answer, sizeof answer);
-    _exit(0);
-  }
-  if (!holds.limits || (request.must_filter && !holds.filter)) _exit(kNotConfined);
-  (options_.instead != nullptr ? options_.instead : run_decode_job)(socket);
-  _exit(0);
-}
-
-// ---------------------------------------------------------------------------- the server's side
-
 /// What libav's names and our messages are made of.
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
 Error helper_gone() {
-  return {ErrorCode::kInternal, "the helper that decodes recordings is gone", "ref_audio"};
+  return {ErrorCode::kOverloaded,
+          "recordings cannot be decoded now: the process that decodes them was killed", "ref_audio",
+          1};
 }
 
 }  // namespace
@@ -203,6 +61,8 @@ class DecodingApart : public Decoding {
   /// How something went that takes time.
   enum class Went { kWell, kLate, kGone };
   std::optional<Error> begin();
+  std::optional<Error> begin_again();
+  Result<bool> read_once(size_t count, std::vector<float>& out);
   std::optional<Error> take_info(const DecodeMessageHead& head);
   std::optional<Error> take_samples(const DecodeMessageHead& head, std::vector<float>& out);
   std::optional<Error> take(void* to, size_t bytes) { return judge(receive(to, bytes)); }
@@ -225,17 +85,19 @@ class DecodingApart : public Decoding {
   const std::string_view file_;
   const RecordingLimits limits_;
   OwnedFd socket_;
-  pid_t child_ = -1;
+  DecodeHelper::Child child_;
   double deadline_s_ = 0;
   bool begun_ = false, done_ = false;
+  bool orphaned_ = false;  // the helper went
+  bool again_ = false;     // this is the second child
   DecodeInfo info_;
   std::string format_;
-  size_t decoded_ = 0;
+  size_t decoded_ = 0, told_ = 0;  // samples, of this child and of both
 };
 
 int DecodingApart::end() {
   socket_.reset();
-  return child_ > 0 ? helper_.end_child(std::exchange(child_, -1)) : -1;
+  return child_.pid > 0 ? helper_.end_child(std::exchange(child_, {})) : -1;
 }
 
 DecodingApart::Went DecodingApart::wait_for(short what) const {
@@ -282,7 +144,8 @@ std::optional<Error> DecodingApart::judge(Went went) {
 /// The socket ended in the middle.
 Error DecodingApart::died() {
   const int status = end();
-  if (status == -1) return helper_gone();
+  orphaned_ = status == -1;
+  if (orphaned_) return helper_gone();
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     if (signal == SIGXCPU) return late();
@@ -306,15 +169,25 @@ std::optional<Error> DecodingApart::begin() {
   const auto cpu_s = static_cast<uint32_t>(std::ceil(limits_.max_decode_s + limits_.max_s / 20));
   child_ = helper_.begin_child(pair->there.get(), file_.size() + helper_.options_.memory_bytes,
                                cpu_s, false);
-  if (child_ < 0) return helper_gone();
+  if (child_.pid < 0) return helper_gone();
   ++helper_.begun_;
-  if (child_ == 0) {
+  if (child_.pid == 0) {
     return Error{ErrorCode::kOverloaded, "there is no process left to decode in", "ref_audio", 1};
   }
   socket_ = std::move(pair->here);
   const DecodeJob job{file_.size(), limits_.max_s, limits_.max_decode_s};
   if (auto error = judge(give(&job, sizeof job))) return error;
   return judge(give(file_.data(), file_.size()));
+}
+
+/// From the start, for the child of another helper; what the reader has is not told again.
+std::optional<Error> DecodingApart::begin_again() {
+  again_ = true;
+  orphaned_ = false;
+  deadline_s_ = now_s() + limits_.max_decode_s;
+  info_ = {};
+  decoded_ = 0;
+  return begin();
 }
 
 std::optional<Error> DecodingApart::take_info(const DecodeMessageHead& head) {
@@ -344,16 +217,32 @@ std::optional<Error> DecodingApart::take_samples(const DecodeMessageHead& head,
     return bad_audio(concat("the recording is longer than ", limits_.max_s, " s"));
   }
   out.resize(before + count);
-  if (auto error = take(&out[before], head.bytes)) return error;
+  if (auto error = take(&out[before], head.bytes)) {
+    out.resize(before);
+    return error;
+  }
   const bool numbers = std::all_of(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(),
                                    [](float sample) { return std::isfinite(sample); });
   if (!numbers) return nonsense();
+  const size_t known = std::min(count, told_ - std::min(told_, decoded_ - count));
+  const auto first = out.begin() + static_cast<std::ptrdiff_t>(before);
+  out.erase(first, first + static_cast<std::ptrdiff_t>(known));
+  told_ = std::max(told_, decoded_);
   return {};
 }
 
 Result<bool> DecodingApart::read(size_t count, std::vector<float>& out) {
   if (done_) return false;
   deadline_s_ = now_s() + limits_.max_decode_s;
+  const size_t before = out.size();
+  Result<bool> more = read_once(count, out);
+  if (more.ok() || !orphaned_ || again_) return more;
+  if (auto error = begin_again()) return *error;
+  return read_once(count - std::min(count, out.size() - before), out);
+}
+
+/// With the child that there is.
+Result<bool> DecodingApart::read_once(size_t count, std::vector<float>& out) {
   if (!std::exchange(begun_, true)) {
     if (auto error = begin()) return *error;
   }
@@ -413,7 +302,6 @@ int64_t DecodeHelper::ask(const void* request, size_t bytes, int descriptor) con
     head->cmsg_len = CMSG_LEN(sizeof descriptor);
     std::memcpy(CMSG_DATA(head), &descriptor, sizeof descriptor);
   }
-  const std::lock_guard lock(mutex_);
   ssize_t done = 0;
   do {
     done = sendmsg(control_, &message, MSG_NOSIGNAL);
@@ -426,27 +314,47 @@ int64_t DecodeHelper::ask(const void* request, size_t bytes, int descriptor) con
   return done == sizeof answer ? answer : -1;
 }
 
-pid_t DecodeHelper::begin_child(int socket, uint64_t memory_bytes, uint32_t cpu_s,
-                                bool probe) const {
+DecodeHelper::Child DecodeHelper::begin_child(int socket, uint64_t memory_bytes, uint32_t cpu_s,
+                                              bool probe) const {
   const HelperRequest request{.kind = HelperRequest::kBegin,
                               .memory_bytes = memory_bytes,
                               .cpu_s = cpu_s,
                               .filter = options_.filter,
                               .must_filter = filtered_,
                               .probe = probe};
-  return static_cast<pid_t>(ask(&request, sizeof request, socket));
+  const std::lock_guard lock(mutex_);
+  auto pid = static_cast<pid_t>(ask(&request, sizeof request, socket));
+  if (pid < 0 && start_again()) pid = static_cast<pid_t>(ask(&request, sizeof request, socket));
+  return {pid, number_};
 }
 
-int DecodeHelper::end_child(pid_t child) const {
-  const HelperRequest request{.kind = HelperRequest::kEnd, .child = child};
+int DecodeHelper::end_child(const Child& child) const {
+  const HelperRequest request{.kind = HelperRequest::kEnd, .child = child.pid};
+  const std::lock_guard lock(mutex_);
+  if (child.helper != number_) return -1;  // another process may have its number now
   return static_cast<int>(ask(&request, sizeof request, -1));
+}
+
+bool DecodeHelper::start_again() const {
+  if (options_.again.empty()) return false;
+  if (pid_ > 0) kill(pid_, SIGKILL);
+  stop();
+  ++number_;
+  auto pair = socket_pair(SOCK_SEQPACKET);
+  if (!pair) return false;
+  const pid_t pid = spawn_helper(options_.again, pair->there.get());
+  if (pid < 0) return false;
+  pid_ = pid;
+  control_ = pair->here.release();
+  return true;
 }
 
 /// What the machine permits is known by trying.
 void DecodeHelper::probe() {
   auto pair = socket_pair(SOCK_STREAM);
-  const pid_t child = pair ? begin_child(pair->there.get(), options_.memory_bytes, 1, true) : 0;
-  if (child <= 0) throw LoadError("recordings cannot be decoded apart: no process for it");
+  const Child child =
+      pair ? begin_child(pair->there.get(), options_.memory_bytes, 1, true) : Child();
+  if (child.pid <= 0) throw LoadError("recordings cannot be decoded apart: no process for it");
   pair->there.reset();
   ProbeAnswer answer;
   const bool told = read_whole(pair->here.get(), &answer, sizeof answer);
@@ -467,7 +375,7 @@ DecodeHelper::DecodeHelper(const DecodeHelperOptions& options) : options_(option
   pid_ = fork();
   if (pid_ == 0) {
     close(ends[0]);
-    HelperLoop(ends[1], options_).run();
+    run_helper_loop(ends[1], options_.instead);
   }
   close(ends[1]);
   control_ = ends[0];
@@ -482,10 +390,19 @@ DecodeHelper::DecodeHelper(const DecodeHelperOptions& options) : options_(option
 
 DecodeHelper::~DecodeHelper() { stop(); }
 
-void DecodeHelper::stop() {
-  close(control_);
+pid_t DecodeHelper::pid() const {
+  const std::lock_guard lock(mutex_);
+  return pid_;
+}
+
+/// It ends when its socket does.
+void DecodeHelper::stop() const {
+  if (control_ >= 0) close(std::exchange(control_, -1));
   while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  pid_ = -1;
 }
+
+void run_decode_helper() { run_helper_loop(kDecodeControl, nullptr); }
 
 }  // namespace syrinx

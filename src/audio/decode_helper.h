@@ -1,7 +1,9 @@
 // Decodes strangers' recordings in other processes: a helper, forked while this process is still
 // small and has one thread, forks a child for each recording, which gives up what it does not need
 // (confinement.h), reads the file from a socket and writes samples to it. A file that breaks its
-// decoder breaks one child; what comes from a child is checked like the file itself.
+// decoder breaks one child; what comes from a child is checked like the file itself. A helper that
+// was killed is started again, by running a program anew: by then the process has threads and
+// secrets.
 //
 //   DecodeHelper helper;                          // first thing in main
 //   read_recording(bytes, {.helper = &helper});   // any thread
@@ -15,6 +17,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "audio/recording.h"
 #include "base/error.h"
@@ -28,7 +31,16 @@ struct DecodeHelperOptions {
   uint64_t memory_bytes = uint64_t{128} << 20;  ///< of a child, beside the file
   /// What a child does instead of decoding, for tests; it has the socket. Null: it decodes.
   void (*instead)(int socket) = nullptr;
+  /// The program and its arguments that run_decode_helper() when this one is gone, e.g.
+  /// {"/proc/self/exe", "decode-helper"}; empty: it stays away.
+  std::vector<std::string> again = {};
 };
+
+/// All that such a program is to do. The socket is descriptor kDecodeControl.
+[[noreturn]] void run_decode_helper();
+inline constexpr int kDecodeControl = 3;
+/// How `syrinx` is told to do it; not for people.
+inline constexpr const char* kDecodeHelperCommand = "decode-helper";
 
 /// Outlives what decodes with it. Public methods are safe from any thread.
 class DecodeHelper {
@@ -46,32 +58,41 @@ class DecodeHelper {
   const std::string& confinement() const { return confinement_; }
   /// Whether the filter of system calls is in force.
   bool filtered() const { return filtered_; }
-  pid_t pid() const { return pid_; }
+  pid_t pid() const;
   /// Children that were begun to decode.
   int64_t begun() const { return begun_; }
 
   /// Within limits, of which max_s bounds samples, max_decode_s each read, and both the child's
   /// processor time. Errors that are the file's fault are kInvalid, also when it crashed its
-  /// decoder; a child that somebody else killed and a helper that is gone are kInternal.
+  /// decoder; a child that somebody else killed is kInternal. A recording whose helper goes is
+  /// decoded once more by the next one; then, or where there is no next one, it is kOverloaded.
   std::unique_ptr<Decoding> decode(std::string_view file, const RecordingLimits& limits) const;
 
  private:
   friend class DecodingApart;
-  /// A child with its end of a socket; 0: there is no process for it, -1: the helper is gone.
-  pid_t begin_child(int socket, uint64_t memory_bytes, uint32_t cpu_s, bool probe) const;
-  /// Ends it if it has not ended by itself; as waitpid() tells it, -1: the helper is gone.
-  int end_child(pid_t child) const;
+  /// A child of a helper: pid 0: there is no process for it, -1: there is no helper.
+  struct Child {
+    pid_t pid = -1;
+    uint64_t helper = 0;  ///< which one, of those that there were
+  };
+  /// With its end of a socket. A helper that is gone is started again.
+  Child begin_child(int socket, uint64_t memory_bytes, uint32_t cpu_s, bool probe) const;
+  /// Ends it if it has not ended by itself; as waitpid() tells it, -1: its helper is gone.
+  int end_child(const Child& child) const;
+  // Under mutex_:
   int64_t ask(const void* request, size_t bytes, int descriptor) const;
+  bool start_again() const;
+  void stop() const;
   void probe();
-  void stop();
 
   const DecodeHelperOptions options_;
-  pid_t pid_ = -1;
-  int control_ = -1;
   bool filtered_ = false;
   std::string confinement_;
   mutable std::atomic<int64_t> begun_ = 0;
-  mutable std::mutex mutex_;  // of a question and its answer
+  mutable std::mutex mutex_;  // of a question and its answer, and of what follows
+  mutable pid_t pid_ = -1;
+  mutable int control_ = -1;
+  mutable uint64_t number_ = 0;  // of this helper, of those that there were
 };
 
 }  // namespace syrinx

@@ -319,9 +319,76 @@ TEST(DecodeChild, ThatHasNoMemorySaysSo) {
 TEST(DecodeHelper, ThatIsGoneSaysSo) {
   const DecodeHelper helper;
   kill(helper.pid(), SIGKILL);
-  Error error = fault_of(helper, good_file());
-  EXPECT_EQ(error.code, ErrorCode::kInternal);
-  EXPECT_EQ(error.message, "the helper that decodes recordings is gone");
+  const Error error = fault_of(helper, good_file());
+  EXPECT_EQ(error.code, ErrorCode::kOverloaded);
+  EXPECT_EQ(error.message,
+            "recordings cannot be decoded now: the process that decodes them was killed");
+  EXPECT_GT(error.retry_after_s, 0);
+}
+
+/// What the helpers are that are started again: this program, which then runs the next test alone.
+DecodeHelperOptions with_successors() {
+  return {.again = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                    "--gtest_filter=DecodeHelper.DISABLED_Successor"}};
+}
+TEST(DecodeHelper, DISABLED_Successor) { run_decode_helper(); }
+
+TEST(DecodeHelper, ThatWasKilledIsStartedAgain) {
+  const DecodeHelper helper(with_successors());
+  const std::string expected = outcome(good_file(), {});
+  for (int i = 0; i < 3; ++i) {
+    const pid_t pid = helper.pid();
+    kill(pid, SIGKILL);
+    EXPECT_EQ(outcome(good_file(), {.helper = &helper}), expected);
+    EXPECT_NE(helper.pid(), pid);
+    EXPECT_EQ(outcome(good_file(), {.helper = &helper}), expected);
+  }
+  std::vector<std::thread> threads;
+  std::atomic<int> same = 0;
+  kill(helper.pid(), SIGKILL);
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back(
+        [&] { same += outcome(good_file(), {.helper = &helper}) == expected ? 1 : 0; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(same, 4);
+}
+
+/// A recording that is being read when its helper goes comes whole all the same: once.
+TEST(DecodeHelper, WhatWasLostIsDecodedOnceMore) {
+  const DecodeHelper helper(with_successors());
+  const std::string file = encoded(AudioFormat::kFlac, tone(60));
+  const auto expected = decode_file(file, {});
+  ASSERT_TRUE(expected.ok());
+  RecordingReader reader(file, {.helper = &helper});
+  std::vector<float> samples;
+  EXPECT_TRUE(reader.read(1000, samples).take());
+  kill(helper.pid(), SIGKILL);
+  while (reader.read(50'000, samples).take()) {
+  }
+  EXPECT_EQ(samples, expected.value().samples);
+  EXPECT_EQ(reader.sample_rate(), expected.value().sample_rate);
+
+  RecordingReader unlucky(file, {.helper = &helper});
+  samples.clear();
+  EXPECT_TRUE(unlucky.read(1000, samples).take());
+  kill(helper.pid(), SIGKILL);
+  while (samples.size() < 500'000) ASSERT_TRUE(unlucky.read(1000, samples).ok());
+  kill(helper.pid(), SIGKILL);
+  Result<bool> more = true;
+  while (more.ok() && more.value()) more = unlucky.read(50'000, samples);
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().code, ErrorCode::kOverloaded);
+  EXPECT_EQ(outcome(good_file(), {.helper = &helper}), outcome(good_file(), {}));
+}
+
+TEST(DecodeHelper, WithoutAProgramItStaysAway) {
+  const DecodeHelper helper({.again = {"/nonexistent"}});
+  EXPECT_EQ(outcome(good_file(), {.helper = &helper}), outcome(good_file(), {}));
+  kill(helper.pid(), SIGKILL);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(fault_of(helper, good_file()).code, ErrorCode::kOverloaded);
+  }
 }
 
 }  // namespace

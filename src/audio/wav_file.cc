@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "WAV data is little-en
 
 constexpr uint32_t kUnknownSize = 0xffffffff;
 constexpr uint32_t kMaxRate = 768'000;  // Hz
-constexpr uint32_t kMaxChannels = 8;
+constexpr uint32_t kMaxWavChannels = 8;
 constexpr uint16_t kPcm = 1, kFloat = 3, kExtensible = 0xfffe;
 
 /// Reads chunk by chunk with every access checked.
@@ -64,8 +64,8 @@ class Reader {
     if (!(kind_ == kPcm && bits_ == 16) && !(kind_ == kFloat && bits_ == 32))
       fail("fmt", concat("expected 16-bit PCM or 32-bit float, got format ", kind_, " with ", bits_,
                          " bits"));
-    if (channels_ < 1 || channels_ > kMaxChannels)
-      fail("fmt", concat("expected 1 to ", kMaxChannels, " channels, got ", channels_));
+    if (channels_ < 1 || channels_ > kMaxWavChannels)
+      fail("fmt", concat("expected 1 to ", kMaxWavChannels, " channels, got ", channels_));
     if (rate_ < 1 || rate_ > kMaxRate)
       fail("fmt", concat("expected a rate of 1 to ", kMaxRate, " Hz, got ", rate_));
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/audio_file.h"
@@ -21,14 +23,30 @@
 #include "cli/voice_choice.h"
 #include "engine/collector.h"
 #include "io/file.h"
+#include "model/markup.h"
+#include "text/ssml.h"
 
 namespace syrinx {
 namespace {
 
-std::string read_book(const std::string& path) {
-  std::string text = read_text(path);
-  std::erase(text, '\r');
-  return text;
+/// What is in the file; of a plain text nothing but that.
+struct Manuscript {
+  Ssml ssml;
+  bool marked = false;  ///< it is SSML
+};
+
+Manuscript read_book(const BookOptions& options) {
+  Manuscript out;
+  out.ssml.text = read_text(options.text_file);
+  std::erase(out.ssml.text, '\r');
+  out.marked = is_ssml(out.ssml.text);
+  if (!out.marked) return out;
+  const std::string& language = options.request.language;
+  const bool english = language.empty() || lower_ascii(language).starts_with("en");
+  Result<Ssml> read = read_ssml(out.ssml.text, english);
+  if (!read) throw LoadError(concat(options.text_file, ": ", read.error().message));
+  out.ssml = read.take();
+  return out;
 }
 
 constexpr const char* kPlaylist = "book.m3u8";  // written last
@@ -116,11 +134,11 @@ class Progress {
 
 class Book {
  public:
-  Book(const BookOptions& options, std::string text)
+  Book(const BookOptions& options, Manuscript manuscript)
       : options_(options),
-        text_(std::move(text)),
-        chapters_(find_chapters(text_)),
-        parts_(cut_book(text_, chapters_)),
+        manuscript_(std::move(manuscript)),
+        chapters_(find_chapters(manuscript_.ssml.text)),
+        parts_(cut_book(manuscript_.ssml.text, chapters_, !manuscript_.marked)),
         target_(find_target(options)),
         format_(find_format(options, target_)),
         work_(target_.work(), identity(), options.restart) {}
@@ -133,6 +151,7 @@ class Book {
     bool silent = false;  ///< nothing in it that can be spoken
   };
   std::string identity() const;
+  void take_markup(const PipelineInfo& info);
   std::string file_of(size_t chapter) const;
   Running submit(Engine& engine, const BookPart& part) const;
   void keep(size_t index, Running running);
@@ -151,7 +170,7 @@ class Book {
   }
 
   const BookOptions& options_;
-  const std::string text_;
+  const Manuscript manuscript_;
   const std::vector<Chapter> chapters_;
   const std::vector<BookPart> parts_;
   const Target target_;
@@ -177,17 +196,29 @@ std::string lexicon_identity(const std::string& file) {
   return file.empty() ? "" : concat('\0', read_text(file));
 }
 
+/// How the parts of a text in SSML are said.
+std::string markup_identity(const Ssml& ssml) {
+  std::string out;
+  for (const Saying& saying : ssml.sayings) {
+    out += concat('\0', saying.begin, ' ', saying.end, ' ', saying.phones.ipa, ' ', saying.strong);
+  }
+  for (const Delivery& delivery : ssml.deliveries) {
+    out += concat('\0', delivery.begin, ' ', delivery.rate, ' ', delivery.pitch);
+  }
+  return out;
+}
+
 /// Everything that the samples depend on.
 std::string Book::identity() const {
   const SpeechRequest& r = options_.request;
   const auto number = [](const auto& value) { return value ? std::to_string(*value) : "-"; };
-  return fingerprint_of(concat(text_, '\0', options_.load.model, '\0', options_.load.weights, '\0',
-                               r.voice, '\0', r.language, '\0', r.instructions, '\0', r.seed, ' ',
-                               number(r.temperature), ' ', number(r.top_p), ' ', number(r.top_k),
-                               ' ', number(r.min_p), ' ', number(r.repetition_penalty), ' ',
-                               number(r.guidance), ' ', r.speed, ' ', r.max_frames, ' ',
-                               options_identity(r), lexicon_identity(options_.load.lexicon), '\0',
-                               target_.directory));
+  return fingerprint_of(concat(
+      manuscript_.ssml.text, '\0', options_.load.model, '\0', options_.load.weights, '\0', r.voice,
+      '\0', r.language, '\0', r.instructions, '\0', r.seed, ' ', number(r.temperature), ' ',
+      number(r.top_p), ' ', number(r.top_k), ' ', number(r.min_p), ' ',
+      number(r.repetition_penalty), ' ', number(r.guidance), ' ', r.speed, ' ', r.max_frames, ' ',
+      options_identity(r), lexicon_identity(options_.load.lexicon), '\0', target_.directory,
+      markup_identity(manuscript_.ssml)));
 }
 
 std::string Book::file_of(size_t chapter) const {
@@ -199,7 +230,11 @@ std::string Book::file_of(size_t chapter) const {
 
 Book::Running Book::submit(Engine& engine, const BookPart& part) const {
   SpeechRequest request = request_;
-  request.text = part.text;
+  if (manuscript_.marked) {
+    take_part(request_, static_cast<int64_t>(part.begin), std::ssize(part.text), request);
+  } else {
+    request.text = part.text;
+  }
   request.offline = true;
   Running running{std::make_shared<Collector>()};
   const Result<RequestId> id = engine.submit(request, running.collector);
@@ -221,9 +256,13 @@ void Book::keep(size_t index, Running running) {
     }
     cut_short = outcome.reason != FinishReason::kStop;
   }
-  const std::vector<float> nothing;
-  work_.add(running.silent ? nothing : running.collector->samples(), begins_chapter(index),
-            cut_short);
+  std::vector<float> samples;
+  if (!running.silent) samples = running.collector->samples();
+  const double pause_s = static_cast<double>(parts_[index].pause_s) / request_.speed;
+  if (!running.silent && !ends_file(index)) {
+    samples.resize(samples.size() + static_cast<size_t>(std::llround(pause_s * rate_)), 0.f);
+  }
+  work_.add(samples, begins_chapter(index), cut_short);
 }
 
 void Book::finish_file(size_t chapter) {
@@ -250,6 +289,16 @@ void Book::write_playlist() const {
   list.commit();
 }
 
+/// What the model cannot do with a text in SSML is told and left out.
+void Book::take_markup(const PipelineInfo& info) {
+  if (!manuscript_.marked) return;
+  const Markup markup = take_ssml(info, manuscript_.ssml, request_);
+  for (const std::string& warning : markup.warnings) {
+    std::fprintf(stderr, "syrinx: %s\n", warning.c_str());
+  }
+  if (!markup.marks.empty()) std::fputs("syrinx: SSML: a book does not tell its marks\n", stderr);
+}
+
 int Book::speak() {
   if (parts_.empty()) throw LoadError("there is nothing to speak in " + options_.text_file);
   const double began_s = now_s();
@@ -257,6 +306,7 @@ int Book::speak() {
   rate_ = engine->pipeline().info().sample_rate;
   request_ = options_.request;
   choose_voice(*engine, options_.voice, request_);
+  take_markup(engine->pipeline().info());
   const BookPlace& place = work_.place();
   if (place.parts > parts_.size()) throw LoadError("the journal of the book makes no sense");
   if (place.parts > 0) {
@@ -297,7 +347,7 @@ int Book::speak() {
 }  // namespace
 
 int run_book(const BookOptions& options) {
-  Book book(options, read_book(options.text_file));
+  Book book(options, read_book(options));
   return book.speak();
 }
 

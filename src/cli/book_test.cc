@@ -106,6 +106,22 @@ TEST(BookText, PartsHoldEverySentenceOnce) {
   EXPECT_TRUE(cut_book(" \n\n ", find_chapters(" \n\n ")).empty());
 }
 
+TEST(BookText, PartsEndWithThePausesOfTheLayout) {
+  const std::string words(900, 'x');
+  const std::string text =
+      "# One\nText.\n\n" + words + ".\n\n" + words + "\n\n" + words + ".\n\n# Two\n\nMore.";
+  const auto chapters = find_chapters(text);
+  const auto parts = cut_book(text, chapters);
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[0].text.substr(0, 10), "One\n\nText.");  // a paragraph of its own
+  std::vector<float> pauses;
+  for (const BookPart& part : parts) pauses.push_back(part.pause_s);
+  EXPECT_EQ(pauses, (std::vector<float>{0.4f, 0.4f, 0.7f, 0.7f}));
+  for (const BookPart& part : cut_book(text, chapters, false)) {
+    EXPECT_EQ(text.substr(part.begin, part.text.size()), part.text);
+  }
+}
+
 TEST(BookText, FileNames) {
   EXPECT_EQ(chapter_file_name({"CHAPTER I. Down, \"down\"/../x", 0, 0}, 3, 12),
             "03-chapter-i-down-down-x");

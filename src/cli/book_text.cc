@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "cli/book_headings.h"
+#include "text/layout.h"
 #include "text/sentences.h"
 
 namespace syrinx {
@@ -15,6 +16,7 @@ constexpr size_t kForeword = 200;   // bytes before the first heading that are a
 constexpr size_t kPart = 800;       // bytes after which a part ends with its paragraph
 constexpr size_t kLongPart = 2000;  // and with its sentence
 constexpr size_t kNameBytes = 48;   // of a title in a file's name
+constexpr float kChapterPause = 0.7f;
 }  // namespace
 
 std::vector<Chapter> find_chapters(std::string_view text) {
@@ -42,24 +44,31 @@ std::vector<Chapter> find_chapters(std::string_view text) {
   return chapters;
 }
 
-std::vector<BookPart> cut_book(std::string_view text, const std::vector<Chapter>& chapters) {
+std::vector<BookPart> cut_book(std::string_view text, const std::vector<Chapter>& chapters,
+                               bool markdown) {
   std::vector<BookPart> parts;
   for (size_t i = 0; i < chapters.size(); ++i) {
     const std::string_view chapter =
         text.substr(chapters[i].begin, chapters[i].end - chapters[i].begin);
-    BookPart part{.chapter = i};
-    const auto close = [&] {
+    BookPart part{.chapter = i, .begin = chapters[i].begin};
+    const auto close = [&](size_t end) {
       if (trimmed(part.text).empty()) return;
-      parts.push_back(std::exchange(part, {.chapter = i}));
+      parts.push_back(std::exchange(part, {.chapter = i, .begin = chapters[i].begin + end}));
     };
     for (const Sentence& sentence : split_sentences(chapter)) {
       std::string_view words = chapter.substr(sentence.begin, sentence.end - sentence.begin);
-      if (markdown_level(trimmed(words)) > 0) words.remove_prefix(words.find_first_not_of("# \n"));
+      part.pause_s = layout_pause_s(words, sentence.ends_paragraph);
+      const bool heading = markdown && markdown_level(trimmed(words)) > 0;
+      if (heading) words.remove_prefix(words.find_first_not_of("# \n"));
       part.text += words;
+      if (heading && !sentence.ends_paragraph) part.text += '\n';
       const size_t size = part.text.size();
-      if (size >= kLongPart || (size >= kPart && sentence.ends_paragraph)) close();
+      if (size >= kLongPart || (size >= kPart && sentence.ends_paragraph)) {
+        close(sentence.end);
+      }
     }
-    close();
+    close(chapter.size());
+    if (!parts.empty() && parts.back().chapter == i) parts.back().pause_s = kChapterPause;
   }
   return parts;
 }

@@ -24,8 +24,12 @@ std::vector<Chapter> find_chapters(std::string_view text);
 struct BookPart {
   size_t chapter = 0;
   std::string text = {};
+  size_t begin = 0;   ///< byte of the book, where its marks of Markdown are not taken out
+  float pause_s = 0;  ///< of silence behind it, as the layout asks for; before a chapter longer
 };
-std::vector<BookPart> cut_book(std::string_view text, const std::vector<Chapter>& chapters);
+/// `markdown`: marks of headings are taken out, and a line of that kind is a paragraph.
+std::vector<BookPart> cut_book(std::string_view text, const std::vector<Chapter>& chapters,
+                               bool markdown = true);
 
 /// "03-the-pool-of-tears": a file's name for a chapter, `number` counts from 1, of `count`.
 std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count);

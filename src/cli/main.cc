@@ -6,8 +6,10 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "audio/decode_helper.h"
 #include "audio/volume.h"
 #include "cli/batch.h"
 #include "cli/bench_arguments.h"
@@ -759,6 +761,9 @@ int run(int argc, char** argv) {
 }  // namespace syrinx
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == syrinx::kDecodeHelperCommand) {
+    syrinx::run_decode_helper();
+  }
   try {
     return syrinx::run(argc, argv);
   } catch (const syrinx::UsageError& error) {

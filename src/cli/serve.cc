@@ -237,7 +237,7 @@ int run_serve(const ServeOptions& options) {
   std::optional<DecodeHelper> decoder;
   if (!options.decode_in_server) {
     try {
-      decoder.emplace();
+      decoder.emplace(DecodeHelperOptions{.again = {"/proc/self/exe", kDecodeHelperCommand}});
     } catch (const LoadError& error) {
       throw LoadError(std::string(error.what()) + "; --decode-in-server does without");
     }

@@ -41,4 +41,15 @@ inline void encode_flow_time(float t, int64_t width, float* out) {
   }
 }
 
+/// Cosines, then sines, of 1000 t over falling frequencies (DiT's TimestepEmbedder).
+inline void encode_dit_time(float t, int64_t width, float* out) {
+  const int64_t half = width / 2;
+  const float step = std::log(10000.f) / static_cast<float>(half);
+  for (int64_t i = 0; i < half; ++i) {
+    const float angle = 1000 * t * std::exp(static_cast<float>(i) * -step);
+    out[i] = std::cos(angle);
+    out[half + i] = std::sin(angle);
+  }
+}
+
 }  // namespace syrinx

@@ -3,17 +3,25 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "kernels/activation.h"
 
 namespace syrinx {
 namespace {
 
-constexpr float kGlmSpeechNormEps = 1e-5f;
 constexpr int64_t kStemTaps = 3;
 constexpr int64_t kFramesBefore = 4;    // mel frames before a block's that its convolutions reach
 constexpr int64_t kLookedFrames = 500;  // frames
+
+/// Names of transformers.
+constexpr WhisperBlockNames kGlmNames{.attention_norm = "self_attn_layer_norm",
+                                      .q = "self_attn.q_proj",
+                                      .k = "self_attn.k_proj",
+                                      .v = "self_attn.v_proj",
+                                      .o = "self_attn.out_proj",
+                                      .mlp_norm = "final_layer_norm",
+                                      .up = "fc1",
+                                      .down = "fc2"};
 
 PackedConv1d load_causal_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
   return PackedConv1d::pack(weights.take("weight", {out, in, kStemTaps}),
@@ -64,7 +72,8 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
       positions_(weights.f32("embed_positions.weight", {config.positions, config.width})),
       kv_type_(type == WeightType::kF32 ? DType::kF32 : DType::kF16) {
   for (int64_t i = 0; i < config.layers; ++i)
-    layers_.push_back(load_layer(weights.scope("layers", i), type));
+    layers_.emplace_back(weights.scope("layers", i), config.width, config.heads, config.ffn,
+                         kGlmNames, type);
   // Codes are told apart by small differences, so these keep all bits.
   const Tensor rows = weights.f32("codebook.weight", {config.codes, config.width});
   codebook_ = PackedLinear::pack(rows, WeightType::kF32);
@@ -79,24 +88,9 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
     weights.ignore(name);
 }
 
-GlmSpeechTokenizer::Layer GlmSpeechTokenizer::load_layer(const Weights& w, WeightType type) const {
-  const int64_t width = config_.width;
-  const Weights attention = w.scope("self_attn");
-  const LinearPart parts[] = {take_linear(attention, "q_proj", width, width, true),
-                              take_linear(attention, "k_proj", width, width, false),
-                              take_linear(attention, "v_proj", width, width, true)};
-  return {LayerNorm(w.scope("self_attn_layer_norm"), width, kGlmSpeechNormEps),
-          LayerNorm(w.scope("final_layer_norm"), width, kGlmSpeechNormEps),
-          PackedLinear::pack(parts, type),
-          load_linear(attention, "out_proj", width, width, true, type),
-          load_linear(w, "fc1", config_.ffn, width, true, type),
-          load_linear(w, "fc2", width, config_.ffn, true, type)};
-}
-
 size_t GlmSpeechTokenizer::bytes() const {
   size_t sum = conv1_.bytes() + conv2_.bytes() + positions_.bytes() + codebook_.bytes();
-  for (const Layer& layer : layers_)
-    sum += layer.qkv.bytes() + layer.out.bytes() + layer.up.bytes() + layer.down.bytes();
+  for (const WhisperBlock& layer : layers_) sum += layer.bytes();
   return sum;
 }
 
@@ -122,12 +116,9 @@ float GlmSpeechTokenizer::loudest(std::span<const float> segment) const {
 }
 
 GlmSpeechTokenizer::State GlmSpeechTokenizer::open() const {
-  const KvSpec spec{static_cast<int>(config_.layers), static_cast<int>(config_.heads),
-                    static_cast<int>(config_.width / config_.heads), kv_type_};
   State state;
-  state.pool_ = KvPool(spec, KvPool::pages_for(config_.positions));
-  state.pages_.resize(static_cast<size_t>(KvPool::pages_for(config_.positions)));
-  std::iota(state.pages_.begin(), state.pages_.end(), 0);
+  state.past_ = WhisperBlock::Past(config_.layers, config_.heads, config_.width / config_.heads,
+                                   config_.positions, kv_type_);
   return state;
 }
 
@@ -149,7 +140,7 @@ void GlmSpeechTokenizer::make_mel(const Block& block, int64_t first, const View&
 
 void GlmSpeechTokenizer::encode(StepContext& ctx, const Block& block, State& state,
                                 std::span<int32_t> codes) const {
-  const int64_t first = state.rows_, rows = std::ssize(codes) * config_.pool;
+  const int64_t first = state.past_.rows, rows = std::ssize(codes) * config_.pool;
   SYRINX_CHECK(rows > 0 && first % config_.block == 0 && ctx.device == Device::kCpu &&
                    std::ssize(codes) == block_codes(first / config_.block, block.length),
                "[glm_tokenizer] ", codes.size(), " codes from row ", first, " of ", block.length,
@@ -168,36 +159,11 @@ void GlmSpeechTokenizer::encode(StepContext& ctx, const Block& block, State& sta
   add_inplace(ctx, x, positions_.view().slice(first, first + rows));
   // Rows that begin behind the end of the recording are not seen, but make their code too.
   const int64_t there = (block.length + kRowSamples - 1) / kRowSamples;
-  state.rows_ += rows;
-  const int64_t seen = std::min(there, state.rows_);
+  state.past_.rows += rows;
+  const int64_t seen = std::min(there, state.past_.rows);
   for (size_t i = 0; i < layers_.size(); ++i)
-    run(ctx, layers_[i], static_cast<int>(i), state, seen, x);
+    layers_[i].run(ctx, state.past_, static_cast<int>(i), seen, x);
   quantize(ctx, x, codes);
-}
-
-void GlmSpeechTokenizer::run(StepContext& ctx, const Layer& layer, int index, const State& state,
-                             int64_t seen, const View& x) const {
-  const Arena::Mark mark(ctx.arena);
-  const int64_t rows = x.shape[0], width = config_.width;
-  const int heads = static_cast<int>(config_.heads), dim = static_cast<int>(width / heads);
-  const View normed = ctx.arena.take({rows, width}, DType::kF32);
-  const View qkv = ctx.arena.take({rows, 3 * width}, DType::kF32);
-  const View mixed = ctx.arena.take({rows, width}, DType::kF32);
-  const View wide = ctx.arena.take({rows, config_.ffn}, DType::kF32);
-  const int32_t row_begin[] = {0, static_cast<int32_t>(rows)};
-  const int32_t kv_len[] = {static_cast<int32_t>(state.rows_)};
-  const int32_t begin[] = {0}, end[] = {static_cast<int32_t>(seen)};
-  const Ragged ragged{row_begin, kv_len, state.pages_, static_cast<int>(state.pages_.size())};
-  const AttentionSpec spec{1.f / std::sqrt(static_cast<float>(dim)), 0, false, begin, end};
-  layer.before_attention(ctx, x, normed);
-  linear(ctx, layer.qkv, normed, qkv);
-  write_and_attend(ctx, {qkv, 0, heads, dim}, {qkv, width, heads, dim},
-                   {qkv, 2 * width, heads, dim}, state.pool_, index, ragged, spec, mixed);
-  linear_add(ctx, layer.out, mixed, x);
-  layer.before_mlp(ctx, x, normed);
-  linear(ctx, layer.up, normed, wide);
-  activate(ctx, Activation::kGelu, wide, wide);
-  linear_add(ctx, layer.down, wide, x);
 }
 
 void GlmSpeechTokenizer::quantize(StepContext& ctx, const View& x, std::span<int32_t> codes) const {

@@ -17,10 +17,9 @@
 #include <vector>
 
 #include "audio/mel.h"
+#include "codec/whisper_block.h"
 #include "io/json.h"
-#include "kernels/attention.h"
 #include "kernels/conv.h"
-#include "nn/layers.h"
 
 namespace syrinx {
 
@@ -45,9 +44,7 @@ class GlmSpeechTokenizer {
   /// A segment between its blocks: keys and values of those before.
   class State {
     friend class GlmSpeechTokenizer;
-    KvPool pool_;
-    std::vector<int32_t> pages_;
-    int64_t rows_ = 0;
+    WhisperBlock::Past past_;
   };
   /// A block of a segment.
   struct Block {
@@ -76,21 +73,14 @@ class GlmSpeechTokenizer {
   size_t bytes() const;
 
  private:
-  struct Layer {
-    LayerNorm before_attention, before_mlp;
-    PackedLinear qkv, out, up, down;
-  };
-  Layer load_layer(const Weights& weights, WeightType type) const;
   void make_mel(const Block& block, int64_t first, const View& out) const;
-  void run(StepContext& ctx, const Layer& layer, int index, const State& state, int64_t seen,
-           const View& x) const;
   void quantize(StepContext& ctx, const View& x, std::span<int32_t> codes) const;
 
   GlmSpeechConfig config_;
   MelSpectrogram mel_;
   PackedConv1d conv1_, conv2_;
   Tensor positions_;  // [positions, W]
-  std::vector<Layer> layers_;
+  std::vector<WhisperBlock> layers_;
   PackedLinear codebook_;          // [codes, W]
   std::vector<float> code_power_;  // [codes]
   DType kv_type_ = DType::kF16;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codec/dit_estimator.h"
+#include "codec/s3_flow_estimator.h"
 #include "tensor/absent.h"
 
 namespace syrinx {
@@ -16,8 +18,14 @@ S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType ty
                            WeightType::kF32);
   }
   encoder_ = std::make_unique<S3FlowEncoder>(config, weights, type);
-  estimator_ = std::make_unique<S3FlowEstimator>(config, weights.scope("decoder.estimator"),
-                                                 schedule_.times, type, max_frames);
+  const Weights estimator = weights.scope("decoder.estimator");
+  if (config.dit) {
+    estimator_ =
+        std::make_unique<DitEstimator>(config, estimator, schedule_.times, type, max_frames);
+  } else {
+    estimator_ =
+        std::make_unique<S3FlowEstimator>(config, estimator, schedule_.times, type, max_frames);
+  }
 }
 
 S3FlowState S3FlowState::clone() const {
@@ -55,10 +63,27 @@ std::shared_ptr<const S3FlowVoice> S3Flow::voice(std::vector<int32_t> tokens, Te
 
 S3FlowState S3Flow::open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
                          const S3FlowNoise& noise) const {
+  if (config_.whole_prompt) return open_whole(ctx, std::move(voice), noise);
   S3FlowState state(voice, encoder_->open(), estimator_->open());
   std::vector<float> none;
   run(ctx, voice->tokens, false, noise, state, none);
   SYRINX_CHECK(none.empty(), "[s3_flow] a prompt has no frames to speak");
+  return state;
+}
+
+S3FlowState S3Flow::open_whole(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
+                               const S3FlowNoise& noise) const {
+  std::vector<int32_t> tokens = voice->tokens;
+  const int64_t count = std::ssize(tokens);
+  SYRINX_CHECK(count >= config_.lookahead, "[s3_flow] a prompt of ", count, " tokens");
+  S3FlowState state(voice, encoder_->open(std::max(count, config_.longest_chunk())),
+                    estimator_->open());
+  for (int64_t i = 0; i < config_.lookahead; ++i) tokens.push_back(voice->tokens[i]);
+  encoder_->push(ctx, tokens, false, state.encoder_);
+  encoder_->drop_waiting(state.encoder_);
+  state.tokens_ = count;
+  std::vector<float> none;
+  encode_and_solve(ctx, count, noise, state, none);
   return state;
 }
 
@@ -76,7 +101,9 @@ void S3Flow::run(StepContext& ctx, std::span<const int32_t> tokens, bool last,
   encoder_->push(ctx, tokens, last, state.encoder_);
   state.tokens_ += static_cast<int64_t>(tokens.size());
   for (;;) {
-    const int64_t ready = std::min(state.encoder_.ready.rows(), config_.chunk);
+    const int64_t there = state.encoder_.ready.rows();
+    const bool rest = last && there <= config_.longest_chunk();
+    const int64_t ready = rest ? there : std::min(there, config_.chunk);
     if (ready == 0 || (ready < config_.chunk && !last)) return;
     encode_and_solve(ctx, ready, noise, state, mel);
   }
@@ -137,7 +164,7 @@ void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise,
       out.f32()[i] += schedule_.deltas[s] * direction;
     }
   }
-  state.estimator_.frames += frames;
+  estimator_->end(frames, state.estimator_);
 }
 
 size_t S3Flow::bytes_per_second() const {

@@ -3,7 +3,9 @@
 // attention sees whole chunks of 25 tokens and never beyond, so each chunk is computed once, when
 // its tokens and 3 more have come, and what later chunks need is kept (the original runs the whole
 // utterance again for every chunk). Cutting a stream anywhere gives the bits of one call.
-// Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True.
+// Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True;
+// Step-Audio2:cosyvoice2/flow/flow.py (inference, setup_cache, inference_chunk) with
+// S3FlowConfig::whole_prompt.
 // Const after construction, shared by threads; a state is used by one call at a time.
 // P prompt tokens, M mel bands.
 #pragma once
@@ -12,9 +14,9 @@
 #include <span>
 #include <vector>
 
+#include "codec/flow_estimator.h"
 #include "codec/flow_time.h"
 #include "codec/s3_flow_encoder.h"
-#include "codec/s3_flow_estimator.h"
 
 namespace syrinx {
 
@@ -42,11 +44,11 @@ class S3FlowState {
  private:
   friend class S3Flow;
   S3FlowState(std::shared_ptr<const S3FlowVoice> voice, S3FlowEncoder::State encoder,
-              S3FlowEstimator::State estimator)
+              FlowEstimator::State estimator)
       : voice_(std::move(voice)), encoder_(std::move(encoder)), estimator_(std::move(estimator)) {}
   std::shared_ptr<const S3FlowVoice> voice_;
   S3FlowEncoder::State encoder_;
-  S3FlowEstimator::State estimator_;
+  FlowEstimator::State estimator_;
   int64_t tokens_ = 0;
 };
 
@@ -76,6 +78,7 @@ class S3Flow {
   int64_t spare_frames(const S3FlowVoice& voice) const;
   /// Of the first `tokens` tokens of a stream, prompt included, how many have certain frames while
   /// more may follow: the whole chunks whose lookahead has come.
+  /// Where the prompt is whole: of the tokens behind it.
   int64_t certain(int64_t tokens) const;
 
   size_t bytes() const { return encoder_->bytes() + estimator_->bytes() + speaker_.bytes(); }
@@ -83,6 +86,8 @@ class S3Flow {
   size_t bytes_per_second() const;
 
  private:
+  S3FlowState open_whole(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
+                         const S3FlowNoise& noise) const;
   void encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNoise& noise,
                         S3FlowState& state, std::vector<float>& mel) const;
   void solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise, S3FlowState& state,
@@ -92,7 +97,7 @@ class S3Flow {
   FlowSchedule schedule_;
   PackedLinear speaker_;
   std::unique_ptr<S3FlowEncoder> encoder_;
-  std::unique_ptr<S3FlowEstimator> estimator_;
+  std::unique_ptr<FlowEstimator> estimator_;
 };
 
 }  // namespace syrinx

@@ -57,7 +57,7 @@ S3FlowEncoder::Embed S3FlowEncoder::load_embed(const Weights& w, WeightType type
           LayerNorm(w.scope("out.1"), config_.width, kFlowNormEps)};
 }
 
-S3FlowEncoder::State S3FlowEncoder::open(int64_t whole) const {
+S3FlowEncoder::State S3FlowEncoder::open(int64_t most) const {
   State state{ahead_.open(),
               back_.open(),
               up_.open(),
@@ -66,7 +66,7 @@ S3FlowEncoder::State S3FlowEncoder::open(int64_t whole) const {
               {}};
   state.caches.resize(layers_.size() + up_layers_.size());
   for (size_t i = 0; i < state.caches.size(); ++i) {
-    state.caches[i].most = i < layers_.size() ? whole : whole * config_.ratio;
+    state.caches[i].most = i < layers_.size() ? most : most * config_.ratio;
   }
   return state;
 }
@@ -96,6 +96,11 @@ void S3FlowEncoder::push(StepContext& ctx, std::span<const int32_t> tokens, bool
   back_.run(ctx, seen, state.back, out);
   state.skip.pop_into_sum(out);
   state.ready.push(out);
+}
+
+void S3FlowEncoder::drop_waiting(State& state) const {
+  state.ahead = ahead_.open();
+  state.skip = RowQueue(config_.width);
 }
 
 void S3FlowEncoder::run(StepContext& ctx, const Layer& layer, const View& x,

@@ -26,10 +26,12 @@ class S3FlowEncoder {
   /// Scope of the flow: input_embedding, encoder, encoder_proj.
   S3FlowEncoder(const S3FlowConfig& config, const Weights& weights, WeightType type);
 
-  /// `whole`: tokens of an utterance that encode() is given at once; 0: it comes in chunks.
-  State open(int64_t whole = 0) const;
+  /// `most`: tokens that encode() is given at once at most; 0: a chunk.
+  State open(int64_t most = 0) const;
   /// Takes tokens; `last`: none follow. state.ready grows by the tokens whose lookahead has come.
   void push(StepContext& ctx, std::span<const int32_t> tokens, bool last, State& state) const;
+  /// Tokens that still wait for their lookahead never were.
+  void drop_waiting(State& state) const;
   /// Encodes the next `tokens` ready tokens: a whole chunk, the end of a stream, or all of it.
   /// Returns [tokens * ratio, mel] in the arena.
   View encode(StepContext& ctx, int64_t tokens, State& state) const;

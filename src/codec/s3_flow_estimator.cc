@@ -11,8 +11,6 @@ namespace {
 
 constexpr int64_t kTaps = 3;
 
-DType cache_type(WeightType type) { return type == WeightType::kF32 ? DType::kF32 : DType::kF16; }
-
 /// A convolution of one tap as a linear.
 PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, WeightType type) {
   return PackedLinear::pack(w.take("weight", {out, in, 1}).reshape({out, in}), type,
@@ -21,25 +19,9 @@ PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, WeightTyp
 
 }  // namespace
 
-/// One evaluation: where it stands in the state's lists.
-struct S3FlowEstimator::Call {
-  State& state;
-  int64_t step, frames;
-  int64_t conv = 0, layer = 0;
-};
-
-S3FlowEstimator::State S3FlowEstimator::State::clone() const {
-  State copy;
-  for (const ConvState& conv : convs) copy.convs.push_back(conv.clone());
-  copy.groups = groups;
-  copy.frames = frames;
-  copy.whole = whole;
-  return copy;
-}
-
 S3FlowEstimator::S3FlowEstimator(const S3FlowConfig& config, const Weights& weights,
                                  std::span<const float> times, WeightType type, int64_t max_frames)
-    : config_(config) {
+    : FlowEstimator(config) {
   SYRINX_CHECK(static_cast<int64_t>(times.size()) == config.steps, "[s3_flow] ", times.size(),
                " times for ", config.steps, " steps");
   ThreadPool pool(1);
@@ -56,12 +38,12 @@ S3FlowEstimator::S3FlowEstimator(const S3FlowConfig& config, const Weights& weig
   section("up_blocks.0", 2 * config.channels, true);
   last_ = load_half(weights.scope("final_block.block"), config.channels, type);
   out_ = load_pointwise(weights.scope("final_proj"), config.channels, config.mel, type);
-  layers_ = static_cast<int64_t>(sections_.size()) * config.blocks;
-  convs_ = 2 * static_cast<int64_t>(sections_.size()) + 3;
-  const KvSpec spec{1, static_cast<int>(config.unet_heads), static_cast<int>(config.unet_head_dim),
-                    cache_type(type)};
-  pages_ = std::make_shared<S3FlowPages>(spec, config.steps * kBranches * layers_,
-                                         KvPool::pages_for(max_frames));
+  const auto sections = std::ssize(sections_);
+  hold({.heads = config.unet_heads,
+        .dim = config.unet_head_dim,
+        .layers = sections * config.blocks,
+        .convs = 2 * sections + 3},
+       type, max_frames);
 }
 
 /// mish(time_mlp(t)) of every step, [steps, 4 C].
@@ -140,33 +122,6 @@ S3FlowEstimator::State S3FlowEstimator::open(bool whole) const {
   return state;
 }
 
-void S3FlowEstimator::begin(int64_t frames, State& state) const {
-  const int64_t page = KvPool::kPageRows;
-  if (state.whole) {
-    SYRINX_CHECK(state.frames == 0, "[s3_flow] a second chunk of a whole utterance");
-    const int64_t pages = kBranches * KvPool::pages_for(frames);
-    for (int64_t i = 0; i < pages; i += pages_->slots()) state.groups.push_back(pages_->take());
-    return;
-  }
-  // The group that the last frame lies in is written on.
-  if (state.frames % page != 0) pages_->own(state.groups.back());
-  while (static_cast<int64_t>(state.groups.size()) * page < state.frames + frames) {
-    state.groups.push_back(pages_->take());
-  }
-}
-
-void S3FlowEstimator::convolve(StepContext& ctx, const CausalConv1d& conv, Call& call,
-                               const View& x, const View& out) const {
-  ConvJob jobs[kBranches];
-  for (int64_t b = 0; b < kBranches; ++b) {
-    const int64_t begin = b * call.frames, end = begin + call.frames;
-    const int64_t at = (call.step * kBranches + b) * convs_ + call.conv;
-    jobs[b] = {x.slice(begin, end), &call.state.convs[at], out.slice(begin, end)};
-  }
-  conv.run(ctx, jobs);
-  ++call.conv;
-}
-
 View S3FlowEstimator::run_half(StepContext& ctx, const Half& half, Call& call,
                                const View& x) const {
   const View out = take_rows(ctx, x.shape[0], config_.channels);
@@ -174,23 +129,6 @@ View S3FlowEstimator::run_half(StepContext& ctx, const Half& half, Call& call,
   half.norm(ctx, out, out);
   activate(ctx, Activation::kMish, out, out);
   return out;
-}
-
-/// Pages of keys and values of both branches, in this layer and step.
-View S3FlowEstimator::page_table(StepContext& ctx, const Call& call) const {
-  const State& state = call.state;
-  const int64_t slots = pages_->slots(), pages = KvPool::pages_for(state.frames + call.frames);
-  const View table = ctx.arena.take({kBranches, pages}, DType::kI32);
-  for (int64_t b = 0; b < kBranches; ++b) {
-    for (int64_t p = 0; p < pages; ++p) {
-      const int64_t at = b * pages + p;  // of a whole utterance, whose layers take turns
-      const int64_t group = state.whole ? at / slots : p;
-      const int64_t slot =
-          state.whole ? at % slots : (call.step * kBranches + b) * layers_ + call.layer;
-      table.i32()[at] = static_cast<int32_t>(*state.groups[group] * slots + slot);
-    }
-  }
-  return table;
 }
 
 void S3FlowEstimator::transform(StepContext& ctx, const Transformer& block, Call& call,
@@ -201,26 +139,16 @@ void S3FlowEstimator::transform(StepContext& ctx, const Transformer& block, Call
   const int64_t rows = x.shape[0], inner = int64_t{heads} * dim;
   const View normed = take_rows(ctx, rows, config_.channels);
   const View qkv = take_rows(ctx, rows, 3 * inner), mixed = take_rows(ctx, rows, inner);
-  const View table = page_table(ctx, call);
-  const auto frames = static_cast<int32_t>(call.frames);
-  const auto total = static_cast<int32_t>(call.state.frames + call.frames);
-  const int32_t row_begin[] = {0, frames, 2 * frames}, kv_len[] = {total, total};
-  const Ragged ragged{row_begin,
-                      kv_len,
-                      {table.i32(), static_cast<size_t>(table.count())},
-                      static_cast<int>(table.shape[1])};
   block.before_attention(ctx, x, normed);
   linear(ctx, block.qkv, normed, qkv);
-  write_and_attend(ctx, {qkv, 0, heads, dim}, {qkv, inner, heads, dim},
-                   {qkv, 2 * inner, heads, dim}, pages_->pool(), 0, ragged,
-                   {1.f / std::sqrt(static_cast<float>(dim)), 0, false}, mixed);
+  attend(ctx, call, {qkv, 0, heads, dim}, {qkv, inner, heads, dim}, {qkv, 2 * inner, heads, dim},
+         mixed);
   linear_add(ctx, block.out, mixed, x);
   block.before_mlp(ctx, x, normed);
   const View wide = take_rows(ctx, rows, 4 * config_.channels);
   linear(ctx, block.up, normed, wide);
   activate(ctx, Activation::kGelu, wide, wide);
   linear_add(ctx, block.down, wide, x);
-  ++call.layer;
 }
 
 /// `skip`: receives what leaves the blocks, before the section's own convolution.

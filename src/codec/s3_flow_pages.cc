@@ -35,4 +35,21 @@ void S3FlowPages::own(Group& group) {
   group = copy;
 }
 
+void S3FlowPages::copy_row(const Group& from, int64_t row, const Group& to, int64_t to_row) {
+  const size_t size = spec_.dtype == DType::kF32 ? 4 : 2;  // nothing smaller is kept here
+  const auto dim = static_cast<size_t>(spec_.head_dim), rows = size_t{KvPool::kPageRows};
+  const auto in = static_cast<size_t>(row), out = static_cast<size_t>(to_row);
+  for (int64_t slot = 0; slot < slots_; ++slot) {
+    for (int head = 0; head < spec_.kv_heads; ++head) {
+      const int64_t a = *from * slots_ + slot, b = *to * slots_ + slot;
+      const char* keys = static_cast<const char*>(pool_.keys(0, a, head)) + in * size;
+      char* to_keys = static_cast<char*>(pool_.keys(0, b, head)) + out * size;
+      for (size_t d = 0; d < dim; ++d)
+        std::memcpy(to_keys + d * rows * size, keys + d * rows * size, size);
+      std::memcpy(static_cast<char*>(pool_.values(0, b, head)) + out * dim * size,
+                  static_cast<const char*>(pool_.values(0, a, head)) + in * dim * size, dim * size);
+    }
+  }
+}
+
 }  // namespace syrinx

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int64_t kMostBlocks = 8;
 
-/// One linear of the entries of all codebooks: fc2 after the sum of their own linears.
+/// One linear of the entries of all codebooks: fc2 after the sum of their own linears, if they have
+/// some.
 PackedLinear joined_projection(const XCodecConfig& config, const Weights& weights) {
   const int64_t q = config.codec.codebooks, dim = config.codec.codebook_dim,
                 latent = config.codec.decoder.latent, width = config.width;
@@ -19,6 +20,11 @@ PackedLinear joined_projection(const XCodecConfig& config, const Weights& weight
   Tensor all({latent, q * dim}, DType::kF32), bias = outer.f32("bias", {latent});
   std::vector<double> sum(static_cast<size_t>(dim));
   for (int64_t i = 0; i < q; ++i) {
+    if (!config.projected) {
+      for (int64_t o = 0; o < latent; ++o)
+        std::copy_n(fc.f32() + o * width, width, all.f32() + (o * q + i) * dim);
+      continue;
+    }
     const Weights inner = weights.scope("quantizer").scope("quantizers", i).scope("project_out");
     const Tensor w = inner.f32("weight", {width, dim}), b = inner.f32("bias", {width});
     for (int64_t o = 0; o < latent; ++o) {
@@ -39,17 +45,30 @@ PackedLinear joined_projection(const XCodecConfig& config, const Weights& weight
 
 }  // namespace
 
-XCodecConfig XCodecConfig::of(const Weights& weights) {
+XCodecConfig XCodecConfig::higgs() {
   XCodecConfig c;
-  DacCodecConfig& codec = c.codec;
-  codec.codebooks = 8;
-  codec.codebook_dim = 64;
-  codec.sample_rate = kSampleRate;
-  DacDecoderConfig& d = codec.decoder;
-  d = {.latent = 256, .channels = 1024, .rates = {8, 5, 4, 2, 3}};
-  d.bounded = false;
-  d.names = DacNames::kNamed;
+  c.codec.codebooks = 8;
+  c.codec.codebook_dim = 64;
+  c.codec.sample_rate = 24000;
+  c.codec.decoder = {.latent = 256, .channels = 1024, .rates = {8, 5, 4, 2, 3}};
+  c.codec.decoder.bounded = false;
+  c.codec.decoder.names = DacNames::kNamed;
+  return c;
+}
 
+XCodecConfig XCodecConfig::general() {
+  XCodecConfig c = higgs();
+  c.codec.codebook_dim = c.width;
+  c.projected = false;
+  c.codec.sample_rate = 16000;
+  c.codec.decoder.rates = {8, 5, 4, 2};
+  return c;
+}
+
+XCodecConfig XCodecConfig::of(const Weights& weights, const XCodecConfig& published) {
+  XCodecConfig c = published;
+  DacCodecConfig& codec = c.codec;
+  DacDecoderConfig& d = codec.decoder;
   const Weights quantizers = weights.scope("quantizer"),
                 decoder = weights.scope("acoustic_decoder");
   if (const int64_t count = quantizers.count("quantizers"); count > 0) codec.codebooks = count;
@@ -74,7 +93,11 @@ XCodecConfig XCodecConfig::of(const Weights& weights) {
     throw LoadError(concat(where, ": ", d.channels, " channels cannot be halved by ",
                            d.rates.size(), " blocks"));
   }
-  if (codec.hop() > kSampleRate) throw LoadError(where + ": a frame is longer than a second");
+  if (!c.projected && codec.codebook_dim != c.width) {
+    throw LoadError(concat(weights.full("fc2.weight"), ": takes ", c.width,
+                           " numbers, the codebooks have ", codec.codebook_dim));
+  }
+  if (codec.hop() > codec.sample_rate) throw LoadError(where + ": a frame is longer than a second");
   return c;
 }
 

@@ -1,8 +1,9 @@
-// X-Codec from codes to samples, as Higgs Audio bundles it: residual codebooks without a norm, each
-// with a linear of its own, their sum through another linear (fc2), and DAC's decoder without its
-// tanh. The two linears are one here, made at load. Its config is not published with the weights,
-// so sizes are read off the tensors.
-// Source: transformers:src/transformers/models/higgs_audio_v2_tokenizer (decode()).
+// X-Codec from codes to samples: residual codebooks without a norm, their sum through a linear
+// (fc2), and DAC's decoder without its tanh. As Higgs Audio bundles it, each codebook has a linear
+// of its own before the sum, which is joined with fc2 at load; the first X-Codec, as Bagpiper
+// bundles it, has none. Its config is not published with the weights, so sizes are read off the
+// tensors. Sources: transformers:src/transformers/models/{xcodec,higgs_audio_v2_tokenizer}
+// (decode()).
 #pragma once
 
 #include "codec/dac_codec.h"
@@ -12,13 +13,15 @@ namespace syrinx {
 
 struct XCodecConfig {
   DacCodecConfig codec;
-  int64_t width = 1024;  ///< between the two linears
+  int64_t width = 1024;   ///< before fc2
+  bool projected = true;  ///< codebooks have linears of their own, to `width`; else it is theirs
 
-  static constexpr int64_t kSampleRate = 24000;  ///< Hz; no tensor tells it
-
-  /// The published sizes, of which no tensor says otherwise. Throws LoadError for sizes that do not
-  /// fit together.
-  static XCodecConfig of(const Weights& weights);
+  /// The published sizes of Higgs Audio's, 24 kHz, and of hf-audio/xcodec-hubert-general, 16 kHz.
+  static XCodecConfig higgs();
+  static XCodecConfig general();
+  /// `published`, where no tensor says otherwise; none tells the sample rate. Throws LoadError for
+  /// sizes that do not fit together.
+  static XCodecConfig of(const Weights& weights, const XCodecConfig& published);
 };
 
 /// Reads the tensors that decoding needs below `weights`; what only encoding does is left out, and

@@ -14,7 +14,7 @@ std::string xcodec_golden(const std::string& name) {
 TEST(XCodec, SamplesAreTheAuthors) {
   const Weights root(open_weights(xcodec_golden("checkpoint")));
   const Weights weights = root.scope("tied.embedding.modality_embeddings.0.model");
-  const XCodecConfig config = XCodecConfig::of(weights);
+  const XCodecConfig config = XCodecConfig::of(weights, XCodecConfig::higgs());
   EXPECT_EQ(config.codec.codebooks, 8);
   EXPECT_EQ(config.codec.codebook_size, 32);
   EXPECT_EQ(config.codec.decoder.rates, (std::vector<int64_t>{8, 5, 4, 2, 3}));
@@ -27,7 +27,7 @@ TEST(XCodec, SamplesAreTheAuthors) {
 
 TEST(XCodec, SamplesAreNotBounded) {
   const Weights root(dummy_weights());
-  XCodecConfig config = XCodecConfig::of(root);
+  XCodecConfig config = XCodecConfig::of(root, XCodecConfig::higgs());
   EXPECT_EQ(config.codec.decoder.channels, 1024);
   EXPECT_EQ(config.codec.lookahead(), 10);
   config.codec.codebook_size = 16, config.codec.codebook_dim = 4, config.width = 16;

@@ -3,6 +3,8 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "base/check.h"
 
@@ -55,15 +57,21 @@ double WhisperLoop::duration_s() const {
 }
 
 double WhisperLoop::done_s() const {
-  return std::min(static_cast<double>(seek_) * kFrame_s, duration_s());
+  return std::min(static_cast<double>(alignment_ ? window_ : seek_) * kFrame_s, duration_s());
 }
 
 /// With a prompt the language is found before, without it.
 bool WhisperLoop::finds_language() const { return language_.empty() && !ids_.empty(); }
 
-std::shared_ptr<Window> WhisperLoop::next(bool patient) {
+std::shared_ptr<FamilyTask> WhisperLoop::next(bool patient) {
+  if (alignment_) return alignment_;
   const int64_t whole = seek_ + WhisperWindow::kFrames + WhisperWindow::kMargin;
   if (through() || (!recording_.closed() && (patient || recording_.frames() < whole))) return {};
+  if (!asked_) asked_ = next_window();
+  return asked_;
+}
+
+std::shared_ptr<Window> WhisperLoop::next_window() const {
   auto window = std::make_shared<Window>();
   window->audio = recording_.window(seek_);
   window->language = language_;
@@ -73,6 +81,7 @@ std::shared_ptr<Window> WhisperLoop::next(bool patient) {
     window->only_language = true;
     return window;
   }
+  window->keep_rows = options_.word_times;
   window->before.assign(ids_.begin() + static_cast<int64_t>(told_from_), ids_.end());
   window->temperature = options_.temperatures[static_cast<size_t>(attempt_)];
   return window;
@@ -84,8 +93,20 @@ bool WhisperLoop::looks_wrong(const Heard& heard, double compression) const {
   return unlikely || compression > options_.most_compression;
 }
 
+std::vector<TranscriptSegment> WhisperLoop::take() {
+  if (const auto alignment = std::exchange(alignment_, nullptr)) {
+    time(heard_words(model_.tokenizer(), *alignment));
+    return settle();
+  }
+  const auto window = std::exchange(asked_, nullptr);
+  SYRINX_CHECK(window, "[whisper_loop] nothing was asked for");
+  return take(*window);
+}
+
 std::vector<TranscriptSegment> WhisperLoop::take(const Window& window) {
   const Heard& heard = window.heard;
+  prompt_ids_ += std::ssize(window.before);
+  drawn_ids_ += std::ssize(heard.ids);
   if (language_.empty()) language_ = heard.language;
   if (window.only_language) return {};
   ++windows_;
@@ -99,27 +120,67 @@ std::vector<TranscriptSegment> WhisperLoop::take(const Window& window) {
     return {};
   }
   attempt_ = 0;
-  std::vector<TranscriptSegment> segments;
   if (heard.no_speech_prob > options_.most_no_speech &&
       !(heard.avg_logprob() > options_.least_logprob)) {
     seek_ += window.audio.frames;
-  } else {
-    segments = cut(window, compression);
-    if (!options_.condition_on_text || window.temperature > kWarm) told_from_ = ids_.size();
+    recording_.forget(seek_);
+    return {};
   }
-  recording_.forget(seek_);
-  return segments;
+  window_ = seek_;
+  cut_ = cut(window, compression);
+  if (!options_.word_times) return settle();
+  alignment_ = alignment_of(window);
+  if (alignment_) return {};
+  time({});
+  return settle();
 }
 
-void WhisperLoop::keep(TranscriptSegment segment, std::vector<TranscriptSegment>& out) {
-  if (segment.start_s == segment.end_s || stripped(segment.text).empty()) return;
-  ids_.insert(ids_.end(), segment.tokens.begin(), segment.tokens.end());
-  out.push_back(std::move(segment));
+/// Null where there is nothing to align.
+std::shared_ptr<whisper::Alignment> WhisperLoop::alignment_of(const Window& window) const {
+  auto out = std::make_shared<whisper::Alignment>();
+  for (const TranscriptSegment& segment : cut_.segments) {
+    for (const int32_t id : segment.tokens)
+      if (id < model_.generation().end) out->text.push_back(id);
+  }
+  out->rows = window.heard.rows;
+  out->frames = window.audio.frames;
+  out->language = language_;
+  out->translate = options_.translate;
+  return out->text.empty() || out->columns() < 1 ? nullptr : out;
+}
+
+/// The words' times become the segments', and say where the next window begins.
+void WhisperLoop::time(std::vector<HeardWord> words) {
+  std::vector<size_t> ids;
+  for (const TranscriptSegment& segment : cut_.segments) {
+    ids.push_back(static_cast<size_t>(
+        std::count_if(segment.tokens.begin(), segment.tokens.end(),
+                      [&](int32_t id) { return id < model_.generation().end; })));
+  }
+  const double begin_s = static_cast<double>(window_) * kFrame_s;
+  const double end_s =
+      time_segments({cut_.segments, ids, begin_s, last_speech_s_}, std::move(words));
+  if (!cut_.to_the_end && end_s > begin_s) seek_ = std::llround(end_s / kFrame_s);
+  seek_ = std::max(seek_, window_ + 1);
+  last_speech_s_ = end_s;
+}
+
+std::vector<TranscriptSegment> WhisperLoop::settle() {
+  std::vector<TranscriptSegment> out;
+  for (TranscriptSegment& segment : cut_.segments) {
+    if (segment.start_s == segment.end_s || stripped(segment.text).empty()) continue;
+    ids_.insert(ids_.end(), segment.tokens.begin(), segment.tokens.end());
+    out.push_back(std::move(segment));
+  }
+  if (!options_.condition_on_text || cut_.temperature > kWarm) told_from_ = ids_.size();
+  cut_ = {};
+  recording_.forget(seek_);
+  return out;
 }
 
 /// A window's segments lie between pairs of timestamps. What comes after the last pair has not
 /// ended in this window: the next one begins there.
-std::vector<TranscriptSegment> WhisperLoop::cut(const Window& window, double compression) {
+WhisperLoop::Cut WhisperLoop::cut(const Window& window, double compression) {
   const whisper::Generation& g = model_.generation();
   const std::vector<int32_t>& ids = window.heard.ids;
   const double begin_s =
@@ -143,9 +204,9 @@ std::vector<TranscriptSegment> WhisperLoop::cut(const Window& window, double com
   const auto time = [&](int32_t id) { return (id - g.timestamps()) * kTimestamp_s; };
   const auto is_time = [&](size_t at) { return g.is_timestamp(ids[at]); };
 
-  std::vector<TranscriptSegment> out;
   const size_t count = ids.size();
   const bool one_at_end = count >= 2 && !is_time(count - 2) && is_time(count - 1);
+  Cut out{.segments = {}, .to_the_end = one_at_end, .temperature = window.temperature};
   std::vector<size_t> ends;
   for (size_t i = 1; i < count; ++i)
     if (is_time(i - 1) && is_time(i)) ends.push_back(i);
@@ -154,7 +215,7 @@ std::vector<TranscriptSegment> WhisperLoop::cut(const Window& window, double com
     const auto last =
         std::find_if(ids.rbegin(), ids.rend(), [&](int32_t id) { return g.is_timestamp(id); });
     if (last != ids.rend() && *last != g.timestamps()) duration_s = time(*last);
-    keep(stretch(0, count, begin_s, begin_s + duration_s), out);
+    out.segments.push_back(stretch(0, count, begin_s, begin_s + duration_s));
     seek_ += window.audio.frames;
     return out;
   }
@@ -162,7 +223,8 @@ std::vector<TranscriptSegment> WhisperLoop::cut(const Window& window, double com
   size_t begin = 0;
   for (const size_t end : ends) {
     // Its first and last ids, whatever they are, as the authors have it.
-    keep(stretch(begin, end, begin_s + time(ids[begin]), begin_s + time(ids[end - 1])), out);
+    out.segments.push_back(
+        stretch(begin, end, begin_s + time(ids[begin]), begin_s + time(ids[end - 1])));
     begin = end;
   }
   // A single timestamp at the end: no speech after it.

@@ -1,7 +1,10 @@
 // How Whisper's authors write down a recording of any length: window by window, each beginning
 // where the one before ended by its own timestamps, told what was written so far, and drawn again
-// at higher temperatures when what came looks wrong. Knows no engine: next() says which window to
-// ask for, take() what came of it. One thread. Source: whisper:whisper/transcribe.py, transcribe().
+// at higher temperatures when what came looks wrong. Where the times of words are wanted, a window
+// that is kept is aligned (families/whisper/alignment.h), its segments begin and end with their
+// words, and the next window begins where the last word ends. Knows no engine: next() says what to
+// ask for, take() that it has been done. One thread. Source: whisper:whisper/transcribe.py,
+// transcribe().
 //
 // One thing differs: where a recording is shorter than a window, its language is found with the
 // window that is written down, in which nothing is behind the recording, and not in a pass of its
@@ -14,6 +17,7 @@
 #include <vector>
 
 #include "ears/recogniser.h"
+#include "ears/whisper_words.h"
 #include "families/whisper/pipeline.h"
 
 namespace syrinx {
@@ -29,6 +33,7 @@ struct WhisperOptions {
   /// speech is likelier than that and its ids are not likely either.
   double most_compression = 2.4, least_logprob = -1, most_no_speech = 0.6;
   bool condition_on_text = true;  ///< tell later windows what was written before
+  bool word_times = false;
 };
 
 class WhisperLoop {
@@ -39,36 +44,59 @@ class WhisperLoop {
   /// More of the recording.
   void hear(std::span<const float> samples, bool last);
   /// Whether the recording has ended and all of it is done with.
-  bool through() const { return recording_.closed() && seek_ >= recording_.frames(); }
-  /// The next window to ask for, with the seed of its draws; null when through, or while the
-  /// recording has none yet: a whole one, or with `patient` its end. The same until take().
-  std::shared_ptr<whisper::Window> next(bool patient);
+  bool through() const {
+    return !alignment_ && recording_.closed() && seek_ >= recording_.frames();
+  }
+  /// The next thing to ask for, a Window or an Alignment, with the seed of its draws; null when
+  /// through, or while the recording has no window yet: a whole one, or with `patient` its end. The
+  /// same until take().
+  std::shared_ptr<FamilyTask> next(bool patient);
   uint64_t seed() const {
     return static_cast<uint64_t>(seek_) << 8 | static_cast<uint64_t>(attempt_);
   }
-  /// What came of it, in the order of time; empty ones are left out.
-  std::vector<TranscriptSegment> take(const whisper::Window& window);
+  /// What next() named has been done. What is settled by it, in the order of time; empty segments
+  /// are left out.
+  std::vector<TranscriptSegment> take();
 
   const std::string& language() const { return language_; }
   double duration_s() const;
   /// Seconds from the beginning that are done with.
   double done_s() const;
   int windows() const { return windows_; }  ///< asked for so far, every attempt counted
+  /// Ids that windows were told, and that they drew.
+  int64_t prompt_ids() const { return prompt_ids_; }
+  int64_t drawn_ids() const { return drawn_ids_; }
 
  private:
+  /// A window that is kept, as it was cut.
+  struct Cut {
+    std::vector<TranscriptSegment> segments;
+    bool to_the_end = false;  ///< by its own timestamps there is no speech behind the last segment
+    float temperature = 0;
+  };
+  std::shared_ptr<whisper::Window> next_window() const;
   bool finds_language() const;
   bool looks_wrong(const whisper::Heard& heard, double compression) const;
-  std::vector<TranscriptSegment> cut(const whisper::Window& window, double compression);
-  void keep(TranscriptSegment segment, std::vector<TranscriptSegment>& out);
+  std::vector<TranscriptSegment> take(const whisper::Window& window);
+  Cut cut(const whisper::Window& window, double compression);
+  std::shared_ptr<whisper::Alignment> alignment_of(const whisper::Window& window) const;
+  void time(std::vector<HeardWord> words);
+  std::vector<TranscriptSegment> settle();
 
   const whisper::Whisper& model_;
   const WhisperOptions options_;
   WhisperRecording recording_;
   std::string language_;
-  int64_t seek_ = 0;  // frame where the next window begins
+  int64_t seek_ = 0;    // frame where the next window begins
+  int64_t window_ = 0;  // where that of cut_ began
   int attempt_ = 0, windows_ = 0;
+  int64_t prompt_ids_ = 0, drawn_ids_ = 0;
   std::vector<int32_t> ids_;  // the prompt, then all that was written
   size_t told_from_ = 0;      // of ids_: what later windows are told begins here
+  std::shared_ptr<whisper::Window> asked_;
+  std::shared_ptr<whisper::Alignment> alignment_;  // of cut_; comes before the next window
+  Cut cut_;
+  double last_speech_s_ = 0;
 };
 
 /// Bytes of a text over bytes of the same compressed by zlib: high for what repeats itself.

@@ -38,7 +38,7 @@ struct WhisperHearing {
   RequestId request = 0;           // of that window; 0: none
   // Of the thread that runs its piece.
   WhisperLoop loop;
-  std::shared_ptr<whisper::Window> window;  // to be asked for, or asked for
+  std::shared_ptr<FamilyTask> task;  // to be asked for, or asked for
   bool asked = false, closed = false;
   int refusals = 0;
   double told_s = 0;
@@ -123,6 +123,7 @@ WhisperRecogniser::WhisperRecogniser(std::shared_ptr<Engine> engine, const whisp
   info_.detects_language = model.generation().multilingual();
   info_.translates = model.generation().multilingual();
   info_.prompts = true;
+  info_.word_times = true;
   for (const PartInfo& part : info.parts) info_.bytes += part.bytes;
   threads_.emplace(1);
 }
@@ -146,6 +147,7 @@ Result<std::unique_ptr<Listener>> WhisperRecogniser::open(const ListenOptions& o
   how.language = options.language;
   how.translate = options.translate;
   how.prompt = options.prompt;
+  how.word_times = options.word_times;
   if (!options.temperatures.empty()) how.temperatures = options.temperatures;
   auto hearing =
       std::make_shared<WhisperHearing>(model_, how, options.live, options.client, std::move(sink));
@@ -248,27 +250,25 @@ void WhisperRecogniser::take_outcome(const Hearing& hearing, const Outcome& outc
     return finish(hearing, Error{ErrorCode::kCancelled, "the server is going down"});
   }
   h.refusals = 0;
-  const auto window = std::exchange(h.window, nullptr);
-  h.transcript.prompt_tokens += std::ssize(window->before);
-  h.transcript.completion_tokens += std::ssize(window->heard.ids);
-  for (TranscriptSegment& segment : h.loop.take(*window)) {
+  h.task.reset();
+  for (TranscriptSegment& segment : h.loop.take()) {
     h.sink->segment(segment);
     h.transcript.segments.push_back(std::move(segment));
   }
 }
 
-/// Asks for the next window, if there is one.
+/// Asks for the next window, or what else the loop wants of one.
 void WhisperRecogniser::ask(const Hearing& hearing) {
   WhisperHearing& h = *hearing;
-  if (!h.window) h.window = h.loop.next(!h.live);
+  if (!h.task) h.task = h.loop.next(!h.live);
   // Nothing is given up for what will only be looked at when all of it is there.
   tell_progress(h, h.closed ? h.loop.done_s() : h.live ? h.loop.done_s() : h.loop.duration_s());
-  if (!h.window) {
+  if (!h.task) {
     if (h.loop.through()) finish(hearing, {});
     return;
   }
   SpeechRequest request;
-  request.task = h.window;
+  request.task = h.task;
   request.seed = h.loop.seed();
   request.client = h.client;
   request.offline = !h.live;
@@ -321,6 +321,8 @@ void WhisperRecogniser::finish(const Hearing& hearing, std::optional<Error> erro
   Transcript& transcript = hearing->transcript;
   transcript.language = hearing->loop.language();
   transcript.duration_s = hearing->loop.duration_s();
+  transcript.prompt_tokens = hearing->loop.prompt_ids();
+  transcript.completion_tokens = hearing->loop.drawn_ids();
   tell_progress(*hearing, transcript.duration_s);
   hearing->sink->finished(std::move(transcript));
 }

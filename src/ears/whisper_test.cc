@@ -147,6 +147,53 @@ TEST_P(WhisperWhole, AsTheAuthorsTranscribe) {
   listeners.clear();
 }
 
+/// With the times of words: segments, words and the places of windows as the authors' transcribe().
+TEST_P(WhisperWhole, WordsAsTheAuthorsTimeThem) {
+  const json cases =
+      json::parse(std::ifstream(whisper_checkpoint(GetParam()) + "/golden/words.json"));
+  const auto engine = whisper_engine(GetParam());
+  std::vector<std::shared_ptr<Recogniser>> recognisers;
+  std::vector<std::shared_ptr<WhisperNotes>> notes;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  for (const json& c : cases["whole"]) {
+    recognisers.push_back(whisper_recogniser(engine, loop_options(c["options"])));
+    EXPECT_TRUE(recognisers.back()->info().word_times);
+    notes.push_back(std::make_shared<WhisperNotes>());
+    ListenOptions options = listen_options(c["options"]);
+    options.word_times = true;
+    auto listener = recognisers.back()->open(options, notes.back());
+    ASSERT_TRUE(listener.ok());
+    listener.value()->hear(whisper_recording(cases["recordings"][c["recording"].get<size_t>()]));
+    listener.value()->end();
+    listeners.push_back(listener.take());
+  }
+  for (size_t i = 0; i < notes.size(); ++i) {
+    SCOPED_TRACE(cases["whole"][i]["options"].dump());
+    const auto& result = notes[i]->wait();
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    std::vector<json> kept;
+    for (const json& segment : cases["whole"][i]["segments"])
+      if (!segment["tokens"].empty()) kept.push_back(segment);
+    ASSERT_EQ(result.value().segments.size(), kept.size());
+    for (size_t s = 0; s < kept.size(); ++s) {
+      const TranscriptSegment& segment = result.value().segments[s];
+      SCOPED_TRACE(s);
+      EXPECT_EQ(segment.tokens, kept[s]["tokens"].get<std::vector<int32_t>>());
+      EXPECT_NEAR(segment.start_s, kept[s]["start"].get<double>(), 1e-3);
+      EXPECT_NEAR(segment.end_s, kept[s]["end"].get<double>(), 1e-3);
+      ASSERT_EQ(segment.words.size(), kept[s]["words"].size());
+      for (size_t w = 0; w < segment.words.size(); ++w) {
+        const json& want = kept[s]["words"][w];
+        EXPECT_EQ(segment.words[w].word, want[0]);
+        EXPECT_NEAR(segment.words[w].start_s, want[1].get<double>(), 1e-3);
+        EXPECT_NEAR(segment.words[w].end_s, want[2].get<double>(), 1e-3);
+        EXPECT_NEAR(segment.words[w].probability, want[3].get<double>(), 1e-4);
+      }
+    }
+  }
+  listeners.clear();
+}
+
 /// Without an engine: the loop asks for as many windows as the authors, attempts counted.
 TEST_P(WhisperWhole, NoWindowMoreThanTheAuthors) {
   const auto model = std::dynamic_pointer_cast<const whisper::Whisper>(
@@ -160,7 +207,7 @@ TEST_P(WhisperWhole, NoWindowMoreThanTheAuthors) {
   EngineOptions two_threads;
   two_threads.threads = 2;
   Engine engine(model, two_threads);
-  while (const auto window = loop.next(true)) {
+  while (const auto task = loop.next(true)) {
     struct Wait : Sink {
       void audio(std::span<const float>) override {}
       void finished(const Outcome&) override { done.set_value(); }
@@ -168,11 +215,11 @@ TEST_P(WhisperWhole, NoWindowMoreThanTheAuthors) {
     };
     const auto sink = std::make_shared<Wait>();
     SpeechRequest request;
-    request.task = window;
+    request.task = task;
     request.seed = loop.seed();
     ASSERT_TRUE(engine.submit(request, sink).ok());
     sink->done.get_future().wait();
-    loop.take(*window);
+    loop.take();
   }
   EXPECT_TRUE(loop.through());
   EXPECT_EQ(loop.windows(), c["windows"].get<int>());

@@ -126,6 +126,8 @@ struct Active {
   int chunks_delivered = 0;
   bool starved = false;     ///< since the last chunk there was a time without text to speak
   bool unread = false;      ///< paused: its reader has more than it takes
+  bool alone = false;       ///< nobody else has been there since it came
+  bool waited_for = false;  ///< its client let it wait for text
   double text_since_s = 0;  ///< when the reader of its text could start
   int64_t tokens_read = 0;  ///< written, as far as the client has them
   Outcome outcome;

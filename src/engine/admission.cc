@@ -26,6 +26,26 @@ double predicted_wait_s(const Load& load) {
   return missing / load.finish_rate;
 }
 
+void Slowdown::first_output(double seconds, bool alone, double now_s) {
+  if (alone) {
+    // The first one of all finds a cold machine; a long prompt is no reason to think it slow.
+    const double weight = alone_s_ == 0 ? 1 : seconds < alone_s_ ? 0.5 : 0.1;
+    alone_s_ += weight * (seconds - alone_s_);
+  }
+  const double kept = std::exp(-(now_s - newest_s_) / kMemory_s);
+  sum_s_ = kept * sum_s_ + seconds;
+  count_ = kept * count_ + 1;
+  newest_s_ = now_s;
+}
+
+double Slowdown::value(double waited_s, int waiting, double now_s) const {
+  if (alone_s_ <= 0) return 1;
+  const double kept = std::exp(-(now_s - newest_s_) / kMemory_s);
+  // As if one more had come alone, so that a single slow one is not the rule.
+  const double sum_s = kept * sum_s_ + waited_s + alone_s_, count = kept * count_ + waiting + 1;
+  return std::max(1.0, sum_s / count / alone_s_);
+}
+
 void PlaceLimit::observe(double busy_s, int running, double now_s) {
   constexpr double kMany = 0.005;  // a share of late chunks that is overload
   constexpr int kProof = 3;        // looks in a row

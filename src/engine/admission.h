@@ -67,6 +67,27 @@ class PlaceLimit {
   double idle_s_ = 0;
 };
 
+/// How many times as long newcomers wait for their first output as one who comes alone: what is
+/// felt of load long before places are short. 1 while nobody came alone yet.
+class Slowdown {
+ public:
+  static constexpr double kMemory_s = 2;
+  /// A request's first output came after `seconds`; `alone`: nobody else was there all that time.
+  void first_output(double seconds, bool alone, double now_s);
+  /// Whether who has waited so long without output has waited longer than one alone would.
+  bool is_slow(double waited_s) const { return alone_s_ > 0 && waited_s > alone_s_; }
+  /// With `waiting` slow ones, which have waited `waited_s` together. At least 1.
+  double value(double waited_s, int waiting, double now_s) const;
+  /// What a value is `passed_s` later, when nobody has come since.
+  static double faded(double value, double passed_s) {
+    return 1 + (value - 1) * std::exp(-passed_s / kMemory_s);
+  }
+
+ private:
+  double alone_s_ = 0;                           // 0: not known
+  double sum_s_ = 0, count_ = 0, newest_s_ = 0;  // fading, as of the newest
+};
+
 /// How much of something happens a second, over about the last `memory_s`.
 class Rate {
  public:

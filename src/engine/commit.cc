@@ -12,6 +12,11 @@ constexpr double kLearnEvery_s = 0.1;  // between two looks at the capacity
 constexpr double kNewOdds = 0.1;       // weight of the newest guess
 constexpr double kNewMean = 0.02;      // weight of the newest request in the mean length
 
+/// Whether the wait for its first output is the machine's doing.
+bool counts_for_slowdown(const Active& request) {
+  return !request.background && !request.waited_for;
+}
+
 /// Frames that the part that is spoken has given to the first link so far.
 int64_t frames_of(Active& request) {
   const int link = request.model->first_link;
@@ -91,7 +96,24 @@ void Scheduler::learn() {
   }
   if (at - learned_s_ < kLearnEvery_s) return;
   learned_s_ = at;
-  for (ResidentModel* model : models_) learn_capacity(*model);
+  for (ResidentModel* model : models_) learn_capacity(*model), learn_slowdown(*model);
+}
+
+void Scheduler::learn_slowdown(ResidentModel& model) {
+  const double at = now();
+  double waited_s = 0;
+  int waiting = 0;
+  const auto look = [&](const Active& request) {
+    if (request.model != &model || !request.sink || !counts_for_slowdown(request)) return;
+    const double since_s = at - request.submitted_s;
+    if (request.heard() || request.tokens_read > 0 || !model.slowdown.is_slow(since_s)) return;
+    waited_s += since_s;
+    ++waiting;
+  };
+  for (const auto& request : active_) look(*request);
+  for (const auto& request : waiting_) look(*request);
+  model.metrics.slowdown.set(model.slowdown.value(waited_s, waiting, at));
+  model.metrics.slowdown_at_s.set(at);
 }
 
 void Scheduler::learn_capacity(ResidentModel& model) {
@@ -389,6 +411,7 @@ void Scheduler::deliver(Active& request, std::span<const float> samples, double 
     outcome.first_audio_s = now - request.submitted_s;
     request.playing_since_s = now;
     metrics.first_audio_s.observe(outcome.first_audio_s);
+    note_first_output(request, outcome.first_audio_s, now);
     if (trace_) trace_->request_moment(request.id, "first audio", now);
   } else {
     metrics.slack_s.observe(slack);
@@ -423,6 +446,11 @@ void Scheduler::deliver(Active& request, std::span<const float> samples, double 
   model.made_s += seconds;
 }
 
+void Scheduler::note_first_output(Active& request, double seconds, double now) {
+  if (counts_for_slowdown(request))
+    request.model->slowdown.first_output(seconds, request.alone, now);
+}
+
 /// Samples for the client, as far as it may have them; then it ends.
 void Scheduler::hand_over(Active& request, std::span<const float> samples) {
   const ResidentModel& model = *request.model;
@@ -455,6 +483,7 @@ void Scheduler::deliver(Active& request, const StepOutput& out, double now) {
     request.text_since_s = now;
     request.outcome.first_text_s = now - request.submitted_s;
     request.model->metrics.first_text_s.observe(request.outcome.first_text_s);
+    if (!request.speaks()) note_first_output(request, request.outcome.first_text_s, now);
     if (trace_) trace_->request_moment(request.id, "first text", now);
   }
   const double read_s = static_cast<double>(request.tokens_read) / kTokensReadASecond;

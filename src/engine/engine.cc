@@ -254,6 +254,8 @@ EngineStats Engine::stats() const {
   stats.accepted = static_cast<int64_t>(metrics.accepted.value());
   stats.audio_s = metrics.audio_s.value();
   stats.places_limit = metrics.places_limit.value();
+  stats.slowdown = Slowdown::faded(std::max(1.0, metrics.slowdown.value()),
+                                   now_s() - metrics.slowdown_at_s.value());
   for (size_t n = 0; n < metrics.stages.size(); ++n) {
     (impl_->model.nodes[n].ar ? stats.ar_steps : stats.chunk_steps) += batches(metrics.stages[n]);
   }

@@ -106,6 +106,7 @@ struct EngineStats {
   int running = 0;              ///< of them, those that have a place
   double capacity_streams = 0;  ///< real-time streams that the learned costs allow; 0: not known
   double places_limit = 0;      ///< fewer than that, because streams ran dry; 0: no such limit
+  double slowdown = 1;          ///< first outputs take so many times as long as when one is alone
   int pages_free = 0, pages = 0;
   int64_t ar_steps = 0, chunk_steps = 0, preemptions = 0;
   int64_t accepted = 0, finished = 0;

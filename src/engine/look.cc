@@ -112,7 +112,7 @@ void Scheduler::look_at_steps(Active& request, int n, int slot, double now) {
   const Due rows = due(node, run);
   if (rows.rows + rows.companion_rows == 0) {
     // The client lets its reader wait; another node waits for our own.
-    if (n == model.graph().reader()) request.starved = true;
+    if (n == model.graph().reader()) request.starved = request.waited_for = true;
     return;
   }
   if (model.options.share_prefixes) look_for_prefix(request, n);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/clock.h"
+#include "engine/admission.h"
 #include "model/request.h"
 
 namespace syrinx {
@@ -148,6 +150,11 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   w.gauge("places_limit",
           "Places while streams run dry although the costs allow more; 0: no limit.",
           [](const M& m) { return m.places_limit.value(); });
+  w.gauge("slowdown", "How many times as long first outputs take as when nobody else is there.",
+          [](const M& m) {
+            return Slowdown::faded(std::max(1.0, m.slowdown.value()),
+                                   now_s() - m.slowdown_at_s.value());
+          });
   w.gauge("predicted_wait_seconds", "Wait that a new request would have.",
           [](const M& m) { return m.predicted_wait_s.value(); });
   w.histogram("queue_wait_seconds", "From submission to the first step.",

@@ -67,7 +67,10 @@ struct EngineMetrics {
   std::array<Counter, 5> finished;                           ///< by FinishReason
   Counter rejected_queue, rejected_places, rejected_client;  ///< by reason
   Gauge running, waiting, streams_capacity, predicted_wait_s;
-  Gauge places_limit;       ///< less than the capacity, because streams ran dry; 0: none
+  Gauge places_limit;  ///< less than the capacity, because streams ran dry; 0: none
+  /// Of first outputs, times that of one alone (Slowdown), and when that was so by the engine's
+  /// clock: an engine that has nothing to do does not look.
+  Gauge slowdown, slowdown_at_s;
   Histogram wait_s;         ///< from submit to the first place in a plan
   Histogram first_audio_s;  ///< from submit to the first samples delivered
   Histogram first_text_s;   ///< the same of text

@@ -89,8 +89,8 @@ struct Plan {
   }
   /// Leaves the first of all.
   void keep_first() {
-    if (sequences.size() > 1) sequences.resize(1);
-    if (chunk_slots.size() > 1) chunk_slots.resize(1);
+    while (sequences.size() > 1) sequences.pop_back();
+    while (chunk_slots.size() > 1) chunk_slots.pop_back();
   }
 };
 

@@ -58,6 +58,12 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
     samples *= nodes[n].chunk->most_out() * nodes[n].chunk->out_width() / width;
     nodes[n].samples_per_frame = samples;
     width = nodes[n].chunk->in_width();
+    // Of what comes from an AR node the model knows how long it is; a stage only says how many
+    // frames come out at most, which for one that makes blocks is several times too many.
+    const int from = g.feeding(n).from.node;
+    const PipelineInfo& info = pipeline->info();
+    if (from != kClient && g.node(from).ar && info.frame_rate > 0)
+      nodes[n].samples_per_frame = info.sample_rate / info.frame_rate;
   }
   label = pipeline->info().model;
   for (char& c : label) {

@@ -59,6 +59,7 @@ struct ResidentModel {
   int first_link = -1;  ///< the first chunk node that an AR node feeds
 
   PlaceLimit limit;
+  Slowdown slowdown;
   Rate chunk_rate{1.0}, late_rate{1.0};
   double late_share = 0;   ///< of the chunks of the last second
   double capacity = 0;     ///< real-time streams alone on the machine, as learned; 0: not known

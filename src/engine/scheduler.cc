@@ -212,6 +212,8 @@ void Scheduler::promote() {
       Active& fresh = *active_.back();
       model->holding += fresh.background ? 0 : 1;
       fresh.promoted = true;
+      fresh.alone = active_.size() == 1;
+      for (const auto& other : active_) other->alone = other->alone && active_.size() == 1;
       for (size_t n = 0; n < fresh.runs.size(); ++n) {
         const ArRun* run = fresh.runs[n].ar.get();
         if (!run || run->away()) continue;

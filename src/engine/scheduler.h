@@ -156,6 +156,8 @@ class Scheduler {
   double places(const ResidentModel& model) const;
   void learn();
   void learn_capacity(ResidentModel& model);
+  void learn_slowdown(ResidentModel& model);
+  void note_first_output(Active& request, double seconds, double now);
   void guarded(Active& request, FunctionRef<void()> work);
   Active* find(RequestId id);
   double now() const { return platform_.now(); }

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "families/bagpiper/pipeline.h"
 #include "families/chatterbox/pipeline.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/csm/config.h"
@@ -22,6 +23,8 @@
 #include "families/qwen3_omni/pipeline.h"
 #include "families/qwen3_tts/config.h"
 #include "families/qwen3_tts/pipeline.h"
+#include "families/step_audio2/config.h"
+#include "families/step_audio2/pipeline.h"
 #include "families/voxcpm2/config.h"
 #include "families/voxcpm2/pipeline.h"
 #include "families/whisper/config.h"
@@ -40,6 +43,8 @@ std::span<const Family> families() {
              false},
       Family{"glm4_voice", glm4_voice::claims, WeightType::kBF16, glm4_voice::load, "config.json",
              false},
+      Family{"step_audio2", step_audio2::claims, WeightType::kBF16, step_audio2::load,
+             "config.json", false},
       Family{"csm", csm::claims, WeightType::kBF16, csm::load},
       Family{"fish_speech", fish_speech::claims, WeightType::kBF16, fish_speech::load,
              "config.json", false},
@@ -52,6 +57,7 @@ std::span<const Family> families() {
       Family{"llm", llm::claims, WeightType::kBF16, llm::load},
       Family{"whisper", whisper::claims, WeightType::kBF16, whisper::load, "config.json", false},
       Family{"cosyvoice2", nullptr, WeightType::kBF16, cosyvoice2::load, cosyvoice2::kMarker},
+      Family{"bagpiper", nullptr, WeightType::kBF16, bagpiper::load, bagpiper::kMarker, false},
       Family{"chatterbox", nullptr, WeightType::kBF16, chatterbox::load, chatterbox::kMarker},
   };
   return kFamilies;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -23,13 +24,18 @@ class GoldenSamples {
   /// Of the whole sound.
   int64_t count() const { return count_; }
 
-  /// Largest distance of `got` from what is kept, as far as both go; infinite where one is not
-  /// finite.
+  /// Largest distance of `got` from what is kept; infinite where one is not finite, or where they
+  /// are not equally long.
   float distance(std::span<const float> got) const {
-    const int64_t end = std::min<int64_t>(std::ssize(got), count_);
+    return std::ssize(got) == count_ ? distance_of_beginning(got)
+                                     : std::numeric_limits<float>::infinity();
+  }
+  /// The same of a beginning: `got` is at most as long.
+  float distance_of_beginning(std::span<const float> got) const {
+    if (std::ssize(got) > count_) return std::numeric_limits<float>::infinity();
     float worst = 0;
     int64_t i = 0;  // of the kept ones
-    for (int64_t at = 0; at < end; at = next(at), ++i) {
+    for (int64_t at = 0; at < std::ssize(got); at = next(at), ++i) {
       const float apart = std::fabs(got[static_cast<size_t>(at)] - kept_.f32()[i]);
       worst = worse(worst, apart);
     }

@@ -85,12 +85,12 @@ syrinx_model* Library::finch_ = nullptr;
 TEST_F(Library, TellsOfTheModel) {
   EXPECT_STREQ(syrinx_model_name(finch_), "finch");
   EXPECT_STREQ(syrinx_model_family(finch_), "finch");
-  EXPECT_EQ(syrinx_sample_rate(finch_), 16000);
+  EXPECT_EQ(syrinx_sample_rate(finch_), 24000);
   EXPECT_TRUE(syrinx_traits(finch_) & SYRINX_TELLS_WORDS);
   EXPECT_FALSE(syrinx_traits(finch_) & SYRINX_CLONES);
   EXPECT_STREQ(syrinx_voice_name(finch_, 0), "finch");
-  EXPECT_NE(syrinx_voice_description(finch_, 3), nullptr);
-  EXPECT_EQ(syrinx_voice_name(finch_, 4), nullptr);
+  EXPECT_NE(syrinx_voice_description(finch_, 6), nullptr);
+  EXPECT_EQ(syrinx_voice_name(finch_, 7), nullptr);
   EXPECT_EQ(syrinx_language_name(finch_, 100), nullptr);
 }
 
@@ -100,7 +100,7 @@ TEST_F(Library, SpeaksInChunksWithWords) {
   ASSERT_EQ(heard.words.size(), 4u);
   EXPECT_EQ(std::string(kText).substr(heard.words[1].begin, 3), "two");
   for (size_t i = 1; i < 4; ++i) EXPECT_GT(heard.words[i].at_s, heard.words[i - 1].at_s);
-  EXPECT_LT(heard.words[3].at_s, static_cast<double>(heard.samples.size()) / 16000);
+  EXPECT_LT(heard.words[3].at_s, static_cast<double>(heard.samples.size()) / 24000);
 }
 
 TEST_F(Library, ReadingYieldsWhatTheCallbackGets) {
@@ -112,7 +112,7 @@ TEST_F(Library, ReadingYieldsWhatTheCallbackGets) {
   const syrinx_outcome* outcome = syrinx_outcome_of(speech.get());
   ASSERT_NE(outcome, nullptr);
   EXPECT_EQ(outcome->end, SYRINX_END_OF_TEXT);
-  EXPECT_NEAR(outcome->audio_s * 16000, static_cast<double>(read.samples.size()), 0.5);
+  EXPECT_NEAR(outcome->audio_s * 24000, static_cast<double>(read.samples.size()), 0.5);
   EXPECT_GT(outcome->first_audio_s, 0);
   EXPECT_LE(outcome->first_audio_s, outcome->total_s);
   EXPECT_EQ(syrinx_read(speech.get(), -1, &error_), nullptr);  // and stays at the end
@@ -220,7 +220,7 @@ TEST_F(Library, SpeedsThatTheModelHasNotAreStretched) {
   EXPECT_GT(ratio, 3);
   EXPECT_LT(ratio, 5);
   ASSERT_EQ(fast.words.size(), 4u);
-  EXPECT_LT(fast.words[3].at_s, static_cast<double>(fast.samples.size()) / 16000);
+  EXPECT_LT(fast.words[3].at_s, static_cast<double>(fast.samples.size()) / 24000);
 }
 
 TEST_F(Library, FaultsHaveACodeAndAMessage) {

@@ -63,7 +63,8 @@ void DelayedStreams::restart(int steps) {
 
 bool DelayedStreams::marked(int step, int s) const {
   const int frame = step - pattern_.delays[s];
-  return frame < 0 || (pattern_.drain == DelayDrain::kForced && ending() && frame >= end_);
+  if (frame < 0) return pattern_.drain != DelayDrain::kFree;
+  return pattern_.drain == DelayDrain::kForced && ending() && frame >= end_;
 }
 
 void DelayedStreams::end_with_tail() { end_at(std::max(0, whole())); }

@@ -19,10 +19,12 @@ struct DelayMarks {
   int32_t after = 0;   ///< from then on
 };
 
-/// Who fills a stream behind its last code, while the others catch up.
+/// Who fills a stream where it has no code: the marks, whatever was sampled, or the model, and then
+/// what was sampled stays; the marks are only what interleave() writes.
 enum class DelayDrain : uint8_t {
-  kForced,  ///< the marks do, whatever was sampled
-  kEmitted  ///< the model: what was sampled stays; the marks only end what interleave() writes
+  kForced,   ///< the marks, before the first code and behind the last, while the others catch up
+  kEmitted,  ///< the marks before the first code, the model behind the last
+  kFree      ///< the model, everywhere
 };
 
 struct DelayPattern {

@@ -127,5 +127,17 @@ TEST(DelayedStreams, ATailOfTheModelsOwnEndsAtOnce) {
   EXPECT_EQ(streams.end_frame(), 6);
 }
 
+TEST(DelayedStreams, AFreeModelFillsWhatComesBeforeTheFirstCodeToo) {
+  DelayedStreams streams(staggered(3, DelayDrain::kFree));
+  std::vector<int32_t> frame(3);
+  for (int step = 0; step < 5; ++step) {
+    for (int s = 0; s < 3; ++s) EXPECT_FALSE(streams.idle(s)) << step;
+    streams.push(std::vector<int32_t>{10 * step, 10 * step + 1, 10 * step + 2});
+    EXPECT_EQ(streams.at(step, 2), 10 * step + 2) << "what was sampled stays";
+    EXPECT_EQ(streams.frame(frame), step >= 2);
+  }
+  EXPECT_EQ(frame, (std::vector<int32_t>{20, 31, 42}));
+}
+
 }  // namespace
 }  // namespace syrinx

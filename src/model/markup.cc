@@ -6,7 +6,6 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
-#include "text/ssml.h"
 
 namespace syrinx {
 namespace {
@@ -23,7 +22,10 @@ bool is_english(const PipelineInfo& info, const std::string& asked) {
 Result<Markup> take_ssml(const PipelineInfo& info, SpeechRequest& request) {
   Result<Ssml> read = read_ssml(request.text, is_english(info, request.language));
   if (!read) return read.error();
-  Ssml ssml = read.take();
+  return take_ssml(info, read.take(), request);
+}
+
+Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request) {
   Markup out{std::move(ssml.marks), {}};
   const auto warn = [&](std::string what) { out.warnings.push_back(std::move(what)); };
   for (const std::string& what : ssml.ignored) warn(concat("SSML: ", what, " is not heeded"));
@@ -69,6 +71,23 @@ Result<Markup> take_ssml(const PipelineInfo& info, SpeechRequest& request) {
   request.sayings = std::move(ssml.sayings);
   request.deliveries = std::move(kept);
   return out;
+}
+
+void take_part(const SpeechRequest& whole, int64_t begin, int64_t size, SpeechRequest& part) {
+  part.text = whole.text.substr(static_cast<size_t>(begin), static_cast<size_t>(size));
+  part.sayings = within(whole.sayings, begin, size);
+  part.deliveries.clear();
+  Delivery now;  // what the part begins with
+  for (Delivery delivery : whole.deliveries) {
+    if (delivery.begin >= begin + size) break;
+    delivery.begin = std::max<int64_t>(0, delivery.begin - begin);
+    if (delivery.begin > 0) {
+      part.deliveries.push_back(delivery);
+    } else {
+      now = delivery;
+    }
+  }
+  if (now.rate != 1 || now.pitch != 0) part.deliveries.insert(part.deliveries.begin(), now);
 }
 
 std::vector<int64_t> mark_frames(const std::vector<TextMark>& marks,

@@ -6,6 +6,7 @@
 
 #include "model/pipeline.h"
 #include "model/request.h"
+#include "text/ssml.h"
 
 namespace syrinx {
 
@@ -18,6 +19,12 @@ struct Markup {
 /// cannot do is left out with a warning; a rate or a pitch beyond its bounds becomes the bound. The
 /// request's language and speed are settled before. An Error names "input", and the line.
 Result<Markup> take_ssml(const PipelineInfo& info, SpeechRequest& request);
+
+/// The same with a document that was read already.
+Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request);
+
+/// `size` bytes of a text from byte `begin` on, and how they are said, as the text of `part`.
+void take_part(const SpeechRequest& whole, int64_t begin, int64_t size, SpeechRequest& part);
 
 /// When the marks sound, in frames: with the first word behind each, or at `end`.
 std::vector<int64_t> mark_frames(const std::vector<TextMark>& marks,

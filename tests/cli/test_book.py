@@ -54,8 +54,10 @@ class Book(unittest.TestCase):
         # The same samples whatever runs beside, and in one file too.
         done = self.book("birds.txt", "-o", "all.wav", "--jobs", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
+        # There with 0.7 s between two chapters.
+        pause = bytes(2 * int(0.7 * harness.wav_header(data)[0] + 0.5))
         self.assertTrue(self.read("all.wav")[44:] ==
-                        b"".join(self.read("birds", name)[44:] for name in names))
+                        pause.join(self.read("birds", name)[44:] for name in names))
         cue = self.read("all.cue").decode()
         self.assertEqual(cue.count("INDEX 01"), 3)
         self.assertIn('TITLE "Chapter 2"', cue)
@@ -64,6 +66,27 @@ class Book(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(self.read("mp3", "01-chapter-1.mp3").startswith(b"\xff"))
         self.assertIn(b"01-chapter-1.mp3", self.read("mp3", "book.m3u8"))
+
+    def test_ssml(self):
+        words = "".join(f"<p>Number {n}: <emphasis>{SENTENCE}</emphasis></p>" for n in range(12))
+        document = ("<speak><p>Say <phoneme ph='tə'>x</phoneme> <prosody rate='fast' pitch='+2st'>so.</prosody></p>"
+                    f"{words}</speak>")
+        self.write(document)
+        done = self.book("birds.txt", "-o", "a.wav")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # The first part alone, as 'say' says it.
+        short = document.split("<p>Number")[0] + "</speak>"
+        self.write(short)
+        done = self.book("birds.txt", "-o", "b.wav", "--seed", "4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = run_cli("say", short, "--model", MODEL, "-o", self.path("c.wav"), "--seed", "4")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertEqual(self.read("b.wav")[44:], self.read("c.wav")[44:])
+        self.assertGreater(len(self.read("a.wav")), 5 * len(self.read("b.wav")))
+        self.write("<speak>\n<p>x</speak>")
+        done = self.book("birds.txt", "-o", "d.wav")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"birds.txt: SSML, line 2: mismatched tag", done.stderr)
 
     def test_speed(self):
         self.write("The wren sang in the hedge, and then it flew away over the pond.")
@@ -75,7 +98,7 @@ class Book(unittest.TestCase):
         self.assertTrue(1.7 < sizes[0] / sizes[1] < 2.3, sizes)
         beyond = self.book("birds.txt", "-o", "b.wav", "--speed", "4")
         self.assertEqual(beyond.returncode, 1)
-        self.assertIn(b"0.6 to 1.75 times", beyond.stderr)
+        self.assertIn(b"0.66 to 1.75 times", beyond.stderr)
         self.assertNotIn("b.wav", os.listdir(self.dir))
 
     def test_goes_on_where_it_was(self):

@@ -157,10 +157,17 @@ class Decoding(unittest.TestCase):
         connection.close()
         until(lambda: not children(self.helper()))
 
-    def test_without_the_helper_speech_goes_on(self):
-        os.kill(self.helper(), signal.SIGKILL)
-        status, text = self.consent(self.tone(1))
-        self.assertEqual(status, 500, text)
+    def test_a_killed_helper_is_started_again(self):
+        for _ in range(2):
+            helper = self.helper()
+            os.kill(helper, signal.SIGKILL)
+            status, text = self.consent(self.tone(1))
+            self.assertEqual(status, 200, text)
+            self.assertNotIn(self.helper(), (helper, None))
+            until(lambda: not children(self.helper()))
+            self.assertEqual(self.consent(b"noise" * 100)[0], 400)
+        with open(f"/proc/{self.helper()}/environ", "rb") as file:
+            self.assertNotIn(b"HOME=", file.read())
         self.speaks()
 
     def test_the_helper_ends_with_the_server(self):

@@ -80,13 +80,13 @@ class Speech(unittest.TestCase):
         self.assertEqual(self.server.speak({**body, "volume": 5})[0], 400)
 
     def test_pauses(self):
-        body = {"seed": 3, "response_format": "pcm", "sample_rate": 16000}
+        body = {"seed": 3, "response_format": "pcm", "sample_rate": 24000}
         pcm = lambda text: self.server.speak({**body, "input": text})[2]
         first, second = pcm("Hello there."), pcm(" Good morning.")
-        whole = first + bytes(2 * 8000) + second
+        whole = first + bytes(2 * 12000) + second
         self.assertTrue(pcm('Hello there.<break time="0.5s"/> Good morning.') == whole)
         self.assertTrue(pcm("Hello there.[pause 500ms] Good morning.") == whole)
-        self.assertTrue(pcm("[pause 1s]") == bytes(2 * 16000))
+        self.assertTrue(pcm("[pause 1s]") == bytes(2 * 24000))
         status, _, data = self.server.speak({**body, "input": "Hello.[pause 11s]"})
         self.assertEqual((status, json.loads(data)["error"]["param"]), (400, "input"))
 

@@ -1,8 +1,10 @@
-"""SSML and pronunciations over HTTP: what is said, when, and what is refused."""
+"""SSML, pronunciations and pauses over HTTP and WebSockets: what is said, when, and what is refused."""
+import array
 import json
 import unittest
 
 import harness
+import ws
 
 
 class Ssml(unittest.TestCase):
@@ -16,7 +18,7 @@ class Ssml(unittest.TestCase):
 
     def samples(self, text, **fields):
         status, _, data = self.server.speak(
-            {"input": text, "seed": 3, "response_format": "pcm", "sample_rate": 16000, **fields})
+            {"input": text, "seed": 3, "response_format": "pcm", "sample_rate": 24000, **fields})
         self.assertEqual(status, 200, data)
         return data
 
@@ -80,6 +82,62 @@ class Ssml(unittest.TestCase):
         error = self.refused("Hello.", pronunciations={"Hello": "/hə§/"})
         self.assertEqual(error["param"], "pronunciations")
         self.assertIn("§", error["message"])
+
+    def stream(self, pieces, **config):
+        """Audio, and the messages, of a text for the native WebSocket."""
+        audio, messages = b"", []
+        with ws.WebSocket(self.server.port, "/v1/audio/speech/stream") as client:
+            client.send({"type": "session.config", "seed": 3, "sample_rate": 24000, **config})
+            for piece in pieces:
+                client.send({"type": "input.text", "text": piece})
+            client.send({"type": "input.done"})
+            while not messages or messages[-1]["type"] not in ("session.done", "error"):
+                message = client.recv()
+                if isinstance(message, bytes):
+                    audio += message
+                else:
+                    messages.append(json.loads(message))
+        return audio, messages
+
+    def test_a_websocket_says_what_http_says(self):
+        document = ("<speak>I say <phoneme alphabet='ipa' ph='təˈmɑːtoʊ'>tomato</phoneme>. <mark name='m'/>"
+                    "<prosody rate='slow'>And <emphasis>then</emphasis> so.</prosody></speak>")
+        whole = self.samples(document)
+        for size in (5, 1000):
+            audio, messages = self.stream(document[i:i + size] for i in range(0, len(document), size))
+            self.assertEqual(audio, whole)
+        self.assertEqual([m["name"] for m in messages[-2]["marks"]], ["m"])
+        _, messages = self.stream([document.replace("</prosody>", "")])
+        self.assertEqual(messages[-1]["message"], self.refused(document.replace("</prosody>", ""))["message"])
+        # Plain text around a document is what it is without one.
+        audio, _ = self.stream([document, "Good morning."])
+        alone, _ = self.stream(["Good morning."])
+        self.assertEqual(audio, whole + alone)
+
+    def test_an_accent_is_no_text(self):
+        plain = self.samples("I want the blue car.")
+        accent = self.samples("I want the *blue* car.")
+        self.assertEqual(self.samples("<speak>I want the <emphasis>blue</emphasis> car.</speak>"), accent)
+        self.assertNotEqual(accent, plain)
+
+    def silence_s(self, text, **fields):
+        """The longest stretch within the text that is 40 dB below its loudest."""
+        samples = array.array("h", self.samples(text, **fields))
+        least = max(abs(s) for s in samples) / 100
+        loud = [i for i, s in enumerate(samples) if abs(s) > least]
+        return max(b - a for a, b in zip(loud, loud[1:])) / 24000
+
+    def test_the_layout_is_heard(self):
+        for between, least, most in ((" ", 0.1, 0.35), ("\n\n", 0.5, 0.8)):
+            text = f"The sun went down.{between}Nobody came."
+            silence = self.silence_s(text)
+            self.assertTrue(least < silence < most, (between, silence))
+        for text in ("A New Day\n\nNobody came.", "- bread\n- milk", "# A Day\nNobody came.",
+                     '"No," he said.\n\n"Why?"'):
+            silence = self.silence_s(text)
+            self.assertTrue(0.35 < silence < 0.9, (text, silence))
+            fast = self.silence_s(text, speed=1.5)
+            self.assertTrue(0.5 < fast / silence < 0.85, (text, silence, fast))
 
     def test_plain_text_stays_plain(self):
         self.assertEqual(self.samples("a < b & c"), self.samples("a < b & c", ssml=False))

@@ -50,7 +50,7 @@ class Library(unittest.TestCase):
         out = run(program, cwd=self.dir, env=self.environment())
         self.assertRegex(out, r"word of bytes 0 to 5 at 0\.\d\d s")
         self.assertRegex(out, r"word of bytes 5 to 9 at ")
-        self.assertIn("16000 samples a second", out)
+        self.assertIn("24000 samples a second", out)
         size = os.path.getsize(os.path.join(self.dir, "hello.f32"))
         self.assertGreater(size, 4 * 2 * 8000)
         return size

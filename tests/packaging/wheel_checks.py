@@ -21,19 +21,19 @@ class Checks(unittest.TestCase):
         chunks = list(self.finch.speak(TEXT))
         self.assertGreater(len(chunks), 1)
         self.assertEqual(chunks[0].samples.dtype, np.float32)
-        self.assertEqual(chunks[0].sample_rate, 16000)
+        self.assertEqual(chunks[0].sample_rate, 24000)
         self.assertTrue(np.array_equal(np.concatenate(chunks), self.samples))
         at = 0
         for chunk in chunks:
-            self.assertAlmostEqual(chunk.begin_s, at / 16000)
+            self.assertAlmostEqual(chunk.begin_s, at / 24000)
             at += len(chunk)
         words = [word for chunk in chunks for word in chunk.words]
         self.assertEqual([word.text.strip(" .") for word in words], "One two three four".split())
         self.assertEqual(sorted(word.at_s for word in words), [word.at_s for word in words])
 
     def test_what_the_model_is(self):
-        self.assertEqual((self.finch.name, self.finch.sample_rate), ("finch", 16000))
-        self.assertEqual(list(self.finch.voices), ["finch", "raven", "curlew", "crake"])
+        self.assertEqual((self.finch.name, self.finch.sample_rate), ("finch", 24000))
+        self.assertEqual(list(self.finch.voices), ["finch", "raven", "curlew", "crake", "linnet", "heron", "plover"])
         self.assertTrue(self.finch.tells_words and self.finch.hears_late_text)
         self.assertFalse(self.finch.clones)
         self.assertRegex(syrinx.__version__, r"^\d+\.\d+\.\d+$")

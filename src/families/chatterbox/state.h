@@ -8,6 +8,7 @@
 #include "families/chatterbox/text.h"
 #include "families/chatterbox/voice.h"
 #include "families/s3/state.h"
+#include "model/request.h"
 
 namespace syrinx::chatterbox {
 
@@ -16,7 +17,7 @@ struct Row {
   int32_t text = -1, text_position = -1, speech = -1, speech_position = -1;
 };
 
-class State : public S3State {
+class State : public Sequence, public S3State {
  public:
   /// Checks the request; `voice` is who speaks.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "audio/resampler.h"
 #include "io/file.h"
-#include "io/onnx_weights.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
@@ -17,76 +15,23 @@ constexpr const char* kZeroShot = "zero-shot";
 constexpr const char* kCrossLingual = "cross-lingual";
 constexpr const char* kSpeaker = "speaker";  // of a vector alone
 
+S3Cloning::Files files(const LoadSpec& spec) {
+  return {join_path(spec.dir, kTokenizerFile), join_path(spec.dir, kSpeakerFile)};
+}
+
 }  // namespace
 
-class Cloning::Encoding : public VoiceEncoding {
- public:
-  Encoding(const S3ReferenceEncoder& encoder, const Recording& recording) : encoder_(encoder) {
-    const auto at = [&](int rate) {
-      return resampled(recording.samples, recording.sample_rate, rate);
-    };
-    work_ = encoder.open(at(S3Tokenizer::kSampleRate), at(S3ReferenceEncoder::kMelRate));
-  }
-
-  bool done() const override { return work_.done(); }
-  void run(StepContext& ctx) { encoder_.run(ctx, work_); }
-  syrinx::Voice take() override {
-    put_reference(encoder_.take(work_), voice);
-    return std::move(voice);
-  }
-
-  syrinx::Voice voice;
-
- private:
-  const S3ReferenceEncoder& encoder_;
-  S3ReferenceEncoder::Work work_;
-};
-
-Cloning::Cloning(const LoadSpec& spec, const ModelConfig& config)
-    : spec_(spec), flow_(config.flow) {
-  info_.family = kFamily;
-  info_.version = "1.0";
-  info_.modes.push_back({.name = kZeroShot, .needs_text = true});
-  info_.modes.push_back({.name = kCrossLingual});
-}
-
-const S3ReferenceEncoder& Cloning::encoder() const {
-  std::call_once(once_, [this] {
-    const auto path = [this](const char* file) { return join_path(spec_.dir, file); };
-    const Weights tokenizer(spec_.dummy ? dummy_weights()
-                                        : open_s3_tokenizer_onnx(path(kTokenizerFile)));
-    const Weights speaker(spec_.dummy ? dummy_weights() : open_onnx_weights(path(kSpeakerFile)));
-    speaker.build([&] {
-      tokenizer.build([&] {
-        encoder_ = std::make_unique<const S3ReferenceEncoder>(tokenizer, speaker, flow_);
-      });
-    });
-  });
-  return *encoder_;
-}
-
-std::unique_ptr<VoiceEncoding> Cloning::open(const Recording& recording) const {
-  auto encoding = std::make_unique<Encoding>(encoder(), recording);
-  syrinx::Voice& voice = encoding->voice;
-  voice.family = info_.family;
-  voice.encoder = info_.version;
-  voice.text = recording.text;
-  voice.seconds = recording.seconds();
-  voice.mode = recording.mode;
-  if (voice.mode.empty()) voice.mode = recording.text.empty() ? kCrossLingual : kZeroShot;
-  return encoding;
-}
-
-void Cloning::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const {
-  for (VoiceEncoding* each : batch) static_cast<Encoding*>(each)->run(ctx);
+std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const ModelConfig& config) {
+  VoiceEncoderInfo info;
+  info.family = kFamily;
+  info.version = "1.0";
+  info.modes.push_back({.name = kZeroShot, .needs_text = true});
+  info.modes.push_back({.name = kCrossLingual});
+  return std::make_unique<S3Cloning>(std::move(info), files(spec), config.flow, spec.dummy);
 }
 
 std::string missing_for_cloning(const LoadSpec& spec) {
-  if (spec.dummy) return "";
-  for (const char* file : {kTokenizerFile, kSpeakerFile}) {
-    if (!is_file(join_path(spec.dir, file))) return concat(file, " is missing");
-  }
-  return "";
+  return spec.dummy ? "" : files(spec).missing();
 }
 
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config,

@@ -55,7 +55,7 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   voices_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
   info_.no_cloning = missing_for_cloning(spec);
-  if (info_.no_cloning.empty()) cloning_ = std::make_unique<Cloning>(spec, config_);
+  if (info_.no_cloning.empty()) cloning_ = make_cloning(spec, config_);
   const int64_t ratio = config_.flow.ratio;
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kFixed);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, ratio);

@@ -47,7 +47,7 @@ class CosyVoice2 : public Pipeline {
   std::unique_ptr<Hift> hift_;
   Voices voices_;
   mutable Recent<Voice> recent_;
-  std::unique_ptr<Cloning> cloning_;
+  std::unique_ptr<const VoiceEncoder> cloning_;
   std::unique_ptr<S3FlowStage> flow_stage_;
   std::unique_ptr<S3VocoderStage> vocoder_stage_;
   Graph graph_;

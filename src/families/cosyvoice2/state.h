@@ -7,10 +7,11 @@
 
 #include "families/cosyvoice2/frontend.h"
 #include "families/s3/state.h"
+#include "model/request.h"
 
 namespace syrinx::cosyvoice2 {
 
-class State : public S3State {
+class State : public Sequence, public S3State {
  public:
   /// Checks the request; `voice` is who speaks.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,

@@ -12,7 +12,9 @@ namespace syrinx::finch {
 inline constexpr int kBooks = 3;  ///< codebooks, residual, in a delay pattern of 0, 1, 2
 inline constexpr int kHeard = 4;  ///< symbols the LM hears: the current one, the next three
 inline constexpr int kMoves = 4;  ///< the pointer moves 0..3 symbols a step
-inline constexpr int kFrameWidth = kBooks + 3;  ///< codes, then symbols: spoken, before, after
+inline constexpr int kFrameCodes = kBooks + 3;       ///< codes, then symbols: spoken, before, after
+inline constexpr int kFrameWidth = kFrameCodes + 1;  ///< the accent's lift behind them, in cents
+inline constexpr int kMaxLift = 1200;
 inline constexpr int kMoveHead = kBooks;        ///< index of the pointer's head among the heads
 
 struct Speaker {

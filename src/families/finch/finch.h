@@ -1,6 +1,6 @@
 // finch, the built-in voice: the smallest family, and so the example of how one is added. English
 // text is read by libflite's front end; a speech LM with a pointer into the symbols makes frames
-// of three codes at 25 Hz, a causal decoder makes 16 kHz samples of them. See
+// of three codes at 25 Hz, a causal decoder makes samples of them at 16 or 24 kHz. See
 // docs/families/finch.md for the design and training/ for how it was made.
 #pragma once
 

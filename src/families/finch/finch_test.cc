@@ -208,15 +208,19 @@ void check_case(const Safetensors& golden, int number) {
   const View want = golden.view("frames." + which);
   const int64_t frames = want.shape[0];
   const View samples = golden.view("samples." + which), logits = golden.view("logits." + which);
-  expect_shape("samples", samples, {frames * 640});
+  expect_shape("samples", samples, {frames * voice()->info().sample_rate / 25});
   expect_shape("logits", logits, {4, 3 * 256 + 4});
 
   const SpeechRequest request = golden_request(number);
   const Spoken spoken = speak(request);
   EXPECT_EQ(spoken.reason, FinishReason::kStop);
   ASSERT_EQ(static_cast<int64_t>(spoken.frames.size()), frames * kFrameWidth);
-  for (size_t i = 0; i < spoken.frames.size(); ++i) {
-    ASSERT_EQ(spoken.frames[i], want.i32()[i]) << "frame " << i / kFrameWidth;
+  for (int64_t i = 0; i < frames; ++i) {
+    for (int k = 0; k < kFrameCodes; ++k) {
+      ASSERT_EQ(spoken.frames[i * kFrameWidth + k], want.i32()[i * kFrameCodes + k])
+          << "frame " << i;
+    }
+    ASSERT_EQ(spoken.frames[i * kFrameWidth + kFrameCodes], 0) << "an accent in plain text";
   }
   double worst = 0, size = 0;
   for (int t = 0; t < 4; ++t) {
@@ -498,15 +502,16 @@ TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
 }
 
 /// What the LM would hear of an open request when text comes in pieces of `size` bytes, each when
-/// there is nothing left to say: symbol, phrase and place under a pointer that always moves by one.
-std::vector<std::array<int32_t, 3>> heard(const Pipeline& voice, const std::string& text,
+/// there is nothing left to say: symbol, phrase, place and accent under a pointer that always moves
+/// by one.
+std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::string& text,
                                           size_t size, bool at_once) {
   SpeechRequest request = greedy(at_once ? text : "");
   request.text_in_prompt = false;
   request.text_open = !at_once;
   const auto state = open(request, voice);
   auto& finch = static_cast<FinchState&>(*state);
-  std::vector<std::array<int32_t, 3>> out;
+  std::vector<std::array<int32_t, 4>> out;
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   std::array<int32_t, kInputs> ids;
@@ -520,8 +525,10 @@ std::vector<std::array<int32_t, 3>> heard(const Pipeline& voice, const std::stri
       EXPECT_TRUE(state->append_text(piece, given == text.size()).ok());
     }
     finch.row_inputs(position++, ids);
-    if (ids[kBooks] != 0)
-      out.push_back({ids[kBooks], ids[kBooks + kHeard], ids[kBooks + kHeard + 1]});
+    if (ids[kBooks] != 0) {
+      const int strong = finch.is_strong(position - 1) ? 1 : 0;
+      out.push_back({ids[kBooks], ids[kBooks + kHeard], ids[kBooks + kHeard + 1], strong});
+    }
     StepOutput step(frames, words);
     const Verdict verdict = state->advance(std::array<int32_t, 4>{1, 1, 1, 1}, step);
     if (verdict.next == Verdict::kFinished) return out;
@@ -530,9 +537,9 @@ std::vector<std::array<int32_t, 3>> heard(const Pipeline& voice, const std::stri
 }
 
 /// Without pauses and places.
-std::string sounds(const std::vector<std::array<int32_t, 3>>& symbols) {
+std::string sounds(const std::vector<std::array<int32_t, 4>>& symbols) {
   std::string out;
-  for (const auto& [phone, phrase, place] : symbols) {
+  for (const auto& [phone, phrase, place, strong] : symbols) {
     const std::string_view name = phone_names()[phone];
     if (!name.starts_with("pau")) out += concat(name, " ");
   }
@@ -567,6 +574,12 @@ TEST(Finch, ReadsWordByWordAsItReadsAtOnce) {
     EXPECT_EQ(sounds(heard(voice, endless, 1, false)), sounds(heard(voice, endless, 0, true)));
     several.clear();
     endless.clear();
+  }
+  for (const char* text :
+       {"I said *now*, not then.", "This is *in the end of all things* true, you see.",
+        "NOW I said it again.", "And then I SAID, to all of THEM, no.",
+        "Do you want *tea* or coffee?", "\"Is it late?\" she asked. \"No.\""}) {
+    compare(text);
   }
   EXPECT_GT(cases, 500);
   EXPECT_EQ(other, 0);
@@ -676,7 +689,7 @@ std::string phones_of(const Frontend& frontend, const std::string& text,
       for (const PhoneSymbol& symbol : segment.symbols) {
         if (symbol.word < 0) continue;
         out += (out.empty() ? "" : " ") + std::string(phone_names()[symbol.phone]);
-        if (symbol.strong) out += '!';
+        if (symbol.lift > 0) out += '!';
       }
     }
   }
@@ -711,6 +724,106 @@ TEST(Frontend, GivesAccents) {
   EXPECT_EQ(phones_of(frontend, "Go to him.").find('!'), std::string::npos);
 }
 
+TEST(Frontend, LiftsTheStressedSyllable) {
+  const Frontend frontend;
+  const auto lifts = [&](const std::string& text) {
+    std::string out;
+    const auto segments = frontend.read(split_sentences(text)[0]);
+    for (const PhoneSymbol& symbol : segments[0].symbols) {
+      if (symbol.lift > 0) out += concat(phone_names()[symbol.phone], " ", symbol.lift, " ");
+    }
+    return out;
+  };
+  EXPECT_EQ(lifts("A *banana* fell."), "b 60 ax 60 n 300 ae1 300 n 300 ax 120 ");
+  // Of several words those that mean something, and a little one by itself.
+  EXPECT_EQ(lifts("It is *the end* of it."), lifts("It is the *end* of it."));
+  EXPECT_EQ(lifts("It is *the* dog."), "dh 300 ah1 300 ");
+}
+
+/// Pitch in Hz and loudness in dB of what is voiced between two frames, of which a fifth is higher
+/// and louder, with the frames' number.
+struct Voiced {
+  double pitch = 0, decibels = 0;
+  int64_t frames = 0;
+};
+
+/// By autocorrelation, in windows of 40 ms.
+Voiced voiced(const std::vector<float>& samples, int64_t first, int64_t end) {
+  const int rate = voice()->info().sample_rate, frame = rate / 25;
+  std::vector<double> pitches, powers;
+  for (int64_t at = first * frame; at + frame <= end * frame; at += frame / 4) {
+    const auto sum = [&](int lag) {
+      double all = 0;
+      for (int i = 0; i + lag < frame; ++i) all += samples[at + i] * samples[at + i + lag];
+      return all / (frame - lag);
+    };
+    const double power = sum(0);
+    int best = 0;
+    for (int lag = rate / 400; lag < rate / 90; ++lag) {
+      if (best == 0 || sum(lag) > sum(best)) best = lag;
+    }
+    if (power < 1e-4 || sum(best) < 0.6 * power) continue;
+    pitches.push_back(static_cast<double>(rate) / best);
+    powers.push_back(power);
+  }
+  if (pitches.empty()) return {};
+  std::sort(pitches.begin(), pitches.end());
+  std::sort(powers.begin(), powers.end());
+  const size_t fifth = pitches.size() * 4 / 5;
+  return {pitches[fifth], 10 * std::log10(powers[fifth]), end - first};
+}
+
+/// How a text says its word number `word`.
+Voiced word_of(const std::string& text, size_t word) {
+  const Spoken spoken = speak(greedy(text));
+  const std::vector<float> samples = decode(spoken.frames, {1000});
+  return voiced(samples, spoken.words.at(word).frame, spoken.words.at(word + 1).frame);
+}
+
+/// On the shipped voice: higher by one and a half to four semitones, louder, longer.
+TEST(Finch, AnAccentIsHeard) {
+  struct Case {
+    const char *plain, *strong;
+    size_t word;
+  };
+  for (const Case& one : {Case{"I want the blue car today.", "I want the *blue* car today.", 3},
+                          Case{"The woman came home.", "The WOMAN came home.", 1},
+                          Case{"We never said that again.", "We *never* said that again.", 1}}) {
+    const Voiced plain = word_of(one.plain, one.word), strong = word_of(one.strong, one.word);
+    const double semitones = 12 * std::log2(strong.pitch / plain.pitch);
+    const double louder = strong.decibels - plain.decibels;
+    const std::string what = concat(one.strong, ": ", semitones, " semitones, ", louder, " dB, ",
+                                    plain.frames, " to ", strong.frames, " frames");
+    EXPECT_GT(semitones, 1.5) << what;
+    EXPECT_LT(semitones, 4) << what;
+    EXPECT_GT(louder, 0.5) << what;
+    EXPECT_GT(strong.frames, plain.frames) << what;
+  }
+}
+
+TEST(Finch, AccentsStreamWithoutSeams) {
+  const std::string text = "I want *this* one, not THAT one.";
+  const Spoken spoken = speak(greedy(text));
+  const auto whole = decode(spoken.frames, {1000});
+  EXPECT_EQ(whole, decode(spoken.frames, {1}));
+  EXPECT_EQ(whole, decode(spoken.frames, {1, 6}));
+  EXPECT_EQ(whole, decode(spoken.frames, {3, 2, 7}));
+  int highest = 0, before = 0;
+  for (size_t i = kFrameCodes; i < spoken.frames.size(); i += kFrameWidth) {
+    EXPECT_LE(std::abs(spoken.frames[i] - before), 150) << "it jumps";
+    before = spoken.frames[i];
+    highest = std::max(highest, before);
+  }
+  EXPECT_GT(highest, 250);
+  EXPECT_EQ(before, 0) << "it does not end";
+  // Each sentence begins anew.
+  const std::vector<int32_t> two = speak(greedy("Do it NOW. Yes.")).frames;
+  for (size_t i = 0; i < two.size(); i += kFrameWidth) {
+    if (two[i + kBooks + 1] != 0) continue;  // no symbol before: its first
+    EXPECT_EQ(two[i + kFrameCodes], 0) << i / kFrameWidth;
+  }
+}
+
 TEST(Frontend, PausesAsTheLayoutSays) {
   const auto pauses = [](const std::string& text) {
     std::vector<float> out;
@@ -736,7 +849,8 @@ TEST(Finch, PausesBetweenParagraphs) {
   for (const float speed : {1.f, 1.5f}) {
     const Spoken near = speak("One. Two.", speed), far = speak("One.\n\nTwo.", speed);
     const auto more = std::lround(0.4 * 25 / speed);
-    EXPECT_EQ(far.frames.size(), near.frames.size() + static_cast<size_t>(more) * 6) << speed;
+    EXPECT_EQ(far.frames.size(), near.frames.size() + static_cast<size_t>(more) * kFrameWidth)
+        << speed;
     ASSERT_EQ(far.words.size(), 2u);
     EXPECT_EQ(far.words[1].frame, near.words[1].frame + more) << speed;
   }

@@ -131,13 +131,20 @@ std::vector<int> piece_of_token(cst_utterance* utterance, const PieceFinder& fin
   return pieces;
 }
 
-/// Strong words are said as content words, and one without a stress gets one.
+/// Gives strong words their accent. Where several stand together ("*in the end*"), those between
+/// that mean nothing by themselves have none.
 void accent(const Sentence& sentence, std::vector<PhoneSymbol>& symbols) {
+  const auto is_strong = [&](int32_t piece) {
+    return piece >= 0 && piece < std::ssize(sentence.pieces) && sentence.pieces[piece].strong;
+  };
   for (size_t i = 0; i < symbols.size();) {
     size_t end = i + 1;
     while (end < symbols.size() && symbols[end].word == symbols[i].word) ++end;
-    if (symbols[i].token >= 0 && sentence.pieces[symbols[i].token].strong) {
-      make_strong({&symbols[i], end - i});
+    const int32_t piece = symbols[i].token;
+    if (is_strong(piece)) {
+      const bool alone = !is_strong(piece - 1) && !is_strong(piece + 1);
+      const bool content = symbols[i].place % 2 == 0;
+      if (alone || content) make_strong({&symbols[i], end - i});
     }
     i = end;
   }

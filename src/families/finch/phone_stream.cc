@@ -134,20 +134,30 @@ bool is_rising_question(std::string_view sentence) {
 }
 
 void make_strong(std::span<PhoneSymbol> word) {
+  constexpr int kBefore = 60, kStressed = 300, kBehind = 120;  // cents
   const auto name = [](const PhoneSymbol& symbol) { return phone_names()[symbol.phone]; };
-  bool stressed = false;
+  const auto is_vowel = [&](const PhoneSymbol& symbol) {
+    return std::find(kVowels.begin(), kVowels.end(), name(symbol)) != kVowels.end();
+  };
+  const auto is_stressed = [&](const PhoneSymbol& s) { return name(s).back() == '1'; };
   for (PhoneSymbol& symbol : word) {
-    symbol.strong = true;
     if (symbol.place % 2 == 1) ++symbol.place;  // 1 + ... + content word
-    stressed |= name(symbol).back() == '1';
   }
-  for (PhoneSymbol& symbol : word) {
-    if (stressed) return;
-    if (std::find(kVowels.begin(), kVowels.end(), name(symbol)) == kVowels.end()) continue;
+  auto peak = std::find_if(word.rbegin(), word.rend(), is_stressed);
+  if (peak == word.rend()) {
+    const auto first = std::find_if(word.begin(), word.end(), is_vowel);
+    if (first == word.end()) return;
     // A schwa cannot bear one: "a" and "the" become "uh".
-    const std::string_view vowel = name(symbol) == "ax" ? "ah" : name(symbol);
-    symbol.phone = static_cast<int16_t>(phone_id(vowel, true));
-    stressed = true;
+    const std::string_view vowel = name(*first) == "ax" ? "ah" : name(*first);
+    first->phone = static_cast<int16_t>(phone_id(vowel, true));
+    peak = std::make_reverse_iterator(first + 1);
+  }
+  // The syllable: consonants before its vowel and behind it, up to the next vowels.
+  const auto before = std::find_if(peak + 1, word.rend(), is_vowel).base();
+  const auto behind = std::find_if(peak.base(), word.end(), is_vowel);
+  for (auto symbol = word.begin(); symbol != word.end(); ++symbol) {
+    const int cents = symbol < before ? kBefore : symbol < behind ? kStressed : kBehind;
+    symbol->lift = static_cast<int16_t>(cents);
   }
 }
 

@@ -22,7 +22,7 @@ struct PhoneSymbol {
   int32_t word = -1;   ///< index of the word in the utterance, -1 for a pause
   int32_t token = -1;  ///< index of the token that the word was read from, -1 for a pause; in a
                        ///< Segment, of the piece of its sentence
-  bool strong = false;  ///< of a word with an accent
+  int16_t lift = 0;    ///< cents by which the pitch is to rise, of a word with an accent; else 0
 };
 
 inline constexpr int kPhraseClasses = 13;  ///< 0 padding; 1 + kind (3) x syllables left (4)
@@ -34,16 +34,17 @@ inline constexpr int kPlaceClasses =
 /// Names of the phones by id, e.g. "ah", "ah1" (stressed), "pau.end"; row 0 is padding.
 const std::vector<std::string_view>& phone_names();
 
-/// True when the sentence is a question that English speaks with a rising end: a question mark
-/// and no question word before the verb ("Is it raining?", not "Where is it?").
+/// True when the sentence is a question that English surely speaks with a rising end: a question
+/// mark and no question word anywhere ("Is it raining?", not "Where is it?"). For the trainer's
+/// teachers, which only have to rise where the symbols say so; the server asks questions.h.
 bool is_rising_question(std::string_view sentence);
 
 /// Makes unknown all phrase classes that need more text than the symbol's word and the next, so that
 /// they are the same when text arrives word by word. `whole`: the utterance's end is a phrase's end.
 void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole);
 
-/// Gives a word, all symbols of it, an accent: it is a content word, and where it has no stress its
-/// first vowel gets one.
+/// Gives a word, all symbols of it, an accent: it is a content word, where it has no stress its
+/// first vowel gets one, and the stressed syllable is lifted, its neighbours a little.
 void make_strong(std::span<PhoneSymbol> word);
 
 /// The symbols of an utterance that has its Segment, SylStructure and Phrase relations.

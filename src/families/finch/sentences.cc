@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
-#include "families/finch/phone_stream.h"
+#include "families/finch/questions.h"
 #include "text/english/heteronyms.h"
 #include "text/english/reader.h"
+#include "text/layout.h"
 
 namespace syrinx::finch {
 namespace {
@@ -31,42 +33,7 @@ Piece moved(const english::Piece& piece, int64_t offset) {
   return {std::move(text), piece.begin + offset, piece.end + offset, piece.phones, piece.strong};
 }
 
-// Seconds of silence behind a sentence, beyond the fifth of one that the voice makes behind any.
-constexpr float kHeadingPause = 0.6f, kParagraphPause = 0.4f, kSpeechPause = 0.25f,
-                kItemPause = 0.2f;
-
-bool has_any_of(std::string_view text, std::initializer_list<std::string_view> signs) {
-  return std::any_of(signs.begin(), signs.end(),
-                     [text](std::string_view sign) { return text.find(sign) != text.npos; });
-}
-
-/// "- ", "* ", "3. " at the beginning of a line.
-bool is_item(std::string_view line) {
-  for (const std::string_view mark : {"- ", "* ", "+ ", "\xe2\x80\xa2 "}) {
-    if (line.starts_with(mark)) return true;
-  }
-  const size_t digits = line.find_first_not_of("0123456789");
-  return digits != line.npos && digits > 0 && digits < 4 && line.size() > digits + 1 &&
-         (line[digits] == '.' || line[digits] == ')') && line[digits + 1] == ' ';
-}
-
-/// The pause that the layout asks for behind a sentence.
-float pause_behind(std::string_view text, bool ends_paragraph) {
-  constexpr size_t kLongestHeading = 90;
-  const size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == text.npos) return 0;
-  const bool ends_line = text.find('\n', end) != text.npos;
-  std::string_view line = text.substr(0, end + 1);
-  line.remove_prefix(line.find_first_not_of(" \t\r\n"));
-  if (line.starts_with("#") && ends_line) return kHeadingPause;
-  if (is_item(line) && ends_line) return kItemPause;
-  if (!ends_paragraph) return 0;
-  const bool unfinished = std::string_view(".!?:;,\"')]}").find(line.back()) == line.npos &&
-                          static_cast<unsigned char>(line.back()) < 0x80;
-  const bool one_line = line.find('\n') == line.npos;
-  if (unfinished && one_line && line.size() <= kLongestHeading) return kHeadingPause;
-  return has_any_of(line, {"\"", "\xe2\x80\x9c", "\xe2\x80\x9d"}) ? kSpeechPause : kParagraphPause;
-}
+constexpr size_t kMostRemembered = 1000;  // bytes of a sentence's parts that were cut off
 
 /// One piece of text longer than a sentence may be: cut between its words, else anywhere.
 void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
@@ -97,27 +64,49 @@ bool is_plain(std::string_view word) {
   return true;
 }
 
+bool in_capitals(std::string_view word) {
+  const auto is = [](char least, char most) {
+    return [=](char c) { return c >= least && c <= most; };
+  };
+  return std::count_if(word.begin(), word.end(), is('A', 'Z')) > 1 &&
+         std::none_of(word.begin(), word.end(), is('a', 'z'));
+}
+
+/// Whether a word begins with a star that may yet find the one that ends its emphasis.
+bool opens_emphasis(std::string_view text, size_t word) {
+  constexpr size_t kMostEmphasised = 160;              // bytes; text/english looks for no more
+  const size_t star = text.substr(word, 4).find('*');  // behind a quote or a bracket
+  if (star == text.npos) return false;
+  const std::string_view rest = text.substr(word + star + 1);
+  return !rest.empty() && rest.front() != ' ' && rest.find('*') == rest.npos &&
+         rest.size() < kMostEmphasised;
+}
+
 /// Bytes of a sentence's beginning that are read the same whatever follows. A plain word waits for
 /// two more: the next may change its sound ("the apple"), and the one behind that tells whether a
-/// phrase ends between them; a figure or an abbreviation for three ("3 May, 1990"). A word counts
-/// once there is space behind it.
+/// phrase ends between them; a figure or an abbreviation for three ("3 May, 1990"), one in capitals
+/// for five, which tell whether it stands out. A word counts once there is space behind it.
 size_t certain_bytes(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
-  constexpr size_t kAfterPlain = 2, kAfterOthers = 3;
+  constexpr size_t kAfterPlain = 2, kAfterOthers = 3, kAfterCapitals = 5;
   struct Word {
-    size_t end;
-    bool plain;
+    size_t end, after;
   };
+  text = text.substr(0, text.find_last_of(kSpace) + 1);
   std::vector<Word> words;
   for (size_t at = text.find_first_not_of(kSpace); at < text.size();) {
     const size_t end = text.find_first_of(kSpace, at);
     if (end == text.npos) break;
-    words.push_back({end, is_plain(text.substr(at, end - at))});
+    const std::string_view word = text.substr(at, end - at);
+    if (opens_emphasis(text, at)) break;
+    words.push_back({end, is_plain(word)      ? kAfterPlain
+                          : in_capitals(word) ? kAfterCapitals
+                                              : kAfterOthers});
     at = text.find_first_not_of(kSpace, end);
   }
   size_t certain = 0;
   for (size_t i = 0; i < words.size(); ++i) {
-    if (i + (words[i].plain ? kAfterPlain : kAfterOthers) >= words.size()) break;
+    if (i + words[i].after >= words.size()) break;
     certain = words[i].end;
   }
   return certain;
@@ -151,6 +140,11 @@ std::vector<Piece> SentenceReader::read(std::string_view text, int64_t offset, b
   std::vector<english::Piece> words = english::read_sentence(text, whole, here);
   english::say_heteronyms(words);
   for (const english::Piece& piece : words) pieces.push_back(moved(piece, offset));
+  if (by_word_) {  // which goes on behind a question in quotes
+    for (size_t i = 0; i + 1 < pieces.size(); ++i) {
+      if (pieces[i].text.back() == '?') pieces[i].text.back() = ',';
+    }
+  }
   return pieces;
 }
 
@@ -161,19 +155,50 @@ bool SentenceReader::next(std::deque<Sentence>& out) {
   std::vector<Piece> pieces;
   const auto offset = static_cast<int64_t>(item.place.begin);
   for (const Piece& piece : read(item.text, offset, !item.place.cut)) add_piece(pieces, piece);
-  // A question word anywhere before makes the question one that falls.
-  const std::string text = Sentence{pieces}.text();
-  const bool rising = !asked_ && !item.place.cut && is_rising_question(text);
-  asked_ = item.place.cut && (asked_ || !is_rising_question(text + " ?"));
+  const std::vector<Run> runs = runs_of(pieces, item.place.cut);
   if (pieces.empty()) return true;
-  for (std::span<const Piece> rest(pieces); !rest.empty();) {
-    const size_t cut = cut_point(rest);
-    out.push_back({{rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(cut)}});
-    rest = rest.subspan(cut);
+  size_t begin = 0;
+  for (const Run& run : runs) {
+    std::span<const Piece> rest = std::span<const Piece>(pieces).subspan(begin, run.end - begin);
+    for (begin = run.end; !rest.empty();) {
+      const size_t cut = cut_point(rest);
+      out.push_back({{rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(cut)}});
+      rest = rest.subspan(cut);
+    }
+    out.back().rising = run.rises;
   }
-  out.back().rising = rising;
-  if (!item.place.cut) out.back().pause_s = pause_behind(item.text, item.place.ends_paragraph);
+  if (!item.place.cut) out.back().pause_s = layout_pause_s(item.text, item.place.ends_paragraph);
   return true;
+}
+
+/// One run, but where a question ends within the sentence ("Who is it?" she asked), or where the
+/// pitch rises behind the first of two things to choose from. `cut`: the sentence goes on.
+std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> pieces, bool cut) {
+  std::vector<Run> runs;
+  std::string text = std::exchange(earlier_, {});
+  size_t earlier = text.size(), first = 0;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (!text.empty()) text += ' ';
+    text += pieces[i].text;
+    const bool last = i + 1 == pieces.size();
+    if (last ? cut : by_word_ || pieces[i].text.back() != '?') continue;
+    const Tune tune = tune_of(text);
+    // The piece that begins with the "or" is looked for from the run's first on.
+    size_t at = earlier > 0 ? earlier + 1 : 0;
+    for (size_t k = first; k <= i && tune.choice != text.npos && !by_word_; ++k) {
+      if (at == tune.choice && k > first) runs.push_back({k, true});
+      at += pieces[k].text.size() + 1;
+    }
+    runs.push_back({i + 1, tune.rises});
+    text.clear();
+    earlier = 0;
+    first = i + 1;
+  }
+  if (cut) {
+    runs.push_back({pieces.size(), false});
+    earlier_ = text.substr(0, kMostRemembered);
+  }
+  return runs;
 }
 
 SentenceReader::Begun SentenceReader::begun() const {

@@ -1,11 +1,13 @@
 // Text as sentences that the voice can speak, each piece tied to the bytes that it stands for.
 // text/sentences finds the sentences, text/english the words; here they are fitted to the voice:
-// long sentences are cut, yes-no questions noticed. Never fails.
+// long sentences are cut, and so are questions behind whose first part the pitch rises
+// (questions.h). Never fails.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,10 +41,11 @@ inline constexpr size_t kMaxSentenceChars = 170;  ///< of written and of spoken 
 /// Takes text in pieces cut anywhere; the sentences depend on the whole only. One thread.
 class SentenceReader {
  public:
-  /// `sayings`: of the text, in order; `lexicon` may be null.
+  /// `sayings`: of the text, in order; `lexicon` may be null. `by_word`: for speech that may have
+  /// begun before a sentence's mark is there, and so cannot rise within it.
   explicit SentenceReader(std::vector<Saying> sayings = {},
-                          std::shared_ptr<const Lexicon> lexicon = nullptr)
-      : sayings_(std::move(sayings)), lexicon_(std::move(lexicon)) {}
+                          std::shared_ptr<const Lexicon> lexicon = nullptr, bool by_word = false)
+      : sayings_(std::move(sayings)), lexicon_(std::move(lexicon)), by_word_(by_word) {}
   /// Sentences wait once their end is certain: the next one has begun, or `last`.
   void push(std::string_view text, bool last);
   /// Reads one that waits and appends its parts, if it has any; false when none waits. A book is so
@@ -58,13 +61,20 @@ class SentenceReader {
   Begun begun() const;
 
  private:
+  /// Pieces [from the one before's end, end) of a sentence, spoken in one go where they fit.
+  struct Run {
+    size_t end = 0;
+    bool rises = false;
+  };
   std::vector<Piece> read(std::string_view text, int64_t offset, bool whole) const;
+  std::vector<Run> runs_of(std::span<const Piece> pieces, bool cut);
 
   std::vector<Saying> sayings_;
   std::shared_ptr<const Lexicon> lexicon_;
   SentenceStream stream_{{.max_chars = kMaxSentenceChars}};
+  bool by_word_ = false;
   std::deque<SentenceStream::Item> waiting_;
-  bool asked_ = false;  ///< an earlier part of this sentence holds a question word
+  std::string earlier_;  ///< words of this sentence that were cut off and may tell how it ends
 };
 
 /// The sentences of `utf8`; empty when nothing in it can be spoken.

@@ -52,6 +52,36 @@ TEST(Sentences, RiseOnlyInYesNoQuestions) {
   EXPECT_FALSE(split_sentences("It is raining.")[0].rising);
 }
 
+/// A sentence a line, "/" behind those that rise.
+std::string tunes(std::string_view text, bool by_word = false) {
+  SentenceReader reader({}, nullptr, by_word);
+  std::deque<Sentence> sentences;
+  push(reader, text, true, sentences);
+  std::string out;
+  for (const Sentence& one : sentences) {
+    out += (out.empty() ? "" : "\n") + one.text() + (one.rising ? " /" : "");
+  }
+  return out;
+}
+
+TEST(Sentences, RiseBehindTheFirstOfTwoThings) {
+  EXPECT_EQ(tunes("Would you like tea or coffee?"), "Would you like tea /\nor coffee?");
+  EXPECT_EQ(tunes("Would you like tea or coffee?", true), "Would you like tea or coffee?");
+  EXPECT_EQ(tunes("Would you like an hour or two?"), "Would you like an hour or two? /");
+  const std::string filler(" and so on and on and on and on and on and on and on and on and on");
+  // The "or" begins a part.
+  const std::string asked =
+      "Is it" + filler + filler + ", or is it the other one that you have seen?";
+  EXPECT_EQ(split_sentences(asked).back().text().find("or is it"), 0u);
+  EXPECT_FALSE(split_sentences(asked).back().rising);
+}
+
+TEST(Sentences, RiseWithinASentence) {
+  EXPECT_EQ(tunes("\"Is it late?\" she asked. \"Who is it?\" he said."),
+            "Is it late? /\nshe asked.\nWho is it?\nhe said.");
+  EXPECT_EQ(tunes("\"Is it late?\" she asked.", true), "Is it late, she asked.");
+}
+
 TEST(Sentences, RememberTheQuestionWordOfAnEarlierPart) {
   const std::string filler(" and so on and on and on and on and on and on and on and on and on");
   const std::string rest = filler + filler + filler + ", is it?";
@@ -179,6 +209,12 @@ TEST(Sentences, WordsAreCertainWhenEnoughFollow) {
   EXPECT_EQ(certain("See the big "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there now "), 3u);
+  // Words in capitals once five tell whether they stand out, emphasis once its end is there.
+  EXPECT_EQ(certain("See NOW what it is you "), 1u);
+  EXPECT_EQ(certain("See NOW what it is you do "), 5u);
+  EXPECT_EQ(certain("We see *this and that and more "), 0u);
+  EXPECT_EQ(certain("We see *this and that* and more "), 4u);
+  EXPECT_EQ(certain("We see * this and that "), 4u);
 }
 
 TEST(Sentences, PiecesKnowTheirBytes) {

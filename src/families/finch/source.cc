@@ -64,7 +64,7 @@ void Source::pulse_spectrum(const SourceState& state, std::complex<float>* spect
   }
 }
 
-void Source::step(SourceState& state, const float* head, float pitch, float* out,
+void Source::step(SourceState& state, const float* head, float pitch, float gain, float* out,
                   std::complex<float>* scratch) const {
   add_slot(state, pitch);
   const int bins = shape_.bins(), hop = shape_.hop;
@@ -72,16 +72,17 @@ void Source::step(SourceState& state, const float* head, float pitch, float* out
   auto* signal = reinterpret_cast<float*>(spectrum + bins);
   pulse_spectrum(state, spectrum);
   for (int k = 0; k < bins; ++k) {
-    const float gain = std::exp(std::min(head[k], kMaxGain));
+    const float tone = std::exp(std::min(head[k], kMaxGain));
     const float phase = head[bins + k];
     const float hiss = std::exp(std::min(head[2 * bins + k], kMaxGain));
-    const float re = gain * std::cos(phase), im = gain * std::sin(phase);
+    const float re = tone * std::cos(phase), im = tone * std::sin(phase);
     const float pulse_re = spectrum[k].real(), pulse_im = spectrum[k].imag();
     spectrum[k] = {re * pulse_re - im * pulse_im + hiss * hash_noise(state.step, k),
                    re * pulse_im + im * pulse_re + hiss * hash_noise(state.step, bins + k)};
   }
   fft_.inverse(spectrum, signal, scratch);
-  for (int i = 0; i < shape_.window; ++i) state.overlap[i] += state.gain * signal[i] * window_[i];
+  const float all = state.gain * gain;
+  for (int i = 0; i < shape_.window; ++i) state.overlap[i] += all * signal[i] * window_[i];
   for (int i = 0; i < hop; ++i) out[i] = std::clamp(state.overlap[i], -1.f, 1.f);
   const auto end = state.overlap.begin() + shape_.window;
   std::copy(state.overlap.begin() + hop, end, state.overlap.begin());

@@ -47,9 +47,9 @@ class Source {
  public:
   explicit Source(const SourceShape& shape);
   /// One step. head [3 * bins]: ln gain of the pulses, their phase, ln gain of the noise. `pitch`
-  /// in Hz, or 0, of the newest slot: samples [2 * hop, 3 * hop) of this step's window. Writes
-  /// out [hop]. scratch: fft + bins complex numbers and fft floats behind them.
-  void step(SourceState& state, const float* head, float pitch, float* out,
+  /// in Hz, or 0, of the newest slot: samples [2 * hop, 3 * hop) of this step's window. `gain`: of
+  /// this step. Writes out [hop]. scratch: fft + bins complex numbers and fft floats behind them.
+  void step(SourceState& state, const float* head, float pitch, float gain, float* out,
             std::complex<float>* scratch) const;
   /// In complex numbers.
   int64_t scratch_size() const { return shape_.fft + 2 * int64_t{shape_.bins()}; }

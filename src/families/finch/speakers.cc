@@ -1,5 +1,6 @@
 #include "families/finch/speakers.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace syrinx::finch {
@@ -49,7 +50,9 @@ std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, fl
   float log_gain = 0;
   add_mix(shares, gain_, {&log_gain, 1});
   manner->gain = std::exp(log_gain);
-  const float log_speed = std::log(speed), log_strong = std::log(speed * kStrongSpeed);
+  // Not slower than the LM has learned to be.
+  const float strong = std::max(speed * kStrongSpeed, std::min(speed, config_.slowest));
+  const float log_speed = std::log(speed), log_strong = std::log(strong);
   manner->strong = manner->lm;
   for (int i = 0; i < config_.hidden; ++i) {
     manner->lm[i] += log_speed * speed_.f32()[i];

@@ -14,7 +14,7 @@ namespace syrinx::finch {
 /// What one request adds to every row and frame.
 struct Manner {
   std::vector<float> lm;         ///< [hidden], to the speech LM's input
-  std::vector<float> strong;     ///< [hidden], the same for words with an accent
+  std::vector<float> strong;     ///< [hidden], the same for words with an accent: slower
   std::vector<float> low, high;  ///< [low_width], [high_width], to the decoder's two resolutions
   float pitch_mean = 0;          ///< of ln Hz
   float gain = 1;                ///< of the samples

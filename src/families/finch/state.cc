@@ -11,7 +11,8 @@ namespace {
 constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed books
 constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the slowest symbols of the teacher take 0.3 s
 constexpr int kMaxStepsBase = 50;
-constexpr int kGrowBelow = 30;  // symbols ahead of the pointer, two seconds
+constexpr float kAgedStay = 0.9f;  // at most, of a symbol older than the LM can tell: it ends
+constexpr int kGrowBelow = 30;     // symbols ahead of the pointer, two seconds
 
 /// A short silence: what is left to say when an open text ends without more words.
 Segment silence() {
@@ -52,9 +53,9 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
   sampling_[kMoveHead].temperature = 0;
   phone_times_ = request.phone_times;
   repeat_ = request.ignore_stop && request.max_frames > 0;
-  reader_ = SentenceReader(request.sayings, request.lexicon);
   open_ = request.text_open;
   by_word_ = config.by_word && !request.text_in_prompt.value_or(!open_);
+  reader_ = SentenceReader(request.sayings, request.lexicon, by_word_);
   add_text(request.text, !open_);
   next_segment();
 }
@@ -213,6 +214,7 @@ void FinchState::begin_segment(Segment segment) {
   rows_.emplace_back();
   next_word_ = 0;
   next_symbol_ = 0;
+  lift_ = 0;
   survival_ = pending_survival_ = 1;
 }
 
@@ -241,16 +243,18 @@ void FinchState::row_inputs(int position, std::span<int32_t> ids) const {
   ids[kBooks + kHeard + 2] = std::min(row.age, config_.ages - 1);
 }
 
-bool FinchState::is_strong(int position) const {
-  const int pointer = rows_[position].pointer;
-  return pointer < static_cast<int>(segment_.symbols.size()) && segment_.symbols[pointer].strong;
+int32_t FinchState::lift_at(int index) const {
+  const bool inside = index >= 0 && index < static_cast<int>(segment_.symbols.size());
+  return inside ? segment_.symbols[index].lift : 0;
 }
 
 int FinchState::choose_move(std::span<const float> logits) {
   const float top = *std::max_element(logits.begin(), logits.end());
   float sum = 0;
   for (const float l : logits) sum += std::exp(l - top);
-  pending_survival_ = survival_ * std::exp(logits[0] - top) / sum;
+  const float stay = std::exp(logits[0] - top) / sum;
+  const bool aged = rows_.back().age >= config_.ages;
+  pending_survival_ = survival_ * (aged ? std::min(stay, kAgedStay) : stay);
   if (pending_survival_ >= 0.5f) return 0;
   return static_cast<int>(std::max_element(logits.begin() + 1, logits.end()) - logits.begin());
 }
@@ -295,12 +299,16 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
 
 void FinchState::emit_frame(int frame, std::span<const int32_t> books, StepOutput& out) {
   const int pointer = path_[frame];
+  // Half the way in each frame, a frame ahead: the peak lies within the syllable.
+  const size_t next = std::min(static_cast<size_t>(frame) + 1, path_.size() - 1);
+  lift_ = (lift_ + lift_at(path_[next])) / 2;
   const std::array<int32_t, kFrameWidth> codes = {books[0],
                                                   books[1],
                                                   books[2],
                                                   symbol_at(pointer),
                                                   symbol_at(pointer - 1),
-                                                  symbol_at(pointer + 1)};
+                                                  symbol_at(pointer + 1),
+                                                  lift_};
   for (; pause_frames_ > 0; --pause_frames_) out.frame(last_frame_);
   out.frame(codes);
   last_frame_ = codes;

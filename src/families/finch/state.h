@@ -44,7 +44,7 @@ class FinchState : public Sequence {
   void row_inputs(int position, std::span<int32_t> ids) const;
 
   /// Whether the symbol under the pointer at that position is of a word with an accent.
-  bool is_strong(int position) const;
+  bool is_strong(int position) const { return lift_at(rows_[position].pointer) > 0; }
 
   /// The move for these logits [kMoves]: the pointer stays while the probability that it should
   /// have stayed so far is at least one half. Remembered for the next advance(); calling it again
@@ -70,6 +70,7 @@ class FinchState : public Sequence {
   void move_pointer(int count);
   void emit_frame(int frame, std::span<const int32_t> books, StepOutput& out);
   int32_t symbol_at(int index) const;  ///< 0 outside
+  int32_t lift_at(int index) const;    ///< 0 outside
 
   const FinchConfig& config_;
   std::shared_ptr<const Frontend> frontend_;
@@ -101,6 +102,7 @@ class FinchState : public Sequence {
   int64_t frames_before_ = 0;  // of earlier segments
   int pause_frames_ = 0;  // before this segment's first: the last frame goes on
   std::array<int32_t, kFrameWidth> last_frame_{};
+  int32_t lift_ = 0;  // of the last frame, in cents: it follows the symbols' smoothly
   float survival_ = 1, pending_survival_ = 1;
 };
 

@@ -15,6 +15,25 @@ constexpr float kNormEps = 1e-6f;
 constexpr int kNeighbours = 3;  // frames that the first layer sees: before, now, after
 constexpr float kMinLogPitch = 4.2f, kMaxLogPitch = 5.95f;  // 67 to 384 Hz
 
+/// What an accent of so many cents adds to the logarithms of the pitch and of the gain: 5 dB at 3
+/// semitones.
+constexpr float kPitchOfCent = 5.7762265e-4f, kGainOfCent = 1.9188209e-3f;
+
+/// The cents of step s of fresh frame t, on lines between the middles of the frames.
+float lift_of(const ChunkJob& job, int t, int s) {
+  const auto of_frame = [&](int at) {
+    const bool inside = at >= 0 && at < job.left + job.fresh + job.ahead;
+    const int32_t lift =
+        inside ? job.codes[static_cast<size_t>(at) * kFrameWidth + kFrameCodes] : 0;
+    SYRINX_CHECK(lift >= 0 && lift <= kMaxLift, "[finch] an accent of ", lift, " cents");
+    return static_cast<float>(lift);
+  };
+  const float from_middle = (static_cast<float>(s) + 0.5f) / kStepsPerFrame - 0.5f;
+  const float here = of_frame(job.left + t);
+  const float beside = of_frame(job.left + t + (from_middle < 0 ? -1 : 1));
+  return here + (beside - here) * std::abs(from_middle);
+}
+
 int64_t fresh_frames(std::span<const ChunkJob> jobs) {
   int64_t sum = 0;
   for (const ChunkJob& job : jobs) sum += job.fresh;
@@ -64,7 +83,7 @@ Vocoder::Vocoder(const FinchConfig& config, const Weights& weights, WeightType t
   for (int k = 0; k < kBooks; ++k) {
     books_.push_back(weights.f32("book." + std::to_string(k), {config.codes, config.latent}));
   }
-  for (int i = 0; i < kFrameWidth - kBooks; ++i) {
+  for (int i = 0; i < kFrameCodes - kBooks; ++i) {
     phones_.push_back(
         weights.f32("phone." + std::to_string(i) + ".weight", {symbols, config.latent}));
   }
@@ -108,7 +127,7 @@ std::unique_ptr<StreamState> Vocoder::open(Bundle bundle) const {
 
 void Vocoder::features(const int32_t* frame, float* out) const {
   const int width = config_.latent;
-  for (int k = 0; k < kFrameWidth; ++k) {
+  for (int k = 0; k < kFrameCodes; ++k) {
     const int64_t codes = (k < kBooks ? books_[k] : phones_[k - kBooks]).view().shape[0];
     SYRINX_CHECK(frame[k] >= 0 && frame[k] < codes, "[finch] code ", frame[k], " of ", codes);
   }
@@ -117,7 +136,7 @@ void Vocoder::features(const int32_t* frame, float* out) const {
     for (int k = 0; k < kBooks; ++k) sum += books_[k].f32()[int64_t{frame[k]} * width + i];
     out[i] = sum;
     sum = 0;
-    for (int k = kBooks; k < kFrameWidth; ++k) {
+    for (int k = kBooks; k < kFrameCodes; ++k) {
       sum += phones_[k - kBooks].f32()[int64_t{frame[k]} * width + i];
     }
     out[width + i] = sum;
@@ -221,11 +240,13 @@ void Vocoder::speak(StepContext& ctx, std::span<ChunkJob> jobs, const View& hidd
     auto& stream = *static_cast<Stream*>(job.state);
     for (int s = 0; s < job.fresh * kStepsPerFrame; ++s, ++at) {
       const float* t = tone.f32() + 2 * at;
+      const float lift = lift_of(job, s / kStepsPerFrame, s % kStepsPerFrame);
       const float log_pitch =
-          std::clamp(t[0] * config_.pitch_std + stream.pitch_mean, kMinLogPitch, kMaxLogPitch);
+          std::clamp(t[0] * config_.pitch_std + stream.pitch_mean + lift * kPitchOfCent,
+                     kMinLogPitch, kMaxLogPitch);
       source_.step(stream.source, head.f32() + at * head_.out(),
-                   t[1] > 0 ? std::exp(log_pitch) : 0.f, &job.out[s * hop],
-                   reinterpret_cast<std::complex<float>*>(scratch.data));
+                   t[1] > 0 ? std::exp(log_pitch) : 0.f, std::exp(lift * kGainOfCent),
+                   &job.out[s * hop], reinterpret_cast<std::complex<float>*>(scratch.data));
     }
   }
 }

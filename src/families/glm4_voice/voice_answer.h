@@ -3,14 +3,12 @@
 // Made on the caller's thread, then touched by one thread at a time.
 #pragma once
 
-#include <deque>
-
 #include "families/glm4_voice/prompter.h"
-#include "families/llm/answer.h"
+#include "families/llm/hearing_answer.h"
 
 namespace syrinx::glm4_voice {
 
-class VoiceAnswer : public llm::Answer {
+class VoiceAnswer : public llm::HearingAnswer {
  public:
   static constexpr int kHearing = 1;  ///< input port of the speech tokenizer's codes
   /// As the authors ask the model to answer; it keeps to it by itself.
@@ -20,12 +18,11 @@ class VoiceAnswer : public llm::Answer {
   VoiceAnswer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
               const Tokenizer& tokenizer, const SpeechRequest& request, Prompt prompt, bool speaks);
 
-  bool ready() const override { return heard_ == places_.size(); }
-  int known_rows() const override { return ready() ? prompt_rows() : places_[heard_]; }
-  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  void step_keys(std::vector<uint64_t>& keys) const override;
   std::span<const int32_t> draft() const override;
   SampleRule rule(int k) const override;
+  SampleRule drafted_rule(int guesses) const override {
+    return of_text(Answer::drafted_rule(guesses));
+  }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status take(int port, const Frames& frames) override;
 
@@ -33,19 +30,14 @@ class VoiceAnswer : public llm::Answer {
   uint64_t seed() const { return seed_; }
 
  private:
-  struct Untold {
-    int32_t code = 0;
-    int64_t end = 0;  // of the text before it
-  };
+  /// Without audio, where nothing is to be heard.
+  SampleRule of_text(SampleRule rule) const;
 
   const Ids ids_;
-  const std::vector<int32_t> places_;
   const std::vector<Segment> segments_;
   const std::vector<int32_t> said_;
   const bool speaks_;
   const uint64_t seed_;
-  size_t heard_ = 0;  // of the places
-  std::deque<Untold> untold_;
 };
 
 }  // namespace syrinx::glm4_voice

@@ -37,7 +37,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec, config_));
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   const Weights codec = weights_->scope(kCodecScope);
-  XCodecConfig sizes = XCodecConfig::of(codec);
+  XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::higgs());
   sizes.codec.codebooks =
       config_.codebooks;  // so that a codec of others has tensors that do not fit
   sizes.codec.codebook_size = config_.real_codes();
@@ -47,7 +47,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   weights_->build([&] {
     {
       const AbsentTensors part = spec.part("ar");
-      lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+      lm_ = load_lm(config_, *weights_, spec.weights);
     }
     const AbsentTensors part = spec.part("codec");
     codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, type));

@@ -25,7 +25,7 @@ class Higgs : public Pipeline {
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
-  const SpeechLm& lm() const { return *lm_; }
+  const StreamLm& lm() const { return *lm_; }
   const DacCodec& codec() const { return *codec_; }
 
  private:
@@ -34,7 +34,7 @@ class Higgs : public Pipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_;  // the tables are read in place
-  std::unique_ptr<SpeechLm> lm_;
+  std::unique_ptr<StreamLm> lm_;
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<DacStage> stage_;
   Graph graph_;

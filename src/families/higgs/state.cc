@@ -243,7 +243,7 @@ Verdict State::end_segment() {
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
-void State::input(int pos, std::span<int32_t> slots) const {
+void State::input(int pos, bool, std::span<int32_t> slots) const {
   std::fill(slots.begin(), slots.end(), -1);
   const int step = pos - prompt_rows();
   if (step >= 0) {

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "families/higgs/prompter.h"
+#include "families/streams/stream_lm.h"
 #include "model/delay.h"
 #include "model/request.h"
 #include "text/segment_queue.h"
 
 namespace syrinx::higgs {
 
-class State : public Sequence {
+class State : public StreamSequence {
  public:
   static constexpr int64_t kMostSteps = 2048;  ///< of a segment: the authors' bound, 82 s
   static constexpr int64_t kMostPast = 2048;   ///< rows of earlier segments
@@ -36,7 +37,7 @@ class State : public Sequence {
   Status append_text(std::string_view text, bool last) override;
 
   /// What row `pos` is made of: an id and C codes into slots [1 + C], -1 for none.
-  void input(int pos, std::span<int32_t> slots) const;
+  void input(int pos, bool companion, std::span<int32_t> slots) const override;
 
   static constexpr int32_t kHeard = -100;
 

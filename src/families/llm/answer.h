@@ -47,6 +47,8 @@ class Answer : public Sequence {
 
   /// The id that row `pos` is made of; past the answer so far, of a guess.
   int32_t input(int pos) const { return ids_[static_cast<size_t>(pos)]; }
+  /// What stands in the place of the row of that id in the table: of a recording. Empty: nothing.
+  virtual std::span<const float> row(int /*pos*/) const { return {}; }
 
  protected:
   Answer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,

@@ -1,6 +1,7 @@
 #include "families/llm/language_model.h"
 
 #include "families/llm/answer.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 
 namespace syrinx::llm {
@@ -30,12 +31,22 @@ void LanguageModel::forward(StepContext& ctx, const ArBatch& batch, View hidden)
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
   std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows);
-  size_t row = 0;
+  const std::span<CopySpan> copies = take_array<CopySpan>(ctx, batch.rows);
+  size_t row = 0, heard = 0;
   for (const ArSeq& seq : batch.seqs) {
     const Answer& answer = static_cast<const Answer&>(*seq.state);
-    for (int i = 0; i < seq.rows; ++i) ids[row++] = answer.input(seq.first_pos + i);
+    for (int i = 0; i < seq.rows; ++i, ++row) {
+      ids[row] = answer.input(seq.first_pos + i);
+      const std::span<const float> told = answer.row(seq.first_pos + i);
+      if (told.empty()) continue;
+      SYRINX_CHECK(ctx.device == Device::kCpu && std::ssize(told) == traits_.hidden,
+                   "[language model] a row of ", told.size(), " numbers");
+      copies[heard++] = {told.data(), x.f32() + static_cast<int64_t>(row) * traits_.hidden,
+                         traits_.hidden};
+    }
   }
   embed(ctx, table_, ids, x);
+  if (heard > 0) copy_spans(ctx, copies.first(heard));
   decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
   if (batch.emits == 0) return;
   decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);

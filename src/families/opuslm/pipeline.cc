@@ -77,7 +77,7 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   // As DeepSpeed saves it, one level deeper.
   const bool wrapped = !spec.dummy && weights_->has("module.corelm.emb.weight");
   const Weights root = wrapped ? weights_->scope("module") : *weights_;
-  root.build([&] { lm_ = std::make_unique<SpeechLm>(config_, root, spec.weights); });
+  root.build([&] { lm_ = load_lm(config_, root, spec.weights); });
   load_codec(spec);
   stage_ = std::make_unique<CodecStage>(*codec_);
   const int lookahead = static_cast<int>(codec_->config().lookahead());

@@ -1,7 +1,7 @@
 #include "families/opuslm/speech_lm.h"
 
-#include "families/opuslm/state.h"
-#include "kernels/embedding.h"
+#include <memory>
+#include <vector>
 
 namespace syrinx::opuslm {
 namespace {
@@ -26,89 +26,33 @@ DecoderConfig with_norms(DecoderConfig c, const Weights& decoder) {
   return c;
 }
 
-/// Rows [begin, end) of the head with the constant that the stream adds: W e.
-struct HeadPart {
-  Tensor constant;
-  LinearPart part;
-};
-
-HeadPart head_part(const View& head, int64_t begin, int64_t end, std::span<const float> stream) {
-  HeadPart out;
-  out.part.weight = head.slice(begin, end);
-  out.constant = Tensor({end - begin}, DType::kF32);
-  std::vector<float> row(stream.size());
-  for (int64_t r = begin; r < end; ++r) {
-    const auto width = static_cast<int64_t>(row.size());
-    copy_as_f32(head, r * width, width, row.data());
-    double sum = 0;
-    for (size_t i = 0; i < row.size(); ++i) sum += double{row[i]} * stream[i];
-    out.constant.f32()[r - begin] = static_cast<float>(sum);
-  }
-  out.part.bias = out.constant;
-  return out;
-}
-
 }  // namespace
 
-SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType type) {
+std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                  WeightType type) {
   const Names& names = weights.has(kEspnet.table) ? kEspnet : kConverted;
-  const Weights decoder = weights.scope(names.decoder);
-  decoder_ = Decoder(with_norms(config.lm, decoder), decoder, type);
+  const Weights blocks = weights.scope(names.decoder);
+  Decoder decoder(with_norms(config.lm, blocks), blocks, type);
   weights.ignore("criterion.*");  // of the training
   const int64_t width = config.lm.hidden;
   const View table = weights.take(names.table, {config.vocab, width});
   const View head = weights.take(names.head, {config.vocab, width});
   const Tensor streams = weights.f32(names.streams, {kHeadRows, width});
-  tables_.assign(static_cast<size_t>(config.streams), table);
+  std::vector<PackedLinear> heads;
   for (int64_t s = 0; s < config.streams; ++s) {
     const std::span<const float> own(streams.f32() + s * width, static_cast<size_t>(width));
     const int64_t code = config.first_code + (s - 1) * config.codes;
-    const HeadPart first = s == 0 ? head_part(head, 0, config.first_code, own)
-                                  : head_part(head, config.ids.pad, config.ids.pad + 1, own);
-    const HeadPart second =
-        s == 0 ? head_part(head, config.first_word, config.first_word + config.words, own)
-               : head_part(head, code, code + config.codes, own);
-    const LinearPart parts[] = {first.part, second.part};
-    heads_.push_back(PackedLinear::pack(parts, at_least_8_bits(type)));
-    traits_.vocab.push_back(static_cast<int>(config.choices(s)));
+    const RowRange first =
+        s == 0 ? RowRange{0, config.first_code} : RowRange{config.ids.pad, config.ids.pad + 1};
+    const RowRange second = s == 0 ? RowRange{config.first_word, config.first_word + config.words}
+                                   : RowRange{code, code + config.codes};
+    const RowRange ranges[] = {first, second};
+    heads.push_back(pack_stream_head(head, ranges, own, at_least_8_bits(type)));
   }
-  traits_.hidden = config.lm.hidden;
-  traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
-  traits_.max_positions = static_cast<int>(config.max_positions);
-}
-
-size_t SpeechLm::bytes() const {
-  size_t sum = decoder_.bytes();
-  for (const PackedLinear& head : heads_) sum += head.bytes();
-  return sum;
-}
-
-View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
-  const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const size_t streams = tables_.size();
-  const std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows * std::ssize(tables_));
-  size_t row = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    const State& state = static_cast<const State&>(*seq.state);
-    for (int i = 0; i < seq.rows; ++i, ++row) {
-      state.input(seq.first_pos + i, seq.companion, ids.subspan(row * streams, streams));
-    }
-  }
-  embed_sum(ctx, tables_, ids, x);
-  return x;
-}
-
-void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const View x = embed_rows(ctx, batch);
-  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  if (batch.emits == 0) return;
-  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
-}
-
-void SpeechLm::logits(StepContext& ctx, int k, const ArBatch&, View hidden, View, View out) const {
-  linear(ctx, heads_[k], hidden, out);
+  const KvSpec kv = config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16);
+  return std::make_unique<StreamLm>(std::move(decoder),
+                                    std::vector<View>(static_cast<size_t>(config.streams), table),
+                                    std::move(heads), kv, config.max_positions);
 }
 
 }  // namespace syrinx::opuslm

@@ -13,6 +13,7 @@
 
 #include "families/llm/answer_text.h"
 #include "families/opuslm/prompter.h"
+#include "families/streams/stream_lm.h"
 #include "model/delay.h"
 #include "model/request.h"
 #include "text/segment_queue.h"
@@ -24,7 +25,7 @@ struct Hearing : FamilyTask {
   std::vector<int32_t> frames;
 };
 
-class State : public Sequence {
+class State : public StreamSequence {
  public:
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
@@ -45,7 +46,7 @@ class State : public Sequence {
   Status append_text(std::string_view text, bool last) override;
 
   /// The S ids that row `pos` is made of. A companion's prompt is all pads, and so are its words.
-  void input(int pos, bool companion, std::span<int32_t> ids) const;
+  void input(int pos, bool companion, std::span<int32_t> ids) const override;
 
  private:
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);

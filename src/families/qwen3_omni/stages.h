@@ -1,37 +1,14 @@
-// The networks as stages of the graph: tower (samples to rows), thinker (rows and ids to ids),
-// talker (ids and rows to codes), code2wav (codes to samples). Const after construction, shared by
-// threads; the networks must outlive them. CPU only.
+// The networks as stages of the graph: thinker (rows and ids to ids), talker (ids and rows to
+// codes), code2wav (codes to samples); the tower is families/hearing's. Const after construction,
+// shared by threads; the networks must outlive them. CPU only.
 #pragma once
 
 #include "codec/qwen3_codec.h"
+#include "families/hearing/tower_stage.h"
 #include "families/qwen3_omni/networks.h"
 #include "model/graph.h"
 
 namespace syrinx::qwen3_omni {
-
-/// A frame is a chunk of the tower, a second. Of several recordings each begins with a frame of its
-/// own, the last frame of one filled up with zeros. A window is one piece of work.
-class TowerStage : public ChunkStage {
- public:
-  explicit TowerStage(const Qwen3AudioTower& tower) : tower_(tower) {}
-
-  /// The window's chunks come from cut(); its mel needs a chunk on either side.
-  static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
-  FrameType in() const override;
-  FrameType out() const override;
-  int most_out() const override;
-  Bundle bundle(const Sequence& thinker) const override;
-  std::unique_ptr<StreamState> open(Bundle bundle) const override;
-  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
-  void follow(StreamState& stream, const ChunkJob& job) const override;
-  /// Frames of a recording of so many samples.
-  int64_t frames(int64_t samples) const;
-
- private:
-  void run(StepContext& ctx, ChunkJob& job) const;
-  const Qwen3AudioTower& tower_;
-};
 
 class ThinkerStage : public ArStage {
  public:

@@ -64,7 +64,7 @@ S3FlowStage::S3FlowStage(const S3Flow& flow, S3Noise noise)
 }
 
 Bundle S3FlowStage::bundle(const Sequence& request) const {
-  const auto& state = static_cast<const S3State&>(request);
+  const auto& state = dynamic_cast<const S3State&>(request);
   const S3FlowVoice& voice = *state.flow_voice();
   Bundle bundle;
   bundle.set("tokens", voice.tokens);
@@ -113,8 +113,8 @@ int S3FlowStage::cut(const StreamState& stream, const WaitingFrames& waiting, in
   const int64_t frames = segment_frames(codes), chunk = flow_.config().chunk;
   const bool ended = waiting.closed || frames < static_cast<int64_t>(codes.size());
   if (s.full) return ended ? static_cast<int>(frames) : 0;
-  const int64_t taken =
-      static_cast<int64_t>(s.voice->tokens.size()) + (starts_segment(codes[0]) ? 0 : s.taken);
+  const int64_t prompt = flow_.config().whole_prompt ? 0 : std::ssize(s.voice->tokens);
+  const int64_t taken = prompt + (starts_segment(codes[0]) ? 0 : s.taken);
   const int64_t block = (taken / chunk + 1) * chunk - taken;
   if (frames >= block + flow_.config().lookahead) return static_cast<int>(block);
   return ended ? static_cast<int>(frames) : 0;

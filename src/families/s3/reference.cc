@@ -63,6 +63,14 @@ S3Reference S3ReferenceEncoder::take(Work& work, int64_t spare) const {
   return out;
 }
 
+S3Reference S3ReferenceEncoder::take_filled(Work& work) const {
+  const int64_t bands = mel_.mels();
+  const int64_t want = std::ssize(work.tokens_.tokens()) * ratio_;
+  while (!work.mel_.empty() && std::ssize(work.mel_) < want * bands)
+    work.mel_.push_back(work.mel_[work.mel_.size() - static_cast<size_t>(bands)]);
+  return take(work);
+}
+
 Tensor tensor_of(std::span<const int32_t> values) {
   Tensor out({static_cast<int64_t>(values.size())}, DType::kI32);
   std::copy(values.begin(), values.end(), out.i32());

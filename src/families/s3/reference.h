@@ -55,6 +55,8 @@ class S3ReferenceEncoder {
   /// Of a work that is done. Tokens and mel end together: what either has more is cut off, but for
   /// `spare` mel frames at most (S3FlowVoice::mel).
   S3Reference take(Work& work, int64_t spare = 0) const;
+  /// The same with all tokens: mel is cut to their end, or its last frame repeated up to it.
+  S3Reference take_filled(Work& work) const;
   size_t bytes() const { return tokenizer_.bytes() + speaker_.bytes(); }
 
  private:

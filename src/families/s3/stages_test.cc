@@ -27,7 +27,7 @@ HiftConfig small_hift() {
   return c;
 }
 
-class Request : public S3State {
+class Request : public Sequence, public S3State {
  public:
   Request(std::shared_ptr<const S3FlowVoice> voice, uint64_t seed, bool full = false) {
     flow_voice_ = std::move(voice);

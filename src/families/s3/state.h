@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "codec/s3_flow.h"
-#include "model/request.h"
 
 namespace syrinx {
 
@@ -17,8 +16,10 @@ inline constexpr int32_t kS3SegmentStart = 1 << 24;
 /// work grows with the square of them, and is one batch.
 inline constexpr int kMostFullTokens = 1000;
 
-class S3State : public Sequence {
+/// A side of the sequence that feeds the flow.
+class S3State {
  public:
+  virtual ~S3State() = default;
   const std::shared_ptr<const S3FlowVoice>& flow_voice() const { return flow_voice_; }
   uint64_t seed() const { return seed_; }
   /// Whether the flow attends to whole segments, and so waits for their ends.

@@ -34,7 +34,7 @@ int S3VocoderStage::lookahead() const {
 
 Bundle S3VocoderStage::bundle(const Sequence& request) const {
   Bundle bundle;
-  bundle.set("seed", static_cast<const S3State&>(request).seed());
+  bundle.set("seed", dynamic_cast<const S3State&>(request).seed());
   return bundle;
 }
 

@@ -1,7 +1,9 @@
 #include "families/whisper/config.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "base/check.h"
 #include "io/file.h"
 
 namespace syrinx::whisper {
@@ -29,6 +31,31 @@ std::vector<int32_t> load_ids(const Config& config, const char* key, int64_t voc
     if (id >= 0) out.push_back(static_cast<int32_t>(id));
   }
   return out;
+}
+
+std::vector<AlignmentHead> load_heads(const Config& config, const ModelConfig& model) {
+  constexpr const char* kKey = "alignment_heads";
+  std::set<AlignmentHead> out;
+  if (config.has(kKey)) {
+    const nlohmann::json& list = config.raw()[kKey];
+    const auto below = [](const nlohmann::json& number, int64_t end) {
+      return number.is_number_integer() && number >= 0 && number < end;
+    };
+    if (!list.is_array()) config.fail(kKey, "must be a list of pairs [layer, head]");
+    for (const nlohmann::json& pair : list) {
+      if (!pair.is_array() || pair.size() != 2 || !below(pair[0], model.layers) ||
+          !below(pair[1], model.heads)) {
+        config.fail(kKey, concat("holds pairs [layer, head] of ", model.layers, " layers and ",
+                                 model.heads, " heads, not ", pair.dump().substr(0, 60)));
+      }
+      out.insert({pair[0].get<int>(), pair[1].get<int>()});
+    }
+  }
+  if (out.empty()) {
+    for (int layer = static_cast<int>(model.layers / 2); layer < model.layers; ++layer)
+      for (int head = 0; head < model.heads; ++head) out.insert({layer, head});
+  }
+  return {out.begin(), out.end()};
 }
 
 }  // namespace
@@ -85,6 +112,7 @@ Generation load_generation(const std::string& dir, const ModelConfig& model) {
   g.suppressed_first = load_ids(config, "begin_suppress_tokens", model.vocab);
   g.max_first_timestamp =
       static_cast<int>(config.opt_i("max_initial_timestamp_index", 50, 0, kTimestamps));
+  g.alignment_heads = load_heads(config, model);
   return g;
 }
 

@@ -2,6 +2,7 @@
 // what is missing, contradictory or not supported.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -19,6 +20,13 @@ struct ModelConfig {
   int64_t max_ids = 448;  ///< positions of the decoder's text
 
   int width() const { return static_cast<int>(encoder.width); }
+  int head_dim() const { return static_cast<int>(encoder.width / heads); }
+};
+
+/// A head of the decoder's attention across.
+struct AlignmentHead {
+  int layer = 0, head = 0;
+  auto operator<=>(const AlignmentHead&) const = default;
 };
 
 /// Ids that mean something, and which ids may come when (TokenRules).
@@ -29,6 +37,8 @@ struct Generation {
   int32_t transcribe = -1, translate = -1;
   std::vector<int32_t> suppressed, suppressed_first;
   int max_first_timestamp = 50;  ///< of the first segment of a window, in steps of 20 ms; -1: any
+  /// Those that follow the speech, rising; where nothing is said, all of the upper half of layers.
+  std::vector<AlignmentHead> alignment_heads;
 
   bool multilingual() const { return !languages.empty(); }
   int32_t no_speech() const { return no_timestamps - 1; }

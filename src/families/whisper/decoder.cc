@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "families/whisper/dictation.h"
+#include "families/whisper/alignment.h"
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
 
@@ -12,7 +12,9 @@ namespace {
 
 constexpr int kMemory = WhisperEncoder::kRows;
 
-const Dictation& dictation(const ArSeq& seq) { return static_cast<const Dictation&>(*seq.state); }
+constexpr int64_t kScoredRows = 16;  // whose logits lie in memory at a time
+
+DecoderText& text_of(const ArSeq& seq) { return static_cast<DecoderText&>(*seq.state); }
 
 }  // namespace
 
@@ -36,8 +38,10 @@ WhisperDecoder::Block::Block(const Weights& weights, const ModelConfig& c, Weigh
   down = load_linear(weights, "fc2", w, c.ffn, true, type);
 }
 
-WhisperDecoder::WhisperDecoder(const ModelConfig& config, const Weights& root, WeightType type)
-    : config_(config) {
+WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const AlignmentHead> heads,
+                               const Weights& root, WeightType type)
+    : config_(config), looked_at_(static_cast<size_t>(config.layers)) {
+  for (const AlignmentHead& head : heads) looked_at_[static_cast<size_t>(head.layer)] = true;
   const Weights weights = root.scope("model.decoder");
   const int64_t w = config.width();
   table_ = Embedding(weights.scope("embed_tokens"), config.vocab, w,
@@ -82,13 +86,20 @@ struct WhisperDecoder::Rows {
       text_begin[b + 1] = text_begin[b] + seq.rows - remembered;
       memory_len[b] = std::min<int32_t>(batch.ragged.kv_len[b], kMemory);
       bound[b] = kMemory;
+      aligned = aligned || text_of(seq).aligned() != nullptr;
     }
     memory = text = batch.ragged;
     memory.row_begin = memory_begin, memory.kv_len = memory_len;
     text.row_begin = text_begin;
   }
   std::span<int32_t> memory_begin, text_begin, memory_len, bound;
+  /// Of row i of the text of sequence b: its place among the sequence's ids.
+  int place(const ArBatch& batch, size_t b, int i) const {
+    const int rows = text_begin[b + 1] - text_begin[b];
+    return batch.ragged.kv_len[b] - rows + (i - text_begin[b]) - kMemory;
+  }
   Ragged memory, text;
+  bool aligned = false;  // some sequence notes attention
 };
 
 /// Keys and values of the batch's rows of memory, for all layers.
@@ -101,7 +112,7 @@ void WhisperDecoder::remember(StepContext& ctx, const ArBatch& batch, const Rows
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
     const ArSeq& seq = batch.seqs[b];
     for (int i = 0; i < rows.memory_begin[b + 1] - rows.memory_begin[b]; ++i, to += w) {
-      const std::span<const float> row = dictation(seq).memory(seq.first_pos + i);
+      const std::span<const float> row = text_of(seq).memory(seq.first_pos + i);
       std::copy(row.begin(), row.end(), to);
     }
   }
@@ -110,6 +121,47 @@ void WhisperDecoder::remember(StepContext& ctx, const ArBatch& batch, const Rows
     linear(ctx, blocks_[layer].cross_kv, x, kv);
     write_kv(ctx, {kv, 0, heads, dim}, {kv, w, heads, dim}, batch.kv[0], static_cast<int>(layer),
              rows.memory);
+  }
+}
+
+void WhisperDecoder::note_queries(int layer, const ArBatch& batch, const Rows& rows,
+                                  const View& q) const {
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    AlignedText* text = text_of(batch.seqs[b]).aligned();
+    for (int i = rows.text_begin[b]; text != nullptr && i < rows.text_begin[b + 1]; ++i)
+      text->note_queries(layer, rows.place(batch, b, i), q.f32() + i * config_.width());
+  }
+}
+
+/// Of each aligned text what its rows in this batch think of the ids behind them; then, where all
+/// rows are there, some heads' weights.
+void WhisperDecoder::align(StepContext& ctx, const ArBatch& batch, const Rows& rows,
+                           const View& x) const {
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    AlignedText* text = text_of(batch.seqs[b]).aligned();
+    if (text == nullptr) continue;
+    const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+    const std::span<int32_t> scored =
+        take_array<int32_t>(ctx, rows.text_begin[b + 1] - rows.text_begin[b]);
+    int64_t count = 0;
+    for (int i = rows.text_begin[b]; i < rows.text_begin[b + 1]; ++i)
+      if (text->predicts(rows.place(batch, b, i)) >= 0) scored[count++] = i;
+    const View some = ctx.arena.take({kScoredRows, config_.width()}, DType::kF32);
+    const View logits = ctx.arena.take({kScoredRows, config_.vocab}, DType::kF32);
+    for (int64_t at = 0; at < count; at += kScoredRows) {
+      const int64_t n = std::min(kScoredRows, count - at);
+      const View hidden = some.slice(0, n), out = logits.slice(0, n);
+      gather_rows(ctx, x, scored.subspan(at, n), hidden);
+      final_(ctx, hidden, hidden);
+      linear(ctx, head_, hidden, out);
+      for (int64_t i = 0; i < n; ++i) {
+        text->note_probability(rows.place(batch, b, scored[at + i]),
+                               {out.f32() + i * config_.vocab, size_t(config_.vocab)});
+      }
+    }
+    const Ragged& all = batch.ragged;
+    if (batch.seqs[b].emits > 0)
+      text->weigh(ctx, batch.kv[0], all.page_table.subspan(b * all.max_pages, all.max_pages));
   }
 }
 
@@ -125,7 +177,7 @@ void WhisperDecoder::forward(StepContext& ctx, const ArBatch& batch, View hidden
   size_t next = 0;
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
     for (int i = rows.text_begin[b]; i < rows.text_begin[b + 1]; ++i, ++next) {
-      ids[next] = dictation(batch.seqs[b]).input(places[next]);
+      ids[next] = text_of(batch.seqs[b]).input(places[next]);
       places[next] -= kMemory;
     }
   }
@@ -151,6 +203,7 @@ void WhisperDecoder::forward(StepContext& ctx, const ArBatch& batch, View hidden
     linear_add(ctx, block.self_out, mixed, x);
     block.before_cross(ctx, x, normed);
     linear(ctx, block.cross_q, normed, q);
+    if (rows.aligned && looked_at_[i]) note_queries(layer, batch, rows, q);
     paged_attention(ctx, {q, 0, heads, dim}, batch.kv[0], layer, rows.text, cross, mixed);
     linear_add(ctx, block.cross_out, mixed, x);
     block.before_mlp(ctx, x, normed);
@@ -158,6 +211,7 @@ void WhisperDecoder::forward(StepContext& ctx, const ArBatch& batch, View hidden
     activate(ctx, Activation::kGelu, inner, inner);
     linear_add(ctx, block.down, inner, x);
   }
+  if (rows.aligned) align(ctx, batch, rows, x);
   if (batch.emits == 0) return;
   const std::span<int32_t> last = take_array<int32_t>(ctx, batch.emits);
   size_t e = 0;
@@ -172,10 +226,10 @@ void WhisperDecoder::logits(StepContext& ctx, int, const ArBatch& batch, View hi
                             View out) const {
   linear(ctx, head_, hidden, out);
   const Arena::Mark host_mark(ctx.host);
-  const std::span<Dictation*> emitting = take_array<Dictation*>(ctx, batch.emits);
+  const std::span<DecoderText*> emitting = take_array<DecoderText*>(ctx, batch.emits);
   size_t e = 0;
   for (const ArSeq& seq : batch.seqs)
-    if (seq.emits) emitting[e++] = static_cast<Dictation*>(seq.state);
+    if (seq.emits) emitting[e++] = &text_of(seq);
   ctx.pool.parallel_for(batch.emits, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       emitting[i]->shape({out.f32() + i * config_.vocab, static_cast<size_t>(config_.vocab)});

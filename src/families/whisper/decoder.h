@@ -15,8 +15,9 @@ namespace syrinx::whisper {
 
 class WhisperDecoder : public ArStage {
  public:
-  /// `weights` is the root scope.
-  WhisperDecoder(const ModelConfig& config, const Weights& weights, WeightType type);
+  /// `weights` is the root scope. Alignments look at the layers of `heads`.
+  WhisperDecoder(const ModelConfig& config, std::span<const AlignmentHead> heads,
+                 const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
@@ -34,6 +35,8 @@ class WhisperDecoder : public ArStage {
   };
   struct Rows;
   void remember(StepContext& ctx, const ArBatch& batch, const Rows& rows) const;
+  void note_queries(int layer, const ArBatch& batch, const Rows& rows, const View& q) const;
+  void align(StepContext& ctx, const ArBatch& batch, const Rows& rows, const View& x) const;
 
   ModelConfig config_;
   ArTraits traits_;
@@ -41,7 +44,8 @@ class WhisperDecoder : public ArStage {
   Tensor positions_;  // [max_ids, W]
   std::vector<Block> blocks_;
   LayerNorm final_;
-  PackedLinear head_;  // [V, W], the table
+  PackedLinear head_;            // [V, W], the table
+  std::vector<bool> looked_at_;  // of the layers: by alignments
 };
 
 }  // namespace syrinx::whisper

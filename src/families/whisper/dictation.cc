@@ -9,11 +9,18 @@ namespace syrinx::whisper {
 
 Dictation::Dictation(const ModelConfig& config, const Generation& generation,
                      const Tokenizer& tokenizer, std::shared_ptr<Window> window, uint64_t most_ids)
-    : config_(config),
+    : Dictation(config, generation, tokenizer, std::move(window), most_ids,
+                std::make_shared<std::vector<float>>()) {}
+
+Dictation::Dictation(const ModelConfig& config, const Generation& generation,
+                     const Tokenizer& tokenizer, std::shared_ptr<Window> window, uint64_t most_ids,
+                     Coming rows)
+    : DecoderText(config.width(), rows),
+      config_(config),
       generation_(generation),
       tokenizer_(tokenizer),
       window_(std::move(window)),
-      width_(config.width()) {
+      rows_(std::move(rows)) {
   const Generation& g = generation_;
   const Window& w = *window_;
   // Half of the places are for what was written before, and half for what is written now.
@@ -43,7 +50,7 @@ Dictation::Dictation(const ModelConfig& config, const Generation& generation,
 }
 
 Status Dictation::take(int, const Frames& frames) {
-  memory_.insert(memory_.end(), frames.floats.begin(), frames.floats.end());
+  rows_->insert(rows_->end(), frames.floats.begin(), frames.floats.end());
   return ok_status();
 }
 
@@ -94,6 +101,7 @@ void Dictation::tell(int32_t id, StepOutput& out) {
 Verdict Dictation::end(FinishReason reason, StepOutput& out) {
   if (!unfinished_.empty()) out.text(utf8_repair(unfinished_));
   unfinished_.clear();
+  if (window_->keep_rows) window_->heard.rows = rows_;
   return {Verdict::kFinished, reason};
 }
 

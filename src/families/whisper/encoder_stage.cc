@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "families/whisper/decoder_text.h"
+
 namespace syrinx::whisper {
 namespace {
 
@@ -13,7 +15,10 @@ struct EncoderStream : StreamState {
 }  // namespace
 
 Bundle EncoderStage::bundle(const Sequence& sequence) const {
-  const WhisperWindow& audio = static_cast<const Dictation&>(sequence).window().audio;
+  // Of a text whose rows are there nothing is heard.
+  const WhisperWindow none;
+  const WhisperWindow* given = static_cast<const DecoderText&>(sequence).audio();
+  const WhisperWindow& audio = given != nullptr ? *given : none;
   Bundle bundle;
   bundle.set("lead", static_cast<uint64_t>(audio.lead));
   bundle.set("frames", static_cast<uint64_t>(audio.frames));

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "codec/whisper_encoder.h"
-#include "families/whisper/dictation.h"
 #include "model/graph.h"
 
 namespace syrinx::whisper {

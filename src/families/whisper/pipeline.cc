@@ -6,6 +6,7 @@
 #include "audio/resampler.h"
 #include "base/check.h"
 #include "families/weight_files.h"
+#include "families/whisper/dictation.h"
 #include "io/file.h"
 #include "text/byte_tokenizer.h"
 
@@ -26,7 +27,8 @@ Whisper::Whisper(const LoadSpec& spec) {
                                                 at_least_8_bits(spec.weights));
     }
     const AbsentTensors part = spec.part("decoder");
-    decoder_ = std::make_unique<WhisperDecoder>(config_, weights, spec.weights);
+    decoder_ = std::make_unique<WhisperDecoder>(config_, generation_.alignment_heads, weights,
+                                                spec.weights);
   });
   const FrameType rows = encoder_->out(), text{Flow::kText};
   graph_ = {{{.name = "encoder", .chunk = encoder_.get(), .in = {}, .out = {}},
@@ -92,18 +94,41 @@ Result<std::shared_ptr<Window>> Whisper::window_of(const SpeechRequest& request)
   return window;
 }
 
-Status Whisper::check(const Window& window) const {
+Status Whisper::check_language(const std::string& language, bool given) const {
   const Generation& g = generation_;
-  if (!window.language.empty() && g.multilingual() && !g.languages.contains(window.language)) {
-    return Error{ErrorCode::kInvalid, "this model does not know the language " + window.language,
+  if (g.multilingual() && (given || !language.empty()) && !g.languages.contains(language)) {
+    return Error{ErrorCode::kInvalid, "this model does not know the language " + language,
                  "language"};
   }
-  if (!g.multilingual() && (window.translate || window.only_language)) {
-    return Error{ErrorCode::kUnsupported, "this model knows English only", "model"};
-  }
-  if (!g.multilingual() && !window.language.empty() && window.language != "en") {
+  if (!g.multilingual() && !language.empty() && language != "en") {
     return Error{ErrorCode::kUnsupported, "this model knows English only", "language"};
   }
+  return ok_status();
+}
+
+Status Whisper::check(const Alignment& a) const {
+  if (Status fault = check_language(a.language, true); !fault) return fault;
+  const auto most = size_t(config_.max_ids) - 5;  // start, language, task, no timestamps, end
+  const auto rows = static_cast<size_t>(WhisperEncoder::kRows) * size_t(config_.width());
+  if (!a.rows || a.rows->size() != rows || a.columns() < 1 || a.frames > WhisperWindow::kFrames) {
+    return Error{ErrorCode::kInvalid, "an alignment needs the rows of its window", "task"};
+  }
+  if (a.text.empty() || a.text.size() > most) {
+    return Error{ErrorCode::kInvalid,
+                 concat("an alignment is of 1 to ", most, " ids, not ", a.text.size()), "task"};
+  }
+  for (const int32_t id : a.text) {
+    if (id < 0 || id >= generation_.end)
+      return Error{ErrorCode::kInvalid, concat("id ", id, " is no text"), "task"};
+  }
+  return ok_status();
+}
+
+Status Whisper::check(const Window& window) const {
+  if (!generation_.multilingual() && (window.translate || window.only_language)) {
+    return Error{ErrorCode::kUnsupported, "this model knows English only", "model"};
+  }
+  if (Status fault = check_language(window.language, false); !fault) return fault;
   for (const int32_t id : window.before) {
     if (id < 0 || id >= config_.vocab) {
       return Error{ErrorCode::kInvalid, concat("there is no id ", id), "prompt"};
@@ -116,6 +141,10 @@ Status Whisper::check(const Window& window) const {
 }
 
 Result<Opened> Whisper::open(const SpeechRequest& request) const {
+  if (auto alignment = std::dynamic_pointer_cast<Alignment>(request.task)) {
+    if (Status fault = check(*alignment); !fault) return fault.error();
+    return Opened(std::make_unique<AlignedText>(config_, generation_, std::move(alignment)));
+  }
   auto window = window_of(request);
   if (!window.ok()) return window.error();
   if (Status fault = check(*window.value()); !fault) return fault.error();

@@ -8,10 +8,12 @@
 #include <optional>
 
 #include "families/family.h"
+#include "families/whisper/alignment.h"
 #include "families/whisper/decoder.h"
 #include "families/whisper/encoder_stage.h"
 #include "families/whisper/window.h"
 #include "model/pipeline.h"
+#include "text/tokenizer.h"
 
 namespace syrinx::whisper {
 
@@ -22,8 +24,8 @@ class Whisper : public Pipeline {
 
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
-  /// A Window as the request's task, or a recording, whose first 30 s are then written down without
-  /// timestamps, in its `language` or the one that is found.
+  /// A Window or an Alignment as the request's task, or a recording, whose first 30 s are then
+  /// written down without timestamps, in its `language` or the one that is found.
   Result<Opened> open(const SpeechRequest& request) const override;
 
   const ModelConfig& config() const { return config_; }
@@ -34,6 +36,8 @@ class Whisper : public Pipeline {
  private:
   Result<std::shared_ptr<Window>> window_of(const SpeechRequest& request) const;
   Status check(const Window& window) const;
+  Status check(const Alignment& alignment) const;
+  Status check_language(const std::string& language, bool given) const;
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;

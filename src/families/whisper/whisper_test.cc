@@ -208,6 +208,111 @@ TEST_P(WhisperParity, RefusesWhatItCannotDo) {
   EXPECT_EQ(fault(request), "the task is another family's");
 }
 
+/// A checkpoint whose heads are said.
+std::string with_heads(const TestDir& dir, const std::string& name, const json& heads) {
+  std::filesystem::copy(checkpoint(name), dir.path(), std::filesystem::copy_options::recursive);
+  json file = json::parse(read_file(dir.path("generation_config.json"), 1 << 20));
+  file["alignment_heads"] = heads;
+  dir.write("generation_config.json", file.dump());
+  return dir.path();
+}
+
+/// The pass of an alignment whose rows are there, alone or in pieces.
+void align(Runner& runner, const std::shared_ptr<Alignment>& alignment, int chunk) {
+  SpeechRequest request;
+  request.task = alignment;
+  Track track = runner.open(request);
+  Track* one[] = {&track};
+  for (int turn = 0; turn < 400 && !track.finished; ++turn) {
+    if (turn == 2) runner.drop(track);
+    runner.step(one, chunk);
+  }
+  EXPECT_TRUE(track.finished);
+}
+
+/// Attention, and where each id begins, as the authors' find_alignment().
+TEST_P(WhisperParity, Alignments) {
+  const json words = json::parse(read_file(checkpoint(GetParam()) + "/golden/words.json", 1 << 20));
+  const auto columns = words["columns"].get<int64_t>();
+  const std::vector<float> recording = golden_recording(words, 0);
+  for (const json& c : words["alignments"]) {
+    SCOPED_TRACE(concat(c["first"].dump(), " ", c["heads"].dump()));
+    const TestDir dir;
+    const Whisper model(
+        {c["heads"].is_null() ? checkpoint(GetParam()) : with_heads(dir, GetParam(), c["heads"]),
+         "whisper", WeightType::kF32});
+    Runner runner(model, 2);
+    const auto alignment = std::make_shared<Alignment>();
+    {
+      json without = c;
+      without["options"] = json::object();
+      const auto window = golden_window(model, recording, without);
+      window->audio.frames = c["frames"];  // a shorter recording
+      SpeechRequest request;
+      request.task = window;
+      const Track track = runner.open(request);
+      alignment->rows = std::make_shared<const std::vector<float>>(
+          encoded(runner.context(), model, *track.state, window->audio.samples));
+    }
+    alignment->frames = c["frames"];
+    alignment->language = c["language"];
+    alignment->translate = c["task"] == "translate";
+    alignment->text = c["text"].get<std::vector<int32_t>>();
+    align(runner, alignment, 1 << 20);
+    const auto weights = alignment->weights;
+    ASSERT_EQ(std::ssize(weights),
+              (std::ssize(alignment->text) + 1) * int64_t{alignment->columns()});
+    for (size_t row = 0; row < c["weights"].size(); ++row) {
+      const auto& want = c["weights"][row];
+      for (size_t i = 0; i < want.size(); ++i) {
+        const auto at = int64_t(row) * alignment->columns() + int64_t(i) * columns;
+        EXPECT_NEAR(weights[at], want[i].get<double>(), 2e-4) << row << ", " << i * columns;
+      }
+    }
+    size_t id = 0;
+    for (const json& word : c["words"]) {
+      const size_t end = id + word[1].get<size_t>();
+      double sum = 0;
+      for (size_t i = id; i < end; ++i) sum += alignment->probabilities[i];
+      EXPECT_NEAR(sum / static_cast<double>(end - id), word[4].get<double>(), 1e-5);
+      id = end;
+    }
+    for (const int chunk : {333, 7}) {  // the same bits, cut in pieces and dropped in between
+      const auto again = std::make_shared<Alignment>(*alignment);
+      align(runner, again, chunk);
+      EXPECT_EQ(again->weights, weights);
+      EXPECT_EQ(again->probabilities, alignment->probabilities);
+    }
+  }
+}
+
+TEST_P(WhisperParity, RefusesAlignmentsOfNothing) {
+  Alignment whole;
+  whole.rows = std::make_shared<const std::vector<float>>(size_t{WhisperEncoder::kRows} *
+                                                          size_t(model_.config().width()));
+  whole.frames = 10, whole.language = "en", whole.text = {1, 2};
+  const auto fault = [&](const Alignment& alignment) {
+    SpeechRequest request;
+    request.task = std::make_shared<Alignment>(alignment);
+    const auto opened = model_.open(request);
+    return opened.ok() ? std::string() : opened.error().message;
+  };
+  EXPECT_EQ(fault(whole), "");
+  Alignment other = whole;
+  other.rows = nullptr;
+  EXPECT_NE(fault(other).find("the rows of its window"), std::string::npos);
+  other = whole, other.frames = 1;
+  EXPECT_NE(fault(other).find("the rows of its window"), std::string::npos);
+  other = whole, other.text.clear();
+  EXPECT_NE(fault(other).find("1 to 91 ids, not 0"), std::string::npos) << fault(other);
+  other = whole, other.text.assign(92, 1);
+  EXPECT_NE(fault(other).find("not 92"), std::string::npos);
+  other = whole, other.text = {model_.generation().end};
+  EXPECT_NE(fault(other).find("is no text"), std::string::npos);
+  other = whole, other.language = "";
+  EXPECT_NE(fault(other).find("language"), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Goldens, WhisperParity, testing::Values("small", "large"),
                          [](const auto& each) { return std::string(each.param); });
 
@@ -317,6 +422,10 @@ TEST(WhisperFiles, ContradictionsAreNamed) {
         Change{"generation_config.json", "lang_to_id", "{\"<|en|>\":99999}", "lang_to_id"},
         Change{"generation_config.json", "no_timestamps_token_id", "1000", "1501 ids"},
         Change{"generation_config.json", "suppress_tokens", "[1, 5000]", "suppress_tokens"},
+        Change{"generation_config.json", "alignment_heads", "7", "list of pairs"},
+        Change{"generation_config.json", "alignment_heads", "[[0, 2]]", "not [0,2]"},
+        Change{"generation_config.json", "alignment_heads", "[[0, 1], [-1, 0]]", "not [-1,0]"},
+        Change{"generation_config.json", "alignment_heads", "[[0, 1, 1]]", "2 layers and 2 heads"},
         Change{"generation_config.json", "task_to_id", "{\"transcribe\":305}",
                "lacks translate"}}) {
     TestDir dir;

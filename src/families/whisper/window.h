@@ -3,6 +3,7 @@
 // written by the request's sequence and may be read when the request has finished.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "model/request.h"
 
 namespace syrinx::whisper {
+
+/// What the encoder made of a window: [WhisperEncoder::kRows, width].
+using WindowRows = std::shared_ptr<const std::vector<float>>;
 
 /// What was heard in a window.
 struct Heard {
@@ -19,6 +23,7 @@ struct Heard {
   std::vector<int32_t> ids;
   double logprob_sum = 0;  ///< of what was drawn, the end included
   bool ended = false;      ///< by the end, not by the limit of ids
+  WindowRows rows;         ///< where Window::keep_rows asked for them
 
   double avg_logprob() const { return logprob_sum / static_cast<double>(ids.size() + 1); }
 };
@@ -29,6 +34,7 @@ struct Window : FamilyTask {
   bool translate = false;  ///< into English
   bool timestamps = true;
   bool only_language = false;  ///< nothing is written
+  bool keep_rows = false;      ///< for an Alignment of what is written
   /// What was written before: text and timestamps, as ids; the end of it counts.
   std::vector<int32_t> before;
   float temperature = 0;

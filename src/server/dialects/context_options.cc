@@ -13,6 +13,11 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
   body["input"] = "text";  // what is checked elsewhere
   const auto format = string_at(body, "response_format");
   if (!format) body["response_format"] = "pcm";
+  std::optional<bool> ssml;  // of the text, which is not here yet
+  if (const auto at = body.find("ssml"); at != body.end() && at->is_boolean()) {
+    ssml = at->get<bool>();
+    body.erase(at);
+  }
   const bool raw = !format || *format == "pcm";
   if (raw && body.value("sample_rate", JsonIn()).is_null()) body["sample_rate"] = info.sample_rate;
   if (const auto model = string_at(body, "model"); model && !names_model(info, *model)) {
@@ -28,6 +33,8 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
   if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);
   ContextOptions options{.call = std::move(std::get<SpeechCall>(call))};
   options.call.request.text.clear();
+  options.ssml = ssml;
+  options.strict = strict;
   return options;
 }
 

@@ -13,8 +13,6 @@
 namespace syrinx {
 namespace {
 
-constexpr double kPieceS = 0.4;
-
 /// Whether there is a letter or a digit. Marks and white space alone are skipped, not refused: they
 /// are what is left over between the flushes of a language model.
 bool speakable(std::string_view text) {
@@ -60,6 +58,7 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
   context.options = std::move(options);
   share_speed(backend_->info(), context.options.call);
   context.sentences = backend_->info().late_text == LateText::kNone || context.options.by_sentence;
+  context.ssml = SsmlStream(context.options.ssml, context.options.bare_ssml);
   auto voices = std::exchange(context.options.call.voices, {});
   if (voices.empty()) return;
   if (limits_.voices == nullptr) {
@@ -105,20 +104,65 @@ void SpeechContexts::add_text(const std::string& name, std::string_view text) {
                 too_much(concat("More than ", most, " bytes of text wait to be spoken.")));
   }
   context->text_bytes += text.size();
-  if (context->sentences) {
-    std::vector<SentenceStream::Item> items;
-    context->splitter.push(text, items);
-    add_sentences(*context, items);
-    return;
+  std::vector<SsmlStream::Piece> pieces;
+  context->ssml.push(text, pieces);
+  take(name, std::move(pieces));
+}
+
+/// The context, unless it has failed.
+SpeechContexts::Context* SpeechContexts::take(const std::string& name,
+                                              std::vector<SsmlStream::Piece> pieces) {
+  Context* context = find(name);
+  for (const SsmlStream::Piece& piece : pieces) {
+    if (context == nullptr) break;
+    if (piece.document) {
+      close_plain(*context);
+      context = find(name);
+      if (context != nullptr) add_document(*context, piece.text);
+    } else {
+      add_plain(*context, piece.text);
+    }
+    context = find(name);
   }
-  Utterance& utterance = growing(*context);
+  return context;
+}
+
+void SpeechContexts::add_document(Context& context, std::string_view document) {
+  auto said = std::make_shared<SpeechRequest>(context.options.call.request);
+  said->text = document;
+  Result<Markup> markup = take_ssml(backend_->info(), *said);
+  if (!markup) return fail(context, to_api_error(markup.error()));
+  Markup& read = markup.value();
+  for (std::string& warning : read.warnings) warning += '.';
+  if (context.options.strict && !read.warnings.empty()) {
+    ApiError error = bad_field("input", read.warnings.front());
+    error.code = "unsupported_value";
+    return fail(context, std::move(error));
+  }
+  Utterance& utterance = context.utterances.emplace_back();
+  utterance.text = said->text;
+  utterance.closed = true;
+  utterance.speakable = speakable(said->text);
+  utterance.markup_bytes = document.size() - std::min(document.size(), said->text.size());
+  utterance.markup = std::move(read);
+  utterance.said = std::move(said);
+  check_count(context);
+}
+
+void SpeechContexts::add_plain(Context& context, std::string_view text) {
+  if (context.sentences) {
+    std::vector<SentenceStream::Item> items;
+    context.splitter.push(text, items);
+    return add_sentences(context, items);
+  }
+  Utterance& utterance = growing(context);
   utterance.text += text;
   if (utterance.id) {
     backend_->append_text(*utterance.id, std::string(text), false);
   } else {
     utterance.speakable = utterance.speakable || speakable(text);
   }
-  advance(*context);
+  advance(context);
 }
 
 /// The utterance that takes text: the last one, or a new one.
@@ -135,6 +179,11 @@ void SpeechContexts::add_sentences(Context& context,
     context.utterances.push_back(
         {.text = item.text, .closed = true, .speakable = speakable(item.text)});
   }
+  check_count(context);
+}
+
+/// Goes on with it, unless there is too much of it.
+void SpeechContexts::check_count(Context& context) {
   if (static_cast<int>(context.utterances.size()) > limits_.max_utterances) {
     return fail(context, too_much(concat("More than ", limits_.max_utterances,
                                          " sentences wait to be spoken.")));
@@ -145,8 +194,7 @@ void SpeechContexts::add_sentences(Context& context,
 void SpeechContexts::flush(const std::string& name) {
   Context* context = find(name);
   if (context == nullptr || context->finishing) return;
-  close_last(*context);
-  context = find(name);  // it may have failed
+  context = close_last(name);
   if (context == nullptr) return;
   if (static_cast<int>(context->utterances.size()) >= limits_.max_utterances) {
     return fail(*context, too_much(concat("More than ", limits_.max_utterances,
@@ -161,12 +209,20 @@ void SpeechContexts::flush(const std::string& name) {
 void SpeechContexts::finish(const std::string& name) {
   Context* context = find(name);
   if (context == nullptr || context->finishing) return;
-  close_last(*context);
-  context = find(name);
+  context = close_last(name);
   if (context != nullptr) context->finishing = true;
 }
 
-void SpeechContexts::close_last(Context& context) {
+/// No text follows for now. The context, unless it has failed.
+SpeechContexts::Context* SpeechContexts::close_last(const std::string& name) {
+  std::vector<SsmlStream::Piece> pieces;
+  find(name)->ssml.finish(pieces);
+  Context* context = take(name, std::move(pieces));
+  if (context != nullptr) close_plain(*context);
+  return find(name);
+}
+
+void SpeechContexts::close_plain(Context& context) {
   if (context.sentences) {
     std::vector<SentenceStream::Item> items;
     context.splitter.finish(items);
@@ -235,8 +291,12 @@ std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utte
   SpeechRequest request = context.options.call.request;
   request.text = utterance.text;
   // Text that is complete already is given like text that is not, so that speech does not depend on
-  // which came first.
-  request.text_open = !utterance.closed || !context.sentences;
+  // which came first. A document of SSML is always complete.
+  request.text_open = !utterance.said && (!utterance.closed || !context.sentences);
+  if (utterance.said) {
+    request.sayings = utterance.said->sayings;
+    request.deliveries = utterance.said->deliveries;
+  }
   request.client = limits_.client;
   request.background = context.ahead_s.has_value();
   auto queue = std::make_shared<AudioQueue>(backend_->info().sample_rate, wake_);
@@ -256,147 +316,6 @@ std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utte
 ApiError SpeechContexts::inner_fault(const Error& error) {
   if (error.code == ErrorCode::kInternal) troubles_.push_back(error.message);
   return to_api_error(error);
-}
-
-// ---------------------------------------------------------------------------- audio out
-
-std::optional<SpeechEvent> SpeechContexts::next() {
-  for (size_t turns = contexts_.size(); events_.empty() && turns > 0; --turns) {
-    contexts_.splice(contexts_.end(), contexts_, contexts_.begin());
-    if (auto event = next_of(contexts_.back())) return event;
-  }
-  if (events_.empty()) return {};
-  SpeechEvent event = std::move(events_.front());
-  events_.pop_front();
-  return event;
-}
-
-std::optional<SpeechEvent> SpeechContexts::next_of(Context& context) {
-  if (context.ahead_s) {
-    look_ahead(context);
-    return {};
-  }
-  while (!context.utterances.empty()) {
-    Utterance& first = context.utterances.front();
-    if (!first.queue && first.speakable) {
-      const std::string name = context.name;
-      advance(context);
-      if (find(name) == nullptr) return {};  // it failed; the event is queued
-      if (!first.queue) return {};           // its voice is on the way
-    }
-    if (first.queue) return audio_of(context, first);
-    if (!first.closed) return {};
-    const bool flushes = first.flushes;
-    context.text_bytes -= std::min(context.text_bytes, first.text.size());
-    context.utterances.pop_front();
-    if (flushes) return SpeechEvent{.kind = SpeechEvent::kFlushed, .context = context.name};
-  }
-  if (!context.finishing) return {};
-  SpeechEvent event{.kind = SpeechEvent::kFinished, .context = context.name};
-  forget(event.context);
-  return event;
-}
-
-std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance& utterance) {
-  const int rate_hz = backend_->info().sample_rate;
-  if (auto event = words_of(context, utterance, false)) return event;
-  samples_.clear();
-  const size_t count = utterance.queue->take(samples_, static_cast<size_t>(kPieceS * rate_hz));
-  if (count == 0) {
-    if (const auto outcome = utterance.queue->end()) return end_of(context, utterance, *outcome);
-    return {};
-  }
-  taken_.emplace_back(utterance.queue, count);
-  utterance.audio_s += static_cast<double>(count) / rate_hz;
-  SpeechEvent audio{.kind = SpeechEvent::kAudio, .context = context.name};
-  const bool begins = utterance.encoder == nullptr;
-  if (begins) {
-    auto encoder = make_encoder(context.options.call.audio);
-    if (!encoder) {
-      fail(context, inner_fault(encoder.error()));
-      return {};
-    }
-    utterance.encoder = encoder.take();
-  }
-  utterance.encoder->encode(samples_, audio.bytes);
-  audio.rate_hz = utterance.encoder->rate_hz();
-  if (!begins) return audio;
-  SpeechEvent start{.kind = SpeechEvent::kStarted,
-                    .context = context.name,
-                    .rate_hz = audio.rate_hz,
-                    .text = utterance.closed ? utterance.text : ""};
-  events_.push_back(std::move(audio));
-  advance(context);  // the next one may begin
-  return start;
-}
-
-/// Words whose end is known: that of the last one is the audio's.
-std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance& utterance,
-                                                    bool all) {
-  if (!context.options.words) return {};
-  utterance.queue->take_words(utterance.marks);
-  const double speed = context.options.call.audio.speed;
-  SpeechEvent event{.kind = SpeechEvent::kWords, .context = context.name};
-  event.words =
-      take_finished_words(utterance.text, utterance.marks, backend_->info().frame_rate * speed,
-                          utterance.audio_s / speed, all);
-  if (event.words.empty()) return {};
-  return event;
-}
-
-/// Each phone lasts until the next one begins, the last one until the audio ends.
-std::optional<SpeechEvent> SpeechContexts::phones_of(const Context& context, const Outcome& outcome,
-                                                     double audio_s) const {
-  const SpeechCall& call = context.options.call;
-  if (!call.request.phone_times || outcome.phones.empty()) return {};
-  SpeechEvent event{.kind = SpeechEvent::kPhones, .context = context.name};
-  for (const PhoneMark& mark : outcome.phones) {
-    const double begin_s =
-        static_cast<double>(mark.frame) / backend_->info().frame_rate / call.audio.speed;
-    if (!event.words.empty()) event.words.back().end_s = begin_s;
-    event.words.push_back(
-        {.text = std::string(mark.phone), .begin_s = begin_s, .end_s = std::max(begin_s, audio_s)});
-  }
-  return event;
-}
-
-/// Pops the utterance. Queues the rest of its audio and what follows it; returns the first of that.
-SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const Outcome& outcome) {
-  const std::string name = context.name;
-  if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
-    const bool stopped = outcome.reason == FinishReason::kCancelled;
-    fail(context, stopped ? unavailable("The server is stopping.") : inner_fault(outcome.error));
-    SpeechEvent event = std::move(events_.back());
-    events_.pop_back();
-    return event;
-  }
-  SpeechEvent spoken{.kind = SpeechEvent::kSpoken,
-                     .context = name,
-                     .audio_s = utterance.audio_s / context.options.call.audio.speed};
-  auto last_words = words_of(context, utterance, true);
-  auto phones = phones_of(context, outcome, spoken.audio_s);
-  SpeechEvent rest{.kind = SpeechEvent::kAudio, .context = name};
-  if (utterance.encoder) {
-    utterance.encoder->flush(rest.bytes);
-    rest.rate_hz = utterance.encoder->rate_hz();
-  }
-  const bool flushes = utterance.flushes;
-  drop(utterance);  // past its length bound the engine may still be at work
-  context.text_bytes -= std::min(context.text_bytes, utterance.text.size());
-  context.utterances.pop_front();
-  if (flushes) events_.push_front({.kind = SpeechEvent::kFlushed, .context = name});
-  events_.push_front(std::move(spoken));
-  if (phones) events_.push_front(std::move(*phones));
-  if (!rest.bytes.empty()) events_.push_front(std::move(rest));
-  if (last_words) events_.push_front(std::move(*last_words));
-  SpeechEvent first = std::move(events_.front());
-  events_.pop_front();
-  return first;
-}
-
-void SpeechContexts::written() {
-  for (const auto& [queue, samples] : taken_) queue->written(samples);
-  taken_.clear();
 }
 
 // ---------------------------------------------------------------------------- ends

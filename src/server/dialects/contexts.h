@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "audio/encoder.h"
+#include "model/markup.h"
 #include "server/dialects/dialect.h"
 #include "server/models/backend.h"
 #include "server/request/audio_queue.h"
 #include "server/request/timed_words.h"
 #include "server/voices/voice_desk.h"
 #include "text/sentences.h"
+#include "text/ssml_stream.h"
 
 namespace syrinx {
 
@@ -79,6 +81,11 @@ class SpeechContexts {
     std::unique_ptr<Encoder> encoder = {};  // from the first audio on
     double audio_s = 0;                     // as taken
     std::vector<WordMark> marks = {};       // whose times were not told yet
+    // Of a document of SSML:
+    std::shared_ptr<const SpeechRequest> said = {};  // how its text is said; null: it is plain
+    Markup markup = {};
+    size_t markup_bytes = 0;  // of the document, beyond its text
+    size_t bytes() const { return text.size() + markup_bytes; }
   };
   struct Context {
     std::string name;
@@ -88,14 +95,20 @@ class SpeechContexts {
     bool sentences = false;
     bool finishing = false;
     SentenceStream splitter{SentenceOptions{}};
+    SsmlStream ssml{};
     std::deque<Utterance> utterances;
     size_t text_bytes = 0;
   };
 
   Context* find(const std::string& name);
+  Context* take(const std::string& name, std::vector<SsmlStream::Piece> pieces);
+  void add_plain(Context& context, std::string_view text);
+  void add_document(Context& context, std::string_view document);
   Utterance& growing(Context& context);
   void add_sentences(Context& context, const std::vector<SentenceStream::Item>& items);
-  void close_last(Context& context);
+  void check_count(Context& context);
+  void close_plain(Context& context);
+  Context* close_last(const std::string& name);
   void advance(Context& context);
   void look_ahead(Context& context);
   bool has_voice(Context& context);
@@ -105,6 +118,8 @@ class SpeechContexts {
   std::optional<SpeechEvent> words_of(Context& context, Utterance& utterance, bool all);
   std::optional<SpeechEvent> phones_of(const Context& context, const Outcome& outcome,
                                        double audio_s) const;
+  std::vector<TimedWord> marks_of(const Context& context, const Utterance& utterance,
+                                  const Outcome& outcome) const;
   SpeechEvent end_of(Context& context, Utterance& utterance, const Outcome& outcome);
   void drop(Utterance& utterance);
   void fail(Context& context, ApiError error);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,10 @@ struct ContextOptions {
   SpeechCall call;           ///< its text is empty
   bool words = false;        ///< tell the times of words, where the model knows them
   bool by_sentence = false;  ///< one utterance for each sentence even if the model takes late text
+  // Text in SSML (text/ssml_stream.h): each document is an utterance of its own.
+  std::optional<bool> ssml = {};  ///< as the field of POST /v1/audio/speech
+  bool bare_ssml = false;         ///< with ssml true: a document may lack its <speak>
+  bool strict = false;            ///< as for SpeechBody::call()
 };
 
 // ---- What a dialect asks for. A context is one voice with one stream of text; its audio comes in
@@ -84,6 +89,8 @@ struct SpeechEvent {
   std::string text = {};  ///< kStarted: of the utterance, where it is complete already
   std::vector<TimedWord> words = {};
   double audio_s = 0;  ///< kSpoken: length of the utterance
+  std::vector<TimedWord> marks = {};       ///< kSpoken: of its SSML, where the model tells their times
+  std::vector<std::string> warnings = {};  ///< kStarted: what of its SSML was left out
   ApiError error = {};
   double at_s = 0;  ///< when, on the caller's clock
 };

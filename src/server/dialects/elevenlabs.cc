@@ -195,6 +195,9 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
   }
   auto& good = std::get<ContextOptions>(options);
   good.words = true;
+  if (const auto wish = query.find("enable_ssml_parsing")) {
+    good.ssml = good.bare_ssml = *wish == "true";  // theirs is tags without a <speak> around them
+  }
   // A model that takes tokens speaks them as they come; elsewhere what came is a whole sentence.
   const bool auto_mode =
       query.find("auto_mode") == "true" && speaker.info->late_text != LateText::kToken;

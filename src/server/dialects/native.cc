@@ -67,7 +67,7 @@ class NativeDialect : public Dialect {
         }
         return;
       case SpeechEvent::kSpoken:
-        return spoken(out);
+        return spoken(event, out);
       case SpeechEvent::kFlushed:
         send({{"type", "session.done"},
               {"utterance_index", utterance_++},
@@ -153,6 +153,7 @@ class NativeDialect : public Dialect {
     json["sample_rate"] = event.rate_hz;
     json["channels"] = 1;
     if (options_->words) json["word_timestamps"] = true;
+    if (!event.warnings.empty()) json["warnings"] = event.warnings;
     started_ = true;
     total_bytes_ = 0;
     chunk_ = 0;
@@ -172,8 +173,11 @@ class NativeDialect : public Dialect {
     out.push_back(SendMessage{event.bytes, true});
   }
 
-  void spoken(Actions& out) {
+  void spoken(const SpeechEvent& event, Actions& out) {
     if (!started_) return;
+    for (const TimedWord& mark : event.marks) {
+      marks_.push_back({{"name", mark.text}, {"start_ms", milliseconds(mark.begin_s)}});
+    }
     if (options_->words) {
       JsonOut json = named("audio.chunk");
       json["chunk_id"] = chunk_++;
@@ -191,6 +195,7 @@ class NativeDialect : public Dialect {
     json["total_bytes"] = total_bytes_;
     json["error"] = error;
     if (!phones_.empty()) json["phones"] = std::exchange(phones_, JsonOut::array());
+    if (!marks_.empty()) json["marks"] = std::exchange(marks_, JsonOut::array());
     send(json, out);
   }
 
@@ -201,7 +206,7 @@ class NativeDialect : public Dialect {
   void reset() {
     open_ = dirty_ = started_ = false;
     flushes_ = sentence_ = 0;
-    words_ = phones_ = JsonOut::array();
+    words_ = phones_ = marks_ = JsonOut::array();
   }
 
   static void send(const JsonOut& json, Actions& out) {
@@ -224,7 +229,7 @@ class NativeDialect : public Dialect {
   int64_t utterance_ = 0, sentence_ = 0, chunk_ = 0;
   size_t total_bytes_ = 0;
   // Of the utterance: told at its end, words as vLLM-Omni does.
-  JsonOut words_ = JsonOut::array(), phones_ = JsonOut::array();
+  JsonOut words_ = JsonOut::array(), phones_ = JsonOut::array(), marks_ = JsonOut::array();
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/clock.h"
@@ -92,6 +93,107 @@ TEST_F(WsSessionTest, TokensGoIntoOneOpenRequest) {
   send(R"({"type":"Flush"})");
   audio_until("Flushed");
   EXPECT_EQ(backend_->texts(), Texts({" Hello you.", "Again."}));
+}
+
+constexpr const char* kNativeSocket = "/v1/audio/speech/stream";
+
+/// A text for the native dialect, in pieces of seven bytes.
+std::vector<std::string> text_messages(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at < text.size(); at += 7) {
+    out.push_back(nlohmann::json{{"type", "input.text"}, {"text", text.substr(at, 7)}}.dump());
+  }
+  return out;
+}
+
+TEST_F(WsSessionTest, DocumentsOfSsmlAreUtterances) {
+  for (const LateText late : {LateText::kToken, LateText::kNone}) {
+    start(late, kNativeSocket);
+    backend_->mutable_info().slowest = 0.5;
+    backend_->mutable_info().fastest = 2;
+    send(R"({"type":"session.config"})");
+    const std::string document =
+        "<speak>Say <sub alias='two'>2</sub> <mark name='m'/>now. "
+        "<prosody rate='slow'><emphasis>So</emphasis>.</prosody></speak>";
+    for (const std::string& message : text_messages("Plain one. ")) send(message);
+    send(R"({"type":"input.done"})");
+    for (const std::string& message : text_messages(document + " And on.")) send(message);
+    send(R"({"type":"input.done"})");
+    audio_until("session.done");
+    std::string all;
+    for (std::string frame = next(); frame.find("session.done") == frame.npos; frame = next()) {
+      ASSERT_FALSE(frame.empty());
+      all += frame + "\n";
+    }
+    EXPECT_NE(all.find("has no emphasis."), all.npos) << all;  // a warning
+    EXPECT_NE(all.find(R"("marks":[{"name":"m","start_ms":)"), all.npos) << all;
+    EXPECT_EQ(backend_->texts(), Texts({"Plain one. ", "Say two now. So.", " And on."}));
+  }
+}
+
+TEST_F(WsSessionTest, DocumentsAreSaidAsTheyAsk) {
+  start(LateText::kToken, kNativeSocket);
+  backend_->mutable_info().slowest = 0.5;
+  backend_->mutable_info().phones = true;
+  send(R"({"type":"session.config"})");
+  send(nlohmann::json{{"type", "input.text"},
+                      {"text",
+                       "<speak>I say <phoneme ph='tə'>x</phoneme>. "
+                       "<prosody rate='slow'>So.</prosody></speak>"}}
+           .dump());
+  const SpeechRequest request = backend_->last_request();
+  EXPECT_FALSE(request.text_open);
+  ASSERT_EQ(request.sayings.size(), 1u);
+  EXPECT_EQ(request.sayings[0].begin, 6);
+  ASSERT_EQ(request.deliveries.size(), 1u);
+  EXPECT_EQ(request.deliveries[0].rate, 0.75f);
+}
+
+TEST_F(WsSessionTest, MalformedDocumentsFail) {
+  start(LateText::kToken, kNativeSocket);
+  send(R"({"type":"session.config"})");
+  send(R"({"type":"input.text","text":"<speak>\n<p>a</speak>"})");
+  audio_until("SSML, line 2: mismatched tag");
+  send(R"({"type":"input.text","text":"<speak>never closed"})");
+  EXPECT_EQ(backend_->stats().accepted, 0);
+  send(R"({"type":"input.done"})");
+  audio_until("SSML, line 1: no element found");
+  // As with "ssml" of POST /v1/audio/speech.
+  send(R"({"type":"session.config","ssml":true})");
+  send(R"({"type":"input.text","text":"Plain."})");
+  send(R"({"type":"input.done"})");
+  audio_until("SSML, line 1: syntax error");
+  send(R"({"type":"session.config","ssml":false})");
+  send(R"({"type":"input.text","text":"<speak>a</speak>"})");
+  send(R"({"type":"input.done"})");
+  audio_until("session.done");
+  EXPECT_EQ(backend_->texts(), Texts({"<speak>a</speak>"}));
+  send(R"({"type":"session.config","ssml":"yes"})");
+  audio_until("'ssml' must be true or false");
+}
+
+TEST_F(WsSessionTest, StrictServersRefuseWhatADocumentCannotHave) {
+  backend_ = std::make_shared<FakeBackend>();
+  ApiError error;
+  auto dialect =
+      make_dialect({.path = kNativeSocket, .id = "x", .strict = true}, backend_->info(), error);
+  session_ = std::make_unique<TextSession>(
+      backend_, std::move(dialect), SessionLimits{}, [this] { wake(); }, now_s());
+  send(R"({"type":"session.config"})");
+  send(R"({"type":"input.text","text":"<speak><emphasis>So</emphasis></speak>"})");
+  audio_until("has no emphasis.");
+  EXPECT_EQ(backend_->stats().accepted, 0);
+}
+
+TEST_F(WsSessionTest, ElevenLabsTagsStandInPlainText) {
+  const std::string path = "/v1/text-to-speech/low/stream-input";
+  start(LateText::kToken, path, "enable_ssml_parsing=true&output_format=pcm_24000");
+  send(R"({"text":"I say <phoneme alphabet='cmu-arpabet' "})");
+  send(R"({"text":"ph='T AH0'>x</phoneme> now. ","flush":true})");
+  EXPECT_EQ(backend_->texts(), Texts({"I say x now."}));
+  start(LateText::kToken, path, "enable_ssml_parsing=false&output_format=pcm_24000");
+  send(R"({"text":"<speak>x</speak> ","flush":true})");
+  EXPECT_EQ(backend_->texts(), Texts({"<speak>x</speak> "}));
 }
 
 TEST_F(WsSessionTest, SentencesWhereTheModelTakesNoLateText) {

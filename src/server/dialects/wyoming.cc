@@ -193,11 +193,14 @@ class WyomingDialect : public Dialect {
       fail("one text at a time; wait for its end", "busy", out);
       return false;
     }
-    if (string_at(data, "text_format").value_or("text") != "text") {
-      fail("only plain text can be spoken, not SSML", "unsupported-format", out);
+    const std::string format = string_at(data, "text_format").value_or("text");
+    if (format != "text" && format != "ssml") {
+      fail(concat("'text_format' must be text or ssml, not '", format.substr(0, 100), "'"),
+           "unsupported-format", out);
       return false;
     }
     JsonIn fields = JsonIn::object();
+    if (format == "ssml") fields["ssml"] = true;
     if (const auto voice = data.find("voice"); voice != data.end() && voice->is_object()) {
       if (const auto name = string_at(*voice, "name")) fields["voice"] = *name;
       if (const auto tag = string_at(*voice, "language")) {

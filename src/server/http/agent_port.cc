@@ -38,7 +38,7 @@ void tell(net::ip::tcp::socket socket, const std::string& line) {
 std::string agent_answer(const ModelTable* models, bool draining) {
   if (draining) return "down #draining\n";
   if (models == nullptr) return "down #loading\n";
-  const double free = 100 * (1 - load_of(*models).used);
+  const double free = 100 * load_of(*models).free();
   return concat("up ", static_cast<int>(std::clamp(std::ceil(free), 1.0, 100.0)), "%\n");
 }
 

@@ -11,8 +11,8 @@
 
 namespace syrinx {
 
-/// "up 75%": requests are taken, and three quarters of the streams that the learned costs allow are
-/// free (never 0 %: that would say to send nothing). "down #loading" and "down #draining":
+/// "up 75%": requests are taken, and three quarters are free (ServerLoad::free; never 0 %: that
+/// would say to send nothing). "down #loading" and "down #draining":
 /// they are not. Not "drain", which a balancer keeps until it is told "ready", and that
 /// would undo what its operator has set by hand.
 std::string agent_answer(const ModelTable* models, bool draining);

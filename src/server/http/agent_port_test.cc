@@ -81,6 +81,18 @@ TEST(AgentAnswer, TellsTheShareThatIsFree) {
   EXPECT_EQ(answer_of(stats_of(400, 40)), "up 1%\n");
 }
 
+/// Newcomers wait four times as long as one alone would, though the streams say 15 %.
+TEST(AgentAnswer, FollowsTheSlowdownWhereThatSaysLess) {
+  EngineStats stats = stats_of(6, 40);
+  EXPECT_EQ(answer_of(stats), "up 85%\n");
+  stats.slowdown = 4;
+  EXPECT_EQ(answer_of(stats), "up 25%\n");
+  stats.requests = 36;
+  EXPECT_EQ(answer_of(stats), "up 10%\n");
+  stats.slowdown = 1000;
+  EXPECT_EQ(answer_of(stats), "up 1%\n");
+}
+
 TEST(AgentAnswer, TellsWhenNothingIsTaken) {
   const ModelTable models(std::make_shared<BusyBackend>(stats_of(0, 40)));
   EXPECT_EQ(agent_answer(nullptr, false), "down #loading\n");
@@ -108,7 +120,8 @@ TEST(LoadHeader, SpeaksOrca) {
   EXPECT_EQ(text->second,
             "TEXT application_utilization=0.5, named_metrics.num_requests_running=3, "
             "named_metrics.num_requests_waiting=1, named_metrics.kv_cache_usage_perc=0.25, "
-            "named_metrics.streams_capacity=8, named_metrics.predicted_wait_seconds=0");
+            "named_metrics.streams_capacity=8, named_metrics.predicted_wait_seconds=0, "
+            "named_metrics.slowdown=1");
   const auto json = load_header("JSON", load);
   ASSERT_TRUE(json && json->second.starts_with("JSON "));
   const auto read = nlohmann::json::parse(json->second.substr(5));

@@ -117,6 +117,7 @@ ordered_json engine_object(const Backend& backend) {
   return {{"requests", stats.requests},
           {"running", stats.running},
           {"capacity_streams", stats.capacity_streams},
+          {"slowdown", stats.slowdown},
           {"accepted", stats.accepted},
           {"finished", stats.finished},
           {"audio_s", stats.audio_s},

@@ -147,7 +147,8 @@ TEST_F(WyomingServerTest, FailuresEndTheConnectionWithoutAStop) {
   const std::string bad[] = {
       event("synthesize", R"({"text":"fail late"})"),
       event("synthesize", R"({"text":"x","voice":{"name":"nobody"}})"),
-      event("synthesize", R"({"text":"x","text_format":"ssml"})"),
+      event("synthesize", R"({"text":"x","text_format":"ssml"})"),  // it is none
+      event("synthesize", R"({"text":"x","text_format":"html"})"),
       event("synthesize"),
       event("synthesize-start") + event("synthesize-start"),
       "nonsense\n",

@@ -10,6 +10,7 @@ ServerLoad load_of(const ModelTable& models) {
     if (!model.backend) continue;
     const EngineStats stats = model.backend->stats();
     load.running += stats.running;
+    load.slowdown = std::max(load.slowdown, stats.slowdown);
     load.waiting += stats.requests - stats.running;
     double streams = stats.capacity_streams;
     if (stats.places_limit > 0 && streams > 0) streams = std::min(streams, stats.places_limit);
@@ -25,5 +26,7 @@ ServerLoad load_of(const ModelTable& models) {
   }
   return load;
 }
+
+double ServerLoad::free() const { return std::min(1 - used, 1 / slowdown); }
 
 }  // namespace syrinx

@@ -125,6 +125,7 @@ std::variant<ContextOptions, ApiError> RealtimeTalk::voice_options(
   if (auto* options = std::get_if<ContextOptions>(&out)) {
     options->call.audio.coding = config.format.coding;
     options->words = cast_.speaker->info().word_times;
+    options->ssml = false;  // what a model writes is no markup, whatever it was talked into
   }
   return out;
 }

@@ -22,7 +22,8 @@ std::optional<std::pair<std::string, std::string>> load_header(std::string_view 
                                {"num_requests_waiting", static_cast<double>(load.waiting)},
                                {"kv_cache_usage_perc", load.cache_used},
                                {"streams_capacity", load.streams},
-                               {"predicted_wait_seconds", load.wait_s}};
+                               {"predicted_wait_seconds", load.wait_s},
+                               {"slowdown", load.slowdown}};
   std::string value;
   if (format == "TEXT") {
     value = concat("TEXT application_utilization=", load.used);

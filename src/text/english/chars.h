@@ -18,6 +18,9 @@ inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 inline bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 inline bool is_letter(char c) { return is_upper(c) || is_lower(c); }
 inline bool is_alnum(char c) { return is_letter(c) || is_digit(c); }
+inline bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 inline char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 32) : c; }
 
 inline bool all(std::string_view text, bool (*test)(char)) {

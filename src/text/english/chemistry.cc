@@ -21,6 +21,18 @@ constexpr std::string_view kGroups = " SO NO CO PO NH CH BF CLO OH SF UF PH HNO 
 constexpr std::string_view kMolecules = " O2 O3 N2 H2 F2 Cl2 Br2 I2 S8 P4 C60 ";
 constexpr std::string_view kIons = " Na K Ca Mg H Li NH4 Fe Cu Zn Al Ag Ba H3O ";
 
+constexpr std::string_view kNegative = " OH Cl Br CN NO3 NO2 HCO3 HSO4 MnO4 ClO4 HS ";
+/// Elements that are told by their mass.
+constexpr std::string_view kElementNames =
+    " hydrogen helium lithium beryllium boron carbon nitrogen oxygen fluorine neon sodium aluminum"
+    " phosphorus sulfur chlorine argon potassium calcium chromium manganese iron cobalt nickel"
+    " copper zinc gallium germanium selenium krypton rubidium strontium yttrium zirconium niobium"
+    " molybdenum technetium ruthenium rhodium palladium silver cadmium indium tin tellurium iodine"
+    " xenon cesium caesium barium lanthanum cerium promethium samarium europium gadolinium lutetium"
+    " hafnium rhenium osmium iridium platinum gold mercury thallium bismuth polonium astatine radon"
+    " francium radium actinium thorium protactinium uranium neptunium plutonium americium curium"
+    " berkelium californium einsteinium ";
+
 struct Formula {
   std::string words, letters;
   int elements = 0, counts = 0;
@@ -55,11 +67,34 @@ bool parse(std::string_view core, Formula& out) {
   return true;
 }
 
+/// "uranium-238", "Cs-137", "Tc-99m".
+Reading read_isotope(std::string_view core) {
+  const size_t hyphen = core.find('-');
+  if (hyphen == core.npos || hyphen < 2) return {};
+  const std::string_view element = core.substr(0, hyphen);
+  std::string_view mass = core.substr(hyphen + 1);
+  const bool excited = mass.size() > 1 && mass.back() == 'm';
+  if (excited) mass.remove_suffix(1);
+  const bool symbol = element.size() == 2 && is_lower(element[1]) && listed(kElements, element);
+  if (!is_digits(mass, 1, 3) || !(symbol || listed(kElementNames, lower(element)))) return {};
+  std::string words = symbol ? letter_names(element) : lower(element);
+  add(words, mass.size() == 3 ? pair_words(mass) : cardinal_words(mass));
+  if (excited) words += " M";
+  return Spoken{words};
+}
+
 }  // namespace
+
+bool is_negative_ion(std::string_view core) { return listed(kNegative, core); }
 
 Reading read_formula(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (core.size() < 2 || core.size() > 24) return {};
+  if (auto isotope = read_isotope(core)) return isotope;
+  if (core.back() == '-' && is_negative_ion(core.substr(0, core.size() - 1))) {
+    Formula formula;
+    if (parse(core.substr(0, core.size() - 1), formula)) return Spoken{formula.words + " minus"};
+  }
   if (core.back() == '+') {  // "Na+", "Ca2+"
     std::string_view ion = core.substr(0, core.size() - 1);
     std::string charge;

@@ -27,10 +27,8 @@ constexpr std::string_view kPlaces =
 constexpr std::string_view kCallers = " tel telephone phone fax mobile cell call dial text ";
 constexpr std::string_view kCommands =
     " ls rm tar git grep chmod chown kill docker ssh scp gcc clang make python npm pip curl wget"
-    " head tail sort ps cp mv mkdir find cat sed awk du df cmake apt sudo bash rsync ffmpeg flag"
+    " head tail sort ps cp mv cd mkdir find cat sed awk du df cmake apt sudo bash rsync ffmpeg flag"
     " option flags options ninja cargo go node add pass ";
-
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 /// Letters by their names, digits one by one.
 std::string spelled(std::string_view text) {
@@ -116,19 +114,44 @@ Reading read_national(const Tokens& tokens, size_t i) {
   return Spoken{(plus ? "plus " : "") + digit_words(digits), used};
 }
 
-/// Addresses of IPv6 and of network cards.
+/// Addresses of IPv6 and of network cards: "fe80::1/64", "[::1]:8080".
 Reading read_hex_groups(std::string_view core) {
-  if (core.find(':') == core.npos) return {};
-  if (!std::all_of(core.begin(), core.end(), [](char c) { return is_hex(c) || c == ':'; })) {
+  const bool bracketed = core[0] == '[';
+  const size_t end = std::min(core.find(bracketed ? ']' : '/'), core.size());
+  const std::string_view address = core.substr(bracketed ? 1 : 0, end - (bracketed ? 1 : 0));
+  std::string_view behind = core.substr(std::min(end + (bracketed ? 1 : 0), core.size()));
+  if (address.find(':') == address.npos) return {};
+  if (!std::all_of(address.begin(), address.end(), [](char c) { return is_hex(c) || c == ':'; })) {
     return {};
   }
-  const auto groups = split(core, ':');
+  const auto groups = split(address, ':');
   const bool two_each = std::all_of(groups.begin(), groups.end(),
                                     [](std::string_view group) { return group.size() == 2; });
-  const bool short_form = core.find("::") != core.npos && any(core, is_hex);
+  const bool short_form = address.find("::") != address.npos && any(address, is_hex);
   const bool long_form = groups.size() == 8 || (groups.size() == 6 && two_each);
   if (!short_form && !long_form) return {};
-  return Spoken{spelled(core)};
+  std::string words = spelled(address);
+  if (!behind.empty()) {
+    add(words, behind[0] == ':' ? "colon" : "slash");
+    behind.remove_prefix(1);
+    if (!is_digits(behind, 1, 5)) return {};
+    add(words, behind.size() == 4 ? pair_words(behind) : cardinal_words(behind));
+  }
+  return Spoken{words};
+}
+
+/// "/" and "~" as places of files: "rm -rf /", "cd ~", "it lies in /."; not "his / hers".
+Reading read_root(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if ((core != "/" && core != "~") || i == 0) return {};
+  bool flag = false, command = listed(kCommands, small(tokens, i - 1));
+  for (size_t back = 1; back <= 6 && back <= i && !command; ++back) {
+    flag |= tokens.core(i - back)[0] == '-';
+    command = flag && listed(kCommands, small(tokens, i - back));
+  }
+  const bool ends = core == "/" && tokens[i].close != 0;
+  if (!command && !ends) return {};
+  return Spoken{core == "/" ? "slash" : "tilde"};
 }
 
 Reading read_flag(const Tokens& tokens, size_t i) {
@@ -185,12 +208,14 @@ Reading read_code(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (auto reading = read_hex_groups(core)) return reading;
   if (auto reading = read_flag(tokens, i)) return reading;
+  if (auto reading = read_root(tokens, i)) return reading;
   if (auto reading = read_national(tokens, i)) return reading;
   if (auto reading = read_type(core)) return reading;
   if (core.starts_with("localhost:") && is_digits(core.substr(10), 2, 5)) {
     return Spoken{"localhost colon " + pair_words(core.substr(10))};
   }
   const std::string next = lower(tokens.after(i));
+  if (core == "du" && next.starts_with('-')) return Spoken{"D U"};
   if (core == "x" && is_number(tokens.before(i)) && next.find('^') != next.npos) {
     return Spoken{"times"};  // "6.02 x 10^23"
   }

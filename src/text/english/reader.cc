@@ -50,6 +50,7 @@ std::string squeezed(std::string_view words) {
 char mark_after(const Tokens& tokens, size_t i, bool by_rule) {
   const Token& token = tokens[i];
   if (token.close == ',' || token.close == ';' || token.close == ':') return token.close;
+  if (token.close == '?') return '?';  // "Who is it?" she asked.
   if (token.close == '.' && !token.ellipsis) {
     const bool item = token.starts_line && all(token.core, is_digit);  // "1. First"
     const bool stop = !by_rule && abbreviation_of(token.core) == Abbreviation::kNone;

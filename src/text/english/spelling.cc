@@ -191,7 +191,7 @@ std::string word_words(std::string_view word, bool shouting) {
 }
 
 std::string part_words(std::string_view part) {
-  if (part.size() == 1 && is_letter(part[0])) return letter_names(part);
+  if ((part.size() == 1 && is_letter(part[0])) || part == "sh") return letter_names(part);
   return word_words(part);
 }
 

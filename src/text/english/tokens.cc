@@ -43,6 +43,8 @@ class Cutter {
     }
     while (last > first && !ends_core(last - 1)) --last;
     if (last == first) last = first + 1;
+    last = std::max(last, first + address(first));
+    if (ch(last) == '-' && is_negative_ion(text(first, last))) ++last;
     Token& token = run.token;
     read_edges(token, first, last);
     for (size_t i = first; i < last; ++i) {
@@ -57,7 +59,8 @@ class Cutter {
       const bool measure =
           token.core[0] == '%' || token.core[0] == kDegree || is_currency(token.core[0]);
       const bool drawn = !measure && (last < count_ || first > 0);  // ">_<", "=)"
-      run.bare = !sign || drawn;
+      const bool root = first == 0 && token.core == "/" && token.close == '.';  // "in /."
+      run.bare = !sign || (drawn && !root);
       if (!sign) token.closes = true;
     }
     return run;
@@ -66,8 +69,32 @@ class Cutter {
  private:
   char ch(size_t i) const { return i < count_ ? chars_[i].ch : ' '; }
 
+  std::string text(size_t first, size_t last) const {
+    std::string out;
+    for (size_t i = first; i < last && out.size() < 8; ++i) out += ch(i);
+    return out;
+  }
+  /// Characters of an address of IPv6 that is shortened, from i on: "::1", "fd00::"; 0 for none.
+  size_t address(size_t i) const {
+    size_t end = i;
+    bool gap = false, digit = false;
+    for (; is_hex(ch(end)) || ch(end) == ':'; ++end) {
+      gap |= ch(end) == ':' && ch(end + 1) == ':';
+      digit |= is_digit(ch(end));
+    }
+    if (end > i + 1 && ch(end - 1) == ':' && ch(end - 2) != ':') --end;  // a mark
+    return gap && digit && !is_alnum(ch(end)) ? end - i : 0;
+  }
+
   bool begins_core(size_t i) const {
     const char c = ch(i);
+    if (c == ':') return address(i) > 0;
+    if (c == '[') {  // "[::1]:8080"
+      const size_t size = address(i + 1);
+      return size > 0 && ch(i + 1 + size) == ']' && ch(i + 2 + size) == ':' &&
+             is_digit(ch(i + 3 + size));
+    }
+    if (c == '.' && i == 0 && ch(1) == '.' && ch(2) == '/') return true;  // "../image"
     if (c == '*') return count_ == 1 || is_digit(ch(i + 1));
     if (c == '.' && i == 0 && ch(1) == '/') return true;  // "./run"
     if (c == '.') return is_alnum(ch(i + 1)) && (i == 0 || !has(".)", ch(i - 1)));
@@ -159,7 +186,9 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
     const bool between = !tokens.empty() && any(tokens.back().core, is_digit) &&
                          tokens.back().close == 0 && i + 1 < text.size() && text[i].ch == ' ' &&
                          is_digit(text[i + 1].ch);
-    if (dash && between) run.bare = run.token.closes = false;
+    const bool home = run.token.core == "~" && !tokens.empty() &&
+                      listed(" cd ls cp mv ", lower(tokens.back().core));
+    if ((dash && between) || home) run.bare = run.token.closes = false;
     if (!run.bare) {
       line_start = false;
       tokens.push_back(std::move(run.token));

@@ -48,6 +48,9 @@ class Tokens {
   std::vector<Token> tokens_;
 };
 
+/// "Cl", "HCO3": what a minus behind it belongs to. In chemistry.cc.
+bool is_negative_ion(std::string_view core);
+
 Tokens tokenise(const std::vector<FoldedChar>& text);
 
 }  // namespace syrinx::english

@@ -147,7 +147,7 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
   if (GetParam().frames > 4) {
     EXPECT_GT(server->metrics().stages[0].replayed.value(), 0) << "no step was like one before";
   }
-  const float worst = want.distance(std::span(got).first(static_cast<size_t>(count)));
+  const float worst = want.distance_of_beginning(std::span(got).first(static_cast<size_t>(count)));
   EXPECT_LT(worst, 1e-4f);
   RecordProperty("samples", std::to_string(count));
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");

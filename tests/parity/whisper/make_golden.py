@@ -73,16 +73,44 @@ def make_tokenizers(languages, out):
     tok.decoder = decoders.ByteLevel()
     tok.train_from_iterator(SENTENCES.split("\n"), trainers.BpeTrainer(
         vocab_size=PLAIN, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), show_progress=False))
-    letters = byte_of_letter()
-    ranks = {bytes(letters[c] for c in token): i for token, i in tok.get_vocab().items()}
-    assert len(ranks) == PLAIN
-    specials = special_tokens(languages)
-    tok.add_special_tokens(specials)
+    tok.add_special_tokens(special_tokens(languages))
     tok.save(str(out / "tokenizer.json"), pretty=False)
+    return encoding_of(tok, languages)
+
+
+def encoding_of(tok, languages):
+    """The same tokenizer as the authors have it."""
+    letters, specials = byte_of_letter(), special_tokens(languages)
+    ranks = {bytes(letters[c] for c in token): i for token, i in tok.get_vocab().items() if i < PLAIN}
+    assert len(ranks) == PLAIN
     names = specials + [f"<|{i * 0.02:.2f}|>" for i in range(TIMESTAMPS)]
     encoding = tiktoken.Encoding("small", explicit_n_vocab=PLAIN + len(names), pat_str=PATTERN, mergeable_ranks=ranks,
                                  special_tokens={name: PLAIN + i for i, name in enumerate(names)})
     return encoding
+
+
+def authors_of(hf, shape):
+    """The authors' class with the networks of transformers'."""
+    c = hf.config
+    dims = ModelDimensions(c.num_mel_bins, 1500, c.d_model, c.encoder_attention_heads, c.encoder_layers, c.vocab_size, IDS, c.d_model,
+                           c.decoder_attention_heads, c.decoder_layers)
+
+    class Small(Whisper):
+        is_multilingual = True
+        num_languages = len(shape["languages"])
+    authors = Small(dims).eval()
+    state = {}
+    for key, value in hf.model.state_dict().items():
+        for a, b in [("embed_tokens.weight", "token_embedding.weight"), ("embed_positions.weight", "positional_embedding"),
+                     ("layers.", "blocks."), ("encoder_attn_layer_norm", "cross_attn_ln"), ("self_attn_layer_norm", "attn_ln"),
+                     ("encoder_attn.", "cross_attn."), ("self_attn.", "attn."), ("final_layer_norm", "mlp_ln"), ("fc1", "mlp.0"),
+                     ("fc2", "mlp.2"), ("q_proj", "query"), ("k_proj", "key"), ("v_proj", "value"), ("out_proj", "out")]:
+            key = key.replace(a, b)
+        key = key.replace("encoder.layer_norm", "encoder.ln_post").replace("decoder.layer_norm", "decoder.ln")
+        state[key] = value
+    missing = authors.load_state_dict(state, strict=False)
+    assert not missing.unexpected_keys and all("mask" in k for k in missing.missing_keys), missing
+    return authors
 
 
 def make_models(name, out):
@@ -125,24 +153,7 @@ def make_models(name, out):
         # The parameters of the checkpoint are in f16.
         for p in hf.parameters():
             p.copy_(p.half().float())
-    dims = ModelDimensions(shape["mels"], 1500, width, shape["heads"], shape["encoder"], vocab, IDS, width, shape["heads"],
-                           shape["decoder"])
-
-    class Small(Whisper):
-        is_multilingual = True
-        num_languages = len(shape["languages"])
-    authors = Small(dims).eval()
-    state = {}
-    for key, value in hf.model.state_dict().items():
-        for a, b in [("embed_tokens.weight", "token_embedding.weight"), ("embed_positions.weight", "positional_embedding"),
-                     ("layers.", "blocks."), ("encoder_attn_layer_norm", "cross_attn_ln"), ("self_attn_layer_norm", "attn_ln"),
-                     ("encoder_attn.", "cross_attn."), ("self_attn.", "attn."), ("final_layer_norm", "mlp_ln"), ("fc1", "mlp.0"),
-                     ("fc2", "mlp.2"), ("q_proj", "query"), ("k_proj", "key"), ("v_proj", "value"), ("out_proj", "out")]:
-            key = key.replace(a, b)
-        key = key.replace("encoder.layer_norm", "encoder.ln_post").replace("decoder.layer_norm", "decoder.ln")
-        state[key] = value
-    missing = authors.load_state_dict(state, strict=False)
-    assert not missing.unexpected_keys and all("mask" in k for k in missing.missing_keys), missing
+    authors = authors_of(hf, shape)
     tensors = {k: v.half().contiguous() for k, v in hf.state_dict().items() if k != "proj_out.weight"}
     save_file(tensors, out / "model.safetensors", metadata={"format": "pt"})
     hf.config.architectures = ["WhisperForConditionalGeneration"]

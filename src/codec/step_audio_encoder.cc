@@ -1,0 +1,163 @@
+#include "codec/step_audio_encoder.h"
+
+#include <algorithm>
+
+#include "kernels/activation.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kPadding = 479;  // samples of silence behind a piece
+constexpr int64_t kHearingTaps = 3, kPool = 2, kAdapterStride = 2;
+
+/// Names as Whisper's own code has them.
+constexpr WhisperBlockNames kStepNames{.attention_norm = "attn_ln",
+                                       .q = "attn.query",
+                                       .k = "attn.key",
+                                       .v = "attn.value",
+                                       .o = "attn.out",
+                                       .mlp_norm = "mlp_ln",
+                                       .up = "mlp.0",
+                                       .down = "mlp.2"};
+
+PackedConv1d load_hearing_taps(const Weights& weights, int64_t out, int64_t in, WeightType type) {
+  return PackedConv1d::pack(weights.take("weight", {out, in, kHearingTaps}),
+                            weights.take("bias", {out}), 1,
+                            type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
+}
+
+/// Mel frames of a piece: the last one is dropped, as Whisper does.
+int64_t mel_frames(int64_t samples) { return (samples + kPadding) / 160; }
+int64_t rows_of(int64_t frames) { return (frames + 1) / 2; }
+/// Rows that are seen: those of the samples, without those of the padding.
+int64_t rows_seen(int64_t frames) { return frames < 3 ? 0 : (frames - 1) / 2; }
+
+/// x with a row of zeros on either side, through three taps.
+void convolve_padded(StepContext& ctx, const PackedConv1d& conv, const View& x, const View& out,
+                     int64_t stride) {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t width = x.shape[1];
+  const View wide = take_rows(ctx, x.shape[0] + 2, width);
+  std::fill_n(wide.f32(), width, 0.f);
+  std::copy_n(x.f32(), x.count(), wide.f32() + width);
+  std::fill_n(wide.f32() + width + x.count(), width, 0.f);
+  conv1d(ctx, conv, wide, out, 1, stride);
+}
+
+}  // namespace
+
+StepAudioEncoderConfig StepAudioEncoderConfig::load(const Config& root) {
+  const Config c = root.sub("audio_encoder_config");
+  StepAudioEncoderConfig e;
+  e.mels = c.i("n_mels", 8, 512);
+  e.width = c.i("n_audio_state", 8, 1 << 13);
+  e.layers = c.i("n_audio_layer", 1, 256);
+  e.heads = c.i("n_audio_head", 1, 512);
+  e.positions = c.i("n_audio_ctx", 1, 1 << 16);
+  e.out = c.i("llm_dim", 8, 1 << 16);
+  if (e.width % e.heads != 0 || e.width / e.heads % 8 != 0 || e.width / e.heads > 256)
+    c.fail("n_audio_head", "must cut n_audio_state into multiples of 8, at most 256");
+  if (c.i("kernel_size") != kHearingTaps) c.fail("kernel_size", "must be 3");
+  if (c.i("adapter_stride") != kAdapterStride) c.fail("adapter_stride", "must be 2");
+  if (e.positions < rows_of(mel_frames(StepAudioEncoder::kPiece)))
+    c.fail("n_audio_ctx", "has no place for a piece of 25 s");
+  return e;
+}
+
+StepAudioEncoder::StepAudioEncoder(const StepAudioEncoderConfig& config, const Weights& encoder,
+                                   const Weights& adapter, WeightType type)
+    : config_(config),
+      mel_(whisper_mel(static_cast<int>(config.mels))),
+      conv1_(load_hearing_taps(encoder.scope("conv1"), config.width, config.mels, type)),
+      conv2_(load_hearing_taps(encoder.scope("conv2"), config.width, config.width, type)),
+      conv3_(load_hearing_taps(adapter.scope("conv"), config.width, config.width, type)),
+      positions_(encoder.f32("positional_embedding.weight", {config.positions, config.width})),
+      norm_(encoder.scope("after_norm"), config.width, WhisperBlock::kNormEps),
+      first_(load_linear(adapter, "linear1", config.hidden, config.width, true, type)),
+      second_(load_linear(adapter, "linear2", config.out, config.hidden, true, type)) {
+  for (int64_t i = 0; i < config.layers; ++i)
+    blocks_.emplace_back(encoder.scope("blocks", i), config.width, config.heads, config.ffn(),
+                         kStepNames, type);
+}
+
+size_t StepAudioEncoder::bytes() const {
+  size_t sum = conv1_.bytes() + conv2_.bytes() + conv3_.bytes() + positions_.bytes() +
+               first_.bytes() + second_.bytes();
+  for (const WhisperBlock& block : blocks_) sum += block.bytes();
+  return sum;
+}
+
+int64_t StepAudioEncoder::count(int64_t samples) {
+  return (rows_seen(mel_frames(samples)) / kPool + 1) / kAdapterStride;
+}
+
+StepAudioEncoder::Work StepAudioEncoder::open(int64_t samples) const {
+  SYRINX_CHECK(samples > 0 && samples <= kPiece, "[step_audio_encoder] a piece of ", samples,
+               " samples");
+  Work work;
+  work.samples_ = samples;
+  work.steps_ = count(samples) > 0 ? steps() : 0;
+  work.rows_ = Tensor({count(samples), config_.out}, DType::kF32);
+  return work;
+}
+
+void StepAudioEncoder::run(StepContext& ctx, Work& work, std::span<const float> samples) const {
+  SYRINX_CHECK(!work.done() && ctx.device == Device::kCpu, "[step_audio_encoder] nothing to do");
+  if (work.step_ == 0) {
+    hear(ctx, work, samples);
+  } else if (work.step_ <= config_.layers) {
+    const int64_t seen = rows_seen(mel_frames(work.samples_));
+    blocks_[static_cast<size_t>(work.step_ - 1)].run(ctx, work.past_, 0, seen, work.x_.view());
+  } else {
+    adapt(ctx, work);
+  }
+  ++work.step_;
+}
+
+void StepAudioEncoder::hear(StepContext& ctx, Work& work, std::span<const float> samples) const {
+  SYRINX_CHECK(std::ssize(samples) == work.samples_, "[step_audio_encoder] ", samples.size(),
+               " samples of a piece of ", work.samples_);
+  const Arena::Mark mark(ctx.arena);
+  std::vector<float> padded(samples.begin(), samples.end());
+  padded.resize(padded.size() + kPadding, 0.f);
+  const int64_t frames = mel_frames(work.samples_), rows = rows_of(frames);
+  const View mel = take_rows(ctx, frames, config_.mels);
+  mel_.run(padded, 0, frames, mel.f32());
+  whisper_compress({mel.f32(), static_cast<size_t>(mel.count())});
+  const View inner = take_rows(ctx, frames, config_.width);
+  convolve_padded(ctx, conv1_, mel, inner, 1);
+  activate(ctx, Activation::kGelu, inner, inner);
+  work.x_ = Tensor({rows, config_.width}, DType::kF32);
+  convolve_padded(ctx, conv2_, inner, work.x_.view(), 2);
+  activate(ctx, Activation::kGelu, work.x_, work.x_);
+  add_inplace(ctx, work.x_, positions_.view().slice(0, rows));
+  work.past_ =
+      WhisperBlock::Past(1, config_.heads, config_.width / config_.heads, rows, DType::kF32);
+  work.past_.rows = rows;
+}
+
+void StepAudioEncoder::adapt(StepContext& ctx, Work& work) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t width = config_.width, pooled = work.x_.shape()[0] / kPool;
+  const View means = take_rows(ctx, pooled, width);
+  const float* x = work.x_.f32();
+  for (int64_t i = 0; i < pooled * width; ++i) {
+    const int64_t row = i / width * kPool, column = i % width;
+    means.f32()[i] = (x[row * width + column] + x[(row + 1) * width + column]) / 2;
+  }
+  norm_(ctx, means, means);
+  // Rows behind those that are seen are in reach of the last convolution, as in the original.
+  const int64_t made = (pooled - 1) / kAdapterStride + 1, count = work.rows_.shape()[0];
+  const View convolved = take_rows(ctx, made, width);
+  convolve_padded(ctx, conv3_, means, convolved, kAdapterStride);
+  activate(ctx, Activation::kGelu, convolved, convolved);
+  const View hidden = take_rows(ctx, count, config_.hidden);
+  linear(ctx, first_, convolved.slice(0, count), hidden);
+  activate(ctx, Activation::kRelu, hidden, hidden);
+  linear(ctx, second_, hidden, work.rows_);
+  work.x_ = {};
+  work.past_ = {};
+}
+
+}  // namespace syrinx

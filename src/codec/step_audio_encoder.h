@@ -1,0 +1,84 @@
+// What Step-Audio 2 hears: a recording at 16 kHz to rows of its language model's width, 12.5 a
+// second. Whisper's log-mel and encoder, in which every row sees every other, the mean of two rows,
+// a convolution of stride 2, two linears.
+//
+// A recording is cut into pieces of 25 s, each alone. The authors pad the pieces of one call to the
+// longest; here a piece is always encoded as if alone. Its work is cut: the mel with the
+// convolutions, then a layer each, then the adapter. CPU only.
+// Source: Step-Audio2:utils.py (log_mel_spectrogram, compute_token_num);
+// vox-serve:vox_serve/{encoder,model}/step_audio_2.py, after the authors' modeling_step_audio_2.py.
+// Const after construction, shared by threads; a Work is used by one call at a time.
+// M mel bands, W width, H width of the language model.
+#pragma once
+
+#include <span>
+
+#include "audio/mel.h"
+#include "codec/whisper_block.h"
+#include "io/json.h"
+
+namespace syrinx {
+
+/// Sizes, of config.json's audio_encoder_config. Plain data.
+struct StepAudioEncoderConfig {
+  int64_t mels = 128;
+  int64_t width = 1280, layers = 32, heads = 20;
+  int64_t positions = 1500;  ///< rows of a piece at most
+  int64_t hidden = 2048;     ///< of the adapter
+  int64_t out = 3584;        ///< H
+
+  int64_t ffn() const { return 4 * width; }
+  /// Throws LoadError for what is missing, out of range or not supported.
+  static StepAudioEncoderConfig load(const Config& root);
+};
+
+class StepAudioEncoder {
+ public:
+  static constexpr int kSampleRate = 16000;  ///< Hz
+  static constexpr int64_t kPiece = 25 * kSampleRate;
+
+  /// One piece between calls.
+  class Work {
+   public:
+    bool done() const { return step_ == steps_; }
+    /// Complete when done: [count(samples), H].
+    const View& rows() const { return rows_.view(); }
+
+   private:
+    friend class StepAudioEncoder;
+    int64_t samples_ = 0;
+    int step_ = 0, steps_ = 0;
+    WhisperBlock::Past past_;
+    Tensor x_, rows_;  // [R, W], [N, H]
+  };
+
+  /// `encoder` and `adapter` are the scopes of these names.
+  StepAudioEncoder(const StepAudioEncoderConfig& config, const Weights& encoder,
+                   const Weights& adapter, WeightType type);
+
+  const StepAudioEncoderConfig& config() const { return config_; }
+  /// Rows of a piece; short ones have none.
+  static int64_t count(int64_t samples);
+  /// Calls of run() that a piece takes.
+  int steps() const { return static_cast<int>(config_.layers) + 2; }
+  /// A piece of so many samples, in [1, kPiece].
+  Work open(int64_t samples) const;
+  /// The next step of an unfinished work; `samples`, all of the piece's, are read by the first one
+  /// only.
+  void run(StepContext& ctx, Work& work, std::span<const float> samples) const;
+  size_t bytes() const;
+
+ private:
+  void hear(StepContext& ctx, Work& work, std::span<const float> samples) const;
+  void adapt(StepContext& ctx, Work& work) const;
+
+  StepAudioEncoderConfig config_;
+  MelSpectrogram mel_;
+  PackedConv1d conv1_, conv2_, conv3_;
+  Tensor positions_;  // [positions, W]
+  std::vector<WhisperBlock> blocks_;
+  LayerNorm norm_;
+  PackedLinear first_, second_;
+};
+
+}  // namespace syrinx

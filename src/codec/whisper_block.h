@@ -1,0 +1,46 @@
+// A block of Whisper's encoder with a past: rows see those before them, their own chunk, and
+// nothing behind a given row. For encoders that are cut into chunks or leave out their last rows;
+// whole windows run in a Decoder (codec/whisper_encoder.h). CPU only. Const after construction,
+// shared by threads; a past is used by one call at a time. W width.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "nn/layers.h"
+
+namespace syrinx {
+
+/// What a checkpoint calls the parts of a block.
+struct WhisperBlockNames {
+  const char *attention_norm, *q, *k, *v, *o, *mlp_norm, *up, *down;
+};
+
+class WhisperBlock {
+ public:
+  static constexpr float kNormEps = 1e-5f;
+
+  /// Keys and values of a stack of blocks.
+  struct Past {
+    Past() = default;
+    Past(int64_t layers, int64_t heads, int64_t dim, int64_t most_rows, DType type);
+    KvPool pool;
+    std::vector<int32_t> pages;
+    int64_t rows = 0;  ///< with those of the chunk that is run
+  };
+
+  WhisperBlock(const Weights& weights, int64_t width, int64_t heads, int64_t ffn,
+               const WhisperBlockNames& names, WeightType type);
+
+  /// The last rows of the past: x [R, W], in place. They see rows [0, seen).
+  void run(StepContext& ctx, const Past& past, int layer, int64_t seen, const View& x) const;
+  size_t bytes() const;
+
+ private:
+  int64_t width_, heads_, ffn_;
+  LayerNorm before_attention_, before_mlp_;
+  PackedLinear qkv_, out_, up_, down_;
+};
+
+}  // namespace syrinx

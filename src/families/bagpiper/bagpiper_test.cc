@@ -1,0 +1,400 @@
+// Promises of the family that need no golden: batches, recomputation, phases, ends, guidance, late
+// text, prompts, checks, faults.
+#include "families/bagpiper/fixture.h"
+
+namespace syrinx::bagpiper {
+namespace {
+
+constexpr int kS = 8;
+
+class BagpiperTest : public testing::Test {
+ protected:
+  BagpiperTest() : model_({golden_path("checkpoint"), "tiny"}) {}
+
+  static SpeechRequest request(const std::string& text) {
+    SpeechRequest r;
+    r.text = text;
+    r.temperature = 0.f;
+    r.max_frames = 30;
+    r.max_tokens = 5;
+    r.ignore_stop = true;
+    return r;
+  }
+  static SpeechRequest chat(const std::string& messages, bool spoken = true) {
+    SpeechRequest r;
+    r.chat = std::make_shared<Chat>(Chat{messages, "", {}});
+    r.temperature = 0.f;
+    r.max_tokens = 6;
+    r.text_only = !spoken;
+    return r;
+  }
+  static SpeechRequest said(const std::string& text, bool spoken = true) {
+    return chat(R"([{"role": "user", "content": ")" + text + R"("}])", spoken);
+  }
+  std::unique_ptr<Sequence> open(const SpeechRequest& r) const {
+    auto opened = model_.open(r);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+    return opened.take().only();
+  }
+  Error refusal(const SpeechRequest& r) const {
+    auto opened = model_.open(r);
+    EXPECT_FALSE(opened.ok());
+    return opened.ok() ? Error{} : opened.error();
+  }
+  Verdict step(Sequence& state, int32_t first, int32_t others) {
+    std::vector<int32_t> codes(kS, others);
+    codes[0] = first;
+    said_.clear();
+    StepOutput out(said_, marks_);
+    const Verdict verdict = state.advance(codes, out);
+    written_ += out.written();
+    return verdict;
+  }
+  int32_t word(int i) const { return ModelConfig::kFirstWord + i; }
+  int32_t code(int i) const { return model_.config().first_code(0) + 1 + i; }
+  /// Through the words and the turn.
+  void speak(Sequence& state) {
+    step(state, word(40), 0);
+    step(state, kEndPart, 0);
+    step(state, kAssistant, 0);
+    step(state, kAudio, 0);
+  }
+
+  Bagpiper model_;
+  std::vector<int32_t> said_;
+  std::vector<WordMark> marks_;
+  std::string written_;
+};
+
+TEST_F(BagpiperTest, SameBitsAloneAndInABatch) {
+  std::vector<SpeechRequest> requests{request("Hello there."), request("The quick brown fox"),
+                                      said("hello"), said("how are you?", false)};
+  requests[1].temperature = 0.8f, requests[1].top_k = 7;
+  requests.push_back(
+      chat(R"([{"role": "user", "content": [{"type": "audio", "audio": ""}]}])", false));
+  requests[4].recordings.push_back(recording_of(9000));
+  std::vector<Track> alone;
+  for (const SpeechRequest& r : requests) {
+    Runner runner(model_);
+    alone.push_back(hear(model_, runner, r));
+    for (int i = 0; i < 40 && !alone.back().finished; ++i) runner.step(alone.back());
+  }
+  Runner runner(model_, 2);
+  std::vector<Track> together;
+  for (const SpeechRequest& r : requests) together.push_back(hear(model_, runner, r));
+  std::vector<Track*> all;
+  for (Track& track : together) all.push_back(&track);
+  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
+    ASSERT_GE(steps, i >= 3 ? 2u : 10u) << i;
+    for (size_t s = 0; s < steps; ++s) {
+      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
+      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
+    }
+  }
+}
+
+TEST_F(BagpiperTest, ADroppedCacheIsMadeAgain) {
+  Runner runner(model_);
+  const SpeechRequest r = request("Hello there, how are you?");
+  Track kept = runner.open(r), dropped = runner.open(r);
+  for (int i = 0; i < 30; ++i) {
+    runner.step(kept);
+    if (i % 7 == 3) runner.drop(dropped);
+    runner.step(dropped);
+  }
+  EXPECT_TRUE(kept.logits == dropped.logits);
+  EXPECT_EQ(kept.frames, dropped.frames);
+}
+
+TEST_F(BagpiperTest, WordsThenATurnThenSpeech) {
+  const auto state = open(said("hello"));
+  const ModelConfig& m = model_.config();
+  const int rows = state->prompt_rows();
+  EXPECT_EQ(state->rule(0).ranges, 1) << "no end before the first word";
+  EXPECT_EQ(state->rule(0).allowed[0].begin, ModelConfig::kFirstWord);
+  EXPECT_EQ(state->rule(0).allowed[0].end, m.first_code(0));
+  EXPECT_EQ(state->rule(3).forced, kPad);
+  EXPECT_NEAR(open([&] {
+                SpeechRequest r = said("hello");
+                r.temperature.reset();
+                return r;
+              }())
+                  ->sampling(0)
+                  .temperature,
+              0.6f, 1e-6f);
+  EXPECT_EQ(step(*state, word(40), 0).next, Verdict::kContinue);
+  EXPECT_EQ(state->rule(0).ranges, 2);
+  EXPECT_EQ(state->rule(0).allowed[0].begin, kEnd);
+  EXPECT_EQ(state->rule(0).allowed[0].end, kEndPart + 1);
+  EXPECT_EQ(step(*state, kEnd, 0).next, Verdict::kContinue) << "any end of the words will do";
+  EXPECT_FALSE(written_.empty());
+  EXPECT_EQ(state->rule(0).forced, kAssistant);
+  step(*state, kAssistant, 0);
+  EXPECT_EQ(state->rule(0).forced, kAudio);
+  EXPECT_EQ(state->step_guidance(0), 1.f);
+  step(*state, kAudio, 0);
+  EXPECT_EQ(state->rule(0).forced, -1);
+  EXPECT_EQ(state->rule(0).ranges, 1) << "no end before 50 steps";
+  EXPECT_EQ(state->rule(0).allowed[0].begin, m.first_code(0));
+  EXPECT_EQ(state->rule(5).allowed[0].begin, 1) << "a pad that is no slot of the stream";
+  EXPECT_EQ(state->step_guidance(5), 3.f) << "the released scale";
+  EXPECT_EQ(state->prompt_rows(), rows) << "all in one segment";
+}
+
+TEST_F(BagpiperTest, TheModelFillsWhatComesBeforeAndTheEndTakesTheTailAlong) {
+  SpeechRequest r = said("hello");
+  const auto state = open(r);
+  speak(*state);
+  const int first = state->prompt_rows() + 4;
+  int frames = 0;
+  Verdict verdict;
+  for (int now = 0; now < 50; ++now) {
+    EXPECT_EQ(state->rule(7).forced, -1);
+    verdict = step(*state, code(now % 20), now % 20 + 2);
+    EXPECT_EQ(verdict.next, Verdict::kContinue);
+    EXPECT_EQ(said_.size(), now < 7 ? 0u : 8u);
+    frames += !said_.empty();
+  }
+  // Frame 42: stream s came at step 42 + s.
+  EXPECT_EQ(said_, (std::vector<int32_t>{2, 3, 4, 5, 6, 7, 8, 9}));
+  std::vector<int32_t> ids(kS);
+  const auto& own = static_cast<const State&>(*state);
+  own.input(first, false, ids);
+  for (int s = 0; s < kS; ++s) EXPECT_EQ(ids[s], model_.config().first_code(s) + 1) << s;
+  EXPECT_EQ(state->rule(0).ranges, 2);
+  verdict = step(*state, kEnd, 1);
+  EXPECT_TRUE(said_.empty());
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kStop);
+  EXPECT_EQ(frames, 50 - 7) << "seven steps of the tail are no frames";
+}
+
+TEST_F(BagpiperTest, APadWhereACodeBelongsIsTheFirstCode) {
+  const auto state = open(said("hello"));
+  speak(*state);
+  for (int i = 0; i < 8; ++i) step(*state, model_.config().first_code(0), 1);
+  EXPECT_EQ(said_, std::vector<int32_t>(8, 0));
+}
+
+TEST_F(BagpiperTest, PhasesThatNeverEndAreBounded) {
+  SpeechRequest r = said("hello");
+  r.max_frames = 9;
+  const auto state = open(r);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(state->rule(0).forced, -1) << i;
+    EXPECT_EQ(step(*state, word(50), 0).next, Verdict::kContinue);
+  }
+  EXPECT_EQ(state->rule(0).forced, kAssistant) << "what there is of words is made audible";
+  step(*state, kAssistant, 0), step(*state, kAudio, 0);
+  Verdict verdict;
+  int steps = 0;
+  while (verdict.next == Verdict::kContinue && steps < 100)
+    verdict = step(*state, code(1), 2), ++steps;
+  EXPECT_EQ(steps, 9 + 7);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+  EXPECT_EQ(state->max_steps(), 6 + 2 + 16);
+  const auto writer = open(said("hello", false));
+  for (int i = 0; i < 6; ++i) verdict = step(*writer, word(50), 0);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+  SpeechRequest free = said("hello");
+  free.max_tokens = 0;
+  EXPECT_LE(open(free)->prompt_rows() + open(free)->max_steps(), model_.config().max_positions);
+}
+
+TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
+  SpeechRequest r = said("hello");
+  r.guidance = 1.f;
+  EXPECT_FALSE(open(r)->guidance().has_value());
+  EXPECT_FALSE(open(said("hello", false))->guidance().has_value()) << "words are not guided";
+  r.guidance = 2.f;
+  const auto state = open(r);
+  EXPECT_EQ(state->guidance(), 2.f);
+  EXPECT_EQ(state->step_guidance(0), 1.f);
+  std::vector<uint64_t> keys;
+  state->prefix_keys(true, keys);
+  EXPECT_EQ(keys, std::vector<uint64_t>(static_cast<size_t>(state->prompt_rows()), 0));
+  speak(*state);
+  EXPECT_EQ(state->step_guidance(4), 2.f);
+  step(*state, code(3), 5);
+  const auto& own = static_cast<const State&>(*state);
+  std::vector<int32_t> main(kS), companion(kS), pads(kS, -1);
+  pads[0] = kPad;
+  const int rows = state->prompt_rows();
+  for (const int pos : {0, rows - 1, rows, rows + 1, rows + 2}) {
+    own.input(pos, true, companion);
+    EXPECT_EQ(companion, pads) << pos;
+    own.input(pos, false, main);
+    EXPECT_NE(main, pads) << pos;
+  }
+  for (const int pos : {rows + 3, rows + 4}) {  // where speech begins, and its first step
+    own.input(pos, true, companion);
+    own.input(pos, false, main);
+    EXPECT_EQ(main, companion) << pos;
+  }
+  EXPECT_EQ(main[0], code(3));
+  EXPECT_EQ(main[7], model_.config().first_code(7) + 4);
+  r.guidance = 101.f;
+  EXPECT_EQ(refusal(r).param, "guidance");
+}
+
+TEST_F(BagpiperTest, OnlyChatsTellWhatWasThought) {
+  const auto state = open(request("Hello."));
+  step(*state, word(40), 0);
+  step(*state, kEndPart, 0);
+  EXPECT_TRUE(written_.empty());
+}
+
+TEST_F(BagpiperTest, AStopStringEndsTheWords) {
+  SpeechRequest r = said("hello", false);
+  const std::string stop = model_.prompter().bytes(word(40));
+  r.stop = {stop};
+  const auto writer = open(r);
+  EXPECT_EQ(step(*writer, word(40), 0).next, Verdict::kFinished);
+  EXPECT_TRUE(written_.empty());
+  r.text_only = false;
+  const auto speaker = open(r);
+  step(*speaker, word(40), 0);
+  EXPECT_EQ(speaker->rule(0).forced, kAssistant);
+}
+
+TEST_F(BagpiperTest, ATextIsReadInAScene) {
+  EXPECT_EQ(Prompter::scene("Hello.", ""), "A clear voice says: 'Hello.'. No background noise.");
+  EXPECT_EQ(Prompter::scene("Hello.", "A calm male voice says: "),
+            "A calm male voice says: 'Hello.'");
+  SpeechRequest r = request("Hello.");
+  r.instructions = "An old man whispers.";
+  const auto state = open(r);
+  const auto same = open(said("An old man whispers: 'Hello.'"));
+  const auto ids = state->prompt_ids(), want = same->prompt_ids();
+  EXPECT_TRUE(std::equal(ids.begin(), ids.end(), want.begin(), want.end()));
+}
+
+TEST_F(BagpiperTest, LongAndLateTextIsReadInSegments) {
+  SpeechRequest r = request("");
+  r.text_open = true;
+  r.max_frames = 0;
+  const auto state = open(r);
+  EXPECT_FALSE(state->ready());
+  EXPECT_TRUE(
+      state
+          ->append_text(
+              "It has been a very long time since we have met in this town, has it not? A", false)
+          .ok());
+  EXPECT_TRUE(state->ready());
+  EXPECT_TRUE(state->append_text("nd you?", true).ok());
+  EXPECT_FALSE(state->append_text("more", true).ok());
+  for (int segment = 0; segment < 2; ++segment) {
+    speak(*state);
+    for (int i = 0; i < 50; ++i) step(*state, code(1), 2);
+    const Verdict verdict = step(*state, kEnd, 1);
+    EXPECT_EQ(verdict.next, segment == 0 ? Verdict::kNextSegment : Verdict::kFinished);
+  }
+}
+
+TEST_F(BagpiperTest, RowsOfRecordingsStandInThePromptAndHaveNoKeys) {
+  SpeechRequest r = chat(R"([{"role": "user", "content": [{"type": "text", "text": "a"},
+      {"type": "audio", "audio": ""}, {"type": "text", "text": "b"}, {"type": "text", "text": "c"}]}])",
+                         false);
+  r.recordings.push_back(recording_of(16000));
+  const auto state = open(r);
+  EXPECT_FALSE(state->ready());
+  const auto ids = state->prompt_ids();
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), Prompter::kHeardRow), 13);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), kEndPart), 2) << "the user goes on twice";
+  const auto place = std::find(ids.begin(), ids.end(), Prompter::kHeardRow) - ids.begin();
+  EXPECT_EQ(ids[place - 1], kAudio);
+  EXPECT_EQ(state->known_rows(), place);
+  std::vector<uint64_t> keys;
+  state->prefix_keys(false, keys);
+  EXPECT_EQ(std::ssize(keys), place);
+  step(*state, word(3), 0);
+  keys.clear();
+  state->step_keys(keys);
+  EXPECT_TRUE(keys.empty());
+}
+
+TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
+  SpeechRequest r = request(" ");
+  EXPECT_EQ(refusal(r).param, "input");
+  r = request("a"), r.language = "de";
+  EXPECT_EQ(refusal(r).param, "language");
+  r = request("a"), r.voice = "anna";
+  EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound);
+  r = request("a"), r.text_only = true;
+  EXPECT_EQ(refusal(r).param, "prompt");
+  r = request("a"), r.top_logprobs = 2;
+  EXPECT_EQ(refusal(r).param, "logprobs");
+  r = request("a"), r.recordings.push_back(recording_of(900));
+  EXPECT_EQ(refusal(r).param, "messages");
+  r = said("a"), r.stop = {""};
+  EXPECT_EQ(refusal(r).param, "stop");
+  r = said("a"), r.recordings.push_back(recording_of(900));
+  EXPECT_NE(refusal(r).message.find("no place"), std::string::npos);
+  for (const char* bad : {"{}", "[]", "[1]", R"([{"role": "cook", "content": "a"}])",
+                          R"([{"role": "user", "content": 1}])",
+                          R"([{"role": "user", "content": [{"type": "image_url"}]}])",
+                          R"([{"role": "user", "content": [{"type": "audio"}]}])",
+                          R"([{"role": "system", "content": [{"type": "audio"}]}])"}) {
+    EXPECT_EQ(refusal(chat(bad)).param, "messages") << bad;
+  }
+  EXPECT_NE(refusal(said(std::string(9000, 'x'))).message.find("rows"), std::string::npos);
+}
+
+TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
+  const auto fault = [](const ModelDir& dir) -> std::string {
+    try {
+      Bagpiper model({dir.path(), "x"});
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto edited = [&](const std::string& key, const nlohmann::json& value) {
+    const ModelDir dir;
+    auto json = nlohmann::json::parse(slurp(dir.path("config.json")));
+    json[key] = value;
+    std::filesystem::remove(dir.path("config.json"));
+    std::ofstream(dir.path("config.json")) << json.dump();
+    return fault(dir);
+  };
+  EXPECT_EQ(edited("max_window_layers", 3), "");
+  EXPECT_NE(edited("model_type", "llama").find("Qwen3-8B-Base"), std::string::npos);
+  EXPECT_NE(edited("vocab_size", 301).find("embed_tokens"), std::string::npos);
+  EXPECT_NE(edited("intermediate_size", 48).find("module.model.layers.0.mlp.gate_proj.weight"),
+            std::string::npos);
+  EXPECT_NE(edited("num_hidden_layers", 1).find("module.model.layers.1."), std::string::npos);
+  {
+    const ModelDir dir;
+    std::filesystem::remove(dir.path("config.json"));
+    std::filesystem::remove(dir.path("tokenizer.json"));
+    const std::string told = fault(dir);
+    for (const char* part : {"config.json and tokenizer.json", "Qwen/Qwen3-8B-Base", "model.pt"})
+      EXPECT_NE(told.find(part), std::string::npos) << told;
+  }
+  const ModelDir dir;
+  std::filesystem::remove(dir.path("tokenizer.json"));
+  EXPECT_NE(fault(dir).find(": tokenizer.json (or"), std::string::npos) << "only what is missing";
+}
+
+TEST_F(BagpiperTest, WhatNoTensorTellsIsAsPublished) {
+  const Weights dummy(dummy_weights());
+  const ModelConfig m =
+      load_model_config(Config::load(golden_path("checkpoint/config.json")), dummy);
+  EXPECT_EQ(m.codes, 1024);
+  EXPECT_EQ(m.streams, 8);
+  EXPECT_EQ(m.audio.width, 1280);
+  EXPECT_EQ(m.audio.heads, 20);
+  EXPECT_EQ(m.audio.layers, 32);
+  EXPECT_EQ(m.vocab(), ModelConfig::kFirstWord + m.words + 8 * 1025);
+  const XCodecConfig codec = XCodecConfig::of(dummy, XCodecConfig::general());
+  EXPECT_EQ(codec.codec.hop(), 320);
+  EXPECT_EQ(codec.codec.sample_rate, 16000);
+  EXPECT_EQ(codec.codec.codebook_dim, 1024);
+}
+
+}  // namespace
+}  // namespace syrinx::bagpiper

@@ -1,0 +1,123 @@
+// For tests: the golden checkpoint and its cases.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "codec/qwen3_audio_fixture.h"
+#include "families/bagpiper/pipeline.h"
+#include "families/bagpiper/state.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "io/test_dir.h"
+#include "model/step_runner.h"
+
+namespace syrinx::bagpiper {
+
+inline std::string golden_path(const std::string& name) {
+  return std::string(SYRINX_BINARY_DIR) + "/parity/bagpiper/golden/" + name;
+}
+
+/// A directory as one would put it together, to be changed.
+class ModelDir {
+ public:
+  ModelDir() {
+    std::filesystem::copy(golden_path("checkpoint"), dir_.path(),
+                          std::filesystem::copy_options::recursive);
+  }
+  std::string path(const std::string& name = "") const { return dir_.path(name); }
+
+ private:
+  TestDir dir_;
+};
+
+inline std::shared_ptr<const Recording> recording_of(int64_t samples) {
+  return std::make_shared<Recording>(
+      Recording{fixture::golden_signal(samples, static_cast<uint32_t>(samples)), 16000});
+}
+
+/// A request of cases.json, and what ESPnet made of it.
+struct Case {
+  std::string name, answer;
+  SpeechRequest request;
+  int steps = 0, kept_samples = 0;
+  bool spoken = false, ended = false, ended_text = false, guided = false;
+  std::shared_ptr<Safetensors> golden;
+};
+
+inline std::vector<Case> load_cases() {
+  std::vector<Case> cases;
+  for (const auto& json : nlohmann::json::parse(read_file(golden_path("cases.json"), 1 << 20))) {
+    Case c;
+    c.name = json["name"];
+    c.answer = json["answer"];
+    c.steps = json["steps"];
+    c.spoken = json["spoken"];
+    c.ended = json.value("ended", false);
+    c.ended_text = json["ended_text"];
+    c.kept_samples = json.value("keep_samples", 0);
+    c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
+    SpeechRequest& r = c.request;
+    r.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});
+    r.text_only = !c.spoken;
+    r.temperature = 0.f;
+    r.ignore_stop = json.value("ignore_stop", false);
+    r.max_tokens = json["max_tokens"];
+    if (c.spoken) r.max_frames = json["most"].get<int>() - 7;
+    if (json.contains("guidance")) r.guidance = json["guidance"].get<float>();
+    c.guided = c.spoken && r.guidance != 1.f;
+    if (json.contains("recordings")) {
+      for (const int64_t samples : json["recordings"])
+        r.recordings.push_back(recording_of(samples));
+    }
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+/// What the tower's stage makes of a request's recordings, of which each is one window.
+inline std::vector<float> rows_of(const Bagpiper& model, StepContext& ctx, const Opened& opened) {
+  const TowerStage& stage = model.hearing();
+  const auto stream = open_stream(stage, opened.sequence());
+  std::vector<float> out;
+  std::span<const float> rest = opened.samples;
+  for (const Heard& heard : static_cast<const State&>(opened.sequence()).heard()) {
+    const int64_t frames = stage.frames(heard.samples);
+    std::vector<float> rows(static_cast<size_t>(frames * stage.most_out() * stage.out_width()));
+    ChunkJob job;
+    job.state = stream.get();
+    job.values = rest.first(static_cast<size_t>(frames * stage.in_width()));
+    job.fresh = static_cast<int>(frames);
+    job.out = rows;
+    stage.run(ctx, std::span(&job, 1));
+    out.insert(out.end(), rows.begin(), rows.begin() + int64_t{job.made} * stage.out_width());
+    rest = rest.subspan(job.values.size());
+  }
+  return out;
+}
+
+/// A track whose recordings have been heard.
+inline Track hear(const Bagpiper& model, Runner& runner, const SpeechRequest& request) {
+  Track track;
+  auto result = model.open(request);
+  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+  if (!result.ok()) return track;
+  Opened opened = result.take();
+  const std::vector<float> rows = rows_of(model, runner.context(), opened);
+  track.state = opened.only();
+  if (rows.empty()) return track;
+  const FrameType type = model.hearing().out();
+  EXPECT_TRUE(
+      track.state
+          ->take(
+              State::kHearing,
+              {.type = type, .count = std::ssize(rows) / type.width, .floats = rows, .last = true})
+          .ok());
+  return track;
+}
+
+}  // namespace syrinx::bagpiper

@@ -1,0 +1,182 @@
+#include "families/bagpiper/pipeline.h"
+
+#include <cmath>
+
+#include "audio/resampler.h"
+#include "base/check.h"
+#include "families/bagpiper/speech_lm.h"
+#include "families/bagpiper/state.h"
+#include "families/weight_files.h"
+#include "io/file.h"
+#include "text/byte_tokenizer.h"
+
+namespace syrinx::bagpiper {
+namespace {
+
+/// Fresh frames of the chunks, 20 ms each.
+constexpr int kInitialFrames = 4, kSteadyFrames = 16;
+constexpr double kHearsSeconds = 30;  // what the model was trained with
+constexpr int64_t kHop = 160;         // samples of a mel frame
+
+/// What turns recordings into codes.
+const NamePatterns kOnlyEncodes{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
+                                "fc.*"};
+
+bool has_tokenizer(const std::string& dir) {
+  return is_file(join_path(dir, "tokenizer.json")) ||
+         (is_file(join_path(dir, "vocab.json")) && is_file(join_path(dir, "merges.txt")));
+}
+
+/// ESPnet publishes neither; random weights need no tokenizer.
+void check_files(const LoadSpec& spec) {
+  std::string missing;
+  if (!is_file(join_path(spec.dir, "config.json"))) missing = "config.json";
+  if (!spec.dummy && !has_tokenizer(spec.dir)) {
+    missing += std::string(missing.empty() ? "" : " and ") +
+               "tokenizer.json (or vocab.json, merges.txt and tokenizer_config.json)";
+  }
+  if (missing.empty()) return;
+  throw LoadError(concat(spec.dir, ": ", missing, " of Qwen/Qwen3-8B-Base must be put beside ",
+                         kMarker, ": ESPnet publishes Bagpiper's weights alone"));
+}
+
+Tokenizer load_tokenizer(const LoadSpec& spec, const ModelConfig& config) {
+  if (!spec.dummy || has_tokenizer(spec.dir)) return Tokenizer::load(spec.dir);
+  if (config.words < byte_ids({})) {
+    throw LoadError(concat("vocab_size is ", config.words,
+                           "; dummy weights without a tokenizer need ", byte_ids({})));
+  }
+  return byte_tokenizer({});
+}
+
+}  // namespace
+
+std::vector<float> prepared(std::vector<float> recording) {
+  double sum = 0, squares = 0;
+  for (const float x : recording) sum += x;
+  const double count = std::max<double>(1, static_cast<double>(recording.size()));
+  const double mean = sum / count;
+  for (const float x : recording) squares += (x - mean) * (x - mean);
+  const double scale = 1 / std::sqrt(squares / count + 1e-7);
+  for (float& x : recording) x = static_cast<float>((x - mean) * scale);
+  const int64_t frames = (std::ssize(recording) + kHop - 1) / kHop;
+  recording.resize(static_cast<size_t>(frames * kHop + kHop - 1), 0.f);
+  return recording;
+}
+
+Bagpiper::Bagpiper(const LoadSpec& spec) {
+  check_files(spec);
+  weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, kMarker)));
+  // As DeepSpeed saves it, one level deeper; a plain state dict is one as well.
+  const bool plain = spec.dummy || weights_->has("model.embed_tokens.weight");
+  const Weights root = plain ? *weights_ : weights_->scope("module");
+  config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")), root);
+  prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec, config_));
+  root.ignore("vocab_weight");  // of the training
+  const Weights codec = root.scope(kCodecScope);
+  XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::general());
+  sizes.codec.codebooks = config_.streams;  // so that another's has tensors that do not fit
+  sizes.codec.codebook_size = config_.codes;
+  for (const std::string& pattern : kOnlyEncodes) codec.ignore(pattern);
+  // Convolutions have no 8-bit form.
+  const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
+  root.build([&] {
+    {
+      const AbsentTensors part = spec.part("tower");
+      tower_ = std::make_unique<Qwen3AudioTower>(config_.audio, root.scope(kTowerScope),
+                                                 at_least_8_bits(spec.weights));
+      adaptor_ = load_linear(root, "adaptor.continuous_audio", config_.lm.hidden, config_.audio.out,
+                             true, at_least_8_bits(spec.weights));
+    }
+    {
+      const AbsentTensors part = spec.part("lm");
+      lm_ = load_lm(config_, root, spec.weights);
+    }
+    const AbsentTensors part = spec.part("codec");
+    codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, type));
+  });
+  join();
+  describe(spec);
+}
+
+void Bagpiper::join() {
+  hearing_ = std::make_unique<TowerStage>(*tower_, &adaptor_);
+  stage_ = std::make_unique<DacStage>(*codec_);
+  const int lookahead = static_cast<int>(codec_->config().lookahead());
+  const FrameType text{Flow::kText};
+  enum { kTower, kLm, kCodec };
+  graph_ = {
+      {{.name = "tower", .chunk = hearing_.get(), .in = {}, .out = {}},
+       {.name = "lm", .ar = lm_.get(), .in = {text, hearing_->out()}, .out = {stage_->in(), text}},
+       {.name = "codec", .chunk = stage_.get(), .in = {}, .out = {}}},
+      {{.from = {kClient}, .to = {kTower}, .policy = TowerStage::kPolicy},
+       {.from = {kClient}, .to = {kLm, 0}},
+       {.from = {kTower}, .to = {kLm, State::kHearing}},
+       {.from = {kLm, 0}, .to = {kCodec}, .policy = {kInitialFrames, kSteadyFrames, 0, lookahead}},
+       {.from = {kLm, 1}, .to = {kClient}},
+       {.from = {kCodec}, .to = {kClient}}}};
+}
+
+void Bagpiper::describe(const LoadSpec& spec) {
+  const DacCodecConfig& codec = codec_->config();
+  info_.family = "bagpiper";
+  info_.model = spec.model;
+  info_.licence = "see the checkpoint";
+  info_.writes = true;
+  info_.sample_rate = static_cast<int>(codec.sample_rate);
+  info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
+  info_.voices = {{"default", "a voice that the model makes up, another for each seed"}};
+  info_.default_voice = "default";
+  info_.languages = {"auto"};
+  info_.late_text = LateText::kSentence;
+  info_.instructions = true;
+  info_.hears_s = kHearsSeconds;
+  info_.no_cloning = "this model's voices are described in words";
+  const DecoderConfig& d = lm_->decoder();
+  const Qwen3AudioConfig& a = config_.audio;
+  info_.parts = {
+      {"audio tower",
+       concat(a.layers, " layers, width ", a.width, ", windows of ", a.window / a.chunk,
+              " s, and a linear to ", d.hidden),
+       tower_->bytes() + adaptor_.bytes()},
+      {"language model",
+       concat("qwen3, ", d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/",
+              d.kv_heads, " x ", d.head_dim, ", ffn ", d.ffn, ", ", config_.streams, " streams"),
+       lm_->bytes()},
+      {"table", concat(config_.vocab(), " ids x ", d.hidden), lm_->table_bytes()},
+      {"codec",
+       concat(codec.codebooks, " x ", codec.codebook_size, " codes, ", codec.hop(),
+              " samples a frame, looks ", codec.lookahead(), " ahead"),
+       codec_->bytes()}};
+}
+
+Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
+  Opened opened;
+  std::vector<Heard> heard;
+  const auto width = static_cast<size_t>(hearing_->in_width());
+  for (const auto& each : request.recordings) {
+    const std::vector<float> samples =
+        prepared(resampled(each->samples, each->sample_rate, Qwen3AudioTower::kSampleRate));
+    const int64_t rows = tower_->count(std::ssize(samples));
+    if (rows == 0) {
+      return Error{ErrorCode::kInvalid, concat("recording ", heard.size() + 1, " is empty"),
+                   "messages"};
+    }
+    // The loudest of the frames in which any of the recording is, those beyond its rows as well.
+    std::vector<float> longer = samples;
+    longer.resize(longer.size() + 2 * kHop, 0.f);
+    heard.push_back({std::ssize(samples), rows, tower_->loudest(longer)});
+    opened.samples.insert(opened.samples.end(), samples.begin(), samples.end());
+    opened.samples.resize((opened.samples.size() + width - 1) / width * width, 0.f);
+  }
+  auto state = State::open(config_, *prompter_, request, std::move(heard));
+  if (!state.ok()) return state.error();
+  opened.sequences.push_back(state.take());
+  return opened;
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Bagpiper>(spec);
+}
+
+}  // namespace syrinx::bagpiper

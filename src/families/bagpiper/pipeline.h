@@ -1,0 +1,60 @@
+// Bagpiper: scenes described in words made audible, and recordings put into words, both by way of
+// words that the model writes first; as a pipeline of an audio tower, one language model, which
+// gives its client text and its codec codes, and that codec.
+#pragma once
+
+#include <memory>
+
+#include "codec/xcodec.h"
+#include "families/bagpiper/config.h"
+#include "families/bagpiper/prompter.h"
+#include "families/dac_stage.h"
+#include "families/family.h"
+#include "families/hearing/tower_stage.h"
+#include "families/streams/stream_lm.h"
+#include "model/pipeline.h"
+
+namespace syrinx::bagpiper {
+
+/// The weights as published, by which a checkpoint is told.
+inline constexpr const char* kMarker = "model.pt";
+
+/// A recording as the tower is to be given it: of mean 0 and deviation 1, and silence behind it
+/// until its last mel frame is whole, as ESPnet's preparation has it. At 16 kHz.
+std::vector<float> prepared(std::vector<float> recording);
+
+class Bagpiper : public Pipeline {
+ public:
+  /// Throws LoadError.
+  explicit Bagpiper(const LoadSpec& spec);
+
+  const PipelineInfo& info() const override { return info_; }
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override;
+
+  const ModelConfig& config() const { return config_; }
+  const Prompter& prompter() const { return *prompter_; }
+  const StreamLm& lm() const { return *lm_; }
+  const DacCodec& codec() const { return *codec_; }
+  const TowerStage& hearing() const { return *hearing_; }
+
+ private:
+  void join();
+  void describe(const LoadSpec& spec);
+
+  ModelConfig config_;
+  std::unique_ptr<Prompter> prompter_;
+  std::unique_ptr<Weights> weights_;  // the table is read in place
+  std::unique_ptr<Qwen3AudioTower> tower_;
+  PackedLinear adaptor_;
+  std::unique_ptr<StreamLm> lm_;
+  std::unique_ptr<DacCodec> codec_;
+  std::unique_ptr<TowerStage> hearing_;
+  std::unique_ptr<DacStage> stage_;
+  Graph graph_;
+  PipelineInfo info_;
+};
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+
+}  // namespace syrinx::bagpiper

@@ -1,0 +1,31 @@
+#include "families/bagpiper/speech_lm.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace syrinx::bagpiper {
+
+std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                  WeightType type) {
+  const Weights model = weights.scope("model");
+  Decoder decoder(config.lm, model, type);
+  const int64_t width = config.lm.hidden;
+  const View table = model.take("embed_tokens.weight", {config.vocab(), width});
+  const View shared = weights.take("lm_head.weight", {config.vocab(), width});
+  const Tensor streams = weights.f32("stream_emb.weight", {config.streams, width});
+  std::fill_n(streams.f32(), width, 0.f);  // stored, but not used
+  std::vector<PackedLinear> heads;
+  for (int64_t s = 0; s < config.streams; ++s) {
+    const std::span<const float> own(streams.f32() + s * width, static_cast<size_t>(width));
+    const RowRange ranges[] = {{0, s == 0 ? config.first_code(1) : 1},
+                               {config.first_code(s), config.first_code(s + 1)}};
+    heads.push_back(pack_stream_head(shared, std::span(ranges).first(s == 0 ? 1 : 2), own,
+                                     at_least_8_bits(type)));
+  }
+  const KvSpec kv = config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16);
+  return std::make_unique<StreamLm>(std::move(decoder),
+                                    std::vector<View>(static_cast<size_t>(config.streams), table),
+                                    std::move(heads), kv, config.max_positions);
+}
+
+}  // namespace syrinx::bagpiper

@@ -1,0 +1,312 @@
+#include "families/bagpiper/state.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/ascii.h"
+#include "base/check.h"
+
+namespace syrinx::bagpiper {
+namespace {
+
+// The released inference.yaml.
+constexpr float kSpeechTemperature = 0.8f, kWordsTemperature = 0.6f, kGuidance = 3;
+constexpr int kTopK = 20;
+
+constexpr size_t kSegmentBytes = 400;  // about 25 s; longer texts are cut at sentences
+constexpr size_t kShortSentence = 60;  // shorter ones are spoken together with the next
+constexpr int64_t kLeastRoom = 256;    // steps that a prompt must leave
+constexpr int kTurnSteps = 2;
+constexpr float kMostGuidance = 100;
+constexpr int kReserved = 4096;  // for so many words no memory is asked for on the way
+
+Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
+
+Error unsupported(const char* what, const char* param) {
+  return {ErrorCode::kUnsupported, what, param};
+}
+
+bool is_end(int32_t id) { return id == kEnd || id == kEndPart; }
+
+}  // namespace
+
+State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request,
+             std::vector<Heard> heard)
+    : config_(config),
+      prompter_(prompter),
+      heard_(std::move(heard)),
+      chats_(request.chat != nullptr),
+      speaks_(!request.text_only),
+      ignore_stop_(request.ignore_stop),
+      max_frames_(request.max_frames),
+      max_tokens_(request.max_tokens),
+      description_(trimmed(request.instructions)),
+      text_(kSegmentBytes, request.text_open, kShortSentence),
+      written_(request.stop),
+      streams_(config.delays()) {
+  speech_.temperature = request.temperature.value_or(kSpeechTemperature);
+  words_.temperature = request.temperature.value_or(kWordsTemperature);
+  for (SampleParams* s : {&speech_, &words_}) {
+    s->top_k = request.top_k.value_or(kTopK);
+    s->top_p = request.top_p.value_or(1.f);
+    s->min_p = request.min_p.value_or(0.f);
+    s->repetition_penalty = request.repetition_penalty.value_or(1.f);
+  }
+}
+
+Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Prompter& prompter,
+                                              const SpeechRequest& request,
+                                              std::vector<Heard> heard) {
+  if (!request.language.empty() && request.language != "auto") {
+    return unsupported("the model takes the language from the text", "language");
+  }
+  if (!request.voice.empty() && request.voice != "default") {
+    return Error{ErrorCode::kNotFound,
+                 "the model has no voice \"" + request.voice +
+                     "\": it makes one up (\"default\"), as instructions describe it",
+                 "voice"};
+  }
+  if (request.voice_data) return unsupported("the model takes no voices", "voice");
+  if (request.text_in_prompt == false) {
+    return unsupported("the model has all text in its prompt", "text_in_prompt");
+  }
+  if (request.top_logprobs >= 0) {
+    return unsupported("this model tells no log-probabilities", "logprobs");
+  }
+  if (request.task) return unsupported("this model has no such task", "task");
+  if (request.chat && !request.instructions.empty()) {
+    return unsupported("say how in the messages", "instructions");
+  }
+  for (const std::string& stop : request.stop)
+    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
+  const float scale = request.guidance.value_or(kGuidance);
+  if (!(scale >= 0 && scale <= kMostGuidance)) {
+    return Error{ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance"};
+  }
+  std::unique_ptr<State> state(new State(config, prompter, request, std::move(heard)));
+  if (scale != 1 && state->speaks_) state->guidance_ = scale;
+  if (const Status begun = state->begin(request); !begun.ok()) return begun.error();
+  return std::unique_ptr<Sequence>(std::move(state));
+}
+
+Status State::fits(int64_t rows, const char* param) const {
+  const int64_t most = config_.max_positions - kLeastRoom;
+  if (rows <= most) return ok_status();
+  return Error{ErrorCode::kInvalid,
+               concat("the prompt has ", rows, " rows, at most ", most, " fit"), param};
+}
+
+Status State::begin(const SpeechRequest& request) {
+  if (chats_) {
+    text_.push("", true);  // nothing is read
+    std::vector<int64_t> rows;
+    for (const Heard& each : heard_) rows.push_back(each.rows);
+    auto prompt = prompter_.conversation(*request.chat, rows);
+    if (!prompt.ok()) return prompt.error();
+    if (Status fault = fits(std::ssize(prompt.value()), "messages"); !fault) return fault;
+    begin_segment(prompt.take());
+    return ok_status();
+  }
+  if (!heard_.empty()) return unsupported("recordings are heard in messages", "messages");
+  if (!speaks_) return unsupported("this model answers messages only", "prompt");
+  if (is_blank(request.text) && !request.text_open) return nothing_to_say();
+  if (Status taken = take_text(request.text, !request.text_open); !taken.ok()) return taken;
+  begin_reading();
+  return ok_status();
+}
+
+Status State::take_text(std::string_view text, bool last) {
+  text_.push(text, last);
+  for (std::string part = text_.next(); !part.empty(); part = text_.next()) {
+    std::vector<int32_t> prompt = prompter_.reading(trimmed(part), description_);
+    if (Status fault = fits(std::ssize(prompt), "input"); !fault) return fault;
+    waiting_.push_back(std::move(prompt));
+  }
+  return ok_status();
+}
+
+Status State::append_text(std::string_view text, bool last) {
+  if (!text_.open()) {
+    return Error{ErrorCode::kInvalid, "the text of this request is complete", "input"};
+  }
+  if (Status taken = take_text(text, last); !taken.ok()) return taken;
+  // A sentence is certain once a letter after it is there, so what comes last is never nothing.
+  if (ready() || begin_reading() || !last) return ok_status();
+  return nothing_to_say();
+}
+
+/// The next segment of a reading; false when no text waits.
+bool State::begin_reading() {
+  prompt_.clear();
+  if (waiting_.empty()) return false;
+  std::vector<int32_t> prompt = std::move(waiting_.front());
+  waiting_.pop_front();
+  begin_segment(std::move(prompt));
+  return true;
+}
+
+void State::begin_segment(std::vector<int32_t> prompt) {
+  prompt_ = std::move(prompt);
+  std::vector<int32_t> places;
+  for (int32_t pos = 0; pos < std::ssize(prompt_); ++pos)
+    if (prompt_[static_cast<size_t>(pos)] == Prompter::kHeardRow) places.push_back(pos);
+  rows_ = llm::HeardRows(std::move(places), config_.lm.hidden);
+  phase_ = Phase::kWords;
+  said_.clear();
+  const int64_t tail = streams_.pattern().tail();
+  const int64_t room = std::max<int64_t>(config_.max_positions - std::ssize(prompt_), kLeastRoom);
+  const int64_t kept = speaks_ ? std::min<int64_t>(kMostSpeech, room / 2) + kTurnSteps : 0;
+  const int64_t wish = max_tokens_ > 0 ? max_tokens_ : speaks_ ? kMostWords : room;
+  most_words_ = static_cast<int>(std::clamp<int64_t>(wish, 1, room - kept));
+  const int64_t speech = max_frames_ > 0 ? max_frames_ - frames_before_ + tail : kMostSpeech;
+  most_speech_ = static_cast<int>(
+      std::clamp<int64_t>(speech, 1 + tail, std::max(room - most_words_ - kTurnSteps, 1 + tail)));
+  max_steps_ = speaks_ ? most_words_ + kTurnSteps + most_speech_ : most_words_;
+  said_.reserve(static_cast<size_t>(std::min(most_words_ + kTurnSteps, kReserved)));
+  streams_.restart(speaks_ ? most_speech_ : 0);
+}
+
+int State::prompt_rows() const { return std::max(1, static_cast<int>(std::ssize(prompt_))); }
+
+int State::known_rows() const {
+  if (prompt_.empty()) return 0;
+  return rows_.complete() ? prompt_rows() : rows_.missing();
+}
+
+float State::step_guidance(int) const {
+  return phase_ == Phase::kSpeech ? guidance_.value_or(1.f) : 1.f;
+}
+
+void State::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
+  for (const int32_t id : prompt_) {
+    if (!companion && id == Prompter::kHeardRow) return;
+    keys.push_back(companion ? uint64_t{kPad} : static_cast<uint64_t>(id));
+  }
+}
+
+void State::step_keys(std::vector<uint64_t>& keys) const {
+  if (!rows_.none()) return;
+  for (const int32_t id : said_) keys.push_back(static_cast<uint64_t>(id));
+}
+
+const SampleParams& State::sampling(int) const {
+  return phase_ == Phase::kSpeech ? speech_ : words_;
+}
+
+std::span<const int32_t> State::history(int k) const {
+  if (phase_ == Phase::kSpeech) return streams_.column(k).subspan(1);
+  return k == 0 ? std::span<const int32_t>(said_) : std::span<const int32_t>();
+}
+
+SampleRule State::rule(int k) const {
+  SampleRule rule;
+  const auto allow = [&](int32_t begin, int64_t end) {
+    rule.allowed[static_cast<size_t>(rule.ranges++)] = {begin, static_cast<int32_t>(end)};
+  };
+  static_assert(kEndPart == kEnd + 1);
+  if (phase_ == Phase::kSpeech) {
+    if (k > 0) return allow(1, config_.choices(k)), rule;
+    if (!ignore_stop_ && streams_.steps() >= kLeastSpeech) allow(kEnd, kEndPart + 1);
+    allow(config_.first_code(0), config_.first_code(1));
+  } else if (k > 0) {
+    rule.forced = kPad;
+  } else if (phase_ == Phase::kTurn) {
+    rule.forced = said_.back() == kAssistant ? kAudio : kAssistant;
+  } else {
+    if (!said_.empty() && (speaks_ || !ignore_stop_)) allow(kEnd, kEndPart + 1);
+    allow(ModelConfig::kFirstWord, config_.first_code(0));
+  }
+  return rule;
+}
+
+Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
+  if (phase_ == Phase::kWords) return write(codes[0], out);
+  if (phase_ == Phase::kSpeech) return speak(codes, out);
+  said_.push_back(codes[0]);
+  if (codes[0] == kAudio) phase_ = Phase::kSpeech;
+  return {};
+}
+
+/// What is thought before a text is read aloud is nobody's to read.
+Verdict State::write(int32_t id, StepOutput& out) {
+  said_.push_back(id);
+  const auto tell = [&](std::string_view text) {
+    if (chats_ && !text.empty()) out.text(text);
+  };
+  if (is_end(id)) {
+    tell(written_.finish());
+    return end_words(FinishReason::kStop);
+  }
+  tell(written_.push(prompter_.bytes(id)));
+  if (written_.stopped()) return end_words(FinishReason::kStop);
+  if (std::ssize(said_) < most_words_) return {};
+  tell(written_.finish());
+  return end_words(FinishReason::kLength);
+}
+
+Verdict State::end_words(FinishReason reason) {
+  if (!speaks_) return {Verdict::kFinished, reason};
+  phase_ = Phase::kTurn;
+  return {};
+}
+
+Verdict State::speak(std::span<const int32_t> codes, StepOutput& out) {
+  if (is_end(codes[0])) {
+    streams_.end_with_tail();
+    return end_speech(FinishReason::kStop);
+  }
+  streams_.push(codes);
+  std::array<int32_t, ModelConfig::kMostStreams> buffer;
+  const std::span frame = std::span(buffer).first(codes.size());
+  if (streams_.frame(frame)) {
+    for (size_t s = 0; s < frame.size(); ++s)
+      frame[s] = config_.code_of(static_cast<int64_t>(s), frame[s]);
+    out.frame(frame);
+  }
+  if (streams_.steps() < most_speech_) return {};
+  streams_.end_with_tail();
+  return end_speech(FinishReason::kLength);
+}
+
+Verdict State::end_speech(FinishReason reason) {
+  frames_before_ += streams_.end_frame();
+  if (waiting_.empty() && !text_.open()) return {Verdict::kFinished, reason};
+  if (max_frames_ > 0 && frames_before_ >= max_frames_) {
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
+  begin_reading();
+  return {Verdict::kNextSegment, FinishReason::kStop};
+}
+
+Status State::take(int port, const Frames& frames) {
+  if (port != kHearing) return Sequence::take(port, frames);
+  rows_.take(frames);
+  return ok_status();
+}
+
+void State::input(int pos, bool companion, std::span<int32_t> ids) const {
+  std::fill(ids.begin(), ids.end(), -1);
+  const int turn = pos - prompt_rows(), step = turn - static_cast<int>(std::ssize(said_));
+  if (turn < 0) {
+    const int32_t id = prompt_[static_cast<size_t>(pos)];
+    ids[0] = companion ? int32_t{kPad} : id;  // kHeardRow: none
+    return;
+  }
+  if (step < 0) {
+    const int32_t id = said_[static_cast<size_t>(turn)];
+    ids[0] = companion && id != kAudio ? int32_t{kPad} : id;
+    return;
+  }
+  SYRINX_CHECK(step < streams_.steps(), "row ", pos, " of ", prompt_rows(), " + ", said_.size(),
+               " + ", streams_.steps());
+  for (size_t s = 0; s < ids.size(); ++s) {
+    const int32_t choice = streams_.at(step, static_cast<int>(s));
+    ids[s] = config_.id_of(static_cast<int64_t>(s), choice);
+  }
+}
+
+std::span<const float> State::row(int pos, bool companion) const {
+  return companion ? std::span<const float>() : rows_.row(pos);
+}
+
+}  // namespace syrinx::bagpiper

@@ -1,0 +1,105 @@
+#include "families/hearing/tower_stage.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace syrinx {
+namespace {
+
+struct TowerStream : StreamState {
+  struct Recording {
+    int64_t samples = 0;
+    float loudest = 0;  // Qwen3AudioTower::loudest()
+  };
+  std::vector<Recording> recordings;
+  size_t number = 0;  // of the recording that is being encoded
+  int64_t frame = 0;  // the next one of it
+};
+
+}  // namespace
+
+FrameType TowerStage::in() const {
+  return {Flow::kSamples, static_cast<int>(tower_.chunk_samples())};
+}
+FrameType TowerStage::out() const {
+  return {Flow::kRows, static_cast<int>(adaptor_ ? adaptor_->out() : tower_.config().out)};
+}
+int TowerStage::most_out() const {
+  return static_cast<int>(tower_.window_rows(0, tower_.chunk_samples()));
+}
+int64_t TowerStage::frames(int64_t samples) const {
+  return (samples + tower_.chunk_samples() - 1) / tower_.chunk_samples();
+}
+
+Bundle TowerStage::bundle(const Sequence& sequence) const {
+  std::vector<int32_t> samples;
+  std::vector<float> loudest;
+  for (const Heard& heard : dynamic_cast<const Hearer&>(sequence).heard()) {
+    samples.push_back(static_cast<int32_t>(heard.samples));  // hears_s bounds them
+    loudest.push_back(heard.loudest);
+  }
+  Bundle bundle;
+  bundle.set("samples", std::move(samples));
+  bundle.set("loudest", std::move(loudest));
+  return bundle;
+}
+
+std::unique_ptr<StreamState> TowerStage::open(Bundle bundle) const {
+  auto stream = std::make_unique<TowerStream>();
+  const std::vector<int32_t> samples = bundle.ints("samples");
+  const std::vector<float> loudest = bundle.floats("loudest", std::ssize(samples));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i] <= 0) throw LoadError(concat("a recording of ", samples[i], " samples"));
+    stream->recordings.push_back({samples[i], loudest[i]});
+  }
+  return stream;
+}
+
+int TowerStage::cut(const StreamState& state, const WaitingFrames& waiting, int planned) const {
+  if (planned == 0) return 0;
+  const auto& stream = static_cast<const TowerStream&>(state);
+  SYRINX_CHECK(stream.number < stream.recordings.size(), "[tower] more frames than recordings");
+  const int64_t there = std::ssize(waiting.values) / in_width();
+  const int64_t rest = frames(stream.recordings[stream.number].samples) - stream.frame;
+  return static_cast<int>(std::min({rest, tower_.window_chunks(), there}));
+}
+
+void TowerStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  for (ChunkJob& job : jobs) run(ctx, job);
+}
+
+void TowerStage::run(StepContext& ctx, ChunkJob& job) const {
+  auto& stream = *static_cast<TowerStream*>(job.state);
+  SYRINX_CHECK(stream.number < stream.recordings.size(), "[tower] more frames than recordings");
+  const TowerStream::Recording& recording = stream.recordings[stream.number];
+  const int64_t chunk = tower_.chunk_samples(), number = stream.frame / tower_.window_chunks();
+  // From the chunk before, unless that is another recording's, to the one behind or to the end.
+  const int64_t back = stream.frame > 0 ? 1 : 0, offset = (stream.frame - back) * chunk;
+  SYRINX_CHECK(job.left >= back, "[tower] the chunk before window ", number, " is gone");
+  const auto window = job.values.subspan(static_cast<size_t>((job.left - back) * chunk));
+  const int64_t length = std::min(std::ssize(window), recording.samples - offset);
+  const int64_t rows = tower_.window_rows(number, recording.samples);
+  if (rows > 0) {  // a last second may be too short to have any
+    const View out{job.out.data(), DType::kF32, {rows, int64_t{out_width()}}};
+    const Arena::Mark mark(ctx.arena);
+    const View encoded = adaptor_ ? ctx.arena.take({rows, tower_.config().out}, DType::kF32) : out;
+    tower_.encode(ctx,
+                  {number, recording.samples, recording.loudest, offset,
+                   window.first(static_cast<size_t>(length))},
+                  encoded);
+    if (adaptor_) linear(ctx, *adaptor_, encoded, out);
+  }
+  job.made = static_cast<int>(rows);
+  follow(stream, job);
+}
+
+void TowerStage::follow(StreamState& state, const ChunkJob& job) const {
+  auto& stream = static_cast<TowerStream&>(state);
+  stream.frame += job.fresh;
+  if (stream.frame < frames(stream.recordings[stream.number].samples)) return;
+  ++stream.number;
+  stream.frame = 0;
+}
+
+}  // namespace syrinx

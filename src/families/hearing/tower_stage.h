@@ -1,0 +1,39 @@
+// Qwen3-Omni's audio tower as the chunk stage of the families that hear by it: samples at 16 kHz to
+// rows. Const after construction, shared by threads; what it is made of must outlive it. CPU only.
+#pragma once
+
+#include "codec/qwen3_audio_tower.h"
+#include "families/hearing/heard.h"
+#include "model/graph.h"
+
+namespace syrinx {
+
+/// A frame is a chunk of the tower, a second. Of several recordings each begins with a frame of its
+/// own, the last frame of one filled up with zeros. A window is one piece of work.
+class TowerStage : public ChunkStage {
+ public:
+  /// `adaptor`: what makes rows of the tower's; null: they are told as they are.
+  explicit TowerStage(const Qwen3AudioTower& tower, const PackedLinear* adaptor = nullptr)
+      : tower_(tower), adaptor_(adaptor) {}
+
+  /// The window's chunks come from cut(); its mel needs a chunk on either side.
+  static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
+  FrameType in() const override;
+  FrameType out() const override;
+  int most_out() const override;
+  /// `sequence` is a Hearer.
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
+  void follow(StreamState& stream, const ChunkJob& job) const override;
+  /// Frames of a recording of so many samples.
+  int64_t frames(int64_t samples) const;
+
+ private:
+  void run(StepContext& ctx, ChunkJob& job) const;
+  const Qwen3AudioTower& tower_;
+  const PackedLinear* adaptor_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,35 @@
+#include "families/llm/hearing_answer.h"
+
+namespace syrinx::llm {
+
+HearingAnswer::HearingAnswer(const ModelConfig& config, const Generation& generation,
+                             const Tokenizer& tokenizer, const SpeechRequest& request,
+                             std::vector<int32_t> prompt, std::vector<int32_t> places,
+                             int64_t width)
+    : Answer(config, generation, tokenizer, request, std::move(prompt)),
+      rows_(std::move(places), width) {}
+
+void HearingAnswer::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
+  const size_t before = keys.size();
+  Answer::prefix_keys(companion, keys);
+  if (!rows_.none()) keys.resize(before + static_cast<size_t>(rows_.first()));
+}
+
+void HearingAnswer::step_keys(std::vector<uint64_t>& keys) const {
+  if (rows_.none()) Answer::step_keys(keys);
+}
+
+void HearingAnswer::take_ids(const Frames& frames, int32_t first) {
+  const std::span<const int32_t> places = rows_.take(frames);
+  for (size_t i = 0; i < places.size(); ++i)
+    fill(places[i], first + static_cast<int32_t>(frames.floats[i]));
+}
+
+std::optional<int32_t> HearingAnswer::next_told() {
+  if (held_back_.empty() || held_back_.front().end > text().told()) return std::nullopt;
+  const int32_t value = held_back_.front().value;
+  held_back_.pop_front();
+  return value;
+}
+
+}  // namespace syrinx::llm

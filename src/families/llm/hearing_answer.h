@@ -1,0 +1,48 @@
+// An answer to a prompt with recordings in it. Some of the prompt's rows, its places, are told by
+// another network once it has heard: as ids (the codes of a speech tokenizer) or as rows that stand
+// for the table's (those of an audio tower). And what an answer says beside its text, which goes on
+// to other networks: no sooner than the text before it is told, for what may yet become a stop
+// string is not spoken either.
+// Made on the caller's thread, then touched by one thread at a time.
+#pragma once
+
+#include <deque>
+
+#include "families/llm/answer.h"
+#include "families/llm/heard_rows.h"
+
+namespace syrinx::llm {
+
+class HearingAnswer : public Answer {
+ public:
+  bool ready() const override { return rows_.complete(); }
+  int known_rows() const override { return ready() ? prompt_rows() : rows_.missing(); }
+  /// What a recording says is not known yet, and a row has no key.
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  void step_keys(std::vector<uint64_t>& keys) const override;
+  std::span<const float> row(int pos) const override { return rows_.row(pos); }
+
+ protected:
+  /// `places`: positions of the prompt, rising. `width` of rows; 0: ids are told.
+  HearingAnswer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
+                const SpeechRequest& request, std::vector<int32_t> prompt,
+                std::vector<int32_t> places, int64_t width);
+
+  /// Rows [.., width] of the next places; `first` + the number in each row [.., 1] as their ids.
+  void take_rows(const Frames& frames) { rows_.take(frames); }
+  void take_ids(const Frames& frames, int32_t first);
+  /// `value` goes on once the text so far is told.
+  void hold_back(int32_t value) { held_back_.push_back({value, text().known()}); }
+  /// The next value that may go on.
+  std::optional<int32_t> next_told();
+
+ private:
+  struct HeldBack {
+    int32_t value = 0;
+    int64_t end = 0;  // of the text before it
+  };
+  HeardRows rows_;
+  std::deque<HeldBack> held_back_;
+};
+
+}  // namespace syrinx::llm

@@ -1,0 +1,163 @@
+#include "families/step_audio2/config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "io/file.h"
+#include "io/hyper_yaml.h"
+#include "nn/llama_config.h"
+
+namespace syrinx::step_audio2 {
+namespace {
+
+constexpr int64_t kMostStepSize = 1 << 16;
+constexpr int64_t kStepRate = 25, kStepSampleRate = 24000;  // codes, samples a second: fixed
+constexpr int64_t kRecent = 100;                            // frames; fixed in the authors' code
+
+void expect_name(const HyperYaml& y, const std::string& key, const std::string& name) {
+  const std::string tag = y.s(key);
+  if (!tag.ends_with("." + name)) y.fail(key, "expected " + name + ", got " + shown(tag));
+}
+
+llm::ModelConfig load_lm(const Config& c) {
+  llm::ModelConfig m;
+  m.type = "qwen2";
+  m.lm = load_llama_config(c);
+  load_rope_theta(c);          // no scaling
+  m.lm.attention_bias = true;  // of q, k and v, whatever the config says
+  m.lm.output_bias = false;
+  if (c.opt_b("tie_word_embeddings", false)) c.fail("tie_word_embeddings", "must be false");
+  m.vocab = c.i("vocab_size", 1, 1 << 24);
+  m.max_positions = c.i("max_position_embeddings", 64, 1 << 24);
+  return m;
+}
+
+}  // namespace
+
+bool claims(const Config& root) {
+  const auto found = root.raw().find("model_type");
+  return found != root.raw().end() && found->is_string() && *found == "step_audio_2";
+}
+
+ModelConfig load_config(const Config& root) {
+  ModelConfig m;
+  m.lm = load_lm(root.sub("text_config"));
+  m.hearing = StepAudioEncoderConfig::load(root);
+  if (m.hearing.out != m.lm.lm.hidden)
+    root.fail("audio_encoder_config.llm_dim", "must be text_config.hidden_size");
+  return m;
+}
+
+S3FlowConfig load_flow_config(const std::string& path) {
+  const HyperYaml y = HyperYaml::load(path);
+  const std::string encoder = "flow.encoder.", dit = "flow.decoder.estimator.";
+  expect_name(y, "flow", "CausalMaskedDiffWithXvec");
+  expect_name(y, "flow.encoder", "UpsampleConformerEncoderV2");
+  expect_name(y, "flow.decoder", "CausalConditionalCFM");
+  expect_name(y, "flow.decoder.estimator", "DiT");
+  const auto size = [&](const std::string& key, int64_t most) { return y.i(key, 1, most); };
+  const auto expect_text = [&](const std::string& key, const std::string& want) {
+    if (y.has(key) && y.s(key) != want)
+      y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
+  };
+  expect_text(encoder + "input_layer", "linear");
+  expect_text(encoder + "pos_enc_layer_type", "rel_pos_espnet");
+  expect_text(encoder + "selfattention_layer_type", "rel_selfattn");
+  for (const char* key : {"normalize_before", "key_bias"}) {
+    if (y.has(encoder + key) && !y.b(encoder + key)) y.fail(encoder + key, "must be true");
+  }
+  S3FlowConfig c;
+  c.vocab = size("flow.vocab_size", kMostStepSize);
+  c.width = size("flow.input_size", kMostStepSize);
+  c.mel = size("flow.output_size", 1024);
+  c.speaker = size("flow.spk_embed_dim", kMostStepSize);
+  for (const char* key : {"input_size", "output_size"}) {
+    if (size(encoder + key, kMostStepSize) != c.width)
+      y.fail(encoder + key, "must be flow.input_size");
+  }
+  c.lookahead = size(encoder + "pre_lookahead_len", 24);
+  c.layers = size(encoder + "num_blocks", 256);
+  c.up_layers = size(encoder + "num_up_blocks", 256);
+  c.heads = size(encoder + "attention_heads", 256);
+  c.ffn = size(encoder + "linear_units", kMostStepSize);
+  c.ratio = size(encoder + "up_stride", 16);
+  if (y.f(encoder + "up_scale_factor", 1, 16) != static_cast<double>(c.ratio))
+    y.fail(encoder + "up_scale_factor", "must be up_stride");
+  if (c.width % c.heads != 0) y.fail(encoder + "attention_heads", "must divide the width");
+  DitConfig d;
+  if (size(dit + "in_channels", kMostStepSize) != 4 * c.mel)
+    y.fail(dit + "in_channels", "must be 4 mels");
+  if (size(dit + "out_channels", 1024) != c.mel) y.fail(dit + "out_channels", "must be one mel");
+  d.depth = size(dit + "depth", 256);
+  d.heads = size(dit + "num_heads", 256);
+  d.head_dim = size(dit + "head_dim", 256);
+  d.width = size(dit + "hidden_size", kMostStepSize);
+  const double ratio = y.has(dit + "mlp_ratio") ? y.f(dit + "mlp_ratio", 0.01, 64) : 4;
+  d.ffn = static_cast<int64_t>(static_cast<double>(d.width) * ratio);
+  if (d.head_dim % 8 != 0) y.fail(dit + "head_dim", "must be a multiple of 8");
+  c.dit = d;
+  c.guidance = static_cast<float>(y.f("flow.decoder.inference_cfg_rate", 0, 100));
+  c.whole_prompt = true;
+  c.recent = kRecent;
+  return c;
+}
+
+HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow) {
+  HiftConfig c;
+  c.mel = flow.mel;
+  if (const auto bias = weights.shape("conv_pre.bias"); bias && bias->dims() == 1)
+    c.channels = (*bias)[0];
+  if (const auto weight = weights.shape("f0_predictor.classifier.weight");
+      weight && weight->dims() == 2) {
+    c.f0_channels = (*weight)[1];
+  }
+  if (c.channels % (int64_t{1} << c.rates.size()) != 0 || c.channels > kMostStepSize ||
+      c.f0_channels > kMostStepSize) {
+    weights.fault("conv_pre.bias", concat("a vocoder of ", c.channels, " channels"));
+    c.channels = 512, c.f0_channels = 512;
+  }
+  if (kStepRate * flow.ratio * c.hop() != kStepSampleRate) {
+    throw LoadError(concat("token2wav: ", kStepRate, " codes of ", flow.ratio, " frames of ",
+                           c.hop(), " samples are not ", kStepSampleRate, " a second"));
+  }
+  return c;
+}
+
+Tokenizer load_tokenizer(const std::string& dir, int64_t codes) {
+  const Tokenizer plain = Tokenizer::load(dir);
+  load_ids(plain, codes);  // all of them are there, or else they would be made up now
+  std::vector<AddedToken> added;
+  for (const char* token : {"<|BOT|>", "<|EOT|>", "<audio_start>", "<audio_end>", "<audio_patch>",
+                            "<tts_start>", "<tts_end>", "<tts_pad>"}) {
+    added.push_back({.content = token});
+  }
+  for (int64_t i = 0; i <= codes; ++i) {  // and the padding, where there is one
+    std::string token = concat("<audio_", i, ">");
+    if (plain.id(token)) added.push_back({.content = std::move(token)});
+  }
+  return Tokenizer::load(dir, std::move(added));
+}
+
+Ids load_ids(const Tokenizer& tokenizer, int64_t codes) {
+  Ids ids;
+  ids.turn = tokenizer.need_id("<|BOT|>");
+  ids.turn_end = tokenizer.need_id("<|EOT|>");
+  ids.audio_start = tokenizer.need_id("<audio_start>");
+  ids.audio_end = tokenizer.need_id("<audio_end>");
+  ids.audio_patch = tokenizer.need_id("<audio_patch>");
+  ids.tts_start = tokenizer.need_id("<tts_start>");
+  ids.tts_end = tokenizer.need_id("<tts_end>");
+  ids.tts_pad = tokenizer.need_id("<tts_pad>");
+  ids.audio = tokenizer.need_id("<audio_0>");
+  ids.code_end = ids.audio + static_cast<int32_t>(codes);
+  const std::string last = concat("<audio_", codes - 1, ">");
+  if (tokenizer.need_id(last) != ids.code_end - 1)
+    throw LoadError(concat("the ids of ", codes, " audio tokens do not follow one another: ", last,
+                           " is ", tokenizer.need_id(last), ", <audio_0> ", ids.audio));
+  if (ids.turn_end >= ids.tts_end || ids.tts_end >= ids.audio)
+    throw LoadError("the ids of <|EOT|>, <tts_end> and <audio_0> are not in this order");
+  return ids;
+}
+
+}  // namespace syrinx::step_audio2

@@ -1,0 +1,50 @@
+// What the files of a Step-Audio-2-mini say: config.json of language model and audio encoder,
+// token2wav/flow.yaml, the sizes of token2wav/hift.pt, and the ids of the tokens that prompts and
+// answers are made of. Plain data, checked when read. Throws LoadError for what is missing,
+// contradictory or not supported.
+#pragma once
+
+#include <string>
+
+#include "codec/hift.h"
+#include "codec/s3_flow_config.h"
+#include "codec/step_audio_encoder.h"
+#include "families/llm/config.h"
+#include "io/weights.h"
+
+namespace syrinx::step_audio2 {
+
+/// Folder of all that makes sound of codes.
+inline constexpr const char* kDecoderFolder = "token2wav";
+
+/// Ids of the vocabulary.
+struct Ids {
+  int32_t turn = 0, turn_end = 0;  ///< <|BOT|> <|EOT|>
+  int32_t audio_start = 0, audio_end = 0, audio_patch = 0;
+  int32_t tts_start = 0, tts_end = 0, tts_pad = 0;
+  int32_t audio = 0;     ///< of code 0; the others follow
+  int32_t code_end = 0;  ///< behind the last code's; the padding's
+  bool is_code(int32_t id) const { return audio <= id && id < code_end; }
+};
+
+struct ModelConfig {
+  llm::ModelConfig lm;
+  StepAudioEncoderConfig hearing;
+  S3FlowConfig flow;
+  HiftConfig hift;
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+/// Language model and encoder.
+ModelConfig load_config(const Config& root);
+/// From flow.yaml at `path`.
+S3FlowConfig load_flow_config(const std::string& path);
+/// No file tells them: by the shapes of hift.pt.
+HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow);
+/// That of the folder, where all that controls prompts and answers is special, whatever its files
+/// say: clients who write it mean the letters. `codes`: those of the flow.
+Tokenizer load_tokenizer(const std::string& dir, int64_t codes);
+Ids load_ids(const Tokenizer& tokenizer, int64_t codes);
+
+}  // namespace syrinx::step_audio2

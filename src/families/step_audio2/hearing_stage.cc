@@ -1,0 +1,93 @@
+#include "families/step_audio2/hearing_stage.h"
+
+#include <algorithm>
+
+#include "families/step_audio2/voice_answer.h"
+
+namespace syrinx::step_audio2 {
+namespace {
+
+struct PieceStream : StreamState {
+  std::vector<int64_t> pieces;  // their samples
+  size_t number = 0;            // of the piece that is being encoded
+  int chunk = 0;                // the next one of it
+  StepAudioEncoder::Work work;
+};
+
+}  // namespace
+
+Bundle HearingStage::bundle(const Sequence& answer) const {
+  const auto pieces = static_cast<const VoiceAnswer&>(answer).pieces();
+  Bundle bundle;
+  bundle.set("samples", std::vector<int32_t>(pieces.begin(), pieces.end()));
+  return bundle;
+}
+
+std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
+  auto stream = std::make_unique<PieceStream>();
+  for (const int32_t samples : bundle.ints("samples")) {
+    if (samples <= 0 || samples > StepAudioEncoder::kPiece)
+      throw LoadError(concat("a piece of ", samples, " samples"));
+    stream->pieces.push_back(samples);
+  }
+  return stream;
+}
+
+/// The last of them takes half the frames or more, which are more than the rows that it makes.
+int HearingStage::chunks(int64_t samples) const {
+  if (StepAudioEncoder::count(samples) == 0) return 1;
+  return static_cast<int>(
+      std::clamp<int64_t>(frames(samples) / 2, 1, static_cast<int64_t>(encoder_.steps())));
+}
+
+int HearingStage::cut(const StreamState& state, const WaitingFrames& waiting, int planned) const {
+  if (planned == 0) return 0;
+  const auto& stream = static_cast<const PieceStream&>(state);
+  SYRINX_CHECK(stream.number < stream.pieces.size(), "[hearing] more frames than pieces");
+  const int64_t samples = stream.pieces[stream.number];
+  const int all = chunks(samples);
+  if (stream.chunk + 1 < all) return 1;
+  const int64_t left = frames(samples) - (all - 1), there = std::ssize(waiting.values) / in_width();
+  return static_cast<int>(std::min(left, there));
+}
+
+void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  for (ChunkJob& job : jobs) run(ctx, job);
+}
+
+void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
+  auto& s = *static_cast<PieceStream*>(job.state);
+  SYRINX_CHECK(s.number < s.pieces.size(), "[hearing] more frames than pieces");
+  const int64_t samples = s.pieces[s.number];
+  const int all = chunks(samples);
+  if (s.chunk == 0) s.work = encoder_.open(samples);
+  const auto window = job.values.subspan(static_cast<size_t>(int64_t{job.left} * in_width()));
+  const int end = encoder_.steps() * (s.chunk + 1) / all;
+  for (int step = encoder_.steps() * s.chunk / all; step < end && !s.work.done(); ++step) {
+    const bool first = step == 0;
+    SYRINX_CHECK(!first || std::ssize(window) >= samples, "[hearing] ", window.size(),
+                 " samples of a piece of ", samples);
+    encoder_.run(ctx, s.work,
+                 first ? window.first(static_cast<size_t>(samples)) : std::span<const float>());
+  }
+  job.made = 0;
+  if (s.chunk + 1 == all) {
+    SYRINX_CHECK(s.work.done(), "[hearing] a piece is not done");
+    const int64_t rows = StepAudioEncoder::count(samples);
+    SYRINX_CHECK(rows <= job.fresh, "[hearing] ", job.fresh, " frames left for ", rows, " rows");
+    if (rows > 0) std::copy_n(s.work.rows().f32(), rows * out_width(), job.out.begin());
+    job.made = static_cast<int>(rows);
+    s.work = {};
+  }
+  follow(s, job);
+}
+
+void HearingStage::follow(StreamState& state, const ChunkJob&) const {
+  auto& stream = static_cast<PieceStream&>(state);
+  if (stream.number >= stream.pieces.size()) return;
+  if (++stream.chunk < chunks(stream.pieces[stream.number])) return;
+  ++stream.number;
+  stream.chunk = 0;
+}
+
+}  // namespace syrinx::step_audio2

@@ -1,0 +1,37 @@
+// The audio encoder as a chunk node. A piece of a recording comes as frames of a mel frame's
+// samples, the last one filled up with zeros, and leaves as rows of the language model, all at
+// once; its work is cut into chunks nevertheless, so that other batches get their turn: each takes
+// one frame, and the last one all that are left. Const after construction, shared by threads; CPU
+// only.
+#pragma once
+
+#include "codec/step_audio_encoder.h"
+#include "model/graph.h"
+
+namespace syrinx::step_audio2 {
+
+class HearingStage : public ChunkStage {
+ public:
+  explicit HearingStage(const StepAudioEncoder& encoder) : encoder_(encoder) {}
+
+  static constexpr int kFrameSamples = 160;
+  static constexpr int kPieceFrames = static_cast<int>(StepAudioEncoder::kPiece / kFrameSamples);
+  /// The first chunk of a piece sees all of it.
+  static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .lookahead = kPieceFrames};
+  static int64_t frames(int64_t samples) { return (samples + kFrameSamples - 1) / kFrameSamples; }
+
+  FrameType in() const override { return {Flow::kSamples, kFrameSamples}; }
+  FrameType out() const override { return {Flow::kRows, static_cast<int>(encoder_.config().out)}; }
+  Bundle bundle(const Sequence& answer) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  int cut(const StreamState& state, const WaitingFrames& waiting, int planned) const override;
+  void follow(StreamState& state, const ChunkJob& job) const override;
+
+ private:
+  void run(StepContext& ctx, ChunkJob& job) const;
+  int chunks(int64_t samples) const;
+  const StepAudioEncoder& encoder_;
+};
+
+}  // namespace syrinx::step_audio2

@@ -1,0 +1,245 @@
+#include "families/step_audio2/pipeline.h"
+
+#include <algorithm>
+
+#include "audio/resampler.h"
+#include "base/check.h"
+#include "families/step_audio2/voice_answer.h"
+#include "families/weight_files.h"
+#include "io/file.h"
+
+namespace syrinx::step_audio2 {
+namespace {
+
+constexpr int kMostAnswerIds = 4096;  // of an answer that is heard: the authors' bound
+constexpr double kHearsSeconds = 300;
+// As the authors draw.
+constexpr float kTemperature = 0.7f, kTopP = 0.9f, kPenalty = 1.05f;
+constexpr const char* kDefaultVoice = "default_female";
+
+std::string names_of(const Voices& voices) {
+  std::string out;
+  for (const auto& [name, voice] : voices) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+}  // namespace
+
+StepAudio2::StepAudio2(const LoadSpec& spec) {
+  const Config root = Config::load(join_path(spec.dir, "config.json"));
+  config_ = load_config(root);
+  load_networks(spec, root);
+  tokenizer_ = std::make_unique<Tokenizer>(load_tokenizer(spec.dir, config_.flow.vocab));
+  generation_ = llm::load_generation(spec.dir, root, *tokenizer_);
+  generation_.sampling.temperature = kTemperature;
+  generation_.sampling.top_p = kTopP;
+  generation_.sampling.top_k = 0;
+  generation_.sampling.repetition_penalty = kPenalty;
+  ids_ = load_ids(*tokenizer_, config_.flow.vocab);
+  if (ids_.code_end > config_.lm.vocab)
+    root.fail("text_config.vocab_size", "is too small for the audio");
+  std::vector<int32_t>& ends = generation_.ends;
+  ends.insert(std::lower_bound(ends.begin(), ends.end(), ids_.turn_end), ids_.turn_end);
+  prompter_ = std::make_unique<Prompter>(*tokenizer_, ids_, config_.lm.max_positions - 1);
+  cloning_ = make_cloning(spec, config_.flow, info_.no_cloning);
+  voices_ = load_voices(spec, *flow_, cloning_.get());
+  auto nobody = std::make_shared<S3FlowVoice>();
+  nobody->speaker = Tensor({config_.flow.mel}, DType::kF32);
+  nobody_ = std::move(nobody);
+  join();
+  describe(spec);
+}
+
+void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
+  weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
+  // The adapter's inner width stands in its weights only.
+  if (const auto inner = weights_->shape("adapter.linear1.bias");
+      !spec.dummy && inner && inner->dims() == 1) {
+    config_.hearing.hidden = (*inner)[0];
+  }
+  weights_->build([&] {
+    lm_ = std::make_unique<llm::LanguageModel>(config_.lm, *weights_, spec.weights);
+    encoder_ = std::make_unique<StepAudioEncoder>(config_.hearing, weights_->scope("encoder"),
+                                                  weights_->scope("adapter"), spec.weights);
+  });
+  const std::string decoder = join_path(spec.dir, kDecoderFolder);
+  const std::string yaml = join_path(decoder, "flow.yaml");
+  // With random weights the folder may be missing; its networks then have the published sizes.
+  if (!spec.dummy || is_file(yaml)) {
+    config_.flow = load_flow_config(yaml);
+  } else {
+    config_.flow.dit.emplace();
+    config_.flow.whole_prompt = true;
+    config_.flow.recent = 100;
+  }
+  {
+    const Weights weights(weights_at(spec, join_path(decoder, "flow.pt")));
+    weights.build([&] {
+      const AbsentTensors part = spec.part("flow");
+      flow_ = std::make_unique<S3Flow>(config_.flow, weights, at_least_8_bits(spec.weights));
+    });
+  }
+  // The vocoder was published with and without the prefix of the network that trained it.
+  const Weights weights(plain_weights_at(spec, join_path(decoder, "hift.pt")));
+  const bool prefixed = !spec.dummy && weights.has("generator.conv_pre.bias");
+  const Weights scope = weights.scope(prefixed ? "generator" : "");
+  config_.hift = HiftConfig();
+  if (!spec.dummy) config_.hift = load_hift_sizes(scope, config_.flow);
+  weights.build([&] {
+    const AbsentTensors part = spec.part("vocoder");
+    hift_ = std::make_unique<Hift>(config_.hift, scope, spec.weights);
+  });
+  if (config_.flow.mel != config_.hift.mel)
+    root.fail("", concat(yaml, ": flow.output_size differs from the vocoder's mel"));
+}
+
+void StepAudio2::join() {
+  hearing_ = std::make_unique<HearingStage>(*encoder_);
+  flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
+  vocoder_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio);
+  const FrameType text{Flow::kText};
+  const int chunk = static_cast<int>(config_.flow.chunk);
+  const int ahead = static_cast<int>(config_.flow.lookahead);
+  enum { kHearing, kLm, kFlow, kVocoder };
+  std::vector<Node> nodes{{.name = "hearing", .chunk = hearing_.get(), .in = {}, .out = {}},
+                          {.name = "lm",
+                           .ar = lm_.get(),
+                           .in = {text, hearing_->out()},
+                           .out = {text, flow_stage_->in()}},
+                          {.name = "flow", .chunk = flow_stage_.get(), .in = {}, .out = {}},
+                          {.name = "vocoder", .chunk = vocoder_.get(), .in = {}, .out = {}}};
+  std::vector<Edge> edges{
+      {.from = {kClient}, .to = {kHearing}, .policy = HearingStage::kPolicy},
+      {.from = {kClient}, .to = {kLm, 0}},
+      {.from = {kHearing}, .to = {kLm, VoiceAnswer::kHearing}},
+      {.from = {kLm, 0}, .to = {kClient}},
+      {.from = {kLm, 1},
+       .to = {kFlow},
+       .policy = {.initial = chunk, .steady = chunk, .lookahead = ahead}},
+      {.from = {kFlow},
+       .to = {kVocoder},
+       .policy = {.initial = 1, .steady = chunk, .lookahead = vocoder_->lookahead()}},
+      {.from = {kVocoder}, .to = {kClient}}};
+  graph_ = {std::move(nodes), std::move(edges)};
+}
+
+void StepAudio2::describe(const LoadSpec& spec) {
+  info_.family = kFamily;
+  info_.model = spec.model;
+  info_.licence = "Apache-2.0";
+  info_.writes = true;
+  info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
+  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_->samples_per_token();
+  for (const auto& [name, voice] : voices_) info_.voices.push_back({name, "a recording's voice"});
+  if (voices_.contains(kDefaultVoice)) {
+    info_.default_voice = kDefaultVoice;
+  } else if (!voices_.empty()) {
+    info_.default_voice = voices_.begin()->first;
+  }
+  info_.languages = {"chinese", "english"};
+  info_.hears_s = kHearsSeconds;
+  info_.flow = true;
+  const DecoderConfig& d = config_.lm.lm;
+  const StepAudioEncoderConfig& e = config_.hearing;
+  const S3FlowConfig& f = config_.flow;
+  info_.parts = {
+      {"audio encoder", concat(e.layers, " layers, width ", e.width, ", pieces of 25 s"),
+       encoder_->bytes()},
+      {"language model",
+       concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/", d.kv_heads, " x ",
+              d.head_dim, ", ffn ", d.ffn),
+       lm_->bytes()},
+      {"tables", concat(config_.lm.vocab, " ids x ", d.hidden, ", and the head"),
+       lm_->table_bytes() + lm_->head_bytes()},
+      {"flow",
+       concat(f.layers, " + ", f.up_layers, " encoder layers x ", f.width, ", ", f.dit->depth,
+              " estimator blocks x ", f.dit->width, ", ", f.steps, " steps; ",
+              flow_->bytes_per_second() >> 20, " MB a second of a prompt"),
+       flow_->bytes()},
+      {"vocoder", concat(vocoder_->samples_per_token(), " samples a code"), hift_->bytes()}};
+}
+
+/// Also the samples for the hearing stage: whole frames for every piece of every recording.
+Result<Prompt> StepAudio2::prompt_of(const SpeechRequest& request,
+                                     std::vector<float>& samples) const {
+  if (!request.chat && request.text_only) return prompter_->of_text(request.text);
+  if (!request.chat) return prompter_->reading_aloud(request.text);
+  std::vector<int64_t> lengths;
+  for (const auto& recording : request.recordings) {
+    const std::vector<float> all =
+        resampled(recording->samples, recording->sample_rate, StepAudioEncoder::kSampleRate);
+    if (all.empty())
+      return Error{ErrorCode::kInvalid, concat("recording ", lengths.size() + 1, " is empty"),
+                   "messages"};
+    lengths.push_back(std::ssize(all));
+    for (int64_t at = 0; at < std::ssize(all); at += StepAudioEncoder::kPiece) {
+      const int64_t piece = std::min(StepAudioEncoder::kPiece, std::ssize(all) - at);
+      samples.insert(samples.end(), all.begin() + at, all.begin() + at + piece);
+      const int64_t missing = HearingStage::frames(piece) * HearingStage::kFrameSamples - piece;
+      samples.insert(samples.end(), static_cast<size_t>(missing), 0.f);
+    }
+  }
+  return prompter_->of_chat(*request.chat, lengths, !request.text_only);
+}
+
+Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest& request) const {
+  if (request.voice_data) {
+    const uint64_t key = voice_hash(*request.voice_data);
+    if (std::shared_ptr<const S3FlowVoice> known = recent_.find(key)) return known;
+    auto made = voice_of(*request.voice_data, *flow_);
+    if (!made.ok()) return made;
+    return recent_.keep(key, made.take());
+  }
+  if (voices_.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 concat("this checkpoint has no voices (assets/default_female.wav, and what hears "
+                        "it",
+                        info_.no_cloning.empty() ? "" : ": " + info_.no_cloning,
+                        "); give a recording or a voice made of one"),
+                 "voice"};
+  }
+  const auto found = voices_.find(request.voice.empty() ? info_.default_voice : request.voice);
+  if (found == voices_.end()) {
+    return Error{
+        ErrorCode::kNotFound,
+        concat("the model has no voice \"", request.voice, "\"; it has ", names_of(voices_)),
+        "voice"};
+  }
+  return found->second;
+}
+
+Result<Opened> StepAudio2::open(const SpeechRequest& request) const {
+  const auto refused = [](const char* what, const char* param) {
+    return Error{ErrorCode::kUnsupported, what, param};
+  };
+  if (request.text_open) return refused("this model takes its text at once", "input");
+  if (request.guidance) return refused("this model has no guidance", "guidance");
+  for (const std::string& stop : request.stop)
+    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
+  const bool speaks = !request.text_only;
+  std::shared_ptr<const S3FlowVoice> speaker = nobody_;
+  if (speaks) {
+    auto found = voice(request);
+    if (!found.ok()) return found.error();
+    speaker = found.take();
+  }
+  Opened opened;
+  Result<Prompt> prompt = prompt_of(request, opened.samples);
+  if (!prompt.ok()) return prompt.error();
+  SpeechRequest answer = request;
+  if (speaks) {
+    const int most = request.flow == FlowMode::kFull ? kMostFullTokens : kMostAnswerIds;
+    const int wish = answer.max_tokens > 0 ? answer.max_tokens : answer.max_frames;
+    answer.max_tokens = wish > 0 ? std::min(wish, most) : most;
+  }
+  opened.sequences.push_back(std::make_unique<VoiceAnswer>(ids_, config_.lm, generation_,
+                                                           *tokenizer_, answer, prompt.take(),
+                                                           std::move(speaker), speaks));
+  return opened;
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<StepAudio2>(spec);
+}
+
+}  // namespace syrinx::step_audio2

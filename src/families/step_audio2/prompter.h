@@ -1,0 +1,46 @@
+// From a conversation to the ids of a prompt, as the authors' StepAudio2 lays it out. Const once
+// made; any thread. Source: Step-Audio2:stepaudio2.py (apply_chat_template).
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "families/step_audio2/config.h"
+#include "model/request.h"
+
+namespace syrinx::step_audio2 {
+
+/// What the authors say where nobody else says anything: of their examples.
+inline constexpr const char* kSystem = "You are a helpful assistant.";
+
+struct Prompt {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> places;  ///< of rows of recordings, in rising order
+  std::vector<int64_t> pieces;  ///< samples of each piece of all recordings, in this order
+  std::vector<int32_t> said;    ///< the answer's text, where it is only read aloud
+};
+
+class Prompter {
+ public:
+  Prompter(const Tokenizer& tokenizer, const Ids& ids, int64_t max_ids)
+      : tokenizer_(tokenizer), ids_(ids), max_ids_(max_ids) {}
+
+  /// `samples` of each recording at 16 kHz, in the order of the chat's places for them. What
+  /// clients write is text, special tokens too. `speaks`: the answer is to be heard.
+  Result<Prompt> of_chat(const Chat& chat, std::span<const int64_t> samples, bool speaks) const;
+  /// A user who says `text`, and the text itself as the answer.
+  Result<Prompt> reading_aloud(const std::string& text) const;
+  /// A text to be gone on with, special tokens included.
+  Result<Prompt> of_text(const std::string& text) const;
+
+ private:
+  class Writer;
+  Result<Prompt> checked(Prompt prompt, const char* param) const;
+
+  const Tokenizer& tokenizer_;
+  const Ids ids_;
+  const int64_t max_ids_;
+};
+
+}  // namespace syrinx::step_audio2

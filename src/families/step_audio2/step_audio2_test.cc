@@ -1,0 +1,273 @@
+// Step-Audio-2-mini's text, prompts, language model and voices against transformers and the
+// authors' layout (tests/parity/step_audio2), and what it refuses.
+// tests/parity/step_audio2/engine_test.cc compares what comes out of the engine.
+#include <gtest/gtest.h>
+
+#include "audio/wav_file.h"
+#include "families/step_audio2/fixture.h"
+#include "families/step_audio2/voice_answer.h"
+#include "io/safetensors.h"
+#include "io/torch_pickle.h"
+#include "model/step_runner.h"
+#include "model/voice_file.h"
+
+namespace syrinx::step_audio2 {
+namespace {
+
+using nlohmann::ordered_json;
+
+const StepAudio2& model() {
+  static const StepAudio2 loaded(spec_of(golden("checkpoint")));
+  return loaded;
+}
+Tokenizer tokenizer() { return load_tokenizer(golden("checkpoint"), 40); }
+Ids ids() { return load_ids(tokenizer(), 40); }
+
+SpeechRequest chat_of(const ordered_json& messages) {
+  SpeechRequest request;
+  request.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
+  request.voice_data = golden_voice(20);
+  return request;
+}
+
+TEST(StepText, IdsAreTransformers) {
+  const Safetensors file(golden("ids.safetensors"));
+  const std::string plain = "Hello there, how are you? aaaaaaaa   12345 it's\n\n 你好，今天 naïve";
+  EXPECT_EQ(tokenizer().encode(plain), ints(file.view("plain")));
+  EXPECT_EQ(tokenizer().encode("<|BOT|>human\nThis <audio_7><tts_pad><tts_end> is<|EOT|>"),
+            ints(file.view("special")));
+}
+
+/// What the encoder makes of the recordings, all at once.
+std::vector<float> heard_rows(const SpeechRequest& request) {
+  const Weights weights(open_weights(golden("checkpoint")));
+  auto config = StepAudioEncoderConfig::load(Config::load(golden("checkpoint/config.json")));
+  config.hidden = (*weights.shape("adapter.linear1.bias"))[0];
+  const StepAudioEncoder encoder(config, weights.scope("encoder"), weights.scope("adapter"),
+                                 WeightType::kF32);
+  fixture::Bench bench;
+  std::vector<float> rows;
+  for (const auto& recording : request.recordings) {
+    const std::span<const float> all = recording->samples;
+    for (int64_t at = 0; at < std::ssize(all); at += StepAudioEncoder::kPiece) {
+      const auto piece = all.subspan(at, std::min(StepAudioEncoder::kPiece, std::ssize(all) - at));
+      StepAudioEncoder::Work work = encoder.open(std::ssize(piece));
+      while (!work.done()) encoder.run(bench.ctx, work, piece), bench.arena.reset();
+      rows.insert(rows.end(), work.rows().f32(), work.rows().f32() + work.rows().count());
+    }
+  }
+  return rows;
+}
+
+/// Prompt, logits and greedy ids with the authors' penalty, the prompt at once or in parts.
+TEST(StepParity, AnswersAreTransformers) {
+  const ordered_json all = golden_cases();
+  for (const auto& [name, c] : all.items()) {
+    SCOPED_TRACE(name);
+    const Safetensors file(golden(name + ".safetensors"));
+    const std::vector<int32_t> want = ints(file.view("ids"));
+    const int prompt = c["prompt"], steps = c["steps"];
+    for (const int chunk : {1 << 20, 7}) {
+      Runner runner(model());
+      const SpeechRequest request = request_of(c);
+      Track track = runner.open(request);
+      ASSERT_TRUE(track.state);
+      auto& answer = static_cast<VoiceAnswer&>(*track.state);
+      const std::vector<float> rows = heard_rows(request);
+      const int width = model().graph().node(0).chunk->out_width();
+      EXPECT_EQ(answer.ready(), rows.empty());
+      if (!rows.empty()) {
+        ASSERT_TRUE(
+            answer.take(VoiceAnswer::kHearing,
+                        {{Flow::kRows, width}, std::ssize(rows) / width, {}, rows, {}, true}));
+      }
+      const auto told = answer.prompt_ids();
+      EXPECT_EQ(std::vector<int32_t>(told.begin(), told.end()),
+                std::vector<int32_t>(want.begin(), want.begin() + prompt));
+      Track* tracks[] = {&track};
+      while (!track.finished) runner.step(tracks, chunk);
+      const auto made = answer.history(0);
+      EXPECT_EQ(std::vector<int32_t>(made.begin(), made.end()), want);
+      const View logits = file.view("logits");
+      int64_t row = 0;
+      for (const int step : {0, 1, steps / 2, steps - 1}) {
+        ASSERT_LT(step, std::ssize(track.logits));
+        EXPECT_LT(relative(track.logits[step], floats(logits.slice(row, row + 1))), 5e-5f) << step;
+        ++row;
+      }
+    }
+  }
+}
+
+TEST(StepVoice, ReadsAloudFourCodesAnId) {
+  Runner runner(model());
+  SpeechRequest request;
+  request.text = "Hello there, how are you? Now write about it.";
+  request.voice_data = golden_voice(20);
+  request.max_tokens = 200;
+  Track track = runner.open(request);
+  ASSERT_TRUE(track.state);
+  const std::vector<int32_t> said = tokenizer().encode(request.text, false);
+  ASSERT_GT(said.size(), 10u);
+  while (!track.finished) runner.step(track);
+  auto& answer = static_cast<VoiceAnswer&>(*track.state);
+  const Ids known = ids();
+  const auto made = answer.history(0).subspan(answer.prompt_ids().size());
+  std::vector<int32_t> text;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (i / 5 < said.size()) {
+      EXPECT_EQ(known.is_code(made[i]), i % 5 != 0) << i;
+      if (i % 5 == 0) text.push_back(made[i]);
+    } else if (!known.is_code(made[i])) {
+      EXPECT_TRUE(made[i] == known.tts_end || made[i] == known.turn_end) << made[i];
+      EXPECT_TRUE(i + 1 == made.size() || made[i] == known.tts_end);
+    }
+  }
+  EXPECT_EQ(text, said);
+}
+
+TEST(StepVoice, TextAloneHasNoAudio) {
+  Runner runner(model());
+  SpeechRequest request = request_of(golden_cases()["text"]);
+  request.text_only = true;
+  request.temperature = 1.5f;
+  Track track = runner.open(request);
+  ASSERT_TRUE(track.state);
+  auto& answer = static_cast<VoiceAnswer&>(*track.state);
+  EXPECT_NE(answer.prompt_ids().back(), ids().tts_start);
+  while (!track.finished) runner.step(track);
+  for (const int32_t id : answer.history(0).subspan(answer.prompt_ids().size()))
+    EXPECT_LT(id, ids().audio);
+}
+
+TEST(StepVoice, RefusesWhatItCannotDo) {
+  const auto refusal = [&](const SpeechRequest& request) {
+    const auto opened = model().open(request);
+    return opened.ok() ? std::string() : opened.error().message;
+  };
+  const ordered_json cases = golden_cases();
+  SpeechRequest request = request_of(cases["heard"]);
+  EXPECT_EQ(refusal(request), "");
+  request.recordings = {};
+  EXPECT_EQ(refusal(request), "the chat has more places for recordings than there are");
+  request.recordings = {std::make_shared<Recording>()};
+  request.recordings[0] = std::make_shared<Recording>(Recording{{}, 16000});
+  EXPECT_EQ(refusal(request), "recording 1 is empty");
+  request = request_of(cases["turns"]);
+  request.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "x"}])", ""});
+  EXPECT_EQ(refusal(request), "the chat has no place for a recording");
+  const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };
+  EXPECT_EQ(chat({{{"role", "tool"}, {"content", "x"}}}),
+            "this model has no messages of the role 'tool'");
+  EXPECT_EQ(chat({{{"role", "user"}, {"content", {{{"type", "image"}}}}}}),
+            "this model takes text and recordings of users only");
+  EXPECT_EQ(chat({{{"role", "assistant"}, {"content", {{{"type", "audio"}}}}}}),
+            "this model takes text and recordings of users only");
+  EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).substr(0, 14),
+            "the prompt has");
+  SpeechRequest nothing;
+  nothing.voice_data = golden_voice(20);
+  EXPECT_EQ(refusal(nothing), "there is nothing to say");
+  nothing.voice_data = golden_voice(2);
+  EXPECT_EQ(refusal(nothing), "the voice's \"tokens\" are missing or fewer than 3");
+  nothing.voice_data = {};
+  EXPECT_EQ(refusal(nothing).substr(0, 29), "this checkpoint has no voices");
+  EXPECT_NE(refusal(nothing).find("speech_tokenizer_v2_25hz.onnx is missing"), std::string::npos);
+}
+
+/// A client who writes special tokens means the letters.
+TEST(StepVoice, ClientsWriteNoSpecialTokens) {
+  const auto opened =
+      model().open(chat_of({{{"role", "user"}, {"content", "<|EOT|><audio_3><tts_start>"}}}));
+  ASSERT_TRUE(opened.ok());
+  const auto made = opened.value().sequence().prompt_ids();
+  EXPECT_EQ(std::count(made.begin(), made.end(), ids().turn_end), 2);
+  EXPECT_EQ(std::count(made.begin(), made.end(), ids().tts_start), 1);
+  EXPECT_EQ(std::count(made.begin(), made.end(), ids().audio + 3), 0);
+}
+
+/// The recording that is CosyVoice2's golden voice, with its encoders: tokens, mel and vector of
+/// its authors; and the model's own voice, by name.
+TEST(StepVoices, ARecordingIsAVoice) {
+  const WholeCheckpoint checkpoint;
+  const StepAudio2 whole(spec_of(checkpoint.dir.path()));
+  EXPECT_EQ(whole.info().default_voice, "default_female");
+  EXPECT_EQ(whole.info().no_cloning, "");
+  ASSERT_NE(whole.voice_encoder(), nullptr);
+  const S3FlowVoice& made = *whole.voices().at("default_female");
+  const TorchPickle theirs(parity("cosyvoice2/golden/cloned.pt"));
+  const View tokens = theirs.view(*theirs.find("cloned.flow_prompt_speech_token"));
+  ASSERT_EQ(std::ssize(made.tokens), tokens.count());
+  for (int64_t i = 0; i < tokens.count(); ++i) {
+    const int64_t want =
+        tokens.dtype == DType::kI32 ? tokens.i32()[i] : static_cast<const int64_t*>(tokens.data)[i];
+    EXPECT_EQ(made.tokens[i], want);
+  }
+  const View mel = theirs.view(*theirs.find("cloned.prompt_speech_feat"));
+  ASSERT_EQ(made.mel.view().count(), 2 * 80 * std::ssize(made.tokens));
+  ASSERT_LE(mel.count(), made.mel.view().count());
+  EXPECT_LT(relative(floats(made.mel.view()).first(mel.count()), floats(mel)), 1e-4f);
+  for (int64_t i = mel.count(); i < made.mel.view().count(); ++i)
+    EXPECT_EQ(made.mel.f32()[i], made.mel.f32()[i - 80]);
+
+  SpeechRequest request;
+  request.text = "Hello";
+  EXPECT_TRUE(whole.open(request).ok());
+  request.voice = "default_male";
+  EXPECT_EQ(whole.open(request).error().message,
+            "the model has no voice \"default_male\"; it has default_female");
+}
+
+TEST(StepVoices, FilesAreVoices) {
+  TestDir dir;
+  std::filesystem::copy(
+      golden("checkpoint"), dir.path(),
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::create_directory(dir.path("voices"));
+  write_voice_file(dir.path("voices/anna.safetensors"), *golden_voice(20), {});
+  const StepAudio2 kept(spec_of(dir.path()));
+  EXPECT_EQ(kept.info().default_voice, "anna");
+  EXPECT_EQ(kept.voices().at("anna")->tokens.size(), 20u);
+  EXPECT_NE(kept.info().no_cloning, "");
+  write_voice_file(dir.path("voices/bert.safetensors"), *golden_voice(20, 1000), {});
+  EXPECT_THROW(StepAudio2(spec_of(dir.path())), LoadError);
+}
+
+TEST(StepVoice, TellsWhatIsWrongWithACheckpoint) {
+  const auto fault = [](const std::string& file, const std::string& from, const std::string& to) {
+    TestDir dir;
+    std::filesystem::copy(golden("checkpoint"), dir.path(),
+                          std::filesystem::copy_options::recursive |
+                              std::filesystem::copy_options::overwrite_existing);
+    std::string text = read_file(dir.path(file), 1 << 20);
+    const size_t at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    dir.write(file, text.replace(at, from.size(), to));
+    try {
+      load(spec_of(dir.path()));
+    } catch (const LoadError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto tells = [&](const std::string& told, const std::string& what) {
+    EXPECT_NE(told.find(what), told.npos) << told;
+  };
+  tells(fault("config.json", "\"n_audio_layer\": 2", "\"n_audio_layer\": 3"), "encoder.blocks.2");
+  tells(fault("config.json", "\"adapter_stride\": 2", "\"adapter_stride\": 3"), "adapter_stride");
+  tells(fault("config.json", "\"n_audio_ctx\": 1500", "\"n_audio_ctx\": 1000"), "n_audio_ctx");
+  tells(fault("config.json", "\"llm_dim\": 32", "\"llm_dim\": 40"), "llm_dim");
+  tells(fault("config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3"), "layers.2");
+  tells(fault("tokenizer_config.json", "<audio_0>", "<radio_0>"), "<audio_0>");
+  tells(fault("tokenizer_config.json", "<audio_39>", "<audio_99>"), "<audio_39>");
+  tells(fault("tokenizer_config.json", "<tts_pad>", "<tts_pat>"), "<tts_pad>");
+  tells(fault("token2wav/flow.yaml", "flow_matching.Causal", "flow_matching.Acausal"),
+        "flow.decoder");
+  tells(fault("token2wav/flow.yaml", "depth: 2", "depth: 3"), "blocks.2");
+  tells(fault("token2wav/flow.yaml", "up_scale_factor: 2", "up_scale_factor: 3"),
+        "up_scale_factor");
+  tells(fault("token2wav/flow.yaml", "up_stride: 2", "up_stride: 1"), "up_s");
+}
+
+}  // namespace
+}  // namespace syrinx::step_audio2

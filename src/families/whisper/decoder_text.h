@@ -1,0 +1,54 @@
+// What the decoder is fed for one request: first the rows that the encoder made of a window, which
+// are its memory, then ids. Made on the caller's thread, then touched by one thread at a time.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "families/whisper/config.h"
+#include "families/whisper/window.h"
+#include "model/request.h"
+
+namespace syrinx::whisper {
+
+class AlignedText;
+
+class DecoderText : public Sequence {
+ public:
+  int prompt_rows() const override { return WhisperEncoder::kRows + prompt_; }
+  bool ready() const override { return known_rows() == WhisperEncoder::kRows; }
+  int known_rows() const override { return static_cast<int>(memory_->size()) / width_; }
+  std::span<const int32_t> prompt_ids() const override {
+    return std::span(ids_).first(static_cast<size_t>(prompt_));
+  }
+  std::span<const int32_t> history(int) const override { return ids_; }
+
+  /// Row `pos` < WhisperEncoder::kRows of the memory: [width].
+  std::span<const float> memory(int pos) const {
+    return std::span(*memory_).subspan(size_t(pos) * width_, width_);
+  }
+  /// The id of row `pos` behind it, and its place among the ids.
+  int32_t input(int pos) const { return ids_[static_cast<size_t>(pos - WhisperEncoder::kRows)]; }
+  /// The logits [V] of the next step, as the network made them: notes what is to be noted of them,
+  /// and leaves only what may come. By the executor that runs the step.
+  virtual void shape(std::span<float> /*logits*/) {}
+  /// The window that the encoder is to hear; null: its rows are there.
+  virtual const WhisperWindow* audio() const { return nullptr; }
+  /// Itself, where attention is to be noted; else null.
+  virtual AlignedText* aligned() { return nullptr; }
+
+ protected:
+  /// `memory` may still grow.
+  DecoderText(int width, WindowRows memory) : width_(width), memory_(std::move(memory)) {}
+
+  std::vector<int32_t> ids_;  // of the prompt, then of the steps
+  int prompt_ = 0;
+
+ private:
+  const int width_;
+  const WindowRows memory_;  // [rows, W]
+};
+
+}  // namespace syrinx::whisper

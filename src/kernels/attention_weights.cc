@@ -1,0 +1,71 @@
+#include "kernels/attention_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/float16.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int kPage = KvPool::kPageRows;
+
+/// Scores of one row with all keys [D][positions], in place of them their softmax.
+void weigh_row(const float* q, const float* keys, int64_t dim, int64_t stride, float scale,
+               std::span<float> out) {
+  std::fill(out.begin(), out.end(), 0.f);
+  for (int64_t d = 0; d < dim; ++d) {
+    const float by = q[d] * scale;
+    const float* column = keys + d * stride;
+    for (size_t p = 0; p < out.size(); ++p) out[p] += by * column[p];
+  }
+  const float top = *std::max_element(out.begin(), out.end());
+  double sum = 0;
+  for (float& x : out) {
+    x = std::exp(x - top);
+    sum += x;
+  }
+  const auto share = static_cast<float>(1 / sum);
+  for (float& x : out) x *= share;
+}
+
+}  // namespace
+
+void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int layer, int kv_head,
+                       std::span<const int32_t> pages, float scale, const View& out) {
+  const KvSpec& spec = pool.spec();
+  const int64_t dim = spec.head_dim, rows = q.shape[0], positions = out.shape[1];
+  const int64_t held = KvPool::pages_for(positions), stride = held * kPage;
+  SYRINX_CHECK(
+      pool.device() == Device::kCpu && (spec.dtype == DType::kF32 || spec.dtype == DType::kF16),
+      "[attention_weights] no cache of ", dtype_name(spec.dtype), " on ",
+      device_name(pool.device()));
+  SYRINX_CHECK(layer >= 0 && layer < spec.layers && kv_head >= 0 && kv_head < spec.kv_heads,
+               "[attention_weights] layer ", layer, ", head ", kv_head);
+  SYRINX_CHECK(positions > 0 && held <= std::ssize(pages), "[attention_weights] ", positions,
+               " positions in ", pages.size(), " pages");
+  expect_shape("attention_weights", q, {rows, dim});
+  expect_shape("attention_weights", out, {rows, positions});
+
+  const Arena::Mark mark(ctx.arena);
+  float* keys = ctx.arena.take({dim, stride}, DType::kF32).f32();
+  for (int64_t page = 0; page < held; ++page) {
+    const void* from = pool.keys(layer, pages[page], kv_head);
+    for (int64_t d = 0; d < dim; ++d) {
+      for (int64_t i = 0; i < kPage; ++i) {
+        const int64_t at = d * kPage + i;
+        keys[d * stride + page * kPage + i] =
+            spec.dtype == DType::kF32 ? static_cast<const float*>(from)[at]
+                                      : f16_to_f32(static_cast<const uint16_t*>(from)[at]);
+      }
+    }
+  }
+  ctx.pool.parallel_for(rows, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      weigh_row(q.f32() + i * dim, keys, dim, stride, scale,
+                {out.f32() + i * positions, static_cast<size_t>(positions)});
+    }
+  });
+}
+
+}  // namespace syrinx

@@ -1,0 +1,103 @@
+#include "text/ssml_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text/ssml.h"
+
+namespace syrinx {
+namespace {
+
+constexpr std::string_view kWhite = " \t\r\n";
+constexpr size_t kMostUndecided = 1000;  // bytes of white space and an XML declaration
+
+/// Whether `text` is the beginning of `whole`, or the other way round.
+bool may_be(std::string_view text, std::string_view whole) {
+  const size_t size = std::min(text.size(), whole.size());
+  return text.substr(0, size) == whole.substr(0, size);
+}
+
+}  // namespace
+
+/// What the text that is held begins like.
+SsmlStream::Kind SsmlStream::begun(bool last) const {
+  std::string_view text = held_;
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  const size_t first = text.find_first_not_of(kWhite);
+  const Kind other = ssml_ == true && first != text.npos ? Kind::kRest : Kind::kPlain;
+  if (is_ssml(held_)) return Kind::kDocument;
+  if (last || held_.size() > kMostUndecided) return other;
+  if (first == text.npos) return Kind::kUndecided;
+  text.remove_prefix(first);
+  if (text.starts_with("<?xml")) {
+    const size_t end = text.find("?>");
+    if (end == text.npos) return Kind::kUndecided;
+    text.remove_prefix(end + 2);
+    text.remove_prefix(std::min(text.find_first_not_of(kWhite), text.size()));
+  } else if (may_be(text, "<?xml")) {
+    return Kind::kUndecided;
+  }
+  const size_t size = text.find_last_not_of(kWhite) + 1;  // "<speak " is no tag yet
+  return may_be(text, "<speak") && size < 7 ? Kind::kUndecided : other;
+}
+
+/// Moves scanned_ behind the end of the document that is held, where it has one.
+bool SsmlStream::find_end() {
+  const std::string_view text = held_;
+  const auto skip = [&](std::string_view begin, std::string_view end) {
+    if (!text.substr(scanned_).starts_with(begin)) return false;
+    const size_t at = text.find(end, scanned_ + begin.size());
+    if (at == text.npos) return false;
+    scanned_ = at + end.size();
+    return true;
+  };
+  for (;;) {
+    scanned_ = text.find('<', scanned_);
+    if (scanned_ == text.npos) {
+      scanned_ = text.size();
+      return false;
+    }
+    const std::string_view rest = text.substr(scanned_);
+    if (skip("<!--", "-->") || skip("<![CDATA[", "]]>")) continue;
+    if (rest.starts_with("<!--") || rest.starts_with("<![CDATA[")) return false;
+    const size_t close = rest.find('>');
+    if (close == rest.npos) return false;
+    const std::string_view tag = rest.substr(1, close - 1);
+    const std::string_view name = tag.substr(0, tag.find_last_not_of(kWhite) + 1);
+    scanned_ += close + 1;
+    if (name == "/speak" || (name.starts_with("speak") && name.ends_with('/'))) return true;
+  }
+}
+
+void SsmlStream::take(bool last, std::vector<Piece>& out) {
+  for (;;) {
+    if (kind_ == Kind::kUndecided) {
+      kind_ = begun(last);
+      scanned_ = 0;
+    }
+    if (kind_ == Kind::kPlain && !held_.empty()) out.push_back({std::exchange(held_, {})});
+    if (kind_ != Kind::kDocument || !find_end()) return;
+    out.push_back({held_.substr(0, scanned_), true});
+    held_.erase(0, scanned_);
+    kind_ = Kind::kUndecided;
+    if (held_.empty()) return;
+  }
+}
+
+void SsmlStream::push(std::string_view text, std::vector<Piece>& out) {
+  if (ssml_ == false || kind_ == Kind::kPlain) {
+    if (!text.empty()) out.push_back({std::string(text)});
+    return;
+  }
+  held_ += text;
+  take(false, out);
+}
+
+void SsmlStream::finish(std::vector<Piece>& out) {
+  if (!held_.empty()) take(true, out);
+  if (!held_.empty() && kind_ == Kind::kRest && bare_) held_ = "<speak>" + held_ + "</speak>";
+  if (!held_.empty()) out.push_back({std::exchange(held_, {}), true});
+  kind_ = Kind::kUndecided;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,73 @@
+#include "text/ssml_stream.h"
+
+#include <gtest/gtest.h>
+
+namespace syrinx {
+namespace {
+
+/// Pieces of a text that arrives `size` bytes at a time: documents in [], plain text joined.
+std::string pieces(SsmlStream stream, std::string_view text, size_t size) {
+  std::vector<SsmlStream::Piece> all;
+  for (size_t at = 0; at < text.size(); at += size) stream.push(text.substr(at, size), all);
+  stream.finish(all);
+  std::string out;
+  for (const auto& piece : all) out += piece.document ? "[" + piece.text + "]" : piece.text;
+  return out;
+}
+
+TEST(SsmlStream, TellsDocumentsFromPlainText) {
+  const std::string cases[][2] = {
+      {"Hello.", "Hello."},
+      {"<speak>a</speak>", "[<speak>a</speak>]"},
+      {" \n<speak x='1'>a<s>b</s></speak >", "[ \n<speak x='1'>a<s>b</s></speak >]"},
+      {"<?xml version='1.0'?> <speak>a</speak>", "[<?xml version='1.0'?> <speak>a</speak>]"},
+      {"<speak>a</speak><speak>b</speak>", "[<speak>a</speak>][<speak>b</speak>]"},
+      {"<speak>a</speak> and on", "[<speak>a</speak>] and on"},
+      {"<speak>a</speak>\n", "[<speak>a</speak>]\n"},
+      {"Say <speak>a</speak>", "Say <speak>a</speak>"},  // begins as plain text
+      {"<speaker>", "<speaker>"},
+      {"<sp", "<sp"},
+      {"  ", "  "},
+      {"<?xml version='1.0'?> <p>a</p>", "<?xml version='1.0'?> <p>a</p>"},
+      {"<speak><!-- </speak> --><![CDATA[</speak>]]>a</speak>b",
+       "[<speak><!-- </speak> --><![CDATA[</speak>]]>a</speak>]b"},
+      {"<speak/>b", "[<speak/>]b"},
+      {"<speak>a", "[<speak>a]"},
+      {"<speak>a<!-- ", "[<speak>a<!-- ]"},
+  };
+  for (const auto& [text, want] : cases) {
+    for (const size_t size : {1, 2, 3, 7, 1000}) {
+      EXPECT_EQ(pieces(SsmlStream(), text, size), want) << size;
+    }
+    EXPECT_EQ(pieces(SsmlStream(false), text, 2), text);
+  }
+}
+
+TEST(SsmlStream, TakesWhatMustBeADocument) {
+  EXPECT_EQ(pieces(SsmlStream(true), "Hello <b>x</b>", 3), "[Hello <b>x</b>]");
+  EXPECT_EQ(pieces(SsmlStream(true, true), "Hello <b>x</b>", 3), "[<speak>Hello <b>x</b></speak>]");
+  EXPECT_EQ(pieces(SsmlStream(true, true), "<speak>a</speak>", 3), "[<speak>a</speak>]");
+}
+
+TEST(SsmlStream, BeginsAnewBehindAnEnd) {
+  SsmlStream stream;
+  std::vector<SsmlStream::Piece> all;
+  stream.push("Plain.", all);
+  stream.finish(all);
+  stream.push("<speak>a</speak>", all);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_TRUE(all[1].document);
+}
+
+TEST(SsmlStream, LongDocumentsAreScannedOnce) {
+  SsmlStream stream;
+  std::vector<SsmlStream::Piece> all;
+  stream.push("<speak>", all);
+  for (int i = 0; i < 100'000; ++i) stream.push("<s>a</s>", all);
+  stream.push("</speak>", all);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].text.size(), 800'015u);
+}
+
+}  // namespace
+}  // namespace syrinx
