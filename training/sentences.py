@@ -28,7 +28,6 @@ LINES = dict(zip(VOICES["teachers"], VOICES["lines"]))
 SHARED = 600
 PLAIN = 0.6                  # part of the sentences at the teacher's own speed
 SPEEDS = (0.6, 1.75)         # the others, evenly on a logarithmic scale
-SAFE_SPEEDS = (0.66, 1.75)   # what a voice is asked for: below, pointers came to a standstill
 COUNTS = {"jargon": 3030, "devil": 1730, "bible": 4300, "words": 3500, "templates": 9300}
 HELDOUT = {"jargon": 12, "devil": 6, "bible": 4, "templates": 28}
 STOP = {"jargon": 60, "devil": 20, "bible": 20, "templates": 100}

@@ -101,8 +101,8 @@ def bands_of(speaker):
 
 # ln power of codec.hash_noise (2/3 a bin) as it comes out of overlap_add beside pulses of the same gain:
 # windows of 3 hops with Hann's weights leave HOP / N_FFT * 1.125 / 1.5**2 of it a hop, and of a pulse,
-# weighted twice, (1.125 / 1.5)**2 of the power of which 3 * 0.375 is counted.
-NOISE_LEFT = math.log(2 / 3 * HOP / N_FFT * 0.5 / 0.5)
+# weighted twice, (1.125 / 1.5)**2 of the power of which 3 * 0.375 is counted: a half each, which cancel.
+NOISE_LEFT = math.log(2 / 3 * HOP / N_FFT)
 
 
 def breath_loss(head, pulses, pitch):

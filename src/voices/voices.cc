@@ -89,18 +89,16 @@ Result<PreparedVoice> prepare_entry(const Speaker& speaker,
 }
 
 /// Another process may replace or remove the voice between its entry and its files: then the entry
-/// is another one, which counts.
+/// is another one, which counts. It may even be the same again, replaced twice, so that only the file
+/// that cannot be read time after time is damaged.
 Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& source,
                                      const PrepareOptions& options) {
   constexpr int kTries = 8;
   for (int tries = 1;; ++tries) {
-    const auto stored = speaker.store->find(source.stored);
     try {
-      return prepare_entry(speaker, stored, source, options);
+      return prepare_entry(speaker, speaker.store->find(source.stored), source, options);
     } catch (const LoadError& error) {
-      const auto now = speaker.store->find(source.stored);
-      const bool same = now && now->recording == stored->recording && now->text == stored->text;
-      if (same || tries == kTries) return Error{ErrorCode::kInternal, error.what(), "voice"};
+      if (tries == kTries) return Error{ErrorCode::kInternal, error.what(), "voice"};
     }
   }
 }
