@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "audio/resampler.h"
+#include "families/finch/questions.h"
 #include "teacher.h"
 
 extern "C" {
@@ -145,7 +146,7 @@ class FliteTeacher : public Teacher {
   }
 
   Spoken speak(const Line& line) override {
-    const bool rising = syrinx::finch::is_rising_question(line.text);
+    const bool rising = syrinx::finch::tune_of(line.text).rises;
     feat_set_float(voice_->features, "duration_stretch",
                    static_cast<float>(own_stretch_ / line.speed));
     if (diphones_) {

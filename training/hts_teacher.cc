@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "audio/resampler.h"
+#include "families/finch/questions.h"
 #include "hts_label.h"
 #include "teacher.h"
 
@@ -93,7 +94,7 @@ class HtsTeacher : public Teacher {
   Spoken speak(const Line& line) override {
     cst_utterance* utterance = flite_synth_text(line.text.c_str(), front_);
     if (!utterance) return {};
-    const bool rising = syrinx::finch::is_rising_question(line.text);
+    const bool rising = syrinx::finch::tune_of(line.text).rises;
     Spoken spoken;
     spoken.stream = syrinx::finch::phone_stream(utterance, rising);
     std::vector<std::string> labels = hts_labels(utterance, rising);

@@ -4,7 +4,28 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+#include "text/layout.h"
+#include "text/sentences.h"
+
 namespace syrinx {
+namespace {
+
+/// The silence that belongs behind what was said before a part (`before`: its end), where the part
+/// begins with `words`; the model hears neither of the other.
+double pause_between(std::string_view before, std::string_view words) {
+  const size_t space = words.find_first_not_of(" \t\r\n");
+  const std::string text = concat(before, words);
+  for (const Sentence& sentence : split_sentences(text)) {
+    if (sentence.end != before.size() + space) continue;
+    return layout_pause_s(
+        std::string_view(text).substr(sentence.begin, sentence.end - sentence.begin),
+        sentence.ends_paragraph);
+  }
+  return 0;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<SpokenParts>> SpokenParts::of(const SpeechRequest& request, bool phones) {
   std::unique_ptr<SpokenParts> none;
@@ -35,7 +56,15 @@ void SpokenParts::add_words(std::string_view words, LiveText& live) {
     text += words;
   }
   at_ += static_cast<int64_t>(words.size());
-  part.speakable = part.speakable || is_speakable(words);
+  if (!part.speakable && is_speakable(words)) {
+    part.speakable = true;
+    const bool follows = part.delivery != delivery_before_ && part.pause_s == 0;
+    if (follows && !now) part.pause_s = pause_between(said_, words);
+    delivery_before_ = part.delivery;
+  }
+  constexpr size_t kRemembered = 600;  // more than a sentence
+  said_ += words;
+  if (said_.size() > 2 * kRemembered) said_.erase(0, said_.size() - kRemembered);
 }
 
 /// What comes now is a part of its own, unless nothing was said in this one.

@@ -1,7 +1,7 @@
 // A request's text cut at its pauses (model/pauses.h) and where it is delivered otherwise: parts
 // that are spoken one after the other, each as a request of its own would be, with silence between
-// them. For models that take no phones, a lexicon's other words are put into the text. One thread
-// at a time.
+// them: that of a pause, or where only the delivery changes that of the layout (text/layout.h). For
+// models that take no phones, a lexicon's other words are put into the text. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -65,10 +65,12 @@ class SpokenParts {
   std::vector<Saying> sayings_;
   PauseReader reader_;
   std::optional<Respeller> respeller_;
-  std::deque<Part> parts_{1};  // the first is spoken, or next
-  bool live_ = false;          // it is spoken
-  int64_t at_ = 0;             // bytes of the text so far
-  size_t delivery_ = 0;        // how many deliveries begin before that
+  std::deque<Part> parts_{1};   // the first is spoken, or next
+  bool live_ = false;           // it is spoken
+  int64_t at_ = 0;              // bytes of the text so far
+  size_t delivery_ = 0;         // how many deliveries begin before that
+  size_t delivery_before_ = 0;  // of the last part that has words
+  std::string said_;            // the end of the words so far
 };
 
 }  // namespace syrinx

@@ -220,6 +220,40 @@ TEST(SpokenParts, AreCutWhereTheDeliveryChanges) {
   EXPECT_EQ(parts->next(), SpokenParts::Next::kDone);
 }
 
+/// What stands before the change is not heard by the model that speaks what comes behind it.
+TEST(SpokenParts, ADeliveryThatChangesBetweenParagraphsKeepsTheirPause) {
+  const struct {
+    const char* text;
+    int64_t at;
+    double pause_s;
+  } cases[] = {{"One two.\n\nThree.", 8, 0.4}, {"One two.\n\nThree.", 10, 0.4},
+               {"Heading\n\nThree.", 9, 0.6},  {"\"One.\"\n\nThree.", 6, 0.25},
+               {"One two. Three.", 9, 0},      {"One two.\nThree.", 9, 0},
+               {"\n\nThree.", 1, 0},           {"One.\n\n[pause 1s]\n\nTwo.", 16, 1},
+               {"One.\n\nTwo. Three.", 11, 0}};
+  for (const auto& [text, at, pause_s] : cases) {
+    SpeechRequest request{.text = text};
+    request.deliveries = {{at, 0.5f, 0}};
+    for (const size_t cut : {std::string_view(text).size(), size_t{3}, size_t{0}}) {
+      SpeechRequest beginning = request;
+      beginning.text.resize(cut);
+      beginning.text_open = true;
+      auto parts = SpokenParts::of(beginning).take();
+      SpokenParts::LiveText live;
+      for (const char c : std::string_view(text).substr(cut)) {
+        ASSERT_TRUE(parts->push(std::string_view(&c, 1), false, live).ok());
+      }
+      ASSERT_TRUE(parts->push("", true, live).ok());
+      double pauses = 0;
+      for (; parts->next() == SpokenParts::Next::kBegin; parts->end()) {
+        pauses += parts->take_pause();
+        parts->begin(0);
+      }
+      EXPECT_NEAR(pauses, pause_s, 1e-6) << text << ", " << cut << " bytes at first";
+    }
+  }
+}
+
 TEST(SpokenParts, WordsOfALexiconArePutIntoTheText) {
   SpeechRequest request{.text = "The nginx"};
   request.lexicon = Lexicon::parse("nginx engine X").take();

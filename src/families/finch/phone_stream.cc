@@ -113,26 +113,6 @@ const std::vector<std::string_view>& phone_names() {
   return *names;
 }
 
-bool is_rising_question(std::string_view sentence) {
-  const size_t end = sentence.find_last_not_of(" \t\n\"')");
-  if (end == std::string_view::npos || sentence[end] != '?') return false;
-  static constexpr std::array<std::string_view, 10> kQuestionWords = {
-      "what", "who", "whom", "whose", "which", "when", "where", "why", "how", "whats"};
-  std::string word;
-  for (const char c : sentence) {
-    const auto u = static_cast<unsigned char>(c);
-    if (std::isalpha(u)) {
-      word += static_cast<char>(std::tolower(u));
-    } else if (c != '\'' && !word.empty()) {
-      if (std::find(kQuestionWords.begin(), kQuestionWords.end(), word) != kQuestionWords.end()) {
-        return false;
-      }
-      word.clear();
-    }
-  }
-  return true;
-}
-
 void make_strong(std::span<PhoneSymbol> word) {
   constexpr int kBefore = 60, kStressed = 300, kBehind = 120;  // cents
   const auto name = [](const PhoneSymbol& symbol) { return phone_names()[symbol.phone]; };

@@ -34,11 +34,6 @@ inline constexpr int kPlaceClasses =
 /// Names of the phones by id, e.g. "ah", "ah1" (stressed), "pau.end"; row 0 is padding.
 const std::vector<std::string_view>& phone_names();
 
-/// True when the sentence is a question that English surely speaks with a rising end: a question
-/// mark and no question word anywhere ("Is it raining?", not "Where is it?"). For the trainer's
-/// teachers, which only have to rise where the symbols say so; the server asks questions.h.
-bool is_rising_question(std::string_view sentence);
-
 /// Makes unknown all phrase classes that need more text than the symbol's word and the next, so that
 /// they are the same when text arrives word by word. `whole`: the utterance's end is a phrase's end.
 void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole);

@@ -249,6 +249,15 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
   return listed(kNamed, lower(before)) || (ends && i > 0);
 }
 
+/// Letters elsewhere, words with an accent here: "I AM here", "WHO said so?", "She did IT".
+bool is_accented(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  const std::string before = lower(tokens.before(i));
+  if (core == "AM") return before == "i" || before == "so";
+  if (core == "WHO") return !listed(" the by of from with and ", before);
+  return core == "IT" && listed(" did didn't saw hate hated love loved took ", before);
+}
+
 }  // namespace
 
 Spoken read_signs(const Tokens& tokens, size_t i) {
@@ -257,7 +266,8 @@ Spoken read_signs(const Tokens& tokens, size_t i) {
   if (std::string words = product_words(core); !words.empty()) return {words};
   const bool heading = core.find_first_not_of('#') == core.npos;
   if (heading) return {};
-  const bool shouting = all(core.substr(0, core.find('\'')), is_upper) && is_shouting(tokens, i);
+  const bool shouting = all(core.substr(0, core.find('\'')), is_upper) &&
+                        (is_accented(tokens, i) || is_shouting(tokens, i));
   return {SignReader(core, shouting).run()};
 }
 
