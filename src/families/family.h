@@ -35,8 +35,6 @@ struct Family {
   /// Whether a directory's config.json is of this family; exact, never a guess by substring. Null:
   /// the family's checkpoints have none and are told by a file of the name `marker`.
   bool (*claims)(const Config& config);
-  /// What `--weights auto` means for it on a CPU.
-  WeightType default_weights;
   /// Throws LoadError.
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
   const char* marker = "config.json";

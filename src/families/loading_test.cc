@@ -89,7 +89,7 @@ struct Copy {
     for (const Family& each : families()) {
       if (each.name != family) continue;
       try {
-        each.load({dir.path(), "copy", each.default_weights, dummy});
+        each.load({dir.path(), "copy", WeightType::kQ8, dummy});
       } catch (const LoadError& error) {
         return error.what();
       } catch (const std::exception& error) {
@@ -150,7 +150,7 @@ TEST_P(Loading, PartsAreNodes) {
   std::set<std::string> asked, nodes;
   for (const Family& each : families()) {
     if (each.name != copy.family) continue;
-    LoadSpec spec{copy.dir.path(), "copy", each.default_weights};
+    LoadSpec spec{copy.dir.path(), "copy", WeightType::kQ8};
     spec.elsewhere = [&](std::string_view node) {
       asked.emplace(node);
       return false;

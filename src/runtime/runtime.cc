@@ -52,8 +52,10 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
   return std::nullopt;
 }
 
-WeightType weight_type(const std::string& name, const Family& family) {
-  if (name == "auto") return family.default_weights;
+/// auto: on a CPU 8 bits, which bear comparison with what checkpoints are trained in and read half
+/// as much (docs/decisions/0012); on a GPU bf16.
+WeightType weight_type(const std::string& name, Device device) {
+  if (name == "auto") return device == Device::kCpu ? WeightType::kQ8 : WeightType::kBF16;
   for (WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8,
                           WeightType::kQ4, WeightType::kMixed}) {
     if (name == weight_type_name(type)) return type;
@@ -140,7 +142,7 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
   return {
       SYRINX_VERSION,
       device == Device::kCpu ? instruction_set() : "cuda",
-      concat(found.family->name, " ", weight_type_name(weight_type(options.weights, *found.family)),
+      concat(found.family->name, " ", weight_type_name(weight_type(options.weights, device)),
              options.dummy ? " dummy " : " ", fingerprint(found.dir)),
       {}};
 }
@@ -190,8 +192,9 @@ std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const FoundModel found = find_model(options);
   const Family& family = *found.family;
-  LoadSpec spec{found.dir, model_name(options.model), weight_type(options.weights, family),
-                options.dummy, device_for(options.device, family)};
+  const Device device = device_for(options.device, family);
+  LoadSpec spec{found.dir, model_name(options.model), weight_type(options.weights, device),
+                options.dummy, device};
   if (spec.device == Device::kCpu) spec.elsewhere = elsewhere(options);
   std::shared_ptr<const Pipeline> pipeline;
   {

@@ -108,6 +108,12 @@ TEST(Load, KeptWeightsSayTheSame) {
   }
 }
 
+TEST(Load, EightBitsUnlessToldOtherwise) {
+  const Trace told = speak("q8", "off").second, plain = speak("auto", "off").second;
+  EXPECT_EQ(plain.logits, told.logits);
+  EXPECT_NE(speak("bf16", "off").second.logits, told.logits);
+}
+
 TEST(Load, WhatIsKeptWhere) {
   const TestDir dir;
   LoadOptions options = text_model();
