@@ -55,7 +55,7 @@ inline void tile_q4(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 #pragma GCC unroll 16
       for (int p = 0; p < P; ++p) {
         const uint8_t* at = b + p * panel_bytes + i * kBlockBytesQ4;
-        if (kAhead == Ahead::kStream && kStreamAhead<R>) __builtin_prefetch(at + kStreamAhead<R>);
+        if (kAhead == Ahead::kStream) ask_for_next_item(at, panel_bytes);
 #pragma GCC unroll 16
         for (int v = 0; v < kVectors; ++v) {
           I low, high;
@@ -72,6 +72,7 @@ inline void tile_q4(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) {
       const uint8_t* at = scales + p * panel_bytes;
+      if (kAhead == Ahead::kStream) ask_for_next_item(at, panel_bytes);
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) {
         const F scale = V::f16(reinterpret_cast<const uint16_t*>(at) + v * V::kLanes);

@@ -26,6 +26,13 @@ struct AheadShare {
 template <int R>
 constexpr int kStreamAhead = R == 1 ? 0 : 2048;
 
+/// kStream, 4 bits: asks for what a thread reads in its next work item, of up to four panels, into
+/// L2. Scales lie apart from their numbers, so that the processor's own prefetching begins anew too
+/// often; and L1 has room for fewer lines on their way than memory needs.
+static inline void ask_for_next_item(const uint8_t* at, int64_t panel_bytes) {
+  __builtin_prefetch(at + 4 * panel_bytes, 0, 2);
+}
+
 /// Rows of the tile that begins at `row`: tiles of a block differ by one row at most.
 static inline int tile_rows(int rows, int row, int most) {
   const int tiles = (rows + most - 1) / most;
