@@ -162,14 +162,10 @@ void quantize_q4(const float* x, int64_t k, int64_t padded_k, void* row) {
   auto* q = static_cast<int8_t*>(row);
   auto* group = reinterpret_cast<GemmGroupQ4*>(q + padded_k);
   for (int64_t g = 0; g < padded_k; g += kGroupQ4, ++group) {
-    alignas(64) int16_t whole[kGroupQ4];
-    const float unit = round_to_bytes<V, kGroupQ4>(x + g, k - g, whole);
-    int32_t sum = 0;
-    for (int i = 0; i < kGroupQ4; ++i) {
-      q[g + i] = static_cast<int8_t>(whole[i]);
-      sum += whole[i];
-    }
-    *group = {unit, static_cast<float>(sum)};
+    RoundedBytes<V, kGroupQ4> bytes;
+    round_to_bytes(x + g, k - g, bytes);
+    for (int i = 0; i < kGroupQ4; ++i) q[g + i] = static_cast<int8_t>(bytes.whole[i]);
+    *group = {bytes.unit, bytes.sum};
   }
 }
 
