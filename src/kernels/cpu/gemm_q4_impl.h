@@ -55,7 +55,7 @@ inline void tile_q4(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 #pragma GCC unroll 16
       for (int p = 0; p < P; ++p) {
         const uint8_t* at = b + p * panel_bytes + i * kBlockBytesQ4;
-        if (kAhead == Ahead::kStream) ask_for_next_item(at, panel_bytes);
+        if (kAhead == Ahead::kStream) ask_for(at + share.step);
 #pragma GCC unroll 16
         for (int v = 0; v < kVectors; ++v) {
           I low, high;
@@ -72,7 +72,7 @@ inline void tile_q4(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) {
       const uint8_t* at = scales + p * panel_bytes;
-      if (kAhead == Ahead::kStream) ask_for_next_item(at, panel_bytes);
+      if (kAhead == Ahead::kStream) ask_for(at + share.step);
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) {
         const F scale = V::f16(reinterpret_cast<const uint16_t*>(at) + v * V::kLanes);
@@ -112,11 +112,12 @@ inline void any_tile_q4(int rows, const void* const* x, int64_t g0, int64_t g1, 
 
 /// One panel, any number of rows.
 template <class V>
-void one_panel_q4(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums) {
+void one_panel_q4(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums,
+                  AheadShare next) {
   const int64_t groups = w.padded_k / kGroupQ4;
   if (rows.count <= V::kTileRows) {
     return any_tile_q4<V, 1, Ahead::kStream>(rows.count, rows.x, 0, groups, b, w, sums, 0, true,
-                                             {});
+                                             next);
   }
   constexpr int64_t kBlock = 16;  // groups that stay in L1 while all rows pass
   const int64_t tiles = (rows.count + V::kTileRows - 1) / V::kTileRows;
@@ -139,22 +140,23 @@ void products_q4(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
                  float* sums) {
   const uint8_t* b = w.data + panel * w.panel_bytes;
   const int64_t sum_step = int64_t{rows.count} * kPanel, groups = w.padded_k / kGroupQ4;
+  const AheadShare next{nullptr, to_next_item(w, panel, count)};
   int p = 0;
   // As in products_q8: several panels at once for few rows.
   if (rows.count == 1 && count == 4) {
-    tile_q4<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w, sums, sum_step, true);
+    tile_q4<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w, sums, sum_step, true, next);
     p = 4;
   }
   for (; rows.count <= 2 && p + 2 <= count; p += 2) {
     const uint8_t* at = b + p * w.panel_bytes;
     float* to = sums + p * sum_step;
     if (rows.count == 1) {
-      tile_q4<V, 1, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true);
+      tile_q4<V, 1, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true, next);
     } else {
-      tile_q4<V, 2, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true);
+      tile_q4<V, 2, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true, next);
     }
   }
-  for (; p < count; ++p) one_panel_q4<V>(w, rows, b + p * w.panel_bytes, sums + p * sum_step);
+  for (; p < count; ++p) one_panel_q4<V>(w, rows, b + p * w.panel_bytes, sums + p * sum_step, next);
 }
 
 template <class V>

@@ -165,6 +165,7 @@ std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, c
   GemmWeights w;
   w.data = static_cast<const uint8_t*>(m.data.view().data);
   w.type = static_cast<int>(m.type);
+  w.panels = m.panels();
   w.panel_bytes = m.panel_bytes();
   w.padded_k = m.padded_k();
   w.span_len = m.k;

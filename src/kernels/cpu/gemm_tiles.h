@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/gemm_block.h"
+
 namespace syrinx::cpu {
 
 constexpr int kPanel = 16, kGroup = 64;
@@ -15,7 +17,7 @@ constexpr int kPanel = 16, kGroup = 64;
 enum class Ahead { kStream, kShare };
 
 /// kShare: where the tile begins to ask, and bytes to go on per k (at most 16 weights over 2
-/// tiles).
+/// tiles). kStream, 4 bits: `step` is how far ahead of itself it asks.
 struct AheadShare {
   const char* at;
   int64_t step;
@@ -26,12 +28,17 @@ struct AheadShare {
 template <int R>
 constexpr int kStreamAhead = R == 1 ? 0 : 2048;
 
-/// kStream, 4 bits: asks for what a thread reads in its next work item, of up to four panels, into
-/// L2. Scales lie apart from their numbers, so that the processor's own prefetching begins anew too
-/// often; and L1 has room for fewer lines on their way than memory needs.
-static inline void ask_for_next_item(const uint8_t* at, int64_t panel_bytes) {
-  __builtin_prefetch(at + 4 * panel_bytes, 0, 2);
+/// kStream, 4 bits: how far ahead of panels [panel, panel + count) their lines are asked for: those
+/// of the work item after this one, which is the same thread's most of the time; behind the last
+/// one nothing is wanted. Scales lie apart from their numbers, so that the processor's own
+/// prefetching begins anew too often.
+static inline int64_t to_next_item(const GemmWeights& w, int64_t panel, int count) {
+  constexpr int64_t kItem = 4;  // panels, at most
+  return panel + count + kItem <= w.panels ? kItem * w.panel_bytes : 0;
 }
+
+/// Into L2: L1 has room for fewer lines on their way than memory needs.
+static inline void ask_for(const uint8_t* at) { __builtin_prefetch(at, 0, 2); }
 
 /// Rows of the tile that begins at `row`: tiles of a block differ by one row at most.
 static inline int tile_rows(int rows, int row, int most) {
