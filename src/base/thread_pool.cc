@@ -22,6 +22,35 @@ void relax() {
 #endif
 }
 
+/// What is left of a thread's share of a job, in grains: its owner takes from the front, others
+/// from the back. So a thread walks through memory in one direction, which is what asking for later
+/// weights (kernels/cpu/gemm_tiles.h) counts on, and meets the same weights in every step.
+class alignas(64) Share {
+ public:
+  void set(uint32_t begin, uint32_t end) {
+    left_.store(packed(begin, end), std::memory_order_relaxed);
+  }
+  struct Part {
+    uint32_t begin = 0, end = 0;
+  };
+  /// A 1/`of` of what is left, at least `smallest`; empty where nothing is.
+  Part take(uint32_t smallest, uint32_t of, bool front) {
+    uint64_t now = left_.load(std::memory_order_relaxed);
+    while (true) {
+      const auto begin = static_cast<uint32_t>(now >> 32), end = static_cast<uint32_t>(now);
+      if (begin >= end) return {};
+      const uint32_t size = std::min(std::max(smallest, (end - begin) / of), end - begin);
+      const Part part = front ? Part{begin, begin + size} : Part{end - size, end};
+      const uint64_t rest = front ? packed(part.end, end) : packed(begin, part.begin);
+      if (left_.compare_exchange_weak(now, rest, std::memory_order_relaxed)) return part;
+    }
+  }
+
+ private:
+  static uint64_t packed(uint32_t begin, uint32_t end) { return uint64_t{begin} << 32 | end; }
+  std::atomic<uint64_t> left_{0};
+};
+
 }  // namespace
 
 // One job at a time. `state` holds the job's number, whether it may still be joined, and how many
@@ -32,26 +61,27 @@ struct ThreadPool::Impl {
 
   std::vector<std::thread> workers;
   const FunctionRef<void(int64_t, int64_t)>* body = nullptr;
-  int64_t count = 0, grain = 1, smallest = 1;
-  std::atomic<int64_t> next{0};
+  int64_t count = 0, grain = 1;
+  uint32_t smallest = 1;
+  std::vector<Share> shares;  // of the caller, then of the workers
   std::atomic<uint64_t> state{0};
   std::atomic<int> asleep{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::condition_variable wake;
 
-  /// Parts shrink as the job runs out: few in all, and threads that share their core with other
+  void run(Share::Part part) const {
+    (*body)(part.begin * grain, std::min(part.end * grain, count));
+  }
+
+  /// Parts shrink as a share runs out: few in all, and threads that share their core with other
   /// work still end together.
-  void work() {
-    const int64_t share = int64_t{4} * (static_cast<int64_t>(workers.size()) + 1);
-    int64_t begin = next.load(std::memory_order_relaxed);
-    while (begin < count) {
-      const int64_t size = std::max(smallest, (count - begin) / share / grain * grain);
-      const int64_t end = std::min(begin + size, count);
-      if (next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) {
-        (*body)(begin, end);
-        begin = next.load(std::memory_order_relaxed);
-      }
+  void work(size_t own) {
+    Share::Part part;
+    while ((part = shares[own].take(smallest, 4, true)).end > 0) run(part);
+    for (size_t i = 1; i < shares.size(); ++i) {
+      Share& other = shares[(own + i) % shares.size()];
+      while ((part = other.take(smallest, 2, false)).end > 0) run(part);
     }
   }
 
@@ -72,11 +102,11 @@ struct ThreadPool::Impl {
     return stop.load() || ((now & kOpen) && now / kTicket != seen);
   }
 
-  void loop() {
+  void loop(size_t own) {
     uint64_t seen = 0;
     for (int spins = 0; !stop.load(std::memory_order_relaxed);) {
       if (join(seen)) {
-        work();
+        work(own);
         state.fetch_sub(1, std::memory_order_release);
         spins = 0;
       } else if (++spins < kSpins) {
@@ -94,7 +124,8 @@ struct ThreadPool::Impl {
 
 ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  for (int i = 1; i < threads; ++i) impl_->workers.emplace_back([this] { impl_->loop(); });
+  impl_->shares = std::vector<Share>(static_cast<size_t>(threads));
+  for (int i = 1; i < threads; ++i) impl_->workers.emplace_back([this, i] { impl_->loop(i); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -111,23 +142,26 @@ int ThreadPool::size() const { return static_cast<int>(impl_->workers.size()) + 
 void ThreadPool::parallel_for(int64_t count, int64_t grain,
                               FunctionRef<void(int64_t, int64_t)> body) {
   if (count <= 0) return;
-  grain = std::max<int64_t>(grain, 1);
+  grain = std::max<int64_t>({grain, 1, count >> 31});  // shares count grains in 32 bits
   if (count <= grain || impl_->workers.empty()) return body(0, count);
 
   Impl& pool = *impl_;
-  const int64_t most_parts = int64_t{6} * size(), grains = (count + grain - 1) / grain;
+  const int64_t grains = (count + grain - 1) / grain, threads = size();
   pool.body = &body;
   pool.count = count;
   pool.grain = grain;
-  pool.smallest = (grains + most_parts - 1) / most_parts * grain;
-  pool.next.store(0, std::memory_order_relaxed);
+  pool.smallest = static_cast<uint32_t>((grains + 6 * threads - 1) / (6 * threads));
+  for (int64_t i = 0; i < threads; ++i) {
+    pool.shares[i].set(static_cast<uint32_t>(grains * i / threads),
+                       static_cast<uint32_t>(grains * (i + 1) / threads));
+  }
   const uint64_t ticket = pool.state.load(std::memory_order_relaxed) / Impl::kTicket + 1;
   pool.state.store(ticket * Impl::kTicket | Impl::kOpen);
   if (pool.asleep.load() > 0) {
     { std::lock_guard lock(pool.mutex); }
     pool.wake.notify_all();
   }
-  pool.work();
+  pool.work(0);
   pool.state.fetch_and(~uint64_t{Impl::kOpen}, std::memory_order_acq_rel);
   for (int spins = 0; pool.state.load(std::memory_order_acquire) & Impl::kInside;) {
     if (++spins < kSpins) {

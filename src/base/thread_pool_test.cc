@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -34,6 +35,38 @@ TEST(ThreadPool, ManyShortJobsAndSleepsBetween) {
     if (round % 2000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
   }
   EXPECT_EQ(sum.load(), 160000);
+}
+
+TEST(ThreadPool, TakesWhatASlowThreadHasLeft) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::atomic<int>> hits(64);
+    std::atomic<bool> first{true};
+    const auto done = [&] {
+      return std::all_of(hits.begin(), hits.end(), [](const auto& hit) { return hit.load() == 1; });
+    };
+    pool.parallel_for(64, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) hits[i]++;
+      if (!first.exchange(false)) return;
+      // Whoever comes first stays until the other has done everything else.
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (!done() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+      EXPECT_TRUE(done());
+    });
+    EXPECT_TRUE(done());
+  }
+}
+
+TEST(ThreadPool, CountsBeyondThirtyTwoBits) {
+  ThreadPool pool(2);
+  const int64_t count = (int64_t{1} << 34) + 5;
+  std::atomic<int64_t> sum{0}, last{0};
+  pool.parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+    sum += end - begin;
+    if (end == count) last++;
+  });
+  EXPECT_EQ(sum.load(), count);
+  EXPECT_EQ(last.load(), 1);
 }
 
 }  // namespace

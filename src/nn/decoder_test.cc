@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <new>
 #include <vector>
 
 #include "kernels/fixture.h"
+#include "nn/cache_type.h"
 #include "nn/convnext.h"
 #include "nn/kv.h"
 
@@ -73,11 +75,11 @@ Weights dummy() { return Weights(dummy_weights()); }
 
 // Runs `inputs` (one [T, H] per sequence) in chunks over one pool of pages; all final states.
 std::vector<Tensor> run(const Decoder& decoder, const std::vector<const Tensor*>& inputs, int chunk,
-                        int threads) {
+                        int threads, DType cache = DType::kF32) {
   const DecoderConfig& c = decoder.config();
   Bench bench(threads);
   constexpr int kPages = 8;
-  const KvPool pool(c.kv_spec(DType::kF32), static_cast<int64_t>(inputs.size()) * kPages);
+  const KvPool pool(c.kv_spec(cache), static_cast<int64_t>(inputs.size()) * kPages);
   std::vector<int32_t> table(inputs.size() * kPages);
   for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<int32_t>(table.size() - 1 - i);
   std::vector<Tensor> outs;
@@ -206,20 +208,45 @@ TEST(Decoder, AgreesWithTheFormulas) {
 
 TEST(Decoder, SameBitsInAnyBatchChunkAndThreads) {
   for (const DecoderConfig& c : {qwen3(), mimi(), mixture(), olmo2()}) {
-    for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+    for (const WeightType type :
+         {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ4}) {
       const Decoder decoder(c, dummy(), type);
+      const DType cache = cache_type(type);
       const Tensor a = fixture::random({70, c.hidden}, 1), b = fixture::random({33, c.hidden}, 2),
                    d = fixture::random({1, c.hidden}, 3);
-      const auto alone = run(decoder, {&a}, 70, 1);
+      const auto alone = run(decoder, {&a}, 70, 1, cache);
       for (const int chunk : {1, 13, 70}) {
         for (const int threads : {1, 2}) {
-          const auto batch = run(decoder, {&d, &a, &b}, chunk, threads);
+          const auto batch = run(decoder, {&d, &a, &b}, chunk, threads, cache);
           EXPECT_TRUE(fixture::same_bits(batch[1], alone[0]))
               << weight_type_name(type) << " chunk " << chunk << " threads " << threads;
         }
       }
     }
   }
+}
+
+TEST(Decoder, CachesOf8BitsCostNothingBeside4BitWeights) {
+  for (const WeightType type : {WeightType::kQ4, WeightType::kMixed}) {
+    EXPECT_EQ(cache_type(type), DType::kI8);
+    EXPECT_EQ(short_cache_type(type), DType::kF16);
+    for (const DecoderConfig& c : {qwen3(), mimi()}) {
+      const Tensor x = fixture::random({90, c.hidden}, 1);
+      const std::vector<Tensor> exact = run(Decoder(c, dummy(), WeightType::kF32), {&x}, 90, 1);
+      const Decoder decoder(c, dummy(), type);
+      const auto error = [&](DType cache) {
+        const std::vector<Tensor> out = run(decoder, {&x}, 90, 1, cache);
+        double sum = 0;
+        for (int64_t i = 0; i < x.shape().count(); ++i)
+          sum += std::pow(double{out[0].f32()[i]} - exact[0].f32()[i], 2);
+        return std::sqrt(sum);
+      };
+      EXPECT_LT(error(DType::kI8), 1.01 * error(DType::kF16)) << weight_type_name(type);
+    }
+  }
+  EXPECT_EQ(cache_type(WeightType::kF32), DType::kF32);
+  for (const WeightType type : {WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8})
+    EXPECT_EQ(cache_type(type), DType::kF16);
 }
 
 // A checkpoint without two tensors.

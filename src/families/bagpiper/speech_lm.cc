@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "nn/cache_type.h"
+
 namespace syrinx::bagpiper {
 
 std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
@@ -22,7 +24,7 @@ std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weig
     heads.push_back(pack_stream_head(shared, std::span(ranges).first(s == 0 ? 1 : 2), own,
                                      at_least_8_bits(type)));
   }
-  const KvSpec kv = config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16);
+  const KvSpec kv = config.lm.kv_spec(cache_type(type));
   return std::make_unique<StreamLm>(std::move(decoder),
                                     std::vector<View>(static_cast<size_t>(config.streams), table),
                                     std::move(heads), kv, config.max_positions);

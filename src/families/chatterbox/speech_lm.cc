@@ -7,6 +7,7 @@
 #include "families/chatterbox/state.h"
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::chatterbox {
@@ -42,7 +43,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
   mixed_ = load(block, "proj_out", hidden, true);
   traits_.hidden = static_cast<int>(hidden);
   traits_.vocab = {static_cast<int>(config.speech_vocab)};
-  traits_.kv = {config.decoder.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
+  traits_.kv = {config.decoder.kv_spec(cache_type(type))};
   traits_.max_positions =
       static_cast<int>(2 + config.queries + config.text_positions + config.speech_positions);
 }

@@ -2,6 +2,7 @@
 
 #include "families/cosyvoice2/state.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
@@ -20,7 +21,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
   weights.ignore("llm.model.lm_head.weight");  // of the text model that it was made from
   traits_.hidden = static_cast<int>(hidden);
   traits_.vocab = {static_cast<int>(speech)};
-  traits_.kv = {config.decoder.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
+  traits_.kv = {config.decoder.kv_spec(cache_type(type))};
   traits_.max_positions = static_cast<int>(config.max_positions);
 }
 

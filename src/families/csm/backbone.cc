@@ -3,6 +3,7 @@
 #include "families/csm/state.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::csm {
@@ -10,8 +11,6 @@ namespace {
 
 constexpr const char* kTable = "backbone_model.embed_tokens.embed_audio_tokens.weight";
 constexpr const char* kDepthTable = "depth_decoder.model.embed_tokens.weight";
-
-DType kv_type(WeightType type) { return type == WeightType::kF32 ? DType::kF32 : DType::kF16; }
 
 /// The C tables of one tensor [C * V, H].
 std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
@@ -44,7 +43,7 @@ std::vector<View> depth_tables(const ModelConfig& config, const Weights& weights
 DepthDecoder::DepthDecoder(const ModelConfig& config, const Weights& weights,
                            std::vector<View> tables, WeightType type)
     : decoder_(config.depth, weights.scope("model"), type),
-      kv_(config.depth.kv_spec(kv_type(type))),
+      kv_(config.depth.kv_spec(short_cache_type(type))),
       pages_each_(KvPool::pages_for(config.codebooks)),
       tables_(std::move(tables)) {
   const int64_t depth = config.depth.hidden, v = config.code_vocab;
@@ -129,7 +128,7 @@ Backbone::Backbone(const ModelConfig& config, const Weights& weights, WeightType
       depth_(config, weights.scope("depth_decoder"), depth_tables(config, weights, tables_), type) {
   traits_.hidden = config.backbone.hidden;
   traits_.vocab.assign(config.codebooks, static_cast<int>(config.code_vocab));
-  traits_.kv = {config.backbone.kv_spec(kv_type(type))};
+  traits_.kv = {config.backbone.kv_spec(cache_type(type))};
   traits_.max_positions = static_cast<int>(config.max_positions);
 }
 

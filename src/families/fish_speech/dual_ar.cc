@@ -8,12 +8,11 @@
 #include "kernels/activation.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::fish_speech {
 namespace {
-
-DType kv_type(WeightType type) { return type == WeightType::kF32 ? DType::kF32 : DType::kF16; }
 
 std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
   const int64_t width = config.slow.hidden, v = config.codes;
@@ -36,7 +35,7 @@ PackedLinear tied_head(const ModelConfig& config, const View& table, WeightType 
 
 FastAr::FastAr(const ModelConfig& config, const Weights& weights, WeightType type)
     : decoder_(config.fast, weights, type),
-      kv_(config.fast.kv_spec(kv_type(type))),
+      kv_(config.fast.kv_spec(short_cache_type(type))),
       pages_each_(KvPool::pages_for(config.codebooks)) {
   const int64_t v = config.codes, width = config.fast.hidden;
   const View stored = weights.take("embeddings.weight", {v, width});
@@ -105,7 +104,7 @@ DualAr::DualAr(const ModelConfig& config, const Weights& weights, WeightType typ
   traits_.hidden = config.slow.hidden;
   traits_.vocab.assign(static_cast<size_t>(config.codebooks), static_cast<int>(config.codes));
   traits_.vocab[0] += 1;  // the end
-  traits_.kv = {config.slow.kv_spec(kv_type(type))};
+  traits_.kv = {config.slow.kv_spec(cache_type(type))};
   traits_.max_positions = static_cast<int>(config.max_positions);
 }
 

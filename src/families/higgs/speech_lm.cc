@@ -3,6 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "nn/cache_type.h"
+
 namespace syrinx::higgs {
 
 std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
@@ -19,7 +21,7 @@ std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weig
     heads.push_back(PackedLinear::pack(table, at_least_8_bits(type)));
   }
   tied.ignore("head.*");  // copies
-  const KvSpec kv = config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16);
+  const KvSpec kv = config.lm.kv_spec(cache_type(type));
   return std::make_unique<StreamLm>(std::move(decoder), std::move(tables), std::move(heads), kv,
                                     config.max_positions);
 }

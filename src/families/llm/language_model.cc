@@ -3,20 +3,21 @@
 #include "families/llm/answer.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 
 namespace syrinx::llm {
 
 LanguageModel::LanguageModel(const ModelConfig& config, const Weights& weights, WeightType type)
     : decoder_(config.lm, weights.scope(config.names.blocks), type),
       table_(weights.take(config.names.table, {config.vocab, int64_t{config.lm.hidden}})) {
-  const View head = config.tied
-                        ? table_
-                        : weights.take(config.names.head, {config.vocab, int64_t{config.lm.hidden}});
+  const View head =
+      config.tied ? table_
+                  : weights.take(config.names.head, {config.vocab, int64_t{config.lm.hidden}});
   if (config.tied) weights.ignore(config.names.head);
   head_ = PackedLinear::pack(head, at_least_8_bits(type));
   traits_.hidden = config.lm.hidden;
   traits_.vocab = {static_cast<int>(config.vocab)};
-  traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
+  traits_.kv = {config.lm.kv_spec(cache_type(type))};
   traits_.max_positions = static_cast<int>(config.max_positions);
   traits_.drafts = true;
 }

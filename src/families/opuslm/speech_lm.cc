@@ -3,6 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "nn/cache_type.h"
+
 namespace syrinx::opuslm {
 namespace {
 
@@ -49,7 +51,7 @@ std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weig
     const RowRange ranges[] = {first, second};
     heads.push_back(pack_stream_head(head, ranges, own, at_least_8_bits(type)));
   }
-  const KvSpec kv = config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16);
+  const KvSpec kv = config.lm.kv_spec(cache_type(type));
   return std::make_unique<StreamLm>(std::move(decoder),
                                     std::vector<View>(static_cast<size_t>(config.streams), table),
                                     std::move(heads), kv, config.max_positions);

@@ -2,6 +2,7 @@
 
 #include "families/orpheus/state.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 
 namespace syrinx::orpheus {
 
@@ -15,7 +16,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
   head_ = PackedLinear::pack(head.slice(begin, begin + config.audio_ids()), at_least_8_bits(type));
   traits_.hidden = config.lm.hidden;
   traits_.vocab = {config.audio_ids()};
-  traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
+  traits_.kv = {config.lm.kv_spec(cache_type(type))};
   traits_.max_positions = static_cast<int>(config.max_positions);
 }
 

@@ -1,6 +1,7 @@
 #include "families/qwen3_omni/talker.h"
 
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 
 namespace syrinx::qwen3_omni {
 
@@ -40,7 +41,7 @@ std::optional<int32_t> talker_text(const TextIds& text, std::span<const int32_t>
 
 Talker::Talker(const ModelConfig& config, const Weights& weights, const View& text_table,
                WeightType type)
-    : kv_type_(type == WeightType::kF32 ? DType::kF32 : DType::kF16),
+    : kv_type_(cache_type(type)),
       decoder_(config.talker.decoder, weights.scope("model"), type),
       predictor_(config.talker.predictor, weights.scope("code_predictor"), type) {
   const TalkerConfig& c = config.talker;

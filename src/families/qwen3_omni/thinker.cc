@@ -4,12 +4,13 @@
 
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 
 namespace syrinx::qwen3_omni {
 
 Thinker::Thinker(const ModelConfig& config, const Weights& weights, WeightType type)
     : tap_block_(config.talker.accept_layer),
-      kv_type_(type == WeightType::kF32 ? DType::kF32 : DType::kF16),
+      kv_type_(cache_type(type)),
       decoder_(config.thinker.decoder, weights.scope("model"), type) {
   const int64_t vocab = config.thinker.vocab, hidden = config.thinker.decoder.hidden;
   table_ = weights.scope("model").take("embed_tokens.weight", {vocab, hidden});

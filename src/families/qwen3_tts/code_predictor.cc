@@ -4,11 +4,12 @@
 
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 
 namespace syrinx::qwen3_tts {
 CodePredictor::CodePredictor(const PredictorConfig& config, const Weights& weights, WeightType type)
     : decoder_(config.decoder, weights.scope("model"), type),
-      kv_(config.decoder.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)) {
+      kv_(config.decoder.kv_spec(short_cache_type(type))) {
   const int64_t wide = config.wide, narrow = config.decoder.hidden;
   const Weights tables = weights.scope("model").scope("codec_embedding");
   for (int64_t i = 0; i + 1 < config.codebooks; ++i) {

@@ -345,7 +345,8 @@ TEST(Qwen3TtsLoad, DummyWeightsNeedNoCheckpoint) {
   std::filesystem::remove(copy.dir.path("model.safetensors"));
   std::filesystem::remove(copy.dir.path("speech_tokenizer/model.safetensors"));
   std::filesystem::remove(copy.dir.path("vocab.json"));
-  for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+  for (const WeightType type :
+       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ4}) {
     const Qwen3Tts model({copy.dir.path(), "dummy", type, true});
     SpeechRequest r;
     r.text = "Hello.";

@@ -2,6 +2,7 @@
 
 #include "families/qwen3_tts/state.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 
 namespace syrinx::qwen3_tts {
 Talker::Talker(const ModelConfig& config, const Weights& weights, WeightType type)
@@ -22,7 +23,7 @@ Talker::Talker(const ModelConfig& config, const Weights& weights, WeightType typ
   traits_.hidden = static_cast<int>(hidden);
   traits_.vocab.assign(config.codebooks, static_cast<int>(config.code_vocab));
   traits_.vocab[0] = static_cast<int>(config.talker_vocab);
-  traits_.kv = {config.talker.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
+  traits_.kv = {config.talker.kv_spec(cache_type(type))};
   traits_.max_positions = static_cast<int>(config.max_positions);
 
   text_ = TextProjection(text_table,

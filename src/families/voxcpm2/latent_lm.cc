@@ -7,6 +7,7 @@
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
 #include "kernels/sample.h"
+#include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::voxcpm2 {
@@ -16,7 +17,7 @@ constexpr uint32_t kNoiseStream = 0;
 
 /// Both language models in one cache, the base one's layers first.
 KvSpec cache_of(const ModelConfig& config, WeightType type) {
-  KvSpec spec = config.base.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16);
+  KvSpec spec = config.base.kv_spec(cache_type(type));
   spec.layers += config.residual.layers;
   return spec;
 }

@@ -5,6 +5,7 @@
 #include "families/zonos/state.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 
 namespace syrinx::zonos {
 SpeechLm::SpeechLm(const ModelConfig& config, const PrefixConditioner& conditioner,
@@ -21,7 +22,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const PrefixConditioner& condition
   }
   traits_.hidden = config.lm.hidden;
   traits_.vocab.assign(static_cast<size_t>(codebooks_), config.eos + 1);
-  traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
+  traits_.kv = {config.lm.kv_spec(cache_type(type))};
   traits_.max_positions = static_cast<int>(config.max_positions);
 }
 

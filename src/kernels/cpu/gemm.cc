@@ -154,6 +154,7 @@ void gemm(StepContext& ctx, const GemmCall& call) {
   GemmWeights weights;
   weights.data = static_cast<const uint8_t*>(m.data.view().data);
   weights.type = static_cast<int>(m.type);
+  weights.panels = m.panels();
   weights.panel_bytes = m.panel_bytes();
   weights.padded_k = m.padded_k();
   weights.spans = call.spans;

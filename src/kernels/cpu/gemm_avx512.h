@@ -32,6 +32,8 @@ struct Avx512 {
   static F round(F v) {
     return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
+  static float largest(F v) { return _mm512_reduce_max_ps(v); }
+  static float sum(F v) { return _mm512_reduce_add_ps(v); }
   static F pow2(F n) {
     const __m512i e = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
     return _mm512_castsi512_ps(_mm512_slli_epi32(e, 23));

@@ -4,7 +4,8 @@
 //
 // V: kLanes; kUnroll (pairs of k of the 8-bit loop, divides 4); kTileRows (most rows of an 8-bit
 // tile); F (kLanes floats), I (kLanes int32); load, store, widen (16 bf16 in the order of
-// packed_matrix.h), set1, add, mul, fma, div, max, min, round; set1_i, pairs (2 * kLanes int8 ->
+// packed_matrix.h), set1, add, mul, fma, div, max, min, round, largest and sum (of
+// the lanes, in any order: for whole numbers that are exact); set1_i, pairs (2 * kLanes int8 ->
 // int16), set1_pair, madd (I += sums of products of int16 pairs), to_f, pow2 (2^n of whole n in F);
 // and what gemm_q4_impl.h names.
 #pragma once
@@ -412,9 +413,7 @@ float quantize(const float* x, int64_t k, int64_t padded_k, int16_t* q) {
       const typename V::F v = V::load(x + i);
       m = V::max(m, V::max(v, V::mul(v, V::set1(-1.0f))));
     }
-    alignas(64) float lanes[V::kLanes];
-    V::store(lanes, m);
-    for (int i = 0; i < V::kLanes; ++i) top = lanes[i] > top ? lanes[i] : top;
+    top = V::largest(m);
   }
   for (int64_t i = whole; i < k; ++i) {
     const float v = x[i] < 0 ? -x[i] : x[i];
@@ -441,14 +440,10 @@ void quantize_groups(const float* x, int64_t k, int64_t padded_k, void* row) {
   X* q = static_cast<X*>(row);
   auto* group = reinterpret_cast<GemmGroup*>(q + padded_k);
   for (int64_t g = 0; g < padded_k; g += kGroup, ++group) {
-    alignas(64) int16_t whole[kGroup];
-    const float unit = round_to_bytes<V, kGroup>(x + g, k - g, whole);
-    int32_t sum = 0;
-    for (int i = 0; i < kGroup; ++i) {
-      q[g + i] = static_cast<X>(whole[i]);
-      sum += whole[i];
-    }
-    *group = {unit, -V::kOffset * sum};
+    RoundedBytes<V, kGroup> bytes;
+    round_to_bytes(x + g, k - g, bytes);
+    for (int i = 0; i < kGroup; ++i) q[g + i] = static_cast<X>(bytes.whole[i]);
+    *group = {bytes.unit, -V::kOffset * static_cast<int32_t>(bytes.sum)};
   }
 }
 

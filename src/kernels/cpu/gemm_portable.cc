@@ -38,6 +38,16 @@ struct Portable {
     const F magic = set1(12582912.0f);
     return (v + magic) - magic;
   }
+  static float largest(F v) {
+    float top = v[0];
+    for (int i = 1; i < 8; ++i) top = v[i] > top ? v[i] : top;
+    return top;
+  }
+  static float sum(F v) {
+    float sum = v[0];
+    for (int i = 1; i < 8; ++i) sum += v[i];
+    return sum;
+  }
   static F pow2(F n) { return bits((__builtin_convertvector(n, I) + 127) << 23); }
   static I set1_i(int32_t v) { return I{} + v; }
   static I pairs(const uint8_t* p) {

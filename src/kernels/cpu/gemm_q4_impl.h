@@ -55,7 +55,7 @@ inline void tile_q4(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 #pragma GCC unroll 16
       for (int p = 0; p < P; ++p) {
         const uint8_t* at = b + p * panel_bytes + i * kBlockBytesQ4;
-        if (kAhead == Ahead::kStream && kStreamAhead<R>) __builtin_prefetch(at + kStreamAhead<R>);
+        if (kAhead == Ahead::kStream) ask_for(at + share.step);
 #pragma GCC unroll 16
         for (int v = 0; v < kVectors; ++v) {
           I low, high;
@@ -72,6 +72,7 @@ inline void tile_q4(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p) {
       const uint8_t* at = scales + p * panel_bytes;
+      if (kAhead == Ahead::kStream) ask_for(at + share.step);
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) {
         const F scale = V::f16(reinterpret_cast<const uint16_t*>(at) + v * V::kLanes);
@@ -111,11 +112,12 @@ inline void any_tile_q4(int rows, const void* const* x, int64_t g0, int64_t g1, 
 
 /// One panel, any number of rows.
 template <class V>
-void one_panel_q4(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums) {
+void one_panel_q4(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums,
+                  AheadShare next) {
   const int64_t groups = w.padded_k / kGroupQ4;
   if (rows.count <= V::kTileRows) {
     return any_tile_q4<V, 1, Ahead::kStream>(rows.count, rows.x, 0, groups, b, w, sums, 0, true,
-                                             {});
+                                             next);
   }
   constexpr int64_t kBlock = 16;  // groups that stay in L1 while all rows pass
   const int64_t tiles = (rows.count + V::kTileRows - 1) / V::kTileRows;
@@ -138,22 +140,23 @@ void products_q4(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
                  float* sums) {
   const uint8_t* b = w.data + panel * w.panel_bytes;
   const int64_t sum_step = int64_t{rows.count} * kPanel, groups = w.padded_k / kGroupQ4;
+  const AheadShare next{nullptr, to_next_item(w, panel, count)};
   int p = 0;
   // As in products_q8: several panels at once for few rows.
   if (rows.count == 1 && count == 4) {
-    tile_q4<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w, sums, sum_step, true);
+    tile_q4<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w, sums, sum_step, true, next);
     p = 4;
   }
   for (; rows.count <= 2 && p + 2 <= count; p += 2) {
     const uint8_t* at = b + p * w.panel_bytes;
     float* to = sums + p * sum_step;
     if (rows.count == 1) {
-      tile_q4<V, 1, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true);
+      tile_q4<V, 1, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true, next);
     } else {
-      tile_q4<V, 2, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true);
+      tile_q4<V, 2, 2, Ahead::kStream>(rows.x, 0, groups, at, w, to, sum_step, true, next);
     }
   }
-  for (; p < count; ++p) one_panel_q4<V>(w, rows, b + p * w.panel_bytes, sums + p * sum_step);
+  for (; p < count; ++p) one_panel_q4<V>(w, rows, b + p * w.panel_bytes, sums + p * sum_step, next);
 }
 
 template <class V>
@@ -161,14 +164,10 @@ void quantize_q4(const float* x, int64_t k, int64_t padded_k, void* row) {
   auto* q = static_cast<int8_t*>(row);
   auto* group = reinterpret_cast<GemmGroupQ4*>(q + padded_k);
   for (int64_t g = 0; g < padded_k; g += kGroupQ4, ++group) {
-    alignas(64) int16_t whole[kGroupQ4];
-    const float unit = round_to_bytes<V, kGroupQ4>(x + g, k - g, whole);
-    int32_t sum = 0;
-    for (int i = 0; i < kGroupQ4; ++i) {
-      q[g + i] = static_cast<int8_t>(whole[i]);
-      sum += whole[i];
-    }
-    *group = {unit, static_cast<float>(sum)};
+    RoundedBytes<V, kGroupQ4> bytes;
+    round_to_bytes(x + g, k - g, bytes);
+    for (int i = 0; i < kGroupQ4; ++i) q[g + i] = static_cast<int8_t>(bytes.whole[i]);
+    *group = {bytes.unit, bytes.sum};
   }
 }
 

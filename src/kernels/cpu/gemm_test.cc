@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,9 @@ struct Model {
   static F set1(float v) {
     return each<F>([&](int) { return v; });
   }
+  static F add(F a, F b) {
+    return each<F>([&](int i) { return a.lane[i] + b.lane[i]; });
+  }
   static F mul(F a, F b) {
     return each<F>([&](int i) { return a.lane[i] * b.lane[i]; });
   }
@@ -61,6 +65,8 @@ struct Model {
   static F round(F v) {
     return each<F>([&](int i) { return std::nearbyint(v.lane[i]); });
   }
+  static float largest(F v) { return *std::max_element(v.lane, v.lane + kCount); }
+  static float sum(F v) { return std::accumulate(v.lane, v.lane + kCount, 0.f); }
   static void store_i16(int16_t* p, F v) {
     for (int i = 0; i < kCount; ++i) p[i] = static_cast<int16_t>(v.lane[i]);
   }
@@ -159,6 +165,7 @@ std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, c
   GemmWeights w;
   w.data = static_cast<const uint8_t*>(m.data.view().data);
   w.type = static_cast<int>(m.type);
+  w.panels = m.panels();
   w.panel_bytes = m.panel_bytes();
   w.padded_k = m.padded_k();
   w.span_len = m.k;

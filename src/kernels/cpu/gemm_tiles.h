@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/gemm_block.h"
+
 namespace syrinx::cpu {
 
 constexpr int kPanel = 16, kGroup = 64;
@@ -15,7 +17,7 @@ constexpr int kPanel = 16, kGroup = 64;
 enum class Ahead { kStream, kShare };
 
 /// kShare: where the tile begins to ask, and bytes to go on per k (at most 16 weights over 2
-/// tiles).
+/// tiles). kStream, 4 bits: `step` is how far ahead of itself it asks.
 struct AheadShare {
   const char* at;
   int64_t step;
@@ -26,6 +28,18 @@ struct AheadShare {
 template <int R>
 constexpr int kStreamAhead = R == 1 ? 0 : 2048;
 
+/// kStream, 4 bits: how far ahead of panels [panel, panel + count) their lines are asked for: those
+/// of the work item after this one, which is the same thread's most of the time; behind the last
+/// one nothing is wanted. Scales lie apart from their numbers, so that the processor's own
+/// prefetching begins anew too often.
+static inline int64_t to_next_item(const GemmWeights& w, int64_t panel, int count) {
+  constexpr int64_t kItem = 4;  // panels, at most
+  return panel + count + kItem <= w.panels ? kItem * w.panel_bytes : 0;
+}
+
+/// Into L2: L1 has room for fewer lines on their way than memory needs.
+static inline void ask_for(const uint8_t* at) { __builtin_prefetch(at, 0, 2); }
+
 /// Rows of the tile that begins at `row`: tiles of a block differ by one row at most.
 static inline int tile_rows(int rows, int row, int most) {
   const int tiles = (rows + most - 1) / most;
@@ -33,26 +47,38 @@ static inline int tile_rows(int rows, int row, int most) {
   return row < large * (small + 1) ? small + 1 : small;
 }
 
-/// The first of [count] values of x that there are, and zeros: whole numbers up to +-127 [kCount]
-/// in units of the returned scale.
+/// Whole numbers up to +-127 [kCount] in units of `unit`, and their sum.
 template <class V, int kCount>
-inline float round_to_bytes(const float* x, int64_t count, int16_t* whole) {
-  alignas(64) float part[kCount] = {};
-  for (int64_t i = 0; i < count && i < kCount; ++i) part[i] = x[i];
-  typename V::F m = V::set1(0.0f);
-  for (int i = 0; i < kCount; i += V::kLanes) {
-    const typename V::F v = V::load(part + i);
-    m = V::max(m, V::max(v, V::mul(v, V::set1(-1.0f))));
+struct RoundedBytes {
+  alignas(64) int16_t whole[kCount];
+  float unit = 0, sum = 0;
+};
+
+/// Of the first [count] values of x that there are, and zeros.
+template <class V, int kCount>
+inline void round_to_bytes(const float* x, int64_t count, RoundedBytes<V, kCount>& out) {
+  using F = typename V::F;
+  alignas(64) float part[kCount];
+  if (count < kCount) {
+    for (int i = 0; i < kCount; ++i) part[i] = i < count ? x[i] : 0;
+    x = part;
   }
-  alignas(64) float lanes[V::kLanes];
-  V::store(lanes, m);
-  float top = 0;
-  for (int i = 0; i < V::kLanes; ++i) top = lanes[i] > top ? lanes[i] : top;
-  const typename V::F inverse = V::set1(top > 0 ? 127.0f / top : 0.0f);
-  for (int i = 0; i < kCount; i += V::kLanes) {
-    V::store_i16(whole + i, V::round(V::mul(V::load(part + i), inverse)));
+  F v[kCount / V::kLanes], m = V::set1(0.0f), sum = m;
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount / V::kLanes; ++i) {
+    v[i] = V::load(x + i * V::kLanes);
+    m = V::max(m, V::max(v[i], V::mul(v[i], V::set1(-1.0f))));
   }
-  return top / 127.0f;
+  const float top = V::largest(m);
+  const F inverse = V::set1(top > 0 ? 127.0f / top : 0.0f);
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount / V::kLanes; ++i) {
+    v[i] = V::round(V::mul(v[i], inverse));
+    sum = V::add(sum, v[i]);
+    V::store_i16(out.whole + i * V::kLanes, v[i]);
+  }
+  out.unit = top / 127.0f;
+  out.sum = V::sum(sum);
 }
 
 }  // namespace syrinx::cpu
