@@ -75,7 +75,8 @@ TEST(Drafting, ALaterRoundIsAtLeastAsLongAsTheFirst) {
   EXPECT_TRUE(drafting.enough());
 }
 
-/// What comes after the first difference does not hold, even where it is what the draft goes on with.
+/// What comes after the first difference does not hold, even where it is what the draft goes on
+/// with.
 TEST(Drafting, NothingHoldsBehindADifference) {
   Drafting drafting({.first = 3, .more = 2, .most = 5});
   drafting.begin();
