@@ -326,6 +326,41 @@ TEST(WhisperRecogniser, OpensACheckpoint) {
   }
 }
 
+/// The next window begins behind the last word, or, where a single timestamp says that there is no
+/// speech after it, behind the window.
+TEST(WhisperLoop, TheNextWindowBeginsBehindTheLastWord) {
+  const whisper::Whisper model({whisper_checkpoint("small"), "whisper", WeightType::kF32});
+  WhisperOptions options;
+  options.language = "en", options.word_times = true, options.temperatures = {0.f};
+  const std::vector<int32_t> text = model.tokenizer().encode(" one", false);
+  const int32_t time_0 = model.generation().timestamps();
+  for (const bool to_the_end : {false, true}) {
+    WhisperLoop loop(model, options);
+    loop.hear(std::vector<float>(45 * 16000, 0.f), true);
+    const auto window = std::dynamic_pointer_cast<whisper::Window>(loop.next(false));
+    ASSERT_TRUE(window);
+    window->heard.language = "en";
+    window->heard.ids = {time_0};
+    window->heard.ids.insert(window->heard.ids.end(), text.begin(), text.end());
+    if (to_the_end) window->heard.ids.push_back(time_0 + 400);  // 8 s
+    EXPECT_TRUE(loop.take().empty()) << "its words have no times yet";
+    const auto alignment = std::dynamic_pointer_cast<whisper::Alignment>(loop.next(false));
+    ASSERT_TRUE(alignment);
+    EXPECT_EQ(alignment->text, text);
+    const auto columns = static_cast<size_t>(alignment->columns());
+    alignment->probabilities.assign(text.size(), 0.5f);
+    alignment->weights.assign((text.size() + 1) * columns, -1.f);
+    for (size_t row = 0; row <= text.size(); ++row) {  // a fifth of a second for each id
+      for (size_t c = 0; c < 10; ++c) alignment->weights[row * columns + 10 * row + c] = 9.f;
+    }
+    const auto segments = loop.take();
+    ASSERT_EQ(segments.size(), 1u);
+    const double word_s = 0.2 * static_cast<double>(text.size());
+    EXPECT_DOUBLE_EQ(segments[0].words.back().end_s, word_s);
+    EXPECT_NEAR(loop.done_s(), to_the_end ? 30 : word_s, 1e-9);
+  }
+}
+
 TEST(WhisperLoop, CompressionAsPythons) {
   EXPECT_EQ(compression_ratio(""), 0);
   EXPECT_NEAR(compression_ratio(std::string(100, 'a')), 100. / 12, 1e-9);

@@ -107,6 +107,27 @@ TEST(WhisperWords, PausesAreNobodysWord) {
   EXPECT_DOUBLE_EQ(end_s, 18.2);
 }
 
+/// Also a word that is only a little longer than the most.
+TEST(WhisperWords, BesideTheEndOfASentenceWordsAreShort) {
+  std::vector<TranscriptSegment> segments(1);
+  segments[0] = {.start_s = 0, .end_s = 1.9};
+  const std::vector<size_t> ids{5};
+  time_segments({segments, ids, 0, 0},
+                {spoken(" One", 0, 0.2), spoken(" two", 0.2, 0.4), spoken(".", 0.4, 0.6),
+                 spoken(" three", 0.6, 1.1), spoken(" four", 1.1, 1.3)});
+  ASSERT_EQ(segments[0].words.size(), 4u);
+  EXPECT_DOUBLE_EQ(segments[0].words[2].start_s, 0.7);
+}
+
+TEST(WhisperWords, PunctuationJoinsTheFirstWordToo) {
+  std::vector<HeardWord> words{spoken(" Hi", 0, 1), spoken(",", 1, 2), spoken(" you", 2, 3)};
+  merge_punctuation(words);
+  EXPECT_EQ(words[0].text, " Hi,");
+  EXPECT_EQ(words[0].ids, 2u);
+  EXPECT_EQ(words[1].text, "");
+  EXPECT_EQ(words[2].text, " you");
+}
+
 /// A word may last as long as it likes where it follows speech at once.
 TEST(WhisperWords, WithoutAPauseNothingIsCut) {
   std::vector<TranscriptSegment> segments(2);

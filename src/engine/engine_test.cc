@@ -555,6 +555,60 @@ TEST(Engine, ASteadyStepAllocatesNothing) {
   for (const auto& sink : sinks) EXPECT_EQ(sink->first, sink->last);
 }
 
+/// Makes an allocation of the engine's thread fail, the n-th after its first chunk.
+class MemoryTaker : public Sink {
+ public:
+  explicit MemoryTaker(int64_t n) : n_(n) {}
+  void audio(std::span<const float>) override {
+    if (n_ > 0) allocations::fail_after(std::exchange(n_, 0));
+  }
+  void finished(const Outcome&) override {
+    failed = allocations::fail_after(0);
+    done = true;
+    done.notify_all();
+  }
+  std::atomic<bool> failed{false}, done{false};
+
+ private:
+  int64_t n_;
+};
+
+/// I8: whatever lacks memory on the engine's thread, it lives, and serves the next one.
+TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
+  EngineOptions options = small();
+  options.threads = 1;  // batches run on the engine's thread, too
+  const std::vector<float> want = alone(say("the next one"));
+  int failed = 0;
+  for (int64_t n = 1; n < 60; ++n) {
+    Engine engine(make_toy_pipeline(), options);
+    const auto taker = std::make_shared<MemoryTaker>(n);
+    const auto beside = std::make_shared<Ear>(), after = std::make_shared<Ear>();
+    ASSERT_TRUE(engine.submit(say("beside " + long_text(60, 1)), beside).ok());
+    ASSERT_TRUE(engine.submit(say(long_text(60, 2)), taker).ok());
+    taker->done.wait(false);
+    failed += taker->failed ? 1 : 0;
+    beside->wait();  // it goes on, or fails with the batch
+    ASSERT_TRUE(engine.submit(say("the next one"), after).ok());
+    EXPECT_EQ(after->wait().reason, FinishReason::kStop) << n << after->wait().error.message;
+    EXPECT_EQ(after->samples(), want) << n;
+  }
+  EXPECT_GT(failed, 0);
+}
+
+/// Requests that have ended keep nobody waiting, however many they were.
+TEST(Engine, WhoHasEndedIsWaitedForByNobody) {
+  EngineOptions options = small();
+  options.max_requests = 2;
+  Engine engine(make_toy_pipeline(), options);
+  for (uint64_t i = 0; i < 60; ++i) {
+    const auto ear = std::make_shared<Ear>();
+    const auto id = engine.submit(say(long_text(60, 1), i), ear);
+    ASSERT_TRUE(id.ok()) << i << ": " << id.error().message;
+    EXPECT_EQ(ear->wait().reason, FinishReason::kStop);
+    EXPECT_EQ(engine.metrics().predicted_wait_s.value(), 0);
+  }
+}
+
 /// Several models on one machine: nobody's samples change, and models come and go meanwhile.
 TEST(Engine, SharesItsMachineWithOthers) {
   for (Executors executors : {Executors::kShared, Executors::kSplit, Executors::kEach}) {

@@ -139,15 +139,54 @@ TEST(Faults, I8_AStageThatThrowsFailsItsBatchOnly) {
   }
 }
 
+/// A batch that finds no executor fails its requests, whose frames it has taken, and nobody else.
+TEST(Faults, I8_ABatchThatFindsNoExecutorFailsItsRequestsOnly) {
+  for (const auto kind : {Plan::kAr, Plan::kChunks}) {
+    for (int at = 1; at < 6; ++at) {
+      const std::string what = concat(kind == Plan::kAr ? "step " : "chunk ", at);
+      std::vector<const Active*> lost;
+      int batches = 0;
+      ScriptedMachine machine({.options = roomy(), .places = kPlaces[static_cast<size_t>(at) % 3]});
+      machine.script.begins = [&](const Batch& batch) {
+        if (batch.kind() != kind || ++batches != at) return;
+        lost.assign(batch.owners.begin(), batch.owners.end());
+        throw std::runtime_error("no executor takes it");
+      };
+      const auto model = std::make_shared<BreakableModel>();
+      machine.add(model);
+      const std::array clients = {machine.submit(ask_to_break("", 1)),
+                                  machine.submit(ask_to_break("", 2))};
+      machine.run_to_end();
+      ASSERT_GE(batches, at) << what;
+      ASSERT_FALSE(lost.empty()) << what;
+      for (size_t i = 0; i < clients.size(); ++i) {
+        if (std::count(lost.begin(), lost.end(), clients[i]->active) == 0) {
+          EXPECT_EQ(clients[i]->samples, frames_of(i + 1)) << what;
+          continue;
+        }
+        EXPECT_EQ(clients[i]->outcome.error.message, "no executor takes it") << what;
+        EXPECT_EQ(clients[i]->outcome.error.code, ErrorCode::kInternal) << what;
+      }
+      const Client after = machine.submit(ask_to_break("", 4));
+      machine.run_to_end();
+      EXPECT_EQ(after->samples, frames_of(4)) << what;
+      expect_nothing_left(machine, *model, what);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 /// Logits that are no numbers are the fault of their row.
 TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
-  ScriptedMachine machine({.options = patient()});
-  machine.add(make_toy_pipeline());
-  const Client bad = machine.submit(ask("abc~defghi")), good = machine.submit(ask_bytes(20, 3));
-  machine.run_to_end();
-  EXPECT_EQ(bad->outcome.error.message, "the logits are not finite");
-  EXPECT_EQ(bad->outcome.error.code, ErrorCode::kInternal);
-  EXPECT_EQ(good->samples, heard_alone(ask_bytes(20, 3)));
+  for (const char* text : {"abc~defghi", "abc`defghi"}) {  // of all codes, of the second one
+    ScriptedMachine machine({.options = patient()});
+    machine.add(make_toy_pipeline());
+    const Client bad = machine.submit(ask(text)), good = machine.submit(ask_bytes(20, 3));
+    machine.run_to_end();
+    EXPECT_EQ(bad->outcome.error.message, "the logits are not finite") << text;
+    EXPECT_EQ(bad->outcome.error.code, ErrorCode::kInternal);
+    EXPECT_EQ(good->samples, heard_alone(ask_bytes(20, 3)));
+  }
 }
 
 /// The n-th allocation of a turn fails, for every n: in planning, laying out, committing and

@@ -535,6 +535,36 @@ TEST(Scheduler, AFullEdgeStopsItsProducer) {
   EXPECT_EQ(client->samples, heard_alone(ask_bytes(100)));
 }
 
+/// Frames on their way to a listener count as audio: of two listeners one does not get all of its
+/// frames before the other one gets any.
+TEST(Scheduler, FramesOnTheirWayAreAudioToo) {
+  std::vector<const Active*> stepped;
+  EngineOptions options = patient();
+  options.max_batch = 1;
+  ScriptedMachine machine({.options = options});
+  machine.script.begins = [&](const Batch& batch) {
+    if (batch.kind() == Plan::kAr) stepped.push_back(batch.owners.front());
+  };
+  machine.add(rewired(make_toy_pipeline(), [](Edge& edge) {
+    if (edge.from.node != 0) return;
+    edge.policy.initial = 1, edge.policy.steady = 40;
+    edge.window = 1 << 20;
+  }));
+  const Client one = machine.submit(ask_bytes(400, 1));
+  machine.run_until(0.15);
+  const Client two = machine.submit(ask_bytes(400, 2));
+  machine.run_until(0.6);
+  ASSERT_FALSE(one->done || two->done);
+  // Once the second one has caught up they take turns.
+  int most = 0, run = 0;
+  for (size_t i = stepped.size() / 2; i < stepped.size(); ++i) {
+    run = stepped[i] == stepped[i - 1] ? run + 1 : 1;
+    most = std::max(most, run);
+  }
+  EXPECT_GT(stepped.size(), 300u);
+  EXPECT_LE(most, 8);
+}
+
 TEST(Scheduler, AFirstChunkLargerThanItsEdgeIsCutAllTheSame) {
   ScriptedMachine machine({.options = patient()});
   machine.add(rewired(make_toy_pipeline(), [](Edge& edge) {

@@ -13,6 +13,7 @@
 #include <random>
 #include <set>
 
+#include "engine/mixed_schedules.h"
 #include "engine/plain_run.h"
 #include "engine/scripted_machine.h"
 #include "model/toy/duet.h"
@@ -27,7 +28,7 @@ int schedules(int usual) {
   return wanted ? std::max(usual, std::atoi(wanted)) : usual;
 }
 
-constexpr int kInvariants = 15;  // I0: all of them
+constexpr int kInvariants = 17;  // I0: all of them
 
 class Dice {
  public:
@@ -129,7 +130,7 @@ class Schedule {
     int model = 0;
     std::shared_ptr<ScriptedClient> client;
     std::vector<int32_t> frames;  ///< that were fresh
-    bool cancelled = false, failed_batch = false, closed = false;
+    bool cancelled = false, failed_batch = false, closed = false, background = false;
     double come_s = 0;
   };
 
@@ -201,6 +202,13 @@ class Schedule {
           machine_.scheduler.cancel(talk.client->id);
         });
       }
+      if (background_ && dice_.one_in(4)) {
+        at(come_s + dice_.seconds(0.1), [this, &talk] {
+          if (!talk.client) return;
+          talk.background = false;
+          machine_.scheduler.hurry(talk.client->id);
+        });
+      }
       if (dice_.one_in(4)) {
         const double pause_s = come_s + dice_.seconds(0.05);
         at(pause_s, [&talk] {
@@ -226,7 +234,7 @@ class Schedule {
     SpeechRequest request = talk.told->request;
     request.text.resize(first);
     request.text_open = late;
-    request.background = background_ && dice_.one_in(3);
+    request.background = talk.background = background_ && dice_.one_in(3);
     talk.come_s = machine_.now();
     // Every fourth has its prompts made by a host thread.
     talk.client = dice_.one_in(4) ? machine_.submit_soon(request, talk.model)
@@ -259,12 +267,42 @@ class Schedule {
     for (int i = 0;; ++i) {
       ASSERT_LT(i, 1000) << "a turn without an end";
       const double before = preemptions();
+      const std::vector<const Talk*> live = holders(false), behind = holders(true);
       const bool more = machine_.scheduler.dispatch();
+      if (preemptions() > before && models_ == 1) pages_go_in_order(live, behind);
       if (preemptions() > before && models_ == 1 && !background_ && watch(2)) {
         EXPECT_EQ(machine_.model().nodes[0].steps_in_flight, 0)
             << "I2: pages are taken although a step is under way";
       }
       if (!more) return;
+    }
+  }
+
+  static const ArRun* steps_of(const Talk& talk) {
+    if (!talk.client || talk.client->done || talk.client->active->runs.empty()) return nullptr;
+    return talk.client->active->runs[0].ar.get();
+  }
+  /// Who has pages that may be taken, in the background or not.
+  std::vector<const Talk*> holders(bool background) const {
+    std::vector<const Talk*> out;
+    for (const Talk& talk : talks_) {
+      const ArRun* const run = steps_of(talk);
+      if (run && run->holds() && !run->away() && talk.background == background)
+        out.push_back(&talk);
+    }
+    return out;
+  }
+  /// Somebody lost pages: of those who had some, in the background and not.
+  void pages_go_in_order(std::span<const Talk* const> live, std::span<const Talk* const> behind) {
+    const auto keeps = [](const Talk* talk) {
+      const ArRun* const run = steps_of(*talk);
+      return run && run->holds();
+    };
+    if (std::ranges::all_of(live, keeps) || behind.empty() || !watch(15)) return;
+    for (const Talk* talk : behind) {
+      const ArRun* const run = steps_of(*talk);
+      EXPECT_FALSE(run && run->holds() && !run->away())
+          << "I15: one in the background keeps its pages, and others lost theirs";
     }
   }
   double preemptions() { return machine_.model().metrics.preemptions.value(); }
@@ -296,6 +334,9 @@ class Schedule {
     seen_[3] += batch.owners.size() > 1 ? 1 : 0;
     for (const Active* owner : batch.owners) {
       const Talk& talk = of(*owner);
+      if (background_ && watch(15)) {
+        EXPECT_EQ(batch.background, talk.background) << "I15: in a batch with others";
+      }
       if (watch(6)) {
         EXPECT_FALSE(talk.client->done) << "I6: a batch for one that has ended";
       }
@@ -513,6 +554,9 @@ class Schedule {
       if (watch(3)) {
         EXPECT_EQ(client.samples, told.samples) << "I3: other samples than plainly";
       }
+      if (background_ && watch(15)) {
+        EXPECT_EQ(client.samples, told.samples) << "I15: it sounds otherwise";
+      }
       if (preemptions() > 0 && watch(2)) {
         EXPECT_EQ(client.samples, told.samples) << "I2";
       }
@@ -570,6 +614,7 @@ TEST(Schedules, I9_WaitingCostsNothing) { keep(9, schedules(150)); }
 TEST(Schedules, I10_Pairs) { keep(10, schedules(150)); }
 TEST(Schedules, I11_SharedPages) { keep(11, schedules(150)); }
 TEST(Schedules, I12_Refusals) { keep(12, schedules(150)); }
+TEST(Schedules, I15_Background) { keep(15, schedules(150)); }
 
 /// A request that is heard and read, by a thinker that feeds a talker.
 struct Duet {
@@ -634,6 +679,119 @@ TEST(Schedules, I14_Outputs) {
         EXPECT_EQ(node.cache->available(), node.cache->total()) << "I11";
       }
     }
+    if (HasFailure()) FAIL() << "in schedule " << i;
+  }
+}
+
+/// A text with pauses, what it sounds like, and its request.
+struct Paused {
+  SpeechRequest request;
+  std::vector<float> samples;
+  /// Where it may be cut to come in pieces: between two letters of a part, as the toy takes a step
+  /// more where it has spoken all of a text before it hears that this was all.
+  std::vector<size_t> cuts;
+};
+
+/// Each part as a request of its own, by the model's definition, and exact silence between them.
+Paused pause(Dice& dice, const Pipeline& model) {
+  Paused out;
+  out.request.seed = dice.below(100);
+  out.request.max_frames = 60;  // more than all parts have
+  if (dice.one_in(3)) out.request.guidance = 1.5f;
+  for (int part = dice.between(1, 4); part > 0; --part) {
+    SpeechRequest alone = out.request;
+    alone.text.clear();
+    for (int i = dice.between(1, 12); i > 0; --i) {
+      alone.text += static_cast<char>('a' + dice.below(26));
+    }
+    const std::vector<float> spoken = run_plainly(model, alone).samples;
+    out.samples.insert(out.samples.end(), spoken.begin(), spoken.end());
+    for (size_t at = 1; at < alone.text.size(); ++at) {
+      out.cuts.push_back(out.request.text.size() + at);
+    }
+    out.request.text += alone.text;
+    if (part == 1 && dice.one_in(2)) break;  // else a pause is the end
+    const int pause_ms = dice.between(1, 90);
+    const size_t silence =
+        static_cast<size_t>(std::llround(1e-3 * pause_ms * model.info().sample_rate));
+    out.samples.resize(out.samples.size() + silence);
+    out.request.text += "[pause " + std::to_string(pause_ms) + "ms]";
+  }
+  return out;
+}
+
+/// Whatever else happens, a text with pauses is its parts and the silence between them.
+TEST(Schedules, I16_Pauses) {
+  const auto pipeline = make_toy_pipeline();
+  Dice first(16);
+  std::vector<Paused> told;
+  for (int i = 0; i < 60; ++i) told.push_back(pause(first, *pipeline));
+  Executor executor(1);
+  for (int i = 0; i < schedules(150); ++i) {
+    Dice dice(16'000'000 + static_cast<uint64_t>(i));
+    Script script;
+    script.options.policy = dice.of({"streaming", "throughput", "fcfs"});
+    script.options.max_batch = dice.between(2, 5);
+    script.options.max_prefill_rows = dice.between(1, 30);
+    script.options.kv_bytes = dice.between(8, 14) * KvPool::page_bytes({1, 2, 8, DType::kF32});
+    script.options.repetition_s = 0;
+    script.options.max_unread_s = 0.05;
+    script.options.max_wait_s = 1e9;
+    script.places = {std::vector<PlaceSpec>(dice.between(1, 3)), false, false};
+    script.batch_s = [&](const Batch&) { return dice.seconds(2e-3); };
+    script.job_s = [&](const HostJob&) { return dice.seconds(0.01); };
+    ScriptedMachine machine(script, &executor);
+    machine.add(pipeline);
+    struct Talk {
+      const Paused* told;
+      std::shared_ptr<ScriptedClient> client;
+      bool cancelled = false;
+    };
+    std::vector<Talk> talks;
+    for (int c = dice.between(1, 4); c > 0; --c) {
+      const Paused& paused = told[dice.below(static_cast<int>(told.size()))];
+      SpeechRequest request = paused.request;
+      std::vector<size_t> ends;  // of pieces
+      for (const size_t cut : paused.cuts) {
+        if (dice.one_in(4)) ends.push_back(cut);
+      }
+      ends.push_back(request.text.size());
+      request.text.resize(ends.front());
+      request.text_open = ends.size() > 1;
+      talks.push_back(
+          {&paused, dice.one_in(3) ? machine.submit_soon(request) : machine.submit(request)});
+      Talk& talk = talks.back();
+      ASSERT_TRUE(talk.client) << machine.refusal.message;
+      for (size_t piece = 1; piece < ends.size(); ++piece) {
+        machine.run_until(machine.now() + dice.seconds(0.02));
+        const std::string& text = paused.request.text;
+        machine.scheduler.append_text(talk.client->id,
+                                      text.substr(ends[piece - 1], ends[piece] - ends[piece - 1]),
+                                      piece + 1 == ends.size());
+      }
+      machine.run_until(machine.now() + dice.seconds(0.02));
+      talk.client->unread = dice.of({0.0, 0.0, 1.0});
+      talk.cancelled = dice.one_in(5) && !talk.client->done;
+      if (talk.cancelled) machine.scheduler.cancel(talk.client->id);
+    }
+    machine.run_until(machine.now() + 0.5);
+    for (Talk& talk : talks) talk.client->unread = 0;
+    machine.run_to_end();
+    for (const Talk& talk : talks) {
+      ASSERT_TRUE(talk.client->done) << "I16, schedule " << i;
+      const std::vector<float>&got = talk.client->samples, &want = talk.told->samples;
+      if (talk.client->outcome.reason == FinishReason::kCancelled) {
+        EXPECT_TRUE(talk.cancelled && got.size() <= want.size() &&
+                    std::equal(got.begin(), got.end(), want.begin()))
+            << "I16, schedule " << i;
+        continue;
+      }
+      EXPECT_EQ(talk.client->outcome.reason, FinishReason::kStop)
+          << talk.client->outcome.error.message << ", schedule " << i;
+      EXPECT_EQ(got.size(), want.size()) << "I16, schedule " << i;
+      EXPECT_TRUE(got == want) << "I16, schedule " << i << ": " << talk.told->request.text;
+    }
+    expect_clean(machine, talks.size());
     if (HasFailure()) FAIL() << "in schedule " << i;
   }
 }

@@ -136,6 +136,7 @@ TEST(VoiceQueue, RefusesWhatWouldWaitTooLong) {
   Asked learned, long_one, more;
   VoiceQueue queue(adder, metrics, {.max_wait_s = 1});
   ASSERT_TRUE(queue.encode(recording(1, 1), 1, learned.done()).ok());
+  while (!adder.waiting) std::this_thread::yield();            // on a busy machine that takes time
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for a tenth of a second of sound
   adder.gate.release();
   ASSERT_TRUE(learned.wait().ok());
@@ -262,6 +263,37 @@ TEST(VoiceQueue, TurnsAreShared) {
   };
   while (!all_told()) std::this_thread::yield();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 4, 2, 5, 3}));
+}
+
+/// Who has begun goes on, also when somebody comes who has no place in the turn.
+TEST(VoiceQueue, WhoHasBegunGoesOn) {
+  Adder adder;
+  adder.held = true;
+  EngineMetrics metrics(kStages);
+  VoiceQueue queue(adder, metrics, {.batch = 2, .max_jobs = 9});
+  std::vector<int> order;
+  std::mutex mutex;
+  std::vector<std::promise<void>> told(4);
+  const auto ask = [&](int number, uint64_t client, int hundreds) {
+    const auto done = [&, number](Result<Voice>) {
+      const std::lock_guard lock(mutex);
+      order.push_back(number);
+      told[static_cast<size_t>(number)].set_value();
+    };
+    ASSERT_TRUE(queue.encode(recording(1, hundreds), client, done).ok());
+  };
+  const auto wait_for_turn = [&] {
+    while (!adder.waiting.exchange(false)) std::this_thread::yield();
+  };
+  ask(0, 9, 1);
+  wait_for_turn();
+  ask(1, 1, 2), ask(2, 1, 2);
+  adder.gate.release();
+  wait_for_turn();  // both of one client
+  ask(3, 2, 1);
+  adder.gate.release(20);
+  for (auto& each : told) each.get_future().wait();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
 }
 
 }  // namespace

@@ -233,11 +233,13 @@ TEST_F(LinkTest, StrangersAreDropped) {
 }
 
 TEST_F(LinkTest, TooManyServersAreTurnedAway) {
-  Worker worker(path(), [](StageServerOptions& o) { o.max_servers = 1; });
+  Worker worker(path(), [](auto& o) { o.max_servers = 1, o.greeting_s = 1e6; });
   const auto placed = placed_toy(path(), {"features"});
   ASSERT_TRUE(link_of(*placed, "features").wait_until_up(kPatience_s));
   Caller second(path());
   EXPECT_TRUE(second.dropped());
+  EXPECT_EQ(worker.server->state().refused, 1u);
+  EXPECT_EQ(worker.server->state().servers, 1);
   EXPECT_TRUE(link_of(*placed, "features").state().up);
 }
 

@@ -75,6 +75,21 @@ TEST(Drafting, ALaterRoundIsAtLeastAsLongAsTheFirst) {
   EXPECT_TRUE(drafting.enough());
 }
 
+/// What comes after the first difference does not hold, even where it is what the draft goes on
+/// with.
+TEST(Drafting, NothingHoldsBehindADifference) {
+  Drafting drafting({.first = 3, .more = 2, .most = 5});
+  drafting.begin();
+  write(drafting, {"I", " am", " here"});
+  drafting.end();
+  EXPECT_EQ(drafting.most_tokens(), 5) << "six would be more than any";
+  drafting.begin_answer();
+  write(drafting, {"I", "x", " am", " here"});
+  drafting.end();
+  EXPECT_EQ(drafting.counts().accepted, 1);
+  EXPECT_EQ(drafting.counts().wasted, 2);
+}
+
 TEST(Drafting, WaitsForALittleAndGivesUpInTheEnd) {
   Drafting drafting({.first = 9, .more = 2, .most = 9, .most_wasted = 5});
   EXPECT_TRUE(drafting.may_begin());

@@ -1,5 +1,5 @@
-// The rules by which answers keep more of their drafts, and what drafts are told: turns on scripted
-// stand-ins for a text model and a voice.
+// The rules by which answers keep more of their drafts, what drafts are told, and the voice that
+// speaks ahead: turns on scripted stand-ins for a text model and a voice.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -61,6 +61,7 @@ class Ear : public Audience {
   void text(std::string_view piece) override { answer += piece; }
   void audio(std::span<const float> samples) override { heard += samples.size(); }
   void done(const Error& how, const TurnCounts& what) override {
+    EXPECT_FALSE(over) << "done() came twice";
     over = true, error = how, counts = what;
   }
   std::string answer;
@@ -138,6 +139,67 @@ TEST(DraftRules, OnlyDraftsAreGivenTheHint) {
   }
 }
 
+TEST(VoiceAhead, IsHeardFromItsBeginningAndOnce) {
+  Scene scene({});
+  scene.hear("Who");
+  scene.writer->write(0, "I am here. And");
+  ASSERT_EQ(scene.speaker->asked.size(), 1u);
+  EXPECT_EQ(scene.speaker->asked[0].text, "I am here. ");
+  EXPECT_TRUE(scene.speaker->asked[0].background);
+  Sink& voice = *scene.speaker->sinks[0];
+  voice.audio(std::vector<float>(100));
+  scene.ask("Who is it?");
+  voice.audio(std::vector<float>(20));
+  EXPECT_EQ(scene.ear->heard, 0u) << "nobody knows yet what the answer begins with";
+  scene.writer->write(1, "I am here. And");
+  EXPECT_EQ(scene.speaker->asked.size(), 1u);
+  EXPECT_EQ(scene.speaker->hurried, std::vector<RequestId>{1});
+  EXPECT_EQ(scene.ear->heard, 120u);
+  voice.audio(std::vector<float>(3));
+  EXPECT_EQ(scene.ear->heard, 123u);
+  scene.writer->write(1, " there.", true);
+  EXPECT_EQ(scene.speaker->late, "And there.");
+  EXPECT_FALSE(scene.ear->over) << "it still speaks";
+  voice.finished({});
+  EXPECT_TRUE(scene.ear->over);
+  EXPECT_TRUE(scene.ear->counts.ready);
+  scene.turn->cancel();  // too late: nothing
+}
+
+TEST(VoiceAhead, WaitsWhenItIsFarEnoughAhead) {
+  Scene scene({});
+  scene.hear("Who");
+  scene.writer->write(0, "I am here. And");
+  Sink& voice = *scene.speaker->sinks.at(0);
+  voice.audio(std::vector<float>(2999));
+  EXPECT_EQ(voice.unread_s(), 0);
+  voice.audio(std::vector<float>(1));
+  EXPECT_GT(voice.unread_s(), 1e9);
+  scene.ask("Who is it?");
+  EXPECT_GT(voice.unread_s(), 1e9);
+  scene.writer->write(1, "I am here. And");
+  EXPECT_EQ(voice.unread_s(), 0) << "from now on its audience says";
+}
+
+TEST(VoiceAhead, ThatHasEndedDoesNotEndTheAnswer) {
+  Scene scene({});
+  scene.ask("Who is it?");
+  scene.writer->write(0, "I am here. And");
+  scene.speaker->sinks.at(0)->finished({});
+  EXPECT_FALSE(scene.ear->over);
+  scene.writer->write(0, " there.", true);
+  EXPECT_TRUE(scene.ear->over);
+  EXPECT_EQ(scene.ear->answer, "I am here. And there.");
+}
+
+TEST(Turns, EndOnce) {
+  Scene scene({});
+  scene.hear("Who");
+  scene.turn->cancel();
+  EXPECT_TRUE(scene.ear->over);
+  scene.turn->cancel();
+}
+
 TEST(Reflection, YesMustBeAsLikelyAsNo) {
   const auto token = [](std::vector<ScoredToken::Choice> top) {
     return ScoredToken{{"maybe", -3}, std::move(top)};
@@ -180,6 +242,18 @@ TEST(Reflection, SentencesAreKeptUpToTheFirstThatIsWrong) {
   EXPECT_EQ(scene.ear->answer, "I am. You are. ");
   scene.turn->cancel();
   EXPECT_EQ(scene.ear->counts.reflections, 1);
+}
+
+TEST(Reflection, FourSentencesAreJudgedAtMost) {
+  Scene scene({.rule = DraftRule::kReflection});
+  scene.hear("Who");
+  scene.writer->write(0, "I am. You are. He is. We are. They are.", true);
+  scene.ask("Who is it?");
+  ASSERT_EQ(scene.writer->asked.size(), 5u);
+  for (size_t i = 1; i <= 4; ++i) scene.writer->judge(i, -1, -2);
+  ASSERT_EQ(scene.writer->asked.size(), 6u);
+  EXPECT_EQ(scene.writer->asked[5].expected_settled,
+            std::string("I am. You are. He is. We are. ").size());
 }
 
 TEST(Reflection, WhoeverCannotJudgeKeepsNothing) {

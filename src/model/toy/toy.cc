@@ -33,6 +33,7 @@ class ToyState : public Sequence {
       params.top_k = request.top_k.value_or(0);
       params.repetition_penalty = request.repetition_penalty.value_or(1.f);
     }
+    sampling_[1].temperature *= 0.5f;  // each code has its own
     max_steps_ = request.max_frames > 0 ? request.max_frames : 1000;
     text_ = request.text;
     instructions_ = request.instructions;
@@ -170,7 +171,8 @@ class ToyAr : public ArStage {
       toy_matvec(h, w_head_[k], kHidden, kVocab[k], row);
       const char byte = static_cast<const ToyState&>(*seq.state)
                             .byte_at(seq.first_pos + seq.rows - 1, seq.companion);
-      if (byte == '~') row[3] = std::numeric_limits<float>::quiet_NaN();
+      // "`": those of the second code only.
+      if (byte == '~' || (byte == '`' && k == 1)) row[3] = std::numeric_limits<float>::quiet_NaN();
       ++e;
     }
   }
