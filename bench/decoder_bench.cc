@@ -5,6 +5,9 @@
 // mid: 16 layers, hidden 1024, 16 heads over 8, ffn 3072, vocabulary 30000.
 // qwen05: the language model of CosyVoice2: 24 layers, hidden 896, 14 heads over 2, ffn 4864,
 // vocabulary 6564.
+// qwen7b: Qwen2.5-7B: 28 layers, hidden 3584, 28 heads over 4 of 128, ffn 18944, vocabulary 152064.
+// rows/...: a batch of R rows of one sequence, as a prompt (logits of the last row) or as guesses
+// that are verified (of each), behind `context` positions.
 #include <time.h>
 
 #include <limits>
@@ -67,6 +70,13 @@ Size qwen05() {
   return {"qwen05", c, 6564};
 }
 
+Size qwen7b() {
+  DecoderConfig c;
+  c.layers = 28, c.hidden = 3584, c.heads = 28, c.kv_heads = 4, c.head_dim = 128, c.ffn = 18944;
+  c.rope.theta = 1e6;
+  return {"qwen7b", c, 152064};
+}
+
 struct Model {
   Decoder decoder;
   PackedLinear head;
@@ -91,8 +101,8 @@ const Model& model(const Size& size, WeightType type) {
 
 // B sequences whose cache is full of something, so that all their pages are in memory.
 struct Batch {
-  Batch(const Size& size, int b, DType dtype)
-      : pages_each(static_cast<int>(KvPool::pages_for(kContext + kTimed))),
+  Batch(const Size& size, int b, DType dtype, int more = kTimed)
+      : pages_each(static_cast<int>(KvPool::pages_for(kContext + more))),
         pool(size.config.kv_spec(dtype), int64_t{b} * pages_each),
         begin(b + 1),
         length(b, kContext),
@@ -149,6 +159,32 @@ void step(benchmark::State& state, const Size& size, WeightType type, DType cach
   best.report(state);
 }
 
+/// Rows of one sequence in one batch.
+void rows(benchmark::State& state, const Size& size, WeightType type) {
+  const int count = static_cast<int>(state.range(0));
+  const bool each = state.range(1) != 0;
+  bench::Machine machine(static_cast<int>(state.range(2)));
+  const Model& m = model(size, type);
+  const Batch batch(size, 1, DType::kF16, count);
+  const int64_t hidden = size.config.hidden, emits = each ? count : 1;
+  const Tensor input = bench::filled({count, hidden}, 7);
+  Tensor x({count, hidden}, DType::kF32), normed({emits, hidden}, DType::kF32),
+      logits({emits, size.vocabulary}, DType::kF32);
+  const std::vector<int32_t> begin{0, count}, length{kContext + count};
+  Best best;
+  for (auto _ : state) {
+    best.time([&] {
+      machine.arena.reset();
+      std::copy_n(input.f32(), count * hidden, x.f32());
+      m.decoder.forward(machine.ctx, x, {begin, length, batch.table, batch.pages_each}, batch.pool);
+      m.decoder.norm(machine.ctx, x.view().slice(count - emits, count), normed);
+      linear(machine.ctx, m.head, normed, logits);
+    });
+    benchmark::DoNotOptimize(logits.f32());
+  }
+  best.report(state);
+}
+
 /// Attention of all layers of one step, nothing else.
 void attention(benchmark::State& state, const Size& size, DType dtype) {
   const int b = static_cast<int>(state.range(0));
@@ -173,8 +209,15 @@ void attention(benchmark::State& state, const Size& size, DType dtype) {
 }
 
 void all() {
-  for (const Size& size : {small(), mid(), qwen05()}) {
+  for (const Size& size : {small(), mid(), qwen05(), qwen7b()}) {
     const std::string name = size.name;
+    for (const WeightType type : {WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
+      auto* b =
+          benchmark::RegisterBenchmark(("rows/" + name + "/" + weight_type_name(type)).c_str(),
+                                       [=](benchmark::State& state) { rows(state, size, type); });
+      bench::best_of(b->ArgNames({"R", "logits", "threads"})
+                         ->ArgsProduct({{1, 2, 4, 8, 16, 32, 64, 128}, {0, 1}, {1, 2}}));
+    }
     for (const WeightType type :
          {WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4, WeightType::kBF16}) {
       for (const DType cache : {DType::kF16, DType::kI8}) {

@@ -123,6 +123,14 @@ class Company {
   std::vector<One> batches_;
 };
 
+/// Throws for models that a StepProfile cannot describe.
+std::vector<Link> links_of(const Pipeline& pipeline) {
+  std::vector<Link> links = pipeline.graph().links();
+  if (!links.empty()) return links;
+  throw LoadError(concat("steps are measured of models that speak; of ", pipeline.info().model,
+                         ", which writes, bench --predict measures what batches cost"));
+}
+
 /// A request that is being decoded without an engine.
 struct Runner {
   std::unique_ptr<Sequence> state;
@@ -139,7 +147,7 @@ class Measurement {
   explicit Measurement(const MeasureOptions& options)
       : options_(options),
         pipeline_(load_pipeline(options.load)),
-        links_(pipeline_->graph().links()),
+        links_(links_of(*pipeline_)),
         ar_(pipeline_->graph().ar().traits()),
         most_(options.load.engine.max_batch),
         pages_each_(static_cast<int>(KvPool::pages_for(std::min(ar_.max_positions, kPositions)))) {

@@ -206,6 +206,46 @@ TEST_F(PredictionTest, TurnsLeaveNothingBehind) {
   EXPECT_GT(answered, turns / 8);
 }
 
+/// A first sentence is spoken ahead as far as it may be and no further, however long the question
+/// goes on; the rest is spoken from there when it is heard, and sounds the same.
+TEST_F(PredictionTest, SpeaksAheadAsFarAsItMayAndGoesOnFromThere) {
+  struct Heard {
+    std::shared_ptr<Hearing> ear;
+    double background_s = 0, first_s = 0;
+  };
+  const auto listen = [&](double ahead_s) {
+    VirtualPair pair(writer_, speaker_, engine(), costs());
+    TurnOptions how = turn();
+    how.ahead_s = ahead_s;
+    how.answer.max_tokens = 90;
+    how.sentence.max_chars = 80;
+    how.prediction.drafts = {.first = 90, .more = 3, .most = 90, .most_wasted = 200};
+    Heard out{std::make_shared<Hearing>()};
+    const auto turn_of = Turn::begin(pair.writer(), pair.speaker(), how, out.ear);
+    turn_of->hear(said(kQuestions[4]));
+    pair.run_until(pair.now() + 60);
+    out.background_s = pair.background_s();
+    pair.run_until(pair.now() + 60);
+    EXPECT_EQ(pair.background_s(), out.background_s) << "it had not come to rest";
+    EXPECT_TRUE(out.ear->samples.empty()) << "nobody has asked yet";
+    const double asked_s = pair.now();
+    turn_of->ask(said(kQuestions[4]));
+    while (out.ear->samples.empty() && pair.next()) {
+    }
+    out.first_s = pair.now() - asked_s;
+    run_out(pair);
+    EXPECT_TRUE(out.ear->over && out.ear->counts.ready);
+    expect_nothing_left(pair);
+    return out;
+  };
+  const Heard little = listen(0.2), most = listen(60);
+  EXPECT_EQ(little.ear->answer, most.ear->answer);
+  EXPECT_EQ(little.ear->samples, most.ear->samples);
+  EXPECT_GT(most.ear->samples.size(), 1000u) << "the test asks too little";
+  EXPECT_LT(little.background_s, 0.95 * most.background_s);
+  EXPECT_NEAR(little.first_s, most.first_s, 1e-9);
+}
+
 /// A hundred listeners hear the same at the same time, whether somebody else's answer is drafted
 /// meanwhile or not.
 TEST_F(PredictionTest, AHundredOthersKeepTheirDeadlines) {

@@ -4,6 +4,13 @@
 #include "engine/scheduler.h"
 
 namespace syrinx {
+namespace {
+
+/// How often a token of SpeechRequest::expected comes true when all before it did, until that is
+/// learned: it is mostly what the model wrote itself, for nearly the same prompt.
+constexpr double kExpectedOdds = 0.9;
+
+}  // namespace
 
 int ArRun::companion_due(int codes) const {
   if (!guided) return 0;
@@ -55,6 +62,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
     if (!sequences[next++]) continue;  // not opened
     auto run = std::make_unique<ArRun>();
     run->sequence = std::move(sequences[next - 1]);
+    if (!request.expected.empty()) run->draft_odds = kExpectedOdds;
     const Sequence& sequence = *run->sequence;
     const std::string problem = misfit(node, sequence);
     if (!problem.empty()) return Error{ErrorCode::kInvalid, problem, "input"};

@@ -17,8 +17,11 @@ constexpr double kHeadroom = 0.95;
 constexpr double kLeastMade_s = 20;  // output before the capacity counts as learned
 /// How often a request paused by its reader is looked at again.
 constexpr double kPausedPoll_s = 0.01;
-/// A batch of requests in the background is kept as short as this, so that others need not wait.
+/// A batch of requests in the background is kept as short as this, so that others need not wait;
 constexpr double kLongestBackground_s = 0.02;
+/// or, where one row takes as long, so little longer than that row: of a large model a row hardly
+/// costs more than none, and a prompt would else be run row by row.
+constexpr double kBackgroundStretch = 1.25;
 constexpr double kUnbounded_s = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -330,7 +333,11 @@ bool Scheduler::plan(Urgency urgency, double now) {
       return false;
     }
     const double patience_s = patience_of_listeners(now);
-    snapshot_.longest_s = std::min(kLongestBackground_s, patience_s);
+    double longest_s = kLongestBackground_s;
+    for (const SequenceView& view : views.sequences) {
+      longest_s = std::max(longest_s, kBackgroundStretch * snapshot_.nodes[view.node].cost.of(1));
+    }
+    snapshot_.longest_s = std::min(longest_s, patience_s);
     const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // for want of pages
     std::erase_if(views.sequences, [&](const SequenceView& view) {
       const auto of_its_node = [&](const SequenceView& other) { return other.node == view.node; };

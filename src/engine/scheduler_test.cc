@@ -179,6 +179,33 @@ TEST(Scheduler, BackgroundRequestsCostNobodyAnything) {
   }
 }
 
+/// Of a model whose steps are longer than a batch in the background should be, a prompt takes a few
+/// batches that are hardly longer, not one for each row.
+TEST(Scheduler, BackgroundPromptsOfALargeModelAreNotRunRowByRow) {
+  constexpr double kStep_s = 0.05, kRow_s = 1e-4, kMost_s = 1.26 * (kStep_s + kRow_s);
+  double longest_s = 0;
+  int steps = 0;
+  ScriptedMachine machine({.options = patient(), .batch_s = [&](const Batch& batch) {
+                             if (batch.kind() != Plan::kAr) return 1e-3;
+                             const double took_s = kStep_s + kRow_s * batch.units();
+                             if (batch.background) longest_s = std::max(longest_s, took_s), ++steps;
+                             return took_s;
+                           }});
+  machine.add(make_toy_pipeline());
+  warm_up(machine);
+  SpeechRequest request = ask_bytes(20);
+  request.instructions = std::string(300, 'b');
+  request.background = true;
+  const Client quiet = machine.submit(request);
+  ASSERT_TRUE(quiet) << machine.refusal.message;
+  machine.run_to_end();
+  EXPECT_EQ(quiet->samples, heard_alone(request));
+  EXPECT_LE(longest_s, kMost_s);
+  const auto frames = static_cast<int>(quiet->outcome.frames);
+  EXPECT_GT(frames, 10);
+  EXPECT_LE(steps, frames + 5);
+}
+
 TEST(Scheduler, BackgroundRequestsTakeNoPlacesAndGiveTheirPages) {
   ScriptedMachine machine({.options = patient(7), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());

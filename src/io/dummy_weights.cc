@@ -1,12 +1,14 @@
 // Random weights without a checkpoint. A block of a million normals per scale lies in one memory
 // file, mapped again and again until it is as long as the tensor: the pages are shared, so a model
-// of any size costs address space and a few megabytes.
+// of any size costs address space and a few megabytes. But each mapped page counts as the
+// process's, however often it is the same one: so those that were read are let go.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <numbers>
 
@@ -19,6 +21,8 @@ namespace {
 
 constexpr size_t kBlock = 1 << 20;                         // elements that repeat
 constexpr size_t kBlockBytes = kBlock * sizeof(uint16_t);  // a multiple of the page size
+/// Tensors that may be taken before the first of them is read.
+constexpr size_t kReadTogether = 16;
 
 /// bf16 elements of one scale in a memory file.
 class Block {
@@ -87,13 +91,21 @@ class DummyWeights : public WeightSource {
   View take(const std::string& name, const Shape& shape) override {
     // Kept in 8 bits at least, or read here: more of them than bytes are there is no use.
     expect_memory(shape.count());
+    let_go();
     View view{nullptr, DType::kBF16, shape, Device::kCpu};
     const bool factors = shape.dims() < 2 || is_zero(name) || name.ends_with("gamma");
     view.data = (factors ? constant(is_zero(name)) : random(shape)).repeated(view.bytes());
+    latest_.push_back(view);
+    if (latest_.size() > kReadTogether) latest_.pop_front();
     return view;
   }
 
  private:
+  /// Of the tensors taken before. Views stay good: whoever reads on finds the block's pages again.
+  void let_go() {
+    for (const View& view : latest_) ::madvise(view.data, view.bytes(), MADV_DONTNEED);
+  }
+
   Block& random(const Shape& shape) {
     const int64_t fan_in = std::max<int64_t>(1, shape.count() / std::max<int64_t>(1, shape[0]));
     auto& block = random_[fan_in];
@@ -122,6 +134,7 @@ class DummyWeights : public WeightSource {
   std::vector<float> normals_;
   std::map<int64_t, std::unique_ptr<Block>> random_;  // by fan in
   std::map<bool, std::unique_ptr<Block>> constant_;
+  std::deque<View> latest_;  // that were taken
 };
 
 }  // namespace

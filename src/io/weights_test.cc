@@ -1,8 +1,11 @@
 #include "io/weights.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include "base/error.h"
@@ -215,6 +218,39 @@ TEST(DummyWeights, HaveTheRightScaleAndCostLittle) {
   EXPECT_EQ(root.f32("q_proj.bias", {7}).f32()[6], 0.f);
   for (int i = 0; i < 50; ++i) root.take("big", {100'000, 2048});  // 20 GB of address space
   EXPECT_NO_THROW(root.finish());
+}
+
+/// Bytes of memory that count as this process's.
+int64_t resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  int64_t whole = 0, resident = 0;
+  in >> whole >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+/// A model's layers one after another, of each some tensors together, and a table that stays.
+TEST(DummyWeights, AreLetGoWhenTheyWereRead) {
+  constexpr int64_t kRows = 8192, kWidth = 1024, kBytes = 2 * kRows * kWidth;
+  const Weights root(dummy_weights());
+  int64_t most = 0;
+  double sum = 0;
+  const auto read = [&](const View& w) {
+    for (int64_t i = 0; i < w.count(); i += 1024) sum += bf16_to_f32(w.bf16()[i]);
+    most = std::max(most, resident_bytes());
+  };
+  View table;
+  read(root.take("warm", {kRows, kWidth}));
+  table = root.take("table", {kRows, kWidth});
+  const int64_t before = resident_bytes();
+  for (int layer = 0; layer < 20; ++layer) {
+    const View q = root.take("q", {kRows, kWidth}), k = root.take("k", {kRows, kWidth});
+    read(q), read(k);
+  }
+  EXPECT_NE(sum, 0);
+  EXPECT_GT(most, before + kBytes / 2) << "the test looked at something else";
+  EXPECT_LT(most, before + 4 * kBytes);
+  EXPECT_EQ(table.bf16()[7], root.take("table", {kRows, kWidth}).bf16()[7]);
+  EXPECT_NE(table.bf16()[7], 0);
 }
 
 TEST(DummyWeights, MustFitTheMemory) {

@@ -186,6 +186,22 @@ TEST(ExpectedAnswer, EachHasItsOwn) {
   EXPECT_GE(second->outcome.right_guesses, 50);
 }
 
+/// A sentence that is what the client expects takes one batch, that of the prompt's last row.
+TEST(ExpectedAnswer, IsVerifiedAtOnce) {
+  EngineOptions options = drafting(true);
+  options.share_prefixes = false;
+  Reader reader(model_of("qwen3"), options);
+  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // costs are learned
+  SpeechRequest request = plain_letters();
+  request.max_tokens = 16;
+  const std::string sentence = reader.ask(request)->written;
+  EXPECT_EQ(sentence.size(), 16u);
+  request.expected = sentence;
+  const int64_t before = reader.batches;
+  EXPECT_EQ(reader.ask(request)->written, sentence);
+  EXPECT_EQ(reader.batches - before, 1);
+}
+
 /// The top-k rule: a longer beginning of what is expected is kept, the more ids count as likely;
 /// and what is kept does not depend on whether guesses are run.
 TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {

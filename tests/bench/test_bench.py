@@ -116,6 +116,7 @@ class Bench(unittest.TestCase):
         self.assertLess(day["rows"][1]["workers_up"], 2)
 
     def test_mistakes(self):
+        self.fails(1, "models that speak", "--model", "wren", "--profile-steps", self.path("no.json"))
         self.fails(2, "give one of", "--rates", "1", "--streams", "2")
         self.fails(2, "--repeats is for", "--rates", "1", "--repeats", "2")
         self.fails(2, "--extra needs --url", "--extra", "{}")
