@@ -12,3 +12,17 @@ add_custom_target(make_goldens ALL DEPENDS ${PROJECT_BINARY_DIR}/parity.made)
 add_library(goldens INTERFACE)
 target_compile_definitions(goldens INTERFACE SYRINX_BINARY_DIR="${PROJECT_BINARY_DIR}")
 add_dependencies(goldens make_goldens)
+
+# syrinx_parity_test(name SOURCES files... LIBS targets...): a program of `parity:` tests, which read
+# whole models' goldens; built as the tests of rooms are.
+function(syrinx_parity_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  find_package(nlohmann_json REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} goldens nlohmann_json::nlohmann_json
+                                        GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE SYRINX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_compile_options(${name} PRIVATE ${SYRINX_COLD_OPTIONS})
+  syrinx_use_pch(${name} test)
+  gtest_discover_tests(${name} TEST_PREFIX parity: PROPERTIES TIMEOUT 300)
+endfunction()

@@ -5,6 +5,7 @@
 # ./run and ./check compile several files of a library at once (CMAKE_UNITY_BUILD), which reads the
 # same headers once; so names in unnamed namespaces are unique in a library. Tests are free of that
 # rule but for UNITY_TESTS. COLD: nothing in it takes time, so it is built to be built quickly.
+# Rooms of SYRINX_PLAIN_ROOMS are taken from the build folder SYRINX_PLAIN_FROM, where that is given.
 function(syrinx_library name)
   cmake_parse_arguments(ARG "UNITY_TESTS;COLD" "WITHOUT;PCH" "DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
@@ -57,9 +58,22 @@ function(syrinx_library name)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
 
   if(sources)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+    string(REGEX REPLACE "/.*" "" room ${folder})
+    set(built "")
+    if(SYRINX_PLAIN_FROM AND room IN_LIST SYRINX_PLAIN_ROOMS)
+      # An archive of nothing, which brings the one that was built there.
+      set(built syrinx_${target}_built)
+      add_library(${built} STATIC IMPORTED GLOBAL)
+      set_target_properties(${built} PROPERTIES INTERFACE_LINK_LIBRARIES "${ARG_DEPS}"
+        IMPORTED_LOCATION ${SYRINX_PLAIN_FROM}/src/${folder}/libsyrinx_${target}.a)
+      set(sources ${PROJECT_BINARY_DIR}/nothing.cc)
+      file(CONFIGURE OUTPUT ${sources} CONTENT "")
+      set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
     add_library(syrinx_${target} STATIC ${sources})
     target_include_directories(syrinx_${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-    target_link_libraries(syrinx_${target} PUBLIC ${ARG_DEPS} Threads::Threads)
+    target_link_libraries(syrinx_${target} PUBLIC ${built} ${ARG_DEPS} Threads::Threads)
     if(NOT ARG_PCH)
       set(ARG_PCH library)
     endif()

@@ -83,6 +83,7 @@ class Transcription(unittest.TestCase):
             print("skipped: PocketSphinx is not installed")
             sys.exit(77)
         cls.speech = [cls.say(text) for text in SENTENCES]
+        cls.heard_alone = {}
 
     @classmethod
     def tearDownClass(cls):
@@ -116,13 +117,19 @@ class Transcription(unittest.TestCase):
         return self.transcribe(file, response_format="verbose_json",
                                **{"timestamp_granularities[]": "word"})
 
+    def heard(self, i):
+        """What verbose() says of sentence i when it is heard alone; each is heard once."""
+        if i not in self.heard_alone:
+            self.heard_alone[i] = self.verbose(self.speech[i])
+        return self.heard_alone[i]
+
     def test_words_are_those_of_its_own_program(self):
         if shutil.which("pocketsphinx_continuous") is None:
             self.skipTest("pocketsphinx is not installed")
         errors = own_errors = count = 0
-        for text, file in zip(SENTENCES, self.speech):
+        for i, (text, file) in enumerate(zip(SENTENCES, self.speech)):
             heard = [(word["word"], word["start"], word["end"])
-                     for word in self.verbose(file)["words"]]
+                     for word in self.heard(i)["words"]]
             own = own_program(file)
             self.assertEqual(heard, own)
             said = re.findall(r"[a-z']+", text.lower())
@@ -271,16 +278,16 @@ class Transcription(unittest.TestCase):
             connection.close()
 
     def test_large_body(self):
-        """More than a request without a recording may have: 2 MiB, a minute of speech."""
+        """More than a request without a recording may have: 2 MiB, half a minute of speech in it."""
         pause = b"\0" * 32000
-        pcm = b"".join(self.speech[i % 5][44:] + pause for i in range(12))
+        pcm = b"".join(self.speech[i % 5][44:] + pause for i in range(6))
         file = wav(pcm + b"\0" * max(0, (2 << 20) - len(pcm)))
         verbose = self.verbose(file)
         self.assertAlmostEqual(verbose["duration"], (len(file) - 44) / 32000, places=2)
-        self.assertGreater(len(verbose["words"]), 60)
+        self.assertGreater(len(verbose["words"]), 30)
 
     def test_many_at_once_hear_the_same(self):
-        want = [self.verbose(file) for file in self.speech]
+        want = [self.heard(i) for i in range(len(self.speech))]
         with concurrent.futures.ThreadPoolExecutor(10) as pool:
             got = list(pool.map(self.verbose, self.speech * 2))
         self.assertEqual(got, want * 2)
