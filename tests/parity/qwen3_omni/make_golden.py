@@ -2,7 +2,7 @@
 """Writes two small random Qwen3-Omni checkpoints and what transformers computes from them.
 
     python3 -m venv VENV
-    VENV/bin/pip install torch==2.15.0 transformers==5.23.0 numpy safetensors
+    VENV/bin/pip install torch==2.9.1 transformers==5.23.0 numpy safetensors
     VENV/bin/python make_golden.py [--out DIR]
 
 Everything is computed in float32 on the CPU with the eager attention, one thread. The checkpoints use the
@@ -12,13 +12,17 @@ from whole numbers, and the tests do the same. See README.md for what each file 
 import argparse
 import json
 import pathlib
+import sys
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers import (PreTrainedTokenizerFast, Qwen3OmniMoeConfig, Qwen3OmniMoeForConditionalGeneration,
                           Qwen3OmniMoeProcessor, WhisperFeatureExtractor)
 from transformers.models.qwen3_omni_moe.processing_qwen3_omni_moe import _get_feat_extract_output_lengths
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import seeded  # noqa: E402
 
 # Ids of the small vocabulary; words lie above.
 IDS = dict(im_start_token_id=0, im_end_token_id=1, system_token_id=2, user_token_id=3, assistant_token_id=4,
@@ -301,6 +305,11 @@ def main():
         level(model.code2wav, size)
         model.to(size["dtype"]).save_pretrained(folder / "checkpoint")
         (folder / "checkpoint" / "generation_config.json").unlink(missing_ok=True)
+        # Numbers that a recipe can tell, tensor by tensor as the file has them: experts lie in it one by one.
+        file, random = folder / "checkpoint/model.safetensors", seeded.Weights(number + 1)
+        state = load_file(file)
+        random.over(state)
+        save_file(state, file, metadata={"format": "pt"})
         # Read again rather than converted back: that would round tables that are no weights.
         model = Qwen3OmniMoeForConditionalGeneration.from_pretrained(
             folder / "checkpoint", dtype=torch.float32, attn_implementation="eager").eval()
@@ -346,6 +355,7 @@ def main():
                        one=model.code2wav(codes[:1].T[None]).reshape(-1)), folder / "codec.safetensors")
         cases["codec"] = dict(samples=wav.numel())
         (folder / "cases.json").write_text(json.dumps(cases, indent=1) + "\n")
+        random.hollow(file)
 
 
 if __name__ == "__main__":
