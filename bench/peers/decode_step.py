@@ -2,7 +2,7 @@
 """One decode step beside ggml's, in turn in one run: the least disturbed step of each, in ms.
 
 decode_step.py --ggml build/peers/ggml_step --ours build/bench/decoder_bench [--rounds 3]
-               [--sizes small,mid] [--batches 1,8,32] [--threads 1,2] [--seconds 0.4] [--nice COMMAND]
+               [--sizes small,mid] [--batches 1,8,32] [--threads 1,2] [--seconds 0.4] [--cpu] [--nice COMMAND]
 
 Prints a table in Markdown: ggml's best as stored, its best repacked, ours with 8 and 4 bits and
 either cache, and how many times as fast ours is as the best of ggml. README.md says how to build
@@ -22,16 +22,18 @@ def lines(command):
 
 def theirs(a, size, batch, threads):
     for line in lines(a.nice + [a.ggml, size, batch, threads, str(a.seconds / 2)]):
-        kind, ms = re.fullmatch(r"\S+ B=\d+ threads=\d+ (.+): ([\d.]+) ms", line).groups()
-        yield ("repacked" if "repacked" in kind else "stored"), float(ms)
+        kind, wall, cpu = re.fullmatch(r"\S+ B=\d+ threads=\d+ (.+): ([\d.]+) ms, ([\d.]+) of processors",
+                                     line).groups()
+        yield ("repacked" if "repacked" in kind else "stored"), float(cpu if a.cpu else wall)
 
 
 def ours(a, size, batch, threads):
     kinds = "|".join(f"{w}/kv_{c}" for w, c in OURS)
     pattern = f"step/{size}/({kinds})/B:{batch}/threads:{threads}/"
     command = [a.ours, f"--benchmark_filter={pattern}", f"--benchmark_min_time={a.seconds}"]
+    name = "best_cpu_ms" if a.cpu else "best_ms"
     for line in lines(a.nice + command):
-        found = re.match(r"step/\w+/(\w+)/kv_(\w+)/.*\bbest_ms=([\d.]+)(m|u)?\b", line)
+        found = re.match(rf"step/\w+/(\w+)/kv_(\w+)/.*\b{name}=([\d.]+)(m|u)?\b", line)
         if found and "_best" not in line.split()[0]:
             scale = {"m": 1e-3, "u": 1e-6, None: 1}[found[4]]
             yield (found[1], found[2]), float(found[3]) * scale
@@ -46,6 +48,8 @@ def main():
     p.add_argument("--batches", default="1,8,32")
     p.add_argument("--threads", default="1,2")
     p.add_argument("--seconds", type=float, default=0.4)
+    p.add_argument("--cpu", action="store_true",
+                   help="processor time instead of the clock: for one thread beside other jobs")
     p.add_argument("--nice", type=str.split, default=[], help="put before each program")
     a = p.parse_args()
     heads = [f"{w}, {c} cache" for w, c in OURS]
