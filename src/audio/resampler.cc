@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "audio/hann_resampler.h"
 #include "base/check.h"
 
 extern "C" {
 #include <libavutil/channel_layout.h>
+#include <libavutil/opt.h>
 #include <libavutil/samplefmt.h>
 #include <libswresample/swresample.h>
 }
@@ -14,23 +16,36 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kPiece = 4096;  // samples given to swresample at once
+constexpr int kSoxrBits = 20;    // "high quality", librosa's choice
+
+/// Null where this FFmpeg has no such engine.
+SwrContext* opened(int in_rate_hz, int out_rate_hz, SwrEngine engine) {
+  AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;
+  SwrContext* context = nullptr;
+  int bad = swr_alloc_set_opts2(&context, &mono, AV_SAMPLE_FMT_FLT, out_rate_hz, &mono,
+                                AV_SAMPLE_FMT_FLT, in_rate_hz, 0, nullptr);
+  if (bad >= 0 && engine == SWR_ENGINE_SOXR) {
+    av_opt_set_int(context, "resampler", engine, 0);
+    av_opt_set_double(context, "precision", kSoxrBits, 0);
+  }
+  if (bad >= 0) bad = swr_init(context);
+  if (bad < 0) swr_free(&context);
+  return context;
+}
 
 }  // namespace
 
 void Resampler::Free::operator()(SwrContext* context) const { swr_free(&context); }
 
-Resampler::Resampler(int in_rate_hz, int out_rate_hz)
-    : in_rate_hz_(in_rate_hz), out_rate_hz_(out_rate_hz) {
+Resampler::Resampler(int in_rate_hz, int out_rate_hz, Resampling how)
+    : in_rate_hz_(in_rate_hz), out_rate_hz_(out_rate_hz), how_(how) {
   for (const int rate : {in_rate_hz, out_rate_hz}) {
     SYRINX_CHECK(rate >= 1000 && rate <= 384'000, "[resampler] a rate of ", rate, " Hz");
   }
-  AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;
-  SwrContext* context = nullptr;
-  int bad = swr_alloc_set_opts2(&context, &mono, AV_SAMPLE_FMT_FLT, out_rate_hz, &mono,
-                                AV_SAMPLE_FMT_FLT, in_rate_hz, 0, nullptr);
-  context_.reset(context);
-  if (bad >= 0) bad = swr_init(context);
-  SYRINX_CHECK(bad >= 0, "[resampler] swresample refuses ", in_rate_hz, " to ", out_rate_hz);
+  SYRINX_CHECK(how != Resampling::kHann, "[resampler] kHann is not for streams");
+  if (how == Resampling::kSoxr) context_.reset(opened(in_rate_hz, out_rate_hz, SWR_ENGINE_SOXR));
+  if (!context_) context_.reset(opened(in_rate_hz, out_rate_hz, SWR_ENGINE_SWR));
+  SYRINX_CHECK(context_, "[resampler] swresample refuses ", in_rate_hz, " to ", out_rate_hz);
 }
 
 Resampler::~Resampler() = default;
@@ -60,16 +75,19 @@ void Resampler::flush(std::vector<float>& out) {
   if (in_ == 0) return;
   convert(nullptr, 0, out);
   // The filter's tail may end a sample early or late.
-  const int64_t want = (in_ * out_rate_hz_ + in_rate_hz_ / 2) / in_rate_hz_;
+  const int64_t up = how_ == Resampling::kSoxr ? in_rate_hz_ - 1 : in_rate_hz_ / 2;
+  const int64_t want = (in_ * out_rate_hz_ + up) / in_rate_hz_;
   if (out_ > want) out.resize(out.size() - std::min<size_t>(out.size(), out_ - want));
   if (out_ < want) out.resize(out.size() + static_cast<size_t>(want - out_), 0.0f);
   out_ = want;
 }
 
-std::vector<float> resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz) {
+std::vector<float> resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz,
+                             Resampling how) {
   if (in_rate_hz == out_rate_hz) return {samples.begin(), samples.end()};
+  if (how == Resampling::kHann) return hann_resampled(samples, in_rate_hz, out_rate_hz);
   std::vector<float> out;
-  Resampler resampler(in_rate_hz, out_rate_hz);
+  Resampler resampler(in_rate_hz, out_rate_hz, how);
   resampler.push(samples, out);
   resampler.flush(out);
   return out;

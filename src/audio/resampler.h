@@ -1,5 +1,5 @@
 // Changes the sample rate of a mono stream while it is being made. How the stream is cut into calls
-// never changes what comes out, and its length is exact: n samples become round(n * out / in).
+// never changes what comes out, and its length is exact (Resampling).
 // One thread.
 #pragma once
 
@@ -12,10 +12,19 @@ struct SwrContext;
 
 namespace syrinx {
 
+/// How a recording's rate is changed. What a model hears of a recording, and so the tokens
+/// that it makes, depends on it: each family does as its authors' program.
+enum class Resampling {
+  kFfmpeg,  ///< FFmpeg's own filter, round(n * out / in) samples
+  kSoxr,    ///< as librosa: libsoxr's 20 bits through FFmpeg, ceil(n * out / in) samples; where
+            ///< FFmpeg was built without libsoxr, its own filter
+  kHann,    ///< as torchaudio: audio/hann_resampler.h; whole recordings only
+};
+
 class Resampler {
  public:
   /// Rates in Hz. Throws InternalError when a rate is not in [1000, 384000].
-  Resampler(int in_rate_hz, int out_rate_hz);
+  Resampler(int in_rate_hz, int out_rate_hz, Resampling how = Resampling::kFfmpeg);
   ~Resampler();
 
   /// Appends to `out` what became ready.
@@ -31,10 +40,12 @@ class Resampler {
   };
   std::unique_ptr<SwrContext, Free> context_;
   const int in_rate_hz_, out_rate_hz_;
+  const Resampling how_;
   int64_t in_ = 0, out_ = 0;  // samples so far
 };
 
-/// A whole recording at another rate, round(n * out / in) samples; at its own as it is.
-std::vector<float> resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz);
+/// A whole recording at another rate; at its own as it is.
+std::vector<float> resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz,
+                             Resampling how = Resampling::kFfmpeg);
 
 }  // namespace syrinx

@@ -26,8 +26,8 @@ class RecordedVoice : public VoiceWork {
              .seconds = recording.seconds()};
   }
   /// `samples` at this rate, in Hz.
-  void resample(int rate) {
-    samples = resampled(samples, rate_, rate);
+  void resample(int rate, Resampling how) {
+    samples = resampled(samples, rate_, rate, how);
     rate_ = rate;
   }
 
@@ -67,7 +67,7 @@ class CodeVoices : public VoiceEncoder {
    private:
     Pieces work() {
       const int64_t q = codec_.config().codebooks, hop = codec_.config().hop();
-      resample(codec_rate_);
+      resample(codec_rate_, Resampling::kHann);
       co_await PieceEnd();
       const int64_t total = codec_.frames(std::ssize(samples));
       Tensor codes({total, q}, DType::kI32);

@@ -30,6 +30,15 @@ inline std::span<const float> floats(const View& view) {
 inline std::vector<int32_t> ints(const View& view) {
   return {view.i32(), view.i32() + view.count()};
 }
+/// Of [T, C], every 16th row from the first on.
+inline std::vector<float> every_16th(const View& view) {
+  std::vector<float> out;
+  for (int64_t t = 0; t < view.shape[0]; t += 16) {
+    const float* row = view.f32() + t * view.shape[1];
+    out.insert(out.end(), row, row + view.shape[1]);
+  }
+  return out;
+}
 
 /// One sequence of a Runner.
 struct Track {

@@ -25,29 +25,25 @@ class Cloning::Encoding : public VoiceEncoding {
     voice_.text = recording.text;
     voice_.seconds = recording.seconds();
     constexpr int kMelRate = S3ReferenceEncoder::kMelRate, kRate = S3Tokenizer::kSampleRate;
-    const std::vector<float> high = resampled(recording.samples, recording.sample_rate, kMelRate);
-    const std::vector<float> low = resampled(high, kMelRate, kRate);
+    // As in the authors' code: librosa's resampler for what the language model hears, torchaudio's
+    // for the flow, which cuts before it resamples.
+    const std::vector<float> high =
+        resampled(recording.samples, recording.sample_rate, kMelRate, Resampling::kSoxr);
+    const std::vector<float> low = resampled(high, kMelRate, kRate, Resampling::kSoxr);
     const std::span<const float> head = first(high, kReferenceSeconds * kMelRate);
-    // The authors cut before they resample, which the last samples feel.
-    reference_ = encoders.reference.open(
-        head.size() == high.size() ? low : resampled(head, kMelRate, kRate), head);
-    if (low.size() > kPromptSeconds * kRate) {
-      prompt_ = encoders.reference.tokenizer().open(first(low, kPromptSeconds * kRate));
-    }
+    reference_ = encoders.reference.open(resampled(head, kMelRate, kRate, Resampling::kHann), head);
+    prompt_ = encoders.reference.tokenizer().open(first(low, kPromptSeconds * kRate));
     speaker_ = encoders.speaker.open(low);
   }
 
-  bool done() const override {
-    return reference_.done() && (!prompt_ || prompt_->done()) && speaker_.done();
-  }
+  bool done() const override { return reference_.done() && prompt_.done() && speaker_.done(); }
   void run(StepContext& ctx) {
     if (!reference_.done()) return encoders_.reference.run(ctx, reference_);
-    if (prompt_ && !prompt_->done()) return encoders_.reference.tokenizer().run(ctx, *prompt_);
+    if (!prompt_.done()) return encoders_.reference.tokenizer().run(ctx, prompt_);
     encoders_.speaker.run(ctx, speaker_);
   }
   syrinx::Voice take() override {
-    voice_.tensors["prompt_speech"] =
-        tensor_of(std::span<const int32_t>(prompt_ ? prompt_->tokens() : reference_.tokens()));
+    voice_.tensors["prompt_speech"] = tensor_of(std::span<const int32_t>(prompt_.tokens()));
     // As in the authors' code, half a token at the end stays in the mel.
     put_reference(encoders_.reference.take(reference_, encoders_.reference.ratio() - 1), voice_);
     voice_.tensors["speaker"] = tensor_of(std::span<const float>(speaker_.vector()));
@@ -60,13 +56,13 @@ class Cloning::Encoding : public VoiceEncoding {
   const Encoders& encoders_;
   syrinx::Voice voice_;
   S3ReferenceEncoder::Work reference_;
-  std::optional<S3Tokenizer::Work> prompt_;  // empty: the reference is as short
+  S3Tokenizer::Work prompt_;
   SpeakerEncoder::Work speaker_;
 };
 
 Cloning::Cloning(const LoadSpec& spec, const ModelConfig& config) : spec_(spec), config_(config) {
   info_.family = "chatterbox";
-  info_.version = "1.1";
+  info_.version = "1.2";
   info_.modes.push_back({.name = "clone"});
 }
 

@@ -24,7 +24,7 @@ S3Cloning::Files files(const LoadSpec& spec) {
 std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const ModelConfig& config) {
   VoiceEncoderInfo info;
   info.family = kFamily;
-  info.version = "1.0";
+  info.version = "1.1";
   info.modes.push_back({.name = kZeroShot, .needs_text = true});
   info.modes.push_back({.name = kCrossLingual});
   return std::make_unique<S3Cloning>(std::move(info), files(spec), config.flow, spec.dummy);

@@ -1,5 +1,6 @@
 // Promises of the family that need no golden: batches, recomputation, segments, late text, context,
 // checks, faults.
+#include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/csm/fixture.h"
 #include "io/edit_safetensors.h"
@@ -378,6 +379,18 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   EXPECT_EQ(voice->text, "the quick");
   ASSERT_TRUE(voice->find("codes"));
   EXPECT_EQ(ints(*voice->find("codes")), model_.encode(recording.samples));
+
+  // At another rate, as the authors' program brings it to the codec's.
+  Recording at = recording;
+  at.sample_rate = 44100;
+  const auto resampling = voices->open(at);
+  while (!resampling->done()) {
+    VoiceEncoding* batch[] = {resampling.get()};
+    voices->run(bench.ctx, batch);
+    bench.arena.reset();
+  }
+  EXPECT_EQ(ints(*resampling->take().find("codes")),
+            model_.encode(resampled(recording.samples, 44100, 24000, Resampling::kHann)));
   EXPECT_EQ(ints(*other->take().find("codes")), model_.encode(half.samples));
 
   // The prompt is that of a conversation that began with it, and so are the keys of its pages.

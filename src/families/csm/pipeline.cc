@@ -86,7 +86,7 @@ Csm::Csm(const LoadSpec& spec) {
        "codec_model.downsample.conv.weight", "codec_model.quantizer.*.input_proj.weight"});
   if (codec.has("downsample.conv.weight") || codec.count("encoder.layers") > 0) {
     VoiceEncoderInfo info{.family = "csm",
-                          .version = "1",
+                          .version = "2",
                           .modes = {{"continuation", true}},
                           .min_s = 1,
                           .max_s = 30};

@@ -1,5 +1,6 @@
 // Promises of the family that need no golden: batches, recomputation, messages, late text,
 // references, checks, faults.
+#include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/fish_speech/fixture.h"
 #include "io/edit_safetensors.h"
@@ -295,18 +296,28 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
       .text = "the quick",
       .mode = "in-context"};
   const VoiceEncoder& encoder = *model_.voice_encoder();
-  const auto encoding = encoder.open(recording);
   fixture::Bench bench(1);
-  while (!encoding->done()) {
-    VoiceEncoding* one = encoding.get();
-    encoder.run(bench.ctx, std::span(&one, 1));
-  }
+  const auto encode = [&](const Recording& each) {
+    auto encoding = encoder.open(each);
+    while (!encoding->done()) {
+      VoiceEncoding* one = encoding.get();
+      encoder.run(bench.ctx, std::span(&one, 1));
+    }
+    return encoding;
+  };
+  const auto encoding = encode(recording);
   SpeechRequest r = request("Hello.");
   r.voice = "any name";
   r.voice_data = std::make_shared<const Voice>(encoding->take());
   const Tensor* codes = r.voice_data->find("codes");
   ASSERT_NE(codes, nullptr);
   EXPECT_EQ(codes->shape()[0], model_.encoder().frames(std::ssize(recording.samples)));
+  // At another rate, as the authors' program brings it to the codec's.
+  Recording other = recording, same = recording;
+  other.sample_rate = 32000;
+  same.samples = resampled(other.samples, 32000, 44100, Resampling::kHann);
+  EXPECT_EQ(ints(*encode(other)->take().find("codes")), ints(*encode(same)->take().find("codes")));
+
   SpeechRequest context = request("Hello.");
   context.context = {{"", "the quick", ints(*codes)}};
   EXPECT_EQ(ids(r), ids(context));

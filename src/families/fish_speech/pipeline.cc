@@ -108,7 +108,7 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
   }
   if (config.encodes) {
     VoiceEncoderInfo info{.family = "fish_speech",
-                          .version = "1",
+                          .version = "2",
                           .modes = {{"in-context", true}},
                           .min_s = 1,
                           .max_s = 60};

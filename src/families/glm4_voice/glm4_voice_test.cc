@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "families/glm4_voice/pipeline.h"
 #include "families/glm4_voice/voice_answer.h"
@@ -145,6 +146,19 @@ TEST(GlmVoice, TextAloneHasNoAudio) {
   auto& answer = static_cast<VoiceAnswer&>(*track.state);
   for (const int32_t id : answer.history(0).subspan(answer.prompt_ids().size()))
     EXPECT_FALSE(ids.is_audio(id));
+}
+
+TEST(GlmVoice, RecordingsAreResampledAsTheAuthorsDo) {
+  SpeechRequest request = request_of(cases()["heard"]);
+  auto other = std::make_shared<Recording>(*recording(3000, 7));
+  other->sample_rate = 44100;
+  request.recordings = {other};
+  const auto opened = model()->open(request);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const std::vector<float> want = resampled(other->samples, 44100, 16000, Resampling::kHann);
+  const std::vector<float>& got = opened.value().samples;
+  ASSERT_GE(got.size(), want.size());
+  EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
 }
 
 TEST(GlmVoice, RefusesWhatItCannotDo) {

@@ -150,8 +150,8 @@ Result<Prompt> Glm4Voice::prompt_of(const SpeechRequest& request,
   std::vector<Segment> segments;
   const int64_t width = hearing_->in_width(), longest = speech_->segment_samples();
   for (const auto& recording : request.recordings) {
-    const std::vector<float> all =
-        resampled(recording->samples, recording->sample_rate, GlmSpeechTokenizer::kSampleRate);
+    const std::vector<float> all = resampled(recording->samples, recording->sample_rate,
+                                             GlmSpeechTokenizer::kSampleRate, Resampling::kHann);
     if (all.empty())
       return Error{ErrorCode::kInvalid, concat("recording ", codes.size() + 1, " is empty"),
                    "messages"};

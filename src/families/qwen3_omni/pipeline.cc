@@ -233,8 +233,8 @@ Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
     if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
   std::vector<std::vector<float>> recordings;
   for (const auto& recording : request.recordings) {
-    recordings.push_back(
-        resampled(recording->samples, recording->sample_rate, Qwen3AudioTower::kSampleRate));
+    recordings.push_back(resampled(recording->samples, recording->sample_rate,
+                                   Qwen3AudioTower::kSampleRate, Resampling::kSoxr));
   }
   Result<ThinkerPrompt> made = prompt_of(request);
   if (!made.ok()) return made.error();

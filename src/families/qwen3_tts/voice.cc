@@ -29,7 +29,7 @@ class Encoding : public VoiceWork {
  private:
   Pieces work() {
     const SpeakerEncoder& speaker = *networks_.speaker;
-    samples_ = resampled(samples_, rate_, speaker.sample_rate());
+    samples_ = resampled(samples_, rate_, speaker.sample_rate(), Resampling::kSoxr);
     co_await PieceEnd();
     std::vector<float> vector;
     for (Pieces p = speaker.run(ctx_slot(), samples_, vector); !p.done(); p.next()) {
@@ -184,7 +184,7 @@ Result<Voice> voice_of_vector(const ModelConfig& config, std::span<const float> 
 
 VoiceMaker::VoiceMaker(std::function<Networks()> load, bool frames)
     : load_(std::move(load)),
-      info_{.family = kFamily, .version = "1", .modes = {{kXVector}}, .min_s = 1, .max_s = 30} {
+      info_{.family = kFamily, .version = "2", .modes = {{kXVector}}, .min_s = 1, .max_s = 30} {
   if (frames) info_.modes.insert(info_.modes.begin(), {kInContext, true});
 }
 

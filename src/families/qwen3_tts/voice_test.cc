@@ -12,12 +12,7 @@
 namespace syrinx::qwen3_tts {
 namespace {
 
-/// The recording of that name, cloned.
-Voice clone(const Qwen3Tts& model, const Safetensors& recordings, const std::string& name,
-            const std::string& said) {
-  const std::span<const float> samples = floats(recordings.view(name));
-  Recording recording{
-      .samples = {samples.begin(), samples.end()}, .sample_rate = 24000, .text = said};
+Voice clone(const Qwen3Tts& model, Recording recording) {
   const VoiceEncoder* encoder = model.voice_encoder();
   const Result<std::string> mode = check_recording(encoder->info(), recording);
   EXPECT_TRUE(mode.ok());
@@ -30,6 +25,14 @@ Voice clone(const Qwen3Tts& model, const Safetensors& recordings, const std::str
     bench.arena.reset();
   }
   return encoding->take();
+}
+
+/// The recording of that name, cloned.
+Voice clone(const Qwen3Tts& model, const Safetensors& recordings, const std::string& name,
+            const std::string& said) {
+  const std::span<const float> samples = floats(recordings.view(name));
+  return clone(model,
+               {.samples = {samples.begin(), samples.end()}, .sample_rate = 24000, .text = said});
 }
 
 class VoiceTest : public testing::Test {
@@ -86,6 +89,23 @@ TEST_F(VoiceTest, VectorsAndCodesOfRecordingsAreTheAuthors) {
   }
   EXPECT_LT(worst, 1e-4f);
   RecordProperty("worst_vector", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST_F(VoiceTest, RecordingsAtOtherRatesBecomeTheAuthorsVoices) {
+  const Safetensors golden(golden_dir("base") + "/rates.safetensors");
+  for (const int rate : {8000, 16000, 44100, 48000}) {
+    Recording recording{.sample_rate = rate, .text = "words"};
+    for (const char* part : {"sweep", "speech"}) {
+      const auto samples = floats(recordings_.view(part));
+      recording.samples.insert(recording.samples.end(), samples.begin(), samples.end());
+    }
+    const Voice made = clone(model_, recording);
+    EXPECT_LT(
+        relative(floats(*made.find("speaker")), floats(golden.view(concat(rate, "_speaker")))),
+        1e-4f)
+        << rate;
+    EXPECT_EQ(ints(*made.find("codes")), ints(golden.view(concat(rate, "_codes")))) << rate;
+  }
 }
 
 TEST_F(VoiceTest, RecordingsOfAnyLengthAreHeardAsTheAuthorsDecodeThem) {

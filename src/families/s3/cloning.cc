@@ -11,7 +11,7 @@ class S3Cloning::Encoding : public VoiceEncoding {
   Encoding(const S3ReferenceEncoder& encoder, const Recording& recording, bool filled)
       : encoder_(encoder), filled_(filled) {
     const auto at = [&](int rate) {
-      return resampled(recording.samples, recording.sample_rate, rate);
+      return resampled(recording.samples, recording.sample_rate, rate, Resampling::kHann);
     };
     work_ = encoder.open(at(S3Tokenizer::kSampleRate), at(S3ReferenceEncoder::kMelRate));
   }

@@ -166,8 +166,8 @@ Result<Prompt> StepAudio2::prompt_of(const SpeechRequest& request,
   if (!request.chat) return prompter_->reading_aloud(request.text);
   std::vector<int64_t> lengths;
   for (const auto& recording : request.recordings) {
-    const std::vector<float> all =
-        resampled(recording->samples, recording->sample_rate, StepAudioEncoder::kSampleRate);
+    const std::vector<float> all = resampled(recording->samples, recording->sample_rate,
+                                             StepAudioEncoder::kSampleRate, Resampling::kHann);
     if (all.empty())
       return Error{ErrorCode::kInvalid, concat("recording ", lengths.size() + 1, " is empty"),
                    "messages"};

@@ -3,6 +3,7 @@
 // tests/parity/step_audio2/engine_test.cc compares what comes out of the engine.
 #include <gtest/gtest.h>
 
+#include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/step_audio2/fixture.h"
 #include "families/step_audio2/voice_answer.h"
@@ -138,6 +139,20 @@ TEST(StepVoice, TextAloneHasNoAudio) {
   while (!track.finished) runner.step(track);
   for (const int32_t id : answer.history(0).subspan(answer.prompt_ids().size()))
     EXPECT_LT(id, ids().audio);
+}
+
+TEST(StepVoice, RecordingsAreResampledAsTheAuthorsDo) {
+  SpeechRequest request = request_of(golden_cases()["heard"]);
+  ASSERT_EQ(request.recordings.size(), 1u);
+  auto other = std::make_shared<Recording>(*request.recordings[0]);
+  other->sample_rate = 44100;
+  request.recordings = {other};
+  const auto opened = model().open(request);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const std::vector<float> want = resampled(other->samples, 44100, 16000, Resampling::kHann);
+  const std::vector<float>& got = opened.value().samples;
+  ASSERT_GE(got.size(), want.size());
+  EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
 }
 
 TEST(StepVoice, RefusesWhatItCannotDo) {

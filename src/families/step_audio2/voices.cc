@@ -77,7 +77,7 @@ std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const S3F
   if (!missing.empty()) return nullptr;
   VoiceEncoderInfo info;
   info.family = kFamily;
-  info.version = "1.0";
+  info.version = "1.1";
   info.modes.push_back({.name = kMode});
   return std::make_unique<S3Cloning>(std::move(info), std::move(files), flow, spec.dummy, true);
 }

@@ -27,7 +27,7 @@ class Encoding : public RecordedVoice {
 
  private:
   Pieces work() {
-    resample(static_cast<int>(config_.vae.sample_rate));
+    resample(static_cast<int>(config_.vae.sample_rate), Resampling::kSoxr);
     co_await PieceEnd();
     const int64_t hop = config_.vae.encoder_hop(), width = config_.latent();
     const int64_t patches = (std::ssize(samples) + config_.patch * hop - 1) / (config_.patch * hop);

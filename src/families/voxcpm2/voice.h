@@ -27,7 +27,7 @@ class Voices : public VoiceEncoder {
   // The authors: the likest voice comes of one recording used in both ways.
   VoiceEncoderInfo info_ = {
       .family = "voxcpm2",
-      .version = "1",
+      .version = "2",
       .modes = {{"reference+continuation", true}, {"continuation", true}, {"reference", false}},
       .min_s = 1,
       .max_s = 60};

@@ -1,5 +1,6 @@
 // Promises of the family that need no golden: batches, recomputation, options, voices, checks,
 // faults.
+#include "audio/resampler.h"
 #include "families/voxcpm2/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
@@ -184,6 +185,17 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   EXPECT_EQ(a, same);
   EXPECT_EQ(a[1], b[1]) << "the same sounds";
   EXPECT_NE(a[static_cast<size_t>(count)], b[static_cast<size_t>(count)]);
+}
+
+TEST_F(VoxCpm2Test, RecordingsAreResampledAsTheAuthorsDo) {
+  const int rate = static_cast<int>(model_.config().vae.sample_rate);
+  Recording other = speech(3000), same = other;
+  other.mode = same.mode = "reference";
+  other.sample_rate = rate * 3;
+  same.sample_rate = rate;
+  same.samples = resampled(other.samples, rate * 3, rate, Resampling::kSoxr);
+  const auto a = encode(*model_.voice_encoder(), other), b = encode(*model_.voice_encoder(), same);
+  EXPECT_TRUE(std::ranges::equal(floats(*a->find("reference")), floats(*b->find("reference"))));
 }
 
 TEST_F(VoxCpm2Test, SaysWhatItIs) {

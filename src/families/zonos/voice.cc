@@ -25,7 +25,7 @@ class Encoding : public VoiceWork {
 
  private:
   Pieces work() {
-    samples_ = resampled(samples_, rate_, encoder_.sample_rate());
+    samples_ = resampled(samples_, rate_, encoder_.sample_rate(), Resampling::kHann);
     co_await PieceEnd();
     std::vector<float> vector;
     for (Pieces p = encoder_.run(ctx_slot(), samples_, vector); !p.done(); p.next()) {

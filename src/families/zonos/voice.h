@@ -41,7 +41,7 @@ class VoiceMaker : public VoiceEncoder {
   mutable std::once_flag once_;
   mutable std::unique_ptr<SpeakerEncoder> encoder_;
   VoiceEncoderInfo info_ = {
-      .family = "zonos", .version = "1", .modes = {{"x-vector"}}, .min_s = 1, .max_s = 30};
+      .family = "zonos", .version = "2", .modes = {{"x-vector"}}, .min_s = 1, .max_s = 30};
 };
 
 }  // namespace syrinx::zonos

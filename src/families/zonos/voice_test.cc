@@ -99,6 +99,28 @@ TEST_F(ZonosVoice, VectorsOfRecordingsAreTheAuthors) {
   EXPECT_EQ(voice_hash(voices[0]), voice_hash(voices[3])) << "other recordings change no bit";
 }
 
+TEST_F(ZonosVoice, RecordingsAtOtherRatesHaveTheAuthorsVectors) {
+  const Safetensors golden_file(golden("speaker_vectors.safetensors"));
+  const auto samples = floats(golden_file.view("speech"));
+  const VoiceEncoder* encoder = model_.voice_encoder();
+  fixture::Bench bench;
+  for (const int rate : {8000, 44100, 48000}) {
+    const auto encoding = encoder->open({.samples = {samples.begin(), samples.end()},
+                                         .sample_rate = rate,
+                                         .mode = encoder->info().modes[0].name});
+    while (!encoding->done()) {
+      VoiceEncoding* one = encoding.get();
+      encoder->run(bench.ctx, std::span(&one, 1));
+      bench.arena.reset();
+    }
+    const Voice voice = encoding->take();
+    EXPECT_LT(relative(floats(*voice.find("speaker")),
+                       floats(golden_file.view(concat("speech_", rate, "_vector")))),
+              1e-4f)
+        << rate;
+  }
+}
+
 TEST_F(ZonosVoice, AVectorIsWhatAFileOfItIs) {
   const Weights file(open_weights(golden("checkpoint/speakers/bob.safetensors")));
   const Tensor bob = file.f32("speaker", {128});

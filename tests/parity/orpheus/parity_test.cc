@@ -207,5 +207,40 @@ TEST(OrpheusParity, SmallerWeightsLoseLittle) {
   }
 }
 
+/// The step in which smaller weights first say another token, and until there the distance of the
+/// logits (relative RMS, median over the steps): narrow.py's figures, of a checkpoint that only a
+/// test can load.
+TEST(OrpheusParity, SmallerWeightsLeadNotFar) {
+  constexpr int kSteps = 100;
+  SpeechRequest request = cases()[0].request;
+  TraceOptions options;
+  options.threads = 2;
+  options.logit_steps = kSteps;
+  const Trace exact = trace_request(*load(), request, options).take();
+  const size_t width = exact.logits[0].size() / kSteps;
+  for (const auto& [weights, bound] :
+       {std::pair{WeightType::kBF16, 0.004}, {WeightType::kQ8, 0.1}}) {
+    const Trace other = trace_request(*load(weights), request, options).take();
+    std::vector<double> far;
+    int step = 0;
+    for (bool same = true; same && step < kSteps; ++step) {
+      double error = 0, power = 0;
+      for (size_t i = step * width; i < (step + 1) * width; ++i) {
+        const double d = other.logits[0][i] - exact.logits[0][i];
+        error += d * d;
+        power += double{exact.logits[0][i]} * exact.logits[0][i];
+      }
+      far.push_back(std::sqrt(error / power));
+      same = other.codes[step] == exact.codes[step];
+    }
+    std::ranges::nth_element(far, far.begin() + std::ssize(far) / 2);
+    const double median = far[far.size() / 2];
+    EXPECT_LT(median, bound) << weight_type_name(weights);
+    EXPECT_GT(median, 0) << weight_type_name(weights);
+    RecordProperty(weight_type_name(weights), "first other step " + std::to_string(step - 1) +
+                                                  ", " + std::to_string(100 * median) + " %");
+  }
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -5,17 +5,19 @@ stores what the authors' code makes of recordings with them.
     git clone https://github.com/resemble-ai/chatterbox
     git clone https://github.com/FunAudioLLM/CosyVoice
     python3.11 -m venv VENV
-    VENV/bin/pip install torch==2.15.0 torchaudio==2.11.0 librosa==0.11.0 onnx==1.23.2 s3tokenizer==0.3.0 safetensors \
+    VENV/bin/pip install torch==2.9.1 torchaudio==2.9.1 librosa==0.11.0 onnx==1.23.2 s3tokenizer==0.3.0 safetensors \
         einops omegaconf numpy soundfile
     VENV/bin/python make_golden.py --chatterbox chatterbox --cosyvoice CosyVoice
 
-Weights are kept in bf16 (those of the ONNX files in float32) and the original runs what the files hold, in float32. Its resamplers are replaced by FFmpeg's, which Syrinx uses; what that changes is printed. recording.wav is the
-built-in voice of Syrinx.
+Weights are kept in bf16 (those of the ONNX files in float32) and the original runs what the files hold, in float32, with
+its own resamplers. recording.wav is the built-in voice of Syrinx; a file with its samples and another rate in its head is a
+recording at that rate (RATES).
 """
 import argparse
+import contextlib
 import pathlib
-import subprocess
 import sys
+import tempfile
 import types
 
 import librosa
@@ -36,6 +38,8 @@ torch.set_num_threads(1)
 HERE = pathlib.Path(__file__).parent
 CHATTERBOX, COSYVOICE = HERE.parent / "chatterbox/golden", HERE.parent / "cosyvoice2/golden"
 TEXT = "The quick brown fox jumps over the lazy dog."
+# Hz, and how many of the recording's first samples are left out: so that no digit is close to the border of another.
+RATES = {8000: 0, 24000: 0, 44100: 0, 48000: 0}
 
 
 def stub(name, **members):
@@ -45,17 +49,12 @@ def stub(name, **members):
     return module
 
 
-def resample(wav, source, target):
-    """As FFmpeg does it, in its default quality; round(n * target / source) samples."""
-    x = np.ascontiguousarray(np.asarray(wav, np.float32).reshape(-1))
-    if source == target:
-        return x
-    out = subprocess.run(["ffmpeg", "-v", "error", "-f", "f32le", "-ar", str(source), "-ac", "1", "-i", "pipe:",
-                          "-af", f"aresample={target}", "-f", "f32le", "pipe:"], input=x.tobytes(), capture_output=True,
-                         check=True).stdout
-    y = np.frombuffer(out, np.float32)
-    want = (len(x) * target + source // 2) // source
-    return np.pad(y[:want], (0, max(0, want - len(y)))).copy()
+@contextlib.contextmanager
+def at_rate(recording, rate):
+    """The path of a WAV file of the recording's samples, at another rate."""
+    with tempfile.TemporaryDirectory() as place:
+        soundfile.write(f"{place}/recording.wav", recording[RATES[rate]:], rate, subtype="PCM_16")
+        yield f"{place}/recording.wav"
 
 
 def randomise(module, seed):
@@ -189,18 +188,26 @@ def murmur(count, rate):
     return (x * (0.6 + 0.4 * np.sin(7 * t))).astype(np.float32)
 
 
-def margin(model, wavs):
+def margin(model, wavs, digits=8):
     """Distance of the closest digit from the border between two."""
+    from s3tokenizer.utils import log_mel_spectrogram
     out = 1.0
     for wav in wavs:
-        mel = model.log_mel_spectrogram(torch.from_numpy(wav))[None]
+        mel = log_mel_spectrogram(torch.from_numpy(wav), n_mels=128)[None]
         hidden, _ = model.encoder(mel, torch.tensor([mel.shape[2]]))
-        h = model.quantizer._codebook.project_down(hidden).tanh() * 0.9990000128746033
+        h = model.quantizer._codebook.project_down(hidden)[..., :digits].tanh() * 0.9990000128746033
         out = min(out, float((h.abs() - 0.5).abs().min()))
     return out
 
 
-def chatterbox(root, recording, rate):
+def heard(path):
+    """The file at 16 kHz, as Chatterbox' tokenizer gets it for the two networks."""
+    high, _ = librosa.load(path, sr=24000)
+    yield librosa.resample(high, orig_sr=24000, target_sr=16000)[:96000]
+    yield torchaudio.transforms.Resample(24000, 16000)(torch.from_numpy(high[:240000])).numpy()
+
+
+def chatterbox(root, recording):
     sys.path.insert(0, str(pathlib.Path(root) / "src"))
     stub("perth", PerthImplicitWatermarker=object)
     # The package's own __init__ wants what is not needed here.
@@ -273,23 +280,8 @@ def chatterbox(root, recording, rate):
                 exec(compile(ast.Module([node], []), name, "exec"), scope)
                 return scope[name]
 
-    class Load:
-        """librosa, but for the resampler."""
-        def __getattr__(self, name):
-            return getattr(librosa, name)
-
-        @staticmethod
-        def load(path, sr):
-            wav, own = soundfile.read(path, dtype="float32")
-            return turn(wav, own, sr), sr
-
-        @staticmethod
-        def resample(wav, orig_sr, target_sr):
-            return turn(wav, orig_sr, target_sr)
-
-    turn = resample
     scope = dict(torch=torch, np=np, logging=__import__("logging"), S3GEN_SR=24000, S3_SR=16000,
-                 get_resampler=lambda a, b, device: lambda w: torch.from_numpy(turn(w.numpy(), a, b))[None])
+                 get_resampler=lambda a, b, device: torchaudio.transforms.Resample(a, b))
     embed = method(source, "embed_ref", scope)
     gen.embed_ref = lambda *args, **kw: embed(gen, *args, **kw)
     made = {}
@@ -298,28 +290,27 @@ def chatterbox(root, recording, rate):
         def __init__(self, t3, gen):
             made.update(t3=t3.__dict__, gen=gen)
     prepare = method(tts_source, "prepare_conditionals",
-                     dict(librosa=Load(), torch=torch, S3GEN_SR=24000, S3_SR=16000, T3Cond=cond.T3Cond,
+                     dict(librosa=librosa, torch=torch, S3GEN_SR=24000, S3_SR=16000, T3Cond=cond.T3Cond,
                           Conditionals=Conditionals))
     self = types.SimpleNamespace(s3gen=gen, ve=ve, device="cpu", DEC_COND_LEN=240000, ENC_COND_LEN=96000,
                                  t3=types.SimpleNamespace(hp=types.SimpleNamespace(speech_cond_prompt_len=150)))
     with torch.no_grad():
         prepare(self, str(HERE / "golden/recording.wav"))
         torch.save(dict(t3=dict(made["t3"]), gen=dict(made["gen"])), CHATTERBOX / "cloned.pt")
-        ours = (made["t3"], made["gen"])
-        # With the authors' resamplers.
-        turn = lambda w, a, b: (np.asarray(w, np.float32) if a == b else  # noqa: E731
-                                librosa.resample(np.asarray(w, np.float32).reshape(-1), orig_sr=a, target_sr=b))
-        scope["get_resampler"] = lambda a, b, device: torchaudio.transforms.Resample(a, b)
-        prepare(self, str(HERE / "golden/recording.wav"))
-        same = (made["gen"]["prompt_token"] == ours[1]["prompt_token"]).float().mean()
-        cos = torch.nn.functional.cosine_similarity
-        print("authors' resamplers: %.3f of the tokens, cosines %.6f (CAM++), %.6f (voice encoder)" % (
-            same, cos(made["gen"]["embedding"], ours[1]["embedding"]).item(),
-            cos(made["t3"]["speaker_emb"], ours[0]["speaker_emb"]).item()))
+        rates = {}
+        for at in RATES:
+            with at_rate(recording, at) as path:
+                prepare(self, path)
+                print(at, "closest digit:", margin(tokenizer, heard(path)))
+            t3, g = made["t3"], made["gen"]
+            rates.update({f"{at}.prompt_speech": t3["cond_prompt_speech_tokens"][0].int(), f"{at}.speaker": t3["speaker_emb"][0],
+                          f"{at}.tokens": g["prompt_token"][0].int(), f"{at}.vector": g["embedding"][0],
+                          f"{at}.mel": g["prompt_feat"][0, ::16]})
+        save_file({k: v.contiguous() for k, v in rates.items()}, CHATTERBOX / "rates.safetensors")
 
         # The codec's halves alone.
         wavs = {"sweep": sweep(19000, 16000), "murmur": murmur(26011, 16000),
-                "speech": resample(recording, rate, 16000)[8000:32000]}
+                "speech": recording[8000:32000]}
         golden = {}
         for name, wav in wavs.items():
             golden[name + ".wav"] = torch.from_numpy(wav)
@@ -333,7 +324,7 @@ def chatterbox(root, recording, rate):
     return xvector, mel, s3
 
 
-def cosyvoice(root, parts):
+def cosyvoice(root, parts, recording):
     xvector, mel, s3 = parts
     from s3tokenizer.model_v2 import ModelConfig, S3TokenizerV2
     from s3tokenizer.utils import log_mel_spectrogram
@@ -364,7 +355,8 @@ def cosyvoice(root, parts):
 
     def load_wav(path, target):
         wav, own = soundfile.read(path, dtype="float32")
-        return torch.from_numpy(resample(wav, own, target))[None]
+        assert own == target or own >= 16000  # as theirs
+        return torchaudio.transforms.Resample(own, target)(torch.from_numpy(wav)[None])
     stub("cosyvoice.utils.file_utils", logging=__import__("logging"), load_wav=load_wav)
     stub("cosyvoice.utils.frontend_utils", **{name: None for name in (
         "contains_chinese", "replace_blank", "replace_corner_mark", "remove_bracket", "spell_out_number",
@@ -385,6 +377,16 @@ def cosyvoice(root, parts):
     front.campplus_session = Session(speaker, ["input"])
     with torch.no_grad():
         entry = front.frontend_zero_shot("", TEXT, str(HERE / "golden/recording.wav"), 24000, "")
+        rates = {}
+        for at in RATES:
+            if at < 16000:  # refused
+                continue
+            with at_rate(recording, at) as path:
+                made = front.frontend_zero_shot("", TEXT, path, 24000, "")
+                print(at, "closest digit:", margin(tokenizer, [load_wav(path, 16000)[0].numpy()], 3))
+            rates.update({f"{at}.tokens": made["flow_prompt_speech_token"][0].int(),
+                          f"{at}.vector": made["flow_embedding"][0], f"{at}.mel": made["prompt_speech_feat"][0, ::16]})
+    save_file({k: v.contiguous() for k, v in rates.items()}, COSYVOICE / "rates.safetensors")
     del entry["text"], entry["text_len"]
     torch.save({"cloned": entry}, COSYVOICE / "cloned.pt")
     print({k: tuple(v.shape) for k, v in entry.items()})
@@ -395,8 +397,8 @@ def main():
     parser.add_argument("--chatterbox", required=True)
     parser.add_argument("--cosyvoice", required=True)
     args = parser.parse_args()
-    recording, rate = soundfile.read(HERE / "golden/recording.wav", dtype="float32")
-    cosyvoice(args.cosyvoice, chatterbox(args.chatterbox, recording, rate))
+    recording, _ = soundfile.read(HERE / "golden/recording.wav", dtype="float32")
+    cosyvoice(args.cosyvoice, chatterbox(args.chatterbox, recording), recording)
 
 
 main()

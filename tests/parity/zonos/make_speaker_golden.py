@@ -73,6 +73,12 @@ def main():
             out[f"{name}_vector"] = projection(inner)[0]
             print(name, len(wave), "features", tuple(features.shape), "vector rms",
                   float(out[f"{name}_vector"].pow(2).mean().sqrt()))
+        # The same samples as recordings at other rates, through the authors' own resampling.
+        reader = theirs.SpeakerEmbedding.__new__(theirs.SpeakerEmbedding)
+        torch.nn.Module.__init__(reader)
+        reader.device = "cpu"
+        for rate in (8000, 44100, 48000):
+            out[f"speech_{rate}_vector"] = projection(network(reader.prepare_input(out["speech"][None], rate)))[0]
     print("apart", float((out["speech_vector"] - out["sweep_vector"]).abs().max()),
           float((out["speech_vector"] - out["noise_vector"]).abs().max()))
     save_file({k: v.clone() for k, v in out.items()}, HERE / "golden" / "speaker_vectors.safetensors")

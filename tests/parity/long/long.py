@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Adds long speech in several voices to the goldens of five families: what drifts would show late.
+
+    VENV/bin/python long.py --zonos DIR --chatterbox DIR --cosyvoice DIR [--only FAMILY ...]
+
+Environments and directories are those of narrow.py. Each family's golden folder gets long.json (requests, and the smallest
+margin between the two best allowed logits) and long.safetensors: of request N the frames `N` i32 [T, C] and the last step's
+logits of codebook 0 `N.logits`. Everything is greedy, in float32, and goes on beyond the end of speech.
+"""
+import argparse
+import json
+import pathlib
+import sys
+
+import torch
+from safetensors.torch import load_file, save_file
+
+HERE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(HERE))
+import originals  # noqa: E402
+import seeded  # noqa: E402
+
+FRAMES = 512
+
+
+def request(case, **more):
+    out = {"text": case["text"], "voice": case.get("voice") or case.get("speaker") or "", **more}
+    if case.get("language"):
+        out["language"] = case["language"].lower()
+    return out
+
+
+def qwen3_tts(original, cases):
+    """In one batch of the package."""
+    chosen = [cases[name] for name in ("speaker_language", "auto_streaming", "dialect")]
+    for case, (frames, logits) in zip(chosen, original.batch(chosen, FRAMES)):
+        codes = original.tts.model.config.talker_config.vocab_size - 1024
+        yield request(case, text_in_prompt=True, repetition_penalty=1), frames, logits[:, :codes]
+
+
+def orpheus(original, cases):
+    for name in ("voice", "penalty", "no_voice", "stops"):
+        codes, logits = original.speak(cases[name], FRAMES // 4 * 7)
+        # The seven tokens of a frame, as the authors lay them out, become four latent frames.
+        c = codes.view(-1, 7)
+        latents = torch.stack([c[:, [0, 0, 0, 0]], c[:, [1, 1, 4, 4]], c[:, [2, 3, 5, 6]]], 2).reshape(-1, 3)
+        golden = original.golden(cases[name], "frames")
+        assert torch.equal(latents[:len(golden) // 4 * 4][:200], golden[:200]), name
+        yield request(cases[name], repetition_penalty=cases[name]["penalty"]), latents, logits
+
+
+def zonos(original, cases):
+    for name in ("plain", "voiced", "german"):
+        case = cases[name]
+        told = " ".join(f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
+                        for key, value in case["conditions"].items())
+        frames, logits = original.speak(case, FRAMES, end=False)
+        yield request(case, guidance=case["guidance"], instructions=told), frames, logits
+
+
+def chatterbox(original, cases):
+    """Up to the last position that the small one has; of the second voice too."""
+    cloned = torch.load(original.folder / "cloned.pt", weights_only=False)["t3"]
+    for name, voice in (("guided", None), ("plain", None), ("guided", cloned)):
+        frames, logits = original.speak(cases[name], 290, voice)
+        yield (request({**cases[name], "voice": "cloned" if voice else "default"}, guidance=cases[name]["guidance"]),
+               frames, logits)
+
+
+def cosyvoice2(original, cases):
+    for name in ("zero_shot", "instructed", "speaker", "ends"):
+        frames, logits = original.speak({**cases[name], "least": FRAMES}, FRAMES)
+        more = {"instructions": cases[name]["instruct"]} if "instruct" in cases[name] else {}
+        yield request(cases[name], **more), frames, logits
+
+
+FAMILIES = {qwen3_tts: ("qwen3_tts/golden/equal_width", originals.Qwen),
+            orpheus: ("orpheus/golden", originals.Orpheus), zonos: ("zonos/golden", originals.Zonos),
+            chatterbox: ("chatterbox/golden", originals.Chatterbox), cosyvoice2: ("cosyvoice2/golden", originals.CosyVoice2)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", nargs="*")
+    for name in ("zonos", "chatterbox", "cosyvoice"):
+        parser.add_argument(f"--{name}")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    sources = {zonos: args.zonos, chatterbox: args.chatterbox, cosyvoice2: args.cosyvoice}
+    with seeded.restored(HERE) as whole:
+        for family, (place, original) in FAMILIES.items():
+            if args.only and family.__name__ not in args.only:
+                continue
+            cases = json.loads((whole / place / "cases.json").read_text())
+            cases = {c["name"]: c for c in (cases["cases"] if isinstance(cases, dict) else cases)}
+            model = original(whole / place, torch.float32, *([sources[family]] if family in sources else []))
+            requests, out = [], {}
+            for told, frames, logits in family(model, cases):
+                name = str(len(requests))
+                requests.append({**told, "frames": len(frames), "steps": len(logits)})
+                out[name], out[name + ".logits"] = frames.int().contiguous(), logits[-1].contiguous()
+            save_file(out, HERE / place / "long.safetensors")
+            seeded.Weights(0).hollow(HERE / place / "long.safetensors")  # nothing random, but it gets smaller
+            (HERE / place / "long.json").write_text(
+                json.dumps({"margin": model.margin, "requests": requests}, indent=1, ensure_ascii=False) + "\n")
+            print(family.__name__, [r["frames"] for r in requests], "margin", model.margin, flush=True)
+
+
+if __name__ == "__main__":
+    main()

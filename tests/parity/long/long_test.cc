@@ -1,0 +1,123 @@
+// Long speech in several voices against the originals (see long.py): caches, positions and windows
+// that drift would show late. Each request alone, then all of a family in one batch.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/worst.h"
+#include "engine/collector.h"
+#include "families/family.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "io/test_dir.h"
+#include "runtime/runtime.h"
+#include "runtime/trace.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::json;
+
+struct Small {
+  const char *family, *dir;
+};
+
+SpeechRequest request_of(const json& told) {
+  SpeechRequest r;
+  r.text = told["text"];
+  r.voice = told["voice"];
+  r.language = told.value("language", "");
+  r.instructions = told.value("instructions", "");
+  r.max_frames = told["frames"];
+  r.temperature = 0.f;
+  r.ignore_stop = true;
+  const auto take = [&]<typename T>(const char* name, std::optional<T>& to) {
+    if (told.contains(name)) to = told[name].get<T>();
+  };
+  take("guidance", r.guidance);
+  take("repetition_penalty", r.repetition_penalty);
+  take("text_in_prompt", r.text_in_prompt);
+  return r;
+}
+
+class LongParity : public testing::TestWithParam<Small> {
+ protected:
+  LongParity() : folder_(SYRINX_BINARY_DIR "/parity/" + std::string(GetParam().dir)) {
+    const std::filesystem::path checkpoint = folder_ + "/checkpoint";
+    for (const auto& each : std::filesystem::directory_iterator(checkpoint)) {
+      std::filesystem::create_symlink(each.path(), place_.path(each.path().filename()));
+    }
+    if (is_file(folder_ + "/cloned.pt")) {  // a second voice
+      std::filesystem::create_directories(place_.path("voices"));
+      std::filesystem::create_symlink(folder_ + "/cloned.pt", place_.path("voices/cloned.pt"));
+    }
+    for (const Family& family : families()) {
+      if (family.name != std::string(GetParam().family)) continue;
+      model_ = family.load({.dir = place_.path(), .model = "tiny"});
+    }
+  }
+
+  std::string folder_;
+  TestDir place_;
+  std::shared_ptr<const Pipeline> model_;
+};
+
+TEST_P(LongParity, EveryFrameAndTheLastLogitsAreTheOriginals) {
+  const Safetensors golden(folder_ + "/long.safetensors");
+  const json told = json::parse(read_file(folder_ + "/long.json", 1 << 20));
+  std::vector<std::vector<float>> alone;
+  float worst = 0;
+  for (const json& each : told["requests"]) {
+    const std::string name = std::to_string(alone.size());
+    const SpeechRequest request = request_of(each);
+    const View frames = golden.view(name), logits = golden.view(name + ".logits");
+    const Result<Trace> traced =
+        trace_request(*model_, request, {.threads = 1, .logit_steps = 4 * request.max_frames});
+    ASSERT_TRUE(traced.ok()) << traced.error().message;
+    const Trace& t = traced.value();
+    ASSERT_EQ(t.frame_count(), frames.shape[0]) << name;
+    ASSERT_EQ(t.frame_codes, frames.shape[1]) << name;
+    for (int64_t i = 0; i < frames.count(); ++i) {
+      ASSERT_EQ(t.frames[i], frames.i32()[i])
+          << "request " << name << ", frame " << i / t.frame_codes << ", code "
+          << i % t.frame_codes;
+    }
+    // The original's last step that is told is the one of the last frame.
+    const int64_t width = std::ssize(t.logits[0]) / t.logit_steps;
+    const float* last = t.logits[0].data() + (each["steps"].get<int64_t>() - 1) * width;
+    float top = 0;
+    for (int64_t i = 0; i < std::min(width, logits.count()); ++i) {
+      worst = worse(worst, std::fabs(last[i] - logits.f32()[i]));
+      top = std::max(top, std::fabs(logits.f32()[i]));
+    }
+    EXPECT_GT(top, 0.1f);
+    alone.push_back(t.samples);
+  }
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst_logits", std::to_string(worst * 1e6) + "e-6");
+
+  const auto engine = std::make_unique<Engine>(
+      model_, EngineOptions{.threads = 1, .max_unread_s = 1e9, .repetition_s = 0});
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (const json& each : told["requests"]) {
+    sinks.push_back(std::make_shared<Collector>());
+    ASSERT_TRUE(engine->submit(request_of(each), sinks.back()).ok());
+  }
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    EXPECT_EQ(sinks[i]->wait().reason, FinishReason::kLength);
+    EXPECT_TRUE(sinks[i]->samples() == alone[i]) << "request " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, LongParity,
+                         testing::Values(Small{"qwen3_tts", "qwen3_tts/golden/equal_width"},
+                                         Small{"orpheus", "orpheus/golden"},
+                                         Small{"zonos", "zonos/golden"},
+                                         Small{"chatterbox", "chatterbox/golden"},
+                                         Small{"cosyvoice2", "cosyvoice2/golden"}),
+                         [](const auto& info) { return std::string(info.param.family); });
+
+}  // namespace
+}  // namespace syrinx
