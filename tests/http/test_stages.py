@@ -1,16 +1,22 @@
 """A server whose chunk stages run in other processes: the same bytes, kill -9 of such a process under
 load, strangers and misfits at its socket; over gRPC with keys."""
+import base64
 import concurrent.futures
 import contextlib
 import http.client
+import io
+import json
+import math
 import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
 import unittest
+import wave
 
 import harness
 from harness import SENTENCE
@@ -95,6 +101,53 @@ class Stages(unittest.TestCase):
                     self.assertEqual(here, there)
                 self.assertGreater(stage_of(server)["batches"], 0)
                 self.assertEqual(server.get("/ready")[0], 200)
+
+    def test_qwen3_omni_in_three_processes(self):
+        """Recordings are heard in one, thinker and talker run in the server, the voice is made in another; of two
+        that can hear one is killed then."""
+        model = harness.PARITY + "/qwen3_omni/golden/published/checkpoint"
+
+        def recording(seconds):
+            out = io.BytesIO()
+            with wave.open(out, "wb") as file:
+                file.setnchannels(1), file.setsampwidth(2), file.setframerate(16000)
+                file.writeframes(b"".join(struct.pack("<h", int(9000 * math.sin(i * i / 9e4)))
+                                          for i in range(int(16000 * seconds))))
+            return base64.b64encode(out.getvalue()).decode()
+
+        def ask(server, seed):
+            heard = {"type": "input_audio", "input_audio": {"data": recording(1 + seed / 2), "format": "wav"}}
+            connection = server.connect()
+            connection.request("POST", "/v1/chat/completions", json.dumps({
+                "modalities": ["text", "audio"], "audio": {"voice": "aiden", "format": "pcm16"}, "seed": seed,
+                "max_completion_tokens": 12, "messages": [
+                    {"role": "user", "content": [heard, {"type": "text", "text": "hello there"}]}]}).encode(),
+                {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            body = json.loads(answer.read())
+            connection.close()
+            self.assertEqual(answer.status, 200, body)
+            audio = body["choices"][0]["message"]["audio"]
+            return audio["transcript"], base64.b64decode(audio["data"])
+
+        seeds = range(4)
+        with harness.Server("--quiet", model=model) as server:
+            alone = [ask(server, seed) for seed in seeds]
+        for transcript, audio in alone:
+            self.assertTrue(transcript)
+            self.assertGreater(len(set(audio)), 20)  # it is no silence
+        self.assertGreater(len({audio for _, audio in alone}), 2)
+        ears, spare, voice = self.path, self.path + "2", self.path + "3"
+        with Holder(ears, "tower", model=model) as holder, Holder(spare, "tower", model=model), \
+                Holder(voice, "code2wav", model=model), \
+                harness.Server("--quiet", "--remote", f"tower={ears}", "--remote", f"tower={spare}",
+                               "--remote", f"code2wav={voice}", model=model) as server, \
+                concurrent.futures.ThreadPoolExecutor(len(seeds)) as pool:
+            self.assertEqual(list(pool.map(lambda seed: ask(server, seed), seeds)), alone)
+            for number in range(3):
+                self.assertGreater(stage_of(server, number)["batches"], 0, number)
+            holder.kill()
+            self.assertEqual(list(pool.map(lambda seed: ask(server, seed), seeds)), alone)
 
     def test_kill_under_load(self):
         body = {"input": SENTENCE * 40, "seed": 1, "response_format": "pcm"}
