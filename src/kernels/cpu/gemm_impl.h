@@ -484,7 +484,8 @@ void quantize_groups(const float* x, int64_t k, int64_t padded_k, void* row) {
 }
 
 /// To the nearest bf16, ties to even; kept as f32.
-inline void round_to_bf16(const float* x, int64_t count, void* to) {
+template <class V>
+void round_to_bf16(const float* x, int64_t count, void* to) {
   for (int64_t i = 0; i < count; ++i) {
     uint32_t bits;
     __builtin_memcpy(&bits, x + i, 4);
@@ -505,7 +506,7 @@ constexpr GemmKernels kKernels = {products<V>,
                                   quantize<V>,
                                   quantize_groups<GroupScales<V>>,
                                   quantize_q4<V>,
-                                  round_to_bf16,
+                                  round_to_bf16<V>,
                                   sizeof(float)};
 
 }  // namespace syrinx::cpu
