@@ -37,13 +37,14 @@ function(syrinx_library name)
   # products are built for it as a whole and share no inline code with the rest of the program; in
   # others kernels/cpu/avx2_begin.h marks what is (tests/instruction_sets.py looks for leaks).
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    list(FILTER sources EXCLUDE REGEX "_(avx2|avxvnni|avx512|avx512vnni)\\.cc$")
+    list(FILTER sources EXCLUDE REGEX "_(avx2|avxvnni|avx512|avx512vnni|avx512bf16)\\.cc$")
   endif()
   set(avx2 -mavx2 -mfma -mf16c)
   set(avxvnni ${avx2} -mavxvnni)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512
     -Wno-maybe-uninitialized)
   set(avx512vnni ${avx512} -mavx512vnni)
+  set(avx512bf16 ${avx512} -mavx512bf16)
   foreach(source ${sources})
     if(source MATCHES "_avx[a-z0-9]+\\.cc$")
       set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)

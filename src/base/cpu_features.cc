@@ -19,6 +19,7 @@ CpuFeatures detect() {
                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                  __builtin_cpu_supports("avx512dq");
   found.avx512_vnni = found.avx512 && __builtin_cpu_supports("avx512vnni");
+  found.avx512_bf16 = found.avx512_vnni && __builtin_cpu_supports("avx512bf16");
 #endif
   return found;
 }
@@ -26,9 +27,13 @@ CpuFeatures detect() {
 CpuFeatures allowed(CpuFeatures found) {
   const char* value = std::getenv("SYRINX_CPU");
   const std::string_view most = value ? value : "";
-  if (most.empty() || most == "avx512vnni") return found;
-  SYRINX_CHECK(most == "portable" || most == "avx2" || most == "avxvnni" || most == "avx512",
-               "SYRINX_CPU is ", most, ", not portable, avx2, avxvnni, avx512 or avx512vnni");
+  if (most.empty() || most == "avx512bf16") return found;
+  SYRINX_CHECK(most == "portable" || most == "avx2" || most == "avxvnni" || most == "avx512" ||
+                   most == "avx512vnni",
+               "SYRINX_CPU is ", most,
+               ", not portable, avx2, avxvnni, avx512, avx512vnni or avx512bf16");
+  found.avx512_bf16 = false;
+  if (most == "avx512vnni") return found;
   found.avx512_vnni = false;
   if (most != "avx512") found.avx512 = false;
   if (most != "avxvnni") found.avx_vnni = false;

@@ -9,11 +9,12 @@ struct CpuFeatures {
   bool avx_vnni = false;     ///< all of avx2, and AVX-VNNI
   bool avx512 = false;       ///< all of avx2, and AVX-512 F, BW, VL, DQ
   bool avx512_vnni = false;  ///< all of avx512, and AVX512-VNNI
+  bool avx512_bf16 = false;  ///< all of avx512_vnni, and AVX512-BF16
 };
 
-/// The environment's SYRINX_CPU = portable | avx2 | avxvnni | avx512 | avx512vnni leaves out what
-/// is above that, to measure or test what another machine would run; another value is a failed
-/// check. Safe from any thread.
+/// The environment's SYRINX_CPU = portable | avx2 | avxvnni | avx512 | avx512vnni | avx512bf16
+/// leaves out what is above that, to measure or test what another machine would run; another value
+/// is a failed check. Safe from any thread.
 const CpuFeatures& cpu_features();
 
 }  // namespace syrinx

@@ -107,7 +107,7 @@ AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& we
                                  WeightType type)
     : config_(config) {
   const Weights decoder = weights.scope("decoder"), model = decoder.scope("model");
-  const WeightType conv = causal::conv_type(type);
+  const WeightType conv = for_convolution(type);
   const auto count = static_cast<int64_t>(config.rate_bounds.size()) + 1;
   int64_t index = 0, width = config.decoder_channels;
   head_ = causal::load_conv(model.scope("0"), config.latent, config.latent, causal::kTaps,

@@ -27,7 +27,7 @@ CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t ta
 CausalConvTranspose1d load_up(const Weights& scope, int64_t in, int64_t out, int64_t stride,
                               WeightType type) {
   return {folded_weight(scope, {in, out, 2 * stride}), scope.take("bias", {out}), stride,
-          conv_type(type)};
+          for_convolution(type)};
 }
 
 PackedLinear load_pointwise(const Weights& scope, int64_t in, int64_t out, WeightType type) {
@@ -42,9 +42,10 @@ ResidualUnit load_unit(const Weights& scope, int64_t channels, const UnitOptions
   unit.conv = load_conv(w.scope("1").scope(options.conv), channels, channels, kTaps,
                         {.dilation = options.dilation,
                          .groups = options.depthwise ? channels : 1,
-                         .type = conv_type(options.type)});
+                         .type = for_convolution(options.type)});
   unit.act2 = load_snake(w.scope("2"), channels);
-  unit.mix = load_pointwise(w.scope("3").scope(options.conv), channels, channels, options.type);
+  unit.mix = load_pointwise(w.scope("3").scope(options.conv), channels, channels,
+                            for_many_rows(options.type));
   return unit;
 }
 

@@ -31,11 +31,6 @@ struct UnitOptions {
   WeightType type = WeightType::kF32;
 };
 
-/// Convolutions have no form of 8 or 4 bits.
-inline WeightType conv_type(WeightType type) {
-  return is_quantized(type) ? WeightType::kBF16 : type;
-}
-
 Snake load_snake(const Weights& scope, int64_t channels);
 /// out may be x.
 void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);

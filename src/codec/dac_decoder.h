@@ -108,7 +108,6 @@ class DacDecoder {
   Snake load_snake(const Weights& weights, int64_t channels) const;
   CausalConv1d load_conv(const Weights& weights, int64_t in, int64_t out, int64_t dilation,
                          bool depthwise) const;
-  WeightType conv_type() const;
 
   /// out may be x.
   static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);

@@ -65,15 +65,13 @@ int64_t DacDecoderConfig::delay() const {
   return rows + half(1);
 }
 
-WeightType DacDecoder::conv_type() const { return is_quantized(type_) ? WeightType::kBF16 : type_; }
-
 CausalConv1d DacDecoder::load_conv(const Weights& w, int64_t in, int64_t out, int64_t dilation,
                                    bool depthwise) const {
   CausalConv1dOptions options;
   options.dilation = dilation;
   options.groups = depthwise ? in : 1;
   options.ahead = (kTaps - 1) / 2 * dilation;
-  options.type = conv_type();
+  options.type = for_convolution(type_);
   return {folded_weight(w, {out, in / options.groups, kTaps}), w.take("bias", {out}), options};
 }
 
@@ -89,7 +87,7 @@ DacDecoder::Snake DacDecoder::load_snake(const Weights& weights, int64_t channel
 }
 
 DacDecoder::DacDecoder(const DacDecoderConfig& config, const Weights& weights, WeightType type)
-    : config_(config), type_(type) {
+    : config_(config), type_(for_many_rows(type)) {
   const bool named = config.names == DacNames::kNamed;
   const auto layer = [&](size_t index, const char* name) {
     return named ? weights.scope(name) : weights.scope("model", static_cast<int64_t>(index));
@@ -97,7 +95,7 @@ DacDecoder::DacDecoder(const DacDecoderConfig& config, const Weights& weights, W
   int64_t width = config.channels;
   if (config.depthwise) {
     head_ = load_conv(layer(0, "conv1"), config.latent, config.latent, 1, true);
-    spread_ = load_pointwise(layer(1, "conv1"), config.latent, width, true, type);
+    spread_ = load_pointwise(layer(1, "conv1"), config.latent, width, true, type_);
   } else {
     head_ = load_conv(layer(0, "conv1"), config.latent, width, 1, false);
   }
@@ -107,8 +105,8 @@ DacDecoder::DacDecoder(const DacDecoderConfig& config, const Weights& weights, W
     Block block;
     block.act = load_snake(names.act, width);
     block.up = {folded_weight(names.up, {width, out, 2 * rate}), names.up.take("bias", {out}), rate,
-                conv_type(), crop_of(rate)};
-    if (config.noise) block.noise = load_pointwise(names.noise, out, out, false, type);
+                for_convolution(type_), crop_of(rate)};
+    if (config.noise) block.noise = load_pointwise(names.noise, out, out, false, type_);
     for (size_t u = 0; u < names.units.size(); ++u) {
       const Weights& w = names.units[u];
       const auto part = [&](const char* number, const char* name) {
@@ -118,7 +116,7 @@ DacDecoder::DacDecoder(const DacDecoderConfig& config, const Weights& weights, W
       unit.act1 = load_snake(part("0", "snake1"), out);
       unit.conv = load_conv(part("1", "conv1"), out, out, kDilations[u], config.depthwise);
       unit.act2 = load_snake(part("2", "snake2"), out);
-      unit.mix = load_pointwise(part("3", "conv2"), out, out, true, type);
+      unit.mix = load_pointwise(part("3", "conv2"), out, out, true, type_);
       block.units.push_back(std::move(unit));
     }
     blocks_.push_back(std::move(block));

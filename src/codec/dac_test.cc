@@ -22,6 +22,31 @@ TEST(Dac, SamplesAreThoseOfTransformers) {
   EXPECT_EQ(fixture::compare_golden(codec, golden("golden.safetensors"), 0, 4e-6f), 7);
 }
 
+TEST(Dac, HalvesAreClose) {
+  const DacCodecConfig config = load_dac_config(Config::load(golden("checkpoint/config.json")));
+  const Safetensors file(golden("golden.safetensors"));
+  const View codes = file.view("codes");
+  const int64_t frames = 40;
+  const auto decode = [&](WeightType type) {
+    const DacCodec codec = load_dac(config, Weights(open_weights(golden("checkpoint"))), type);
+    fixture::Bench bench;
+    DacCodecState state = codec.open();
+    Tensor out({frames * config.hop()}, DType::kF32);
+    const DacCodecJob job{&state,
+                          {codes.i32(), static_cast<size_t>(frames * config.codebooks)},
+                          frames,
+                          true,
+                          {out.f32(), static_cast<size_t>(out.view().count())}};
+    codec.run(bench.ctx, std::span(&job, 1));
+    return out;
+  };
+  const Tensor half = decode(WeightType::kBF16), full = decode(WeightType::kF32);
+  const double error = fixture::relative_rms(half, full);
+  EXPECT_GT(error, 0);
+  EXPECT_LT(error, 0.03);
+  RecordProperty("relative_rms", std::to_string(error));
+}
+
 TEST(Dac, ThePublishedModel) {
   EXPECT_EQ(dac_44khz().hop(), 512);
   EXPECT_EQ(dac_44khz().lookahead(), 10);

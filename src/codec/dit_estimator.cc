@@ -87,12 +87,13 @@ DitEstimator::Block DitEstimator::load_block(const Weights& w, const View& time,
   const Weights attention = w.scope("attn"), conv = w.scope("conv.block");
   const auto taps = [&](const char* name) {
     return CausalConv1d(conv.scope(name).take("weight", {width, width, kDitTaps}),
-                        conv.scope(name).take("bias", {width}), {.type = flow_conv_type(type)});
+                        conv.scope(name).take("bias", {width}), {.type = for_convolution(type)});
   };
+  const LinearPart parts[] = {take_linear(attention, "to_q", inner, width, true),
+                              take_linear(attention, "to_k", inner, width, true),
+                              take_linear(attention, "to_v", inner, width, true)};
   return {load_modulation(w, 3 * kParts, time),
-          load_linear(attention, "to_q", inner, width, true, type),
-          load_linear(attention, "to_k", inner, width, true, type),
-          load_linear(attention, "to_v", inner, width, true, type),
+          PackedLinear::pack(parts, type),
           load_linear(attention, "proj", width, inner, true, type),
           LayerNorm(attention.scope("q_norm"), dit_.head_dim, kFlowNormEps),
           LayerNorm(attention.scope("k_norm"), dit_.head_dim, kFlowNormEps),
@@ -131,9 +132,8 @@ void DitEstimator::run(StepContext& ctx, const Block& block, Call& call, const V
   norm(kAttention);
   const View q = take_rows(ctx, rows, inner), k = take_rows(ctx, rows, inner);
   const View v = take_rows(ctx, rows, inner), mixed = take_rows(ctx, rows, inner);
-  linear(ctx, block.q, normed, q);
-  linear(ctx, block.k, normed, k);
-  linear(ctx, block.v, normed, v);
+  const View each[] = {q, k, v};
+  linear_parts(ctx, block.qkv, normed, each);
   const Shape by_head{rows * heads, dim};
   block.q_norm(ctx, q.reshape(by_head), q.reshape(by_head));
   block.k_norm(ctx, k.reshape(by_head), k.reshape(by_head));
@@ -172,8 +172,8 @@ void DitEstimator::run(StepContext& ctx, int64_t step, const View& input, State&
 size_t DitEstimator::bytes() const {
   size_t sum = in_.bytes() + out_.bytes();
   for (const Block& b : blocks_)
-    sum += b.q.bytes() + b.k.bytes() + b.v.bytes() + b.out.bytes() + b.first.bytes() +
-           b.second.bytes() + b.up.bytes() + b.down.bytes();
+    sum += b.qkv.bytes() + b.out.bytes() + b.first.bytes() + b.second.bytes() + b.up.bytes() +
+           b.down.bytes();
   return sum;
 }
 

@@ -32,7 +32,7 @@ class DitEstimator : public FlowEstimator {
   };
   struct Block {
     Modulation time;
-    PackedLinear q, k, v, out;
+    PackedLinear qkv, out;
     LayerNorm q_norm, k_norm;
     CausalConv1d first, second;
     LayerNorm between;

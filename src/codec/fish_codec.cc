@@ -38,7 +38,7 @@ void FishCodec::load_quantizer(const Weights& weights, WeightType type) {
     const int64_t factor = config_.upsample[i];
     Upsample stage;
     stage.up = {conv.take("weight", {width, width, factor}), conv.take("bias", {width}), factor,
-                causal::conv_type(type)};
+                for_convolution(type)};
     stage.mix = ConvNeXt({.channels = width}, w.scope("1"), type);
     upsample_.push_back(std::move(stage));
   }
@@ -49,7 +49,7 @@ void FishCodec::load_decoder(const Weights& weights, WeightType type) {
   int64_t width = config_.channels, index = 0;
   const auto next = [&] { return model.scope(std::to_string(index++)); };
   head_ = causal::load_conv(next().scope("conv"), config_.latent, width, causal::kTaps,
-                            {.type = causal::conv_type(type)});
+                            {.type = for_convolution(type)});
   for (const int64_t rate : config_.rates) {
     const Weights w = next().scope("block");
     Block block;
@@ -66,7 +66,7 @@ void FishCodec::load_decoder(const Weights& weights, WeightType type) {
   }
   tail_act_ = causal::load_snake(next(), width);
   tail_ = causal::load_conv(next().scope("conv"), width, 1, causal::kTaps,
-                            {.type = causal::conv_type(type)});
+                            {.type = for_convolution(type)});
 }
 
 FishCodecState FishCodec::open() const {

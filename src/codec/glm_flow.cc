@@ -19,9 +19,9 @@ GlmFlow::GlmFlow(const GlmFlowConfig& config, const Weights& weights, WeightType
   SYRINX_CHECK(config.mel % kGlmNoisePiece == 0, "[glm_flow] ", config.mel, " mel bands");
   // A vector of zeros comes out as the bias; the rest is there for other voices.
   weights.take("spk_embed_affine_layer.weight", {config.mel, config.speaker});
-  encoder_ = std::make_unique<GlmFlowEncoder>(config, weights, type);
-  unet_ =
-      std::make_unique<GlmUnet>(config, weights.scope("decoder.estimator"), schedule_.times, type);
+  encoder_ = std::make_unique<GlmFlowEncoder>(config, weights, for_many_rows(type));
+  unet_ = std::make_unique<GlmUnet>(config, weights.scope("decoder.estimator"), schedule_.times,
+                                    for_many_rows(type));
 }
 
 View GlmFlow::run(StepContext& ctx, std::span<const int32_t> tokens,

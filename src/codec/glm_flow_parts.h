@@ -10,15 +10,10 @@ namespace syrinx {
 
 constexpr float kGlmFlowNormEps = 1e-5f;
 
-/// 8 bits are for linears: convolutions then have bf16.
-constexpr WeightType glm_conv_type(WeightType type) {
-  return is_quantized(type) ? WeightType::kBF16 : type;
-}
-
 /// A convolution of three taps.
 inline PackedConv1d load_three_taps(const Weights& w, int64_t out, int64_t in, WeightType type) {
   return PackedConv1d::pack(w.take("weight", {out, in, 3}), w.take("bias", {out}), 1,
-                            glm_conv_type(type));
+                            for_convolution(type));
 }
 /// A convolution of one tap as a linear.
 inline PackedLinear load_one_tap(const Weights& w, int64_t out, int64_t in, WeightType type) {

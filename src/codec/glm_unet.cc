@@ -56,7 +56,7 @@ GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, std::span<
   inner_up_ = section("up_blocks.0", 2 * c);
   const Weights doubles = weights.scope("up_blocks.0.2.conv");
   double_ = PackedConvTranspose1d::pack(doubles.take("weight", {c, c, kUnetUpTaps}), 2,
-                                        doubles.take("bias", {c}), glm_conv_type(type));
+                                        doubles.take("bias", {c}), for_convolution(type));
   up_ = section("up_blocks.1", 2 * c);
   last_conv_ = load_three_taps(weights.scope("up_blocks.1.2"), c, c, type);
   last_ = load_half(weights.scope("final_block.block"), c, type);

@@ -10,8 +10,6 @@
 namespace syrinx {
 namespace {
 
-WeightType conv_type(WeightType type) { return is_quantized(type) ? WeightType::kBF16 : type; }
-
 /// A convolution padded by half its window on both sides.
 CausalConv1d load_same(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t dilation,
                        WeightType type) {
@@ -59,8 +57,9 @@ Hift::Hift(const HiftConfig& config, const Weights& weights, WeightType type)
   pitch_out_ = load_linear(f0, "classifier", 1, config.f0_channels, true, WeightType::kF32);
   source_ = HiftSource(config_.source, weights.scope("m_source"));
   stft_ = make_stft(config.n_fft, config.stft_hop);
-  first_ = load_same(weights.scope("conv_pre"), config.mel, config.channels, 7, 1, conv_type(type));
-  load_stages(weights, conv_type(type));
+  first_ = load_same(weights.scope("conv_pre"), config.mel, config.channels, 7, 1,
+                     for_convolution(type));
+  load_stages(weights, for_convolution(type));
   constexpr int64_t kManyFrames = 256;
   lookahead_ = kManyFrames - certain_samples(kManyFrames) / config_.hop();
 }

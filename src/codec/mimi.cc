@@ -36,7 +36,7 @@ void MimiDecoder::load_quantizer(const Weights& weights, WeightType type) {
 
 void MimiDecoder::load_network(const Weights& weights, WeightType type) {
   const int64_t hidden = config_.hidden;
-  const WeightType conv = mimi::conv_type(type);
+  const WeightType conv = for_convolution(type);
   const View up = weights.scope("upsample.conv").take("weight", {hidden, 1, 2 * kRate});
   upsample_ = CausalConvTranspose1d(up, {}, kRate, conv, 0, hidden);
   transformer_ = StreamDecoder(config_.transformer(), weights.scope("decoder_transformer"), type,

@@ -20,14 +20,14 @@ CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t ta
 MimiResidualUnit load_unit(const MimiConfig& config, const Weights& scope, int64_t channels,
                            int64_t index, WeightType type) {
   CausalConv1dOptions options;
-  options.type = conv_type(type);
+  options.type = for_convolution(type);
   for (int64_t i = 0; i < index; ++i) options.dilation *= config.dilation_growth;
   const int64_t inner = channels / config.compress;
   MimiResidualUnit unit;
   unit.conv = load_conv(scope.scope("block.1"), channels, inner, config.residual_taps, options);
   const Weights mix = scope.scope("block.3.conv");
   unit.mix = PackedLinear::pack(mix.take("weight", {channels, inner, 1}).reshape({channels, inner}),
-                                conv_type(type), mix.take("bias", {channels}));
+                                for_convolution(type), mix.take("bias", {channels}));
   return unit;
 }
 

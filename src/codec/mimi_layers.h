@@ -8,11 +8,6 @@
 
 namespace syrinx::mimi {
 
-/// Convolutions have no 8-bit form.
-inline WeightType conv_type(WeightType type) {
-  return is_quantized(type) ? WeightType::kBF16 : type;
-}
-
 /// "conv.weight" and "conv.bias" of a scope.
 CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t taps,
                        const CausalConv1dOptions& options);

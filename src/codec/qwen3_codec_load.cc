@@ -26,8 +26,6 @@ CausalConvTranspose1d load_transpose(const Weights& w, int64_t in, int64_t out, 
   return {w.take("weight", {in, out, taps}), w.take("bias", {out}), stride, type};
 }
 
-WeightType conv_type(WeightType type) { return is_quantized(type) ? WeightType::kBF16 : type; }
-
 }  // namespace
 
 Qwen3Codec::Qwen3Codec(const Qwen3CodecConfig& config, const Weights& weights, WeightType type)
@@ -79,7 +77,7 @@ void Qwen3Codec::load_transformer(const Weights& weights) {
   const Weights w = weights.scope("pre_transformer");
   if (!config_.code2wav) {
     CausalConv1dOptions options;
-    options.type = conv_type(type_);
+    options.type = for_convolution(type_);
     pre_conv_ = load_conv(weights.scope("pre_conv").scope("conv"), config_.codebook_dim,
                           config_.latent, 3, options);
     in_proj_ = load_linear(w, "input_proj", config_.hidden, config_.latent, true, type_);
@@ -111,8 +109,8 @@ Qwen3Codec::Snake Qwen3Codec::load_snake(const Weights& weights, int64_t channel
 Qwen3Codec::Upsample Qwen3Codec::load_upsample(const Weights& w, int64_t factor) const {
   const int64_t width = config_.latent;
   Upsample stage;
-  stage.up =
-      load_transpose(w.scope("0").scope("conv"), width, width, factor, factor, conv_type(type_));
+  stage.up = load_transpose(w.scope("0").scope("conv"), width, width, factor, factor,
+                            for_convolution(type_));
   ConvNeXtConfig mix;
   mix.channels = width;
   stage.mix = ConvNeXt(mix, w.scope("1"), type_);
@@ -124,18 +122,19 @@ Qwen3Codec::Block Qwen3Codec::load_block(const Weights& weights, int64_t in, int
   const Weights w = weights.scope("block");
   Block block;
   block.act = load_snake(w.scope("0"), in);
-  block.up = load_transpose(w.scope("1").scope("conv"), in, out, 2 * rate, rate, conv_type(type_));
+  block.up =
+      load_transpose(w.scope("1").scope("conv"), in, out, 2 * rate, rate, for_convolution(type_));
   int64_t index = 2;
   for (const int64_t dilation : kUnitDilations) {
     const Weights u = w.scope(std::to_string(index++));
     CausalConv1dOptions options;
     options.dilation = dilation;
-    options.type = conv_type(type_);
+    options.type = for_convolution(type_);
     ResidualUnit unit;
     unit.act1 = load_snake(u.scope("act1"), out);
     unit.conv = load_conv(u.scope("conv1").scope("conv"), out, out, 7, options);
     unit.act2 = load_snake(u.scope("act2"), out);
-    unit.mix = load_pointwise(u.scope("conv2").scope("conv"), out, out, true, type_);
+    unit.mix = load_pointwise(u.scope("conv2").scope("conv"), out, out, true, for_many_rows(type_));
     block.units.push_back(std::move(unit));
   }
   return block;
@@ -148,7 +147,7 @@ void Qwen3Codec::load_decoder(const Weights& weights) {
   }
   const Weights w = weights.scope("decoder");
   CausalConv1dOptions options;
-  options.type = conv_type(type_);
+  options.type = for_convolution(type_);
   int64_t index = 0, width = config_.decoder_dim;
   head_ =
       load_conv(w.scope(std::to_string(index++)).scope("conv"), config_.latent, width, 7, options);

@@ -17,6 +17,7 @@ S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType ty
     speaker_ = load_linear(weights, "spk_embed_affine_layer", config.mel, config.speaker, true,
                            WeightType::kF32);
   }
+  type = for_many_rows(type);
   encoder_ = std::make_unique<S3FlowEncoder>(config, weights, type);
   const Weights estimator = weights.scope("decoder.estimator");
   if (config.dit) {

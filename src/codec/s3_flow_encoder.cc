@@ -25,13 +25,13 @@ S3FlowEncoder::S3FlowEncoder(const S3FlowConfig& config, const Weights& weights,
   const int64_t taps = config.lookahead + 1;
   ahead_ = {look.take("conv1.weight", {width, width, taps}),
             look.take("conv1.bias", {width}),
-            {.ahead = config.lookahead, .type = flow_conv_type(type)}};
+            {.ahead = config.lookahead, .type = for_convolution(type)}};
   back_ = {look.take("conv2.weight", {width, width, 3}),
            look.take("conv2.bias", {width}),
-           {.type = flow_conv_type(type)}};
+           {.type = for_convolution(type)}};
   up_ = {up.take("conv.weight", {width, width, 2 * config.ratio + 1}),
          up.take("conv.bias", {width}),
-         {.type = flow_conv_type(type)}};
+         {.type = for_convolution(type)}};
   for (int64_t i = 0; i < config.layers; ++i) {
     layers_.push_back(load_layer(w.scope("encoders", i), chunk, type));
   }

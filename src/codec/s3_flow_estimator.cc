@@ -68,7 +68,7 @@ S3FlowEstimator::Half S3FlowEstimator::load_half(const Weights& w, int64_t in,
                                                  WeightType type) const {
   const int64_t out = config_.channels;
   return {CausalConv1d(w.take("0.weight", {out, in, kTaps}), w.take("0.bias", {out}),
-                       {.type = flow_conv_type(type)}),
+                       {.type = for_convolution(type)}),
           LayerNorm(w.scope("2"), out, kFlowNormEps)};
 }
 
@@ -103,7 +103,7 @@ S3FlowEstimator::Section S3FlowEstimator::load_section(const Weights& weights, i
   if (conv) {
     section.conv = {weights.take("2.weight", {channels, channels, kTaps}),
                     weights.take("2.bias", {channels}),
-                    {.type = flow_conv_type(type)}};
+                    {.type = for_convolution(type)}};
   }
   return section;
 }

@@ -148,13 +148,14 @@ MirroredConv1d SeanetDecoder::load_conv(const Weights& scope, int64_t in, int64_
                                         int64_t dilation) const {
   const Weights w = seanet_conv(scope);
   return {folded_weight(w, {out, in, config_.taps}), w.take("bias", {out}), dilation,
-          is_quantized(type_) ? WeightType::kBF16 : type_};
+          for_convolution(type_)};
 }
 
 PackedLinear SeanetDecoder::load_pointwise(const Weights& scope, int64_t in, int64_t out) const {
   const Weights w = seanet_conv(scope);
   const Tensor weight = folded_weight(w, {out, in, 1});
-  return PackedLinear::pack(weight.view().reshape({out, in}), type_, w.take("bias", {out}));
+  return PackedLinear::pack(weight.view().reshape({out, in}), for_many_rows(type_),
+                            w.take("bias", {out}));
 }
 
 SeanetDecoder::SeanetDecoder(const SeanetConfig& config, const Weights& weights, WeightType type)
@@ -174,7 +175,7 @@ SeanetDecoder::SeanetDecoder(const SeanetConfig& config, const Weights& weights,
     block.act = load_snake(next(), width);
     const Weights up = next().scope("convtr").scope("convtr");
     block.up = {folded_weight(up, {width, out, 2 * ratio}), up.take("bias", {out}), ratio,
-                is_quantized(type) ? WeightType::kBF16 : type, seanet_crop(ratio)};
+                for_convolution(type), seanet_crop(ratio)};
     for (int64_t u = 0; u < config.units; ++u) {
       const Weights unit = next();
       block.units.push_back({load_snake(unit.scope("block", 0), out),

@@ -63,6 +63,7 @@ PackedConv1d PackedConv1d::pack(const View& weight, const View& bias, int64_t gr
   SYRINX_CHECK(!is_quantized(type), "[conv1d] weights of 8 or 4 bits are for linears");
   PackedConv1d w;
   const int64_t in = weight.shape[1], taps = weight.shape[2];
+  type = pairs_if_even(type, in);
   w.in_ = in * groups;
   w.out_ = weight.shape[0];
   w.taps_ = taps;

@@ -50,22 +50,36 @@ TEST_P(ConvTest, AgreesWithReference) {
   }
 }
 
-TEST_P(ConvTest, HalfWeightsAreClose) {
-  fixture::Bench machine(1, GetParam());
-  const Tensor weight = random({40, 64, 7}, 1), x = random({50, 64}, 2);
-  Tensor want({32, 40}, DType::kF32), got({32, 40}, DType::kF32);
-  ref::conv1d(x, weight, {}, 3, 1, 1, want);
-  conv1d(machine.ctx, machine.weights(PackedConv1d::pack(weight, {}, 1, WeightType::kBF16)),
-         machine.on(x), machine.on(got), 3);
-  machine.back();
-  EXPECT_LT(relative_rms(got, want), 3e-3);
+TEST_P(ConvTest, HalvesAreClose) {
+  fixture::Bench machine(2, GetParam());
+  for (const WeightType type : {WeightType::kBF16, WeightType::kBF16A16}) {
+    uint32_t seed = 1;
+    for (const Case& c : kCases) {
+      const Tensor weight = random({c.out, c.in / c.groups, c.taps}, seed++);
+      const Tensor x = random({600, c.in}, seed++);
+      const int64_t rows = conv_rows(600, c.taps, c.dilation, c.stride);
+      Tensor want({rows, c.out}, DType::kF32);
+      ref::conv1d(x, weight, {}, c.dilation, c.stride, c.groups, want);
+      GuardedOutput got({rows, c.out});
+      conv1d(machine.ctx, machine.weights(PackedConv1d::pack(weight, {}, c.groups, type)),
+             machine.on(x), machine.on(got.view()), c.dilation, c.stride);
+      machine.back();
+      ASSERT_TRUE(got.clean()) << c.in << " " << c.out;
+      EXPECT_LT(relative_rms(got.view(), want), 5e-3) << c.in << " " << c.out;
+    }
+  }
 }
 
 TEST_P(ConvTest, SegmentsAndThreadsDoNotChangeARow) {
   fixture::Bench one(1, GetParam()), three(3, GetParam());
+  std::vector<std::pair<Case, WeightType>> cases;
   for (const Case& c : kCases) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kBF16A16})
+      cases.push_back({c, type});
+  }
+  for (const auto& [c, type] : cases) {
     const Tensor weight = random({c.out, c.in / c.groups, c.taps}, 1);
-    const PackedConv1d packed = PackedConv1d::pack(weight, {}, c.groups);
+    const PackedConv1d packed = PackedConv1d::pack(weight, {}, c.groups, type);
     const int64_t window = conv_window(c.taps, c.dilation);
     const int64_t rows = fixture::emulated(GetParam()) ? 100 : 700;
     const Tensor x = random({(rows - 1) * c.stride + window, c.in}, 2);

@@ -85,6 +85,7 @@ PackedLinear PackedLinear::pack(const View& weight, WeightType type, const View&
 PackedLinear PackedLinear::pack(std::span<const LinearPart> parts, WeightType type) {
   SYRINX_CHECK(!parts.empty() && parts.size() <= kMaxParts, "[linear] ", parts.size(), " parts");
   const int64_t in = parts[0].weight.shape[-1];
+  type = pairs_if_even(type, in);
   PackedLinear w;
   int64_t panels = 0;
   bool any_bias = false;
@@ -126,6 +127,7 @@ PackedLinear PackedLinear::pack(std::span<const LinearPart> parts, WeightType ty
 PackedLinear PackedLinear::pack_gated(const LinearPart& gate, const LinearPart& up,
                                       WeightType type) {
   const int64_t out = gate.weight.shape[0], in = gate.weight.shape[-1];
+  type = pairs_if_even(type, in);
   check_part(gate, in);
   check_part(up, in);
   expect_shape("gated linear up", up.weight, Shape{out, in});

@@ -4,7 +4,8 @@
 // scratch from the context's arena and allocate nothing once it is warm.
 // N rows, I = in(), O = out(); x and outputs are f32.
 //
-// Relative RMS error of the outputs against f32 with I = 1024 (linear_test): kBF16 0.16 %; for
+// Relative RMS error of the outputs against f32 with I = 1024 (linear_test): kBF16 0.16 %, kBF16A16
+// 0.23 %; for
 // Gaussian weights and inputs kQ8 0.60 %, kQ8A8 0.85 %; for both heavy-tailed (Student t, 3 degrees
 // of freedom) 1.1 % and 1.5 %. kQ4: 7.3 % and 9.4 %.
 #pragma once

@@ -19,14 +19,15 @@ using fixture::relative_rms;
 using fixture::rms_error;
 using fixture::same_bits;
 
-constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kBF16, WeightType::kQ8,
-                                 WeightType::kQ8A8, WeightType::kQ4};
+constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kBF16, WeightType::kBF16A16,
+                                 WeightType::kQ8,  WeightType::kQ8A8, WeightType::kQ4};
 
 double tolerance(WeightType type) {
   switch (type) {
     case WeightType::kF32:
       return 2e-6;
     case WeightType::kBF16:
+    case WeightType::kBF16A16:
       return 1e-2;
     case WeightType::kQ8:
     case WeightType::kQ8A8:
@@ -289,17 +290,18 @@ TEST_P(LinearOnTest, ErrorIsAsStated) {
     Tensor want({kRows, kOut}, DType::kF32), got({kRows, kOut}, DType::kF32);
     ref::linear(x, weight, {}, want);
     const char* tail = tails ? "Student t3" : "Gaussian";
-    for (const WeightType type :
-         {WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
+    for (const WeightType type : {WeightType::kBF16, WeightType::kBF16A16, WeightType::kQ8,
+                                  WeightType::kQ8A8, WeightType::kQ4}) {
       linear(machine.ctx, machine.weights(PackedLinear::pack(weight, type)), machine.on(x),
              machine.on(got));
       machine.back();
       const double error = relative_rms(got, want);
       std::printf("%s relative RMS error, %s: %.4f\n", weight_type_name(type), tail, error);
-      const double bound = type == WeightType::kBF16   ? 0.0025
-                           : type == WeightType::kQ8   ? (tails ? 0.013 : 0.0065)
-                           : type == WeightType::kQ8A8 ? (tails ? 0.017 : 0.009)
-                                                       : (tails ? 0.1 : 0.075);
+      const double bound = type == WeightType::kBF16      ? 0.0025
+                           : type == WeightType::kBF16A16 ? 0.003
+                           : type == WeightType::kQ8      ? (tails ? 0.013 : 0.0065)
+                           : type == WeightType::kQ8A8    ? (tails ? 0.017 : 0.009)
+                                                          : (tails ? 0.1 : 0.075);
       EXPECT_LT(error, bound);
     }
   }

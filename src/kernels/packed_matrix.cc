@@ -66,6 +66,16 @@ void pack_bf16_panel(const float* rows, int64_t k, uint16_t* halves, uint16_t* t
   }
 }
 
+/// rows [16][k] f32 -> one panel of pairs of bf16.
+void pack_pairs_panel(const float* rows, int64_t k, uint16_t* to) {
+  for (int64_t i = 0; i < k; i += 2) {
+    for (int64_t o = 0; o < kPanel; ++o) {
+      *to++ = f32_to_bf16(rows[o * k + i]);
+      *to++ = f32_to_bf16(rows[o * k + i + 1]);
+    }
+  }
+}
+
 /// rows [16][padded_k] f32 -> one panel of m; halves [16][k] is scratch for bf16.
 void pack_panel(const PackedMatrix& m, const float* rows, uint16_t* halves, uint8_t* to) {
   switch (m.type) {
@@ -73,6 +83,8 @@ void pack_panel(const PackedMatrix& m, const float* rows, uint16_t* halves, uint
       return pack_f32_panel(rows, m.k, reinterpret_cast<float*>(to));
     case WeightType::kBF16:
       return pack_bf16_panel(rows, m.k, halves, reinterpret_cast<uint16_t*>(to));
+    case WeightType::kBF16A16:
+      return pack_pairs_panel(rows, m.k, reinterpret_cast<uint16_t*>(to));
     case WeightType::kQ8:
     case WeightType::kQ8A8:
       return pack_q8_panel(rows, m.padded_k(), to);
@@ -103,6 +115,8 @@ void unpack_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride, ui
         std::memcpy(to + 4 * at, from + 4 * (i * kPanel + o), 4);
       } else if (m.type == WeightType::kBF16) {
         std::memcpy(to + 2 * at, from + 2 * (i * kPanel + interleaved(o)), 2);
+      } else if (m.type == WeightType::kBF16A16) {
+        std::memcpy(to + 2 * at, from + 2 * (i / 2 * 2 * kPanel + o * 2 + i % 2), 2);
       } else {
         const uint8_t* group = from + i / kGroup * PackedMatrix::kGroupBytes;
         to[at] = group[i % kGroup / 2 * 2 * kPanel + o * 2 + i % 2];
@@ -121,6 +135,8 @@ const char* weight_type_name(WeightType type) {
       return "f32";
     case WeightType::kBF16:
       return "bf16";
+    case WeightType::kBF16A16:
+      return "bf16a16";
     case WeightType::kQ8:
       return "q8";
     case WeightType::kQ8A8:
@@ -165,6 +181,7 @@ int64_t PackedMatrix::panel_bytes() const {
     case WeightType::kF32:
       return k * kPanel * 4;
     case WeightType::kBF16:
+    case WeightType::kBF16A16:
       return k * kPanel * 2;
     case WeightType::kQ8:
     case WeightType::kQ8A8:
@@ -179,8 +196,9 @@ int64_t PackedMatrix::panel_bytes() const {
 
 PackedMatrix PackedMatrix::on_device(Device device) const {
   const int64_t rows = panels() * kPanel, stride = cuda::matrix_padded_k(k);
+  const bool as_bf16 = type == WeightType::kQ4 || type == WeightType::kBF16A16;
   const WeightType there = type == WeightType::kQ8A8 ? WeightType::kQ8
-                           : type == WeightType::kQ4 ? WeightType::kBF16
+                           : as_bf16                 ? WeightType::kBF16
                                                      : type;
   const int64_t size = there == WeightType::kF32 ? 4 : there == WeightType::kBF16 ? 2 : 1;
   const int64_t scales = there == WeightType::kQ8 ? rows * (stride / kGroup) : 0;
@@ -209,6 +227,7 @@ PackedMatrix PackedMatrix::on_device(Device device) const {
 PackedMatrix PackedMatrix::pack(int64_t out, int64_t k, WeightType type,
                                 FunctionRef<void(int64_t, float*)> fill) {
   SYRINX_CHECK(out > 0 && k > 0, "packing an empty matrix [", out, ", ", k, "]");
+  SYRINX_CHECK(type != WeightType::kBF16A16 || k % 2 == 0, "packing pairs of ", k, " inputs");
   PackedMatrix m;
   m.type = type == WeightType::kMixed ? WeightType::kQ8 : type;
   m.out = out;

@@ -12,6 +12,10 @@
 namespace syrinx {
 
 /// How weights are kept. Activations and sums are f32 for kF32 and kBF16.
+/// kBF16A16: weights and activations of bf16, sums of f32: half the time of f32 with many rows
+/// where the processor has AVX512-BF16, none lost elsewhere. For networks that always have many
+/// rows (codecs, flows); --weights does not name it. A matrix whose rows are odd stretches is
+/// kBF16 instead, and so is any on a GPU.
 /// kQ8: int8 weights with one scale per output and 64 inputs (8.25 bits a weight); activations
 /// become int16 per row, products and sums inside the 64 are exact integers.
 /// kQ8A8: the weights of kQ8; activations become int8 with a scale per row and 64 inputs, which
@@ -22,13 +26,28 @@ namespace syrinx {
 /// beside what the weights lose. A GPU takes them as kBF16.
 /// kMixed: a choice for whole networks, which no matrix has: the linears of a decoder's blocks that
 /// bear it are kQ4, and a matrix asked for as kMixed is kQ8. nn/mixed_weights.h has the rule.
-enum class WeightType : uint8_t { kF32, kBF16, kQ8, kQ8A8, kQ4, kMixed };
+enum class WeightType : uint8_t { kF32, kBF16, kBF16A16, kQ8, kQ8A8, kQ4, kMixed };
 
-/// "f32", "bf16", "q8", "q8a8", "q4", "mixed"; static storage.
+/// "f32", "bf16", "bf16a16", "q8", "q8a8", "q4", "mixed"; static storage.
 const char* weight_type_name(WeightType type);
 
 /// Weights kept in 8 or 4 bits; for linears only.
 constexpr bool is_quantized(WeightType type) { return type >= WeightType::kQ8; }
+
+/// For linears whose calls always have many rows.
+constexpr WeightType for_many_rows(WeightType type) {
+  return type == WeightType::kBF16 ? WeightType::kBF16A16 : type;
+}
+
+/// For convolutions, which have no form of 8 or 4 bits.
+constexpr WeightType for_convolution(WeightType type) {
+  return is_quantized(type) ? WeightType::kBF16A16 : for_many_rows(type);
+}
+
+/// What a matrix whose rows are stretches of `len` gets when `type` is asked for.
+constexpr WeightType pairs_if_even(WeightType type, int64_t len) {
+  return type == WeightType::kBF16A16 && len % 2 ? WeightType::kBF16 : type;
+}
 
 /// For what 4 bits are too few of: all but the blocks of large decoders.
 constexpr WeightType at_least_8_bits(WeightType type) {
@@ -38,6 +57,7 @@ constexpr WeightType at_least_8_bits(WeightType type) {
 /// Layout, K = k rounded up to the group of 8 or 4 bits (zeros), outputs rounded up to kPanel
 /// (zeros):
 ///   kF32   panel p: [k][16] f32           kBF16  panel p: [k][8][2] bf16, outputs i and i + 8
+///   kBF16A16 panel p: [k / 2][16][2] bf16, pairs of k
 ///   8 bits panel p: K/64 groups of 32 pairs of k, [pair][16][2] int8, then [8][2] bf16 scales
 ///   kQ4    panel p: as FourBits has it
 struct PackedMatrix {

@@ -130,11 +130,12 @@ FoundModel find_model(const LoadOptions& options) {
 /// What the kernels use, as cpu_features() tells.
 std::string instruction_set() {
   const CpuFeatures& cpu = cpu_features();
-  return cpu.avx512_vnni ? "avx512vnni"
-         : cpu.avx512    ? "avx512"
-         : cpu.avx_vnni  ? "avxvnni"
-         : cpu.avx2      ? "avx2"
-                         : "portable";
+  return cpu.avx512_bf16   ? "avx512bf16"
+         : cpu.avx512_vnni ? "avx512vnni"
+         : cpu.avx512      ? "avx512"
+         : cpu.avx_vnni    ? "avxvnni"
+         : cpu.avx2        ? "avx2"
+                           : "portable";
 }
 
 Introduction introduce(const LoadOptions& options, const FoundModel& found) {
@@ -151,7 +152,7 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
 /// packed otherwise: the cache would find that out, but only when it looks at them.
 std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const FoundModel& found,
                                             const LoadSpec& spec) {
-  constexpr int kPacking = 1;
+  constexpr int kPacking = 2;
   if (options.dummy || options.weights_cache == "off") return nullptr;
   // What runs elsewhere is not there to be packed, nor to be compared with.
   if (!options.placements.empty() || !options.held_nodes.empty()) return nullptr;

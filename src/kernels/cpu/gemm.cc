@@ -40,20 +40,32 @@ Plan plan_call(const GemmCall& call, int threads) {
   return plan;
 }
 
+/// Where the numbers of the rows are: in the segments' x, or rounded in the arena.
+struct Source {
+  std::span<const char*> rounded;  // of each segment, from its first row's first number on
+  int64_t bytes = sizeof(float);   // of a number
+
+  const void* row(const GemmCall& call, size_t segment, int64_t r) const {
+    if (!rounded.empty()) return rounded[segment] + r * call.x_stride * bytes;
+    return call.segments[segment].x + r * call.x_stride + call.x_offset;
+  }
+};
+
 /// Rows [begin, begin + count) of the call: where each is read and written.
 struct BlockRows {
   GemmRows rows;
   float* out[kMaxRows];  // of the segment, column 0; null where parts name their own
   int64_t begin = 0;
 
-  void fill(const GemmCall& call, int64_t first, int count) {
+  void fill(const GemmCall& call, const Source& source, int64_t first, int count) {
     begin = first;
     rows.count = count;
     const int64_t out_stride = call.parts.front().out_stride;
     int done = 0;
-    for (const GemmSegment& s : call.segments) {
+    for (size_t i = 0; i < call.segments.size(); ++i) {
+      const GemmSegment& s = call.segments[i];
       for (; done < count && first < s.rows; ++first, ++done) {
-        rows.x[done] = s.x + first * call.x_stride + call.x_offset;
+        rows.x[done] = source.row(call, i, first);
         out[done] = s.out ? s.out + first * out_stride : nullptr;
       }
       if (done == count) return;
@@ -136,6 +148,37 @@ QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows
   return {q, row_bytes, scale};
 }
 
+/// All that the rows of the segments see, rounded: neighbours share most of it.
+Source round_segments(StepContext& ctx, const GemmCall& call, bool share) {
+  constexpr int64_t kPiece = 8192;
+  const GemmKernels& kernels = gemm_kernels();
+  const auto numbers = [&](const GemmSegment& s) {
+    const int64_t row = (call.spans - 1) * call.span_step + call.span_len;
+    return s.rows == 0 ? 0 : (s.rows - 1) * call.x_stride + row;
+  };
+  Source source;
+  source.rounded = take_array<const char*>(ctx, std::ssize(call.segments));
+  source.bytes = kernels.rounded_bytes;
+  for (size_t i = 0; i < call.segments.size(); ++i) {
+    const int64_t count = numbers(call.segments[i]);
+    const float* from = call.segments[i].x + call.x_offset;
+    char* to = static_cast<char*>(ctx.arena.take(Shape{count * source.bytes}, DType::kU8).data);
+    source.rounded[i] = to;
+    const auto some = [&](int64_t begin, int64_t end) {
+      const int64_t last = std::min(end * kPiece, count);
+      kernels.round(from + begin * kPiece, last - begin * kPiece,
+                    to + begin * kPiece * source.bytes);
+    };
+    const int64_t pieces = (count + kPiece - 1) / kPiece;
+    if (share && pieces > 8) {
+      ctx.pool.parallel_for(pieces, 1, some);
+    } else {
+      some(0, pieces);
+    }
+  }
+  return source;
+}
+
 }  // namespace
 
 void gemm(StepContext& ctx, const GemmCall& call) {
@@ -149,6 +192,8 @@ void gemm(StepContext& ctx, const GemmCall& call) {
   const bool share = ctx.pool.size() > 1 && estimate_us(call, plan.rows) > kWorthSharing;
 
   Arena::Mark mark(ctx.arena);
+  Source source;
+  if (m.type == WeightType::kBF16A16) source = round_segments(ctx, call, share);
   QuantizedRows quantized;
   if (narrow) quantized = quantize_rows(ctx, call, plan.rows, share);
   GemmWeights weights;
@@ -166,10 +211,11 @@ void gemm(StepContext& ctx, const GemmCall& call) {
   }
 
   const GemmKernels& kernels = gemm_kernels();
-  const GemmProducts products = m.type == WeightType::kQ8     ? kernels.products_q8
-                                : m.type == WeightType::kQ8A8 ? kernels.products_q8a8
-                                : m.type == WeightType::kQ4   ? kernels.products_q4
-                                                              : kernels.products;
+  const GemmProducts products = m.type == WeightType::kQ8        ? kernels.products_q8
+                                : m.type == WeightType::kQ8A8    ? kernels.products_q8a8
+                                : m.type == WeightType::kQ4      ? kernels.products_q4
+                                : m.type == WeightType::kBF16A16 ? kernels.products_bf16a16
+                                                                 : kernels.products;
   auto items = [&](int64_t begin, int64_t end) {
     alignas(64) float sums[kMaxPanels / 2 * kMaxRows * kPanel];
     BlockRows block;
@@ -178,7 +224,8 @@ void gemm(StepContext& ctx, const GemmCall& call) {
       const int64_t b = item / plan.groups, g = item % plan.groups;
       if (b != filled) {
         const int64_t first = b * plan.block_rows;
-        block.fill(call, first, static_cast<int>(std::min(plan.block_rows, plan.rows - first)));
+        block.fill(call, source, first,
+                   static_cast<int>(std::min(plan.block_rows, plan.rows - first)));
         for (int r = 0; narrow && r < block.rows.count; ++r) {
           block.rows.x[r] = quantized.q + (first + r) * quantized.row_bytes;
           block.rows.scale[r] = quantized.scale[first + r];

@@ -19,6 +19,11 @@ struct Avx2 {
     w[0] = _mm256_castsi256_ps(_mm256_slli_epi32(both, 16));
     w[1] = _mm256_castsi256_ps(_mm256_and_si256(both, _mm256_set1_epi32(-65536)));
   }
+  static F split(const uint16_t* p, bool second) {
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return _mm256_castsi256_ps(second ? _mm256_and_si256(both, _mm256_set1_epi32(-65536))
+                                      : _mm256_slli_epi32(both, 16));
+  }
   static F set1(float v) { return _mm256_set1_ps(v); }
   static F add(F a, F b) { return _mm256_add_ps(a, b); }
   static F mul(F a, F b) { return _mm256_mul_ps(a, b); }

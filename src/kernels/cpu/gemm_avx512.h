@@ -22,6 +22,11 @@ struct Avx512 {
     w[0] = _mm512_castsi512_ps(
         _mm512_maskz_permutexvar_epi16(0xaaaaaaaa, from, _mm512_castsi256_si512(both)));
   }
+  static F split(const uint16_t* p, bool second) {
+    const __m512i both = _mm512_loadu_si512(p);
+    return _mm512_castsi512_ps(second ? _mm512_and_si512(both, _mm512_set1_epi32(-65536))
+                                      : _mm512_slli_epi32(both, 16));
+  }
   static F set1(float v) { return _mm512_set1_ps(v); }
   static F add(F a, F b) { return _mm512_add_ps(a, b); }
   static F mul(F a, F b) { return _mm512_mul_ps(a, b); }

@@ -12,8 +12,9 @@ constexpr int kTileRows = 6;  // rows of a register tile of f32 sums
 /// Rows of one block and where their results go.
 struct GemmRows {
   int count = 0;
-  const void* x[kMaxRows];  // f32, int16 for q8, what quantize_{groups,q4} wrote for q8a8 and q4
-  float scale[kMaxRows];    // q8: what one unit of x is worth
+  // f32, what `round` wrote for bf16a16, int16 for q8, what quantize_{groups,q4} wrote for q8a8, q4
+  const void* x[kMaxRows];
+  float scale[kMaxRows];  // q8: what one unit of x is worth
 };
 
 /// q8a8: behind the numbers of a row, for each group of 64.
@@ -65,10 +66,15 @@ constexpr int64_t gemm_q4_row_bytes(int64_t padded_k) {
   return padded_k + padded_k / 32 * static_cast<int64_t>(sizeof(GemmGroupQ4));
 }
 
+/// x [count] f32 -> bf16 numbers by rounding to nearest even, in a form that the instruction set
+/// likes: GemmKernels::rounded_bytes for each.
+using GemmRound = void (*)(const float* x, int64_t count, void* to);
+
 /// The products of 8 and 4 bits have the same bits from each instruction set that fuses multiply
-/// and add.
+/// and add; so have those of bf16a16 as long as no number is too small to be a normal one.
 struct GemmKernels {
   GemmProducts products;  // f32 and bf16
+  GemmProducts products_bf16a16;
   GemmProducts products_q8;
   GemmProducts products_q8a8;
   GemmProducts products_q4;
@@ -76,6 +82,8 @@ struct GemmKernels {
   GemmQuantize quantize;
   GemmQuantizeGroups quantize_groups;
   GemmQuantizeGroups quantize_q4;
+  GemmRound round;
+  int rounded_bytes;
 };
 
 const GemmKernels& gemm_kernels_portable();
@@ -84,5 +92,7 @@ const GemmKernels& gemm_kernels_avx512();
 /// Puts 8-bit and 4-bit products with dot products in place of those of avx2 and of avx512.
 void use_avxvnni(GemmKernels& kernels);
 void use_avx512vnni(GemmKernels& kernels);
+/// Puts bf16a16 products with dot products in place.
+void use_avx512bf16(GemmKernels& kernels);
 
 }  // namespace syrinx::cpu

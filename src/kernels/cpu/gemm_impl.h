@@ -7,7 +7,8 @@
 // packed_matrix.h), set1, add, mul, fma, div, max, min, round, largest and sum (of
 // the lanes, in any order: for whole numbers that are exact); set1_i, pairs (2 * kLanes int8 ->
 // int16), set1_pair, madd (I += sums of products of int16 pairs), to_f, pow2 (2^n of whole n in F);
-// and what gemm_q4_impl.h names.
+// split (kLanes pairs of bf16 -> the second or the first of each as F); and what gemm_q4_impl.h
+// names.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +24,56 @@ struct KBlock {
   int64_t offset, spans, len;
 };
 
-/// One k of a panel as floats.
-template <class V>
-inline void load_panel(const float* b, typename V::F (&w)[kPanel / V::kLanes]) {
+/// What tile asks of a type of weights, beside V: what lies in a row (X) and in a panel (W), how
+/// many k a step of the loop takes and in how many products, the weights of a product in
+/// the lanes of F, a row's number in all of them, and c + their product.
+/// f32, or bf16 that meets f32:
+template <class V, class S>
+struct Single : V {
+  using X = float;
+  using W = S;
+  using F = typename V::F;
+  using Factor = F;
+  static constexpr int kTileRows = cpu::kTileRows, kStep = 1, kProducts = 1;
+  static constexpr int kVectors = kPanel / V::kLanes;
+  static void weights(const float* b, int, F (&w)[kVectors]) {
 #pragma GCC unroll 16
-  for (int v = 0; v < kPanel / V::kLanes; ++v) w[v] = V::load(b + v * V::kLanes);
-}
+    for (int v = 0; v < kVectors; ++v) w[v] = V::load(b + v * V::kLanes);
+  }
+  static void weights(const uint16_t* b, int, F (&w)[kVectors]) { V::widen(b, w); }
+  static F number(const X* x, int) { return V::set1(*x); }
+  static F dot(F x, F w, F c) { return V::fma(x, w, c); }
+};
+
+/// Pairs of bf16 that meet bf16, as two products: first that of the second ones, as vdpbf16ps does.
 template <class V>
-inline void load_panel(const uint16_t* b, typename V::F (&w)[kPanel / V::kLanes]) {
-  V::widen(b, w);
-}
+struct Pairs : V {
+  using X = float;
+  using W = uint16_t;
+  using F = typename V::F;
+  using Factor = F;
+  static constexpr int kTileRows = cpu::kTileRows, kStep = 2, kProducts = 2;
+  static constexpr int kVectors = kPanel / V::kLanes;
+  static void weights(const W* b, int product, F (&w)[kVectors]) {
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) w[v] = V::split(b + v * V::kLanes * 2, product == 0);
+  }
+  static F number(const X* x, int product) { return V::set1(x[1 - product]); }
+  static F dot(F x, F w, F c) { return V::fma(x, w, c); }
+};
 
 /// sums [P][sum_step / 16][16] (+)= R rows times P panels over one block of k. The k products of an
-/// output are added one by one in order: the same bits for every R, P and split into blocks.
-template <class V, int R, int P, Ahead kAhead, class W>
-inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, int64_t panel_step,
-                 float* sums, int64_t sum_step, bool first, AheadShare share = {}) {
-  using F = typename V::F;
-  constexpr int kVectors = kPanel / V::kLanes;
+/// output are added one by one in a fixed order: the same bits for every R, P and split into
+/// blocks. T is one of the above. Never inlined: tiles of several heights in one function leave too
+/// few registers for the rows.
+template <class T, int R, int P, Ahead kAhead>
+[[gnu::noinline]] void tile(const void* const* x, KBlock k, int64_t span_step,
+                            const typename T::W* b, int64_t panel_step, float* sums,
+                            int64_t sum_step, bool first, AheadShare share = {}) {
+  using F = typename T::F;
+  using X = typename T::X;
+  using W = typename T::W;
+  constexpr int kVectors = kPanel / T::kLanes;
   F c[R][P * kVectors];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
@@ -49,16 +82,16 @@ inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, 
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) {
         c[r][p * kVectors + v] =
-            first ? V::set1(0.0f) : V::load(sums + p * sum_step + r * kPanel + v * V::kLanes);
+            first ? T::set1(0.0f) : T::load(sums + p * sum_step + r * kPanel + v * T::kLanes);
       }
     }
   }
-  const float* a[R];
+  const X* a[R];
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) a[r] = static_cast<const float*>(x[r]) + k.offset;
+  for (int r = 0; r < R; ++r) a[r] = static_cast<const X*>(x[r]) + k.offset;
   for (int64_t s = 0; s < k.spans; ++s) {
     const int64_t begin = s * span_step, end = begin + k.len;
-    for (int64_t i = begin; i < end; ++i) {
+    for (int64_t i = begin; i < end; i += T::kStep) {
       // Not at every k: asking again for a line that is on its way costs up to a third.
       constexpr int kEvery = 8 / sizeof(W);
       if (kAhead == Ahead::kShare && i % kEvery == 0) {
@@ -71,18 +104,21 @@ inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, 
         if (kAhead == Ahead::kStream && kStreamAhead<R>) {
           __builtin_prefetch(reinterpret_cast<const char*>(at) + kStreamAhead<R>);
         }
-        F w[kVectors];
-        load_panel<V>(at, w);
+#pragma GCC unroll 2
+        for (int product = 0; product < T::kProducts; ++product) {
+          typename T::Factor w[kVectors];
+          T::weights(at, product, w);
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-          const F value = V::set1(a[r][i]);
+          for (int r = 0; r < R; ++r) {
+            const typename T::Factor value = T::number(a[r] + i, product);
 #pragma GCC unroll 16
-          for (int v = 0; v < kVectors; ++v) {
-            c[r][p * kVectors + v] = V::fma(value, w[v], c[r][p * kVectors + v]);
+            for (int v = 0; v < kVectors; ++v) {
+              c[r][p * kVectors + v] = T::dot(value, w[v], c[r][p * kVectors + v]);
+            }
           }
         }
       }
-      b += kPanel;
+      b += kPanel * T::kStep;
     }
   }
 #pragma GCC unroll 16
@@ -91,7 +127,7 @@ inline void tile(const void* const* x, KBlock k, int64_t span_step, const W* b, 
     for (int p = 0; p < P; ++p) {
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) {
-        V::store(sums + p * sum_step + r * kPanel + v * V::kLanes, c[r][p * kVectors + v]);
+        T::store(sums + p * sum_step + r * kPanel + v * T::kLanes, c[r][p * kVectors + v]);
       }
     }
   }
@@ -193,23 +229,16 @@ inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t*
   }
 }
 
-template <class V, int P, Ahead kAhead, class W>
-inline void any_tile(int rows, const void* const* x, KBlock k, int64_t span_step, const W* b,
-                     int64_t panel_step, float* sums, int64_t sum_step, bool first,
-                     AheadShare share = {}) {
-  switch (rows) {
-    case 1:
-      return tile<V, 1, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
-    case 2:
-      return tile<V, 2, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
-    case 3:
-      return tile<V, 3, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
-    case 4:
-      return tile<V, 4, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
-    case 5:
-      return tile<V, 5, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
-    case 6:
-      return tile<V, 6, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
+template <class T, int P, Ahead kAhead, int R = 1>
+inline void any_tile(int rows, const void* const* x, KBlock k, int64_t span_step,
+                     const typename T::W* b, int64_t panel_step, float* sums, int64_t sum_step,
+                     bool first, AheadShare share = {}) {
+  if constexpr (R <= T::kTileRows) {
+    if (rows == R) {
+      return tile<T, R, P, kAhead>(x, k, span_step, b, panel_step, sums, sum_step, first, share);
+    }
+    any_tile<T, P, kAhead, R + 1>(rows, x, k, span_step, b, panel_step, sums, sum_step, first,
+                                  share);
   }
 }
 
@@ -233,7 +262,7 @@ inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
   if (whole) return f(KBlock{0, w.spans, w.span_len}, 0);
   if (w.span_len >= kBlock) {
     const int64_t pieces = (w.span_len + kBlock - 1) / kBlock;
-    const int64_t len = (w.span_len + pieces - 1) / pieces;
+    const int64_t len = ((w.span_len + pieces - 1) / pieces + 1) / 2 * 2;  // whole pairs of k
     for (int64_t s = 0; s < w.spans; ++s) {
       for (int64_t i = 0; i < w.span_len; i += len) {
         const int64_t part = w.span_len - i < len ? w.span_len - i : len;
@@ -250,22 +279,23 @@ inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
 }
 
 /// One panel, any number of rows.
-template <class V, class S>
-void one_panel(const GemmWeights& w, const GemmRows& rows, const S* b, float* sums) {
-  const bool single = rows.count <= kTileRows;
-  const int64_t tiles = (rows.count + kTileRows - 1) / kTileRows;
+template <class T>
+void one_panel(const GemmWeights& w, const GemmRows& rows, const typename T::W* b, float* sums) {
+  const bool single = rows.count <= T::kTileRows;
+  const int64_t tiles = (rows.count + T::kTileRows - 1) / T::kTileRows;
   for_k_blocks(w, single, [&](KBlock k, int64_t position) {
-    const S* part = b + position * kPanel;
+    const typename T::W* part = b + position * kPanel;
     const bool first = position == 0;
     if (single) {
-      return any_tile<V, 1, Ahead::kStream>(rows.count, rows.x, k, w.span_step, part, 0, sums, 0,
+      return any_tile<T, 1, Ahead::kStream>(rows.count, rows.x, k, w.span_step, part, 0, sums, 0,
                                             first, {});
     }
-    const int64_t size = k.spans * k.len, step = (kPanel * sizeof(S) + tiles - 1) / tiles;
+    constexpr auto kBytes = static_cast<int64_t>(kPanel * sizeof(typename T::W));
+    const int64_t size = k.spans * k.len, step = (kBytes + tiles - 1) / tiles;
     AheadShare share{reinterpret_cast<const char*>(part + size * kPanel), step};
     for (int r = 0; r < rows.count; share.at += size * step) {
-      const int n = tile_rows(rows.count, r, kTileRows);
-      any_tile<V, 1, Ahead::kShare>(n, rows.x + r, k, w.span_step, part, 0, sums + r * kPanel, 0,
+      const int n = tile_rows(rows.count, r, T::kTileRows);
+      any_tile<T, 1, Ahead::kShare>(n, rows.x + r, k, w.span_step, part, 0, sums + r * kPanel, 0,
                                     first, share);
       r += n;
     }
@@ -296,29 +326,30 @@ void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, 
   }
 }
 
-template <class V, class S>
+template <class T>
 void products_of(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
                  float* sums) {
-  const int64_t step = w.panel_bytes / static_cast<int64_t>(sizeof(S));
-  const S* b = reinterpret_cast<const S*>(w.data) + panel * step;
+  using W = typename T::W;
+  const int64_t step = w.panel_bytes / static_cast<int64_t>(sizeof(W));
+  const W* b = reinterpret_cast<const W*>(w.data) + panel * step;
   const int64_t sum_step = int64_t{rows.count} * kPanel;
   const KBlock all{0, w.spans, w.span_len};
   int p = 0;
   // With few rows several panels at once keep the FMA units busy and read several streams.
   if (rows.count == 1 && count == 4) {
-    tile<V, 1, 4, Ahead::kStream>(rows.x, all, w.span_step, b, step, sums, sum_step, true);
+    tile<T, 1, 4, Ahead::kStream>(rows.x, all, w.span_step, b, step, sums, sum_step, true);
     p = 4;
   }
   for (; rows.count <= 2 && p + 2 <= count; p += 2) {
-    const S* at = b + p * step;
+    const W* at = b + p * step;
     float* to = sums + p * sum_step;
     if (rows.count == 1) {
-      tile<V, 1, 2, Ahead::kStream>(rows.x, all, w.span_step, at, step, to, sum_step, true);
+      tile<T, 1, 2, Ahead::kStream>(rows.x, all, w.span_step, at, step, to, sum_step, true);
     } else {
-      tile<V, 2, 2, Ahead::kStream>(rows.x, all, w.span_step, at, step, to, sum_step, true);
+      tile<T, 2, 2, Ahead::kStream>(rows.x, all, w.span_step, at, step, to, sum_step, true);
     }
   }
-  for (; p < count; ++p) one_panel<V>(w, rows, b + p * step, sums + p * sum_step);
+  for (; p < count; ++p) one_panel<T>(w, rows, b + p * step, sums + p * sum_step);
 }
 
 template <class V>
@@ -353,8 +384,8 @@ void products_q8(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
 
 template <class V>
 void products(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count, float* sums) {
-  if (w.type == 0) return products_of<V, float>(w, rows, panel, count, sums);
-  products_of<V, uint16_t>(w, rows, panel, count, sums);
+  if (w.type == 0) return products_of<Single<V, float>>(w, rows, panel, count, sums);
+  products_of<Single<V, uint16_t>>(w, rows, panel, count, sums);
 }
 
 /// x / (1 + e^-x); e^x to about 2 units in the last place.
@@ -447,14 +478,30 @@ void quantize_groups(const float* x, int64_t k, int64_t padded_k, void* row) {
   }
 }
 
+/// To the nearest bf16, ties to even; kept as f32.
+template <class V>
+void round_to_bf16(const float* x, int64_t count, void* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, x + i, 4);
+    const bool nan = (bits & 0x7fffffff) > 0x7f800000;  // whose sum could become a number
+    bits = (nan ? bits : bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+    if (nan) bits |= 0x400000;
+    __builtin_memcpy(static_cast<float*>(to) + i, &bits, 4);
+  }
+}
+
 template <class V>
 constexpr GemmKernels kKernels = {products<V>,
+                                  products_of<Pairs<V>>,
                                   products_q8<RowScale<V>>,
                                   products_q8<GroupScales<V>>,
                                   products_q4<V>,
                                   finish<V>,
                                   quantize<V>,
                                   quantize_groups<GroupScales<V>>,
-                                  quantize_q4<V>};
+                                  quantize_q4<V>,
+                                  round_to_bf16<V>,
+                                  sizeof(float)};
 
 }  // namespace syrinx::cpu

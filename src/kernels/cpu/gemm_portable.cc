@@ -26,6 +26,11 @@ struct Portable {
     w[0] = bits(both << 16);
     w[1] = bits(both & -65536);
   }
+  static F split(const uint16_t* p, bool second) {
+    I both;
+    __builtin_memcpy(&both, p, sizeof both);
+    return bits(second ? both & -65536 : both << 16);
+  }
   static F set1(float v) { return F{} + v; }
   static F add(F a, F b) { return a + b; }
   static F mul(F a, F b) { return a * b; }

@@ -15,6 +15,11 @@ std::vector<GemmSet> gemm_sets([[maybe_unused]] const CpuFeatures& features) {
     sets.push_back({"avx512vnni", gemm_kernels_avx512()});
     use_avx512vnni(sets.back().kernels);
   }
+  if (features.avx512_bf16) {
+    sets.push_back(sets.back());
+    sets.back().name = "avx512bf16";
+    use_avx512bf16(sets.back().kernels);
+  }
 #endif
   return sets;
 }

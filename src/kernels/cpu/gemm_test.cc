@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -155,13 +156,41 @@ struct ModelOfBytes : GroupScales<Model<kCount, kMostRows>> {
   }
 };
 
+/// vdpbf16ps as its manual has it, but that numbers too small to be normal ones stay.
+struct ModelOfDots : Model<16, 8> {
+  using X = uint16_t;
+  using W = uint16_t;
+  struct Factor {
+    uint16_t lane[16][2];
+  };
+  static constexpr int kTileRows = 8, kStep = 2, kProducts = 1;
+  static void weights(const W* b, int, Factor (&w)[1]) { std::memcpy(&w[0], b, sizeof(Factor)); }
+  static Factor number(const X* x, int) {
+    Factor all;
+    for (auto& lane : all.lane) std::copy_n(x, 2, lane);
+    return all;
+  }
+  static F dot(const Factor& x, const Factor& w, F c) {
+    return each<F>([&](int i) {
+      const auto product = [&](int j, float sum) {
+        return std::fma(bf16_to_f32(x.lane[i][j]), bf16_to_f32(w.lane[i][j]), sum);
+      };
+      return product(0, product(1, c.lane[i]));
+    });
+  }
+};
+
 /// Sums of all panels, [panels][rows][16].
 std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, const View& x) {
-  const GemmProducts run = m.type == WeightType::kQ8     ? kernels.products_q8
-                           : m.type == WeightType::kQ8A8 ? kernels.products_q8a8
-                           : m.type == WeightType::kQ4   ? kernels.products_q4
-                                                         : kernels.products;
-  const int64_t n = x.shape[0], row_bytes = gemm_group_row_bytes(m.padded_k());
+  const GemmProducts run = m.type == WeightType::kQ8        ? kernels.products_q8
+                           : m.type == WeightType::kQ8A8    ? kernels.products_q8a8
+                           : m.type == WeightType::kQ4      ? kernels.products_q4
+                           : m.type == WeightType::kBF16A16 ? kernels.products_bf16a16
+                                                            : kernels.products;
+  const bool rounded = m.type == WeightType::kBF16A16;
+  const int64_t n = x.shape[0];
+  const int64_t row_bytes =
+      rounded ? m.k * kernels.rounded_bytes : gemm_group_row_bytes(m.padded_k());
   GemmWeights w;
   w.data = static_cast<const uint8_t*>(m.data.view().data);
   w.type = static_cast<int>(m.type);
@@ -175,8 +204,10 @@ std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, c
   for (int64_t r = 0; r < n; ++r) {
     const float* from = x.f32() + r * m.k;
     uint8_t* to = q.data() + r * row_bytes;
-    rows.x[r] = is_quantized(m.type) ? static_cast<const void*>(to) : from;
-    if (m.type == WeightType::kQ8) {
+    rows.x[r] = rounded || is_quantized(m.type) ? static_cast<const void*>(to) : from;
+    if (rounded) {
+      kernels.round(from, m.k, to);
+    } else if (m.type == WeightType::kQ8) {
       rows.scale[r] = kernels.quantize(from, m.k, m.padded_k(), reinterpret_cast<int16_t*>(to));
     } else if (m.type == WeightType::kQ8A8) {
       kernels.quantize_groups(from, m.k, m.padded_k(), to);
@@ -193,16 +224,18 @@ std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, c
 }
 
 TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
-  for (const WeightType type :
-       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
-    for (const int64_t k : {5, 64, 531}) {
+  for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kBF16A16,
+                                WeightType::kQ8, WeightType::kQ8A8, WeightType::kQ4}) {
+    for (const int64_t k : {5, 64, 530, 531}) {
+      if (pairs_if_even(type, k) != type) continue;
       const Tensor weight = random({80, k}, 1), x = random({20, k}, 2);
       const PackedMatrix m = PackedMatrix::pack(
           80, k, type, [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
-      const double bound = type == WeightType::kF32    ? 2e-6
-                           : type == WeightType::kBF16 ? 0.01
-                           : type == WeightType::kQ4   ? 0.1
-                                                       : 0.03;
+      const double bound = type == WeightType::kF32       ? 2e-6
+                           : type == WeightType::kBF16    ? 0.01
+                           : type == WeightType::kBF16A16 ? 0.015
+                           : type == WeightType::kQ4      ? 0.1
+                                                          : 0.03;
       for (const GemmSet& set : runnable()) {
         const std::vector<float> all = products(set.kernels, m, x);
         for (const int64_t n : {1, 2, 3, 5, 7, 20}) {
@@ -350,6 +383,80 @@ TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
   }
 }
 
+/// What bf16a16 promises, bit by bit: of each pair of k the second product first.
+std::vector<float> sums_of_pairs(const PackedMatrix& m, const View& x) {
+  const int64_t n = x.shape[0];
+  const auto* weights = static_cast<const uint16_t*>(m.data.view().data);
+  std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
+  for (int64_t r = 0; r < n; ++r) {
+    for (int64_t o = 0; o < m.panels() * 16; ++o) {
+      const uint16_t* panel = weights + o / 16 * m.panel_bytes() / 2;
+      float sum = 0;
+      for (int64_t pair = 0; pair < m.k; pair += 2) {
+        for (const int64_t i : {pair + 1, pair}) {
+          const float number = bf16_to_f32(f32_to_bf16(x.f32()[r * m.k + i]));
+          sum = std::fma(number, bf16_to_f32(panel[pair * 16 + o % 16 * 2 + i % 2]), sum);
+        }
+      }
+      sums[(o / 16 * n + r) * 16 + o % 16] = sum;
+    }
+  }
+  return sums;
+}
+
+TEST(Gemm, PairsOfHalvesAreTheSameOnEveryInstructionSetThatFuses) {
+  std::vector<GemmSet> sets = runnable();
+  sets.erase(sets.begin());  // portable
+  GemmKernels model = gemm_kernels_portable();
+  model.products_bf16a16 = products_of<ModelOfDots>;
+  model.rounded_bytes = sizeof(uint16_t);
+  model.round = [](const float* x, int64_t count, void* to) {
+    for (int64_t i = 0; i < count; ++i) static_cast<uint16_t*>(to)[i] = f32_to_bf16(x[i]);
+  };
+  sets.push_back({"model of avx512bf16", model});
+  for (const int64_t k : {2, 64, 530, 1102}) {
+    const Tensor weight = random({80, k}, 1);
+    const PackedMatrix m =
+        PackedMatrix::pack(80, k, WeightType::kBF16A16,
+                           [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
+    for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 20, 96}) {
+      const Tensor x = random({n, k}, static_cast<uint32_t>(k + n));
+      const std::vector<float> want = sums_of_pairs(m, x);
+      for (const GemmSet& set : sets) {
+        const std::vector<float> got = products(set.kernels, m, x);
+        ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
+            << set.name << ", k " << k << ", rows " << n;
+      }
+    }
+  }
+}
+
+TEST(Gemm, RoundingGoesToTheNearestEvenOnEveryInstructionSet) {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x = {0.f, -0.f, 1.f, inf, -inf, 1.00390625f, 1.01171875f, -1.00390626f, 3e38f};
+  for (int i = 0; i < 40; ++i)
+    x.push_back(std::ldexp(1.2345678f + 0.01f * static_cast<float>(i), i - 20));
+  for (const float nan : {std::nanf(""), std::bit_cast<float>(0x7fffffff)}) x.push_back(nan);
+  const auto count = std::ssize(x);
+  for (const GemmSet& set : runnable()) {
+    std::vector<uint8_t> to(x.size() * 4 + 4, 0x55);
+    set.kernels.round(x.data(), count, to.data());
+    const auto size = static_cast<size_t>(set.kernels.rounded_bytes);
+    for (size_t i = 0; i < x.size(); ++i) {
+      uint32_t got = 0;
+      std::memcpy(&got, to.data() + i * size, size);
+      if (size == 2) got <<= 16;
+      const float value = std::bit_cast<float>(got);
+      if (std::isnan(x[i])) {
+        EXPECT_TRUE(std::isnan(value)) << set.name;
+      } else {
+        EXPECT_EQ(value, bf16_to_f32(f32_to_bf16(x[i]))) << set.name << " " << x[i];
+      }
+    }
+    EXPECT_EQ(to[x.size() * size], 0x55) << set.name;
+  }
+}
+
 TEST(Gemm, SetsFollowTheFeatures) {
   auto best = [](CpuFeatures f) { return std::string(gemm_sets(f).back().name); };
   CpuFeatures f;
@@ -364,6 +471,8 @@ TEST(Gemm, SetsFollowTheFeatures) {
   EXPECT_EQ(best(f), "avx512");
   f.avx512_vnni = f.avx_vnni = true;
   EXPECT_EQ(best(f), "avx512vnni");
+  f.avx512_bf16 = true;
+  EXPECT_EQ(best(f), "avx512bf16");
 #endif
 }
 
