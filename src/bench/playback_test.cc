@@ -48,6 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
         // that did not (until 0.3).
         Case{"waits", {{0, 0.1}, {0.2, 0.2}, {0.35, 1}}, {3, 0, 1, 0.1, 0.1, 1.3}, 1.4},
         Case{"twice", {{0, 0.1}, {0.15, 0.1}, {0.55, 0.1}}, {3, 0, 2, 0.3, 0.35, 0.3}, 0.65},
+        Case{"longest_first", {{0, 0.1}, {0.4, 0.1}, {0.55, 0.1}}, {3, 0, 2, 0.3, 0.35, 0.3}, 0.65},
         // A pause, and then enough for a player that never waits to be in time again.
         Case{"recovers", {{0, 0.1}, {0.2, 5}, {0.3, 1}}, {3, 1, 1, 0.1, 0.1, 6.1}, 6.2},
         Case{"pieces_of_one_chunk",

@@ -23,14 +23,15 @@ SearchOutcome search_highest(const SearchOptions& options,
                              const std::function<bool(double load, bool confirm)>& holds) {
   SYRINX_CHECK(options.start > 0 && options.most >= options.start && options.precision > 0);
   const double smallest = options.whole ? 1 : kSmallest;
+  const double most = options.whole ? tidy(options.most, true) : options.most;
   SearchOutcome out;
   double low = 0, high = 0;  // held; failed
   for (double load = tidy(options.start, options.whole); high == 0 || low == 0;) {
     if (holds(load, false)) {
       low = load;
       if (high > 0) break;
-      if (load >= options.most) break;
-      load = std::min(options.most, tidy(load * 2, options.whole));
+      if (load >= most) break;
+      load = std::min(most, tidy(load * 2, options.whole));
     } else {
       high = load;
       if (low > 0) break;

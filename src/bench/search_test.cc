@@ -50,6 +50,15 @@ TEST(Search, SaysWhenTheLimitHolds) {
   EXPECT_TRUE(out.limited && out.confirmed);
 }
 
+TEST(Search, AsksForNoMoreThanTheLimitWhereLoadsAreWhole) {
+  const auto any = [](double load, bool) {
+    EXPECT_EQ(load, 3);
+    return true;
+  };
+  const SearchOutcome out = search_highest({.start = 3.5, .most = 3.5, .whole = true}, any);
+  EXPECT_EQ(out.best, 3);
+}
+
 TEST(Search, GoesDownWhenTheConfirmationFails) {
   // Short runs are lucky up to 10, the long ones say 8.
   const SearchOutcome out = search_highest(

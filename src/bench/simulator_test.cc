@@ -71,8 +71,10 @@ TEST(Profile, HostileFilesAreRefused) {
   refused("/links", nlohmann::json::array());
   refused("/links/0/steady", 0);
   refused("/links/0/jobs", {3, 2});
+  refused("/links/0/jobs", {3, 3});
   refused("/links/0/seconds", {{1, 2}});
   refused("/links/0/seconds", {{1}, {2}});
+  refused("/links/0/seconds", {{1, 2, 3}, {1, 2, 3}});
   refused("/links/0/seconds", "x");
   refused("/links/0/samples_per_frame", 0);
   refused("/utterances", nlohmann::json::array());

@@ -104,5 +104,26 @@ TEST(Summary, HoldsNeedsAllTargets) {
   EXPECT_FALSE(summarize({}, targets).holds);
 }
 
+/// Who heard nothing has not heard smoothly, however smooth the others' audio was.
+TEST(Summary, FailuresAreNotSmooth) {
+  LoadResult result;
+  for (int i = 0; i < 8; ++i) result.requests.push_back(record(i, 0.05, 1));
+  const ServiceTargets targets{.first_audio_s = 0.1, .percentile = 0.5, .viable = 0.9};
+  EXPECT_TRUE(summarize(result, targets).holds);
+  for (int i = 8; i < 10; ++i) result.requests.push_back(failed(i, Failure::kCut, 200));
+  EXPECT_FALSE(summarize(result, targets).holds);
+  EXPECT_DOUBLE_EQ(summarize(result, targets).smooth, 1);
+}
+
+TEST(Summary, WhatIsJustAsLateAsTheLimitIsWithinIt) {
+  LoadResult result;
+  for (const double late_s : {0.05, 0.051, 0.2})
+    result.requests.push_back(record(0, 0.1, 1, late_s));
+  const LoadSummary out = summarize(result, {});
+  EXPECT_DOUBLE_EQ(out.smooth_50ms, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(out.smooth_100ms, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(out.smooth_200ms, 1);
+}
+
 }  // namespace
 }  // namespace syrinx

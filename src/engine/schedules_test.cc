@@ -74,8 +74,8 @@ Told tell(Dice& dice) {
   request.seed = dice.below(100);
   request.max_frames = dice.one_in(5) ? std::max(1, bytes / 2) : bytes;
   if (dice.one_in(3)) request.guidance = 1.5f;
-  // A few beginnings, which are shared to different lengths.
-  request.instructions = std::string("some shared beginning of prompts, longer than one page")
+  // A few beginnings, which are shared to different lengths, by companions up to '#'.
+  request.instructions = std::string("some shared b#ginning of prompts, longer than one page")
                              .substr(0, 9 * dice.below(7));
   if (dice.one_in(3)) request.instructions += static_cast<char>('0' + dice.below(3));
   if (told.broken) return told;

@@ -83,6 +83,8 @@ TEST(Phones, AreReadInBothAlphabets) {
   EXPECT_EQ(phones_of_ipa("ˌaʊtˈdɔː").value().arpabet, (List{"aw2", "t", "d", "ao1"}));
   EXPECT_EQ(phones_of_arpabet("b ah1 t el0").value().arpabet, (List{"b", "ah1", "t", "ax0", "l"}));
   EXPECT_EQ(phones_of_arpabet("HH-AH0-L-OW1").value().ipa, "həlˈoʊ");
+  EXPECT_EQ(phones_of_arpabet("AH0 B AH1 V").value().arpabet, (List{"ax0", "b", "ah1", "v"}));
+  EXPECT_EQ(phones_of_ipa("ɡəʊ").value().arpabet, phones_of_arpabet("G OW0").value().arpabet);
   for (const char* bad : {"", "ˈ", "t1", "ж"}) EXPECT_FALSE(phones_of_ipa(bad).ok()) << bad;
   for (const char* bad : {"", "T1", "XX", "T AH9"})
     EXPECT_FALSE(phones_of_arpabet(bad).ok()) << bad;

@@ -49,9 +49,11 @@ class ToyState : public Sequence {
   int prompt_rows() const override { return static_cast<int>(instructions_.size()) + 3; }
   int companion_rows() const override { return static_cast<int>(instructions_.size()) + 2; }
   std::optional<float> guidance() const override { return guidance_; }
-  void prefix_keys(bool, std::vector<uint64_t>& keys) const override {
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override {
     if (begin_ < text_.size() && text_[begin_] == kKeys) stumble("prefix_keys()");
-    for (unsigned char byte : instructions_) keys.push_back(byte);
+    for (const char byte : instructions_) {
+      keys.push_back(static_cast<unsigned char>(seen(byte, companion)));
+    }
   }
   int max_steps() const override { return max_steps_; }
   bool ready() const override {
@@ -94,7 +96,7 @@ class ToyState : public Sequence {
   std::span<const float> voice() const { return voice_; }
   /// Byte spoken at position `pos` of the sequence or its companion, or 0.
   char byte_at(int pos, bool companion) const {
-    if (pos < static_cast<int>(instructions_.size())) return instructions_[pos];
+    if (pos < static_cast<int>(instructions_.size())) return seen(instructions_[pos], companion);
     if (companion) return 0;
     const size_t at = begin_ + std::max(0, pos - prompt_rows() + 1) / options_.steps_per_byte;
     return at < text_.size() ? text_[at] : 0;
@@ -106,6 +108,8 @@ class ToyState : public Sequence {
   }
 
  private:
+  /// Of the instructions, by the sequence or its companion.
+  static char seen(char byte, bool companion) { return companion && byte == '#' ? '.' : byte; }
   void add_voice(const Voice* voice, float weight) {
     const Tensor* speaker = voice ? voice->find("speaker") : nullptr;
     for (int i = 0; speaker && i < 4; ++i) voice_[i] += weight * speaker->f32()[i];

@@ -87,6 +87,16 @@ TEST(Heteronyms, GivenPhonesStay) {
   EXPECT_TRUE(pieces[1].phones.empty());
 }
 
+TEST(Heteronyms, PluralsHaveTheirEnding) {
+  std::vector<Piece> one = {{.words = "the"}, {.words = "record"}, {.words = "is"}};
+  std::vector<Piece> many = {{.words = "the"}, {.words = "records"}, {.words = "are"}};
+  say_heteronyms(one);
+  say_heteronyms(many);
+  ASSERT_FALSE(one[1].phones.empty());
+  EXPECT_EQ(many[1].phones.arpabet, possessive(one[1].phones).arpabet);
+  EXPECT_NE(many[1].phones.arpabet, one[1].phones.arpabet);
+}
+
 /// Text that comes word by word must be read as the whole is: two words are seen ahead.
 TEST(Heteronyms, LookTwoWordsAheadAtMost) {
   for (const char* word : {"read", "live", "tear", "bass", "lead", "wound", "close", "present"}) {

@@ -81,10 +81,10 @@ TEST(English, ReadsFiguresThatAreNames) {
   EXPECT_GE(held_out.right, 140) << held_out.wrong;
 }
 
-/// Of 90 cases written before the rules were mended for them, 65 were read so.
+/// Of 90 cases written before the rules were mended for them, 65 were read so; one came later.
 TEST(English, ReadsCommandsAndFormulas) {
   const Count count = read_table("technical.tsv");
-  EXPECT_EQ(count.cases, 90);
+  EXPECT_EQ(count.cases, 91);
   EXPECT_EQ(count.right, count.cases) << count.wrong;
 }
 
