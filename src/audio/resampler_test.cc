@@ -13,8 +13,8 @@
 namespace syrinx {
 namespace {
 
-struct Golden {
-  Golden() : file(SYRINX_SOURCE_DIR "/tests/parity/resampling/golden/golden.safetensors") {}
+struct RateGolden {
+  RateGolden() : file(SYRINX_SOURCE_DIR "/tests/parity/resampling/golden/golden.safetensors") {}
   std::span<const float> of(const std::string& name) const {
     const View x = file.view(name);
     return {x.f32(), static_cast<size_t>(x.count())};
@@ -24,7 +24,7 @@ struct Golden {
 
 /// Compares all that is kept under "KIND.FROM.TO"; how many those are.
 int expect_same(const std::string& kind, Resampling how, float bound) {
-  const Golden golden;
+  const RateGolden golden;
   int found = 0;
   float worst = 0;
   for (const std::string& name : golden.file.names()) {
@@ -59,7 +59,7 @@ TEST(Resampler, WhatHasNoSamplesStaysEmpty) {
 }
 
 TEST(Resampler, CutsChangeNothing) {
-  const Golden golden;
+  const RateGolden golden;
   const auto signal = golden.of("signal");
   for (const Resampling how : {Resampling::kFfmpeg, Resampling::kSoxr}) {
     const std::vector<float> whole = resampled(signal, 44100, 24000, how);
