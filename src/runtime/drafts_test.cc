@@ -168,24 +168,6 @@ TEST(ExpectedAnswer, TakesAFewBatches) {
   EXPECT_EQ(ask(std::string(1000, '\xff')).first, plain);
 }
 
-/// Of two in one batch each is held to what was guessed for it.
-TEST(ExpectedAnswer, EachHasItsOwn) {
-  const auto model = model_of("qwen3");
-  EngineOptions options = drafting(true);
-  options.share_prefixes = false;
-  Reader reader(model, options);
-  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // costs are learned
-  const std::string plain = reader.ask(plain_letters())->written;
-  SpeechRequest wrong = plain_letters(), right = plain_letters();
-  wrong.expected = "nothing of the kind, and as long as what is written, or longer by a little";
-  right.expected = plain;
-  const auto first = reader.submit(wrong), second = reader.submit(right);
-  reader.run_to_end();
-  EXPECT_EQ(first->written, plain);
-  EXPECT_EQ(second->written, plain);
-  EXPECT_GE(second->outcome.right_guesses, 50);
-}
-
 /// The top-k rule: a longer beginning of what is expected is kept, the more ids count as likely;
 /// and what is kept does not depend on whether guesses are run.
 TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
