@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <list>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -245,6 +247,36 @@ TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
   }
   EXPECT_GT(failures, 50) << "the test forced nothing";
   EXPECT_GT(last_resorts, 0);
+}
+
+/// Memory that is short while a request is taken in may fail it, and it hears so.
+TEST(Faults, I8_WhoIsTakenInIsNotLost) {
+  int failed = 0;
+  for (int n = 1; n < 20; ++n) {
+    for (const bool soon : {false, true}) {
+      ScriptedMachine machine({.options = roomy()});
+      const auto model = std::make_shared<BreakableModel>();
+      ResidentModel& resident = machine.add(model);
+      const auto client = std::make_shared<ScriptedClient>(machine.platform, 24000);
+      const SpeechRequest request = ask_to_break("", 1);
+      std::list<std::unique_ptr<Active>> one;
+      one.push_back(soon ? make_active(resident, request, client, machine.now()).take()
+                         : open_active(resident, request, client, machine.now()).take());
+      one.front()->id = 77;
+      if (soon) one.front()->unopened = std::make_unique<const SpeechRequest>(request);
+      allocations::fail_after(n);
+      machine.scheduler.take_in(std::move(one));
+      failed += allocations::fail_after(0) ? 1 : 0;
+      machine.run_to_end();
+      EXPECT_TRUE(client->done) << n;
+      if (client->outcome.reason != FinishReason::kError) EXPECT_EQ(client->samples, frames_of(1));
+      const Client after = machine.submit(ask_to_break("", 2));
+      machine.run_to_end();
+      EXPECT_EQ(after->samples, frames_of(2)) << n;
+      expect_nothing_left(machine, *model, concat("allocation ", n));
+    }
+  }
+  EXPECT_GT(failed, 0) << "the test forced nothing";
 }
 
 /// A client that throws harms itself only.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -15,7 +16,7 @@ namespace {
 struct Mail {
   enum Kind { kAdd, kRemove, kSubmit, kCancel, kText, kHurry } kind;
   RequestId id = 0;
-  std::unique_ptr<Active> active = nullptr;
+  std::list<std::unique_ptr<Active>> active = {};
   std::string text = {};
   bool last = false;
   ResidentModel* model = nullptr;
@@ -224,8 +225,10 @@ RequestId Machine::take_in(std::unique_ptr<Active> request) {
   impl_->post([&] {
     id = request->id = impl_->next_id++;
     ResidentModel* model = request->model;
+    std::list<std::unique_ptr<Active>> one;
+    one.push_back(std::move(request));
     impl_->mailbox.push_back(
-        {.kind = Mail::kSubmit, .id = id, .active = std::move(request), .model = model});
+        {.kind = Mail::kSubmit, .id = id, .active = std::move(one), .model = model});
   });
   return id;
 }

@@ -1,17 +1,26 @@
-// What the engine is told: requests, their ends, text that comes late, prompts that host threads made.
-#include "engine/scheduler.h"
-
+// What the engine is told: requests, their ends, text that comes late, prompts that host threads
+// made.
 #include <utility>
 
 #include "base/check.h"
+#include "engine/scheduler.h"
 
 namespace syrinx {
 
+void Scheduler::take_in(std::list<std::unique_ptr<Active>> request) {
+  waiting_.splice(waiting_.end(), request);
+  Active& taken = *waiting_.back();
+  ++taken.model->requests;
+  guarded(taken, [&] {
+    if (trace_) trace_->request_began(taken.id, taken.submitted_s);
+    if (taken.unopened) open_soon(taken, std::move(taken.unopened));
+  });
+}
+
 void Scheduler::take_in(std::unique_ptr<Active> request) {
-  if (trace_) trace_->request_began(request->id, request->submitted_s);
-  ++request->model->requests;
-  if (request->unopened) open_soon(*request, std::move(request->unopened));
-  waiting_.push_back(std::move(request));
+  std::list<std::unique_ptr<Active>> one;
+  one.push_back(std::move(request));
+  take_in(std::move(one));
 }
 
 /// Has a host thread make the prompts.

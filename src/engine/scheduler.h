@@ -6,6 +6,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,8 @@ class Scheduler {
   bool has(const ResidentModel& model) const;
 
   // What the mail says.
+  /// A list of one: memory that is short when it comes in may fail the request, but not lose it.
+  void take_in(std::list<std::unique_ptr<Active>> request);
   void take_in(std::unique_ptr<Active> request);
   void cancel(RequestId id);
   void append_text(RequestId id, std::string text, bool last);
@@ -175,7 +178,7 @@ class Scheduler {
   int generation_ = 0;       ///< of models_
 
   std::vector<std::unique_ptr<Active>> active_;  ///< in order of promotion
-  std::deque<std::unique_ptr<Active>> waiting_;
+  std::list<std::unique_ptr<Active>> waiting_;
   Snapshot snapshot_;           ///< its lists are filled while plan() runs
   std::array<Views, 2> views_;  ///< by Urgency
   Views* views_now_ = nullptr;  ///< of the request that is looked at
