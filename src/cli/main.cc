@@ -28,7 +28,8 @@ namespace {
 void add_load(CLI::App& app, LoadOptions& load) {
   app.add_option(
          "--weights", load.weights,
-         "f32, bf16, q8, q8a8, q4, mixed (of q8 and q4) or auto: how linear weights are kept")
+         "how linear weights are kept: f32, bf16, q8, q8a8, q4, mixed (of q8 and q4), or auto: "
+         "q8 on a CPU, bf16 on a GPU")
       ->check(CLI::IsMember({"auto", "f32", "bf16", "q8", "q8a8", "q4", "mixed"}))
       ->capture_default_str();
   app.add_option("--weights-cache", load.weights_cache,
