@@ -36,7 +36,8 @@ struct Made {
 struct Model {
   int matrices = 5;
   unsigned seed = 1;
-  int64_t wider = -1;   // the matrix that has 16 outputs more
+  int64_t wider = -1;   // the matrix that has `by` outputs more
+  int64_t by = 16;      // below 0: fewer
   float in_last = 0;    // added to one row of each matrix's last panel
   bool broken = false;  // the third matrix has a NaN
 };
@@ -51,7 +52,7 @@ Made make(const Model& model, PackedStore* store, ThreadPool* pool = nullptr) {
   std::normal_distribution<float> normal;
   Made made;
   for (int m = 0; m < model.matrices; ++m) {
-    const int64_t out = kOut + (m == model.wider ? 16 : 0);
+    const int64_t out = kOut + (m == model.wider ? model.by : 0);
     Tensor weight({out, kIn}, DType::kF32);
     for (int64_t i = 0; i < out * kIn; ++i) weight.f32()[i] = normal(random);
     weight.f32()[(out - 1) * kIn] += model.in_last;
@@ -142,6 +143,32 @@ TEST(WeightsCache, ManyThreadsPackTheSameBits) {
   EXPECT_THROW(make(broken, nullptr, &pool), NotFinite);
 }
 
+/// Each scope is in force until it ends; then the one around it is again, or none.
+TEST(WeightsCache, ScopesEndOneInsideTheOther) {
+  struct : PackedStore {
+    Tensor find(const PackedMatrix&, MakePanels) override { return ++asked, Tensor(); }
+    void keep(const PackedMatrix&, const View&) override {}
+    int asked = 0;
+  } outer, inner;
+  const auto pack = [] {
+    PackedMatrix::pack(16, 16, WeightType::kQ8,
+                       [](int64_t, float* row) { std::fill_n(row, 16, 1.f); });
+  };
+  {
+    const PackingScope around(nullptr, &outer);
+    {
+      const PackingScope within(nullptr, &inner);
+      pack();
+    }
+    EXPECT_EQ(outer.asked, 0);
+    pack();
+    EXPECT_EQ(outer.asked, 1);
+  }
+  pack();
+  EXPECT_EQ(inner.asked, 1);
+  EXPECT_EQ(outer.asked, 1);
+}
+
 TEST(WeightsCache, AMatrixIsPackedOnlyForThePanelThatIsCompared) {
   const TestDir dir;
   fill_cache(dir);
@@ -197,9 +224,10 @@ TEST(WeightsCache, AnyPanelMayBeTheOneThatIsCompared) {
 
 TEST(WeightsCache, MatricesOfOtherSizesAreFoundOut) {
   const TestDir dir;
-  for (int64_t wider = 0; wider < 5; ++wider) {
+  for (int64_t i = 0; i < 10; ++i) {
     fill_cache(dir);
-    const Model other{.wider = wider};
+    const int64_t wider = i / 2;
+    const Model other{.wider = wider, .by = i % 2 == 0 ? 16 : -1};  // narrower: as many panels
     const Made made = Start(dir)(other);
     EXPECT_TRUE(made.same_as(make(other, nullptr)));
     EXPECT_NE(made.said.find(concat("matrix ", wider, " is another one")), std::string::npos)
@@ -272,7 +300,8 @@ TEST(WeightsCache, OffsetsStayInsideTheFile) {
   std::memcpy(&header, valid.data(), sizeof header);
   std::vector<WeightsCache::Entry> table(header.matrices);
   std::memcpy(table.data(), valid.data() + header.table_at, table.size() * sizeof table[0]);
-  for (const uint64_t at : {uint64_t{0}, header.table_at, uint64_t{1} << 40, ~uint64_t{63}}) {
+  for (const uint64_t at :
+       {uint64_t{0}, table[1].at + 1, header.table_at, uint64_t{1} << 40, ~uint64_t{63}}) {
     for (const uint64_t bytes : {table[1].bytes, uint64_t{0}, ~uint64_t{0}, uint64_t{1} << 63}) {
       std::vector<WeightsCache::Entry> wrong = table;
       wrong[1].at = at;
@@ -286,6 +315,9 @@ TEST(WeightsCache, OffsetsStayInsideTheFile) {
       dir.write("cache/model" + std::string(WeightsCache::kSuffix), file);
       const Made made = Start(dir)({});
       EXPECT_NE(made.said, "") << at << " " << bytes;
+      const bool inside = at <= header.table_at && bytes <= header.table_at - at;
+      EXPECT_EQ(made.said.find("its table is wrong") == std::string::npos, inside && at % 64 == 0)
+          << at << " " << bytes << ": " << made.said;
       EXPECT_TRUE(made.same_as(plain));
     }
   }

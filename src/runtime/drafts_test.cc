@@ -259,6 +259,26 @@ TEST(ExpectedAnswer, WhatIsSettledIsKept) {
   }
 }
 
+/// The first id behind what is settled must be likely, as all behind it.
+TEST(ExpectedAnswer, WhatIsSettledEndsWhereItSays) {
+  const auto model = model_of("qwen3");
+  const std::string settled = "No, it is not so.";
+  const auto expecting = [&](const std::string& text) {
+    SpeechRequest request = plain_letters();
+    request.expected = text;
+    request.expected_settled = settled.size(), request.expected_among = 3;
+    return model->open(request).take().only();
+  };
+  const auto part = expecting(settled), whole = expecting(settled + " Or is it?");
+  const auto count = static_cast<int>(part->draft().size());
+  const std::span<const int32_t> draft = whole->draft();
+  ASSERT_LT(count, std::ssize(draft));
+  ASSERT_TRUE(std::ranges::equal(draft.first(static_cast<size_t>(count)), part->draft()));
+  EXPECT_EQ(whole->drafted_rule(count - 1).forced, draft[count - 1]);
+  EXPECT_EQ(whole->drafted_rule(count).forced, -1);
+  EXPECT_EQ(whole->drafted_rule(count).wanted, draft[count]);
+}
+
 /// Jacobi iteration: the fixed point is what would be written step by step, at any temperature, in
 /// no more batches.
 TEST(Jacobi, ItsFixedPointIsTheAnswer) {

@@ -55,6 +55,18 @@ class FishSpeechTest : public testing::Test {
     last[0] = model_.config().end_code();
     return say(state, last);
   }
+  /// What row `pos` is made of.
+  std::vector<int32_t> row(const Sequence& state, int pos) const {
+    std::vector<int32_t> slots(static_cast<size_t>(1 + model_.config().codebooks));
+    static_cast<const State&>(state).input(pos, slots);
+    return slots;
+  }
+  /// A row of a frame of code `code`, as frames().
+  std::vector<int32_t> spoken_row(int32_t code) const {
+    std::vector<int32_t> slots = frames(1, code);
+    slots.insert(slots.begin(), static_cast<int32_t>(model_.config().semantic_begin) + code);
+    return slots;
+  }
   static bool holds(std::span<const int32_t> all, std::span<const int32_t> part) {
     return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
   }
@@ -165,6 +177,15 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   EXPECT_TRUE(std::equal(old_keys.begin(), old_keys.end(), new_keys.begin()))
       << "the new prompt goes on where the one before ended";
   EXPECT_TRUE(state->history(0).empty());
+  const auto heard = [&](int32_t code) {
+    const std::span<const int32_t> now = state->prompt_ids();
+    return std::count(now.begin(), now.end(), spoken_row(code)[0]);
+  };
+  EXPECT_EQ(heard(5), 7) << "the reference";
+  EXPECT_EQ(heard(4), 30) << "the message before";
+  say(*state, frames(2, 6));
+  EXPECT_EQ(row(*state, second), spoken_row(6)) << "its own frames come behind those it hears";
+  EXPECT_EQ(row(*state, second + 1), spoken_row(6));
   // More than is heard again: the oldest message goes, the references stay.
   say(*state, frames(static_cast<int>(State::kMostPast), 4));
   EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
@@ -227,6 +248,12 @@ TEST_F(FishSpeechTest, SpeakersByNumber) {
   EXPECT_EQ(ids(named), ids(request("Hello."))) << "the first speaks without a tag";
   tagged.voice = "5";
   EXPECT_EQ(ids(tagged), ids(request("<|speaker:3|>Hello."))) << "the text's own tags count";
+  SpeechRequest referring = request("Hello."), other = referring;
+  referring.context = {{"1", "<|speaker:3|>warm", frames(2)}};
+  other.context = {{"2", "<|speaker:3|>warm", frames(2)}};
+  EXPECT_EQ(ids(referring), ids(other)) << "and those of a reference's text";
+  other.context[0].text = referring.context[0].text = "warm";
+  EXPECT_NE(ids(referring), ids(other));
 }
 
 TEST_F(FishSpeechTest, ControlTokensOfStrangersAreText) {

@@ -225,6 +225,12 @@ TEST_F(HiggsTest, TagsAreTokensAndOtherControlsAreText) {
   for (const int32_t id : {p.audio(), p.tts()}) {
     EXPECT_EQ(std::count(said.begin(), said.end(), id), 0);
   }
+  std::vector<int32_t> parts = words("a<|audio|><|tts|>b");
+  for (const char* part : {"<|prosody:pause|>", "c"}) {
+    const std::vector<int32_t> more = words(part);
+    parts.insert(parts.end(), more.begin(), more.end());
+  }
+  EXPECT_EQ(said, parts) << "all that is said around a tag";
   EXPECT_EQ(std::count(said.begin(), said.end(), words("<|prosody:pause|>")[0]), 1);
   const Error unknown = refusal(request("Well, <|emotion:hunger|> yes."));
   EXPECT_EQ(unknown.param, "input");

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/worst.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "families/whisper/pipeline.h"
 #include "families/whisper/token_rules.h"
@@ -283,6 +284,37 @@ TEST_P(WhisperParity, Alignments) {
       EXPECT_EQ(again->weights, weights);
       EXPECT_EQ(again->probabilities, alignment->probabilities);
     }
+  }
+}
+
+/// Attention knows no order of what it hears, and the median treats both ends of a row alike.
+TEST_P(WhisperParity, AlignmentsOfReversedRowsAreReversed) {
+  Runner runner(model_, 2);
+  const auto width = static_cast<std::ptrdiff_t>(model_.config().width());
+  const auto of = [&](const std::vector<float>& rows, int columns) {
+    const auto alignment = std::make_shared<Alignment>();
+    alignment->rows = std::make_shared<const std::vector<float>>(rows);
+    alignment->frames = 2 * columns, alignment->language = "en", alignment->text = {1, 2, 5};
+    align(runner, alignment, 1 << 20);
+    return alignment->weights;
+  };
+  for (const int columns : {4, 5, 30}) {
+    std::vector<float> rows = fixture::golden_signal(int64_t{WhisperEncoder::kRows} * width, 7);
+    const std::vector<float> forth = of(rows, columns);
+    for (int i = 0; i < columns / 2; ++i) {
+      const auto one = rows.begin() + i * width, other = rows.begin() + (columns - 1 - i) * width;
+      std::swap_ranges(one, one + width, other);
+    }
+    std::vector<float> back = of(rows, columns);
+    for (auto row = back.begin(); row != back.end(); row += columns)
+      std::reverse(row, row + columns);
+    float apart = 0, largest = 0;
+    for (size_t i = 0; i < forth.size(); ++i) {
+      apart = worse(apart, std::abs(forth[i] - back[i]));
+      largest = std::max(largest, std::abs(forth[i]));
+    }
+    EXPECT_LT(apart, 1e-3f) << columns;
+    EXPECT_GT(largest, 0.1f) << "the rows are not alike";
   }
 }
 
