@@ -48,6 +48,28 @@ class LoudIsAVoice final : public VoiceActivity {
   }
 };
 
+/// Says what it thinks of a draft when the test says so.
+class CueJudge final : public FakeWriter {
+ public:
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
+    if (request.max_tokens != 1) return ++drafts, FakeWriter::submit(request, std::move(sink));
+    asked.push_back(std::move(sink));
+    return kJudgements + asked.size();
+  }
+  void cancel(RequestId id) override {
+    if (id < kJudgements) FakeWriter::cancel(id);
+  }
+  void judge(const std::string& word) {
+    const ScoredToken token{{word, 0.f}, {}};
+    for (const auto& sink : asked) sink->text(word, std::span(&token, 1)), sink->finished({});
+  }
+  int drafts = 0;
+  std::vector<std::shared_ptr<Sink>> asked;
+
+ private:
+  static constexpr RequestId kJudgements = 1 << 20;
+};
+
 class Caller {
  public:
   Caller(std::shared_ptr<Backend> writer, std::shared_ptr<Backend> speaker,
@@ -224,6 +246,41 @@ TEST_F(ForesightTest, AWrongGuessIsNeverHeard) {
   EXPECT_EQ(caller.sums->saved_s.value(), 0);
 }
 
+/// What is said is spoken as soon as it is not what was held back, not when all of it is known.
+TEST_F(ForesightTest, AWrongGuessHoldsNothingUp) {
+  writer_->say({"No", " idea.", " Sorry."});
+  Caller caller(writer_, speaker_);
+  caller.sound(600, true);
+  caller.seems("who is");
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
+  writer_->say({"Yes", ", I", " do."});
+  caller.end_turn("endless");
+  EXPECT_TRUE(caller.wait([&] { return caller.count("response.output_audio.delta") > 0; }));
+  EXPECT_EQ(caller.count("response.done"), 0);
+  caller.send({{"type", "response.cancel"}});
+  EXPECT_EQ(caller.count("response.done"), 1);
+}
+
+TEST_F(ForesightTest, WhatIsTypedAndTakenBackLeavesNothing) {
+  Caller caller(writer_, speaker_);
+  caller.type("append", "hello");
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
+  caller.type("replace", " ");
+  EXPECT_TRUE(speaker_->wait_idle(10));
+  EXPECT_EQ(caller.sums->spoken_in_vain.value(), 1);
+  EXPECT_EQ(caller.sums->turns.value(), 1) << "a turn that nobody finished";
+}
+
+TEST_F(ForesightTest, ADraftThatNobodyWantsIsStopped) {
+  Caller caller(writer_, speaker_);
+  caller.type("append", "endless");
+  ASSERT_TRUE(caller.wait([&] { return writer_->last_request().background; }));
+  caller.talk.reset();
+  EXPECT_TRUE(writer_->wait_cancelled(1));
+  EXPECT_EQ(caller.sums->drafts.value(), 1);
+  EXPECT_EQ(caller.sums->wasted.value(), caller.sums->drafted.value());
+}
+
 TEST_F(ForesightTest, ACoughAndWhoeverForbidsItLeaveNothing) {
   Caller caller(writer_, speaker_);
   caller.sound(600, true);
@@ -329,6 +386,24 @@ TEST_F(ForesightTest, ADraftIsJudgedFirst) {
   caller.talk.reset();
   EXPECT_GE(caller.sums->reflections.value(), 2);
   EXPECT_EQ(caller.sums->ready.value(), 1);
+}
+
+/// The next draft goes on from what was found good, and waits until that is known.
+TEST_F(ForesightTest, ADraftWaitsForTheJudgementOfTheOneBefore) {
+  const auto judge = std::make_shared<CueJudge>();
+  judge->say({"Good", " day.", " How", " are you?"});
+  Caller caller(judge, speaker_);
+  caller.set({{"predict", {{"rule", "reflection"}}}});
+  caller.type("append", "hello");
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
+  caller.type("append", " there");
+  ASSERT_TRUE(caller.wait([&] { return judge->asked.size() == 2; })) << "two sentences";
+  EXPECT_EQ(judge->drafts, 1);
+  judge->judge("yes");
+  ASSERT_TRUE(caller.wait([&] { return judge->drafts == 2; }));
+  EXPECT_EQ(judge->last_request().expected, "Good day. How are you?");
+  EXPECT_EQ(judge->last_request().expected_settled, judge->last_request().expected.size());
+  caller.talk.reset();
 }
 
 TEST_F(ForesightTest, WhatIsTypedIsAnsweredAhead) {
