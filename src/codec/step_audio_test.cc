@@ -168,6 +168,30 @@ TEST_F(StepFlow, StreamsOfOnePromptStayApart) {
   EXPECT_EQ(stream(60, 139, 50), alone);
 }
 
+/// Both write on the page that the prompt left unfinished, in turn, each what it was told.
+TEST_F(StepFlow, StreamsOfOnePromptTakeTurns) {
+  static_assert(2 * 60 % KvPool::kPageRows != 0);
+  const S3FlowState prompt = flow_->open(bench_.ctx, voice(60), noise_);
+  const std::vector<int32_t> reversed(codes_.rbegin(), codes_.rend());
+  const auto speak = [&](S3FlowState& state, std::span<const int32_t> codes,
+                         std::vector<float>& mel) {
+    flow_->run(bench_.ctx, codes, false, noise_, state, mel);
+    bench_.arena.reset();
+  };
+  S3FlowState first = prompt.clone(), second = prompt.clone();
+  std::vector<float> alone, mel, other;
+  {
+    S3FlowState one = prompt.clone();
+    speak(one, std::span(codes_).first(112), alone);
+  }
+  for (size_t at = 0; at < 112; at += 28) {
+    speak(first, std::span(codes_).subspan(at, 28), mel);
+    speak(second, std::span(reversed).subspan(at, 28), other);
+  }
+  EXPECT_EQ(mel, alone);
+  EXPECT_NE(other, alone);
+}
+
 TEST_F(StepFlow, AStreamsPastIsBounded) {
   const S3FlowConfig config = flow_->config();
   const Weights weights(open_weights(step_golden("checkpoint/token2wav/flow.pt")));
