@@ -12,7 +12,7 @@
 #include "codec/mimi_encoder.h"
 #include "families/csm/backbone.h"
 #include "families/csm/state.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx {
 namespace {

@@ -13,7 +13,7 @@
 #include "codec/fish_encoder.h"
 #include "families/fish_speech/dual_ar.h"
 #include "families/fish_speech/state.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx {
 namespace {

@@ -11,7 +11,7 @@
 #include "bench.h"
 #include "families/whisper/decoder.h"
 #include "families/whisper/dictation.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx {
 namespace {

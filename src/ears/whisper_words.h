@@ -13,7 +13,7 @@
 
 #include "ears/recogniser.h"
 #include "families/whisper/alignment.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx {
 

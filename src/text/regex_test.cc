@@ -1,9 +1,9 @@
-#include "text/regex.h"
+#include "text/tokens/regex.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "text/pre_tokenizer.h"
+#include "text/tokens/pre_tokenizer.h"
 
 namespace syrinx {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "io/file.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx {
 namespace {

@@ -1,6 +1,6 @@
 // Faults of tokenizer files, hostile files and hostile texts. For what ids come out, see
 // tokenizer_parity_test.cc.
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "io/test_dir.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 #include "text/utf8.h"
 
 namespace syrinx {

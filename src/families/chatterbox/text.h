@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "text/regex.h"
+#include "text/tokens/regex.h"
 
 namespace syrinx::chatterbox {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "families/cosyvoice2/voices.h"
-#include "text/regex.h"
-#include "text/tokenizer.h"
+#include "text/tokens/regex.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::cosyvoice2 {
 

@@ -3,7 +3,7 @@
 #include "families/cosyvoice2/state.h"
 #include "families/weight_files.h"
 #include "io/file.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {

@@ -4,7 +4,7 @@
 #include "families/recorded_voice.h"
 #include "io/file.h"
 #include "nn/stream_pass.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::csm {
 namespace {

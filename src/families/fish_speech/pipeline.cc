@@ -6,7 +6,7 @@
 #include "families/recorded_voice.h"
 #include "families/weight_files.h"
 #include "io/file.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::fish_speech {
 namespace {

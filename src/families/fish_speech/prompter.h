@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "families/fish_speech/config.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::fish_speech {
 

@@ -5,7 +5,7 @@
 #include "families/higgs/voice.h"
 #include "families/weight_files.h"
 #include "io/file.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::higgs {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "families/higgs/config.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::higgs {
 

@@ -11,7 +11,7 @@
 #include "io/quantized_weights.h"
 #include "kernels/sample.h"
 #include "nn/decoder.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::llm {
 

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "model/request.h"
-#include "text/chat_template.h"
-#include "text/tokenizer.h"
+#include "text/tokens/chat_template.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::llm {
 

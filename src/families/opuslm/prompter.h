@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "families/opuslm/config.h"
 #include "model/request.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::opuslm {
 

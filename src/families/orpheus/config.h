@@ -9,7 +9,7 @@
 
 #include "io/json.h"
 #include "nn/decoder.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::orpheus {
 

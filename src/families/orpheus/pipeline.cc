@@ -4,7 +4,7 @@
 #include "families/weight_files.h"
 #include "io/file.h"
 #include "io/hub.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::orpheus {
 namespace {

@@ -8,7 +8,7 @@
 #include "families/qwen3_omni/talker_sequence.h"
 #include "families/weight_files.h"
 #include "io/file.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::qwen3_omni {
 namespace {

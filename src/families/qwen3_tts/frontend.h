@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "families/qwen3_tts/config.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::qwen3_tts {
 

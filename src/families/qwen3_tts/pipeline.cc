@@ -7,7 +7,7 @@
 
 #include "families/qwen3_tts/state.h"
 #include "io/file.h"
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::qwen3_tts {
 namespace {

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "text/normalizer.h"
+#include "text/tokens/normalizer.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "families/voxcpm2/config.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::voxcpm2 {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "families/whisper/decoder_text.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::whisper {
 

@@ -13,7 +13,7 @@
 #include "families/whisper/encoder_stage.h"
 #include "families/whisper/window.h"
 #include "model/pipeline.h"
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx::whisper {
 

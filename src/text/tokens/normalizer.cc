@@ -1,4 +1,4 @@
-#include "text/normalizer.h"
+#include "text/tokens/normalizer.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "text/bpe.h"
+#include "text/tokens/bpe.h"
 
 #include <algorithm>
 #include <queue>

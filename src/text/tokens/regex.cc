@@ -1,4 +1,4 @@
-#include "text/regex.h"
+#include "text/tokens/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

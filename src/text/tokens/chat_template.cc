@@ -1,4 +1,4 @@
-#include "text/chat_template.h"
+#include "text/tokens/chat_template.h"
 
 #include <nlohmann/json.hpp>
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/regex.h"
+#include "text/tokens/regex.h"
 
 namespace syrinx {
 

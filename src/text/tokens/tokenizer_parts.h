@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "text/added_tokens.h"
-#include "text/bpe.h"
-#include "text/normalizer.h"
-#include "text/pre_tokenizer.h"
+#include "text/tokens/added_tokens.h"
+#include "text/tokens/bpe.h"
+#include "text/tokens/normalizer.h"
+#include "text/tokens/pre_tokenizer.h"
 
 namespace syrinx {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 namespace syrinx {
 

@@ -1,6 +1,6 @@
-#include "text/byte_tokenizer.h"
+#include "text/tokens/byte_tokenizer.h"
 
-#include "text/tokenizer_parts.h"
+#include "text/tokens/tokenizer_parts.h"
 
 namespace syrinx {
 

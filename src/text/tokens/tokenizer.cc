@@ -1,10 +1,10 @@
-#include "text/tokenizer.h"
+#include "text/tokens/tokenizer.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "io/file.h"
-#include "text/tokenizer_parts.h"
+#include "text/tokens/tokenizer_parts.h"
 #include "text/utf8.h"
 
 namespace syrinx {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "text/tokenizer_parts.h"
+#include "text/tokens/tokenizer_parts.h"
 
 namespace syrinx {
 namespace {

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "text/added_tokens.h"
+#include "text/tokens/added_tokens.h"
 
 namespace syrinx {
 
-struct TokenizerParts;  // text/tokenizer_parts.h
+struct TokenizerParts;  // text/tokens/tokenizer_parts.h
 
 /// A tokenizer. Loading faults are LoadErrors naming file and entry; what the files ask for and
 /// this cannot do exactly (other models, other normalizers) is one of them.

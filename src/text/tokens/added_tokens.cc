@@ -1,4 +1,4 @@
-#include "text/added_tokens.h"
+#include "text/tokens/added_tokens.h"
 
 #include <algorithm>
 
