@@ -10,9 +10,9 @@
 
 #include "audio/wav.h"
 #include "base/error.h"
-#include "cli/audio_file.h"
-#include "cli/subtitles.h"
-#include "cli/text_input.h"
+#include "cli/speak/audio_file.h"
+#include "cli/speak/subtitles.h"
+#include "cli/speak/text_input.h"
 
 namespace syrinx {
 namespace {

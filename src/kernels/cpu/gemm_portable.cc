@@ -8,8 +8,14 @@
 namespace syrinx::cpu {
 namespace {
 
+#if defined(__x86_64__)
+constexpr int kRows = 3;  // only machines of before 2014 come here: less to compile
+#else
+constexpr int kRows = 6;
+#endif
+
 struct Portable {
-  static constexpr int kLanes = 8, kUnroll = 1, kTileRows = 6;
+  static constexpr int kLanes = 8, kUnroll = 1, kTileRows = kRows;
   typedef float F __attribute__((vector_size(32)));
   typedef int32_t I __attribute__((vector_size(32)));
 

@@ -1,0 +1,414 @@
+#include "cli/files/batch.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "audio/encoder.h"
+#include "audio/wav_file.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/files/batch_list.h"
+#include "cli/files/batch_servers.h"
+#include "cli/files/http_client.h"
+#include "cli/files/many_files.h"
+#include "cli/line/arguments.h"
+#include "cli/line/exit.h"
+#include "cli/line/interrupt.h"
+#include "cli/line/ranges.h"
+#include "cli/speak/voice_choice.h"
+#include "io/file.h"
+#include "server/http/http_server.h"
+
+namespace syrinx {
+namespace {
+
+struct BatchOptions {
+  LoadOptions load;  ///< without servers: what speaks
+  std::string list;  ///< JSON Lines; "-": the standard input
+  std::string output;
+  std::vector<std::string> servers;
+  std::string api_key_file;
+  std::string shard;        ///< "2/8"
+  std::string fields;       ///< a JSON object: what a line does not say itself
+  std::string format;       ///< "wav", "flac", ...; empty: wav
+  std::string voice_store;  ///< without servers
+  int jobs = 32;            ///< requests at a time, of each server
+  double timeout_s = 600;   ///< of a request
+  double patience_s = 60;   ///< without any server that takes requests, before it ends
+  bool retry_failed = false;
+  bool quiet = false;
+};
+
+constexpr int kTries = 4;  // of an item that fails by no fault of its own
+
+/// A server of this process, on a free port and with a key that nobody knows: what a batch says and
+/// what comes of it is the same with servers elsewhere.
+class OwnServer {
+ public:
+  OwnServer(const BatchOptions& options, const std::string& key)
+      : server_({.port = 0,
+                 .keys = ApiKeys({key}),
+                 .access = {.hosts = {"127.0.0.1"}, .origins = {}},
+                 .max_connections = options.jobs + 16,
+                 .voices = std::make_shared<VoiceDesk>(open_store(options.voice_store))}) {
+    server_.open(make_backend(load_engine(options.load)));
+  }
+  std::string url() const { return concat("http://127.0.0.1:", server_.port()); }
+
+ private:
+  HttpServer server_;
+};
+
+std::string random_key() {
+  std::random_device random;
+  return concat("batch-", random(), "-", random(), "-", random(), "-", random());
+}
+
+/// "2:03:04" or "3:04".
+std::string batch_clock(double seconds) {
+  const auto all = static_cast<long long>(seconds + 0.5);
+  char out[48];
+  if (all >= 3600) {
+    std::snprintf(out, sizeof out, "%lld:%02lld:%02lld", all / 3600, all / 60 % 60, all % 60);
+  } else {
+    std::snprintf(out, sizeof out, "%lld:%02lld", all / 60, all % 60);
+  }
+  return out;
+}
+
+/// What an error's body says, on one line.
+std::string fault_of(const HttpAnswer& answer) {
+  if (!answer.failure.empty()) return answer.failure;
+  const auto body = nlohmann::json::parse(answer.body, nullptr, false);
+  std::string message = answer.body;
+  if (body.is_object() && body.contains("error") && body["error"].is_object() &&
+      body["error"].contains("message") && body["error"]["message"].is_string()) {
+    message = body["error"]["message"].get<std::string>();
+  }
+  return concat(answer.status, " ", shown(message, 300));
+}
+
+std::string encoded(const Wav& wav, AudioFormat format) {
+  auto encoder = make_encoder({.format = format, .in_rate_hz = static_cast<int>(wav.rate)});
+  if (!encoder) throw LoadError(encoder.error().message);
+  std::string bytes;
+  encoder.value()->encode(wav.samples, bytes);
+  encoder.value()->flush(bytes);
+  const std::string first = encoder.value()->first_bytes();  // now the length is known
+  return first + bytes.substr(std::min(first.size(), bytes.size()));
+}
+
+class BatchWork {
+ public:
+  BatchWork(const BatchOptions& options, std::vector<BatchItem> items, BatchManifest& manifest,
+            std::vector<std::string> urls, std::string key)
+      : options_(options),
+        format_(audio_format(options.format).value_or(AudioFormat::kWav)),
+        ending_(options.format.empty() ? "wav" : options.format),
+        items_(std::move(items)),
+        manifest_(manifest),
+        servers_(urls, options.jobs),
+        key_(std::move(key)),
+        threads_(std::min(items_.size(), urls.size() * static_cast<size_t>(options.jobs))) {}
+
+  /// Empty: to the end. Otherwise why not.
+  std::string run();
+  size_t done() const { return done_; }
+  double audio_s() const { return audio_s_; }
+
+ private:
+  void work();
+  bool speak(const BatchItem& item, HttpClient& client);
+  void keep(const BatchItem& item, const HttpAnswer& answer);
+  void fail(const BatchItem& item, const std::string& why);
+  void note(const BatchItem& item, BatchEntry entry);
+  void stop(const std::string& why);
+  void show(double began_s) const;
+
+  const BatchOptions& options_;
+  const AudioFormat format_;
+  const std::string ending_;
+  const std::vector<BatchItem> items_;
+  BatchManifest& manifest_;
+  BatchServers servers_;
+  const std::string key_;
+  const size_t threads_;
+  std::atomic<size_t> next_ = 0, done_ = 0, failed_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::atomic<double> audio_s_ = 0;
+  std::mutex mutex_;  // of the manifest and why_
+  std::string why_;
+};
+
+void BatchWork::stop(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (why_.empty()) why_ = why;
+  stopped_ = true;
+}
+
+void BatchWork::note(const BatchItem& item, BatchEntry entry) {
+  entry.key = item.key;
+  const std::lock_guard lock(mutex_);
+  manifest_.add(item.id, std::move(entry));
+}
+
+void BatchWork::fail(const BatchItem& item, const std::string& why) {
+  note(item, {.fault = why});
+  ++failed_, ++done_;
+}
+
+/// The file first, then the entry that says so.
+void BatchWork::keep(const BatchItem& item, const HttpAnswer& answer) {
+  const Wav wav = parse_wav(answer.body, item.id);
+  const std::string name = item.id + "." + ending_;
+  NewFile file(join_path(options_.output, name));
+  const std::string bytes = format_ == AudioFormat::kWav ? answer.body : encoded(wav, format_);
+  file.append(bytes.data(), bytes.size());
+  file.commit();
+  const double seconds = static_cast<double>(wav.samples.size()) / wav.rate;
+  note(item, {.file = name,
+              .seconds = seconds,
+              .sample_rate_hz = static_cast<int>(wav.rate),
+              .finish_reason = answer.finish_reason.empty() ? "stop" : answer.finish_reason});
+  double before = audio_s_;
+  while (!audio_s_.compare_exchange_weak(before, before + seconds)) {
+  }
+  ++done_;
+}
+
+/// False: nobody takes requests any more. A seed in the item makes every try the same audio.
+bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
+  std::string why;
+  for (int tries = 0; tries < kTries && !stopped_;) {
+    const auto lease = servers_.take(now_s());
+    if (!lease) {
+      if (now_s() - servers_.last_good_s() > options_.patience_s) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      continue;
+    }
+    const HttpAnswer answer = client.post_json(lease->url + "/v1/audio/speech", item.body,
+                                               [this] { return stopped_.load(); });
+    if (answer.ok()) {
+      servers_.give_back(*lease, now_s());
+      keep(item, answer);
+      return true;
+    }
+    why = fault_of(answer);
+    // Full, draining or busy with too many: no try of the item's own. Dead or failing: one.
+    const bool later = answer.status == 503 || answer.status == 429;
+    const bool never = answer.status >= 400 && answer.status < 500 && !later;
+    if (never) {
+      servers_.give_back(*lease, now_s());
+      break;
+    }
+    const bool absent = answer.status == 0 || answer.status == 502 || answer.status == 504;
+    servers_.failed(*lease, later ? std::clamp(answer.retry_after_s, 0.05, 30.0) : 0, now_s());
+    if (!later && !absent) ++tries;
+    if (absent) why = lease->url + ": " + why;
+    if (now_s() - servers_.last_good_s() > options_.patience_s) return false;
+  }
+  if (!stopped_) fail(item, why);
+  return true;
+}
+
+void BatchWork::work() {
+  try {
+    HttpClient client({.api_key = key_, .timeout_s = options_.timeout_s});
+    while (!stopped_) {
+      const size_t index = next_++;
+      if (index >= items_.size()) return;
+      if (!speak(items_[index], client)) {
+        stop(concat("no server took a request for ", options_.patience_s, " s"));
+      }
+    }
+  } catch (const std::exception& error) {  // a full disk, most likely
+    stop(error.what());
+  }
+}
+
+void BatchWork::show(double began_s) const {
+  const double passed_s = now_s() - began_s, audio_s = audio_s_;
+  const size_t done = done_;
+  std::string left;
+  if (done > 0) {
+    const double each_s = passed_s / static_cast<double>(done);
+    left = ", " + batch_clock(each_s * static_cast<double>(items_.size() - done)) + " left";
+  }
+  std::fprintf(stderr, "\r\033[K%zu of %zu, %zu failed, %s of audio, %.0f x%s", done, items_.size(),
+               failed_.load(), batch_clock(audio_s).c_str(), passed_s > 0 ? audio_s / passed_s : 0,
+               left.c_str());
+}
+
+std::string BatchWork::run() {
+  const InterruptGuard interrupted;
+  const bool terminal = isatty(STDERR_FILENO) != 0 && !options_.quiet;
+  const double began_s = now_s();
+  std::atomic<size_t> ended = 0;
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < threads_; ++i) {
+    threads.emplace_back([this, &ended] { work(), ++ended; });
+  }
+  std::exception_ptr signal;
+  for (double shown_s = 0; ended < threads.size();) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (terminal && now_s() - shown_s > 0.5) shown_s = now_s(), show(began_s);
+    try {
+      interrupted.check();
+    } catch (const Interrupted&) {
+      signal = std::current_exception();
+      stop("interrupted");
+      break;
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (terminal) std::fputs("\r\033[K", stderr);
+  if (signal) std::rethrow_exception(signal);
+  return why_;
+}
+
+std::string manifest_name(const BatchShard& shard) {
+  if (shard.count == 1) return "manifest.jsonl";
+  return concat("manifest-", shard.index + 1, "-of-", shard.count, ".jsonl");
+}
+
+int run_batch(const BatchOptions& options) {
+  const BatchShard shard = options.shard.empty() ? BatchShard{} : read_shard(options.shard);
+  const std::vector<BatchItem> all = read_batch(options.list, options.fields, shard);
+  if (mkdir(options.output.c_str(), 0777) != 0 && errno != EEXIST) {
+    throw LoadError("cannot make " + options.output + ": " + std::strerror(errno));
+  }
+  std::vector<std::string> urls;
+  for (const std::string& server : options.servers) urls.push_back(base_url(server));
+  BatchManifest manifest(join_path(options.output, manifest_name(shard)));
+  std::vector<BatchItem> missing;
+  for (const BatchItem& item : all) {
+    const BatchEntry* entry = manifest.find(item);
+    const bool settled =
+        entry != nullptr &&
+        (entry->done() ? is_file(join_path(options.output, entry->file)) : !options.retry_failed);
+    if (!settled) missing.push_back(item);
+  }
+  const size_t kept = all.size() - missing.size();
+  if (kept > 0 && !options.quiet) std::fprintf(stderr, "going on: %zu are done\n", kept);
+
+  allow_many_files();
+  std::optional<OwnServer> own;
+  std::string key = urls.empty() ? random_key() : read_client_key(options.api_key_file);
+  const double began_s = now_s();
+  double ready_s = 0;
+  if (urls.empty() && !missing.empty()) {
+    own.emplace(options, key);
+    urls.push_back(own->url());
+    ready_s = now_s() - began_s;
+  }
+  std::string why;
+  size_t done = 0;
+  double audio_s = 0;
+  if (!missing.empty()) {
+    BatchWork batch(options, std::move(missing), manifest, urls, std::move(key));
+    why = batch.run();
+    done = batch.done();
+    audio_s = batch.audio_s();
+  }
+  manifest.write_all(all);
+
+  size_t failed = 0, cut_short = 0, undone = 0;
+  for (const BatchItem& item : all) {
+    const BatchEntry* entry = manifest.find(item);
+    if (entry == nullptr) {
+      ++undone;
+    } else if (!entry->done()) {
+      ++failed;
+    } else if (entry->cut_short()) {
+      ++cut_short;
+    }
+  }
+  const double took_s = now_s() - began_s - ready_s;
+  if (!options.quiet) {
+    std::printf("%zu of %zu spoken in %s, %s of audio, %.1f s of it a second: %s\n", done - failed,
+                all.size(), batch_clock(took_s).c_str(), batch_clock(audio_s).c_str(),
+                took_s > 0 ? audio_s / took_s : 0, options.output.c_str());
+  }
+  if (!why.empty()) std::fprintf(stderr, "syrinx: %s; %zu are not done\n", why.c_str(), undone);
+  if (failed > 0) {
+    std::fprintf(stderr, "syrinx: %zu failed; the manifest says why, --retry-failed tries again\n",
+                 failed);
+  }
+  if (failed > 0 || undone > 0) return kExitFailed;
+  if (cut_short == 0) return kExitOk;
+  std::fprintf(stderr, "syrinx: %zu reached a bound before their end\n", cut_short);
+  return kExitIncomplete;
+}
+
+}  // namespace
+
+void add_batch(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<BatchOptions>();
+  BatchOptions& batch = *options;
+  CLI::App* sub = app.add_subcommand("batch", "Speak a list of texts, a file for each");
+  sub->add_option(
+         "list", batch.list,
+         "JSON Lines: 'text' or 'input', an 'id', and what else a speech request may have; "
+         "'-' is the standard input")
+      ->required();
+  sub->add_option("-o,--output", batch.output, "directory of the files and of manifest.jsonl")
+      ->required();
+  sub->add_option("-s,--server", batch.servers,
+                  "http://host:port of a server that speaks; may be repeated. Without it an engine "
+                  "in this process");
+  sub->add_option("-j,--jobs", batch.jobs, "requests at a time, of each server")
+      ->check(between(1, 4096))
+      ->capture_default_str();
+  sub->add_option("--shard", batch.shard,
+                  "2/8: the second of eight parts of the list; each has a manifest of its own");
+  sub->add_option("--extra", batch.fields, "a JSON object: what a line does not say itself");
+  add_format(*sub, batch.format, "by default wav");
+  sub->add_flag("--retry-failed", batch.retry_failed, "what failed before is tried again");
+  sub->add_option("--api-key-file", batch.api_key_file,
+                  "for servers: its first line (or set SYRINX_API_KEY or OPENAI_API_KEY)");
+  sub->add_option("--timeout", batch.timeout_s, "seconds for a request as a whole")
+      ->check(above(0))
+      ->capture_default_str();
+  sub->add_option("--patience", batch.patience_s,
+                  "seconds without any server that takes requests, after which it ends")
+      ->check(above(0))
+      ->capture_default_str();
+  sub->add_flag("-q,--quiet", batch.quiet, "no progress and no sum");
+  add_store(*sub, batch.voice_store);
+  add_model(*sub, batch.load);
+  // Nobody listens: batches as large as they get, and a place for whoever asks.
+  batch.load.engine.policy = "throughput";
+  batch.load.engine.max_requests = 1'000'000;
+  batch.load.engine.max_wait_s = 1e9;
+  sub->add_option("--max-batch", batch.load.engine.max_batch, "texts in one step")
+      ->check(between(1, 4096))
+      ->capture_default_str();
+  sub->footer(
+      "Interrupted, the same command goes on where it was; what a line says anew is spoken "
+      "anew.\n\n"
+      "Examples:\n"
+      "  syrinx batch texts.jsonl -o audio/\n"
+      "  syrinx batch texts.jsonl -o audio/ --server http://a:8080 --server http://b:8080\n"
+      "  syrinx batch texts.jsonl -o audio/ --shard 2/8 --extra '{\"voice\": \"raven\"}'\n\n"
+      "Exit codes: 0 all spoken, 1 some failed or are not done, 3 all spoken, but some reached a "
+      "bound.");
+  sub->callback([&chosen, options] { chosen = [options] { return run_batch(*options); }; });
+}
+
+}  // namespace syrinx

@@ -1,0 +1,210 @@
+#include "cli/files/batch_list.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "cli/files/book_work.h"
+#include "cli/line/exit.h"
+#include "io/file.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kMaxLineBytes = size_t{1} << 20;
+constexpr size_t kMaxIdLetters = 100;
+constexpr size_t kMaxManifestBytes = size_t{8} << 30;
+
+bool is_id(const std::string& id) {
+  if (id.empty() || id.size() > kMaxIdLetters || id.front() == '.') return false;
+  for (const char c : id) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!letter && c != '.' && c != '_' && c != '-') return false;
+  }
+  return true;
+}
+
+[[noreturn]] void line_fault(const std::string& path, size_t line, const std::string& what) {
+  load_fault(path, concat("line ", line), what);
+}
+
+/// The id and the body of a line.
+std::pair<std::string, std::string> read_item(const std::string& path, size_t number,
+                                              const std::string& text, const ordered_json& fields) {
+  ordered_json line = ordered_json::parse(text, nullptr, false);
+  if (!line.is_object()) line_fault(path, number, "expected a JSON object");
+  char id[32];
+  std::snprintf(id, sizeof id, "%08zu", number);
+  std::string name = id;
+  if (const auto at = line.find("id"); at != line.end()) {
+    if (!at->is_string() || !is_id(at->get<std::string>())) {
+      line_fault(path, number,
+                 concat("'id' must be 1 to ", kMaxIdLetters,
+                        " letters, digits, '.', '_' or '-', and begin with no '.'"));
+    }
+    name = at->get<std::string>();
+    line.erase(at);
+  }
+  if (line.contains("text")) {
+    if (line.contains("input")) line_fault(path, number, "has 'text' and 'input'; one is enough");
+    line["input"] = line["text"];
+    line.erase("text");
+  }
+  if (!line.contains("input") || !line["input"].is_string()) {
+    line_fault(path, number, "expected 'input' or 'text', a string");
+  }
+  for (const char* ours : {"stream", "stream_format", "response_format"}) {
+    if (line.contains(ours)) {
+      line_fault(path, number, concat("'", ours, "' is not for a line to say; see --format"));
+    }
+  }
+  for (const auto& [field, value] : fields.items()) {
+    if (!line.contains(field)) line[field] = value;
+  }
+  line["response_format"] = "wav";
+  line["stream"] = false;
+  return {name, line.dump(-1, ' ', false, ordered_json::error_handler_t::replace)};
+}
+
+ordered_json entry_line(const std::string& id, const BatchEntry& entry) {
+  ordered_json line = {{"id", id}, {"key", entry.key}};
+  if (entry.done()) {
+    line["file"] = entry.file;
+    line["seconds"] = entry.seconds;
+    line["sample_rate"] = entry.sample_rate_hz;
+    line["finish_reason"] = entry.finish_reason;
+  } else {
+    line["error"] = entry.fault;
+  }
+  return line;
+}
+
+std::string dumped(const ordered_json& line) {
+  return line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+template <typename T>
+T value_or(const ordered_json& line, const char* name, T otherwise) {
+  const auto at = line.find(name);
+  if (at == line.end()) return otherwise;
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (at->is_number()) return at->get<T>();
+  } else {
+    if (at->is_string()) return at->get<T>();
+  }
+  return otherwise;
+}
+
+}  // namespace
+
+BatchShard read_shard(const std::string& text) {
+  int index = 0, count = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%d/%d%c", &index, &count, &rest) != 2 || index < 1 ||
+      index > count) {
+    throw UsageError("--shard: '" + text + "' is not of the form 2/8, the second of eight");
+  }
+  return {index - 1, count};
+}
+
+std::vector<BatchItem> read_batch(const std::string& path, const std::string& fields,
+                                  BatchShard shard) {
+  ordered_json extra = ordered_json::object();
+  if (!fields.empty()) {
+    extra = ordered_json::parse(fields, nullptr, false);
+    if (!extra.is_object()) throw UsageError("--extra: expected a JSON object");
+  }
+  std::ifstream file;
+  if (path != "-") {
+    file.open(path);
+    if (!file) load_fault(path, "", std::string("cannot open: ") + std::strerror(errno));
+  }
+  std::istream& in = path == "-" ? std::cin : file;
+  std::vector<BatchItem> out;
+  std::unordered_set<std::string> ids;
+  std::string line;
+  int64_t taken = 0;
+  for (size_t number = 1; std::getline(in, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    if (line.size() > kMaxLineBytes) {
+      line_fault(path, number, concat("has ", line.size(), " bytes, at most ", kMaxLineBytes));
+    }
+    auto [id, body] = read_item(path, number, line, extra);
+    if (!ids.insert(id).second) line_fault(path, number, "the id '" + id + "' is there already");
+    if (taken++ % shard.count != shard.index) continue;
+    std::string key = fingerprint_of(body);
+    out.push_back({std::move(id), std::move(body), std::move(key)});
+  }
+  if (in.bad()) load_fault(path, "", "cannot be read to its end");
+  return out;
+}
+
+BatchManifest::BatchManifest(std::string path) : path_(std::move(path)) {
+  std::string text;
+  if (is_file(path_)) text = read_file(path_, kMaxManifestBytes);
+  const size_t whole = text.rfind('\n') + 1;  // 0 without any
+  size_t number = 0;
+  for (size_t at = 0; at < whole;) {
+    const size_t end = text.find('\n', at);
+    const ordered_json line = ordered_json::parse(text.substr(at, end - at), nullptr, false);
+    at = end + 1;
+    ++number;
+    const std::string id = line.is_object() ? value_or<std::string>(line, "id", "") : "";
+    if (!is_id(id)) line_fault(path_, number, "is no entry of a manifest; give another -o");
+    entries_[id] = {.key = value_or<std::string>(line, "key", ""),
+                    .file = value_or<std::string>(line, "file", ""),
+                    .seconds = value_or<double>(line, "seconds", 0),
+                    .sample_rate_hz = value_or<int>(line, "sample_rate", 0),
+                    .finish_reason = value_or<std::string>(line, "finish_reason", ""),
+                    .fault = value_or<std::string>(line, "error", "")};
+  }
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd_ < 0 || ::ftruncate(fd_, static_cast<off_t>(whole)) != 0) {
+    load_fault(path_, "", std::string("cannot write: ") + std::strerror(errno));
+  }
+}
+
+BatchManifest::~BatchManifest() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+const BatchEntry* BatchManifest::find(const BatchItem& item) const {
+  const auto at = entries_.find(item.id);
+  return at == entries_.end() || at->second.key != item.key ? nullptr : &at->second;
+}
+
+void BatchManifest::add(const std::string& id, BatchEntry entry) {
+  const std::string line = dumped(entry_line(id, entry));
+  for (std::string_view rest = line; !rest.empty();) {
+    const ssize_t done = ::write(fd_, rest.data(), rest.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) load_fault(path_, "", std::string("cannot write: ") + std::strerror(errno));
+    rest.remove_prefix(static_cast<size_t>(done));
+  }
+  entries_[id] = std::move(entry);
+}
+
+void BatchManifest::write_all(const std::vector<BatchItem>& order) const {
+  NewFile file(path_);
+  for (const BatchItem& item : order) {
+    const auto at = entries_.find(item.id);
+    if (at == entries_.end()) continue;
+    const std::string line = dumped(entry_line(item.id, at->second));
+    file.append(line.data(), line.size());
+  }
+  file.commit();
+}
+
+}  // namespace syrinx

@@ -1,0 +1,401 @@
+#include "cli/files/book.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/ascii.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/files/book_text.h"
+#include "cli/files/book_work.h"
+#include "cli/line/arguments.h"
+#include "cli/line/exit.h"
+#include "cli/line/ranges.h"
+#include "cli/speak/audio_file.h"
+#include "cli/speak/text_input.h"
+#include "cli/speak/voice_choice.h"
+#include "engine/collector.h"
+#include "io/file.h"
+#include "model/markup.h"
+#include "text/ssml.h"
+
+namespace syrinx {
+namespace {
+
+struct BookOptions {
+  LoadOptions load;
+  SpeechRequest request;  ///< its text is not used
+  VoiceChoice voice;
+  std::string text_file;  ///< "-": the standard input
+  std::string output;     ///< a file, or a directory; empty: a directory named as the text
+  std::string format;     ///< "wav", "mp3", ...; empty: as the output's name ends
+  double volume = 1;      ///< as change_volume(); of files that are finished from now on
+  bool restart = false;   ///< begin anew, whatever was spoken before
+  int jobs = 4;           ///< parts that are spoken at the same time
+};
+
+/// What is in the file; of a plain text nothing but that.
+struct Manuscript {
+  Ssml ssml;
+  bool marked = false;  ///< it is SSML
+};
+
+Manuscript read_book(const BookOptions& options) {
+  Manuscript out;
+  out.ssml.text = read_text(options.text_file);
+  std::erase(out.ssml.text, '\r');
+  out.marked = is_ssml(out.ssml.text);
+  if (!out.marked) return out;
+  const std::string& language = options.request.language;
+  const bool english = language.empty() || lower_ascii(language).starts_with("en");
+  Result<Ssml> read = read_ssml(out.ssml.text, english);
+  if (!read) throw LoadError(concat(options.text_file, ": ", read.error().message));
+  out.ssml = read.take();
+  return out;
+}
+
+constexpr const char* kPlaylist = "book.m3u8";  // written last
+
+/// "1:02:33" or "2:33".
+std::string clock_text(double seconds) {
+  const auto all = static_cast<int64_t>(seconds + 0.5);
+  char out[32];
+  if (all >= 3600) {
+    std::snprintf(out, sizeof out, "%lld:%02lld:%02lld", static_cast<long long>(all / 3600),
+                  static_cast<long long>(all / 60 % 60), static_cast<long long>(all % 60));
+  } else {
+    std::snprintf(out, sizeof out, "%lld:%02lld", static_cast<long long>(all / 60),
+                  static_cast<long long>(all % 60));
+  }
+  return out;
+}
+
+/// Where a book goes: a file with all chapters, or a directory with a file for each.
+struct Target {
+  bool directory = false;
+  std::string path;
+
+  std::string work() const { return directory ? join_path(path, ".book") : path; }
+};
+
+/// Hours of work are not done again without a word. A book that is not finished has its journal.
+void refuse_finished(const Target& target, bool restart) {
+  if (restart || is_file(target.work() + ".journal")) return;
+  if (!is_file(target.directory ? join_path(target.path, kPlaylist) : target.path)) return;
+  throw LoadError(target.path +
+                  (target.directory ? " holds a finished book" : " is there already") +
+                  "; --restart speaks it anew, another -o leaves it");
+}
+
+Target find_target(const BookOptions& options) {
+  std::string path = options.output;
+  if (path.empty() && options.text_file == "-") {
+    throw UsageError("say where a book from the standard input goes: -o DIRECTORY/ or -o FILE.wav");
+  }
+  if (path.empty()) {
+    path = options.text_file.substr(options.text_file.rfind('/') + 1);
+    path = path.substr(0, path.rfind('.')) + "/";
+  }
+  if (path == "-") throw UsageError("a book does not go to the standard output; 'say' does that");
+  const bool directory = path.ends_with('/') || is_directory(path);
+  if (directory && mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
+    throw LoadError("cannot make " + path + ": " + std::strerror(errno));
+  }
+  const Target target{directory, path};
+  refuse_finished(target, options.restart);
+  return target;
+}
+
+AudioFormat find_format(const BookOptions& options, const Target& target) {
+  const auto asked = audio_format(options.format);
+  if (asked || target.directory) return asked.value_or(AudioFormat::kWav);
+  return format_of_file(target.path);
+}
+
+/// One line on a terminal, rewritten; elsewhere nothing.
+class Progress {
+ public:
+  Progress(size_t all_bytes, size_t done_bytes) : all_(all_bytes), begun_(done_bytes) {}
+
+  void show(size_t chapter, size_t chapters, size_t done, double audio_s) {
+    if (!terminal_) return;
+    std::string left;
+    if (done > begun_) {
+      const double per_byte = (now_s() - began_s_) / static_cast<double>(done - begun_);
+      left = ", " + clock_text(per_byte * static_cast<double>(all_ - done)) + " left";
+    }
+    std::fprintf(stderr, "\r\033[Kchapter %zu of %zu, %zu %%, %s of audio%s", chapter, chapters,
+                 100 * done / std::max<size_t>(1, all_), clock_text(audio_s).c_str(), left.c_str());
+  }
+  void clear() const {
+    if (terminal_) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  const size_t all_, begun_;  // bytes of text: all, and those that were spoken earlier
+  const double began_s_ = now_s();
+};
+
+class Book {
+ public:
+  Book(const BookOptions& options, Manuscript manuscript)
+      : options_(options),
+        manuscript_(std::move(manuscript)),
+        chapters_(find_chapters(manuscript_.ssml.text)),
+        parts_(cut_book(manuscript_.ssml.text, chapters_, !manuscript_.marked)),
+        target_(find_target(options)),
+        format_(find_format(options, target_)),
+        work_(target_.work(), identity(), options.restart) {}
+
+  int speak();
+
+ private:
+  struct Running {
+    std::shared_ptr<Collector> collector;
+    bool silent = false;  ///< nothing in it that can be spoken
+  };
+  std::string identity() const;
+  void take_markup(const PipelineInfo& info);
+  std::string file_of(size_t chapter) const;
+  Running submit(Engine& engine, const BookPart& part) const;
+  void keep(size_t index, Running running);
+  void finish_file(size_t chapter);
+  void write_playlist() const;
+  bool begins_chapter(size_t index) const {
+    return index == 0 || parts_[index].chapter != parts_[index - 1].chapter;
+  }
+  bool ends_file(size_t index) const {
+    return index + 1 == parts_.size() || (target_.directory && begins_chapter(index + 1));
+  }
+  size_t bytes_until(size_t parts) const {
+    size_t bytes = 0;
+    for (size_t i = 0; i < parts; ++i) bytes += parts_[i].text.size();
+    return bytes;
+  }
+
+  const BookOptions& options_;
+  const Manuscript manuscript_;
+  const std::vector<Chapter> chapters_;
+  const std::vector<BookPart> parts_;
+  const Target target_;
+  const AudioFormat format_;
+  BookWork work_;
+  int rate_ = 0;           // Hz
+  SpeechRequest request_;  // of every part, with its voice
+};
+
+/// Options that few models have; "" without any.
+std::string options_identity(const SpeechRequest& r) {
+  const auto said = [](const char* name, const auto& value) {
+    return value ? concat(name, *value, ' ') : "";
+  };
+  const bool flow = r.flow != FlowMode::kAuto;
+  return concat(said("it", r.inner_temperature), said("ip", r.inner_top_p),
+                said("ik", r.inner_top_k), flow ? concat('f', static_cast<int>(r.flow)) : "",
+                said("e", r.exaggeration), r.speaker >= 0 ? concat('s', r.speaker) : "");
+}
+
+/// What a lexicon says; "" without one.
+std::string lexicon_identity(const std::string& file) {
+  return file.empty() ? "" : concat('\0', read_text(file));
+}
+
+/// How the parts of a text in SSML are said.
+std::string markup_identity(const Ssml& ssml) {
+  std::string out;
+  for (const Saying& saying : ssml.sayings) {
+    out += concat('\0', saying.begin, ' ', saying.end, ' ', saying.phones.ipa, ' ', saying.strong);
+  }
+  for (const Delivery& delivery : ssml.deliveries) {
+    out += concat('\0', delivery.begin, ' ', delivery.rate, ' ', delivery.pitch);
+  }
+  return out;
+}
+
+/// Everything that the samples depend on.
+std::string Book::identity() const {
+  const SpeechRequest& r = options_.request;
+  const auto number = [](const auto& value) { return value ? std::to_string(*value) : "-"; };
+  return fingerprint_of(concat(
+      manuscript_.ssml.text, '\0', options_.load.model, '\0', options_.load.weights, '\0', r.voice,
+      '\0', r.language, '\0', r.instructions, '\0', r.seed, ' ', number(r.temperature), ' ',
+      number(r.top_p), ' ', number(r.top_k), ' ', number(r.min_p), ' ',
+      number(r.repetition_penalty), ' ', number(r.guidance), ' ', r.speed, ' ', r.max_frames, ' ',
+      options_identity(r), lexicon_identity(options_.load.lexicon), '\0', target_.directory,
+      markup_identity(manuscript_.ssml)));
+}
+
+std::string Book::file_of(size_t chapter) const {
+  if (!target_.directory) return target_.path;
+  return join_path(target_.path,
+                   chapter_file_name(chapters_[chapter], chapter + 1, chapters_.size()) + "." +
+                       audio_format_name(format_));
+}
+
+Book::Running Book::submit(Engine& engine, const BookPart& part) const {
+  SpeechRequest request = request_;
+  if (manuscript_.marked) {
+    take_part(request_, static_cast<int64_t>(part.begin), std::ssize(part.text), request);
+  } else {
+    request.text = part.text;
+  }
+  request.offline = true;
+  Running running{std::make_shared<Collector>()};
+  const Result<RequestId> id = engine.submit(request, running.collector);
+  if (id) return running;
+  // A row of stars between two scenes is no reason to end.
+  const bool nothing = id.error().code == ErrorCode::kInvalid && id.error().param == "input";
+  if (!nothing) throw LoadError(id.error().message);
+  running.silent = true;
+  return running;
+}
+
+/// Waits for a part and puts it where it belongs.
+void Book::keep(size_t index, Running running) {
+  bool cut_short = false;
+  if (!running.silent) {
+    const Outcome& outcome = running.collector->wait();
+    if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
+      throw LoadError(outcome.error.message + "; the same command goes on from here");
+    }
+    cut_short = outcome.reason != FinishReason::kStop;
+  }
+  std::vector<float> samples;
+  if (!running.silent) samples = running.collector->samples();
+  const double pause_s = static_cast<double>(parts_[index].pause_s) / request_.speed;
+  if (!running.silent && !ends_file(index)) {
+    samples.resize(samples.size() + static_cast<size_t>(std::llround(pause_s * rate_)), 0.f);
+  }
+  work_.add(samples, begins_chapter(index), cut_short);
+}
+
+void Book::finish_file(size_t chapter) {
+  const BookPlace& place = work_.place();
+  std::vector<BookMark> marks;
+  for (size_t i = 0; i < parts_.size() && marks.size() < place.marks.size(); ++i) {
+    const bool here = !target_.directory || parts_[i].chapter == chapter;
+    if (!here || !begins_chapter(i)) continue;
+    marks.push_back({chapters_[parts_[i].chapter].title, place.marks[marks.size()]});
+  }
+  work_.finish_file(file_of(chapter),
+                    {.format = format_, .in_rate_hz = rate_, .volume = options_.volume}, marks);
+}
+
+void Book::write_playlist() const {
+  NewFile list(join_path(target_.path, kPlaylist));
+  std::string text = "#EXTM3U\n";
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (!begins_chapter(i)) continue;
+    const std::string file = file_of(parts_[i].chapter);
+    text += file.substr(file.rfind('/') + 1) + "\n";
+  }
+  list.append(text.data(), text.size());
+  list.commit();
+}
+
+/// What the model cannot do with a text in SSML is told and left out.
+void Book::take_markup(const PipelineInfo& info) {
+  if (!manuscript_.marked) return;
+  const Markup markup = take_ssml(info, manuscript_.ssml, request_);
+  for (const std::string& warning : markup.warnings) {
+    std::fprintf(stderr, "syrinx: %s\n", warning.c_str());
+  }
+  if (!markup.marks.empty()) std::fputs("syrinx: SSML: a book does not tell its marks\n", stderr);
+}
+
+int Book::speak() {
+  if (parts_.empty()) throw LoadError("there is nothing to speak in " + options_.text_file);
+  const double began_s = now_s();
+  const std::unique_ptr<Engine> engine = load_engine(options_.load);
+  rate_ = engine->pipeline().info().sample_rate;
+  request_ = options_.request;
+  choose_voice(*engine, options_.voice, request_);
+  take_markup(engine->pipeline().info());
+  const BookPlace& place = work_.place();
+  if (place.parts > parts_.size()) throw LoadError("the journal of the book makes no sense");
+  if (place.parts > 0) {
+    std::fprintf(stderr, "going on after %s of audio\n",
+                 clock_text(static_cast<double>(place.all_samples) / rate_).c_str());
+  }
+  // Ended between a file's last part and its end: its end is made now.
+  if (place.samples > 0 && ends_file(place.parts - 1)) finish_file(parts_[place.parts - 1].chapter);
+
+  Progress progress(bytes_until(parts_.size()), bytes_until(place.parts));
+  std::deque<Running> running;
+  size_t done_bytes = bytes_until(place.parts);
+  for (size_t next = place.parts; place.parts < parts_.size();) {
+    const size_t index = place.parts;
+    while (next < parts_.size() && running.size() < static_cast<size_t>(options_.jobs)) {
+      running.push_back(submit(*engine, parts_[next++]));
+    }
+    progress.show(parts_[index].chapter + 1, chapters_.size(), done_bytes,
+                  static_cast<double>(place.all_samples) / rate_);
+    keep(index, std::move(running.front()));
+    running.pop_front();
+    done_bytes += parts_[index].text.size();
+    if (ends_file(index)) finish_file(parts_[index].chapter);
+  }
+  progress.clear();
+  if (target_.directory) write_playlist();
+  work_.finish();
+  std::printf("%zu %s, %s of audio in %s: %s\n", chapters_.size(),
+              chapters_.size() == 1 ? "chapter" : "chapters",
+              clock_text(static_cast<double>(place.all_samples) / rate_).c_str(),
+              clock_text(now_s() - began_s).c_str(), target_.path.c_str());
+  if (place.cut_short == 0) return 0;
+  std::fprintf(stderr, "syrinx: %zu of %zu parts reached a bound before their end\n",
+               place.cut_short, parts_.size());
+  return kExitIncomplete;
+}
+
+int run_book(const BookOptions& options) {
+  Book book(options, read_book(options));
+  return book.speak();
+}
+
+}  // namespace
+
+void add_book(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<BookOptions>();
+  BookOptions& book = *options;
+  CLI::App* sub = app.add_subcommand("book", "Speak a long text, a file for each chapter");
+  sub->add_option("text", book.text_file, "text file; '-' is the standard input")->required();
+  sub->add_option(
+      "-o,--output", book.output,
+      "a directory ('name/') for a file per chapter and a playlist, or one audio "
+      "file with a cue sheet of its chapters; by default a directory named as the text");
+  sub->add_option("-j,--jobs", book.jobs, "parts that are spoken at the same time")
+      ->check(between(1, 256))
+      ->capture_default_str();
+  add_format(*sub, book.format, "by default as the output's name ends, or wav");
+  sub->add_flag("--restart", book.restart,
+                "begin anew instead of going on, or although it is finished");
+  add_model(*sub, book.load);
+  add_request(*sub, book.request);
+  add_volume(*sub, book.volume);
+  add_store(*sub, book.voice.store);
+  sub->footer(
+      "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3', "
+      "with\n"
+      "their title under them or not, or Roman numerals.\n"
+      "Interrupted, the same command goes on where it was.\n\n"
+      "Examples:\n"
+      "  syrinx book alice.txt                    alice/01-chapter-i-down-the-rabbit-hole.wav\n"
+      "  syrinx book alice.txt -o alice.wav       one file, and alice.cue\n"
+      "  pandoc -t plain book.epub | syrinx book - -o book/");
+  sub->callback([&chosen, options] { chosen = [options] { return run_book(*options); }; });
+}
+
+}  // namespace syrinx

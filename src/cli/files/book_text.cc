@@ -1,0 +1,95 @@
+#include "cli/files/book_text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/ascii.h"
+#include "cli/files/book_headings.h"
+#include "text/layout.h"
+#include "text/sentences.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kForeword = 200;   // bytes before the first heading that are a chapter
+constexpr size_t kPart = 800;       // bytes after which a part ends with its paragraph
+constexpr size_t kLongPart = 2000;  // and with its sentence
+constexpr size_t kNameBytes = 48;   // of a title in a file's name
+constexpr float kChapterPause = 0.7f;
+}  // namespace
+
+std::vector<Chapter> find_chapters(std::string_view text) {
+  std::vector<Chapter> chapters = {{"", 0, text.size()}};
+  const auto between = [text](size_t begin, size_t end) {
+    return trimmed(text.substr(begin, end - begin));
+  };
+  Heading last;  // of the chapter at the end of the list, where it has one
+  for (Heading& heading : find_headings(text)) {
+    Chapter& before = chapters.back();
+    const bool first = chapters.size() == 1 && before.title.empty();
+    const bool bare = !before.title.empty() && between(last.end, heading.begin).empty();
+    if (first && between(0, heading.begin).size() < kForeword) {
+      before.title = heading.title;
+    } else if (bare && heading.level > last.level) {
+      before.title += ". " + heading.title;  // a part and its first chapter
+    } else if (bare) {
+      before.title = heading.title;  // a list of contents, whose last line is the heading itself
+    } else {
+      before.end = heading.begin;
+      chapters.push_back({heading.title, heading.begin, text.size()});
+    }
+    last = std::move(heading);
+  }
+  return chapters;
+}
+
+std::vector<BookPart> cut_book(std::string_view text, const std::vector<Chapter>& chapters,
+                               bool markdown) {
+  std::vector<BookPart> parts;
+  for (size_t i = 0; i < chapters.size(); ++i) {
+    const std::string_view chapter =
+        text.substr(chapters[i].begin, chapters[i].end - chapters[i].begin);
+    BookPart part{.chapter = i, .begin = chapters[i].begin};
+    const auto close = [&](size_t end) {
+      if (trimmed(part.text).empty()) return;
+      parts.push_back(std::exchange(part, {.chapter = i, .begin = chapters[i].begin + end}));
+    };
+    for (const Sentence& sentence : split_sentences(chapter)) {
+      std::string_view words = chapter.substr(sentence.begin, sentence.end - sentence.begin);
+      part.pause_s = layout_pause_s(words, sentence.ends_paragraph);
+      const bool heading = markdown && markdown_level(trimmed(words)) > 0;
+      if (heading) words.remove_prefix(words.find_first_not_of("# \n"));
+      part.text += words;
+      if (heading && !sentence.ends_paragraph) part.text += '\n';
+      const size_t size = part.text.size();
+      if (size >= kLongPart || (size >= kPart && sentence.ends_paragraph)) {
+        close(sentence.end);
+      }
+    }
+    close(chapter.size());
+    if (!parts.empty() && parts.back().chapter == i) parts.back().pause_s = kChapterPause;
+  }
+  return parts;
+}
+
+std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count) {
+  std::string name = std::to_string(number);
+  const size_t digits = std::max<size_t>(2, std::to_string(count).size());
+  name.insert(0, digits - std::min(digits, name.size()), '0');
+  std::string words;
+  bool gap = false;
+  for (const char c : chapter.title) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80 && std::isalnum(byte) == 0) {
+      gap = !words.empty();
+      continue;
+    }
+    if (words.size() >= kNameBytes && (byte & 0xC0) != 0x80) break;  // between characters
+    if (std::exchange(gap, false)) words += '-';
+    words += byte < 0x80 ? static_cast<char>(std::tolower(byte)) : c;
+  }
+  return words.empty() ? name : name + "-" + words;
+}
+
+}  // namespace syrinx

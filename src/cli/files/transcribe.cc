@@ -1,0 +1,356 @@
+#include "cli/files/transcribe.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "audio/recording.h"
+#include "audio/resampler.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/line/arguments.h"
+#include "cli/line/exit.h"
+#include "cli/line/interrupt.h"
+#include "ears/ears.h"
+#include "ears/languages.h"
+#include "ears/transcript_text.h"
+#include "io/file.h"
+
+namespace syrinx {
+namespace {
+
+/// What is said in recordings.
+struct TranscribeOptions {
+  std::vector<std::string> files;  ///< "-": the standard input
+  std::string ears = "pocketsphinx";
+  std::string language;
+  std::string prompt;
+  bool translate = false, word_times = false;
+  std::string format;  ///< txt, srt, vtt or json; empty: as the output's name ends, or txt
+  std::string output;  ///< a file, or a directory for several; empty or "-": the standard output
+  bool quiet = false;  ///< no progress
+};
+
+// One's own files: bounds only against accidents.
+constexpr RecordingLimits kOwnFiles{.max_bytes = size_t{8} << 30, .max_s = 48 * 3600};
+constexpr size_t kMaxPipe = size_t{1} << 30;
+constexpr double kGivenAheadS = 90, kGivenAtOnceS = 10;
+
+/// Collects a transcript; the recogniser's thread fills it.
+class TranscriptNotes : public TranscriptSink {
+ public:
+  void segment(const TranscriptSegment& segment) override {
+    const std::lock_guard lock(mutex_);
+    segments_.push_back(segment);
+    changed_.notify_all();
+  }
+  void heard(double seconds) override {
+    const std::lock_guard lock(mutex_);
+    heard_s_ = seconds;
+    changed_.notify_all();
+  }
+  void finished(Result<Transcript> transcript) override {
+    const std::lock_guard lock(mutex_);
+    result_ = std::move(transcript);
+    changed_.notify_all();
+  }
+
+  /// Waits a little for news.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    if (!result_) changed_.wait_for(lock, std::chrono::milliseconds(100));
+  }
+  std::vector<TranscriptSegment> take_segments() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(segments_, {});
+  }
+  double heard_s() {
+    const std::lock_guard lock(mutex_);
+    return heard_s_;
+  }
+  std::optional<Result<Transcript>> take_result() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(result_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<TranscriptSegment> segments_;
+  std::optional<Result<Transcript>> result_;
+  double heard_s_ = 0;
+};
+
+/// "1:02:03".
+std::string clock_time(double seconds) {
+  const auto all = static_cast<long>(seconds);
+  char out[40];
+  if (all >= 3600) {
+    std::snprintf(out, sizeof out, "%ld:%02ld:%02ld", all / 3600, all / 60 % 60, all % 60);
+  } else {
+    std::snprintf(out, sizeof out, "%ld:%02ld", all / 60, all % 60);
+  }
+  return out;
+}
+
+/// A line on a terminal that is written over; elsewhere nothing.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool wanted) : shown_(wanted && isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void show(const std::string& line) {
+    if (!shown_ || now_s() - last_s_ < 0.2) return;
+    last_s_ = now_s();
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    std::fflush(stderr);
+    dirty_ = true;
+  }
+  void clear() {
+    if (std::exchange(dirty_, false)) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  const bool shown_;
+  bool dirty_ = false;
+  double last_s_ = 0;
+};
+
+/// The bytes of a file, or of the standard input.
+class InputBytes {
+ public:
+  explicit InputBytes(const std::string& path) {
+    if (path != "-") {
+      mapped_ = MappedFile::open(path);
+      return;
+    }
+    char block[1 << 16];
+    for (size_t got = 0; (got = std::fread(block, 1, sizeof block, stdin)) > 0;) {
+      if (read_.size() + got > kMaxPipe) {
+        throw LoadError(concat("the standard input holds more than ", kMaxPipe >> 20, " MiB"));
+      }
+      read_.append(block, got);
+    }
+  }
+  std::string_view view() const {
+    if (!mapped_) return read_;
+    return {reinterpret_cast<const char*>(mapped_->bytes().data()), mapped_->bytes().size()};
+  }
+
+ private:
+  std::shared_ptr<const MappedFile> mapped_;
+  std::string read_;
+};
+
+class Transcriber {
+ public:
+  Transcriber(const TranscribeOptions& options, std::string format)
+      : options_(options), format_(std::move(format)), ears_(open_recogniser(options.ears)) {
+    listen_ = {.language = options.language.empty() ? "" : language_code(options.language),
+               .prompt = options.prompt,
+               .word_times = options.word_times || format_ == "srt" || format_ == "vtt",
+               .translate = options.translate};
+    const RecogniserInfo& info = ears_->info();
+    if (options.word_times && !info.word_times) {
+      throw UsageError(concat("'", info.name, "' does not tell the times of words"));
+    }
+    listen_.word_times = listen_.word_times && info.word_times;
+    if (const Status fit = check_listen(info, listen_); !fit) throw UsageError(fit.error().message);
+  }
+
+  /// Writes what is said in `file` to `output`, "" being the standard output. Throws LoadError.
+  void transcribe(const std::string& file, const std::string& output, const InterruptGuard& guard);
+
+ private:
+  bool lines() const { return format_ == "txt"; }
+  std::string written(const Transcript& transcript) const {
+    if (format_ == "srt") return transcript_srt(transcript);
+    if (format_ == "vtt") return transcript_vtt(transcript);
+    return transcript_verbose_json(transcript,
+                                   {.words = listen_.word_times, .translated = listen_.translate}) +
+           "\n";
+  }
+
+  const TranscribeOptions& options_;
+  const std::string format_;
+  const std::shared_ptr<Recogniser> ears_;
+  ListenOptions listen_;
+};
+
+std::string line_of(const TranscriptSegment& segment) {
+  const size_t begin = segment.text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : segment.text.substr(begin) + "\n";
+}
+
+void put(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw LoadError("cannot write to the standard output");
+  }
+}
+
+void Transcriber::transcribe(const std::string& file, const std::string& output,
+                             const InterruptGuard& guard) {
+  const std::string name = file == "-" ? "the standard input" : file;
+  const auto fault = [&](const Error& error) { return LoadError(name + ": " + error.message); };
+  std::optional<NewFile> out;
+  if (!output.empty()) out.emplace(output);
+  const InputBytes bytes(file);
+  RecordingReader reader(bytes.view(), kOwnFiles);
+  std::vector<float> samples;
+  Result<bool> more = reader.read(size_t{1} << 16, samples);
+  if (!more) throw fault(more.error());
+  const int rate = reader.sample_rate();
+  std::optional<Resampler> resampler;
+  if (rate != kHearingRate) resampler.emplace(rate, kHearingRate);
+
+  const auto notes = std::make_shared<TranscriptNotes>();
+  auto opened = ears_->open(listen_, notes);
+  if (!opened) throw fault(opened.error());
+  const std::unique_ptr<Listener> listener = opened.take();
+  ProgressLine progress(!options_.quiet);
+  const std::string total =
+      reader.claimed_s() > 0 ? " of " + clock_time(reader.claimed_s()) : std::string();
+  const double began_s = now_s();
+  int64_t given = 0;
+  bool ended = false;
+  std::optional<Result<Transcript>> result;
+  std::string text;
+  while (!result) {
+    guard.check();
+    const double heard_s = notes->heard_s();
+    if (!ended && static_cast<double>(given) / kHearingRate - heard_s < kGivenAheadS) {
+      std::vector<float> ready;
+      if (resampler) {
+        resampler->push(samples, ready);
+        if (!more.value()) resampler->flush(ready);
+      } else {
+        ready = samples;
+      }
+      listener->hear(ready);
+      given += std::ssize(ready);
+      samples.clear();
+      if (more.value()) {
+        more = reader.read(static_cast<size_t>(kGivenAtOnceS * rate), samples);
+        if (!more) throw fault(more.error());
+      } else {
+        listener->end();
+        ended = true;
+      }
+    } else {
+      notes->wait();
+    }
+    result = notes->take_result();  // before the segments: those come first
+    for (const TranscriptSegment& segment : notes->take_segments()) {
+      if (!lines()) continue;
+      progress.clear();
+      if (out) {
+        text += line_of(segment);
+      } else {
+        put(line_of(segment));
+      }
+    }
+    progress.show(concat(name, ": ", clock_time(heard_s), total, " heard, ",
+                         std::round(10 * heard_s / (now_s() - began_s)) / 10,
+                         " times as fast as speech"));
+  }
+  progress.clear();
+  if (!*result) throw fault(result->error());
+  if (!lines()) text = written(result->value());
+  if (!out) return put(lines() ? std::string() : text);
+  out->append(text.data(), text.size());
+  out->commit();
+}
+
+std::string wanted_format(const TranscribeOptions& options, bool directory) {
+  if (!options.format.empty()) return options.format;
+  const std::string ending = std::filesystem::path(options.output).extension();
+  if (directory || ending.empty()) return "txt";
+  for (const char* each : {"txt", "srt", "vtt", "json"}) {
+    if (ending == std::string(".") + each) return each;
+  }
+  throw UsageError(concat("'", ending,
+                          "' is no format of a transcript; there are txt, srt, vtt "
+                          "and json (--format)"));
+}
+
+int run_transcribe(const TranscribeOptions& options) {
+  const bool several = options.files.size() > 1;
+  const bool directory = !options.output.empty() && options.output != "-" &&
+                         (several || is_directory(options.output) || options.output.back() == '/');
+  const std::string format = wanted_format(options, directory);
+  const bool standard = options.output.empty() || options.output == "-";
+  if (several && standard && (format == "srt" || format == "vtt")) {
+    throw UsageError("several files need a directory for their subtitles: -o DIRECTORY");
+  }
+  if (std::count(options.files.begin(), options.files.end(), "-") > 1) {
+    throw UsageError("the standard input can be read once");
+  }
+  const InterruptGuard guard;
+  Transcriber transcriber(options, format);
+  if (directory) std::filesystem::create_directories(options.output);
+  int failed = 0;
+  for (const std::string& file : options.files) {
+    std::string output = standard ? "" : options.output;
+    if (directory) {
+      const std::string stem = file == "-" ? "stdin" : std::filesystem::path(file).stem().string();
+      output = join_path(options.output, stem + "." + format);
+    }
+    try {
+      if (several && standard && format == "txt") put(file + ":\n");
+      transcriber.transcribe(file, output, guard);
+    } catch (const LoadError& error) {
+      std::fprintf(stderr, "syrinx: %s\n", error.what());
+      ++failed;
+    }
+  }
+  return failed == 0 ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void add_transcribe(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<TranscribeOptions>();
+  TranscribeOptions& transcribe = *options;
+  CLI::App* sub = app.add_subcommand("transcribe", "Write down what is said in recordings");
+  sub->add_option("files", transcribe.files, "audio files; '-' is the standard input")->required();
+  sub->add_option("-m,--model", transcribe.ears,
+                  "what recognises: pocketsphinx, or a Whisper (a directory or Org/Name)")
+      ->capture_default_str();
+  sub->add_option("--language", transcribe.language,
+                  "of the speech, as 'en' or 'english'; by default found out, or the only one");
+  sub->add_option("--prompt", transcribe.prompt,
+                  "what was said before, or words to expect, for models that heed it");
+  sub->add_flag("--translate", transcribe.translate, "into English, with models that can");
+  sub->add_flag("--words", transcribe.word_times, "the times of words, in JSON");
+  sub->add_option("--format", transcribe.format,
+                  "of the transcript; by default as the output's name ends, or txt")
+      ->check(CLI::IsMember({"txt", "srt", "vtt", "json"}));
+  sub->add_option("-o,--output", transcribe.output,
+                  "a file, or a directory for those of several recordings; '-' is the standard "
+                  "output, where it goes without this");
+  sub->add_flag("-q,--quiet", transcribe.quiet, "no progress");
+  sub->callback([&chosen, options] { chosen = [options] { return run_transcribe(*options); }; });
+  sub->footer(
+      "Examples:\n"
+      "  syrinx transcribe talk.mp3                       lines of text as they are settled\n"
+      "  syrinx transcribe talk.m4a -o talk.srt           subtitles\n"
+      "  syrinx transcribe *.ogg --format vtt -o texts/   a file for each\n"
+      "  syrinx transcribe --format json --words - < talk.wav\n\n"
+      "Exit codes: 0 done, 1 a recording could not be read (the others were), 2 the command line "
+      "makes no sense.");
+}
+
+}  // namespace syrinx

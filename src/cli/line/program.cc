@@ -1,0 +1,66 @@
+#include "cli/line/program.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "audio/decode_helper.h"
+#include "cli/line/exit.h"
+#include "cli/line/interrupt.h"
+#include "cli/line/usage.h"
+
+namespace syrinx {
+namespace {
+
+int run(const Program& program, int argc, char** argv) {
+  CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", SYRINX_VERSION);
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.set_config("--config", "", "TOML file: options of a command under its name, as [serve]");
+  const auto config = std::make_shared<LocatedConfig>(app);
+  app.config_formatter(config);
+  Chosen chosen;
+  for (const AddCommand add : program.commands) add(app, chosen);
+  // Last, because commands inherit what is there when they are made.
+  app.footer(program.footer);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wish) {  // --help, --version
+    return app.exit(wish);
+  } catch (const CLI::ParseError& error) {
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (const CLI::App* asked = asks_for_help(app, arguments)) {
+      std::fputs(asked->help().c_str(), stderr);
+    } else {
+      std::fprintf(stderr, "syrinx: %s\n", usage_fault(app, error, *config, arguments).c_str());
+    }
+    return kExitUsage;
+  }
+  return chosen();
+}
+
+}  // namespace
+
+int run_program(const Program& program, int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == kDecodeHelperCommand) {
+    run_decode_helper();
+  }
+  try {
+    return run(program, argc, argv);
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "syrinx: %s\n", error.what());
+    return kExitUsage;
+  } catch (const Interrupted& interrupted) {
+    end_by(interrupted);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "syrinx: %s\n", error.what());
+    return kExitFailed;
+  }
+}
+
+}  // namespace syrinx

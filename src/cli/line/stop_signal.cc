@@ -1,0 +1,65 @@
+#include "cli/line/stop_signal.h"
+
+#include <unistd.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+namespace syrinx {
+
+struct StopSignal::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool armed = false, stopped = false, reload = false;
+};
+
+namespace {
+
+/// The next signal's event, on the thread that takes them.
+StopSignal::Event next_event(const sigset_t& signals) {
+  int signal = 0;
+  sigwait(&signals, &signal);
+  const bool reload = signal == SIGHUP && isatty(STDIN_FILENO) == 0;
+  return reload ? StopSignal::Event::kReload : StopSignal::Event::kStop;
+}
+
+}  // namespace
+
+StopSignal::StopSignal() : state_(new State) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([state = state_, signals] {
+    for (;;) {
+      const Event event = next_event(signals);
+      const std::lock_guard lock(state->mutex);
+      if (event == Event::kReload) {
+        state->reload = true;
+      } else {
+        if (!state->armed) std::_Exit(0);
+        if (state->stopped) std::_Exit(1);
+        state->stopped = true;
+      }
+      state->changed.notify_all();
+    }
+  }).detach();
+}
+
+void StopSignal::arm() {
+  const std::lock_guard lock(state_->mutex);
+  state_->armed = true;
+}
+
+StopSignal::Event StopSignal::wait() {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [this] { return state_->stopped || state_->reload; });
+  if (state_->stopped) return Event::kStop;
+  state_->reload = false;
+  return Event::kReload;
+}
+
+}  // namespace syrinx

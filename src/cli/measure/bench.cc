@@ -1,0 +1,145 @@
+// clang-format off
+#include "bench/asio.h"  // first: see there
+// clang-format on
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/check.h"
+#include "bench/measure_steps.h"
+#include "bench/target.h"
+#include "cli/files/http_client.h"
+#include "cli/files/many_files.h"
+#include "cli/measure/load_command.h"
+#include "cli/speak/voice_choice.h"
+#include "io/file.h"
+
+namespace syrinx {
+namespace {
+
+/// What the command line says of every request, as fields of a body.
+std::string body_fields(const BenchOptions& options) {
+  const SpeechRequest& request = options.request;
+  nlohmann::json fields = nlohmann::json::object();
+  const auto add = [&fields](const char* name, const auto& value) {
+    if (value) fields[name] = *value;
+  };
+  add("temperature", request.temperature);
+  add("top_p", request.top_p);
+  add("top_k", request.top_k);
+  add("min_p", request.min_p);
+  add("repetition_penalty", request.repetition_penalty);
+  add("inner_temperature", request.inner_temperature);
+  add("inner_top_p", request.inner_top_p);
+  add("inner_top_k", request.inner_top_k);
+  add("exaggeration", request.exaggeration);
+  if (request.flow != FlowMode::kAuto) {
+    fields["flow"] = request.flow == FlowMode::kFull ? "full" : "causal";
+  }
+  if (request.speaker >= 0) fields["speaker"] = request.speaker;
+  if (request.max_frames > 0) fields["max_new_tokens"] = request.max_frames;
+  if (!request.voice.empty()) fields["voice"] = request.voice;
+  if (!request.language.empty()) fields["language"] = request.language;
+  if (!request.instructions.empty()) fields["instructions"] = request.instructions;
+  if (!options.fields.empty()) {
+    const nlohmann::json extra = nlohmann::json::parse(options.fields, nullptr, false);
+    if (!extra.is_object()) throw UsageError("--extra is not a JSON object");
+    fields.update(extra);
+  }
+  return fields.empty() ? "" : fields.dump();
+}
+
+int run_profile(const BenchOptions& options) {
+  if (!options.url.empty()) throw UsageError("--profile-steps measures in this process");
+  const bool terminal = isatty(STDERR_FILENO);
+  MeasureOptions measure{options.load, options.request, texts_of(options)};
+  if (options.duration_s > 0) measure.seconds = options.duration_s;
+  measure.progress = [terminal](const std::string& what) {
+    if (terminal) std::fprintf(stderr, "\r\033[K%s", what.c_str());
+  };
+  const StepProfile profile = measure_steps(measure);
+  if (terminal) std::fputs("\r\033[K", stderr);
+  write_text(options.profile_file, profile_json(profile));
+  const ArProfile& ar = profile.ars.front();
+  std::printf("%s, %d threads: a step of 1 takes %s, of %d %s", profile.model.c_str(),
+              profile.threads, time_text(ar.step_s(1, 64, 0)).c_str(), ar.decode.back().batch,
+              time_text(ar.step_s(ar.decode.back().batch, 64, 0)).c_str());
+  for (size_t i = 0; i < profile.links.size(); ++i) {
+    const LinkProfile& link = profile.links[i];
+    std::printf("; %s, %d frames: %s", link.name.c_str(), link.policy.steady,
+                time_text(profile.chunks_s(i, 1, link.policy.steady)).c_str());
+  }
+  std::printf("\noverhead %.1f us a batch and %.1f us a member, %s to wake up\n%s\n",
+              1e6 * profile.batch_overhead_s, 1e6 * profile.sequence_overhead_s,
+              time_text(profile.wake_s).c_str(), options.profile_file.c_str());
+  return 0;
+}
+
+std::unique_ptr<BenchTarget> http_target(const BenchOptions& options, net::io_context& io,
+                                         LoadCommand& command) {
+  if (options.request.ignore_stop) throw UsageError("--ignore-stop needs --in-process");
+  allow_many_files();
+  command.fact("model asked for", options.load.model);
+  return make_http_target(io, {.url = options.url,
+                               .model = options.load.model,
+                               .api_key = read_client_key(options.api_key_file),
+                               .fields = body_fields(options),
+                               .sample_rate_hz = options.sample_rate_hz,
+                               .timeout_s = options.timeout_s,
+                               .keep_alive = !options.new_connections});
+}
+
+std::unique_ptr<BenchTarget> engine_target(const BenchOptions& options, net::io_context& io,
+                                           std::unique_ptr<Engine>& engine, LoadCommand& command) {
+  if (!options.fields.empty()) throw UsageError("--extra needs --url");
+  const EngineOptions& how = options.load.engine;
+  engine = load_engine(options.load);
+  command.fact("weights", options.load.weights);
+  command.fact("threads", how.threads == 0
+                              ? concat(std::thread::hardware_concurrency(), " (all cores)")
+                              : concat(how.threads));
+  command.fact("policy", how.policy);
+  command.fact("max batch", concat(how.max_batch));
+  SpeechRequest request = options.request;
+  choose_voice(*engine, {}, request);
+  return make_engine_target(io, *engine, request, options.timeout_s);
+}
+
+/// One request first: it says early what is wrong, and what is slow only once is not measured.
+void probe(net::io_context& io, BenchTarget& target, TrafficOptions traffic) {
+  traffic.repeats = 1;
+  traffic.warmup_s = 0;
+  const LoadResult result = run_load(io, target, {LoadKind::kStreams, 1}, traffic);
+  const RequestRecord& record = result.requests.front();
+  if (record.ok()) return;
+  throw LoadError(concat(target.describe(), ": the first request failed (",
+                         failure_name(record.failure), "): ", record.detail));
+}
+
+}  // namespace
+
+int run_bench(const BenchOptions& options) {
+  if (options.predict.on) return run_bench_predict(options);
+  if (!options.profile_file.empty()) return run_profile(options);
+  LoadCommand command(options);
+  const TrafficOptions& traffic = command.traffic();
+  net::io_context io;
+  std::unique_ptr<Engine> engine;
+  const std::unique_ptr<BenchTarget> target = options.url.empty()
+                                                  ? engine_target(options, io, engine, command)
+                                                  : http_target(options, io, command);
+  command.title(target->describe());
+  const size_t texts = traffic.trace.empty() ? traffic.texts.size() : traffic.trace.size();
+  command.fact("texts", options.text.empty() ? concat(texts) : "\"" + shown(options.text) + "\"");
+  probe(io, *target, traffic);
+  return command.run(
+      [&](const LoadPoint& point, const TrafficOptions& how, const ShowProgress& progress) {
+        return run_load(io, *target, point, how, progress);
+      });
+}
+
+}  // namespace syrinx

@@ -1,0 +1,303 @@
+#include "cli/serve/serve.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "audio/decode_helper.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/files/many_files.h"
+#include "cli/line/exit.h"
+#include "cli/line/stop_signal.h"
+#include "cli/speak/voice_choice.h"
+#include "ears/ears.h"
+#include "engine/machine.h"
+#include "server/http/agent_port.h"
+#include "server/http/http_server.h"
+#include "server/http/wyoming_server.h"
+
+namespace syrinx {
+namespace {
+
+void print_line(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+ApiKeys read_keys(const ServeOptions& options) {
+  if (!options.api_key_file.empty()) return ApiKeys::from_file(options.api_key_file);
+  const char* key = std::getenv("SYRINX_API_KEY");
+  return key == nullptr ? ApiKeys() : ApiKeys({key});
+}
+
+AccessRules access_rules(const ServeOptions& options, bool loopback) {
+  AccessRules rules{.hosts = options.allowed_hosts, .origins = options.cors_origins};
+  if (!loopback) return rules;
+  // Also when names are listed: a page of a stranger must not reach this machine by its own name.
+  for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) rules.hosts.emplace_back(name);
+  rules.hosts.push_back(options.host);
+  return rules;
+}
+
+/// "NAME=MEANING".
+std::pair<std::string, std::string> read_alias(const char* option, const std::string& pair) {
+  const size_t equals = pair.find('=');
+  if (equals == 0 || equals == std::string::npos || equals + 1 == pair.size()) {
+    throw UsageError(concat(option, ": '", pair, "' is not of the form NAME=MEANING"));
+  }
+  return {pair.substr(0, equals), pair.substr(equals + 1)};
+}
+
+/// The same, each name once.
+std::map<std::string, std::string, std::less<>> read_aliases(
+    const char* option, const std::vector<std::string>& pairs) {
+  std::map<std::string, std::string, std::less<>> out;
+  for (const std::string& pair : pairs) {
+    auto [name, meaning] = read_alias(option, pair);
+    if (!out.emplace(name, std::move(meaning)).second) {
+      throw UsageError(concat(option, ": '", name, "' is given twice"));
+    }
+  }
+  return out;
+}
+
+std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options, const DecodeHelper* decoder) {
+  VoiceDeskOptions desk{.cache_bytes = options.voice_cache_mib << 20,
+                        .aliases = read_aliases("--voice-alias", options.voice_aliases)};
+  desk.recordings.max_bytes = options.max_upload_bytes;
+  desk.recordings.helper = decoder;
+  return std::make_shared<VoiceDesk>(open_store(options.voice_store), desk);
+}
+
+std::shared_ptr<const Ears> open_ears(const ServeOptions& options) {
+  std::vector<std::shared_ptr<Recogniser>> out;
+  for (const std::string& name : options.ears) {
+    if (name == "none") continue;
+    if (name != "auto") {
+      out.push_back(open_recogniser(name));
+      continue;
+    }
+    try {
+      out.push_back(open_recogniser("pocketsphinx"));
+    } catch (const LoadError&) {  // nobody asked for it by name
+    }
+  }
+  return std::make_shared<Ears>(std::move(out));
+}
+
+/// Drafts run where nobody else has anything for the engine, but the ears are no part of it: on the
+/// same cores they would hear later.
+PredictWhen predict_when(const ServeOptions& options) {
+  if (options.predict == "on") return PredictWhen::kUnlessNot;
+  if (options.predict == "ask") return PredictWhen::kAsked;
+  if (options.predict == "off") return PredictWhen::kNever;
+  const int threads = options.load.engine.threads;
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  const bool apart = options.load.device == "cuda" || (threads > 0 && threads < cores);
+  return apart ? PredictWhen::kUnlessNot : PredictWhen::kAsked;
+}
+
+ServerOptions server_options(const ServeOptions& options, const DecodeHelper* decoder) {
+  const bool loopback = is_loopback(options.host);
+  const auto limit = [&](int value, int beyond) {
+    return value >= 0 ? value : loopback ? 0 : beyond;
+  };
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    throw UsageError("--tls-cert and --tls-key belong together");
+  }
+  ServerOptions out{
+      .host = options.host,
+      .port = options.port,
+      .keys = read_keys(options),
+      .tls_certificate = options.tls_cert,
+      .tls_key = options.tls_key,
+      .access = access_rules(options, loopback),
+      .limits = {.requests_per_min = double(limit(options.client_requests_per_min, 600)),
+                 .concurrent = limit(options.client_concurrency, 32)},
+      .max_body_bytes = options.max_body_bytes,
+      .max_upload_bytes = options.max_upload_bytes,
+      .max_connections = options.max_connections,
+      .max_connections_per_address = options.max_connections_per_address,
+      .header_timeout_s = options.header_timeout_s,
+      .body_timeout_s = options.body_timeout_s,
+      .idle_timeout_s = options.idle_timeout_s,
+      .stall_timeout_s = options.stall_timeout_s,
+      .ears = open_ears(options),
+      .max_heard_s = options.max_heard_s,
+      .predict = predict_when(options),
+      .prediction = options.prediction,
+      .decoder = decoder,
+      .voices = voice_desk(options, decoder),
+      .voice_uploads = !options.no_voice_upload,
+      .strict = options.strict};
+  if (!loopback && out.keys.empty() && !options.allow_public) {
+    throw UsageError("to listen on " + out.host +
+                     " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
+                     "to serve everybody.");
+  }
+  if (!options.quiet) {
+    out.log = [](const std::string& line) { print_line(line); };
+  }
+  return out;
+}
+
+std::vector<Placement> placements(const ServeOptions& options) {
+  std::vector<Placement> out;
+  for (const std::string& pair : options.remote) {
+    auto [node, address] = read_alias("--remote", pair);
+    out.push_back({std::move(node), std::move(address)});
+  }
+  if (!out.empty() && options.models.size() > 1) {
+    throw UsageError("--remote is for servers of one model");
+  }
+  return out;
+}
+
+/// Gives the processes that hold stages a moment, so that the first listener finds all warm.
+void wait_for_stages(const Engine& engine) {
+  constexpr double kPatience_s = 2;
+  const double until_s = now_s() + kPatience_s;
+  for (;;) {
+    const std::vector<RemoteNode> nodes = engine.pipeline().remote_nodes();
+    const auto away = std::find_if(nodes.begin(), nodes.end(), [](const auto& n) { return !n.up; });
+    if (away == nodes.end()) return;
+    if (now_s() > until_s) {
+      return print_line("the stage '" + away->node + "' is not there yet: " + away->where + ": " +
+                        away->trouble);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+std::vector<ModelSource> model_sources(const ServeOptions& options) {
+  std::vector<std::string> models = options.models;
+  if (models.empty()) models.push_back(options.load.model);
+  LoadOptions common = options.load;
+  common.placements = placements(options);
+  common.engine.away_places = away_places(common.placements);
+  common.log = print_line;
+  // All models share one machine: its executors, and one scheduler that knows every deadline.
+  const auto machine = std::make_shared<Machine>(common.engine);
+  std::vector<ModelSource> out;
+  for (const std::string& model : models) {
+    LoadOptions load = common;
+    load.model = model;
+    out.push_back({model_name(model), [load, machine, quiet = options.quiet] {
+                     if (!quiet) print_line("loading " + load.model);
+                     auto engine = load_engine(load, machine);
+                     wait_for_stages(*engine);
+                     warm_up(*engine, load.engine.max_batch);
+                     return make_backend(std::move(engine));
+                   }});
+  }
+  return out;
+}
+
+void reload(HttpServer& server, const ServeOptions& options) try {
+  server.reload(read_keys(options));
+  print_line("reloading keys, certificate and models");
+} catch (const LoadError& error) {
+  print_line(std::string("nothing is reloaded: ") + error.what());
+}
+
+std::string url_of(const std::string& host, int port, bool tls) {
+  const bool any = host == "0.0.0.0" || host == "::";
+  const std::string name = any ? "127.0.0.1" : host;
+  return (tls ? "https://" : "http://") +
+         (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" +
+         std::to_string(port);
+}
+
+void print_welcome(const ServeOptions& options, const std::string& model, int port, bool keys,
+                   double ready_s) {
+  const std::string url = url_of(options.host, port, !options.tls_cert.empty());
+  const char* key = keys ? "  -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
+  std::printf(
+      "Syrinx serves '%s' at %s (ready after %.2f s). Try:\n\n"
+      "  curl %s/v1/audio/speech -H 'Content-Type: application/json' \\\n"
+      "%s"
+      "    -d '{\"input\": \"Hello from Syrinx.\"}' -o hello.mp3\n\n"
+      "or open %s in a browser. OpenAI clients: base_url %s/v1. Ctrl-C stops the server.\n",
+      model.c_str(), url.c_str(), ready_s, url.c_str(), key, url.c_str(), url.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int run_serve(const ServeOptions& options) {
+  const double began_s = now_s();
+  if (options.wyoming_port >= 0 && !is_loopback(options.wyoming_host) && !options.allow_public) {
+    throw UsageError("Wyoming has no keys: to serve it on " + options.wyoming_host +
+                     " say --allow-public.");
+  }
+  // Before threads, keys and models: its children start with a copy of what is in memory now.
+  std::optional<DecodeHelper> decoder;
+  if (!options.decode_in_server) {
+    try {
+      decoder.emplace(DecodeHelperOptions{.again = {"/proc/self/exe", kDecodeHelperCommand}});
+    } catch (const LoadError& error) {
+      throw LoadError(std::string(error.what()) + "; --decode-in-server does without");
+    }
+  }
+  StopSignal stop;
+  allow_many_files();
+  if (decoder && !decoder->filtered() && !options.quiet) {
+    print_line("no seccomp here: recordings that clients send are decoded under " +
+               decoder->confinement());
+  }
+  ServerOptions http = server_options(options, decoder ? &*decoder : nullptr);
+  const bool keys = !http.keys.empty();
+  const std::shared_ptr<VoiceDesk> voices = http.voices;
+  HttpServer server(std::move(http));
+  std::optional<AgentPort> agent;
+  if (options.agent_port >= 0) agent.emplace(options.agent_host, options.agent_port);
+  const auto models = std::make_shared<ModelTable>(
+      model_sources(options),
+      ModelTableOptions{.keep_s = options.model_keep_s,
+                        .memory_bytes = options.model_memory_mib << 20,
+                        .log = [](const std::string& line) { print_line(line); },
+                        .aliases = read_aliases("--model-alias", options.model_aliases)});
+  stop.arm();
+  std::optional<WyomingServer> wyoming;
+  if (options.wyoming_port >= 0) {
+    WyomingOptions home{.host = options.wyoming_host,
+                        .port = options.wyoming_port,
+                        .stall_timeout_s = options.stall_timeout_s,
+                        .voices = voices};
+    if (!options.quiet) {
+      home.log = [](const std::string& line) { print_line(line); };
+    }
+    wyoming.emplace(std::move(home), models);
+  }
+  server.open(models);
+  if (agent) agent->open(models);
+  print_welcome(options, models->list()[0].name, server.port(), keys, now_s() - began_s);
+  if (wyoming) {
+    std::printf("Home Assistant (Wyoming): %s, port %d.\n", options.wyoming_host.c_str(),
+                wyoming->port());
+    std::fflush(stdout);
+  }
+  if (agent) {
+    std::printf("Load balancers (agent-check): %s, port %d.\n", options.agent_host.c_str(),
+                agent->port());
+    std::fflush(stdout);
+  }
+
+  while (stop.wait() == StopSignal::Event::kReload) reload(server, options);
+  std::fprintf(stderr, "stopping: running requests get %.0f s\n", options.drain_timeout_s);
+  const double deadline_s = now_s() + options.drain_timeout_s;
+  if (agent) agent->drain();
+  bool whole = server.drain(options.drain_timeout_s);
+  if (wyoming) whole = wyoming->drain(std::max(0.0, deadline_s - now_s())) && whole;
+  if (!whole) {
+    std::fputs("stopping: some requests were cut off\n", stderr);
+  }
+  return 0;
+}
+
+}  // namespace syrinx

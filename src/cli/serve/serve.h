@@ -1,0 +1,61 @@
+// `syrinx serve`: a server of models, or of stages of one for other servers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/line/command.h"
+#include "predict/prediction.h"
+#include "runtime/runtime.h"
+
+namespace syrinx {
+
+struct ServeOptions {
+  LoadOptions load;                 ///< of every model; `model` is not used
+  std::vector<std::string> models;  ///< the first is loaded at once, others when asked for
+  double model_keep_s = 600;
+  size_t model_memory_mib = 0;
+  std::string host = "127.0.0.1";
+  int port = 8080;
+  std::string api_key_file;
+  bool allow_public = false;
+  std::string tls_cert, tls_key;           ///< PEM files
+  std::vector<std::string> cors_origins;   ///< pages that may use the server
+  std::vector<std::string> allowed_hosts;  ///< further names that the server goes by
+  int client_requests_per_min = -1;        ///< -1: no limit on this machine, 600 beyond
+  int client_concurrency = -1;             ///< -1: no limit on this machine, 32 beyond
+  bool quiet = false;                      ///< no line per request
+  double drain_timeout_s = 30;
+  double stall_timeout_s = 30;
+  size_t max_body_bytes = size_t{1} << 20;
+  size_t max_upload_bytes = size_t{25} << 20;
+  /// What recognises speech. "auto": PocketSphinx where it is installed; "none".
+  std::vector<std::string> ears = {"auto"};
+  double max_heard_s = 4 * 3600;
+  std::string predict = "auto";   ///< on, ask, off or auto
+  Prediction prediction = {};     ///< and how
+  bool decode_in_server = false;  ///< recordings, instead of in confined children
+  std::string voice_store;        ///< empty: where it lies by default
+  bool no_voice_upload = false;   ///< clients may neither add nor remove voices
+  bool strict = false;            ///< refuse what a model cannot honour
+  std::vector<std::string> voice_aliases, model_aliases;  ///< "NAME=VOICE", "NAME=MODEL"
+  size_t voice_cache_mib = 256;
+  int max_connections = 1024;
+  int max_connections_per_address = 256;
+  double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
+  int wyoming_port = -1;  ///< for Home Assistant; 0: any free one; -1: off
+  std::string wyoming_host = "127.0.0.1";
+  std::vector<std::string> remote;  ///< "NODE=ADDRESS": chunk nodes in other processes
+  std::vector<std::string> stages;  ///< to hold only these nodes, for servers that come to
+  std::string listen_stage;         ///< this address
+  int agent_port = -1;              ///< for load balancers; 0: any free one; -1: off
+  std::string agent_host = "127.0.0.1";
+};
+
+int run_serve(const ServeOptions& options);
+/// The process that holds stages for others (ServeOptions::stages).
+int run_stages(const ServeOptions& options);
+
+void add_serve(CLI::App& app, Chosen& chosen);
+
+}  // namespace syrinx

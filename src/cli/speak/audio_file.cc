@@ -1,0 +1,116 @@
+#include "cli/speak/audio_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace syrinx {
+namespace {
+
+bool is_other_than_file(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/// Where a link leads, so that what it points to is replaced and not the link.
+std::string behind_links(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
+                                                         std::free);
+  return real ? real.get() : path;
+}
+
+/// The place in a file that was opened by somebody else, or -1 where writing is only forward.
+int64_t place_in(std::FILE* stream) {
+  struct stat status {};
+  const int fd = fileno(stream);
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return -1;
+  return (fcntl(fd, F_GETFL) & O_APPEND) != 0 ? -1 : lseek(fd, 0, SEEK_CUR);
+}
+
+}  // namespace
+
+AudioFormat format_of_file(const std::string& path) {
+  const size_t dot = path.rfind('.'), slash = path.rfind('/');
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) {
+    return AudioFormat::kWav;
+  }
+  std::string ending = path.substr(dot + 1);
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (const auto format = audio_format(ending)) return *format;
+  throw LoadError(
+      "cannot write " + path + ": there is no format '" + ending +
+      "'; known are wav, flac, mp3, opus, ogg, aac, m4a and pcm (--format writes one of them "
+      "under any name)");
+}
+
+AudioFile::AudioFile(std::string path, int sample_rate_hz, AudioFormat format)
+    : path_(std::move(path)) {
+  auto encoder = make_encoder({.format = format, .in_rate_hz = sample_rate_hz});
+  if (!encoder) throw LoadError(encoder.error().message);
+  encoder_ = encoder.take();
+}
+
+AudioFile::~AudioFile() {
+  if (stream_ != nullptr && stream_ != stdout) std::fclose(stream_);
+}
+
+void AudioFile::fail() const {
+  throw LoadError("cannot write " + path_ + ": " + std::strerror(errno));
+}
+
+void AudioFile::open() {
+  if (std::exchange(open_, true)) return;
+  if (path_ == "-") {
+    stream_ = stdout;
+    begin_ = place_in(stream_);
+  } else if (is_other_than_file(path_)) {
+    stream_ = std::fopen(path_.c_str(), "wb");
+    if (stream_ == nullptr) fail();
+  } else {
+    file_.emplace(behind_links(path_));
+  }
+}
+
+void AudioFile::put(const std::string& bytes) {
+  if (file_) return file_->append(bytes.data(), bytes.size());
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stream_) != bytes.size() ||
+      std::fflush(stream_) != 0) {
+    fail();
+  }
+}
+
+/// Writes over the first bytes where that is possible.
+void AudioFile::put_first(const std::string& bytes) {
+  if (file_) return file_->overwrite(0, bytes.data(), bytes.size());
+  if (begin_ < 0) return;
+  const ssize_t done = pwrite(fileno(stream_), bytes.data(), bytes.size(), begin_);
+  if (done != static_cast<ssize_t>(bytes.size())) fail();
+}
+
+void AudioFile::write(std::span<const float> samples) {
+  open();
+  std::string bytes;
+  encoder_->encode(samples, bytes);
+  put(bytes);
+}
+
+void AudioFile::finish() {
+  open();
+  std::string rest;
+  encoder_->flush(rest);
+  put(rest);
+  if (const std::string first = encoder_->first_bytes(); !first.empty()) put_first(first);
+  if (file_) file_->commit();
+  if (stream_ != nullptr && stream_ != stdout && std::fclose(std::exchange(stream_, nullptr)) != 0)
+    fail();
+}
+
+}  // namespace syrinx

@@ -1,0 +1,8 @@
+// The program that only speaks, with the voice that is built in: quick to build.
+#include "cli/line/program.h"
+#include "cli/speak/say.h"
+
+int main(int argc, char** argv) {
+  constexpr syrinx::AddCommand kCommands[] = {syrinx::add_say};
+  return syrinx::run_program({kCommands, "./run build makes the whole program."}, argc, argv);
+}

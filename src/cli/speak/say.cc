@@ -1,0 +1,282 @@
+#include "cli/speak/say.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "audio/volume.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/line/arguments.h"
+#include "cli/line/exit.h"
+#include "cli/line/interrupt.h"
+#include "cli/speak/audio_file.h"
+#include "cli/speak/player.h"
+#include "cli/speak/subtitles.h"
+#include "cli/speak/text_input.h"
+#include "cli/speak/voice_choice.h"
+#include "engine/collector.h"
+#include "model/markup.h"
+#include "text/ssml.h"
+
+namespace syrinx {
+namespace {
+
+struct SayOptions {
+  LoadOptions load;
+  VoiceChoice voice;
+  SpeechRequest request;           ///< its text is filled from the two below
+  std::vector<std::string> words;  ///< the text, or "-" for the standard input
+  std::string text_file;
+  std::string output;  ///< "-": the standard output; empty: a player, or else speech.wav
+  std::string format;  ///< "wav", "mp3", ...; empty: as the output's name ends
+  bool play = false;   ///< also when there is an output
+  double volume = 1;   ///< as change_volume()
+  bool print_words = false, print_phones = false;
+  std::string srt_file;
+};
+
+std::string gather_text(const SayOptions& options) {
+  if (options.words.empty() == options.text_file.empty()) {
+    throw UsageError("say what? Give a text, '-' for the standard input, or -f FILE.");
+  }
+  if (!options.text_file.empty()) return read_text(options.text_file);
+  if (options.words.size() == 1 && options.words.front() == "-") return read_text("-");
+  std::string text;
+  for (const std::string& word : options.words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+/// One line on a terminal, rewritten while audio comes; nothing elsewhere.
+class SayProgress {
+ public:
+  void show(double audio_s) {
+    if (!terminal_ || now_s() < next_s_) return;
+    next_s_ = now_s() + 0.1;
+    shown_ = true;
+    std::fprintf(stderr, "\r%.1f s of audio", audio_s);
+  }
+  void clear() {
+    if (std::exchange(shown_, false)) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  bool shown_ = false;
+  double next_s_ = 0;
+};
+
+/// Where the audio goes: a file, the loudspeaker, or both.
+class Outputs {
+ public:
+  Outputs(std::optional<std::string> player, double volume)
+      : player_command_(std::move(player)), volume_(volume) {}
+
+  std::optional<AudioFile> file;
+
+  void play(int sample_rate_hz) {
+    with_player([&] { player_.emplace(*player_command_, sample_rate_hz); });
+  }
+  void write(std::span<const float> audio) {
+    if (volume_ != 1) {
+      change_volume(audio, volume_, changed_);
+      audio = changed_;
+    }
+    if (file) file->write(audio);
+    with_player([&] {
+      if (player_) player_->write(audio);
+    });
+  }
+  void finish() {
+    if (file) file->finish();
+    with_player([&] {
+      if (player_) player_->finish();
+    });
+  }
+  /// Nothing was lost but what a player should have played.
+  bool silent() const { return silent_; }
+
+ private:
+  /// A loudspeaker that fails shall not cost the file.
+  template <typename Task>
+  void with_player(Task task) try {
+    task();
+  } catch (const LoadError& error) {
+    if (!file) throw;
+    player_.reset();
+    silent_ = true;
+    std::fprintf(stderr, "syrinx: %s; the file is written\n", error.what());
+  }
+
+  const std::optional<std::string> player_command_;
+  const double volume_;
+  std::vector<float> changed_;
+  std::optional<Player> player_;
+  bool silent_ = false;
+};
+
+constexpr const char* kDefaultFile = "speech.wav";
+
+/// Settles where the audio goes before a model is loaded for it. Without -o people who sit at a
+/// terminal want to hear; scripts get a file.
+AudioFormat choose_output(SayOptions& options, const std::optional<std::string>& player) {
+  if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
+    throw UsageError("'-o -' would write audio to the terminal; send it to a file or a player.");
+  }
+  if (options.play && !player) {
+    throw LoadError(
+        "--play: found none of aplay, ffplay, mpv and play; SYRINX_PLAYER names another");
+  }
+  const bool at_terminal = isatty(STDOUT_FILENO) != 0 && player.has_value();
+  if (options.output.empty() && !options.play) {
+    options.play = at_terminal;
+    if (!at_terminal) options.output = kDefaultFile;
+  }
+  if (!options.format.empty()) return audio_format(options.format).value_or(AudioFormat::kWav);
+  return format_of_file(options.output);
+}
+
+/// Moves audio from the engine to where it goes until the request ends.
+Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz,
+                    const InterruptGuard& guard) {
+  SayProgress progress;
+  int64_t samples = 0;
+  for (;;) {
+    guard.check();
+    const std::vector<float> audio = collector.next(0.1);
+    if (!audio.empty()) outputs.write(audio);
+    samples += static_cast<int64_t>(audio.size());
+    progress.show(static_cast<double>(samples) / sample_rate_hz);
+    if (audio.empty() && collector.done()) break;
+  }
+  progress.clear();
+  return collector.wait();
+}
+
+/// A text in SSML becomes plain; what the model cannot do with it is told.
+std::vector<TextMark> read_markup(const PipelineInfo& info, SpeechRequest& request) {
+  if (!is_ssml(request.text)) return {};
+  Result<Markup> markup = take_ssml(info, request);
+  if (!markup) throw LoadError(markup.error().message);
+  for (const std::string& warning : markup.value().warnings) {
+    std::fprintf(stderr, "syrinx: %s\n", warning.c_str());
+  }
+  return std::move(markup.value().marks);
+}
+
+void write_words(const SayOptions& options, const PipelineInfo& info,
+                 const std::vector<TextMark>& marks, const Outcome& outcome) {
+  const std::string& text = options.request.text;
+  std::FILE* out = options.output == "-" ? stderr : stdout;
+  if (options.print_words) {
+    std::fputs(word_lines(text, outcome.words, info.frame_rate).c_str(), out);
+    const auto end = static_cast<int64_t>(outcome.audio_s * info.frame_rate);
+    const std::vector<int64_t> frames = mark_frames(marks, outcome.words, end);
+    for (size_t i = 0; i < marks.size(); ++i) {
+      std::fprintf(out, "%8.2f  <mark %s>\n", static_cast<double>(frames[i]) / info.frame_rate,
+                   marks[i].name.c_str());
+    }
+  }
+  if (options.print_phones) {
+    std::fputs(phone_lines(outcome.phones, info.frame_rate).c_str(), out);
+  }
+  if (!options.srt_file.empty()) {
+    std::ofstream file(options.srt_file, std::ios::binary);
+    file << to_srt(text, outcome.words, info.frame_rate, outcome.audio_s);
+    if (!file.flush()) throw LoadError("cannot write " + options.srt_file);
+  }
+}
+
+std::string destination(const SayOptions& options) {
+  if (options.output.empty()) return "played";
+  return options.output == "-" ? "standard output" : options.output;
+}
+
+void print_summary(const SayOptions& options, const std::string& voice, const Outcome& outcome) {
+  std::fprintf(options.output == "-" ? stderr : stdout,
+               "%.2f s of audio, first audio %.0f ms, real-time factor %.3f, voice %s, %s\n",
+               outcome.audio_s, 1e3 * outcome.first_audio_s,
+               outcome.audio_s > 0 ? outcome.total_s / outcome.audio_s : 0.0, voice.c_str(),
+               destination(options).c_str());
+}
+
+/// The exit code, and a word to people when the end of the text was not reached.
+int judge(const Outcome& outcome) {
+  if (outcome.reason == FinishReason::kLength) {
+    std::fputs("syrinx: the length limit was reached before the end of the text\n", stderr);
+  } else if (outcome.reason == FinishReason::kRepetition) {
+    std::fputs("syrinx: the voice began to repeat itself and was stopped\n", stderr);
+  }
+  return outcome.reason == FinishReason::kStop ? kExitOk : kExitIncomplete;
+}
+
+int run_say(SayOptions options) {
+  options.request.text = gather_text(options);
+  std::optional<std::string> player = find_player();
+  const AudioFormat format = choose_output(options, player);
+  const std::unique_ptr<Engine> engine = load_engine(options.load);
+  const PipelineInfo& info = engine->pipeline().info();
+  if ((options.print_words || !options.srt_file.empty()) && !info.word_times) {
+    throw LoadError("the model '" + info.model + "' does not tell the times of words");
+  }
+  if (options.print_phones && !info.phone_times) {
+    throw LoadError("the model '" + info.model + "' does not tell the times of phones");
+  }
+  options.request.phone_times = options.print_phones;
+  options.request.offline = !options.play && options.output != "-";
+  std::string voice = choose_voice(*engine, options.voice, options.request);
+  if (voice.empty()) voice = info.default_voice;
+  const std::vector<TextMark> marks = read_markup(info, options.request);
+  const InterruptGuard guard;  // outlives what is to be cleaned up
+  Outputs outputs(std::move(player), options.volume);
+  if (!options.output.empty()) outputs.file.emplace(options.output, info.sample_rate, format);
+  if (options.play) outputs.play(info.sample_rate);
+  auto collector = std::make_shared<Collector>();
+  const Result<RequestId> id = engine->submit(options.request, collector);
+  if (!id) throw LoadError(id.error().message);
+  const Outcome outcome = write_audio(*collector, outputs, info.sample_rate, guard);
+  if (outcome.reason == FinishReason::kError) throw LoadError(outcome.error.message);
+  outputs.finish();
+  write_words(options, info, marks, outcome);
+  print_summary(options, voice, outcome);
+  return outputs.silent() ? kExitFailed : judge(outcome);
+}
+
+}  // namespace
+
+void add_say(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<SayOptions>();
+  SayOptions& say = *options;
+  CLI::App* sub = app.add_subcommand("say", "Speak a text, aloud or into a file");
+  sub->add_option("text", say.words, "the text; '-' reads it from the standard input");
+  sub->add_option("-f,--file", say.text_file, "read the text from a file");
+  sub->add_option("-o,--output", say.output,
+                  "audio file; '-' is the standard output. Without it the text is played when this "
+                  "is a terminal and a player is there (aplay, ffplay, mpv, play, or "
+                  "SYRINX_PLAYER, a command that reads WAV), and written to speech.wav otherwise");
+  add_format(*sub, say.format, "by default as the output's name ends, or wav");
+  sub->add_flag("--play", say.play, "play, also where there is no terminal or an -o");
+  sub->add_flag("--words", say.print_words, "print when each word begins");
+  sub->add_flag("--phones", say.print_phones, "print when each phone begins");
+  sub->add_option("--srt", say.srt_file, "write subtitles");
+  add_model(*sub, say.load);
+  add_request(*sub, say.request);
+  add_volume(*sub, say.volume);
+  add_voice_choice(*sub, say.voice);
+  sub->footer(
+      "Examples:\n"
+      "  syrinx say \"Good morning.\"                         hear it\n"
+      "  syrinx say \"Good morning.\" -o morning.mp3          keep it\n"
+      "  syrinx say - -o news.wav < news.txt                 a text from elsewhere\n"
+      "  syrinx say -f talk.txt -o talk.wav --srt talk.srt   with subtitles\n"
+      "  syrinx say Hello -o - --format opus | ssh host ...   into another program\n"
+      "  syrinx say Hello --model Org/Name --ref-audio anna.wav --ref-text \"Hi.\"   Anna's voice");
+  sub->callback([&chosen, options] { chosen = [options] { return run_say(*options); }; });
+}
+
+}  // namespace syrinx

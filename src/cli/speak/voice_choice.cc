@@ -1,0 +1,177 @@
+#include "cli/speak/voice_choice.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/line/exit.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMaxEmbeddingBytes = 1 << 20, kMaxEmbedding = 65536;
+
+Speaker speaker_of(const Engine& engine, const VoiceStore* store) {
+  const VoiceEncoder* encoder = engine.pipeline().voice_encoder();
+  return {engine.pipeline().info(), encoder == nullptr ? nullptr : &encoder->info(), store};
+}
+
+VoiceWish recording_of(const Speaker& speaker, const std::string& file, const std::string& text,
+                       const std::string& mode, bool trim) {
+  if (speaker.encoder == nullptr) throw LoadError(cannot_clone(*speaker.info, "").message);
+  return {.source = std::make_shared<VoiceSource>(
+              VoiceSource{.audio = read_file(file, RecordingLimits{}.max_bytes),
+                          .text = text,
+                          .mode = mode,
+                          .trim = trim})};
+}
+
+/// The turns of a conversation into the request, and wishes for what they sound like.
+void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest& request,
+               std::vector<VoiceWish>& wishes) {
+  for (const auto& [number, file, text] : choice.turns) {
+    request.context.push_back({.voice = std::to_string(number), .text = text});
+    if (file == "-") continue;
+    wishes.push_back(recording_of(speaker, file, text, "", false));
+    wishes.back().turn = static_cast<int>(request.context.size()) - 1;
+  }
+}
+
+/// Of every wish with a source: looked up, or encoded now.
+std::vector<std::shared_ptr<const Voice>> fetch_voices(Engine& engine, const Speaker& speaker,
+                                                       const std::vector<VoiceWish>& wishes) {
+  std::vector<std::shared_ptr<const Voice>> fetched;
+  for (const VoiceWish& wish : wishes) {
+    if (!wish.source) continue;
+    auto prepared =
+        need(prepare_voice(speaker, *wish.source, {.heard = [](const RecordedAudio& audio) {
+                             for (const std::string& remark : recording_remarks(audio)) {
+                               std::fprintf(stderr, "syrinx: %s\n", remark.c_str());
+                             }
+                           }}));
+    if (!prepared.voice) {
+      Voice voice = encode_recording(engine, std::move(prepared.recording));
+      prepared.voice = keep_voice(speaker, prepared, std::move(voice), nullptr);
+    }
+    fetched.push_back(prepared.voice);
+  }
+  return fetched;
+}
+
+}  // namespace
+
+std::unique_ptr<VoiceStore> open_store(const std::string& directory) {
+  const std::string at = directory.empty() ? VoiceStore::default_directory() : directory;
+  return at.empty() ? nullptr : std::make_unique<VoiceStore>(at);
+}
+
+std::vector<float> read_embedding_file(const std::string& path) {
+  std::vector<float> out;
+  if (path.ends_with(".safetensors")) {
+    const SafetensorsFile file(path);
+    if (file.entries().size() != 1 || file.entries()[0].dtype != DType::kF32) {
+      load_fault(path, "", "expected one tensor of F32");
+    }
+    const View view = file.view(file.entries()[0]);
+    if (view.count() > static_cast<int64_t>(kMaxEmbedding)) {
+      load_fault(path, "", concat("expected at most ", kMaxEmbedding, " values"));
+    }
+    out.assign(view.f32(), view.f32() + view.count());
+  } else {
+    const auto json = nlohmann::json::parse(read_file(path, kMaxEmbeddingBytes), nullptr, false);
+    for (const auto& value : json.is_array() ? json : nlohmann::json::array()) {
+      if (!value.is_number()) load_fault(path, "", "expected a list of numbers");
+      out.push_back(value.get<float>());
+    }
+  }
+  if (out.empty()) load_fault(path, "", "expected a list of numbers");
+  for (const float value : out) {
+    if (!std::isfinite(value)) load_fault(path, "", "holds a value that is no number");
+  }
+  return out;
+}
+
+Voice encode_recording(Engine& engine, Recording recording) {
+  std::promise<Result<Voice>> promise;
+  auto result = promise.get_future();
+  const double seconds = recording.seconds();
+  const auto id = engine.encode_voice(
+      std::move(recording), 0, [&](Result<Voice> voice) { promise.set_value(std::move(voice)); });
+  if (!id) throw LoadError(id.error().message);
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const double began_s = now_s();
+  while (result.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) {
+    if (!terminal) continue;
+    std::fprintf(stderr, "\rlearning the voice from %.1f s of recording, %.0f s so far", seconds,
+                 now_s() - began_s);
+  }
+  if (terminal) std::fputs("\r\033[K", stderr);
+  return need(result.get());
+}
+
+std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechRequest& request) {
+  const bool recorded = !choice.ref_audio.empty();
+  if (recorded + !choice.embedding_file.empty() + !request.voice.empty() > 1) {
+    throw UsageError("give one of --voice, --ref-audio and --speaker-embedding");
+  }
+  if (!recorded && (!choice.ref_text.empty() || !choice.ref_mode.empty())) {
+    throw UsageError("--ref-text and --ref-mode need --ref-audio");
+  }
+  std::string name = recorded ? choice.ref_audio : request.voice;
+  if (!choice.embedding_file.empty()) {
+    const std::vector<float> embedding = read_embedding_file(choice.embedding_file);
+    request.voice_data =
+        std::make_shared<const Voice>(need(engine.pipeline().voice_of_embedding(embedding)));
+    name = choice.embedding_file;
+  }
+  const std::unique_ptr<VoiceStore> store =
+      recorded || !request.voice.empty() ? open_store(choice.store) : nullptr;
+  const Speaker speaker = speaker_of(engine, store.get());
+  std::vector<VoiceWish> wishes;
+  if (recorded) {
+    wishes.push_back(
+        recording_of(speaker, choice.ref_audio, choice.ref_text, choice.ref_mode, choice.ref_trim));
+  } else if (!request.voice.empty()) {
+    auto found = find_voices(speaker, request.voice);
+    // The model knows best what it has, and says so.
+    const bool plain = request.voice.find_first_of("+(") == std::string::npos;
+    if (found || found.error().code != ErrorCode::kNotFound || !plain) {
+      wishes = need(std::move(found));
+    }
+  }
+  add_turns(speaker, choice, request, wishes);
+  put_voices(wishes, fetch_voices(engine, speaker, wishes), request);
+  return name;
+}
+
+void add_store(CLI::App& app, std::string& directory) {
+  app.add_option("--voice-store", directory,
+                 "directory of kept voices (default: SYRINX_VOICES, or syrinx/voices in "
+                 "XDG_DATA_HOME or ~/.local/share)");
+}
+
+void add_voice_choice(CLI::App& app, VoiceChoice& voice) {
+  app.add_option("--ref-audio", voice.ref_audio,
+                 "a recording: speak with the voice in it, where the model can clone");
+  app.add_option("--ref-text", voice.ref_text, "what the recording says");
+  app.add_option("--ref-mode", voice.ref_mode, "how to clone, as the model names its ways");
+  app.add_flag("--ref-trim", voice.ref_trim, "leave out the silence at both ends of the recording");
+  app.add_option("--speaker-embedding", voice.embedding_file,
+                 "a speaker as numbers: a JSON list, or a safetensors file with one tensor");
+  app.add_option("--turn", voice.turns,
+                 "an earlier turn of the conversation, where the model hears it: speaker's number, "
+                 "recording ('-': none) and words; may be repeated, oldest first")
+      ->type_name("SPEAKER FILE WORDS");
+  add_store(app, voice.store);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,315 @@
+#include "cli/talk/chat.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "cli/line/arguments.h"
+#include "cli/line/exit.h"
+#include "cli/line/interrupt.h"
+#include "cli/line/ranges.h"
+#include "cli/speak/audio_file.h"
+#include "cli/speak/player.h"
+#include "cli/speak/voice_choice.h"
+#include "cli/talk/listening.h"
+#include "cli/talk/microphone.h"
+#include "cli/talk/prediction_arguments.h"
+#include "cli/talk/typing.h"
+#include "ears/ears.h"
+#include "engine/machine.h"
+#include "predict/turn.h"
+
+namespace syrinx {
+namespace {
+
+struct ChatOptions {
+  LoadOptions load;               ///< of the text model
+  std::string speaker = "finch";  ///< the model that speaks its answers
+  VoiceChoice voice;
+  SpeechRequest request;  ///< how they are spoken
+  std::string system, once, output;
+  std::optional<float> temperature;
+  int max_tokens = 0;
+  bool no_predict = false;
+  Prediction prediction = {};
+  bool listen = false;  ///< questions are spoken, not typed
+  std::string ears = "pocketsphinx";
+};
+
+using Json = nlohmann::json;
+
+constexpr double kPlayerDelayS = 0.3;  // of players and loudspeakers
+
+/// Carries an answer from the engine's thread to the main one.
+class Mailbox : public Audience {
+ public:
+  explicit Mailbox(int rate_hz) : rate_hz_(rate_hz) {}
+
+  struct News {
+    std::string text;
+    std::vector<float> audio;
+    bool over = false;
+    Error error;
+    TurnCounts counts;
+  };
+
+  void text(std::string_view piece) override {
+    change([&] { news_.text += piece; });
+  }
+  void audio(std::span<const float> samples) override {
+    change([&] { news_.audio.insert(news_.audio.end(), samples.begin(), samples.end()); });
+  }
+  void done(const Error& error, const TurnCounts& counts) override {
+    change([&] { news_.over = true, news_.error = error, news_.counts = counts; });
+  }
+  void draft(std::string_view text) override {
+    change([&] { draft_ = text; });
+  }
+  double unread_s() const override {
+    const std::lock_guard lock(mutex_);
+    return static_cast<double>(news_.audio.size()) / rate_hz_;
+  }
+
+  std::string drafted() const {
+    const std::lock_guard lock(mutex_);
+    return draft_;
+  }
+  /// What came since; waits a little for something.
+  News take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(50),
+                      [&] { return news_.over || !news_.text.empty() || !news_.audio.empty(); });
+    News out = std::exchange(news_, {});
+    if (out.over) news_.over = true;
+    return out;
+  }
+
+ private:
+  template <typename F>
+  void change(const F& f) {
+    const std::lock_guard lock(mutex_);
+    f();
+    changed_.notify_all();
+  }
+  const int rate_hz_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  News news_;
+  std::string draft_;
+};
+
+class Conversation {
+ public:
+  Conversation(ChatOptions& options, Engine& writer, Engine& speaker)
+      : options_(options), writer_(writer), speaker_(speaker) {
+    if (!options.system.empty()) say("system", options.system);
+    choose_voice(speaker, options.voice, options.request);
+    rate_hz_ = speaker.pipeline().info().sample_rate;
+    if (!options.output.empty()) {
+      file_.emplace(options.output, rate_hz_, format_of_file(options.output));
+    } else if (const auto player = find_player(); player && isatty(STDOUT_FILENO) != 0) {
+      player_.emplace(*player, rate_hz_);
+    }
+  }
+
+  void talk() {
+    Typing typing;
+    for (;;) {
+      begin_turn();
+      const auto line = typing.line([&](const std::string& typed) { turn_->hear(with(typed)); },
+                                    [&] { return ear_->drafted(); });
+      if (!line) break;
+      if (line->find_first_not_of(" \t") == line->npos) continue;
+      answer(*line);
+    }
+    turn_->cancel();
+    finish();
+  }
+  void listen(Listening& ears) {
+    for (;;) {
+      begin_turn();
+      const auto said = ears.turn([&](const std::string& words) { turn_->hear(with(words)); });
+      if (!said) break;
+      if (said->empty()) continue;
+      std::printf("> %s\n", said->c_str());
+      answer(*said);
+      wait_for_player();
+    }
+    turn_->cancel();
+    finish();
+  }
+  void once(const std::string& question) {
+    begin_turn();
+    answer(question);
+    finish();
+  }
+
+ private:
+  void say(const char* role, const std::string& text) {
+    messages_.push_back({{"role", role}, {"content", text}});
+  }
+  Chat with(const std::string& question) const {
+    Json all = messages_;
+    all.push_back({{"role", "user"}, {"content", question}});
+    // Thoughts would be said aloud, before the answer.
+    return {all.dump(-1, ' ', false, Json::error_handler_t::replace), "", false};
+  }
+
+  void begin_turn() {
+    TurnOptions turn;
+    turn.voice = options_.request;
+    turn.answer.temperature = options_.temperature;
+    turn.answer.max_tokens = options_.max_tokens;
+    turn.answer.seed = options_.request.seed;
+    turn.predict = !options_.no_predict;
+    turn.prediction = options_.prediction;
+    ear_ = std::make_shared<Mailbox>(speaker_.pipeline().info().sample_rate);
+    turn_ = Turn::begin(writer_, speaker_, std::move(turn), ear_);
+  }
+
+  void answer(const std::string& question) {
+    const double asked_s = now_s();
+    turn_->ask(with(question));
+    const InterruptGuard guard;
+    std::string text;
+    double text_s = 0, audio_s = 0;
+    for (bool over = false; !over;) {
+      guard.check();
+      const Mailbox::News news = ear_->take();
+      over = news.over;
+      if (!news.text.empty()) {
+        if (text.empty()) text_s = now_s() - asked_s;
+        text += news.text;
+        std::fputs(news.text.c_str(), stdout);
+        std::fflush(stdout);
+      }
+      if (!news.audio.empty()) {
+        if (audio_s == 0) audio_s = now_s() - asked_s;
+        if (file_) file_->write(news.audio);
+        if (player_) player_->write(news.audio);
+        played_until_s_ =
+            std::max(played_until_s_, now_s()) + static_cast<double>(news.audio.size()) / rate_hz_;
+      }
+      if (!over) continue;
+      std::fputs("\n", stdout);
+      if (!news.error.message.empty()) throw LoadError(news.error.message);
+      tell(text_s, audio_s, news.counts);
+    }
+    say("user", question);
+    say("assistant", text);
+  }
+
+  static void tell(double text_s, double audio_s, const TurnCounts& counts) {
+    std::fprintf(stderr, "first text %.0f ms, first audio %.0f ms", 1e3 * text_s, 1e3 * audio_s);
+    if (counts.drafts > 0) {
+      std::fprintf(stderr, "; %d draft%s, %s", counts.drafts, counts.drafts == 1 ? "" : "s",
+                   counts.ready ? "the first sentence was ready" : "none of use");
+    }
+    std::fputs("\n", stderr);
+  }
+
+  /// The player has taken the answer before it has played it.
+  void wait_for_player() const {
+    const InterruptGuard guard;
+    while (player_ && now_s() < played_until_s_ + kPlayerDelayS) {
+      guard.check();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  void finish() {
+    if (file_) file_->finish();
+    if (player_) player_->finish();
+  }
+
+  ChatOptions& options_;
+  Engine& writer_;
+  Engine& speaker_;
+  Json messages_ = Json::array();
+  int rate_hz_ = 0;
+  double played_until_s_ = 0;
+  std::optional<AudioFile> file_;
+  std::optional<Player> player_;
+  std::shared_ptr<Mailbox> ear_;
+  std::shared_ptr<Turn> turn_;
+};
+
+int run_chat(ChatOptions options) {
+  std::optional<Listening> ears;
+  if (options.listen) {
+    const auto recorder = find_recorder();
+    if (!recorder) {
+      throw LoadError(
+          "nothing here records: install alsa-utils (arecord), or name a command in "
+          "SYRINX_RECORDER");
+    }
+    ears.emplace(open_recogniser(options.ears), *recorder);
+  }
+  LoadOptions speaks = options.load;
+  speaks.model = options.speaker;
+  const auto machine = std::make_shared<Machine>(options.load.engine);
+  const std::unique_ptr<Engine> writer = load_engine(options.load, machine);
+  const std::unique_ptr<Engine> speaker = load_engine(speaks, machine);
+  Conversation conversation(options, *writer, *speaker);
+  if (!options.once.empty()) {
+    conversation.once(options.once);
+  } else if (ears) {
+    conversation.listen(*ears);
+  } else {
+    conversation.talk();
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_chat(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<ChatOptions>();
+  ChatOptions& chat = *options;
+  CLI::App* sub = app.add_subcommand("chat", "Talk with a text model, which answers aloud");
+  chat.load.model = "wren";
+  add_model(*sub, chat.load);
+  sub->add_option("--speaker", chat.speaker, "the model that speaks the answers")
+      ->capture_default_str();
+  sub->add_option("-v,--voice", chat.request.voice, "one of its voices, or of 'syrinx voice list'");
+  sub->add_option("--system", chat.system, "what the model is told before the conversation");
+  sub->add_option("--once", chat.once, "ask this and end");
+  CLI::Option* listen = sub->add_flag("--listen", chat.listen, "speak the questions");
+  sub->get_option("--once")->excludes(listen);
+  sub->add_option("--ears", chat.ears, "what recognises them: pocketsphinx, or a Whisper")
+      ->capture_default_str();
+  sub->add_option("-o,--output", chat.output, "audio file instead of the loudspeaker");
+  sub->add_option("--temperature", chat.temperature, "of the answers; 0: always the likeliest word")
+      ->check(between(0.0, 2.0));
+  sub->add_option("--max-tokens", chat.max_tokens, "of an answer; 0: any number")
+      ->check(at_least(0));
+  sub->add_option("--seed", chat.request.seed, "same seed, same answers")->capture_default_str();
+  sub->add_flag("--no-predict", chat.no_predict, "answer only when the question has ended");
+  add_prediction(*sub, chat.prediction);
+  sub->footer(
+      "While you type, the answer is drafted and its first sentence spoken ahead, unheard; the "
+      "draft is\n"
+      "shown below the line. What you get is what you would have got without, only sooner.\n"
+      "wren, the built-in model, knows little: the time, sums, units, capitals, spelling; others "
+      "know "
+      "more.\n"
+      "Examples:\n"
+      "  syrinx chat\n"
+      "  syrinx chat --once \"What is 7 times 8?\"\n"
+      "  syrinx chat --model Qwen/Qwen2.5-0.5B-Instruct\n"
+      "  syrinx chat --model DIR --once \"Who are you?\" -o answer.wav");
+  sub->callback([&chosen, options] { chosen = [options] { return run_chat(*options); }; });
+}
+
+}  // namespace syrinx

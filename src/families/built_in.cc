@@ -1,0 +1,15 @@
+#include <array>
+
+#include "families/family.h"
+#include "families/finch/finch.h"
+
+namespace syrinx {
+
+// Of programs with nothing but what is built in (SYRINX_BUILT_IN_ONLY); families.cc has all.
+std::span<const Family> families() {
+  static constexpr std::array kFamilies{
+      Family{"finch", finch::claims, finch::load, "config.json", false}};
+  return kFamilies;
+}
+
+}  // namespace syrinx
