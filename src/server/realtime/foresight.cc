@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
-#include <random>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "server/request/speech_call.h"
 
 namespace syrinx {
 namespace {
-
-uint64_t random_seed() {
-  std::random_device device;
-  return uint64_t{device()} << 31 ^ device();  // JSON's integers hold it
-}
 
 bool spoken_alike(const AnswerConfig& a, const AnswerConfig& b) {
   return a.spoken && b.spoken && a.voice == b.voice && a.speed == b.speed && a.format == b.format;

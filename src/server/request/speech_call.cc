@@ -361,12 +361,6 @@ void read_instructions(Fields& fields, const PipelineInfo& info, bool strict, Sp
   call.request.instructions = std::move(*text);
 }
 
-uint64_t random_seed() {
-  std::random_device device;
-  // Below 2^53, so that a client that keeps numbers as doubles can send it back.
-  return (static_cast<uint64_t>(device()) << 32 | device()) >> 11;
-}
-
 void read_sampling(Fields& fields, SpeechRequest& request) {
   request.temperature = fields.number("temperature", 0, 2);
   request.top_p = fields.number("top_p", 0, 1);
@@ -495,6 +489,11 @@ void read_language(Fields& fields, const PipelineInfo& info, SpeechRequest& requ
 }
 
 }  // namespace
+
+uint64_t random_seed() {
+  std::random_device device;
+  return (static_cast<uint64_t>(device()) << 32 | device()) >> 11;
+}
 
 void share_speed(const PipelineInfo& info, SpeechCall& call) {
   const double speed = call.request.speed * call.audio.speed;

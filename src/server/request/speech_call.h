@@ -2,6 +2,7 @@
 // into a SpeechRequest. Knows no sockets; any thread. Every refusal names the field at fault.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -33,6 +34,9 @@ struct SpeechCall {
   bool whole = false;  ///< "stream": false, without events: one body whose length is known
   std::vector<std::string> warnings = {};  ///< what the model cannot do and was left out
 };
+
+/// For who gives none. Below 2^53, so that a client that keeps numbers as doubles can send it back.
+uint64_t random_seed();
 
 /// Has the model do as much of audio.speed as it can; the rest stays for the encoder.
 void share_speed(const PipelineInfo& info, SpeechCall& call);
