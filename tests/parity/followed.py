@@ -1,28 +1,34 @@
 #!/usr/bin/env python3
 """How far bf16 and 8 bits lead in the families whose originals are no program that speaks greedily: what narrow.py prints.
 
-    VENV/bin/python followed.py --syrinx build/release/syrinx [--steps 100] [--only FAMILY ...]
+    VENV/bin/python followed.py --syrinx build/release/syrinx --voxcpm DIR [--steps 100] [--only FAMILY ...]
 
-Environment as of narrow.py (transformers 4.57.3). Syrinx speaks a text greedily with f32 weights; the original's language
-model, the class of transformers that its authors' program runs, is fed that history in float32 and in bf16. The first gives the
-logits that Syrinx has, to 1e-4 of the largest, which is checked; the first step at which the second would choose another code is
-"the first other step", up to which distances count, as in narrow.py. Syrinx' own rows are free runs.
+Environment as of narrow.py (transformers 4.57.3), and voxcpm2/make_golden.py's. Syrinx speaks a text greedily with f32 weights;
+the original's language model, the class of transformers that its authors' program runs, is fed that history in float32 and in
+bf16. The first gives the logits that Syrinx has, to 1e-4 of the largest, which is checked; the first step at which the second
+would choose another code is "the first other step", up to which distances count, as in narrow.py. Syrinx' own rows are free runs.
+
+VoxCPM2 has no codes: its authors' program speaks with the noise of a seed, as Syrinx does, and distances are those of the
+latents, relative RMS, median over the patches of a request that ends by itself; from the second patch on they add up.
 """
 import argparse
 import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
 import torch
 from safetensors.torch import load_file
 
 import narrow
+import originals
 import seeded
 
 HERE = pathlib.Path(__file__).resolve().parent
 TEXT = "The quick brown fox jumps over the lazy dog, doesn't it? 12345 times!"
+SEED = 7
 
 
 def glm4_voice(weights, config, dtype):
@@ -129,6 +135,43 @@ def bagpiper(weights, config, dtype):
     return logits
 
 
+def latents_of(source, folder, dtype, seed):
+    """Of VoxCPM2's authors' program: [steps, 4 * 8]."""
+    golden = originals.script("voxcpm2")
+    golden.stub_librosa()
+    sys.path.insert(0, f"{source}/src")
+    from transformers import LlamaTokenizerFast
+    from voxcpm.core import VoxCPM
+    from voxcpm.model import voxcpm2
+    config = voxcpm2.VoxCPMConfig.model_validate(
+        json.loads((folder / "config.json").read_text()) | dict(device="cpu", dtype=str(dtype).split(".")[1]))
+    vae = voxcpm2.AudioVAEV2(config=config.audio_vae_config).float()
+    model = voxcpm2.VoxCPM2Model(config, LlamaTokenizerFast.from_pretrained(str(folder)), vae)
+    state = {k: v.float() for k, v in load_file(folder / "model.safetensors").items()}
+    assert not model.load_state_dict(state, strict=False).unexpected_keys
+    program = VoxCPM.__new__(VoxCPM)
+    program.tts_model, program.text_normalizer, program.denoiser = model.to(dtype).eval(), None, None
+    model.audio_vae.float()
+    with tempfile.TemporaryDirectory() as scratch:
+        return golden.run_case(program, dict(name="", text=TEXT, seed=seed), scratch)["latents"].double()
+
+
+def measure_latents(args, folder):
+    def traced(weights):
+        return trace(args.syrinx, "voxcpm2", folder, args.steps, weights)["rows"].double()
+
+    def show(name, wide, other):
+        count = min(len(wide), len(other))
+        far = ((wide[:count] - other[:count]).square().mean(1) / wide[:count].square().mean(1)).sqrt()
+        print(f"voxcpm2, {name}: latents of {count} patches, median distance {100 * far.median():.3f} %", flush=True)
+
+    wide = latents_of(args.voxcpm, folder, torch.float32, SEED)
+    show("Syrinx in f32 against the original", wide, traced("f32"))
+    show("the original in bf16", wide, latents_of(args.voxcpm, folder, torch.bfloat16, SEED))
+    for kind in ("bf16", "q8"):
+        show(f"Syrinx with {kind}", traced("f32"), traced(kind))
+
+
 def whole_step_audio2(folder, parity):
     """With what makes a voice, of other families' goldens: as its tests put it together."""
     (folder / "assets").mkdir()
@@ -162,7 +205,8 @@ def codes_of(name, folder, config, width):
 
 
 def trace(program, name, folder, steps, weights):
-    options = ["--guidance", "1"] if name == "bagpiper" else ["--repetition-penalty", "1"]
+    options = {"bagpiper": ["--guidance", "1"], "voxcpm2": ["--temperature", "1", "--seed", str(SEED)]}
+    options = options.get(name, ["--repetition-penalty", "1"])
     with tempfile.TemporaryDirectory() as place:
         dump = f"{place}/trace.safetensors"
         subprocess.run([program, "trace", "--model", str(folder), "--text", TEXT, "--weights", weights, *options,
@@ -201,13 +245,17 @@ def measure(program, name, folder, steps):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--syrinx", required=True)
+    parser.add_argument("--voxcpm", help="a checkout of VoxCPM")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--only", nargs="*")
     args = parser.parse_args()
     torch.set_num_threads(1)
     with seeded.restored(HERE) as whole:
-        for name in args.only or FAMILIES:
+        for name in args.only or [*FAMILIES, "voxcpm2"]:
             folder = whole / name / "golden/checkpoint"
+            if name == "voxcpm2":
+                measure_latents(args, folder)
+                continue
             if name == "step_audio2":
                 whole_step_audio2(folder, whole)
             measure(args.syrinx, name, folder, args.steps * (3 if name == "bagpiper" else 1))
