@@ -175,7 +175,7 @@ std::optional<Error> DecodingApart::begin() {
     return Error{ErrorCode::kOverloaded, "there is no process left to decode in", "ref_audio", 1};
   }
   socket_ = std::move(pair->here);
-  const DecodeJob job{file_.size(), limits_.max_s, limits_.max_decode_s};
+  const DecodeJob job{file_.size(), limits_.max_s, limits_.max_decode_s, limits_.first_channel};
   if (auto error = judge(give(&job, sizeof job))) return error;
   return judge(give(file_.data(), file_.size()));
 }

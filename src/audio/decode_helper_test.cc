@@ -112,6 +112,17 @@ TEST_P(DecodeApart, RefusalsAreTheSame) {
             outcome(good_file(), {.max_bytes = 100}));
 }
 
+TEST_P(DecodeApart, TheFirstOfTwoChannels) {
+  std::string data;
+  for (int i = 0; i < kRateHz; ++i) {
+    le(data, static_cast<uint16_t>(i % 1000), 2);
+    le(data, static_cast<uint16_t>(-5000), 2);
+  }
+  const std::string file = wav(data, 1, 2);
+  EXPECT_EQ(outcome(file, apart({.first_channel = true})), outcome(file, {.first_channel = true}));
+  EXPECT_NE(outcome(file, apart({.first_channel = true})), outcome(file, apart()));
+}
+
 TEST_P(DecodeApart, DamagedFilesAreTheSame) {
   std::mt19937 random(5);
   for (const AudioFormat format : kFormats) {

@@ -47,8 +47,10 @@ class Sender {
 void decode_job(int socket, const DecodeJob& job, const Sender& sender) {
   std::string file(job.file_bytes, '\0');
   if (!read_whole(socket, file.data(), file.size())) return;
-  const auto decoding = decode_here(
-      file, {.max_bytes = file.size(), .max_s = job.max_s, .max_decode_s = job.max_decode_s});
+  const auto decoding = decode_here(file, {.max_bytes = file.size(),
+                                           .max_s = job.max_s,
+                                           .max_decode_s = job.max_decode_s,
+                                           .first_channel = job.first_channel != 0});
   std::vector<float> samples;
   for (bool more = true, first = true; more; first = false) {
     samples.clear();

@@ -9,6 +9,7 @@ namespace syrinx {
 struct DecodeJob {
   uint64_t file_bytes = 0;
   double max_s = 0, max_decode_s = 0;
+  uint64_t first_channel = 0;  ///< 0 or 1
 };
 
 enum class DecodeMessage : uint32_t {

@@ -1,6 +1,6 @@
 // Recordings that people bring, read from any common file format and looked after: decoded by
-// libav's code for audio alone, mixed to mono at their own rate, otherwise left as they are but for
-// silence at both ends, which is cut away where that is asked for;
+// libav's code for audio alone, mixed to mono (or of one channel) at their own rate, otherwise left
+// as they are but for silence at both ends, which is cut away where that is asked for;
 // refused in words for people when nothing can be made of them. The bytes are a stranger's: every
 // size is bounded before it is allocated, nothing but these bytes is opened, and decoding has a
 // deadline. Free functions without state; any thread.
@@ -25,6 +25,7 @@ struct RecordingLimits {
   double min_s = 0.3;                   ///< of what is left without the silence at its ends
   double max_decode_s = 20;             ///< of the wall clock
   double min_level_db = -60;            ///< as RecordedAudio::level_db
+  bool first_channel = false;           ///< of several hear the first; false: their mean
   bool trim = false;                    ///< cut silence at both ends away but for 0.15 s
   /// Whose confined children decode (audio/decode_helper.h); null: this process does.
   const DecodeHelper* helper = nullptr;
@@ -50,7 +51,7 @@ Result<RecordedAudio> read_recording_file(const std::string& path,
                                           const RecordingLimits& limits = {});
 
 /// Reads a file piece by piece, as it is: mixed to mono, values unbounded, nothing cut away. Of the
-/// limits max_s counts, and max_decode_s for each piece. One thread at a time.
+/// limits max_s and first_channel count, and max_decode_s for each piece. One thread at a time.
 class RecordingReader {
  public:
   /// Borrows the bytes, which are checked by the first read().

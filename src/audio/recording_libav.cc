@@ -318,13 +318,14 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
   const SampleAt read = sample_reader(format);
   if (read == nullptr) return bad_audio("the samples of the recording are of an unknown kind");
   const bool planar = av_sample_fmt_is_planar(format) != 0;
+  const int heard = limits_.first_channel ? 1 : channels;
   for (int i = 0; i < frame.nb_samples; ++i) {
     float sum = 0;
-    for (int c = 0; c < channels; ++c) {
+    for (int c = 0; c < heard; ++c) {
       sum += planar ? read(frame.extended_data[c], i)
                     : read(frame.extended_data[0], int64_t{i} * channels + c);
     }
-    const float sample = sum / static_cast<float>(channels);
+    const float sample = sum / static_cast<float>(heard);
     if (!std::isfinite(sample)) {
       return bad_audio(
           concat("the recording holds a value that is no number, at ",

@@ -85,6 +85,9 @@ TEST(Recording, ChannelsAreMixed) {
   const auto audio = read_recording(wav(data, 1, 2)).take();
   EXPECT_EQ(audio.samples.size(), static_cast<size_t>(kRateHz));
   EXPECT_FLOAT_EQ(audio.samples[0], 6000.f / 32768.f);
+  const auto first = read_recording(wav(data, 1, 2), {.first_channel = true}).take();
+  EXPECT_EQ(first.samples.size(), static_cast<size_t>(kRateHz));
+  EXPECT_FLOAT_EQ(first.samples[0], 8000.f / 32768.f);
 }
 
 TEST(Recording, MeasuresWhatIsWrong) {

@@ -47,6 +47,7 @@ struct PipelineInfo {
   bool context = false;  ///< hears earlier turns of a conversation
   /// Recordings that it hears in a chat: their length together at most, in seconds; 0: none.
   double hears_s = 0;
+  bool hears_first_channel = false;  ///< of several; false: their mean
   bool word_times = false, phone_times = false;
   bool mixes = false;  ///< speaks with several voices mixed by weight
   // What of SpeechRequest the model has:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How far narrow weights lead: the original in bfloat16, and Syrinx with bf16 and 8-bit weights, against float32.
 
-    VENV/bin/python narrow.py --syrinx build/release/syrinx --zonos DIR --chatterbox DIR --cosyvoice DIR \
+    VENV/bin/python narrow.py --syrinx build/release/syrinx --zonos DIR --chatterbox DIR --cosyvoice DIR --fish DIR \
         [--steps 100] [--only FAMILY ...]
 
-The environment is that of qwen3_tts/make_golden.py, with what the scripts of zonos, chatterbox and cosyvoice2 ask for, and for
+The environment is that of qwen3_tts/make_golden.py, with what the scripts of zonos, chatterbox,
+cosyvoice2 and fish_speech ask for, and for
 cosyvoice2 transformers 4.46.3: later ones give its code other attention from the second step on, without a word. The
 directories are checkouts of their authors' repositories. One greedy request of each family; each program is compared with
 itself in float32. Printed are the first step in which a code differs, and until there the distance of codebook 0's logits:
@@ -28,7 +29,8 @@ import seeded  # noqa: E402
 # Family, size, case, class, and what the class wants besides.
 FAMILIES = [("csm", "published_rates", "fox", originals.Csm), ("qwen3_tts", "equal_width", "speaker_language", originals.Qwen),
             ("orpheus", "", "voice", originals.Orpheus), ("zonos", "", "plain", originals.Zonos),
-            ("chatterbox", "", "guided", originals.Chatterbox), ("cosyvoice2", "", "zero_shot", originals.CosyVoice2)]
+            ("chatterbox", "", "guided", originals.Chatterbox), ("cosyvoice2", "", "zero_shot", originals.CosyVoice2),
+            ("fish_speech", "", "fox", originals.FishSpeech)]
 
 
 def compare(name, wide, narrow):
@@ -84,11 +86,11 @@ def main():
     parser.add_argument("--syrinx", required=True)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--only", nargs="*")
-    for name in ("zonos", "chatterbox", "cosyvoice"):
+    for name in ("zonos", "chatterbox", "cosyvoice", "fish"):
         parser.add_argument(f"--{name}")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    sources = {"zonos": args.zonos, "chatterbox": args.chatterbox, "cosyvoice2": args.cosyvoice}
+    sources = {"zonos": args.zonos, "chatterbox": args.chatterbox, "cosyvoice2": args.cosyvoice, "fish_speech": args.fish}
     with seeded.restored(HERE) as whole:
         for family, size, name, original in FAMILIES:
             if not args.only or family in args.only:
@@ -103,7 +105,7 @@ def measure(args, family, folder, case, original, sources):
     def run(dtype):
         more = [sources[family]] if family in sources else []
         how = {"end": False} if family == "zonos" else {}
-        frames, logits = original(folder, dtype, *more).speak(case, args.steps, **how)
+        frames, logits, *_ = original(folder, dtype, *more).speak(case, args.steps, **how)
         return delayed(frames) if family == "zonos" else frames, logits
 
     compare(f"{family}, the original in bf16", run(torch.float32), run(torch.bfloat16))

@@ -2,14 +2,14 @@
 
 Each class takes a folder of goldens whose checkpoint is whole (seeded.restored) and a dtype, in which all of the language
 model runs. speak(case, steps) takes a case of the goldens, greedily and without a penalty unless the case has one (Zonos and
-Chatterbox keep their own), and returns the frames or tokens [T, C] and the logits of codebook 0 [T, V] of every step,
-before any rule. `margin` is the smallest distance of the two best allowed logits so far.
+Chatterbox keep their own), and returns a Speech. `margin` is the smallest distance of the two best allowed logits so far.
 """
+import functools
 import importlib.util
 import json
 import pathlib
 import sys
-import types
+from typing import NamedTuple
 
 import torch
 from safetensors.torch import load_file
@@ -31,6 +31,31 @@ def script(family):
 def lead(row):
     best = row.float().topk(2).values
     return float(best[0] - best[1])
+
+
+@functools.cache
+def directions(count):
+    """Two directions [2, count] of numbers in [-1, 1), which long_test.cc makes again."""
+    out = []
+    for state in (1, 2):
+        row = []
+        for _ in range(count):
+            state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+            row.append(((state >> 16) - 32768) / 32768)
+        out.append(row)
+    return torch.tensor(out, dtype=torch.float64) / count ** 0.5
+
+
+def fingerprints(rows):
+    """[..., N] as two numbers each: any other number of the N shows in them."""
+    return (rows.double() @ directions(rows.shape[-1]).T).float()
+
+
+class Speech(NamedTuple):
+    frames: torch.Tensor   # [T, C], or tokens [T, 1]
+    logits: torch.Tensor   # of codebook 0 [T, V], of every step, before any rule
+    prints: torch.Tensor   # [T, 2] of every step's logits of all codebooks, one behind the other
+    widths: list           # how many those are of each codebook
 
 
 class Original:
@@ -56,16 +81,18 @@ class Csm(Original):
         state["depth_decoder.model.embed_tokens.weight"] = state["backbone_model.embed_tokens.embed_audio_tokens.weight"]
         model.load_state_dict(state)
         self.model = model.to(dtype)
+        self.codes = config.codec_config.codebook_size  # ids behind them are never sampled
 
     def speak(self, case, steps):
         ids, rows = self.golden(case, "prompt_ids")[None], []
 
         def heard(_module, _inputs, out):
-            rows.append(out[0, -1].float().clone())
-            self.margin = min(self.margin, lead(out[0, -1]))
+            rows.append([])
+            inner(_module, _inputs, out)
 
         def inner(_module, _inputs, out):
-            self.margin = min(self.margin, lead(out[0, -1]))
+            rows[-1].append(out[0, -1, :self.codes].float().clone())
+            self.margin = min(self.margin, lead(rows[-1][-1]))
 
         hooks = [self.model.lm_head.register_forward_hook(heard),
                  self.model.depth_decoder.codebooks_head.register_forward_hook(inner)]
@@ -74,7 +101,8 @@ class Csm(Original):
                                          depth_decoder_do_sample=False, max_new_tokens=steps)[0]
         for hook in hooks:
             hook.remove()
-        return frames, torch.stack(rows)
+        rows = torch.stack([torch.cat(step) for step in rows])
+        return Speech(frames, rows[:, :self.codes], fingerprints(rows), [self.codes] * frames.shape[1])
 
 
 class Qwen(Original):
@@ -95,6 +123,7 @@ class Qwen(Original):
     def batch(self, cases, steps):
         """All of them in one call of the package, with its padding."""
         model, made, rows = self.tts.model, [], []
+        codes = model.config.talker_config.vocab_size - 1024
         generate = model.generate
 
         def kept(**kwargs):
@@ -102,9 +131,10 @@ class Qwen(Original):
             return made[0]
 
         def heard(_module, _inputs, out):
-            rows.append(out[:, -1].float().clone())
+            rows.append([out[:, -1, :codes].float().clone()])
 
         def inner(_module, _inputs, out):
+            rows[-1].append(out[:, -1].float().clone())
             for row in out[:, -1]:
                 self.margin = min(self.margin, lead(row))
 
@@ -119,7 +149,10 @@ class Qwen(Original):
         model.generate = generate
         for hook in hooks:
             hook.remove()
-        return [(frames, torch.stack([row[i] for row in rows])[:len(frames)])
+        widths = [row.shape[1] for row in rows[0]]
+        whole = [step for step in rows if len(step) == len(widths)]  # the last one's frame is not made
+        rows = torch.stack([torch.cat(step, 1) for step in whole], 1)  # [B, T, N]
+        return [Speech(frames, rows[i, :len(frames), :codes], fingerprints(rows[i, :len(frames)]), widths)
                 for i, frames in enumerate(made[0][0])]
 
 
@@ -150,7 +183,8 @@ class Orpheus(Original):
             said.append(place + self.decided(row[place:place + block]))
             ids = torch.tensor([[said[-1]]])
         codes = [(token - first) % block for token in said]
-        return torch.tensor(codes)[:, None], torch.stack(rows)
+        rows = torch.stack(rows)
+        return Speech(torch.tensor(codes)[:, None], rows, fingerprints(rows), [rows.shape[1]])
 
 
 class Zonos(Original):
@@ -174,7 +208,7 @@ class Zonos(Original):
 
         def record(*args):
             row = compute(*args)[0, :, :1025].float()
-            rows.append(row[0].clone())
+            rows.append(row.clone())
             if not end:
                 row = torch.cat([row[:, :1024], torch.full_like(row[:, :1], -torch.inf)], 1)
             for each in row[:, :1024]:
@@ -195,7 +229,8 @@ class Zonos(Original):
                                         disable_torch_compile=True)
         self.model._compute_logits = compute
         frames = codes[0].t()[:steps]
-        return frames, torch.stack(rows)[:len(frames)]
+        rows = torch.stack(rows)[:len(frames)]
+        return Speech(frames, rows[:, 0], fingerprints(rows.flatten(1)), [rows.shape[2]] * rows.shape[1])
 
 
 class Chatterbox(Original):
@@ -217,7 +252,8 @@ class Chatterbox(Original):
         tokens, merged = self.script.generate(self.t3, T3Cond(**conds), ids, {**case, "steps": steps})
         for row in merged:
             self.margin = min(self.margin, lead(row))
-        return torch.tensor(tokens)[:, None], merged.float()
+        rows = merged.float()
+        return Speech(torch.tensor(tokens)[:, None], rows, fingerprints(rows), [rows.shape[1]])
 
 
 class CosyVoice2(Original):
@@ -264,4 +300,38 @@ class CosyVoice2(Original):
                 if len(tokens) == steps:
                     break
         heard.remove()
-        return torch.tensor(tokens)[:, None], torch.stack(rows)[:len(tokens)]
+        rows = torch.stack(rows)[:len(tokens)]
+        return Speech(torch.tensor(tokens)[:, None], rows, fingerprints(rows), [rows.shape[1]])
+
+
+class FishSpeech(Original):
+    """Both networks, through the authors' generate_long(); `source` as for Zonos. Of a text that is one message."""
+
+    def __init__(self, folder, dtype, source):
+        super().__init__(folder, dtype)
+        self.script = golden = script("fish_speech")
+        if str(source) not in sys.path:
+            sys.path.insert(0, str(source))
+        golden.stub_dac()
+        from fish_speech import conversation
+        from fish_speech.models.text2semantic import inference, llama
+        golden.inference, golden.llama = inference, llama
+        conversation.Conversation.visualize = lambda *_args, **_kwargs: None
+        model = llama.BaseTransformer.from_pretrained(str(folder / "checkpoint"), load_weights=True)
+        self.model = model.to(dtype).eval()
+
+    def speak(self, case, steps):
+        assert not case["references"]
+        record = self.script.Recorder(self.model)
+        with torch.inference_mode():
+            list(self.script.inference.generate_long(
+                model=self.model, device="cpu", decode_one_token=self.script.inference.decode_one_token_ar,
+                text=case["text"], top_k=1, max_new_tokens=steps + 1, chunk_length=300))
+        record.close()
+        begin, end = self.model.config.semantic_begin_id, self.model.tokenizer.get_token_id("<|im_end|>")
+        slow = torch.stack(record.slow[0])[:steps]
+        rows = torch.cat([slow[:, begin:begin + self.script.CODES], slow[:, end:end + 1]], 1).float()
+        inner = torch.stack([torch.stack(step) for step in record.fast[0][:steps]]).float()  # [T, C - 1, V]
+        frames = torch.cat([rows.argmax(1)[:, None], inner.argmax(2)], 1)
+        every = torch.cat([rows, inner.flatten(1)], 1)
+        return Speech(frames, rows, fingerprints(every), [rows.shape[1]] + [inner.shape[2]] * inner.shape[1])

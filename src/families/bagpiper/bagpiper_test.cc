@@ -1,5 +1,6 @@
 // Promises of the family that need no golden: batches, recomputation, phases, ends, guidance, late
 // text, prompts, checks, faults.
+#include "audio/resampler.h"
 #include "families/bagpiper/fixture.h"
 
 namespace syrinx::bagpiper {
@@ -342,6 +343,20 @@ TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
     EXPECT_EQ(refusal(chat(bad)).param, "messages") << bad;
   }
   EXPECT_NE(refusal(said(std::string(9000, 'x'))).message.find("rows"), std::string::npos);
+}
+
+TEST_F(BagpiperTest, OtherRatesAreHeardAsServedByTheAuthors) {
+  SpeechRequest r =
+      chat(R"([{"role": "user", "content": [{"type": "audio", "audio": ""}]}])", false);
+  const auto samples_of = [&](Recording recording) {
+    r.recordings = {std::make_shared<Recording>(std::move(recording))};
+    auto opened = model_.open(r);
+    EXPECT_TRUE(opened.ok()) << opened.error().message;
+    return opened.value().samples;
+  };
+  const Recording fast{fixture::golden_signal(15000, 3), 24000};
+  EXPECT_TRUE(samples_of(fast) ==
+              samples_of({resampled(fast.samples, 24000, 16000, Resampling::kFfmpeg), 16000}));
 }
 
 TEST_F(BagpiperTest, BadCheckpointsAreNamed) {

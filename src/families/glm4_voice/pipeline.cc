@@ -121,6 +121,7 @@ void Glm4Voice::describe(const LoadSpec& spec) {
   info_.default_voice = kVoice;
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
+  info_.hears_first_channel = true;
   const DecoderConfig& d = config_.lm.lm;
   const GlmSpeechConfig& s = config_.speech;
   const GlmFlowConfig& f = config_.flow;

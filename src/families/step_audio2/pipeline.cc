@@ -138,6 +138,7 @@ void StepAudio2::describe(const LoadSpec& spec) {
   }
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
+  info_.hears_first_channel = true;
   info_.flow = true;
   const DecoderConfig& d = config_.lm.lm;
   const StepAudioEncoderConfig& e = config_.hearing;

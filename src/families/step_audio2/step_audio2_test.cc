@@ -142,6 +142,7 @@ TEST(StepVoice, TextAloneHasNoAudio) {
 }
 
 TEST(StepVoice, RecordingsAreResampledAsTheAuthorsDo) {
+  EXPECT_TRUE(model().info().hears_first_channel);
   SpeechRequest request = request_of(golden_cases()["heard"]);
   ASSERT_EQ(request.recordings.size(), 1u);
   auto other = std::make_shared<Recording>(*request.recordings[0]);

@@ -200,8 +200,7 @@ void read_stops(const ChatFields& fields, SpeechRequest& request) {
 
 /// What the messages say that is no text, so far.
 struct Heard {
-  double most_s = 0;  ///< of all recordings; 0: the model does not hear
-  const DecodeHelper* decoder = nullptr;
+  RecordingLimits limits;  ///< max_s is of all recordings; 0: the model does not hear
   std::vector<std::shared_ptr<const Recording>> recordings = {};
 };
 
@@ -219,9 +218,9 @@ std::shared_ptr<const Recording> read_recording_part(const ChatFields& part, con
                       concat("A recording of the format '", format.substr(0, 100),
                              "' is not supported; send wav, mp3, flac, ogg, opus, aac, m4a or "
                              "webm."));
-  double left_s = heard.most_s;
-  for (const auto& each : heard.recordings) left_s -= each->seconds();
-  auto recording = sent_recording(sent->need_text("data"), left_s, heard.decoder);
+  RecordingLimits limits = heard.limits;
+  for (const auto& each : heard.recordings) limits.max_s -= each->seconds();
+  auto recording = sent_recording(sent->need_text("data"), limits);
   if (recording.ok()) return recording.take();
   if (recording.error().code != ErrorCode::kInvalid) throw to_api_error(recording.error());
   const std::string path = sent->path("data");
@@ -232,7 +231,7 @@ std::shared_ptr<const Recording> read_recording_part(const ChatFields& part, con
 /// them, in which the places of recordings are told by their type.
 Value read_parts(const std::vector<Value>& parts, const std::string& path, bool user,
                  Heard& heard) {
-  const bool hears = heard.most_s > 0 && user;
+  const bool hears = heard.limits.max_s > 0 && user;
   std::string text;
   std::vector<Value> out;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -245,7 +244,7 @@ Value read_parts(const std::vector<Value>& parts, const std::string& path, bool 
       throw unsupported(at + ".type",
                         concat("This model reads text", hears ? " and hears input_audio" : "",
                                "; a part of the type '", type.substr(0, 100), "' is not supported",
-                               heard.most_s > 0 && !user ? " here." : "."));
+                               heard.limits.max_s > 0 && !user ? " here." : "."));
     Map made;
     if (words) {
       const std::string said = part.need_text(type == "text" ? "text" : "refusal");
@@ -425,7 +424,9 @@ std::optional<bool> read_thinks(const ChatFields& fields) {
 void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& call) {
   auto chat = std::make_shared<Chat>();
   read_modalities(fields, model.speaks, call);
-  Heard heard{.most_s = model.hears_s, .decoder = model.decoder};
+  Heard heard{.limits = {.max_s = model.hears_s,
+                         .first_channel = model.first_channel,
+                         .helper = model.decoder}};
   chat->messages = read_messages(fields, heard);
   call.request.recordings = std::move(heard.recordings);
   chat->tools = read_tools(fields, call.tool_names);

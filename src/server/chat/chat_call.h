@@ -23,9 +23,14 @@ enum class ChatKind { kChat, kCompletion };
 /// What a model can do beyond reading and writing.
 struct ChatAbility {
   bool speaks = false;
-  double hears_s = 0;  ///< as PipelineInfo
+  double hears_s = 0;          ///< as PipelineInfo
+  bool first_channel = false;  ///< PipelineInfo::hears_first_channel
   /// Whose children decode recordings; null: this process does.
   const DecodeHelper* decoder = nullptr;
+
+  static ChatAbility of(const PipelineInfo& info, const DecodeHelper* decoder = nullptr) {
+    return {info.speaks, info.hears_s, info.hears_first_channel, decoder};
+  }
 };
 
 /// A checked call. Without "seed" in the body the request has a random one.

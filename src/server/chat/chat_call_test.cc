@@ -4,8 +4,10 @@
 
 #include <random>
 
+#include "audio/recording_files_test.h"
 #include "base/check.h"
 #include "server/chat/chat_tools.h"
+#include "server/request/wire.h"
 
 namespace syrinx {
 namespace {
@@ -205,6 +207,22 @@ TEST(ChatCallBody, HearsOnlyWhatUsersSayInAudio) {
   EXPECT_EQ(param(R"([{"role": "user", "content": "a"},)"
                   R"( {"role": "assistant", "audio": {"id": "audio_1"}, "content": "b"}])"),
             "");
+}
+
+TEST(ChatCallBody, HearsTheFirstChannelWhereTheModelDoes) {
+  std::string data;
+  for (int i = 0; i < 8000; ++i) le(data, 4000, 2), le(data, 0, 2);
+  const std::string body = concat(
+      R"({"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": ")",
+      base64(wav(data, 1, 2)), R"("}}]}]})");
+  const auto first_sample = [&](bool first_channel) {
+    PipelineInfo info;
+    info.hears_s = 5, info.hears_first_channel = first_channel;
+    const auto read = read_call(body, ChatKind::kChat, ChatAbility::of(info));
+    return std::get<ChatCall>(read).request.recordings.at(0)->samples.at(0);
+  };
+  EXPECT_FLOAT_EQ(first_sample(true), 4000 / 32768.f);
+  EXPECT_FLOAT_EQ(first_sample(false), 2000 / 32768.f);
 }
 
 TEST(ChatCallBody, RefusesMessagesByTheirPlace) {

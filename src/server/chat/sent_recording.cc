@@ -14,13 +14,14 @@ constexpr double kMostDecode_s = 10;
 
 }  // namespace
 
-Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64, double most_s,
-                                                        const DecodeHelper* helper) {
+Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
+                                                        RecordingLimits limits) {
   const std::optional<std::string> file = base64_decoded(base64);
   if (!file || file->empty()) return Error{ErrorCode::kInvalid, "it is no base64 of a file"};
-  if (most_s <= 0) return Error{ErrorCode::kInvalid, "the recordings before it last too long"};
-  auto decoded =
-      decode_file(*file, {.max_s = most_s, .max_decode_s = kMostDecode_s, .helper = helper});
+  if (limits.max_s <= 0)
+    return Error{ErrorCode::kInvalid, "the recordings before it last too long"};
+  limits.max_decode_s = kMostDecode_s;
+  auto decoded = decode_file(*file, limits);
   if (!decoded.ok()) {
     Error error = decoded.error();
     error.param.clear();

@@ -5,16 +5,15 @@
 #include <memory>
 #include <string_view>
 
+#include "audio/recording.h"
 #include "base/error.h"
 #include "model/voice.h"
 
 namespace syrinx {
 
-class DecodeHelper;
-
-/// Of at most `most_s` seconds, at its own rate, decoded by the helper's children where there is
-/// one. Errors say what is wrong with it, without a field.
-Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64, double most_s,
-                                                        const DecodeHelper* helper);
+/// Of at most `limits.max_s` seconds, at its own rate, decoded by the helper's children where there
+/// is one. Errors say what is wrong with it, without a field.
+Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
+                                                        RecordingLimits limits);
 
 }  // namespace syrinx

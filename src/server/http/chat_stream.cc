@@ -146,7 +146,7 @@ void ChatStream::check() try {
   fault_ = refuse_kind(backend_->info(), true);
   if (fault_) return;
   const PipelineInfo& info = backend_->info();
-  auto call = body_->call({info.speaks, info.hears_s, server_.options.decoder});
+  auto call = body_->call(ChatAbility::of(info, server_.options.decoder));
   if (auto* fault = std::get_if<ApiError>(&call)) {
     fault_ = std::move(*fault);
     return;

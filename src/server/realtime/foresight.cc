@@ -91,7 +91,7 @@ void Foresight::draft_on() {
   BeginAnswer question = cast_.question();
   config_ = std::move(question.config);
   const PipelineInfo& info = cast_.writer->info();
-  check_ = ChatCheck::begin(question.body, {info.speaks, info.hears_s}, cast_.post, cast_.wake);
+  check_ = ChatCheck::begin(question.body, ChatAbility::of(info), cast_.post, cast_.wake);
 }
 
 void Foresight::stop_round() {

@@ -294,7 +294,7 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
       contexts_->open(begin.response, std::move(std::get<ContextOptions>(options)));
     }
   }
-  answer.check = ChatCheck::begin(begin.body, {info.speaks, info.hears_s}, cast_.post, wake_);
+  answer.check = ChatCheck::begin(begin.body, ChatAbility::of(info), cast_.post, wake_);
 }
 
 void RealtimeTalk::submit(Answer& answer) {

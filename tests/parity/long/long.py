@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Adds long speech in several voices to the goldens of five families: what drifts would show late.
+"""Adds long speech in several voices to the goldens of six families: what drifts would show late.
 
     VENV/bin/python long.py --zonos DIR --chatterbox DIR --cosyvoice DIR [--only FAMILY ...]
 
 Environments and directories are those of narrow.py. Each family's golden folder gets long.json (requests, and the smallest
-margin between the two best allowed logits) and long.safetensors: of request N the frames `N` i32 [T, C] and the last step's
-logits of codebook 0 `N.logits`. Everything is greedy, in float32, and goes on beyond the end of speech.
+margin between the two best allowed logits) and long.safetensors: of request N the frames `N` i32 [T, C], the last step's
+logits of codebook 0 `N.logits`, and `N.prints` [S, 2]: of every step's logits of all codebooks two numbers in which any
+other logit would show (originals.fingerprints); `widths` of long.json tells how many logits each codebook has there.
+Everything is greedy, in float32, and goes on beyond the end of speech.
 """
 import argparse
 import json
@@ -13,7 +15,7 @@ import pathlib
 import sys
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.append(str(HERE))
@@ -33,20 +35,26 @@ def request(case, **more):
 def qwen3_tts(original, cases):
     """In one batch of the package."""
     chosen = [cases[name] for name in ("speaker_language", "auto_streaming", "dialect")]
-    for case, (frames, logits) in zip(chosen, original.batch(chosen, FRAMES)):
-        codes = original.tts.model.config.talker_config.vocab_size - 1024
-        yield request(case, text_in_prompt=True, repetition_penalty=1), frames, logits[:, :codes]
+    for case, said in zip(chosen, original.batch(chosen, FRAMES)):
+        yield request(case, text_in_prompt=True, repetition_penalty=1), said
+
+
+def csm(original, cases):
+    for name in ("fox", "mixed"):
+        said = original.speak(cases[name], FRAMES)
+        assert len(said.frames) == FRAMES and int(said.frames.max()) < original.codes
+        yield request(cases[name]), said
 
 
 def orpheus(original, cases):
     for name in ("voice", "penalty", "no_voice", "stops"):
-        codes, logits = original.speak(cases[name], FRAMES // 4 * 7)
+        said = original.speak(cases[name], FRAMES // 4 * 7)
         # The seven tokens of a frame, as the authors lay them out, become four latent frames.
-        c = codes.view(-1, 7)
+        c = said.frames.view(-1, 7)
         latents = torch.stack([c[:, [0, 0, 0, 0]], c[:, [1, 1, 4, 4]], c[:, [2, 3, 5, 6]]], 2).reshape(-1, 3)
         golden = original.golden(cases[name], "frames")
         assert torch.equal(latents[:len(golden) // 4 * 4][:200], golden[:200]), name
-        yield request(cases[name], repetition_penalty=cases[name]["penalty"]), latents, logits
+        yield request(cases[name], repetition_penalty=cases[name]["penalty"]), said._replace(frames=latents)
 
 
 def zonos(original, cases):
@@ -54,27 +62,25 @@ def zonos(original, cases):
         case = cases[name]
         told = " ".join(f"{key}={','.join(map(str, value)) if isinstance(value, list) else value}"
                         for key, value in case["conditions"].items())
-        frames, logits = original.speak(case, FRAMES, end=False)
-        yield request(case, guidance=case["guidance"], instructions=told), frames, logits
+        yield (request(case, guidance=case["guidance"], instructions=told),
+               original.speak(case, FRAMES, end=False))
 
 
 def chatterbox(original, cases):
     """Up to the last position that the small one has; of the second voice too."""
     cloned = torch.load(original.folder / "cloned.pt", weights_only=False)["t3"]
     for name, voice in (("guided", None), ("plain", None), ("guided", cloned)):
-        frames, logits = original.speak(cases[name], 290, voice)
         yield (request({**cases[name], "voice": "cloned" if voice else "default"}, guidance=cases[name]["guidance"]),
-               frames, logits)
+               original.speak(cases[name], 290, voice))
 
 
 def cosyvoice2(original, cases):
     for name in ("zero_shot", "instructed", "speaker", "ends"):
-        frames, logits = original.speak({**cases[name], "least": FRAMES}, FRAMES)
         more = {"instructions": cases[name]["instruct"]} if "instruct" in cases[name] else {}
-        yield request(cases[name], **more), frames, logits
+        yield request(cases[name], **more), original.speak({**cases[name], "least": FRAMES}, FRAMES)
 
 
-FAMILIES = {qwen3_tts: ("qwen3_tts/golden/equal_width", originals.Qwen),
+FAMILIES = {qwen3_tts: ("qwen3_tts/golden/equal_width", originals.Qwen), csm: ("csm/golden/published_rates", originals.Csm),
             orpheus: ("orpheus/golden", originals.Orpheus), zonos: ("zonos/golden", originals.Zonos),
             chatterbox: ("chatterbox/golden", originals.Chatterbox), cosyvoice2: ("cosyvoice2/golden", originals.CosyVoice2)}
 
@@ -95,14 +101,16 @@ def main():
             cases = {c["name"]: c for c in (cases["cases"] if isinstance(cases, dict) else cases)}
             model = original(whole / place, torch.float32, *([sources[family]] if family in sources else []))
             requests, out = [], {}
-            for told, frames, logits in family(model, cases):
+            for told, said in family(model, cases):
                 name = str(len(requests))
-                requests.append({**told, "frames": len(frames), "steps": len(logits)})
-                out[name], out[name + ".logits"] = frames.int().contiguous(), logits[-1].contiguous()
+                requests.append({**told, "frames": len(said.frames), "steps": len(said.logits)})
+                out[name], out[name + ".logits"] = said.frames.int().contiguous(), said.logits[-1].contiguous()
+                out[name + ".prints"] = said.prints.contiguous()
             save_file(out, HERE / place / "long.safetensors")
             seeded.Weights(0).hollow(HERE / place / "long.safetensors")  # nothing random, but it gets smaller
             (HERE / place / "long.json").write_text(
-                json.dumps({"margin": model.margin, "requests": requests}, indent=1, ensure_ascii=False) + "\n")
+                json.dumps({"margin": model.margin, "widths": said.widths, "requests": requests}, indent=1,
+                           ensure_ascii=False) + "\n")
             print(family.__name__, [r["frames"] for r in requests], "margin", model.margin, flush=True)
 
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/worst.h"
 #include "engine/collector.h"
@@ -42,6 +43,36 @@ SpeechRequest request_of(const json& told) {
   return r;
 }
 
+/// As originals.fingerprints: numbers in [-1, 1), the same in any language.
+std::vector<double> direction(uint32_t state, int64_t count) {
+  std::vector<double> out(static_cast<size_t>(count));
+  for (double& number : out) {
+    state = state * 1664525 + 1013904223;
+    number = (static_cast<double>(state >> 16) - 32768) / 32768 / std::sqrt(count);
+  }
+  return out;
+}
+
+/// [S, 2] of the first `steps` steps' logits, of each code the first widths[k].
+std::vector<float> fingerprints(const Trace& t, int64_t steps, const std::vector<int64_t>& widths) {
+  std::vector<float> out;
+  const int64_t all = std::accumulate(widths.begin(), widths.end(), int64_t{0});
+  const std::vector<double> directions[] = {direction(1, all), direction(2, all)};
+  for (int64_t step = 0; step < steps; ++step) {
+    for (const std::vector<double>& along : directions) {
+      double sum = 0;
+      auto weight = along.begin();
+      for (size_t k = 0; k < widths.size(); ++k) {
+        const int64_t width = std::ssize(t.logits[k]) / t.logit_steps;
+        const float* row = t.logits[k].data() + step * width;
+        for (int64_t i = 0; i < widths[k]; ++i) sum += *weight++ * row[i];
+      }
+      out.push_back(static_cast<float>(sum));
+    }
+  }
+  return out;
+}
+
 class LongParity : public testing::TestWithParam<Small> {
  protected:
   LongParity() : folder_(SYRINX_BINARY_DIR "/parity/" + std::string(GetParam().dir)) {
@@ -64,11 +95,12 @@ class LongParity : public testing::TestWithParam<Small> {
   std::shared_ptr<const Pipeline> model_;
 };
 
-TEST_P(LongParity, EveryFrameAndTheLastLogitsAreTheOriginals) {
+TEST_P(LongParity, EveryFrameAndAllLogitsAreTheOriginals) {
   const Safetensors golden(folder_ + "/long.safetensors");
   const json told = json::parse(read_file(folder_ + "/long.json", 1 << 20));
+  const auto widths = told["widths"].get<std::vector<int64_t>>();
   std::vector<std::vector<float>> alone;
-  float worst = 0;
+  float worst = 0, worst_print = 0, largest = 0;
   for (const json& each : told["requests"]) {
     const std::string name = std::to_string(alone.size());
     const SpeechRequest request = request_of(each);
@@ -93,10 +125,22 @@ TEST_P(LongParity, EveryFrameAndTheLastLogitsAreTheOriginals) {
       top = std::max(top, std::fabs(logits.f32()[i]));
     }
     EXPECT_GT(top, 0.1f);
+    ASSERT_EQ(t.logits.size(), widths.size());
+    for (size_t k = 0; k < widths.size(); ++k)
+      ASSERT_GE(std::ssize(t.logits[k]), widths[k] * t.logit_steps) << k;
+    const View prints = golden.view(name + ".prints");
+    const auto got = fingerprints(t, prints.shape[0], widths);
+    for (int64_t i = 0; i < prints.count(); ++i) {
+      worst_print = worse(worst_print, std::fabs(got[i] - prints.f32()[i]));
+      largest = std::max(largest, std::fabs(prints.f32()[i]));
+    }
     alone.push_back(t.samples);
   }
   EXPECT_LT(worst, 1e-4f);
+  EXPECT_LT(worst_print, 5e-5f);
+  EXPECT_GT(largest, 0.1f);
   RecordProperty("worst_logits", std::to_string(worst * 1e6) + "e-6");
+  RecordProperty("worst_print", std::to_string(worst_print * 1e6) + "e-6");
 
   const auto engine = std::make_unique<Engine>(
       model_, EngineOptions{.threads = 1, .max_unread_s = 1e9, .repetition_s = 0});
@@ -113,6 +157,7 @@ TEST_P(LongParity, EveryFrameAndTheLastLogitsAreTheOriginals) {
 
 INSTANTIATE_TEST_SUITE_P(Families, LongParity,
                          testing::Values(Small{"qwen3_tts", "qwen3_tts/golden/equal_width"},
+                                         Small{"csm", "csm/golden/published_rates"},
                                          Small{"orpheus", "orpheus/golden"},
                                          Small{"zonos", "zonos/golden"},
                                          Small{"chatterbox", "chatterbox/golden"},

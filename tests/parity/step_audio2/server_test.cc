@@ -31,13 +31,18 @@ std::string pcm_of(int64_t count, uint32_t seed) {
   return out;
 }
 
-std::string wav_of(const std::string& pcm, uint32_t rate) {
+/// Of two channels, the other one as loud and of something else: the first is what is heard.
+std::string wav_of(const std::string& first, uint32_t rate) {
   const auto number = [](uint32_t value, size_t bytes) {
     return std::string(reinterpret_cast<const char*>(&value), bytes);
   };
+  std::string pcm;
+  for (size_t i = 0; i < first.size(); i += 2) {
+    pcm += first.substr(i, 2) + first.substr(first.size() - 2 - i, 2);
+  }
   const auto size = static_cast<uint32_t>(pcm.size());
-  return "RIFF" + number(36 + size, 4) + "WAVEfmt " + number(16, 4) + number(1, 2) + number(1, 2) +
-         number(rate, 4) + number(2 * rate, 4) + number(2, 2) + number(16, 2) + "data" +
+  return "RIFF" + number(36 + size, 4) + "WAVEfmt " + number(16, 4) + number(1, 2) + number(2, 2) +
+         number(rate, 4) + number(4 * rate, 4) + number(4, 2) + number(16, 2) + "data" +
          number(size, 4) + pcm;
 }
 

@@ -175,9 +175,9 @@ def run_case(voxcpm, case, scratch):
                  lambda _m, _i, out: seen["margin"].append((torch.tanh(out) * 9).reshape(-1)))]
     inference, randn, steps = model._inference, torch.randn, iter(range(1 << 20))
 
-    def noise(shape, **_kwargs):  # [1, D, P]
+    def noise(shape, dtype=torch.float32, **_kwargs):  # [1, D, P]
         values = philox_normal(case["seed"], next(steps), 0, PATCH * DIM).reshape(PATCH, DIM)
-        return torch.from_numpy(values.copy()).t()[None]
+        return torch.from_numpy(values.copy()).t()[None].to(dtype)
 
     def watched(text, text_mask, feat, feat_mask, **kwargs):
         seen.update(ids=text[0].int(), mask=feat_mask[0].int(), feats=feat[0][feat_mask[0] == 1])
