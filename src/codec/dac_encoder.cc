@@ -8,8 +8,8 @@ namespace {
 constexpr int64_t kMostEncoderBlocks = 8, kTailTaps = 3;
 
 /// Padded on both sides, so that as many rows come out as go in.
-CausalConv1d load_same(const Weights& scope, int64_t in, int64_t out, int64_t taps,
-                       int64_t dilation = 1) {
+CausalConv1d load_padded(const Weights& scope, int64_t in, int64_t out, int64_t taps,
+                         int64_t dilation = 1) {
   return causal::load_conv(scope, in, out, taps,
                            {.dilation = dilation, .ahead = (taps - 1) / 2 * dilation});
 }
@@ -43,7 +43,7 @@ DacEncoderConfig DacEncoderConfig::of(const Weights& weights) {
 
 DacEncoder::DacEncoder(const DacEncoderConfig& config, const Weights& weights) : config_(config) {
   int64_t width = config.channels;
-  head_ = load_same(weights.scope("conv1"), 1, width, causal::kTaps);
+  head_ = load_padded(weights.scope("conv1"), 1, width, causal::kTaps);
   for (size_t b = 0; b < config.rates.size(); ++b) {
     const Weights w = weights.scope("block", static_cast<int64_t>(b));
     Block block;
@@ -54,7 +54,7 @@ DacEncoder::DacEncoder(const DacEncoderConfig& config, const Weights& weights) :
       block.units.push_back(
           {causal::load_snake(u.scope("snake1"), width),
            causal::load_snake(u.scope("snake2"), width),
-           load_same(u.scope("conv1"), width, width, causal::kTaps, dilation),
+           load_padded(u.scope("conv1"), width, width, causal::kTaps, dilation),
            causal::load_pointwise(u.scope("conv2"), width, width, WeightType::kF32)});
     }
     block.act = causal::load_snake(w.scope("snake1"), width);
@@ -64,7 +64,7 @@ DacEncoder::DacEncoder(const DacEncoderConfig& config, const Weights& weights) :
     blocks_.push_back(std::move(block));
   }
   tail_act_ = causal::load_snake(weights.scope("snake1"), width);
-  tail_ = load_same(weights.scope("conv2"), width, config.latent, kTailTaps);
+  tail_ = load_padded(weights.scope("conv2"), width, config.latent, kTailTaps);
 }
 
 int64_t DacEncoder::frames(int64_t samples) const {
