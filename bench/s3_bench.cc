@@ -1,13 +1,16 @@
 // What the codec of CosyVoice2 and Chatterbox costs at its published size, with random weights: the
 // S3 flow and the HiFT vocoder, one stream, in seconds of processor time a second of audio.
 //   s3_bench --benchmark_filter='flow/q8'
-// flow: chunks of one second after `seconds` seconds of prompt and speech; vocoder: one second.
+// flow: chunks of one second after `seconds` seconds of prompt and speech; step: the same of
+// Step-Audio 2, with a prompt of four seconds; glm: a block of 16 s of GLM-4-Voice after `seconds`
+// seconds of the answer; vocoder: one second.
 #include <time.h>
 
 #include <limits>
 #include <string>
 
 #include "bench.h"
+#include "codec/glm_flow.h"
 #include "codec/hift.h"
 #include "codec/s3_flow.h"
 
@@ -36,10 +39,12 @@ constexpr auto kQuiet = [](int64_t, std::span<float> out) {
   std::fill(out.begin(), out.end(), 0.1f);
 };
 
-void flow(benchmark::State& state, WeightType type) {
+void flow(benchmark::State& state, const S3FlowConfig& config, WeightType type) {
   bench::Machine machine(1);
-  const S3Flow flow({}, Weights(dummy_weights()), type);
-  const auto voice = flow.voice({}, {}, std::vector<float>(192, 1.f));
+  const S3Flow flow(config, Weights(dummy_weights()), type);
+  const auto prompt = config.whole_prompt ? std::vector<int32_t>(100, 7) : std::vector<int32_t>();
+  const Tensor heard = bench::filled({std::ssize(prompt) * config.ratio, config.mel}, 2);
+  const auto voice = flow.voice(prompt, heard.clone(), std::vector<float>(192, 1.f));
   const std::vector<int32_t> tokens(25, 7);
   std::vector<float> mel;
   const auto begin = [&](int64_t seconds) {
@@ -62,6 +67,24 @@ void flow(benchmark::State& state, WeightType type) {
   state.counters["MB_per_stream_s"] = static_cast<double>(flow.bytes_per_second()) / 1e6;
 }
 
+void glm(benchmark::State& state, WeightType type) {
+  constexpr int64_t kBlock = 200, kBlockSeconds = 16;  // codes
+  bench::Machine machine(1);
+  const GlmFlowConfig config;
+  const GlmFlow flow(config, Weights(dummy_weights()), type);
+  const int64_t before = state.range(0) * kBlock / kBlockSeconds;
+  const std::vector<int32_t> codes(static_cast<size_t>(before + kBlock), 7);
+  const std::vector<float> told(static_cast<size_t>(config.frames(before) * config.mel), 0.1f);
+  double best = std::numeric_limits<double>::max();
+  for (auto _ : state) {
+    const double began = processor_s();
+    machine.arena.reset();
+    flow.run(machine.ctx, codes, told);
+    best = std::min(best, processor_s() - began);
+  }
+  state.counters["cpu_s_per_audio_s"] = best / kBlockSeconds;
+}
+
 void vocoder(benchmark::State& state, WeightType type) {
   bench::Machine machine(1);
   const Hift hift({}, Weights(dummy_weights()), type);
@@ -81,15 +104,21 @@ void vocoder(benchmark::State& state, WeightType type) {
 
 int main(int argc, char** argv) {
   using syrinx::WeightType;
+  const syrinx::S3FlowConfig cosyvoice;
   for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
     const std::string name = syrinx::weight_type_name(type);
-    benchmark::RegisterBenchmark(("flow/" + name).c_str(), syrinx::flow, type)
-        ->ArgName("seconds")
-        ->Arg(0)
-        ->Arg(5)
-        ->Arg(15)
-        ->Unit(benchmark::kMillisecond)
-        ->Iterations(3);
+    const auto positions = [](benchmark::internal::Benchmark* b, std::initializer_list<int> args) {
+      b->ArgName("seconds")->Unit(benchmark::kMillisecond)->Iterations(2);
+      for (const int seconds : args) b->Arg(seconds);
+    };
+    syrinx::S3FlowConfig step;
+    step.dit.emplace(), step.whole_prompt = true, step.recent = 100;
+    positions(benchmark::RegisterBenchmark(("flow/" + name).c_str(), syrinx::flow, cosyvoice, type),
+              {0, 5, 15});
+    positions(benchmark::RegisterBenchmark(("step/" + name).c_str(), syrinx::flow, step, type),
+              {0, 5, 15, 45});
+    positions(benchmark::RegisterBenchmark(("glm/" + name).c_str(), syrinx::glm, type),
+              {0, 16, 48});
     benchmark::RegisterBenchmark(("vocoder/" + name).c_str(), syrinx::vocoder, type)
         ->Unit(benchmark::kMillisecond)
         ->Iterations(5);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ears/dictation_recogniser.h"
 #include "ears/pocketsphinx.h"
 #include "ears/whisper_recogniser.h"
 
@@ -15,19 +16,31 @@ constexpr std::array<std::string_view, 5> kVendorEars = {
     "whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe", "gpt-4o-transcribe-diarize",
     "gpt-realtime-whisper"};
 
+}  // namespace
+
 bool is_vendor_ear(std::string_view name) {
   // "gpt-4o-mini-transcribe-2025-03-20", too
   return std::any_of(kVendorEars.begin(), kVendorEars.end(),
                      [&](std::string_view each) { return name.starts_with(each); });
 }
 
-}  // namespace
+std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine) {
+  if (auto whisper = whisper_recogniser(engine)) return whisper;
+  return dictation_recogniser(engine);
+}
+
+std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model) {
+  const std::shared_ptr<Engine> engine = load_engine(model);
+  if (auto recogniser = recogniser_of(engine)) return recogniser;
+  throw LoadError(concat(model.model, " is a model of the family '",
+                         engine->pipeline().info().family, "', which does not recognise speech"));
+}
 
 std::shared_ptr<Recogniser> open_recogniser(const std::string& name) {
   if (name == "pocketsphinx") return open_pocketsphinx();
-  LoadOptions whisper;
-  whisper.model = name;
-  return open_whisper(whisper);
+  LoadOptions model;
+  model.model = name;
+  return open_recogniser(model);
 }
 
 Ears::Ears(std::vector<std::shared_ptr<Recogniser>> recognisers)

@@ -7,15 +7,25 @@
 #include <vector>
 
 #include "ears/recogniser.h"
+#include "engine/engine.h"
+#include "runtime/runtime.h"
 
 namespace syrinx {
 
-/// "pocketsphinx", or a Whisper: a directory, or a name of the hub's. Throws LoadError for what
-/// cannot be opened.
+/// What an engine's model recognises speech with: Whisper, or a model that writes recordings down
+/// as answers. Null where it does neither.
+std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine);
+
+/// "pocketsphinx", or a model: a directory, or a name of the hub's, with an engine of its own.
+/// Throws LoadError for what cannot be opened, or does not recognise speech.
 std::shared_ptr<Recogniser> open_recogniser(const std::string& name);
+std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model);
+
+/// Whether it is a name of another vendor's recogniser ("whisper-1", "gpt-4o-transcribe").
+bool is_vendor_ear(std::string_view name);
 
 /// Recognisers in the order in which they were given; the first stands for the names that other
-/// vendors give theirs ("whisper-1", "gpt-4o-transcribe").
+/// vendors give theirs.
 class Ears {
  public:
   Ears() = default;

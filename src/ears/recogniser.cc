@@ -25,8 +25,9 @@ Status check_listen(const RecogniserInfo& info, const ListenOptions& options) {
   const auto refuse = [](ErrorCode code, std::string message, const char* param) {
     return Error{code, std::move(message), param};
   };
-  if (!options.language.empty() && std::find(info.languages.begin(), info.languages.end(),
-                                             options.language) == info.languages.end()) {
+  if (!options.language.empty() && !info.languages.empty() &&
+      std::find(info.languages.begin(), info.languages.end(), options.language) ==
+          info.languages.end()) {
     return refuse(ErrorCode::kUnsupported,
                   concat("'", info.name, "' does not know the language '",
                          options.language.substr(0, 40), "'; it knows ",

@@ -60,7 +60,7 @@ struct Transcript {
 struct RecogniserInfo {
   std::string name = {};                    ///< what clients ask for
   std::string family = {};                  ///< "pocketsphinx", "whisper", ...
-  std::vector<std::string> languages = {};  ///< ISO 639-1
+  std::vector<std::string> languages = {};  ///< ISO 639-1; none: it takes any, and is told
   bool detects_language = false;  ///< of several; else the first counts where none is asked for
   bool streams = false;           ///< tells partial hypotheses while one speaks
   bool word_times = false;

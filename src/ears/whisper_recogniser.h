@@ -1,5 +1,5 @@
 // Whisper as a recogniser: every recording is a loop (ears/whisper_loop.h) whose windows are
-// requests of one engine, which batches those of all recordings. A recording that is not live is
+// requests of one engine (ears/engine_recogniser.h). A recording that is not live is
 // written down when it has ended, because its mel is floored below the loudest moment of all of it,
 // as the authors have it; until then its samples lie in memory, 230 MB an hour. A live one is
 // written down window by window, as if nothing louder came.
@@ -10,7 +10,6 @@
 #include "ears/recogniser.h"
 #include "ears/whisper_loop.h"
 #include "engine/engine.h"
-#include "runtime/runtime.h"
 
 namespace syrinx {
 
@@ -18,9 +17,5 @@ namespace syrinx {
 /// task, prompt and temperatures is overruled by the options of each recording.
 std::shared_ptr<Recogniser> whisper_recogniser(std::shared_ptr<Engine> engine,
                                                WhisperOptions defaults = {});
-
-/// Loads `model` (a directory, or a name of the hub's) with an engine of its own. Throws LoadError,
-/// also for a model that is no Whisper.
-std::shared_ptr<Recogniser> open_whisper(const LoadOptions& model);
 
 }  // namespace syrinx

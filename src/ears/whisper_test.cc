@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "codec/qwen3_audio_fixture.h"
+#include "ears/ears.h"
 #include "ears/whisper_recogniser.h"
 #include "model/toy/toy.h"
 
@@ -316,10 +317,10 @@ TEST(WhisperRecogniser, OpensACheckpoint) {
   LoadOptions options;
   options.model = whisper_checkpoint("large");
   options.engine.threads = 1;
-  EXPECT_EQ(open_whisper(options)->info().name, "large");
+  EXPECT_EQ(open_recogniser(options)->info().name, "large");
   options.model = SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3";
   try {
-    open_whisper(options);
+    open_recogniser(options);
     ADD_FAILURE();
   } catch (const LoadError& error) {
     EXPECT_NE(std::string(error.what()).find("family 'llm'"), std::string::npos) << error.what();

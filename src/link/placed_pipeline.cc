@@ -52,6 +52,10 @@ class PlacedPipeline : public Pipeline {
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override {
     return inner_->voice_of_embedding(embedding);
   }
+  Result<SpeechRequest> dictation(const Dictation& dictation) const override {
+    return inner_->dictation(dictation);
+  }
+  std::string dictated(std::string_view answer) const override { return inner_->dictated(answer); }
   Result<Opened> open(const SpeechRequest& request) const override {
     for (const auto& stage : stages_) {
       if (request.text_only) break;

@@ -84,6 +84,10 @@ Result<Voice> Pipeline::voice_of_embedding(std::span<const float>) const {
                "speaker_embedding"};
 }
 
+Result<SpeechRequest> Pipeline::dictation(const Dictation&) const {
+  return Error{ErrorCode::kUnsupported, "this model does not write recordings down", "model"};
+}
+
 Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
   if (request.text.size() > info.max_text_bytes) {
     return Error{

@@ -48,6 +48,8 @@ struct PipelineInfo {
   /// Recordings that it hears in a chat: their length together at most, in seconds; 0: none.
   double hears_s = 0;
   bool hears_first_channel = false;  ///< of several; false: their mean
+  /// Recordings that it writes down (Pipeline::dictation()): their length at most; 0: it does not.
+  double dictates_s = 0;
   bool word_times = false, phone_times = false;
   bool mixes = false;  ///< speaks with several voices mixed by weight
   // What of SpeechRequest the model has:
@@ -93,6 +95,12 @@ struct RemoteNode {
   uint64_t connections = 0, batches = 0, lost_batches = 0, sent_bytes = 0, received_bytes = 0;
 };
 
+/// A stretch of a recording that is to be written down.
+struct Dictation {
+  std::shared_ptr<const Recording> recording;
+  std::string language = {};  ///< in English ("German"), where it is known
+};
+
 class Pipeline {
  public:
   virtual ~Pipeline() = default;
@@ -102,6 +110,11 @@ class Pipeline {
   /// Checks a request and makes its prompts. Any thread. What PipelineInfo says the model cannot do
   /// has been refused before (check_request).
   virtual Result<Opened> open(const SpeechRequest&) const = 0;
+
+  /// The request that writes a recording down, greedily, where PipelineInfo::dictates_s says so.
+  virtual Result<SpeechRequest> dictation(const Dictation& dictation) const;
+  /// What of the answer to that is what was said.
+  virtual std::string dictated(std::string_view answer) const { return std::string(answer); }
 
   /// What makes voices of recordings; null where the model or its checkpoint has none.
   virtual const VoiceEncoder* voice_encoder() const { return nullptr; }

@@ -326,8 +326,10 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
   TranscribeOptions& transcribe = *options;
   CLI::App* sub = app.add_subcommand("transcribe", "Write down what is said in recordings");
   sub->add_option("files", transcribe.files, "audio files; '-' is the standard input")->required();
-  sub->add_option("-m,--model", transcribe.ears,
-                  "what recognises: pocketsphinx, or a Whisper (a directory or Org/Name)")
+  sub->add_option(
+         "-m,--model", transcribe.ears,
+         "what recognises: pocketsphinx, or a Whisper or another model that writes recordings "
+         "down (a directory or Org/Name)")
       ->capture_default_str();
   sub->add_option("--language", transcribe.language,
                   "of the speech, as 'en' or 'english'; by default found out, or the only one");

@@ -138,8 +138,10 @@ void add_serve(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   sub->add_option(
       "--ears", serve.ears,
-      "what recognises speech: pocketsphinx, or a Whisper (a directory or Org/Name); auto: "
-      "pocketsphinx, where it is installed; none; "
+      "what recognises speech beside the models: pocketsphinx, or a Whisper or another model that "
+      "writes recordings down (a directory or Org/Name); auto: pocketsphinx, where it is "
+      "installed; "
+      "none; "
       "may be repeated, the first is OpenAI's 'whisper-1' (default: auto)");
   sub->add_option("--max-recording", serve.max_heard_s,
                   "seconds of one recording that is written down")

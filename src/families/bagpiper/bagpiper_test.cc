@@ -318,6 +318,29 @@ TEST_F(BagpiperTest, RowsOfRecordingsStandInThePromptAndHaveNoKeys) {
   EXPECT_TRUE(keys.empty());
 }
 
+TEST_F(BagpiperTest, ARecordingIsWrittenDownByTheAuthorsKindOfQuestion) {
+  const auto ids = [&](SpeechRequest r) {
+    const auto state = open(r);
+    return std::vector(state->prompt_ids().begin(), state->prompt_ids().end());
+  };
+  Result<SpeechRequest> r = model_.dictation({recording_of(20000)});
+  ASSERT_TRUE(r.ok());
+  EXPECT_TRUE(r.value().text_only);
+  EXPECT_EQ(r.value().temperature, 0.f);
+  SpeechRequest asked = chat(R"([
+      {"role": "system", "content": "You are an audio understanding assistant."},
+      {"role": "user", "content": [{"type": "audio"},
+       {"type": "text", "text": "Transcribe the speech in this audio."}]}])",
+                             false);
+  asked.recordings = {recording_of(20000)};
+  EXPECT_EQ(ids(r.value()), ids(asked));
+  EXPECT_NE(ids(model_.dictation({recording_of(20000), "German"}).take()), ids(asked));
+  EXPECT_EQ(model_.dictated("<think>hm</think>the fox"), "the fox");
+  EXPECT_EQ(model_.dictated("the fox"), "the fox");
+  EXPECT_EQ(model_.dictated("<think>the"), "");
+  EXPECT_EQ(model_.info().dictates_s, 30);
+}
+
 TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
   SpeechRequest r = request(" ");
   EXPECT_EQ(refusal(r).param, "input");

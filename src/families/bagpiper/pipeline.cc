@@ -4,6 +4,7 @@
 
 #include "audio/resampler.h"
 #include "base/check.h"
+#include "families/asked_about.h"
 #include "families/bagpiper/speech_lm.h"
 #include "families/bagpiper/state.h"
 #include "families/weight_files.h"
@@ -17,6 +18,9 @@ namespace {
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
 constexpr double kHearsSeconds = 30;  // what the model was trained with
 constexpr int64_t kHop = 160;         // samples of a mel frame
+// The system message of the authors' own questions about recordings.
+constexpr const char* kUnderstands = "You are an audio understanding assistant.";
+constexpr std::string_view kThoughts = "<think>", kThoughtsEnd = "</think>";
 
 /// What turns recordings into codes.
 const NamePatterns kOnlyEncodes{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
@@ -130,7 +134,7 @@ void Bagpiper::describe(const LoadSpec& spec) {
   info_.languages = {"auto"};
   info_.late_text = LateText::kSentence;
   info_.instructions = true;
-  info_.hears_s = kHearsSeconds;
+  info_.hears_s = info_.dictates_s = kHearsSeconds;
   info_.no_cloning = "this model's voices are described in words";
   const DecoderConfig& d = lm_->decoder();
   const Qwen3AudioConfig& a = config_.audio;
@@ -173,6 +177,21 @@ Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
   if (!state.ok()) return state.error();
   opened.sequences.push_back(state.take());
   return opened;
+}
+
+Result<SpeechRequest> Bagpiper::dictation(const Dictation& dictation) const {
+  const std::string of = dictation.language.empty() ? "" : dictation.language + " ";
+  SpeechRequest request =
+      asked_about(dictation, kUnderstands, concat("Transcribe the ", of, "speech in this audio."));
+  request.max_tokens = State::kMostWords;
+  return request;
+}
+
+std::string Bagpiper::dictated(std::string_view answer) const {
+  const size_t end = answer.rfind(kThoughtsEnd);
+  if (end != std::string_view::npos) return std::string(answer.substr(end + kThoughtsEnd.size()));
+  // Thoughts that did not end say nothing yet.
+  return answer.find(kThoughts) == std::string_view::npos ? std::string(answer) : std::string();
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

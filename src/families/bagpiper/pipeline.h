@@ -31,6 +31,10 @@ class Bagpiper : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
+  /// A question about the recording, in the form of the authors' own (espnet2/bin/bagpiper.py).
+  Result<SpeechRequest> dictation(const Dictation& dictation) const override;
+  /// What stands behind the model's thoughts, where it writes any.
+  std::string dictated(std::string_view answer) const override;
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }

@@ -1,5 +1,7 @@
 // Promises of the family that need no golden: batches, recomputation, the end, segments, late text,
 // tags, voices, checks, faults.
+#include "audio/resampler.h"
+#include "codec/qwen3_audio_fixture.h"
 #include "families/higgs/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
@@ -293,6 +295,44 @@ TEST_F(HiggsTest, RefusesWhatItCannotSay) {
   EXPECT_NE(refused(voice_of(frames(2), kC, "<|sfx:no|>")).find("<|sfx:no|>"), std::string::npos);
 }
 
+TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
+  constexpr int64_t kSamples = 24500;
+  const VoiceEncoder& encoder = *model_.voice_encoder();
+  const Recording recording{.samples = fixture::golden_signal(kSamples, kSamples),
+                            .sample_rate = 24000};
+  const auto encode = [&](Recording each) {
+    each.mode = check_recording(encoder.info(), each).take();
+    fixture::Bench bench(1);
+    const auto encoding = encoder.open(each);
+    while (!encoding->done()) {
+      VoiceEncoding* one = encoding.get();
+      encoder.run(bench.ctx, std::span(&one, 1));
+    }
+    return std::make_shared<const Voice>(encoding->take());
+  };
+  const auto heard = encode(recording);
+  EXPECT_EQ(heard->family, kFamily);
+  EXPECT_NEAR(heard->seconds, 1.02, 0.01);
+  const Safetensors golden(golden_path("encoder.safetensors"));
+  const std::vector<int32_t> codes = ints(golden.view("codes_24500"));
+  EXPECT_EQ(ints(*heard->find("codes")), codes);
+  SpeechRequest r = request("Hello."), given = r;
+  r.voice_data = heard;
+  given.voice_data = voice_of(codes, kC);
+  EXPECT_EQ(ids(r), ids(given));
+
+  Recording told = recording;
+  told.text = "how are you?";
+  r.voice_data = encode(told);
+  given.voice_data = voice_of(codes, kC, told.text);
+  EXPECT_EQ(ids(r), ids(given)) << "with its words";
+  // At another rate, as the authors' program brings it to the codec's.
+  Recording other = recording, same = recording;
+  other.sample_rate = 16000;
+  same.samples = resampled(other.samples, 16000, 24000, Resampling::kHann);
+  EXPECT_EQ(ints(*encode(other)->find("codes")), ints(*encode(same)->find("codes")));
+}
+
 /// What loading a changed copy of the checkpoint says.
 struct HiggsCopy {
   HiggsCopy() {
@@ -352,6 +392,36 @@ TEST(HiggsLoading, MissingAndForeignTensorsAreNamed) {
   for (const std::string& name : foreign) EXPECT_NE(said.find(name), std::string::npos) << said;
 }
 
+TEST(HiggsLoading, WithoutAnEncoderVoicesAreGiven) {
+  const HiggsCopy copy;
+  EditableSafetensors edited(copy.dir.path("model.safetensors"));
+  const std::string codec = "tied.embedding.modality_embeddings.0.model.";
+  for (const char* part : {"fc.weight", "fc.bias"}) {
+    ASSERT_EQ(edited.header().erase(codec + part), 1u) << part;
+  }
+  edited.write(copy.dir.path("model.safetensors"));
+  const Higgs model({copy.dir.path(), "x"});
+  EXPECT_EQ(model.voice_encoder(), nullptr);
+  EXPECT_NE(model.info().no_cloning.find("fc.*"), std::string::npos);
+}
+
+TEST(HiggsLoading, WhatTheEncoderLacksIsNamedWhenARecordingComes) {
+  const HiggsCopy copy;
+  EditableSafetensors edited(copy.dir.path("model.safetensors"));
+  const std::string gone =
+      "tied.embedding.modality_embeddings.0.model.semantic_model.encoder.layers.1.layer_norm.bias";
+  ASSERT_EQ(edited.header().erase(gone), 1u);
+  edited.write(copy.dir.path("model.safetensors"));
+  const Higgs model({copy.dir.path(), "x"});
+  const Recording recording{.samples = std::vector<float>(24000, 0.1f), .sample_rate = 24000};
+  try {
+    model.voice_encoder()->open(recording);
+    FAIL() << "opened";
+  } catch (const LoadError& error) {
+    EXPECT_NE(std::string(error.what()).find(gone), std::string::npos) << error.what();
+  }
+}
+
 TEST(HiggsLoading, DummyWeightsSpeak) {
   const HiggsCopy copy;
   std::filesystem::remove(copy.dir.path("tokenizer.json"));
@@ -368,6 +438,7 @@ TEST(HiggsLoading, DummyWeightsSpeak) {
   SpeechRequest request;
   request.text = "Hello.";
   EXPECT_TRUE(model.open(request).ok());
+  EXPECT_NE(model.voice_encoder(), nullptr);
 }
 
 }  // namespace

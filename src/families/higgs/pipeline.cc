@@ -14,7 +14,7 @@ namespace {
 constexpr int kInitialFrames = 2, kSteadyFrames = 8;
 constexpr const char* kCodecScope = "tied.embedding.modality_embeddings.0.model";
 
-/// What turns recordings into frames.
+/// What turns recordings into frames, which is loaded when one comes.
 const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                               "fc.*", "quantizer.quantizers.*.project_in.*"};
 
@@ -52,6 +52,13 @@ Higgs::Higgs(const LoadSpec& spec) {
     const AbsentTensors part = spec.part("codec");
     codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, type));
   });
+  if (spec.dummy || codec.has("fc.weight")) {
+    voices_ = std::make_unique<VoiceMaker>([codec, sizes] {
+      std::unique_ptr<XCodecEncoder> encoder;
+      codec.build([&] { encoder = std::make_unique<XCodecEncoder>(sizes, codec); });
+      return encoder;
+    });
+  }
   stage_ = std::make_unique<DacStage>(*codec_);
   const int lookahead = static_cast<int>(codec_->config().lookahead());
   const Link links[] = {{"codec", stage_.get(), {kInitialFrames, kSteadyFrames, 0, lookahead}}};
@@ -70,7 +77,7 @@ void Higgs::describe(const LoadSpec& spec) {
   info_.default_voice = "default";
   info_.languages = {"auto"};
   info_.late_text = LateText::kSentence;
-  info_.no_cloning = "recordings are not encoded for this family yet; a voice file may bring codes";
+  info_.no_cloning = "the checkpoint has no encoder (acoustic_encoder.*, semantic_model.*, fc.*)";
   const DecoderConfig& d = config_.lm;
   info_.parts = {
       {"language model",

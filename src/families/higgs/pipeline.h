@@ -10,6 +10,7 @@
 #include "families/higgs/config.h"
 #include "families/higgs/prompter.h"
 #include "families/higgs/speech_lm.h"
+#include "families/higgs/voice.h"
 #include "model/pipeline.h"
 
 namespace syrinx::higgs {
@@ -22,6 +23,7 @@ class Higgs : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
+  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
@@ -37,6 +39,7 @@ class Higgs : public Pipeline {
   std::unique_ptr<StreamLm> lm_;
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<DacStage> stage_;
+  std::unique_ptr<VoiceMaker> voices_;  // null: the checkpoint has no encoder
   Graph graph_;
   PipelineInfo info_;
 };

@@ -4,6 +4,7 @@
 
 #include "audio/resampler.h"
 #include "base/check.h"
+#include "families/asked_about.h"
 #include "families/step_audio2/voice_answer.h"
 #include "families/weight_files.h"
 #include "io/file.h"
@@ -13,6 +14,10 @@ namespace {
 
 constexpr int kMostAnswerIds = 4096;  // of an answer that is heard: the authors' bound
 constexpr double kHearsSeconds = 300;
+constexpr double kDictatesSeconds = 25;  // what the encoder hears at once
+constexpr int kMostDictated = 1024;      // ids
+// The system message of the authors' example of recognition: "Write down what you hear said."
+constexpr const char* kRecognises = "请记录下你所听到的语音内容。";
 // As the authors draw.
 constexpr float kTemperature = 0.7f, kTopP = 0.9f, kPenalty = 1.05f;
 constexpr const char* kDefaultVoice = "default_female";
@@ -139,6 +144,7 @@ void StepAudio2::describe(const LoadSpec& spec) {
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
   info_.hears_first_channel = true;
+  info_.dictates_s = kDictatesSeconds;
   info_.flow = true;
   const DecoderConfig& d = config_.lm.lm;
   const StepAudioEncoderConfig& e = config_.hearing;
@@ -207,6 +213,12 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
         "voice"};
   }
   return found->second;
+}
+
+Result<SpeechRequest> StepAudio2::dictation(const Dictation& dictation) const {
+  SpeechRequest request = asked_about(dictation, kRecognises, "");
+  request.max_tokens = kMostDictated;
+  return request;
 }
 
 Result<Opened> StepAudio2::open(const SpeechRequest& request) const {

@@ -25,6 +25,8 @@ class StepAudio2 : public Pipeline {
   /// A chat is answered. A text alone is read aloud, its ids told and only the audio drawn; where
   /// only text is wanted, the model goes on with it.
   Result<Opened> open(const SpeechRequest& request) const override;
+  /// The authors' task of recognition (Step-Audio2:examples.py).
+  Result<SpeechRequest> dictation(const Dictation& dictation) const override;
   const VoiceEncoder* voice_encoder() const override { return cloning_.get(); }
 
   const S3Flow& flow() const { return *flow_; }

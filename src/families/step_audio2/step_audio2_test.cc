@@ -156,6 +156,25 @@ TEST(StepVoice, RecordingsAreResampledAsTheAuthorsDo) {
   EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
 }
 
+TEST(StepVoice, ARecordingIsWrittenDownAsInTheAuthorsExample) {
+  const auto recording = request_of(golden_cases()["heard"]).recordings[0];
+  const SpeechRequest dictation = model().dictation({recording}).take();
+  SpeechRequest chat = chat_of({{{"role", "system"}, {"content", "请记录下你所听到的语音内容。"}},
+                                {{"role", "user"}, {"content", {{{"type", "audio"}}}}}});
+  chat.recordings = {recording};
+  chat.text_only = true;
+  Runner runner(model());
+  Track ours = runner.open(dictation), theirs = runner.open(chat);
+  ASSERT_TRUE(ours.state && theirs.state);
+  const auto ids = [](const Track& track) {
+    const auto all = track.state->prompt_ids();
+    return std::vector(all.begin(), all.end());
+  };
+  EXPECT_EQ(ids(ours), ids(theirs));
+  EXPECT_EQ(dictation.temperature, 0.f);
+  EXPECT_EQ(model().info().dictates_s, 25);
+}
+
 TEST(StepVoice, RefusesWhatItCannotDo) {
   const auto refusal = [&](const SpeechRequest& request) {
     const auto opened = model().open(request);

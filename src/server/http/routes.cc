@@ -280,6 +280,7 @@ ordered_json model_object(const ModelTable::Entry& model) {
   out["speaks"] = info.speaks;
   out["writes"] = info.writes;
   out["audio_input_s"] = info.hears_s;
+  out["transcribes"] = model.backend->recogniser() != nullptr;
   out["sample_rate"] = info.sample_rate;
   out["languages"] = info.languages;
   out["instructions"] = info.instructions;
@@ -488,10 +489,10 @@ std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& se
 
 std::optional<Reply> refuse_transcription(const RequestHead& head, const ServerView& server) {
   if (head.method != "POST") return wrong_method(head, "POST");
-  if (server.ears == nullptr || server.ears->list().empty()) {
+  if (!may_transcribe(server)) {
     return reply_of({.status = 400,
                      .message = "Nothing that recognises speech is served here "
-                                "(syrinx serve --ears NAME).",
+                                "(syrinx serve --ears NAME, or a model that hears).",
                      .param = "model",
                      .code = "unsupported_operation"});
   }
@@ -570,6 +571,15 @@ bool may_hear(const ServerView& server) {
   const auto models = server.models->list();
   return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
     return !model.backend || model.backend->info().hears_s > 0;
+  });
+}
+
+bool may_transcribe(const ServerView& server) {
+  if (server.ears != nullptr && !server.ears->list().empty()) return true;
+  if (server.models == nullptr) return false;
+  const auto models = server.models->list();
+  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
+    return !model.backend || model.backend->recogniser() != nullptr;
   });
 }
 

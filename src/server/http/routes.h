@@ -71,6 +71,8 @@ struct TranscriptionRoute {
 bool may_clone(const ServerView& server);
 /// The same of recordings in a chat.
 bool may_hear(const ServerView& server);
+/// Whether there is a recogniser, or a model that has one or is not loaded yet.
+bool may_transcribe(const ServerView& server);
 
 /// A whole answer, or the word that this is speech, about voices or a recording. HEAD is answered
 /// as GET; whoever writes the answer leaves the body out.

@@ -48,8 +48,14 @@ class TranscriptionStream {
   net::awaitable<bool> run();
 
  private:
-  net::awaitable<void> work(void (TranscriptionStream::*task)());
+  net::awaitable<void> work(void (TranscriptionStream::*task)()) {
+    return work(server_.worker, task);
+  }
+  net::awaitable<void> work(net::thread_pool& on, void (TranscriptionStream::*task)());
   void start();
+  void load();
+  /// The recogniser that the client named, or the first there is; null: its model is not loaded.
+  Result<std::shared_ptr<Recogniser>> find();
   void feed();
   void fail(Error error);
   bool may_feed() const {
@@ -73,7 +79,9 @@ class TranscriptionStream {
   const std::shared_ptr<HeardQueue> queue_;
   const double began_s_ = now_s();
   TranscriptionCall call_;
+  std::shared_ptr<Backend> backend_;  // whose recogniser it is; null: one beside the models
   std::shared_ptr<Recogniser> recogniser_;
+  bool unloaded_ = false;  // its model must be loaded first
   std::optional<RecordingReader> reader_;
   std::optional<Resampler> resampler_;
   std::vector<float> piece_, resampled_;
@@ -95,8 +103,9 @@ void TranscriptionStream::fail(Error error) {
   fault_ = to_api_error(error);
 }
 
-/// Runs a member on a worker thread; what it throws becomes the answer.
-net::awaitable<void> TranscriptionStream::work(void (TranscriptionStream::*task)()) {
+/// Runs a member on another thread; what it throws becomes the answer.
+net::awaitable<void> TranscriptionStream::work(net::thread_pool& on,
+                                               void (TranscriptionStream::*task)()) {
   const auto guarded = [this, task] {
     try {
       (this->*task)();
@@ -104,7 +113,32 @@ net::awaitable<void> TranscriptionStream::work(void (TranscriptionStream::*task)
       fail({ErrorCode::kInternal, error.what()});
     }
   };
-  co_await run_on(server_.worker, guarded);
+  co_await run_on(on, guarded);
+}
+
+Result<std::shared_ptr<Recogniser>> TranscriptionStream::find() {
+  const std::string& name = call_.model;
+  auto apart = server_.options.ears->find(name);
+  if (apart.ok() || server_.models == nullptr) return apart;
+  std::optional<ModelTable::Entry> named;
+  if (name.empty() || is_vendor_ear(name)) {  // whichever can
+    for (const ModelTable::Entry& each : server_.models->list()) {
+      if (!named && each.backend && each.backend->recogniser()) named = each;
+    }
+  } else {
+    named = server_.models->look_up(name);
+  }
+  if (!named) return apart;
+  auto used = server_.models->find(named->name);  // it is in use from now on
+  if (!used) return used.error();
+  backend_ = used.take();
+  if (!backend_) return std::shared_ptr<Recogniser>();
+  if (auto recogniser = backend_->recogniser()) return recogniser;
+  return apart;
+}
+
+void TranscriptionStream::load() {
+  if (const auto loaded = server_.models->load(call_.model); !loaded) fail(loaded.error());
 }
 
 void TranscriptionStream::start() {
@@ -120,9 +154,13 @@ void TranscriptionStream::start() {
   }
   call_ = std::move(std::get<TranscriptionCall>(call));
   call_.listen.client = exchange_.client;
-  auto found = server_.options.ears->find(call_.model);
+  auto found = find();
   if (!found) return fail(found.error());
   recogniser_ = found.take();
+  if (!recogniser_) {
+    if (std::exchange(unloaded_, true)) fault_ = unavailable("The model was unloaded; try again.");
+    return;
+  }
   const RecogniserInfo& info = recogniser_->info();
   if (call_.words && !info.word_times) {
     fault_ = ApiError{.message = concat("'", info.name, "' does not tell the times of words."),
@@ -213,6 +251,10 @@ net::awaitable<bool> TranscriptionStream::send_whole(int status, const char* typ
 
 net::awaitable<bool> TranscriptionStream::run() {
   co_await work(&TranscriptionStream::start);
+  if (unloaded_ && !fault_) {
+    co_await work(server_.loader, &TranscriptionStream::load);
+    if (!fault_) co_await work(&TranscriptionStream::start);
+  }
   while (true) {
     if (connection_->gone()) break;
     if (fed_ && reader_) {  // nothing borrows from the body any more

@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "ears/ears.h"
+
 namespace syrinx {
 namespace {
 
 class EngineBackend : public Backend {
  public:
-  explicit EngineBackend(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  explicit EngineBackend(std::shared_ptr<Engine> engine)
+      : engine_(std::move(engine)), recogniser_(recogniser_of(engine_)) {}
   const PipelineInfo& info() const override { return engine_->pipeline().info(); }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
     return engine_->submit(request, std::move(sink));
@@ -33,12 +36,14 @@ class EngineBackend : public Backend {
     return engine_->encode_voice(std::move(recording), client, std::move(done));
   }
   void cancel_voice(uint64_t id) override { engine_->cancel_voice(id); }
+  std::shared_ptr<Recogniser> recogniser() const override { return recogniser_; }
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override {
     return engine_->pipeline().voice_of_embedding(embedding);
   }
 
  private:
-  std::unique_ptr<Engine> engine_;
+  const std::shared_ptr<Engine> engine_;
+  const std::shared_ptr<Recogniser> recogniser_;
 };
 
 Error cannot_clone(const char* param) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ears/recogniser.h"
 #include "engine/engine.h"
 
 namespace syrinx {
@@ -37,6 +38,8 @@ class Backend {
   virtual const VoiceEncoderInfo* voice_encoder() const { return nullptr; }
   virtual Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done);
   virtual void cancel_voice(uint64_t /*id*/) {}
+  /// What the model recognises speech with; null where it does not. It goes on without the backend.
+  virtual std::shared_ptr<Recogniser> recogniser() const { return nullptr; }
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 

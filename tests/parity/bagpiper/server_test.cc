@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "engine/collector.h"
 #include "families/bagpiper/fixture.h"
 #include "server/http/http_server.h"
 #include "server/http/test_client_test.h"
@@ -23,9 +24,9 @@ std::string number_bytes(uint32_t value, size_t bytes) {
 }
 
 /// 16-bit samples, which the goldens' recordings are exactly.
-std::string wav_of(int64_t count) {
+std::string wav_of(const std::vector<float>& samples) {
   std::string pcm;
-  for (const float value : fixture::golden_signal(count, static_cast<uint32_t>(count))) {
+  for (const float value : samples) {
     const auto sample = static_cast<int16_t>(value * 32768.f);
     pcm.append(reinterpret_cast<const char*>(&sample), sizeof sample);
   }
@@ -34,6 +35,15 @@ std::string wav_of(int64_t count) {
          number_bytes(1, 2) + number_bytes(1, 2) + number_bytes(16000, 4) + number_bytes(32000, 4) +
          number_bytes(2, 2) + number_bytes(16, 2) + "data" + number_bytes(size, 4) + pcm;
 }
+
+std::string wav_of(int64_t count) {
+  return wav_of(fixture::golden_signal(count, static_cast<uint32_t>(count)));
+}
+
+struct Writing : Collector {
+  void text(std::string_view piece, std::span<const ScoredToken>) override { said += piece; }
+  std::string said;
+};
 
 class BagpiperServer : public testing::Test {
  protected:
@@ -55,6 +65,36 @@ class BagpiperServer : public testing::Test {
                        "Content-Type: application/json\r\nContent-Length: ", text.size(),
                        "\r\n\r\n", text));
     return client.read();
+  }
+  TestAnswer transcribe(const std::string& wav, const ordered_json& fields) {
+    const auto part = [](const std::string& head, const std::string& value) {
+      return "--xyz\r\nContent-Disposition: form-data; name=" + head + "\r\n\r\n" + value + "\r\n";
+    };
+    std::string form = part("\"file\"; filename=\"a.wav\"", wav);
+    for (const auto& [name, value] : fields.items()) {
+      form += part('"' + name + '"', value.get<std::string>());
+    }
+    form += "--xyz--\r\n";
+    TestClient client(server_->port());
+    client.send(concat("POST /v1/audio/transcriptions HTTP/1.1\r\nHost: localhost\r\n",
+                       "Content-Type: multipart/form-data; boundary=xyz\r\nContent-Length: ",
+                       form.size(), "\r\n\r\n", form));
+    return client.read();
+  }
+  /// What the model answers when it is asked alone.
+  static std::string written(std::vector<float> samples) {
+    EngineOptions options;
+    options.threads = 1;
+    options.repetition_s = 0;
+    Engine engine(bagpiper::load({bagpiper::golden_path("checkpoint"), "bagpiper"}), options);
+    auto recording = std::make_shared<Recording>(Recording{std::move(samples), 16000});
+    const auto sink = std::make_shared<Writing>();
+    const Pipeline& model = engine.pipeline();
+    EXPECT_TRUE(engine.submit(model.dictation({recording}).take(), sink).ok());
+    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
+    const std::string said = model.dictated(sink->said);
+    const size_t begin = said.find_first_not_of(" \t\n");
+    return begin == said.npos ? "" : said.substr(begin, said.find_last_not_of(" \t\n") + 1 - begin);
   }
   ordered_json find(const std::string& name) const {
     for (const ordered_json& c : cases_)
@@ -82,6 +122,49 @@ TEST_F(BagpiperServer, AnswersQuestionsAboutARecording) {
   const auto json = ordered_json::parse(answer.body);
   EXPECT_EQ(json["choices"][0]["message"]["content"], c["answer"]);
   EXPECT_EQ(json["choices"][0]["finish_reason"], "length");
+}
+
+TEST_F(BagpiperServer, WritesARecordingDown) {
+  const std::vector<float> samples = fixture::golden_signal(20000, 20000);
+  const std::string want = written(samples);
+  ASSERT_FALSE(want.empty());
+  for (const char* model : {"bagpiper", "whisper-1"}) {
+    const TestAnswer answer = transcribe(wav_of(samples), {{"model", model}});
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const auto json = ordered_json::parse(answer.body);
+    EXPECT_EQ(json["text"], want) << model;
+    EXPECT_GT(json["usage"]["output_tokens"], 0);
+  }
+  EXPECT_EQ(transcribe(wav_of(samples), {{"model", "other"}}).status, 404);
+  const TestAnswer words = transcribe(wav_of(samples), {{"model", "bagpiper"},
+                                                        {"response_format", "verbose_json"},
+                                                        {"timestamp_granularities[]", "word"}});
+  EXPECT_EQ(words.status, 400) << words.body;
+  TestClient client(server_->port());
+  client.send("GET /v1/models/bagpiper HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(ordered_json::parse(client.read().body)["transcribes"], true);
+}
+
+TEST_F(BagpiperServer, WritesALongRecordingDownFromPauseToPause) {
+  constexpr int64_t kSecond = 16000, kPause = 26 * kSecond;
+  std::vector<float> samples = fixture::golden_signal(45 * kSecond, 5);
+  std::fill_n(samples.begin() + kPause, kSecond, 0.f);
+  samples.resize(110 * kSecond);  // nobody speaks, for more than a stretch
+  std::vector<float> first(samples.begin(), samples.begin() + kPause + kSecond / 10);
+  const TestAnswer answer =
+      transcribe(wav_of(samples), {{"model", "bagpiper"}, {"response_format", "verbose_json"}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const auto json = ordered_json::parse(answer.body);
+  EXPECT_NEAR(json["duration"].get<double>(), 110, 0.01);
+  const auto& segments = json["segments"];
+  ASSERT_EQ(segments.size(), 2u) << segments;
+  EXPECT_EQ(segments[0]["start"], 0);
+  EXPECT_NEAR(segments[0]["end"].get<double>(), 26.1, 1e-6);
+  EXPECT_NEAR(segments[1]["start"].get<double>(), 26.1, 1e-6);
+  EXPECT_LE(segments[1]["end"].get<double>(), 56.1);
+  EXPECT_EQ(segments[0]["text"], written(std::move(first)));
+  const std::string all = json["text"], text = segments[0]["text"];
+  EXPECT_TRUE(all.starts_with(text + " ")) << all;
 }
 
 TEST_F(BagpiperServer, GivesTheWordsAndTheSoundOfAScene) {

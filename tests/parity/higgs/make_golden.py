@@ -25,10 +25,14 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import HiggsAudioV2TokenizerConfig, HiggsAudioV2TokenizerModel, PreTrainedTokenizerFast, Qwen3Config
+from transformers import (HiggsAudioV2TokenizerConfig, HiggsAudioV2TokenizerModel, HubertConfig, HubertModel,
+                          PreTrainedTokenizerFast, Qwen3Config)
 from transformers.models.qwen3.modeling_qwen3 import Qwen3Model
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+import seeded  # noqa: E402
+
 QWEN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
         r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 CORPUS = ["hello there, how are you? the quick brown fox jumps over the lazy dog", "die Straße ist naß"]
@@ -122,7 +126,7 @@ def codec_model():
         semantic_model_config=dict(model_type="hubert", conv_bias=False, conv_dim=[8] * 7,
                                    conv_kernel=[10, 3, 3, 3, 3, 2, 2], conv_stride=[5, 2, 2, 2, 2, 2, 2],
                                    feat_extract_norm="group", feat_proj_layer_norm=True, do_stable_layer_norm=False,
-                                   hidden_size=16, intermediate_size=24, num_attention_heads=2, num_hidden_layers=2,
+                                   hidden_size=16, intermediate_size=24, num_attention_heads=1, num_hidden_layers=2,
                                    num_conv_pos_embedding_groups=4, num_conv_pos_embeddings=16,
                                    num_feat_extract_layers=7))
     codec = HiggsAudioV2TokenizerModel(config).eval()
@@ -183,6 +187,81 @@ def codec_golden(codec, folder):
     for n in [1, 2, 3, 11, 40]:
         out[f"samples_{n}"] = exact(codec, codes[:, :n].t())
     save_file({k: v.contiguous().clone() for k, v in out.items()}, folder / "codec.safetensors")
+
+
+def signal(count, seed):
+    """Noise from whole numbers that swells and falls: the same bits in any language."""
+    out = np.empty(count, np.float32)
+    state = seed
+    for i in range(count):
+        state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+        out[i] = (((state >> 16) - 32768) * ((i * 5) & 16383) >> 14) / 32768
+    return torch.from_numpy(out)
+
+
+# A whole number of frames; one that is padded on both sides; one whose odd strides give a row more; a longer one.
+RECORDINGS = [24000, 24500, 24950, 47000]
+
+
+def encoder_golden(codec, folder):
+    """Codes of recordings, and how much farther the second nearest entry was than the nearest, at least."""
+    out, margins = {}, []
+    quantize = type(codec.quantizer.quantizers[0].codebook).quantize
+
+    def watched(book, states):
+        near = torch.cdist(states.double(), book.embed.double()).topk(2, largest=False).values
+        margins.append(float((near[:, 1] - near[:, 0]).min()))
+        return quantize(book, states)
+
+    parts = {}
+    hooks = [codec.semantic_model.register_forward_hook(lambda _m, _i, out: parts.update(
+                 semantic=torch.stack(out.hidden_states).mean(0)[0])),
+             codec.acoustic_encoder.register_forward_hook(lambda _m, _i, out: parts.update(acoustic=out[0].t())),
+             codec.fc.register_forward_hook(lambda _m, _i, out: parts.update(joined=out[0]))]
+    type(codec.quantizer.quantizers[0].codebook).quantize = watched
+    for count in RECORDINGS:
+        with torch.no_grad():
+            codes = codec.encode(signal(count, count)[None, None]).audio_codes[0]
+        out[f"codes_{count}"] = codes.t().int()
+        out |= {f"{name}_{count}": value for name, value in parts.items()}
+    type(codec.quantizer.quantizers[0].codebook).quantize = quantize
+    for hook in hooks:
+        hook.remove()
+    print("encoded: margin", min(margins))
+    assert min(margins) > 1e-4
+    save_file({k: v.contiguous().clone() for k, v in out.items()}, folder / "encoder.safetensors")
+
+
+def hubert_golden(folder):
+    """A HuBERT with heads as wide as the published one's, and the mean of its hidden states."""
+    config = HubertConfig(conv_bias=False, conv_dim=[16] * 7, conv_kernel=[10, 3, 3, 3, 3, 2, 2],
+                          conv_stride=[5, 2, 2, 2, 2, 2, 2], feat_extract_norm="group", feat_proj_layer_norm=True,
+                          do_stable_layer_norm=False, hidden_size=128, intermediate_size=96, num_attention_heads=2,
+                          num_hidden_layers=3, num_conv_pos_embedding_groups=8, num_conv_pos_embeddings=32,
+                          num_feat_extract_layers=7, attn_implementation="eager")
+    hubert = HubertModel(config).eval()
+    gen = torch.Generator().manual_seed(6)
+    state = {}
+    for name, t in sorted(hubert.state_dict().items()):
+        noise = torch.randn(t.shape, generator=gen)
+        if "norm" in name and name.endswith("weight") or name.endswith("original0"):
+            state[name] = 1.0 + 0.2 * noise
+        elif name.endswith("bias"):
+            state[name] = 0.1 * noise
+        else:
+            state[name] = 1.5 * noise / np.sqrt(max(1, t[0].numel()))
+    hubert.load_state_dict(state)
+    weights = seeded.Weights(6)
+    weights.over(hubert)
+    path = folder / "hubert.safetensors"
+    save_file({k: v.contiguous() for k, v in hubert.state_dict().items()}, path)
+    weights.hollow(path)
+    out = {}
+    for count in [400, 16000, 21333]:
+        with torch.no_grad():
+            states = hubert.double()(signal(count, count).double()[None], output_hidden_states=True).hidden_states
+        out[f"features_{count}"] = torch.stack(states).mean(0)[0].float()
+    save_file({k: v.contiguous().clone() for k, v in out.items()}, folder / "hubert_features.safetensors")
 
 
 def sampling_golden(folder):
@@ -303,6 +382,8 @@ def main():
     state |= {CODEC + name: value for name, value in randomise_codec(codec, 42).items()}
     save_file({k: v.contiguous() for k, v in state.items()}, folder / "model.safetensors", metadata={"format": "pt"})
     codec_golden(codec, args.out)
+    encoder_golden(codec, args.out)
+    hubert_golden(args.out)
     sampling_golden(args.out)
     for case in CASES:
         result = run_case(model, adapter, case, codec)

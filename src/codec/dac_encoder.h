@@ -1,0 +1,67 @@
+// The convolutional encoder of DAC: samples to latent frames through blocks of dilated residual
+// units, a snake and a strided convolution. Not causal: every convolution is padded on both sides.
+// A recording goes through piece by piece, each layer keeping what it still needs, so that nothing
+// is computed twice and any cut gives the bits of the whole. CPU only, in f32: fewer bits would
+// choose other codes. Const after construction, shared by threads; a stream is used by one call at
+// a time. Network: transformers:src/transformers/models/dac/modeling_dac.py (DacEncoder), by its
+// names. D latent width; activations f32 [time, channels].
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "codec/causal_layers.h"
+#include "nn/row_queue.h"
+
+namespace syrinx {
+
+struct DacEncoderConfig {
+  int64_t latent = 256;   ///< D
+  int64_t channels = 64;  ///< after the first convolution; doubled by every block
+  std::vector<int64_t> rates{8, 5, 4, 2, 3};
+
+  /// Of the scope that has conv1, block.0, ...; what no tensor tells stays as it is here.
+  static DacEncoderConfig of(const Weights& weights);
+};
+
+class DacEncoder {
+ public:
+  /// What a recording has left in the layers so far.
+  class Stream {
+    friend class DacEncoder;
+    std::vector<ConvState> convs;  // in the order of the network
+    std::vector<RowQueue> beside;  // of the units
+    std::vector<int64_t> taken;    // rows that each strided convolution was given
+  };
+
+  DacEncoder(const DacEncoderConfig& config, const Weights& weights);
+
+  const DacEncoderConfig& config() const { return config_; }
+  /// Frames of a recording of so many samples.
+  int64_t frames(int64_t samples) const;
+  Stream open() const;
+  /// More samples, x [T, 1]; `last`: nothing follows. The frames [N, D] that became certain, in the
+  /// arena.
+  View run(StepContext& ctx, const View& x, bool last, Stream& stream) const;
+  size_t bytes() const;
+
+ private:
+  struct Unit {
+    causal::Snake before, inside;
+    CausalConv1d conv;
+    PackedLinear mix;
+  };
+  struct Block {
+    std::vector<Unit> units;
+    causal::Snake act;
+    CausalConv1d down;
+    int64_t rate = 1;
+  };
+
+  DacEncoderConfig config_;
+  CausalConv1d head_, tail_;
+  std::vector<Block> blocks_;
+  causal::Snake tail_act_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,72 @@
+// X-Codec from a recording to codes, as Higgs Audio bundles it: what DAC's encoder hears of the
+// sound and what HuBERT hears of words and voice, side by side, then residual codebooks with a
+// linear of their own on either side. Sizes are read off the tensors, but for strides and
+// dilations, which are one. A recording is encoded whole, in pieces of some tens of milliseconds.
+// CPU only, in f32: fewer bits would choose other codes. Const after construction, shared by
+// threads. Source: transformers:src/transformers/models/higgs_audio_v2_tokenizer (encode()). Q
+// codebooks, T frames.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "codec/dac_encoder.h"
+#include "codec/hubert.h"
+#include "codec/xcodec.h"
+
+namespace syrinx {
+
+class XCodecEncoder {
+ public:
+  /// `weights` is the codec's scope; `config` that of its decoder.
+  XCodecEncoder(const XCodecConfig& config, const Weights& weights);
+
+  int sample_rate() const { return static_cast<int>(config_.codec.sample_rate); }
+  /// T: a recording has at least kLeast samples.
+  int64_t frames(int64_t samples) const;
+  static constexpr int64_t kLeast = 4800;
+  /// `samples` at sample_rate(), at least kLeast -> codes i32 [T, Q], in pieces that need the
+  /// context in `ctx` while they run. Samples, codes, `ctx` and this outlive the pieces.
+  Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& codes) const;
+  size_t bytes() const;
+
+ private:
+  /// Two convolutions beside what comes in.
+  struct Unit {
+    PackedConv1d wide;
+    PackedLinear mix;
+  };
+  struct Block {
+    std::vector<Unit> units;
+    PackedConv1d conv;
+  };
+  struct Codebook {
+    PackedLinear in, out;
+    Tensor entries;        // [V, dim]
+    PackedLinear nearest;  // x . e - |e|^2 / 2 of each entry e: the nearest is largest
+  };
+
+  PackedConv1d load_conv(const Weights& weights, bool bias) const;
+  void load_semantic(const Weights& weights);
+  void load_codebooks(const Weights& weights);
+  std::vector<float> for_hubert(std::span<const float> samples) const;
+  int64_t semantic_rows(int64_t samples) const;
+  /// What HuBERT hears, as many rows as frames [T, W].
+  Pieces listen(StepContext* const& ctx, std::span<const float> samples, Tensor& rows) const;
+  /// Convolutions over those, in place.
+  Pieces mix(StepContext* const& ctx, Tensor& rows) const;
+  Pieces hear(StepContext* const& ctx, std::span<const float> samples, Tensor& latent) const;
+  void quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const;
+
+  XCodecConfig config_;
+  DacEncoder acoustic_;
+  Hubert hubert_;
+  int64_t every_ = 1;  // HuBERT's rows a frame, of which the first counts
+  PackedConv1d head_;
+  std::vector<Block> blocks_;
+  PackedLinear join_;
+  std::vector<Codebook> codebooks_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,330 @@
+#include "ears/engine_recogniser.h"
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "ears/hearing_threads.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int kMostRecordings = 512;  // that are heard or wait
+constexpr int kMostRefusals = 3;      // of a request, while none of ours is at work
+constexpr double kComeBack_s = 5;
+
+/// A recording being heard.
+struct EngineHearing {
+  EngineHearing(std::unique_ptr<HearingLoop> how, const ListenOptions& options,
+                std::shared_ptr<TranscriptSink> where)
+      : sink(std::move(where)), live(options.live), client(options.client), loop(std::move(how)) {}
+
+  const std::shared_ptr<TranscriptSink> sink;
+  const bool live;
+  const uint64_t client;
+  // Under the recogniser's mutex.
+  std::vector<float> waiting;
+  bool ended = false, cancelled = false;
+  bool posted = false;           // a piece of it waits or runs
+  bool again = false;            // something came while a piece of it ran
+  bool over = false;             // finished() was called, or is about to be
+  std::optional<Answer> answer;  // to what was asked for
+  RequestId request = 0;         // of that; 0: none
+  // Of the thread that runs its piece.
+  const std::unique_ptr<HearingLoop> loop;
+  std::optional<SpeechRequest> question;  // to be asked, or asked
+  bool asked = false, closed = false;
+  int refusals = 0;
+  double told_s = 0;
+  Transcript transcript;
+};
+
+/// Must outlive its listeners.
+class EngineRecogniser final : public Recogniser {
+ public:
+  EngineRecogniser(std::shared_ptr<Engine> engine, RecogniserInfo info, LoopMaker loops)
+      : engine_(std::move(engine)), info_(std::move(info)), loops_(std::move(loops)) {
+    threads_.emplace(1);
+  }
+  ~EngineRecogniser() override;
+  const RecogniserInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
+                                         std::shared_ptr<TranscriptSink> sink) override;
+
+  using Hearing = std::shared_ptr<EngineHearing>;
+  void hear(const Hearing& hearing, std::span<const float> samples);
+  void end(const Hearing& hearing);
+  void cancel(const Hearing& hearing);
+  /// A request has ended; on the engine's thread.
+  void heard(const Hearing& hearing, Answer answer);
+
+ private:
+  void post(const Hearing& hearing);  // under mutex_
+  void wake_one();                    // under mutex_
+
+  // On the hearing thread, one at a time for each hearing.
+  void run_piece(const Hearing& hearing);
+  void take_answer(const Hearing& hearing, const Answer& answer);
+  void ask(const Hearing& hearing);
+  void refused(const Hearing& hearing, const Error& error);
+  void tell_progress(EngineHearing& hearing, double seconds);
+  void finish(const Hearing& hearing, std::optional<Error> error);
+
+  const std::shared_ptr<Engine> engine_;
+  const RecogniserInfo info_;
+  const LoopMaker loops_;
+  std::mutex mutex_;
+  std::list<Hearing> hearings_;            // unfinished
+  std::deque<Hearing> refused_;            // the engine had no room; oldest first
+  int at_work_ = 0;                        // requests in the engine
+  std::condition_variable idle_;           // at_work_ has fallen
+  std::optional<HearingThreads> threads_;  // destroyed first
+};
+
+class EngineListener final : public Listener {
+ public:
+  EngineListener(EngineRecogniser& recogniser, std::shared_ptr<EngineHearing> hearing)
+      : recogniser_(recogniser), hearing_(std::move(hearing)) {}
+  ~EngineListener() override { cancel(); }
+  void hear(std::span<const float> samples) override { recogniser_.hear(hearing_, samples); }
+  void end() override { recogniser_.end(hearing_); }
+  void cancel() override { recogniser_.cancel(hearing_); }
+
+ private:
+  EngineRecogniser& recogniser_;
+  const std::shared_ptr<EngineHearing> hearing_;
+};
+
+/// What comes of a request.
+class AnswerSink final : public Sink {
+ public:
+  AnswerSink(EngineRecogniser& recogniser, std::shared_ptr<EngineHearing> hearing)
+      : recogniser_(recogniser), hearing_(std::move(hearing)) {}
+  void audio(std::span<const float>) override {}
+  void text(std::string_view piece, std::span<const ScoredToken>) override { text_ += piece; }
+  void finished(const Outcome& outcome) override {
+    recogniser_.heard(hearing_, {outcome, std::move(text_)});
+  }
+
+ private:
+  EngineRecogniser& recogniser_;  // waits for all requests before it goes
+  const std::shared_ptr<EngineHearing> hearing_;
+  std::string text_;
+};
+
+EngineRecogniser::~EngineRecogniser() {
+  {
+    std::unique_lock lock(mutex_);
+    for (const Hearing& hearing : hearings_) {
+      hearing->cancelled = true;
+      if (hearing->request != 0) engine_->cancel(hearing->request);
+      post(hearing);
+    }
+    idle_.wait(lock, [&] { return at_work_ == 0; });
+  }
+  threads_.reset();
+}
+
+Result<std::unique_ptr<Listener>> EngineRecogniser::open(const ListenOptions& options,
+                                                         std::shared_ptr<TranscriptSink> sink) {
+  auto hearing = std::make_shared<EngineHearing>(loops_(options), options, std::move(sink));
+  const std::lock_guard lock(mutex_);
+  if (std::ssize(hearings_) >= kMostRecordings) {
+    return Error{ErrorCode::kOverloaded,
+                 concat(hearings_.size(), " recordings are being heard, that is the limit."),
+                 {},
+                 kComeBack_s};
+  }
+  hearings_.push_back(hearing);
+  return std::unique_ptr<Listener>(std::make_unique<EngineListener>(*this, std::move(hearing)));
+}
+
+void EngineRecogniser::hear(const Hearing& hearing, std::span<const float> samples) {
+  const std::lock_guard lock(mutex_);
+  if (hearing->over || hearing->ended) return;
+  for (const float sample : samples) {
+    hearing->waiting.push_back(std::isnan(sample) ? 0.f : std::clamp(sample, -1.f, 1.f));
+  }
+  post(hearing);
+}
+
+void EngineRecogniser::end(const Hearing& hearing) {
+  const std::lock_guard lock(mutex_);
+  hearing->ended = true;
+  post(hearing);
+}
+
+void EngineRecogniser::cancel(const Hearing& hearing) {
+  const std::lock_guard lock(mutex_);
+  if (hearing->over || hearing->cancelled) return;
+  hearing->cancelled = true;
+  if (hearing->request != 0) engine_->cancel(hearing->request);
+  post(hearing);
+}
+
+void EngineRecogniser::heard(const Hearing& hearing, Answer answer) {
+  const std::lock_guard lock(mutex_);
+  hearing->answer = std::move(answer);
+  hearing->request = 0;
+  --at_work_;
+  post(hearing);
+  wake_one();
+  idle_.notify_all();
+}
+
+void EngineRecogniser::post(const Hearing& hearing) {
+  if (hearing->over) return;
+  hearing->again = true;
+  if (hearing->posted) return;
+  hearing->posted = true;
+  threads_->post([this, hearing] { run_piece(hearing); });
+}
+
+/// Whose request was refused for want of room may try again.
+void EngineRecogniser::wake_one() {
+  if (refused_.empty()) return;
+  const Hearing next = std::move(refused_.front());
+  refused_.pop_front();
+  post(next);
+}
+
+void EngineRecogniser::run_piece(const Hearing& hearing) {
+  EngineHearing& h = *hearing;
+  std::vector<float> samples;
+  std::optional<Answer> answer;
+  bool ended, cancelled;
+  {
+    const std::lock_guard lock(mutex_);
+    samples.swap(h.waiting);
+    answer = std::exchange(h.answer, std::nullopt);
+    h.again = false;
+    ended = h.ended, cancelled = h.cancelled;
+  }
+  try {
+    if (answer) h.asked = false;
+    if (cancelled) {
+      if (!h.asked) finish(hearing, Error{ErrorCode::kCancelled, "cancelled"});
+    } else {
+      const bool last = ended && !h.closed;
+      if (!samples.empty() || last) h.loop->hear(samples, last);
+      h.closed = h.closed || last;
+      if (answer) take_answer(hearing, *answer);
+      if (!h.over && !h.asked) ask(hearing);
+    }
+  } catch (const std::exception& e) {
+    finish(hearing, Error{ErrorCode::kInternal, e.what()});
+  }
+  const std::lock_guard lock(mutex_);
+  h.posted = false;
+  if (h.again) post(hearing);
+}
+
+void EngineRecogniser::take_answer(const Hearing& hearing, const Answer& answer) {
+  EngineHearing& h = *hearing;
+  const Outcome& outcome = answer.outcome;
+  if (outcome.reason == FinishReason::kError) return refused(hearing, outcome.error);
+  if (outcome.reason == FinishReason::kCancelled) {
+    return finish(hearing, Error{ErrorCode::kCancelled, "the server is going down"});
+  }
+  h.refusals = 0;
+  h.question.reset();
+  for (TranscriptSegment& segment : h.loop->take(answer)) {
+    h.sink->segment(segment);
+    h.transcript.segments.push_back(std::move(segment));
+  }
+}
+
+/// Asks for the next thing that the loop wants.
+void EngineRecogniser::ask(const Hearing& hearing) {
+  EngineHearing& h = *hearing;
+  if (!h.question) {
+    Result<std::optional<SpeechRequest>> next = h.loop->next();
+    if (!next) return finish(hearing, next.error());
+    h.question = next.take();
+  }
+  tell_progress(h, h.loop->done_s());
+  if (!h.question) {
+    if (h.loop->through()) finish(hearing, {});
+    return;
+  }
+  SpeechRequest& request = *h.question;
+  request.client = h.client;
+  request.offline = !h.live;
+  // Under the mutex, so that the request's end, or a cancel, finds its id.
+  std::unique_lock lock(mutex_);
+  if (h.cancelled) return;
+  ++at_work_;
+  const auto sink = std::make_shared<AnswerSink>(*this, hearing);
+  // What is heard is looked through before it becomes a prompt, which is not this thread's work.
+  auto submitted = request.recordings.empty() ? engine_->submit(request, sink)
+                                              : engine_->submit_soon(request, sink);
+  if (submitted.ok()) {
+    h.asked = true;
+    h.request = submitted.value();
+    return;
+  }
+  --at_work_;
+  lock.unlock();
+  refused(hearing, submitted.error());
+}
+
+/// Without room in the engine a request waits for the end of another one of ours.
+void EngineRecogniser::refused(const Hearing& hearing, const Error& error) {
+  if (error.code == ErrorCode::kOverloaded) {
+    const std::lock_guard lock(mutex_);
+    const bool others = at_work_ > 0;
+    if (others || ++hearing->refusals < kMostRefusals) {
+      std::erase(refused_, hearing);
+      refused_.push_back(hearing);
+      if (!others) wake_one();
+      return;
+    }
+  }
+  finish(hearing, error);
+}
+
+void EngineRecogniser::tell_progress(EngineHearing& h, double seconds) {
+  if (seconds <= h.told_s) return;
+  h.told_s = seconds;
+  h.sink->heard(seconds);
+}
+
+void EngineRecogniser::finish(const Hearing& hearing, std::optional<Error> error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (hearing->over) return;
+    hearing->over = true;
+    hearings_.remove(hearing);
+    std::erase(refused_, hearing);
+    wake_one();  // it may have been woken for room that it did not use
+  }
+  if (error) return hearing->sink->finished(*error);
+  Transcript& transcript = hearing->transcript;
+  transcript.language = hearing->loop->language();
+  transcript.duration_s = hearing->loop->duration_s();
+  transcript.prompt_tokens = hearing->loop->prompt_tokens();
+  transcript.completion_tokens = hearing->loop->completion_tokens();
+  tell_progress(*hearing, transcript.duration_s);
+  hearing->sink->finished(std::move(transcript));
+}
+
+}  // namespace
+
+std::shared_ptr<Recogniser> engine_recogniser(std::shared_ptr<Engine> engine, RecogniserInfo info,
+                                              LoopMaker loops) {
+  return std::make_shared<EngineRecogniser>(std::move(engine), std::move(info), std::move(loops));
+}
+
+RecogniserInfo info_of(const PipelineInfo& model) {
+  RecogniserInfo info{.name = model.model, .family = model.family};
+  for (const PartInfo& part : model.parts) info.bytes += part.bytes;
+  return info;
+}
+
+}  // namespace syrinx

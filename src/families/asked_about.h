@@ -1,0 +1,30 @@
+// How families that answer chats ask about a recording: the request that a client's chat would
+// make.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+/// A chat of a system message and a user's, which is the recording and then `question`; either text
+/// may be empty and is left out. Answered in words, greedily.
+inline SpeechRequest asked_about(const Dictation& dictation, const std::string& system,
+                                 const std::string& question) {
+  using Json = nlohmann::json;
+  Json messages = Json::array(), content = Json::array({{{"type", "audio"}}});
+  if (!system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
+  if (!question.empty()) content.push_back({{"type", "text"}, {"text", question}});
+  messages.push_back({{"role", "user"}, {"content", content}});
+  SpeechRequest request;
+  request.chat = std::make_shared<Chat>(Chat{messages.dump(), "", {}});
+  request.recordings = {dictation.recording};
+  request.text_only = true;
+  request.temperature = 0.f;
+  return request;
+}
+
+}  // namespace syrinx
