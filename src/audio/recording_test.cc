@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -13,6 +12,7 @@
 #include "audio/recording_libav.h"
 #include "audio/sha256.h"
 #include "audio/wav_file.h"
+#include "base/fuzzing.h"
 #include "io/test_dir.h"
 
 namespace syrinx {
@@ -226,8 +226,7 @@ TEST(RecordingReader, RefusesWhatIsNoRecording) {
 /// Damaged files of every kind: read or refused, within the bounds. SYRINX_FUZZ_INPUTS says how
 /// many.
 TEST(RecordingFuzz, DamagedFiles) {
-  const char* wish = std::getenv("SYRINX_FUZZ_INPUTS");
-  const int runs = std::max(1, (wish == nullptr ? 1500 : std::atoi(wish)) / 5);
+  const int runs = std::max(1, fuzz_inputs(1500) / 5);
   const std::vector<float> samples = tone(0.35, 0, 0.3, 8000);
   int taken = 0, refused = 0;
   for (const AudioFormat format : {AudioFormat::kWav, AudioFormat::kFlac, AudioFormat::kMp3,

@@ -1,14 +1,15 @@
 #include "ears/hearing_threads.h"
 
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <utility>
 
 namespace syrinx {
 namespace {
 
-/// How much of the priority of others the threads give up, as nice(1) counts.
-constexpr int kHearingNice = 5;
+/// How much of the process's priority the threads give up, as nice(1) counts: where all want a core,
+/// they have a tenth of it.
+constexpr int kHearingNice = 10;
 
 }  // namespace
 
@@ -34,7 +35,7 @@ void HearingThreads::post(std::function<void()> piece) {
 }
 
 void HearingThreads::loop() {
-  setpriority(PRIO_PROCESS, 0, kHearingNice);  // on Linux: of this thread
+  (void)!nice(kHearingNice);  // on Linux: of this thread
   std::unique_lock lock(mutex_);
   while (true) {
     // A piece that runs may post another one.

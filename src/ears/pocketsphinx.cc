@@ -33,9 +33,11 @@ struct Hearing {
     transcript.language = "en";
   }
 
+  /// There will be more samples. Under the recogniser's mutex, as what follows.
+  bool goes_on() const { return !ended && !cancelled; }
+
   const ListenOptions options;
   const std::shared_ptr<TranscriptSink> sink;
-  // Under the recogniser's mutex.
   std::deque<int16_t> waiting;
   bool ended = false, cancelled = false;
   bool placed = false;  // may have a decoder
@@ -163,6 +165,7 @@ void PocketSphinx::end(const std::shared_ptr<Hearing>& hearing) {
   const std::lock_guard lock(mutex_);
   hearing->ended = true;
   post(hearing);
+  give_places();  // it may be among the first now
 }
 
 void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
@@ -171,25 +174,32 @@ void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
   post(hearing);
 }
 
-/// In order of arrival, but the client with the fewest places first.
+/// Who still speaks leaves a decoder idle most of the time, and a long file keeps one for long:
+/// they have half of the places at most, so that a turn that has ended, whose end somebody waits
+/// for, is heard at once. It comes first; then the client with the fewest places, then in order of
+/// arrival.
 void PocketSphinx::give_places() {
   while (true) {
-    int taken = 0;
-    for (const auto& each : hearings_) taken += each->placed;
+    int taken = 0, going_on = 0;
+    for (const auto& each : hearings_) {
+      taken += each->placed;
+      going_on += each->placed && each->goes_on();
+    }
     if (taken >= places_) return;
+    const bool half = going_on >= std::max(1, places_ / 2);
     const auto places_of = [&](uint64_t client) {
       return std::count_if(hearings_.begin(), hearings_.end(), [&](const auto& each) {
         return each->placed && each->options.client == client;
       });
     };
     std::shared_ptr<Hearing> next;
-    int64_t fewest = 0;
+    std::pair<bool, int64_t> before;  // of the next: whether it goes on, places of its client
     for (const auto& each : hearings_) {
-      if (each->placed) continue;
-      const int64_t has = places_of(each->options.client);
-      if (next && has >= fewest) continue;
+      if (each->placed || (each->goes_on() && half)) continue;
+      const std::pair rank(each->goes_on(), int64_t{places_of(each->options.client)});
+      if (next && rank >= before) continue;
       next = each;
-      fewest = has;
+      before = rank;
     }
     if (!next) return;
     next->placed = true;

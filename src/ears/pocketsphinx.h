@@ -13,8 +13,10 @@ namespace syrinx {
 
 struct PocketSphinxOptions {
   std::string model_dir = "/usr/share/pocketsphinx/model/en-us";
-  int threads = 0;       ///< 0: as many as cores
-  int places = 0;        ///< recordings that are heard at once, 100 MB each; 0: twice the threads
+  int threads = 0;  ///< 0: as many as cores
+  /// Recordings that are heard at once, 100 MB each; 0: twice the threads. Half of them at most are
+  /// for recordings of which more will come.
+  int places = 0;
   int max_waiting = 32;  ///< for a place; past it open() says kOverloaded
 };
 

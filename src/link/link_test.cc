@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/fuzzing.h"
 #include "link/fixture.h"
 
 namespace syrinx {
@@ -243,8 +244,9 @@ TEST_F(LinkTest, TooManyServersAreTurnedAway) {
   EXPECT_TRUE(link_of(*placed, "features").state().up);
 }
 
+using LinkFuzz = LinkTest;
 /// Whatever a server that has greeted sends, the process lives and serves others.
-TEST_F(LinkTest, AnyMessagesAreSurvived) {
+TEST_F(LinkFuzz, AnyMessagesAreSurvived) {
   Worker worker(path());
   const auto placed = placed_toy(path(), {"features"});
   ASSERT_TRUE(link_of(*placed, "features").wait_until_up(kPatience_s));
@@ -260,12 +262,13 @@ TEST_F(LinkTest, AnyMessagesAreSurvived) {
   append_push(seeds[1], {.batch = 1, .node = 0, .jobs = {{1, 0, 0, 4, 0, false, four}}});
   append_close(seeds[2], 1);
   int connections = 0, sent = 0;
-  while (sent < 3000) {
+  const int inputs = fuzz_inputs(3000);
+  while (sent < inputs) {
     Caller caller(path());
     caller.greet();
     ++connections;
     try {
-      for (int i = 0; i < 50 && sent < 3000; ++i, ++sent) {
+      for (int i = 0; i < 50 && sent < inputs; ++i, ++sent) {
         std::string bytes = seeds[random() % seeds.size()];
         for (uint32_t n = random() % 3; n > 0; --n) {
           bytes[4 + random() % (bytes.size() - 4)] = static_cast<char>(random());

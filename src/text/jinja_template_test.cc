@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/check.h"
+#include "base/fuzzing.h"
 #include "io/file.h"
 
 namespace syrinx::jinja {
@@ -163,7 +164,8 @@ TEST(JinjaFuzz, SurvivesMutations) {
   std::mt19937 random(7);
   const auto below = [&](size_t n) { return random() % n; };
   int rendered_count = 0, faults = 0, refused = 0;
-  for (int round = 0; round < 4000; ++round) {
+  const int inputs = fuzz_inputs(4000);
+  for (int round = 0; round < inputs; ++round) {
     std::string source = sources[below(sources.size())];
     for (size_t edits = 1 + below(3); edits > 0 && !source.empty(); --edits) {
       const size_t at = below(source.size()), size = 1 + below(12);

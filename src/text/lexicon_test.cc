@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fuzzing.h"
 #include "text/english/reader.h"
 #include "text/phones.h"
 
@@ -111,6 +112,54 @@ TEST(EnglishSayings, AreReadInsteadOfWhatIsWritten) {
   EXPECT_EQ(say("2 * 3 * 4", {}), "two|times|three|times|four.");
   EXPECT_EQ(say("I NEVER said NASA.", {}), "I|never!|said|nasa.");
   EXPECT_EQ(say("NEVER SAY THAT.", {}), "never|say|that.");
+}
+
+/// Files and texts of any bytes: a lexicon or a fault with its line; what is found is apart, in
+/// order and within the text, and a text in pieces is respelled as it is at once.
+TEST(LexiconFuzz, FilesAndTexts) {
+  const std::string file =
+      "# names\r\nSyrinx\t/\u02c8s\u026a\u0279\u026a\u014bks/\r\n\nnginx engine X\nUS  U S\n"
+      "Jean-Luc  {ZH AA1 N L UW0 K}\n";
+  Mutator files({file, "a one\nb two\n", "w {W IH1 N}\n"},
+                {"/", "{", "}", "\n", "\r\n", " ", "\t", "#", "AH0", "\u02c8", "\u0259", "\u02d0",
+                 "\xff", "\xed\xa0\x80", "'", "-", "\xef\xbb\xbf", "<"});
+  Mutator texts({"Syrinx, syrinx's (Syrinx) NGINX nginxes Jean-Luc's nginx-based US us a b w.",
+                 "a\u2019s b\u00e9 \u00fcber"},
+                {"Syrinx", "nginx", "'s", "\u2019s", " ", "-", "US", "\xff", "\xe2\x80", "."});
+  const int inputs = fuzz_inputs(8000);
+  int parsed = 0;
+  size_t sayings_found = 0;
+  std::shared_ptr<const Lexicon> lexicon = Lexicon::parse(file).take();
+  for (int i = 0; i < inputs && !testing::Test::HasFailure(); ++i) {
+    const std::string bytes = files.next();
+    auto result = Lexicon::parse(bytes);
+    if (result) {
+      lexicon = result.take();
+      ++parsed;
+    } else {
+      EXPECT_TRUE(result.error().message.starts_with("line ")) << result.error().message;
+    }
+    const std::string text = texts.next();
+    std::vector<Saying> sayings;
+    lexicon->find(text, sayings);
+    int64_t end = 0;
+    for (const Saying& saying : sayings) {
+      EXPECT_TRUE(end <= saying.begin && saying.begin < saying.end &&
+                  saying.end <= std::ssize(text))
+          << text;
+      EXPECT_NE(saying.words.empty(), saying.phones.empty()) << text;
+      end = saying.end;
+    }
+    sayings_found += sayings.size();
+    Respeller at_once(lexicon), in_pieces(lexicon);
+    const std::string whole = at_once.push(text, true);
+    std::string cut;
+    for (const std::string& piece : texts.cut(text)) cut += in_pieces.push(piece, false);
+    cut += in_pieces.push("", true);
+    EXPECT_EQ(cut, whole) << text;
+  }
+  EXPECT_GT(parsed, inputs / 4);
+  EXPECT_GT(sayings_found, static_cast<size_t>(inputs));
 }
 
 }  // namespace

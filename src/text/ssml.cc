@@ -157,10 +157,7 @@ class SsmlReader {
     const XML_Status status = XML_Parse(parser_, document_.data(), size, XML_TRUE);
     if (!fault_.empty()) return error(fault_);
     if (status != XML_STATUS_OK) return error(XML_ErrorString(XML_GetErrorCode(parser_)));
-    out_.text.erase(out_.text.find_last_not_of(kXmlSpace) + 1);
-    for (TextMark& mark : out_.marks) {
-      mark.at = std::min(mark.at, static_cast<int64_t>(out_.text.size()));
-    }
+    cut(out_.text.find_last_not_of(kXmlSpace) + 1);
     return std::move(out_);
   }
 
@@ -200,6 +197,7 @@ class SsmlReader {
   void characters(std::string_view text);
   void add(std::string_view text);
   void gap(std::string_view wanted);
+  void cut(size_t size);
   void pause(const SsmlAttributes& given);
   void prosody(const SsmlAttributes& given, OpenElement& open);
   void deliver();
@@ -237,10 +235,23 @@ void SsmlReader::add(std::string_view text) {
 void SsmlReader::gap(std::string_view wanted) {
   std::string& text = out_.text;
   const size_t end = text.find_last_not_of(kXmlSpace) + 1;
-  if (end == 0) return text.clear();
+  if (end == 0) return cut(0);
   if (text.size() - end >= wanted.size()) return;
   text.resize(end);
   text += wanted;
+}
+
+/// Takes the text's end away; what was noted there is at its new end. Of deliveries that meet, the
+/// last holds.
+void SsmlReader::cut(size_t size) {
+  out_.text.resize(size);
+  const auto end = static_cast<int64_t>(size);
+  for (auto at = out_.marks.rbegin(); at != out_.marks.rend() && at->at > end; ++at) at->at = end;
+  auto& all = out_.deliveries;
+  for (auto at = all.rbegin(); at != all.rend() && at->begin > end; ++at) at->begin = end;
+  while (all.size() >= 2 && all[all.size() - 2].begin == all.back().begin) {
+    all.erase(all.end() - 2);
+  }
 }
 
 void SsmlReader::pause(const SsmlAttributes& given) {
@@ -367,7 +378,7 @@ void SsmlReader::end() {
   const std::string inside(trimmed(std::string_view(text).substr(begin)));
   const auto replace = [&](std::string_view with) {
     const bool spaced = text.size() > begin && kXmlSpace.find(text.back()) != kXmlSpace.npos;
-    text.resize(begin);
+    cut(begin);
     out_.sayings.resize(std::min(out_.sayings.size(), open.sayings));
     text += with;
     if (spaced) text += ' ';
@@ -382,6 +393,7 @@ void SsmlReader::end() {
         const bool word = (last >= '0' && last <= '9') || (last >= 'a' && last <= 'z') ||
                           (last >= 'A' && last <= 'Z');
         text += word ? ". " : " ";
+        cut(text.size());  // it may have become shorter
       }
       return;
     case OpenElement::kSayAs: {
@@ -419,11 +431,11 @@ void SsmlReader::end() {
 
 bool is_ssml(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  text = trimmed(text);
+  text = trimmed(text, kXmlSpace);
   if (text.starts_with("<?xml")) {
     const size_t end = text.find("?>");
     if (end == text.npos) return false;
-    text = trimmed(text.substr(end + 2));
+    text = trimmed(text.substr(end + 2), kXmlSpace);
   }
   if (!text.starts_with("<speak") || text.size() < 7) return false;
   return std::string_view(" \t\r\n>/").find(text[6]) != std::string_view::npos;
@@ -431,7 +443,7 @@ bool is_ssml(std::string_view text) {
 
 Result<Ssml> read_ssml(std::string_view document, bool english) {
   if (document.starts_with("\xef\xbb\xbf")) document.remove_prefix(3);
-  return SsmlReader(trimmed(document), english).read();
+  return SsmlReader(trimmed(document, kXmlSpace), english).read();
 }
 
 }  // namespace syrinx

@@ -9,7 +9,8 @@ namespace syrinx {
 namespace {
 
 constexpr std::string_view kWhite = " \t\r\n";
-constexpr size_t kMostUndecided = 1000;  // bytes of white space and an XML declaration
+constexpr std::string_view kMark = "\xef\xbb\xbf";  // of the order of bytes
+constexpr size_t kMostUndecided = 1000;             // bytes of white space and an XML declaration
 
 /// Whether `text` is the beginning of `whole`, or the other way round.
 bool may_be(std::string_view text, std::string_view whole) {
@@ -22,7 +23,8 @@ bool may_be(std::string_view text, std::string_view whole) {
 /// What the text that is held begins like.
 SsmlStream::Kind SsmlStream::begun(bool last) const {
   std::string_view text = held_;
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  if (!last && text.size() < kMark.size() && kMark.starts_with(text)) return Kind::kUndecided;
   const size_t first = text.find_first_not_of(kWhite);
   const Kind other = ssml_ == true && first != text.npos ? Kind::kRest : Kind::kPlain;
   if (is_ssml(held_)) return Kind::kDocument;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fuzzing.h"
 namespace syrinx {
 namespace {
 
@@ -24,6 +25,9 @@ TEST(SsmlStream, TellsDocumentsFromPlainText) {
       {"<speak>a</speak><speak>b</speak>", "[<speak>a</speak>][<speak>b</speak>]"},
       {"<speak>a</speak> and on", "[<speak>a</speak>] and on"},
       {"<speak>a</speak>\n", "[<speak>a</speak>]\n"},
+      {"\xef\xbb\xbf<speak>a</speak>", "[\xef\xbb\xbf<speak>a</speak>]"},
+      {"\xef\xbb", "\xef\xbb"},
+      {" \v<speak>a</speak>", " \v<speak>a</speak>"},  // no white space of XML's
       {"Say <speak>a</speak>", "Say <speak>a</speak>"},  // begins as plain text
       {"<speaker>", "<speaker>"},
       {"<sp", "<sp"},
@@ -67,6 +71,45 @@ TEST(SsmlStream, LongDocumentsAreScannedOnce) {
   stream.push("</speak>", all);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].text.size(), 800'015u);
+}
+
+/// Any text in any pieces: the same documents as at once, and not a byte is lost.
+TEST(SsmlStreamFuzz, HoweverTheTextIsCut) {
+  Mutator mutator(
+      {"<speak>a</speak><speak>b</speak>", "<speak>a</speak> and on", "Say <speak>a</speak>",
+       "<?xml version='1.0'?> <speak>a</speak>",
+       "<speak><!-- </speak> --><![CDATA[</speak>]]>a</speak>b", " \n<speak x='1'>a</speak >"},
+      {"<speak>", "</speak>", "<speak/>", "<!--", "-->", "<![CDATA[", "]]>", "<?xml ", "?>",
+       "\xef\xbb\xbf", " ", "\n", "<", ">", "'", "</speak", "\xff"});
+  const auto told = [](const std::vector<SsmlStream::Piece>& all) {
+    std::string out;
+    bool in_plain = false;  // plain text may come in any pieces
+    for (const auto& piece : all) {
+      if (piece.document || !in_plain) out += piece.document ? "\1" : "\2";
+      in_plain = !piece.document;
+      out += piece.text;
+    }
+    return out;
+  };
+  const int inputs = fuzz_inputs(8000);
+  int documents = 0;
+  for (int i = 0; i < inputs && !testing::Test::HasFailure(); ++i) {
+    const std::string text = mutator.next();
+    std::vector<SsmlStream::Piece> whole, cut;
+    SsmlStream at_once = i % 3 == 0 ? SsmlStream(i % 2 == 0) : SsmlStream(), in_pieces = at_once;
+    at_once.push(text, whole);
+    at_once.finish(whole);
+    for (const std::string& piece : mutator.cut(text)) in_pieces.push(piece, cut);
+    in_pieces.finish(cut);
+    EXPECT_EQ(told(cut), told(whole)) << text;
+    std::string all;
+    for (const auto& piece : whole) {
+      all += piece.text;
+      documents += piece.document ? 1 : 0;
+    }
+    EXPECT_EQ(all, text);
+  }
+  EXPECT_GT(documents, inputs / 8);
 }
 
 }  // namespace

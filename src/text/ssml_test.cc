@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "base/fuzzing.h"
 #include "text/say_as.h"
 
 namespace syrinx {
@@ -186,6 +189,100 @@ TEST(SayAs, SaysWhatIsMeant) {
                         Case{"fraction", "", "1/0", ""}, Case{"color", "", "red", ""}}) {
     EXPECT_FALSE(say_as(c.kind, c.format, c.text, true)) << c.text;
   }
+}
+
+/// What ends behind the text, or in text that something else is read for, is at the text's end
+/// there.
+TEST(Ssml, DeliveriesAndMarksLieInTheText) {
+  const Ssml end = read("a <prosody rate='slow'>b </prosody> ");
+  EXPECT_EQ(end.text, "a b");
+  ASSERT_EQ(end.deliveries.size(), 2u);
+  EXPECT_EQ(end.deliveries[1].begin, 3);
+  const Ssml sub =
+      read("a <sub alias='x'><prosody rate='slow'>very long<mark name='m'/></prosody></sub> b");
+  EXPECT_EQ(sub.text, "a x b");
+  ASSERT_EQ(sub.marks.size(), 1u);
+  EXPECT_EQ(sub.marks[0].at, 2);
+  for (const Delivery& delivery : sub.deliveries) EXPECT_LE(delivery.begin, 2);
+}
+
+/// Documents with any damage: read or refused by line; what is read is within its text, in order
+/// and within its bounds.
+TEST(SsmlFuzz, Documents) {
+  Mutator mutator(
+      {"<speak>Hello, <break time='0.5s'/><emphasis>you</emphasis> &amp; <mark "
+       "name='m'/>all.</speak>",
+       "<?xml version=\"1.0\"?><speak version='1.1'><p><s>One</s><s>Two?</s></p></speak>",
+       "<speak>the <sub alias='World Wide Web'>WWW</sub>, <say-as interpret-as='date' format='dmy'>"
+       "1/2/2026</say-as> <say-as interpret-as='cardinal'>1,984</say-as></speak>",
+       "<speak><prosody rate='+10%' pitch='-2st'>slow <prosody rate='x-slow'>er</prosody></prosody>"
+       "</speak>",
+       "<speak><phoneme alphabet='ipa' ph='t\u0259\u02c8m\u0251\u02d0to\u028a'>tomato</phoneme> "
+       "<phoneme alphabet='x-cmu' ph='T AH0 M EY1'>x</phoneme><![CDATA[<b>]]></speak>"},
+      {"<speak>",
+       "</speak>",
+       "<p>",
+       "</p>",
+       "<s>",
+       "<break",
+       "/>",
+       "'",
+       "\"",
+       ">",
+       "<!--",
+       "-->",
+       "&lt;",
+       "&#0;",
+       "&#x10FFFF;",
+       "&x;",
+       "<!DOCTYPE a [",
+       "<![CDATA[",
+       "]]>",
+       "time='9e9s'",
+       "rate='1e-9'",
+       "pitch='nan'",
+       "<say-as interpret-as='digits'>",
+       "</say-as>",
+       "<mark name='",
+       "99999999999999999999",
+       "\xff",
+       "\xed\xa0\x80",
+       " ",
+       "<prosody rate='2'>",
+       "</prosody>"});
+  const int inputs = fuzz_inputs(8000);
+  int read = 0;
+  for (int i = 0; i < inputs && !testing::Test::HasFailure(); ++i) {
+    const std::string document = mutator.next();
+    const auto result = read_ssml(document, i % 2 == 0);
+    if (!result) {
+      EXPECT_FALSE(result.error().message.empty()) << document;
+      continue;
+    }
+    if (++read % 16 == 0) mutator.keep(document);
+    const Ssml& ssml = result.value();
+    const auto size = std::ssize(ssml.text);
+    EXPECT_LE(ssml.ignored.size(), 17u) << document;
+    int64_t end = 0;
+    for (const Saying& saying : ssml.sayings) {
+      EXPECT_TRUE(end <= saying.begin && saying.begin < saying.end && saying.end <= size)
+          << document;
+      end = saying.end;
+    }
+    int64_t at = 0;
+    for (const Delivery& delivery : ssml.deliveries) {
+      EXPECT_TRUE(at <= delivery.begin && delivery.begin <= size) << document;
+      EXPECT_TRUE(delivery.rate >= 0.2f && delivery.rate <= 5) << document;
+      EXPECT_TRUE(std::fabs(delivery.pitch) <= 24) << document;
+      at = delivery.begin;
+    }
+    at = 0;
+    for (const TextMark& mark : ssml.marks) {
+      EXPECT_TRUE(at <= mark.at && mark.at <= size) << document;
+      at = mark.at;
+    }
+  }
+  EXPECT_GT(read, inputs / 20);
 }
 
 }  // namespace

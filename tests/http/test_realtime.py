@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 
+import conversations
 import harness
 from ws import WebSocket
 
@@ -420,6 +421,19 @@ class BuiltIn(unittest.TestCase):
                 events = ws.until_type("response.done")
         self.assertRegex(text_of(events), r"^It is \d\d:\d\d\.$")
         self.assertGreater(len(audio_of(events)), RATE)
+
+    def test_conversations_beside_each_other(self):
+        """Several microphones that never stop, in real time: every question is answered, and no answer has a gap that
+        the clients did not make. Twenty of them are measured by conversations.py."""
+        with harness.Server("--quiet", "--model", "wren") as server:
+            if "pocketsphinx" not in [m["id"] for m in server.get("/v1/models")[2]["data"]]:
+                self.skipTest("PocketSphinx is not installed")
+            turns, troubles, late = conversations.hold(server, 6, 150, enough=1)
+        self.assertEqual(troubles, [])
+        self.assertGreaterEqual(len(turns), 6)
+        for turn in turns:
+            self.assertGreater(turn["audio_s"], 0.3, turn)
+            self.assertEqual([gap for gap in turn["gaps"] if gap > late + 0.02], [], turn)
 
 
 if __name__ == "__main__":

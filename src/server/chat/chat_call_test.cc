@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "audio/recording_files_test.h"
+#include "audio/wav_file.h"
 #include "base/check.h"
+#include "base/fuzzing.h"
 #include "server/chat/chat_tools.h"
 #include "server/request/wire.h"
 
@@ -265,36 +265,26 @@ TEST(ChatCallBody, ReadsCompletions) {
 }
 
 /// Mutations of good bodies: each is read, or refused with a status and a message.
-TEST(ChatCallBody, SurvivesMutations) {
-  const std::vector<std::string> sources = {
-      chat_with(R"(, "stream": true, "stream_options": {"include_usage": true}, "stop": ["a"])"),
-      R"({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f",)"
-      R"( "arguments": "{\"a\": [1, 2]}"}}]}, {"role": "tool", "content": [{"type": "text",)"
-      R"( "text": "x"}]}], "tools": [{"type": "function", "function": {"name": "f"}}]})",
-      R"({"prompt": "a", "logprobs": 3, "temperature": 0.1, "n": 1, "seed": 3})"};
-  std::mt19937 random(3);
-  const auto below = [&](size_t n) { return random() % n; };
+TEST(ChatFuzz, Bodies) {
+  const std::string silence = base64(recording_wav(std::vector<float>(800), 8000));
+  Mutator mutator(
+      {chat_with(R"(, "stream": true, "stream_options": {"include_usage": true}, "stop": ["a"])"),
+       R"({"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f",)"
+       R"( "arguments": "{\"a\": [1, 2]}"}}]}, {"role": "tool", "content": [{"type": "text",)"
+       R"( "text": "x"}]}], "tools": [{"type": "function", "function": {"name": "f"}}]})",
+       chat_with(
+           R"(, "modalities": ["text", "audio"], "audio": {"format": "pcm16", "voice": "a"})"),
+       R"({"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio":)"
+       R"( {"format": "wav", "data": ")" +
+           silence + "\"}}]}]}",
+       R"({"prompt": "a", "logprobs": 3, "temperature": 0.1, "n": 1, "seed": 3})"},
+      json_tokens());
+  const int inputs = fuzz_inputs(8000);
   int good = 0;
-  for (int round = 0; round < 5000; ++round) {
-    std::string body = sources[below(sources.size())];
-    for (size_t edits = 1 + below(3); edits > 0; --edits) {
-      const size_t at = below(body.size());
-      switch (below(4)) {
-        case 0:
-          body.erase(at, 1 + below(6));
-          break;
-        case 1:
-          body[at] = static_cast<char>(below(256));
-          break;
-        case 2:
-          body.insert(at, 1, "{}[]\",:019e-\\"[below(13)]);
-          break;
-        default:
-          body.insert(at, body.substr(below(body.size()), 1 + below(20)));
-      }
-      if (body.empty()) body = "{";
-    }
-    const auto call = read_call(body, below(2) == 0 ? ChatKind::kChat : ChatKind::kCompletion);
+  for (int i = 0; i < inputs && !testing::Test::HasFailure(); ++i) {
+    const std::string body = mutator.next();
+    const auto call = read_call(body, i % 4 == 0 ? ChatKind::kCompletion : ChatKind::kChat,
+                                {.speaks = i % 3 == 0, .hears_s = i % 2 == 0 ? 30. : 0});
     if (const auto* fault = std::get_if<ApiError>(&call)) {
       EXPECT_EQ(fault->status, 400) << body;
       EXPECT_FALSE(fault->message.empty()) << body;
@@ -302,7 +292,7 @@ TEST(ChatCallBody, SurvivesMutations) {
       ++good;
     }
   }
-  EXPECT_GT(good, 50);
+  EXPECT_GT(good, inputs / 100);
 }
 
 /// Work grows with the messages, not with their square.
@@ -361,6 +351,39 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
   }
   // The end of the answer stands for the tag's end.
   EXPECT_EQ(parsed_calls("<tool_call>{\"name\": \"f\", \"arguments\": {}}", 4).calls.size(), 1u);
+}
+
+/// Answers of any text: what is found does not depend on how it comes, and what is no call is text.
+TEST(ToolCallFuzz, HoweverTheTextIsCut) {
+  Mutator mutator(
+      {"Let me see.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\": 1}}\n</tool_call>\n"
+       "<tool_call>{\"name\": \"get\"}</tool_call>\n",
+       "\n {\"name\": \"get\", \"parameters\": {\"x\": [1]}}", "no call < here <tool",
+       "<tool_call>not JSON</tool_call> and on", "a \n b\n"},
+      {"<tool_call>", "</tool_call>", "{", "}", "\"name\":", "\"f\"", "\"arguments\":", " ", "\n",
+       "<", "\xff", "[", "]"});
+  const int inputs = fuzz_inputs(8000);
+  int called = 0;
+  for (int i = 0; i < inputs && !testing::Test::HasFailure(); ++i) {
+    const std::string text = mutator.next();
+    const Parsed whole = parsed_calls(text, text.size() + 1);
+    ToolCallFinder finder({"f", "get"});
+    Parsed cut;
+    const auto add = [&](const ToolCallFinder::Found& found) {
+      cut.text += found.text;
+      cut.calls.insert(cut.calls.end(), found.calls.begin(), found.calls.end());
+    };
+    for (const std::string& piece : mutator.cut(text)) add(finder.push(piece));
+    add(finder.finish());
+    EXPECT_EQ(cut.text, whole.text) << text;
+    EXPECT_EQ(cut.calls.size(), whole.calls.size()) << text;
+    if (whole.calls.empty()) {
+      EXPECT_EQ(whole.text, text);
+    }
+    called += whole.calls.empty() ? 0 : 1;
+    if (!whole.calls.empty() && i % 16 == 0) mutator.keep(text);
+  }
+  EXPECT_GT(called, inputs / 20);
 }
 
 TEST(ToolCalls, PlainTextDoesNotWait) {

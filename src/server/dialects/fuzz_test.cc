@@ -1,15 +1,15 @@
 // Mutated messages against the state machine of every dialect, with the events that an engine could
 // send meanwhile, and mutated bytes against the Wyoming parser. Deterministic: SYRINX_FUZZ_INPUTS
-// says how many of each (default 4000), SYRINX_FUZZ_SEED where to begin. tests/fuzz has the seeds.
+// says how many of each (default 4000). tests/fuzz has the seeds.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/fuzzing.h"
 #include "server/dialects/dialects.h"
 #include "server/dialects/wyoming.h"
 
@@ -17,11 +17,6 @@ namespace syrinx {
 namespace {
 
 using Random = std::mt19937_64;
-
-int number_from(const char* name, int otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::atoi(value);
-}
 
 std::vector<std::string> seeds(const std::string& name) {
   std::ifstream file(SYRINX_SOURCE_DIR "/tests/fuzz/" + name + ".txt");
@@ -168,8 +163,8 @@ class WsFuzz : public testing::TestWithParam<FuzzCase> {};
 TEST_P(WsFuzz, StateMachine) {
   const FuzzCase& target = GetParam();
   const std::vector<std::string> lines = seeds(target.seeds);
-  Random random(static_cast<uint64_t>(number_from("SYRINX_FUZZ_SEED", 1)));
-  const int inputs = number_from("SYRINX_FUZZ_INPUTS", 4000);
+  Random random(1);
+  const int inputs = fuzz_inputs(4000);
   std::unique_ptr<Stage> stage;
   for (int i = 0; i < inputs && !HasFatalFailure(); ++i) {
     if (!stage || stage->closed() || below(random, 30) == 0) {
@@ -205,8 +200,8 @@ TEST(WyomingFuzz, ParserAndStateMachine) {
   std::string whole;
   const std::vector<std::string> lines = seeds("wyoming");
   for (const std::string& line : lines) whole += line + "\n";
-  Random random(static_cast<uint64_t>(number_from("SYRINX_FUZZ_SEED", 1)));
-  const int inputs = number_from("SYRINX_FUZZ_INPUTS", 4000);
+  Random random(1);
+  const int inputs = fuzz_inputs(4000);
   std::unique_ptr<Stage> stage;
   for (int i = 0; i < inputs && !HasFatalFailure(); ++i) {
     if (!stage || stage->closed() || below(random, 20) == 0) {

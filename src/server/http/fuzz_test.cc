@@ -3,15 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "base/fuzzing.h"
 #include "server/http/routes.h"
 #include "server/models/fake_backend_test.h"
 #include "server/request/speech_call.h"
@@ -19,10 +18,7 @@
 namespace syrinx {
 namespace {
 
-int runs() {
-  const char* value = std::getenv("SYRINX_FUZZ_INPUTS");
-  return value == nullptr ? 20'000 : std::atoi(value);
-}
+int runs() { return fuzz_inputs(20'000); }
 
 std::vector<std::string> corpus() {
   std::vector<std::string> paths, out;
@@ -37,68 +33,6 @@ std::vector<std::string> corpus() {
   }
   return out;
 }
-
-class Mutator {
- public:
-  explicit Mutator(std::vector<std::string> seeds) : seeds_(std::move(seeds)) {}
-
-  std::string next() {
-    std::string text = pick(seeds_);
-    for (uint64_t i = 0, count = below(5); i < count; ++i) mutate(text);
-    return text;
-  }
-  /// Seeds that led somewhere new are kept, up to a bound.
-  void keep(const std::string& text) {
-    if (seeds_.size() < 4096 && text.size() < 4096) seeds_.push_back(text);
-  }
-
- private:
-  uint64_t below(uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
-  template <typename T>
-  const T& pick(const std::vector<T>& list) {
-    return list[below(list.size())];
-  }
-  void mutate(std::string& text) {
-    static const std::vector<std::string> kTokens = {
-        "null",       "true",    "{}",         "[]",         "\"\"",
-        "-1",         "0",       "1e999",      "1.5",        "99999999999999999999",
-        "\\ud800",    "\\u0000", "\"input\":", "\"items\":", "\"voice\":",
-        "\"model\":", ",",       ":",          "{",          "}",
-        "[",          "]",       "\"",         "\xff",       "\xf0\x9f",
-        "\xc0\x80",   "NaN",     "\"pcm\"",    "\"seed\":"};
-    const size_t at = below(text.size() + 1);
-    const size_t count = std::min<size_t>(1 + below(8), text.size() - at);
-    switch (below(7)) {
-      case 0:
-        text.erase(at, count);
-        break;
-      case 1:
-        text.insert(at, pick(kTokens));
-        break;
-      case 2:
-        if (at < text.size()) text[at] = static_cast<char>(random_());
-        break;
-      case 3:
-        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
-        break;
-      case 4:
-        text.insert(below(text.size() + 1), text.substr(at, count));
-        break;
-      case 5: {
-        const std::string& other = pick(seeds_);
-        text = text.substr(0, at) + other.substr(below(other.size() + 1));
-        break;
-      }
-      default:
-        text.replace(at, count, pick(kTokens));
-        break;
-    }
-    if (text.size() > 8192) text.resize(8192);
-  }
-
-  std::vector<std::string> seeds_;
-  std::mt19937_64 random_{12345};
-};
 
 PipelineInfo some_info() {
   PipelineInfo info;
@@ -150,7 +84,7 @@ TEST(Fuzz, Bodies) {
   info.mixes = true;
   const VoiceEncoderInfo encoder{
       .family = "f", .version = "1", .modes = {{"whole", true}, {"speaker", false}}};
-  Mutator mutator(corpus());
+  Mutator mutator(corpus(), json_tokens());
   int accepted = 0, batches = 0, clones = 0;
   for (int i = 0; i < runs() && !testing::Test::HasFailure(); ++i) {
     const std::string text = mutator.next();
@@ -186,7 +120,8 @@ TEST(Fuzz, VendorBodies) {
        R"({"transcript": "Hi", "voice": {"mode": "id", "id": "anna"}, "language": "en",
            "output_format": {"container": "raw", "encoding": "pcm_s16le", "sample_rate": 16000}})",
        R"({"text": "Hi", "transcript": "Hi", "output_format": {"container": "wav"}})",
-       "output_format=pcm_24000&encoding=linear16&container=none&sample_rate=8000&speed=1.5"});
+       "output_format=pcm_24000&encoding=linear16&container=none&sample_rate=8000&speed=1.5"},
+      json_tokens());
   const char* paths[] = {"/v1/text-to-speech/anna", "/tts/bytes", "/v1/speak", "/tts/sse",
                          "/v1/text-to-speech/anna/stream/with-timestamps"};
   int accepted = 0;
@@ -217,7 +152,8 @@ TEST(Fuzz, Heads) {
   const ApiKeys keys({"sesame"});
   Mutator mutator({"/v1/audio/voices/l%6Fw", "/v1/models/fake-1", "model=fake%2D1", "Bearer sesame",
                    "localhost:8080", "[::1]:80", "https://a.example", "/v1/audio/speech",
-                   "application/json; charset=utf-8", "POST", "DELETE", "GET", "/health"});
+                   "application/json; charset=utf-8", "POST", "DELETE", "GET", "/health"},
+                  json_tokens());
   for (int i = 0; i < runs() && !testing::Test::HasFailure(); ++i) {
     const std::string method = mutator.next(), path = mutator.next(), query = mutator.next();
     const std::string type = mutator.next(), key = mutator.next(), host = mutator.next();

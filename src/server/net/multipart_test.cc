@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
+#include "base/fuzzing.h"
 #include "server/request/wire.h"
 
 namespace syrinx {
@@ -71,8 +71,7 @@ TEST(Multipart, RefusesOthers) {
 
 /// A boundary in every line must not take long, and parts stay within the body.
 TEST(MultipartFuzz, AnyBytes) {
-  const char* wish = std::getenv("SYRINX_FUZZ_INPUTS");
-  const int runs = wish == nullptr ? 20'000 : std::atoi(wish);
+  const int runs = fuzz_inputs(20'000);
   const std::string valid = form("name", "anna") + form("ref_text", "Hello.") +
                             "--xyz\r\nContent-Disposition: form-data; name=\"audio_sample\"; "
                             "filename=\"a.wav\"\r\nContent-Type: audio/wav\r\n\r\nRIFF....\r\n"

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/fuzzing.h"
 #include "ears/recogniser.h"
 #include "server/request/wire.h"
 
@@ -856,11 +857,9 @@ TEST(RealtimeSession, HowAudioIsCutChangesNothing) {
   EXPECT_EQ(run(2), whole);
 }
 
-/// Events of every kind, right, wrong and broken, in any order, with news of answers and hearings
-/// that may be over: nothing throws, every event out is JSON, nothing grows, and in the end all is
-/// quiet.
-TEST(RealtimeSession, SurvivesRandomEvents) {
-  const std::vector<std::string> texts = {
+/// What the fuzz tests make their events of; those of the beta as well.
+const std::vector<std::string>& event_seeds() {
+  static const std::vector<std::string> all = {
       R"({"type":"session.update","session":{"audio":{"input":{"turn_detection":null}}}})",
       R"({"type":"session.update","session":{"audio":{"input":{"turn_detection":{"type":"server_vad","silence_duration_ms":100}}}}})",
       R"({"type":"session.update","session":{"audio":{"input":{"turn_detection":{"type":"semantic_vad"},"format":{"type":"audio/pcma"},"transcription":{"model":"x"}}}}})",
@@ -879,28 +878,87 @@ TEST(RealtimeSession, SurvivesRandomEvents) {
       R"({"type":"response.create"})",
       R"({"type":"response.create","response":{"conversation":"none","input":[{"type":"item_reference","id":"a"}]}})",
       R"({"type":"response.create","response":{"conversation":"none","output_modalities":["text"]}})",
-      R"({"type":"response.cancel"})"};
-  std::mt19937 random(20261122);
-  const auto roll = [&](size_t most) { return static_cast<size_t>(random()) % most; };
-  for (int round = 0; round < 40; ++round) {
-    Peer peer;
-    for (int step = 0; step < 120; ++step) {
+      R"({"type":"response.cancel"})",
+      R"({"type":"input_text_buffer.append","text":"What is"})",
+      R"({"type":"input_text_buffer.replace","text":"What is the time?","event_id":"e"})",
+      R"({"type":"input_text_buffer.commit"})",
+      R"({"type":"input_text_buffer.clear"})",
+      R"({"type":"input_audio_buffer.append","audio":"AAAAAAAAAAAAAAAA","event_id":"e"})",
+      R"({"type":"session.update","session":{"type":"realtime","predict":{"rule":"top_k","k":3,"draft_tokens":30,"hint":"x"}}})",
+      R"({"type":"session.update","session":{"instructions":"Be brief.","tools":[{"type":"function","name":"f","description":"d","parameters":{"type":"object"}}],"tool_choice":"none","max_output_tokens":40,"temperature":0.8}})",
+      R"({"type":"session.update","session":{"modalities":["text"],"voice":"low","input_audio_format":"g711_ulaw","turn_detection":{"type":"server_vad","threshold":0.2,"prefix_padding_ms":10}}})",
+      R"({"type":"transcription_session.update","session":{"input_audio_transcription":{"model":"x","language":"en"}}})",
+      R"({"type":"response.create","response":{"instructions":"x","metadata":{"a":"b"},"max_output_tokens":"inf","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}]}})",
+      R"({"type":"output_audio_buffer.clear"})"};
+  return all;
+}
+const std::vector<std::string>& event_tokens() {
+  static const std::vector<std::string> all = {"null",
+                                               "true",
+                                               "{}",
+                                               "[]",
+                                               "\"\"",
+                                               "-1",
+                                               "0",
+                                               "1e999",
+                                               "99999999999",
+                                               "\\ud800",
+                                               "\\u0000",
+                                               ",",
+                                               ":",
+                                               "{",
+                                               "}",
+                                               "[",
+                                               "]",
+                                               "\"",
+                                               "\xff",
+                                               "\"type\":",
+                                               "\"session\":",
+                                               "\"item_id\":",
+                                               "\"item_x_3\"",
+                                               "\"resp_x_4\"",
+                                               "\"inf\"",
+                                               "\"audio\":",
+                                               "semantic_vad",
+                                               "server_vad",
+                                               "audio/pcma",
+                                               "item_reference"};
+  return all;
+}
+
+/// Events of any content, in any order, and news of answers and transcripts that may be over:
+/// nothing throws, every event out is JSON, nothing grows, and in the end all is quiet.
+TEST(RealtimeFuzz, Events) {
+  Mutator mutator(event_seeds(), event_tokens());
+  const auto roll = [&](size_t most) { return static_cast<size_t>(mutator.below(most)); };
+  const int inputs = fuzz_inputs(6000);
+  for (int input = 0; input < inputs && !testing::Test::HasFailure();) {
+    Peer peer(
+        [&](RealtimeFacts& facts) {
+          facts.beta = roll(4) == 0;
+          facts.hears = roll(4) == 0;
+          facts.speaks = roll(4) > 0;
+          facts.may_predict = roll(2) == 0;
+          facts.predicts = roll(2) == 0;
+          if (roll(8) == 0) facts.no_answer = "Nobody answers here.";
+        },
+        roll(8) == 0);
+    for (int step = 0; step < 120; ++step, ++input) {
       const size_t what = roll(12);
-      if (what < 3) {
-        std::string bytes(2 * roll(4000), '\0');
+      if (what < 2) {
+        std::string bytes(2 * roll(roll(4) == 0 ? 4000 : 400), '\0');
         if (roll(2) == 0) {
-          for (char& byte : bytes) byte = static_cast<char>(random());
+          for (char& byte : bytes) byte = static_cast<char>(roll(256));
         }
-        if (roll(20) == 0) bytes += 'x';
         peer.append(bytes);
-      } else if (what < 5 && !peer.opened.empty()) {
+      } else if (what < 4 && !peer.opened.empty()) {
         const std::string& item = peer.opened[roll(peer.opened.size())].item;
         if (roll(2) == 0) {
           peer.hear(item, {.segments = {" some"}, .partial = "thing"});
         } else {
           peer.hear_all(item, roll(3) == 0 ? "" : "some thing");
         }
-      } else if (what < 8 && !peer.begun.empty()) {
+      } else if (what < 6 && !peer.begun.empty()) {
         if (roll(3) > 0) {
           peer.answer({.text = roll(2) == 0 ? "word " : "",
                        .audio = std::string(roll(2) * 200, 'a'),
@@ -912,10 +970,7 @@ TEST(RealtimeSession, SurvivesRandomEvents) {
           peer.end();
         }
       } else {
-        std::string text = texts[roll(texts.size())];
-        if (roll(4) == 0) text[roll(text.size())] = static_cast<char>(random());
-        if (roll(20) == 0) text.resize(roll(text.size()));
-        peer.raw(text, roll(50) == 0);
+        peer.raw(mutator.next(), roll(50) == 0);
       }
     }
     EXPECT_LT(peer.session->kept_bytes(), size_t{4} << 20);
@@ -927,8 +982,76 @@ TEST(RealtimeSession, SurvivesRandomEvents) {
       }
       peer.send({{"type", "response.cancel"}});
     }
-    EXPECT_TRUE(peer.session->quiet()) << round;
+    EXPECT_TRUE(peer.session->quiet()) << input;
   }
+}
+
+/// Audio of any size and alignment, in every format, as base64 whole or damaged, with a detector
+/// and without: what is whole is heard to the last sample, what is not is one error that names the
+/// event, and nothing of it is heard.
+TEST(RealtimeFuzz, AudioOfAnySizeAndAlignment) {
+  const std::vector<std::pair<std::string, int>> formats = {
+      // bytes of a sample
+      {R"({"type":"audio/pcm","rate":24000})", 2},
+      {R"({"type":"audio/pcmu"})", 1},
+      {R"({"type":"audio/pcma"})", 1}};
+  const std::vector<std::string> detectors = {
+      "null", R"({"type":"server_vad","silence_duration_ms":100})", R"({"type":"semantic_vad"})"};
+  const std::vector<std::string> damage = {"=", "==", "*", "\n", "-_", "A", "\"", "\xc3\xa9"};
+  Mutator mutator({""}, {""});
+  const auto roll = [&](size_t most) { return static_cast<size_t>(mutator.below(most)); };
+  const int inputs = fuzz_inputs(6000);
+  int heard = 0, refused = 0;
+  for (int input = 0; input < inputs && !testing::Test::HasFailure();) {
+    Peer peer([](RealtimeFacts& facts) { facts.hears = true; });  // no hearing is waited for
+    const auto& [format, width] = mutator.pick(formats);
+    const std::string& detector = mutator.pick(detectors);
+    peer.raw(R"({"type":"session.update","session":{"audio":{"input":{"format":)" + format +
+             R"(,"turn_detection":)" + detector + "}}}}");
+    ASSERT_EQ(peer.events.back()["type"], "session.updated");
+    int64_t bytes_heard = 0;  // since the buffer was emptied
+    for (int step = 0; step < 60; ++step, ++input) {
+      std::string bytes(roll(roll(10) == 0 ? 3000 : 300), '\0');
+      if (const size_t kind = roll(3); kind > 0) {
+        for (char& byte : bytes) byte = static_cast<char>(kind == 1 ? roll(256) : 0x70);
+      }
+      std::string text = base64(bytes);
+      if (roll(6) == 0) {
+        const size_t at = roll(text.size() + 1);
+        roll(2) == 0 ? text.insert(at, mutator.pick(damage)) : text.erase(at, 1 + roll(5));
+      }
+      const auto left = base64_decoded(text);
+      const bool whole = left && left->size() % static_cast<size_t>(width) == 0;
+      int errors = 0;
+      for (const JsonIn& event : peer.send(
+               {{"type", "input_audio_buffer.append"}, {"event_id", "mine"}, {"audio", text}})) {
+        if (event["type"] != "error") continue;
+        ++errors;
+        EXPECT_EQ(event["error"]["event_id"], "mine");
+      }
+      EXPECT_EQ(errors, whole ? 0 : 1) << bytes.size() << " bytes: " << text;
+      (whole ? heard : refused)++;
+      if (whole) bytes_heard += std::ssize(*left);
+    }
+    if (detector != "null") continue;
+    // All of it is in the buffer: 24 kHz or 8 kHz as 16 kHz, less what the resampler holds back.
+    peer.events.clear();
+    peer.raw(R"({"type":"input_audio_buffer.commit"})");
+    const double samples = static_cast<double>(bytes_heard / width) * (width == 2 ? 2. / 3 : 2);
+    if (samples < 1700) continue;
+    ASSERT_EQ(peer.events.at(0)["type"], "input_audio_buffer.committed");
+    const std::string item = peer.events[0]["item_id"];
+    peer.events.clear();
+    peer.send({{"type", "conversation.item.retrieve"}, {"item_id", item}});
+    const auto audio =
+        base64_decoded(peer.events.at(0)["item"]["content"][0]["audio"].get<std::string>());
+    ASSERT_TRUE(audio.has_value());
+    EXPECT_EQ(audio->size() % static_cast<size_t>(width), 0u);
+    EXPECT_NEAR(static_cast<double>(audio->size()), static_cast<double>(bytes_heard),
+                200.0 * width);
+  }
+  EXPECT_GT(heard, inputs / 3);
+  EXPECT_GT(refused, inputs / 50);
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/fuzzing.h"
 namespace syrinx {
 namespace {
 
@@ -91,8 +91,7 @@ TEST(TranscriptionForm, Events) {
 
 /// Fields of any bytes: read or refused, and what is read is within its bounds.
 TEST(TranscriptionFormFuzz, AnyFields) {
-  const char* wish = std::getenv("SYRINX_FUZZ_INPUTS");
-  const int runs = wish == nullptr ? 20'000 : std::atoi(wish);
+  const int runs = fuzz_inputs(20'000);
   const std::vector<std::string> names = {"file",
                                           "model",
                                           "language",

@@ -1,0 +1,101 @@
+// For tests: what strangers might send, made of what they should. The same sequence every time, so
+// that a failure comes again. Plain values, one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace syrinx {
+
+/// How many inputs: SYRINX_FUZZ_INPUTS, else `otherwise`.
+inline int fuzz_inputs(int otherwise) {
+  const char* value = std::getenv("SYRINX_FUZZ_INPUTS");
+  return value == nullptr ? otherwise : std::atoi(value);
+}
+
+/// Texts (any bytes) with a few changes, or none: bytes lost, changed, said twice, exchanged for
+/// `tokens`, the end of another. At most 8 KiB each.
+class Mutator {
+ public:
+  Mutator(std::vector<std::string> seeds, std::vector<std::string> tokens)
+      : seeds_(std::move(seeds)), tokens_(std::move(tokens)) {}
+
+  std::string next() {
+    std::string text = pick(seeds_);
+    for (uint64_t i = 0, count = below(5); i < count; ++i) mutate(text);
+    return text;
+  }
+  /// Seeds that led somewhere new are kept, up to a bound.
+  void keep(const std::string& text) {
+    if (seeds_.size() < 4096 && text.size() < 4096) seeds_.push_back(text);
+  }
+  /// [0, bound), or 0.
+  uint64_t below(uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
+  template <typename T>
+  const T& pick(const std::vector<T>& list) {
+    return list[below(list.size())];
+  }
+  /// `text` in pieces of any size.
+  std::vector<std::string> cut(const std::string& text) {
+    std::vector<std::string> out;
+    for (size_t at = 0; at < text.size(); at += out.back().size()) {
+      out.push_back(text.substr(at, 1 + below(below(4) == 0 ? 200 : 7)));
+    }
+    return out;
+  }
+
+ private:
+  void mutate(std::string& text) {
+    const size_t at = below(text.size() + 1);
+    const size_t count = std::min<size_t>(1 + below(8), text.size() - at);
+    switch (below(7)) {
+      case 0:
+        text.erase(at, count);
+        break;
+      case 1:
+        text.insert(at, pick(tokens_));
+        break;
+      case 2:
+        if (at < text.size()) text[at] = static_cast<char>(random_());
+        break;
+      case 3:
+        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
+        break;
+      case 4:
+        text.insert(below(text.size() + 1), text.substr(at, count));
+        break;
+      case 5: {
+        const std::string& other = pick(seeds_);
+        text = text.substr(0, at) + other.substr(below(other.size() + 1));
+        break;
+      }
+      default:
+        text.replace(at, count, pick(tokens_));
+        break;
+    }
+    if (text.size() > 8192) text.resize(8192);
+  }
+
+  std::vector<std::string> seeds_;
+  const std::vector<std::string> tokens_;
+  std::mt19937_64 random_{12345};
+};
+
+/// What bodies of JSON are made of, for Mutator.
+inline const std::vector<std::string>& json_tokens() {
+  static const std::vector<std::string> all = {
+      "null",       "true",    "{}",         "[]",         "\"\"",
+      "-1",         "0",       "1e999",      "1.5",        "99999999999999999999",
+      "\\ud800",    "\\u0000", "\"input\":", "\"items\":", "\"voice\":",
+      "\"model\":", ",",       ":",          "{",          "}",
+      "[",          "]",       "\"",         "\xff",       "\xf0\x9f",
+      "\xc0\x80",   "NaN",     "\"pcm\"",    "\"seed\":"};
+  return all;
+}
+
+}  // namespace syrinx
