@@ -66,7 +66,6 @@ TEST_F(LinkTest, WhoDoesNotFitIsRefusedWithAReason) {
 
 TEST_F(LinkTest, ANodeThatIsNoneIsNotPlaced) {
   EXPECT_THROW(placed_toy(path(), {"flow"}), LoadError);
-  EXPECT_THROW(placed_toy(path(), {"ar"}), LoadError);
   EXPECT_THROW(placed_toy(path(), {"features", "features"}), LoadError);
 }
 

@@ -165,7 +165,9 @@ void StageLink::Impl::serve(MessageSocket& socket) {
 void StageLink::Impl::take(Message message, size_t bytes) {
   if (message.kind == MessageKind::kRefuse)
     throw LoadError("it says: " + read_refuse(message.body));
-  if (message.kind != MessageKind::kMade) throw LoadError("it sends what nobody asked for");
+  if (message.kind != MessageKind::kMade && message.kind != MessageKind::kStepped) {
+    throw LoadError("it sends what nobody asked for");
+  }
   const auto batch = ByteReader(message.body, "what a batch made").number<uint64_t>();
   {
     const std::lock_guard lock(mutex);
