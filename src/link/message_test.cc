@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "link/fixture.h"
 #include "link/step_message.h"
 #include "model/toy/toy.h"
 
@@ -223,7 +224,7 @@ TEST(Message, AnyBytesAreAMessageOrAnError) {
   const std::vector<std::string> all = all_messages();
   std::mt19937 random(2);
   int read = 0, refused = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < fuzz_inputs(20'000); ++i) {
     std::string bytes = all[random() % all.size()];
     for (uint32_t n = 1 + random() % 3; n > 0; --n) {
       const size_t at = random() % bytes.size();

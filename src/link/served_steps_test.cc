@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "link/fixture.h"
 #include "model/request_bytes.h"
 #include "model/toy/toy.h"
 #include "tensor/context.h"
@@ -193,7 +194,7 @@ TEST_F(ServedStepsTest, AnyStepIsRunOrRefused) {
   std::mt19937 random(4);
   const auto some = [&](int most) { return static_cast<int32_t>(random() % most); };
   int ran = 0, refused = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < fuzz_inputs(20'000); ++i) {
     std::vector<std::vector<int32_t>> pages(1 + random() % 3);
     std::vector<PushedSequence> sequences;
     for (auto& numbers : pages) {
