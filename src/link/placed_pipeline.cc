@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/check.h"
 #include "link/remote_ar_stage.h"
 #include "link/remote_sequence.h"
 #include "link/remote_stage.h"
@@ -81,6 +82,12 @@ class PlacedPipeline : public Pipeline {
       if (!bytes) {
         Result<std::string> made = request_bytes(request);
         if (!made.ok()) return made.error();
+        if (made.value().size() > kMostMessage / 2) {
+          return Error{ErrorCode::kInvalid,
+                       concat("a request of ", made.value().size(),
+                              " bytes is too large for another process"),
+                       "input"};
+        }
         bytes = std::make_shared<const std::string>(made.take());
       }
       sequence = std::make_unique<RemoteSequence>(std::move(sequence), bytes,

@@ -14,6 +14,7 @@ namespace syrinx {
 namespace {
 
 constexpr int kMostRowsAgain = 256;  // of a step that computes a cache again
+constexpr size_t kAheadAgain = 8;    // such steps under way at once: each must end in answer_s
 
 RemoteSequence& remote(const StepSequence& seq) { return *static_cast<RemoteSequence*>(seq.state); }
 
@@ -97,7 +98,10 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
   for (int losses = 0; losses < kMostLosses && find_home(step.pages);) {
     try {
       settle(attempt);
-      if (attempt.nobody()) return;
+      if (attempt.nobody()) {
+        if (!attempt.bytes.empty()) home_.place = nullptr;  // it was told nothing
+        return;
+      }
       compute_again(attempt);
       send(attempt);
     } catch (...) {  // what was to be there may not have been sent
@@ -156,6 +160,8 @@ void RemoteArStage::compute_again(Attempt& attempt) const {
     append_step(attempt.bytes, message);
     attempt.again.emplace_back(
         home_.link().send(home_.epoch, message.batch, std::exchange(attempt.bytes, {})), i);
+    const size_t sent = attempt.again.size();
+    if (sent > kAheadAgain) home_.link().wait(*attempt.again[sent - 1 - kAheadAgain].first);
   };
   StepMessage copies;
   for (const PageCopy& copy : attempt.step.copies) {

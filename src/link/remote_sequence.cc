@@ -6,6 +6,15 @@
 #include "link/step_message.h"
 
 namespace syrinx {
+namespace {
+
+constexpr size_t kMostNoted = kMostMessage / 2;
+
+Error too_large() {
+  return {ErrorCode::kInvalid, "this is more than can be given to another process at once"};
+}
+
+}  // namespace
 
 RemoteSequence::RemoteSequence(std::unique_ptr<Sequence> here,
                                std::shared_ptr<const std::string> request, size_t most_bytes)
@@ -57,12 +66,15 @@ Verdict RemoteSequence::advance(std::span<const int32_t> codes, StepOutput& out)
 }
 
 Status RemoteSequence::append_text(std::string_view text, bool last) {
+  if (text.size() > kMostNoted) return too_large();
   note(text_call(text, last));
   return here_->append_text(text, last);
 }
 
 Status RemoteSequence::take(int port, const Frames& frames) {
-  note(take_call(port, frames));
+  std::string call = take_call(port, frames);
+  if (call.size() > kMostNoted) return too_large();
+  note(std::move(call));
   return here_->take(port, frames);
 }
 

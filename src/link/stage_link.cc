@@ -258,9 +258,14 @@ std::shared_ptr<StageLink::Batch> StageLink::send(uint64_t epoch, uint64_t batch
   return mine;
 }
 
-Result<Message> StageLink::receive(Batch& batch) {
+void StageLink::wait(Batch& batch) {
   std::unique_lock lock(impl_->mutex);
   impl_->changed.wait(lock, [&] { return batch.done; });
+}
+
+Result<Message> StageLink::receive(Batch& batch) {
+  wait(batch);
+  const std::lock_guard lock(impl_->mutex);
   if (!batch.answer) return impl_->gone();
   return std::move(*batch.answer);
 }
