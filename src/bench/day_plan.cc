@@ -153,7 +153,7 @@ void DayRun::share_out(double rate, double now) {
   double wishes = 0, shares = 0;
   for (Member& member : members_) {
     if (!member.up) continue;
-    member.wish = std::max(kLeastFree, 1 - curve_.used(member.place)) / time_s(member.rate);
+    member.wish = std::max(kLeastFree, curve_.free(member.place)) / time_s(member.rate);
     if (member.slow) {
       const double risen = (now - member.up_since_s + options_.tick_s) / fleet_.slow_start_s;
       member.slow = risen < 1;

@@ -14,6 +14,7 @@
 #include "bench/simulator.h"
 #include "bench/summary.h"
 #include "bench/toy_profile.h"
+#include "engine/admission.h"
 
 namespace syrinx {
 namespace {
@@ -224,6 +225,44 @@ TEST(Fleet, OneHotVoiceTakesMoreThanOneWorker) {
   for (const FleetLook& look : hot.use.looks) most += look.most_used, mean += look.used / 4;
   EXPECT_GT(most, 1.2 * mean);
   EXPECT_LT(most, 2.0 * mean);
+}
+
+/// What the agent port of a server says, as stale as the balancer's picture is.
+TEST(Fleet, AgentsSayWhatServersSay) {
+  EXPECT_EQ(free_share(0.25, 1), 0.75);
+  EXPECT_EQ(free_share(0.25, 4), 0.25) << "newcomers wait long before the streams are taken";
+  EXPECT_LT(free_share(1.5, 1), 0);
+  SimulationOptions options;
+  options.replicas = 4;
+  const auto looks_at = [&](double rate) {
+    return run_fleet(options, rate, 60, toy_profile(10), 20).use.looks;
+  };
+  for (const FleetLook& look : looks_at(1)) EXPECT_NEAR(look.free, 4 - look.used, 1.2);
+  // Near what it holds, first audio comes late and that is what counts.
+  double by_streams = 0, said = 0, count = 0;
+  for (const FleetLook& look : looks_at(60)) {
+    by_streams += look.up - look.used, said += look.free, ++count;
+    EXPECT_LE(look.free, look.up - look.used + 1e-9);
+  }
+  EXPECT_LT(said / count, 0.8 * by_streams / count);
+  ASSERT_GE(count, 2);
+}
+
+/// A thinker and a talker on devices of their own.
+TEST(Fleet, NodesThatStepMayBeApartToo) {
+  SimulationOptions together, apart;
+  apart.apart = {"ar"};
+  apart.link_s = 0.002;
+  TrafficOptions once;
+  once.repeats = 1;
+  const auto first_audio = [&](const SimulationOptions& options) {
+    const LoadResult result = simulate(toy_profile(), options, {LoadKind::kStreams, 1}, once);
+    EXPECT_NEAR(result.requests.at(0).playback.audio_s, 2, 1e-9);
+    return *result.requests.at(0).first_audio_s;
+  };
+  const double later = first_audio(apart) - first_audio(together);
+  EXPECT_GT(later, 0.0019) << "a link's time for each step";
+  EXPECT_LT(later, 0.05);
 }
 
 TEST(Fleet, StagesApartPayForTheLinkAndNotForEachOther) {

@@ -90,7 +90,7 @@ class ProfiledSequence : public Sequence {
 /// One code a step; the cache has pages but no bytes.
 class ProfiledAr : public ArStage {
  public:
-  ProfiledAr(const StepProfile& profile, size_t node) {
+  ProfiledAr(const StepProfile& profile, size_t node, bool away) : away_(away) {
     traits_.hidden = 1;
     traits_.vocab = {1};
     for (const UtteranceProfile& utterance : profile.utterances) {
@@ -101,11 +101,13 @@ class ProfiledAr : public ArStage {
     }
   }
   const ArTraits& traits() const override { return traits_; }
+  bool away() const override { return away_; }
   void forward(StepContext&, const ArBatch&, View) const override { never(); }
   void logits(StepContext&, int, const ArBatch&, View, View, View) const override { never(); }
   [[noreturn]] static void never() { throw InternalError("a profile was run"); }
 
  private:
+  const bool away_;
   ArTraits traits_;
 };
 
@@ -130,9 +132,10 @@ class ProfiledPipeline : public Pipeline {
   ProfiledPipeline(const StepProfile& profile, bool whole, const std::vector<std::string>& apart)
       : profile_(profile), whole_(whole) {
     for (const std::string& name : apart) {
-      const auto has = [&](const LinkProfile& link) { return link.name == name; };
-      if (std::none_of(profile.links.begin(), profile.links.end(), has)) {
-        throw LoadError("the profile has no link '" + name + "' that could run elsewhere");
+      const auto is = [&](const auto& node) { return node.name == name; };
+      if (std::none_of(profile.links.begin(), profile.links.end(), is) &&
+          std::none_of(profile.ars.begin(), profile.ars.end(), is)) {
+        throw LoadError("the profile has no node '" + name + "' that could run elsewhere");
       }
     }
     const double frame = profile.links.front().samples_per_frame;
@@ -175,8 +178,11 @@ class ProfiledPipeline : public Pipeline {
     std::vector<Edge> edges;
     const auto ars = static_cast<int>(profile_.ars.size());
     const auto links = static_cast<int>(profile_.links.size());
+    const auto is_away = [&](const std::string& name) {
+      return std::find(apart.begin(), apart.end(), name) != apart.end();
+    };
     for (int i = 0; i < ars; ++i) {
-      ars_.push_back(std::make_unique<ProfiledAr>(profile_, i));
+      ars_.push_back(std::make_unique<ProfiledAr>(profile_, i, is_away(profile_.ars[i].name)));
       Node node{.name = profile_.ars[i].name, .ar = ars_.back().get(), .in = {}, .out = {}};
       node.in = {{i == 0 ? Flow::kText : Flow::kIds}};
       if (i + 1 == ars) {
@@ -193,9 +199,7 @@ class ProfiledPipeline : public Pipeline {
       const FrameType in{i == 0 ? Flow::kCodes : Flow::kRows, 1};
       const bool last = i + 1 == links;
       const FrameType out{last ? Flow::kSamples : Flow::kRows, last ? samples : 1};
-      const bool away =
-          std::find(apart.begin(), apart.end(), profile_.links[i].name) != apart.end();
-      chunks_.push_back(std::make_unique<ProfiledChunks>(in, out, away));
+      chunks_.push_back(std::make_unique<ProfiledChunks>(in, out, is_away(profile_.links[i].name)));
       nodes.push_back(
           {.name = profile_.links[i].name, .chunk = chunks_.back().get(), .in = {}, .out = {}});
       Edge edge{.from = {ars + i - 1}, .to = {ars + i}, .policy = profile_.links[i].policy};

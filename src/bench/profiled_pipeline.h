@@ -14,8 +14,8 @@ namespace syrinx {
 /// A request whose seed is u is utterance u of the profile, which outlives the pipeline. Audio has
 /// as few samples a second as give a frame a whole number of them. Throws LoadError for a profile
 /// whose links do not make a frame of each. `whole`: every node waits for all of what feeds it.
-/// `apart`: names of links that run in another process. Throws LoadError where there is no such
-/// link.
+/// `apart`: names of nodes that run in another process. Throws LoadError where there is no such
+/// node.
 std::shared_ptr<const Pipeline> make_profiled_pipeline(const StepProfile& profile,
                                                        bool whole = false,
                                                        const std::vector<std::string>& apart = {});

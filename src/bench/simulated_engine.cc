@@ -96,6 +96,12 @@ double SimulatedEngine::used() const {
   return streams > 0 ? unfinished_ / streams : 0;
 }
 
+double SimulatedEngine::free() const {
+  const double slowdown = Slowdown::faded(std::max(1.0, metrics_.slowdown.value()),
+                                          platform_.now() - metrics_.slowdown_at_s.value());
+  return free_share(used(), slowdown);
+}
+
 double SimulatedEngine::predicted_wait_s() const { return syrinx::predicted_wait_s(load_now()); }
 
 double SimulatedEngine::draw(const std::vector<double>& spread) {

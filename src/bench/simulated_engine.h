@@ -34,6 +34,8 @@ class SimulatedEngine {
   /// Requests by the streams that the learned costs allow, as the agent port counts it; 0 while
   /// nothing is known.
   double used() const;
+  /// What its agent says: the share that is free, by streams and by how newcomers wait.
+  double free() const;
   double predicted_wait_s() const;
 
   /// A request arrives; its prompt is made first, one after another. Empty: it was let in; else why

@@ -311,10 +311,11 @@ void Simulation::look(double now) {
       continue;
     }
     const double used = worker.engine->used();
-    balancer_.agent(i, std::clamp(std::ceil(100 * (1 - used)), 1.0, 100.0));
+    const double free = worker.engine->free();
+    balancer_.agent(i, std::clamp(std::ceil(100 * free), 1.0, 100.0));
     if (!balancer_.is_up(i)) continue;
     ++look.up;
-    look.used += used;
+    look.used += used, look.free += free;
     look.most_used = std::max(look.most_used, used);
     look.wait_s += std::min(kMostWait_s, worker.engine->predicted_wait_s());
     look.in_flight += static_cast<double>(worker.listeners.size());

@@ -22,7 +22,7 @@ struct SimulationOptions {
   /// Every node waits for all of what feeds it, as where stages hand on whole results; otherwise
   /// frames go on as they come.
   bool whole = false;
-  std::vector<std::string> apart;  ///< links that run in another process, each on its own device
+  std::vector<std::string> apart;  ///< nodes that run in another process, each on its own device
   double link_s = 0;               ///< there and back, for each of their batches
   int replicas = 1;                ///< whole engines (workers)
   Fleet fleet;                     ///< how they are balanced, fail and follow the load
@@ -43,6 +43,7 @@ struct FleetLook {
   int there = 0;  ///< also those that start, are dead or end what they have
   int up = 0;
   double used = 0, most_used = 0;  ///< of what each can feed: the sum, and the fullest
+  double free = 0;                 ///< what their agents say, the sum
   double wait_s = 0;               ///< predicted
   double in_flight = 0;            ///< requests
   double playing = 0;              ///< of them, those that have had something

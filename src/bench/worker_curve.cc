@@ -44,12 +44,14 @@ CurvePoint run_at(double rate, const StepProfile& profile, SimulationOptions opt
         percentile(first, static_cast<double>(i) / WorkerCurve::kQuantiles));
   }
   double up = 0;
+  point.free = 0;
   for (const FleetLook& look : use.looks) {
     up += look.up;
+    point.free += look.free;
     point.used += look.used, point.wait_s += look.wait_s;
     point.in_flight += look.in_flight, point.playing += look.playing;
   }
-  for (double* each : {&point.used, &point.wait_s, &point.in_flight, &point.playing}) {
+  for (double* each : {&point.free, &point.used, &point.wait_s, &point.in_flight, &point.playing}) {
     *each /= std::max(1.0, up);
   }
   return point;
@@ -88,6 +90,7 @@ WorkerCurve calibrate(const StepProfile& profile, const SimulationOptions& optio
   for (const double share : kShares) points.push_back(run(share * full));
   // An idle worker is as one that is nearly so, and nobody is there.
   CurvePoint idle = points.front();
+  idle.free = 1;
   idle.rate = idle.used = idle.wait_s = idle.in_flight = idle.playing = 0;
   points.insert(points.begin(), idle);
   return WorkerCurve(std::move(points));

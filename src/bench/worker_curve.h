@@ -17,6 +17,7 @@ struct CurvePoint {
   std::vector<double> first_audio;  ///< of good ends: kQuantiles + 1 quantiles, evenly apart
   double audio_s = 0;               ///< of a request that ends well, mean
   double used = 0, wait_s = 0;      ///< what the worker says of itself, mean
+  double free = 1;                  ///< what its agent says, mean
   double in_flight = 0, playing = 0;
   int requests = 0;  ///< that this rests on
 };
@@ -37,6 +38,7 @@ class WorkerCurve {
   Place find(double rate) const;
   double most_rate() const { return points_.back().rate; }
   double used(Place at) const { return between(at, &CurvePoint::used); }
+  double free(Place at) const { return between(at, &CurvePoint::free); }
   double wait_s(Place at) const { return between(at, &CurvePoint::wait_s); }
   double in_flight(Place at) const { return between(at, &CurvePoint::in_flight); }
   double playing(Place at) const { return between(at, &CurvePoint::playing); }

@@ -130,7 +130,7 @@ void cut_at_ends(TranscriptSegment& segment, double last_speech_s, double median
 
 std::vector<int> path_begins(std::span<const float> gain, int rows, int columns) {
   constexpr float kNever = std::numeric_limits<float>::infinity();
-  enum Step : uint8_t { kBoth, kRow, kColumn };
+  enum Way : uint8_t { kBoth, kRow, kColumn };
   const size_t height = size_t(rows) + 1;
   std::vector<float> before(height, kNever), now(height, kNever);  // costs of a column's cells
   before[0] = 0;
@@ -139,7 +139,7 @@ std::vector<int> path_begins(std::span<const float> gain, int rows, int columns)
     now[0] = kNever;
     for (int r = 0; r < rows; ++r) {
       const float both = before[r], row = now[r], column = before[r + 1];
-      Step step = kColumn;
+      Way step = kColumn;
       if (both < row && both < column) step = kBoth;
       if (row < both && row < column) step = kRow;
       const float least = step == kBoth ? both : step == kRow ? row : column;
@@ -151,7 +151,7 @@ std::vector<int> path_begins(std::span<const float> gain, int rows, int columns)
   std::vector<int> begins(static_cast<size_t>(rows), 0);
   for (int r = rows - 1, c = columns - 1; r >= 0 && c >= 0;) {
     begins[r] = c;
-    const auto step = r == 0 ? kColumn : c == 0 ? kRow : Step{steps[size_t(r) * columns + c]};
+    const auto step = r == 0 ? kColumn : c == 0 ? kRow : Way{steps[size_t(r) * columns + c]};
     r -= step != kColumn ? 1 : 0;
     c -= step != kRow ? 1 : 0;
   }

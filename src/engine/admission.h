@@ -88,6 +88,12 @@ class Slowdown {
   double sum_s_ = 0, count_ = 0, newest_s_ = 0;  // fading, as of the newest
 };
 
+/// What a worker says of itself to whoever chooses between several: the share that is free for
+/// more. Of the streams that it can feed, `used` being taken (may be above 1); or, where that is
+/// less, one by the slowdown: streams are far from full when newcomers begin to wait. May be below
+/// 0.
+inline double free_share(double used, double slowdown) { return std::fmin(1 - used, 1 / slowdown); }
+
 /// How much of something happens a second, over about the last `memory_s`.
 class Rate {
  public:

@@ -29,7 +29,7 @@ void Batch::begin_step(const ArStage& stage, std::span<const KvPool> kv, int tab
   units_ = 0;
   table_width_ = static_cast<int>(std::bit_ceil(static_cast<unsigned>(table_width)));
   sequences_.clear(), page_table_.clear(), guesses_.clear(), owners.clear(), fault.clear();
-  scores.clear(), taps.clear();
+  scores.clear(), taps.clear(), faults.clear(), copies.clear();
 }
 
 void Batch::add(const StepSequence& sequence, std::span<const int32_t> pages,

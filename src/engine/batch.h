@@ -1,8 +1,7 @@
 // One batch of one stage: inputs that the engine laid out, results that an executor wrote. Owns all
 // of it, so that nothing else of a request is touched while the batch runs, save the Sequence
 // of an AR batch. It says itself which stage it is for: executors know no models. Reused; a warm
-// batch does not allocate. E: rows that are sampled, one for each sequence that emits (a guidance
-// pair counts once) and one for each of its guesses.
+// batch does not allocate.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +10,15 @@
 #include <vector>
 
 #include "engine/policy.h"
-#include "kernels/sample.h"
 #include "model/pipeline.h"
+#include "model/step.h"
 
 namespace syrinx {
 
 struct Active;
 struct ResidentModel;
 
-/// One sequence of an AR batch. A companion directly follows the sequence that it belongs to.
-struct StepSequence {
-  Sequence* state = nullptr;
-  int first_pos = 0;
-  int rows = 1;
-  bool emits = true;
-  int drafts = 0;  ///< how many of its rows, the last ones, are guesses that yield steps too
-  bool companion = false;
-  bool guided = false;  ///< a companion that emits follows
-  uint64_t seed = 0;
-  uint32_t step = 0;  ///< of the request, over all segments
-  int scores = -1;    ///< Sequence::scores()
-  bool taps = false;  ///< its rows are wanted in Batch::taps
-};
-
-class Batch {
+class Batch : public StepResults {
  public:
   /// Room for batches of up to `places` sequences of an AR stage, of `pages` pages each.
   void warm_steps(int places, int pages);
@@ -83,13 +67,15 @@ class Batch {
   bool background = false;  ///< of requests in the background
   int warmed_for = 0;       ///< the set of models that it has room for
 
-  // Results, written by the executor.
-  int codes_per_step = 0;
-  std::vector<int32_t> codes;        ///< [E, codes_per_step]
-  std::vector<SampleStatus> status;  ///< [E], the first fault among a row's codes
-  std::vector<StepScores> scores;    ///< [E], of those that asked; empty: nobody did
-  std::vector<float> values;         ///< [E, ArTraits::values]
-  std::vector<float> taps;          ///< [rows, ArTraits::tap] of the sequences that asked, in order
+  /// Of an AR batch: what there is to run.
+  Step step() const {
+    return {sequences_, units_, page_table_, table_width_, kv_, copies, cache_pages};
+  }
+  // Of an AR stage that is away: to be copied there before, and of how many.
+  std::vector<PageCopy> copies;
+  int cache_pages = 0;
+
+  // Results, written by the executor; those of a step are StepResults.
   std::string fault;                ///< not empty: the stage threw this
   bool replayed = false;            ///< as a recording of an earlier batch (Stream::repeat)
   double began_s = 0, ended_s = 0;  ///< when it ran

@@ -154,9 +154,11 @@ void Scheduler::commit_step(Batch& batch) {
     tapped += taps.size();
     request.runs[n].ar->stepping = false;
     --batch.model->nodes[n].steps_in_flight;
+    const size_t first = i;
     guarded(request, [&] {
       if (!request.sink) return;
       if (!batch.fault.empty()) return fail(request, {ErrorCode::kInternal, batch.fault});
+      if (!batch.faults.empty() && batch.faults[first]) return fail(request, *batch.faults[first]);
       if (!taps.empty()) tell_taps(request, n, ran[i], taps);
       commit_rows(request, n, ran.subspan(i, end - i));
       if (e >= 0) commit_steps(request, batch, e, guesses);

@@ -89,7 +89,8 @@ Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options,
   check(options);
   if (!machine) machine = std::make_shared<Machine>(options);
   for (const Node& node : pipeline->graph().nodes()) {
-    if (node.chunk && node.chunk->away() && machine->options().away_places < 1) {
+    const bool away = node.ar ? node.ar->away() : node.chunk->away();
+    if (away && machine->options().away_places < 1) {
       throw LoadError("the stage '" + node.name + "' is in another process: away_places is 0");
     }
   }

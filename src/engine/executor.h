@@ -7,20 +7,15 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "engine/batch.h"
-#include "kernels/guidance.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
 
 struct ExecutorOptions {
   int threads = 0;      ///< as in ThreadPool
-  bool greedy = false;  ///< the largest logit after the rules, whatever requests say
-  /// Sees logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any rule.
-  /// They lie on the context's device. Unset: nobody looks.
+  bool greedy = false;  ///< as in StepOptions
   std::function<void(StepContext& ctx, int k, View logits)> watch = {};
 };
 
@@ -35,38 +30,12 @@ class Executor {
 
  private:
   StepContext& context(Device device);
-  template <typename Work>
-  void repeat(StepContext& ctx, Batch& batch, const Work& work);
   void run_step(StepContext& ctx, Batch& batch);
-  int lay_out(const Batch& batch);
-  void queue_step(StepContext& ctx, Batch& batch, int emits);
-  void sample_code(StepContext& ctx, int k, View logits, View codes, View status);
-  void fetch_values(StepContext& ctx, Batch& batch, const ArBatch& rows, View hidden, View codes);
-  void fetch_taps(StepContext& ctx, Batch& batch, View taps);
-  void score(StepContext& ctx, Batch& batch, View logits);
-  void read_results(Batch& batch);
 
-  const ExecutorOptions options_;
   ThreadPool pool_;
   Workspace cpu_;
   std::optional<Workspace> gpu_;  // once a stage runs on it
-
-  // The batch being run; kept to reuse their memory.
-  std::vector<ArSeq> seqs_;
-  std::vector<int32_t> row_begin_, kv_len_;
-  std::vector<int32_t> results_;  // codes [E, K], then statuses [rows without companions, K]
-  std::vector<SampleRow> rows_;
-  /// A row that yields a step, after so many guesses of its sequence.
-  struct Emitting {
-    const StepSequence* sequence = nullptr;
-    int guesses = 0;
-  };
-  std::vector<Emitting> emitting_;  // without companions
-  std::vector<GuidedRow> merged_;   // of each of them
-  bool guided_ = false;
-  bool tapped_ = false;        // somebody wants rows that the stage taps
-  bool scored_ = false;        // somebody wants log-probabilities
-  std::vector<float> logits_;  // of a row that is scored
+  StepWork steps_;
 };
 
 }  // namespace syrinx

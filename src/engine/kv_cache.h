@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/step.h"
+
 namespace syrinx {
 
 /// The cache of one sequence: positions [0, rows) lie in `pages`, in order. Pages past the rows may
@@ -19,11 +21,6 @@ namespace syrinx {
 struct KvHold {
   std::vector<int32_t> pages;
   int rows = 0;
-};
-
-/// The rows of a page that are to be copied before a step writes behind them.
-struct PageCopy {
-  int32_t from = 0, to = 0;
 };
 
 class KvCache {

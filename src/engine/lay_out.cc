@@ -1,16 +1,18 @@
 // Plans become batches.
-#include "engine/scheduler.h"
-
 #include <algorithm>
 
 #include "base/check.h"
+#include "engine/scheduler.h"
 
 namespace syrinx {
 
+/// Where the stage is away, so are the pages: what is to be copied waits for the next batch.
 void Scheduler::reserve(ResidentNode& node, KvHold& hold, int rows) {
-  copies_.clear();
-  SYRINX_CHECK(node.cache->reserve(hold, rows, copies_), "a plan took more pages than there are");
-  for (const PageCopy& copy : copies_) {
+  std::vector<PageCopy>& copies = node.away ? node.copies : copies_;
+  if (!node.away) copies.clear();
+  SYRINX_CHECK(node.cache->reserve(hold, rows, copies), "a plan took more pages than there are");
+  if (node.away) return;
+  for (const PageCopy& copy : copies) {
     for (const KvPool& pool : node.kv) pool.copy_page(copy.from, copy.to);
   }
 }
@@ -81,6 +83,8 @@ void Scheduler::lay_out_step(Batch& batch, double now) {
       if (trace_) trace_->request_moment(request.id, "first step", now);
     }
   }
+  batch.cache_pages = node.cache->total();
+  batch.copies.swap(node.copies);  // what was there is of an earlier batch, and empty
 }
 
 void Scheduler::lay_out_chunks(Batch& batch) {

@@ -37,9 +37,10 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
     node.ar = from.ar, node.chunk = from.chunk;
     node.metrics = &metrics.stages[n];
     if (node.ar) {
+      node.away = node.ar->away();
       node.cache = std::make_unique<KvCache>(pages_for(*node.ar, options), KvPool::kPageRows);
       for (const KvSpec& spec : node.ar->traits().kv) {
-        node.kv.emplace_back(spec, node.cache->total(), node.ar->device());
+        if (!node.away) node.kv.emplace_back(spec, node.cache->total(), node.ar->device());
       }
       pages += node.cache->total();
     } else {

@@ -25,16 +25,17 @@ struct ResidentNode {
   ChunkPolicy policy;            ///< of the edge that feeds a chunk node
   double samples_per_frame = 0;  ///< of audio for the client, for each frame that comes in
   StageMetrics* metrics = nullptr;
-  bool away = false;  ///< ChunkStage::away()
+  bool away = false;  ///< its stage is in another process
 
   std::unique_ptr<KvCache> cache;  ///< of an AR node
-  std::vector<KvPool> kv;          ///< its memory, one per ArTraits::kv
+  std::vector<KvPool> kv;          ///< its memory, one per ArTraits::kv; none where it is away
+  std::vector<PageCopy> copies;    ///< where it is away: to go along with its next batch
   FirstChunk first_chunk{1, 1};    ///< of the first chunk node after an AR node
   CostLearner cost;
   double units = 0;           ///< rows or frames since the start
   double units_a_second = 0;  ///< of audio
   int steps_in_flight = 0;    ///< sequences in AR batches
-  int place = 0;              ///< of the executor that steps an AR node, where not all of them may
+  int place = 0;              ///< of the executor that steps an AR node, where not any may
 
   Device device() const { return ar ? ar->device() : chunk->device(); }
 };

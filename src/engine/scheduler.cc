@@ -88,10 +88,12 @@ void Scheduler::let_go() {
 }
 
 /// Numbers the nodes of all models anew. With split executors the AR nodes take turns in having a
-/// place of their own, so that the long steps of one do not stand in the way of another's.
+/// place of their own, so that the long steps of one do not stand in the way of another's. So do
+/// those that are away, always: their steps are to run in the order in which they were laid out.
 void Scheduler::settle_nodes() {
   spots_.clear();
-  int homes = 0;
+  int homes = 0, away_homes = 0;
+  const int here = spec_.here(), away = static_cast<int>(places_.size()) - here;
   for (size_t m = 0; m < models_.size(); ++m) {
     ResidentModel& model = *models_[m];
     model.number = static_cast<int>(m);
@@ -99,8 +101,9 @@ void Scheduler::settle_nodes() {
     for (size_t n = 0; n < model.nodes.size(); ++n) {
       spots_.push_back({&model, static_cast<int>(n)});
       if (model.nodes[n].ar) {
-        const int places = spec_.here();
-        model.nodes[n].place = (2 * places - 1 - homes++ % places) % places;
+        ResidentNode& node = model.nodes[n];
+        node.place = node.away ? here + away_homes++ % std::max(1, away)
+                               : (2 * here - 1 - homes++ % here) % here;
       }
     }
   }
@@ -125,7 +128,8 @@ void Scheduler::warm(Batch& batch) const {
 }
 
 bool Scheduler::may_step(const Place& place, const ResidentNode& node) const {
-  return spec_.split ? node.place == place.index : place.steps;
+  if (node.away != place.away) return false;
+  return spec_.split || node.away ? node.place == place.index : place.steps;
 }
 
 /// Whether a batch of the node may be given to the place now. Nobody waits there behind a batch of

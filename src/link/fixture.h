@@ -2,8 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fuzzing.h"
 #include "io/test_dir.h"
 #include "link/remote_stage.h"
 #include "link/stage_server.h"
@@ -154,6 +158,63 @@ class Streams {
   Workspace work_;
 };
 
+/// Stands between a server and the process that holds its stages, as a bad network does.
+class BadNetwork {
+ public:
+  BadNetwork(const std::string& from, const std::string& to) : listener_(from) {
+    thread_ = std::thread([this, to] { carry(to); });
+  }
+  ~BadNetwork() {
+    ends_ = true;
+    thread_.join();
+  }
+  BadNetwork(const BadNetwork&) = delete;
+  BadNetwork& operator=(const BadNetwork&) = delete;
+  /// Nothing comes through any more, and nobody hears that.
+  void swallow() { swallows_ = true; }
+  /// At most so many bytes at a time, with a pause behind each.
+  void slow_down(size_t bytes, std::chrono::microseconds pause) {
+    pause_us_ = pause.count();
+    most_ = bytes;
+  }
+
+ private:
+  void carry(const std::string& to) {
+    struct Way {
+      Descriptor a, b;
+    };
+    std::vector<Way> ways;
+    while (!ends_) {
+      if (Descriptor caller = listener_.accept())
+        ways.push_back({std::move(caller), connect_to(to)});
+      bool idle = true;
+      for (Way& way : ways) {
+        for (const auto& [from, into] : {std::pair(&way.a, &way.b), std::pair(&way.b, &way.a)}) {
+          char bytes[4096];
+          if (!*from || !*into) continue;
+          const ssize_t got = read(from->get(), bytes, std::min(sizeof bytes, most_.load()));
+          if (got < 0) continue;
+          if (got == 0 && !swallows_) way.a.reset(), way.b.reset();
+          if (got <= 0) continue;
+          idle = false;
+          for (ssize_t at = 0; at < got && !swallows_ && !ends_;) {
+            const ssize_t put = write(into->get(), bytes + at, static_cast<size_t>(got - at));
+            if (put > 0) at += put;
+          }
+          std::this_thread::sleep_for(std::chrono::microseconds(pause_us_));
+        }
+      }
+      if (idle) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  ListeningSocket listener_;
+  std::atomic<bool> ends_{false}, swallows_{false};
+  std::atomic<size_t> most_{4096};
+  std::atomic<int64_t> pause_us_{0};
+  std::thread thread_;
+};
+
 class LinkTest : public testing::Test {
  protected:
   std::string path() const { return dir_.path("stages.sock"); }
@@ -167,9 +228,12 @@ class Caller {
       : socket_(connect_at(address, keys, kPatience_s)) {}
   void send(const std::string& bytes) { socket_.send(bytes, kPatience_s, never_); }
   std::optional<Message> next() { return socket_.wait_for(kPatience_s, kMostMessage, never_); }
-  void greet() {
+  void greet(const std::vector<std::string>& nodes = {"features"}) {
     std::string hello;
-    append_hello(hello, introduction({shape_of(make_toy_pipeline()->graph(), "features")}));
+    std::vector<NodeShape> shapes;
+    for (const std::string& node : nodes)
+      shapes.push_back(shape_of(make_toy_pipeline()->graph(), node));
+    append_hello(hello, introduction(shapes));
     send(hello);
     const std::optional<Message> answer = next();
     ASSERT_TRUE(answer && answer->kind == MessageKind::kWelcome);

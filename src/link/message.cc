@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
+#include "link/message_bytes.h"
 
 namespace syrinx {
 namespace {
@@ -11,26 +11,6 @@ constexpr std::string_view kMagic = "SYRINX-LINK";
 constexpr size_t kMostNodes = 64, kMostJobs = 4096;
 constexpr size_t kHead = 5;  // length and kind
 constexpr int32_t kMostWidth = 1 << 20;
-
-void append_text(std::string& out, std::string_view text) {
-  append_number(out, static_cast<uint32_t>(text.size()));
-  out += text;
-}
-
-std::string_view read_text(ByteReader& in) { return in.bytes(in.number<uint32_t>()); }
-
-/// Writes a message: its fields by `fields(out)`.
-template <typename Fields>
-void append_message(std::string& out, MessageKind kind, Fields&& fields) {
-  const size_t begin = out.size();
-  append_number(out, uint32_t{0});
-  append_number(out, static_cast<uint8_t>(kind));
-  fields(out);
-  const size_t size = out.size() - begin - sizeof(uint32_t);
-  SYRINX_CHECK(size <= kMostMessage, "a message of ", size, " bytes");
-  const auto length = static_cast<uint32_t>(size);
-  std::memcpy(out.data() + begin, &length, sizeof length);
-}
 
 void append_type(std::string& out, const FrameType& type) {
   append_number(out, static_cast<uint8_t>(type.flow));
@@ -48,15 +28,16 @@ FrameType read_type(ByteReader& in) {
 void append_introduction(std::string& out, const Introduction& me) {
   out += kMagic;
   append_number(out, kLinkVersion);
-  append_text(out, me.version);
-  append_text(out, me.cpu);
-  append_text(out, me.model);
+  append_words(out, me.version);
+  append_words(out, me.cpu);
+  append_words(out, me.model);
   append_number(out, static_cast<uint16_t>(me.nodes.size()));
   for (const NodeShape& node : me.nodes) {
-    append_text(out, node.name);
+    append_words(out, node.name);
     append_type(out, node.in);
     append_type(out, node.out);
     append_number(out, static_cast<int32_t>(node.most_out));
+    append_words(out, node.steps);
   }
 }
 
@@ -64,13 +45,30 @@ std::string frame_name(const FrameType& type) {
   return concat(flow_name(type.flow), "[", type.width, "]");
 }
 
+/// What a step of an AR node is given and yields, for people too.
+std::string steps_of(const Node& node) {
+  const ArTraits& traits = node.ar->traits();
+  std::string out = concat("width ", traits.hidden, ", codes");
+  for (const int codes : traits.vocab) out += concat(" ", codes);
+  out += concat(", taps ", traits.tap, ", values ", traits.values, ", positions ",
+                traits.max_positions, ", cache");
+  for (const KvSpec& kv : traits.kv) {
+    out += concat(" ", kv.layers, "x", kv.kv_heads, "x", kv.head_dim, " ", dtype_name(kv.dtype));
+  }
+  out += ", takes";
+  for (const FrameType& type : node.in) out += " " + frame_name(type);
+  return out;
+}
+
 }  // namespace
 
 NodeShape shape_of(const Graph& graph, const std::string& node) {
   std::string known;
   for (const Node& n : graph.nodes()) {
-    if (!n.chunk) continue;
-    if (n.name == node) return {node, n.chunk->in(), n.chunk->out(), n.chunk->most_out()};
+    if (n.ar && n.ar->traits().writes) continue;
+    if (n.name == node && n.chunk)
+      return {node, n.chunk->in(), n.chunk->out(), n.chunk->most_out()};
+    if (n.name == node) return {.name = node, .in = {}, .out = {}, .steps = steps_of(n)};
     known += (known.empty() ? "" : ", ") + n.name;
   }
   throw LoadError("there is no node '" + node + "' that can be in another process; there " +
@@ -94,6 +92,10 @@ std::string mismatch(const Introduction& wanted, const Introduction& theirs) {
     const auto found = std::find_if(theirs.nodes.begin(), theirs.nodes.end(),
                                     [&](const NodeShape& n) { return n.name == node.name; });
     if (found == theirs.nodes.end()) return "the stage '" + node.name + "' is not there";
+    if (found->steps != node.steps) {
+      return concat("the steps of '", node.name, "' differ: ", node.steps, " here, ", found->steps,
+                    " there");
+    }
     if (*found != node) {
       return concat("the stage '", node.name, "' maps ", frame_name(node.in), " to ",
                     frame_name(node.out), " here and ", frame_name(found->in), " to ",
@@ -111,13 +113,13 @@ void append_welcome(std::string& out, const Introduction& me) {
 }
 void append_refuse(std::string& out, std::string_view why) {
   append_message(out, MessageKind::kRefuse,
-                 [&](std::string& o) { append_text(o, why.substr(0, kMostGreeting / 2)); });
+                 [&](std::string& o) { append_words(o, why.substr(0, kMostGreeting / 2)); });
 }
 void append_open(std::string& out, const OpenMessage& message) {
   append_message(out, MessageKind::kOpen, [&](std::string& o) {
     append_number(o, message.stream);
     append_number(o, message.node);
-    append_text(o, message.bundle);
+    append_words(o, message.bundle);
   });
 }
 void append_push(std::string& out, const PushMessage& message) {
@@ -132,7 +134,7 @@ void append_push(std::string& out, const PushMessage& message) {
       append_number(o, job.fresh);
       append_number(o, job.ahead);
       append_number(o, static_cast<uint8_t>(job.last));
-      append_text(o, job.window);
+      append_words(o, job.window);
     }
   });
 }
@@ -143,10 +145,10 @@ void append_made(std::string& out, const MadeMessage& message) {
     for (const MadeJob& job : message.jobs) {
       append_number(o, static_cast<uint8_t>(job.fault.has_value()));
       if (job.fault) {
-        append_text(o, *job.fault);
+        append_words(o, *job.fault);
       } else {
         append_number(o, job.made);
-        append_text(o, job.values);
+        append_words(o, job.values);
       }
     }
   });
@@ -166,17 +168,18 @@ Introduction read_introduction(std::string_view body) {
         concat("the versions of the link differ: ", kLinkVersion, " here, ", version, " there"));
   }
   Introduction out;
-  out.version = read_text(in);
-  out.cpu = read_text(in);
-  out.model = read_text(in);
+  out.version = read_words(in);
+  out.cpu = read_words(in);
+  out.model = read_words(in);
   const auto nodes = in.number<uint16_t>(kMostNodes);
   for (int i = 0; i < nodes; ++i) {
     NodeShape& node = out.nodes.emplace_back();
-    node.name = read_text(in);
+    node.name = read_words(in);
     node.in = read_type(in);
     node.out = read_type(in);
     node.most_out = in.number<int32_t>(kMostWidth);
     if (node.most_out < 1) throw LoadError(concat("a message: ", node.most_out, " frames of each"));
+    node.steps = read_words(in);
   }
   in.end();
   return out;
@@ -184,7 +187,7 @@ Introduction read_introduction(std::string_view body) {
 
 std::string read_refuse(std::string_view body) {
   ByteReader in(body, "a refusal");
-  std::string why(read_text(in));
+  std::string why(read_words(in));
   in.end();
   return why;
 }
@@ -194,7 +197,7 @@ OpenMessage read_open(std::string_view body) {
   OpenMessage out;
   out.stream = in.number<uint64_t>();
   out.node = in.number<uint16_t>();
-  out.bundle = read_text(in);
+  out.bundle = read_words(in);
   in.end();
   return out;
 }
@@ -214,7 +217,7 @@ PushMessage read_push(std::string_view body) {
     job.fresh = in.number<uint32_t>(kMostFrames);
     job.ahead = in.number<uint32_t>(kMostFrames);
     job.last = in.number<uint8_t>(1) == 1;
-    job.window = read_text(in);
+    job.window = read_words(in);
   }
   in.end();
   return out;
@@ -228,10 +231,10 @@ MadeMessage read_made(std::string_view body) {
   for (int i = 0; i < jobs; ++i) {
     MadeJob& job = out.jobs.emplace_back();
     if (in.number<uint8_t>(1) == 1) {
-      job.fault = std::string(read_text(in));
+      job.fault = std::string(read_words(in));
     } else {
       job.made = in.number<uint32_t>();
-      job.values = read_text(in);
+      job.values = read_words(in);
     }
   }
   in.end();
@@ -254,7 +257,7 @@ std::optional<Message> MessageReader::next(size_t most) {
     throw LoadError(concat("a message of ", length, " bytes, at most ", most, " are taken"));
   }
   if (kind < static_cast<uint8_t>(MessageKind::kHello) ||
-      kind > static_cast<uint8_t>(MessageKind::kClose)) {
+      kind > static_cast<uint8_t>(MessageKind::kStepped)) {
     throw LoadError(concat("a message of the unknown kind ", +kind));
   }
   const size_t whole = sizeof length + length;

@@ -12,7 +12,8 @@
 //
 // Frames are numbered from the beginning of their stream: a job says where its fresh ones begin,
 // and one that leaves a gap or comes twice is a fault. Made is the acknowledgement: a server has as
-// many batches under way as it has places for them (EngineOptions::away_places).
+// many batches under way as it has places for them (EngineOptions::away_places). What AR nodes have
+// to say is in step_message.h.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +27,34 @@
 namespace syrinx {
 
 /// The protocol's; peers of another one refuse each other.
-inline constexpr uint16_t kLinkVersion = 1;
+inline constexpr uint16_t kLinkVersion = 2;
 inline constexpr size_t kMostMessage = size_t{96} << 20;
 inline constexpr size_t kMostGreeting = size_t{64} << 10;  ///< of Hello, Welcome and Refuse
 
-enum class MessageKind : uint8_t { kHello = 1, kWelcome, kRefuse, kOpen, kPush, kMade, kClose };
+enum class MessageKind : uint8_t {
+  kHello = 1,
+  kWelcome,
+  kRefuse,
+  kOpen,
+  kPush,
+  kMade,
+  kClose,
+  // Of AR nodes (step_message.h):
+  kCache,
+  kCall,
+  kStep,
+  kStepped
+};
 
 /// A node as both sides must see it.
 struct NodeShape {
   std::string name;
   FrameType in, out;
   int most_out = 1;
+  std::string steps = {};  ///< of an AR node: what its steps are; nothing above but the name is set
   bool operator==(const NodeShape&) const = default;
 };
-/// Of the chunk node of this name. Throws LoadError where the graph has none.
+/// Of the node of this name. Throws LoadError where the graph has none that can run elsewhere.
 NodeShape shape_of(const Graph& graph, const std::string& node);
 
 /// Who a process is: peers that differ in anything but `nodes` would not compute the same bits.
@@ -54,8 +69,8 @@ std::string mismatch(const Introduction& wanted, const Introduction& theirs);
 
 struct OpenMessage {
   uint64_t stream = 0;
-  uint16_t node = 0;  ///< of Hello's list
-  std::string_view bundle;
+  uint16_t node = 0;        ///< of Hello's list
+  std::string_view bundle;  ///< of an AR node: the request (model/request_bytes.h)
 };
 
 /// One chunk (ChunkJob). Its window stands as bytes, 4 a value.

@@ -6,6 +6,8 @@
 #include <random>
 
 #include "base/fuzzing.h"
+#include "link/fixture.h"
+#include "link/step_message.h"
 #include "model/toy/toy.h"
 
 namespace syrinx {
@@ -16,9 +18,21 @@ Introduction some_introduction() {
       "1.2.3", "avx2", "toy f32 0123", {{"vocoder", {Flow::kRows, 5}, {Flow::kSamples, 64}, 2}}};
 }
 
+StepResults some_results() {
+  StepResults out;
+  out.codes_per_step = 2;
+  out.codes = {1, 2, 3, 4};
+  out.status = {SampleStatus::kOk, SampleStatus::kNotFinite};
+  out.scores = {{{1, -0.5f}, {{1, -0.5f}, {2, -1.5f}}}, {}};
+  out.values = {0.25f};
+  out.taps = {1.f, 2.f};
+  out.faults = {std::nullopt, Error{ErrorCode::kInternal, "it broke"}};
+  return out;
+}
+
 /// One of each kind, as they go over a link.
 std::vector<std::string> all_messages() {
-  std::vector<std::string> out(7);
+  std::vector<std::string> out(11);
   append_hello(out[0], some_introduction());
   append_welcome(out[1], some_introduction());
   append_refuse(out[2], "the versions differ");
@@ -29,6 +43,23 @@ std::vector<std::string> all_messages() {
                .jobs = {{7, 12, 1, 2, 1, true, "16 bytes are here"}, {8, 0, 0, 1, 0, false, "x"}}});
   append_made(out[5], {.batch = 9, .jobs = {{{}, 3, "values"}, {"it broke", 0, {}}}});
   append_close(out[6], 7);
+  append_cache(out[7], {1, 512});
+  append_call(out[8], {7, "what it was told"});
+  append_step(out[9], {.batch = 10,
+                       .node = 1,
+                       .copies = {{3, 4}},
+                       .sequences = {{.stream = 7,
+                                      .first_pos = 30,
+                                      .rows = 4,
+                                      .drafts = 2,
+                                      .emits = true,
+                                      .guided = true,
+                                      .seed = 5,
+                                      .step = 6,
+                                      .scores = 3,
+                                      .pages = "of 4 and8"},
+                                     {.stream = 8, .companion = true, .taps = true, .pages = {}}}});
+  append_stepped(out[10], {.batch = 10, .fault = "", .results = some_results()});
   return out;
 }
 
@@ -53,6 +84,18 @@ void read_fields(const Message& message) {
       return;
     case MessageKind::kClose:
       (void)read_close(message.body);
+      return;
+    case MessageKind::kCache:
+      (void)read_cache(message.body);
+      return;
+    case MessageKind::kCall:
+      (void)read_call(message.body);
+      return;
+    case MessageKind::kStep:
+      (void)read_step(message.body);
+      return;
+    case MessageKind::kStepped:
+      (void)read_stepped(message.body);
       return;
   }
   FAIL() << "a message of no kind";
@@ -107,6 +150,53 @@ TEST(Message, ThereAndBack) {
   EXPECT_EQ(read_close(only_message(all[6]).body), 7u);
 }
 
+TEST(Message, OfStepsThereAndBack) {
+  const std::vector<std::string> all = all_messages();
+  EXPECT_EQ(read_cache(only_message(all[7]).body).node, 1);
+  EXPECT_EQ(read_cache(only_message(all[7]).body).pages, 512u);
+  const Message called = only_message(all[8]);
+  EXPECT_EQ(read_call(called.body).stream, 7u);
+  EXPECT_EQ(read_call(called.body).call, "what it was told");
+
+  const Message asked = only_message(all[9]);
+  const StepMessage step = read_step(asked.body);
+  EXPECT_EQ(step.batch, 10u);
+  EXPECT_EQ(step.node, 1);
+  ASSERT_EQ(step.copies.size(), 1u);
+  EXPECT_EQ(step.copies[0].from, 3);
+  EXPECT_EQ(step.copies[0].to, 4);
+  ASSERT_EQ(step.sequences.size(), 2u);
+  const PushedSequence& first = step.sequences[0];
+  EXPECT_EQ(first.stream, 7u);
+  EXPECT_EQ(first.first_pos, 30);
+  EXPECT_EQ(first.rows, 4);
+  EXPECT_EQ(first.drafts, 2);
+  EXPECT_TRUE(first.emits && first.guided && !first.companion && !first.taps);
+  EXPECT_EQ(first.seed, 5u);
+  EXPECT_EQ(first.step, 6u);
+  EXPECT_EQ(first.scores, 3);
+  EXPECT_EQ(first.pages, "of 4 and8");
+  EXPECT_TRUE(step.sequences[1].companion && step.sequences[1].taps);
+  EXPECT_FALSE(step.sequences[1].emits || step.sequences[1].guided);
+
+  const SteppedMessage stepped = read_stepped(only_message(all[10]).body);
+  const StepResults want = some_results();
+  EXPECT_EQ(stepped.batch, 10u);
+  EXPECT_EQ(stepped.fault, "");
+  EXPECT_EQ(stepped.results.codes_per_step, 2);
+  EXPECT_EQ(stepped.results.codes, want.codes);
+  EXPECT_EQ(stepped.results.status, want.status);
+  ASSERT_EQ(stepped.results.scores.size(), 2u);
+  EXPECT_EQ(stepped.results.scores[0].drawn.id, 1);
+  ASSERT_EQ(stepped.results.scores[0].top.size(), 2u);
+  EXPECT_EQ(stepped.results.scores[0].top[1].logprob, -1.5f);
+  EXPECT_EQ(stepped.results.values, want.values);
+  EXPECT_EQ(stepped.results.taps, want.taps);
+  ASSERT_EQ(stepped.results.faults.size(), 2u);
+  EXPECT_FALSE(stepped.results.faults[0]);
+  EXPECT_EQ(stepped.results.faults[1]->message, "it broke");
+}
+
 TEST(Message, ComesInAnyPieces) {
   std::string bytes;
   for (const std::string& message : all_messages()) bytes += message;
@@ -116,7 +206,7 @@ TEST(Message, ComesInAnyPieces) {
     reader.push({&byte, 1});
     while (const std::optional<Message> message = reader.next()) kinds.push_back(message->kind);
   }
-  ASSERT_EQ(kinds.size(), 7u);
+  ASSERT_EQ(kinds.size(), 11u);
   EXPECT_EQ(kinds[4], MessageKind::kPush);
 }
 
@@ -186,6 +276,8 @@ TEST(Introduction, WhoDiffersIsOfNoUse) {
             std::string::npos);
   EXPECT_NE(fault([](auto& o) { o.nodes[0].in.width = 6; }).find("rows[5] to samples[64] here"),
             std::string::npos);
+  EXPECT_NE(fault([](auto& o) { o.nodes[0].steps = "width 6"; }).find("steps of 'vocoder'"),
+            std::string::npos);
   EXPECT_EQ(fault([](auto& o) { o.nodes.push_back({"flow", {}, {}, 1}); }), "");
 }
 
@@ -195,8 +287,12 @@ TEST(Introduction, OfNodesOfAGraph) {
   const NodeShape shape = shape_of(toy->graph(), name);
   EXPECT_EQ(shape.in, toy->graph().nodes()[1].chunk->in());
   EXPECT_EQ(shape.most_out, toy->graph().nodes()[1].chunk->most_out());
+  const NodeShape steps = shape_of(toy->graph(), "ar");
+  EXPECT_EQ(
+      steps.steps,
+      "width 16, codes 64 32, taps 0, values 0, positions 4096, cache 1x2x8 f32, takes text[1]");
   try {
-    (void)shape_of(toy->graph(), "ar");  // steps cannot be elsewhere
+    (void)shape_of(toy->graph(), "flow");
     FAIL();
   } catch (const LoadError& e) {
     EXPECT_NE(std::string(e.what()).find(name), std::string::npos) << e.what();

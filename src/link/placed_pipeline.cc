@@ -1,10 +1,14 @@
-// A pipeline of which some chunk nodes are remote.
+// A pipeline of which some nodes are remote.
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "base/check.h"
+#include "link/remote_ar_stage.h"
+#include "link/remote_sequence.h"
 #include "link/remote_stage.h"
+#include "model/request_bytes.h"
 
 namespace syrinx {
 namespace {
@@ -26,7 +30,7 @@ class PlacedPipeline : public Pipeline {
       }
       link.wanted.nodes.push_back(std::move(shape));
     }
-    std::map<std::string, std::vector<RemoteStage::Place>> places;  // by node
+    std::map<std::string, std::vector<RemotePlace>> places;  // by node
     for (const auto& [address, link_options] : wanted) {
       check_address(address, link_options.keys);
       const auto link = std::make_shared<StageLink>(link_options);
@@ -39,9 +43,20 @@ class PlacedPipeline : public Pipeline {
     for (Node& node : nodes) {
       const auto found = places.find(node.name);
       if (found == places.end()) continue;
-      stages_.push_back(std::make_unique<RemoteStage>(node.name, *node.chunk, found->second));
-      names_.push_back(node.name);
-      node.chunk = stages_.back().get();
+      places_.emplace_back(node.name, found->second);
+      if (node.ar) {
+        steps_.push_back(std::make_unique<RemoteArStage>(node.name, *node.ar, found->second));
+        node.ar = steps_.back().get();
+      } else {
+        chunks_.push_back(std::make_unique<RemoteStage>(node.name, *node.chunk, found->second));
+        node.chunk = chunks_.back().get();
+      }
+    }
+    for (const Node& node : nodes) {
+      const bool away = node.ar && node.ar->away();
+      if (node.ar) {
+        remote_sequences_.push_back(away ? static_cast<const RemoteArStage*>(node.ar) : nullptr);
+      }
     }
     graph_ = Graph(std::move(nodes), {graph.edges().begin(), graph.edges().end()});
   }
@@ -57,27 +72,39 @@ class PlacedPipeline : public Pipeline {
   }
   std::string dictated(std::string_view answer) const override { return inner_->dictated(answer); }
   Result<Opened> open(const SpeechRequest& request) const override {
-    for (const auto& stage : stages_) {
-      if (request.text_only) break;
-      const auto places = stage->places();
-      if (std::any_of(places.begin(), places.end(),
-                      [](const auto& place) { return place.link->state().up; })) {
-        continue;
-      }
-      return Error{ErrorCode::kOverloaded,
-                   "a stage of this model is in another process, which is away: " +
-                       places.front().link->state().trouble,
-                   {},
-                   1};
+    for (const auto& stage : chunks_) {
+      if (!request.text_only && !is_up(stage->places())) return away(stage->places());
     }
-    return inner_->open(request);
+    Result<Opened> opened = inner_->open(request);
+    if (!opened.ok() || steps_.empty()) return opened;
+    std::shared_ptr<const std::string> bytes;
+    for (size_t i = 0; i < remote_sequences_.size(); ++i) {
+      std::unique_ptr<Sequence>& sequence = opened.value().sequences[i];
+      const RemoteArStage* stage = remote_sequences_[i];
+      if (!stage || !sequence) continue;
+      if (!is_up(stage->places())) return away(stage->places());
+      if (!bytes) {
+        Result<std::string> made = request_bytes(request);
+        if (!made.ok()) return made.error();
+        if (made.value().size() > kMostMessage / 2) {
+          return Error{ErrorCode::kInvalid,
+                       concat("a request of ", made.value().size(),
+                              " bytes is too large for another process"),
+                       "input"};
+        }
+        bytes = std::make_shared<const std::string>(made.take());
+      }
+      sequence = std::make_unique<RemoteSequence>(std::move(sequence), bytes,
+                                                  stage->places()[0].link->options().kept_bytes);
+    }
+    return opened;
   }
   std::vector<RemoteNode> remote_nodes() const override {
     std::vector<RemoteNode> out;
-    for (size_t i = 0; i < stages_.size(); ++i) {
-      for (const RemoteStage::Place& place : stages_[i]->places()) {
+    for (const auto& [node, places] : places_) {
+      for (const RemotePlace& place : places) {
         const LinkState link = place.link->state();
-        out.push_back({.node = names_[i],
+        out.push_back({.node = node,
                        .where = place.link->options().address,
                        .up = link.up,
                        .trouble = link.trouble,
@@ -92,9 +119,23 @@ class PlacedPipeline : public Pipeline {
   }
 
  private:
+  static bool is_up(std::span<const RemotePlace> places) {
+    return std::any_of(places.begin(), places.end(),
+                       [](const RemotePlace& place) { return place.link->state().up; });
+  }
+  static Error away(std::span<const RemotePlace> places) {
+    return {ErrorCode::kOverloaded,
+            "a stage of this model is in another process, which is away: " +
+                places.front().link->state().trouble,
+            {},
+            1};
+  }
+
   const std::shared_ptr<const Pipeline> inner_;
-  std::vector<std::string> names_;
-  std::vector<std::unique_ptr<RemoteStage>> stages_;
+  std::vector<std::pair<std::string, std::vector<RemotePlace>>> places_;  // by node
+  std::vector<std::unique_ptr<RemoteStage>> chunks_;
+  std::vector<std::unique_ptr<RemoteArStage>> steps_;
+  std::vector<const RemoteArStage*> remote_sequences_;  // of each AR node; null: it is here
   Graph graph_;
 };
 

@@ -96,6 +96,35 @@ TEST_F(RecoveryTest, AChunkUnderWayIsMadeElsewhere) {
   EXPECT_TRUE(wait_for([&] { return link(1).state().recovered == 4; }));
 }
 
+/// A connection that takes everything and gives nothing is given up after `answer_s`, and what was
+/// under way is made elsewhere.
+TEST_F(RecoveryTest, HalfOfAConnectionIsNone) {
+  BadNetwork network(dir_.path("n"), dir_.path("a"));
+  placed_ = placed_toy({{"vocoder", dir_.path("n")}, {"vocoder", dir_.path("b")}},
+                       [](LinkOptions& o) { o.return_s = 0, o.answer_s = 0.3; });
+  ASSERT_TRUE(link(0).wait_until_up(kPatience_s) && link(1).wait_until_up(kPatience_s));
+  auto streams = pairs(4);
+  for (int from = 0; from < 20; from += 4) expect_the_same(streams, from, 4);
+  const size_t half = link_of(*placed_, "vocoder", 0).options().address == dir_.path("n") ? 0 : 1;
+  EXPECT_EQ(link(half).state().streams, 2);
+  network.swallow();
+  for (int from = 20; from < 40; from += 5) expect_the_same(streams, from, 5);
+  EXPECT_EQ(link(1 - half).state().recovered, 2u);
+  EXPECT_EQ(link(half).state().lost_batches, 1u);
+}
+
+/// Slow is not gone: everything comes, late.
+TEST_F(RecoveryTest, ASlowLinkLosesNothing) {
+  BadNetwork network(dir_.path("n"), dir_.path("a"));
+  placed_ = placed_toy({{"vocoder", dir_.path("n")}}, [](LinkOptions& o) { o.return_s = 0; });
+  ASSERT_TRUE(link(0).wait_until_up(kPatience_s));
+  network.slow_down(61, std::chrono::microseconds(200));
+  auto streams = pairs(3);
+  for (int from = 0; from < 20; from += 4) expect_the_same(streams, from, 4);
+  EXPECT_EQ(link(0).state().ups, 1u);
+  EXPECT_EQ(link(0).state().lost_batches, 0u);
+}
+
 TEST_F(RecoveryTest, AProcessThatIsBackSoonLosesNobody) {
   place([](auto& o) { o.return_s = kPatience_s; });
   auto streams = pairs(2);

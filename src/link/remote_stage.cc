@@ -1,8 +1,6 @@
 #include "link/remote_stage.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/bytes.h"
@@ -69,14 +67,6 @@ int RemoteStage::cut(const StreamState& stream, const WaitingFrames& waiting, in
   return here_.cut(*static_cast<const Stream&>(stream).here, waiting, planned);
 }
 
-Error RemoteStage::lost() const {
-  return {
-      ErrorCode::kOverloaded,
-      "the process of the stage '" + name_ + "' went away while it was at work for this request",
-      {},
-      1};
-}
-
 PushedJob RemoteStage::pushed(const ChunkJob& job) const {
   const auto& stream = *static_cast<const Stream*>(job.state);
   return {.stream = stream.number,
@@ -88,33 +78,13 @@ PushedJob RemoteStage::pushed(const ChunkJob& job) const {
           .window = job.codes.empty() ? bytes_of(job.values) : bytes_of(job.codes)};
 }
 
-/// The place with the fewest streams. While all are away but one went just now, it may be back at
-/// once: waits for that.
-const RemoteStage::Place* RemoteStage::choose() const {
-  for (;;) {
-    const Place* best = nullptr;
-    int fewest = 0;
-    bool hope = false;
-    for (const Place& place : places_) {
-      const LinkState state = place.link->state();
-      hope =
-          hope || (state.ups > 0 && now_s() < state.down_since_s + place.link->options().return_s);
-      if (!state.up || (best && state.streams >= fewest)) continue;
-      best = &place;
-      fewest = state.streams;
-    }
-    if (best || !hope) return best;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
-
 /// Finds a place for a stream that has none, or whose place has gone. False: there is none.
 bool RemoteStage::settle(Stream& stream) const {
   if (stream.lives()) return true;
   const bool again = stream.place != nullptr;
   stream.leave();
   if (!stream.past.whole()) return false;
-  const Place* const place = choose();
+  const Place* const place = choose_place(places_);
   const uint64_t epoch = place ? place->link->epoch() : 0;
   if (epoch == 0) return false;
   stream.place = place;
@@ -131,7 +101,7 @@ std::vector<RemoteStage::Group> RemoteStage::grouped(const Jobs& jobs) const {
   for (ChunkJob* job : jobs) {
     Stream& stream = Group::stream(job);
     if (!settle(stream)) {
-      job->fault = lost();
+      job->fault = went_away(name_);
       continue;
     }
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
@@ -241,7 +211,7 @@ void RemoteStage::run(StepContext&, std::span<ChunkJob> jobs) const {
     left.push_back(&job);
   }
   for (int i = 0; i < kAttempts && !left.empty(); ++i) left = attempt(left);
-  for (ChunkJob* job : left) job->fault = lost();
+  for (ChunkJob* job : left) job->fault = went_away(name_);
 }
 
 /// Throws LoadError where the answer does not fit the question.

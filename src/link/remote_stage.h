@@ -1,4 +1,4 @@
-// Chunk nodes of a pipeline whose stages run in other processes: for the engine they are stages
+// Nodes of a pipeline whose stages run in other processes: for the engine they are stages
 // like others, whose run() sends the chunks over links and waits for what they made. Which chunks
 // run together, and when, stays with the engine. The stage that this process has beside says what
 // the frames are, how they are cut and what a stream is opened from. No family knows of it.
@@ -12,18 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "link/stage_link.h"
+#include "link/place.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
 
 class RemoteStage : public ChunkStage {
  public:
-  /// A process that holds the stage.
-  struct Place {
-    std::shared_ptr<StageLink> link;
-    uint16_t node = 0;  ///< of the list of nodes that the link wants
-  };
+  using Place = RemotePlace;
   /// `here` outlives this. At least one place.
   RemoteStage(std::string name, const ChunkStage& here, std::vector<Place> places);
 
@@ -46,9 +42,7 @@ class RemoteStage : public ChunkStage {
   struct Group;
   using Jobs = std::vector<ChunkJob*>;
 
-  Error lost() const;
   PushedJob pushed(const ChunkJob& job) const;
-  const Place* choose() const;
   bool settle(Stream& stream) const;
   std::vector<Group> grouped(const Jobs& jobs) const;
   void compute_again(const Group& group) const;
@@ -70,7 +64,7 @@ struct Placement {
 /// How many processes hold stages: batches of them may be under way at once.
 int away_places(const std::vector<Placement>& placements);
 
-/// `inner` with some of its chunk nodes elsewhere; `options` tell who this process is, addresses
+/// `inner` with some of its nodes elsewhere; `options` tell who this process is, addresses
 /// and nodes are filled in. Nodes of one address share a link. Throws LoadError for a node that is
 /// none or is placed twice at one address.
 std::shared_ptr<const Pipeline> place_stages(std::shared_ptr<const Pipeline> inner,

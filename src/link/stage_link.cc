@@ -165,7 +165,9 @@ void StageLink::Impl::serve(MessageSocket& socket) {
 void StageLink::Impl::take(Message message, size_t bytes) {
   if (message.kind == MessageKind::kRefuse)
     throw LoadError("it says: " + read_refuse(message.body));
-  if (message.kind != MessageKind::kMade) throw LoadError("it sends what nobody asked for");
+  if (message.kind != MessageKind::kMade && message.kind != MessageKind::kStepped) {
+    throw LoadError("it sends what nobody asked for");
+  }
   const auto batch = ByteReader(message.body, "what a batch made").number<uint64_t>();
   {
     const std::lock_guard lock(mutex);
@@ -256,9 +258,14 @@ std::shared_ptr<StageLink::Batch> StageLink::send(uint64_t epoch, uint64_t batch
   return mine;
 }
 
-Result<Message> StageLink::receive(Batch& batch) {
+void StageLink::wait(Batch& batch) {
   std::unique_lock lock(impl_->mutex);
   impl_->changed.wait(lock, [&] { return batch.done; });
+}
+
+Result<Message> StageLink::receive(Batch& batch) {
+  wait(batch);
+  const std::lock_guard lock(impl_->mutex);
   if (!batch.answer) return impl_->gone();
   return std::move(*batch.answer);
 }

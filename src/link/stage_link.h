@@ -61,6 +61,8 @@ class StageLink {
   struct Batch;
   /// Sends messages, the last of which is push `batch`, over connection `epoch`. Does not wait.
   std::shared_ptr<Batch> send(uint64_t epoch, uint64_t batch, std::string messages);
+  /// Waits until it is over, one way or the other.
+  void wait(Batch& batch);
   /// Waits for what it made. kOverloaded: the connection is gone, or goes while this waits.
   Result<Message> receive(Batch& batch);
   /// Counts a stream that begins to live there.

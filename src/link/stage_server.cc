@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/thread_pool.h"
+#include "link/served_steps.h"
 #include "model/stage.h"
 #include "tensor/context.h"
 
@@ -45,19 +46,41 @@ class Runner {
   void run(const ChunkStage& stage, std::span<ChunkJob> jobs) {
     const std::lock_guard lock(mutex_);
     try {
-      std::unique_ptr<Workspace>& space = spaces_[stage.device() == Device::kCpu ? 0 : 1];
-      if (!space) space = std::make_unique<Workspace>(pool_, stage.device());
-      space->reset();
-      stage.run(space->context(), jobs);
-      synchronize(space->context());
+      StepContext& ctx = fresh_context(stage.device());
+      stage.run(ctx, jobs);
+      synchronize(ctx);
     } catch (const std::exception& e) {
       fail(jobs, e.what());
     } catch (...) {
       fail(jobs, "the stage threw something that is no exception");
     }
   }
+  /// Whatever the stage throws comes through.
+  void run(const ArStage& stage, const Step& step, StepResults& out) {
+    const std::lock_guard lock(mutex_);
+    StepContext& ctx = fresh_context(stage.device());
+    try {
+      steps_.run(ctx, stage, step, out);
+    } catch (...) {
+      settle(ctx);
+      throw;
+    }
+  }
 
  private:
+  StepContext& fresh_context(Device device) {
+    std::unique_ptr<Workspace>& space = spaces_[device == Device::kCpu ? 0 : 1];
+    if (!space) space = std::make_unique<Workspace>(pool_, device);
+    space->reset();
+    return space->context();
+  }
+  /// Waits for what was queued before a fault.
+  static void settle(StepContext& ctx) {
+    try {
+      synchronize(ctx);
+    } catch (const std::exception&) {  // the fault itself: it has been told
+    }
+  }
   static void fail(std::span<ChunkJob> jobs, const std::string& why) {
     for (ChunkJob& job : jobs) job.fault = Error{ErrorCode::kInternal, why};
   }
@@ -65,6 +88,7 @@ class Runner {
   std::mutex mutex_;
   ThreadPool pool_;
   std::array<std::unique_ptr<Workspace>, 2> spaces_;
+  StepWork steps_;
 };
 
 }  // namespace
@@ -77,11 +101,10 @@ struct StageServer::Impl {
         runner(options.threads) {
     for (const NodeShape& shape : options.me.nodes) {
       const auto nodes = pipeline->graph().nodes();
-      const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) {
-        return node.chunk && node.name == shape.name;
-      });
-      if (found == nodes.end()) throw LoadError("there is no chunk node '" + shape.name + "'");
-      stages[shape.name] = found->chunk;
+      (void)shape_of(pipeline->graph(), shape.name);  // whether it can be held
+      const auto found = std::find_if(nodes.begin(), nodes.end(),
+                                      [&](const Node& node) { return node.name == shape.name; });
+      held[shape.name] = static_cast<int>(found - nodes.begin());
     }
     acceptor = std::thread([this] { accept_all(); });
   }
@@ -103,8 +126,8 @@ struct StageServer::Impl {
   const StageServerOptions options;
   const std::unique_ptr<StageListener> listener;
   Runner runner;
-  std::map<std::string, const ChunkStage*> stages;
-  WakeUp wake;  // set once, when all is to end
+  std::map<std::string, int> held;  // nodes of the graph
+  WakeUp wake;                      // set once, when all is to end
   std::atomic<bool> stopping{false};
   std::atomic<int> servers{0}, streams{0};
   std::atomic<uint64_t> batches{0}, refused{0};
@@ -118,8 +141,14 @@ struct StageServer::Impl {
 /// One server that is connected. Its own thread.
 class StageServer::Impl::Connection {
  public:
-  Connection(Impl& of, Connected caller) : of_(of), socket_(std::move(caller)) {}
-  ~Connection() { of_.streams -= static_cast<int>(streams_.size()); }
+  Connection(Impl& of, Connected caller)
+      : of_(of),
+        socket_(std::move(caller)),
+        steps_(*of.pipeline, of.options.most_kv_bytes,
+               [&of](const ArStage& stage, const Step& step, StepResults& out) {
+                 of.runner.run(stage, step, out);
+               }) {}
+  ~Connection() { of_.streams -= static_cast<int>(streams_.size() + steps_.count()); }
 
   /// Throws LoadError when it ends.
   void run() {
@@ -136,13 +165,18 @@ class StageServer::Impl::Connection {
   void take(const Message& message);
   void open(const OpenMessage& message);
   void push(const PushMessage& message);
+  void step(const StepMessage& message);
+  int node_of(uint16_t number) const;
+  int step_node(uint16_t number) const;
+  const ChunkStage& chunk_stage(uint16_t number) const;
   std::string check(const ChunkStage& stage, const ServedStream& stream,
                     const PushedJob& pushed) const;
 
   Impl& of_;
   MessageSocket socket_;
-  std::vector<const ChunkStage*> nodes_;  // as the server numbers them
+  std::vector<int> nodes_;  // of the graph, as the server numbers them
   std::map<uint64_t, ServedStream> streams_;
+  ServedSteps steps_;
   // Of a batch; kept to reuse their memory.
   std::vector<int32_t> codes_;
   std::vector<float> values_, made_;
@@ -167,7 +201,7 @@ void StageServer::Impl::Connection::greet() {
     socket_.send(std::move(refusal), patience_s, of_.wake);
     throw LoadError("refused: " + why);
   }
-  for (const NodeShape& node : wanted.nodes) nodes_.push_back(of_.stages.at(node.name));
+  for (const NodeShape& node : wanted.nodes) nodes_.push_back(of_.held.at(node.name));
   std::string welcome;
   append_welcome(welcome, of_.options.me);
   socket_.send(std::move(welcome), patience_s, of_.wake);
@@ -179,20 +213,54 @@ void StageServer::Impl::Connection::take(const Message& message) {
       return open(read_open(message.body));
     case MessageKind::kPush:
       return push(read_push(message.body));
-    case MessageKind::kClose:
+    case MessageKind::kCache: {
+      const CacheMessage cache = read_cache(message.body);
+      return steps_.make_cache(step_node(cache.node), cache.pages);
+    }
+    case MessageKind::kCall:
+      return steps_.call(read_call(message.body));
+    case MessageKind::kStep:
+      return step(read_step(message.body));
+    case MessageKind::kClose: {
       // Of a stream that is not there: it never began.
-      of_.streams -= static_cast<int>(streams_.erase(read_close(message.body)));
+      const uint64_t stream = read_close(message.body);
+      of_.streams -= static_cast<int>(streams_.erase(stream)) + (steps_.close(stream) ? 1 : 0);
       return;
+    }
     default:
       throw LoadError("a message that servers do not send");
   }
 }
 
+int StageServer::Impl::Connection::node_of(uint16_t number) const {
+  if (number >= nodes_.size()) throw LoadError("a node that was not asked for");
+  return nodes_[number];
+}
+
+const ChunkStage& StageServer::Impl::Connection::chunk_stage(uint16_t number) const {
+  const ChunkStage* stage = of_.pipeline->graph().node(node_of(number)).chunk;
+  if (!stage) throw LoadError("chunks for a node that steps");
+  return *stage;
+}
+
+int StageServer::Impl::Connection::step_node(uint16_t number) const {
+  const int node = node_of(number);
+  if (!of_.pipeline->graph().node(node).ar) throw LoadError("steps of a node that has none");
+  return node;
+}
+
 void StageServer::Impl::Connection::open(const OpenMessage& message) {
-  if (message.node >= nodes_.size()) throw LoadError("a stream of a node that was not asked for");
-  if (streams_.size() >= of_.options.max_streams) throw LoadError("too many streams");
+  const int node = node_of(message.node);
+  if (streams_.size() + steps_.count() >= of_.options.max_streams) {
+    throw LoadError("too many streams");
+  }
+  if (of_.pipeline->graph().node(node).ar) {
+    steps_.open(message.stream, node, message.bundle);
+    ++of_.streams;
+    return;
+  }
   ServedStream stream;
-  stream.stage = nodes_[message.node];
+  stream.stage = &chunk_stage(message.node);
   try {
     stream.state = stream.stage->open(Bundle::parse(message.bundle));
   } catch (const std::exception& e) {
@@ -222,8 +290,7 @@ std::string StageServer::Impl::Connection::check(const ChunkStage& stage,
 }
 
 void StageServer::Impl::Connection::push(const PushMessage& message) {
-  if (message.node >= nodes_.size()) throw LoadError("a batch for a node that was not asked for");
-  const ChunkStage& stage = *nodes_[message.node];
+  const ChunkStage& stage = chunk_stage(message.node);
   const auto out =
       static_cast<uint64_t>(stage.most_out()) * static_cast<uint64_t>(stage.out_width());
   MadeMessage answer{.batch = message.batch, .jobs = std::vector<MadeJob>(message.jobs.size())};
@@ -290,6 +357,14 @@ void StageServer::Impl::Connection::push(const PushMessage& message) {
   ++of_.batches;
   std::string bytes;
   append_made(bytes, answer);
+  socket_.send(std::move(bytes), kStuck_s, of_.wake);
+}
+
+void StageServer::Impl::Connection::step(const StepMessage& message) {
+  const SteppedMessage answer = steps_.step(step_node(message.node), message);
+  ++of_.batches;
+  std::string bytes;
+  append_stepped(bytes, answer);
   socket_.send(std::move(bytes), kStuck_s, of_.wake);
 }
 

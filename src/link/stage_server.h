@@ -1,4 +1,4 @@
-// The process at the other end of a link: holds chunk stages of a model and runs what servers push.
+// The process at the other end of a link: holds stages of a model and runs what servers push.
 // Listens at an address (transport.h); a thread for each server that is connected; batches run one
 // at a time on all threads, whoever they are for. What a server sends wrongly ends its connection
 // and nothing else; when it goes, its streams go.
@@ -20,9 +20,10 @@ struct StageServerOptions {
   Introduction me;  ///< its nodes are those that this process holds
   int threads = 0;  ///< as in ThreadPool
   std::function<void(const std::string&)> log = {};  ///< any thread
-  double greeting_s = 5;      ///< a caller that says less in that time is a stranger
-  int max_servers = 16;       ///< connected at a time
-  size_t max_streams = 4096;  ///< of one connection
+  double greeting_s = 5;                    ///< a caller that says less in that time is a stranger
+  int max_servers = 16;                     ///< connected at a time
+  size_t max_streams = 4096;                ///< of one connection
+  size_t most_kv_bytes = size_t{16} << 30;  ///< of the cache of each AR node, for one connection
 };
 
 /// Seen at one moment.

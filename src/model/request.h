@@ -300,6 +300,9 @@ class Sequence {
   /// Frames from another node of the graph, at input port `port`. Moves them, nothing slow. An
   /// Error fails the request.
   virtual Status take(int port, const Frames& frames);
+
+  /// What the family made, where something stands around it.
+  virtual const Sequence& here() const { return *this; }
 };
 
 }  // namespace syrinx

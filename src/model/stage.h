@@ -46,6 +46,9 @@ struct ArBatch {
 /// The rows of a batch that yield a step, in batch order; from the step's arena.
 std::span<int32_t> emitting_rows(StepContext& ctx, const ArBatch& batch);
 
+struct Step;
+struct StepResults;
+
 /// What the engine needs to know of an AR stage.
 struct ArTraits {
   int hidden = 0;
@@ -57,6 +60,9 @@ struct ArTraits {
   /// sequence sends them on as rows (StepOutput::row), so such a stage taps none.
   int values = 0;
   bool drafts = false;  ///< a sequence may yield more than one step; needs one code a step
+  /// The stage writes to the sequences that it runs, so that a copy of one that was told the same
+  /// is not the same: such a stage runs beside its sequences only.
+  bool writes = false;
 };
 
 /// Autoregressive: a KV cache and a sampler. Every result must be the same bits in any batch. On a
@@ -87,6 +93,12 @@ class ArStage {
   /// merged to, with the sequence's scale, stands in the first. Not finite: the request fails.
   virtual void values(StepContext&, const ArBatch&, View /*hidden*/, View /*codes*/,
                       View /*out*/) const {}
+
+  /// Whether steps run in another process, where the cache and copies of the sequences are, too.
+  /// Then nothing above is called, but step(): all of a step (model/step.h), for which it waits.
+  /// Such a stage gets an executor without cores; one thread at a time, steps in order.
+  virtual bool away() const { return false; }
+  virtual void step(const Step&, StepResults&) const {}
 };
 
 /// What a chunk stage remembers of one stream between chunks.
@@ -153,7 +165,7 @@ class ChunkStage {
 
 /// A stream of a sequence's request.
 inline std::unique_ptr<StreamState> open_stream(const ChunkStage& stage, const Sequence& sequence) {
-  return stage.open(stage.bundle(sequence));
+  return stage.open(stage.bundle(sequence.here()));
 }
 
 }  // namespace syrinx

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "engine/collector.h"
 #include "engine/machine.h"
+#include "engine/scripted_machine.h"
 #include "io/test_dir.h"
 #include "link/stage_server.h"
 #include "runtime/fingerprint.h"
@@ -136,6 +137,75 @@ TEST(Stages, CosyVoice2SpeaksTheSameApart) {
   requests[1].flow = FlowMode::kFull;
   expect_the_same_bits(options, {"flow", "vocoder"}, requests);
   expect_the_same_bits(options, {"flow"}, {requests[0]});
+}
+
+/// Nodes that step, of families whose steps differ: codes under a delay and a companion, latents, a
+/// voice as vectors, codes of an inner loop.
+TEST(Stages, LanguageModelsStepTheSameApart) {
+  const auto golden = [](const std::string& family) {
+    return model_options(SYRINX_BINARY_DIR "/parity/" + family + "/checkpoint");
+  };
+  const std::vector<SpeechRequest> requests{speech("the quick brown fox", 1),
+                                            speech("hello there", 2)};
+  expect_the_same_bits(golden("qwen3_tts/golden/projected"), {"ar", "codec"}, requests);
+  std::vector<SpeechRequest> guided = requests;
+  for (SpeechRequest& request : guided) request.guidance = 1.5f;
+  expect_the_same_bits(golden("chatterbox/golden"), {"ar"}, guided);
+  expect_the_same_bits(golden("voxcpm2/golden"), {"ar"}, requests);
+  std::vector<SpeechRequest> fox = requests;
+  for (SpeechRequest& request : fox) request.voice = "fox";
+  expect_the_same_bits(golden("cosyvoice2/golden"), {"ar"}, fox);
+}
+
+/// What is written with guesses and log-probabilities is written the same. On a scripted clock, on
+/// which a batch costs what it does with a large model, so that guesses pay.
+TEST(Stages, TextModelsGuessTheSameApart) {
+  LoadOptions options = model_options(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3");
+  options.weights = "f32";
+  using Answer = std::pair<std::string, std::vector<float>>;
+  const auto ask = [](const std::shared_ptr<const Pipeline>& model, bool guess,
+                      const std::vector<Answer>& expected) {
+    Script script;
+    script.options.threads = 1;
+    script.options.drafts = guess;
+    script.places = {{{1, true}, {1, false, true}}, true, false};
+    script.batch_s = [](const Batch& batch) { return 0.010 + 1e-4 * batch.units(); };
+    ScriptedMachine machine(script);
+    machine.add(model);
+    std::vector<std::shared_ptr<ScriptedClient>> readers;
+    for (uint64_t i = 0; i < 6; ++i) {
+      SpeechRequest request;
+      request.text = "the quick brown fox and the quick brown dog";
+      request.max_tokens = 60;
+      request.temperature = i % 2 == 0 ? 0.f : 0.8f;
+      request.seed = i;
+      if (i > 3) request.top_logprobs = 3;
+      if (!expected.empty()) request.expected = expected[i].first;
+      readers.push_back(machine.submit(request));
+      EXPECT_TRUE(readers.back()) << machine.refusal.message;
+    }
+    machine.run_to_end();
+    std::vector<Answer> out;
+    for (const auto& reader : readers) {
+      EXPECT_EQ(reader->outcome.error.message, "");
+      std::vector<float> scores;
+      for (const ScoredToken& token : reader->tokens) {
+        for (const auto& choice : token.top) scores.push_back(choice.logprob);
+      }
+      out.emplace_back(reader->written, scores);
+    }
+    EXPECT_EQ(machine.model().metrics.draft_hits.value() > 0, guess);
+    return out;
+  };
+  const std::vector<Answer> want = ask(load_pipeline(options), false, {});
+  EXPECT_FALSE(want[0].first.empty());
+  EXPECT_FALSE(want[5].second.empty());
+  TestDir dir;
+  const Holder holder(options, {"ar"}, dir.path("s"));
+  const auto far = load_pipeline(placed(options, {"ar"}, dir.path("s")));
+  ASSERT_TRUE(wait_until([&] { return far->remote_nodes()[0].up; }));
+  EXPECT_EQ(ask(far, true, want), want);
+  EXPECT_EQ(ask(far, false, {}), want);
 }
 
 TEST(Stages, WhoPlaysThereEndsWithAnErrorAndTheNextIsServed) {

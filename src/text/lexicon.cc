@@ -14,6 +14,7 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kMostFileBytes = size_t{16} << 20;
+constexpr int kMostLinks = 16;      // a request's, the server's
 constexpr size_t kMostHeld = 4096;  // bytes without a space: no word
 constexpr std::string_view kWordSpace = " \t\r\n\v\f";
 
@@ -110,6 +111,43 @@ std::shared_ptr<const Lexicon> Lexicon::both(std::shared_ptr<const Lexicon> firs
   auto out = std::make_shared<Lexicon>(*first);
   out->next_ = both(first->next_, std::move(second));
   return out;
+}
+
+void Lexicon::append_to(std::string& bytes) const {
+  const auto text = [&](std::string_view value) {
+    append_number(bytes, static_cast<uint16_t>(value.size()));
+    bytes += value;
+  };
+  append_number(bytes, static_cast<uint32_t>(entries_.size()));
+  for (const auto& [word, entry] : entries_) {
+    text(word), text(entry.words), text(entry.phones.ipa);
+    append_number(bytes, static_cast<uint16_t>(entry.phones.arpabet.size()));
+    for (const std::string& phone : entry.phones.arpabet) text(phone);
+  }
+  append_number(bytes, static_cast<uint8_t>(next_ != nullptr));
+  if (next_) next_->append_to(bytes);
+}
+
+std::shared_ptr<const Lexicon> Lexicon::read(ByteReader& in) {
+  const auto text = [&] { return std::string(in.bytes(in.number<uint16_t>())); };
+  std::shared_ptr<Lexicon> first, last;
+  for (int links = 0;; ++links) {
+    if (links == kMostLinks) throw LoadError("a lexicon: too many behind each other");
+    auto lexicon = std::make_shared<Lexicon>();
+    const auto count = in.number<uint32_t>(kMostEntries);
+    for (uint32_t i = 0; i < count; ++i) {
+      std::string word = text();
+      Entry& entry = lexicon->entries_[std::move(word)];
+      entry.words = text();
+      entry.phones.ipa = text();
+      entry.phones.arpabet.resize(in.number<uint16_t>(kMostHowBytes));
+      for (std::string& phone : entry.phones.arpabet) phone = text();
+    }
+    if (last) last->next_ = lexicon;
+    if (!first) first = lexicon;
+    last = lexicon;
+    if (in.number<uint8_t>(1) == 0) return first;
+  }
 }
 
 const Lexicon::Entry* Lexicon::entry(std::string_view word) const {

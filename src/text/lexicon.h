@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "text/saying.h"
 
@@ -38,6 +39,11 @@ class Lexicon {
                                              std::shared_ptr<const Lexicon> second);
 
   size_t size() const { return entries_.size() + (next_ ? next_->size() : 0); }
+  /// All of it as bytes, for another process.
+  void append_to(std::string& bytes) const;
+  /// Throws LoadError for anything but what append_to() writes.
+  static std::shared_ptr<const Lexicon> read(ByteReader& in);
+
   /// Appends the words of `text` that it knows, in order; a possessive 's belongs to its word.
   void find(std::string_view text, std::vector<Saying>& out) const;
 

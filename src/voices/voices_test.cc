@@ -1,9 +1,11 @@
 #include "voices/voices.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -167,6 +169,52 @@ TEST_F(VoicesTest, DamagedEntriesAreLeftOut) {
   // A recording that is gone is told as such.
   std::filesystem::remove_all(dir_.path("store/recordings"));
   EXPECT_THROW(store_.recording(*store_.find("anna")), LoadError);
+}
+
+/// Files of this process may not grow past `bytes`, as on a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : ignored_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, ignored_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_ = {};
+  void (*const ignored_)(int);
+};
+
+/// What does not fit is refused, nothing of it stays, and what was there is as it was.
+TEST_F(VoicesTest, AFullDiskCostsOnlyWhatWasToBeKept) {
+  const RecordedAudio audio = some_audio();
+  ASSERT_TRUE(store_.add({.name = "anna"}, audio).ok());
+  const auto files = [&] {
+    return std::pair(files_in(dir_.path("store")), files_in(dir_.path("store/recordings")));
+  };
+  const auto before = files();
+  for (const rlim_t bytes : {rlim_t{0}, rlim_t{1000}}) {
+    const FullDisk full(bytes);
+    bool kept = false;
+    try {
+      kept = store_.add({.name = "bell"}, some_audio(1, 0.07)).ok();
+    } catch (const std::exception& e) {
+      EXPECT_NE(std::string(e.what()), "");
+    }
+    EXPECT_FALSE(kept);
+    EXPECT_FALSE(store_.find("bell"));
+  }
+  EXPECT_EQ(files(), before);
+  const auto found = store_.find("anna");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(store_.recording(*found).samples, audio.samples);
+  EXPECT_TRUE(store_.add({.name = "bell"}, some_audio(1, 0.07)).ok());
 }
 
 TEST_F(VoicesTest, ProcessesDoNotDisturbEachOther) {

@@ -75,6 +75,51 @@ def metric(server, name):
     raise AssertionError("no metric " + name)
 
 
+OMNI = harness.PARITY + "/qwen3_omni/golden/published/checkpoint"
+
+
+def recording(seconds):
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(1), file.setsampwidth(2), file.setframerate(16000)
+        file.writeframes(b"".join(struct.pack("<h", int(9000 * math.sin(i * i / 9e4)))
+                                  for i in range(int(16000 * seconds))))
+    return base64.b64encode(out.getvalue()).decode()
+
+
+def omni_question(seed, tokens=12, stream=False):
+    """Somebody says something and writes something, and wants to be spoken to."""
+    heard = {"type": "input_audio", "input_audio": {"data": recording(1 + seed / 2), "format": "wav"}}
+    return json.dumps({
+        "modalities": ["text", "audio"], "audio": {"voice": "aiden", "format": "pcm16"}, "seed": seed,
+        "max_completion_tokens": tokens, "stream": stream, "messages": [
+            {"role": "user", "content": [heard, {"type": "text", "text": "hello there"}]}]}).encode()
+
+
+def ask_omni(test, server, seed, tokens=12):
+    connection = server.connect()
+    connection.request("POST", "/v1/chat/completions", omni_question(seed, tokens),
+                       {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    body = json.loads(answer.read())
+    connection.close()
+    test.assertEqual(answer.status, 200, body)
+    audio = body["choices"][0]["message"]["audio"]
+    return audio["transcript"], base64.b64decode(audio["data"])
+
+
+def read_omni(test, server):
+    connection = server.connect()
+    connection.request("POST", "/v1/chat/completions", json.dumps({
+        "max_completion_tokens": 12, "messages": [{"role": "user", "content": "hello there"}]}).encode(),
+        {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    body = json.loads(answer.read())
+    connection.close()
+    test.assertEqual(answer.status, 200, body)
+    return body["choices"][0]["message"]["content"]
+
+
 class Stages(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -105,49 +150,120 @@ class Stages(unittest.TestCase):
     def test_qwen3_omni_in_three_processes(self):
         """Recordings are heard in one, thinker and talker run in the server, the voice is made in another; of two
         that can hear one is killed then."""
-        model = harness.PARITY + "/qwen3_omni/golden/published/checkpoint"
-
-        def recording(seconds):
-            out = io.BytesIO()
-            with wave.open(out, "wb") as file:
-                file.setnchannels(1), file.setsampwidth(2), file.setframerate(16000)
-                file.writeframes(b"".join(struct.pack("<h", int(9000 * math.sin(i * i / 9e4)))
-                                          for i in range(int(16000 * seconds))))
-            return base64.b64encode(out.getvalue()).decode()
-
-        def ask(server, seed):
-            heard = {"type": "input_audio", "input_audio": {"data": recording(1 + seed / 2), "format": "wav"}}
-            connection = server.connect()
-            connection.request("POST", "/v1/chat/completions", json.dumps({
-                "modalities": ["text", "audio"], "audio": {"voice": "aiden", "format": "pcm16"}, "seed": seed,
-                "max_completion_tokens": 12, "messages": [
-                    {"role": "user", "content": [heard, {"type": "text", "text": "hello there"}]}]}).encode(),
-                {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            body = json.loads(answer.read())
-            connection.close()
-            self.assertEqual(answer.status, 200, body)
-            audio = body["choices"][0]["message"]["audio"]
-            return audio["transcript"], base64.b64decode(audio["data"])
-
         seeds = range(4)
-        with harness.Server("--quiet", model=model) as server:
-            alone = [ask(server, seed) for seed in seeds]
+        with harness.Server("--quiet", model=OMNI) as server:
+            alone = [ask_omni(self, server, seed) for seed in seeds]
         for transcript, audio in alone:
             self.assertTrue(transcript)
             self.assertGreater(len(set(audio)), 20)  # it is no silence
         self.assertGreater(len({audio for _, audio in alone}), 2)
         ears, spare, voice = self.path, self.path + "2", self.path + "3"
-        with Holder(ears, "tower", model=model) as holder, Holder(spare, "tower", model=model), \
-                Holder(voice, "code2wav", model=model), \
+        with Holder(ears, "tower", model=OMNI) as holder, Holder(spare, "tower", model=OMNI), \
+                Holder(voice, "code2wav", model=OMNI), \
                 harness.Server("--quiet", "--remote", f"tower={ears}", "--remote", f"tower={spare}",
-                               "--remote", f"code2wav={voice}", model=model) as server, \
+                               "--remote", f"code2wav={voice}", model=OMNI) as server, \
                 concurrent.futures.ThreadPoolExecutor(len(seeds)) as pool:
-            self.assertEqual(list(pool.map(lambda seed: ask(server, seed), seeds)), alone)
+            self.assertEqual(list(pool.map(lambda seed: ask_omni(self, server, seed), seeds)), alone)
             for number in range(3):
                 self.assertGreater(stage_of(server, number)["batches"], 0, number)
             holder.kill()
-            self.assertEqual(list(pool.map(lambda seed: ask(server, seed), seeds)), alone)
+            self.assertEqual(list(pool.map(lambda seed: ask_omni(self, server, seed), seeds)), alone)
+
+    def omni_alone(self, seeds):
+        with harness.Server("--quiet", model=OMNI) as server:
+            return [ask_omni(self, server, seed) for seed in seeds]
+
+    def check_omni_apart(self, address):
+        """The nodes that step, in any process: the talker with its voice, the thinker, both, each in its own."""
+        seeds = range(4)
+        alone = self.omni_alone(seeds)
+        for places in (["talker,code2wav"], ["thinker"], ["tower,thinker", "talker", "code2wav"]):
+            with contextlib.ExitStack() as stack:
+                remote = ["--quiet"]
+                for number, stages in enumerate(places):
+                    holder = stack.enter_context(Holder(address(number), stages, model=OMNI))
+                    for stage in stages.split(","):
+                        remote += ["--remote", f"{stage}={holder.address}"]
+                server = stack.enter_context(harness.Server(*remote, model=OMNI))
+                pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(len(seeds)))
+                self.assertEqual(list(pool.map(lambda seed: ask_omni(self, server, seed), seeds)), alone, places)
+                self.assertEqual(server.get("/ready")[0], 200)
+                for stage in server.get("/health")[2]["models"][0]["remote_stages"]:
+                    self.assertGreater(stage["batches"], 0, stage)
+                if places == ["talker,code2wav"]:  # what is only read needs no talker
+                    holder.kill()
+                    wait_for(lambda: not stage_of(server)["up"])
+                    self.assertTrue(read_omni(self, server))
+
+    def test_thinker_and_talker_apart(self):
+        self.check_omni_apart(lambda number: self.path + str(number))
+
+    @NEEDS_GRPC
+    def test_thinker_and_talker_between_hosts(self):
+        self.check_omni_apart(lambda _: "grpc://127.0.0.1:0")
+
+    def test_kill_of_a_talker_under_load(self):
+        """Of two processes that can talk the one that does is killed: nobody hears of it. Then the other."""
+        bodies = [{"input": "hello there and so on " * 40, "seed": seed, "voice": "aiden", "response_format": "pcm"}
+                  for seed in (14, 15, 18, 32)]  # with these it talks for longer than what buffers hold
+        with harness.Server("--quiet", model=OMNI) as server, \
+                concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
+            want = list(pool.map(lambda body: server.speak(body)[2], bodies))
+        self.assertGreater(min(map(len, want)), 900_000)
+        other = self.path + "2"
+        with Holder(self.path, "talker,code2wav", model=OMNI) as first, \
+                Holder(other, "talker,code2wav", model=OMNI) as second, \
+                harness.Server("--quiet", *[word for stage in ("talker", "code2wav") for at in (self.path, other)
+                                            for word in ("--remote", f"{stage}={at}")], model=OMNI) as server, \
+                concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
+            def steps(holder):
+                return sum(stage["batches"] for stage in server.get("/health")[2]["models"][0]["remote_stages"]
+                           if stage["at"] == holder.address)
+
+            def stages_up():
+                return {stage["stage"] for stage in server.get("/health")[2]["models"][0]["remote_stages"]
+                        if stage["up"]}
+
+            playing = [server.open_speech(body) for body in bodies]
+            heard = [answer.read(3200) for answer in playing]
+            busy, spare = (first, second) if steps(first) > steps(second) else (second, first)
+            busy.process.send_signal(signal.SIGKILL)
+            busy.process.wait()
+            rest = list(pool.map(lambda answer: answer.read(), playing))  # nobody is cut off
+            for answer, head, tail, whole in zip(playing, heard, rest, want):
+                self.assertEqual(head + tail, whole)
+                answer.connection.close()
+            self.assertIn("lost streams of talker", server.read_log())
+            playing = [server.open_speech(body) for body in bodies]
+            for answer in playing:
+                self.assertTrue(answer.read(3200))
+            spare.process.send_signal(signal.SIGKILL)
+            spare.process.wait()
+            for answer in playing:  # cut off, never ended as if whole
+                with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+                    answer.read()
+                answer.connection.close()
+            wait_for(lambda: stages_up() == set())
+            self.assertEqual(server.speak(bodies[0])[0], 503)
+            server.wait_running(0)
+            with Holder(self.path, "talker,code2wav", model=OMNI):
+                wait_for(lambda: stages_up() == {"talker", "code2wav"})
+                self.assertEqual(server.speak(bodies[0])[2], want[0])
+
+    def test_who_leaves_a_talker_is_forgotten_there(self):
+        with Holder(self.path, "talker", model=OMNI), \
+                harness.Server("--quiet", "--remote", f"talker={self.path}", model=OMNI) as server:
+            connection = server.connect()
+            connection.request("POST", "/v1/chat/completions", omni_question(1, 400, stream=True),
+                               {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            wait_for(lambda: stage_of(server)["batches"] > 20)
+            answer.close()
+            connection.close()
+            server.wait_running(0)
+            before = stage_of(server)["batches"]
+            time.sleep(0.3)
+            self.assertEqual(stage_of(server)["batches"], before)
 
     def test_kill_under_load(self):
         body = {"input": SENTENCE * 40, "seed": 1, "response_format": "pcm"}

@@ -119,12 +119,12 @@ class Worker:
 
 
 class Fleet:
-    """Use it in a with statement."""
+    """Use it in a with statement. With the workers of another fleet it is a second balancer in front of them."""
 
-    def __init__(self, count=4):
-        ports = iter(free_ports(3 * count + 3))
-        self.workers = {}
-        for i in range(1, count + 1):
+    def __init__(self, count=4, workers=None):
+        ports = iter(free_ports((0 if workers else 3 * count) + 3))
+        self.workers, self.owns = dict(workers or {}), not workers
+        for i in range(1, count + 1) if self.owns else ():
             self.workers[f"w{i}"] = Worker(f"w{i}", [next(ports) for _ in range(3)])
         self.port, self.wyoming_port, self.stats_port = ports
 
@@ -161,7 +161,7 @@ class Fleet:
             self.proxy.kill()
             self.proxy.wait()
             self.log.close()
-        for worker in self.workers.values():
+        for worker in self.workers.values() if self.owns else ():
             worker.end()
         if hasattr(self, "folder"):
             self.folder.cleanup()

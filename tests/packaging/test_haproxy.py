@@ -166,6 +166,42 @@ class Haproxy(unittest.TestCase):
                 self.assertEqual(stream.rest(), expected)
             self.tearDown()
 
+    def test_two_balancers(self):
+        """Neither knows what the other sends; agents tell both. A worker that dies costs its own streams,
+        a balancer that dies those that went through it; the other goes on."""
+        with fleet.Fleet(workers=self.fleet.workers) as other:
+            streams = [each.stream(LONG) for _ in range(6) for each in (self.fleet, other)]
+            for stream in streams:
+                self.assertEqual(stream.head().status, 200)
+            served = [stream.worker for stream in streams]
+            self.assertEqual(set(served), set(self.fleet.workers))
+            self.assertLessEqual(served.count(self.busiest(streams)), 6, served)  # of twelve, by four
+            victim = self.busiest(streams)
+            with Asking(self.fleet) as here, Asking(other) as there:
+                time.sleep(0.1)
+                self.fleet.kill(victim)
+                fates = list(zip(served, self.fates(streams)))
+                for each in (self.fleet, other):
+                    fleet.wait_until(lambda at=each: not at.takes(victim), "it is taken out")
+            for worker, whole in fates:
+                self.assertEqual(whole, worker != victim, fates)
+            for asking in (here, there):
+                cut = [worker for status, worker, _ in asking.answers if status == 0]
+                self.assertIn(cut, ([], [victim]))
+                for status, worker, audio in asking.answers:
+                    self.assertIn((status, audio == self.short), ((200, True), (0, False)), worker)
+            lost = other.stream(LONG)
+            kept = self.fleet.stream(LONG)
+            self.assertEqual((lost.head().status, kept.head().status), (200, 200))
+            other.proxy.kill()
+            other.proxy.wait()
+            self.assertFalse(self.whole(lost))
+            self.assertTrue(self.whole(kept))
+            for name, worker in self.fleet.workers.items():
+                if name != victim:
+                    fleet.wait_until(lambda at=worker: at.running() == 0, name + " forgets who was cut")
+            self.assertEqual(self.fleet.speak(SHORT)[2], self.short)
+
     def test_drain_loses_nothing(self):
         streams = self.long_streams(8)
         name = self.busiest(streams)

@@ -192,7 +192,7 @@ void add_fleet(CLI::App& app, SimulateOptions& simulate) {
          "whole engines, behind the balancer of packaging/haproxy", 1, 100'000)
       ->capture_default_str();
   app.add_option("--apart", simulate.how.apart,
-                 "a link that runs in another process, on a device of its own; repeatable")
+                 "a node that runs in another process, on a device of its own; repeatable")
       ->group(group);
   app.add_option_function<double>(
          "--link-ms", [&](double ms) { simulate.how.link_s = ms / 1e3; },

@@ -54,6 +54,7 @@ SpeechLm::SpeechLm(const FinchConfig& config, const Weights& weights, WeightType
   traits_.vocab.push_back(kMoves);
   traits_.kv = {decoder.kv_spec(DType::kF32)};
   traits_.max_positions = config.max_positions;
+  traits_.writes = true;  // what it knows of the moves, to the state
 }
 
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {

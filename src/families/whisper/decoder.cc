@@ -59,6 +59,7 @@ WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const Alignm
   traits_.vocab = {static_cast<int>(config.vocab)};
   traits_.kv = {cache};
   traits_.max_positions = kMemory + static_cast<int>(config.max_ids) + 1;
+  traits_.writes = true;  // what words are looked at, to the text
 }
 
 size_t WhisperDecoder::bytes() const {

@@ -53,9 +53,10 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   weights_->build([&] {
-    const AbsentTensors part = spec.part("ar");
+    // Not of the part: what a prompt may share with others is told by the rows that it makes.
     conditioner_ = std::make_unique<PrefixConditioner>(
         config_, weights_->scope("prefix_conditioner"), spec.weights);
+    const AbsentTensors part = spec.part("ar");
     lm_ = std::make_unique<SpeechLm>(config_, *conditioner_, *weights_, spec.weights);
   });
   if (spec.device != Device::kCpu) {

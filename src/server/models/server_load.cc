@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/admission.h"
+
 namespace syrinx {
 
 ServerLoad load_of(const ModelTable& models) {
@@ -27,6 +29,6 @@ ServerLoad load_of(const ModelTable& models) {
   return load;
 }
 
-double ServerLoad::free() const { return std::min(1 - used, 1 / slowdown); }
+double ServerLoad::free() const { return free_share(used, slowdown); }
 
 }  // namespace syrinx

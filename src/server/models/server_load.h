@@ -16,8 +16,7 @@ struct ServerLoad {
   double wait_s = 0;      ///< predicted for one more request, of the model where it is longest
   double cache_used = 0;  ///< share of the KV pages in use, of the model where it is largest
 
-  /// Share that is free for more: of the streams, or, where that is less, one by the slowdown:
-  /// streams are far from full when newcomers begin to wait. May be below 0.
+  /// Share that is free for more (free_share).
   double free() const;
 };
 

@@ -1,0 +1,24 @@
+// A process that holds a stage, and which of several is taken.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "link/stage_link.h"
+
+namespace syrinx {
+
+struct RemotePlace {
+  std::shared_ptr<StageLink> link;
+  uint16_t node = 0;  ///< of the list of nodes that the link wants
+};
+
+/// The place with the fewest streams. While all are away but one went just now, it may be back at
+/// once: waits for that. Null: there is none.
+const RemotePlace* choose_place(std::span<const RemotePlace> places);
+
+/// What a request is told that nobody can compute.
+Error went_away(const std::string& node);
+
+}  // namespace syrinx

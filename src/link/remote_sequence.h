@@ -1,0 +1,75 @@
+// A sequence of a node that steps in another process. The engine sees the one that the family made,
+// which is here and knows all that scheduling asks; what it is told is noted, so that the other
+// process can make the same one of the same request and tell it the same. One thread at a time.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "link/place.h"
+#include "model/request.h"
+
+namespace syrinx {
+
+class RemoteSequence : public Sequence {
+ public:
+  /// `request` is as request_bytes() wrote it. At most `most_bytes` are kept of what it is told;
+  /// what grows beyond that cannot be told to another process.
+  RemoteSequence(std::unique_ptr<Sequence> here, std::shared_ptr<const std::string> request,
+                 size_t most_bytes);
+  ~RemoteSequence() override;
+
+  /// Makes sure that the sequence lives on connection `epoch` of `place` and knows all, by
+  /// appending messages to `bytes`. False: too much of what it was told is gone.
+  bool settle(const RemotePlace& place, uint64_t epoch, std::string& bytes);
+  /// Its number there.
+  uint64_t number() const { return number_; }
+
+  const Sequence& here() const override { return here_->here(); }
+
+  int prompt_rows() const override { return here_->prompt_rows(); }
+  int max_steps() const override { return here_->max_steps(); }
+  bool ready() const override { return here_->ready(); }
+  int known_rows() const override { return here_->known_rows(); }
+  std::optional<float> guidance() const override { return here_->guidance(); }
+  float step_guidance(int k) const override { return here_->step_guidance(k); }
+  int companion_rows() const override { return here_->companion_rows(); }
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override {
+    here_->prefix_keys(companion, keys);
+  }
+  void step_keys(std::vector<uint64_t>& keys) const override { here_->step_keys(keys); }
+  std::span<const int32_t> prompt_ids() const override { return here_->prompt_ids(); }
+  bool tapped(int pos) const override { return here_->tapped(pos); }
+  int scores() const override { return here_->scores(); }
+  const SampleParams& sampling(int k) const override { return here_->sampling(k); }
+  SampleRule rule(int k) const override { return here_->rule(k); }
+  std::span<const int32_t> history(int k) const override { return here_->history(k); }
+  std::span<const int32_t> draft() const override { return here_->draft(); }
+  SampleRule drafted_rule(int guesses) const override { return here_->drafted_rule(guesses); }
+  std::span<const int32_t> drafted_history(int guesses) const override {
+    return here_->drafted_history(guesses);
+  }
+
+  void missed(std::span<const int32_t> codes) override;
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
+  Status take(int port, const Frames& frames) override;
+
+ private:
+  void note(std::string call);
+  void leave();
+
+  const std::unique_ptr<Sequence> here_;
+  const std::shared_ptr<const std::string> request_;
+  const size_t most_bytes_;
+  std::deque<std::string> calls_;  // link/calls.h
+  size_t forgotten_ = 0;           // calls before them
+  size_t bytes_ = 0;               // of calls_
+
+  const RemotePlace* place_ = nullptr;  // null: it lives nowhere
+  uint64_t epoch_ = 0, number_ = 0;
+  size_t told_ = 0;  // calls that it knows there
+};
+
+}  // namespace syrinx

@@ -1,0 +1,70 @@
+// What goes over a link for nodes that step. The process that holds such a node has its cache, in
+// pages that the server numbers, and of each request a sequence made of the same bytes and told the
+// same, in order. So a step is a list of rows and pages one way, and codes the other.
+//
+//   server                                 stages
+//   Cache (node, pages)              ->    once a connection
+//   Open (stream, request)           ->    message.h; Close too
+//   Call (stream, what it was told)  ->    frames, text, steps that were taken
+//   Step (batch: rows, their pages)  ->
+//                                    <-    Stepped (batch: codes and what was asked for)
+//
+// Pure functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "link/message.h"
+#include "model/step.h"
+
+namespace syrinx {
+
+struct CacheMessage {
+  uint16_t node = 0;  ///< of Hello's list
+  uint32_t pages = 0;
+};
+
+struct CallMessage {
+  uint64_t stream = 0;
+  std::string_view call;  ///< link/calls.h
+};
+
+/// A StepSequence of a step, and its pages (i32 each).
+struct PushedSequence {
+  uint64_t stream = 0;
+  int32_t first_pos = 0, rows = 1, drafts = 0;
+  bool emits = false, companion = false, guided = false, taps = false;
+  uint64_t seed = 0;
+  uint32_t step = 0;
+  int32_t scores = -1;
+  std::string_view pages;
+};
+
+struct StepMessage {
+  uint64_t batch = 0;
+  uint16_t node = 0;
+  std::vector<PageCopy> copies;
+  std::vector<PushedSequence> sequences;
+};
+
+struct SteppedMessage {
+  uint64_t batch = 0;
+  std::string fault;    ///< not empty: of all
+  StepResults results;  ///< of those without a fault; [sequences] of `faults`, or none
+};
+
+void append_cache(std::string& out, const CacheMessage& message);
+void append_call(std::string& out, const CallMessage& message);
+void append_step(std::string& out, const StepMessage& message);
+void append_stepped(std::string& out, const SteppedMessage& message);
+
+// Views are into `body`. They throw LoadError for anything that the functions above do not write.
+CacheMessage read_cache(std::string_view body);
+CallMessage read_call(std::string_view body);
+StepMessage read_step(std::string_view body);
+SteppedMessage read_stepped(std::string_view body);
+
+}  // namespace syrinx

@@ -1,0 +1,110 @@
+// A step of an AR stage as a whole: rows of many sequences run, codes are drawn, and what was asked
+// for beside them is fetched. Values; the same step wherever it runs.
+// E: rows that are sampled, one for each sequence that emits (a guidance pair counts once) and one
+// for each of its guesses. K: codes a step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/guidance.h"
+#include "kernels/sample.h"
+#include "model/request.h"
+#include "model/stage.h"
+
+namespace syrinx {
+
+/// The rows of a page of a cache that are to be copied before a step writes behind them.
+struct PageCopy {
+  int32_t from = 0, to = 0;
+};
+
+/// One sequence of a step. A companion directly follows the sequence that it belongs to.
+struct StepSequence {
+  Sequence* state = nullptr;
+  int first_pos = 0;
+  int rows = 1;
+  bool emits = true;
+  int drafts = 0;  ///< how many of its rows, the last ones, are guesses that yield steps too
+  bool companion = false;
+  bool guided = false;  ///< a companion that emits follows
+  uint64_t seed = 0;
+  uint32_t step = 0;  ///< of the request, over all segments
+  int scores = -1;    ///< Sequence::scores()
+  bool taps = false;  ///< its rows are wanted in StepResults::taps
+};
+
+/// Borrowed for one call.
+struct Step {
+  std::span<const StepSequence> sequences;
+  int rows = 0;                         ///< of all sequences together
+  std::span<const int32_t> page_table;  ///< [sequences, table_width]
+  int table_width = 0;
+  std::span<const KvPool> kv;  ///< one per ArTraits::kv; empty where the stage is away
+  // Of stages that are away, whose cache is there:
+  std::span<const PageCopy> copies = {};  ///< to be made before
+  int pages = 0;                          ///< that the cache has
+};
+
+struct StepResults {
+  int codes_per_step = 0;
+  std::vector<int32_t> codes;        ///< [E, K]
+  std::vector<SampleStatus> status;  ///< [E], the first fault among a row's codes
+  std::vector<StepScores> scores;    ///< [E], of those that asked; empty: nobody did
+  std::vector<float> values;         ///< [E, ArTraits::values]
+  std::vector<float> taps;  ///< [rows, ArTraits::tap] of the sequences that asked, in order
+  /// [sequences] why one cannot go on, while the others can; empty: all of them can.
+  std::vector<std::optional<Error>> faults;
+};
+
+struct StepOptions {
+  bool greedy = false;  ///< the largest logit after the rules, whatever requests say
+  /// Sees logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any rule.
+  /// They lie on the context's device. Unset: nobody looks.
+  std::function<void(StepContext& ctx, int k, View logits)> watch = {};
+};
+
+/// Runs steps of stages that are here. One thread at a time; once warm it does not allocate on the
+/// CPU.
+class StepWork {
+ public:
+  explicit StepWork(StepOptions options = {}) : options_(std::move(options)) {}
+
+  /// On a GPU all that was queued is over when it returns. Whatever the stage throws comes through.
+  void run(StepContext& ctx, const ArStage& ar, const Step& step, StepResults& out);
+
+ private:
+  int lay_out(const Step& step);
+  void queue(StepContext& ctx, const ArStage& ar, const Step& step, int emits, StepResults& out);
+  void sample_code(StepContext& ctx, int k, View logits, View codes, View status);
+  void fetch_values(StepContext& ctx, const ArStage& ar, const ArBatch& rows, View hidden,
+                    View codes, StepResults& out);
+  void fetch_taps(StepContext& ctx, const Step& step, View taps, StepResults& out);
+  void score(StepContext& ctx, View logits, StepResults& out);
+  void read_results(StepResults& out);
+
+  const StepOptions options_;
+
+  // The step being run; kept to reuse their memory.
+  std::vector<ArSeq> seqs_;
+  std::vector<int32_t> row_begin_, kv_len_;
+  std::vector<int32_t> results_;  // codes [E, K], then statuses [rows without companions, K]
+  std::vector<SampleRow> rows_;
+  /// A row that yields a step, after so many guesses of its sequence.
+  struct Emitting {
+    const StepSequence* sequence = nullptr;
+    int guesses = 0;
+  };
+  std::vector<Emitting> emitting_;  // without companions
+  std::vector<GuidedRow> merged_;   // of each of them
+  bool guided_ = false;
+  bool tapped_ = false;        // somebody wants rows that the stage taps
+  bool scored_ = false;        // somebody wants log-probabilities
+  std::vector<float> logits_;  // of a row that is scored
+};
+
+}  // namespace syrinx
