@@ -142,8 +142,9 @@ class Fleet:
         for i, worker in enumerate(self.workers.values(), 1):
             own |= {8080 + i: worker.port, 9080 + i: worker.agent_port,
                     10200 + i: worker.wyoming_port}
+        # Port 1: of workers that there are not.
         text = re.sub(r"(?<=[: ])(80\d\d|908\d|1020\d|8404)\b",
-                      lambda found: str(own[int(found[0])]), text)
+                      lambda found: str(own.get(int(found[0]), 1)), text)
         self.folder = tempfile.TemporaryDirectory()
         path = os.path.join(self.folder.name, "haproxy.cfg")
         with open(path, "w", encoding="utf-8") as file:

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""What workers behind HAProxy hold, each with a share of a core: 1, 2, 4 of them.
+
+  SYRINX_BIN=build/release/syrinx tests/packaging/scaling.py [--share 0.1] [--workers 1,2,4] [-- BENCH...]
+
+For each number the highest rate with p90 of first audio within 100 ms (`syrinx bench --search`; what
+follows -- goes to it). Shares are quotas of Linux control groups (version 1 or 2), so it wants root and
+leaves nothing behind. No test: it takes minutes, and a machine that has the cores for all shares.
+"""
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import fleet
+
+GROUPS = "/sys/fs/cgroup"
+PERIOD_US = 10000
+
+
+@contextlib.contextmanager
+def share(name, cores, pid):
+    """A control group with a quota of `cores`, for one process and its threads."""
+    old = os.path.isdir(f"{GROUPS}/cpu")
+    path = f"{GROUPS}/cpu/{name}" if old else f"{GROUPS}/{name}"
+    os.mkdir(path)
+    quota = int(PERIOD_US * cores)
+    limits = ({"cpu.cfs_period_us": PERIOD_US, "cpu.cfs_quota_us": quota} if old
+              else {"cpu.max": f"{quota} {PERIOD_US}"})
+    for file, value in limits.items():
+        with open(f"{path}/{file}", "w", encoding="ascii") as out:
+            out.write(str(value))
+    with open(f"{path}/cgroup.procs", "w", encoding="ascii") as out:
+        out.write(str(pid))
+    try:
+        yield
+    finally:
+        os.rmdir(path)
+
+
+def held(count, cores, options):
+    """Requests a second that `count` workers hold."""
+    with contextlib.ExitStack() as stack, fleet.Fleet(count) as workers:
+        for name, worker in workers.workers.items():
+            stack.enter_context(share(f"syrinx-{os.getpid()}-{name}", cores, worker.process.pid))
+            stack.callback(worker.end)
+        out = subprocess.run(
+            [fleet.BIN, "bench", "--url", f"http://127.0.0.1:{workers.port}", "--rates", "1",
+             "--search", "--json", "-", *options], stdout=subprocess.PIPE, check=True).stdout
+        return json.loads(out)["search"]["best"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--share", type=float, default=0.1, help="cores of each worker")
+    parser.add_argument("--workers", default="1,2,4", help="how many, up to 4")
+    parser.add_argument("options", nargs="*", help="for syrinx bench, after --")
+    options = parser.parse_args()
+    for count in map(int, options.workers.split(",")):
+        rate = held(count, options.share, options.options)
+        print(f"{count} x {options.share:g} cores: {rate:.2f} requests/s", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
