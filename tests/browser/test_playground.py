@@ -1,5 +1,5 @@
-"""The playground in a real browser: speaks and is heard, by mouse, by keyboard, on a phone, in the
-dark, and when something fails. Skipped (77) where there is no Chromium.
+"""The playground in a real browser: speaks, by mouse, by keyboard, on a phone, in the dark, and
+when something fails. Skipped (77) where there is no Chromium.
 
 SYRINX_SCREENSHOTS=DIR keeps pictures of what the tests saw.
 """
@@ -13,40 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import unittest
 import wave
 from html.parser import HTMLParser
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "http")]
-import chromium  # noqa: E402
-import harness  # noqa: E402
+import playground  # finds the next two
+from playground import HERE, TEXT
+import chromium
+import harness
 
-TEXT = "Two birds sat in a tree, and it's \"quiet\" now: $HOME, `ls`, \\n."
-
-# Keeps whatever reaches the loudspeaker: a second way out of every node that is connected to it.
-LISTEN = """
-window.heard = [];
-const connect = AudioNode.prototype.connect;
-AudioNode.prototype.connect = function (to, ...rest) {
-  if (to instanceof AudioDestinationNode) {
-    const context = this.context;
-    if (!context.ear) {
-      context.ear = context.createScriptProcessor(16384, 1, 1);
-      context.ear.onaudioprocess = (event) =>
-        window.heard.push(Float32Array.from(event.inputBuffer.getChannelData(0)));
-      connect.call(context.ear, context.destination);
-    }
-    connect.call(this, context.ear);
-  }
-  return connect.call(this, to, ...rest);
-};
-window.samplesHeard = () => {
-  const out = [];
-  for (const piece of window.heard) for (const x of piece) out.push(Math.round(x * 32768));
-  return out;
-};
-"""
 
 def page_words(html):
     """What is seen of a page, or read aloud; names of languages and keys, and what is for programs, are left out."""
@@ -73,70 +47,7 @@ def page_words(html):
     return {word for word in words if re.search("[a-z]{2}", word)} - {"curl", "Python", "Node"}
 
 
-class Playground(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = harness.Server("--quiet")
-        cls.browser = chromium.Browser()
-        cls.rate = cls.server.get("/v1/models")[2]["data"][0]["sample_rate"]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
-        cls.server.__exit__()
-
-    def open(self, server=None, ready=True, **options):
-        page = self.browser.page(**options)
-        self.addCleanup(page.close)
-        page.open(f"http://127.0.0.1:{(server or self.server).port}/")
-        if ready:
-            page.wait("document.querySelector('#voice-a').options.length > 0")
-            page.wait("document.querySelector('#format').options.length > 0")
-        return page
-
-    def idle(self, page, timeout_s=60):
-        """Until everything is spoken and heard."""
-        page.wait("document.querySelector('#speak').textContent === 'Speak'", timeout_s)
-
-    def figures(self, page):
-        return page.run("[...document.querySelectorAll('.said')].map((e) => e.textContent)")
-
-    def trouble(self, page):
-        return page.wait("document.querySelector('#trouble').textContent")
-
-    def picture(self, page, name):
-        if os.environ.get("SYRINX_SCREENSHOTS"):
-            page.screenshot(os.path.join(os.environ["SYRINX_SCREENSHOTS"], name + ".png"))
-
-    def speak_without_a_gap(self):
-        """(page, figures); again where the machine was too busy to keep up."""
-        for _ in range(5):
-            page = self.open(before=LISTEN)
-            page.replace("#text", TEXT)
-            page.click("#speak")
-            page.wait("document.querySelector('#speak').textContent === 'Stop'")
-            self.idle(page)
-            figures = self.figures(page)[0]
-            if "no gap" in figures:
-                break
-        return page, figures
-
-    def test_what_is_heard_is_what_was_made(self):
-        page, figures = self.speak_without_a_gap()
-        self.assertRegex(figures, r"^first audio \d+ ms · [\d.]+ s · .*no gap · seed \d+$")
-        seed = int(figures.rsplit(" ", 1)[1])
-        pcm = self.server.speak({"input": TEXT, "seed": seed, "response_format": "pcm",
-                                 "sample_rate": self.rate})[2]
-        made = array.array("h", pcm).tolist()
-        page.wait(f"window.heard.length * 16384 > {len(made) + 16384}")
-        heard = page.run("samplesHeard()")
-        first = next(i for i, x in enumerate(made) if x != 0)
-        begin = next(i for i, x in enumerate(heard) if x != 0)
-        self.assertEqual(heard[begin:begin + len(made) - first], made[first:])
-        self.assertFalse(any(heard[begin + len(made) - first:]))
-        self.assertEqual(page.problems(), [])
-        self.picture(page, "light")
-
+class Playground(playground.PlaygroundTest):
     def test_only_this_server_is_asked(self):
         page = self.open()
         page.replace("#text", "Hello.")
@@ -249,6 +160,7 @@ class Playground(unittest.TestCase):
 
     def look_at_phone(self, width):
         page = self.open(width=width, height=780, mobile=True, scale=2)
+        page.replace("#text", "Two birds.")
         page.click("#compare")
         page.click("#more summary")
         page.click("#speak")
@@ -623,7 +535,4 @@ class Playground(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if chromium.find() is None:
-        print("skipped: there is no Chromium")
-        sys.exit(77)
-    harness.main()
+    playground.main()

@@ -164,6 +164,8 @@ def run_cli(*arguments, stdin=b"", env=None):
 
 
 def main():
+    # A shell's background jobs ignore Ctrl-C, and so would the programs that are tested.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if not os.path.exists(BIN):
         print(f"skipped: there is no {BIN}")
         sys.exit(77)
