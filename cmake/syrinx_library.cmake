@@ -1,13 +1,12 @@
-# syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex] [UNITY_TESTS]
+# syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex]
 #                [PCH library|server] [COLD])
 # One folder = one static library `syrinx_<name>` from its *.cc (sub-folders too), and one test
 # program `<name>_test` from its *_test.cc. Includes are written from src/ ("tensor/view.h").
 # ./run and ./check compile several files of a library at once (CMAKE_UNITY_BUILD), which reads the
-# same headers once; so names in unnamed namespaces are unique in a library. Tests are free of that
-# rule but for UNITY_TESTS. COLD: nothing in it takes time, so it is built to be built quickly.
+# same headers once; so names in unnamed namespaces are unique in a library, and in its tests. COLD: nothing in it takes time, so it is built to be built quickly.
 # Rooms of SYRINX_PLAIN_ROOMS are taken from the build folder SYRINX_PLAIN_FROM, where that is given.
 function(syrinx_library name)
-  cmake_parse_arguments(ARG "UNITY_TESTS;COLD" "WITHOUT;PCH" "DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "WITHOUT;PCH" "DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   if(ARG_WITHOUT)
@@ -105,9 +104,6 @@ function(syrinx_library name)
       add_dependencies(${target}_test make_goldens)
     endif()
     syrinx_use_pch(${target}_test test)
-    if(NOT ARG_UNITY_TESTS)
-      set_target_properties(${target}_test PROPERTIES UNITY_BUILD OFF)
-    endif()
     gtest_discover_tests(${target}_test TEST_PREFIX ${name}: DISCOVERY_TIMEOUT 60
       PROPERTIES TIMEOUT 300)
   endif()

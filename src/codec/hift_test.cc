@@ -18,8 +18,8 @@ std::string golden_path(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/hift/golden/" + name;
 }
 
-struct Fixture {
-  explicit Fixture(const std::string& name)
+struct HiftFixture {
+  explicit HiftFixture(const std::string& name)
       : kind(name),
         golden(golden_path("golden.safetensors")),
         weights(open_weights(golden_path("model.safetensors"))),
@@ -73,7 +73,7 @@ struct Fixture {
 class HiftGolden : public testing::TestWithParam<const char*> {};
 
 TEST_P(HiftGolden, WholeMatchesTheOriginal) {
-  Fixture f(GetParam());
+  HiftFixture f(GetParam());
   float worst = 0;
   for (const int64_t frames : {1, 2, 19, 20, 21, 70}) {
     const int64_t all[] = {frames};
@@ -87,7 +87,7 @@ TEST_P(HiftGolden, WholeMatchesTheOriginal) {
 }
 
 TEST_P(HiftGolden, PiecesGiveTheBitsOfTheWhole) {
-  Fixture f(GetParam());
+  HiftFixture f(GetParam());
   const std::vector<std::vector<int64_t>> cuts{{1}, {2, 5, 1, 9}, {32}, {33}, {69, 1}};
   for (const int64_t frames : {1, 2, 21, 70}) {
     const int64_t all[] = {frames};
@@ -100,7 +100,7 @@ TEST_P(HiftGolden, PiecesGiveTheBitsOfTheWhole) {
 }
 
 TEST(Hift, LookaheadIsExact) {
-  Fixture f("interpolated");
+  HiftFixture f("interpolated");
   EXPECT_EQ(f.hift.lookahead(), 20);
   const HiftNoise quiet = [](int64_t, std::span<float> out) {
     std::fill(out.begin(), out.end(), 0.f);
@@ -117,7 +117,7 @@ TEST(Hift, LookaheadIsExact) {
 }
 
 TEST(Hift, AnEmptyStreamIsSilent) {
-  Fixture f("held");
+  HiftFixture f("held");
   std::vector<float> out;
   HiftState state = f.hift.open();
   const HiftNoise none = [](int64_t, std::span<float>) { FAIL(); };
@@ -126,12 +126,12 @@ TEST(Hift, AnEmptyStreamIsSilent) {
 }
 
 TEST(Hift, Bf16WeightsStayClose) {
-  Fixture f("interpolated");
+  HiftFixture f("interpolated");
   const int64_t all[] = {21};
   const std::vector<float> full = f.speak(21, all);
   Weights again(open_weights(golden_path("model.safetensors")));
   const size_t bytes = f.hift.bytes();
-  f.hift = Hift(Fixture::config("interpolated"), again, WeightType::kBF16);
+  f.hift = Hift(HiftFixture::config("interpolated"), again, WeightType::kBF16);
   EXPECT_LT(f.hift.bytes(), bytes);
   const std::vector<float> half = f.speak(21, all);
   double error = 0, power = 0;

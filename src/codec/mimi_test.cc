@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/worst.h"
+#include "codec/differences.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
 
@@ -64,18 +65,6 @@ struct Checkpoint {
   fixture::Bench bench{2};
 };
 
-/// Largest difference of the end of `got` from `want`.
-float distance(std::span<const float> got, const View& want) {
-  EXPECT_GE(static_cast<int64_t>(got.size()), want.count());
-  const std::span<const float> end = got.last(want.count());
-  float worst = 0;
-  for (size_t i = 0; i < end.size(); ++i) {
-    const float d = std::fabs(end[i] - want.f32()[i]);
-    worst = worse(worst, d);
-  }
-  return worst;
-}
-
 class MimiGolden : public testing::TestWithParam<const char*> {};
 
 TEST_P(MimiGolden, WholeMatchesTheOriginalAtEveryLength) {
@@ -84,7 +73,11 @@ TEST_P(MimiGolden, WholeMatchesTheOriginalAtEveryLength) {
   float worst = 0;
   for (const std::string& name : c.golden.names()) {
     if (!name.starts_with("tail_")) continue;
-    worst = worse(worst, distance(c.whole(std::stoll(name.substr(5))), c.golden.view(name)));
+    const std::vector<float> whole = c.whole(std::stoll(name.substr(5)));
+    const View want = c.golden.view(name);
+    const auto count = static_cast<size_t>(want.count());
+    ASSERT_GE(whole.size(), count) << name;
+    worst = worse(worst, largest_difference(std::span(whole).last(count), want));
   }
   EXPECT_LT(worst, 1e-5f);
   EXPECT_TRUE(c.whole(0).empty());

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/worst.h"
+#include "codec/differences.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
 
@@ -17,8 +18,8 @@ const std::string kParity = SYRINX_BINARY_DIR "/parity/";
 
 /// A small random checkpoint and what its authors' code makes of its codes. "omni/..." is a
 /// code2wav of Qwen3-Omni.
-struct Fixture {
-  explicit Fixture(const std::string& name)
+struct Qwen3CodecFixture {
+  explicit Qwen3CodecFixture(const std::string& name)
       : omni(name.starts_with("omni/")),
         dir(kParity + (omni ? "qwen3_omni/golden/" + name.substr(5) : "qwen3_tts/golden/" + name)),
         config(omni ? Qwen3CodecConfig::load_code2wav(
@@ -70,23 +71,13 @@ struct Fixture {
   StepContext ctx{pool, arena};
 };
 
-float distance(std::span<const float> got, const View& want) {
-  EXPECT_EQ(static_cast<int64_t>(got.size()), want.count());
-  float worst = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    const float d = std::fabs(got[i] - want.f32()[i]);
-    worst = worse(worst, d);
-  }
-  return worst;
-}
-
 /// Samples of Qwen3-TTS.
 class Qwen3CodecSamples : public testing::TestWithParam<const char*> {};
 /// Promises about chunks and batches, of both.
 class Qwen3CodecGolden : public testing::TestWithParam<const char*> {};
 
 TEST_P(Qwen3CodecSamples, WholeMatchesTheAuthors) {
-  Fixture f(GetParam());
+  Qwen3CodecFixture f(GetParam());
   const std::vector<float> got = f.whole(f.frames());
   const GoldenSamples want(f.golden);
   ASSERT_EQ(std::ssize(got), want.count());
@@ -96,12 +87,13 @@ TEST_P(Qwen3CodecSamples, WholeMatchesTheAuthors) {
   for (const int64_t n : {1, 2, 71, 72, 73}) {
     const View tail = f.golden.view("tail_" + std::to_string(n));
     const std::vector<float> shorter = f.whole(n);
-    EXPECT_LT(distance(std::span(shorter).last(tail.count()), tail), 4e-5f) << n << " frames";
+    EXPECT_LT(largest_difference(std::span(shorter).last(tail.count()), tail), 4e-5f)
+        << n << " frames";
   }
 }
 
 TEST_P(Qwen3CodecGolden, ChunksGiveTheBitsOfTheWhole) {
-  Fixture f(GetParam());
+  Qwen3CodecFixture f(GetParam());
   const std::vector<float> whole = f.whole(f.frames());
   const std::vector<std::vector<int64_t>> chunkings{{1}, {2, 5, 1, 9}, {8}, {25}, {71, 1, 1}};
   for (const std::vector<int64_t>& cuts : chunkings) {
@@ -110,7 +102,7 @@ TEST_P(Qwen3CodecGolden, ChunksGiveTheBitsOfTheWhole) {
 }
 
 TEST_P(Qwen3CodecGolden, HeardFramesLeaveTheStateOfDecodedOnes) {
-  Fixture f(GetParam());
+  Qwen3CodecFixture f(GetParam());
   const int64_t end = std::min<int64_t>(f.frames(), 110);
   const std::vector<float> whole = f.whole(end);
   for (const int64_t heard : {1, 7, 12, 13, 25, 90}) {
@@ -125,7 +117,7 @@ TEST_P(Qwen3CodecGolden, HeardFramesLeaveTheStateOfDecodedOnes) {
 }
 
 TEST_P(Qwen3CodecGolden, BatchesGiveTheBitsOfOneStream) {
-  Fixture f(GetParam());
+  Qwen3CodecFixture f(GetParam());
   const int64_t q = f.config.codebooks, hop = f.config.hop();
   const int64_t lengths[] = {13, 1, 30, 7};
   std::vector<Qwen3CodecState> states;
@@ -147,7 +139,7 @@ TEST_P(Qwen3CodecGolden, BatchesGiveTheBitsOfOneStream) {
 }
 
 TEST_P(Qwen3CodecGolden, NoFramesAndBadCodes) {
-  Fixture f(GetParam());
+  Qwen3CodecFixture f(GetParam());
   Qwen3CodecState state = f.codec.open();
   const Qwen3CodecJob nothing{&state, {}, {}};
   f.codec.run(f.ctx, std::span(&nothing, 1));
@@ -172,16 +164,16 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, Code2WavGolden,
                          testing::Values("omni/published", "omni/other"));
 
 TEST_P(Code2WavGolden, WholeMatchesTheAuthorsAfterTheLead) {
-  Fixture f(GetParam());
+  Qwen3CodecFixture f(GetParam());
   EXPECT_NO_THROW(f.weights.scope("code2wav").finish());
   const auto lead = static_cast<size_t>(f.config.lead());
   const std::vector<float> got = f.whole(f.frames()), first = f.whole(1);
   EXPECT_TRUE(std::ranges::all_of(std::span(got).first(lead), [](float x) { return x == 0; }));
   const View head = f.golden.view("head"), tail = f.golden.view("tail"), one = f.golden.view("one");
   const auto made = std::span(got).subspan(lead);
-  EXPECT_LT(distance(made.first(static_cast<size_t>(head.count())), head), 1e-4f);
-  EXPECT_LT(distance(made.last(static_cast<size_t>(tail.count())), tail), 1e-4f);
-  EXPECT_LT(distance(std::span(first).subspan(lead), one), 1e-4f);
+  EXPECT_LT(largest_difference(made.first(static_cast<size_t>(head.count())), head), 1e-4f);
+  EXPECT_LT(largest_difference(made.last(static_cast<size_t>(tail.count())), tail), 1e-4f);
+  EXPECT_LT(largest_difference(std::span(first).subspan(lead), one), 1e-4f);
 }
 
 TEST(Code2Wav, LeadIsWhatTheAuthorsDrop) {
@@ -193,7 +185,7 @@ TEST(Code2Wav, LeadIsWhatTheAuthorsDrop) {
 
 // Positions are turned back after some thousand frames; a stream must not notice.
 TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {
-  Fixture f("projected");
+  Qwen3CodecFixture f("projected");
   const int64_t cut[] = {16};
   std::vector<int32_t> codes;
   for (int64_t t = 0; t < 4600; ++t) {

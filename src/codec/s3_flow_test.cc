@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/worst.h"
+#include "codec/differences.h"
 #include "io/safetensors.h"
 #include "kernels/torch_random.h"
 
@@ -27,8 +28,8 @@ S3FlowConfig small() {
   return c;
 }
 
-struct Fixture {
-  explicit Fixture(WeightType type = WeightType::kF32)
+struct S3FlowFixture {
+  explicit S3FlowFixture(WeightType type = WeightType::kF32)
       : golden(golden_path("golden.safetensors")),
         weights(open_weights(golden_path("model.safetensors"))),
         flow(small(), weights, type, 1024) {
@@ -97,7 +98,7 @@ double relative_rms(const std::vector<float>& got, const std::vector<float>& wan
 }
 
 TEST(S3Flow, MatchesTheOriginal) {
-  Fixture f;
+  S3FlowFixture f;
   float worst = 0;
   for (const int64_t prompt : {0, 7, 18}) {
     for (const int64_t length : {1, 4, 5, 6, 8, 31}) {
@@ -117,18 +118,8 @@ TEST(S3Flow, MatchesTheOriginal) {
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
 }
 
-/// Largest difference relative to the largest number of `want`.
-float relative_distance(std::span<const float> got, const View& want) {
-  float top = 0, difference = 0;
-  for (int64_t i = 0; i < want.count(); ++i) {
-    top = std::max(top, std::fabs(want.f32()[i]));
-    difference = worse(difference, std::fabs(got[i] - want.f32()[i]));
-  }
-  return difference / top;
-}
-
 TEST(S3Flow, AttendsToAllAsTheOriginalDoes) {
-  Fixture f;
+  S3FlowFixture f;
   const Safetensors golden(golden_path("full.safetensors"));
   float worst = 0;
   for (const auto& [prompt, length] : {std::pair{0, 6}, {7, 1}, {7, 31}, {18, 12}}) {
@@ -136,7 +127,7 @@ TEST(S3Flow, AttendsToAllAsTheOriginalDoes) {
     f.flow.whole(f.ctx, f.voice(prompt), f.tokens(0, length), f.noise(), got);
     const View want = golden.view(concat("full.", prompt, ".", length));
     ASSERT_EQ(static_cast<int64_t>(got.size()), want.count());
-    worst = worse(worst, relative_distance(got, want));
+    worst = worse(worst, relative_difference(got, want));
     EXPECT_LT(worst, 1e-4f) << prompt << " + " << length;
     std::vector<float> again;
     f.flow.whole(f.ctx, f.voice(prompt), f.tokens(0, length), f.noise(), again);
@@ -146,7 +137,7 @@ TEST(S3Flow, AttendsToAllAsTheOriginalDoes) {
 }
 
 TEST(S3Flow, APromptMayEndInTheMiddleOfAToken) {
-  Fixture f;
+  S3FlowFixture f;
   const auto voice = f.voice(7, 1);
   EXPECT_EQ(f.flow.spare_frames(*voice), 1);
   std::vector<float> got;
@@ -154,11 +145,11 @@ TEST(S3Flow, APromptMayEndInTheMiddleOfAToken) {
   const Safetensors golden(golden_path("full.safetensors"));
   const View want = golden.view("odd.7.12");
   ASSERT_EQ(static_cast<int64_t>(got.size()), want.count() + kMel);  // the prompt's frame first
-  EXPECT_LT(relative_distance(std::span(got).subspan(kMel), want), 1e-4f);
+  EXPECT_LT(relative_difference(std::span(got).subspan(kMel), want), 1e-4f);
 }
 
 TEST(S3Flow, LongUtterancesNeedFewPages) {
-  Fixture f;
+  S3FlowFixture f;
   std::vector<int32_t> tokens(400);
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * 7 % 40);
   const auto noise = [](int64_t frame, std::span<float> out) {
@@ -171,7 +162,7 @@ TEST(S3Flow, LongUtterancesNeedFewPages) {
 }
 
 TEST(S3Flow, PiecesGiveTheBitsOfTheWhole) {
-  Fixture f;
+  S3FlowFixture f;
   const std::vector<std::vector<int64_t>> cuts{{1}, {2, 5, 1, 9}, {28, 3}};
   for (const int64_t prompt : {0, 7, 18}) {
     for (const int64_t length : {1, 6, 31}) {
@@ -187,7 +178,7 @@ TEST(S3Flow, PiecesGiveTheBitsOfTheWhole) {
 }
 
 TEST(S3Flow, StreamsShareTheirPrompt) {
-  Fixture f;
+  S3FlowFixture f;
   const std::vector<float> want = f.whole(18, 31);
   const S3FlowState prompt = f.open(18);
   std::vector<S3FlowState> streams;
@@ -206,7 +197,7 @@ TEST(S3Flow, StreamsShareTheirPrompt) {
 }
 
 TEST(S3Flow, PagesRunOutAndComeBack) {
-  Fixture f;
+  S3FlowFixture f;
   {
     S3FlowState state = f.open(0);
     std::vector<float> mel;
@@ -218,7 +209,7 @@ TEST(S3Flow, PagesRunOutAndComeBack) {
 }
 
 TEST(S3Flow, NarrowWeightsStayClose) {
-  Fixture full, half(WeightType::kBF16), eight(WeightType::kQ8);
+  S3FlowFixture full, half(WeightType::kBF16), eight(WeightType::kQ8);
   const std::vector<float> want = full.whole(7, 31);
   const double bf16 = relative_rms(half.whole(7, 31), want);
   const double q8 = relative_rms(eight.whole(7, 31), want);
@@ -230,7 +221,7 @@ TEST(S3Flow, NarrowWeightsStayClose) {
 }
 
 TEST(S3Flow, NoiseOfTheOriginal) {
-  Fixture f;
+  S3FlowFixture f;
   std::vector<float> table(kMel * 15000);
   torch_randn(0, table);
   const View want = f.golden.view("noise");

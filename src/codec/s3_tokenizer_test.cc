@@ -9,6 +9,7 @@
 #include "audio/wav_file.h"
 #include "base/worst.h"
 #include "codec/cam_plus.h"
+#include "codec/differences.h"
 #include "io/onnx_weights.h"
 #include "io/safetensors.h"
 #include "io/torch_pickle.h"
@@ -44,17 +45,6 @@ typename Network::Work done(const Network& network, std::span<const float> sampl
   return work;
 }
 
-/// Largest difference, relative to the largest number.
-float distance(std::span<const float> got, const View& want) {
-  EXPECT_EQ(static_cast<int64_t>(got.size()), want.count());
-  float worst = 0, most = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    worst = worse(worst, std::abs(got[i] - want.f32()[i]));
-    most = std::max(most, std::abs(want.f32()[i]));
-  }
-  return worst / most;
-}
-
 class OfChatterbox : public testing::TestWithParam<const char*> {
  protected:
   OfChatterbox()
@@ -80,7 +70,7 @@ TEST_P(OfChatterbox, Vector) {
   weights.scope("speaker_encoder").finish({"*.num_batches_tracked"});
   const std::string name = GetParam();
   const auto work = done(network, golden.wav(name));
-  const float gap = distance(work.vector(), golden.file.view(name + ".vector"));
+  const float gap = relative_difference(work.vector(), golden.file.view(name + ".vector"));
   RecordProperty("distance", std::to_string(gap));
   EXPECT_LT(gap, 1e-4f);
 }
@@ -104,8 +94,8 @@ TEST(S3Reference, OfCosyVoiceFromOnnx) {
   const View ids = want.view(*want.find("cloned.flow_prompt_speech_token"));
   const std::vector<int32_t> got = done(tokenizer, samples).tokens();
   EXPECT_EQ(got, std::vector<int32_t>(ids.i32(), ids.i32() + ids.count()));
-  EXPECT_LT(distance(done(network, samples).vector(),
-                     want.view(*want.find("cloned.flow_embedding")).reshape({192})),
+  EXPECT_LT(relative_difference(done(network, samples).vector(),
+                                want.view(*want.find("cloned.flow_embedding")).reshape({192})),
             1e-4f);
 }
 

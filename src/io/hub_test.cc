@@ -3,22 +3,19 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "io/expect_fault.h"
 #include "io/test_dir.h"
 
 namespace syrinx {
 namespace {
 
-std::string fault_of(const std::string& model, const std::string& cache) {
+std::string hub_fault(const std::string& model, const std::string& cache) {
   try {
     resolve_model(model, cache);
   } catch (const LoadError& error) {
     return error.what();
   }
   return "";
-}
-
-void expect_fault(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 TEST(Hub, FindsDirectoriesAndSnapshots) {
@@ -56,19 +53,19 @@ TEST(Hub, SomeModelsAreToldByOtherFiles) {
 
 TEST(Hub, SaysWhereItLookedAndWhatToDo) {
   const TestDir dir;
-  expect_fault(fault_of("Org/Name", dir.path()), dir.path("models--Org--Name/snapshots"));
-  expect_fault(fault_of("Org/Name", dir.path()), "syrinx hub pull Org/Name");
-  expect_fault(fault_of("Org/Name@v2", dir.path()), "models--Org--Name/snapshots/v2");
-  expect_fault(fault_of("Org/Name", ""), "set HF_HOME");
-  expect_fault(fault_of("nothing", dir.path()), "Org/Name@revision");
-  expect_fault(fault_of("../x", dir.path()), "no such directory");
-  expect_fault(fault_of("Org/Name@../../x", dir.path()), "no such directory");
-  expect_fault(fault_of("Org/Name@", dir.path()), "no such directory");
-  expect_fault(fault_of("a/b/c", dir.path()), "no such directory");
-  expect_fault(fault_of(dir.path(), dir.path()), "with config.json");
-  expect_fault(fault_of(dir.write("f", ""), dir.path()), "got a file");
+  expect_fault(hub_fault("Org/Name", dir.path()), dir.path("models--Org--Name/snapshots"));
+  expect_fault(hub_fault("Org/Name", dir.path()), "syrinx hub pull Org/Name");
+  expect_fault(hub_fault("Org/Name@v2", dir.path()), "models--Org--Name/snapshots/v2");
+  expect_fault(hub_fault("Org/Name", ""), "set HF_HOME");
+  expect_fault(hub_fault("nothing", dir.path()), "Org/Name@revision");
+  expect_fault(hub_fault("../x", dir.path()), "no such directory");
+  expect_fault(hub_fault("Org/Name@../../x", dir.path()), "no such directory");
+  expect_fault(hub_fault("Org/Name@", dir.path()), "no such directory");
+  expect_fault(hub_fault("a/b/c", dir.path()), "no such directory");
+  expect_fault(hub_fault(dir.path(), dir.path()), "with config.json");
+  expect_fault(hub_fault(dir.write("f", ""), dir.path()), "got a file");
   dir.write("models--Org--Bad/refs/main", "../../..");
-  expect_fault(fault_of("Org/Bad", dir.path()), "name of a snapshot");
+  expect_fault(hub_fault("Org/Bad", dir.path()), "name of a snapshot");
 }
 
 TEST(Hub, FindsPartsBesideTheModelOrInTheCache) {

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr const char* kText = R"({
+constexpr const char* kConfigText = R"({
   "hidden_size": 2048, "eps": 1e-6, "theta": 1000000, "type": "qwen3_tts", "tied": true,
   "none": null, "rates": [8, 5, 4, 3], "scales": [0.5, 1], "tags": ["a", "b"],
   "talker_config": {"layers": 28, "spk_id": {"ryan": 3061, "vivian": 3065},
@@ -17,7 +17,7 @@ constexpr const char* kText = R"({
 })";
 
 template <typename F>
-std::string fault_of(F&& use) {
+std::string config_fault(F&& use) {
   try {
     use();
   } catch (const LoadError& error) {
@@ -27,7 +27,7 @@ std::string fault_of(F&& use) {
 }
 
 TEST(Config, Reads) {
-  const Config cfg = Config::parse(kText, "config.json");
+  const Config cfg = Config::parse(kConfigText, "config.json");
   EXPECT_EQ(cfg.i("hidden_size", 1, 65536), 2048);
   EXPECT_EQ(cfg.f("eps"), 1e-6);
   EXPECT_EQ(cfg.f("theta", 1, 1e9), 1e6);
@@ -50,29 +50,29 @@ TEST(Config, Reads) {
 }
 
 TEST(Config, FaultsNameFileKeyExpectedGot) {
-  const Config cfg = Config::parse(kText, "config.json");
-  EXPECT_EQ(fault_of([&] { cfg.i("hidden_size", 1, 1024); }),
+  const Config cfg = Config::parse(kConfigText, "config.json");
+  EXPECT_EQ(config_fault([&] { cfg.i("hidden_size", 1, 1024); }),
             "config.json: hidden_size: expected an integer in [1, 1024], got 2048");
-  EXPECT_EQ(fault_of([&] { cfg.sub("talker_config").i("heads"); }),
+  EXPECT_EQ(config_fault([&] { cfg.sub("talker_config").i("heads"); }),
             "config.json: talker_config.heads: is missing; expected an integer");
-  EXPECT_EQ(fault_of([&] { cfg.i("eps", 0, 4); }),
+  EXPECT_EQ(config_fault([&] { cfg.i("eps", 0, 4); }),
             "config.json: eps: expected an integer in [0, 4], got 1e-06");
-  EXPECT_EQ(fault_of([&] { cfg.ints("scales", 0, 9); }),
+  EXPECT_EQ(config_fault([&] { cfg.ints("scales", 0, 9); }),
             "config.json: scales[0]: expected an integer in [0, 9], got 0.5");
-  EXPECT_EQ(fault_of([&] { cfg.subs("stages").at(0).s("n"); }),
+  EXPECT_EQ(config_fault([&] { cfg.subs("stages").at(0).s("n"); }),
             "config.json: stages[0].n: expected a string, got 1");
-  EXPECT_EQ(fault_of([&] { cfg.opt_b("type", true); }),
+  EXPECT_EQ(config_fault([&] { cfg.opt_b("type", true); }),
             "config.json: type: expected true or false, got \"qwen3_tts\"");
-  EXPECT_EQ(fault_of([&] { cfg.f("theta", 0, 1); }),
+  EXPECT_EQ(config_fault([&] { cfg.f("theta", 0, 1); }),
             "config.json: theta: expected a number in [0, 1], got 1000000");
-  EXPECT_EQ(fault_of([&] { cfg.sub("rates"); }),
+  EXPECT_EQ(config_fault([&] { cfg.sub("rates"); }),
             "config.json: rates: expected an object, got array");
-  EXPECT_NE(fault_of([&] { cfg.ints("type"); }).find("a list"), std::string::npos);
+  EXPECT_NE(config_fault([&] { cfg.ints("type"); }).find("a list"), std::string::npos);
 }
 
 TEST(Config, RefusesWhatIsNoConfig) {
   const auto fault = [](const std::string& text) {
-    return fault_of([&] { Config::parse(text, "c.json"); });
+    return config_fault([&] { Config::parse(text, "c.json"); });
   };
   EXPECT_NE(fault("[1]").find("expected an object, got array"), std::string::npos);
   EXPECT_NE(fault("").find("invalid JSON"), std::string::npos);
@@ -93,7 +93,7 @@ TEST(Config, LoadsFiles) {
 }
 
 TEST(ConfigDamage, IsRefusedOrRead) {
-  for_each_damage(kText, 3000, [](const std::string& text) {
+  for_each_damage(kConfigText, 3000, [](const std::string& text) {
     try {
       const Config cfg = Config::parse(text, "c.json");
       if (cfg.has("rates")) cfg.ints("rates");
@@ -109,27 +109,27 @@ TEST(Config, LimitsMetExactly) {
     return Config::parse("{\"n\": " + value + "}", "x.json");
   };
   EXPECT_EQ(of("9007199254740992.0").i("n"), int64_t{1} << 53);
-  EXPECT_NE(fault_of([&] { of("1e16").i("n"); }), "") << "a float has no such integers";
-  EXPECT_NE(fault_of([&] { of("2.5").i("n"); }), "");
+  EXPECT_NE(config_fault([&] { of("1e16").i("n"); }), "") << "a float has no such integers";
+  EXPECT_NE(config_fault([&] { of("2.5").i("n"); }), "");
   EXPECT_EQ(of("7").i("n", 7, 7), 7);
-  EXPECT_NE(fault_of([&] { of("8").i("n", 7, 7); }), "");
-  EXPECT_NE(fault_of([&] { of("6").i("n", 7, 7); }), "");
-  EXPECT_NE(fault_of([&] { of("18446744073709551615").i("n"); }), "") << "beyond 63 bits";
-  EXPECT_NE(fault_of([&] { of("18446744073709551615").i("n", -1, 1); }), "") << "not -1";
+  EXPECT_NE(config_fault([&] { of("8").i("n", 7, 7); }), "");
+  EXPECT_NE(config_fault([&] { of("6").i("n", 7, 7); }), "");
+  EXPECT_NE(config_fault([&] { of("18446744073709551615").i("n"); }), "") << "beyond 63 bits";
+  EXPECT_NE(config_fault([&] { of("18446744073709551615").i("n", -1, 1); }), "") << "not -1";
   const auto nested = [](int depth) {
     return "{\"n\": " + std::string(static_cast<size_t>(depth), '[') +
            std::string(static_cast<size_t>(depth), ']') + "}";
   };
   // An array's first element is one deeper than the array.
-  EXPECT_EQ(fault_of([&] { Config::parse(nested(Config::kMaxDepth), "x.json"); }), "");
-  EXPECT_NE(fault_of([&] { Config::parse(nested(Config::kMaxDepth + 1), "x.json"); }), "");
+  EXPECT_EQ(config_fault([&] { Config::parse(nested(Config::kMaxDepth), "x.json"); }), "");
+  EXPECT_NE(config_fault([&] { Config::parse(nested(Config::kMaxDepth + 1), "x.json"); }), "");
   const auto list = [&](size_t count) {
     std::string text = "[0";
     for (size_t i = 1; i < count; ++i) text += ",0";
     return of(text + "]");
   };
   EXPECT_EQ(list(Config::kMaxList).ints("n").size(), Config::kMaxList);
-  EXPECT_NE(fault_of([&] { list(Config::kMaxList + 1).ints("n"); }), "");
+  EXPECT_NE(config_fault([&] { list(Config::kMaxList + 1).ints("n"); }), "");
 }
 
 }  // namespace

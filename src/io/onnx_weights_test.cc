@@ -52,7 +52,7 @@ std::string small_model() {
        tensor("mean", {2}, {5, 6}), tensor("v", {2}, {1, 1})});
 }
 
-std::string fault_of(const std::string& path) {
+std::string onnx_fault(const std::string& path) {
   try {
     const auto source = open_onnx_weights(path);
     for (const char* name : {"out.weight", "head.layer1.0.conv1.weight", "b", "norm.running_mean"})
@@ -98,7 +98,7 @@ TEST(OnnxWeights, OtherNamesAreTried) {
 TEST(OnnxWeights, FaultsNameWhatIsWrong) {
   const TestDir dir;
   const auto fault = [&](const std::string& content) {
-    return fault_of(dir.write("a.onnx", content));
+    return onnx_fault(dir.write("a.onnx", content));
   };
   const auto expect = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
@@ -118,7 +118,7 @@ TEST(OnnxWeights, DamageIsAFaultAndNothingElse) {
   const std::string path = dir.path("a.onnx");
   for_each_damage(small_model(), 2000, [&](const std::string& content) {
     dir.write("a.onnx", content);
-    fault_of(path);
+    onnx_fault(path);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "io/expect_fault.h"
 #include "io/test_dir.h"
 
 namespace syrinx {
@@ -33,11 +34,6 @@ std::string fault_of(const std::string& path) {
 std::string fault_of_header(const std::string& header, size_t data) {
   const TestDir dir;
   return fault_of(dir.write("m.safetensors", file_bytes(header, data)));
-}
-
-/// Checks that a fault was found and says `part`.
-void expect_fault(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 TEST(Safetensors, WritesAndReadsBack) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "io/expect_fault.h"
 #include "io/pickle.h"
 #include "io/test_dir.h"
 #include "io/weights.h"
@@ -16,7 +17,7 @@ std::string golden(const std::string& name) {
   return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/torch_pickle/" + name;
 }
 
-std::string fault_of(const std::string& path) {
+std::string pickle_fault(const std::string& path) {
   try {
     const TorchPickle file(path);
     for (const TorchTensor& tensor : file.tensors())
@@ -25,10 +26,6 @@ std::string fault_of(const std::string& path) {
     return error.what();
   }
   return "";
-}
-
-void expect_fault(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 /// A zip archive of stored entries; `wide`: sizes and places as 64-bit numbers, as in files beyond
@@ -76,7 +73,7 @@ std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entri
 
 std::string fault_of_pickle(const std::string& pickle, const std::string& data = "01234567") {
   const TestDir dir;
-  return fault_of(dir.write("x.pt", zip_of({{"a/data.pkl", pickle}, {"a/data/0", data}})));
+  return pickle_fault(dir.write("x.pt", zip_of({{"a/data.pkl", pickle}, {"a/data/0", data}})));
 }
 
 std::string text(const std::string& value) {
@@ -136,7 +133,7 @@ TEST(TorchPickle, ReadsStateDictsAndOtherProtocols) {
 }
 
 TEST(TorchPickle, RunsNothing) {
-  expect_fault(fault_of(golden("function.pt")), "torch.nn.functional relu");
+  expect_fault(pickle_fault(golden("function.pt")), "torch.nn.functional relu");
   expect_fault(fault_of_pickle("\x80\x02"
                                "cposix\nsystem\n" +
                                text("true") + "\x85R."),
@@ -194,19 +191,19 @@ TEST(TorchPickle, BoundsGraphs) {
 TEST(TorchPickle, ChecksTheArchive) {
   const TestDir dir;
   const std::string pickle = tensor_pickle(2, 0, {2}, {1});
-  expect_fault(fault_of(golden("legacy.pt")), "PyTorch 1.6");
-  expect_fault(fault_of(dir.write("a.pt", "")), "zip archive");
-  expect_fault(fault_of(dir.path("gone.pt")), "cannot open");
-  expect_fault(fault_of(dir.write("b.pt", zip_of({{"a/x", pickle}}))), "no data.pkl");
+  expect_fault(pickle_fault(golden("legacy.pt")), "PyTorch 1.6");
+  expect_fault(pickle_fault(dir.write("a.pt", "")), "zip archive");
+  expect_fault(pickle_fault(dir.path("gone.pt")), "cannot open");
+  expect_fault(pickle_fault(dir.write("b.pt", zip_of({{"a/x", pickle}}))), "no data.pkl");
   expect_fault(
-      fault_of(dir.write("c.pt", zip_of({{"a/data.pkl", pickle}, {"b/data.pkl", pickle}}))),
+      pickle_fault(dir.write("c.pt", zip_of({{"a/data.pkl", pickle}, {"b/data.pkl", pickle}}))),
       "more than one");
   expect_fault(
-      fault_of(dir.write("d.pt", zip_of({{"a/data.pkl", pickle}, {"a/data.pkl", pickle}}))),
+      pickle_fault(dir.write("d.pt", zip_of({{"a/data.pkl", pickle}, {"a/data.pkl", pickle}}))),
       "twice");
-  expect_fault(fault_of(dir.write("e.pt", zip_of({{"a/data.pkl", pickle}}, 8))), "compressed");
+  expect_fault(pickle_fault(dir.write("e.pt", zip_of({{"a/data.pkl", pickle}}, 8))), "compressed");
   expect_fault(
-      fault_of(dir.write("f.pt", zip_of({{"a/data.pkl", pickle}, {"a/byteorder", "big"}}))),
+      pickle_fault(dir.write("f.pt", zip_of({{"a/data.pkl", pickle}, {"a/byteorder", "big"}}))),
       "byteorder");
 }
 
@@ -216,19 +213,19 @@ TEST(TorchPickle, SurvivesDamage) {
       zip_of({{"a/data.pkl", tensor_pickle(2, 0, {2, 1}, {1, 1})}, {"a/data/0", "01234567"}});
   int fine = 0;
   for_each_damage(valid, 2000, [&](const std::string& bytes) {
-    fine += fault_of(dir.write("x.pt", bytes)).empty();
+    fine += pickle_fault(dir.write("x.pt", bytes)).empty();
   });
   EXPECT_LT(fine, 1500);
   const std::string wide = zip_of(
       {{"a/data.pkl", tensor_pickle(2, 0, {2, 1}, {1, 1})}, {"a/data/0", "01234567"}}, 0, true);
-  EXPECT_EQ(fault_of(dir.write("x.pt", wide)), "");
+  EXPECT_EQ(pickle_fault(dir.write("x.pt", wide)), "");
   for_each_damage(wide, 1000,
-                  [&](const std::string& bytes) { fault_of(dir.write("x.pt", bytes)); });
+                  [&](const std::string& bytes) { pickle_fault(dir.write("x.pt", bytes)); });
   const std::string torch_made = slurp(golden("protocol4.pt"));
   for (size_t at = 0; at < torch_made.size(); at += 3) {
     std::string bytes = torch_made;
     bytes[at] = static_cast<char>(bytes[at] ^ 0x55);
-    fault_of(dir.write("x.pt", bytes));
+    pickle_fault(dir.write("x.pt", bytes));
   }
 }
 

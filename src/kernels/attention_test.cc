@@ -18,7 +18,7 @@ class AttentionTest : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, AttentionTest, ::testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
 
-struct Case {
+struct AttentionCase {
   int heads, kv_heads, dim;
   DType dtype = DType::kF32;
   int window = 0;
@@ -27,7 +27,7 @@ struct Case {
 
 // One sequence: its q, k, v for all positions, and what attention should give.
 struct Sequence {
-  Sequence(const Case& c, int length, unsigned seed)
+  Sequence(const AttentionCase& c, int length, unsigned seed)
       : q(fixture::random({length, c.heads * c.dim}, seed)),
         k(fixture::random({length, c.kv_heads * c.dim}, seed + 1)),
         v(fixture::random({length, c.kv_heads * c.dim}, seed + 2)) {}
@@ -35,7 +35,7 @@ struct Sequence {
 };
 
 /// Straight from the formula, in double, with no cache.
-Tensor formula(const Case& c, const Sequence& s, float scale) {
+Tensor formula(const AttentionCase& c, const Sequence& s, float scale) {
   const int64_t length = s.q.shape()[0];
   Tensor out(s.q.shape(), DType::kF32);
   for (int64_t i = 0; i < length; ++i) {
@@ -68,7 +68,7 @@ Tensor formula(const Case& c, const Sequence& s, float scale) {
 /// A table shorter than the sequence is a ring.
 class Runner {
  public:
-  Runner(const Case& c, std::vector<const Sequence*> sequences, int max_pages,
+  Runner(const AttentionCase& c, std::vector<const Sequence*> sequences, int max_pages,
          Device device = Device::kCpu)
       : case_(c),
         sequences_(std::move(sequences)),
@@ -137,7 +137,7 @@ class Runner {
     return true;
   }
 
-  Case case_;
+  AttentionCase case_;
   std::vector<const Sequence*> sequences_;
   int max_pages_;
   Device device_;
@@ -147,8 +147,10 @@ class Runner {
 };
 
 TEST_P(AttentionTest, AgreesWithTheFormulaOnOddShapes) {
-  for (const Case& c : {Case{1, 1, 8}, Case{2, 1, 32}, Case{4, 2, 48}, Case{3, 3, 64},
-                        Case{10, 2, 80}, Case{4, 4, 96}, Case{16, 1, 128}, Case{26, 1, 40}}) {
+  for (const AttentionCase& c :
+       {AttentionCase{1, 1, 8}, AttentionCase{2, 1, 32}, AttentionCase{4, 2, 48},
+        AttentionCase{3, 3, 64}, AttentionCase{10, 2, 80}, AttentionCase{4, 4, 96},
+        AttentionCase{16, 1, 128}, AttentionCase{26, 1, 40}}) {
     const bool few = fixture::emulated(GetParam());
     for (const int length : few ? std::vector{5, 133} : std::vector{1, 5, 31, 32, 33, 129, 200}) {
       const Sequence s(c, length, 7);
@@ -160,9 +162,10 @@ TEST_P(AttentionTest, AgreesWithTheFormulaOnOddShapes) {
 }
 
 TEST_P(AttentionTest, HalfCachesAreCloseAndMasksWork) {
-  for (const Case& c : {Case{4, 2, 64, DType::kF16}, Case{4, 2, 64, DType::kBF16},
-                        Case{4, 2, 64, DType::kI8}, Case{4, 2, 64, DType::kF32, 40},
-                        Case{4, 2, 64, DType::kF32, 1}, Case{4, 2, 64, DType::kF32, 0, false}}) {
+  for (const AttentionCase& c :
+       {AttentionCase{4, 2, 64, DType::kF16}, AttentionCase{4, 2, 64, DType::kBF16},
+        AttentionCase{4, 2, 64, DType::kI8}, AttentionCase{4, 2, 64, DType::kF32, 40},
+        AttentionCase{4, 2, 64, DType::kF32, 1}, AttentionCase{4, 2, 64, DType::kF32, 0, false}}) {
     const Sequence s(c, 150, 3);
     const auto got = Runner(c, {&s}, 8, GetParam()).run(150, 2);
     const double bound = c.dtype == DType::kF32   ? 3e-6
@@ -174,14 +177,14 @@ TEST_P(AttentionTest, HalfCachesAreCloseAndMasksWork) {
 }
 
 TEST_P(AttentionTest, SameBitsInAnyBatchChunkAndThreads) {
-  std::vector<Case> cases{{4, 2, 64, DType::kF16}, {3, 1, 72, DType::kI8, 45}};
+  std::vector<AttentionCase> cases{{4, 2, 64, DType::kF16}, {3, 1, 72, DType::kI8, 45}};
   std::vector<int> chunks{3, 128};  // 3: spread over blocks on a GPU
   if (!fixture::emulated(GetParam())) {
     chunks = {1, 7, 64, 128, 300};
     cases.insert(cases.end(),
                  {{6, 6, 48, DType::kF32, 50}, {8, 1, 40, DType::kBF16}, {4, 2, 64, DType::kI8}});
   }
-  for (const Case& c : cases) {
+  for (const AttentionCase& c : cases) {
     const Sequence a(c, 300, 1), b(c, 77, 2), d(c, 1, 3), e(c, 140, 4);
     const auto alone = Runner(c, {&a}, 10, GetParam()).run(300, 1);
     for (const int chunk : chunks) {
@@ -194,7 +197,7 @@ TEST_P(AttentionTest, SameBitsInAnyBatchChunkAndThreads) {
 }
 
 TEST_P(AttentionTest, AWindowNeedsOnlyARingOfPages) {
-  const Case c{4, 4, 64, DType::kF32, 72};
+  const AttentionCase c{4, 4, 64, DType::kF32, 72};
   const Sequence a(c, 500, 1), b(c, 410, 2);
   const auto whole = Runner(c, {&a, &b}, 16, GetParam()).run(500, 1);
   const bool few = fixture::emulated(GetParam());
@@ -214,7 +217,7 @@ struct Remembering {
 };
 
 /// What row `i` of a remembering sequence sees, straight from the formula: [heads * dim].
-std::vector<float> bounded_row(const Case& c, const Remembering& s, int i, bool cross) {
+std::vector<float> bounded_row(const AttentionCase& c, const Remembering& s, int i, bool cross) {
   int first = cross ? 0 : s.memory;
   if (c.window) first = std::max(first, i + 1 - c.window);
   const int last = cross ? s.memory : i + 1;
@@ -241,8 +244,9 @@ std::vector<float> bounded_row(const Case& c, const Remembering& s, int i, bool 
 
 /// Attention of the rows after the memory of all sequences, `chunk` of each per call; [rows, width]
 /// of each.
-std::vector<Tensor> attend_bounded(const Case& c, const std::vector<const Remembering*>& all,
-                                   bool cross, int chunk, int threads, Device device) {
+std::vector<Tensor> attend_bounded(const AttentionCase& c,
+                                   const std::vector<const Remembering*>& all, bool cross,
+                                   int chunk, int threads, Device device) {
   constexpr int kTablePages = 12;
   const int width = c.heads * c.dim;
   const auto count = static_cast<int>(all.size());
@@ -296,8 +300,9 @@ std::vector<Tensor> attend_bounded(const Case& c, const std::vector<const Rememb
 }
 
 TEST_P(AttentionTest, SequencesSeeWithinTheirBoundsOnly) {
-  for (const Case& c : {Case{4, 2, 64, DType::kF32}, Case{3, 3, 8, DType::kF16},
-                        Case{2, 2, 64, DType::kF32, 9}, Case{4, 1, 64, DType::kI8}}) {
+  for (const AttentionCase& c :
+       {AttentionCase{4, 2, 64, DType::kF32}, AttentionCase{3, 3, 8, DType::kF16},
+        AttentionCase{2, 2, 64, DType::kF32, 9}, AttentionCase{4, 1, 64, DType::kI8}}) {
     const Remembering a{Sequence(c, 210, 1), 150}, b{Sequence(c, 40, 2), 1},
         d{Sequence(c, 140, 3), 128};
     for (const bool cross : {false, true}) {
@@ -326,7 +331,7 @@ TEST_P(AttentionTest, SequencesSeeWithinTheirBoundsOnly) {
 }
 
 TEST(Attention, PlainHeedsBounds) {
-  const Case c{1, 1, 16};
+  const AttentionCase c{1, 1, 16};
   const Remembering s{Sequence(c, 70, 4), 45};
   KvPool pool({1, 1, 16, DType::kF32}, 3);
   for (int i = 0; i < s.length(); ++i) {
@@ -396,7 +401,7 @@ TEST(Attention, PlainAndFastAgree) {
 
 TEST_P(AttentionTest, ANanStaysInItsSequence) {
   for (const DType dtype : {DType::kF16, DType::kI8}) {
-    const Case c{2, 2, 32, dtype};
+    const AttentionCase c{2, 2, 32, dtype};
     Sequence a(c, 40, 1);
     const Sequence b(c, 40, 2);
     a.v.f32()[5] = NAN;

@@ -17,11 +17,11 @@ class ConvTest : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, ConvTest, ::testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
 
-struct Case {
+struct ConvCase {
   int64_t in, out, taps, dilation, stride, groups;
 };
 
-constexpr Case kCases[] = {
+constexpr ConvCase kCases[] = {
     {1, 1, 1, 1, 1, 1},   {3, 5, 7, 1, 1, 1},    {16, 16, 7, 3, 1, 1},  {64, 64, 7, 9, 1, 1},
     {40, 33, 3, 2, 1, 1}, {300, 20, 5, 1, 2, 1}, {300, 20, 3, 4, 1, 1}, {1, 32, 10, 1, 5, 1},
     {64, 1, 7, 1, 1, 1},  {24, 24, 7, 1, 1, 24}, {9, 9, 4, 2, 3, 9},    {32, 48, 3, 1, 1, 4},
@@ -31,7 +31,7 @@ constexpr Case kCases[] = {
 TEST_P(ConvTest, AgreesWithReference) {
   fixture::Bench machine(2, GetParam());
   uint32_t seed = 1;
-  for (const Case& c : kCases) {
+  for (const ConvCase& c : kCases) {
     const Tensor weight = random({c.out, c.in / c.groups, c.taps}, seed++);
     const Tensor bias = random({c.out}, seed++);
     const PackedConv1d packed = PackedConv1d::pack(weight, bias, c.groups);
@@ -54,7 +54,7 @@ TEST_P(ConvTest, HalvesAreClose) {
   fixture::Bench machine(2, GetParam());
   for (const WeightType type : {WeightType::kBF16, WeightType::kBF16A16}) {
     uint32_t seed = 1;
-    for (const Case& c : kCases) {
+    for (const ConvCase& c : kCases) {
       const Tensor weight = random({c.out, c.in / c.groups, c.taps}, seed++);
       const Tensor x = random({600, c.in}, seed++);
       const int64_t rows = conv_rows(600, c.taps, c.dilation, c.stride);
@@ -72,8 +72,8 @@ TEST_P(ConvTest, HalvesAreClose) {
 
 TEST_P(ConvTest, SegmentsAndThreadsDoNotChangeARow) {
   fixture::Bench one(1, GetParam()), three(3, GetParam());
-  std::vector<std::pair<Case, WeightType>> cases;
-  for (const Case& c : kCases) {
+  std::vector<std::pair<ConvCase, WeightType>> cases;
+  for (const ConvCase& c : kCases) {
     for (const WeightType type : {WeightType::kF32, WeightType::kBF16A16})
       cases.push_back({c, type});
   }
@@ -110,10 +110,10 @@ TEST_P(ConvTest, SegmentsAndThreadsDoNotChangeARow) {
 TEST_P(ConvTest, TransposedAgreesWithReference) {
   fixture::Bench machine(2, GetParam());
   uint32_t seed = 1;
-  const Case cases[] = {{3, 5, 4, 1, 2, 1},    {64, 32, 16, 1, 8, 1}, {33, 17, 7, 1, 3, 1},
-                        {8, 1, 2, 1, 2, 1},    {16, 16, 3, 1, 5, 1},  {20, 24, 5, 1, 1, 1},
-                        {24, 24, 4, 1, 2, 24}, {9, 9, 7, 1, 3, 9},    {600, 600, 4, 1, 2, 600}};
-  for (const Case& c : cases) {
+  const ConvCase cases[] = {{3, 5, 4, 1, 2, 1},    {64, 32, 16, 1, 8, 1}, {33, 17, 7, 1, 3, 1},
+                            {8, 1, 2, 1, 2, 1},    {16, 16, 3, 1, 5, 1},  {20, 24, 5, 1, 1, 1},
+                            {24, 24, 4, 1, 2, 24}, {9, 9, 7, 1, 3, 9},    {600, 600, 4, 1, 2, 600}};
+  for (const ConvCase& c : cases) {
     const Tensor weight = random({c.in, c.out / c.groups, c.taps}, seed++);
     const Tensor bias = random({c.out}, seed++);
     const auto packed =

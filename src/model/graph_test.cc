@@ -32,7 +32,7 @@ class Stage : public ChunkStage {
 constexpr FrameType kText{Flow::kText}, kCodes{Flow::kCodes, 3}, kMel{Flow::kRows, 80},
     kAudio{Flow::kSamples, 480};
 
-std::string fault(std::vector<Node> nodes, std::vector<Edge> edges) {
+std::string graph_fault(std::vector<Node> nodes, std::vector<Edge> edges) {
   try {
     const Graph graph(std::move(nodes), std::move(edges));
   } catch (const LoadError& e) {
@@ -63,34 +63,38 @@ TEST(Graph, SaysWhichEdgeIsWrong) {
   const Node out{.name = "codec", .chunk = &codec, .in = {}, .out = {}};
   const Edge in{.from = {kClient}, .to = {0}}, feed{.from = {0}, .to = {1}},
       hear{.from = {1}, .to = {kClient}};
-  EXPECT_EQ(fault({lm, out}, {in, feed, hear}), "");
-  EXPECT_EQ(fault({lm, {.name = "voc", .chunk = &vocoder, .in = {}, .out = {}}}, {in, feed, hear}),
-            "the edge lm.0 -> voc.0 joins unlike types, codes[3] and rows[80]");
-  EXPECT_EQ(fault({lm, out}, {in, {.from = {0}, .to = {7}}, hear}),
+  EXPECT_EQ(graph_fault({lm, out}, {in, feed, hear}), "");
+  EXPECT_EQ(
+      graph_fault({lm, {.name = "voc", .chunk = &vocoder, .in = {}, .out = {}}}, {in, feed, hear}),
+      "the edge lm.0 -> voc.0 joins unlike types, codes[3] and rows[80]");
+  EXPECT_EQ(graph_fault({lm, out}, {in, {.from = {0}, .to = {7}}, hear}),
             "the edge lm.0 -> node 7: there is no such node");
-  EXPECT_EQ(fault({lm, out}, {in, {.from = {0, 1}, .to = {1}}, hear}),
+  EXPECT_EQ(graph_fault({lm, out}, {in, {.from = {0, 1}, .to = {1}}, hear}),
             "the edge lm.1 -> codec.0: there is no such port");
-  EXPECT_EQ(fault({lm, out}, {in, feed, feed, hear}),
+  EXPECT_EQ(graph_fault({lm, out}, {in, feed, feed, hear}),
             "the edge lm.0 -> codec.0 is the second into that node");
-  EXPECT_EQ(fault({lm, out}, {in, hear}), "the output of the node lm goes nowhere");
-  EXPECT_EQ(fault({lm, out}, {in, {.from = {0}, .to = {kClient}}}),
+  EXPECT_EQ(graph_fault({lm, out}, {in, hear}), "the output of the node lm goes nowhere");
+  EXPECT_EQ(graph_fault({lm, out}, {in, {.from = {0}, .to = {kClient}}}),
             "the edge lm.0 -> client is of codes; clients give and take text and samples");
-  EXPECT_EQ(fault({lm, out},
+  EXPECT_EQ(
+      graph_fault({lm, out},
                   {in, {.from = {0}, .to = {1}, .policy = {4, 9, 0, 2, 3}, .window = 12}, hear}),
-            "the edge lm.0 -> codec.0 holds 12 frames, a chunk may want 13");
-  EXPECT_EQ(fault({lm, out},
+      "the edge lm.0 -> codec.0 holds 12 frames, a chunk may want 13");
+  EXPECT_EQ(
+      graph_fault({lm, out},
                   {in, {.from = {0}, .to = {1}, .policy = {4, 9, 0, 2, 3}, .window = 13}, hear}),
-            "");
+      "");
   const Node a{.name = "a", .chunk = &again, .in = {}, .out = {}}, b = [&] {
     Node node = a;
     node.name = "b";
     return node;
   }();
-  EXPECT_EQ(fault({a, b}, {{.from = {0}, .to = {1}}, {.from = {1}, .to = {0}}}),
+  EXPECT_EQ(graph_fault({a, b}, {{.from = {0}, .to = {1}}, {.from = {1}, .to = {0}}}),
             "the edge b.0 -> a.0 runs against the order of the nodes: data flows one way");
-  EXPECT_EQ(fault({{.name = "none", .in = {}, .out = {}}}, {}), "the node none needs one stage");
+  EXPECT_EQ(graph_fault({{.name = "none", .in = {}, .out = {}}}, {}),
+            "the node none needs one stage");
   const Edge nothing{.from = {kClient}, .to = {kClient}};
-  EXPECT_EQ(fault({lm, out}, {nothing, in, feed, hear}),
+  EXPECT_EQ(graph_fault({lm, out}, {nothing, in, feed, hear}),
             "the edge client -> client joins the client to itself");
 }
 

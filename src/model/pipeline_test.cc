@@ -11,7 +11,7 @@ namespace syrinx {
 namespace {
 
 /// The parameter that a request is refused for; "" when it is not.
-std::string fault(const PipelineInfo& info, const SpeechRequest& request) {
+std::string request_fault(const PipelineInfo& info, const SpeechRequest& request) {
   const Status status = check_request(info, request);
   return status ? "" : status.error().param;
 }
@@ -29,12 +29,12 @@ TEST(CheckRequest, OptionsAreForModelsThatHaveThem) {
       {"inner_top_k", [](SpeechRequest& r) { r.inner_top_k = 5; }},
       {"speaker", [](SpeechRequest& r) { r.speaker = 9; }},
   };
-  EXPECT_EQ(fault({}, {}), "");
+  EXPECT_EQ(request_fault({}, {}), "");
   for (const auto& [name, set] : options) {
     SpeechRequest request;
     set(request);
-    EXPECT_EQ(fault({}, request), name);
-    EXPECT_EQ(fault(all, request), "") << name;
+    EXPECT_EQ(request_fault({}, request), name);
+    EXPECT_EQ(request_fault(all, request), "") << name;
   }
 }
 
@@ -45,12 +45,12 @@ TEST(CheckRequest, OptionsHaveBounds) {
   SpeechRequest request;
   for (const float degree : {-0.1f, 2.1f, std::numeric_limits<float>::quiet_NaN()}) {
     request.exaggeration = degree;
-    EXPECT_EQ(fault(info, request), "exaggeration") << degree;
+    EXPECT_EQ(request_fault(info, request), "exaggeration") << degree;
   }
   request = {};
   for (const int speaker : {-2, 10}) {
     request.speaker = speaker;
-    EXPECT_EQ(fault(info, request), "speaker") << speaker;
+    EXPECT_EQ(request_fault(info, request), "speaker") << speaker;
   }
 }
 
@@ -62,10 +62,10 @@ TEST(CheckRequest, RecordingsOfAConversationAreTheModelsOwn) {
   request.context.resize(1);
   request.context[0].recording =
       std::make_shared<const Voice>(Voice{.family = "csm", .encoder = "1", .mode = "continuation"});
-  EXPECT_EQ(fault(info, request), "");
+  EXPECT_EQ(request_fault(info, request), "");
   request.context[0].recording =
       std::make_shared<const Voice>(Voice{.family = "zonos", .encoder = "1", .mode = "x-vector"});
-  EXPECT_EQ(fault(info, request), "voice");
+  EXPECT_EQ(request_fault(info, request), "voice");
 }
 
 }  // namespace

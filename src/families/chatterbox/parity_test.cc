@@ -14,6 +14,7 @@
 #include "io/safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/sample.h"
+#include "model/step_runner.h"
 
 namespace syrinx::chatterbox {
 namespace {
@@ -21,8 +22,6 @@ namespace {
 std::string golden_path(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/chatterbox/golden/" + name;
 }
-
-std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
 
 float distance(const float* got, const View& want) {
   float worst = 0, top = 1e-30f;

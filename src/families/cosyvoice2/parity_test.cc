@@ -12,6 +12,7 @@
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "kernels/sample.h"
+#include "model/step_runner.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
@@ -19,8 +20,6 @@ namespace {
 std::string golden_path(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/cosyvoice2/golden/" + name;
 }
-
-std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
 
 SpeechRequest request_of(const nlohmann::json& c) {
   SpeechRequest request;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "families/orpheus/pipeline.h"
 #include "families/orpheus/state.h"
+#include "io/expect_fault.h"
 #include "io/file.h"
 #include "io/test_dir.h"
 
@@ -250,10 +251,6 @@ struct Copy {
   }
   TestDir dir;
 };
-
-void expect_fault(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
-}
 
 TEST(OrpheusLoad, SaysWhatIsWrong) {
   Copy head;

@@ -1,4 +1,5 @@
 // Promises of the family that need no golden: batches, recomputation, late text, checks, faults.
+#include "families/qwen3_tts/checkpoint_copy.h"
 #include "families/qwen3_tts/fixture.h"
 #include "io/test_dir.h"
 #include "model/same_steps.h"
@@ -291,32 +292,8 @@ TEST_F(Qwen3TtsTest, DescribesItself) {
   EXPECT_FALSE(Qwen3Tts({golden_dir("equal_width") + "/checkpoint", "x"}).info().instructions);
 }
 
-/// A copy of the small checkpoint in which one file may be changed.
-struct Copy {
-  Copy() {
-    std::filesystem::copy(golden_dir("projected") + "/checkpoint", dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-  }
-  void replace(const std::string& file, const std::string& from, const std::string& to) {
-    std::string text = slurp(dir.path(file));
-    const size_t at = text.find(from);
-    ASSERT_NE(at, text.npos) << from;
-    dir.write(file, text.replace(at, from.size(), to));
-  }
-  std::string fault(bool dummy = false) const {
-    try {
-      Qwen3Tts model({dir.path(), "copy", WeightType::kF32, dummy});
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
-  }
-  TestDir dir;
-};
-
 TEST(Qwen3TtsLoad, ListsMissingAndWrongTensors) {
-  Copy copy;
+  CheckpointCopy copy("projected");
   copy.replace("model.safetensors", "talker.codec_head.weight", "talker.codec_hood.weight");
   copy.replace("config.json", "\"text_hidden_size\": 24", "\"text_hidden_size\": 25");
   const std::string fault = copy.fault();
@@ -325,23 +302,23 @@ TEST(Qwen3TtsLoad, ListsMissingAndWrongTensors) {
 }
 
 TEST(Qwen3TtsLoad, NamesWhatItDoesNotSupport) {
-  Copy rate;
+  CheckpointCopy rate("projected");
   rate.replace("config.json", "qwen3_tts_tokenizer_12hz", "qwen3_tts_tokenizer_25hz");
   EXPECT_NE(rate.fault().find("25hz"), std::string::npos);
-  Copy groups;
+  CheckpointCopy groups("projected");
   groups.replace("speech_tokenizer/config.json", "\"num_quantizers\": 6,\n  \"attention_bias\"",
                  "\"num_quantizers\": 7,\n  \"attention_bias\"");
   EXPECT_NE(groups.fault().find("codebooks"), std::string::npos) << groups.fault();
-  Copy gone;
+  CheckpointCopy gone("projected");
   std::filesystem::remove(gone.dir.path("speech_tokenizer/model.safetensors"));
   EXPECT_NE(gone.fault().find("speech_tokenizer"), std::string::npos) << gone.fault();
-  Copy id;
+  CheckpointCopy id("projected");
   id.replace("config.json", "\"codec_pad_id\": 140", "\"codec_pad_id\": 14000");
   EXPECT_NE(id.fault().find("codec_pad_id"), std::string::npos) << id.fault();
 }
 
 TEST(Qwen3TtsLoad, DummyWeightsNeedNoCheckpoint) {
-  Copy copy;
+  CheckpointCopy copy("projected");
   std::filesystem::remove(copy.dir.path("model.safetensors"));
   std::filesystem::remove(copy.dir.path("speech_tokenizer/model.safetensors"));
   std::filesystem::remove(copy.dir.path("vocab.json"));

@@ -3,6 +3,7 @@
 #include "families/qwen3_tts/voice.h"
 
 #include "base/worst.h"
+#include "families/qwen3_tts/checkpoint_copy.h"
 #include "families/qwen3_tts/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/golden_samples.h"
@@ -357,39 +358,8 @@ TEST(Qwen3TtsVoices, NamedSpeakersMixToo) {
   EXPECT_EQ(model.voice_of_embedding(a).error().code, ErrorCode::kUnsupported);
 }
 
-/// A copy of the Base checkpoint in which files may be changed.
-struct Copy {
-  Copy() {
-    std::filesystem::copy(golden_dir("base") + "/checkpoint", dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-  }
-  void replace(const std::string& file, const std::string& from, const std::string& to) {
-    std::string text = slurp(dir.path(file));
-    const size_t at = text.find(from);
-    ASSERT_NE(at, text.npos) << from;
-    dir.write(file, text.replace(at, from.size(), to));
-  }
-  /// Takes the tensors out whose names begin with `prefix`.
-  void drop(const std::string& file, const std::string& prefix) {
-    EditableSafetensors edited(dir.path(file));
-    for (const std::string& name : edited.names())
-      if (name.starts_with(prefix)) edited.header().erase(name);
-    edited.write(dir.path(file));
-  }
-  std::string fault() const {
-    try {
-      Qwen3Tts model({dir.path(), "copy"});
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
-  }
-  TestDir dir;
-};
-
 TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
-  Copy copy;
+  CheckpointCopy copy("base");
   copy.drop("speech_tokenizer/model.safetensors", "encoder.");
   const Qwen3Tts plain({copy.dir.path(), "copy"});
   ASSERT_TRUE(plain.voice_encoder());
@@ -400,7 +370,7 @@ TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
   EXPECT_FALSE(mute.voice_encoder());
   EXPECT_NE(mute.info().no_cloning.find("speaker_encoder"), std::string::npos);
 
-  Copy damaged;
+  CheckpointCopy damaged("base");
   damaged.replace("model.safetensors", "\"speaker_encoder.mfa.conv.weight",
                   "\"speaker_encoder.mfx.conv.weight");
   const Qwen3Tts model({damaged.dir.path(), "copy"});
@@ -413,11 +383,11 @@ TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
       {"\"enc_res2net_scale\": 4", "\"enc_res2net_scale\": 5"},
       {"\"enc_se_channels\": 8", "\"enc_se_channels\": 0"}};
   for (const auto& [from, to] : changes) {
-    Copy wrong;
+    CheckpointCopy wrong("base");
     wrong.replace("config.json", from, to);
     EXPECT_NE(wrong.fault().find("enc_"), std::string::npos) << to << ": " << wrong.fault();
   }
-  Copy books;
+  CheckpointCopy books("base");
   books.replace("speech_tokenizer/config.json", "\"encoder_valid_num_quantizers\": 6",
                 "\"encoder_valid_num_quantizers\": 7");
   EXPECT_NE(books.fault().find("encoder_valid"), std::string::npos) << books.fault();

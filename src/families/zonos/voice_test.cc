@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/worst.h"
+#include "families/zonos/fixture.h"
 #include "families/zonos/pipeline.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
@@ -15,12 +16,6 @@
 
 namespace syrinx::zonos {
 namespace {
-
-std::string golden(const std::string& name) {
-  return SYRINX_BINARY_DIR "/parity/zonos/golden/" + name;
-}
-
-Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
 
 class ZonosVoice : public testing::Test {
  protected:

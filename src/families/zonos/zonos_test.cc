@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "families/zonos/fixture.h"
 #include "families/zonos/numbers.h"
 #include "families/zonos/pipeline.h"
+#include "io/expect_fault.h"
 #include "io/file.h"
 #include "io/program.h"
 #include "io/test_dir.h"
@@ -17,12 +19,7 @@
 namespace syrinx::zonos {
 namespace {
 
-std::string golden(const std::string& name) {
-  return SYRINX_BINARY_DIR "/parity/zonos/golden/" + name;
-}
 nlohmann::json facts() { return nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20)); }
-
-Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
 
 TEST(ZonosNumbers, AsTheAuthorsWriteThem) {
   const nlohmann::json all = facts()["numbers"];
@@ -302,10 +299,6 @@ struct Copy {
   }
   TestDir dir;
 };
-
-void expect_fault(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << text;
-}
 
 TEST(ZonosLoad, SaysWhatIsWrong) {
   Copy tensor;
