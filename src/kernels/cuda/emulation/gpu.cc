@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -38,6 +39,7 @@ namespace syrinx::gpu::emulated {
 namespace {
 
 constexpr size_t kStack = 128u << 10, kThreads = 1024;
+constexpr int kWarp = 32;
 
 enum class State : uint8_t { kReady, kAtBlock, kAtWarp, kDone };
 
@@ -45,6 +47,11 @@ struct Fiber {
   void* stack = nullptr;
   State state = State::kReady;
   int turn = 0;  // of the two exchange rooms
+};
+
+/// How many of a group's fibers are where.
+struct Group {
+  int at_barrier = 0, done = 0;
 };
 
 struct Machine {
@@ -56,10 +63,11 @@ struct Machine {
   char* memory = nullptr;
   std::vector<Fiber> fibers;
   void* scheduler = nullptr;
-  int current = 0;
+  int current = 0, step = 1, end = 0;  // fibers take turns from `current` by `step` before `end`
+  Group block, warps[kThreads / kWarp];
   const std::function<void()>* body = nullptr;
   const char* name = "";
-  alignas(16) unsigned char room[kThreads / 32][2][32][32];
+  alignas(16) unsigned char room[kThreads / kWarp][2][kWarp][32];
   alignas(16) unsigned char dynamic[256u << 10];
 };
 
@@ -68,11 +76,34 @@ Machine& machine() {
   return one;
 }
 
+/// The next of this round that can run, from `i` on; `end` where there is none.
+int ready_from(const Machine& m, int i) {
+  while (i != m.end && m.fibers[i].state != State::kReady) i += m.step;
+  return i;
+}
+
+/// Goes on with fiber i.
+void enter(Machine& m, int i, void** save) {
+  m.current = i;
+  threadIdx.x = static_cast<unsigned>(i);
+  syrinx_switch_stack(save, m.fibers[i].stack);
+}
+
+/// Hands over to the next fiber, or to run_block() at the end of a round.
 void pause(State why) {
   Machine& m = machine();
   Fiber& me = m.fibers[m.current];
+  Group& warp = m.warps[m.current / kWarp];
   me.state = why;
-  syrinx_switch_stack(&me.stack, m.scheduler);
+  if (why == State::kDone)
+    ++warp.done, ++m.block.done;
+  else
+    ++(why == State::kAtWarp ? warp : m.block).at_barrier;
+  const int next = ready_from(m, m.current + m.step);
+  if (next == m.end)
+    syrinx_switch_stack(&me.stack, m.scheduler);
+  else
+    enter(m, next, &me.stack);
 }
 
 void entry() {
@@ -100,42 +131,31 @@ void prepare(int i) {
   std::abort();
 }
 
-/// Lets all of `state` in [begin, end) go on when every one of them is in it.
-bool release(size_t begin, size_t end, State state) {
-  Machine& m = machine();
-  size_t here = 0, done = 0;
-  for (size_t i = begin; i < end; ++i) {
-    here += m.fibers[i].state == state;
-    done += m.fibers[i].state == State::kDone;
-  }
-  if (here > 0 && here + done == end - begin && done > 0)
+/// Lets `count` fibers from `begin` go on when every one of them is at their group's barrier.
+bool release(Group& group, int begin, int count) {
+  if (group.at_barrier == 0) return false;
+  if (group.done > 0 && group.at_barrier + group.done == count)
     stuck("threads wait for others of their group that have ended");
-  if (here != end - begin) return false;
-  for (size_t i = begin; i < end; ++i) m.fibers[i].state = State::kReady;
+  if (group.at_barrier != count) return false;
+  group.at_barrier = 0;
+  for (int i = begin; i < begin + count; ++i) machine().fibers[i].state = State::kReady;
   return true;
 }
 
-void run_block(dim3 block) {
+void run_block(int count) {
   Machine& m = machine();
-  const auto count = static_cast<int>(block.x);
   for (int i = 0; i < count; ++i) prepare(i);
-  for (int round = 0;; ++round) {
-    bool ran = false;
-    for (int k = 0; k < count; ++k) {
-      const int i = round % 2 ? count - 1 - k : k;
-      if (m.fibers[i].state != State::kReady) continue;
-      ran = true;
-      m.current = i;
-      threadIdx = dim3(static_cast<unsigned>(i), 0, 0);
-      syrinx_switch_stack(&m.scheduler, m.fibers[i].stack);
-    }
-    bool moved = false, all_done = true;
-    for (int w = 0; w < count; w += 32)
-      moved |= release(w, static_cast<size_t>(w) + 32, State::kAtWarp);
-    moved |= release(0, static_cast<size_t>(count), State::kAtBlock);
-    for (int i = 0; i < count; ++i) all_done &= m.fibers[i].state == State::kDone;
-    if (all_done) return;
-    if (!ran && !moved) stuck("threads wait at different places");
+  m.block = {};
+  std::fill_n(m.warps, count / kWarp, Group{});
+  for (int round = 0; m.block.done < count; ++round) {
+    m.step = round % 2 ? -1 : 1;
+    m.end = round % 2 ? -1 : count;
+    const int first = ready_from(m, round % 2 ? count - 1 : 0);
+    if (first != m.end) enter(m, first, &m.scheduler);
+    bool moved = first != m.end;
+    for (int w = 0; w < count / kWarp; ++w) moved |= release(m.warps[w], w * kWarp, kWarp);
+    moved |= release(m.block, 0, count);
+    if (!moved) stuck("threads wait at different places");
   }
 }
 
@@ -147,21 +167,21 @@ const unsigned char* exchange(const void* mine, size_t bytes) {
   Machine& m = machine();
   const int me = m.current;
   const int turn = m.fibers[me].turn ^= 1;
-  auto& room = m.room[me / 32][turn];
-  if (bytes > 0) std::memcpy(room[me % 32], mine, bytes);
+  auto& room = m.room[me / kWarp][turn];
+  if (bytes > 0) std::memcpy(room[me % kWarp], mine, bytes);
   pause(State::kAtWarp);
   return room[0];
 }
 
 void* dynamic_memory() { return machine().dynamic; }
 
-int lane() { return machine().current % 32; }
+int lane() { return machine().current % kWarp; }
 
 void run(const char* name, dim3 grid, dim3 block, size_t shared,
          const std::function<void()>& thread) {
   const DeviceAccess access;
   Machine& m = machine();
-  SYRINX_CHECK(block.y == 1 && block.z == 1 && block.x % 32 == 0 && block.x <= kThreads, name,
+  SYRINX_CHECK(block.y == 1 && block.z == 1 && block.x % kWarp == 0 && block.x <= kThreads, name,
                ": a block of ", block.x, " threads");
   SYRINX_CHECK(shared <= sizeof(m.dynamic), name, ": ", shared, " bytes of shared memory");
   m.fibers.resize(block.x);
@@ -169,12 +189,13 @@ void run(const char* name, dim3 grid, dim3 block, size_t shared,
   m.name = name;
   gridDim = grid;
   blockDim = block;
+  threadIdx = dim3(0, 0, 0);
   for (unsigned z = 0; z < grid.z; ++z) {
     for (unsigned y = 0; y < grid.y; ++y) {
       for (unsigned x = 0; x < grid.x; ++x) {
         blockIdx = dim3(x, y, z);
         std::memset(m.dynamic, 0xff, shared);  // NaN: nobody wrote it
-        run_block(block);
+        run_block(static_cast<int>(block.x));
       }
     }
   }
