@@ -9,6 +9,7 @@
 
 #include "base/worst.h"
 #include "families/family.h"
+#include "families/step_audio2/fixture.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -31,6 +32,12 @@ const std::map<std::string, Small> kSmall{
     {"chatterbox", {"chatterbox/golden", "", ""}},
     {"cosyvoice2", {"cosyvoice2/golden", "owl", ""}},
     {"zonos", {"zonos/golden", "none", "en-us"}},
+    {"fish_speech", {"fish_speech/golden", "0", ""}},
+    {"higgs_audio", {"higgs/golden", "default", ""}},
+    {"opuslm", {"opuslm/golden", "default", ""}},
+    {"bagpiper", {"bagpiper/golden", "default", ""}},
+    {"glm4_voice", {"glm4_voice/golden", "", ""}},
+    {"step_audio2", {"step_audio2/golden", "", ""}},
 };
 
 /// As make_golden.py has them: mixed() is a bijection, logits() the same numbers everywhere.
@@ -56,6 +63,8 @@ SpeechRequest request_of(const nlohmann::json& c) {
   const Small& small = kSmall.at(c["family"]);
   SpeechRequest request;
   request.text = "Hello there.";
+  if (c.contains("chat")) request.chat = std::make_shared<Chat>(Chat{c["chat"].dump(), ""});
+  if (c["family"] == "step_audio2") request.voice_data = step_audio2::golden_voice(20);
   request.voice = small.voice;
   request.language = small.language;
   request.seed = 11;
@@ -68,6 +77,7 @@ SpeechRequest request_of(const nlohmann::json& c) {
   take("top_p", request.top_p);
   take("min_p", request.min_p);
   take("repetition_penalty", request.repetition_penalty);
+  take("guidance", request.guidance);
   return request;
 }
 
@@ -193,7 +203,8 @@ TEST_P(SamplingParity, TheOriginalsMayDrawTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Families, SamplingParity,
                          testing::Values("qwen3_tts", "csm", "orpheus", "chatterbox", "cosyvoice2",
-                                         "zonos"));
+                                         "zonos", "fish_speech", "higgs_audio", "opuslm",
+                                         "bagpiper", "glm4_voice", "step_audio2"));
 
 }  // namespace
 }  // namespace syrinx
