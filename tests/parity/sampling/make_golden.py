@@ -21,8 +21,7 @@ they hand to their draw is kept.
 - opuslm: logits_to_tokens of espnet2/speechlm/net_utils.py (0f95c3e50e15), with the masks of the goldens' script; bagpiper:
   inference_segment with prepare_inference of espnet2/speechlm/model/speechlm/lm/parallel.py (008dd2dced1a).
 - glm4_voice, step_audio2: generate() of the class of transformers that the authors' program runs, with what that program
-  hands it; llm: Qwen3ForCausalLM. qwen3_omni: the talker's generate() with what Qwen3OmniMoeForConditionalGeneration
-  hands it, and its predictor's.
+  hands it. qwen3_omni: generate() with what Qwen3OmniMoeForConditionalGeneration hands its talker, and that its predictor.
 
 Logits are logits(): the same float32 numbers in any language. `cases.json`: the request, the codes of each step before,
 and the code `k` that is drawn. `golden.safetensors`: ids and chances of all cases, one after another, `counts` of each.
@@ -573,6 +572,33 @@ def step_audio2():
 
 
 
+def qwen3_omni():
+    import inspect
+    from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen3OmniMoeForConditionalGeneration
+    talker = json.loads((PARITY / "qwen3_omni/golden/published/checkpoint/config.json").read_text())["talker_config"]
+    vocab, end, books = talker["text_config"]["vocab_size"], talker["codec_eos_token_id"], talker["num_code_groups"]
+    # What Qwen3OmniMoeForConditionalGeneration.generate hands its talker, and that its predictor.
+    defaults = inspect.signature(Qwen3OmniMoeForConditionalGeneration.generate).parameters
+    given = {name: defaults["talker_" + name].default
+             for name in ("do_sample", "top_k", "top_p", "temperature", "repetition_penalty")}
+    given["suppress_tokens"] = [i for i in range(vocab - 1024, vocab) if i != end]
+    inner = dict(do_sample=True, top_k=50, top_p=0.8)
+    model = Qwen2ForCausalLM(Qwen2Config(vocab_size=vocab, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
+                                         num_attention_heads=2, num_key_value_heads=1)).eval()
+    for number, setting in enumerate(PLAIN):
+        for k, steps in ((0, 0), (0, 3), (0, 14), (3, 2)):
+            if steps != 14 and number > 2:
+                continue
+            case = dict(family="qwen3_omni", request=setting, history=history(steps, vocab - 1024, books, number), k=k,
+                        seed=2100 + number * 30 + steps, spread=[2.0, 4.0, 8.0][number % 3])
+            with Caught() as caught:
+                model.generate(inputs_embeds=torch.zeros(1, 2, 32), max_new_tokens=1, pad_token_id=0,
+                               **(inner if k else dict(given, **setting)))
+            past = [] if k else [step[0] for step in case["history"]]
+            scores = logits(case, vocab - 1024 if k else vocab)[None]
+            yield case, softmax(caught.lists[0][0](torch.tensor([past], dtype=torch.long), scores))[0]
+
+
 def kept(only):
     """What is there of the families that are not made anew: cases, and ids, chances and counts of each."""
     if not only or not (HERE / "golden/cases.json").is_file():
@@ -595,7 +621,8 @@ def main():
     makers = [qwen3_tts, csm, orpheus, functools.partial(chatterbox, args.chatterbox),
               functools.partial(cosyvoice2, args.cosyvoice), functools.partial(zonos, args.zonos),
               functools.partial(fish_speech, args.fish), functools.partial(higgs_audio, args.sglang),
-              functools.partial(opuslm, args.espnet), functools.partial(bagpiper, args.espnet), glm4_voice, step_audio2]
+              functools.partial(opuslm, args.espnet), functools.partial(bagpiper, args.espnet), glm4_voice, step_audio2,
+              qwen3_omni]
     name_of = lambda made: getattr(made, "func", made).__name__
     cases, ids, chances, counts = kept(args.only)
     for made in makers:
