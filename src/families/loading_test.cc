@@ -64,6 +64,16 @@ const std::vector<Golden>& goldens() {
        "chatterbox/golden/checkpoint",
        {{"t3_cfg.safetensors", {"text_head", "tfmr.embed_tokens"}, {"_emb."}},
         {"s3gen.safetensors", {"tokenizer.", "speaker_encoder."}}}},
+      {"glm4_voice",
+       "glm4_voice/golden/checkpoint",
+       {{"model.safetensors", {"inv_freq"}, {"word_embeddings"}},
+        {"glm-4-voice-tokenizer/model.safetensors", {"ema_", "embed_positions2"}}}},
+      {"step_audio2",
+       "step_audio2/golden/checkpoint",
+       {{"model.safetensors", {}, {"embed_tokens"}}}},
+      {"whisper", "whisper/small", {{"model.safetensors", {}, {"embed_tokens"}}}},
+      {"llm", "llm/llama", {{"model.safetensors", {}, {"embed_tokens"}}}},
+      {"llm", "llm/qwen3", {{"model.safetensors", {}, {"embed_tokens"}}}},
   };
   return kAll;
 }
@@ -160,6 +170,12 @@ TEST_P(Loading, PartsAreNodes) {
   }
   if (asked.empty()) return;  // it loads all, always
   EXPECT_EQ(asked, nodes);
+  for (const Family& each : families()) {
+    if (each.name != copy.family) continue;
+    LoadSpec spec{copy.dir.path(), "copy", WeightType::kQ8};
+    spec.elsewhere = [](std::string_view) { return true; };
+    EXPECT_NO_THROW(each.load(spec));
+  }
 }
 
 TEST_P(Loading, WithoutATensorIsRefused) {
@@ -233,7 +249,17 @@ TEST(LoadingTorch, FilesAreTakenWholeToo) {
       {"cosyvoice2", "llm.pt", "llm_decoder.bias"},
       {"cosyvoice2", "flow.pt", "encoder.encoders.1.norm_ff.weight"},
       {"cosyvoice2", "hift.pt", "m_source.l_linear.bias"},
-      {"orpheus", "snac_24khz/pytorch_model.bin", "decoder.model.1.bias"}};
+      {"orpheus", "snac_24khz/pytorch_model.bin", "decoder.model.1.bias"},
+      {"opuslm", "model.pth", "corelm.decoders.model.layers.1.self_attn.q_norm.weight"},
+      {"opuslm", "espnet_codec_dac_large_v1.4_360epoch/360epoch.pth",
+       "codec.generator.decoder.model.1.lstm.bias_hh_l1"},
+      {"bagpiper", "model.pt", "model.layers.1.self_attn.k_norm.weight"},
+      {"fish_speech", "codec.pth", "decoder.model.1.block.0.alpha"},
+      {"voxcpm2", "audiovae.pth", "decoder.model.0.bias"},
+      {"glm4_voice", "glm-4-voice-decoder/flow.pt", "encoder.encoders.1.norm_ff.weight"},
+      {"glm4_voice", "glm-4-voice-decoder/hift.pt", "m_source.l_linear.bias"},
+      {"step_audio2", "token2wav/flow.pt", "decoder.estimator.blocks.1.attn.q_norm.bias"},
+      {"step_audio2", "token2wav/hift.pt", "m_source.l_linear.bias"}};
   for (const auto& [family, file, name] : names) {
     const Copy copy(family, std::string(family) + "/golden/checkpoint");
     EXPECT_EQ(copy.fault(), "");

@@ -165,6 +165,7 @@ PublishedFile PublishedFile::read(const std::string& path) {
     if (type == "#") continue;
     if (type == "file") out.file_bytes = std::stoull(sizes);
     if (type == "data") out.stated_data = std::stoull(sizes);
+    if (type == "about") out.about = std::stoull(sizes), out.give = std::stoull(pattern);
     if (type == "inside") out.inside = sizes;
     if (type == "metadata") out.metadata[sizes] = pattern;
     if (type != "I64" && type != "F32" && type != "BF16") continue;
@@ -217,6 +218,7 @@ TEST(PublishedFile, TellsRangesAndSharedNumbers) {
   const PublishedFile file = PublishedFile::read(dir.write("x.pt.txt",
                                                            "# told\n"
                                                            "data 2480\n"
+                                                           "about 2500 50\n"
                                                            "inside state\n"
                                                            "metadata format pt\n"
                                                            "F32 2x3 state.{0..1}.w.{3..12}.x\n"
@@ -229,6 +231,8 @@ TEST(PublishedFile, TellsRangesAndSharedNumbers) {
   EXPECT_EQ(file.metadata["format"], "pt");
   EXPECT_EQ(file.inside, "state");
   EXPECT_EQ(file.data_bytes(), file.stated_data);
+  EXPECT_EQ(file.about, 2500u);
+  EXPECT_EQ(file.give, 50u);
 }
 
 }  // namespace syrinx

@@ -12,12 +12,23 @@
 namespace syrinx {
 namespace {
 
+/// The first chunk stage that an AR stage feeds: what it is fed are the frames. Others hear.
+const ChunkStage* speaking_link(const Graph& graph) {
+  const auto& nodes = graph.nodes();
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    if (!nodes[n].chunk) continue;
+    const int from = graph.feeding(static_cast<int>(n)).from.node;
+    if (from != kClient && nodes[static_cast<size_t>(from)].ar) return nodes[n].chunk;
+  }
+  throw InternalError("a graph that speaks, and no stage of it is fed by one that steps");
+}
+
 /// This machine with one executor that runs batches at once and writes down what they bring.
 class TracingPlatform : public Platform {
  public:
   TracingPlatform(const Graph& graph, const TraceOptions& options, Trace& trace)
       : ar_(graph.ar()),
-        first_link_(graph.links().front().stage),
+        first_link_(speaking_link(graph)),
         options_(options),
         trace_(trace),
         executor_({.threads = options.threads,

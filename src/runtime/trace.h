@@ -24,7 +24,7 @@ struct Trace {
   std::vector<std::vector<float>>
       logits;                   ///< per code k [L, vocab[k]], after guidance, before any rule
   std::vector<int32_t> codes;   ///< [S, K], as sampled
-  std::vector<int32_t> frames;  ///< [T, C]
+  std::vector<int32_t> frames;  ///< [T, C], as the first chunk stage behind an AR stage gets them
   std::vector<float> rows;      ///< [T, C] instead, where a frame is numbers (latents)
   std::vector<float> samples;
   int steps = 0;        ///< S

@@ -4,6 +4,7 @@
 
 #include "engine/collector.h"
 #include "engine/engine.h"
+#include "families/family.h"
 #include "model/toy/toy.h"
 #include "runtime/runtime.h"
 
@@ -51,6 +52,27 @@ TEST(Trace, KeepsTheFirstLogits) {
     EXPECT_EQ(trace.logits[k].size(), 3u * static_cast<size_t>(vocab[k]));
   }
   EXPECT_EQ(trace.codes.size(), static_cast<size_t>(trace.steps) * vocab.size());
+}
+
+/// Models that hear have a chunk node before the one that steps: what it would hear is no frame.
+TEST(Trace, FramesAreWhatWasSaid) {
+  std::shared_ptr<const Pipeline> model;
+  for (const Family& family : families()) {
+    if (std::string_view(family.name) != "glm4_voice") continue;
+    model = family.load({SYRINX_BINARY_DIR "/parity/glm4_voice/golden/checkpoint", "glm"});
+  }
+  ASSERT_TRUE(model);
+  SpeechRequest request = greedy_request("It is read.");
+  request.max_frames = 24;
+  const Trace trace = trace_request(*model, request, {.threads = 1}).take();
+  constexpr int32_t kFirstCode = 352, kCodes = 64;
+  std::vector<int32_t> said;
+  for (const int32_t id : trace.codes)
+    if (id >= kFirstCode && id < kFirstCode + kCodes) said.push_back(id - kFirstCode);
+  EXPECT_FALSE(said.empty());
+  EXPECT_EQ(trace.frame_codes, 1);
+  EXPECT_EQ(trace.frames, said);
+  EXPECT_TRUE(trace.rows.empty());
 }
 
 TEST(Trace, TellsWhyItEndedAndWhatItCannotDo) {

@@ -135,6 +135,13 @@ TEST(GlmVoice, ReadsAloudInTheAuthorsRhythm) {
   EXPECT_EQ(text, said);
 }
 
+/// What else may be drawn, and how likely: tests/parity/sampling.
+TEST(GlmVoice, DrawsAsTheAuthorsDemo) {
+  const auto opened = model()->open(chat_of(cases()["text"]["messages"]));
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_EQ(opened.value().sequence().sampling(0).top_k, 50);
+}
+
 TEST(GlmVoice, TextAloneHasNoAudio) {
   Runner runner(*model());
   SpeechRequest request = request_of(cases()["text"]);

@@ -15,8 +15,9 @@ namespace {
 constexpr const char* kVoice = "glm";
 constexpr int kMostSpokenIds = 2000;  // of an answer that is heard: the authors' bound
 constexpr double kHearsSeconds = 300;
-// As the authors' web demo draws.
+// As the authors' web demo draws; the number of ids is transformers', where nobody names one.
 constexpr float kTemperature = 0.2f, kTopP = 0.8f;
+constexpr int kTopK = 50;
 
 /// Where a part of the model lies: under the organisation's name of today or of its publication.
 std::string part_dir(const LoadSpec& spec, const std::string& name, const std::string& marker) {
@@ -37,7 +38,7 @@ Glm4Voice::Glm4Voice(const LoadSpec& spec) {
   generation_ = llm::load_generation(spec.dir, root, *tokenizer_);
   generation_.sampling.temperature = kTemperature;
   generation_.sampling.top_p = kTopP;
-  generation_.sampling.top_k = 0;
+  generation_.sampling.top_k = kTopK;
   load_networks(spec);
   ids_ = load_ids(*tokenizer_, config_.speech.codes);
   if (ids_.audio_end > config_.lm.vocab)

@@ -127,6 +127,13 @@ TEST(StepVoice, ReadsAloudFourCodesAnId) {
   EXPECT_EQ(text, said);
 }
 
+/// What else may be drawn, and how likely: tests/parity/sampling.
+TEST(StepVoice, DrawsAsTheAuthorsExamples) {
+  const auto opened = model().open(request_of(golden_cases()["text"]));
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_EQ(opened.value().sequence().sampling(0).top_k, 50);
+}
+
 TEST(StepVoice, TextAloneHasNoAudio) {
   Runner runner(model());
   SpeechRequest request = request_of(golden_cases()["text"]);

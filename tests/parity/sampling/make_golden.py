@@ -5,7 +5,9 @@
     VENV/bin/pip install torch transformers==4.57.3 safetensors numpy einops tqdm librosa soundfile onnxruntime sox \\
         accelerate torchaudio phonemizer==3.3.0 inflect==7.5.0
     VENV/bin/pip install --no-deps qwen-tts==0.1.1
-    VENV/bin/python make_golden.py --zonos DIR --cosyvoice DIR --chatterbox DIR    # checkouts of the authors
+    VENV/bin/pip download --no-deps sglang-omni==0.1.9 && unzip sglang_omni-*.whl -d SGLANG
+    VENV/bin/python make_golden.py [--only FAMILY ...] --zonos DIR --cosyvoice DIR --chatterbox DIR --fish DIR --espnet DIR \\
+        --sglang SGLANG    # checkouts of the authors
 
 Nothing is written again here: the originals run as they are, on the small checkpoints of the other folders, and what
 they hand to their draw is kept.
@@ -15,10 +17,15 @@ they hand to their draw is kept.
   processors are caught in the first step and applied to the logits and histories below.
 - chatterbox: T3.inference; zonos: Zonos.generate with its sample_from_logits; cosyvoice2: ras_sampling through
   sampling_ids. Their networks are replaced by the logits below, and their draws by the history.
+- fish_speech: generate() with decode_one_token_ar; higgs_audio: step() of SGLang-Omni's sampler. Networks and draws as above.
+- opuslm: logits_to_tokens of espnet2/speechlm/net_utils.py (0f95c3e50e15), with the masks of the goldens' script; bagpiper:
+  inference_segment with prepare_inference of espnet2/speechlm/model/speechlm/lm/parallel.py (008dd2dced1a).
+- glm4_voice, step_audio2: generate() of the class of transformers that the authors' program runs, with what that program
+  hands it. qwen3_omni: generate() with what Qwen3OmniMoeForConditionalGeneration hands its talker, and that its predictor.
 
 Logits are logits(): the same float32 numbers in any language. `cases.json`: the request, the codes of each step before,
 and the code `k` that is drawn. `golden.safetensors`: ids and chances of all cases, one after another, `counts` of each.
-Torch 2.15.0 and transformers 4.57.3 on x86-64 made the committed ones.
+Torch 2.15.0 (2.9.1 of the families of the last three points) and transformers 4.57.3 on x86-64 made the committed ones.
 """
 import argparse
 import copy
@@ -31,7 +38,7 @@ import types
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 HERE = pathlib.Path(__file__).resolve().parent
 PARITY = HERE.parent
@@ -309,22 +316,325 @@ def cosyvoice2(root):
             yield case, total
 
 
+def fish_speech(root):
+    fish = module_of("fish_speech")
+    sys.path.insert(0, str(root))
+    fish.stub_dac()
+    from fish_speech.models.text2semantic import inference
+    config = json.loads((PARITY / "fish_speech/golden/checkpoint/config.json").read_text())
+    begin, end = config["semantic_start_token_id"], config["eos_token_id"]
+    codes, books = config["audio_decoder_config"]["vocab_size"], config["audio_decoder_config"]["num_codebooks"]
+    settings = [dict(), dict(temperature=0.7), dict(top_k=5), dict(top_p=0.5), dict(temperature=1.4, top_p=0.95, top_k=45),
+                dict(top_k=1), dict(top_p=0.01)]
+    for number, setting in enumerate(settings):
+        for k, steps in ((0, 0), (0, 1), (0, 4), (0, 14), (1, 2), (9, 3)):
+            if steps not in (4, 14) and number > 2:
+                continue
+            case = dict(family="fish_speech", request=setting, history=history(steps, 24, books, number), k=k,
+                        seed=1100 + number * 30 + steps, spread=[3.0, 5.0][number % 2])
+            given = dict(dict(temperature=1.0, top_p=0.9, top_k=30), **setting)
+            ours = logits(case, codes + (k == 0))
+            slow, fast, drawn = torch.full((1, 1, config["text_config"]["vocab_size"]), -100.0), ours[None, None], []
+            if k == 0:
+                slow[0, 0, begin:begin + codes], slow[0, 0, end] = ours[:codes], ours[codes]
+
+            def draw(chances):
+                """The codes of the history; of each step two for the first code, of which either may count."""
+                drawn.append(chances.double())
+                step, place = divmod(len(drawn) - 1, books + 1)
+                code = case["history"][min(step, steps - 1)][max(0, place - 1)] if step < steps else 0
+                return torch.tensor([code + (begin if place < 2 else 0)], dtype=torch.int)
+
+            model = types.SimpleNamespace(
+                config=types.SimpleNamespace(num_codebooks=books, max_seq_len=64, semantic_begin_id=begin,
+                                             semantic_end_id=begin + codes - 1, codebook_size=codes,
+                                             vocab_size=config["text_config"]["vocab_size"]),
+                tokenizer=types.SimpleNamespace(get_token_id=lambda _text: end), _cache_setup_done=True,
+                parameters=lambda: iter([torch.zeros(1)]), fast_embeddings=lambda a: torch.zeros(1),
+                forward_generate=lambda *_a, **_k: types.SimpleNamespace(logits=slow.clone(), hidden_states=torch.zeros(1)),
+                forward_generate_fast=lambda *_args: fast.clone() if k else torch.zeros(1, 1, codes))
+            saved, inference.multinomial_sample_one_no_sync = inference.multinomial_sample_one_no_sync, draw
+            try:
+                inference.generate(model=model, prompt=torch.zeros((books + 1, 2), dtype=torch.int), audio_masks=None,
+                                   audio_parts=None, max_new_tokens=max(2, steps + 1), **given)
+            finally:
+                inference.multinomial_sample_one_no_sync = saved
+            at = steps * (books + 1)
+            if k:
+                yield case, drawn[at + 1 + k]
+                continue
+            of = lambda chances: torch.cat([chances[begin:begin + codes], chances[end:end + 1]])
+            first, again = of(drawn[at]), of(drawn[at + 1])
+            window = {step[0] for step in case["history"][1:][-10:]}  # which of the two counts: decode_one_token_ar
+            repeats = torch.tensor([i in window for i in range(codes)] + [False])
+            yield case, torch.where(repeats, 0.0, first) + first[repeats].sum() * again
+
+
+def higgs_audio(root):
+    import transformers
+    for name in ("HiggsAudioV2TokenizerConfig", "HiggsAudioV2TokenizerModel"):  # of its version 5, not needed here
+        setattr(transformers, name, None)
+    higgs = module_of("higgs")
+    sampler = higgs.load_source(pathlib.Path(root))[1]
+    books, vocab, begin, end = higgs.BOOKS, higgs.VOCAB, higgs.BEGIN, higgs.END
+    settings = [dict(), dict(temperature=0.8, top_k=50), dict(temperature=0.7), dict(top_k=5), dict(top_p=0.5),
+                dict(temperature=1.3, top_k=20, top_p=0.9), dict(top_k=1), dict(top_p=0.01)]
+    for number, setting in enumerate(settings):
+        for k, steps in ((0, 0), (0, 3), (0, 12), (3, 4), (7, 12)):
+            if steps != 12 and number > 2:
+                continue
+            case = dict(family="higgs_audio", request=setting, history=history(steps, 24, books, number), k=k,
+                        seed=1300 + number * 30 + steps, spread=[3.0, 5.0][number % 2])
+            for step, codes in enumerate(case["history"]):
+                codes[step + 1:] = [begin] * len(codes[step + 1:])  # what the sampler says of codes that have not begun
+            state, drawn = sampler.HiggsSamplerState(num_codebooks=books), []
+
+            def multinomial(chances, num_samples):
+                drawn.append(chances.double())
+                step = len(drawn) - 1
+                return torch.tensor(case["history"][step] if step < steps else [0] * books)[:, None]
+
+            saved, torch.Tensor.multinomial = torch.Tensor.multinomial, multinomial
+            try:
+                for _ in range(steps + 1):
+                    sampler.step(logits(case, vocab).expand(books, -1), state, **dict(dict(temperature=1.0), **setting),
+                                 boc_id=begin, eoc_id=end)
+            finally:
+                torch.Tensor.multinomial = saved
+            yield case, drawn[steps][k]
+
+
+def drawn_by(call):
+    """What the last torch.multinomial of a call is handed, and what it drew from: the call's topk indices."""
+    seen = {}
+    multinomial, topk = torch.multinomial, torch.topk
+
+    def draw(chances, **_):
+        seen["chances"] = chances.double()
+        return torch.zeros((len(chances), 1), dtype=torch.long)
+
+    def best(*args, **kwargs):
+        seen["best"] = topk(*args, **kwargs)
+        return seen["best"]
+
+    torch.multinomial, torch.topk = draw, best
+    try:
+        call()
+    finally:
+        torch.multinomial, torch.topk = multinomial, topk
+    return seen["chances"], seen["best"].indices
+
+
+def spread_out(chances, ids, size):
+    total = torch.zeros(size, dtype=torch.double)
+    return total.index_add(0, ids.flatten(), chances.flatten())
+
+
+def opuslm(root):
+    sys.modules["espnet2.speechlm.core_lm.abs_core_lm"] = types.SimpleNamespace(SpeechLMInferenceOptions=object)
+    spec = importlib.util.spec_from_file_location("net_utils", pathlib.Path(root) / "espnet2/speechlm/net_utils.py")
+    net_utils = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(net_utils)
+    opus = module_of("opuslm")
+    words, streams = 290, opus.STREAMS
+    size = opus.FIRST_WORD + words
+    code = lambda s: opus.FIRST_CODE + (s - 1) * opus.CODES
+    speech = opus.masks(size)[opus.SPEECH][None, None]
+    settings = [dict(), dict(temperature=1.0, top_k=10), dict(temperature=1.5), dict(top_k=3), dict(top_k=1),
+                dict(temperature=0.5, top_k=15)]
+    for number, setting in enumerate(settings):
+        for k, steps in ((0, 1), (0, 14), (1, 3), (8, 14)):
+            if steps != 14 and number > 2:
+                continue
+            case = dict(family="opuslm", request=setting, history=history(steps, 16, streams, number), k=k,
+                        seed=1500 + number * 30 + steps, spread=[3.0, 2.0][number % 2])
+            for step, codes in enumerate(case["history"]):  # choices as Syrinx counts them: see choice()
+                codes[0] = opus.FIRST_UNIT + codes[0]
+                for s in range(1, streams):
+                    codes[s] = 1 + codes[s] % opus.CODES if s <= step else 0
+            # Syrinx' choices of stream 0: ids below the codes, then words; of the others: a pad, then codes.
+            ids = list(range(opus.FIRST_CODE)) + list(range(opus.FIRST_WORD, size)) if k == 0 else \
+                [opus.PAD] + list(range(code(k), code(k + 1)))
+            all_logits = torch.zeros((1, 1, streams, size))
+            all_logits[0, 0, k, ids] = logits(case, len(ids))
+            opts = types.SimpleNamespace(eos=opus.END, search_algo="topk_sampling",
+                                         **{"top_k" if n == "top_k" else "sampling_temperature": v for n, v in
+                                            dict(dict(temperature=0.8, top_k=30), **setting).items()})
+            opts.top_k = min(opts.top_k, 300)
+            chances, best = drawn_by(lambda: net_utils.logits_to_tokens(all_logits, opts, speech.clone(),
+                                                                        allow_eos=steps >= opus.LEAST))
+            yield case, spread_out(chances[k], best[0, 0, k], size)[ids]
+
+
+def bagpiper(root):
+    spec = importlib.util.spec_from_file_location(
+        "parallel", pathlib.Path(root) / "espnet2/speechlm/model/speechlm/lm/parallel.py")
+    parallel = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(parallel)
+    bag = module_of("bagpiper")
+    Lm = parallel.build_parallel_hf_class(str(PARITY / "bagpiper/golden/checkpoint"))
+    words = json.loads((PARITY / "bagpiper/golden/checkpoint/config.json").read_text())["vocab_size"]
+    first = bag.SPECIAL + words
+    code = lambda s: first + s * (bag.CODES + 1)  # a pad of its own each
+    size = code(bag.STREAMS)
+    names = [f"<|{n}|>" for n in bag.NAMED]
+    lm = types.SimpleNamespace(
+        num_stream=bag.STREAMS, vocab=names + [str(i) for i in range(len(names), size)],
+        vocab_intervals={"text": [(bag.SPECIAL, first)],
+                         "discrete_audio": [(code(s), code(s + 1)) for s in range(bag.STREAMS)]})
+    lm.register_buffer = lambda name, value: setattr(lm, name, value)
+    Lm.prepare_inference(lm)
+    said = 3  # words before speech
+    turn = [[bag.SPECIAL + 40 + i] for i in range(said)] + [[bag.END], [bag.ASSISTANT], [bag.AUDIO]]
+    settings = [dict(), dict(temperature=1.0, top_k=5), dict(temperature=1.4), dict(top_k=1)]
+    for number, setting in enumerate(settings):
+        for phase, k, steps in (("text", 0, 0), ("text", 0, 2), ("audio", 0, 2), ("audio", 3, 5), ("audio", 0, 49),
+                                ("audio", 0, 50), ("audio", 7, 12)):
+            if number > 1 and steps > 12:
+                continue
+            case = dict(family="bagpiper", request=dict(setting, guidance=1.0), k=k, seed=1700 + number * 200 + steps + 7 * k,
+                        spread=[3.0, 2.0][number % 2], history=[])
+            pads = [0] * (bag.STREAMS - 1)
+            before = turn if phase == "audio" else [[bag.SPECIAL + 40 + i] for i in range(steps)]
+            case["history"] = [step + pads for step in before]
+            if phase == "audio":
+                for step, codes in enumerate(history(steps, bag.CODES, bag.STREAMS, number)):
+                    case["history"].append([first + codes[0]] + [1 + c for c in codes[1:]])
+            ids = list(range(code(1))) if k == 0 else [0] + list(range(code(k), code(k + 1)))
+            all_logits = torch.zeros((1, 1, bag.STREAMS, size))
+            all_logits[0, 0, k, ids] = logits(case, len(ids))
+            given = dict(dict(temperature=0.8 if phase == "audio" else 0.6, top_k=20), **setting)
+            config = dict(temperature=given["temperature"], topk=given["top_k"], max_step=steps + 1, num_hypo=1, cfg=1,
+                          min_step=bag.LEAST if phase == "audio" else 1)
+            lm._step = lambda input_ids, past_key_values, mask=None: (
+                all_logits if mask is None else all_logits.masked_fill(mask, float("-inf")), None)
+
+            def token(scores, **kwargs):
+                """The last step's draw is looked at; none of them ends the segment."""
+                seen.append(drawn_by(lambda: Lm._logits_to_token(lm, scores, **kwargs)))
+                return torch.full((1, 1, bag.STREAMS), bag.SPECIAL)
+
+            seen = []
+            lm._logits_to_token = token
+            Lm.inference_segment(lm, config, None, torch.zeros((1, 1, bag.STREAMS), dtype=torch.long),
+                                 getattr(lm, f"{phase}_mask"))
+            chances, best = seen[-1]
+            yield case, spread_out(chances[k], best[0, 0, k], size)[ids]
+
+
+def behind_text(family, model, vocab, known, settings, given, spreads):
+    """Cases of a family whose authors call generate(): `given` by their program, or `settings` instead, behind the prompt
+    of the goldens' case `text`."""
+    folder = PARITY / family / "golden"
+    text = json.loads((folder / "cases.json").read_text())["text"]
+    prompt = load_file(folder / "text.safetensors")["ids"].tolist()[:text["prompt"]]
+    for number, setting in enumerate(settings):
+        for steps in (0, 3, 14):
+            if steps < 14 and number > 2:
+                continue
+            case = dict(family=family, chat=text["messages"], request=setting, k=0, seed=1900 + number * 20 + steps,
+                        history=[[(5 * s) % 11 + 30] for s in range(steps)], spread=spreads[number % len(spreads)])
+            with Caught() as caught:
+                model.generate(torch.tensor([prompt]), do_sample=True, max_new_tokens=1, pad_token_id=0,
+                               **dict(given, **setting))
+            scores = logits(case, vocab)[None]
+            scores[:, known:] = -torch.inf  # ids that have no text are never drawn by Syrinx
+            past = torch.tensor([prompt + [step[0] for step in case["history"]]])
+            yield case, softmax(caught.lists[0][0](past, scores))[0]
+
+
+# Few of the published settings' ids would be left of logits that are far apart.
+FLAT = [dict(), dict(temperature=1.0), dict(repetition_penalty=1.3), dict(top_k=0), dict(top_k=5, top_p=0.6),
+        dict(min_p=0.2, top_p=1.0, temperature=1.5), dict(top_k=1)]
+
+
+def glm4_voice():
+    from transformers import GlmConfig, GlmForCausalLM
+    glm = module_of("glm4_voice")
+    model = GlmForCausalLM(GlmConfig(vocab_size=glm.VOCAB, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
+                                     num_attention_heads=2, num_key_value_heads=1, head_dim=16, pad_token_id=0)).eval()
+    # model_server.py: temperature and top-p of web_demo.py, and what transformers adds.
+    return behind_text("glm4_voice", model, glm.VOCAB, glm.AUDIO_0 + glm.CODES, FLAT, dict(temperature=0.2, top_p=0.8),
+                       [0.4, 0.6])
+
+
+def step_audio2():
+    from transformers import GenerationConfig, Qwen2Config, Qwen2ForCausalLM
+    folder = PARITY / "step_audio2/golden/checkpoint"
+    vocab = json.loads((folder / "config.json").read_text())["text_config"]["vocab_size"]
+    model = Qwen2ForCausalLM(Qwen2Config(vocab_size=vocab, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
+                                         num_attention_heads=2, num_key_value_heads=1)).eval()
+    known = 1 + max(json.loads((folder / "added_tokens.json").read_text()).values())
+    # stepaudio2.py makes a GenerationConfig of the keywords of its examples.
+    model.generation_config = GenerationConfig()
+    return behind_text("step_audio2", model, vocab, known, FLAT,
+                       dict(temperature=0.7, top_p=0.9, repetition_penalty=1.05), [1.2, 2.0])
+
+
+
+def qwen3_omni():
+    import inspect
+    from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen3OmniMoeForConditionalGeneration
+    talker = json.loads((PARITY / "qwen3_omni/golden/published/checkpoint/config.json").read_text())["talker_config"]
+    vocab, end, books = talker["text_config"]["vocab_size"], talker["codec_eos_token_id"], talker["num_code_groups"]
+    # What Qwen3OmniMoeForConditionalGeneration.generate hands its talker, and that its predictor.
+    defaults = inspect.signature(Qwen3OmniMoeForConditionalGeneration.generate).parameters
+    given = {name: defaults["talker_" + name].default
+             for name in ("do_sample", "top_k", "top_p", "temperature", "repetition_penalty")}
+    given["suppress_tokens"] = [i for i in range(vocab - 1024, vocab) if i != end]
+    inner = dict(do_sample=True, top_k=50, top_p=0.8)
+    model = Qwen2ForCausalLM(Qwen2Config(vocab_size=vocab, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
+                                         num_attention_heads=2, num_key_value_heads=1)).eval()
+    for number, setting in enumerate(PLAIN):
+        for k, steps in ((0, 0), (0, 3), (0, 14), (3, 2)):
+            if steps != 14 and number > 2:
+                continue
+            case = dict(family="qwen3_omni", request=setting, history=history(steps, vocab - 1024, books, number), k=k,
+                        seed=2100 + number * 30 + steps, spread=[2.0, 4.0, 8.0][number % 3])
+            with Caught() as caught:
+                model.generate(inputs_embeds=torch.zeros(1, 2, 32), max_new_tokens=1, pad_token_id=0,
+                               **(inner if k else dict(given, **setting)))
+            past = [] if k else [step[0] for step in case["history"]]
+            scores = logits(case, vocab - 1024 if k else vocab)[None]
+            yield case, softmax(caught.lists[0][0](torch.tensor([past], dtype=torch.long), scores))[0]
+
+
+def kept(only):
+    """What is there of the families that are not made anew: cases, and ids, chances and counts of each."""
+    if not only or not (HERE / "golden/cases.json").is_file():
+        return [], [], [], []
+    cases = json.loads((HERE / "golden/cases.json").read_text())
+    golden = load_file(HERE / "golden/golden.safetensors")
+    counts = golden["counts"].tolist()
+    ids, chances = golden["ids"].split(counts), golden["chances"].split(counts)
+    there = [i for i, case in enumerate(cases) if case["family"] not in only]
+    return tuple([whole[i] for i in there] for whole in (cases, ids, chances, counts))
+
+
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("zonos", "cosyvoice", "chatterbox"):
-        parser.add_argument("--" + name, type=pathlib.Path, required=True)
+    for name in ("zonos", "cosyvoice", "chatterbox", "fish", "sglang", "espnet"):
+        parser.add_argument("--" + name, type=pathlib.Path)
+    parser.add_argument("--only", nargs="+", default=[])
     args = parser.parse_args()
     torch.set_num_threads(1)
-    cases, ids, chances, counts = [], [], [], []
-    for made in (qwen3_tts(), csm(), orpheus(), chatterbox(args.chatterbox), cosyvoice2(args.cosyvoice),
-                 zonos(args.zonos)):
-        for case, drawn in made:
-            kept = torch.nonzero(drawn > 0)[:, 0]
+    makers = [qwen3_tts, csm, orpheus, functools.partial(chatterbox, args.chatterbox),
+              functools.partial(cosyvoice2, args.cosyvoice), functools.partial(zonos, args.zonos),
+              functools.partial(fish_speech, args.fish), functools.partial(higgs_audio, args.sglang),
+              functools.partial(opuslm, args.espnet), functools.partial(bagpiper, args.espnet), glm4_voice, step_audio2,
+              qwen3_omni]
+    name_of = lambda made: getattr(made, "func", made).__name__
+    cases, ids, chances, counts = kept(args.only)
+    for made in makers:
+        if args.only and name_of(made) not in args.only:
+            continue
+        for case, drawn in made():
+            left = torch.nonzero(drawn > 0)[:, 0]
             cases.append(case)
-            ids.append(kept.to(torch.int16))
-            chances.append((drawn[kept] / drawn.sum()).float())
-            counts.append(len(kept))
-            print(case["family"], case["request"], "k", case["k"], "steps", len(case["history"]), "ids", len(kept))
+            ids.append(left.to(torch.int16))
+            chances.append((drawn[left] / drawn.sum()).float())
+            counts.append(len(left))
+            print(case["family"], case["request"], "k", case["k"], "steps", len(case["history"]), "ids", len(left))
     (HERE / "golden").mkdir(exist_ok=True)
     text = ",\n".join(json.dumps(case) for case in cases)
     (HERE / "golden/cases.json").write_text("[\n" + text + "\n]\n")
