@@ -236,7 +236,8 @@ std::unique_ptr<TurnDetector> RealtimeSession::make_detector(const RealtimeConfi
   if (!facts_.open_activity) throw LoadError("there is no detector of voices here");
   TurnRules rules{.threshold = config.turns->threshold,
                   .prefix_ms = config.turns->prefix_ms,
-                  .silence_ms = config.turns->silence_ms};
+                  .silence_ms = config.turns->silence_ms,
+                  .melody = config.turns->semantic};
   if (config.turns->semantic) rules.silence_ms = longest_pause_ms(eagerness_of(*config.turns));
   return std::make_unique<TurnDetector>(facts_.open_activity(strictness_of(rules.threshold)),
                                         rules);
@@ -304,7 +305,8 @@ bool RealtimeSession::pause_is_the_end() const {
   const auto hearing = hearings_.find(*turn_);
   const std::string transcript =
       hearing == hearings_.end() ? "" : hearing->second.settled + hearing->second.partial;
-  return pause_ms >= pause_that_ends_ms(eagerness_of(*config_.turns), transcript);
+  const Eagerness eagerness = eagerness_of(*config_.turns);
+  return pause_ms >= pause_that_ends_ms(eagerness, transcript, detector_->fell());
 }
 
 /// Bounded, however long nobody speaks.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "base/error.h"
@@ -427,6 +428,32 @@ TEST(RealtimeSession, SemanticTurnsEndByWhatWasSaid) {
   peer.say(600, true);
   EXPECT_EQ(kinds(peer.say(1900, false)), "");
   EXPECT_TRUE(kinds(peer.say(200, false)).starts_with("input_audio_buffer.speech_stopped"));
+}
+
+TEST(RealtimeSession, APitchThatFellEndsATurnSooner) {
+  const auto ends_after = [](double last_hz) {
+    Peer peer;
+    peer.send(set(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
+        {"type": "semantic_vad", "eagerness": "high"}}}})")));
+    std::string bytes;
+    double phase = 0;
+    for (int i = 0; i < 24 * 1200; ++i) {
+      phase += (i < 24 * 900 ? 150 : last_hz) / 24000;
+      const int sample = phase - std::floor(phase) < 0.5 ? 8000 : -8000;
+      bytes += static_cast<char>(sample & 255);
+      bytes += static_cast<char>(sample >> 8 & 255);
+    }
+    peer.append(bytes);
+    peer.hear(peer.opened.at(0).item, {.partial = "I am going home"});
+    int pause = 0;
+    while (pause < 3000 && !kinds(peer.say(20, false)).starts_with("input_audio_buffer.sp")) {
+      pause += 20;
+    }
+    return pause;
+  };
+  EXPECT_LT(ends_after(120), 400);
+  EXPECT_GT(ends_after(150), 500);
+  EXPECT_GT(ends_after(180), 500);
 }
 
 TEST(RealtimeSession, ManualMode) {
