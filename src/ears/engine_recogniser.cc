@@ -323,6 +323,7 @@ std::shared_ptr<Recogniser> engine_recogniser(std::shared_ptr<Engine> engine, Re
 
 RecogniserInfo info_of(const PipelineInfo& model) {
   RecogniserInfo info{.name = model.model, .family = model.family};
+  info.first_channel = model.hears_first_channel;
   for (const PartInfo& part : model.parts) info.bytes += part.bytes;
   return info;
 }

@@ -48,7 +48,7 @@ using LoopMaker = std::function<std::unique_ptr<HearingLoop>(const ListenOptions
 std::shared_ptr<Recogniser> engine_recogniser(std::shared_ptr<Engine> engine, RecogniserInfo info,
                                               LoopMaker loops);
 
-/// Name, family and memory of a model.
+/// Name, family, channel and memory of a model.
 RecogniserInfo info_of(const PipelineInfo& model);
 
 }  // namespace syrinx

@@ -64,9 +64,10 @@ struct RecogniserInfo {
   bool detects_language = false;  ///< of several; else the first counts where none is asked for
   bool streams = false;           ///< tells partial hypotheses while one speaks
   bool word_times = false;
-  bool translates = false;  ///< into English
-  bool prompts = false;     ///< ListenOptions::prompt and temperatures change what is heard
-  size_t bytes = 0;         ///< memory that it takes when it has loaded all it loads
+  bool translates = false;     ///< into English
+  bool prompts = false;        ///< ListenOptions::prompt and temperatures change what is heard
+  bool first_channel = false;  ///< of a recording of several it hears the first; false: their mean
+  size_t bytes = 0;            ///< memory that it takes when it has loaded all it loads
 };
 
 struct ListenOptions {

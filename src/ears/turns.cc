@@ -58,12 +58,14 @@ void TurnDetector::hear_frame(std::vector<TurnEvent>& events) {
     if (voices < kOnsetVoices) return;
     speaking_ = true;
     last_voice_ = frames_;
+    melody_.reset();
     const auto first = std::find(recent_.begin(), recent_.end(), true);
     const int64_t began = frames_ - (recent_.end() - first);
     events.push_back(
         {TurnEvent::kStarted, std::max(began * kFrameMs - options_.prefix_ms, turn_end_ms_)});
     return;
   }
+  if (options_.melody && voice) melody_.hear(frame_);
   // A single frame in a pause is a breath or a click; it takes two of three to go on.
   const auto last = recent_.end() - std::min<std::ptrdiff_t>(3, std::ssize(recent_));
   if (std::count(last, recent_.end(), true) >= 2) last_voice_ = frames_;

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "ears/melody.h"
 #include "ears/voice_activity.h"
 
 namespace syrinx {
@@ -19,6 +20,7 @@ struct TurnRules {
   double threshold = 0.5;  ///< [0, 1]: the higher, the surer a voice must be
   int prefix_ms = 300;     ///< of what was heard before the voice began that belong to the turn
   int silence_ms = 500;    ///< a pause that ends it
+  bool melody = false;     ///< whether fell() is wanted
 };
 
 struct TurnEvent {
@@ -38,6 +40,8 @@ class TurnDetector {
   bool speaking() const { return speaking_; }
   /// Of somebody who speaks: how long they have been silent.
   int64_t pause_ms() const { return speaking_ ? (frames_ - last_voice_) * kFrameMs : 0; }
+  /// Whether the pitch fell at the end of what was said in this turn (Melody::fell()).
+  bool fell() const { return melody_.fell(); }
   int64_t heard_ms() const { return frames_ * kFrameMs; }
   /// Forgets a turn that is going on: somebody else ended it.
   void reset();
@@ -49,6 +53,7 @@ class TurnDetector {
   const std::unique_ptr<VoiceActivity> activity_;
   const TurnRules options_;
   std::vector<int16_t> frame_;
+  Melody melody_;            // of the turn
   std::deque<bool> recent_;  // whether there was a voice, newest last
   int64_t frames_ = 0;
   int64_t last_voice_ = 0;   // frames up to the end of the last one with a voice

@@ -208,7 +208,9 @@ void Transcriber::transcribe(const std::string& file, const std::string& output,
   std::optional<NewFile> out;
   if (!output.empty()) out.emplace(output);
   const InputBytes bytes(file);
-  RecordingReader reader(bytes.view(), kOwnFiles);
+  RecordingLimits limits = kOwnFiles;
+  limits.first_channel = ears_->info().first_channel;
+  RecordingReader reader(bytes.view(), limits);
   std::vector<float> samples;
   Result<bool> more = reader.read(size_t{1} << 16, samples);
   if (!more) throw fault(more.error());

@@ -225,6 +225,36 @@ TEST(ChatCallBody, HearsTheFirstChannelWhereTheModelDoes) {
   EXPECT_FLOAT_EQ(first_sample(false), 2000 / 32768.f);
 }
 
+TEST(ChatCallBody, AnswersAreNamedByTheirIds) {
+  const auto ids = std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{5, 6});
+  ChatAbility ability{.find_answer = find_among(
+                          {{"audio_1", {{ids, 1.5}, "Well."}}, {"audio_2", {{}, "Only text."}}})};
+  const auto read = [&](const char* audio, const char* content) {
+    return read_call(concat(R"({"messages": [{"role": "assistant", "audio": {"id": ")", audio,
+                            R"("}, "content": )", content, "}]}"),
+                     ChatKind::kChat, ability);
+  };
+  const auto said = [&](const char* audio, const char* content = "null") {
+    return std::get<ChatCall>(read(audio, content)).request.chat->messages;
+  };
+  EXPECT_EQ(said("audio_1"), R"([{"role": "assistant", "content": "Well."}])");
+  EXPECT_EQ(said("audio_2"), R"([{"role": "assistant", "content": "Only text."}])");
+  EXPECT_EQ(said("audio_3", "\"Told.\""), R"([{"role": "assistant", "content": "Told."}])");
+  EXPECT_EQ(std::get<ApiError>(read("audio_3", "null")).param, "messages[0].audio");
+  ability.recalls = true;
+  const auto call = std::get<ChatCall>(read("audio_1", "\"Told.\""));
+  EXPECT_EQ(call.request.chat->messages,
+            R"([{"role": "assistant", "content": [{"type": "answer"}]}])");
+  ASSERT_EQ(call.request.answers.size(), 1u);
+  EXPECT_EQ(call.request.answers[0].ids, ids);
+  EXPECT_EQ(call.request.answers[0].heard_s, 1.5);
+  EXPECT_EQ(said("audio_2"), R"([{"role": "assistant", "content": "Only text."}])");
+  // Clients name answers, and make none.
+  EXPECT_EQ(
+      bad_call(R"({"messages": [{"role": "assistant", "content": [{"type": "answer"}]}]})").param,
+      "messages[0].content[0].type");
+}
+
 TEST(ChatCallBody, RefusesMessagesByTheirPlace) {
   const auto param = [](const std::string& messages) {
     return bad_call(concat("{\"messages\": ", messages, "}")).param;
@@ -341,9 +371,24 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
     ASSERT_EQ(llama.calls.size(), 1u);
     EXPECT_EQ(llama.calls[0].arguments, "{\"x\": [1]}");
 
-    for (const char* text : {"no call < here <tool", "{\"name\": \"other\", \"parameters\": {}}",
-                             "{\"a\": 1}", "{", "<tool_call>not JSON</tool_call> and on",
-                             "a \n b\n", "<tool_call>{\"name\": \"f\"", ""}) {
+    const Parsed lines = parsed_calls(
+        "Wait.<tool_call>function\nf\n{\"b\": \"ü\\n\", \"a\": [1]}</tool_call>\n"
+        "<tool_call>function\nget\n</tool_call>",
+        size);
+    EXPECT_EQ(lines.text, "Wait.") << size;
+    ASSERT_EQ(lines.calls.size(), 2u) << size;
+    EXPECT_EQ(lines.calls[0].name, "f");
+    EXPECT_EQ(lines.calls[0].arguments, "{\"b\": \"ü\\n\", \"a\": [1]}");
+    EXPECT_EQ(lines.calls[1].name, "get");
+    EXPECT_EQ(lines.calls[1].arguments, "{}");
+
+    for (const char* text :
+         {"no call < here <tool", "<tool_call>function\nf\n{</tool_call>",
+          "<tool_call>function\nf\n[1]</tool_call>", "<tool_call>function\n</tool_call>",
+          "<tool_call></tool_call>", "<tool_call>method\nf\n{}</tool_call>",
+          "{\"name\": \"other\", \"parameters\": {}}", "{\"a\": 1}", "{",
+          "<tool_call>not JSON</tool_call> and on", "a \n b\n", "<tool_call>{\"name\": \"f\"",
+          ""}) {
       const Parsed none = parsed_calls(text, size);
       EXPECT_EQ(none.text, text) << size;
       EXPECT_TRUE(none.calls.empty()) << text;
@@ -351,6 +396,8 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
   }
   // The end of the answer stands for the tag's end.
   EXPECT_EQ(parsed_calls("<tool_call>{\"name\": \"f\", \"arguments\": {}}", 4).calls.size(), 1u);
+  EXPECT_EQ(parsed_calls("<tool_call>function\nf\n{}", 4).calls.size(), 1u);
+  EXPECT_TRUE(parsed_calls("<tool_call>function\nf", 4).calls.empty()) << "a name that was cut";
 }
 
 /// Answers of any text: what is found does not depend on how it comes, and what is no call is text.
@@ -359,9 +406,10 @@ TEST(ToolCallFuzz, HoweverTheTextIsCut) {
       {"Let me see.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\": 1}}\n</tool_call>\n"
        "<tool_call>{\"name\": \"get\"}</tool_call>\n",
        "\n {\"name\": \"get\", \"parameters\": {\"x\": [1]}}", "no call < here <tool",
-       "<tool_call>not JSON</tool_call> and on", "a \n b\n"},
-      {"<tool_call>", "</tool_call>", "{", "}", "\"name\":", "\"f\"", "\"arguments\":", " ", "\n",
-       "<", "\xff", "[", "]"});
+       "<tool_call>not JSON</tool_call> and on", "a \n b\n",
+       "So.<tool_call>function\nf\n{\"b\": [1]}</tool_call><tool_call>function\nget</tool_call>"},
+      {"function\n", "<tool_call>", "</tool_call>", "{", "}", "\"name\":", "\"f\"",
+       "\"arguments\":", " ", "\n", "<", "\xff", "[", "]"});
   const int inputs = fuzz_inputs(8000);
   int called = 0;
   for (int i = 0; i < inputs && !testing::Test::HasFailure(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "text/jinja/value.h"
 
@@ -22,6 +23,53 @@ size_t may_begin_call(std::string_view text) {
   return text.size() - (last == text.npos ? 0 : last + 1);
 }
 
+std::string_view trimmed_blanks(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+/// A call as it is written.
+struct WrittenCall {
+  std::string name;
+  std::optional<jinja::Value> arguments;
+};
+
+std::optional<jinja::Value> read_object(std::string_view json) {
+  auto parsed = jinja::parse_json(json, 100'000);
+  if (!parsed || !parsed.value().is_map()) return std::nullopt;
+  return parsed.take();
+}
+
+/// {"name", "arguments"}, or "parameters".
+std::optional<WrittenCall> read_json_call(std::string_view body) {
+  const auto object = read_object(body);
+  if (!object) return std::nullopt;
+  const jinja::Value* name = object->map().find("name");
+  const jinja::Value* arguments = object->map().find("arguments");
+  if (arguments == nullptr) arguments = object->map().find("parameters");
+  if (name == nullptr || !name->is_text()) return std::nullopt;
+  WrittenCall call{name->text(), {}};
+  if (arguments != nullptr) call.arguments = *arguments;
+  return call;
+}
+
+/// A line "function", one with the name, and the arguments as JSON, if there are any.
+std::optional<WrittenCall> read_lined_call(std::string_view body) {
+  std::string_view lines[2];
+  for (std::string_view& line : lines) {
+    const size_t end = std::min(body.find('\n'), body.size());
+    line = trimmed_blanks(body.substr(0, end));
+    body.remove_prefix(std::min(end + 1, body.size()));
+  }
+  if (lines[0] != "function" || lines[1].empty()) return std::nullopt;
+  WrittenCall call{std::string(lines[1]), {}};
+  body = trimmed_blanks(body);
+  if (body.empty()) return call;
+  call.arguments = read_object(body);
+  return call.arguments ? std::optional(call) : std::nullopt;
+}
+
 }  // namespace
 
 void ToolCallFinder::tell(size_t size, Found& found) {
@@ -30,23 +78,17 @@ void ToolCallFinder::tell(size_t size, Found& found) {
 }
 
 /// False when the text is no call.
-bool ToolCallFinder::add_call(std::string_view json, bool known_only, Found& found) {
-  const size_t begin = json.find_first_not_of(kBlanks);
-  if (begin == json.npos) return false;
-  json = json.substr(begin, json.find_last_not_of(kBlanks) + 1 - begin);
-  const auto parsed = jinja::parse_json(json, 100'000);
-  if (!parsed || !parsed.value().is_map()) return false;
-  const jinja::Map& map = parsed.value().map();
-  const jinja::Value* name = map.find("name");
-  const jinja::Value* arguments = map.find("arguments");
-  if (arguments == nullptr) arguments = map.find("parameters");
-  if (name == nullptr || !name->is_text()) return false;
-  const bool known = std::find(names_.begin(), names_.end(), name->text()) != names_.end();
-  if (known_only && (!known || arguments == nullptr)) return false;
-  ToolCall call{name->text(), "{}"};
-  if (arguments != nullptr && arguments->is_text()) {
+bool ToolCallFinder::add_call(std::string_view body, bool known_only, Found& found) {
+  body = trimmed_blanks(body);
+  const auto written = body.starts_with('{') ? read_json_call(body) : read_lined_call(body);
+  if (!written) return false;
+  const auto& [name, arguments] = *written;
+  const bool known = std::find(names_.begin(), names_.end(), name) != names_.end();
+  if (known_only && (!known || !arguments)) return false;
+  ToolCall call{name, "{}"};
+  if (arguments && arguments->is_text()) {
     call.arguments = arguments->text();
-  } else if (arguments != nullptr) {
+  } else if (arguments) {
     jinja::Budget budget(std::numeric_limits<uint64_t>::max());
     call.arguments = to_json(*arguments, {}, budget);
   }

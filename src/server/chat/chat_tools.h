@@ -1,6 +1,8 @@
-// Finds calls of tools in the text of an answer while it comes: <tool_call>{json}</tool_call>, as
-// Qwen and Hermes write them, and an answer that is one JSON object {"name", "parameters"}, as
-// Llama 3 writes it. What turns out to be no call of a known tool stays text. One thread.
+// Finds calls of tools in the text of an answer while it comes: between <tool_call> and
+// </tool_call> as JSON {"name", "arguments"}, as Qwen and Hermes write them, or in lines
+// ("function", the name, the arguments as JSON), as Step-Audio 2 does; and an answer that is one
+// JSON object {"name", "parameters"}, as Llama 3 writes it. What turns out to be no call of a known
+// tool stays text. One thread.
 #pragma once
 
 #include <string>
@@ -31,7 +33,7 @@ class ToolCallFinder {
   int calls() const { return calls_; }
 
  private:
-  bool add_call(std::string_view json, bool known_only, Found& found);
+  bool add_call(std::string_view body, bool known_only, Found& found);
   void tell(size_t size, Found& found);
 
   const std::vector<std::string> names_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "audio/recording.h"
+#include "audio/recording_files_test.h"
 #include "server/http/http_server.h"
 #include "server/http/test_client_test.h"
 #include "server/models/fake_backend_test.h"
@@ -23,10 +24,12 @@ using nlohmann::json;
 /// What the test wants, and what happened.
 struct EarsScript {
   std::atomic<bool> holds = false;    ///< hears nothing while it is true
+  bool first_channel = false;         ///< RecogniserInfo, before the server starts
   std::atomic<int> fails_after = -1;  ///< so many seconds, then with an internal error
   std::atomic<int> holds_at = -1;     ///< so many seconds, nothing more while it is so
   std::atomic<bool> refuses = false;  ///< says kOverloaded
   std::atomic<int64_t> given = 0;     ///< samples
+  std::atomic<float> loudest = 0;     ///< of them
   std::atomic<int> cancelled = 0;
   std::mutex mutex;
   ListenOptions last;
@@ -45,6 +48,7 @@ class ScriptedListener final : public Listener {
   void hear(std::span<const float> samples) override {
     given_ += std::ssize(samples);
     script_->given += std::ssize(samples);
+    for (const float sample : samples) script_->loudest = std::max(script_->loudest.load(), sample);
   }
   void end() override { ended_ = true; }
   void cancel() override { cancelled_ = true; }
@@ -89,7 +93,9 @@ class ScriptedListener final : public Listener {
 
 class ScriptedEars final : public Recogniser {
  public:
-  explicit ScriptedEars(std::shared_ptr<EarsScript> script) : script_(std::move(script)) {}
+  explicit ScriptedEars(std::shared_ptr<EarsScript> script) : script_(std::move(script)) {
+    info_.first_channel = script_->first_channel;
+  }
   const RecogniserInfo& info() const override { return info_; }
   Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
                                          std::shared_ptr<TranscriptSink> sink) override {
@@ -103,7 +109,7 @@ class ScriptedEars final : public Recogniser {
 
  private:
   const std::shared_ptr<EarsScript> script_;
-  const RecogniserInfo info_{
+  RecogniserInfo info_{
       .name = "scripted", .family = "test", .languages = {"en", "de"}, .translates = true};
 };
 
@@ -167,6 +173,17 @@ TEST_F(TranscriptionServerTest, OptionsArrive) {
   EXPECT_NE(script_->last.client, 0u);
   ask(request(silence(1), "", "/v1/audio/translations"));
   EXPECT_TRUE(script_->last.translate);
+}
+
+TEST_F(TranscriptionServerTest, HearsTheFirstChannelWhereTheRecogniserDoes) {
+  std::string data;
+  for (int i = 0; i < kHearingRate; ++i) le(data, 8000, 2), le(data, 0, 2);
+  for (const bool first : {false, true}) {
+    script_->first_channel = first, script_->loudest = 0;
+    start({});
+    EXPECT_EQ(ask(request(wav(data, 1, 2, kHearingRate))).status, 200);
+    EXPECT_FLOAT_EQ(script_->loudest, (first ? 8000 : 4000) / 32768.f);
+  }
 }
 
 TEST_F(TranscriptionServerTest, Stream) {

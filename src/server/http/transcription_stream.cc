@@ -172,6 +172,7 @@ void TranscriptionStream::start() {
   if (const Status fit = check_listen(info, call_.listen); !fit) return fail(fit.error());
   reader_.emplace(call_.file, RecordingLimits{.max_bytes = server_.options.max_upload_bytes,
                                               .max_s = server_.options.max_heard_s,
+                                              .first_channel = info.first_channel,
                                               .helper = server_.options.decoder});
   // A file that is none takes nobody's place.
   const Result<bool> more = reader_->read(kFirstPiece, piece_);

@@ -43,10 +43,10 @@ char32_t last_character(std::string_view text) {
 
 int longest_pause_ms(Eagerness eagerness) { return pauses_of(eagerness).longest; }
 
-int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript) {
+int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript, bool fell) {
   const Pauses& pauses = pauses_of(eagerness);
   transcript = trimmed(transcript);
-  if (transcript.empty()) return pauses.longest;
+  if (transcript.empty()) return fell ? pauses.unknown : pauses.longest;
   const char32_t last = last_character(transcript);
   const Ending ending = ending_of(last);
   if (ending == Ending::kEllipsis || transcript.ends_with("...")) return pauses.open;
@@ -55,7 +55,8 @@ int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript) {
   const size_t blank = transcript.find_last_of(" \t\n");
   const std::string word = lower_ascii(transcript.substr(blank + 1));  // npos + 1 is 0
   const bool unfinished = std::binary_search(kUnfinished.begin(), kUnfinished.end(), word);
-  return unfinished ? pauses.open : pauses.unknown;
+  if (unfinished) return pauses.open;
+  return fell ? pauses.complete : pauses.unknown;
 }
 
 }  // namespace syrinx

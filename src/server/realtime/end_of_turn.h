@@ -1,6 +1,7 @@
-// When a speaker who pauses is done, by what they have said so far: the rules that stand for
-// OpenAI's `semantic_vad`. A sentence that is complete needs a short pause, one that breaks off
-// after "and" a long one; recognisers without punctuation leave the middle. Free function.
+// When a speaker who pauses is done, by what they have said so far and by how their pitch ended:
+// the rules that stand for OpenAI's `semantic_vad`. A sentence that is complete needs a short
+// pause, one that breaks off after "and" a long one; recognisers without punctuation leave the
+// middle, and there a pitch that fell says that it is complete. Free functions.
 #pragma once
 
 #include <string_view>
@@ -11,7 +12,7 @@ enum class Eagerness { kLow, kMedium, kHigh };
 
 /// The pause that ends the turn at the latest, whatever was said: 8, 4 or 2 s.
 int longest_pause_ms(Eagerness eagerness);
-/// The pause that ends it after this transcript, which may still be empty.
-int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript);
+/// The pause that ends it after this transcript, which may still be empty, where the pitch `fell`.
+int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript, bool fell);
 
 }  // namespace syrinx

@@ -7,7 +7,7 @@ namespace {
 
 TEST(EndOfTurn, ByWhatWasSaid) {
   for (const Eagerness eagerness : {Eagerness::kLow, Eagerness::kMedium, Eagerness::kHigh}) {
-    const auto pause = [&](const char* text) { return pause_that_ends_ms(eagerness, text); };
+    const auto pause = [&](const char* text) { return pause_that_ends_ms(eagerness, text, false); };
     const int done = pause("I am going home."), open = pause("I am going to the"),
               unknown = pause("I am going home");
     EXPECT_LT(done, unknown);
@@ -21,6 +21,13 @@ TEST(EndOfTurn, ByWhatWasSaid) {
     EXPECT_EQ(pause("so I went and, UM"), open);
     EXPECT_EQ(pause(""), longest_pause_ms(eagerness));
     EXPECT_EQ(pause(" \n"), longest_pause_ms(eagerness));
+    // A pitch that fell ends what the words leave open, and nothing else.
+    const auto fallen = [&](const char* text) { return pause_that_ends_ms(eagerness, text, true); };
+    EXPECT_EQ(fallen("I am going home"), done);
+    EXPECT_EQ(fallen("I am going to the"), open);
+    EXPECT_EQ(fallen("First,"), open);
+    EXPECT_EQ(fallen("Really?"), done);
+    EXPECT_EQ(fallen(""), unknown);
   }
   EXPECT_EQ(longest_pause_ms(Eagerness::kLow), 8000);
   EXPECT_EQ(longest_pause_ms(Eagerness::kMedium), 4000);

@@ -236,7 +236,8 @@ std::unique_ptr<TurnDetector> RealtimeSession::make_detector(const RealtimeConfi
   if (!facts_.open_activity) throw LoadError("there is no detector of voices here");
   TurnRules rules{.threshold = config.turns->threshold,
                   .prefix_ms = config.turns->prefix_ms,
-                  .silence_ms = config.turns->silence_ms};
+                  .silence_ms = config.turns->silence_ms,
+                  .melody = config.turns->semantic};
   if (config.turns->semantic) rules.silence_ms = longest_pause_ms(eagerness_of(*config.turns));
   return std::make_unique<TurnDetector>(facts_.open_activity(strictness_of(rules.threshold)),
                                         rules);
@@ -304,7 +305,8 @@ bool RealtimeSession::pause_is_the_end() const {
   const auto hearing = hearings_.find(*turn_);
   const std::string transcript =
       hearing == hearings_.end() ? "" : hearing->second.settled + hearing->second.partial;
-  return pause_ms >= pause_that_ends_ms(eagerness_of(*config_.turns), transcript);
+  const Eagerness eagerness = eagerness_of(*config_.turns);
+  return pause_ms >= pause_that_ends_ms(eagerness, transcript, detector_->fell());
 }
 
 /// Bounded, however long nobody speaks.
@@ -757,7 +759,7 @@ BeginAnswer RealtimeSession::asking(const AnswerConfig& config, const Conversati
   }
   if (config.max_tokens > 0) body["max_completion_tokens"] = config.max_tokens;
   if (config.temperature) body["temperature"] = *config.temperature;
-  BeginAnswer out{"", config, std::move(body)};
+  BeginAnswer out{"", config, std::move(body), context.answers()};
   out.config.tools = out.config.tool_choice = {};
   return out;
 }
@@ -813,6 +815,10 @@ void RealtimeSession::answered(const std::string& id, const AnswerNews& news,
         std::string().swap(part.bytes);
       }
       delta("response.output_audio.delta", base64(news.audio));
+    }
+    if (item != nullptr && spoken) {
+      std::vector<int32_t>& ids = item->parts.front().ids;
+      ids.insert(ids.end(), news.ids.begin(), news.ids.end());
     }
     if (item != nullptr) add_words(item->parts.front(), news);
     response.calls.insert(response.calls.end(), news.calls.begin(), news.calls.end());
