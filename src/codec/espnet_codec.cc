@@ -26,13 +26,19 @@ EspnetCodecConfig EspnetCodecConfig::of(const Weights& generator) {
   return c;
 }
 
-EspnetCodec::EspnetCodec(const EspnetCodecConfig& config, const Weights& generator, WeightType type)
-    : config_(config), decoder_(config.decoder, generator.scope("decoder"), type) {
+std::vector<Tensor> load_codebooks(const EspnetCodecConfig& config, const Weights& generator) {
+  std::vector<Tensor> books;
   for (int64_t q = 0; q < config.codebooks; ++q) {
     const Weights book = espnet_codebook(generator, q);
-    codebooks_.push_back(book.f32("embed", {config.codebook_size, config.decoder.latent}));
+    books.push_back(book.f32("embed", {config.codebook_size, config.decoder.latent}));
     for (const char* buffer : {"inited", "cluster_size", "embed_avg"}) book.ignore(buffer);
   }
+  return books;
+}
+
+EspnetCodec::EspnetCodec(const EspnetCodecConfig& config, const Weights& generator, WeightType type)
+    : config_(config), decoder_(config.decoder, generator.scope("decoder"), type) {
+  codebooks_ = load_codebooks(config, generator);
   for (const Tensor& book : codebooks_) tables_.push_back(book);
   generator.ignore("encoder.*");
 }

@@ -27,6 +27,9 @@ struct EspnetCodecConfig {
   int64_t lookahead() const { return (decoder.delay() + hop() - 1) / hop(); }
 };
 
+/// The entries [V, D] of each codebook of the scope.
+std::vector<Tensor> load_codebooks(const EspnetCodecConfig& config, const Weights& generator);
+
 class EspnetCodecState {
  public:
   /// Frames whose samples have been taken.

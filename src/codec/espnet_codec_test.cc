@@ -94,7 +94,7 @@ TEST(EspnetCodec, AMirroredConvolutionLooksAtBothSides) {
   // One channel, three taps 1 2 4, dilation 2: row t sees t - 2, t, t + 2.
   Tensor weight({1, 1, 3}, DType::kF32), bias({1}, DType::kF32);
   weight.f32()[0] = 1, weight.f32()[1] = 2, weight.f32()[2] = 4, bias.f32()[0] = 0;
-  const MirroredConv1d conv(weight, bias, 2, WeightType::kF32);
+  const MirroredConv1d conv(weight, bias, {.dilation = 2});
   const auto run = [&](std::vector<float> x, int64_t piece) {
     fixture::Bench bench;
     auto state = conv.open();

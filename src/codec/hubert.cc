@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "kernels/activation.h"
 #include "nn/row_queue.h"
@@ -28,13 +27,13 @@ HubertConfig HubertConfig::of(const Weights& weights) {
     std::optional<Shape> shape = weights.shape(name);
     return shape && shape->dims() == dims ? shape : std::nullopt;
   };
-  const std::string positions = "encoder.pos_conv_embed.conv.parametrizations.weight.original1";
   if (const auto s = sizes("feature_projection.projection.weight", 2)) {
     c.width = (*s)[0], c.channels = (*s)[1];
   }
-  if (const auto s = sizes(positions.c_str(), 3); s && (*s)[1] > 0) {
-    c.position_groups = std::max<int64_t>(1, (*s)[0] / (*s)[1]), c.position_taps = (*s)[2];
-  }
+  const ConvPositionSizes positions =
+      ConvPositionSizes::of(weights.scope("encoder").scope("pos_conv_embed").scope("conv"),
+                            {c.width, c.position_taps, c.position_groups});
+  c.position_taps = positions.taps, c.position_groups = positions.groups;
   if (const auto s = sizes("encoder.layers.0.feed_forward.intermediate_dense.weight", 2)) {
     c.ffn = (*s)[0];
   }
@@ -43,21 +42,6 @@ HubertConfig HubertConfig::of(const Weights& weights) {
   }
   return c;
 }
-
-/// A recording between the blocks.
-struct Hubert::Work {
-  Work(const HubertConfig& config, int64_t rows)
-      : queries({rows, config.width}, DType::kF32),
-        kv({1, static_cast<int>(config.heads()), static_cast<int>(config.width / config.heads()),
-            DType::kF32},
-           KvPool::pages_for(rows)),
-        pages(static_cast<size_t>(KvPool::pages_for(rows))) {
-    std::iota(pages.begin(), pages.end(), 0);
-  }
-  Tensor x, queries;  // [N, W]
-  KvPool kv;
-  std::vector<int32_t> pages;
-};
 
 Hubert::Hubert(const HubertConfig& config, const Weights& weights) : config_(config) {
   const int64_t width = config.width, channels = config.channels;
@@ -76,7 +60,8 @@ Hubert::Hubert(const HubertConfig& config, const Weights& weights) : config_(con
   feature_norm_ = LayerNorm(projection.scope("layer_norm"), channels, kHubertEps);
   project_ = load_linear(projection, "projection", width, channels, true, kHubertType);
   const Weights encoder = weights.scope("encoder");
-  positions_ = load_positions(encoder.scope("pos_conv_embed").scope("conv"));
+  positions_ = ConvPositions(encoder.scope("pos_conv_embed").scope("conv"),
+                             {width, config.position_taps, config.position_groups});
   norm_ = LayerNorm(encoder.scope("layer_norm"), width, kHubertEps);
   for (int64_t i = 0; i < config.layers; ++i) {
     const Weights w = encoder.scope("layers", i), attention = w.scope("attention");
@@ -97,24 +82,6 @@ PackedLinear Hubert::load_qkv(const Weights& attention) const {
                          take_linear(attention, "k_proj", width, width, true),
                          take_linear(attention, "v_proj", width, width, true)};
   return PackedLinear::pack(parts, kHubertType);
-}
-
-/// In weight norm over every tap of its own.
-PackedConv1d Hubert::load_positions(const Weights& weights) const {
-  const int64_t width = config_.width, taps = config_.position_taps;
-  const int64_t inner = width / config_.position_groups;
-  const Weights norm = weights.scope("parametrizations").scope("weight");
-  const Tensor gains = norm.f32("original0", {1, 1, taps});
-  Tensor w = norm.f32("original1", {width, inner, taps});
-  for (int64_t k = 0; k < taps; ++k) {
-    double power = 0;
-    for (int64_t i = 0; i < width * inner; ++i) power += std::pow(double{w.f32()[i * taps + k]}, 2);
-    const double factor = power > 0 ? gains.f32()[k] / std::sqrt(power) : 0;
-    for (int64_t i = 0; i < width * inner; ++i) {
-      w.f32()[i * taps + k] = static_cast<float>(w.f32()[i * taps + k] * factor);
-    }
-  }
-  return PackedConv1d::pack(w, weights.take("bias", {width}), config_.position_groups);
 }
 
 /// Rows [begin, end) of the first convolution, in the arena.
@@ -194,56 +161,34 @@ Pieces Hubert::convolve(StepContext* const& ctx, std::span<const float> samples,
   SYRINX_CHECK(x.shape()[1] == width, "[hubert] rows of ", x.shape()[1]);
 }
 
-/// x += gelu(convolution of x), then normed: where a row stands is what stands around it.
+/// x += what the convolution tells, then normed.
 Pieces Hubert::place(StepContext* const& ctx, Tensor& x) const {
-  const int64_t total = x.shape()[0], width = config_.width, taps = config_.position_taps;
-  const int64_t before = taps / 2;  // and taps - 1 - before behind
-  Tensor padded({total + taps - 1, width}, DType::kF32);
-  std::copy_n(x.f32(), total * width, padded.f32() + before * width);
+  const int64_t total = x.shape()[0];
+  const Tensor padded = positions_.padded(x);
   for (int64_t begin = 0; begin < total; begin += kPlaceRows) {
     StepContext& now = *ctx;
     const int64_t end = std::min(total, begin + kPlaceRows);
-    const View add = now.arena.take({end - begin, width}, DType::kF32);
     const View rows = x.view().slice(begin, end);
-    conv1d(now, positions_, padded.view().slice(begin, end + taps - 1), add);
-    activate(now, Activation::kGelu, add, add);
-    add_inplace(now, rows, add);
+    add_inplace(now, rows, positions_.at(now, padded, begin, end));
     norm_(now, rows, rows);
     co_await PieceEnd();
   }
 }
 
-Pieces Hubert::attend(StepContext* const& ctx, const Block& block, Work& work) const {
-  const int64_t total = work.x.shape()[0], width = config_.width;
-  const int heads = static_cast<int>(config_.heads());
-  const auto max_pages = static_cast<int>(work.pages.size());
+Pieces Hubert::attend(StepContext* const& ctx, const Block& block, RowAttention& attention,
+                      Tensor& all) const {
+  const int64_t total = all.shape()[0], width = config_.width;
   const auto piece = [&](int64_t begin) { return std::min(total, begin + kBlockRows); };
   for (int64_t begin = 0; begin < total; begin += kBlockRows) {
-    StepContext& now = *ctx;
-    const int64_t end = piece(begin), rows = end - begin;
-    const View keys = now.arena.take({rows, width}, DType::kF32);
-    const View values = now.arena.take({rows, width}, DType::kF32);
-    const std::array outs{work.queries.view().slice(begin, end), keys, values};
-    linear_parts(now, block.qkv, work.x.view().slice(begin, end), outs);
-    const std::array<int32_t, 2> row_begin{0, static_cast<int32_t>(rows)};
-    const std::array<int32_t, 1> kv_len{static_cast<int32_t>(end)};
-    write_kv(now, all_heads(keys, heads), all_heads(values, heads), work.kv, 0,
-             {row_begin, kv_len, work.pages, max_pages});
+    attention.put(*ctx, block.qkv, all.view().slice(begin, piece(begin)), begin);
     co_await PieceEnd();
   }
   for (int64_t begin = 0; begin < total; begin += kBlockRows) {
     StepContext& now = *ctx;
-    const int64_t end = piece(begin), rows = end - begin;
-    const View x = work.x.view().slice(begin, end);
-    const View seen = now.arena.take({rows, width}, DType::kF32);
-    const View wide = now.arena.take({rows, config_.ffn}, DType::kF32);
-    const std::array<int32_t, 2> row_begin{0, static_cast<int32_t>(rows)};
-    const std::array<int32_t, 1> kv_len{static_cast<int32_t>(total)};
-    AttentionSpec spec;
-    spec.scale = 1 / std::sqrt(static_cast<float>(width / heads));
-    spec.causal = false;
-    paged_attention(now, all_heads(work.queries.view().slice(begin, end), heads), work.kv, 0,
-                    {row_begin, kv_len, work.pages, max_pages}, spec, seen);
+    const View x = all.view().slice(begin, piece(begin));
+    const View seen = now.arena.take({x.shape[0], width}, DType::kF32);
+    const View wide = now.arena.take({x.shape[0], config_.ffn}, DType::kF32);
+    attention.see(now, begin, seen);
     linear_add(now, block.out, seen, x);
     block.after_attention(now, x, x);
     linear(now, block.up, x, wide);
@@ -257,16 +202,15 @@ Pieces Hubert::attend(StepContext* const& ctx, const Block& block, Work& work) c
 Pieces Hubert::run(StepContext* const& ctx, std::span<const float> samples, Tensor& out) const {
   const int64_t total = rows(std::ssize(samples)), width = config_.width;
   SYRINX_CHECK(total > 0, "[hubert] ", samples.size(), " samples");
-  Work work(config_, total);
-  work.x = Tensor({total, width}, DType::kF32);
-  Tensor norm;
+  RowAttention attention(total, width, config_.heads());
+  Tensor x({total, width}, DType::kF32), norm;
   for (Pieces p = measure(ctx, samples, norm); !p.done(); p.next()) co_await PieceEnd();
-  for (Pieces p = convolve(ctx, samples, norm, work.x); !p.done(); p.next()) co_await PieceEnd();
-  for (Pieces p = place(ctx, work.x); !p.done(); p.next()) co_await PieceEnd();
-  out = work.x.clone();
+  for (Pieces p = convolve(ctx, samples, norm, x); !p.done(); p.next()) co_await PieceEnd();
+  for (Pieces p = place(ctx, x); !p.done(); p.next()) co_await PieceEnd();
+  out = x.clone();
   for (const Block& block : blocks_) {
-    for (Pieces p = attend(ctx, block, work); !p.done(); p.next()) co_await PieceEnd();
-    add_inplace(*ctx, out, work.x);
+    for (Pieces p = attend(ctx, block, attention, x); !p.done(); p.next()) co_await PieceEnd();
+    add_inplace(*ctx, out, x);
   }
   scale_inplace(*ctx, out, 1 / static_cast<float>(blocks_.size() + 1));
 }

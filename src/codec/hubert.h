@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "base/pieces.h"
-#include "kernels/attention.h"
+#include "codec/conv_positions.h"
+#include "codec/row_attention.h"
 #include "nn/conv.h"
 #include "nn/layers.h"
 
@@ -54,10 +55,8 @@ class Hubert {
     PackedLinear qkv, out, up, down;
     LayerNorm after_attention, after_mlp;
   };
-  struct Work;
 
   PackedLinear load_qkv(const Weights& attention) const;
-  PackedConv1d load_positions(const Weights& weights) const;
   /// Scale and shift of each channel that norm the first convolution's rows over a recording.
   Pieces measure(StepContext* const& ctx, std::span<const float> samples, Tensor& norm) const;
   View first_rows(StepContext& ctx, std::span<const float> samples, int64_t begin,
@@ -65,7 +64,8 @@ class Hubert {
   Pieces convolve(StepContext* const& ctx, std::span<const float> samples, const Tensor& norm,
                   Tensor& x) const;
   Pieces place(StepContext* const& ctx, Tensor& x) const;
-  Pieces attend(StepContext* const& ctx, const Block& block, Work& work) const;
+  Pieces attend(StepContext* const& ctx, const Block& block, RowAttention& attention,
+                Tensor& x) const;
 
   HubertConfig config_;
   PackedConv1d first_;
@@ -73,7 +73,7 @@ class Hubert {
   std::vector<CausalConv1d> convs_;
   LayerNorm feature_norm_, norm_;
   PackedLinear project_;
-  PackedConv1d positions_;
+  ConvPositions positions_;
   std::vector<Block> blocks_;
 };
 

@@ -79,19 +79,9 @@ void XCodecEncoder::load_codebooks(const Weights& weights) {
   const int64_t size = config_.codec.codebook_size, dim = config_.codec.codebook_dim;
   for (int64_t q = 0; q < config_.codec.codebooks; ++q) {
     const Weights w = weights.scope("quantizers", q);
-    Codebook book{load_linear(w, "project_in", dim, config_.width, true, kCodesType),
-                  load_linear(w, "project_out", config_.width, dim, true, kCodesType),
-                  w.f32("codebook.embed", {size, dim}),
-                  {}};
-    Tensor bias({size}, DType::kF32);
-    for (int64_t v = 0; v < size; ++v) {
-      double power = 0;
-      for (int64_t i = 0; i < dim; ++i)
-        power += std::pow(double{book.entries.f32()[v * dim + i]}, 2);
-      bias.f32()[v] = static_cast<float>(-power / 2);
-    }
-    book.nearest = PackedLinear::pack(book.entries, kCodesType, bias);
-    codebooks_.push_back(std::move(book));
+    codebooks_.push_back({load_linear(w, "project_in", dim, config_.width, true, kCodesType),
+                          load_linear(w, "project_out", config_.width, dim, true, kCodesType),
+                          NearestEntry(w.f32("codebook.embed", {size, dim}))});
   }
 }
 
@@ -205,18 +195,17 @@ Pieces XCodecEncoder::run(StepContext* const& ctx, std::span<const float> sample
 
 void XCodecEncoder::quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const {
   const int64_t n = latent.shape[0], dim = config_.codec.codebook_dim;
-  const int64_t size = config_.codec.codebook_size, books = config_.codec.codebooks;
-  const View small = take_rows(ctx, n, dim), scores = take_rows(ctx, n, size);
-  const View out = take_rows(ctx, n, config_.width);
+  const int64_t books = config_.codec.codebooks;
+  const View small = take_rows(ctx, n, dim), out = take_rows(ctx, n, config_.width);
+  std::vector<int32_t> found(static_cast<size_t>(n));
   for (int64_t q = 0; q < books; ++q) {
     const Codebook& book = codebooks_[static_cast<size_t>(q)];
     linear(ctx, book.in, latent, small);
-    linear(ctx, book.nearest, small, scores);
+    book.entries.find(ctx, small, found);
     for (int64_t t = 0; t < n; ++t) {
-      const float* row = scores.f32() + t * size;
-      const int64_t best = std::max_element(row, row + size) - row;
-      codes[static_cast<size_t>(t * books + q)] = static_cast<int32_t>(best);
-      std::copy_n(book.entries.f32() + best * dim, dim, small.f32() + t * dim);
+      const int32_t best = found[static_cast<size_t>(t)];
+      codes[static_cast<size_t>(t * books + q)] = best;
+      std::ranges::copy(book.entries.entry(best), small.f32() + t * dim);
     }
     linear(ctx, book.out, small, out);
     for (int64_t i = 0; i < latent.count(); ++i) latent.f32()[i] -= out.f32()[i];
@@ -230,7 +219,7 @@ size_t XCodecEncoder::bytes() const {
     for (const Unit& unit : block.units) sum += unit.wide.bytes() + unit.mix.bytes();
   }
   for (const Codebook& book : codebooks_) {
-    sum += book.in.bytes() + book.out.bytes() + book.entries.bytes() + book.nearest.bytes();
+    sum += book.in.bytes() + book.out.bytes() + book.entries.bytes();
   }
   return sum;
 }

@@ -13,6 +13,7 @@
 
 #include "codec/dac_encoder.h"
 #include "codec/hubert.h"
+#include "codec/nearest_entry.h"
 #include "codec/xcodec.h"
 
 namespace syrinx {
@@ -43,8 +44,7 @@ class XCodecEncoder {
   };
   struct Codebook {
     PackedLinear in, out;
-    Tensor entries;        // [V, dim]
-    PackedLinear nearest;  // x . e - |e|^2 / 2 of each entry e: the nearest is largest
+    NearestEntry entries;  // V of width dim
   };
 
   PackedConv1d load_conv(const Weights& weights, bool bias) const;

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "base/worst.h"
+#include "codec/piece_runner.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "io/safetensors.h"
-#include "kernels/fixture.h"
 
 namespace syrinx {
 namespace {
@@ -14,21 +14,6 @@ namespace {
 std::string encoder_golden(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/higgs/golden/" + name;
 }
-
-/// Runs pieces that need a context, with an arena that is empty at the start of each.
-struct PieceRunner {
-  explicit PieceRunner(int threads = 1) : bench(threads) {}
-  int run(Pieces pieces) {
-    int count = 0;
-    for (; !pieces.done(); ++count) {
-      const Arena::Mark mark(bench.ctx.arena);
-      pieces.next();
-    }
-    return count;
-  }
-  fixture::Bench bench;
-  StepContext* ctx = &bench.ctx;
-};
 
 TEST(HubertEncoder, RowsAreTransformers) {
   const Weights weights(open_weights(encoder_golden("hubert.safetensors")));
@@ -47,7 +32,7 @@ TEST(HubertEncoder, RowsAreTransformers) {
   for (const int64_t count : {400, 16000, 21333}) {
     const View want = golden.view("features_" + std::to_string(count));
     const auto samples = fixture::golden_signal(count, static_cast<uint32_t>(count));
-    PieceRunner runner;
+    fixture::PieceRunner runner;
     Tensor rows;
     runner.run(hubert.run(runner.ctx, samples, rows));
     ASSERT_EQ(rows.shape(), want.shape) << count;
@@ -66,7 +51,7 @@ class XCodecEncoderTest : public testing::Test {
         encoder_(XCodecConfig::of(weights_, XCodecConfig::higgs()), weights_) {}
 
   std::vector<int32_t> encode(std::span<const float> samples, int threads = 1) {
-    PieceRunner runner(threads);
+    fixture::PieceRunner runner(threads);
     Tensor codes;
     pieces_ = runner.run(encoder_.run(runner.ctx, samples, codes));
     EXPECT_EQ(codes.shape()[0], encoder_.frames(std::ssize(samples)));

@@ -16,8 +16,12 @@ constexpr size_t kMaxItems = 8u << 20;   // items of all containers together
 class Machine {
  public:
   Machine(std::string_view bytes, const std::string& path, GlobalFilter allowed,
-          std::string_view dict_type)
-      : bytes_(bytes), path_(path), allowed_(allowed), dict_type_(dict_type) {}
+          std::string_view dict_type, OwnBytes own_bytes)
+      : bytes_(bytes),
+        path_(path),
+        allowed_(allowed),
+        dict_type_(dict_type),
+        own_bytes_(std::move(own_bytes)) {}
 
   Pickle run() {
     while (step()) {
@@ -138,11 +142,20 @@ class Machine {
       push({Kind::kCall, 0, 0, {}, {function, arguments}});
     }
   }
-  /// Attributes of dicts ("_metadata") carry no tensors; those of other values are not known.
+  /// Attributes of dicts ("_metadata") carry no tensors.
   void build() {
-    pop();
-    const Kind kind = out_.values[top()].kind;
-    if (kind != Kind::kDict && kind != Kind::kCall) fail("attributes of an unknown kind of value");
+    const PickleId attributes = pop(), id = top();
+    PickleValue& value = out_.values[id];
+    if (value.kind == Kind::kCall) {
+      count_items(1);
+      value.items.resize(2);
+      value.items.push_back(attributes);
+    } else if (value.kind != Kind::kDict) {
+      fail("attributes of an unknown kind of value");
+    }
+    const size_t own = own_bytes_ ? own_bytes_(out_, id, at_) : 0;
+    if (own > bytes_.size() - at_) fail("ends in the middle");
+    at_ += own;
   }
   void long_int(uint64_t size) {
     if (size > 8) fail(concat("an integer of ", size, " bytes"));
@@ -168,6 +181,7 @@ class Machine {
   const std::string& path_;
   GlobalFilter allowed_;
   std::string_view dict_type_;
+  OwnBytes own_bytes_;
   size_t at_ = 0, op_at_ = 0, items_ = 0;
   std::vector<PickleId> stack_;
   std::vector<size_t> marks_;
@@ -321,6 +335,7 @@ bool Machine::step() {
       return true;
     }
     case 'R':
+    case '\x81':  // a class and what makes a new object of it
       call();
       return true;
     case 'b':
@@ -337,8 +352,8 @@ bool Machine::step() {
 }  // namespace
 
 Pickle read_pickle(std::string_view bytes, const std::string& path, GlobalFilter allowed,
-                   std::string_view dict_type) {
-  return Machine(bytes, path, allowed, dict_type).run();
+                   std::string_view dict_type, OwnBytes own_bytes) {
+  return Machine(bytes, path, allowed, dict_type, std::move(own_bytes)).run();
 }
 
 }  // namespace syrinx

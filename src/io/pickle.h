@@ -1,10 +1,11 @@
 // Pickles as data: a stack machine that knows containers, numbers, text, names of globals, calls
 // and persistent ids, and turns them into a graph of values without running anything. What a call
-// or an id means is the reader's business (io/torch_pickle.h). Protocols 2 to 5, the opcodes that
-// torch.save writes; any other is a fault.
+// or an id means is the reader's business (io/torch_pickle.h, io/joblib_array.h). Protocols 2 to 5,
+// the opcodes that torch.save and joblib write; any other is a fault.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ struct PickleValue {
     kTuple,   ///< items
     kList,    ///< items
     kDict,    ///< items: key, value, key, value, ...
-    kCall,    ///< items: the global, then its argument tuple
+    kCall,    ///< items: the global, its argument tuple and, where attributes were set, those
     kRef,     ///< items: the persistent id, a tuple
   };
   Kind kind = kNone;
@@ -44,9 +45,13 @@ struct Pickle {
 /// Called for every global before it is kept: false refuses the file.
 using GlobalFilter = bool (*)(std::string_view name);
 
+/// Called when attributes were set on a value, with the values so far and the place behind that:
+/// how many bytes there are its own and no part of the pickle.
+using OwnBytes = std::function<size_t(const Pickle& so_far, PickleId value, size_t at)>;
+
 /// Throws LoadError, with `path` in the message. Calls of a `dict_type` global ("collections
-/// OrderedDict") without arguments become dicts; attributes set on values are dropped.
+/// OrderedDict") without arguments become dicts, whose attributes are dropped.
 Pickle read_pickle(std::string_view bytes, const std::string& path, GlobalFilter allowed,
-                   std::string_view dict_type);
+                   std::string_view dict_type, OwnBytes own_bytes = {});
 
 }  // namespace syrinx

@@ -1,28 +1,35 @@
 #include "nn/weight_norm.h"
 
 #include <cmath>
+#include <vector>
 
 namespace syrinx {
 
-Tensor folded_weight(const Weights& weights, const Shape& shape, const std::string& name) {
+Tensor folded_weight(const Weights& weights, const Shape& shape, const std::string& name,
+                     int axis) {
   std::string gain = name + "_g", direction = name + "_v";
   if (!weights.has(gain) && !weights.has(direction)) {
     gain = "parametrizations." + name + ".original0";
     direction = "parametrizations." + name + ".original1";
     if (!weights.has(gain) && !weights.has(direction)) return weights.f32(name, shape);
   }
-  const int64_t rows = shape[0], size = rows > 0 ? shape.count() / rows : 0;
-  Shape gains{rows};
-  if (shape.dims() == 2) gains = {rows, 1};
-  if (shape.dims() == 3) gains = {rows, 1, 1};
-  const Tensor g = weights.f32(gain, gains);
+  std::vector<int64_t> ones(static_cast<size_t>(shape.dims()), 1);
+  const int64_t norms = ones[static_cast<size_t>(axis)] = shape[axis];
+  int64_t inner = 1;  // elements behind the axis
+  for (int d = axis + 1; d < shape.dims(); ++d) inner *= shape[d];
+  const Tensor g = weights.f32(gain, Shape(std::span<const int64_t>(ones)));
   Tensor w = weights.f32(direction, shape);
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = w.f32() + r * size;
-    double power = 0;
-    for (int64_t i = 0; i < size; ++i) power += double{row[i]} * row[i];
-    const double factor = power > 0 ? g.f32()[r] / std::sqrt(power) : 0;
-    for (int64_t i = 0; i < size; ++i) row[i] = static_cast<float>(row[i] * factor);
+  const auto norm_of = [&](int64_t i) { return static_cast<size_t>(i / inner % norms); };
+  std::vector<double> factor(static_cast<size_t>(norms));
+  for (int64_t i = 0; i < shape.count(); ++i) {
+    factor[norm_of(i)] += double{w.f32()[i]} * w.f32()[i];
+  }
+  for (int64_t n = 0; n < norms; ++n) {
+    double& power = factor[static_cast<size_t>(n)];
+    power = power > 0 ? g.f32()[n] / std::sqrt(power) : 0;
+  }
+  for (int64_t i = 0; i < shape.count(); ++i) {
+    w.f32()[i] = static_cast<float>(w.f32()[i] * factor[norm_of(i)]);
   }
   return w;
 }

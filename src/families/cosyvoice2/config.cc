@@ -38,6 +38,15 @@ int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   return chunk;
 }
 
+/// Everything before is seen, which the authors' estimator does whatever its config says.
+void expect_all_left_chunks(const HyperYaml& y) {
+  const std::string name = "num_decoding_left_chunks";
+  for (const std::string& key : {name, "flow.decoder.estimator." + name}) {
+    if (!y.has(key) || y.i(key, -kMany, kMany) < 0) continue;
+    y.fail(key, "must be -1: neither this flow nor its authors' bounds what comes before a chunk");
+  }
+}
+
 S3FlowConfig load_flow(const HyperYaml& y) {
   expect_class(y, "flow", "CausalMaskedDiffWithXvec");
   expect_class(y, "flow.encoder", "UpsampleConformerEncoder");
@@ -69,6 +78,7 @@ S3FlowConfig load_flow(const HyperYaml& y) {
   if (y.i(unet + "in_channels", 1, kMany) != 4 * c.mel)
     y.fail(unet + "in_channels", "must be 4 mels");
   c.chunk = load_chunk(y, c.ratio);
+  expect_all_left_chunks(y);
   const std::vector<int64_t> channels = y.ints(unet + "channels", 1, kMany);
   if (channels.size() != 1) y.fail(unet + "channels", "expected one level");
   c.channels = channels[0];

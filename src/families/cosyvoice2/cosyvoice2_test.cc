@@ -162,6 +162,13 @@ TEST(CosyVoice2, FaultsOfFilesNameFileAndEntry) {
             std::string::npos);
   EXPECT_NE(fault(yaml, "speech_token_size: 40", "speech_token_size: 41").find("vocab_size"),
             std::string::npos);
+  EXPECT_NE(
+      fault(yaml, "left_chunks: -1", "left_chunks: 2").find("num_decoding_left_chunks: must be -1"),
+      std::string::npos);
+  EXPECT_NE(fault(yaml, "            n_blocks:",
+                  "            num_decoding_left_chunks: 0\n            n_blocks:")
+                .find("estimator.num_decoding_left_chunks: must be -1"),
+            std::string::npos);
   EXPECT_NE(fault("CosyVoice-BlankEN/config.json", "\"qwen2\"", "\"qwen7\"").find("model_type"),
             std::string::npos);
 }

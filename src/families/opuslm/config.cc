@@ -88,6 +88,10 @@ ModelConfig load_model_config(const Config& root) {
   m.temperature = static_cast<float>(root.opt_f("audio_temperature", 0.8, 0, 100));
   m.top_k = static_cast<int>(root.opt_i("audio_topk", 30, 0, 1 << 20));
   m.codec = root.opt_s("dac_hf_model_tag", "ftshijt/espnet_codec_dac_large_v1.4_360epoch");
+  m.xeus = root.opt_s("xeus_hf_model_tag", "espnet/xeus");
+  m.xeus_file = root.opt_s("xeus_checkpoint_filename", "model/xeus_checkpoint_new.pth");
+  m.units_file = root.opt_s("km_model_filename", "model/km_opus_lm.mdl");
+  m.xeus_layer = root.opt_i("xeus_layer", 18, 0, 1 << 10);
   return m;
 }
 

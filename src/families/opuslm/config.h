@@ -40,6 +40,10 @@ struct ModelConfig {
   float temperature = 0;       ///< of speech
   int top_k = 0;               ///< of speech
   std::string codec;           ///< "Org/Name"
+  std::string xeus;            ///< "Org/Name" of the encoder of speech
+  std::string xeus_file;       ///< of it
+  std::string units_file;      ///< of it: k-means over its rows
+  int64_t xeus_layer = 0;      ///< behind which these are taken
 
   /// Code s comes s steps late; behind the end the model goes on as it likes.
   DelayPattern delays() const;

@@ -23,16 +23,17 @@ inline std::string golden_path(const std::string& name) {
 }
 
 /// A directory as one would put it together: of the plain model, or of the dialogue model, which
-/// shares its tokenizer and codec.
+/// shares its tokenizer and codec; with or without what hears.
 class ModelDir {
  public:
-  explicit ModelDir(bool dialogue = false) {
-    constexpr auto kHow = std::filesystem::copy_options::recursive;
+  explicit ModelDir(bool dialogue = false, bool hears = false) {
+    constexpr auto kHow = std::filesystem::copy_options::recursive |
+                          std::filesystem::copy_options::overwrite_existing;
     std::filesystem::copy(golden_path("checkpoint"), dir_.path(), kHow);
+    if (hears) std::filesystem::copy(golden_path("hearing"), dir_.path(), kHow);
     if (!dialogue) return;
     std::filesystem::remove(dir_.path("model.pth"));
-    std::filesystem::copy(golden_path("dialogue"), dir_.path(),
-                          kHow | std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::copy(golden_path("dialogue"), dir_.path(), kHow);
   }
   std::string path(const std::string& name = "") const { return dir_.path(name); }
 

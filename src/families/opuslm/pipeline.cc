@@ -1,14 +1,16 @@
 #include "families/opuslm/pipeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
+#include "audio/resampler.h"
 #include "base/check.h"
-#include "families/opuslm/state.h"
 #include "families/opuslm/voice.h"
 #include "families/weight_files.h"
 #include "io/file.h"
 #include "io/hub.h"
+#include "io/joblib_array.h"
 #include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::opuslm {
@@ -16,6 +18,8 @@ namespace {
 
 /// Fresh frames of the chunks, 20 ms each.
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
+constexpr double kHearsSeconds = 30;
+constexpr int64_t kBesidesHeard = 256;  // positions that a recording leaves at least
 
 /// ESPnet's name for a model; a directory without it holds what its converter made.
 std::string weights_file(const std::string& dir) {
@@ -53,6 +57,29 @@ std::string codec_dir(const LoadSpec& spec, const std::string& name) {
   }
 }
 
+/// The folder of XEUS; empty where there is none.
+std::string xeus_dir(const LoadSpec& spec, const ModelConfig& config) {
+  const std::string name = config.xeus.substr(config.xeus.rfind('/') + 1);
+  if (std::string path = join_path(spec.dir, name); is_directory(path)) return path;
+  try {
+    return resolve_part(spec.dir, config.xeus, hub_cache(), config.units_file);
+  } catch (const LoadError&) {
+    return "";
+  }
+}
+
+/// What XEUS keeps of its training.
+const NamePatterns kXeusTraining{"losses.*", "loss*", "util_modules.*", "mask*", "global_step"};
+
+NearestEntry load_units(const ModelConfig& config, const std::string& path, int64_t width) {
+  Tensor centres = read_joblib_array(path, "cluster_centers_");
+  if (centres.shape() != Shape{config.units, width}) {
+    throw LoadError(concat(path, ": the model has ", config.units, " units, XEUS rows of ", width,
+                           "; k-means has ", centres.shape().str()));
+  }
+  return NearestEntry(std::move(centres));
+}
+
 Tokenizer load_tokenizer(const LoadSpec& spec, const ModelConfig& config) {
   if (!spec.dummy || is_file(join_path(spec.dir, "tokenizer.json"))) {
     return Tokenizer::load(spec.dir);
@@ -80,15 +107,34 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   root.build([&] { lm_ = load_lm(config_, root, spec.weights); });
   load_codec(spec);
   stage_ = std::make_unique<CodecStage>(*codec_);
-  const int lookahead = static_cast<int>(codec_->config().lookahead());
-  const FrameType text{Flow::kText};
-  graph_ = {{{.name = "ar", .ar = lm_.get(), .in = {text}, .out = {stage_->in(), text}},
-             {.name = "codec", .chunk = stage_.get(), .in = {}, .out = {}}},
-            {{.from = {kClient}, .to = {0}},
-             {.from = {0, 0}, .to = {1}, .policy = {kInitialFrames, kSteadyFrames, 0, lookahead}},
-             {.from = {0, 1}, .to = {kClient}},
-             {.from = {1}, .to = {kClient}}}};
+  join();
   describe(spec);
+}
+
+void OpusLm::join() {
+  const int lookahead = static_cast<int>(codec_->config().lookahead());
+  const ChunkPolicy decoding{kInitialFrames, kSteadyFrames, 0, lookahead};
+  const FrameType text{Flow::kText};
+  if (!hearing_) {
+    graph_ = {{{.name = "ar", .ar = lm_.get(), .in = {text}, .out = {stage_->in(), text}},
+               {.name = "codec", .chunk = stage_.get(), .in = {}, .out = {}}},
+              {{.from = {kClient}, .to = {0}},
+               {.from = {0, 0}, .to = {1}, .policy = decoding},
+               {.from = {0, 1}, .to = {kClient}},
+               {.from = {1}, .to = {kClient}}}};
+    return;
+  }
+  enum { kHearing, kLm, kCodec };
+  graph_ = {
+      {{.name = "hearing", .chunk = hearing_.get(), .in = {}, .out = {}},
+       {.name = "ar", .ar = lm_.get(), .in = {text, hearing_->out()}, .out = {stage_->in(), text}},
+       {.name = "codec", .chunk = stage_.get(), .in = {}, .out = {}}},
+      {{.from = {kClient}, .to = {kHearing}, .policy = HearingStage::kPolicy},
+       {.from = {kClient}, .to = {kLm, 0}},
+       {.from = {kHearing}, .to = {kLm, State::kHearing}},
+       {.from = {kLm, 0}, .to = {kCodec}, .policy = decoding},
+       {.from = {kLm, 1}, .to = {kClient}},
+       {.from = {kCodec}, .to = {kClient}}}};
 }
 
 void OpusLm::load_codec(const LoadSpec& spec) {
@@ -103,6 +149,30 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   // Convolutions have no 8-bit form.
   const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
   generator.build([&] { codec_ = std::make_unique<EspnetCodec>(sizes, generator, type); });
+  find_ears(spec, generator, sizes);
+}
+
+/// Their files are read when somebody is first heard: they take longer than all the rest.
+void OpusLm::find_ears(const LoadSpec& spec, const Weights& generator,
+                       const EspnetCodecConfig& codec) {
+  const std::string dir = spec.dummy ? "" : xeus_dir(spec, config_);
+  if (dir.empty() && !spec.dummy) return;
+  ears_ = std::make_unique<LazyEars>([this, dir, generator, codec, plain = spec] {
+    const Weights weights(plain.dummy ? plain_weights_at(plain, "")
+                                      : open_weights(join_path(dir, config_.xeus_file)));
+    const XeusConfig sizes = plain.dummy ? XeusConfig() : XeusConfig::of(weights);
+    std::unique_ptr<Xeus> xeus;
+    weights.build([&] { xeus = std::make_unique<Xeus>(sizes, weights, config_.xeus_layer); },
+                  kXeusTraining);
+    std::unique_ptr<EspnetEncoder> encoder;
+    generator.build([&] { encoder = std::make_unique<EspnetEncoder>(codec, generator); });
+    NearestEntry units = plain.dummy
+                             ? NearestEntry(weights.f32("units", {config_.units, sizes.width}))
+                             : load_units(config_, join_path(dir, config_.units_file), sizes.width);
+    return std::make_unique<Ears>(std::move(*xeus), std::move(units), std::move(*encoder));
+  });
+  hearing_ = std::make_unique<HearingStage>(*ears_, config_.streams);
+  voices_ = std::make_unique<VoiceMaker>(*ears_);
 }
 
 void OpusLm::describe(const LoadSpec& spec) {
@@ -117,7 +187,14 @@ void OpusLm::describe(const LoadSpec& spec) {
   info_.default_voice = "default";
   info_.languages = {"auto"};
   info_.late_text = LateText::kSentence;
-  info_.no_cloning = "recordings are not encoded for this family yet; a voice file may bring codes";
+  info_.no_cloning = "put the files of " + config_.xeus + " into the folder " +
+                     config_.xeus.substr(config_.xeus.rfind('/') + 1) +
+                     " of the model, or into the hub's cache";
+  if (hearing_) {
+    const auto room = static_cast<double>(config_.max_positions - kBesidesHeard);
+    info_.hears_s = std::clamp(std::floor(room / info_.frame_rate), 0., kHearsSeconds);
+    info_.dictates_s = info_.hears_s;
+  }
   const DecoderConfig& d = lm_->decoder();
   info_.parts = {{"language model",
                   concat(d.norm_after ? "olmo2, " : "llama, ", d.layers, " layers, width ",
@@ -129,10 +206,56 @@ void OpusLm::describe(const LoadSpec& spec) {
                   concat(codec.codebooks, " x ", codec.codebook_size, " codes, ", codec.hop(),
                          " samples a frame, looks ", codec.lookahead(), " ahead"),
                   codec_->bytes()}};
+  if (hearing_) {
+    info_.parts.push_back(
+        {"hearing", concat(config_.xeus, ", k-means, the codec's encoder; loaded when needed"), 0});
+  }
 }
 
-Result<Opened> OpusLm::open(const SpeechRequest& request) const {
-  return State::open(config_, *prompter_, request);
+/// Also the samples for the hearing stage.
+Result<std::vector<Heard>> OpusLm::hear(const SpeechRequest& request,
+                                        std::vector<float>& samples) const {
+  std::vector<Heard> heard;
+  for (const auto& recording : request.recordings) {
+    const Ears& ears = ears_->get();
+    const std::vector<float> all =
+        resampled(recording->samples, recording->sample_rate, Ears::kSampleRate, Resampling::kHann);
+    const int64_t count = std::ssize(all);
+    if (count < Ears::kLeast) {
+      return Error{ErrorCode::kInvalid,
+                   concat("recording ", heard.size() + 1, " has ", count, " samples, at least ",
+                          Ears::kLeast, " are needed"),
+                   "messages"};
+    }
+    heard.push_back({count, ears.frames(count)});
+    const size_t begin = samples.size();
+    samples.insert(samples.end(), all.begin(), all.end());
+    const int64_t frames = HearingStage::frames_in(ears, count);
+    samples.resize(begin + static_cast<size_t>(frames * HearingStage::kWidth), 0.f);
+  }
+  return heard;
+}
+
+Result<Opened> OpusLm::open(const SpeechRequest& request) const try {
+  Opened opened;
+  Result<std::vector<Heard>> heard = hear(request, opened.samples);
+  if (!heard) return heard.error();
+  auto state = State::open(config_, *prompter_, request, heard.take());
+  if (!state.ok()) return state.error();
+  opened.sequences.push_back(state.take());
+  return opened;
+} catch (const LoadError& error) {
+  // Of the ears' files, which are read when somebody is first heard.
+  return Error{ErrorCode::kInternal, error.what(), "messages"};
+}
+
+Result<SpeechRequest> OpusLm::dictation(const Dictation& dictation) const {
+  SpeechRequest request;
+  request.task = std::make_shared<Hearing>();
+  request.recordings = {dictation.recording};
+  request.text_only = true;
+  request.temperature = 0.f;
+  return request;
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

@@ -1,6 +1,6 @@
 // OpusLM and OpusLM-Dialogue: texts read aloud, conversations answered in words and by voice,
-// recordings (given as codes) written down; as a pipeline of one language model, which gives its
-// client text and its codec codes, and that codec.
+// recordings written down; as a pipeline of what hears, one language model, which gives its client
+// text and its codec codes, and that codec.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,10 @@
 #include "families/family.h"
 #include "families/opuslm/codec_stage.h"
 #include "families/opuslm/config.h"
+#include "families/opuslm/hearing.h"
 #include "families/opuslm/prompter.h"
 #include "families/opuslm/speech_lm.h"
+#include "families/opuslm/state.h"
 #include "model/pipeline.h"
 
 namespace syrinx::opuslm {
@@ -23,6 +25,8 @@ class OpusLm : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
+  Result<SpeechRequest> dictation(const Dictation& dictation) const override;
+  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
@@ -31,6 +35,9 @@ class OpusLm : public Pipeline {
 
  private:
   void load_codec(const LoadSpec& spec);
+  void find_ears(const LoadSpec& spec, const Weights& generator, const EspnetCodecConfig& codec);
+  void join();
+  Result<std::vector<Heard>> hear(const SpeechRequest& request, std::vector<float>& samples) const;
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
@@ -39,6 +46,9 @@ class OpusLm : public Pipeline {
   std::unique_ptr<StreamLm> lm_;
   std::unique_ptr<EspnetCodec> codec_;
   std::unique_ptr<CodecStage> stage_;
+  std::unique_ptr<LazyEars> ears_;  // null where there are no files of them
+  std::unique_ptr<HearingStage> hearing_;
+  std::unique_ptr<VoiceMaker> voices_;
   Graph graph_;
   PipelineInfo info_;
 };

@@ -12,22 +12,39 @@ using Json = nlohmann::json;
 
 Error wrong(const std::string& what) { return {ErrorCode::kInvalid, what, "messages"}; }
 
-/// The text of a message; parts that are none are refused.
-Result<std::string> text_of(const Json& message) {
+std::string member(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// A message's part that is a text, or else one that is a recording.
+struct Part {
+  bool text = true;
+  std::string words;
+};
+
+/// The parts of a message, texts beside each other as one.
+Result<std::vector<Part>> parts_of(const Json& message) {
+  std::vector<Part> parts{{}};
   const auto content = message.find("content");
-  if (content == message.end() || content->is_null()) return std::string();
-  if (content->is_string()) return content->get<std::string>();
+  if (content == message.end() || content->is_null()) return parts;
+  if (content->is_string()) parts.back().words = content->get<std::string>();
+  if (content->is_string()) return parts;
   if (!content->is_array()) return wrong("the content of a message must be a text or a list");
-  std::string text;
   for (const Json& part : *content) {
-    const bool is_text = part.is_object() && part.contains("type") && part["type"] == "text" &&
-                         part.contains("text") && part["text"].is_string();
-    if (!is_text) {
-      return Error{ErrorCode::kUnsupported, "this model takes messages of text only", "messages"};
+    const std::string type = member(part, "type");
+    if (type == "text" && part.contains("text") && part["text"].is_string()) {
+      if (!parts.back().text) parts.emplace_back();
+      parts.back().words += part["text"].get<std::string>();
+    } else if (type == "audio") {
+      if (parts.back().text && parts.back().words.empty()) parts.pop_back();
+      parts.push_back({false, ""});
+    } else {
+      return Error{ErrorCode::kUnsupported, "this model takes messages of text and recordings only",
+                   "messages"};
     }
-    text += part["text"].get<std::string>();
   }
-  return text;
+  return parts;
 }
 
 }  // namespace
@@ -46,6 +63,22 @@ Rows& Rows::ids(std::span<const int32_t> ids) {
 Rows& Rows::frames(std::span<const int32_t> frames) {
   ids_.insert(ids_.end(), frames.begin(), frames.end());
   return pads(config_->streams - 1);
+}
+
+Rows& Rows::heard(int64_t frames, bool ends) {
+  for (int64_t i = 0; i < frames; ++i) untold_.push_back(count() + i);
+  pads(frames);
+  if (ends) id(config_->ids.speech);
+  return pads(config_->streams - 1);
+}
+
+void Rows::tell(std::span<const int32_t> frames) {
+  const auto streams = static_cast<size_t>(config_->streams);
+  SYRINX_CHECK(frames.size() / streams <= untold_.size() - next_, "[opuslm] more frames than rows");
+  for (size_t at = 0; at < frames.size(); at += streams, ++next_) {
+    const auto row = static_cast<size_t>(untold_[next_]);
+    std::copy_n(frames.begin() + at, streams, ids_.begin() + row * streams);
+  }
 }
 
 Rows& Rows::pads(int64_t count) {
@@ -103,18 +136,37 @@ Rows Prompter::speech(std::span<const int32_t> words, std::span<const int32_t> v
   return rows;
 }
 
-Rows Prompter::recognition(std::span<const int32_t> heard) const {
+/// The dialogue model writes down what its user says before it answers.
+Rows Prompter::before_recognition() const {
   const ControlIds& c = config_.ids;
   Rows rows(config_);
-  std::vector<int32_t> frames(heard.begin(), heard.end());
-  frames.push_back(c.speech);  // the recording's end
-  frames.resize(frames.size() + static_cast<size_t>(config_.streams - 1), c.pad);
-  rows.id(c.end).id(c.asr).id(c.speech).frames(frames).id(c.text);
+  rows.id(c.end).id(config_.dialogue ? c.audio_dialogue : c.asr);
+  if (config_.dialogue) rows.id(c.user);
+  rows.id(c.speech);
   return rows;
 }
 
-Result<Rows> Prompter::conversation(const Chat& chat, bool spoken,
-                                    std::span<const int32_t> voice) const {
+void Prompter::after_recognition(Rows& rows) const {
+  const ControlIds& c = config_.ids;
+  if (config_.dialogue) rows.id(c.user);
+  rows.id(c.text);
+}
+
+Rows Prompter::recognition(std::span<const int32_t> heard) const {
+  Rows rows = recognition(std::ssize(heard) / config_.streams);
+  rows.tell(heard);
+  return rows;
+}
+
+Rows Prompter::recognition(int64_t heard) const {
+  Rows rows = before_recognition();
+  rows.heard(heard, !config_.dialogue);
+  after_recognition(rows);
+  return rows;
+}
+
+Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<const int32_t> voice,
+                                    std::span<const int64_t> heard) const {
   if (!chat.tools.empty()) {
     return Error{ErrorCode::kUnsupported, "this model calls no tools", "tools"};
   }
@@ -122,26 +174,42 @@ Result<Rows> Prompter::conversation(const Chat& chat, bool spoken,
   if (!messages.is_array() || messages.empty()) return wrong("'messages' must be a list");
   const ControlIds& c = config_.ids;
   Rows rows(config_);
-  rows.id(c.end).id(spoken ? c.audio_dialogue : c.text_dialogue);
+  rows.id(c.end).id(spoken || !heard.empty() ? c.audio_dialogue : c.text_dialogue);
   if (!voice.empty()) {
     rows.id(c.system);
     add_voice(rows, voice);
   }
+  size_t recordings = 0;
   for (const Json& message : messages) {
     if (!message.is_object()) return wrong("'messages' must be a list of objects");
-    const auto found = message.find("role");
-    const std::string role =
-        found != message.end() && found->is_string() ? found->get<std::string>() : "";
+    const std::string role = member(message, "role");
     const int32_t id = role == "system" || role == "developer" ? c.system
                        : role == "user"                        ? c.user
                        : role == "assistant"                   ? c.assistant
                                                                : -1;
     if (id < 0) return wrong("roles are system, user and assistant, not \"" + role + "\"");
-    auto text = text_of(message);
-    if (!text.ok()) return text.error();
-    rows.id(id).id(c.text).ids(words(text.value())).pads(config_.streams - 1);
-    if (rows.count() > config_.max_positions) break;  // too many, whatever follows
+    auto parts = parts_of(message);
+    if (!parts.ok()) return parts.error();
+    for (const Part& part : parts.value()) {
+      if (part.text) {
+        rows.id(id).id(c.text).ids(words(part.words)).pads(config_.streams - 1);
+        continue;
+      }
+      if (id != c.user) return wrong("only a user's message may hold a recording");
+      if (recordings == heard.size()) return wrong("a recording of a message is not there");
+      rows.id(id).id(c.speech).heard(heard[recordings++], false);
+      if (config_.dialogue) continue;
+      if (messages.size() > 1 || parts.value().size() > 1) {
+        return Error{ErrorCode::kUnsupported,
+                     "this model writes a recording down that is sent alone; it hears none in "
+                     "conversations",
+                     "messages"};
+      }
+      if (heard.size() == 1) return recognition(heard[0]);
+    }
+    if (rows.count() > config_.max_positions) return rows;  // too many, whatever follows
   }
+  if (recordings < heard.size()) return wrong("a recording has no place in the messages");
   answer(rows, false);
   return rows;
 }

@@ -17,7 +17,7 @@
 
 namespace syrinx::opuslm {
 
-/// Rows [N, S] one after another, before the delay.
+/// Rows [N, S] one after another, before the delay. Frames of recordings may be told later.
 class Rows {
  public:
   explicit Rows(const ModelConfig& config) : config_(&config) {}
@@ -27,14 +27,28 @@ class Rows {
   /// Frames [T, S] of ids, and S - 1 rows of pads.
   Rows& frames(std::span<const int32_t> frames);
   Rows& pads(int64_t count);
+  /// The next recording's frames, so many, which tell() will tell, where it `ends` what says so,
+  /// and S - 1 rows of pads.
+  Rows& heard(int64_t frames, bool ends);
 
   int64_t count() const { return std::ssize(ids_) / config_->streams; }
   /// Under the delay pattern, as many rows: stream s comes s rows late.
   std::vector<int32_t> delayed() const;
 
+  /// The first row whose ids are not all known; count() when all are.
+  int64_t known() const { return next_ < untold_.size() ? untold_[next_] : count(); }
+  /// Whether some rows are told later, or were.
+  bool hears() const { return !untold_.empty(); }
+  /// The first row of those; only with hears().
+  int64_t first_heard() const { return untold_.front(); }
+  /// The next frames [n, S] of ids.
+  void tell(std::span<const int32_t> frames);
+
  private:
   const ModelConfig* config_;
   std::vector<int32_t> ids_;
+  std::vector<int64_t> untold_;  // rows, rising
+  size_t next_ = 0;              // of those
 };
 
 class Prompter {
@@ -51,8 +65,13 @@ class Prompter {
   Rows speech(std::span<const int32_t> words, std::span<const int32_t> voice) const;
   /// What a recording, frames [T, S] of ids, is written down after.
   Rows recognition(std::span<const int32_t> heard) const;
+  /// The same of T frames that are told later.
+  Rows recognition(int64_t heard) const;
   /// A conversation up to where its answer begins. `spoken`: the answer will be heard as well.
-  Result<Rows> conversation(const Chat& chat, bool spoken, std::span<const int32_t> voice) const;
+  /// `heard`: frames of each recording, in the order of the messages. One recording and nothing
+  /// else is written down.
+  Result<Rows> conversation(const Chat& chat, bool spoken, std::span<const int32_t> voice,
+                            std::span<const int64_t> heard) const;
   /// Goes on with the answer in words; then, with `speech`, it is spoken.
   void answer(Rows& rows, bool speech) const;
   void answered(Rows& rows, std::span<const int32_t> words) const;
@@ -62,6 +81,8 @@ class Prompter {
   Result<std::vector<int32_t>> ids_of(std::span<const int32_t> frames, const char* param) const;
 
  private:
+  Rows before_recognition() const;
+  void after_recognition(Rows& rows) const;
   /// A voice is cut to so many frames, or filled with pads.
   void add_voice(Rows& rows, std::span<const int32_t> voice) const;
 

@@ -29,7 +29,8 @@ Error unsupported(const char* what, const char* param) {
 
 }  // namespace
 
-State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request)
+State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request,
+             std::vector<Heard> heard)
     : config_(config),
       prompter_(prompter),
       max_frames_(request.max_frames),
@@ -37,6 +38,8 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
       ignore_stop_(request.ignore_stop),
       text_(kSegmentBytes, request.text_open, kShortSentence),
       written_(request.stop),
+      heard_(std::move(heard)),
+      rows_(config),
       streams_(config.delays()) {
   speech_.temperature = request.temperature.value_or(config.temperature);
   speech_.top_k = request.top_k.value_or(config.top_k);
@@ -50,7 +53,8 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
 }
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Prompter& prompter,
-                                              const SpeechRequest& request) {
+                                              const SpeechRequest& request,
+                                              std::vector<Heard> heard) {
   if (!request.language.empty() && request.language != "auto") {
     return unsupported("the model takes the language from the text", "language");
   }
@@ -69,7 +73,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
   if (!(scale >= 0 && scale <= kMostGuidance)) {
     return Error{ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance"};
   }
-  std::unique_ptr<State> state(new State(config, prompter, request));
+  std::unique_ptr<State> state(new State(config, prompter, request, std::move(heard)));
   if (scale != 1) state->guidance_ = scale;
   if (const Status voice = state->set_voice(request); !voice.ok()) return voice.error();
   if (const Status begun = state->begin(request); !begun.ok()) return begun.error();
@@ -99,36 +103,46 @@ Status State::fits(int64_t rows, const char* param) const {
 
 Status State::begin(const SpeechRequest& request) {
   if (request.task || request.chat) text_.push("", true);  // nothing is read
-  if (request.task) {
-    const auto* hearing = dynamic_cast<const Hearing*>(request.task.get());
-    if (!hearing) return unsupported("this model has no such task", "task");
-    Result<std::vector<int32_t>> heard = prompter_.ids_of(hearing->frames, "frames");
-    if (!heard) return heard.error();
-    const Rows rows = prompter_.recognition(heard.value());
-    if (const Status fault = fits(rows.count(), "frames"); !fault) return fault;
-    begin_phase(rows, false, 0);
-    return ok_status();
-  }
+  if (request.task) return begin_task(request);
   if (request.chat) {
     const bool spoken = !request.text_only;
     if (spoken && !config_.dialogue) {
       return unsupported("this model answers in words only; it reads texts aloud", "modalities");
     }
-    Result<Rows> rows = prompter_.conversation(*request.chat, spoken, voice_);
+    std::vector<int64_t> frames;
+    for (const Heard& each : heard_) frames.push_back(each.frames);
+    Result<Rows> rows = prompter_.conversation(*request.chat, spoken, voice_, frames);
     if (!rows) return rows.error();
     if (const Status fault = fits(rows.value().count(), "messages"); !fault) return fault;
-    begin_phase(rows.value(), false, 0);
-    if (spoken) dialogue_ = rows.take();
+    answers_aloud_ = spoken;
+    begin_phase(rows.take(), false, 0);
     return ok_status();
   }
+  if (!heard_.empty()) return unsupported("recordings are heard in messages", "messages");
   if (request.text_only) return unsupported("this model answers messages only", "prompt");
   if (is_blank(request.text) && !request.text_open) return nothing_to_say();
-  if (const Status taken = take(request.text, !request.text_open); !taken.ok()) return taken;
+  if (const Status taken = take_text(request.text, !request.text_open); !taken.ok()) return taken;
   begin_reading();
   return ok_status();
 }
 
-Status State::take(std::string_view text, bool last) {
+Status State::begin_task(const SpeechRequest& request) {
+  const auto* hearing = dynamic_cast<const Hearing*>(request.task.get());
+  if (!hearing) return unsupported("this model has no such task", "task");
+  Rows rows(config_);
+  if (!heard_.empty() && hearing->frames.empty()) {
+    rows = prompter_.recognition(heard_.front().frames);
+  } else {
+    Result<std::vector<int32_t>> heard = prompter_.ids_of(hearing->frames, "frames");
+    if (!heard) return heard.error();
+    rows = prompter_.recognition(heard.value());
+  }
+  if (const Status fault = fits(rows.count(), "frames"); !fault) return fault;
+  begin_phase(std::move(rows), false, 0);
+  return ok_status();
+}
+
+Status State::take_text(std::string_view text, bool last) {
   text_.push(text, last);
   for (std::string part = text_.next(); !part.empty(); part = text_.next()) {
     std::vector<int32_t> words = prompter_.words(trimmed(part));
@@ -144,7 +158,7 @@ Status State::append_text(std::string_view text, bool last) {
   if (!text_.open()) {
     return Error{ErrorCode::kInvalid, "the text of this request is complete", "input"};
   }
-  const Status taken = take(text, last);
+  const Status taken = take_text(text, last);
   if (!taken.ok()) return taken;
   // A sentence is certain once a letter after it is there, so what comes last is never nothing.
   if (ready() || begin_reading() || !last) return ok_status();
@@ -162,17 +176,39 @@ bool State::begin_reading() {
   return true;
 }
 
-void State::begin_phase(const Rows& rows, bool speaking, int64_t words) {
+void State::begin_phase(Rows rows, bool speaking, int64_t words) {
   speaking_ = speaking;
   phase_words_ = words;
-  prompt_ = rows.delayed();
+  rows_ = std::move(rows);
+  set_prompt();
+  streams_.restart(max_steps());
+  if (!speaking) said_.reserve(static_cast<size_t>(max_steps()));
+}
+
+void State::set_prompt() {
+  prompt_ = rows_.delayed();
   prompt_ids_.clear();
   for (size_t at = 0; at < prompt_.size(); at += static_cast<size_t>(config_.streams)) {
     prompt_ids_.push_back(prompt_[at]);
   }
-  streams_.restart(max_steps());
-  if (!speaking) said_.reserve(static_cast<size_t>(max_steps()));
 }
+
+Status State::take(int port, const Frames& frames) {
+  if (port != kHearing) return Sequence::take(port, frames);
+  std::vector<int32_t> codes;
+  for (const float code : frames.floats) codes.push_back(static_cast<int32_t>(code));
+  if (!codes.empty()) {
+    Result<std::vector<int32_t>> ids = prompter_.ids_of(codes, "recordings");
+    if (!ids) return ids.error();
+    rows_.tell(ids.value());
+  }
+  SYRINX_CHECK(!frames.last || rows_.known() == rows_.count(), "[opuslm] ", rows_.known(), " of ",
+               rows_.count(), " rows are told");
+  if (rows_.known() == rows_.count()) set_prompt();
+  return ok_status();
+}
+
+int State::known_rows() const { return prompt_.empty() ? 0 : static_cast<int>(rows_.known()); }
 
 int State::prompt_rows() const { return std::max(1, static_cast<int>(std::ssize(prompt_ids_))); }
 
@@ -191,7 +227,8 @@ int State::max_steps() const {
 
 void State::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
   const auto streams = static_cast<size_t>(config_.streams);
-  for (size_t at = 0; at < prompt_.size(); at += streams) {
+  const auto most = static_cast<size_t>(rows_.hears() ? rows_.first_heard() : rows_.count());
+  for (size_t at = 0; at < std::min(prompt_.size(), most * streams); at += streams) {
     const std::span<const int32_t> row = std::span(prompt_).subspan(at, streams);
     const bool alone =
         std::all_of(row.begin() + 1, row.end(), [&](int32_t id) { return id == config_.ids.pad; });
@@ -252,19 +289,18 @@ Verdict State::write(int32_t choice, StepOutput& out) {
   if (written_.stopped()) return end_words();
   if (streams_.steps() < max_steps()) return {};
   tell(written_.finish());
-  if (dialogue_) return end_words();
+  if (answers_aloud_) return end_words();
   return {Verdict::kFinished, FinishReason::kLength};
 }
 
 /// What was written is spoken, where it is to be heard and there is room for it.
 Verdict State::end_words() {
-  if (!dialogue_) return {Verdict::kFinished, FinishReason::kStop};
-  Rows rows = std::move(*dialogue_);
-  dialogue_.reset();
+  if (!answers_aloud_) return {Verdict::kFinished, FinishReason::kStop};
+  Rows rows = std::move(rows_);
   prompter_.answered(rows, said_);
   prompter_.answer(rows, true);
   if (!fits(rows.count(), "").ok()) return {Verdict::kFinished, FinishReason::kLength};
-  begin_phase(rows, true, std::ssize(said_));
+  begin_phase(std::move(rows), true, std::ssize(said_));
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 

@@ -20,19 +20,32 @@
 
 namespace syrinx::opuslm {
 
-/// A recording, as frames [T, S] of a unit and S - 1 codes each, that is to be written down.
+/// A recording that is to be written down: the request's, or one given as frames [T, S] of a unit
+/// and S - 1 codes each.
 struct Hearing : FamilyTask {
   std::vector<int32_t> frames;
+};
+
+/// What is known of a recording before it is heard.
+struct Heard {
+  int64_t samples = 0;  ///< at 16 kHz
+  int64_t frames = 0;
 };
 
 class State : public StreamSequence {
  public:
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
-                                                const SpeechRequest& request);
+                                                const SpeechRequest& request,
+                                                std::vector<Heard> heard = {});
+
+  /// The port at which what is heard comes in, rows of S numbers: a unit and codes.
+  static constexpr int kHearing = 1;
+  const std::vector<Heard>& heard() const { return heard_; }
 
   int prompt_rows() const override;
   int max_steps() const override;
-  bool ready() const override { return !prompt_.empty(); }
+  int known_rows() const override;
+  bool ready() const override { return !prompt_.empty() && known_rows() == prompt_rows(); }
   std::optional<float> guidance() const override { return guidance_; }
   /// Words are not guided.
   float step_guidance(int) const override { return speaking_ ? guidance_.value_or(1.f) : 1.f; }
@@ -44,18 +57,22 @@ class State : public StreamSequence {
   std::span<const int32_t> history(int k) const override { return streams_.column(k).subspan(1); }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
+  Status take(int port, const Frames& frames) override;
 
   /// The S ids that row `pos` is made of. A companion's prompt is all pads, and so are its words.
   void input(int pos, bool companion, std::span<int32_t> ids) const override;
 
  private:
-  State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);
+  State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request,
+        std::vector<Heard> heard);
   Status set_voice(const SpeechRequest& request);
   Status begin(const SpeechRequest& request);
-  Status take(std::string_view text, bool last);
+  Status begin_task(const SpeechRequest& request);
+  Status take_text(std::string_view text, bool last);
   Status fits(int64_t rows, const char* param) const;
   bool begin_reading();
-  void begin_phase(const Rows& rows, bool speaking, int64_t words);
+  void begin_phase(Rows rows, bool speaking, int64_t words);
+  void set_prompt();
   Verdict write(int32_t choice, StepOutput& out);
   Verdict end_words();
   Verdict end_speech();
@@ -70,12 +87,14 @@ class State : public StreamSequence {
   std::vector<int32_t> voice_;                // ids [T, S]; empty: none
   SegmentQueue text_;                         // of a reading, not yet ids
   std::deque<std::vector<int32_t>> waiting_;  // its segments to come
-  std::optional<Rows> dialogue_;              // of an answer that will be heard
+  bool answers_aloud_ = false;                // the words that are written are spoken then
   llm::AnswerText written_;
   std::vector<int32_t> said_;  // ids of the answer's words
 
   bool speaking_ = true;
   int64_t phase_words_ = 0;          // that are to be spoken
+  const std::vector<Heard> heard_;   // recordings
+  Rows rows_;                        // of the prompt
   std::vector<int32_t> prompt_;      // [P, S]; empty while there is nothing to do
   std::vector<int32_t> prompt_ids_;  // [P]
   DelayedStreams streams_;           // choices, not ids

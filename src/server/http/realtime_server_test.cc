@@ -25,12 +25,13 @@ std::string filled(size_t bytes, char value) { return std::string(bytes, value);
 /// Hears nothing but how much it is given; says so at the end.
 class CountingListener final : public Listener {
  public:
-  explicit CountingListener(std::shared_ptr<TranscriptSink> sink) : sink_(std::move(sink)) {}
+  CountingListener(std::string name, std::shared_ptr<TranscriptSink> sink)
+      : name_(std::move(name)), sink_(std::move(sink)) {}
   ~CountingListener() override { cancel(); }
   void hear(std::span<const float> samples) override { count_ += samples.size(); }
   void end() override {
     Transcript out{.language = "en", .duration_s = 1, .segments = {}};
-    out.segments.push_back({.text = " heard " + std::to_string(count_ / 1600)});
+    out.segments.push_back({.text = " " + name_ + " " + std::to_string(count_ / 1600)});
     sink_->segment(out.segments.back());
     std::exchange(sink_, nullptr)->finished(std::move(out));
   }
@@ -39,28 +40,31 @@ class CountingListener final : public Listener {
   }
 
  private:
+  const std::string name_;
   std::shared_ptr<TranscriptSink> sink_;
   size_t count_ = 0;
 };
 
 class CountingEars final : public Recogniser {
  public:
+  explicit CountingEars(std::string name)
+      : info_{.name = std::move(name), .family = "test", .languages = {"en"}} {}
   const RecogniserInfo& info() const override { return info_; }
   Result<std::unique_ptr<Listener>> open(const ListenOptions&,
                                          std::shared_ptr<TranscriptSink> sink) override {
-    return std::unique_ptr<Listener>(std::make_unique<CountingListener>(std::move(sink)));
+    return std::unique_ptr<Listener>(
+        std::make_unique<CountingListener>(info_.name, std::move(sink)));
   }
 
  private:
-  const RecogniserInfo info_{.name = "counting", .family = "test", .languages = {"en"}};
+  const RecogniserInfo info_;
 };
 
 class RealtimeServerTest : public testing::Test {
  protected:
   void start(bool writes = true, ServerOptions options = {}) {
     options.port = 0;
-    options.ears = std::make_shared<Ears>(
-        std::vector<std::shared_ptr<Recogniser>>{std::make_shared<CountingEars>()});
+    options.ears = std::make_shared<Ears>(ears_);
     speaker_->mutable_info().late_text = LateText::kToken;
     server_ = std::make_unique<HttpServer>(std::move(options));
     std::vector<ModelSource> sources = {{"fake-1", [this] { return speaker_; }}};
@@ -103,6 +107,7 @@ class RealtimeServerTest : public testing::Test {
     return bytes;
   }
 
+  std::vector<std::shared_ptr<Recogniser>> ears_{std::make_shared<CountingEars>("counting")};
   std::shared_ptr<FakeBackend> speaker_ = std::make_shared<FakeBackend>();
   std::shared_ptr<FakeWriter> writer_ = std::make_shared<FakeWriter>();
   std::unique_ptr<HttpServer> server_;
@@ -145,11 +150,35 @@ TEST_F(RealtimeServerTest, HearsACommittedRecording) {
   send(client, {{"type", "input_audio_buffer.append"}, {"audio", base64(filled(48000, '\0'))}});
   send(client, {{"type", "input_audio_buffer.commit"}});
   const auto heard = until(client, "conversation.item.input_audio_transcription.completed").back();
-  EXPECT_TRUE(heard["transcript"] == "heard 10" || heard["transcript"] == "heard 9") << heard;
+  EXPECT_TRUE(heard["transcript"] == "counting 10" || heard["transcript"] == "counting 9") << heard;
   send(client, {{"type", "response.create"}});
   const auto events = until(client, "response.done");
   EXPECT_EQ(events.back()["response"]["output"][0]["content"][0]["text"], "Hello.");
   EXPECT_EQ(audio_bytes(events), 0u);
+}
+
+TEST_F(RealtimeServerTest, TheModelWritesDownWhereItIsNamedOrNobodyElseCan) {
+  writer_->speak();
+  writer_->write_down(std::make_shared<CountingEars>("writer"));
+  const auto heard_by = [&](const std::string& wish) {
+    start();
+    WsClient client(port(), "/v1/realtime?model=writer");
+    send(client,
+         {{"type", "session.update"},
+          {"session",
+           {{"output_modalities", {"text"}},
+            {"audio",
+             {{"input", {{"turn_detection", nullptr}, {"transcription", {{"model", wish}}}}}}}}}});
+    send(client, {{"type", "input_audio_buffer.append"}, {"audio", base64(filled(48000, '\0'))}});
+    send(client, {{"type", "input_audio_buffer.commit"}});
+    const auto heard = until(client, "conversation.item.input_audio_transcription.completed");
+    const std::string text = heard.back()["transcript"];
+    return text.substr(0, text.find(' '));
+  };
+  EXPECT_EQ(heard_by("writer"), "writer");
+  EXPECT_EQ(heard_by("whisper-1"), "counting");
+  ears_.clear();
+  EXPECT_EQ(heard_by("whisper-1"), "writer");
 }
 
 TEST_F(RealtimeServerTest, CancelsWhatIsMade) {

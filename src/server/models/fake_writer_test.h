@@ -25,6 +25,7 @@ class FakeWriter : public Backend {
   void cancel(RequestId id) override;
   void append_text(RequestId, std::string, bool) override {}
   EngineStats stats() const override { return {}; }
+  std::shared_ptr<Recogniser> recogniser() const override { return recogniser_; }
   const EngineMetrics* metrics() const override { return nullptr; }
 
   /// The pieces of the next answers, and how they end.
@@ -34,6 +35,8 @@ class FakeWriter : public Backend {
   /// samples after each piece of text.
   void speak();
   static constexpr int kSamplesAPiece = 480;
+  /// Before the server: from now on it writes recordings down as this one does.
+  void write_down(std::shared_ptr<Recogniser> how) { recogniser_ = std::move(how); }
   SpeechRequest last_request() const;
   /// Waits until so many requests were cancelled; false after 10 s.
   bool wait_cancelled(int count) const;
@@ -42,6 +45,7 @@ class FakeWriter : public Backend {
   void run(RequestId id, const SpeechRequest& request, std::vector<std::string> pieces,
            FinishReason reason, Sink& sink);
   PipelineInfo info_;
+  std::shared_ptr<Recogniser> recogniser_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::vector<std::thread> threads_;

@@ -196,16 +196,24 @@ void RealtimeTalk::carry_out(RealtimeActions& actions) {
 
 // ---------------------------------------------------------------------------- hearing
 
+/// Also the model that answers, where it writes recordings down: when it is named, or nobody else
+/// can.
+Result<std::shared_ptr<Recogniser>> RealtimeTalk::ears(const std::string& name) const {
+  static const Ears kNone;
+  const Ears& apart = cast_.ears != nullptr ? *cast_.ears : kNone;
+  if (auto named = apart.find(name); named.ok()) return named;
+  const auto own = cast_.writer ? cast_.writer->recogniser() : nullptr;
+  if (own && own->info().name == name) return own;
+  auto first = apart.find("");  // names of models that only others have
+  if (own && !first.ok()) return own;
+  return first;
+}
+
 void RealtimeTalk::open_hearing(const OpenHearing& open) {
   Hearing& hearing = hearings_[open.item];
   hearing.queue = std::make_shared<HeardQueue>(wake_);
   ++heard_;
-  const auto recogniser = [&]() -> Result<std::shared_ptr<Recogniser>> {
-    static const Ears kNone;
-    const Ears& ears = cast_.ears != nullptr ? *cast_.ears : kNone;
-    auto named = ears.find(open.wish.model);
-    return named.ok() ? named : ears.find("");  // names of models that only others have
-  }();
+  const Result<std::shared_ptr<Recogniser>> recogniser = ears(open.wish.model);
   if (!recogniser) {
     hearing.error = to_api_error(recogniser.error());
     return wake_();

@@ -95,6 +95,7 @@ class RealtimeTalk : public WireSession {
   RealtimeFacts facts_of(const RealtimeCast& cast) const;
   bool by_itself() const { return cast_.writer && cast_.writer == cast_.speaker; }
   void carry_out(RealtimeActions& actions);
+  Result<std::shared_ptr<Recogniser>> ears(const std::string& name) const;
   void open_hearing(const OpenHearing& open);
   void begin_answer(BeginAnswer& begin);
   void stop_answer(const std::string& id);

@@ -2,6 +2,7 @@
 // words before speech in one answer, the same samples alone and in a crowd.
 #include <mutex>
 
+#include "codec/qwen3_audio_fixture.h"
 #include "engine/collector.h"
 #include "families/opuslm/fixture.h"
 
@@ -105,6 +106,33 @@ TEST_F(OpusLmEngine, WritesWhatItHears) {
   EXPECT_EQ(sink->text(), c.answer);
   EXPECT_TRUE(sink->samples().empty());
   EXPECT_EQ(sink->wait().reason, FinishReason::kStop);
+}
+
+TEST_F(OpusLmEngine, WritesRecordingsDown) {
+  const ModelDir dir(false, true);
+  EngineOptions options;
+  options.threads = 2;
+  options.repetition_s = 0;
+  Engine server(load({dir.path(), "tiny"}), options);
+  auto recording =
+      std::make_shared<Recording>(Recording{fixture::golden_signal(9333, 9333), 16000});
+  const SpeechRequest asked = server.pipeline().dictation({recording}).take();
+  const std::string answer =
+      nlohmann::json::parse(read_file(golden_path("hearing.json"), 1 << 10))["answer"];
+  EXPECT_EQ(run(server, asked)->text(), answer);
+  // Readings beside it, and more of it, change nothing of either.
+  const Case& c = find("short");
+  std::vector<std::shared_ptr<Reader>> heard, read;
+  for (int i = 0; i < 4; ++i) {
+    heard.push_back(submit(server, asked));
+    read.push_back(submit(server, c.request));
+  }
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(heard[i]->wait().reason, FinishReason::kStop) << heard[i]->wait().error.message;
+    EXPECT_EQ(heard[i]->text(), answer);
+    EXPECT_NE(read[i]->wait().reason, FinishReason::kError);
+    EXPECT_TRUE(read[i]->samples() == decoded(c));
+  }
 }
 
 TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {

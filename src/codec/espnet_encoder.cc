@@ -1,0 +1,69 @@
+#include "codec/espnet_encoder.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kEncodedFrames = 8;  // of a piece; the last one has up to twice as many
+
+}  // namespace
+
+EspnetEncoder::EspnetEncoder(const EspnetCodecConfig& config, const Weights& generator)
+    : config_(config), encoder_(config.decoder, generator.scope("encoder")) {
+  for (Tensor& book : load_codebooks(config, generator)) codebooks_.emplace_back(std::move(book));
+  generator.ignore("decoder.*");
+}
+
+int64_t EspnetEncoder::pieces(int64_t samples) const {
+  return std::max<int64_t>(1, samples / (kEncodedFrames * config_.hop()));
+}
+
+Pieces EspnetEncoder::run(StepContext* const& ctx, std::span<const float> samples,
+                          Tensor& codes) const {
+  const int64_t books = config_.codebooks, piece = kEncodedFrames * config_.hop();
+  const int64_t count = std::ssize(samples), total = frames(count);
+  codes = Tensor({total, books}, DType::kI32);
+  SeanetEncoder::Stream stream = encoder_.open();
+  int64_t made = 0;
+  for (int64_t at = 0; at < count;) {
+    StepContext& now = *ctx;
+    const int64_t n = count - at < 2 * piece ? count - at : piece;
+    const View x = take_rows(now, n, 1);
+    std::copy_n(samples.begin() + at, n, x.f32());
+    at += n;
+    const View latent = encoder_.run(now, x, at == count, stream);
+    const int64_t fresh = latent.shape[0];
+    SYRINX_CHECK(made + fresh <= total, "[espnet encoder] more than ", total, " frames");
+    quantise(now, latent, {codes.i32() + made * books, static_cast<size_t>(fresh * books)});
+    made += fresh;
+    co_await PieceEnd();
+  }
+  SYRINX_CHECK(made == total, "[espnet encoder] ", made, " frames of ", total);
+}
+
+void EspnetEncoder::quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const {
+  const int64_t n = latent.shape[0], width = latent.shape[1], books = config_.codebooks;
+  std::vector<int32_t> found(static_cast<size_t>(n));
+  for (int64_t q = 0; q < books && n > 0; ++q) {
+    const NearestEntry& book = codebooks_[static_cast<size_t>(q)];
+    book.find(ctx, latent, found);
+    for (int64_t t = 0; t < n; ++t) {
+      const int32_t code = found[static_cast<size_t>(t)];
+      const std::span<const float> entry = book.entry(code);
+      for (int64_t i = 0; i < width; ++i) latent.f32()[t * width + i] -= entry[i];
+      codes[static_cast<size_t>(t * books + q)] = code;
+    }
+  }
+}
+
+size_t EspnetEncoder::bytes() const {
+  size_t sum = encoder_.bytes();
+  for (const NearestEntry& book : codebooks_) sum += book.bytes();
+  return sum;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,48 @@
+// The encoder of a SEANet codec as ESPnet trains it, its decoder's mirror image: samples come in,
+// latent frames go out as soon as they are certain. However a recording is cut, its frames are the
+// same bits as those of the whole. Runs on the CPU, in f32: fewer bits would choose other codes.
+// Const after construction, shared by threads; a stream is used by one call at a time.
+// Network: espnet:espnet2/gan_codec/shared/encoder/seanet.py. T samples, D latent width.
+#pragma once
+
+#include <vector>
+
+#include "codec/seanet_layers.h"
+
+namespace syrinx {
+
+class SeanetEncoder {
+ public:
+  class Stream {
+    friend class SeanetEncoder;
+    std::vector<MirroredConv1d::State> convs;  // in the order of the network
+    std::vector<LstmState> lstm;
+    std::vector<RowQueue> beside;  // of the units
+  };
+
+  /// `config` is the decoder's.
+  SeanetEncoder(const SeanetConfig& config, const Weights& weights);
+
+  /// T / hop, rounded up.
+  int64_t frames(int64_t samples) const;
+  Stream open() const;
+  /// x [T, 1]; `last`: nothing follows, and that call brings two frames or more, or all. The frames
+  /// [N, D] that became certain, in the arena; x is changed.
+  View run(StepContext& ctx, const View& x, bool last, Stream& stream) const;
+  size_t bytes() const;
+
+ private:
+  struct Block {
+    std::vector<seanet::Unit> units;
+    seanet::Snake act;
+    MirroredConv1d down;
+  };
+
+  SeanetConfig config_;
+  MirroredConv1d head_, tail_;
+  std::vector<Block> blocks_;
+  std::vector<Lstm> lstm_;
+  seanet::Snake tail_act_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,146 @@
+#include "codec/seanet_layers.h"
+
+#include <algorithm>
+
+#include "kernels/activation.h"
+#include "nn/layers.h"
+#include "nn/weight_norm.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kMostRatios = 8, kMostUnits = 8, kMostLstm = 4;
+
+}  // namespace
+
+SeanetConfig SeanetConfig::of(const Weights& weights) {
+  SeanetConfig c;
+  // Weight norm keeps the sizes in its second tensor.
+  const auto sizes = [](const Weights& scope) {
+    for (const char* name : {"weight", "weight_v", "parametrizations.weight.original1"}) {
+      if (const auto shape = scope.shape(name); shape && shape->dims() == 3) return shape;
+    }
+    return std::optional<Shape>();
+  };
+  const auto conv = [&](int64_t layer) {
+    return sizes(seanet::conv_scope(weights.scope("model", layer)));
+  };
+  const auto up = [&](int64_t layer) {
+    return sizes(weights.scope("model", layer).scope("convtr").scope("convtr"));
+  };
+  if (const auto first = conv(0)) {
+    c.width = (*first)[0], c.latent = (*first)[1], c.taps = (*first)[2];
+  }
+  const int64_t layers = weights.count("model");
+  if (layers == 0) return c;
+  const Weights lstm = weights.scope("model", 1).scope("lstm");
+  c.lstm = 0;
+  while (c.lstm < kMostLstm && lstm.has("weight_ih_l" + std::to_string(c.lstm))) ++c.lstm;
+  c.ratios.clear();
+  int64_t at = c.lstm > 0 ? 2 : 1, next = 0;
+  for (; std::ssize(c.ratios) < kMostRatios; at = next) {
+    const auto shape = up(at + 1);
+    if (!shape) break;
+    c.ratios.push_back(std::clamp<int64_t>((*shape)[2] / 2, 1, 64));
+    next = at + 2;
+    while (next < layers && next < at + 2 + kMostUnits &&
+           sizes(seanet::conv_scope(weights.scope("model", next).scope("block", 1)))) {
+      ++next;
+    }
+    if (c.ratios.size() > 1) continue;
+    c.units = next - at - 2;
+    const auto unit = sizes(seanet::conv_scope(weights.scope("model", at + 2).scope("block", 1)));
+    if (unit && (*unit)[0] > 0) c.inner = std::clamp<int64_t>((*unit)[1] / (*unit)[0], 1, 64);
+  }
+  return c;
+}
+
+int64_t SeanetConfig::hop() const {
+  int64_t samples = 1;
+  for (const int64_t ratio : ratios) samples *= ratio;
+  return samples;
+}
+
+int64_t SeanetConfig::delay() const {
+  const int64_t half = (taps - 1) / 2;
+  int64_t rows = half;
+  for (const int64_t ratio : ratios) {
+    rows = rows * ratio + (ratio + 1) / 2 + half * ((int64_t{1} << units) - 1);
+  }
+  return rows + half;
+}
+
+namespace seanet {
+
+Snake load_snake(const Weights& layer, int64_t channels) {
+  const float alpha = layer.f32("alpha", {1, 1, 1}).f32()[0];
+  Snake snake{Tensor({channels}, DType::kF32), Tensor({channels}, DType::kF32)};
+  std::fill_n(snake.alpha.f32(), channels, alpha);
+  std::fill_n(snake.inverse.f32(), channels, 1.f / (alpha + kSnakeEps));
+  return snake;
+}
+
+void apply(StepContext& ctx, const Snake& snake, const View& x) {
+  if (x.shape[0] > 0) syrinx::snake(ctx, x, snake.alpha, snake.inverse, ChannelAxis::kLast, x);
+}
+
+MirroredConv1d load_conv(const Weights& layer, int64_t in, int64_t out, int64_t taps,
+                         const MirroredOptions& options) {
+  const Weights w = conv_scope(layer);
+  return {folded_weight(w, {out, in, taps}), w.take("bias", {out}), options};
+}
+
+namespace {
+
+PackedLinear load_pointwise(const Weights& layer, int64_t in, int64_t out, WeightType type) {
+  const Weights w = conv_scope(layer);
+  const Tensor weight = folded_weight(w, {out, in, 1});
+  return PackedLinear::pack(weight.view().reshape({out, in}), for_many_rows(type),
+                            w.take("bias", {out}));
+}
+
+}  // namespace
+
+Unit load_unit(const Weights& layer, const SeanetConfig& config, int64_t channels, int64_t number,
+               WeightType type) {
+  const int64_t inside = std::max<int64_t>(1, channels / config.inner);
+  const MirroredOptions options{.dilation = int64_t{1} << number, .type = for_convolution(type)};
+  return {load_snake(layer.scope("block", 0), channels),
+          load_snake(layer.scope("block", 2), inside),
+          load_conv(layer.scope("block", 1), channels, inside, config.taps, options),
+          load_pointwise(layer.scope("block", 3), inside, channels, type),
+          load_pointwise(layer.scope("shortcut"), channels, channels, type)};
+}
+
+View run(StepContext& ctx, const Unit& unit, const View& x, bool last, MirroredConv1d::State& conv,
+         RowQueue& waiting) {
+  waiting.push(x);
+  apply(ctx, unit.before, x);
+  const View inner = unit.conv.run(ctx, x, last, conv);
+  apply(ctx, unit.inside, inner);
+  const View skipped = waiting.pop(ctx, inner.shape[0]);
+  const View out = ctx.arena.take(skipped.shape, DType::kF32);
+  if (out.shape[0] == 0) return out;
+  linear(ctx, unit.beside, skipped, out);
+  linear_add(ctx, unit.mix, inner, out);
+  return out;
+}
+
+void add_lstm(StepContext& ctx, const std::vector<Lstm>& layers, const View& x,
+              std::vector<LstmState>& states) {
+  if (layers.empty() || x.shape[0] == 0) return;
+  View y = x;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const View out = ctx.arena.take(x.shape, DType::kF32);
+    layers[i].run(ctx, y, states[i], out);
+    y = out;
+  }
+  add_inplace(ctx, x, y);
+}
+
+size_t bytes(const Unit& unit) {
+  return unit.conv.bytes() + unit.mix.bytes() + unit.beside.bytes();
+}
+
+}  // namespace seanet
+}  // namespace syrinx

@@ -1,0 +1,91 @@
+// XEUS, ESPnet's encoder of speech in four thousand languages: samples at 16 kHz to rows, 50 a
+// second. A recording as a whole is brought to mean 0 and variance 1; seven convolutions, each with
+// a norm; then E-Branchformer blocks, in which one branch sees all rows and the other is gated by a
+// convolution over a second of them. The work is cut into pieces of some tens of milliseconds. CPU
+// only, in f32: units are decided by small differences. Const after construction, shared by
+// threads. Sources: arXiv:2407.00837; espnet:espnet2/{ssl/espnet_model.py, asr/frontend/cnn.py,
+// asr/encoder/e_branchformer_encoder.py, asr/layers/cgmlp.py}. N rows, W width, C channels of the
+// convolutions, G width of the gated branch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/pieces.h"
+#include "codec/conv_positions.h"
+#include "codec/row_attention.h"
+#include "nn/conv.h"
+#include "nn/layers.h"
+
+namespace syrinx {
+
+/// Sizes of espnet/xeus where no tensor tells them.
+struct XeusConfig {
+  static constexpr int64_t kHeads = 8;
+  int64_t channels = 512, width = 1024, ffn = 4096, gated = 4096, blocks = 19;
+  int64_t gate_taps = 31, merge_taps = 31;
+  int64_t position_taps = 128, position_groups = 16;
+
+  static XeusConfig of(const Weights& weights);
+};
+
+class Xeus {
+ public:
+  static constexpr int kSampleRate = 16000;  ///< Hz
+  static constexpr int64_t kHop = 320;       ///< samples of a row
+  static constexpr int64_t kLeast = 400;     ///< samples that the first row takes
+
+  /// `weights` has frontend, preencoder and encoder, as published. Told are the rows behind block
+  /// `layer`, counted from 0; behind the last one they are normed once more, and a number beyond it
+  /// means that one. Blocks after it are not run.
+  Xeus(const XeusConfig& config, const Weights& weights, int64_t layer);
+
+  const XeusConfig& config() const { return config_; }
+  /// N, at least one for kLeast samples.
+  static int64_t rows(int64_t samples) {
+    return samples < kLeast ? 0 : (samples - kLeast) / kHop + 1;
+  }
+  /// About as many pieces as a recording of so many samples takes.
+  int64_t pieces(int64_t samples) const;
+  /// `samples`, at least kLeast -> rows [N, W], in pieces that need the context in `ctx` while they
+  /// run. Samples, rows, `ctx` and this outlive the pieces. Held meanwhile: 45 KB a row.
+  Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& rows) const;
+  size_t bytes() const;
+
+ private:
+  struct Conv {
+    CausalConv1d conv;
+    LayerNorm norm;
+  };
+  /// Added by half.
+  struct Ffn {
+    LayerNorm norm;
+    PackedLinear up, down;
+  };
+  struct Block {
+    Ffn first, last;
+    LayerNorm before_attention, before_gated, gate_norm, norm;
+    PackedLinear qkv, attended, widen, narrow, merge;
+    PackedConv1d gate, around;
+  };
+  struct Work;
+
+  static Ffn load_ffn(const Weights& block, const std::string& name, const XeusConfig& config);
+  Block load_block(const Weights& weights) const;
+  void add(StepContext& ctx, const Ffn& ffn, const View& x) const;
+  Pieces convolve(StepContext* const& ctx, std::span<const float> samples, Tensor& x) const;
+  Pieces place(StepContext* const& ctx, Tensor& x) const;
+  void branch(StepContext& ctx, const Block& block, Work& work, int64_t begin, int64_t end) const;
+  void gather(StepContext& ctx, const Block& block, Work& work, int64_t begin, int64_t end) const;
+  void join(StepContext& ctx, const Block& block, Work& work, int64_t begin, int64_t end) const;
+
+  XeusConfig config_;
+  std::vector<Conv> convs_;
+  PackedLinear project_;
+  ConvPositions positions_;
+  std::vector<Block> blocks_;
+  LayerNorm norm_;  // behind the last block; empty: that one is not run
+};
+
+}  // namespace syrinx

@@ -1,0 +1,178 @@
+#include "families/opuslm/hearing.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "families/opuslm/state.h"
+#include "families/opuslm/voice.h"
+#include "families/recorded_voice.h"
+
+namespace syrinx::opuslm {
+namespace {
+
+constexpr double kMostVoiceSeconds = 30;  // of which the model hears the first ten
+constexpr int64_t kUnitRows = 64;         // of a piece of k-means
+
+/// A recording on its way to a voice.
+class VoiceHeard : public RecordedVoice {
+ public:
+  VoiceHeard(const Ears& ears, const VoiceEncoderInfo& info, const Recording& recording)
+      : RecordedVoice(info, recording), ears_(ears) {
+    start(work());
+  }
+
+ private:
+  Pieces work() {
+    resample(Ears::kSampleRate, Resampling::kHann);
+    co_await PieceEnd();
+    Tensor frames;
+    for (Pieces p = ears_.run(ctx_slot(), samples, frames); !p.done(); p.next()) {
+      co_await PieceEnd();
+    }
+    voice.tensors.emplace(kVoiceCodes, std::move(frames));
+  }
+
+  const Ears& ears_;
+};
+
+}  // namespace
+
+Ears::Ears(Xeus xeus, NearestEntry units, EspnetEncoder codec)
+    : xeus_(std::move(xeus)), units_(std::move(units)), codec_(std::move(codec)) {}
+
+int64_t Ears::frames(int64_t samples) const {
+  return std::min(Xeus::rows(samples), codec_.frames(samples));
+}
+
+int64_t Ears::pieces(int64_t samples) const {
+  return xeus_.pieces(samples) + Xeus::rows(samples) / kUnitRows + codec_.pieces(samples);
+}
+
+Pieces Ears::run(StepContext* const& ctx, std::span<const float> samples, Tensor& frames) const {
+  const int64_t total = this->frames(std::ssize(samples));
+  std::vector<int32_t> units(static_cast<size_t>(total));
+  {
+    Tensor rows;
+    for (Pieces p = xeus_.run(ctx, samples, rows); !p.done(); p.next()) co_await PieceEnd();
+    for (int64_t at = 0; at < total; at += kUnitRows) {
+      const int64_t n = std::min(kUnitRows, total - at);
+      units_.find(*ctx, rows.view().slice(at, at + n),
+                  std::span(units).subspan(static_cast<size_t>(at), static_cast<size_t>(n)));
+      co_await PieceEnd();
+    }
+  }
+  Tensor codes;
+  for (Pieces p = codec_.run(ctx, samples, codes); !p.done(); p.next()) co_await PieceEnd();
+  const int64_t books = codes.shape()[1];
+  frames = Tensor({total, 1 + books}, DType::kI32);
+  for (int64_t t = 0; t < total; ++t) {
+    int32_t* frame = frames.i32() + t * (1 + books);
+    frame[0] = units[static_cast<size_t>(t)];
+    std::copy_n(codes.i32() + t * books, books, frame + 1);
+  }
+}
+
+struct HearingStage::Stream : StreamState {
+  struct Part {
+    int64_t samples = 0, due = 0;  ///< due: frames in
+  };
+  std::vector<Part> parts;  // recordings
+  size_t number = 0;        // of the one that is heard
+  int64_t taken = 0;        // frames in of it
+  std::vector<float> samples;
+  StepContext* ctx = nullptr;
+  Tensor frames;
+  Pieces work;
+  int64_t told = 0;  // frames out of it
+};
+
+int64_t HearingStage::frames_in(const Ears& ears, int64_t samples) {
+  return (samples + kWidth - 1) / kWidth + ears.pieces(samples) +
+         (ears.frames(samples) + kMostOut - 1) / kMostOut;
+}
+
+Bundle HearingStage::bundle(const Sequence& sequence) const {
+  Bundle bundle;
+  std::vector<int32_t> samples;
+  for (const Heard& each : static_cast<const State&>(sequence).heard()) {
+    samples.push_back(static_cast<int32_t>(each.samples));
+  }
+  bundle.set("samples", std::move(samples));
+  return bundle;
+}
+
+std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
+  auto stream = std::make_unique<Stream>();
+  for (const int32_t samples : bundle.ints("samples")) {
+    if (samples < Ears::kLeast) throw LoadError(concat("a recording of ", samples, " samples"));
+    stream->parts.push_back({samples, frames_in(ears_.get(), samples)});
+  }
+  return stream;
+}
+
+/// One frame in.
+void HearingStage::take(StepContext& ctx, Stream& s, std::span<const float> samples,
+                        std::vector<float>& heard) const {
+  SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than recordings");
+  const Stream::Part part = s.parts[s.number];
+  const Ears& ears = ears_.get();
+  const int64_t out = (ears.frames(part.samples) + kMostOut - 1) / kMostOut;
+  const auto there = std::ssize(s.samples);
+  ++s.taken;
+  s.ctx = &ctx;
+  if (there < part.samples) {
+    const auto more = static_cast<size_t>(std::min<int64_t>(kWidth, part.samples - there));
+    s.samples.insert(s.samples.end(), samples.begin(), samples.begin() + more);
+    if (std::ssize(s.samples) == part.samples) s.work = ears.run(s.ctx, s.samples, s.frames);
+    return;
+  }
+  const bool telling = s.taken > part.due - out;
+  // How many pieces there are is not known exactly: those that are left come at once.
+  for (bool once = true; !s.work.done() && (once || telling); once = false) {
+    const Arena::Mark mark(ctx.arena);
+    s.work.next();
+  }
+  if (!telling) return;
+  const int64_t total = s.frames.shape()[0], end = std::min(total, s.told + kMostOut);
+  for (int64_t i = s.told * streams_; i < end * streams_; ++i) {
+    heard.push_back(static_cast<float>(s.frames.i32()[i]));
+  }
+  s.told = end;
+  if (s.taken < part.due) return;
+  SYRINX_CHECK(s.told == total, "[hearing] ", s.told, " of ", total, " frames are told");
+  ++s.number;
+  s.taken = s.told = 0;
+  s.work = {};
+  s.samples.clear();
+}
+
+void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  std::vector<float> heard;
+  for (ChunkJob& job : jobs) {
+    heard.clear();
+    for (int frame = job.left; frame < job.left + job.fresh; ++frame) {
+      take(ctx, *static_cast<Stream*>(job.state),
+           job.values.subspan(static_cast<size_t>(frame) * kWidth, kWidth), heard);
+    }
+    std::copy(heard.begin(), heard.end(), job.out.begin());
+    job.made = static_cast<int>(std::ssize(heard) / streams_);
+  }
+}
+
+VoiceMaker::VoiceMaker(const LazyEars& ears)
+    : ears_(ears),
+      info_{.family = kFamily,
+            .version = "1",
+            .modes = {{"in-context", false}},
+            .min_s = 1,
+            .max_s = kMostVoiceSeconds} {}
+
+std::unique_ptr<VoiceEncoding> VoiceMaker::open(const Recording& recording) const {
+  return std::make_unique<VoiceHeard>(ears_.get(), info_, recording);
+}
+
+void VoiceMaker::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const {
+  for (VoiceEncoding* encoding : batch) static_cast<VoiceHeard*>(encoding)->run(ctx);
+}
+
+}  // namespace syrinx::opuslm

@@ -1,0 +1,106 @@
+// What OpusLM hears: a recording as frames of a unit and eight codes, 50 a second. A unit is the
+// nearest of k-means over the rows of XEUS; the codes are those of the codec's encoder. A recording
+// is heard whole, in pieces of some tens of milliseconds. Const after construction, shared by
+// threads. Sources: espnet/vllm:vllm/model_executor/models/opuslm.py, and
+// espnet:egs2/TEMPLATE/asr1/pyscripts/feats/dump_km_label.py. T frames, S streams.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "codec/espnet_encoder.h"
+#include "codec/nearest_entry.h"
+#include "codec/xeus.h"
+#include "families/opuslm/config.h"
+#include "model/graph.h"
+#include "model/stage.h"
+#include "model/voice.h"
+
+namespace syrinx::opuslm {
+
+class Ears {
+ public:
+  static constexpr int kSampleRate = Xeus::kSampleRate;
+  static constexpr int64_t kLeast = Xeus::kLeast;  ///< samples
+
+  Ears(Xeus xeus, NearestEntry units, EspnetEncoder codec);
+
+  /// T: the last samples, fewer than XEUS looks at, are in none.
+  int64_t frames(int64_t samples) const;
+  /// About as many as there are for a recording of so many samples.
+  int64_t pieces(int64_t samples) const;
+  /// `samples`, at least kLeast -> i32 [T, S], in pieces that need the context in `ctx` while they
+  /// run. Samples, frames, `ctx` and this outlive the pieces.
+  Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& frames) const;
+  size_t bytes() const { return xeus_.bytes() + units_.bytes() + codec_.bytes(); }
+
+ private:
+  Xeus xeus_;
+  NearestEntry units_;
+  EspnetEncoder codec_;
+};
+
+/// Ears that are loaded when somebody is first heard. Any thread.
+class LazyEars {
+ public:
+  explicit LazyEars(std::function<std::unique_ptr<Ears>()> load) : load_(std::move(load)) {}
+  /// Throws LoadError.
+  const Ears& get() const {
+    std::call_once(once_, [&] { ears_ = load_(); });
+    return *ears_;
+  }
+
+ private:
+  const std::function<std::unique_ptr<Ears>()> load_;
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<Ears> ears_;
+};
+
+/// Recordings of a request to frames. What comes in for each is its samples, filled up to whole
+/// frames of kWidth; then as many frames of silence as the work on it has pieces, one for each, so
+/// that others' work comes between them; then those with which what it heard goes out. All of it is
+/// what frames_in() makes of the recording.
+class HearingStage : public ChunkStage {
+ public:
+  HearingStage(const LazyEars& ears, int64_t streams) : ears_(ears), streams_(streams) {}
+
+  static constexpr int kWidth = 1600;  ///< samples
+  static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1};
+  FrameType in() const override { return {Flow::kSamples, kWidth}; }
+  FrameType out() const override { return {Flow::kRows, static_cast<int>(streams_)}; }
+  int most_out() const override { return kMostOut; }
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+
+  /// Frames that come in for a recording of so many samples.
+  static int64_t frames_in(const Ears& ears, int64_t samples);
+
+ private:
+  static constexpr int kMostOut = 32;
+  struct Stream;
+  void take(StepContext& ctx, Stream& stream, std::span<const float> samples,
+            std::vector<float>& heard) const;
+
+  const LazyEars& ears_;
+  int64_t streams_;
+};
+
+/// Makes voices of recordings: the frames that are heard.
+class VoiceMaker : public VoiceEncoder {
+ public:
+  explicit VoiceMaker(const LazyEars& ears);
+
+  const VoiceEncoderInfo& info() const override { return info_; }
+  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
+  void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const override;
+
+ private:
+  const LazyEars& ears_;
+  const VoiceEncoderInfo info_;
+};
+
+}  // namespace syrinx::opuslm
