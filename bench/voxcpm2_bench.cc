@@ -138,6 +138,10 @@ int main(int argc, char** argv) {
         ->Arg(streams)
         ->Iterations(6);
   }
+  for (const int64_t streams : {1, 8})
+    benchmark::RegisterBenchmark("tail/q8a8", syrinx::tail, syrinx::WeightType::kQ8A8)
+        ->Arg(streams)
+        ->Iterations(4);
   benchmark::RegisterBenchmark("vae/bf16", syrinx::vae)->Arg(1)->Arg(2)->Iterations(4);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

@@ -15,7 +15,8 @@ TEST(DictationRecogniser, StretchesEndWhereItIsQuietest) {
   for (size_t i = 0; i < samples.size(); ++i) samples[i] = 0.3f * std::sin(0.1f * i);
   std::fill_n(samples.begin() + kPause, kHearingRate / 5, 0.f);
   EXPECT_NEAR(static_cast<double>(quietest_cut(samples, kMost)), kPause + kHearingRate / 10., 16);
-  // A pause before the last third is too early, and what fits needs no cut.
+  // A pause before the last third is too early, however quiet, and what fits needs no cut.
+  std::fill_n(samples.begin() + kPause, kHearingRate / 5, 0.01f);
   std::fill_n(samples.begin() + kHearingRate, kHearingRate, 0.f);
   EXPECT_GT(quietest_cut(samples, kMost), kPause);
   EXPECT_EQ(quietest_cut(std::span(samples).first(500), kMost), 500u);
