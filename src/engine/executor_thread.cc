@@ -9,31 +9,38 @@ ExecutorThread::ExecutorThread(std::unique_ptr<Executor> executor, std::function
 
 ExecutorThread::~ExecutorThread() {
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  given_.notify_one();
+  executor_->recall();
   thread_.join();
 }
 
 void ExecutorThread::run(Batch* batch) {
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     queue_.push_back(batch);
   }
-  given_.notify_one();
+  executor_->recall();
+}
+
+Batch* ExecutorThread::next() {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!queue_.empty()) {
+        Batch* batch = queue_.front();
+        queue_.erase(queue_.begin());
+        return batch;
+      }
+      if (stopping_) return nullptr;
+    }
+    executor_->lend();
+  }
 }
 
 void ExecutorThread::loop() {
-  for (;;) {
-    Batch* batch = nullptr;
-    {
-      std::unique_lock lock(mutex_);
-      given_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      batch = queue_.front();
-      queue_.erase(queue_.begin());
-    }
+  while (Batch* batch = next()) {
     executor_->run(*batch);
     done_(batch);
   }
