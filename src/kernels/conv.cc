@@ -154,32 +154,38 @@ PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t st
                groups);
   const int64_t in = weight.shape[0], out = weight.shape[1], taps = weight.shape[2];
   const int64_t window = (taps + stride - 1) / stride;
-  // Sample t * s + p takes tap p + i * s of input t - i: phase p is a convolution over the window,
-  // oldest input first. The s phases are s * O outputs of one convolution.
-  Tensor all(weight.shape, DType::kF32);
-  copy_as_f32(weight, 0, weight.count(), all.f32());
-  if (groups > 1) return pack_depthwise(all, stride, window, bias);
-  Tensor phases(Shape{stride * out, in, window}, DType::kF32);
-  for (int64_t p = 0; p < stride; ++p) {
-    for (int64_t i = 0; p + i * stride < taps; ++i) {
-      for (int64_t o = 0; o < out; ++o) {
-        for (int64_t c = 0; c < in; ++c) {
-          phases.f32()[((p * out + o) * in + c) * window + window - 1 - i] =
-              all.f32()[(c * out + o) * taps + p + i * stride];
-        }
-      }
-    }
-  }
-  Tensor biases;
-  if (!bias.empty()) {
-    expect_shape("conv_transpose1d bias", bias, Shape{out});
-    biases = Tensor(Shape{stride * out}, DType::kF32);
-    for (int64_t p = 0; p < stride; ++p) copy_as_f32(bias, 0, out, biases.f32() + p * out);
+  SYRINX_CHECK(!is_quantized(type), "[conv_transpose1d] weights of 8 or 4 bits are for linears");
+  if (groups > 1) {
+    Tensor all(weight.shape, DType::kF32);
+    copy_as_f32(weight, 0, weight.count(), all.f32());
+    return pack_depthwise(all, stride, window, bias);
   }
   PackedConvTranspose1d w;
-  w.phases_ = PackedConv1d::pack(phases, biases, 1, type);
   w.stride_ = stride;
   w.taps_ = taps;
+  PackedConv1d& phases = w.phases_;
+  phases.in_ = in;
+  phases.out_ = stride * out;
+  phases.taps_ = window;
+  // Sample t * s + p takes tap p + i * s of input t - i: phase p is a convolution over the window,
+  // oldest input first. The s phases are s * O outputs of one convolution.
+  const auto fill = [&](int64_t row, float* to) {
+    const int64_t p = row / out, o = row % out;
+    std::vector<float> stored(static_cast<size_t>(taps));
+    for (int64_t c = 0; c < in; ++c) {
+      copy_as_f32(weight, (c * out + o) * taps, taps, stored.data());
+      for (int64_t i = 0; i < window; ++i) {
+        const int64_t tap = p + i * stride;
+        to[(window - 1 - i) * in + c] = tap < taps ? stored[tap] : 0.0f;
+      }
+    }
+  };
+  phases.matrix_ = PackedMatrix::pack(phases.out_, window * in, pairs_if_even(type, in), fill);
+  if (!bias.empty()) {
+    expect_shape("conv_transpose1d bias", bias, Shape{out});
+    phases.bias_ = Tensor(Shape{phases.matrix_.panels() * kPanel}, DType::kF32);
+    for (int64_t p = 0; p < stride; ++p) copy_as_f32(bias, 0, out, phases.bias_.f32() + p * out);
+  }
   return w;
 }
 

@@ -17,7 +17,24 @@ int64_t panels_of(int64_t out) { return (out + kPanel - 1) / kPanel; }
 void check_part(const LinearPart& part, int64_t in) {
   SYRINX_CHECK(part.weight.shape.dims() == 2 && part.weight.shape[1] == in, "[linear] weight ",
                part.weight.shape.str(), ", inputs ", in);
-  if (!part.bias.empty()) expect_shape("linear bias", part.bias, Shape{part.weight.shape[0]});
+  const Shape outputs{part.weight.shape[0]};
+  if (!part.bias.empty()) expect_shape("linear bias", part.bias, outputs);
+  if (!part.gain.empty()) expect_shape("linear gain", part.gain, outputs);
+}
+
+/// The weights [I] of output `o`, with its gain.
+void copy_weights(const LinearPart& part, int64_t o, float* to) {
+  const int64_t in = part.weight.shape[1];
+  copy_as_f32(part.weight, o * in, in, to);
+  if (part.gain.empty()) return;
+  for (int64_t i = 0; i < in; ++i) to[i] *= part.gain.f32()[o];
+}
+
+float bias_of(const LinearPart& part, int64_t o) {
+  if (part.bias.empty()) return 0;
+  float bias = 0;
+  copy_as_f32(part.bias, o, 1, &bias);
+  return part.gain.empty() ? bias : bias * part.gain.f32()[o];
 }
 
 /// Shape checks of the inputs; returns N.
@@ -109,7 +126,7 @@ PackedLinear PackedLinear::pack(std::span<const LinearPart> parts, WeightType ty
     while (begins[p] > o) --p;
     const int64_t at = o - begins[p];
     if (at < w.part_sizes_[p]) {
-      copy_as_f32(parts[p].weight, at * in, in, to);
+      copy_weights(parts[p], at, to);
     } else {
       std::fill_n(to, in, 0.0f);
     }
@@ -117,8 +134,8 @@ PackedLinear PackedLinear::pack(std::span<const LinearPart> parts, WeightType ty
   if (any_bias) {
     w.bias_ = Tensor(Shape{panels * kPanel}, DType::kF32);
     for (size_t p = 0; p < parts.size(); ++p) {
-      if (parts[p].bias.empty()) continue;
-      copy_as_f32(parts[p].bias, 0, w.part_sizes_[p], w.bias_.f32() + begins[p]);
+      for (int64_t o = 0; o < w.part_sizes_[p]; ++o)
+        w.bias_.f32()[begins[p] + o] = bias_of(parts[p], o);
     }
   }
   return w;
@@ -144,7 +161,7 @@ PackedLinear PackedLinear::pack_gated(const LinearPart& gate, const LinearPart& 
   w.matrix_ = PackedMatrix::pack(rows, in, type, [&](int64_t o, float* to) {
     const auto [part, at] = source(o);
     if (at < out) {
-      copy_as_f32(part->weight, at * in, in, to);
+      copy_weights(*part, at, to);
     } else {
       std::fill_n(to, in, 0.0f);
     }
@@ -153,7 +170,7 @@ PackedLinear PackedLinear::pack_gated(const LinearPart& gate, const LinearPart& 
     w.bias_ = Tensor(Shape{rows}, DType::kF32);
     for (int64_t o = 0; o < rows; ++o) {
       const auto [part, at] = source(o);
-      if (at < out && !part->bias.empty()) copy_as_f32(part->bias, at, 1, w.bias_.f32() + o);
+      if (at < out) w.bias_.f32()[o] = bias_of(*part, at);
     }
   }
   return w;

@@ -20,9 +20,11 @@
 namespace syrinx {
 
 /// One torch-style linear: weight [O, I] f32 | bf16 | f16; bias [O] of those types, or empty.
+/// gain [O] f32 or empty: weights and bias of each output are multiplied by it, rounded to f32.
 struct LinearPart {
   View weight;
   View bias = {};
+  View gain = {};
 };
 
 class PackedLinear {

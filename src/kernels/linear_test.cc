@@ -158,6 +158,30 @@ TEST_P(LinearTest, PartsAndAddAreThoseOfSeparateLinears) {
   }
 }
 
+TEST_P(LinearOnTest, AGainIsPackedAsItsProducts) {
+  fixture::Bench machine(2, GetParam());
+  const int64_t in = 130, out = 40, rows = 5;
+  const Tensor weight = random({out, in}, 1), bias = random({out}, 2), gain = random({out}, 3),
+               x = random({rows, in}, 4);
+  const Tensor scaled = weight.clone(), offset = bias.clone();
+  for (int64_t o = 0; o < out; ++o) {
+    for (int64_t i = 0; i < in; ++i) scaled.f32()[o * in + i] *= gain.f32()[o];
+    offset.f32()[o] *= gain.f32()[o];
+  }
+  for (const WeightType type : {WeightType::kF32, WeightType::kQ8}) {
+    const LinearPart part{weight, bias, gain};
+    const PackedLinear want = PackedLinear::pack(scaled, type, offset),
+                       got = PackedLinear::pack(std::span(&part, 1), type);
+    Tensor a({rows, out}, DType::kF32), b({rows, out}, DType::kF32);
+    linear(machine.ctx, machine.weights(want), machine.on(x), machine.on(a));
+    linear(machine.ctx, machine.weights(got), machine.on(x), machine.on(b));
+    machine.back();
+    EXPECT_TRUE(same_bits(a, b)) << weight_type_name(type);
+  }
+  const LinearPart wrong{weight, bias, x};
+  EXPECT_THROW(PackedLinear::pack(std::span(&wrong, 1), WeightType::kF32), InternalError);
+}
+
 TEST_P(LinearTest, GatedIsSiluTimesUp) {
   constexpr int64_t kIn = 96, kOut = 41;
   fixture::Bench machine(2, device());

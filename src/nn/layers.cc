@@ -53,16 +53,9 @@ PackedLinear load_linear(const Weights& weights, const std::string& name, int64_
 
 PackedLinear load_linear_scaled(const Weights& weights, const std::string& name, int64_t out,
                                 int64_t in, bool bias, const View& gain, WeightType type) {
-  expect_shape("load_linear_scaled", gain, {out});
-  const LinearPart part = take_linear(weights, name, out, in, bias);
-  Tensor weight = to_f32(part.weight), offset;
-  for (int64_t o = 0; o < out; ++o)
-    for (int64_t i = 0; i < in; ++i) weight.f32()[o * in + i] *= gain.f32()[o];
-  if (bias) {
-    offset = to_f32(part.bias);
-    for (int64_t o = 0; o < out; ++o) offset.f32()[o] *= gain.f32()[o];
-  }
-  return PackedLinear::pack(weight, type, offset);
+  LinearPart part = take_linear(weights, name, out, in, bias);
+  part.gain = gain;
+  return PackedLinear::pack(std::span(&part, 1), type);
 }
 
 Tensor transposed(const View& weight) {

@@ -140,12 +140,11 @@ std::string instruction_set() {
 
 Introduction introduce(const LoadOptions& options, const FoundModel& found) {
   const Device device = device_for(options.device, *found.family);
-  return {
-      SYRINX_VERSION,
-      device == Device::kCpu ? instruction_set() : "cuda",
-      concat(found.family->name, " ", weight_type_name(weight_type(options.weights, device)),
-             options.dummy ? " dummy " : " ", fingerprint(found.dir)),
-      {}};
+  return {SYRINX_VERSION,
+          device == Device::kCpu ? instruction_set() : "cuda",
+          concat(found.family->name, " ", weight_type_name(weight_type(options.weights, device)),
+                 options.dummy ? " dummy " : " ", fingerprint(found.dir)),
+          {}};
 }
 
 /// The cache for the weights of a model; null where there is none. Raise kPacking when matrices are
@@ -226,10 +225,12 @@ std::unique_ptr<Engine> load_engine(const LoadOptions& options, std::shared_ptr<
 
 void warm_up(Engine& engine, int max_batch, double most_s) {
   const double until_s = now_s() + most_s;
-  const int most = engine.pipeline().graph().ar().device() == Device::kCpu ? 1 : max_batch;
+  const bool on_cpu = engine.pipeline().graph().ar().device() == Device::kCpu;
+  const int most = on_cpu ? 1 : max_batch;
   SpeechRequest request;
   request.text = "Hello.";
-  request.max_frames = 16;
+  // A first chunk and one as later ones are; on a GPU until what is repeated has been recorded.
+  request.max_frames = on_cpu ? 6 : 16;
   for (int crowd = 1; crowd <= most && (crowd == 1 || now_s() < until_s); crowd *= 2) {
     std::vector<std::shared_ptr<Collector>> listeners;
     for (int i = 0; i < crowd; ++i) {

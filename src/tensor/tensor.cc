@@ -30,6 +30,24 @@ struct Malloc {
   friend bool operator==(const Malloc&, const Malloc&) { return true; }
 };
 
+/// From so many bytes on memory comes from the system, which gives zeros: a cache of gigabytes is
+/// there at once, and takes memory as it fills.
+constexpr size_t kMapped = 32u << 20;
+
+void* map_zeros(size_t bytes, size_t align) {
+  const size_t room = bytes + align;
+  void* mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  // What stands before the first boundary, and what is left behind, goes back.
+  constexpr size_t kPage = 4096;
+  auto* first = static_cast<char*>(mapped);
+  char* begin = first + (align - reinterpret_cast<uintptr_t>(first) % align) % align;
+  char* end = begin + (bytes + kPage - 1) / kPage * kPage;
+  if (begin > first) munmap(first, static_cast<size_t>(begin - first));
+  if (end < first + room) munmap(end, static_cast<size_t>(first + room - end));
+  return begin;
+}
+
 }  // namespace
 
 size_t dtype_size(DType dtype) {
@@ -129,17 +147,18 @@ Tensor::Tensor(Shape shape, DType dtype, Device device) {
   // Huge pages for whole stretches of 2 MB; what is left over stays on small ones.
   const size_t align = bytes >= kHuge ? kHuge : kAlign;
   const size_t room = (std::max<size_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, align, room) != 0) throw std::bad_alloc();
+  const bool mapped = room >= kMapped;
+  void* memory = mapped ? map_zeros(room, kHuge) : nullptr;
+  if (!mapped && posix_memalign(&memory, align, room) != 0) throw std::bad_alloc();
   memory_ = std::shared_ptr<void>(
       memory,
-      [](void* m) {
+      [mapped, room](void* m) {
         if (AbsentTensors* absent = AbsentTensors::current()) absent->freed(m);
-        std::free(m);
+        mapped ? void(munmap(m, room)) : std::free(m);
       },
       Malloc<char>());
   if (align == kHuge) madvise(memory, room, MADV_HUGEPAGE);
-  std::memset(memory, 0, room);
+  if (!mapped) std::memset(memory, 0, room);
   view_.data = memory;
   if (AbsentTensors* absent = AbsentTensors::current()) absent->made(memory, room);
 }

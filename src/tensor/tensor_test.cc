@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tensor/context.h"
 
 namespace syrinx {
@@ -20,6 +22,28 @@ TEST(Tensor, ZeroedAlignedAndSliced) {
   Tensor copy = t.clone();
   t.f32()[5] = 100;
   EXPECT_EQ(copy.f32()[5], 5.f);
+}
+
+TEST(Tensor, LargeOnesAreZeroWithoutBeingWritten) {
+  const auto resident = [] {  // pages of this process
+    std::ifstream in("/proc/self/statm");
+    int64_t all = 0, there = 0;
+    in >> all >> there;
+    return there;
+  };
+  constexpr int64_t kBytes = 512 << 20;
+  const int64_t before = resident();
+  for (int round = 0; round < 3; ++round) {
+    Tensor t({kBytes + 1}, DType::kU8);
+    auto* data = static_cast<uint8_t*>(t.view().data);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % (2 << 20), 0u);
+    EXPECT_LT(resident() - before, (kBytes >> 12) / 4) << "written to";
+    for (int64_t at = 0; at <= kBytes; at += kBytes / 64) {
+      EXPECT_EQ(data[at], 0);
+      data[at] = 1;
+    }
+  }
+  EXPECT_LT(resident() - before, (kBytes >> 12) / 4) << "not given back";
 }
 
 TEST(Tensor, WrongUseIsNamed) {

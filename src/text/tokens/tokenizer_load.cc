@@ -93,6 +93,8 @@ class TableBuilder {
     tables_.byte_tokens.fill(-1);
     // Ids lie in a table, so a few tokens must not ask for a huge one.
     const auto max_id = static_cast<int32_t>(4 * tokens.size() + (1 << 16));
+    ids_.reserve(tokens.size());
+    tables_.bytes.reserve(tokens.size());
     for (const auto& [token, value] : tokens) {
       const int32_t id = file.id(value, "vocab " + shown(token));
       if (id > max_id)
