@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -12,6 +13,9 @@ namespace {
 // About 20-50 us of spinning: longer than the gap between two kernels of one step, shorter than
 // what a shared core can spare.
 constexpr int kSpins = 2000;
+// Of the first of its parts, which is an eighth or less of it: a job that takes longer is worth
+// waking those who are lent to it.
+constexpr std::chrono::microseconds kWorthWaking{10};
 
 void relax() {
 #if defined(__x86_64__)
@@ -111,6 +115,12 @@ struct Team {
     }
   }
 
+  /// The first part of the job, if there is one left.
+  void begin(size_t own) {
+    const Share::Part part = shares[own].take(smallest, 4, true);
+    if (part.end > 0) run(part);
+  }
+
   void wake_all() {
     if (asleep.load() == 0) return;
     { const std::lock_guard lock(mutex); }
@@ -178,10 +188,10 @@ struct ThreadPool::Crew {
     });
   }
 
-  /// What a worker does until its team stops.
-  void loop(size_t own, size_t number) {
+  /// What a worker does until its team stops. `seen` as the caller's; made before the thread, which
+  /// allocates nothing.
+  void loop(size_t own, size_t number, std::vector<uint64_t>& seen) {
     Team& home = *teams[own];
-    std::vector<uint64_t> seen(teams.size());
     for (int spins = 0; !home.stop.load(std::memory_order_relaxed);) {
       if (home.join(seen[own])) {
         home.work(number);
@@ -219,6 +229,17 @@ struct ThreadPool::Crew {
     home.recalled.store(false);
   }
 
+  bool lent_sleep(const Team& to) const {
+    return std::any_of(teams.begin(), teams.end(), [&](const auto& team) {
+      return team.get() != &to && team->asleep.load() > 0 && team->free();
+    });
+  }
+  void wake_lent(const Team& to) {
+    for (const auto& team : teams) {
+      if (team.get() != &to && team->free()) team->wake_all();
+    }
+  }
+
   /// A stretch of the job for each thread that is there for it; who comes late takes from others.
   void deal(Team& home, int64_t grains) {
     int64_t there = 0;
@@ -243,10 +264,11 @@ struct ThreadPool::Crew {
 ThreadPool::ThreadPool(std::shared_ptr<Crew> crew, size_t own) : crew_(std::move(crew)), own_(own) {
   Team& team = *crew_->teams[own];
   for (int i = 1; i < team.threads; ++i) {
-    team.workers.emplace_back(
-        [crew = crew_.get(), own, number = team.first + static_cast<size_t>(i)] {
-          crew->loop(own, number);
-        });
+    team.workers.emplace_back([crew = crew_.get(), own,
+                               number = team.first + static_cast<size_t>(i),
+                               seen = std::vector<uint64_t>(crew_->teams.size())]() mutable {
+      crew->loop(own, number, seen);
+    });
   }
 }
 
@@ -287,8 +309,11 @@ void ThreadPool::parallel_for(int64_t count, int64_t grain,
   crew_->deal(team, (count + grain - 1) / grain);
   const uint64_t ticket = team.state.load(std::memory_order_relaxed) / Team::kTicket + 1;
   team.state.store(ticket * Team::kTicket | Team::kOpen);
-  for (const auto& other : crew_->teams) {
-    if (other.get() == &team || other->free()) other->wake_all();
+  team.wake_all();
+  if (crew_->lent_sleep(team)) {
+    const auto began = std::chrono::steady_clock::now();
+    team.begin(team.first);
+    if (std::chrono::steady_clock::now() - began > kWorthWaking) crew_->wake_lent(team);
   }
   team.work(team.first);
   team.state.fetch_and(~uint64_t{Team::kOpen}, std::memory_order_acq_rel);

@@ -100,15 +100,22 @@ bool soon(F&& f) {
   return true;
 }
 
-/// How many threads meet in one job of the pool: each stays in its first part until `expected` have
-/// come or its patience is over.
+/// How many threads meet in one long job of the pool: each stays in a part until `expected` have
+/// come or its patience is over, the caller in its second, because the first one is what tells that
+/// the job is long.
 int threads_in_a_job(ThreadPool& pool, int expected, std::chrono::milliseconds patience) {
   static std::atomic<int> jobs{0};
   const int job = ++jobs;
   std::atomic<int> inside{0};
+  const auto caller = std::this_thread::get_id();
+  bool begun = false;
   pool.parallel_for(1000, 1, [&](int64_t, int64_t) {
     static thread_local int met = 0;
     if (met == job) return;
+    if (std::this_thread::get_id() == caller && !begun) {
+      begun = true;
+      return std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     met = job;
     ++inside;
     const auto until = std::chrono::steady_clock::now() + patience;
@@ -134,20 +141,52 @@ TEST(ThreadPool, LendsItsThreadsWhileItsCallerHasNothingToDo) {
   EXPECT_EQ(threads_in_a_job(*pools[0], 2, std::chrono::milliseconds(20)), 1);
 }
 
+TEST(ThreadPool, WorkersOfAPoolThatIsNotLentStay) {
+  const int sizes[] = {1, 2};
+  const auto pools = ThreadPool::lenders(sizes);
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {  // keeps its worker awake
+    while (!stop.load()) pools[1]->parallel_for(100, 1, [](int64_t, int64_t) {});
+  });
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(threads_in_a_job(*pools[0], 2, std::chrono::milliseconds(10)), 1);
+  }
+  stop.store(true);
+  busy.join();
+}
+
+TEST(ThreadPool, ALoanBeginsInTheMiddleOfAJob) {
+  const int sizes[] = {1, 2};
+  const auto pools = ThreadPool::lenders(sizes);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the worker sleeps
+  std::atomic<bool> done{false};
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const Lender lender(*pools[1]);
+    while (!done.load()) std::this_thread::yield();
+  });
+  EXPECT_EQ(threads_in_a_job(*pools[0], 3, std::chrono::seconds(10)), 3);
+  done.store(true);
+  later.join();
+}
+
 TEST(ThreadPool, RecallEndsALoanInTheMiddleOfAJob) {
   const int sizes[] = {1, 1};
   const auto pools = ThreadPool::lenders(sizes);
   for (int round = 0; round < 20; ++round) {
     const Lender lender(*pools[1]);
     const auto caller = std::this_thread::get_id();
-    std::atomic<bool> met{false}, helped{false}, recalled{false};
+    std::atomic<bool> helped{false}, recalled{false};
+    int parts = 0;  // of the caller
     std::atomic<int> late{0};
     pools[0]->parallel_for(100000, 1, [&](int64_t, int64_t) {
       if (std::this_thread::get_id() != caller) {
         if (recalled.load()) ++late;
         helped = true;
         EXPECT_TRUE(soon([&] { return recalled.load(); }));
-      } else if (!met.exchange(true)) {
+      } else if (++parts == 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a long job
+      } else if (parts == 2) {
         EXPECT_TRUE(soon([&] { return helped.load(); })) << "nobody helps";
         const int before = lender.returned();
         pools[1]->recall();

@@ -9,20 +9,21 @@
 namespace syrinx {
 namespace {
 
-/// Whether two threads meet in one job of the pool within `patience`.
+/// Whether two threads meet in one long job of the pool within `patience`.
 bool two_meet(ThreadPool& pool, std::chrono::milliseconds patience) {
   std::atomic<int> inside{0};
   const auto caller = std::this_thread::get_id();
-  pool.parallel_for(2, 1, [&](int64_t, int64_t) {
-    ++inside;
-    if (std::this_thread::get_id() != caller) return;
+  int parts = 0;  // of the caller
+  pool.parallel_for(1000, 1, [&](int64_t, int64_t) {
+    if (std::this_thread::get_id() != caller) return void(inside = 1);
+    if (++parts == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (parts != 2) return;
     const auto until = std::chrono::steady_clock::now() + patience;
-    while (inside.load() < 2 && std::chrono::steady_clock::now() < until) {
+    while (inside.load() == 0 && std::chrono::steady_clock::now() < until) {
       std::this_thread::yield();
     }
-    if (inside.load() < 2) inside = -1;  // the caller will do both
   });
-  return inside.load() == 2;
+  return inside.load() == 1;
 }
 
 TEST(ExecutorThread, LendsItsThreadWhileItHasNoBatch) {

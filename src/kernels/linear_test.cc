@@ -159,7 +159,7 @@ TEST_P(LinearTest, PartsAndAddAreThoseOfSeparateLinears) {
 }
 
 TEST_P(LinearOnTest, AGainIsPackedAsItsProducts) {
-  fixture::Bench machine(2, device());
+  fixture::Bench machine(2, GetParam());
   const int64_t in = 130, out = 40, rows = 5;
   const Tensor weight = random({out, in}, 1), bias = random({out}, 2), gain = random({out}, 3),
                x = random({rows, in}, 4);

@@ -35,7 +35,8 @@ void Source::add_slot(SourceState& state, float pitch) const {
   if (pitch <= 0) return;
   const double cycles = static_cast<double>(pitch) * shape_.hop / shape_.rate;
   const double end = state.phase + cycles;
-  const auto weight = static_cast<float>(0.1 * std::sqrt(shape_.rate / std::max(double{pitch}, 40.0)));
+  const auto weight =
+      static_cast<float>(0.1 * std::sqrt(shape_.rate / std::max(double{pitch}, 40.0)));
   for (int n = 1; n <= end && slot.count < SourceState::kMaxPulses; ++n) {
     const auto at = static_cast<float>((n - state.phase) / cycles * shape_.hop);
     slot.pulses[slot.count++] = {at, weight};
@@ -46,22 +47,40 @@ void Source::add_slot(SourceState& state, float pitch) const {
 void Source::pulse_spectrum(const SourceState& state, std::complex<float>* spectrum) const {
   const int bins = shape_.bins();
   std::fill(spectrum, spectrum + bins, std::complex<float>(0));
+  // Each bin is the one before it turned: a chain, so four pulses go side by side.
+  constexpr int kSide = 4;
+  std::array<double, kSide> re = {}, im = {}, cos = {}, sin = {};
+  int waiting = 0;
+  const auto add = [&] {
+    for (int k = 0; k < bins; ++k) {
+      float sum_re = spectrum[k].real(), sum_im = spectrum[k].imag();
+      for (int p = 0; p < waiting; ++p) {
+        sum_re += static_cast<float>(re[p]);
+        sum_im += static_cast<float>(im[p]);
+      }
+      spectrum[k] = {sum_re, sum_im};
+      for (int p = 0; p < kSide; ++p) {
+        const double turned = re[p] * cos[p] - im[p] * sin[p];
+        im[p] = re[p] * sin[p] + im[p] * cos[p];
+        re[p] = turned;
+      }
+    }
+    waiting = 0;
+  };
   for (size_t s = 0; s < state.slots.size(); ++s) {
     for (int p = 0; p < state.slots[s].count; ++p) {
       const Pulse& pulse = state.slots[s].pulses[p];
       const double at = pulse.at + static_cast<double>(s) * shape_.hop;
       const double hann = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * at / shape_.window);
       const double angle = 2 * std::numbers::pi * at / shape_.fft;
-      const double cos = std::cos(angle), sin = -std::sin(angle);
-      double re = pulse.weight * hann, im = 0;
-      for (int k = 0; k < bins; ++k) {
-        spectrum[k] += std::complex<float>(static_cast<float>(re), static_cast<float>(im));
-        const double turned = re * cos - im * sin;
-        im = re * sin + im * cos;
-        re = turned;
-      }
+      re[waiting] = pulse.weight * hann;
+      im[waiting] = 0;
+      cos[waiting] = std::cos(angle);
+      sin[waiting] = -std::sin(angle);
+      if (++waiting == kSide) add();
     }
   }
+  if (waiting > 0) add();
 }
 
 void Source::step(SourceState& state, const float* head, float pitch, float gain, float* out,

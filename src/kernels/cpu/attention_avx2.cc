@@ -435,6 +435,12 @@ void write_kv_row(const KvRow& row) {
     to_f16(row.v, dim, keys + (kRows + row.slot) * dim);
     return;
   }
+  if (row.dtype == DType::kF32) {
+    auto* keys = reinterpret_cast<float*>(row.keys);
+    for (int d = 0; d < dim; ++d) keys[d * kRows + row.slot] = row.k[d];
+    std::memcpy(keys + (kRows + row.slot) * dim, row.v, sizeof(float) * dim);
+    return;
+  }
   ref::write_kv_row(row);
 }
 
