@@ -1,13 +1,10 @@
 // Fork-join over a fixed set of threads, for the kernels. The caller takes part in the work.
-// One parallel_for at a time per pool: a pool belongs to one executor. Executors that work beside
-// each other may lend each other the threads that have nothing to do.
+// One parallel_for at a time per pool: a pool belongs to one executor.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
-#include <vector>
 
 namespace syrinx {
 
@@ -39,12 +36,6 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Pools of the given sizes (as above) that lend each other their threads: while the thread that
-  /// calls parallel_for of one of them is in its lend(), it and the workers of its pool take part
-  /// in the jobs of the others.
-  static std::vector<std::unique_ptr<ThreadPool>> lenders(std::span<const int> threads);
-
-  /// How many threads may take part in a job: its own, and those that may be lent to it.
   int size() const;
 
   /// Runs body(begin, end) over disjoint parts of [0, count); parts begin at multiples of `grain`.
@@ -52,18 +43,9 @@ class ThreadPool {
   /// Runs inline when one part is enough. body must not throw and must not call parallel_for.
   void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> body);
 
-  /// Called by the thread that calls parallel_for, when it has nothing to do: lends the pool's
-  /// threads until recall(), and returns after the part that it is at. May return without reason.
-  void lend();
-  /// From any thread: ends the lend() that runs, or the next one.
-  void recall();
-
  private:
-  struct Crew;
-  ThreadPool(std::shared_ptr<Crew> crew, size_t own);
-
-  std::shared_ptr<Crew> crew_;
-  size_t own_;  // which of the crew's pools this is
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace syrinx

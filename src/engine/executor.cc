@@ -19,20 +19,14 @@ void settle(StepContext& ctx) {
 
 }  // namespace
 
-Executor::Executor(std::unique_ptr<ThreadPool> pool, ExecutorOptions options)
-    : pool_(std::move(pool)),
-      cpu_(*pool_, Device::kCpu),
-      steps_({options.greedy, std::move(options.watch)}) {}
-
 Executor::Executor(ExecutorOptions options)
-    : Executor(std::make_unique<ThreadPool>(options.threads), options) {}
-
-Executor::Executor(std::unique_ptr<ThreadPool> pool)
-    : Executor(std::move(pool), ExecutorOptions{}) {}
+    : pool_(options.threads),
+      cpu_(pool_, Device::kCpu),
+      steps_({options.greedy, std::move(options.watch)}) {}
 
 StepContext& Executor::context(Device device) {
   if (device == Device::kCpu) return cpu_.context();
-  if (!gpu_) gpu_.emplace(*pool_, device);
+  if (!gpu_) gpu_.emplace(pool_, device);
   return gpu_->context();
 }
 

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 
 #include "engine/batch.h"
@@ -25,22 +24,15 @@ class Executor {
   explicit Executor(ExecutorOptions options);
   /// `threads` as in ThreadPool.
   explicit Executor(int threads) : Executor(ExecutorOptions{.threads = threads}) {}
-  /// On a pool that may be one of several that lend each other threads.
-  explicit Executor(std::unique_ptr<ThreadPool> pool);
 
   /// Runs the batch and writes its results and times. Whatever a stage throws is in its fault.
   void run(Batch& batch);
 
-  /// ThreadPool::lend() and recall(), for the thread that runs batches and for any.
-  void lend() { pool_->lend(); }
-  void recall() { pool_->recall(); }
-
  private:
-  Executor(std::unique_ptr<ThreadPool> pool, ExecutorOptions options);
   StepContext& context(Device device);
   void run_step(StepContext& ctx, Batch& batch);
 
-  std::unique_ptr<ThreadPool> pool_;
+  ThreadPool pool_;
   Workspace cpu_;
   std::optional<Workspace> gpu_;  // once a stage runs on it
   StepWork steps_;

@@ -9,38 +9,31 @@ ExecutorThread::ExecutorThread(std::unique_ptr<Executor> executor, std::function
 
 ExecutorThread::~ExecutorThread() {
   {
-    const std::lock_guard lock(mutex_);
+    std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  executor_->recall();
+  given_.notify_one();
   thread_.join();
 }
 
 void ExecutorThread::run(Batch* batch) {
   {
-    const std::lock_guard lock(mutex_);
+    std::lock_guard lock(mutex_);
     queue_.push_back(batch);
   }
-  executor_->recall();
-}
-
-Batch* ExecutorThread::next() {
-  for (;;) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!queue_.empty()) {
-        Batch* batch = queue_.front();
-        queue_.erase(queue_.begin());
-        return batch;
-      }
-      if (stopping_) return nullptr;
-    }
-    executor_->lend();
-  }
+  given_.notify_one();
 }
 
 void ExecutorThread::loop() {
-  while (Batch* batch = next()) {
+  for (;;) {
+    Batch* batch = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      given_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      batch = queue_.front();
+      queue_.erase(queue_.begin());
+    }
     executor_->run(*batch);
     done_(batch);
   }

@@ -1,7 +1,7 @@
-// An executor with a thread of its own: batches go in, one runs, the next one waits laid out. While
-// there is none, its threads are lent to other executors.
+// An executor with a thread of its own: batches go in, one runs, the next one waits laid out.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -26,12 +26,11 @@ class ExecutorThread {
 
  private:
   void loop();
-  /// The next batch; null when there is none and none will come.
-  Batch* next();
 
   std::unique_ptr<Executor> executor_;
   std::function<void(Batch*)> done_;
   std::mutex mutex_;
+  std::condition_variable given_;
   std::vector<Batch*> queue_;
   bool stopping_ = false;
   std::thread thread_;

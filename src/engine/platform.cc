@@ -72,16 +72,8 @@ class ThisMachine : public Platform {
   ThisMachine(const PlacesSpec& spec, const std::function<void(Batch*)>& returned,
               std::function<void(std::unique_ptr<HostJob>)> prepared)
       : host_(std::move(prepared)) {
-    std::vector<int> sizes;
     for (const PlaceSpec& place : spec.places) {
-      if (!place.away) sizes.push_back(place.threads);
-    }
-    // What only waits for other processes has no threads to lend, and needs none.
-    std::vector<std::unique_ptr<ThreadPool>> pools = ThreadPool::lenders(sizes);
-    auto pool = pools.begin();
-    for (const PlaceSpec& place : spec.places) {
-      auto executor = place.away ? std::make_unique<Executor>(place.threads)
-                                 : std::make_unique<Executor>(std::move(*pool++));
+      auto executor = std::make_unique<Executor>(place.threads);
       if (spec.inline_run && !place.away) {
         inline_ = std::move(executor);
         threads_.emplace_back();
