@@ -496,6 +496,7 @@ void Scheduler::deliver(Active& request, const StepOutput& out, double now) {
   if (!out.written().empty() || !out.tokens().empty()) {
     request.sink->text(out.written(), out.tokens());
   }
+  if (!out.answer_ids().empty()) request.sink->answer_ids(out.answer_ids());
 }
 
 // ---------------------------------------------------------------------------- the end

@@ -53,7 +53,7 @@ struct EngineOptions {
   double max_unread_s = 30;       ///< audio made ahead of a client that does not read
   double max_audio_s = 0;         ///< of one request, which ends there with kLength; 0: no bound
   std::shared_ptr<const Lexicon> lexicon = {};  ///< of every request, behind its own
-  double repetition_s = 6;        ///< a stream that repeats itself this long is ended; 0: never
+  double repetition_s = 6;  ///< a stream that repeats itself this long is ended; 0: never
 };
 
 using RequestId = uint64_t;
@@ -94,6 +94,9 @@ class Sink {
   /// Text of an answer, in whole characters, and its tokens where the request asked for their
   /// log-probabilities; borrowed for the call.
   virtual void text(std::string_view /*piece*/, std::span<const ScoredToken> /*tokens*/) {}
+  /// The next ids of an answer, of models that take them back (PipelineInfo::recalls); borrowed for
+  /// the call.
+  virtual void answer_ids(std::span<const int32_t> /*ids*/) {}
   /// The last call. Comes exactly once for every accepted request.
   virtual void finished(const Outcome& outcome) = 0;
   /// Seconds of audio delivered but not yet taken by the client; any thread.

@@ -29,6 +29,17 @@ Status check_recordings(const PipelineInfo& info, const SpeechRequest& request) 
       "messages"};
 }
 
+Status check_answers(const PipelineInfo& info, const SpeechRequest& request) {
+  if (request.answers.empty()) return ok_status();
+  if (!info.recalls)
+    return Error{ErrorCode::kUnsupported, "this model takes earlier answers as text", "messages"};
+  for (const EarlierAnswer& each : request.answers) {
+    if (each.ids == nullptr || !(each.heard_s.value_or(0) >= 0))
+      return Error{ErrorCode::kInvalid, "an earlier answer is none", "messages"};
+  }
+  return ok_status();
+}
+
 Status check_mix(const PipelineInfo& info, const std::vector<VoiceShare>& mix) {
   if (!mix.empty() && !info.mixes) {
     return Error{ErrorCode::kUnsupported, "this model does not mix voices", "voice"};
@@ -106,6 +117,7 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
                  "messages"};
   }
   if (Status fault = check_recordings(info, request); !fault) return fault;
+  if (Status fault = check_answers(info, request); !fault) return fault;
   if (!request.context.empty() && !info.context) {
     return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
                  "context"};

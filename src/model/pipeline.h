@@ -48,6 +48,7 @@ struct PipelineInfo {
   /// Recordings that it hears in a chat: their length together at most, in seconds; 0: none.
   double hears_s = 0;
   bool hears_first_channel = false;  ///< of several; false: their mean
+  bool recalls = false;  ///< takes its earlier answers as it made them: SpeechRequest::answers
   /// Recordings that it writes down (Pipeline::dictation()): their length at most; 0: it does not.
   double dictates_s = 0;
   bool word_times = false, phone_times = false;

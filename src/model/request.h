@@ -46,6 +46,13 @@ struct Chat {
   std::optional<bool> thinks = {};
 };
 
+/// An answer that the same model gave earlier in a conversation, as it made it: ids of text and of
+/// what was heard, in turn.
+struct EarlierAnswer {
+  std::shared_ptr<const std::vector<int32_t>> ids;
+  std::optional<double> heard_s = {};  ///< so much of it was heard; unset: all
+};
+
 /// What a family's own front end asks of its pipeline, in words that only that family has.
 struct FamilyTask {
   virtual ~FamilyTask() = default;
@@ -112,6 +119,9 @@ struct SpeechRequest {
   std::vector<std::string> stop;  ///< the answer ends before the first of these
   /// What a client said, for the audio parts of `chat`, in their order.
   std::vector<std::shared_ptr<const Recording>> recordings;
+  /// For the parts of `chat` of the type "answer", in their order; refused where
+  /// PipelineInfo::recalls is not set.
+  std::vector<EarlierAnswer> answers;
   bool text_only = false;        ///< nothing is to be heard of a model that speaks as well
   int max_tokens = 0;            ///< 0: as many as the model has positions for
   int top_logprobs = -1;         ///< >= 0: log-probabilities of each token and of so many others
@@ -181,6 +191,9 @@ class StepOutput {
   /// For the edges of ids.
   void id(int32_t id) { ids_.push_back(id); }
   std::span<const int32_t> ids() const { return ids_; }
+  /// The next id of an answer that a later request may bring back (EarlierAnswer).
+  void answer_id(int32_t id) { answer_ids_.push_back(id); }
+  std::span<const int32_t> answer_ids() const { return answer_ids_; }
   /// UTF-8, whole characters.
   void text(std::string_view piece) { text_ += piece; }
   void token(ScoredToken token) { tokens_.push_back(std::move(token)); }
@@ -208,7 +221,7 @@ class StepOutput {
   std::vector<float>* rows_;
   std::string text_;
   std::vector<ScoredToken> tokens_;
-  std::vector<int32_t> ids_;
+  std::vector<int32_t> ids_, answer_ids_;
 };
 
 /// What a request does after a step.

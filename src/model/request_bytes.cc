@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint8_t kRequestVersion = 1;
+constexpr uint8_t kRequestVersion = 2;
 constexpr int kMostEntries = 1 << 20;  // of a list
 
 class Writer {
@@ -214,6 +214,10 @@ void written(Io& io, SpeechRequest& r) {
   const uint32_t count = io.count(r.recordings.size());
   r.recordings.resize(count);
   for (auto& one : r.recordings) shared(io, one, [&](Recording& data) { recording(io, data); });
+  list(io, r.answers, [&](EarlierAnswer& answer) {
+    shared(io, answer.ids, [&](std::vector<int32_t>& ids) { io.array(ids); });
+    optional(io, answer.heard_s);
+  });
   io.number(r.text_only), io.number(r.max_tokens), io.number(r.top_logprobs);
   io.number(r.initial_chunk_frames), io.number(r.background), io.number(r.client);
 }

@@ -58,6 +58,8 @@ SpeechRequest full_request() {
   recording->samples = {0.5f, -0.5f}, recording->sample_rate = 16000;
   recording->text = "hi", recording->mode = "x-vector";
   r.recordings = {recording};
+  r.answers = {{std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{7, -1}), 0.5},
+               {std::make_shared<const std::vector<int32_t>>(), {}}};
   r.text_only = true;
   r.max_tokens = 50, r.top_logprobs = 2, r.initial_chunk_frames = 6;
   r.background = true;
@@ -111,6 +113,11 @@ TEST(RequestBytes, ThereAndBack) {
   ASSERT_EQ(got.recordings.size(), 1u);
   EXPECT_EQ(got.recordings[0]->samples, want.recordings[0]->samples);
   EXPECT_EQ(got.recordings[0]->sample_rate, 16000);
+  ASSERT_EQ(got.answers.size(), 2u);
+  EXPECT_EQ(*got.answers[0].ids, (std::vector<int32_t>{7, -1}));
+  EXPECT_EQ(got.answers[0].heard_s, 0.5);
+  EXPECT_TRUE(got.answers[1].ids->empty());
+  EXPECT_FALSE(got.answers[1].heard_s);
   EXPECT_EQ(got.top_logprobs, 2);
   EXPECT_EQ(got.client, 99u);
   std::vector<Saying> here, there;

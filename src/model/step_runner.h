@@ -50,6 +50,7 @@ struct Track {
   std::vector<std::vector<float>> logits;  // of codebook 0, each step
   std::vector<std::vector<float>> inner;   // of the others, each step, side by side
   std::vector<float> rows;                 // StepOutput::row()
+  std::vector<int32_t> answer_ids;         // StepOutput::answer_id()
 };
 
 /// Steps sequences of a stage with one cache together, as the engine would.
@@ -167,6 +168,8 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
     const Verdict verdict = running[e]->state->advance(
         std::span(memory).subspan(e * codes_per_step, codes_per_step), out);
     running[e]->finished = verdict.next == Verdict::kFinished;
+    running[e]->answer_ids.insert(running[e]->answer_ids.end(), out.answer_ids().begin(),
+                                  out.answer_ids().end());
   }
 }
 

@@ -9,6 +9,7 @@
 #include "codec/qwen3_audio_fixture.h"
 #include "families/glm4_voice/pipeline.h"
 #include "families/glm4_voice/voice_answer.h"
+#include "families/llm/prompt_cases.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
@@ -105,6 +106,27 @@ TEST(GlmParity, AnswersAreTransformers) {
       }
     }
   }
+}
+
+TEST(GlmParity, PromptsWithEarlierAnswersAreTheDemos) {
+  llm::expect_prompts(*model(), golden("prompts.json"), {});
+}
+
+/// What an answer was made of is what a later prompt tells of it.
+TEST(GlmVoice, AnswersComeBackAsTheyWereMade) {
+  EXPECT_TRUE(model()->info().recalls);
+  SpeechRequest request = request_of(cases()["text"]);
+  Runner runner(*model());
+  Track track = runner.open(request);
+  ASSERT_TRUE(track.state);
+  while (!track.finished) runner.step(track);
+  const auto& answer = static_cast<const VoiceAnswer&>(*track.state);
+  const auto made = answer.history(0).subspan(answer.prompt_ids().size());
+  EXPECT_EQ(track.answer_ids, std::vector<int32_t>(made.begin(), made.end()));
+  request.text_only = true;
+  Track written = runner.open(request);
+  while (!written.finished) runner.step(written);
+  EXPECT_TRUE(written.answer_ids.empty());
 }
 
 TEST(GlmVoice, ReadsAloudInTheAuthorsRhythm) {

@@ -122,6 +122,7 @@ void Glm4Voice::describe(const LoadSpec& spec) {
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
   info_.hears_first_channel = true;
+  info_.recalls = true;
   const DecoderConfig& d = config_.lm.lm;
   const GlmSpeechConfig& s = config_.speech;
   const GlmFlowConfig& f = config_.flow;
@@ -168,7 +169,7 @@ Result<Prompt> Glm4Voice::prompt_of(const SpeechRequest& request,
       samples.resize(static_cast<size_t>(frames * width), 0.f);
     }
   }
-  Result<Prompt> made = prompter_->of_chat(*request.chat, codes);
+  Result<Prompt> made = prompter_->of_chat(*request.chat, codes, request.answers);
   if (!made.ok()) return made;
   Prompt prompt = made.take();
   prompt.segments = std::move(segments);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "families/llm/earlier_answer.h"
 
 namespace syrinx::glm4_voice {
 namespace {
@@ -21,6 +22,7 @@ constexpr const char* kRead =
     "tokens.";
 constexpr const char* kHead = "streaming_transcription\n";  // of an answer
 constexpr size_t kMostAloud = 512;                          // ids of a text that is read aloud
+constexpr double kCodesASecond = 12.5;
 
 Error refused(std::string what) { return {ErrorCode::kUnsupported, std::move(what), "messages"}; }
 
@@ -41,6 +43,10 @@ class Writer {
     prompt_.places.push_back(static_cast<int32_t>(prompt_.ids.size()));
     prompt_.ids.push_back(id);
   }
+  void ids(std::span<const int32_t> some) {
+    flush();
+    prompt_.ids.insert(prompt_.ids.end(), some.begin(), some.end());
+  }
   void flush() {
     const std::vector<int32_t> some = tokenizer_.encode(text_, false);
     prompt_.ids.insert(prompt_.ids.end(), some.begin(), some.end());
@@ -59,6 +65,12 @@ bool is_recording(const json& part) {
 
 bool has_recording(const json& content) {
   return content.is_array() && std::any_of(content.begin(), content.end(), is_recording);
+}
+
+/// An answer that was heard and is told as it was made.
+bool is_answer(const json& content) {
+  return content.is_array() && content.size() == 1 && content[0].is_object() &&
+         content[0].value("type", json()) == "answer";
 }
 
 std::string without_last_blanks(std::string text) {
@@ -90,7 +102,8 @@ Result<Prompt> Prompter::checked(Prompt prompt, const char* param) const {
       param};
 }
 
-Result<Prompt> Prompter::of_chat(const Chat& chat, std::span<const int64_t> codes) const {
+Result<Prompt> Prompter::of_chat(const Chat& chat, std::span<const int64_t> codes,
+                                 std::span<const EarlierAnswer> answers) const {
   const json messages = json::parse(chat.messages, nullptr, false);
   if (!messages.is_array() || messages.empty())
     return Error{ErrorCode::kInvalid, "'messages' must be a list of objects", "messages"};
@@ -118,6 +131,17 @@ Result<Prompt> Prompter::of_chat(const Chat& chat, std::span<const int64_t> code
       const std::string role = message["role"];
       const json content = message.value("content", json());
       if (role == "system" || role == "developer") continue;
+      if (role == "assistant" && is_answer(content)) {
+        if (answers.empty()) return refused("the chat has more places for answers than there are");
+        const auto told = llm::told_ids(answers.front(), kCodesASecond, ids_.audio_end,
+                                        [this](int32_t id) { return ids_.is_audio(id); });
+        if (!told.ok()) return told.error();
+        answers = answers.subspan(1);
+        out.id(ids_.assistant);
+        out.text(kHead);
+        out.ids(told.value());
+        continue;
+      }
       if (role == "assistant") {
         const Result<std::string> text = text_of(content);
         if (!text.ok()) return text.error();
@@ -148,6 +172,7 @@ Result<Prompt> Prompter::of_chat(const Chat& chat, std::span<const int64_t> code
     out.text(kHead);
   }
   if (recordings < codes.size()) return refused("the chat has no place for a recording");
+  if (!answers.empty()) return refused("the chat has no place for an answer");
   return checked(std::move(prompt), "messages");
 }
 

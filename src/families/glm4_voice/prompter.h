@@ -30,10 +30,11 @@ class Prompter {
   Prompter(const Tokenizer& tokenizer, const Ids& ids, int64_t max_ids)
       : tokenizer_(tokenizer), ids_(ids), max_ids_(max_ids) {}
 
-  /// `codes` of each recording, in the order of the chat's places for them. What clients write is
-  /// text, special tokens too. The authors' sentence on how to answer follows the client's own
-  /// system messages, if there are any.
-  Result<Prompt> of_chat(const Chat& chat, std::span<const int64_t> codes) const;
+  /// `codes` of each recording, and answers that were heard, in the order of the chat's places for
+  /// them. What clients write is text, special tokens too. The authors' sentence on how to answer
+  /// follows the client's own system messages, if there are any.
+  Result<Prompt> of_chat(const Chat& chat, std::span<const int64_t> codes,
+                         std::span<const EarlierAnswer> answers) const;
   /// A user who says `text`, and the text itself as the answer.
   Result<Prompt> reading_aloud(const std::string& text) const;
   /// A text to be gone on with, special tokens included.

@@ -31,6 +31,11 @@ class HearingAnswer : public Answer {
   /// Rows [.., width] of the next places; `first` + the number in each row [.., 1] as their ids.
   void take_rows(const Frames& frames) { rows_.take(frames); }
   void take_ids(const Frames& frames, int32_t first);
+  /// A step's id is one of the answer that later requests may bring back, unless it ended it.
+  static void recall(int32_t id, const Verdict& verdict, StepOutput& out) {
+    const bool ended = verdict.next == Verdict::kFinished && verdict.reason == FinishReason::kStop;
+    if (!ended) out.answer_id(id);
+  }
   /// `value` goes on once the text so far is told.
   void hold_back(int32_t value) { held_back_.push_back({value, text().known()}); }
   /// The next value that may go on.

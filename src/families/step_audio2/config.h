@@ -43,7 +43,8 @@ S3FlowConfig load_flow_config(const std::string& path);
 /// No file tells them: by the shapes of hift.pt.
 HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow);
 /// That of the folder, where all that controls prompts and answers is special, whatever its files
-/// say: clients who write it mean the letters. `codes`: those of the flow.
+/// say: clients who write it mean the letters. The tags of calls are not. `codes`: those of the
+/// flow.
 Tokenizer load_tokenizer(const std::string& dir, int64_t codes);
 Ids load_ids(const Tokenizer& tokenizer, int64_t codes);
 

@@ -144,6 +144,7 @@ void StepAudio2::describe(const LoadSpec& spec) {
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
   info_.hears_first_channel = true;
+  info_.recalls = true;
   info_.dictates_s = kDictatesSeconds;
   info_.flow = true;
   const DecoderConfig& d = config_.lm.lm;
@@ -186,7 +187,7 @@ Result<Prompt> StepAudio2::prompt_of(const SpeechRequest& request,
       samples.insert(samples.end(), static_cast<size_t>(missing), 0.f);
     }
   }
-  return prompter_->of_chat(*request.chat, lengths, !request.text_only);
+  return prompter_->of_chat(*request.chat, lengths, request.answers, !request.text_only);
 }
 
 Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest& request) const {

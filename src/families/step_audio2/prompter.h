@@ -1,5 +1,5 @@
 // From a conversation to the ids of a prompt, as the authors' StepAudio2 lays it out. Const once
-// made; any thread. Source: Step-Audio2:stepaudio2.py (apply_chat_template).
+// made; any thread. Source: Step-Audio2:stepaudio2.py (apply_chat_template), examples.py (tools).
 #pragma once
 
 #include <span>
@@ -26,9 +26,11 @@ class Prompter {
   Prompter(const Tokenizer& tokenizer, const Ids& ids, int64_t max_ids)
       : tokenizer_(tokenizer), ids_(ids), max_ids_(max_ids) {}
 
-  /// `samples` of each recording at 16 kHz, in the order of the chat's places for them. What
-  /// clients write is text, special tokens too. `speaks`: the answer is to be heard.
-  Result<Prompt> of_chat(const Chat& chat, std::span<const int64_t> samples, bool speaks) const;
+  /// `samples` of each recording at 16 kHz, and answers that were heard, in the order of the chat's
+  /// places for them. What clients write is text, special tokens too. `speaks`: the answer is to be
+  /// heard.
+  Result<Prompt> of_chat(const Chat& chat, std::span<const int64_t> samples,
+                         std::span<const EarlierAnswer> answers, bool speaks) const;
   /// A user who says `text`, and the text itself as the answer.
   Result<Prompt> reading_aloud(const std::string& text) const;
   /// A text to be gone on with, special tokens included.
@@ -36,6 +38,7 @@ class Prompter {
 
  private:
   class Writer;
+  class Scribe;
   Result<Prompt> checked(Prompt prompt, const char* param) const;
 
   const Tokenizer& tokenizer_;

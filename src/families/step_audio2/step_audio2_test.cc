@@ -5,6 +5,7 @@
 
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
+#include "families/llm/prompt_cases.h"
 #include "families/step_audio2/fixture.h"
 #include "families/step_audio2/voice_answer.h"
 #include "io/safetensors.h"
@@ -100,6 +101,29 @@ TEST(StepParity, AnswersAreTransformers) {
   }
 }
 
+TEST(StepParity, PromptsWithToolsAndEarlierAnswersAreTheAuthors) {
+  SpeechRequest request;
+  request.voice_data = golden_voice(20);
+  llm::expect_prompts(model(), golden("prompts.json"), request);
+}
+
+/// What an answer was made of is what a later prompt tells of it.
+TEST(StepVoice, AnswersComeBackAsTheyWereMade) {
+  EXPECT_TRUE(model().info().recalls);
+  SpeechRequest request = request_of(golden_cases()["text"]);
+  Runner runner(model());
+  Track track = runner.open(request);
+  ASSERT_TRUE(track.state);
+  while (!track.finished) runner.step(track);
+  const auto& answer = static_cast<const VoiceAnswer&>(*track.state);
+  const auto made = answer.history(0).subspan(answer.prompt_ids().size());
+  EXPECT_EQ(track.answer_ids, std::vector<int32_t>(made.begin(), made.end()));
+  request.text_only = true;
+  Track written = runner.open(request);
+  while (!written.finished) runner.step(written);
+  EXPECT_TRUE(written.answer_ids.empty());
+}
+
 TEST(StepVoice, ReadsAloudFourCodesAnId) {
   Runner runner(model());
   SpeechRequest request;
@@ -192,8 +216,16 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   request.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "x"}])", ""});
   EXPECT_EQ(refusal(request), "the chat has no place for a recording");
   const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };
-  EXPECT_EQ(chat({{{"role", "tool"}, {"content", "x"}}}),
-            "this model has no messages of the role 'tool'");
+  EXPECT_EQ(chat({{{"role", "critic"}, {"content", "x"}}}),
+            "this model has no messages of the role 'critic'");
+  request = chat_of({{{"role", "assistant"}, {"content", {{{"type", "answer"}}}}}});
+  EXPECT_EQ(refusal(request), "the chat has more places for answers than there are");
+  request.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end + 1)}};
+  EXPECT_EQ(refusal(request), "an earlier answer is not of this model");
+  request.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end)}};
+  EXPECT_EQ(refusal(request), "");
+  request.answers.push_back(request.answers[0]);
+  EXPECT_EQ(refusal(request), "the chat has no place for an answer");
   EXPECT_EQ(chat({{{"role", "user"}, {"content", {{{"type", "image"}}}}}}),
             "this model takes text and recordings of users only");
   EXPECT_EQ(chat({{{"role", "assistant"}, {"content", {{{"type", "audio"}}}}}}),

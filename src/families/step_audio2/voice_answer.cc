@@ -56,6 +56,7 @@ SampleRule VoiceAnswer::rule(int k) const {
 
 Verdict VoiceAnswer::advance(std::span<const int32_t> codes, StepOutput& out) {
   const Verdict verdict = Answer::advance(codes, out);
+  if (speaks_) recall(codes[0], verdict, out);
   if (speaks_ && ids_.is_code(codes[0])) hold_back(codes[0] - ids_.audio);
   while (const std::optional<int32_t> code = next_told()) out.frame({&*code, 1});
   return verdict;

@@ -201,7 +201,10 @@ void read_stops(const ChatFields& fields, SpeechRequest& request) {
 /// What the messages say that is no text, so far.
 struct Heard {
   RecordingLimits limits;  ///< max_s is of all recordings; 0: the model does not hear
+  bool recalls = false;
+  FindAnswer find_answer = {};
   std::vector<std::shared_ptr<const Recording>> recordings = {};
+  std::vector<EarlierAnswer> answers = {};
 };
 
 std::shared_ptr<const Recording> read_recording_part(const ChatFields& part, const Heard& heard) {
@@ -332,6 +335,20 @@ Value read_tool_calls(const std::vector<Value>& calls, const std::string& path) 
   return make_list(std::move(out));
 }
 
+/// An answer that the client names: its place, where the model takes it as it was made, else its
+/// text. Nothing: it is not known.
+std::optional<Value> read_named_answer(const ChatFields& message, Heard& heard) {
+  const auto audio = message.sub("audio");
+  if (!audio || !heard.find_answer) return std::nullopt;
+  auto found = heard.find_answer(audio->text("id").value_or(""));
+  if (!found) return std::nullopt;
+  if (!heard.recalls || found->made.ids == nullptr) return Value(std::move(found->text));
+  heard.answers.push_back(std::move(found->made));
+  Map part;
+  part.set("type", "answer");
+  return make_list({make_map(std::move(part))});
+}
+
 Value read_message(const Value& value, const std::string& at, Heard& heard) {
   if (!value.is_map()) throw wrong_type(at, "an object", value);
   const ChatFields message(value.map(), at + ".");
@@ -346,7 +363,11 @@ Value read_message(const Value& value, const std::string& at, Heard& heard) {
   const auto* calls = role == "assistant" ? message.list("tool_calls") : nullptr;
   const Value* content = message.find("content");
   Value said = std::string();
-  if (content != nullptr && content->is_list()) {
+  std::optional<Value> named;
+  if (role == "assistant") named = read_named_answer(message, heard);
+  if (named) {
+    said = std::move(*named);
+  } else if (content != nullptr && content->is_list()) {
     said = read_parts(content->items(), at + ".content", role == "user", heard);
   } else if (content != nullptr) {
     if (!content->is_text())
@@ -354,7 +375,7 @@ Value read_message(const Value& value, const std::string& at, Heard& heard) {
     said = content->text();
   } else if (message.find("audio") != nullptr) {
     throw unsupported(at + ".audio",
-                      "This server keeps no answers: send the transcript of one as 'content'.");
+                      "This answer is not kept here any more: send its transcript as 'content'.");
   } else if (role != "assistant") {
     throw bad_field(at + ".content", concat("'", at, ".content' is missing."));
   }
@@ -426,9 +447,12 @@ void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& cal
   read_modalities(fields, model.speaks, call);
   Heard heard{.limits = {.max_s = model.hears_s,
                          .first_channel = model.first_channel,
-                         .helper = model.decoder}};
+                         .helper = model.decoder},
+              .recalls = model.recalls,
+              .find_answer = model.find_answer};
   chat->messages = read_messages(fields, heard);
   call.request.recordings = std::move(heard.recordings);
+  call.request.answers = std::move(heard.answers);
   chat->tools = read_tools(fields, call.tool_names);
   chat->thinks = read_thinks(fields);
   call.request.chat = std::move(chat);
@@ -457,6 +481,13 @@ void read_completion(const ChatFields& fields, ChatCall& call) {
 }
 
 }  // namespace
+
+FindAnswer find_among(std::map<std::string, NamedAnswer> answers) {
+  return [answers = std::move(answers)](const std::string& id) {
+    const auto found = answers.find(id);
+    return found == answers.end() ? std::nullopt : std::optional(found->second);
+  };
+}
 
 std::variant<ChatBody, ApiError> ChatBody::parse(ChatKind kind, std::string_view body) {
   auto fields = jinja::parse_json(body, kMaxJsonValues);

@@ -3,6 +3,9 @@
 // names the field at fault.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -18,6 +21,16 @@ namespace syrinx {
 
 class DecodeHelper;
 
+/// An answer of this server that a client names by its id.
+struct NamedAnswer {
+  EarlierAnswer made;  ///< without ids: only the text is known
+  std::string text = {};
+};
+/// The answer of an id; nothing: there is none, or none of this client. Any thread.
+using FindAnswer = std::function<std::optional<NamedAnswer>(const std::string& id)>;
+/// Those of a list.
+FindAnswer find_among(std::map<std::string, NamedAnswer> answers);
+
 enum class ChatKind { kChat, kCompletion };
 
 /// What a model can do beyond reading and writing.
@@ -27,9 +40,11 @@ struct ChatAbility {
   bool first_channel = false;  ///< PipelineInfo::hears_first_channel
   /// Whose children decode recordings; null: this process does.
   const DecodeHelper* decoder = nullptr;
+  bool recalls = false;         ///< PipelineInfo::recalls
+  FindAnswer find_answer = {};  ///< empty: there are none
 
   static ChatAbility of(const PipelineInfo& info, const DecodeHelper* decoder = nullptr) {
-    return {info.speaks, info.hears_s, info.hears_first_channel, decoder};
+    return {info.speaks, info.hears_s, info.hears_first_channel, decoder, info.recalls};
   }
 };
 

@@ -225,6 +225,36 @@ TEST(ChatCallBody, HearsTheFirstChannelWhereTheModelDoes) {
   EXPECT_FLOAT_EQ(first_sample(false), 2000 / 32768.f);
 }
 
+TEST(ChatCallBody, AnswersAreNamedByTheirIds) {
+  const auto ids = std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{5, 6});
+  ChatAbility ability{.find_answer = find_among(
+                          {{"audio_1", {{ids, 1.5}, "Well."}}, {"audio_2", {{}, "Only text."}}})};
+  const auto read = [&](const char* audio, const char* content) {
+    return read_call(concat(R"({"messages": [{"role": "assistant", "audio": {"id": ")", audio,
+                            R"("}, "content": )", content, "}]}"),
+                     ChatKind::kChat, ability);
+  };
+  const auto said = [&](const char* audio, const char* content = "null") {
+    return std::get<ChatCall>(read(audio, content)).request.chat->messages;
+  };
+  EXPECT_EQ(said("audio_1"), R"([{"role": "assistant", "content": "Well."}])");
+  EXPECT_EQ(said("audio_2"), R"([{"role": "assistant", "content": "Only text."}])");
+  EXPECT_EQ(said("audio_3", "\"Told.\""), R"([{"role": "assistant", "content": "Told."}])");
+  EXPECT_EQ(std::get<ApiError>(read("audio_3", "null")).param, "messages[0].audio");
+  ability.recalls = true;
+  const auto call = std::get<ChatCall>(read("audio_1", "\"Told.\""));
+  EXPECT_EQ(call.request.chat->messages,
+            R"([{"role": "assistant", "content": [{"type": "answer"}]}])");
+  ASSERT_EQ(call.request.answers.size(), 1u);
+  EXPECT_EQ(call.request.answers[0].ids, ids);
+  EXPECT_EQ(call.request.answers[0].heard_s, 1.5);
+  EXPECT_EQ(said("audio_2"), R"([{"role": "assistant", "content": "Only text."}])");
+  // Clients name answers, and make none.
+  EXPECT_EQ(
+      bad_call(R"({"messages": [{"role": "assistant", "content": [{"type": "answer"}]}]})").param,
+      "messages[0].content[0].type");
+}
+
 TEST(ChatCallBody, RefusesMessagesByTheirPlace) {
   const auto param = [](const std::string& messages) {
     return bad_call(concat("{\"messages\": ", messages, "}")).param;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "server/chat/kept_answers.h"
 #include "server/request/wire.h"
 
 namespace syrinx {
@@ -18,7 +19,7 @@ std::string dumped(const ordered_json& json) {
 
 std::string chat_event(const ordered_json& json) { return "data: " + dumped(json) + "\n\n"; }
 
-constexpr int64_t kKept_s = 3600;  // what OpenAI's API says of answers; here none is kept
+constexpr auto kKept_s = static_cast<int64_t>(KeptAnswers::kKept_s);
 
 /// -inf is no JSON; this is what OpenAI's API says instead.
 double shown_logprob(float logprob) { return std::max(logprob, -9999.f); }
@@ -110,7 +111,7 @@ std::string ChatWire::answer(const AnswerPart& part, const Outcome& outcome) con
     ordered_json message = {{"role", "assistant"}, {"content", part.text}, {"refusal", nullptr}};
     if (spoken_) {
       message["content"] = nullptr;
-      message["audio"] = {{"id", "audio_" + id_},
+      message["audio"] = {{"id", audio_id()},
                           {"data", base64(part.audio)},
                           {"expires_at", created_s_ + kKept_s},
                           {"transcript", part.text}};
@@ -142,8 +143,7 @@ std::string ChatWire::first() const {
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json delta = {{"role", "assistant"}, {"content", ""}};
   // The id is told once, like the end: clients join what they are told.
-  if (spoken_)
-    delta = {{"role", "assistant"}, {"audio", {{"id", "audio_" + id_}, {"transcript", ""}}}};
+  if (spoken_) delta = {{"role", "assistant"}, {"audio", {{"id", audio_id()}, {"transcript", ""}}}};
   out["choices"].push_back({{"index", 0},
                             {"delta", std::move(delta)},
                             {"logprobs", nullptr},

@@ -26,6 +26,8 @@ class ChatWire {
   /// `id` tells the answer from others; `created_s` in seconds since 1970.
   ChatWire(const ChatCall& call, std::string model, const std::string& id, int64_t created_s);
 
+  /// What clients name an answer by that is heard.
+  std::string audio_id() const { return "audio_" + id_; }
   /// The whole answer, as one JSON object.
   std::string answer(const AnswerPart& part, const Outcome& outcome) const;
 

@@ -78,7 +78,9 @@ class ChatStream {
   std::optional<ToolCallFinder> tools_;
   std::optional<ChatWire> wire_;
   AnswerQueue::News news_;
-  std::string audio_;  // of news_, encoded
+  std::vector<int32_t> answer_ids_;  // of an answer that is heard
+  std::string transcript_;           // of it
+  std::string audio_;                // of news_, encoded
 };
 
 void ChatStream::fail(const Error& error) {
@@ -146,7 +148,11 @@ void ChatStream::check() try {
   fault_ = refuse_kind(backend_->info(), true);
   if (fault_) return;
   const PipelineInfo& info = backend_->info();
-  auto call = body_->call(ChatAbility::of(info, server_.options.decoder));
+  ChatAbility ability = ChatAbility::of(info, server_.options.decoder);
+  ability.find_answer = [this, &info](const std::string& id) {
+    return server_.answers->find(id, exchange_.client, info.model, now_s());
+  };
+  auto call = body_->call(ability);
   if (auto* fault = std::get_if<ApiError>(&call)) {
     fault_ = std::move(*fault);
     return;
@@ -204,13 +210,20 @@ void ChatStream::encode_now() try {
 }
 
 AnswerPart ChatStream::part_of(AnswerQueue::News& news) {
+  answer_ids_.insert(answer_ids_.end(), news.ids.begin(), news.ids.end());
   ToolCallFinder::Found found = tools_->push(news.text);
   AnswerPart part{std::move(found.text), std::move(found.calls), std::move(news.tokens),
                   std::move(audio_)};
-  if (!news.outcome) return part;
-  ToolCallFinder::Found rest = tools_->finish();
-  part.text += rest.text;
-  part.calls.insert(part.calls.end(), rest.calls.begin(), rest.calls.end());
+  if (news.outcome) {
+    ToolCallFinder::Found rest = tools_->finish();
+    part.text += rest.text;
+    part.calls.insert(part.calls.end(), rest.calls.begin(), rest.calls.end());
+  }
+  if (call_.speaks) transcript_ += part.text;
+  if (call_.speaks && news.outcome && !is_bad(*news.outcome)) {
+    server_.answers->keep(wire_->audio_id(), exchange_.client, backend_->info().model,
+                          std::move(transcript_), std::move(answer_ids_), now_s());
+  }
   return part;
 }
 

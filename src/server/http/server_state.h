@@ -13,6 +13,7 @@
 
 #include "predict/counters.h"
 #include "server/access/client_limits.h"
+#include "server/chat/kept_answers.h"
 #include "server/http/http_server.h"
 #include "server/http/routes.h"
 #include "server/models/model_table.h"
@@ -39,6 +40,7 @@ struct ServerState {
   const std::shared_ptr<VoiceDesk> voices;
   const std::shared_ptr<PredictionCounters> predictions = std::make_shared<PredictionCounters>();
   std::shared_ptr<TlsContext> tls;  ///< null: plain HTTP
+  const std::shared_ptr<KeptAnswers> answers = std::make_shared<KeptAnswers>();
   ApiKeys keys;
   ClientLimits limits;
   std::unordered_map<uint64_t, int> addresses;  ///< open connections from each, hashed

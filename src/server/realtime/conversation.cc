@@ -15,7 +15,7 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kMostParts = 64;
-constexpr size_t kMaxIdBytes = 128;
+constexpr size_t kMaxNameBytes = 128;
 
 bool is_audio(const ItemPart& part) {
   return part.kind == ItemPart::kInputAudio || part.kind == ItemPart::kOutputAudio;
@@ -92,6 +92,12 @@ JsonOut part_object(const ItemPart& part, bool with_audio, RealtimeFormat input)
   return out;
 }
 
+/// The part of an answer whose ids are kept; null: there is none.
+const ItemPart* made_of(const RealtimeItem& item) {
+  if (item.parts.size() != 1 || item.parts.front().ids.empty()) return nullptr;
+  return &item.parts.front();
+}
+
 JsonIn message_of(const RealtimeItem& item, bool heard) {
   std::string text;
   JsonIn parts = JsonIn::array();
@@ -110,7 +116,9 @@ JsonIn message_of(const RealtimeItem& item, bool heard) {
   }
   if (recordings) return {{"role", item.role}, {"content", std::move(parts)}};
   if (text.empty()) return {};
-  return {{"role", item.role}, {"content", std::move(text)}};
+  JsonIn out = {{"role", item.role}, {"content", std::move(text)}};
+  if (heard && made_of(item) != nullptr) out["audio"] = {{"id", item.id}};
+  return out;
 }
 
 }  // namespace
@@ -122,7 +130,7 @@ bool RealtimeItem::pending() const {
 RealtimeItem read_item(const EventFields& fields, RealtimeFormat format) {
   RealtimeItem out;
   out.id = fields.text("id").value_or("");
-  if (out.id.size() > kMaxIdBytes) fields.refuse("id", "An id has at most 128 bytes.");
+  if (out.id.size() > kMaxNameBytes) fields.refuse("id", "An id has at most 128 bytes.");
   const std::string type = fields.need_text("type");
   if (type == "function_call") {
     out.kind = RealtimeItem::kCall;
@@ -187,6 +195,7 @@ bool truncate_part(ItemPart& part, double heard_s) {
   constexpr double kCharactersASecond = 15;
   if (part.audio_s > 0 && heard_s > part.audio_s + kSlack_s) return false;
   part.cut = true;
+  part.heard_s = std::min(heard_s, part.heard_s.value_or(heard_s));
   if (part.whole && heard_s >= part.audio_s) return true;
   size_t end = 0;
   if (!part.words.empty()) {
@@ -275,9 +284,14 @@ bool Conversation::pending() const {
 }
 
 void Conversation::bound_audio() {
-  size_t bytes = 0;
+  size_t bytes = 0, id_bytes = 0;
   for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
     for (ItemPart& part : item->parts) {
+      id_bytes += part.ids.size() * sizeof(int32_t);
+      if (id_bytes > kMaxIdBytes) {
+        id_bytes -= part.ids.size() * sizeof(int32_t);
+        part.ids = std::vector<int32_t>();
+      }
       bytes += audio_bytes_of(part);
       if (bytes <= kMaxAudioBytes || !is_audio(part)) continue;
       bytes -= audio_bytes_of(part);
@@ -285,6 +299,17 @@ void Conversation::bound_audio() {
       std::string().swap(part.bytes);
     }
   }
+}
+
+std::map<std::string, NamedAnswer> Conversation::answers() const {
+  std::map<std::string, NamedAnswer> out;
+  for (const RealtimeItem& item : items_) {
+    const ItemPart* part = made_of(item);
+    if (part == nullptr) continue;
+    auto ids = std::make_shared<const std::vector<int32_t>>(part->ids);
+    out[item.id] = {.made = {std::move(ids), part->heard_s}, .text = part->text};
+  }
+  return out;
 }
 
 JsonIn Conversation::messages(
@@ -307,7 +332,11 @@ JsonIn Conversation::messages(
       calling = false;
     } else if (item.kind == RealtimeItem::kCall) {
       if (!std::exchange(calling, true)) {
-        out.push_back({{"role", "assistant"}, {"content", ""}, {"tool_calls", JsonIn::array()}});
+        // The answer that called, if it said something, too, is the message before.
+        if (out.empty() || out.back()["role"] != "assistant" || out.back().contains("tool_calls")) {
+          out.push_back({{"role", "assistant"}, {"content", ""}});
+        }
+        out.back()["tool_calls"] = JsonIn::array();
       }
       out.back()["tool_calls"].push_back(
           {{"id", item.call_id},

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "server/chat/chat_call.h"
 #include "server/realtime/event_fields.h"
 #include "server/realtime/spoken_bytes.h"
 
@@ -35,6 +37,9 @@ struct ItemPart {
   bool kept = true;    ///< `bytes` are all of it
   /// Where words of an answer begin to sound; (bytes of `text` up to their end, seconds).
   std::vector<std::pair<size_t, double>> words = {};
+  /// The answer as the model made it, as far as that is kept; not of one that was cut before.
+  std::vector<int32_t> ids = {};
+  std::optional<double> heard_s = {};  ///< where it was cut
 };
 
 struct RealtimeItem {
@@ -66,6 +71,8 @@ class Conversation {
   static constexpr size_t kMaxTextBytes = size_t{1} << 20;
   /// Of audio that is kept to be fetched; the oldest goes first.
   static constexpr size_t kMaxAudioBytes = size_t{8} << 20;
+  /// Of answers as they were made, likewise: they are text from then on.
+  static constexpr size_t kMaxIdBytes = size_t{1} << 20;
 
   RealtimeItem* find(std::string_view id);
   /// Null where it is the first, or there is none.
@@ -78,12 +85,14 @@ class Conversation {
   bool remove(std::string_view id);
   /// Whether a transcript is on its way.
   bool pending() const;
-  /// Forgets the oldest audio past the bound.
+  /// Forgets the oldest audio and ids past their bounds.
   void bound_audio();
 
+  /// The answers whose ids are kept, by item.
+  std::map<std::string, NamedAnswer> answers() const;
   /// What a chat model reads, as OpenAI's chat API has it. `heard`: said audio goes along as
-  /// recordings, for models that hear. `pending`: what is known of an item's transcript that is on
-  /// its way; null: nothing.
+  /// recordings, and answers that were heard by the ids of their items, for models that hear.
+  /// `pending`: what is known of an item's transcript that is on its way; null: nothing.
   JsonIn messages(const std::string& instructions, bool heard,
                   const std::function<std::string(const std::string& id)>& pending = {}) const;
   bool empty() const { return items_.empty(); }

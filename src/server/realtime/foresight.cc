@@ -91,7 +91,9 @@ void Foresight::draft_on() {
   BeginAnswer question = cast_.question();
   config_ = std::move(question.config);
   const PipelineInfo& info = cast_.writer->info();
-  check_ = ChatCheck::begin(question.body, ChatAbility::of(info), cast_.post, cast_.wake);
+  ChatAbility ability = ChatAbility::of(info);
+  ability.find_answer = find_among(std::move(question.answers));
+  check_ = ChatCheck::begin(question.body, std::move(ability), cast_.post, cast_.wake);
 }
 
 void Foresight::stop_round() {

@@ -759,7 +759,7 @@ BeginAnswer RealtimeSession::asking(const AnswerConfig& config, const Conversati
   }
   if (config.max_tokens > 0) body["max_completion_tokens"] = config.max_tokens;
   if (config.temperature) body["temperature"] = *config.temperature;
-  BeginAnswer out{"", config, std::move(body)};
+  BeginAnswer out{"", config, std::move(body), context.answers()};
   out.config.tools = out.config.tool_choice = {};
   return out;
 }
@@ -815,6 +815,10 @@ void RealtimeSession::answered(const std::string& id, const AnswerNews& news,
         std::string().swap(part.bytes);
       }
       delta("response.output_audio.delta", base64(news.audio));
+    }
+    if (item != nullptr && spoken) {
+      std::vector<int32_t>& ids = item->parts.front().ids;
+      ids.insert(ids.end(), news.ids.begin(), news.ids.end());
     }
     if (item != nullptr) add_words(item->parts.front(), news);
     response.calls.insert(response.calls.end(), news.calls.begin(), news.calls.end());

@@ -63,8 +63,9 @@ struct DropHearing {
 };
 struct BeginAnswer {
   std::string response;
-  AnswerConfig config;    ///< without tools and choice, which are in the body
-  JsonIn body;            ///< of a chat request: messages, tools, max_completion_tokens
+  AnswerConfig config;  ///< without tools and choice, which are in the body
+  JsonIn body;          ///< of a chat request: messages, tools, max_completion_tokens
+  std::map<std::string, NamedAnswer> answers = {};  ///< that the body names
   bool foreseen = false;  ///< what was foreseen may serve it, and serves no other
 };
 /// Something is being said or typed, and more of it is known: foreseen() is what would be asked if
@@ -93,6 +94,7 @@ struct AnswerNews {
   std::string text = {};
   std::vector<ToolCall> calls = {};
   std::string audio = {};                                  ///< bytes of the answer's format
+  std::vector<int32_t> ids = {};                           ///< as Sink::answer_ids()
   std::vector<std::pair<std::string, double>> words = {};  ///< as in `text`; seconds of the answer
   std::optional<Outcome> outcome = {};                     ///< the end
   std::optional<ApiError> error = {};                      ///< the end: it failed

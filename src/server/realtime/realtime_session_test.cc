@@ -639,10 +639,11 @@ TEST(RealtimeSession, ToolsArePassedThrough) {
         {{"type", "function_call_output"}, {"call_id", done["call_id"]}, {"output", "rain"}}}});
   peer.send(kRespond);
   const JsonIn messages = peer.begun.back().body["messages"];
-  ASSERT_EQ(messages.size(), 4u);
-  EXPECT_EQ(messages[2]["tool_calls"][0]["function"]["name"], "weather");
-  EXPECT_EQ(messages[2]["tool_calls"][0]["id"], done["call_id"]);
-  EXPECT_EQ(messages[3],
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(messages[1]["content"], "Let me see.");
+  EXPECT_EQ(messages[1]["tool_calls"][0]["function"]["name"], "weather");
+  EXPECT_EQ(messages[1]["tool_calls"][0]["id"], done["call_id"]);
+  EXPECT_EQ(messages[2],
             (JsonIn{{"role", "tool"}, {"tool_call_id", done["call_id"]}, {"content", "rain"}}));
 }
 
@@ -685,6 +686,60 @@ TEST(RealtimeSession, WhatWasNotHeardLeavesTheContext) {
   ItemPart begun{.kind = ItemPart::kOutputAudio, .text = std::string(1000, 'a'), .audio_s = 1};
   EXPECT_TRUE(truncate_part(begun, 1));
   EXPECT_EQ(begun.text, std::string(15, 'a'));
+}
+
+TEST(RealtimeSession, AnswersAreToldAsTheyWereMade) {
+  Peer peer([](RealtimeFacts& facts) { facts.hears = true; });
+  peer.send(user_says("Hi"));
+  peer.send(kRespond);
+  peer.answer({.text = "One two", .audio = std::string(48000, 'a'), .ids = {1, 2, 3}});
+  peer.answer({.text = " three.", .audio = std::string(48000, 'a'), .ids = {4}});
+  peer.answer({.calls = {{"f", "{}"}}});
+  peer.end();
+  peer.send(user_says("And?"));
+  peer.send(kRespond);
+  const JsonIn& said = peer.begun.back().body["messages"][1];
+  EXPECT_EQ(said["content"], "One two three.");
+  EXPECT_EQ(said["tool_calls"].size(), 1u) << "one answer is one message";
+  const std::string item = said["audio"]["id"];
+  const NamedAnswer& named = peer.begun.back().answers.at(item);
+  EXPECT_EQ(*named.made.ids, (std::vector<int32_t>{1, 2, 3, 4}));
+  EXPECT_FALSE(named.made.heard_s);
+  EXPECT_EQ(named.text, "One two three.");
+  peer.end();
+  peer.send({{"type", "conversation.item.truncate"},
+             {"item_id", item},
+             {"content_index", 0},
+             {"audio_end_ms", 800}});
+  peer.send(kRespond);
+  EXPECT_EQ(peer.begun.back().answers.at(item).made.heard_s, 0.8);
+  // What is written has no such ids, and neither has what a client tells again.
+  peer.end();
+  peer.send({{"type", "conversation.item.delete"}, {"item_id", item}});
+  peer.send({{"type", "response.create"}, {"response", {{"output_modalities", {"text"}}}}});
+  peer.answer({.text = "Four.", .ids = {5}});
+  peer.end();
+  peer.send(kRespond);
+  EXPECT_TRUE(peer.begun.back().answers.empty());
+}
+
+TEST(RealtimeSession, IdsOfAnswersAreBounded) {
+  Conversation conversation;
+  for (int i = 0; i < 6; ++i) {
+    RealtimeItem item{.id = concat("item_", i), .role = "assistant"};
+    item.parts.push_back({.kind = ItemPart::kOutputAudio, .text = "Yes."});
+    item.parts.back().ids.resize(Conversation::kMaxIdBytes / sizeof(int32_t) / 4);
+    conversation.add(std::move(item));
+    conversation.bound_audio();
+  }
+  const auto answers = conversation.answers();
+  EXPECT_EQ(answers.size(), 4u);
+  EXPECT_FALSE(answers.contains("item_1"));
+  EXPECT_TRUE(answers.contains("item_2"));
+  const JsonIn messages = conversation.messages("", true);
+  EXPECT_FALSE(messages[1].contains("audio"));
+  EXPECT_EQ(messages[2]["audio"]["id"], "item_2");
+  EXPECT_FALSE(conversation.messages("", false)[2].contains("audio"));
 }
 
 TEST(RealtimeSession, TruncatedWhileItIsSpoken) {
@@ -989,6 +1044,7 @@ TEST(RealtimeFuzz, Events) {
         if (roll(3) > 0) {
           peer.answer({.text = roll(2) == 0 ? "word " : "",
                        .audio = std::string(roll(2) * 200, 'a'),
+                       .ids = std::vector<int32_t>(roll(3), 7),
                        .words = {{"word", 0.1 * static_cast<double>(step)}}});
         } else if (roll(4) == 0) {
           peer.answer({.error = ApiError{.message = "bad"}});

@@ -294,7 +294,9 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
       contexts_->open(begin.response, std::move(std::get<ContextOptions>(options)));
     }
   }
-  answer.check = ChatCheck::begin(begin.body, ChatAbility::of(info), cast_.post, wake_);
+  ChatAbility ability = ChatAbility::of(info);
+  ability.find_answer = find_among(std::move(begin.answers));
+  answer.check = ChatCheck::begin(begin.body, std::move(ability), cast_.post, wake_);
 }
 
 void RealtimeTalk::submit(Answer& answer) {
@@ -390,6 +392,7 @@ bool RealtimeTalk::pump_answer(const std::string& id) {
     found.calls.insert(found.calls.end(), rest.calls.begin(), rest.calls.end());
   }
   AnswerNews out{.text = std::move(found.text), .calls = std::move(found.calls)};
+  if (by_itself()) out.ids = std::move(news.ids);
   const bool voiced = answer.config.spoken && !by_itself();
   if (answer.encoder) {
     answer.unwritten += news.samples.size();

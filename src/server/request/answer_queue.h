@@ -22,6 +22,7 @@ class AnswerQueue : public Sink {
   void text(std::string_view piece, std::span<const ScoredToken> tokens) override {
     text_.text(piece, tokens);
   }
+  void answer_ids(std::span<const int32_t> ids) override { text_.answer_ids(ids); }
   void finished(const Outcome& outcome) override {
     audio_.finished(outcome);
     text_.finished(outcome);

@@ -14,6 +14,11 @@ void TextQueue::text(std::string_view piece, std::span<const ScoredToken> tokens
   if (!news_.empty()) wake_();
 }
 
+void TextQueue::answer_ids(std::span<const int32_t> ids) {
+  const std::lock_guard lock(mutex_);
+  if (wake_) news_.ids.insert(news_.ids.end(), ids.begin(), ids.end());
+}
+
 void TextQueue::finished(const Outcome& outcome) {
   const std::lock_guard lock(mutex_);
   news_.outcome = kept(outcome);

@@ -21,11 +21,13 @@ class TextQueue : public Sink {
 
   void audio(std::span<const float>) override {}
   void text(std::string_view piece, std::span<const ScoredToken> tokens) override;
+  void answer_ids(std::span<const int32_t> ids) override;
   void finished(const Outcome& outcome) override;
 
   struct News {
     std::string text;
     std::vector<ScoredToken> tokens;
+    std::vector<int32_t> ids;        ///< as Sink::answer_ids(); they are no news by themselves
     std::optional<Outcome> outcome;  ///< set with the last of the text
     bool empty() const { return text.empty() && tokens.empty() && !outcome; }
   };

@@ -137,6 +137,25 @@ class Text:
         return self.coder.encode(text, disallowed_special=())
 
 
+def prompts(text):
+    """Prompts with answers that were heard: the demo decodes what was made and puts it behind what was asked."""
+    codes = lambda some: "".join(f"<|audio_{c}|>" for c in some)
+    head = "<|assistant|>streaming_transcription\n"
+    answer = "Hello there, how are you? It's" + codes(range(26)) + " what we'll do, they're here." + codes(range(30, 39))
+    ids = text.encode(answer, False)
+    assert text.coder.decode(ids) == answer
+    asked = f"<|system|>\n{TEXT}<|user|>\nHello there?{head}"
+    user, heard = dict(role="user", content="Hello there?"), dict(role="assistant", content=[dict(type="answer")])
+    again = f"<|user|>\nHello there?{head}"
+    cases = dict(
+        heard=dict(messages=[user, heard, user, heard, user], answers=[dict(ids=ids), dict(ids=ids)],
+                   ids=text.encode((asked + answer).strip() + again + answer + again)),
+        cut=dict(messages=[user, heard, user], answers=[dict(ids=ids, heard_s=2.25)],
+                 ids=text.encode(asked + answer[:answer.index("<|audio_32|>")] + again)))
+    assert answer[:answer.index("<|audio_32|>")].count("<|audio_") == 28
+    return json.dumps(cases, separators=(",", ":")) + "\n"
+
+
 # ------------------------------------------------------------------------------------------------- speech to codes
 
 def make_tokenizer(folder, generator):
@@ -457,15 +476,19 @@ def unit(bits):
 def main():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser()
-    parser.add_argument("--glm", required=True)
-    parser.add_argument("--matcha", required=True)
+    parser.add_argument("--glm")
+    parser.add_argument("--matcha")
     parser.add_argument("--out", default=str(here / "golden"))
+    parser.add_argument("--prompts", action="store_true", help="only prompts.json")
     args = parser.parse_args()
+    out = pathlib.Path(args.out)
+    if args.prompts:
+        (out / "prompts.json").write_text(prompts(Text(out / "checkpoint")))
+        return
     stub("matcha.utils.pylogger", get_pylogger=lambda name: None)
     stub("matcha.utils")
     sys.path[:0] = [args.glm, args.matcha]
     torch.set_num_threads(1)
-    out = pathlib.Path(args.out)
     shutil.rmtree(out, ignore_errors=True)
     root = out / "checkpoint"
     root.mkdir(parents=True)
@@ -534,6 +557,7 @@ def main():
         print(name, len(prompt), "spoken", len(spoken), "written", len(written), "distinct", len(set(ids)), "margin", margin,
               repr(case["text"][:60]))
         save_file(golden, str(out / f"{name}.safetensors"))
+    (out / "prompts.json").write_text(prompts(text))
     (out / "cases.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -1,152 +1,34 @@
 // GLM-4-Voice's small checkpoint behind the real server's sockets: speech in, text and speech out,
 // by chat and by the Realtime API.
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
-
-#include "base/check.h"
-#include "codec/qwen3_audio_fixture.h"
 #include "families/glm4_voice/pipeline.h"
 #include "io/file.h"
-#include "server/http/http_server.h"
-#include "server/http/test_client_test.h"
-#include "server/http/ws_client_test.h"
-#include "server/models/backend.h"
-#include "server/request/wire.h"
+#include "server/http/spoken_chats_test.h"
 
 namespace syrinx {
 namespace {
-
-using nlohmann::ordered_json;
-
-constexpr uint32_t kWavBytes = 44;
 
 std::string glm_golden(const std::string& name) {
   return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
 }
 
-/// 16-bit samples, which the goldens' recordings are exactly.
-std::string pcm_of(int64_t count, uint32_t seed) {
-  std::string out;
-  for (const float value : fixture::golden_signal(count, seed)) {
-    const auto sample = static_cast<int16_t>(value * 32768.f);
-    out.append(reinterpret_cast<const char*>(&sample), sizeof sample);
-  }
-  return out;
-}
-
-/// Of two channels, the other one as loud and of something else: the first is what is heard.
-std::string wav_of(const std::string& first, uint32_t rate) {
-  const auto number = [](uint32_t value, size_t bytes) {
-    return std::string(reinterpret_cast<const char*>(&value), bytes);
-  };
-  std::string pcm;
-  for (size_t i = 0; i < first.size(); i += 2) {
-    pcm += first.substr(i, 2) + first.substr(first.size() - 2 - i, 2);
-  }
-  const auto size = static_cast<uint32_t>(pcm.size());
-  return "RIFF" + number(36 + size, 4) + "WAVEfmt " + number(16, 4) + number(1, 2) + number(2, 2) +
-         number(rate, 4) + number(4 * rate, 4) + number(4, 2) + number(16, 2) + "data" +
-         number(size, 4) + pcm;
-}
-
 class GlmServer : public testing::Test {
  protected:
-  GlmServer() {
-    EngineOptions engine;
-    engine.threads = 2;
-    engine.repetition_s = 0;
-    ServerOptions options;
-    options.port = 0;
-    server_ = std::make_unique<HttpServer>(std::move(options));
-    server_->open(make_backend(std::make_unique<Engine>(
-        glm4_voice::load({glm_golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu}),
-        engine)));
-  }
-
-  std::unique_ptr<HttpServer> server_;
+  spoken::Server server_{
+      glm4_voice::load({glm_golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu})};
 };
 
 TEST_F(GlmServer, ChatsWithSpeech) {
-  const auto cases = ordered_json::parse(read_file(glm_golden("cases.json"), 1 << 20));
-  for (const auto& [name, c] : cases.items()) {
-    SCOPED_TRACE(name);
-    ordered_json messages = c["messages"];
-    uint32_t seed = 7;
-    for (ordered_json& message : messages) {
-      if (!message["content"].is_array()) continue;
-      const auto samples = c["recordings"][seed - 7].get<int64_t>();
-      message["content"] = ordered_json::array(
-          {{{"type", "input_audio"},
-            {"input_audio",
-             {{"data", base64(wav_of(pcm_of(samples, seed++), 16000))}, {"format", "wav"}}}}});
-    }
-    const std::string body = ordered_json{{"model", "glm"},
-                                          {"messages", messages},
-                                          {"temperature", 0},
-                                          {"seed", 7},
-                                          {"max_completion_tokens", c["steps"]},
-                                          {"modalities", {"text", "audio"}},
-                                          {"audio", {{"voice", "glm"}, {"format", "wav"}}}}
-                                 .dump();
-    TestClient client(server_->port());
-    client.send(concat("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n",
-                       "Content-Type: application/json\r\nContent-Length: ", body.size(),
-                       "\r\n\r\n", body));
-    const TestAnswer answer = client.read();
-    ASSERT_EQ(answer.status, 200) << answer.body;
-    const auto json = ordered_json::parse(answer.body);
-    const ordered_json& audio = json["choices"][0]["message"]["audio"];
-    EXPECT_EQ(audio["transcript"], c["text"]);
-    EXPECT_EQ(json["usage"]["prompt_tokens"], c["prompt"]);
-    const auto sound = base64_decoded(audio["data"].get<std::string>());
-    ASSERT_TRUE(sound && sound->size() > kWavBytes);
-    uint32_t rate = 0;
-    std::copy_n(sound->data() + 24, sizeof rate, reinterpret_cast<char*>(&rate));
-    const double seconds = static_cast<double>(sound->size() - kWavBytes) / 2 / rate;
-    EXPECT_NEAR(seconds, c["codes"].get<double>() / 12.5, 0.05);
-  }
+  const auto cases = nlohmann::ordered_json::parse(read_file(glm_golden("cases.json"), 1 << 20));
+  spoken::expect_chats(server_, cases, "glm", 12.5);
 }
 
-TEST_F(GlmServer, HoldsAConversation) {
-  WsClient client(server_->port(), "/v1/realtime?model=glm");
-  ASSERT_EQ(client.status(), 101);
-  const auto until = [&](const std::string& type) {
-    std::vector<ordered_json> out;
-    do {
-      const std::string text = client.read_text();
-      out.push_back(ordered_json::parse(text, nullptr, false));
-      if (out.back().is_discarded() || out.back()["type"] == "error") {
-        ADD_FAILURE() << text;
-        return out;
-      }
-    } while (out.back()["type"] != type);
-    return out;
-  };
-  const auto send = [&](const ordered_json& event) { client.send_text(event.dump()); };
-  until("session.created");
-  send({{"type", "session.update"},
-        {"session",
-         {{"type", "realtime"},
-          {"max_output_tokens", 90},
-          {"audio", {{"input", {{"turn_detection", nullptr}}}}}}}});
-  until("session.updated");
-  for (int turn = 0; turn < 2 && !HasFailure(); ++turn) {  // the second one hears the first again
-    send({{"type", "input_audio_buffer.append"}, {"audio", base64(pcm_of(36000, 7))}});
-    send({{"type", "input_audio_buffer.commit"}});
-    send({{"type", "response.create"}});
-    std::string written;
-    size_t bytes = 0;
-    for (const ordered_json& event : until("response.done")) {
-      if (event["type"] == "response.output_audio_transcript.delta")
-        written += event["delta"].get<std::string>();
-      if (event["type"] == "response.output_audio.delta")
-        bytes += base64_decoded(event["delta"].get<std::string>())->size();
-    }
-    EXPECT_FALSE(written.empty());
-    EXPECT_GT(bytes, 4800u) << "a tenth of a second";
-  }
+TEST_F(GlmServer, TellsAnswersAsTheyWereMade) {
+  const Tokenizer tokenizer = glm4_voice::load_tokenizer(glm_golden("checkpoint"));
+  const std::string more = "<|user|>\nHello there?<|assistant|>streaming_transcription\n";
+  spoken::expect_recall(server_, "glm", tokenizer.encode(more).size());
 }
+
+TEST_F(GlmServer, HoldsAConversation) { spoken::expect_conversation(server_, "glm", 12.5); }
 
 }  // namespace
 }  // namespace syrinx

@@ -121,6 +121,38 @@ def make_tokenizer(folder):
     return Qwen2TokenizerFast.from_pretrained(str(folder)), added
 
 
+def prompts(encode):
+    """Prompts with tools, and with answers that were heard, as the authors' examples lay them out."""
+    turn = lambda role, text: encode(f"<|BOT|>{role}\n{text}<|EOT|>")
+    written, spoken = encode("<|BOT|>assistant\n"), encode("<|BOT|>assistant\n<tts_start>")
+    told = lambda ids: written + encode("<tts_start>") + ids + encode("<|EOT|>")
+    system, asked = turn("system", SYSTEM), turn("human", "Hello there?")
+    call = '<tool_call>function\nsearch\n{"query": "今天", "n": [2]}</tool_call>'
+    tools = [dict(type="function", function=dict(name="search", description="搜索", parameters=dict(
+        type="object", properties=dict(query=dict(type="string")), required=["query"])))]
+    tools = json.dumps(tools, ensure_ascii=False)
+    schemas = turn("tool_json_schemas", tools)
+    function = dict(name="search", arguments=dict(query="今天", n=[2]))
+    code = lambda i: encode(f"<audio_{i}>")
+    answer = encode("It's") + code(3) + code(39) + code(0) + code(5) + encode(" nice") + code(7) + encode("<tts_end>" + call)
+    user, heard = dict(role="user", content="Hello there?"), dict(role="assistant", content=[dict(type="answer")])
+    cases = dict(
+        tools=dict(messages=[dict(role="system", content="Be brief."), user], tools=tools, speaks=True,
+                   ids=turn("system", "Be brief.") + schemas + asked + spoken),
+        result=dict(messages=[user, dict(role="assistant", content="So.", tool_calls=[dict(type="function", function=function)]),
+                              dict(role="tool", tool_call_id="c", content="Monday"), user], tools=tools, speaks=False,
+                    ids=system + schemas + asked + turn("assistant", "So." + call) + turn("input", "Monday") + asked + written),
+        parts=dict(messages=[user, dict(role="assistant", content=[dict(type="text", text="So.")],
+                                        tool_calls=[dict(type="function", function=function)])], speaks=True,
+                   ids=system + asked + written + encode("So.") + encode(call) + encode("<|EOT|>") + spoken),
+        heard=dict(messages=[user, heard | dict(tool_calls=[dict(type="function", function=function)]),
+                             dict(role="tool", content="Monday")], tools=tools, speaks=True, answers=[dict(ids=answer)],
+                   ids=system + schemas + asked + told(answer) + turn("input", "Monday") + spoken),
+        cut=dict(messages=[user, heard, user], speaks=True, answers=[dict(ids=answer, heard_s=0.13)],
+                 ids=system + asked + told(answer[:len(encode("It's")) + 3]) + asked + spoken))
+    return json.dumps(cases, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
 # ------------------------------------------------------------------------------------------------- hearing
 
 class Ears:
@@ -386,10 +418,17 @@ def write_checkpoint(root, ears, lm, flow, hift, vocab, ends):
 def main():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser()
-    parser.add_argument("--step", required=True)
-    parser.add_argument("--vox", required=True)
+    parser.add_argument("--step")
+    parser.add_argument("--vox")
     parser.add_argument("--out", default=str(here / "golden"))
+    parser.add_argument("--prompts", action="store_true", help="only prompts.json, of the tokenizer that is there")
     args = parser.parse_args()
+    out = pathlib.Path(args.out)
+    if args.prompts:
+        from transformers import Qwen2TokenizerFast
+        tokenizer = Qwen2TokenizerFast.from_pretrained(str(out / "checkpoint"))
+        (out / "prompts.json").write_text(prompts(lambda text: tokenizer(text)["input_ids"]))
+        return
     from transformers.audio_utils import mel_filter_bank
 
     def mel(sr, n_fft, n_mels, fmin=0, fmax=None):
@@ -399,7 +438,6 @@ def main():
     stub("onnxruntime")
     sys.path.insert(0, args.step)
     torch.set_num_threads(1)
-    out = pathlib.Path(args.out)
     shutil.rmtree(out, ignore_errors=True)
     root = out / "checkpoint"
     root.mkdir(parents=True)
@@ -485,6 +523,7 @@ def main():
             golden |= dict(head=sound[:2048].clone(), tail=sound[-2048:].clone())
         print(name, len(prompt), "spoken", len(said), "distinct", len(set(ids)), "margin", margin, repr(text[:60]))
         save_file(golden, str(out / f"{name}.safetensors"))
+    (out / "prompts.json").write_text(prompts(encode))
     (out / "cases.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -1,0 +1,35 @@
+// Answers that a model gave earlier in a conversation, for its next prompt. Pure; any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "model/request.h"
+
+namespace syrinx::llm {
+
+/// The ids that a prompt tells of it: all, or as far as it was heard, whose last one is then a
+/// code. `codes_a_second` are heard, `is_code` tells them from text. kInvalid: an id is none of [0,
+/// known).
+template <typename IsCode>
+Result<std::span<const int32_t>> told_ids(const EarlierAnswer& answer, double codes_a_second,
+                                          int64_t known, IsCode&& is_code) {
+  const std::span<const int32_t> all = *answer.ids;
+  const auto strange = [known](int32_t id) { return id < 0 || id >= known; };
+  if (std::any_of(all.begin(), all.end(), strange))
+    return Error{ErrorCode::kInvalid, "an earlier answer is not of this model", "messages"};
+  if (!answer.heard_s) return all;
+  auto left = static_cast<int64_t>(
+      std::min(*answer.heard_s * codes_a_second, double{std::numeric_limits<int32_t>::max()}));
+  size_t end = 0;
+  for (size_t i = 0; i < all.size() && left > 0; ++i) {
+    if (!is_code(all[i])) continue;
+    --left;
+    end = i + 1;
+  }
+  return left > 0 ? all : all.first(end);
+}
+
+}  // namespace syrinx::llm
