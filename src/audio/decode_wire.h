@@ -2,6 +2,7 @@
 // the job and the file's bytes one way, messages the other. Inside the room.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace syrinx {
