@@ -73,41 +73,13 @@ TEST(CheckRequest, EarlierAnswersAreOfModelsThatTakeThem) {
   info.writes = true;
   SpeechRequest request;
   request.answers = {{std::make_shared<const std::vector<int32_t>>(), 0.5}};
-  EXPECT_EQ(fault(info, request), "messages");
+  EXPECT_EQ(request_fault(info, request), "messages");
   info.recalls = true;
-  EXPECT_EQ(fault(info, request), "");
+  EXPECT_EQ(request_fault(info, request), "");
   request.answers[0].heard_s = -1;
-  EXPECT_EQ(fault(info, request), "messages");
+  EXPECT_EQ(request_fault(info, request), "messages");
   request.answers = {{}};
-  EXPECT_EQ(fault(info, request), "messages");
-}
-
-TEST(CheckRequest, EarlierAnswersAreOfModelsThatTakeThem) {
-  PipelineInfo info;
-  info.writes = true;
-  SpeechRequest request;
-  request.answers = {{std::make_shared<const std::vector<int32_t>>(), 0.5}};
-  EXPECT_EQ(fault(info, request), "messages");
-  info.recalls = true;
-  EXPECT_EQ(fault(info, request), "");
-  request.answers[0].heard_s = -1;
-  EXPECT_EQ(fault(info, request), "messages");
-  request.answers = {{}};
-  EXPECT_EQ(fault(info, request), "messages");
-}
-
-TEST(CheckRequest, EarlierAnswersAreOfModelsThatTakeThem) {
-  PipelineInfo info;
-  info.writes = true;
-  SpeechRequest request;
-  request.answers = {{std::make_shared<const std::vector<int32_t>>(), 0.5}};
-  EXPECT_EQ(fault(info, request), "messages");
-  info.recalls = true;
-  EXPECT_EQ(fault(info, request), "");
-  request.answers[0].heard_s = -1;
-  EXPECT_EQ(fault(info, request), "messages");
-  request.answers = {{}};
-  EXPECT_EQ(fault(info, request), "messages");
+  EXPECT_EQ(request_fault(info, request), "messages");
 }
 
 }  // namespace
