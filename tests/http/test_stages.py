@@ -254,8 +254,8 @@ class Stages(unittest.TestCase):
         with Holder(self.path, "talker", model=OMNI), \
                 harness.Server("--quiet", "--remote", f"talker={self.path}", model=OMNI) as server:
             connection = server.connect()
-            connection.request("POST", "/v1/chat/completions", omni_question(1, 400, stream=True),
-                               {"Content-Type": "application/json"})
+            connection.request("POST", "/v1/chat/completions", omni_question(3, 400, stream=True),
+                               {"Content-Type": "application/json"})  # it talks for 400 steps
             answer = connection.getresponse()
             wait_for(lambda: stage_of(server)["batches"] > 20)
             answer.close()
