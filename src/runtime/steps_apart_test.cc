@@ -213,6 +213,13 @@ std::vector<SpeechRequest> long_requests(size_t count) {
   return out;
 }
 
+/// Times that a link came up.
+uint64_t connections(const Engine& engine) {
+  uint64_t out = 0;
+  for (const RemoteNode& node : engine.pipeline().remote_nodes()) out += node.connections;
+  return out;
+}
+
 /// One of two goes, then the other, again and again, while both nodes of several requests step.
 /// None goes while what the other lost is being computed again.
 TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
@@ -240,9 +247,10 @@ TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
     const uint64_t before = victim->held->state().batches;
     (void)soon(
         [&] { return victim->held->state().batches > before + 150 || far.stats().requests == 0; });
+    const uint64_t ups = connections(far);
     victim.reset();
     victim.emplace(duet, nodes, dir.path(losses % 2 == 0 ? "a" : "b"));
-    ASSERT_TRUE(soon([&] { return everything_up(far); }));
+    ASSERT_TRUE(soon([&] { return connections(far) > ups && everything_up(far); }));
   }
   EXPECT_GE(losses, 1);
   std::vector<Said> got;
