@@ -59,14 +59,15 @@ void SessionEars::open(const OpenHearing& open) {
 }
 
 void SessionEars::hear(const HearSamples& more) {
-  Hearing& hearing = hearings_.at(more.item);
-  hearing.given_s += static_cast<double>(more.samples.size()) / kHearingRate;
-  if (hearing.listener) hearing.listener->hear(more.samples);
+  const auto at = hearings_.find(more.item);
+  if (at == hearings_.end() || !at->second.listener) return;
+  at->second.given_s += static_cast<double>(more.samples.size()) / kHearingRate;
+  at->second.listener->hear(more.samples);
 }
 
 void SessionEars::end(const std::string& item) {
-  Hearing& hearing = hearings_.at(item);
-  if (hearing.listener) hearing.listener->end();
+  const auto at = hearings_.find(item);
+  if (at != hearings_.end() && at->second.listener) at->second.listener->end();
 }
 
 void SessionEars::drop(const std::string& item) {

@@ -28,6 +28,7 @@ class SessionEars {
   SessionEars& operator=(const SessionEars&) = delete;
 
   void open(const OpenHearing& open);
+  // Of an utterance that is not heard any more, these do nothing.
   void hear(const HearSamples& more);
   void end(const std::string& item);
   void drop(const std::string& item);
