@@ -1,6 +1,6 @@
 #include "engine/voice_queue.h"
 
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-/// How much of the priority of others the thread gives up, as nice(1) counts.
+/// How much of the process's priority the thread gives up, as nice(1) counts.
 constexpr int kNice = 10;
 /// Weight of the newest recording in the learned cost.
 constexpr double kLearn = 0.3;
@@ -159,7 +159,7 @@ void VoiceQueue::take_ended(Jobs& ended) {
 }
 
 void VoiceQueue::loop() {
-  setpriority(PRIO_PROCESS, 0, kNice);  // on Linux: of this thread
+  (void)!nice(kNice);  // on Linux: of this thread
   Arena arena;
   StepContext ctx{pool_, arena};
   Jobs ended;

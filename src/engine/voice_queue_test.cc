@@ -1,13 +1,17 @@
 #include "engine/voice_queue.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
 #include <mutex>
 #include <random>
 #include <semaphore>
+#include <thread>
 
 namespace syrinx {
 namespace {
@@ -36,6 +40,7 @@ class Adder : public VoiceEncoder {
   void run(StepContext&, std::span<VoiceEncoding* const> batch) const override {
     if (held) waiting = true, gate.acquire();
     largest = std::max(largest.load(), static_cast<int>(batch.size()));
+    niceness = getpriority(PRIO_PROCESS, 0);  // on Linux: of this thread
     ++pieces;
     for (VoiceEncoding* encoding : batch) {
       Sum& sum = static_cast<Sum&>(*encoding);
@@ -47,7 +52,7 @@ class Adder : public VoiceEncoder {
   std::atomic<bool> held = false;
   mutable std::counting_semaphore<> gate{0};
   mutable std::atomic<bool> waiting = false;
-  mutable std::atomic<int> largest = 0, pieces = 0;
+  mutable std::atomic<int> largest = 0, pieces = 0, niceness = 0;
 
  private:
   VoiceEncoderInfo info_ = {
@@ -93,6 +98,25 @@ TEST(VoiceQueue, EncodesSeveralInTurns) {
   EXPECT_TRUE(queue.drain(10));
   EXPECT_EQ(metrics.voices_encoded.value(), 9);
   EXPECT_EQ(metrics.voices_waiting.value(), 0);
+}
+
+/// Ten steps behind whoever began it, however nice that was: a process under nice(1), too.
+TEST(VoiceQueue, GivesUpPriorityOfWhatItHas) {
+  for (const int mine : {0, 7}) {
+    int before = 0;
+    Adder adder;
+    std::thread([&] {  // whose niceness nobody else has
+      (void)!nice(mine);
+      before = getpriority(PRIO_PROCESS, 0);
+      EngineMetrics metrics(kStages);
+      VoiceQueue queue(adder, metrics);
+      Asked asked;
+      ASSERT_TRUE(queue.encode(recording(1, 1), 1, asked.done()).ok());
+      EXPECT_TRUE(asked.wait().ok());
+    })
+        .join();
+    EXPECT_EQ(adder.niceness, std::min(before + 10, 19));
+  }
 }
 
 TEST(VoiceQueue, CancelledBetweenPieces) {

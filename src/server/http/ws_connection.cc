@@ -19,6 +19,7 @@
 #include "server/http/server_state.h"
 #include "server/net/connection.h"
 #include "server/net/run_on.h"
+#include "server/realtime/realtime_models.h"
 #include "server/realtime/realtime_talk.h"
 #include "server/request/fields.h"
 #include "text/utf8.h"

@@ -1,7 +1,6 @@
 #include "server/realtime/conversation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "audio/wav.h"
@@ -29,10 +28,7 @@ std::vector<int16_t> decoded_audio(const EventFields& fields, RealtimeFormat for
   const auto bytes = base64_decoded(fields.need_text("audio"));
   if (!bytes) fields.refuse("audio", concat("'", fields.path("audio"), "' is not base64."));
   std::vector<int16_t> out;
-  for (const float sample : resampled(samples_of(*bytes, format), format.rate_hz(), kHearingRate)) {
-    out.push_back(
-        static_cast<int16_t>(std::lrintf(std::clamp(sample * 32768.f, -32768.f, 32767.f))));
-  }
+  keep_samples(resampled(samples_of(*bytes, format), format.rate_hz(), kHearingRate), out);
   return out;
 }
 
@@ -222,6 +218,10 @@ bool truncate_part(ItemPart& part, double heard_s) {
 }
 
 RealtimeItem* Conversation::find(std::string_view id) {
+  return const_cast<RealtimeItem*>(std::as_const(*this).find(id));
+}
+
+const RealtimeItem* Conversation::find(std::string_view id) const {
   const auto at = std::find_if(items_.begin(), items_.end(),
                                [id](const RealtimeItem& item) { return item.id == id; });
   return at == items_.end() ? nullptr : &*at;

@@ -75,6 +75,7 @@ class Conversation {
   static constexpr size_t kMaxIdBytes = size_t{1} << 20;
 
   RealtimeItem* find(std::string_view id);
+  const RealtimeItem* find(std::string_view id) const;
   /// Null where it is the first, or there is none.
   const std::string* previous(std::string_view id) const;
   const std::string* last() const { return items_.empty() ? nullptr : &items_.back().id; }

@@ -22,7 +22,7 @@
 #include "server/dialects/contexts.h"
 #include "server/models/backend.h"
 #include "server/realtime/chat_check.h"
-#include "server/realtime/realtime_session.h"
+#include "server/realtime/realtime_actions.h"
 #include "text/sentences.h"
 
 namespace syrinx {

@@ -4,49 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <condition_variable>
 
-#include "base/clock.h"
 #include "engine/machine.h"
 #include "runtime/runtime.h"
 #include "server/models/fake_backend_test.h"
 #include "server/models/fake_writer_test.h"
-#include "server/realtime/realtime_talk.h"
-#include "server/request/wire.h"
+#include "server/realtime/realtime_caller_test.h"
 
 namespace syrinx {
 namespace {
-
-/// Hears what the test says.
-class CueEars final : public Recogniser {
- public:
-  const RecogniserInfo& info() const override { return info_; }
-  Result<std::unique_ptr<Listener>> open(const ListenOptions&,
-                                         std::shared_ptr<TranscriptSink> sink) override {
-    sinks.push_back(sink);
-    return std::unique_ptr<Listener>(std::make_unique<Deaf>());
-  }
-  std::vector<std::shared_ptr<TranscriptSink>> sinks;
-
- private:
-  struct Deaf final : Listener {
-    void hear(std::span<const float>) override {}
-    void end() override {}
-    void cancel() override {}
-  };
-  const RecogniserInfo info_{.name = "cue", .family = "test", .languages = {"en"}};
-};
-
-class LoudIsAVoice final : public VoiceActivity {
- public:
-  bool speaks(std::span<const int16_t> frame) override {
-    return std::any_of(frame.begin(), frame.end(),
-                       [](int sample) { return std::abs(sample) > 1000; });
-  }
-};
 
 /// Says what it thinks of a draft when the test says so.
 class CueJudge final : public FakeWriter {
@@ -70,117 +37,6 @@ class CueJudge final : public FakeWriter {
   static constexpr RequestId kJudgements = 1 << 20;
 };
 
-class Caller {
- public:
-  Caller(std::shared_ptr<Backend> writer, std::shared_ptr<Backend> speaker,
-         PredictWhen predict = PredictWhen::kUnlessNot, int sentence_chars = 400) {
-    RealtimeCast cast;
-    cast.writer = std::move(writer);
-    cast.speaker = std::move(speaker);
-    cast.ears = &ears_;
-    cast.id = "x";
-    cast.open_activity = [](int) { return std::make_unique<LoudIsAVoice>(); };
-    cast.predict = predict;
-    cast.predictions = sums;
-    cast.first_sentence.max_chars = static_cast<size_t>(sentence_chars);
-    talk = std::make_unique<RealtimeTalk>(std::move(cast), [this] {
-      const std::lock_guard lock(mutex_);
-      woken_ = true;
-      changed_.notify_all();
-    });
-    pump();
-  }
-
-  void send(const JsonIn& event) {
-    auto step = talk->read(event.dump(), false);
-    while (step(now_s())) {
-    }
-    pump();
-  }
-  void set(JsonIn session) { send({{"type", "session.update"}, {"session", std::move(session)}}); }
-  /// Audio at 24 kHz.
-  void sound(int ms, bool loud) {
-    std::string bytes;
-    for (int i = 0; i < 24 * ms; ++i) {
-      const int sample = loud ? (i % 50 < 25 ? 8000 : -8000) : 0;
-      bytes += static_cast<char>(sample & 255);
-      bytes += static_cast<char>(sample >> 8 & 255);
-    }
-    send({{"type", "input_audio_buffer.append"}, {"audio", base64(bytes)}});
-  }
-  void seems(const std::string& text) {
-    cue_->sinks.back()->partial(text);
-    pump();
-  }
-  /// What a client types: append, replace.
-  void type(const std::string& how, const std::string& text) {
-    send({{"type", "input_text_buffer." + how}, {"text", text}});
-  }
-  void ask_typed() {
-    send({{"type", "input_text_buffer.commit"}});
-    send({{"type", "response.create"}});
-  }
-  /// The turn ends, and all of it is known.
-  void end_turn(const std::string& text) {
-    sound(700, false);
-    Transcript whole{.language = "en", .duration_s = 1, .segments = {}};
-    if (!text.empty()) whole.segments.push_back({.text = " " + text});
-    for (const TranscriptSegment& segment : whole.segments) cue_->sinks.back()->segment(segment);
-    cue_->sinks.back()->finished(std::move(whole));
-    pump();
-  }
-  /// Until something is true; false after a minute.
-  bool wait(const std::function<bool()>& done) {
-    const double until_s = now_s() + 60;
-    while (!done() && now_s() < until_s) {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, std::chrono::milliseconds(5), [this] { return woken_; });
-      woken_ = false;
-      lock.unlock();
-      pump();
-    }
-    return done();
-  }
-  void pump() {
-    while (const SendMessage* frame = talk ? talk->next(now_s()) : nullptr) {
-      events.push_back(JsonIn::parse(frame->bytes));
-      talk->written();
-    }
-  }
-  int count(const std::string& type) const {
-    return static_cast<int>(std::count_if(
-        events.begin(), events.end(), [&](const JsonIn& event) { return event["type"] == type; }));
-  }
-  /// The answer to a question that was said, in the end.
-  std::string answer() {
-    EXPECT_TRUE(wait([&] { return count("response.done") > 0; }));
-    const JsonIn& response = events.back()["response"];
-    EXPECT_EQ(response["status"], "completed") << response;
-    return response["output"][0]["content"][0]["transcript"];
-  }
-  size_t audio_bytes() const {
-    size_t bytes = 0;
-    for (const JsonIn& event : events) {
-      if (event["type"] != "response.output_audio.delta") continue;
-      bytes += base64_decoded(event["delta"].get<std::string>())->size();
-    }
-    return bytes;
-  }
-
-  std::vector<JsonIn> events;
-  std::shared_ptr<PredictionCounters> sums = std::make_shared<PredictionCounters>();
-
- private:
-  const std::shared_ptr<CueEars> cue_ = std::make_shared<CueEars>();
-  const Ears ears_{std::vector<std::shared_ptr<Recogniser>>{cue_}};
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool woken_ = false;
-
- public:
-  std::unique_ptr<RealtimeTalk> talk;  // ends first
-};
-
 class ForesightTest : public testing::Test {
  protected:
   ForesightTest() { speaker_->mutable_info().late_text = LateText::kToken; }
@@ -193,7 +49,7 @@ class ForesightTest : public testing::Test {
 
 TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
   writer_->say({"Good", " day.", " How", " are you?"});
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   EXPECT_EQ(caller.events.at(0)["session"]["predict"],
             JsonIn::parse(R"({"rule": "greedy", "draft_tokens": 30})"));
   caller.sound(600, true);
@@ -228,7 +84,7 @@ TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
 
 TEST_F(ForesightTest, AWrongGuessIsNeverHeard) {
   writer_->say({"No", " idea.", " Sorry."});
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   caller.sound(600, true);
   caller.seems("who is");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
@@ -249,7 +105,7 @@ TEST_F(ForesightTest, AWrongGuessIsNeverHeard) {
 /// What is said is spoken as soon as it is not what was held back, not when all of it is known.
 TEST_F(ForesightTest, AWrongGuessHoldsNothingUp) {
   writer_->say({"No", " idea.", " Sorry."});
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   caller.sound(600, true);
   caller.seems("who is");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
@@ -262,7 +118,7 @@ TEST_F(ForesightTest, AWrongGuessHoldsNothingUp) {
 }
 
 TEST_F(ForesightTest, WhatIsTypedAndTakenBackLeavesNothing) {
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   caller.type("append", "hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
   caller.type("replace", " ");
@@ -272,7 +128,7 @@ TEST_F(ForesightTest, WhatIsTypedAndTakenBackLeavesNothing) {
 }
 
 TEST_F(ForesightTest, ADraftThatNobodyWantsIsStopped) {
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   caller.type("append", "endless");
   ASSERT_TRUE(caller.wait([&] { return writer_->last_request().background; }));
   caller.talk.reset();
@@ -282,7 +138,7 @@ TEST_F(ForesightTest, ADraftThatNobodyWantsIsStopped) {
 }
 
 TEST_F(ForesightTest, ACoughAndWhoeverForbidsItLeaveNothing) {
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   caller.sound(600, true);
   caller.seems("hm");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
@@ -302,18 +158,18 @@ TEST_F(ForesightTest, ACoughAndWhoeverForbidsItLeaveNothing) {
   caller.set({{"predict", "often"}});
   EXPECT_EQ(caller.events.back()["error"]["param"], "session.predict");
 
-  Caller asked(writer_, speaker_, PredictWhen::kAsked);
+  RealtimeCaller asked(writer_, speaker_, PredictWhen::kAsked);
   EXPECT_EQ(asked.events.at(0)["session"]["predict"], false);
   asked.set({{"predict", true}});
   EXPECT_EQ(asked.events.back()["session"]["predict"]["rule"], "greedy");
-  Caller never(writer_, speaker_, PredictWhen::kNever);
+  RealtimeCaller never(writer_, speaker_, PredictWhen::kNever);
   EXPECT_FALSE(never.events.at(0)["session"].contains("predict"));
   never.set({{"predict", true}});
   EXPECT_EQ(never.events.back()["error"]["code"], "unsupported_value");
 }
 
 TEST_F(ForesightTest, WhatIsRefusedWhileNobodyWantsItIsNoError) {
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   writer_->say({"busy"});  // which the speaker refuses
   caller.sound(600, true);
   caller.seems("hello");
@@ -328,7 +184,7 @@ TEST_F(ForesightTest, WhatIsRefusedWhileNobodyWantsItIsNoError) {
 
 TEST_F(ForesightTest, AThousandUpdatesAreDraftedForInTurn) {
   writer_->say({"Yes", "."});
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   caller.sound(600, true);
   for (int i = 0; i < 1000; ++i) caller.seems("word " + std::to_string(i));
   caller.end_turn("that is all");
@@ -343,7 +199,7 @@ TEST_F(ForesightTest, AThousandUpdatesAreDraftedForInTurn) {
 }
 
 TEST_F(ForesightTest, ASessionSaysHow) {
-  Caller caller(writer_, speaker_, PredictWhen::kAsked);
+  RealtimeCaller caller(writer_, speaker_, PredictWhen::kAsked);
   const JsonIn how = {{"rule", "top_k"}, {"k", 5}, {"draft_tokens", 12}, {"hint", "Cut off."}};
   caller.set({{"predict", how}});
   EXPECT_EQ(caller.events.back()["session"]["predict"], how);
@@ -374,7 +230,7 @@ TEST_F(ForesightTest, ASessionSaysHow) {
 /// The model is asked about its draft before it answers; the fake one says neither yes nor no.
 TEST_F(ForesightTest, ADraftIsJudgedFirst) {
   writer_->say({"Good", " day.", " How", " are you?"});
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   caller.set({{"predict", {{"rule", "reflection"}}}});
   caller.type("append", "hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
@@ -392,7 +248,7 @@ TEST_F(ForesightTest, ADraftIsJudgedFirst) {
 TEST_F(ForesightTest, ADraftWaitsForTheJudgementOfTheOneBefore) {
   const auto judge = std::make_shared<CueJudge>();
   judge->say({"Good", " day.", " How", " are you?"});
-  Caller caller(judge, speaker_);
+  RealtimeCaller caller(judge, speaker_);
   caller.set({{"predict", {{"rule", "reflection"}}}});
   caller.type("append", "hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
@@ -408,7 +264,7 @@ TEST_F(ForesightTest, ADraftWaitsForTheJudgementOfTheOneBefore) {
 
 TEST_F(ForesightTest, WhatIsTypedIsAnsweredAhead) {
   writer_->say({"Good", " day.", " How", " are you?"});
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   caller.type("append", "hel");
   caller.type("append", "p");
   caller.type("replace", "hello");
@@ -430,7 +286,7 @@ TEST_F(ForesightTest, WhatIsTypedIsAnsweredAhead) {
 
 TEST_F(ForesightTest, WhatIsTypedAmissIsToldOrBounded) {
   writer_->say({"Yes", "."});
-  Caller caller(writer_, speaker_);
+  RealtimeCaller caller(writer_, speaker_);
   const auto code = [&] { return caller.events.back()["error"]["code"]; };
   caller.send({{"type", "input_text_buffer.commit"}});
   EXPECT_EQ(code(), "input_text_buffer_commit_empty");
@@ -486,12 +342,13 @@ class ForesightEngineTest : public testing::Test {
     const EngineStats stats = backend.stats();
     return stats.requests == 0 && stats.pages_free == stats.pages;
   }
-  static void be_brief(Caller& caller) {
+  static void be_brief(RealtimeCaller& caller) {
     caller.set({{"temperature", 0}, {"max_output_tokens", 24}});
   }
   static std::string answer(PredictWhen predict, const std::vector<std::string>& partials,
                             const std::string& question) {
-    Caller caller(writer_, speaker_, predict, 16);  // nothing that this model writes has an end
+    RealtimeCaller caller(writer_, speaker_, predict,
+                          16);  // nothing that this model writes has an end
     be_brief(caller);
     caller.sound(600, true);
     for (const std::string& partial : partials) {
@@ -524,7 +381,7 @@ TEST_F(ForesightEngineTest, TheAnswerIsTheSameAsWithout) {
 
 TEST_F(ForesightEngineTest, WhoeverLeavesInTheMiddleLeavesNothingBehind) {
   for (int spoken = 0; spoken < 2; ++spoken) {
-    Caller caller(writer_, speaker_, PredictWhen::kUnlessNot, 16);
+    RealtimeCaller caller(writer_, speaker_, PredictWhen::kUnlessNot, 16);
     be_brief(caller);
     caller.sound(600, true);
     caller.seems("What is the time?");

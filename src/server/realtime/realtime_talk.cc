@@ -1,22 +1,16 @@
 #include "server/realtime/realtime_talk.h"
 
-#include <algorithm>
-#include <cmath>
 #include <exception>
 #include <utility>
 
 #include "base/check.h"
-#include "ears/transcript_text.h"
 #include "server/dialects/context_options.h"
-#include "server/models/model_table.h"
 #include "server/models/vendor_names.h"
 
 namespace syrinx {
 namespace {
 
 constexpr size_t kMostBacklog = size_t{256} << 10;
-/// Audio that a recogniser may have in front of it; it tells its progress each minute.
-constexpr double kMostAhead_s = 120;
 constexpr int kMostVoices = 8;
 constexpr int kAheadVoices = 2;  // besides, that nobody wants yet
 
@@ -24,46 +18,13 @@ bool ended_badly(const Outcome& outcome) {
   return outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
 }
 
-/// Names of other vendors' models for this API: whatever is loaded.
-bool is_vendor_realtime(std::string_view name) {
-  return name.starts_with("gpt-") && name.find("realtime") != name.npos;
-}
-
 }  // namespace
 
-Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
-                                       const std::string& name) {
-  RealtimeModels out;
-  const bool any = name.empty() || is_vendor_realtime(name) || is_vendor_model(name) ||
-                   (!models.look_up(name) && ears.find(name).ok());
-  if (!any) {
-    auto named = models.find(name);
-    if (!named) return named.error();
-    const std::shared_ptr<Backend> backend = named.take();
-    if (!backend) {
-      return Error{ErrorCode::kOverloaded, "The model cannot be loaded at the moment.", "model",
-                   10};
-    }
-    if (backend->info().writes) out.writer = backend;
-    if (backend->info().speaks) out.speaker = backend;
-  }
-  for (const ModelTable::Entry& entry : models.list()) {
-    if (!entry.backend) continue;
-    const PipelineInfo& info = entry.backend->info();
-    const bool writes = info.writes && !out.writer;
-    const bool speaks = info.speaks && !info.writes && !out.speaker;
-    if (!writes && !speaks) continue;
-    auto used = models.find(entry.name);  // it is in use from now on
-    if (!used || !used.value()) continue;
-    if (writes) out.writer = used.value();
-    if (speaks) out.speaker = used.value();
-  }
-  if (!out.speaker && out.writer && out.writer->info().speaks) out.speaker = out.writer;
-  return out;
-}
-
 RealtimeTalk::RealtimeTalk(RealtimeCast cast, std::function<void()> wake)
-    : cast_(std::move(cast)), wake_(std::move(wake)), session_(facts_of(cast_), cast_.transcribes) {
+    : cast_(std::move(cast)),
+      wake_(std::move(wake)),
+      session_(facts_of(cast_), cast_.transcribes),
+      ears_(cast_.ears, cast_.writer, cast_.client, wake_) {
   if (cast_.speaker && !by_itself()) {
     contexts_.emplace(cast_.speaker,
                       ContextLimits{.max_contexts = kMostVoices + kAheadVoices,
@@ -77,7 +38,6 @@ RealtimeTalk::RealtimeTalk(RealtimeCast cast, std::function<void()> wake)
 }
 
 RealtimeTalk::~RealtimeTalk() {
-  for (auto& [item, hearing] : hearings_) hearing.queue->detach();
   for (auto& [id, answer] : answers_) {
     if (answer.queue) answer.queue->detach();
     if (answer.id) cast_.writer->cancel(*answer.id);
@@ -145,13 +105,7 @@ WireSession::Step RealtimeTalk::read(std::string_view bytes, bool binary) {
 }
 
 /// Neither replies nor what is to be heard may pile up.
-bool RealtimeTalk::full() const {
-  if (backlog_bytes_ > kMostBacklog) return true;
-  return std::any_of(hearings_.begin(), hearings_.end(), [](const auto& each) {
-    return each.second.listener &&
-           each.second.given_s - each.second.queue->heard_s() > kMostAhead_s;
-  });
-}
+bool RealtimeTalk::full() const { return backlog_bytes_ > kMostBacklog || ears_.full(); }
 
 size_t RealtimeTalk::max_message_bytes() const {
   return kMaxAppendBytes / 3 * 4 + (size_t{64} << 10);
@@ -170,93 +124,16 @@ void RealtimeTalk::carry_out(RealtimeActions& actions) {
       talk.backlog_bytes_ += event.json.size();
       talk.frames_.push_back({std::move(event.json)});
     }
-    void operator()(OpenHearing& open) { talk.open_hearing(open); }
-    void operator()(HearSamples& more) {
-      Hearing& hearing = talk.hearings_.at(more.item);
-      hearing.given_s += static_cast<double>(more.samples.size()) / kHearingRate;
-      if (hearing.listener) hearing.listener->hear(more.samples);
-    }
-    void operator()(EndHearing& end) {
-      Hearing& hearing = talk.hearings_.at(end.item);
-      if (hearing.listener) hearing.listener->end();
-    }
-    void operator()(DropHearing& drop) {
-      const auto at = talk.hearings_.find(drop.item);
-      if (at == talk.hearings_.end()) return;
-      at->second.queue->detach();
-      talk.hearings_.erase(at);
-    }
+    void operator()(OpenHearing& open) { talk.ears_.open(open); }
+    void operator()(HearSamples& more) { talk.ears_.hear(more); }
+    void operator()(EndHearing& end) { talk.ears_.end(end.item); }
+    void operator()(DropHearing& drop) { talk.ears_.drop(drop.item); }
     void operator()(BeginAnswer& begin) { talk.begin_answer(begin); }
     void operator()(StopAnswer& stop) { talk.stop_answer(stop.response); }
     void operator()(Foresee&) { talk.foresee(); }
     void operator()(ForgetForeseen&) { talk.foresight_.reset(); }
   } visitor{*this};
   for (RealtimeAction& action : actions) std::visit(visitor, action);
-}
-
-// ---------------------------------------------------------------------------- hearing
-
-/// Also the model that answers, where it writes recordings down: when it is named, or nobody else
-/// can.
-Result<std::shared_ptr<Recogniser>> RealtimeTalk::ears(const std::string& name) const {
-  static const Ears kNone;
-  const Ears& apart = cast_.ears != nullptr ? *cast_.ears : kNone;
-  if (auto named = apart.find(name); named.ok()) return named;
-  const auto own = cast_.writer ? cast_.writer->recogniser() : nullptr;
-  if (own && own->info().name == name) return own;
-  auto first = apart.find("");  // names of models that only others have
-  if (own && !first.ok()) return own;
-  return first;
-}
-
-void RealtimeTalk::open_hearing(const OpenHearing& open) {
-  Hearing& hearing = hearings_[open.item];
-  hearing.queue = std::make_shared<HeardQueue>(wake_);
-  ++heard_;
-  const Result<std::shared_ptr<Recogniser>> recogniser = ears(open.wish.model);
-  if (!recogniser) {
-    hearing.error = to_api_error(recogniser.error());
-    return wake_();
-  }
-  const RecogniserInfo& info = recogniser.value()->info();
-  ListenOptions options{.language = open.wish.language, .live = true, .client = cast_.client};
-  if (info.prompts) options.prompt = open.wish.prompt;
-  const Status fit = check_listen(info, options);
-  if (fit.ok()) {
-    auto listener = recogniser.value()->open(options, hearing.queue);
-    if (listener.ok()) {
-      hearing.listener = listener.take();
-      return;
-    }
-    hearing.error = to_api_error(listener.error());
-  } else {
-    hearing.error = to_api_error(fit.error());
-  }
-  wake_();
-}
-
-bool RealtimeTalk::pump_hearing(const std::string& item) {
-  Hearing& hearing = hearings_.at(item);
-  HearingNews news;
-  if (hearing.error) {
-    news.error = hearing.error;
-  } else {
-    HeardQueue::News heard = hearing.queue->take();
-    if (heard.segments.empty() && !heard.partial && !heard.result) return false;
-    for (const TranscriptSegment& segment : heard.segments) news.segments.push_back(segment.text);
-    news.partial = std::move(heard.partial);
-    if (heard.result && !*heard.result) {
-      news.error = inner_fault(heard.result->error());
-    } else if (heard.result) {
-      news.text = heard.result->value().text();
-      news.usage = JsonOut::parse(usage_json(heard.result->value()));
-    }
-  }
-  if (news.error || news.text) hearings_.erase(item);
-  RealtimeActions actions;
-  session_.heard(item, news, actions);
-  carry_out(actions);
-  return true;
 }
 
 // ---------------------------------------------------------------------------- answering
@@ -483,19 +360,24 @@ ApiError RealtimeTalk::inner_fault(const Error& error) {
 
 /// Takes in a little of what has come; false when there was nothing.
 bool RealtimeTalk::pump() {
-  std::vector<std::string> names;
-  for (const auto& [item, hearing] : hearings_) names.push_back(item);
   bool some = false;
-  for (const std::string& item : names) {
-    if (hearings_.contains(item)) some = pump_hearing(item) || some;
-  }
-  names.clear();
+  for (const std::string& item : ears_.items()) some = pump_hearing(item) || some;
+  std::vector<std::string> names;
   for (const auto& [id, answer] : answers_) names.push_back(id);
   for (const std::string& id : names) {
     if (answers_.contains(id)) some = pump_answer(id) || some;
   }
   if (foresight_) some = foresight_->pump() || some;
   return pump_voice() || some;
+}
+
+bool RealtimeTalk::pump_hearing(const std::string& item) {
+  const auto news = ears_.take(item);
+  if (!news) return false;
+  RealtimeActions actions;
+  session_.heard(item, *news, actions);
+  carry_out(actions);
+  return true;
 }
 
 const SendMessage* RealtimeTalk::next(double) {
@@ -519,13 +401,14 @@ void RealtimeTalk::written() {
 
 std::vector<std::string> RealtimeTalk::take_troubles() {
   std::vector<std::string> out = std::exchange(troubles_, {});
+  for (std::string& trouble : ears_.take_troubles()) out.push_back(std::move(trouble));
   if (!contexts_) return out;
   for (std::string& trouble : contexts_->take_troubles()) out.push_back(std::move(trouble));
   return out;
 }
 
 std::string RealtimeTalk::summary() const {
-  return concat("heard=", heard_, ", answers=", answered_);
+  return concat("heard=", ears_.opened(), ", answers=", answered_);
 }
 
 }  // namespace syrinx

@@ -22,13 +22,11 @@
 #include "server/realtime/foresight.h"
 #include "server/realtime/predict_when.h"
 #include "server/realtime/realtime_session.h"
+#include "server/realtime/session_ears.h"
 #include "server/request/answer_queue.h"
-#include "server/transcribe/heard_queue.h"
 #include "server/voices/voice_desk.h"
 
 namespace syrinx {
-
-class ModelTable;
 
 /// Who takes part. Ears and desk outlive the talk.
 struct RealtimeCast {
@@ -69,12 +67,6 @@ class RealtimeTalk : public WireSession {
   std::string summary() const override;
 
  private:
-  struct Hearing {
-    std::shared_ptr<HeardQueue> queue;
-    std::unique_ptr<Listener> listener;  // null: it could not be opened
-    std::optional<ApiError> error;
-    double given_s = 0;
-  };
   struct Answer {
     AnswerConfig config;
     std::shared_ptr<ChatCheck> check;
@@ -95,8 +87,6 @@ class RealtimeTalk : public WireSession {
   RealtimeFacts facts_of(const RealtimeCast& cast) const;
   bool by_itself() const { return cast_.writer && cast_.writer == cast_.speaker; }
   void carry_out(RealtimeActions& actions);
-  Result<std::shared_ptr<Recogniser>> ears(const std::string& name) const;
-  void open_hearing(const OpenHearing& open);
   void begin_answer(BeginAnswer& begin);
   void stop_answer(const std::string& id);
   void submit(Answer& answer);
@@ -115,8 +105,8 @@ class RealtimeTalk : public WireSession {
   const RealtimeCast cast_;
   const std::function<void()> wake_;
   RealtimeSession session_;
+  SessionEars ears_;
   std::optional<SpeechContexts> contexts_;
-  std::map<std::string, Hearing> hearings_;
   std::map<std::string, Answer> answers_;
   std::unique_ptr<Foresight> foresight_;  // of what is being said
   int foresights_ = 0;
@@ -125,15 +115,7 @@ class RealtimeTalk : public WireSession {
   size_t backlog_bytes_ = 0;
   std::optional<CloseConnection> closing_;
   std::vector<std::string> troubles_;
-  int heard_ = 0, answered_ = 0;
+  int answered_ = 0;
 };
-
-struct RealtimeModels {
-  std::shared_ptr<Backend> writer, speaker;
-};
-/// Who takes part in a session that was opened with ?model=NAME. kNotFound: nobody is called so;
-/// kOverloaded: not loaded at the moment.
-Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
-                                       const std::string& name);
 
 }  // namespace syrinx

@@ -1,6 +1,8 @@
 #include "server/realtime/spoken_bytes.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "ears/recogniser.h"
 
@@ -63,12 +65,24 @@ void InputAudio::push(std::string_view bytes, std::vector<float>& out) {
   resampler_->push(samples_of(bytes, format_), out);
 }
 
+void keep_samples(std::span<const float> samples, std::vector<int16_t>& out) {
+  for (const float sample : samples) {
+    out.push_back(
+        static_cast<int16_t>(std::lrintf(std::clamp(sample * 32768.f, -32768.f, 32767.f))));
+  }
+}
+
+std::vector<float> heard_samples(std::span<const int16_t> kept) {
+  std::vector<float> out;
+  out.reserve(kept.size());
+  for (const int16_t sample : kept) out.push_back(static_cast<float>(sample) / 32768.f);
+  return out;
+}
+
 std::string bytes_of(std::span<const int16_t> samples, RealtimeFormat format) {
-  std::vector<float> values;
-  values.reserve(samples.size());
-  for (const int16_t sample : samples) values.push_back(static_cast<float>(sample) / 32768.f);
   std::string out;
-  append_samples(resampled(values, kHearingRate, format.rate_hz()), format.coding, out);
+  append_samples(resampled(heard_samples(samples), kHearingRate, format.rate_hz()), format.coding,
+                 out);
   return out;
 }
 

@@ -46,6 +46,10 @@ class InputAudio {
   std::unique_ptr<Resampler> resampler_;
 };
 
+/// Appends samples as they are kept: in 16 bits, clipped.
+void keep_samples(std::span<const float> samples, std::vector<int16_t>& out);
+/// Those as they are heard.
+std::vector<float> heard_samples(std::span<const int16_t> kept);
 /// 16-bit samples at kHearingRate in a format of the API, for clients that fetch what they said.
 std::string bytes_of(std::span<const int16_t> samples, RealtimeFormat format);
 

@@ -23,7 +23,4 @@ bool has_method(const Value& self, std::string_view name);
 Value call_method(Interpreter& interpreter, const Value& self, std::string_view name,
                   const Arguments& arguments);
 
-/// The text without white space, or the characters of `chars`, at its ends.
-std::string_view stripped(std::string_view text, const std::string* chars, bool left, bool right);
-
 }  // namespace syrinx::jinja

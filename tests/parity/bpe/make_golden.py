@@ -268,4 +268,5 @@ def main():
     (HERE / "golden.json").write_text(json.dumps(golden, separators=(",", ":")))
 
 
-main()
+if __name__ == "__main__":
+    main()

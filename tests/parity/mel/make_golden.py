@@ -71,4 +71,5 @@ def main():
         print(name, tuple(v.shape), float(v.min()), float(v.max()))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -51,4 +51,5 @@ def main():
     save_file({k: v.contiguous() for k, v in golden.items()}, HERE / "golden.safetensors")
 
 
-main()
+if __name__ == "__main__":
+    main()

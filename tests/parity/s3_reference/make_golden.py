@@ -401,4 +401,5 @@ def main():
     cosyvoice(args.cosyvoice, chatterbox(args.chatterbox, recording), recording)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+// Texts that come in pieces, and are spoken word by word.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "families/finch/config.h"
+#include "families/finch/driver_test.h"
+#include "families/finch/frontend.h"
+#include "families/finch/state.h"
+
+namespace syrinx::finch {
+namespace {
+
+TEST(Finch, TakesTextInPieces) {
+  SpeechRequest request = greedy("");
+  request.text_open = true;
+  request.text_in_prompt = true;  // whole sentences
+  const auto state = open(request);
+  EXPECT_FALSE(state->ready());
+  EXPECT_TRUE(state->append_text("Hello the", false).ok());
+  EXPECT_FALSE(state->ready());
+  EXPECT_TRUE(state->append_text("re. And", false).ok());
+  EXPECT_TRUE(state->ready());
+  EXPECT_TRUE(state->append_text(" bye.", true).ok());
+  EXPECT_FALSE(state->append_text("More.", true).ok());
+  EXPECT_EQ(Driver().run({state.get()})[0].frames, speak(greedy("Hello there. And bye.")).frames);
+}
+
+/// Random weights that speak word by word.
+std::shared_ptr<const Pipeline> wordwise_voice() {
+  static const auto pipeline = dummy_voice([](auto& config) { config["lm"]["by_word"] = true; });
+  return pipeline;
+}
+
+TEST(Finch, SpeaksWordsBeforeTheirSentenceEnds) {
+  const Pipeline& voice = *wordwise_voice();
+  EXPECT_EQ(voice.info().late_text, LateText::kToken);
+  SpeechRequest request = greedy("");
+  request.text_open = true;
+  const auto state = open(request, voice);
+  EXPECT_TRUE(state->append_text("The quick brown", false).ok());
+  EXPECT_FALSE(state->ready());
+  EXPECT_TRUE(state->append_text(" ", false).ok());
+  EXPECT_FALSE(state->ready());  // the pointer hears three symbols ahead, "the" has two
+  EXPECT_TRUE(state->append_text("fox ", false).ok());
+  EXPECT_TRUE(state->ready());
+  // The symbol before the first word and three of that word are what the pointer hears.
+  request.text = "Big cats sat ";
+  EXPECT_TRUE(open(request, voice)->ready());
+}
+
+TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
+  const Pipeline& voice = *wordwise_voice();
+  for (const char* text : {"Yes, of course, the apple is over there, my friend. And that is all!",
+                           "Is it at 5 p.m. on March 3, 1990, or at 6 p.m.? It costs $5 million, "
+                           "which Dr. Jones of Main St. paid - if I am right - in 2 ft. cubes."}) {
+    SpeechRequest request = greedy(text);
+    request.text_in_prompt = false;
+    request.max_frames = 400;  // random weights may not end
+    const Spoken at_once = speak(request, voice);
+    for (const size_t size : {size_t{1}, size_t{7}}) {
+      request.text.clear();
+      request.text_open = true;
+      const auto state = open(request, voice);
+      const std::string_view whole = text;
+      for (size_t at = 0; at < whole.size(); at += size) {
+        EXPECT_TRUE(state->append_text(whole.substr(at, size), at + size >= whole.size()).ok());
+      }
+      const Spoken late = Driver(voice).run({state.get()})[0];
+      EXPECT_EQ(late.frames, at_once.frames) << text;
+      EXPECT_EQ(times(late), times(at_once)) << text;
+    }
+  }
+}
+
+/// What the LM would hear of an open request when text comes in pieces of `size` bytes, each when
+/// there is nothing left to say: symbol, phrase, place and accent under a pointer that always moves
+/// by one.
+std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::string& text,
+                                          size_t size, bool at_once) {
+  SpeechRequest request = greedy(at_once ? text : "");
+  request.text_in_prompt = false;
+  request.text_open = !at_once;
+  const auto state = open(request, voice);
+  auto& finch = static_cast<FinchState&>(*state);
+  std::vector<std::array<int32_t, 4>> out;
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  std::array<int32_t, kInputs> ids;
+  size_t given = 0;
+  int position = 0;
+  for (;;) {
+    while (!state->ready()) {
+      if (at_once || given >= text.size()) return out;  // an error: the text has ended
+      const std::string_view piece = std::string_view(text).substr(given, size);
+      given += piece.size();
+      EXPECT_TRUE(state->append_text(piece, given == text.size()).ok());
+    }
+    finch.row_inputs(position++, ids);
+    if (ids[kBooks] != 0) {
+      const int strong = finch.is_strong(position - 1) ? 1 : 0;
+      out.push_back({ids[kBooks], ids[kBooks + kHeard], ids[kBooks + kHeard + 1], strong});
+    }
+    StepOutput step(frames, words);
+    const Verdict verdict = state->advance(std::array<int32_t, 4>{1, 1, 1, 1}, step);
+    if (verdict.next == Verdict::kFinished) return out;
+    if (verdict.next == Verdict::kNextSegment) position = 0;
+  }
+}
+
+/// Without pauses and places.
+std::string sounds(const std::vector<std::array<int32_t, 4>>& symbols) {
+  std::string out;
+  for (const auto& [phone, phrase, place, strong] : symbols) {
+    const std::string_view name = phone_names()[phone];
+    if (!name.starts_with("pau")) out += concat(name, " ");
+  }
+  return out;
+}
+
+TEST(Finch, ReadsWordByWordAsItReadsAtOnce) {
+  const Pipeline& voice = *wordwise_voice();
+  std::ifstream table(SYRINX_SOURCE_DIR "/src/text/golden/english.tsv");
+  std::string line, several, endless;
+  int cases = 0, other = 0;
+  const auto compare = [&](const std::string& text) {
+    if (split_sentences(text).empty()) return;
+    ++cases;
+    const auto want = heard(voice, text, 0, true);
+    for (const size_t size : {1, 5}) {
+      if (heard(voice, text, size, false) == want) continue;
+      std::printf("other: %s\n", text.c_str());
+      ++other;
+      break;
+    }
+  };
+  while (std::getline(table, line)) {
+    const std::string text = line.substr(0, line.find('\t'));
+    if (text.empty() || text.front() == '#') continue;
+    compare(text);
+    several += text + "\n\n";
+    endless += text + " ";
+    if (cases % 20 != 0) continue;
+    compare(several);
+    // A sentence of more than one segment may be cut elsewhere, but says the same.
+    EXPECT_EQ(sounds(heard(voice, endless, 1, false)), sounds(heard(voice, endless, 0, true)));
+    several.clear();
+    endless.clear();
+  }
+  for (const char* text :
+       {"I said *now*, not then.", "This is *in the end of all things* true, you see.",
+        "NOW I said it again.", "And then I SAID, to all of THEM, no.",
+        "Do you want *tea* or coffee?", "\"Is it late?\" she asked. \"No.\""}) {
+    compare(text);
+  }
+  EXPECT_GT(cases, 500);
+  EXPECT_EQ(other, 0);
+}
+
+}  // namespace
+}  // namespace syrinx::finch

@@ -1,0 +1,139 @@
+#include "server/realtime/audio_in.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "ears/recogniser.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int kSamplesAMillisecond = kHearingRate / 1000;
+/// A turn that lasts longer ends; without detection what is older is forgotten.
+constexpr size_t kMostSamples = size_t{300} * kHearingRate;
+/// Kept beyond the prefix of a turn: what the detector needs to be sure.
+constexpr size_t kSpareSamples = kHearingRate;
+
+bool detect_alike(const std::optional<TurnDetection>& a, const std::optional<TurnDetection>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->semantic == b->semantic && a->threshold == b->threshold &&
+         a->prefix_ms == b->prefix_ms && a->silence_ms == b->silence_ms &&
+         a->eagerness == b->eagerness;
+}
+
+TurnRules rules_of(const TurnDetection& turns) {
+  TurnRules out{.threshold = turns.threshold,
+                .prefix_ms = turns.prefix_ms,
+                .silence_ms = turns.silence_ms,
+                .melody = turns.semantic};
+  if (turns.semantic) out.silence_ms = longest_pause_ms(eagerness_of(turns));
+  return out;
+}
+
+}  // namespace
+
+void AudioIn::set_format(RealtimeFormat format) {
+  if (format != input_.format()) input_ = InputAudio(format);
+}
+
+bool AudioIn::detect(const std::optional<TurnDetection>& turns) {
+  if (detect_alike(turns, turns_)) return false;
+  std::unique_ptr<TurnDetector> detector;
+  if (turns) {
+    if (!open_activity_) throw LoadError("there is no detector of voices here");
+    const TurnRules rules = rules_of(*turns);
+    detector =
+        std::make_unique<TurnDetector>(open_activity_(strictness_of(rules.threshold)), rules);
+  }
+  turns_ = turns;
+  detector_ = std::move(detector);
+  detector_from_ = samples_;
+  given_ = 0;
+  return true;
+}
+
+void AudioIn::append(std::string bytes) {
+  waiting_ = std::move(bytes);
+  decoded_ = 0;
+}
+
+std::vector<float> AudioIn::next_piece() {
+  const RealtimeFormat format = input_.format();
+  const auto most = static_cast<size_t>(kPiece_s * format.rate_hz()) *
+                    static_cast<size_t>(sample_bytes(format.coding));
+  const std::string_view piece = std::string_view(waiting_).substr(decoded_, most);
+  decoded_ += piece.size();
+  std::vector<float> out;
+  input_.push(piece, out);
+  if (!waits()) {
+    std::string().swap(waiting_);  // and its memory
+    decoded_ = 0;
+  }
+  return out;
+}
+
+std::optional<TurnEvent> AudioIn::hear(std::span<const float>& samples,
+                                       std::string_view transcript) {
+  std::vector<TurnEvent> events;
+  while (!samples.empty()) {
+    // Up to the end of a frame of the detector, which finds one thing at most in it.
+    const auto into = static_cast<size_t>((samples_ - detector_from_) % kActivityFrame);
+    const auto slice = samples.first(std::min(kActivityFrame - into, samples.size()));
+    samples = samples.subspan(slice.size());
+    keep_samples(slice, kept_);
+    samples_ += std::ssize(slice);
+    if (!detector_) continue;
+    detector_->hear(slice, events);
+    const int64_t now_ms = samples_ / kSamplesAMillisecond;
+    if (!events.empty()) {
+      if (events.front().kind == TurnEvent::kStopped) return TurnEvent{TurnEvent::kStopped, now_ms};
+      const int64_t from = detector_from_ + events.front().at_ms * kSamplesAMillisecond;
+      begin_turn(from);
+      return TurnEvent{TurnEvent::kStarted, from / kSamplesAMillisecond};
+    }
+    if (speaking() && (kept_.size() >= kMostSamples || pause_is_the_end(transcript))) {
+      detector_->reset();
+      return TurnEvent{TurnEvent::kStopped, now_ms};
+    }
+  }
+  return {};
+}
+
+/// `from`: samples of the session before it.
+void AudioIn::begin_turn(int64_t from) {
+  const int64_t forgotten = samples_ - std::ssize(kept_);
+  const auto before =
+      static_cast<std::ptrdiff_t>(std::clamp<int64_t>(from - forgotten, 0, std::ssize(kept_)));
+  kept_.erase(kept_.begin(), kept_.begin() + before);
+  given_ = 0;
+}
+
+bool AudioIn::pause_is_the_end(std::string_view transcript) const {
+  if (!turns_->semantic) return false;
+  const int64_t pause_ms = detector_->pause_ms();
+  return pause_ms > 0 &&
+         pause_ms >= pause_that_ends_ms(eagerness_of(*turns_), transcript, detector_->fell());
+}
+
+std::vector<float> AudioIn::give() {
+  const std::span<const int16_t> kept(kept_);
+  return heard_samples(kept.subspan(std::exchange(given_, kept.size())));
+}
+
+void AudioIn::forget_old() {
+  if (speaking()) return;
+  const size_t most =
+      detector_ ? static_cast<size_t>(turns_->prefix_ms * kSamplesAMillisecond) + kSpareSamples
+                : kMostSamples;
+  if (kept_.size() < most + kSpareSamples) return;
+  kept_.erase(kept_.begin(), kept_.end() - static_cast<std::ptrdiff_t>(most));
+}
+
+std::vector<int16_t> AudioIn::take() {
+  if (detector_) detector_->reset();
+  given_ = 0;
+  return std::exchange(kept_, {});
+}
+
+}  // namespace syrinx

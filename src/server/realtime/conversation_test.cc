@@ -1,0 +1,139 @@
+// What clients do to the items of a conversation, and what a model reads of them.
+#include "server/realtime/conversation.h"
+
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "server/realtime/realtime_peer_test.h"
+#include "server/request/wire.h"
+
+namespace syrinx {
+namespace {
+
+TEST(Conversation, ItemsAreAddedFetchedAndDeleted) {
+  RealtimePeer peer;
+  const auto add = [&](const char* id, const JsonIn& after) {
+    JsonIn event = user_says(id);
+    event["item"]["id"] = id;
+    event["previous_item_id"] = after;
+    return peer.send(event);
+  };
+  add("b", nullptr);
+  EXPECT_TRUE(add("a", "root").at(0)["previous_item_id"].is_null());
+  EXPECT_EQ(add("c", "b").at(0)["previous_item_id"], "b");
+  EXPECT_EQ(add("ab", "a").at(0)["previous_item_id"], "a");
+  EXPECT_EQ(kinds_of(add("a", nullptr)), "error:\"item_create_duplicate_item_id\"");
+  EXPECT_EQ(kinds_of(add("d", "nowhere")), "error:\"item_create_invalid_previous_item_id\"");
+  const auto on = [&](const char* what, const char* id) {
+    return peer.send({{"type", std::string("conversation.item.") + what}, {"item_id", id}});
+  };
+  EXPECT_EQ(on("retrieve", "ab").at(0)["item"]["content"][0]["text"], "ab");
+  EXPECT_EQ(kinds_of(on("retrieve", "zz")), "error:\"item_retrieve_invalid_item_id\"");
+  EXPECT_EQ(kinds_of(on("delete", "ab")), "conversation.item.deleted");
+  EXPECT_EQ(kinds_of(on("delete", "ab")), "error:\"item_delete_invalid_item_id\"");
+  peer.send(respond());
+  const JsonIn messages = peer.begun.at(0).body["messages"];
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(messages[0]["content"], "a");
+  EXPECT_EQ(messages[2]["content"], "c");
+  const auto refused = [&](const char* item) {
+    return kinds_of(
+        peer.send({{"type", "conversation.item.create"}, {"item", JsonIn::parse(item)}}));
+  };
+  EXPECT_EQ(refused(R"({"type": "message", "role": "user"})"),
+            "error:\"missing_required_parameter\"");
+  EXPECT_EQ(refused(R"({"type": "else"})"), "error:\"invalid_value\"");
+  EXPECT_EQ(refused(R"({"type": "message", "role": "user",
+                        "content": [{"type": "input_image", "image_url": "x"}]})"),
+            "error:\"invalid_value\"");
+  EXPECT_EQ(refused(R"({"type": "message", "role": "user",
+                        "content": [{"type": "input_audio", "audio": "%%%"}]})"),
+            "error:\"invalid_value\"");
+  EXPECT_EQ(refused(R"({"type": "function_call", "name": "f", "arguments": "["})"),
+            "error:\"invalid_value\"");
+}
+
+TEST(Conversation, SaidItemsAreTranscribedAndFetchedWithTheirAudio) {
+  RealtimePeer peer;
+  JsonIn event = user_says("");
+  event["item"]["content"] = {
+      {{"type", "input_audio"}, {"audio", base64(filled_with(48000, '\1'))}}};
+  const auto events = peer.send(event);
+  EXPECT_EQ(kinds_of(events), "conversation.item.added conversation.item.done");
+  const std::string id = events[0]["item"]["id"];
+  EXPECT_FALSE(events[0]["item"]["content"][0].contains("audio"));
+  EXPECT_EQ(peer.samples[id], 16000u);
+  EXPECT_EQ(peer.ended, std::vector{id});
+  peer.send(respond());
+  EXPECT_TRUE(peer.begun.empty());
+  peer.hear_all(id, "a recording");
+  EXPECT_EQ(peer.begun.at(0).body["messages"][0]["content"], "a recording");
+  const JsonIn item =
+      peer.send({{"type", "conversation.item.retrieve"}, {"item_id", id}}).at(0)["item"];
+  const auto audio = base64_decoded(item["content"][0]["audio"].get<std::string>());
+  ASSERT_TRUE(audio);
+  EXPECT_EQ(audio->size(), 48000u);
+}
+
+TEST(Conversation, WhatWasNotHeardLeavesTheContext) {
+  RealtimePeer peer;
+  peer.send(user_says("Count."));
+  peer.send(respond());
+  peer.answer({.text = "One, two, three, four."});
+  peer.answer({.audio = filled_with(4 * 48000, 'a'),
+               .words = {{"One", 0.1}, {"two", 1.0}, {"three", 2.0}, {"four", 3.0}}});
+  const auto done = peer.end();
+  const std::string id = done.back()["response"]["output"][0]["id"];
+  const auto truncate = [&](const std::string& item, int index, int ms) {
+    return peer.send({{"type", "conversation.item.truncate"},
+                      {"item_id", item},
+                      {"content_index", index},
+                      {"audio_end_ms", ms}});
+  };
+  EXPECT_EQ(kinds_of(truncate("zz", 0, 10)), "error:\"item_truncate_invalid_item_id\"");
+  EXPECT_EQ(kinds_of(truncate(id, 1, 10)), "error:\"invalid_value\"");
+  EXPECT_EQ(kinds_of(truncate(id, 0, 9000)), "error:\"invalid_value\"");
+  EXPECT_EQ(kinds_of(truncate(peer.events[1]["item"]["id"], 0, 10)), "error:\"invalid_value\"");
+  const auto events = truncate(id, 0, 2500);
+  ASSERT_EQ(kinds_of(events), "conversation.item.truncated");
+  EXPECT_EQ(events[0]["audio_end_ms"], 2500);
+  const JsonIn item =
+      peer.send({{"type", "conversation.item.retrieve"}, {"item_id", id}}).at(0)["item"];
+  EXPECT_EQ(item["content"][0]["transcript"], "One, two, three");
+  EXPECT_EQ(base64_decoded(item["content"][0]["audio"].get<std::string>())->size(), 2500u * 48);
+  peer.send(respond());
+  EXPECT_EQ(peer.begun.back().body["messages"].back()["content"], "One, two, three");
+  // Of a voice that does not know its words: by its share, at a blank.
+  ItemPart part{
+      .kind = ItemPart::kOutputAudio, .text = "aaaa bbbb cccc dddd", .audio_s = 4, .whole = true};
+  EXPECT_TRUE(truncate_part(part, 1.5));
+  EXPECT_EQ(part.text, "aaaa");
+  EXPECT_TRUE(truncate_part(part, 0));
+  EXPECT_EQ(part.text, "");
+  // Of an answer that was cut off before all of it was made, not more than can have been said.
+  ItemPart begun{.kind = ItemPart::kOutputAudio, .text = std::string(1000, 'a'), .audio_s = 1};
+  EXPECT_TRUE(truncate_part(begun, 1));
+  EXPECT_EQ(begun.text, std::string(15, 'a'));
+}
+
+TEST(Conversation, IdsOfAnswersAreBounded) {
+  Conversation conversation;
+  for (int i = 0; i < 6; ++i) {
+    RealtimeItem item{.id = concat("item_", i), .role = "assistant"};
+    item.parts.push_back({.kind = ItemPart::kOutputAudio, .text = "Yes."});
+    item.parts.back().ids.resize(Conversation::kMaxIdBytes / sizeof(int32_t) / 4);
+    conversation.add(std::move(item));
+    conversation.bound_audio();
+  }
+  const auto answers = conversation.answers();
+  EXPECT_EQ(answers.size(), 4u);
+  EXPECT_FALSE(answers.contains("item_1"));
+  EXPECT_TRUE(answers.contains("item_2"));
+  const JsonIn messages = conversation.messages("", true);
+  EXPECT_FALSE(messages[1].contains("audio"));
+  EXPECT_EQ(messages[2]["audio"]["id"], "item_2");
+  EXPECT_FALSE(conversation.messages("", false)[2].contains("audio"));
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,106 @@
+#include "server/realtime/hearings.h"
+
+#include <utility>
+
+#include "base/ascii.h"
+#include "base/check.h"
+
+namespace syrinx {
+
+void Hearings::open(const std::string& item, RealtimeOutbox& out) {
+  hearings_[item] = {};
+  out.ask(OpenHearing{item, wish_.value_or(TranscriptionWish{})});
+}
+
+void Hearings::give(const std::string& item, std::vector<float> samples,
+                    RealtimeOutbox& out) const {
+  if (!samples.empty()) out.ask(HearSamples{item, std::move(samples)});
+}
+
+void Hearings::finish(const std::string& item, RealtimeOutbox& out) const {
+  if (contains(item)) out.ask(EndHearing{item});
+}
+
+void Hearings::commit(const std::string& item, bool answer, RealtimeOutbox& out) {
+  Hearing& hearing = hearings_.at(item);
+  hearing.committed = true;
+  hearing.answer = answer;
+  tell_settled(item, hearing, out);
+}
+
+void Hearings::drop(const std::string& item, RealtimeOutbox& out) {
+  if (hearings_.erase(item) > 0) out.ask(DropHearing{item});
+}
+
+bool Hearings::hear(const std::string& item, const HearingNews& news, RealtimeOutbox& out) {
+  const auto at = hearings_.find(item);
+  if (at == hearings_.end()) return false;
+  Hearing& hearing = at->second;
+  for (const std::string& segment : news.segments) {
+    // The blank that parts it from the one before.
+    hearing.settled += hearing.settled.empty() ? std::string(trimmed(segment)) : segment;
+  }
+  if (!news.segments.empty()) hearing.partial.clear();
+  if (news.partial) hearing.partial = news.partial->empty() ? "" : " " + *news.partial;
+  if (news.ends()) hearing.end = news;
+  tell_settled(item, hearing, out);
+  return true;
+}
+
+std::string Hearings::so_far(const std::string& item) const {
+  const auto at = hearings_.find(item);
+  if (at == hearings_.end()) return {};
+  return std::string(trimmed(at->second.settled + at->second.partial));
+}
+
+std::string Hearings::all_so_far() const {
+  std::string out;
+  for (const auto& [item, hearing] : hearings_) {
+    const std::string text = so_far(item);
+    if (!text.empty()) out += text + '\n';
+  }
+  return out;
+}
+
+std::optional<bool> Hearings::end(const std::string& item, Conversation& conversation,
+                                  RealtimeOutbox& out) {
+  const auto at = hearings_.find(item);
+  if (at == hearings_.end() || !at->second.committed || !at->second.end) return {};
+  const Hearing hearing = std::move(hearings_.extract(at).mapped());
+  RealtimeItem* said = conversation.find(item);
+  if (said == nullptr) return false;
+  const HearingNews& news = *hearing.end;
+  for (ItemPart& part : said->parts) {
+    if (std::exchange(part.pending, false)) part.text = news.text.value_or(hearing.settled);
+  }
+  tell_end(item, news, out);
+  return hearing.answer && news.text && !trimmed(*news.text).empty();
+}
+
+void Hearings::tell(const char* what, const std::string& item, const JsonOut& fields,
+                    RealtimeOutbox& out) const {
+  if (!wish_) return;
+  JsonOut all = {{"item_id", item}, {"content_index", 0}};
+  all.update(fields);
+  out.send(concat("conversation.item.input_audio_transcription.", what), all);
+}
+
+/// What of it is settled and was not told before.
+void Hearings::tell_settled(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const {
+  if (!hearing.committed || hearing.told == hearing.settled.size()) return;
+  tell("delta", item, {{"delta", hearing.settled.substr(hearing.told)}}, out);
+  hearing.told = hearing.settled.size();
+}
+
+void Hearings::tell_end(const std::string& item, const HearingNews& news,
+                        RealtimeOutbox& out) const {
+  if (news.text) {
+    tell("completed", item, {{"transcript", *news.text}, {"usage", news.usage}}, out);
+  } else if (wish_) {
+    tell("failed", item, {{"error", error_fields(*news.error)}}, out);
+  } else {
+    out.send_error(*news.error, "");
+  }
+}
+
+}  // namespace syrinx

@@ -1,0 +1,64 @@
+// What is being said in a session of the Realtime API and heard by a recogniser, by the names of
+// the items that it is or will be: asks for each hearing, knows its transcript so far, and tells it
+// with conversation.item.input_audio_transcription.*, where a client wants that, and once the item
+// is in the conversation. Every call is given where events and wishes go. One thread at a time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/realtime/conversation.h"
+#include "server/realtime/realtime_outbox.h"
+
+namespace syrinx {
+
+class Hearings {
+ public:
+  bool empty() const { return hearings_.empty(); }
+  bool contains(const std::string& item) const { return hearings_.contains(item); }
+
+  /// How the client wants transcripts, from now on; nothing: they are not told.
+  void set_wish(std::optional<TranscriptionWish> wish) { wish_ = std::move(wish); }
+
+  /// It begins to be said.
+  void open(const std::string& item, RealtimeOutbox& out);
+  /// More of it, at kHearingRate.
+  void give(const std::string& item, std::vector<float> samples, RealtimeOutbox& out) const;
+  /// All of it was said. Nothing happens where it is not heard.
+  void finish(const std::string& item, RealtimeOutbox& out) const;
+  /// The item is in the conversation; `answer`: one is wanted.
+  void commit(const std::string& item, bool answer, RealtimeOutbox& out);
+  /// Nobody wants to know any more. Nothing happens where it is not heard.
+  void drop(const std::string& item, RealtimeOutbox& out);
+
+  /// False: nobody wants to know.
+  bool hear(const std::string& item, const HearingNews& news, RealtimeOutbox& out);
+  /// What seems to be said by now; empty: nothing, or it is not heard.
+  std::string so_far(const std::string& item) const;
+  /// That of all that are said, each with the end of a line.
+  std::string all_so_far() const;
+
+  /// Where its news have ended and its item is in the conversation: writes the transcript there and
+  /// tells it; it is heard no more. Whether words were said that want an answer; nothing: not yet.
+  std::optional<bool> end(const std::string& item, Conversation& conversation, RealtimeOutbox& out);
+
+ private:
+  struct Hearing {
+    std::string settled, partial;    // of its transcript so far
+    size_t told = 0;                 // bytes of `settled`
+    bool committed = false;          // its item is in the conversation
+    bool answer = false;             // an answer is wanted
+    std::optional<HearingNews> end;  // it came
+  };
+  void tell(const char* what, const std::string& item, const JsonOut& fields,
+            RealtimeOutbox& out) const;
+  void tell_settled(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const;
+  void tell_end(const std::string& item, const HearingNews& news, RealtimeOutbox& out) const;
+
+  std::optional<TranscriptionWish> wish_;
+  std::map<std::string, Hearing> hearings_;
+};
+
+}  // namespace syrinx

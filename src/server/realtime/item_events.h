@@ -1,0 +1,24 @@
+// What clients do to the items of a conversation: events that fetch, shorten or delete one, carried
+// out, and the fields of what they are answered with. Free functions that throw an ApiError, and
+// then have changed nothing.
+#pragma once
+
+#include <string>
+
+#include "server/realtime/conversation.h"
+#include "server/realtime/event_fields.h"
+
+namespace syrinx {
+
+/// There is no item of that name: "Error DOING item: ...", "item_VERB_invalid_item_id".
+ApiError no_item(const char* doing, const char* verb, const std::string& id);
+
+/// conversation.item.retrieve: the item with its audio; `input`: the format of what a client said.
+JsonOut retrieve_item(const EventFields& event, const Conversation& conversation,
+                      RealtimeFormat input);
+/// conversation.item.truncate: cuts an answer to what was heard of it.
+JsonOut truncate_item(const EventFields& event, Conversation& conversation);
+/// conversation.item.delete.
+JsonOut delete_item(const EventFields& event, Conversation& conversation);
+
+}  // namespace syrinx

@@ -1,0 +1,85 @@
+// What a session of the Realtime API asks for, in order, and the news of what becomes of it.
+// Values; utterances and answers go by the names of their items and responses.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/engine.h"
+#include "server/chat/chat_call.h"
+#include "server/chat/chat_tools.h"
+#include "server/realtime/realtime_config.h"
+
+namespace syrinx {
+
+// ---- What it asks for.
+
+struct SendEvent {
+  std::string json;
+};
+/// An utterance begins to be heard; its samples come with HearSamples, at kHearingRate.
+struct OpenHearing {
+  std::string item;
+  TranscriptionWish wish;
+};
+struct HearSamples {
+  std::string item;
+  std::vector<float> samples;
+};
+/// No more will come. Answered by HearingNews with a result.
+struct EndHearing {
+  std::string item;
+};
+/// Nobody wants to know any more; no news follow.
+struct DropHearing {
+  std::string item;
+};
+struct BeginAnswer {
+  std::string response;
+  AnswerConfig config;  ///< without tools and choice, which are in the body
+  JsonIn body;          ///< of a chat request: messages, tools, max_completion_tokens
+  std::map<std::string, NamedAnswer> answers = {};  ///< that the body names
+  bool foreseen = false;  ///< what was foreseen may serve it, and serves no other
+};
+/// Something is being said or typed, and more of it is known: RealtimeSession::foreseen() is what
+/// would be asked if that were all. An answer to it may be made ahead.
+struct Foresee {};
+/// There will be no such answer.
+struct ForgetForeseen {};
+/// No news follow.
+struct StopAnswer {
+  std::string response;
+};
+using RealtimeAction = std::variant<SendEvent, OpenHearing, HearSamples, EndHearing, DropHearing,
+                                    BeginAnswer, StopAnswer, Foresee, ForgetForeseen>;
+using RealtimeActions = std::vector<RealtimeAction>;
+
+// ---- What becomes of it.
+
+struct HearingNews {
+  std::vector<std::string> segments = {};   ///< settled
+  std::optional<std::string> partial = {};  ///< what seems to be said after them
+  std::optional<ApiError> error = {};       ///< the end: it could not be heard
+  std::optional<std::string> text = {};     ///< the end: the transcript
+  JsonOut usage = {};                       ///< with it
+
+  bool ends() const { return text || error; }
+};
+struct AnswerNews {
+  std::string text = {};
+  std::vector<ToolCall> calls = {};
+  std::string audio = {};                                  ///< bytes of the answer's format
+  std::vector<int32_t> ids = {};                           ///< as Sink::answer_ids()
+  std::vector<std::pair<std::string, double>> words = {};  ///< as in `text`; seconds of the answer
+  std::optional<Outcome> outcome = {};                     ///< the end
+  std::optional<ApiError> error = {};                      ///< the end: it failed
+
+  bool ends() const { return outcome || error; }
+};
+
+}  // namespace syrinx

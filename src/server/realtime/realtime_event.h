@@ -1,0 +1,26 @@
+// A client's event of the Realtime API as it came in a frame. Free function; any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/request/api_error.h"
+#include "server/request/fields.h"
+
+namespace syrinx {
+
+/// Read and not yet understood.
+struct RealtimeEvent {
+  std::string type = {}, id = {};
+  JsonIn fields = {};
+  std::string audio = {};  ///< of input_audio_buffer.append, decoded
+  std::optional<ApiError> fault = {};
+};
+/// At most so many bytes of audio come at once.
+inline constexpr size_t kMaxAppendBytes = size_t{15} << 20;
+/// Takes its time where there is much audio; any thread, beside everything.
+RealtimeEvent read_realtime_event(std::string_view message, bool binary);
+
+}  // namespace syrinx

@@ -1,0 +1,30 @@
+// Who a session of the Realtime API speaks with: what can be done here, whatever it is set to.
+// Values; what its functions may be called on is up to who gives them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "server/realtime/audio_in.h"
+#include "server/realtime/realtime_config.h"
+#include "server/request/api_error.h"
+
+namespace syrinx {
+
+struct RealtimeFacts : RealtimeAbility {
+  std::string id = {};  ///< what ids are made of
+  bool hears = false;   ///< what answers hears by itself: no transcript is waited for
+  bool beta = false;    ///< events have the names of the beta, in and out
+  /// Why nobody can answer; empty: somebody can.
+  std::string no_answer = {};
+  /// Checks a voice's name.
+  std::function<std::optional<ApiError>(const std::string&)> refuse_voice = {};
+  OpenActivity open_activity = {};
+
+  /// Throws an ApiError that names `param` where the voice of `wish` is another than that of `now`
+  /// and there is none of its name.
+  void check_voice(const AnswerConfig& wish, const AnswerConfig& now, const char* param) const;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,169 @@
+// For tests of sessions of the Realtime API: a session, what is sent to it, and what it asked for.
+// One thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/realtime/realtime_session.h"
+#include "server/request/wire.h"
+
+namespace syrinx {
+
+/// Not for the compiler to work out.
+inline std::string filled_with(size_t bytes, char value) { return std::string(bytes, value); }
+
+/// A voice is what is louder than nothing.
+class LoudActivity final : public VoiceActivity {
+ public:
+  bool speaks(std::span<const int16_t> frame) override {
+    return std::any_of(frame.begin(), frame.end(),
+                       [](int sample) { return std::abs(sample) > 1000; });
+  }
+};
+
+/// Loud or silent, mono in 16 bits.
+inline std::string pcm_24k(int ms, bool loud) {
+  std::string out;
+  for (int i = 0; i < 24 * ms; ++i) {
+    const int sample = loud ? (i % 50 < 25 ? 8000 : -8000) + i % 7 : 0;
+    out += static_cast<char>(sample & 255);
+    out += static_cast<char>(sample >> 8 & 255);
+  }
+  return out;
+}
+
+/// A session and what it asked for.
+class RealtimePeer {
+ public:
+  explicit RealtimePeer(const std::function<void(RealtimeFacts&)>& change = {},
+                        bool transcribes = false) {
+    RealtimeFacts facts;
+    facts.id = "x";
+    facts.model = "writer";
+    facts.default_voice = "low";
+    facts.open_activity = [](int) { return std::make_unique<LoudActivity>(); };
+    facts.refuse_voice = [](const std::string& voice) -> std::optional<ApiError> {
+      if (voice != "nobody") return {};
+      return ApiError{.message = "no such voice", .param = "voice", .code = "voice_not_found"};
+    };
+    if (change) change(facts);
+    session.emplace(std::move(facts), transcribes);
+    RealtimeActions out;
+    session->opened(out);
+    collect(out);
+  }
+
+  void raw(const std::string& text, bool binary = false) {
+    RealtimeActions out;
+    bool more = session->take(read_realtime_event(text, binary), out);
+    while (more) more = session->hear_more(out);
+    collect(out);
+  }
+  /// Events that came of it.
+  std::vector<JsonIn> send(const JsonIn& event) {
+    const size_t before = events.size();
+    raw(event.dump());
+    return {events.begin() + static_cast<std::ptrdiff_t>(before), events.end()};
+  }
+  std::vector<JsonIn> append(const std::string& bytes) {
+    return send({{"type", "input_audio_buffer.append"}, {"audio", base64(bytes)}});
+  }
+  std::vector<JsonIn> say(int ms, bool loud) { return append(pcm_24k(ms, loud)); }
+  std::vector<JsonIn> hear(const std::string& item, const HearingNews& news) {
+    return run([&](RealtimeActions& out) { session->heard(item, news, out); });
+  }
+  std::vector<JsonIn> hear_all(const std::string& item, const std::string& text) {
+    return hear(item, {.text = text, .usage = {{"type", "duration"}, {"seconds", 1}}});
+  }
+  std::vector<JsonIn> answer(const AnswerNews& news) {
+    return run([&](RealtimeActions& out) { session->answered(begun.back().response, news, out); });
+  }
+  std::vector<JsonIn> end(FinishReason reason = FinishReason::kStop) {
+    Outcome outcome;
+    outcome.reason = reason;
+    outcome.prompt_tokens = 7, outcome.completion_tokens = 3, outcome.cached_tokens = 2;
+    return answer({.outcome = outcome});
+  }
+  /// Speaks a turn; its item.
+  std::string turn() {
+    say(300, false);
+    say(600, true);
+    say(700, false);
+    return opened.back().item;
+  }
+
+  std::optional<RealtimeSession> session;
+  std::vector<JsonIn> events;
+  std::vector<OpenHearing> opened;
+  std::map<std::string, size_t> samples;
+  std::vector<std::string> ended, dropped, stopped;
+  std::vector<BeginAnswer> begun;
+  std::vector<JsonIn> foreseen;  // messages
+  int forgotten = 0;
+
+ private:
+  template <typename F>
+  std::vector<JsonIn> run(const F& task) {
+    const size_t before = events.size();
+    RealtimeActions out;
+    task(out);
+    collect(out);
+    return {events.begin() + static_cast<std::ptrdiff_t>(before), events.end()};
+  }
+  void collect(RealtimeActions& out) {
+    for (RealtimeAction& action : out) {
+      if (auto* send = std::get_if<SendEvent>(&action)) {
+        events.push_back(JsonIn::parse(send->json));
+        EXPECT_FALSE(events.back().value("event_id", "").empty());
+      } else if (auto* open = std::get_if<OpenHearing>(&action)) {
+        opened.push_back(*open);
+      } else if (auto* more = std::get_if<HearSamples>(&action)) {
+        samples[more->item] += more->samples.size();
+      } else if (auto* end = std::get_if<EndHearing>(&action)) {
+        ended.push_back(end->item);
+      } else if (auto* drop = std::get_if<DropHearing>(&action)) {
+        dropped.push_back(drop->item);
+      } else if (auto* begin = std::get_if<BeginAnswer>(&action)) {
+        begun.push_back(*begin);
+      } else if (std::holds_alternative<Foresee>(action)) {
+        foreseen.push_back(session->foreseen().body["messages"]);
+      } else if (std::holds_alternative<ForgetForeseen>(action)) {
+        ++forgotten;
+      } else {
+        stopped.push_back(std::get<StopAnswer>(action).response);
+      }
+    }
+  }
+};
+
+inline std::string kinds_of(const std::vector<JsonIn>& events) {
+  std::string out;
+  for (const JsonIn& event : events) {
+    out += (out.empty() ? "" : " ") + event["type"].get<std::string>();
+    if (event["type"] == "error") out += ":" + event["error"].value("code", JsonIn()).dump();
+  }
+  return out;
+}
+
+inline JsonIn user_says(const std::string& text) {
+  return {{"type", "conversation.item.create"},
+          {"item",
+           {{"type", "message"},
+            {"role", "user"},
+            {"content", {{{"type", "input_text"}, {"text", text}}}}}}};
+}
+inline JsonIn session_update(JsonIn session) {
+  return {{"type", "session.update"}, {"session", std::move(session)}};
+}
+inline JsonIn respond() { return {{"type", "response.create"}}; }
+
+}  // namespace syrinx

@@ -1,0 +1,69 @@
+// A response of the Realtime API while it runs: its items, written step by step as the answer
+// comes, and every event about it in the documented order: response.created; of each item
+// output_item.added, item.added, content_part.added, deltas, the .done events from the inside out;
+// response.done, also where it was cancelled or failed. Its items are in the session's conversation
+// where it has joined that, else in its own; every call is given that and where events go. A plain
+// value; one thread at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/realtime/conversation.h"
+#include "server/realtime/realtime_outbox.h"
+#include "server/realtime/response_wish.h"
+
+namespace syrinx {
+
+class RealtimeResponse {
+ public:
+  RealtimeResponse(std::string id, ResponseWish wish, const RealtimeFacts& facts);
+
+  const std::string& id() const { return id_; }
+  /// Its items are in the session's conversation.
+  bool joined() const { return wish_.joined; }
+  /// It answers that conversation, not something else.
+  bool answers_session() const { return !wish_.input; }
+  bool begun() const { return begun_; }
+  /// Audio of it was sent.
+  bool sounded() const { return sounded_; }
+
+  /// response.created.
+  void tell_created(const Conversation& session, RealtimeOutbox& out) const;
+  /// What is asked for its answer; from now on it is begun.
+  BeginAnswer begin(const Conversation& session);
+  /// Tells more of its answer. True: that was the end, and response.done is told; also where no
+  /// item fits into the conversation any more, which fails it.
+  bool write(const AnswerNews& news, Conversation& session, RealtimeOutbox& out);
+  /// Ends it, its answer where that was begun, and tells so.
+  void cancel(const char* reason, Conversation& session, RealtimeOutbox& out);
+
+ private:
+  Conversation& home(Conversation& session) { return joined() ? session : own_; }
+  const Conversation& home(const Conversation& session) const { return joined() ? session : own_; }
+  void add_item(RealtimeItem item, Conversation& session, RealtimeOutbox& out);
+  void end_item(const RealtimeItem& item, const Conversation& session, RealtimeOutbox& out) const;
+  void begin_message(Conversation& session, RealtimeOutbox& out);
+  void continue_message(const AnswerNews& news, ItemPart& part, RealtimeOutbox& out);
+  void end_message(const char* status, Conversation& session, RealtimeOutbox& out);
+  void tell_calls(Conversation& session, RealtimeOutbox& out);
+  void tell_done(const char* status, const JsonOut& details, const Outcome& outcome,
+                 const Conversation& session, RealtimeOutbox& out) const;
+  JsonOut object(const char* status, const JsonOut& details, const JsonOut& usage,
+                 const Conversation& session) const;
+  JsonOut place() const;
+  JsonOut told_part(const std::string& text) const;
+
+  std::string id_;
+  ResponseWish wish_;
+  bool hears_;                      // as RealtimeFacts
+  JsonOut conversation_, audio_;    // as they are told
+  Conversation own_;                // its items, where they are in no conversation
+  bool begun_ = false;              // the answer was asked for
+  bool sounded_ = false;            // audio was sent
+  std::vector<std::string> items_;  // of all its items, in order
+  std::string message_;             // the item that is being written
+  std::vector<ToolCall> calls_;     // to be told after it
+};
+
+}  // namespace syrinx

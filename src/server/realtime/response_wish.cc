@@ -1,0 +1,88 @@
+#include "server/realtime/response_wish.h"
+
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "server/realtime/item_events.h"
+
+namespace syrinx {
+namespace {
+
+constexpr size_t kMostInput = 256;
+
+/// Without what is null in it or in its `audio`.
+JsonIn without_nulls(JsonIn object) {
+  for (auto at = object.begin(); at != object.end();) {
+    at = at->is_null() ? object.erase(at) : std::next(at);
+  }
+  for (const char* inner : {"audio", "output"}) {
+    if (object.contains(inner) && object[inner].is_object()) {
+      object[inner] = without_nulls(object[inner]);
+    }
+  }
+  return object;
+}
+
+/// An item of `response.input`, its own or one that it names.
+RealtimeItem read_input_item(const EventFields& fields, const RealtimeConfig& config, bool hears,
+                             const Conversation& conversation) {
+  RealtimeItem out;
+  if (fields.text("type") == "item_reference") {
+    const std::string id = fields.need_text("id");
+    const RealtimeItem* known = conversation.find(id);
+    if (known == nullptr) throw no_item("referencing", "reference", id);
+    out = *known;
+  } else {
+    out = read_item(fields, config.input);
+  }
+  if (out.pending() && !hears) {
+    fields.refuse("content", "Audio in 'input' is not heard here; create an item of it first.",
+                  "unsupported_value");
+  }
+  for (ItemPart& part : out.parts) part.pending = false;
+  return out;
+}
+
+}  // namespace
+
+ResponseWish read_response_wish(const EventFields& event, const RealtimeConfig& config,
+                                const RealtimeFacts& facts, const Conversation& conversation) {
+  ResponseWish out{.config = config.answer};
+  const auto fields = event.object("response");
+  if (!fields) return out;
+  const JsonIn given = without_nulls(fields->json());  // what is null is the session's
+  merge_response(EventFields(given, "response."), facts, out.config);
+  facts.check_voice(out.config, config.answer, "response.audio.output.voice");
+  out.joined = fields->choice("conversation", {"auto", "none"}).value_or("auto") == "auto";
+  if (const auto metadata = fields->object("metadata")) out.metadata = metadata->json();
+  const JsonIn* input = fields->list("input");
+  if (input == nullptr) return out;
+  if (input->size() > kMostInput) fields->refuse("input", "'input' has at most 256 items.");
+  out.input.emplace();
+  for (size_t i = 0; i < input->size(); ++i) {
+    if (!(*input)[i].is_object()) fields->refuse("input", "An item must be an object.");
+    const EventFields each((*input)[i], concat("response.input[", i, "]."));
+    RealtimeItem item = read_input_item(each, config, facts.hears, conversation);
+    item.id = concat("input_", i);
+    out.input->add(std::move(item));
+  }
+  return out;
+}
+
+BeginAnswer answer_to(const Conversation& context, const AnswerConfig& config, bool hears) {
+  // Thoughts would be said aloud, before the answer that somebody waits for.
+  JsonIn body = {{"messages", context.messages(config.instructions, hears)},
+                 {"chat_template_kwargs", {{"enable_thinking", false}}}};
+  if (!config.tools.empty()) {
+    body["tools"] = chat_tools_of(config.tools);
+    body["tool_choice"] = config.tool_choice;
+  }
+  if (config.max_tokens > 0) body["max_completion_tokens"] = config.max_tokens;
+  if (config.temperature) body["temperature"] = *config.temperature;
+  BeginAnswer out{"", config, std::move(body), context.answers()};
+  out.config.tools = out.config.tool_choice = {};
+  return out;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,119 @@
+#include "server/realtime/session_ears.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ears/transcript_text.h"
+
+namespace syrinx {
+namespace {
+
+/// Audio that a recogniser may have in front of it; it tells its progress each minute.
+constexpr double kMostAhead_s = 120;
+
+}  // namespace
+
+SessionEars::SessionEars(const Ears* apart, std::shared_ptr<Backend> writer, uint64_t client,
+                         std::function<void()> wake)
+    : apart_(apart), writer_(std::move(writer)), client_(client), wake_(std::move(wake)) {}
+
+SessionEars::~SessionEars() {
+  for (auto& [item, hearing] : hearings_) hearing.queue->detach();
+}
+
+/// Also the model that answers, where it writes recordings down: when it is named, or nobody else
+/// can.
+Result<std::shared_ptr<Recogniser>> SessionEars::recogniser(const std::string& name) const {
+  static const Ears kNone;
+  const Ears& apart = apart_ != nullptr ? *apart_ : kNone;
+  if (auto named = apart.find(name); named.ok()) return named;
+  const auto own = writer_ ? writer_->recogniser() : nullptr;
+  if (own && own->info().name == name) return own;
+  auto first = apart.find("");  // names of models that only others have
+  if (own && !first.ok()) return own;
+  return first;
+}
+
+Result<std::unique_ptr<Listener>> SessionEars::listen(const TranscriptionWish& wish,
+                                                      std::shared_ptr<TranscriptSink> sink) const {
+  const auto found = recogniser(wish.model);
+  if (!found) return found.error();
+  const RecogniserInfo& info = found.value()->info();
+  ListenOptions options{.language = wish.language, .live = true, .client = client_};
+  if (info.prompts) options.prompt = wish.prompt;
+  if (const Status fit = check_listen(info, options); !fit.ok()) return fit.error();
+  return found.value()->open(options, std::move(sink));
+}
+
+void SessionEars::open(const OpenHearing& open) {
+  Hearing& hearing = hearings_[open.item];
+  hearing.queue = std::make_shared<HeardQueue>(wake_);
+  ++opened_;
+  auto listener = listen(open.wish, hearing.queue);
+  if (listener.ok()) {
+    hearing.listener = listener.take();
+    return;
+  }
+  hearing.error = to_api_error(listener.error());
+  wake_();
+}
+
+void SessionEars::hear(const HearSamples& more) {
+  const auto at = hearings_.find(more.item);
+  if (at == hearings_.end() || !at->second.listener) return;
+  at->second.given_s += static_cast<double>(more.samples.size()) / kHearingRate;
+  at->second.listener->hear(more.samples);
+}
+
+void SessionEars::end(const std::string& item) {
+  const auto at = hearings_.find(item);
+  if (at != hearings_.end() && at->second.listener) at->second.listener->end();
+}
+
+void SessionEars::drop(const std::string& item) {
+  const auto at = hearings_.find(item);
+  if (at == hearings_.end()) return;
+  at->second.queue->detach();
+  hearings_.erase(at);
+}
+
+bool SessionEars::full() const {
+  return std::any_of(hearings_.begin(), hearings_.end(), [](const auto& each) {
+    return each.second.listener &&
+           each.second.given_s - each.second.queue->heard_s() > kMostAhead_s;
+  });
+}
+
+std::vector<std::string> SessionEars::items() const {
+  std::vector<std::string> out;
+  for (const auto& [item, hearing] : hearings_) out.push_back(item);
+  return out;
+}
+
+std::optional<HearingNews> SessionEars::take(const std::string& item) {
+  const auto at = hearings_.find(item);
+  if (at == hearings_.end()) return {};
+  HearingNews news;
+  if (at->second.error) {
+    news.error = at->second.error;
+  } else {
+    HeardQueue::News heard = at->second.queue->take();
+    if (heard.segments.empty() && !heard.partial && !heard.result) return {};
+    for (const TranscriptSegment& segment : heard.segments) news.segments.push_back(segment.text);
+    news.partial = std::move(heard.partial);
+    if (heard.result && !*heard.result) {
+      const Error& error = heard.result->error();
+      if (error.code == ErrorCode::kInternal) troubles_.push_back(error.message);
+      news.error = to_api_error(error);
+    } else if (heard.result) {
+      news.text = heard.result->value().text();
+      news.usage = JsonOut::parse(usage_json(heard.result->value()));
+    }
+  }
+  if (news.ends()) hearings_.erase(at);
+  return news;
+}
+
+std::vector<std::string> SessionEars::take_troubles() { return std::exchange(troubles_, {}); }
+
+}  // namespace syrinx

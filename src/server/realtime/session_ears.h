@@ -1,0 +1,68 @@
+// What hears for a session of the Realtime API: a recogniser for each utterance, as the client
+// wishes, and its news in the words of the session. One thread, but for `wake`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ears/ears.h"
+#include "server/models/backend.h"
+#include "server/realtime/realtime_actions.h"
+#include "server/transcribe/heard_queue.h"
+
+namespace syrinx {
+
+class SessionEars {
+ public:
+  /// `apart`: recognisers besides the one that `writer` may have; outlive this. Both may be null.
+  /// `wake` is called when take() may have something, on any thread. `client` as in SpeechRequest.
+  SessionEars(const Ears* apart, std::shared_ptr<Backend> writer, uint64_t client,
+              std::function<void()> wake);
+  ~SessionEars();
+  SessionEars(const SessionEars&) = delete;
+  SessionEars& operator=(const SessionEars&) = delete;
+
+  void open(const OpenHearing& open);
+  // Of an utterance that is not heard any more, these do nothing.
+  void hear(const HearSamples& more);
+  void end(const std::string& item);
+  void drop(const std::string& item);
+
+  /// A recogniser is so far behind that nothing more should come.
+  bool full() const;
+  /// The utterances that are heard.
+  std::vector<std::string> items() const;
+  /// What is new of one; nothing: nothing. After its end it is heard no more.
+  std::optional<HearingNews> take(const std::string& item);
+
+  /// Inner faults since the last call, for the log.
+  std::vector<std::string> take_troubles();
+  /// Utterances, ever.
+  int opened() const { return opened_; }
+
+ private:
+  struct Hearing {
+    std::shared_ptr<HeardQueue> queue;
+    std::unique_ptr<Listener> listener;  // null: it could not be opened
+    std::optional<ApiError> error;
+    double given_s = 0;
+  };
+  Result<std::shared_ptr<Recogniser>> recogniser(const std::string& name) const;
+  Result<std::unique_ptr<Listener>> listen(const TranscriptionWish& wish,
+                                           std::shared_ptr<TranscriptSink> sink) const;
+
+  const Ears* const apart_;
+  const std::shared_ptr<Backend> writer_;
+  const uint64_t client_;
+  const std::function<void()> wake_;
+  std::map<std::string, Hearing> hearings_;
+  std::vector<std::string> troubles_;
+  int opened_ = 0;
+};
+
+}  // namespace syrinx

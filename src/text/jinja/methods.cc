@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "text/jinja/builtins.h"
+#include "text/jinja/interpreter.h"
+#include "text/jinja/operations.h"
+#include "text/utf8.h"
+
+namespace syrinx::jinja {
+namespace {
+
+enum class Method {
+  kStrip,
+  kLstrip,
+  kRstrip,
+  kSplit,
+  kRsplit,
+  kSplitlines,
+  kStartswith,
+  kEndswith,
+  kReplace,
+  kUpper,
+  kLower,
+  kTitle,
+  kCapitalize,
+  kJoin,
+  kFind,
+  kCount,
+  kIsdigit,
+  kGet,
+  kItems,
+  kKeys,
+  kValues,
+  kIndex,
+};
+
+struct MethodRow {
+  std::string_view name;
+  Method method;
+};
+constexpr std::array<MethodRow, 17> kTextMethods{{
+    {"strip", Method::kStrip},
+    {"lstrip", Method::kLstrip},
+    {"rstrip", Method::kRstrip},
+    {"split", Method::kSplit},
+    {"rsplit", Method::kRsplit},
+    {"splitlines", Method::kSplitlines},
+    {"startswith", Method::kStartswith},
+    {"endswith", Method::kEndswith},
+    {"replace", Method::kReplace},
+    {"upper", Method::kUpper},
+    {"lower", Method::kLower},
+    {"title", Method::kTitle},
+    {"capitalize", Method::kCapitalize},
+    {"join", Method::kJoin},
+    {"find", Method::kFind},
+    {"count", Method::kCount},
+    {"isdigit", Method::kIsdigit},
+}};
+constexpr std::array<MethodRow, 4> kMapMethods{{
+    {"get", Method::kGet},
+    {"items", Method::kItems},
+    {"keys", Method::kKeys},
+    {"values", Method::kValues},
+}};
+constexpr std::array<MethodRow, 2> kListMethods{{
+    {"index", Method::kIndex},
+    {"count", Method::kCount},
+}};
+
+const MethodRow* find_method(const Value& self, std::string_view name) {
+  if (self.is_text()) return find_row(kTextMethods, name);
+  if (self.is_map()) return find_row(kMapMethods, name);
+  if (self.is_list()) return find_row(kListMethods, name);
+  return nullptr;
+}
+
+std::vector<Value> split_blanks(std::string_view text, int64_t most) {
+  std::vector<Value> out;
+  for (;;) {
+    text = stripped(text, nullptr, true, false);
+    if (text.empty()) return out;
+    if (most >= 0 && static_cast<int64_t>(out.size()) == most) {
+      out.emplace_back(stripped(text, nullptr, false, true));
+      return out;
+    }
+    size_t end = 0;
+    while (end < text.size()) {
+      const CodePoint point = utf8_at(text, end);
+      if (is_blank_point(point.value)) break;
+      end += point.size;
+    }
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
+/// Whether the text has one of the ends: a str, or a tuple of them.
+bool has_end(const std::string& text, const Value& ends, bool begin, std::string_view function) {
+  const auto has = [&](const Value& end) {
+    const std::string& part = want_text(end, function);
+    return begin ? text.starts_with(part) : text.ends_with(part);
+  };
+  if (!ends.is_list()) return has(ends);
+  return std::any_of(ends.items().begin(), ends.items().end(), has);
+}
+
+Value split(Interpreter& run, const std::string& text, const Arguments& given, bool from_right) {
+  const Value* by = given.get(0, "sep");
+  const Value* most = given.get(1, "maxsplit");
+  const int64_t limit = most == nullptr ? -1 : want_int(*most, "split");
+  run.budget().spend_bytes(text.size());
+  if (by == nullptr || by->is_none()) {
+    if (from_right && limit >= 0) throw Fault("'rsplit' at blanks, with a limit, is not supported");
+    return run.list(split_blanks(text, limit));
+  }
+  const std::string& mark = want_text(*by, "split");
+  if (mark.empty()) throw Fault("'split' at nothing");
+  run.budget().spend_bytes(text.size() * (mark.size() / 64));
+  if (!from_right || limit < 0) return run.list(split_by(text, mark, limit));
+  std::vector<Value> out;
+  std::string_view rest = text;
+  for (int64_t i = 0; i < limit; ++i) {
+    const size_t at = rest.rfind(mark);
+    if (at == rest.npos) break;
+    out.emplace_back(rest.substr(at + mark.size()));
+    rest = rest.substr(0, at);
+  }
+  out.emplace_back(rest);
+  std::reverse(out.begin(), out.end());
+  return run.list(std::move(out));
+}
+
+Value text_method(Interpreter& run, const std::string& self, Method method, std::string_view name,
+                  const Arguments& given) {
+  const auto need = [&](size_t i) -> const Value& {
+    const Value* value = given.get(i);
+    if (value == nullptr) throw Fault(concat("'", name, "' lacks an argument"));
+    return *value;
+  };
+  given.check(name, 3, {"sep", "maxsplit"});
+  run.budget().spend_bytes(self.size());
+  switch (method) {
+    case Method::kStrip:
+    case Method::kLstrip:
+    case Method::kRstrip: {
+      const Value* chars = given.get(0);
+      const bool all = chars == nullptr || chars->is_none();
+      if (!all) run.budget().spend_bytes(self.size() * want_text(*chars, name).size());
+      return run.text(std::string(stripped(self, all ? nullptr : &want_text(*chars, name),
+                                           method != Method::kRstrip, method != Method::kLstrip)));
+    }
+    case Method::kSplit:
+      return split(run, self, given, false);
+    case Method::kRsplit:
+      return split(run, self, given, true);
+    case Method::kSplitlines: {
+      std::vector<Value> out;
+      for (const std::string_view line : lines_of(self)) out.emplace_back(line);
+      return run.list(std::move(out));
+    }
+    case Method::kStartswith:
+      return has_end(self, need(0), true, name);
+    case Method::kEndswith:
+      return has_end(self, need(0), false, name);
+    case Method::kReplace:
+      return run.text(replaced(run, self, want_text(need(0), name), want_text(need(1), name),
+                               given.get(2) ? want_int(*given.get(2), name) : -1));
+    case Method::kUpper:
+      return run.text(upper(self));
+    case Method::kLower:
+      return run.text(lower(self));
+    case Method::kTitle:
+      return run.text(capitalized(self, true));
+    case Method::kCapitalize:
+      return run.text(capitalized(self, false));
+    case Method::kJoin: {
+      const auto items = iterate(need(0), run.budget());
+      for (const Value& item : items->items) want_text(item, name);
+      return run.text(joined(run, items->items, self));
+    }
+    case Method::kFind: {
+      const std::string& part = want_text(need(0), name);
+      run.budget().spend_bytes(self.size() * (1 + part.size() / 64));
+      const size_t at = self.find(part);
+      if (at == self.npos) return int64_t{-1};
+      return static_cast<int64_t>(utf8_count(std::string_view(self).substr(0, at)));
+    }
+    case Method::kCount: {
+      const std::string& part = want_text(need(0), name);
+      if (part.empty()) throw Fault("'count' of nothing is not supported");
+      run.budget().spend_bytes(self.size() * (1 + part.size() / 64));
+      int64_t count = 0;
+      for (size_t at = 0; (at = self.find(part, at)) != self.npos; at += part.size()) ++count;
+      return count;
+    }
+    case Method::kIsdigit:
+      return !self.empty() &&
+             std::all_of(self.begin(), self.end(), [](char c) { return c >= '0' && c <= '9'; });
+    default:
+      throw Fault(concat("a str has no method '", name, "'"));
+  }
+}
+
+}  // namespace
+
+bool has_method(const Value& self, std::string_view name) {
+  return find_method(self, name) != nullptr;
+}
+
+Value call_method(Interpreter& run, const Value& self, std::string_view name,
+                  const Arguments& given) {
+  const Method method = find_method(self, name)->method;
+  if (self.is_text()) return text_method(run, self.text(), method, name, given);
+  given.check(name, 2);
+  if (self.is_list()) {
+    const auto& items = self.items();
+    const auto same = [&](const Value& item) {
+      return equal(item, want_other(given), run.budget());
+    };
+    if (method == Method::kCount)
+      return static_cast<int64_t>(std::count_if(items.begin(), items.end(), same));
+    const auto at = std::find_if(items.begin(), items.end(), same);
+    if (at == items.end()) throw Fault("the list has no such item");
+    return static_cast<int64_t>(at - items.begin());
+  }
+  const Map& map = self.map();
+  if (method == Method::kItems) return run.list(items_of(run, map));
+  if (method == Method::kGet) {
+    const Value& key = want_other(given);
+    const Value* found = key.is_text() ? map.find(key.text()) : nullptr;
+    if (found != nullptr) return *found;
+    return given.get(1) != nullptr ? *given.get(1) : Value(None{});
+  }
+  std::vector<Value> out;
+  for (const auto& [key, value] : map.entries())
+    out.push_back(method == Method::kKeys ? Value(key) : value);
+  return run.list(std::move(out));
+}
+
+}  // namespace syrinx::jinja
