@@ -422,6 +422,10 @@ void RealtimeSession::cancel_response(const EventFields& event) {
 
 void RealtimeSession::cancel(Responses::iterator response, const char* reason) {
   response->cancel(reason, conversation_, out_);
+  end_response(response);
+}
+
+void RealtimeSession::end_response(Responses::iterator response) {
   responses_.erase(response);
   foresee();  // what was typed meanwhile
 }
@@ -461,8 +465,7 @@ void RealtimeSession::answered(const std::string& id, const AnswerNews& news,
   const bool over = at->write(news, conversation_, out_);
   sounded_ = sounded_ || at->sounded();
   if (over) {
-    responses_.erase(at);
-    foresee();  // what was typed meanwhile
+    end_response(at);
     answer_if_due();
   }
   out_.hand_over(out);

@@ -94,6 +94,7 @@ class RealtimeSession {
   void begin_waiting();
   void answer_if_due();
   void cancel(Responses::iterator response, const char* reason);
+  void end_response(Responses::iterator response);
 
   const RealtimeFacts facts_;
   RealtimeConfig config_;

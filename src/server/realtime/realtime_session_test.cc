@@ -320,6 +320,32 @@ TEST(RealtimeSession, AModelThatHearsWaitsForNoTranscript) {
   EXPECT_NEAR(static_cast<double>(wav->size()), 44 + 2 * kHearingRate * 1.41, 1500);
 }
 
+TEST(RealtimeSession, AModelThatHearsAnswersOnceThoughATranscriptIsTold) {
+  RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
+  peer.send(session_update({{"audio", {{"input", {{"transcription", {{"model", "x"}}}}}}}}));
+  const std::string item = peer.turn();
+  ASSERT_EQ(peer.begun.size(), 1u);
+  peer.end();
+  EXPECT_EQ(kinds_of(peer.hear_all(item, "hello")),
+            "conversation.item.input_audio_transcription.completed");
+  EXPECT_EQ(peer.begun.size(), 1u);
+}
+
+TEST(RealtimeSession, WhatIsTypedBesideAnAnswerIsForeseenAfterIt) {
+  RealtimePeer peer([](RealtimeFacts& facts) { facts.may_predict = facts.predicts = true; });
+  for (const bool cancelled : {false, true}) {
+    peer.send(user_says("Hi"));
+    peer.send(respond());
+    peer.foreseen.clear();
+    peer.send({{"type", "input_text_buffer.replace"}, {"text", "And then?"}});
+    EXPECT_TRUE(peer.foreseen.empty());
+    cancelled ? peer.send({{"type", "response.cancel"}}) : peer.end();
+    ASSERT_EQ(peer.foreseen.size(), 1u) << cancelled;
+    EXPECT_EQ(peer.foreseen[0].back()["content"], "And then?");
+    peer.send({{"type", "input_text_buffer.clear"}});
+  }
+}
+
 TEST(RealtimeSession, WrongEventsAreNoHarm) {
   RealtimePeer peer;
   const auto code = [&](const std::string& text, bool binary = false) {
