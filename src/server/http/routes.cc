@@ -7,9 +7,10 @@
 
 #include "base/check.h"
 #include "server/dialects/dialect.h"
+#include "server/http/model_replies.h"
 #include "server/http/openapi.h"
 #include "server/http/playground.h"
-#include "server/models/server_load.h"
+#include "server/http/state_replies.h"
 #include "server/net/multipart.h"
 #include "server/request/fields.h"
 #include "server/voices/vendor_voices.h"
@@ -39,27 +40,6 @@ Reply wrong_method(const RequestHead& head, const char* allowed) {
        .code = "method_not_allowed"});
   reply.headers.emplace_back("Allow", allowed);
   return reply;
-}
-
-/// Whether a stage of the model that answers by default is in other processes, all of them away.
-bool lacks_stage(const ServerView& server) {
-  if (server.models == nullptr) return false;
-  const std::vector<RemoteNode> nodes = server.models->first()->remote_nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [&](const RemoteNode& node) {
-    return std::none_of(nodes.begin(), nodes.end(), [&](const RemoteNode& other) {
-      return other.node == node.node && other.up;
-    });
-  });
-}
-
-bool ready(const ServerView& server) {
-  return server.models != nullptr && !server.draining && !lacks_stage(server);
-}
-
-const char* state_name(const ServerView& server) {
-  if (server.draining) return "draining";
-  if (lacks_stage(server)) return "waiting";
-  return server.models == nullptr ? "loading" : "ready";
 }
 
 /// The first value of `name` in "a=1&b=2".
@@ -110,240 +90,6 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "GET  /ready             200 when requests are taken, 503 while loading, stopping or without "
       "a stage\n";
   return reply;
-}
-
-ordered_json engine_object(const Backend& backend) {
-  const EngineStats stats = backend.stats();
-  return {{"requests", stats.requests},
-          {"running", stats.running},
-          {"capacity_streams", stats.capacity_streams},
-          {"slowdown", stats.slowdown},
-          {"accepted", stats.accepted},
-          {"finished", stats.finished},
-          {"audio_s", stats.audio_s},
-          {"ar_steps", stats.ar_steps},
-          {"chunk_steps", stats.chunk_steps},
-          {"preemptions", stats.preemptions},
-          {"pages", stats.pages},
-          {"pages_free", stats.pages_free}};
-}
-
-/// The stages of a model that run in other processes.
-ordered_json stages_object(const std::vector<RemoteNode>& nodes) {
-  ordered_json out = ordered_json::array();
-  for (const RemoteNode& node : nodes) {
-    out.push_back({{"stage", node.node},
-                   {"at", node.where},
-                   {"up", node.up},
-                   {"trouble", node.trouble},
-                   {"connections", node.connections},
-                   {"batches", node.batches},
-                   {"lost_batches", node.lost_batches}});
-  }
-  return out;
-}
-
-/// The same for Prometheus.
-void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out) {
-  struct Metric {
-    const char* name;
-    const char* kind;
-    const char* help;
-    double (*of)(const RemoteNode&);
-  };
-  constexpr Metric kMetrics[] = {
-      {"up", "gauge", "1 while the process that holds the stage is connected.",
-       [](const RemoteNode& n) { return n.up ? 1.0 : 0.0; }},
-      {"connections_total", "counter", "How often it was connected.",
-       [](const RemoteNode& n) { return static_cast<double>(n.connections); }},
-      {"batches_total", "counter", "Batches that it ran.",
-       [](const RemoteNode& n) { return static_cast<double>(n.batches); }},
-      {"lost_batches_total", "counter", "Batches that went with it.",
-       [](const RemoteNode& n) { return static_cast<double>(n.lost_batches); }},
-      {"sent_bytes_total", "counter", "Bytes to it.",
-       [](const RemoteNode& n) { return static_cast<double>(n.sent_bytes); }},
-      {"received_bytes_total", "counter", "Bytes from it.",
-       [](const RemoteNode& n) { return static_cast<double>(n.received_bytes); }},
-  };
-  for (const Metric& metric : kMetrics) {
-    bool first = true;
-    for (const ModelTable::Entry& model : models) {
-      if (!model.backend) continue;
-      for (const RemoteNode& node : model.backend->remote_nodes()) {
-        if (first) {
-          out += concat("# HELP syrinx_remote_stage_", metric.name, " ", metric.help,
-                        "\n# TYPE syrinx_remote_stage_", metric.name, " ", metric.kind, "\n");
-        }
-        first = false;
-        out += concat("syrinx_remote_stage_", metric.name, "{model=\"", model.name, "\",stage=\"",
-                      node.node, "\",at=\"", node.where, "\"} ", metric.of(node), "\n");
-      }
-    }
-  }
-}
-
-/// Who decodes strangers' recordings, and under what.
-ordered_json decoding_object(const DecodeHelper* decoder) {
-  if (decoder == nullptr) return {{"where", "server"}};
-  return {{"where", "children"},
-          {"confinement", decoder->confinement()},
-          {"recordings", decoder->begun()}};
-}
-
-ordered_json predictions_object(const PredictionCounters& sum) {
-  return {{"turns", sum.turns.value()},
-          {"ready", sum.ready.value()},
-          {"drafted_tokens", sum.drafted.value()},
-          {"accepted_tokens", sum.accepted.value()},
-          {"wasted_tokens", sum.wasted.value()},
-          {"spoken_ahead", sum.spoken_ahead.value()},
-          {"spoken_in_vain", sum.spoken_in_vain.value()},
-          {"saved_s", sum.saved_s.value()}};
-}
-
-/// "engine" is the first model's, as in every earlier version; "models" tells of all.
-Reply answer_health(const RequestHead&, const ServerView& server) {
-  ordered_json out = {{"status", "ok"},
-                      {"state", state_name(server)},
-                      {"uptime_s", server.uptime_s},
-                      {"connections", server.connections},
-                      {"streams", server.streams},
-                      {"requests", server.requests},
-                      {"decoding", decoding_object(server.decoder)}};
-  if (server.predictions != nullptr) out["predictions"] = predictions_object(*server.predictions);
-  if (server.models == nullptr) return json_reply(out);
-  out["engine"] = engine_object(*server.models->first());
-  ordered_json models = ordered_json::array();
-  for (const ModelTable::Entry& model : server.models->list()) {
-    models.push_back({{"id", model.name}, {"loaded", model.backend != nullptr}});
-    if (!model.backend) continue;
-    models.back()["engine"] = engine_object(*model.backend);
-    const std::vector<RemoteNode> nodes = model.backend->remote_nodes();
-    if (!nodes.empty()) models.back()["remote_stages"] = stages_object(nodes);
-  }
-  out["models"] = std::move(models);
-  return json_reply(out);
-}
-
-/// In Prometheus' text format: the server's own counters, then the engine's.
-Reply answer_metrics(const RequestHead&, const ServerView& server) {
-  Reply reply;
-  reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  const auto add = [&](const char* name, const char* type, const char* help, double value) {
-    reply.body += concat("# HELP syrinx_http_", name, " ", help, "\n# TYPE syrinx_http_", name, " ",
-                         type, "\nsyrinx_http_", name, " ", value, "\n");
-  };
-  add("connections", "gauge", "Open connections.", server.connections);
-  add("streams", "gauge", "Speech requests being answered.", server.streams);
-  add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
-  add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
-  add("ready", "gauge", "1 when speech requests are taken.", ready(server) ? 1 : 0);
-  if (server.predictions != nullptr) write_predictions(*server.predictions, reply.body);
-  if (server.models == nullptr) return reply;
-  const std::vector<ModelTable::Entry> models = server.models->list();
-  const ServerLoad load = load_of(*server.models);  // brings the predicted wait up to date too
-  std::vector<NamedMetrics> engines;
-  for (const ModelTable::Entry& model : models) {
-    const EngineMetrics* metrics = model.backend ? model.backend->metrics() : nullptr;
-    if (metrics != nullptr) engines.push_back({model.name, metrics});
-  }
-  write_prometheus(engines, reply.body);
-  write_stages(models, reply.body);
-  // What Kubernetes' inference gateway reads of every server, under the names that it looks for.
-  const auto known = [&](const char* name, const char* help, double value) {
-    reply.body += concat("# HELP vllm:", name, " ", help, "\n# TYPE vllm:", name,
-                         " gauge\nvllm:", name, " ", value, "\n");
-  };
-  known("num_requests_running", "Requests being spoken, of all models.", load.running);
-  known("num_requests_waiting", "Requests queued for a place, of all models.", load.waiting);
-  known("kv_cache_usage_perc", "Share of the KV pages in use, from 0 to 1.", load.cache_used);
-  return reply;
-}
-
-Reply answer_live(const RequestHead&, const ServerView&) { return json_reply({{"status", "ok"}}); }
-
-Reply answer_ready(const RequestHead&, const ServerView& server) {
-  Reply reply = json_reply({{"status", state_name(server)}}, ready(server) ? 200 : 503);
-  if (!ready(server)) reply.headers.emplace_back("Retry-After", "1");
-  return reply;
-}
-
-ordered_json model_object(const ModelTable::Entry& model) {
-  ordered_json out = {{"id", model.name},
-                      {"object", "model"},
-                      {"created", 0},
-                      {"owned_by", model.backend ? model.backend->info().family : "syrinx"},
-                      {"loaded", model.backend != nullptr}};
-  if (!model.backend) return out;
-  // What OpenAI's models do not tell and a page wants to know before it speaks.
-  const PipelineInfo& info = model.backend->info();
-  out["speaks"] = info.speaks;
-  out["writes"] = info.writes;
-  out["audio_input_s"] = info.hears_s;
-  out["transcribes"] = model.backend->recogniser() != nullptr;
-  out["sample_rate"] = info.sample_rate;
-  out["languages"] = info.languages;
-  out["instructions"] = info.instructions;
-  out["max_input_bytes"] = info.max_text_bytes;
-  out["late_text"] = late_text_name(info.late_text);
-  out["word_times"] = info.word_times;
-  out["phone_times"] = info.phone_times;
-  out["voice_mixes"] = info.mixes;
-  const VoiceEncoderInfo* encoder = model.backend->voice_encoder();
-  ordered_json modes = ordered_json::array();
-  for (const VoiceMode& mode : encoder == nullptr ? std::vector<VoiceMode>() : encoder->modes) {
-    modes.push_back({{"name", mode.name}, {"needs_text", mode.needs_text}});
-  }
-  out["voice_cloning"] = {{"supported", encoder != nullptr}, {"modes", std::move(modes)}};
-  if (encoder != nullptr) {
-    out["voice_cloning"]["min_seconds"] = encoder->min_s;
-    out["voice_cloning"]["max_seconds"] = encoder->max_s;
-  }
-  return out;
-}
-
-ordered_json recogniser_object(const RecogniserInfo& info) {
-  return {{"id", info.name},
-          {"object", "model"},
-          {"created", 0},
-          {"owned_by", info.family},
-          {"loaded", true},
-          {"speaks", false},
-          {"writes", false},
-          {"hears", true},
-          {"languages", info.languages},
-          {"word_times", info.word_times},
-          {"translates", info.translates}};
-}
-
-Reply answer_models(const RequestHead&, const ServerView& server) {
-  ordered_json models = ordered_json::array();
-  for (const auto& model : server.models->list()) models.push_back(model_object(model));
-  if (server.ears != nullptr) {
-    for (const auto& each : server.ears->list()) models.push_back(recogniser_object(each->info()));
-  }
-  return json_reply({{"object", "list"}, {"data", models}});
-}
-
-Reply no_such_model(std::string_view name) {
-  return reply_of({.status = 404,
-                   .message = concat("The model '", name.substr(0, 200), "' is not served here."),
-                   .param = "model",
-                   .code = "model_not_found"});
-}
-
-/// GET /v1/models/NAME, by every name that speech takes; names may hold slashes.
-Reply answer_model(std::string_view name, const ServerView& server) {
-  if (const auto model = server.models->look_up(name)) return json_reply(model_object(*model));
-  const auto heard = server.ears == nullptr ? Result<std::shared_ptr<Recogniser>>(Error{})
-                                            : server.ears->find(name);
-  return heard ? json_reply(recogniser_object(heard.value()->info())) : no_such_model(name);
-}
-
-Reply answer_audio_models(const RequestHead&, const ServerView& server) {
-  ordered_json models = ordered_json::array();
-  for (const auto& model : server.models->list()) models.push_back({{"id", model.name}});
-  return json_reply({{"models", models}});
 }
 
 Speaker speaker_of(const ServerView& server, const Backend& backend) {
@@ -431,6 +177,11 @@ Reply answer_openapi(const RequestHead&, const ServerView&) {
   return reply;
 }
 
+template <Reply (*reply)(const ServerView&)>
+Reply of_server(const RequestHead&, const ServerView& server) {
+  return reply(server);
+}
+
 struct Get {
   std::string_view path;
   Reply (*answer)(const RequestHead&, const ServerView&);
@@ -439,13 +190,13 @@ struct Get {
 };
 constexpr std::array<Get, 9> kGets = {{
     {"/", answer_home, true, false},
-    {"/health", answer_health, true, false},
-    {"/live", answer_live, true, false},
-    {"/metrics", answer_metrics, true, false},
-    {"/ready", answer_ready, true, false},
+    {"/health", of_server<health_reply>, true, false},
+    {"/live", of_server<live_reply>, true, false},
+    {"/metrics", of_server<metrics_reply>, true, false},
+    {"/ready", of_server<ready_reply>, true, false},
     {"/openapi.json", answer_openapi, true, false},
-    {"/v1/models", answer_models, false, true},
-    {"/v1/audio/models", answer_audio_models, false, true},
+    {"/v1/models", of_server<models_reply>, false, true},
+    {"/v1/audio/models", of_server<audio_models_reply>, false, true},
     {"/v1/audio/voices", answer_voices, false, true},
 }};
 
@@ -558,31 +309,6 @@ Route route_voices(const RequestHead& head, const ServerView& server) {
 
 }  // namespace
 
-bool may_clone(const ServerView& server) {
-  if (server.models == nullptr) return false;
-  const auto models = server.models->list();
-  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
-    return !model.backend || model.backend->voice_encoder() != nullptr;
-  });
-}
-
-bool may_hear(const ServerView& server) {
-  if (server.models == nullptr) return false;
-  const auto models = server.models->list();
-  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
-    return !model.backend || model.backend->info().hears_s > 0;
-  });
-}
-
-bool may_transcribe(const ServerView& server) {
-  if (server.ears != nullptr && !server.ears->list().empty()) return true;
-  if (server.models == nullptr) return false;
-  const auto models = server.models->list();
-  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
-    return !model.backend || model.backend->recogniser() != nullptr;
-  });
-}
-
 Route route(const RequestHead& head, const ServerView& server) {
   if (server.access != nullptr) {
     if (auto refusal = refuse_access(*server.access, head.browser)) return reply_of(*refusal);
@@ -627,7 +353,7 @@ Route route(const RequestHead& head, const ServerView& server) {
   }
   if (server.models != nullptr && head.path.starts_with(kModelPrefix)) {
     if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
-    return answer_model(percent_decoded(head.path.substr(kModelPrefix.size())), server);
+    return model_reply(percent_decoded(head.path.substr(kModelPrefix.size())), server);
   }
   return reply_of({.status = 404,
                    .message = concat("There is nothing at '", head.path.substr(0, 200),

@@ -1,0 +1,94 @@
+#include "server/http/model_replies.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json model_object(const ModelTable::Entry& model) {
+  ordered_json out = {{"id", model.name},
+                      {"object", "model"},
+                      {"created", 0},
+                      {"owned_by", model.backend ? model.backend->info().family : "syrinx"},
+                      {"loaded", model.backend != nullptr}};
+  if (!model.backend) return out;
+  // What OpenAI's models do not tell and a page wants to know before it speaks.
+  const PipelineInfo& info = model.backend->info();
+  out["speaks"] = info.speaks;
+  out["writes"] = info.writes;
+  out["audio_input_s"] = info.hears_s;
+  out["transcribes"] = model.backend->recogniser() != nullptr;
+  out["sample_rate"] = info.sample_rate;
+  out["languages"] = info.languages;
+  out["instructions"] = info.instructions;
+  out["max_input_bytes"] = info.max_text_bytes;
+  out["late_text"] = late_text_name(info.late_text);
+  out["word_times"] = info.word_times;
+  out["phone_times"] = info.phone_times;
+  out["voice_mixes"] = info.mixes;
+  const VoiceEncoderInfo* encoder = model.backend->voice_encoder();
+  ordered_json modes = ordered_json::array();
+  for (const VoiceMode& mode : encoder == nullptr ? std::vector<VoiceMode>() : encoder->modes) {
+    modes.push_back({{"name", mode.name}, {"needs_text", mode.needs_text}});
+  }
+  out["voice_cloning"] = {{"supported", encoder != nullptr}, {"modes", std::move(modes)}};
+  if (encoder != nullptr) {
+    out["voice_cloning"]["min_seconds"] = encoder->min_s;
+    out["voice_cloning"]["max_seconds"] = encoder->max_s;
+  }
+  return out;
+}
+
+ordered_json recogniser_object(const RecogniserInfo& info) {
+  return {{"id", info.name},
+          {"object", "model"},
+          {"created", 0},
+          {"owned_by", info.family},
+          {"loaded", true},
+          {"speaks", false},
+          {"writes", false},
+          {"hears", true},
+          {"languages", info.languages},
+          {"word_times", info.word_times},
+          {"translates", info.translates}};
+}
+
+}  // namespace
+
+Reply models_reply(const ServerView& server) {
+  ordered_json models = ordered_json::array();
+  for (const auto& model : server.models->list()) models.push_back(model_object(model));
+  if (server.ears != nullptr) {
+    for (const auto& each : server.ears->list()) models.push_back(recogniser_object(each->info()));
+  }
+  return json_reply({{"object", "list"}, {"data", models}});
+}
+
+Reply no_such_model(std::string_view name) {
+  return reply_of({.status = 404,
+                   .message = concat("The model '", name.substr(0, 200), "' is not served here."),
+                   .param = "model",
+                   .code = "model_not_found"});
+}
+
+Reply model_reply(std::string_view name, const ServerView& server) {
+  if (const auto model = server.models->look_up(name)) return json_reply(model_object(*model));
+  const auto heard = server.ears == nullptr ? Result<std::shared_ptr<Recogniser>>(Error{})
+                                            : server.ears->find(name);
+  return heard ? json_reply(recogniser_object(heard.value()->info())) : no_such_model(name);
+}
+
+Reply audio_models_reply(const ServerView& server) {
+  ordered_json models = ordered_json::array();
+  for (const auto& model : server.models->list()) models.push_back({{"id", model.name}});
+  return json_reply({{"models", models}});
+}
+
+}  // namespace syrinx

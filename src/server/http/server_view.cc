@@ -1,0 +1,57 @@
+#include "server/http/server_view.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace syrinx {
+namespace {
+
+/// Whether a stage of the model that answers by default is in other processes, all of them away.
+bool lacks_stage(const ServerView& server) {
+  if (server.models == nullptr) return false;
+  const std::vector<RemoteNode> nodes = server.models->first()->remote_nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const RemoteNode& node) {
+    return std::none_of(nodes.begin(), nodes.end(), [&](const RemoteNode& other) {
+      return other.node == node.node && other.up;
+    });
+  });
+}
+
+}  // namespace
+
+bool is_ready(const ServerView& server) {
+  return server.models != nullptr && !server.draining && !lacks_stage(server);
+}
+
+const char* state_name(const ServerView& server) {
+  if (server.draining) return "draining";
+  if (lacks_stage(server)) return "waiting";
+  return server.models == nullptr ? "loading" : "ready";
+}
+
+bool may_clone(const ServerView& server) {
+  if (server.models == nullptr) return false;
+  const auto models = server.models->list();
+  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
+    return !model.backend || model.backend->voice_encoder() != nullptr;
+  });
+}
+
+bool may_hear(const ServerView& server) {
+  if (server.models == nullptr) return false;
+  const auto models = server.models->list();
+  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
+    return !model.backend || model.backend->info().hears_s > 0;
+  });
+}
+
+bool may_transcribe(const ServerView& server) {
+  if (server.ears != nullptr && !server.ears->list().empty()) return true;
+  if (server.models == nullptr) return false;
+  const auto models = server.models->list();
+  return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
+    return !model.backend || model.backend->recogniser() != nullptr;
+  });
+}
+
+}  // namespace syrinx

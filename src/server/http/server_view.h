@@ -1,0 +1,44 @@
+// The server at one moment, as answers tell of it. Borrows all that it points to; any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "audio/decode_helper.h"
+#include "ears/ears.h"
+#include "predict/counters.h"
+#include "server/access/access.h"
+#include "server/access/api_keys.h"
+#include "server/models/model_table.h"
+#include "server/voices/voice_desk.h"
+
+namespace syrinx {
+
+struct ServerView {
+  const ModelTable* models = nullptr;               ///< null while the first model is being loaded
+  const ApiKeys* keys = nullptr;                    ///< null: everybody is admitted
+  const AccessRules* access = nullptr;              ///< null: every browser is admitted
+  const VoiceDesk* voices = nullptr;                ///< null: none but the models' own
+  const Ears* ears = nullptr;                       ///< null: nothing recognises speech
+  const PredictionCounters* predictions = nullptr;  ///< null: nothing is predicted
+  const DecodeHelper* decoder = nullptr;            ///< null: the server decodes recordings itself
+  bool voice_uploads = true;                        ///< clients may add and remove voices
+  bool draining = false;
+  int connections = 0;  ///< open ones
+  int streams = 0;      ///< speech requests that are being answered
+  int64_t requests = 0;
+  double uptime_s = 0;
+};
+
+/// Whether speech requests are taken.
+bool is_ready(const ServerView& server);
+/// "loading", "ready", "waiting" (for a stage in other processes) or "draining".
+const char* state_name(const ServerView& server);
+
+/// Whether a model that is served clones voices, or may once it is loaded.
+bool may_clone(const ServerView& server);
+/// The same of recordings in a chat.
+bool may_hear(const ServerView& server);
+/// Whether there is a recogniser, or a model that has one or is not loaded yet.
+bool may_transcribe(const ServerView& server);
+
+}  // namespace syrinx

@@ -1,0 +1,174 @@
+#include "server/http/state_replies.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "server/models/server_load.h"
+
+namespace syrinx {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json engine_object(const Backend& backend) {
+  const EngineStats stats = backend.stats();
+  return {{"requests", stats.requests},
+          {"running", stats.running},
+          {"capacity_streams", stats.capacity_streams},
+          {"slowdown", stats.slowdown},
+          {"accepted", stats.accepted},
+          {"finished", stats.finished},
+          {"audio_s", stats.audio_s},
+          {"ar_steps", stats.ar_steps},
+          {"chunk_steps", stats.chunk_steps},
+          {"preemptions", stats.preemptions},
+          {"pages", stats.pages},
+          {"pages_free", stats.pages_free}};
+}
+
+/// The stages of a model that run in other processes.
+ordered_json stages_object(const std::vector<RemoteNode>& nodes) {
+  ordered_json out = ordered_json::array();
+  for (const RemoteNode& node : nodes) {
+    out.push_back({{"stage", node.node},
+                   {"at", node.where},
+                   {"up", node.up},
+                   {"trouble", node.trouble},
+                   {"connections", node.connections},
+                   {"batches", node.batches},
+                   {"lost_batches", node.lost_batches}});
+  }
+  return out;
+}
+
+/// The same for Prometheus.
+void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out) {
+  struct Metric {
+    const char* name;
+    const char* kind;
+    const char* help;
+    double (*of)(const RemoteNode&);
+  };
+  constexpr Metric kMetrics[] = {
+      {"up", "gauge", "1 while the process that holds the stage is connected.",
+       [](const RemoteNode& n) { return n.up ? 1.0 : 0.0; }},
+      {"connections_total", "counter", "How often it was connected.",
+       [](const RemoteNode& n) { return static_cast<double>(n.connections); }},
+      {"batches_total", "counter", "Batches that it ran.",
+       [](const RemoteNode& n) { return static_cast<double>(n.batches); }},
+      {"lost_batches_total", "counter", "Batches that went with it.",
+       [](const RemoteNode& n) { return static_cast<double>(n.lost_batches); }},
+      {"sent_bytes_total", "counter", "Bytes to it.",
+       [](const RemoteNode& n) { return static_cast<double>(n.sent_bytes); }},
+      {"received_bytes_total", "counter", "Bytes from it.",
+       [](const RemoteNode& n) { return static_cast<double>(n.received_bytes); }},
+  };
+  for (const Metric& metric : kMetrics) {
+    bool first = true;
+    for (const ModelTable::Entry& model : models) {
+      if (!model.backend) continue;
+      for (const RemoteNode& node : model.backend->remote_nodes()) {
+        if (first) {
+          out += concat("# HELP syrinx_remote_stage_", metric.name, " ", metric.help,
+                        "\n# TYPE syrinx_remote_stage_", metric.name, " ", metric.kind, "\n");
+        }
+        first = false;
+        out += concat("syrinx_remote_stage_", metric.name, "{model=\"", model.name, "\",stage=\"",
+                      node.node, "\",at=\"", node.where, "\"} ", metric.of(node), "\n");
+      }
+    }
+  }
+}
+
+/// Who decodes strangers' recordings, and under what.
+ordered_json decoding_object(const DecodeHelper* decoder) {
+  if (decoder == nullptr) return {{"where", "server"}};
+  return {{"where", "children"},
+          {"confinement", decoder->confinement()},
+          {"recordings", decoder->begun()}};
+}
+
+ordered_json predictions_object(const PredictionCounters& sum) {
+  return {{"turns", sum.turns.value()},
+          {"ready", sum.ready.value()},
+          {"drafted_tokens", sum.drafted.value()},
+          {"accepted_tokens", sum.accepted.value()},
+          {"wasted_tokens", sum.wasted.value()},
+          {"spoken_ahead", sum.spoken_ahead.value()},
+          {"spoken_in_vain", sum.spoken_in_vain.value()},
+          {"saved_s", sum.saved_s.value()}};
+}
+
+}  // namespace
+
+/// "engine" is the first model's, as in every earlier version; "models" tells of all.
+Reply health_reply(const ServerView& server) {
+  ordered_json out = {{"status", "ok"},
+                      {"state", state_name(server)},
+                      {"uptime_s", server.uptime_s},
+                      {"connections", server.connections},
+                      {"streams", server.streams},
+                      {"requests", server.requests},
+                      {"decoding", decoding_object(server.decoder)}};
+  if (server.predictions != nullptr) out["predictions"] = predictions_object(*server.predictions);
+  if (server.models == nullptr) return json_reply(out);
+  out["engine"] = engine_object(*server.models->first());
+  ordered_json models = ordered_json::array();
+  for (const ModelTable::Entry& model : server.models->list()) {
+    models.push_back({{"id", model.name}, {"loaded", model.backend != nullptr}});
+    if (!model.backend) continue;
+    models.back()["engine"] = engine_object(*model.backend);
+    const std::vector<RemoteNode> nodes = model.backend->remote_nodes();
+    if (!nodes.empty()) models.back()["remote_stages"] = stages_object(nodes);
+  }
+  out["models"] = std::move(models);
+  return json_reply(out);
+}
+
+/// In Prometheus' text format: the server's own counters, then the engine's.
+Reply metrics_reply(const ServerView& server) {
+  Reply reply;
+  reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  const auto add = [&](const char* name, const char* type, const char* help, double value) {
+    reply.body += concat("# HELP syrinx_http_", name, " ", help, "\n# TYPE syrinx_http_", name, " ",
+                         type, "\nsyrinx_http_", name, " ", value, "\n");
+  };
+  add("connections", "gauge", "Open connections.", server.connections);
+  add("streams", "gauge", "Speech requests being answered.", server.streams);
+  add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
+  add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
+  add("ready", "gauge", "1 when speech requests are taken.", is_ready(server) ? 1 : 0);
+  if (server.predictions != nullptr) write_predictions(*server.predictions, reply.body);
+  if (server.models == nullptr) return reply;
+  const std::vector<ModelTable::Entry> models = server.models->list();
+  const ServerLoad load = load_of(*server.models);  // brings the predicted wait up to date too
+  std::vector<NamedMetrics> engines;
+  for (const ModelTable::Entry& model : models) {
+    const EngineMetrics* metrics = model.backend ? model.backend->metrics() : nullptr;
+    if (metrics != nullptr) engines.push_back({model.name, metrics});
+  }
+  write_prometheus(engines, reply.body);
+  write_stages(models, reply.body);
+  // What Kubernetes' inference gateway reads of every server, under the names that it looks for.
+  const auto known = [&](const char* name, const char* help, double value) {
+    reply.body += concat("# HELP vllm:", name, " ", help, "\n# TYPE vllm:", name,
+                         " gauge\nvllm:", name, " ", value, "\n");
+  };
+  known("num_requests_running", "Requests being spoken, of all models.", load.running);
+  known("num_requests_waiting", "Requests queued for a place, of all models.", load.waiting);
+  known("kv_cache_usage_perc", "Share of the KV pages in use, from 0 to 1.", load.cache_used);
+  return reply;
+}
+
+Reply live_reply(const ServerView&) { return json_reply({{"status", "ok"}}); }
+
+Reply ready_reply(const ServerView& server) {
+  Reply reply = json_reply({{"status", state_name(server)}}, is_ready(server) ? 200 : 503);
+  if (!is_ready(server)) reply.headers.emplace_back("Retry-After", "1");
+  return reply;
+}
+
+}  // namespace syrinx
