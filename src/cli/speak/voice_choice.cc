@@ -47,16 +47,24 @@ void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest&
 
 /// Of every wish with a source: looked up, or encoded now.
 std::vector<std::shared_ptr<const Voice>> fetch_voices(Engine& engine, const Speaker& speaker,
+                                                       const VoiceChoice& choice,
                                                        const std::vector<VoiceWish>& wishes) {
   std::vector<std::shared_ptr<const Voice>> fetched;
   for (const VoiceWish& wish : wishes) {
     if (!wish.source) continue;
-    auto prepared =
-        need(prepare_voice(speaker, *wish.source, {.heard = [](const RecordedAudio& audio) {
-                             for (const std::string& remark : recording_remarks(audio)) {
-                               std::fprintf(stderr, "syrinx: %s\n", remark.c_str());
-                             }
-                           }}));
+    // Of several recordings people want to know which; a kept voice has no file.
+    const std::string file = wish.turn < 0
+                                 ? choice.ref_audio
+                                 : std::get<1>(choice.turns[static_cast<size_t>(wish.turn)]);
+    const std::string about = file.empty() ? "" : file + ": ";
+    auto made =
+        prepare_voice(speaker, *wish.source, {.heard = [&](const RecordedAudio& audio) {
+                        for (const std::string& remark : recording_remarks(audio)) {
+                          std::fprintf(stderr, "syrinx: %s%s\n", about.c_str(), remark.c_str());
+                        }
+                      }});
+    if (!made) throw LoadError(about + made.error().message);
+    auto prepared = made.take();
     if (!prepared.voice) {
       Voice voice = encode_recording(engine, std::move(prepared.recording));
       prepared.voice = keep_voice(speaker, prepared, std::move(voice), nullptr);
@@ -151,7 +159,7 @@ std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechReques
     }
   }
   add_turns(speaker, choice, request, wishes);
-  put_voices(wishes, fetch_voices(engine, speaker, wishes), request);
+  put_voices(wishes, fetch_voices(engine, speaker, choice, wishes), request);
   return name;
 }
 
