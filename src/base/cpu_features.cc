@@ -1,9 +1,10 @@
 #include "base/cpu_features.h"
 
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/error.h"
 
 namespace syrinx {
 namespace {
@@ -28,10 +29,12 @@ CpuFeatures allowed(CpuFeatures found) {
   const char* value = std::getenv("SYRINX_CPU");
   const std::string_view most = value ? value : "";
   if (most.empty() || most == "avx512bf16") return found;
-  SYRINX_CHECK(most == "portable" || most == "avx2" || most == "avxvnni" || most == "avx512" ||
-                   most == "avx512vnni",
-               "SYRINX_CPU is ", most,
-               ", not portable, avx2, avxvnni, avx512, avx512vnni or avx512bf16");
+  const bool known = most == "portable" || most == "avx2" || most == "avxvnni" ||
+                     most == "avx512" || most == "avx512vnni";
+  if (!known) {
+    throw LoadError("SYRINX_CPU is '" + std::string(most) +
+                    "'; it may be portable, avx2, avxvnni, avx512, avx512vnni or avx512bf16");
+  }
   found.avx512_bf16 = false;
   if (most == "avx512vnni") return found;
   found.avx512_vnni = false;

@@ -10,6 +10,8 @@
 
 #include "audio/wav.h"
 #include "base/error.h"
+#include "cli/line/help.h"
+#include "cli/line/progress_line.h"
 #include "cli/speak/audio_file.h"
 #include "cli/speak/subtitles.h"
 #include "cli/speak/text_input.h"
@@ -31,6 +33,29 @@ TEST(AudioFile, HeaderIsPutRightAtTheEnd) {
   file.finish();
   EXPECT_EQ(read(path), wav_header(24000, 15) + std::string(30, '\0'));
   std::remove(path.c_str());
+}
+
+TEST(Help, IsBrokenBetweenWords) {
+  const std::string gap(30, ' ');
+  EXPECT_EQ(help_entry("--a", "b", 40), "  --a" + gap.substr(5) + "b\n");
+  EXPECT_EQ(help_entry("--a", "four five six", 40),
+            "  --a" + gap.substr(5) + "four five\n" + gap + "six\n");
+  EXPECT_EQ(help_entry("--a", "four five6 six", 40),
+            "  --a" + gap.substr(5) + "four five6\n" + gap + "six\n");
+  EXPECT_EQ(help_entry("--a", "longer-than-there-is-room", 40),
+            "  --a" + gap.substr(5) + "longer-than-there-is-room\n");
+  EXPECT_EQ(help_entry(std::string(27, 'a'), "b", 40),
+            "  " + std::string(27, 'a') + "\n" + gap + "b\n");
+  EXPECT_EQ(help_entry("--a", "", 40), "  --a\n");
+}
+
+TEST(ProgressLine, IsCutWhereTheTerminalEnds) {
+  EXPECT_EQ(first_columns("chapter 1", 7), "chapter");
+  EXPECT_EQ(first_columns("chapter", 7), "chapter");
+  EXPECT_EQ(first_columns("für", 2), "fü");
+  EXPECT_EQ(first_columns("日本語", 5), "日本");
+  EXPECT_EQ(first_columns("x\xe6\x97", 80), "x\xe6\x97");
+  EXPECT_EQ(first_columns("x", 0), "");
 }
 
 TEST(AudioFile, FlacTellsItsLength) {

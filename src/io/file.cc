@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -45,6 +47,13 @@ int open_regular(const std::string& path, uint64_t& size) {
   return fd;
 }
 
+/// Where a link leads; `path` itself where nothing is yet.
+std::string behind_links(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                         std::free);
+  return real ? real.get() : path;
+}
+
 }  // namespace
 
 std::string shown(std::string_view text, size_t limit) {
@@ -60,6 +69,20 @@ std::string shown(std::string_view text, size_t limit) {
   }
   if (text.size() <= limit) return out;
   return out + concat("... (", text.size(), " bytes)");
+}
+
+std::string size_text(uint64_t bytes) {
+  if (bytes < 1 << 10) return concat(bytes, " bytes");
+  char out[32];
+  const auto value = static_cast<double>(bytes);
+  if (bytes >= uint64_t{1} << 30) {
+    std::snprintf(out, sizeof out, "%.2f GiB", value / (1 << 30));
+  } else if (bytes >= uint64_t{1} << 20) {
+    std::snprintf(out, sizeof out, "%.1f MiB", value / (1 << 20));
+  } else {
+    std::snprintf(out, sizeof out, "%.1f KiB", value / (1 << 10));
+  }
+  return out;
 }
 
 void load_fault(const std::string& path, const std::string& entry, const std::string& what) {
@@ -115,7 +138,13 @@ MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
-NewFile::NewFile(std::string path) : path_(std::move(path)) {
+NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) fail("write");
+    return;
+  }
   // A name of its own, so that two writers of one path do not mix; the last to commit wins.
   for (int attempt = 0; attempt < 1000; ++attempt) {
     temporary_ = concat(path_, ".new-", ::getpid(), "-", attempt);
@@ -129,7 +158,7 @@ NewFile::NewFile(std::string path) : path_(std::move(path)) {
 NewFile::~NewFile() {
   if (fd_ < 0) return;
   ::close(fd_);
-  ::unlink(temporary_.c_str());
+  if (!in_place()) ::unlink(temporary_.c_str());
 }
 
 void NewFile::fail(const char* doing) const {
@@ -137,15 +166,21 @@ void NewFile::fail(const char* doing) const {
 }
 
 void NewFile::append(const void* data, size_t size) {
-  overwrite(size_, data, size);
+  put(size_, data, size);
   size_ += size;
 }
 
 void NewFile::overwrite(uint64_t offset, const void* data, size_t size) {
-  SYRINX_CHECK(fd_ >= 0 && offset <= size_, "file ", path_);
+  SYRINX_CHECK(offset <= size_, "file ", path_);
+  if (!in_place()) put(offset, data, size);
+}
+
+void NewFile::put(uint64_t offset, const void* data, size_t size) {
+  SYRINX_CHECK(fd_ >= 0, "file ", path_);
   const char* at = static_cast<const char*>(data);
   while (size > 0) {
-    const ssize_t done = ::pwrite(fd_, at, size, static_cast<off_t>(offset));
+    const ssize_t done =
+        in_place() ? ::write(fd_, at, size) : ::pwrite(fd_, at, size, static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail("write");
     at += done, offset += static_cast<uint64_t>(done), size -= static_cast<size_t>(done);
@@ -167,9 +202,17 @@ void NewFile::append_part_of(const NewFile& other, uint64_t begin, uint64_t end)
 
 void NewFile::commit() {
   SYRINX_CHECK(fd_ >= 0, "file ", path_, " is committed already");
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
+  if (!in_place() && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
   ::close(fd_);
   fd_ = -1;
+}
+
+void need_writable(const std::string& path) {
+  struct stat info {};
+  const bool there = ::stat(path.c_str(), &info) == 0;
+  if (there && S_ISDIR(info.st_mode)) load_fault(path, "", "cannot write: it is a directory");
+  // A pipe would be opened, and closed before its time.
+  if (!there || S_ISREG(info.st_mode)) const NewFile probe(path);
 }
 
 }  // namespace syrinx

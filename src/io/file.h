@@ -15,6 +15,9 @@ namespace syrinx {
 /// Text from a file as it may be shown to people: control bytes escaped, cut after `limit` bytes.
 std::string shown(std::string_view text, size_t limit = 120);
 
+/// "12 bytes", "1.5 KiB", "3.0 MiB" or "1.25 GiB".
+std::string size_text(uint64_t bytes);
+
 /// LoadError's message: "path: entry: what"; an empty entry is left out.
 [[noreturn]] void load_fault(const std::string& path, const std::string& entry,
                              const std::string& what);
@@ -48,17 +51,18 @@ class MappedFile {
   size_t size_;
 };
 
-/// Writes to a temporary file beside `path`; commit() puts it in place, otherwise it vanishes.
-/// One thread at a time.
+/// Writes to a temporary file beside `path`; commit() puts it in place, otherwise it vanishes. Of a
+/// link, what it leads to is replaced. What is there and no regular file (a device, a pipe) is
+/// written to as it is. One thread at a time.
 class NewFile {
  public:
-  explicit NewFile(std::string path);
+  explicit NewFile(const std::string& path);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   void append(const void* data, size_t size);
-  /// Writes over bytes that were appended earlier.
+  /// Writes over bytes that were appended earlier; those of a device or a pipe stay as they are.
   void overwrite(uint64_t offset, const void* data, size_t size);
   /// Appends bytes [begin, end) of what `other` holds.
   void append_part_of(const NewFile& other, uint64_t begin, uint64_t end);
@@ -67,9 +71,15 @@ class NewFile {
 
  private:
   [[noreturn]] void fail(const char* doing) const;
-  std::string path_, temporary_;
+  bool in_place() const { return temporary_.empty(); }
+  void put(uint64_t offset, const void* data, size_t size);
+  std::string path_, temporary_;  // without a temporary one: a device or a pipe
   int fd_ = -1;
   uint64_t size_ = 0;
 };
+
+/// Throws LoadError where a NewFile cannot be written: to be asked before the work whose result it
+/// is to hold.
+void need_writable(const std::string& path);
 
 }  // namespace syrinx

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "base/error.h"
 #include "io/test_dir.h"
@@ -61,6 +62,14 @@ TEST(File, ShownTextIsHarmless) {
   EXPECT_EQ(join_path("", "b"), "b");
 }
 
+TEST(File, SizesAreForPeople) {
+  EXPECT_EQ(size_text(0), "0 bytes");
+  EXPECT_EQ(size_text(1023), "1023 bytes");
+  EXPECT_EQ(size_text(1536), "1.5 KiB");
+  EXPECT_EQ(size_text(3 << 20), "3.0 MiB");
+  EXPECT_EQ(size_text(uint64_t{5} << 28), "1.25 GiB");
+}
+
 TEST(File, ANewFileThatIsNotCommittedLeavesNothing) {
   const TestDir dir;
   {
@@ -68,6 +77,51 @@ TEST(File, ANewFileThatIsNotCommittedLeavesNothing) {
     file.append("text", 4);
   }
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+/// Whoever writes to /dev/null as root does not want a file in its place.
+TEST(File, WhatIsNoFileIsWrittenToAndNotReplaced) {
+  const TestDir dir;
+  const std::string pipe = dir.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  ASSERT_NO_THROW(need_writable(pipe));
+  std::string got;
+  std::thread reader([&] { got = slurp(pipe); });
+  {
+    NewFile file(pipe);
+    file.append("text", 4);
+    file.overwrite(0, "T", 1);
+    file.commit();
+  }
+  reader.join();
+  EXPECT_EQ(got, "text");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
+  EXPECT_THROW(NewFile("/dev/full").append("x", 1), LoadError);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(File, BehindALinkTheFileIsReplaced) {
+  const TestDir dir;
+  dir.write("below/a", "old");
+  std::filesystem::create_symlink("below/a", dir.path("link"));
+  NewFile file(dir.path("link"));
+  file.append("new", 3);
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(dir.path("link")));
+  EXPECT_EQ(slurp(dir.path("below/a")), "new");
+}
+
+TEST(File, WhatCannotBeWrittenIsKnownBefore) {
+  const TestDir dir;
+  dir.write("a", "old");
+  ASSERT_NO_THROW(need_writable(dir.path("a")));
+  ASSERT_NO_THROW(need_writable(dir.path("b")));
+  ASSERT_NO_THROW(need_writable("/dev/null"));
+  EXPECT_THROW(need_writable(dir.path()), LoadError);
+  EXPECT_THROW(need_writable(dir.path("none/b")), LoadError);
+  EXPECT_EQ(slurp(dir.path("a")), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
 }
 
 TEST(File, ShownTextMayBeAsLongAsItsLimit) {

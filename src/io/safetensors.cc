@@ -158,8 +158,10 @@ class EntryReader {
 
   void check(uint64_t data_size) {
     if (entry_.begin > entry_.end || entry_.end > data_size)
-      fail(concat("data_offsets: expected a range in [0, ", data_size, "], got [", entry_.begin,
-                  ", ", entry_.end, "]"));
+      fail(concat(
+          "data_offsets: expected a range in [0, ", data_size, "], got [", entry_.begin, ", ",
+          entry_.end, "]",
+          entry_.end > data_size ? ": the file is cut short, or is not this checkpoint's" : ""));
     const TypeRow* type = find_type(entry_.type_name);
     if (type) entry_.dtype = type->dtype;
     const auto want = bytes_of(entry_.sizes, type ? type->size : 1);

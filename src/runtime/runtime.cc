@@ -189,6 +189,8 @@ std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
 
 }  // namespace
 
+void find_checkpoint(const LoadOptions& options) { static_cast<void>(find_model(options)); }
+
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const FoundModel found = find_model(options);
   const Family& family = *found.family;

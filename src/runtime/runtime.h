@@ -40,6 +40,9 @@ constexpr int64_t kCachedFrom = int64_t{64} << 20;
 /// What clients call a model that is loaded as `model`: the last part of it, without a revision.
 std::string model_name(std::string model);
 
+/// Throws LoadError where load_pipeline() would not find a model, or none of a known family.
+void find_checkpoint(const LoadOptions& options);
+
 /// Names the family that a directory's config.json belongs to and loads it. Throws LoadError.
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 

@@ -124,6 +124,24 @@ struct OpenElement {
   Delivery before = {};
 };
 
+/// Faults that people make, in words that say what to do; others as the parser calls them.
+std::string in_words(XML_Error fault) {
+  switch (fault) {
+    case XML_ERROR_NO_ELEMENTS:
+      return "the document ends before its </speak>";
+    case XML_ERROR_SYNTAX:
+      return "this is no XML: a document begins with <speak> and ends with </speak>";
+    case XML_ERROR_UNDEFINED_ENTITY:
+      return "this entity is not known; XML has &amp; &lt; &gt; &quot; and &apos;";
+    case XML_ERROR_INVALID_TOKEN:
+      return "not well-formed (& and < are written &amp; and &lt;)";
+    case XML_ERROR_TAG_MISMATCH:
+      return "this end tag is not that of the element which was begun last";
+    default:
+      return XML_ErrorString(fault);
+  }
+}
+
 class SsmlReader {
  public:
   SsmlReader(std::string_view document, bool english)
@@ -156,7 +174,7 @@ class SsmlReader {
     const auto size = static_cast<int>(std::min(document_.size(), most));
     const XML_Status status = XML_Parse(parser_, document_.data(), size, XML_TRUE);
     if (!fault_.empty()) return error(fault_);
-    if (status != XML_STATUS_OK) return error(XML_ErrorString(XML_GetErrorCode(parser_)));
+    if (status != XML_STATUS_OK) return error(in_words(XML_GetErrorCode(parser_)));
     cut(out_.text.find_last_not_of(kXmlSpace) + 1);
     return std::move(out_);
   }

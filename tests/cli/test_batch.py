@@ -70,7 +70,7 @@ class Batch(unittest.TestCase):
         before = self.read("t2.wav")
         lines[2]["text"] = "This line is another one, and longer."
         done = self.batch(self.write(lines + [{"id": "new", "text": "One more."}]))
-        self.assertIn(b"going on: 2 are done", done.stderr)
+        self.assertIn(b"going on: 2 of 5 are done\n", done.stderr)
         self.assertIn(b"3 of 5 spoken", done.stdout)
         self.assertEqual(os.stat(os.path.join(self.out, "t0.wav")).st_mtime_ns, kept)
         self.assertGreater(len(self.read("t2.wav")), len(before))
@@ -116,17 +116,32 @@ class Batch(unittest.TestCase):
         self.assertIn("nobody", entries["bad"]["error"])
         self.assertIn("file", entries["good"])
         done = self.batch(path, code=1)  # not tried again without a word
-        self.assertIn(b"going on: 2 are done", done.stderr)
+        self.assertIn(b"going on: 2 of 2 are done, 1 of them failed (--retry-failed)", done.stderr)
+        self.assertIn(b"0 of 2 spoken", done.stdout)
         done = self.batch(path, "--retry-failed", code=1)
-        self.assertIn(b"going on: 1 are done", done.stderr)
+        self.assertIn(b"going on: 1 of 2 are done\n", done.stderr)
         path = self.write([{"id": "x", "text": 5}])
         self.assertIn(b"line 1", self.batch(path, code=1).stderr)
         path = self.write([{"id": "y", "text": "Yes."}])
         began = time.monotonic()
         done = self.batch(path, "-s", "http://127.0.0.1:1", "--patience", "1", code=1,
                           out=os.path.join(self.dir, "none"))
-        self.assertIn(b"1 are not done", done.stderr)
+        told, ended, _ = done.stderr.split(b"\n")
+        self.assertIn(b"http://127.0.0.1:1: Couldn't connect to server; it is tried again", told)
+        self.assertIn(b"no server took a request for 1 s: http://127.0.0.1:1: Couldn't", ended)
+        self.assertIn(b"1 are not done", ended)
         self.assertLess(time.monotonic() - began, 15)
+
+    def test_without_the_key_of_a_server_nothing_has_failed(self):
+        path = self.write([{"id": f"t{i}", "text": "Yes."} for i in range(3)])
+        with harness.Server("--ears", "none", "--quiet", env={"SYRINX_API_KEY": "good"}) as server:
+            url = f"http://127.0.0.1:{server.port}"
+            done = self.batch(path, "-s", url, "-j", "1", code=1)
+            self.assertIn(f"syrinx: {url}: 401 ", done.stderr.decode())
+            self.assertIn(b"--api-key-file, SYRINX_API_KEY); 3 are not done", done.stderr)
+            done = run_cli("batch", path, "-o", self.out, "-s", url, env={"SYRINX_API_KEY": "good"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"3 of 3 spoken", done.stdout)
 
     def test_a_server_that_dies_is_replaced(self):
         path = self.write([{"id": f"t{i}", "text": harness.SENTENCE * 2, "seed": 1}

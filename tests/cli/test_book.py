@@ -1,9 +1,12 @@
 """`syrinx book`: chapters, files, and a book that is interrupted and goes on."""
+import fcntl
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -86,7 +89,7 @@ class Book(unittest.TestCase):
         self.write("<speak>\n<p>x</speak>")
         done = self.book("birds.txt", "-o", "d.wav")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"birds.txt: SSML, line 2: mismatched tag", done.stderr)
+        self.assertIn(b"birds.txt: SSML, line 2: this end tag is not", done.stderr)
 
     def test_speed(self):
         self.write("The wren sang in the hedge, and then it flew away over the pond.")
@@ -170,6 +173,35 @@ class Book(unittest.TestCase):
         os.close(master)
         self.assertIn("chapter 1 of 1, 0 %", shown)
         self.assertEqual(run_cli("book", "--help").returncode, 0)
+
+    def test_progress_is_one_line_of_a_narrow_terminal(self):
+        self.write(book_text(4, 8))
+        master, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+        process = subprocess.Popen([BIN, "book", "--model", MODEL, "birds.txt", "-o", "a.wav"],
+                                   cwd=self.dir, stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        shown = b""
+        try:
+            while piece := os.read(master, 4096):
+                shown += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(master)
+        self.assertEqual(process.wait(60), 0)
+        lines = shown.decode().split("\r\033[K")
+        self.assertIn("chapter 1 of 4", lines[1])
+        self.assertEqual(max(map(len, lines)), 39)
+
+    def test_a_directory_of_its_own(self):
+        """Where nothing is said, never the root, and never in the way of a file."""
+        for name in ("notes", ".notes"):
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write("Hello there.")
+            done = self.book(name)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"cannot make {name}/: a file has that name; say where".encode(), done.stderr)
+        self.assertEqual(sorted(os.listdir(self.dir)), [".notes", "notes"])
 
 
 if __name__ == "__main__":

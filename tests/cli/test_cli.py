@@ -2,6 +2,7 @@
 import json
 import os
 import struct
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -126,6 +127,43 @@ class Say(unittest.TestCase):
         self.refused(1, "no/such", "say", "--model", MODEL, "Hello", "-o", "/no/such/dir.wav")
         self.refused(1, "no-such-model", "say", "--model", "/no-such-model", "Hello")
         self.refused(1, "no-such-model", "inspect", "/no-such-model")
+        self.refused(2, "both be written down in texts/x.txt", "transcribe", "a/x.wav", "b/x.mp3", "-o",
+                     "texts/")
+        self.refused(2, "the standard output is for what is written", "chat", "--once", "Hi", "-o", "-")
+        self.refused(2, "--seed: '1e3' is no whole number", *text, "Hello", "--seed", "1e3")
+        self.refused(2, "--seed: -1 is not 0 or more", *text, "Hello", "--seed", "-1")
+        self.refused(1, "'wren' writes; it cannot speak a text", "say", "--model", "wren", "Hi", "-o", self.wav)
+        self.refused(1, "'wren' writes; it cannot speak a text", "book", "--model", "wren", __file__, "-o", self.wav)
+        self.refused(1, "is a directory", "say", "--model", MODEL, "Hi", "-o", self.dir.name)
+        self.refused(1, "before its </speak>", *text, "<speak>Hello")
+        self.refused(1, "XML has &amp;", *text, "<speak>a &nbsp; b</speak>")
+        self.refused(1, "written &amp;", *text, "<speak>a & b</speak>")
+        self.assertFalse(os.path.exists(self.wav))
+
+    def test_no_instructions_beyond(self):
+        done = run_cli("say", "Hi", "-o", self.wav, env={"SYRINX_CPU": "i386"})
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, b"syrinx: SYRINX_CPU is 'i386'; it may be portable, avx2, avxvnni, avx512, "
+                         b"avx512vnni or avx512bf16\n")
+
+    def test_a_full_disk_behind_the_standard_output(self):
+        for arguments in (["inspect", MODEL], ["--help"], ["manual"], ["say", "--help"],
+                          ["say", "--model", MODEL, "Hi", "-o", "-"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([harness.BIN, *arguments], stdout=full, stderr=subprocess.PIPE, check=False)
+            self.assertEqual((done.returncode, done.stderr.splitlines()[-1]),
+                             (1, b"syrinx: cannot write to the standard output: No space left on device"))
+
+    def test_words_that_are_commands(self):
+        self.assertEqual(run_cli("say", "--model", MODEL, "I", "serve", "top", "-o", self.wav).returncode, 0)
+
+    def test_what_cannot_be_written_is_told_before_the_work(self):
+        nowhere = "/no/such/place"
+        self.refused(1, nowhere, "say", "--model", MODEL, "Hello", "-o", self.wav, "--srt", nowhere)
+        self.refused(1, nowhere, "bench", "--model", MODEL, "--streams", "1", "--json", nowhere)
+        self.refused(1, nowhere, "bench", "--model", MODEL, "--streams", "1", "--html", nowhere)
+        self.refused(1, nowhere, "bench", "--model", MODEL, "--profile-steps", nowhere, "-d", "60")
+        self.refused(1, nowhere, "trace", "--model", "/no-such", "-t", "Hello", "--dump", nowhere)
         self.assertFalse(os.path.exists(self.wav))
 
     def test_nothing_asked_for_is_answered_with_help(self):
@@ -237,8 +275,38 @@ class ConfigFile(unittest.TestCase):
             self.assertEqual(done.returncode, 2, text)
             self.assertIn(says, done.stderr.decode())
             self.assertNotIn(b"INI", done.stderr)
+        own = self.config("[serve]\nhelp = true\n")
+        self.assertIn(b"has no option 'help' (see", own.stderr)
         typed = self.config("[serve]\nhost = \"127.0.0.1\"\n", "--port", "70000")
         self.assertIn(b"syrinx: --port: 70000", typed.stderr)
+
+    def test_what_people_write(self):
+        for text, prints in [
+                ("\ufeff[serve]\r\nport = 12\r\n", b"port=12"),
+                ('[serve]\nhost = "a#b"  # not a comment, and one\n', b'host="a#b"'),
+                ('[serve]\nmodel = [  # two\n  "a",\n  "b",\n]\nport = 12\n', b"port=12")]:
+            done = self.config(text)
+            self.assertIn(prints, done.stdout.splitlines(), done.stderr)
+        self.assertIn(b"'a', 'b'", done.stdout.replace(b'"', b"'"))
+        for text, says in [
+                ("[serve]\nhost\n", ":2: expected NAME = VALUE, got 'host'"),
+                ("[serve]\nhost =\n", ":2: expected NAME = VALUE, got 'host ='"),
+                ('[serve]\nhost = "a\n', ":2: a text in quotes does not end"),
+                ("[serve]\n\nmodel = [\n 'a'\n", ":3: this list does not end"),
+                ('[serve]\nmodel = [\n"a",\n]\nprot = 1\n', ":5: [serve] has no option 'prot'"),
+                ('[serve]\nquiet = "so so"\n', ":2: --quiet: 'so so' is neither true nor false"),
+                ("[serve]\nport = 8.5\n", ":2: --port: '8.5' is no whole number")]:
+            done = self.config(text)
+            self.assertEqual(done.returncode, 2, text)
+            self.assertIn(says, done.stderr.decode())
+
+    def test_of_any_command(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file, tempfile.TemporaryDirectory() as place:
+            file.write("[say]\nvoice = 'raven'\n[voice.list]\nvoice-store = '/nowhere'\n")
+            file.flush()
+            done = run_cli("say", "Hi", "--model", MODEL, "-o", place + "/a.wav", "--config", file.name)
+            self.assertIn(b"voice raven", done.stdout, done.stderr)
+            self.assertIn(b"/nowhere", run_cli("voice", "list", "--config", file.name).stderr)
 
     def test_lists(self):
         done = self.config('[serve]\nvoice-alias = ["a=finch", "b=raven(1)+finch(2)"]\nstrict = true\n')

@@ -3,7 +3,9 @@ import hashlib
 import http.server
 import json
 import os
+import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -134,6 +136,21 @@ class HubPull(unittest.TestCase):
         # The rest of the program finds it there.
         env = {"HF_HOME": self.home.name, "HF_HUB_CACHE": ""}
         self.assertIn(b"no known family", run_cli("inspect", "Org/Name", env=env).stderr)
+
+    def test_progress_is_for_people(self):
+        quiet = self.pull("Org/Name").stderr
+        self.assertNotIn(b"\r", quiet)
+        self.assertIn(b"sub/model weights.bin: 1.0 MiB\n", quiet)
+        shutil.rmtree(self.root)
+        master, slave = os.openpty()
+        env = dict(os.environ, HF_ENDPOINT=f"http://127.0.0.1:{self.hub.server_port}/",
+                   HF_HOME=self.home.name, HF_TOKEN="", HF_HUB_CACHE="")
+        subprocess.run([harness.BIN, "hub", "pull", "Org/Name"], stdout=subprocess.DEVNULL,
+                       stderr=slave, env=env, timeout=60, check=True)
+        os.close(slave)
+        shown = os.read(master, 65536).decode()
+        os.close(master)
+        self.assertRegex(shown, r"\r\x1b\[K[^\r]+: [\d.]+ \w+ of [\d.]+ \w+")
 
     def test_goes_on_after_a_cut(self):
         Hub.cuts = [300_000, 400_000]

@@ -75,6 +75,13 @@ class Turns(unittest.TestCase):
             self.assertTrue(post(voice="1", context=context[:1]) == one)
             self.assertTrue(post(speaker=3, ref_audio=self.base64(0), ref_text=TURNS[0][1]) == third)
 
+    def test_a_recording_that_is_none_is_named(self):
+        for options in (["--ref-audio", __file__, "--ref-text", "x"],
+                        ["--turn", "1", self.heard[0], "a", "--turn", "0", __file__, "b"]):
+            done = run_cli("say", TEXT, "--model", CSM, "-o", os.path.join(self.dir.name, "out.wav"), *options)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"syrinx: {__file__}: this is no audio file".encode(), done.stderr)
+
     def test_a_recording_comes_back_as_it_went_in(self):
         env = {"SYRINX_VOICES": os.path.join(self.dir.name, "store")}
         out, again = (os.path.join(self.dir.name, name) for name in ("out.wav", "again.wav"))

@@ -3,6 +3,7 @@ installed."""
 import json
 import os
 import pathlib
+import re
 import unittest
 
 MODEL = pathlib.Path(__file__).parents[1] / "parity" / "llm" / "qwen3"
@@ -130,6 +131,17 @@ class Chat(unittest.TestCase):
     def test_models_tell_what_they_do(self):
         model = self.server.get("/v1/models")[2]["data"][0]
         self.assertTrue(model["writes"] and not model["speaks"])
+
+    def test_what_is_said_to_try_works(self):
+        with harness.Server("--quiet") as server:
+            lines = [server.process.stdout.readline() for _ in range(3)]
+            path = f"http://127.0.0.1:{server.port}/v1/chat/completions"
+            self.assertIn(path, lines[1])
+            body = re.search("-d '(.*)'", lines[2]).group(1).encode()
+            connection = server.connect()
+            connection.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
+            self.assertEqual(connection.getresponse().status, 200)
+            connection.close()
 
     @unittest.skipIf(openai is None, "the package openai is not installed")
     def test_official_client(self):

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -16,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -30,6 +32,7 @@
 #include "cli/line/arguments.h"
 #include "cli/line/exit.h"
 #include "cli/line/interrupt.h"
+#include "cli/line/progress_line.h"
 #include "cli/line/ranges.h"
 #include "cli/speak/voice_choice.h"
 #include "io/file.h"
@@ -129,7 +132,7 @@ class BatchWork {
 
   /// Empty: to the end. Otherwise why not.
   std::string run();
-  size_t done() const { return done_; }
+  size_t spoken() const { return done_ - failed_; }
   double audio_s() const { return audio_s_; }
 
  private:
@@ -139,7 +142,9 @@ class BatchWork {
   void fail(const BatchItem& item, const std::string& why);
   void note(const BatchItem& item, BatchEntry entry);
   void stop(const std::string& why);
-  void show(double began_s) const;
+  void took_nothing(const std::string& server, const std::string& why, bool absent);
+  std::string nobody_takes() const;
+  std::string progress(double began_s) const;
 
   const BatchOptions& options_;
   const AudioFormat format_;
@@ -152,14 +157,32 @@ class BatchWork {
   std::atomic<size_t> next_ = 0, done_ = 0, failed_ = 0;
   std::atomic<bool> stopped_ = false;
   std::atomic<double> audio_s_ = 0;
-  std::mutex mutex_;  // of the manifest and why_
+  mutable std::mutex mutex_;  // of the manifest and what follows
   std::string why_;
+  std::string trouble_;           // what the last server that took nothing said
+  std::set<std::string> absent_;  // servers that were told of
 };
 
 void BatchWork::stop(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (why_.empty()) why_ = why;
   stopped_ = true;
+}
+
+/// Of one that is absent the first time is told: a name with a slip in it is not waited for in
+/// silence.
+void BatchWork::took_nothing(const std::string& server, const std::string& why, bool absent) {
+  const std::lock_guard lock(mutex_);
+  trouble_ = server + ": " + why;
+  if (!absent || !absent_.insert(server).second) return;
+  std::fprintf(stderr, "%ssyrinx: %s; it is tried again for up to %g s\n",
+               isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", trouble_.c_str(), options_.patience_s);
+}
+
+std::string BatchWork::nobody_takes() const {
+  const std::lock_guard lock(mutex_);
+  return concat("no server took a request for ", options_.patience_s, " s",
+                trouble_.empty() ? "" : ": " + trouble_);
 }
 
 void BatchWork::note(const BatchItem& item, BatchEntry entry) {
@@ -209,7 +232,12 @@ bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
       keep(item, answer);
       return true;
     }
+    if (stopped_) break;
     why = fault_of(answer);
+    if (answer.status == 401) {  // so it would go with every item
+      stop(concat(lease->url, ": ", why, " (--api-key-file, SYRINX_API_KEY)"));
+      break;
+    }
     // Full, draining or busy with too many: no try of the item's own. Dead or failing: one.
     const bool later = answer.status == 503 || answer.status == 429;
     const bool never = answer.status >= 400 && answer.status < 500 && !later;
@@ -220,6 +248,7 @@ bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
     const bool absent = answer.status == 0 || answer.status == 502 || answer.status == 504;
     servers_.failed(*lease, later ? std::clamp(answer.retry_after_s, 0.05, 30.0) : 0, now_s());
     if (!later && !absent) ++tries;
+    took_nothing(lease->url, why, absent);
     if (absent) why = lease->url + ": " + why;
     if (now_s() - servers_.last_good_s() > options_.patience_s) return false;
   }
@@ -234,7 +263,7 @@ void BatchWork::work() {
       const size_t index = next_++;
       if (index >= items_.size()) return;
       if (!speak(items_[index], client)) {
-        stop(concat("no server took a request for ", options_.patience_s, " s"));
+        stop(nobody_takes());
       }
     }
   } catch (const std::exception& error) {  // a full disk, most likely
@@ -242,7 +271,7 @@ void BatchWork::work() {
   }
 }
 
-void BatchWork::show(double began_s) const {
+std::string BatchWork::progress(double began_s) const {
   const double passed_s = now_s() - began_s, audio_s = audio_s_;
   const size_t done = done_;
   std::string left;
@@ -250,14 +279,14 @@ void BatchWork::show(double began_s) const {
     const double each_s = passed_s / static_cast<double>(done);
     left = ", " + batch_clock(each_s * static_cast<double>(items_.size() - done)) + " left";
   }
-  std::fprintf(stderr, "\r\033[K%zu of %zu, %zu failed, %s of audio, %.0f x%s", done, items_.size(),
-               failed_.load(), batch_clock(audio_s).c_str(), passed_s > 0 ? audio_s / passed_s : 0,
-               left.c_str());
+  return concat(done, " of ", items_.size(), ", ", failed_.load(), " failed, ",
+                batch_clock(audio_s), " of audio, ",
+                passed_s > 0 ? std::round(audio_s / passed_s) : 0, " x", left);
 }
 
 std::string BatchWork::run() {
   const InterruptGuard interrupted;
-  const bool terminal = isatty(STDERR_FILENO) != 0 && !options_.quiet;
+  ProgressLine line(!options_.quiet);
   const double began_s = now_s();
   std::atomic<size_t> ended = 0;
   std::vector<std::thread> threads;
@@ -265,9 +294,9 @@ std::string BatchWork::run() {
     threads.emplace_back([this, &ended] { work(), ++ended; });
   }
   std::exception_ptr signal;
-  for (double shown_s = 0; ended < threads.size();) {
+  while (ended < threads.size()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (terminal && now_s() - shown_s > 0.5) shown_s = now_s(), show(began_s);
+    line.show(progress(began_s));
     try {
       interrupted.check();
     } catch (const Interrupted&) {
@@ -277,7 +306,7 @@ std::string BatchWork::run() {
     }
   }
   for (std::thread& thread : threads) thread.join();
-  if (terminal) std::fputs("\r\033[K", stderr);
+  line.clear();
   if (signal) std::rethrow_exception(signal);
   return why_;
 }
@@ -297,15 +326,20 @@ int run_batch(const BatchOptions& options) {
   for (const std::string& server : options.servers) urls.push_back(base_url(server));
   BatchManifest manifest(join_path(options.output, manifest_name(shard)));
   std::vector<BatchItem> missing;
+  size_t failed = 0;
   for (const BatchItem& item : all) {
     const BatchEntry* entry = manifest.find(item);
     const bool settled =
         entry != nullptr &&
         (entry->done() ? is_file(join_path(options.output, entry->file)) : !options.retry_failed);
     if (!settled) missing.push_back(item);
+    failed += settled && !entry->done() ? 1 : 0;
   }
-  const size_t kept = all.size() - missing.size();
-  if (kept > 0 && !options.quiet) std::fprintf(stderr, "going on: %zu are done\n", kept);
+  if (missing.size() < all.size() && !options.quiet) {
+    std::fprintf(
+        stderr, "going on: %zu of %zu are done%s\n", all.size() - missing.size(), all.size(),
+        failed > 0 ? concat(", ", failed, " of them failed (--retry-failed)").c_str() : "");
+  }
 
   allow_many_files();
   std::optional<OwnServer> own;
@@ -318,37 +352,42 @@ int run_batch(const BatchOptions& options) {
     ready_s = now_s() - began_s;
   }
   std::string why;
-  size_t done = 0;
+  size_t spoken = 0;
   double audio_s = 0;
   if (!missing.empty()) {
     BatchWork batch(options, std::move(missing), manifest, urls, std::move(key));
     why = batch.run();
-    done = batch.done();
+    spoken = batch.spoken();
     audio_s = batch.audio_s();
   }
   manifest.write_all(all);
 
-  size_t failed = 0, cut_short = 0, undone = 0;
+  failed = 0;
+  size_t cut_short = 0, undone = 0;
+  const BatchItem* first_failed = nullptr;
   for (const BatchItem& item : all) {
     const BatchEntry* entry = manifest.find(item);
     if (entry == nullptr) {
       ++undone;
     } else if (!entry->done()) {
-      ++failed;
+      if (failed++ == 0) first_failed = &item;
     } else if (entry->cut_short()) {
       ++cut_short;
     }
   }
   const double took_s = now_s() - began_s - ready_s;
   if (!options.quiet) {
-    std::printf("%zu of %zu spoken in %s, %s of audio, %.1f s of it a second: %s\n", done - failed,
+    std::printf("%zu of %zu spoken in %s, %s of audio, %.1f s of it a second: %s\n", spoken,
                 all.size(), batch_clock(took_s).c_str(), batch_clock(audio_s).c_str(),
                 took_s > 0 ? audio_s / took_s : 0, options.output.c_str());
   }
   if (!why.empty()) std::fprintf(stderr, "syrinx: %s; %zu are not done\n", why.c_str(), undone);
   if (failed > 0) {
-    std::fprintf(stderr, "syrinx: %zu failed; the manifest says why, --retry-failed tries again\n",
-                 failed);
+    std::fprintf(
+        stderr,
+        "syrinx: %zu failed, the first '%s': %s; the manifest tells of all, --retry-failed "
+        "tries again\n",
+        failed, first_failed->id.c_str(), manifest.find(*first_failed)->fault.c_str());
   }
   if (failed > 0 || undone > 0) return kExitFailed;
   if (cut_short == 0) return kExitOk;

@@ -1,7 +1,6 @@
 #include "cli/files/book.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "cli/files/book_work.h"
 #include "cli/line/arguments.h"
 #include "cli/line/exit.h"
+#include "cli/line/progress_line.h"
 #include "cli/line/ranges.h"
 #include "cli/speak/audio_file.h"
 #include "cli/speak/text_input.h"
@@ -104,13 +104,18 @@ Target find_target(const BookOptions& options) {
     throw UsageError("say where a book from the standard input goes: -o DIRECTORY/ or -o FILE.wav");
   }
   if (path.empty()) {
-    path = options.text_file.substr(options.text_file.rfind('/') + 1);
-    path = path.substr(0, path.rfind('.')) + "/";
+    const std::string name = options.text_file.substr(options.text_file.rfind('/') + 1);
+    const size_t dot = name.rfind('.');
+    path = (dot == 0 ? name : name.substr(0, dot)) + "/";  // of .notes the dot is no ending's
   }
   if (path == "-") throw UsageError("a book does not go to the standard output; 'say' does that");
   const bool directory = path.ends_with('/') || is_directory(path);
-  if (directory && mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
-    throw LoadError("cannot make " + path + ": " + std::strerror(errno));
+  const bool made = directory && mkdir(path.c_str(), 0777) == 0;
+  if (directory && !made && !is_directory(path)) {
+    const bool taken = errno == EEXIST || errno == ENOTDIR;
+    throw LoadError(
+        "cannot make " + path + ": " +
+        (taken ? "a file has that name; say where it goes: -o DIRECTORY/" : std::strerror(errno)));
   }
   const Target target{directory, path};
   refuse_finished(target, options.restart);
@@ -123,27 +128,25 @@ AudioFormat find_format(const BookOptions& options, const Target& target) {
   return format_of_file(target.path);
 }
 
-/// One line on a terminal, rewritten; elsewhere nothing.
+/// How far a book is.
 class Progress {
  public:
   Progress(size_t all_bytes, size_t done_bytes) : all_(all_bytes), begun_(done_bytes) {}
 
   void show(size_t chapter, size_t chapters, size_t done, double audio_s) {
-    if (!terminal_) return;
     std::string left;
     if (done > begun_) {
       const double per_byte = (now_s() - began_s_) / static_cast<double>(done - begun_);
       left = ", " + clock_text(per_byte * static_cast<double>(all_ - done)) + " left";
     }
-    std::fprintf(stderr, "\r\033[Kchapter %zu of %zu, %zu %%, %s of audio%s", chapter, chapters,
-                 100 * done / std::max<size_t>(1, all_), clock_text(audio_s).c_str(), left.c_str());
+    line_.show(concat("chapter ", chapter, " of ", chapters, ", ",
+                      100 * done / std::max<size_t>(1, all_), " %, ", clock_text(audio_s),
+                      " of audio", left));
   }
-  void clear() const {
-    if (terminal_) std::fputs("\r\033[K", stderr);
-  }
+  void clear() { line_.clear(); }
 
  private:
-  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  ProgressLine line_;
   const size_t all_, begun_;  // bytes of text: all, and those that were spoken earlier
   const double began_s_ = now_s();
 };

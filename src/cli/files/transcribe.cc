@@ -1,7 +1,5 @@
 #include "cli/files/transcribe.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -23,6 +21,7 @@
 #include "cli/line/arguments.h"
 #include "cli/line/exit.h"
 #include "cli/line/interrupt.h"
+#include "cli/line/progress_line.h"
 #include "ears/ears.h"
 #include "ears/languages.h"
 #include "ears/transcript_text.h"
@@ -104,30 +103,6 @@ std::string clock_time(double seconds) {
   }
   return out;
 }
-
-/// A line on a terminal that is written over; elsewhere nothing.
-class ProgressLine {
- public:
-  explicit ProgressLine(bool wanted) : shown_(wanted && isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() { clear(); }
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  void show(const std::string& line) {
-    if (!shown_ || now_s() - last_s_ < 0.2) return;
-    last_s_ = now_s();
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
-    std::fflush(stderr);
-    dirty_ = true;
-  }
-  void clear() {
-    if (std::exchange(dirty_, false)) std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  const bool shown_;
-  bool dirty_ = false;
-  double last_s_ = 0;
-};
 
 /// The bytes of a file, or of the standard input.
 class InputBytes {
@@ -288,6 +263,24 @@ std::string wanted_format(const TranscribeOptions& options, bool directory) {
                           "and json (--format)"));
 }
 
+/// Where each file's transcript goes; "" is the standard output.
+std::vector<std::string> output_names(const TranscribeOptions& options, bool directory,
+                                      const std::string& format) {
+  const bool standard = options.output.empty() || options.output == "-";
+  if (!directory) return {options.files.size(), standard ? "" : options.output};
+  std::vector<std::string> out;
+  for (const std::string& file : options.files) {
+    const std::string stem = file == "-" ? "stdin" : std::filesystem::path(file).stem().string();
+    out.push_back(join_path(options.output, stem + "." + format));
+    const auto before = std::find(out.begin(), out.end() - 1, out.back());
+    if (before == out.end() - 1) continue;
+    throw UsageError(concat(options.files[static_cast<size_t>(before - out.begin())], " and ", file,
+                            " would both be written down in ", out.back(),
+                            "; give them directories of their own"));
+  }
+  return out;
+}
+
 int run_transcribe(const TranscribeOptions& options) {
   const bool several = options.files.size() > 1;
   const bool directory = !options.output.empty() && options.output != "-" &&
@@ -300,19 +293,18 @@ int run_transcribe(const TranscribeOptions& options) {
   if (std::count(options.files.begin(), options.files.end(), "-") > 1) {
     throw UsageError("the standard input can be read once");
   }
+  const std::vector<std::string> outputs = output_names(options, directory, format);
   const InterruptGuard guard;
   Transcriber transcriber(options, format);
-  if (directory) std::filesystem::create_directories(options.output);
+  std::error_code fault;
+  if (directory) std::filesystem::create_directories(options.output, fault);
+  if (fault) throw LoadError("cannot make " + options.output + ": " + fault.message());
   int failed = 0;
-  for (const std::string& file : options.files) {
-    std::string output = standard ? "" : options.output;
-    if (directory) {
-      const std::string stem = file == "-" ? "stdin" : std::filesystem::path(file).stem().string();
-      output = join_path(options.output, stem + "." + format);
-    }
+  for (size_t i = 0; i < options.files.size(); ++i) {
+    const std::string& file = options.files[i];
     try {
       if (several && standard && format == "txt") put(file + ":\n");
-      transcriber.transcribe(file, output, guard);
+      transcriber.transcribe(file, outputs[i], guard);
     } catch (const LoadError& error) {
       std::fprintf(stderr, "syrinx: %s\n", error.what());
       ++failed;

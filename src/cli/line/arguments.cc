@@ -59,7 +59,9 @@ void add_request(CLI::App& app, SpeechRequest& request) {
   app.add_option("--speed", request.speed, "factor, as far as the model itself can")
       ->check(between(0.25f, 4.0f))
       ->type_name("FACTOR");
-  app.add_option("--seed", request.seed, "same seed, same audio")->capture_default_str();
+  app.add_option("--seed", request.seed, "same seed, same audio")
+      ->check(at_least(0))
+      ->capture_default_str();
   app.add_option("--temperature", request.temperature, "0: always the most likely code")
       ->check(between(0.0, 2.0));
   app.add_option("--top-p", request.top_p, "only the likeliest codes that make up so much")

@@ -1,8 +1,11 @@
 #include "cli/line/program.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +13,7 @@
 
 #include "audio/decode_helper.h"
 #include "cli/line/exit.h"
+#include "cli/line/help.h"
 #include "cli/line/interrupt.h"
 #include "cli/line/usage.h"
 
@@ -19,6 +23,8 @@ namespace {
 int run(const Program& program, int argc, char** argv) {
   CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
   app.require_subcommand(1);
+  app.fallthrough();  // lets --config stand after the command
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", SYRINX_VERSION);
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "TOML file: options of a command under its name, as [serve]");
@@ -44,6 +50,13 @@ int run(const Program& program, int argc, char** argv) {
   return chosen();
 }
 
+/// A full disk behind the standard output is told by nobody else.
+int written(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush()) return code;
+  std::fprintf(stderr, "syrinx: cannot write to the standard output: %s\n", std::strerror(errno));
+  return code == kExitOk ? kExitFailed : code;
+}
+
 }  // namespace
 
 int run_program(const Program& program, int argc, char** argv) {
@@ -51,7 +64,7 @@ int run_program(const Program& program, int argc, char** argv) {
     run_decode_helper();
   }
   try {
-    return run(program, argc, argv);
+    return written(run(program, argc, argv));
   } catch (const UsageError& error) {
     std::fprintf(stderr, "syrinx: %s\n", error.what());
     return kExitUsage;

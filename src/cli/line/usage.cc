@@ -6,6 +6,8 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/line/toml_lines.h"
+
 namespace syrinx {
 namespace {
 
@@ -109,6 +111,19 @@ std::string option_at_fault(const std::string& what) {
   return what.substr(begin, end - begin);
 }
 
+/// "--threads: '1.5' is no whole number" of "Could not convert: --threads = 1.5": numbers with a
+/// fraction have bounds, which are checked before.
+std::string in_words(const std::string& what, const CLI::App& command) {
+  constexpr std::string_view kCould = "Could not convert: ";
+  const size_t equals = what.find(" = ");
+  if (!what.starts_with(kCould) || equals == std::string::npos) return what;
+  const std::string name = what.substr(kCould.size(), equals - kCould.size());
+  const CLI::Option* option = command.get_option_no_throw(name);
+  const bool flag = option != nullptr && option->get_items_expected_max() == 0;
+  return name + ": '" + what.substr(equals + 3) +
+         (flag ? "' is neither true nor false" : "' is no whole number");
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
@@ -124,9 +139,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 
 std::vector<CLI::ConfigItem> LocatedConfig::from_config(std::istream& in) const {
   const std::string file = app_.get_config_ptr()->as<std::string>();
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string text = toml_lines(
+      std::string{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()}, file);
   std::istringstream again(text);
-  std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(again);
+  CLI::ConfigTOML toml;
+  toml.comment('\x01');  // there are none any more, and a '#' within quotes is no comment
+  std::vector<CLI::ConfigItem> items = toml.from_config(again);
   const std::map<std::string, size_t> lines = lines_of(text);
   for (const CLI::ConfigItem& item : items) {
     if (item.name == "++" || item.name == "--") continue;  // a section begins or ends
@@ -154,7 +172,9 @@ void LocatedConfig::check(const CLI::ConfigItem& item, const std::string& place)
   const CLI::Option* option = at->get_option_no_throw("--" + item.name);
   if (option != nullptr && option->get_configurable()) return;
   std::vector<std::string> names;
-  for (const std::string& name : option_names(*at)) names.push_back(name.substr(2));
+  for (const std::string& name : option_names(*at)) {
+    if (at->get_option(name)->get_configurable()) names.push_back(name.substr(2));
+  }
   const std::string where =
       section.empty() ? "outside of a section, such as [serve]," : "[" + section + "]";
   throw CLI::ConfigError(place + ": " + where + " has no option '" + item.name + "'" +
@@ -186,7 +206,7 @@ std::string usage_fault(const CLI::App& app, const CLI::ParseError& error,
     }
     return "'" + word + "' is one argument too many for " + full_name(command) + help;
   }
-  std::string what = error.what();
+  std::string what = in_words(error.what(), command);
   const std::string option = option_at_fault(what);
   const bool typed = std::any_of(arguments.begin(), arguments.end(), [&](const std::string& word) {
     return word == option || word.starts_with(option + "=");

@@ -1,8 +1,6 @@
 // clang-format off
 #include "bench/asio.h"  // first: see there
 // clang-format on
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -14,6 +12,7 @@
 #include "bench/target.h"
 #include "cli/files/http_client.h"
 #include "cli/files/many_files.h"
+#include "cli/line/progress_line.h"
 #include "cli/measure/load_command.h"
 #include "cli/speak/voice_choice.h"
 #include "io/file.h"
@@ -55,14 +54,13 @@ std::string body_fields(const BenchOptions& options) {
 
 int run_profile(const BenchOptions& options) {
   if (!options.url.empty()) throw UsageError("--profile-steps measures in this process");
-  const bool terminal = isatty(STDERR_FILENO);
+  need_writable(options.profile_file);
+  ProgressLine line;
   MeasureOptions measure{options.load, options.request, texts_of(options)};
   if (options.duration_s > 0) measure.seconds = options.duration_s;
-  measure.progress = [terminal](const std::string& what) {
-    if (terminal) std::fprintf(stderr, "\r\033[K%s", what.c_str());
-  };
+  measure.progress = [&line](const std::string& what) { line.show(what); };
   const StepProfile profile = measure_steps(measure);
-  if (terminal) std::fputs("\r\033[K", stderr);
+  line.clear();
   write_text(options.profile_file, profile_json(profile));
   const ArProfile& ar = profile.ars.front();
   std::printf("%s, %d threads: a step of 1 takes %s, of %d %s", profile.model.c_str(),
@@ -84,7 +82,7 @@ std::unique_ptr<BenchTarget> http_target(const BenchOptions& options, net::io_co
   if (options.request.ignore_stop) throw UsageError("--ignore-stop needs --in-process");
   allow_many_files();
   command.fact("model asked for", options.load.model);
-  return make_http_target(io, {.url = options.url,
+  return make_http_target(io, {.url = base_url(options.url),
                                .model = options.load.model,
                                .api_key = read_client_key(options.api_key_file),
                                .fields = body_fields(options),

@@ -321,6 +321,7 @@ void add_simulate(CLI::App& app, Chosen& chosen) {
       ->check(between(0.0, 1e4));
   sub->add_flag("!--no-noise", how.noise, "batches take their typical time, always");
   sub->add_option("--seed", simulate.load.request.seed, "of arrivals and texts")
+      ->check(at_least(0))
       ->capture_default_str();
   add_load(*sub, simulate.load);
   add_fleet(*sub, simulate);

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -8,6 +6,7 @@
 
 #include "base/check.h"
 #include "bench/rehearsal_summary.h"
+#include "cli/line/progress_line.h"
 #include "cli/measure/bench.h"
 #include "cli/measure/load_command.h"
 #include "engine/machine.h"
@@ -62,6 +61,7 @@ int run_bench_predict(const BenchOptions& options) {
   if (how.real_time && !how.costs_file.empty()) {
     throw UsageError("--costs are for the virtual clock, not for --real-time");
   }
+  need_results(options);
   Prediction base;
   base.hint = how.hint;
   set_draft_length(base.drafts, how.draft_tokens);
@@ -94,14 +94,10 @@ int run_bench_predict(const BenchOptions& options) {
     RehearsalRun& run = runs.emplace_back();
     run.rule = rule.name;
     if (how.real_time) {
-      const bool terminal = isatty(STDERR_FILENO) != 0;
+      ProgressLine line;
       run.turns = rehearse(writer, speaker, questions, rehearsal, [&](size_t done) {
-        if (terminal) {
-          std::fprintf(stderr, "\r\033[K%s, question %zu of %zu", run.rule.c_str(), done + 1,
-                       questions.size());
-        }
+        line.show(concat(run.rule, ", question ", done + 1, " of ", questions.size()));
       });
-      if (terminal) std::fputs("\r\033[K", stderr);
     } else {
       VirtualPair pair(writes, says, options.load.engine, *costs);
       run.turns = rehearse(pair, questions, rehearsal);

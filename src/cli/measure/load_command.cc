@@ -1,7 +1,5 @@
 #include "cli/measure/load_command.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +8,7 @@
 
 #include "base/check.h"
 #include "bench/search.h"
+#include "cli/line/progress_line.h"
 #include "io/file.h"
 
 namespace syrinx {
@@ -32,7 +31,15 @@ std::vector<std::string> texts_of(const BenchOptions& options) {
   return parse_texts(read_file(options.text_file, kMaxWorkloadBytes), options.text_file);
 }
 
-LoadCommand::LoadCommand(const BenchOptions& options) : options_(options) { choose_load(); }
+void need_results(const BenchOptions& options) {
+  if (!options.json_file.empty() && options.json_file != "-") need_writable(options.json_file);
+  if (!options.html_file.empty()) need_writable(options.html_file);
+}
+
+LoadCommand::LoadCommand(const BenchOptions& options) : options_(options) {
+  choose_load();
+  need_results(options);
+}
 
 int LoadCommand::run(RunLoad run_load) {
   run_load_ = std::move(run_load);
@@ -105,20 +112,16 @@ void LoadCommand::choose_times(bool counted) {
 }
 
 const LoadSummary& LoadCommand::measure(const LoadPoint& point, const TrafficOptions& traffic) {
-  const bool terminal = isatty(STDERR_FILENO);
-  std::function<void(const LoadProgress&)> progress;
-  if (terminal) {
-    progress = [name = point_name(point)](const LoadProgress& now) {
-      const std::string total = now.total_s > 0 ? concat(" of ", std::round(now.total_s)) : "";
-      std::fprintf(stderr, "\r\033[K%s  %.0f%s s  %d sent, %d done, %d under way", name.c_str(),
-                   std::max(0.0, now.elapsed_s), total.c_str(), now.sent, now.done, now.running);
-      if (now.failed > 0) std::fprintf(stderr, ", %d failed", now.failed);
-      std::fflush(stderr);
-    };
-  }
+  ProgressLine line;
+  const auto progress = [&line, name = point_name(point)](const LoadProgress& now) {
+    line.show(concat(name, "  ", std::round(std::max(0.0, now.elapsed_s)),
+                     now.total_s > 0 ? concat(" of ", std::round(now.total_s)) : "", " s  ",
+                     now.sent, " sent, ", now.done, " done, ", now.running, " under way",
+                     now.failed > 0 ? concat(", ", now.failed, " failed") : ""));
+  };
   report_.runs.push_back(run_load_(point, traffic, progress));
   report_.summaries.push_back(summarize(report_.runs.back(), report_.targets));
-  if (terminal) std::fputs("\r\033[K", stderr);
+  line.clear();
   return report_.summaries.back();
 }
 

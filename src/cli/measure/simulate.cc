@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -7,6 +5,7 @@
 #include "base/clock.h"
 #include "bench/day_report.h"
 #include "bench/simulator.h"
+#include "cli/line/progress_line.h"
 #include "cli/measure/load_command.h"
 
 namespace syrinx {
@@ -97,11 +96,12 @@ int run_day(const SimulateOptions& options, const StepProfile& profile,
     CurveOptions curve_how{.workers = std::min(4, most_workers(how)),
                            .targets = report.targets,
                            .seed = load.request.seed};
-    const bool terminal = isatty(STDERR_FILENO) != 0;
+    ProgressLine line;
     const WorkerCurve curve = calibrate(profile, how, curve_how, [&](double rate) {
-      if (terminal) std::fprintf(stderr, "\r\033[Kone worker at %.3g requests/s", rate);
+      char text[64];
+      std::snprintf(text, sizeof text, "one worker at %.3g requests/s", rate);
+      line.show(text);
     });
-    if (terminal) std::fputs("\r\033[K", stderr);
     report.day = plan_day(curve, day);
     report.curve = curve.points();
   }
@@ -124,6 +124,7 @@ int run_simulate(const SimulateOptions& options) {
   const StepProfile profile = load_profile(options.profile_file);
   const SimulationOptions how = simulated(options, profile);
   const Facts facts = fleet_facts(options, how, profile);
+  need_results(options.load);
   if (options.day.listeners > 0) return run_day(options, profile, how, facts);
   LoadCommand command(options.load);
   command.title(profile.model + ", simulated");

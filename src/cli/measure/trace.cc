@@ -10,6 +10,7 @@
 #include "cli/line/exit.h"
 #include "cli/line/ranges.h"
 #include "cli/speak/voice_choice.h"
+#include "io/file.h"
 #include "io/safetensors.h"
 #include "runtime/trace.h"
 
@@ -56,6 +57,7 @@ void write_trace(Trace& trace, const Pipeline& pipeline, const std::string& path
 }
 
 int run_trace(TraceCommand options) {
+  need_writable(options.output);
   const std::shared_ptr<const Pipeline> pipeline = load_pipeline(options.load);
   {  // a recording becomes a voice as it does for speech
     Engine engine(pipeline, options.load.engine);

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "cli/line/arguments.h"
 #include "cli/line/exit.h"
+#include "io/file.h"
 
 namespace syrinx {
 namespace {
@@ -32,19 +33,6 @@ void print_table(const Rows& rows) {
     }
     std::printf("%s\n", line.c_str());
   }
-}
-
-std::string size_text(size_t bytes) {
-  char out[32];
-  const auto value = static_cast<double>(bytes);
-  if (bytes >= size_t{1} << 30) {
-    std::snprintf(out, sizeof out, "%.2f GiB", value / (1 << 30));
-  } else if (bytes >= size_t{1} << 20) {
-    std::snprintf(out, sizeof out, "%.1f MiB", value / (1 << 20));
-  } else {
-    std::snprintf(out, sizeof out, "%.1f KiB", value / (1 << 10));
-  }
-  return out;
 }
 
 std::string comma_list(const std::vector<std::string>& items) {

@@ -187,6 +187,11 @@ std::vector<ModelSource> model_sources(const ServeOptions& options) {
   for (const std::string& model : models) {
     LoadOptions load = common;
     load.model = model;
+    try {  // those behind the first are loaded much later: a slip in a name is told now
+      if (!out.empty()) find_checkpoint(load);
+    } catch (const LoadError& error) {
+      print_line(concat("syrinx: ", error.what(), "; until then requests for it fail"));
+    }
     out.push_back({model_name(model), [load, machine, quiet = options.quiet] {
                      if (!quiet) print_line("loading " + load.model);
                      auto engine = load_engine(load, machine);
@@ -213,17 +218,22 @@ std::string url_of(const std::string& host, int port, bool tls) {
          std::to_string(port);
 }
 
-void print_welcome(const ServeOptions& options, const std::string& model, int port, bool keys,
+void print_welcome(const ServeOptions& options, const ModelTable& models, int port, bool keys,
                    double ready_s) {
   const std::string url = url_of(options.host, port, !options.tls_cert.empty());
-  const char* key = keys ? "  -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
+  const char* key = keys ? "    -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
+  const bool speaks = models.first()->info().speaks;
   std::printf(
       "Syrinx serves '%s' at %s (ready after %.2f s). Try:\n\n"
-      "  curl %s/v1/audio/speech -H 'Content-Type: application/json' \\\n"
+      "  curl %s%s -H 'Content-Type: application/json' \\\n"
       "%s"
-      "    -d '{\"input\": \"Hello from Syrinx.\"}' -o hello.mp3\n\n"
+      "    -d '%s\n\n"
       "or open %s in a browser. OpenAI clients: base_url %s/v1. Ctrl-C stops the server.\n",
-      model.c_str(), url.c_str(), ready_s, url.c_str(), key, url.c_str(), url.c_str());
+      models.list()[0].name.c_str(), url.c_str(), ready_s, url.c_str(),
+      speaks ? "/v1/audio/speech" : "/v1/chat/completions", key,
+      speaks ? R"({"input": "Hello from Syrinx."}' -o hello.mp3)"
+             : R"({"messages": [{"role": "user", "content": "What is 7 times 8?"}]}')",
+      url.c_str(), url.c_str());
   std::fflush(stdout);
 }
 
@@ -276,7 +286,7 @@ int run_serve(const ServeOptions& options) {
   }
   server.open(models);
   if (agent) agent->open(models);
-  print_welcome(options, models->list()[0].name, server.port(), keys, now_s() - began_s);
+  print_welcome(options, *models, server.port(), keys, now_s() - began_s);
   if (wyoming) {
     std::printf("Home Assistant (Wyoming): %s, port %d.\n", options.wyoming_host.c_str(),
                 wyoming->port());
@@ -289,7 +299,7 @@ int run_serve(const ServeOptions& options) {
   }
 
   while (stop.wait() == StopSignal::Event::kReload) reload(server, options);
-  std::fprintf(stderr, "stopping: running requests get %.0f s\n", options.drain_timeout_s);
+  std::fprintf(stderr, "stopping: running requests get %g s\n", options.drain_timeout_s);
   const double deadline_s = now_s() + options.drain_timeout_s;
   if (agent) agent->drain();
   bool whole = server.drain(options.drain_timeout_s);

@@ -26,6 +26,7 @@ void add_models(CLI::App& app, ServeOptions& serve) {
       ->capture_default_str();
   app.add_option("--model-memory-mib", serve.model_memory_mib,
                  "weights of all models together; past it those out of use are let go; 0: no bound")
+      ->check(at_least(0))
       ->capture_default_str();
   add_load(app, serve.load);
 }
@@ -39,10 +40,12 @@ void add_serve_security(CLI::App& app, ServeOptions& serve) {
                  "a name that the server goes by; without one any, on loopback only its own");
   app.add_option("--client-rpm", serve.client_requests_per_min,
                  "requests a minute from one key or address; 0: any number; default: 600, on "
-                 "loopback any number");
+                 "loopback any number")
+      ->check(at_least(0));
   app.add_option("--client-concurrency", serve.client_concurrency,
                  "requests at a time from one key or address; 0: any number; default: 32, on "
-                 "loopback any number");
+                 "loopback any number")
+      ->check(at_least(0));
   app.add_option("--max-connections-per-address", serve.max_connections_per_address,
                  "0: any number; this machine's own are not counted")
       ->check(at_least(0))
@@ -182,7 +185,6 @@ void add_serve(CLI::App& app, Chosen& chosen) {
   add_serve_security(*sub, serve);
   add_models(*sub, serve);
   add_engine(*sub, serve.load.engine);
-  sub->fallthrough();  // lets --config stand after the command
   CLI::Option* print =
       sub->add_flag("--print-config")->description("print every option as a config file and end");
   print->configurable(false);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "cli/files/http_client.h"
 #include "cli/line/exit.h"
@@ -65,11 +66,12 @@ class Watched {
   std::optional<Scrape> before_;
 };
 
-/// The terminal without its cursor, as long as this lives.
+/// The terminal without its cursor and without lines that go on below, as long as this lives.
 class Screen {
  public:
-  explicit Screen(bool used) : used_(used) { put("\033[?25l\033[2J"); }
-  ~Screen() { put("\033[?25h"); }
+  // Lines that are too long end where the terminal does.
+  explicit Screen(bool used) : used_(used) { put("\033[?25l\033[?7l\033[2J"); }
+  ~Screen() { put("\033[?7h\033[?25h"); }
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
   /// From the top left, over what was there.
@@ -126,9 +128,8 @@ int run_top(const TopOptions& options) {
       std::fputs(text.c_str(), stdout);
       if (std::fflush(stdout) != 0) return kExitFailed;
     } else {
-      screen.draw("syrinx top  " + clock_now() + "  every " +
-                  std::to_string(static_cast<int>(options.every_s)) + " s, Ctrl-C ends\n\n" +
-                  draw_workers(views, true));
+      screen.draw(concat("syrinx top  ", clock_now(), "  every ", options.every_s,
+                         " s, Ctrl-C ends\n\n", draw_workers(views, true)));
     }
     if (options.once) {
       const bool all = std::all_of(views.begin(), views.end(),

@@ -6,7 +6,6 @@
 
 #include <cctype>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -14,18 +13,6 @@
 
 namespace syrinx {
 namespace {
-
-bool is_other_than_file(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-/// Where a link leads, so that what it points to is replaced and not the link.
-std::string behind_links(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
-                                                         std::free);
-  return real ? real.get() : path;
-}
 
 /// The place in a file that was opened by somebody else, or -1 where writing is only forward.
 int64_t place_in(std::FILE* stream) {
@@ -58,12 +45,8 @@ AudioFile::AudioFile(std::string path, int sample_rate_hz, AudioFormat format)
   encoder_ = encoder.take();
 }
 
-AudioFile::~AudioFile() {
-  if (stream_ != nullptr && stream_ != stdout) std::fclose(stream_);
-}
-
 void AudioFile::fail() const {
-  throw LoadError("cannot write " + path_ + ": " + std::strerror(errno));
+  throw LoadError(std::string("cannot write to the standard output: ") + std::strerror(errno));
 }
 
 void AudioFile::open() {
@@ -71,11 +54,8 @@ void AudioFile::open() {
   if (path_ == "-") {
     stream_ = stdout;
     begin_ = place_in(stream_);
-  } else if (is_other_than_file(path_)) {
-    stream_ = std::fopen(path_.c_str(), "wb");
-    if (stream_ == nullptr) fail();
   } else {
-    file_.emplace(behind_links(path_));
+    file_.emplace(path_);
   }
 }
 
@@ -109,8 +89,6 @@ void AudioFile::finish() {
   put(rest);
   if (const std::string first = encoder_->first_bytes(); !first.empty()) put_first(first);
   if (file_) file_->commit();
-  if (stream_ != nullptr && stream_ != stdout && std::fclose(std::exchange(stream_, nullptr)) != 0)
-    fail();
 }
 
 }  // namespace syrinx

@@ -25,9 +25,6 @@ class AudioFile {
  public:
   /// `path` "-" is the standard output.
   AudioFile(std::string path, int sample_rate_hz, AudioFormat format = AudioFormat::kWav);
-  ~AudioFile();
-  AudioFile(const AudioFile&) = delete;
-  AudioFile& operator=(const AudioFile&) = delete;
 
   void write(std::span<const float> samples);
   void finish();
@@ -41,8 +38,8 @@ class AudioFile {
   std::unique_ptr<Encoder> encoder_;
   bool open_ = false;
   std::optional<NewFile> file_;
-  std::FILE* stream_ = nullptr;  // instead of file_
-  int64_t begin_ = -1;           // where the stream began, if one can go back there
+  std::FILE* stream_ = nullptr;  // the standard output, instead of file_
+  int64_t begin_ = -1;           // where it began, if one can go back there
 };
 
 }  // namespace syrinx

@@ -3,24 +3,25 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "audio/volume.h"
 #include "base/check.h"
-#include "base/clock.h"
 #include "cli/line/arguments.h"
 #include "cli/line/exit.h"
 #include "cli/line/interrupt.h"
+#include "cli/line/progress_line.h"
 #include "cli/speak/audio_file.h"
 #include "cli/speak/player.h"
 #include "cli/speak/subtitles.h"
 #include "cli/speak/text_input.h"
 #include "cli/speak/voice_choice.h"
 #include "engine/collector.h"
+#include "io/file.h"
 #include "model/markup.h"
 #include "text/ssml.h"
 
@@ -51,25 +52,6 @@ std::string gather_text(const SayOptions& options) {
   for (const std::string& word : options.words) text += (text.empty() ? "" : " ") + word;
   return text;
 }
-
-/// One line on a terminal, rewritten while audio comes; nothing elsewhere.
-class SayProgress {
- public:
-  void show(double audio_s) {
-    if (!terminal_ || now_s() < next_s_) return;
-    next_s_ = now_s() + 0.1;
-    shown_ = true;
-    std::fprintf(stderr, "\r%.1f s of audio", audio_s);
-  }
-  void clear() {
-    if (std::exchange(shown_, false)) std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  const bool terminal_ = isatty(STDERR_FILENO) != 0;
-  bool shown_ = false;
-  double next_s_ = 0;
-};
 
 /// Where the audio goes: a file, the loudspeaker, or both.
 class Outputs {
@@ -128,6 +110,7 @@ AudioFormat choose_output(SayOptions& options, const std::optional<std::string>&
   if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("'-o -' would write audio to the terminal; send it to a file or a player.");
   }
+  if (!options.output.empty() && options.output != "-") need_writable(options.output);
   if (options.play && !player) {
     throw LoadError(
         "--play: found none of aplay, ffplay, mpv and play; SYRINX_PLAYER names another");
@@ -144,14 +127,15 @@ AudioFormat choose_output(SayOptions& options, const std::optional<std::string>&
 /// Moves audio from the engine to where it goes until the request ends.
 Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz,
                     const InterruptGuard& guard) {
-  SayProgress progress;
+  ProgressLine progress;
   int64_t samples = 0;
   for (;;) {
     guard.check();
     const std::vector<float> audio = collector.next(0.1);
     if (!audio.empty()) outputs.write(audio);
     samples += static_cast<int64_t>(audio.size());
-    progress.show(static_cast<double>(samples) / sample_rate_hz);
+    const double audio_s = static_cast<double>(samples) / sample_rate_hz;
+    progress.show(concat(std::round(10 * audio_s) / 10, " s of audio"));
     if (audio.empty() && collector.done()) break;
   }
   progress.clear();
@@ -186,9 +170,10 @@ void write_words(const SayOptions& options, const PipelineInfo& info,
     std::fputs(phone_lines(outcome.phones, info.frame_rate).c_str(), out);
   }
   if (!options.srt_file.empty()) {
-    std::ofstream file(options.srt_file, std::ios::binary);
-    file << to_srt(text, outcome.words, info.frame_rate, outcome.audio_s);
-    if (!file.flush()) throw LoadError("cannot write " + options.srt_file);
+    const std::string srt = to_srt(text, outcome.words, info.frame_rate, outcome.audio_s);
+    NewFile file(options.srt_file);
+    file.append(srt.data(), srt.size());
+    file.commit();
   }
 }
 
@@ -227,6 +212,7 @@ int run_say(SayOptions options) {
   if (options.print_phones && !info.phone_times) {
     throw LoadError("the model '" + info.model + "' does not tell the times of phones");
   }
+  if (!options.srt_file.empty()) need_writable(options.srt_file);
   options.request.phone_times = options.print_phones;
   options.request.offline = !options.play && options.output != "-";
   std::string voice = choose_voice(*engine, options.voice, options.request);

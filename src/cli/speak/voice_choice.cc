@@ -1,7 +1,5 @@
 #include "cli/speak/voice_choice.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +10,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/line/exit.h"
+#include "cli/line/progress_line.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 
@@ -48,16 +47,24 @@ void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest&
 
 /// Of every wish with a source: looked up, or encoded now.
 std::vector<std::shared_ptr<const Voice>> fetch_voices(Engine& engine, const Speaker& speaker,
+                                                       const VoiceChoice& choice,
                                                        const std::vector<VoiceWish>& wishes) {
   std::vector<std::shared_ptr<const Voice>> fetched;
   for (const VoiceWish& wish : wishes) {
     if (!wish.source) continue;
-    auto prepared =
-        need(prepare_voice(speaker, *wish.source, {.heard = [](const RecordedAudio& audio) {
-                             for (const std::string& remark : recording_remarks(audio)) {
-                               std::fprintf(stderr, "syrinx: %s\n", remark.c_str());
-                             }
-                           }}));
+    // Of several recordings people want to know which; a kept voice has no file.
+    const std::string file = wish.turn < 0
+                                 ? choice.ref_audio
+                                 : std::get<1>(choice.turns[static_cast<size_t>(wish.turn)]);
+    const std::string about = file.empty() ? "" : file + ": ";
+    auto made =
+        prepare_voice(speaker, *wish.source, {.heard = [&](const RecordedAudio& audio) {
+                        for (const std::string& remark : recording_remarks(audio)) {
+                          std::fprintf(stderr, "syrinx: %s%s\n", about.c_str(), remark.c_str());
+                        }
+                      }});
+    if (!made) throw LoadError(about + made.error().message);
+    auto prepared = made.take();
     if (!prepared.voice) {
       Voice voice = encode_recording(engine, std::move(prepared.recording));
       prepared.voice = keep_voice(speaker, prepared, std::move(voice), nullptr);
@@ -107,18 +114,21 @@ Voice encode_recording(Engine& engine, Recording recording) {
   const auto id = engine.encode_voice(
       std::move(recording), 0, [&](Result<Voice> voice) { promise.set_value(std::move(voice)); });
   if (!id) throw LoadError(id.error().message);
-  const bool terminal = isatty(STDERR_FILENO) != 0;
+  ProgressLine progress;
   const double began_s = now_s();
   while (result.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) {
-    if (!terminal) continue;
-    std::fprintf(stderr, "\rlearning the voice from %.1f s of recording, %.0f s so far", seconds,
-                 now_s() - began_s);
+    progress.show(concat("learning the voice from ", std::round(10 * seconds) / 10,
+                         " s of recording, ", std::round(now_s() - began_s), " s so far"));
   }
-  if (terminal) std::fputs("\r\033[K", stderr);
+  progress.clear();
   return need(result.get());
 }
 
 std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechRequest& request) {
+  const PipelineInfo& info = engine.pipeline().info();
+  if (!info.speaks) {
+    throw LoadError("the model '" + info.model + "' writes; it cannot speak a text");
+  }
   const bool recorded = !choice.ref_audio.empty();
   if (recorded + !choice.embedding_file.empty() + !request.voice.empty() > 1) {
     throw UsageError("give one of --voice, --ref-audio and --speaker-embedding");
@@ -149,7 +159,7 @@ std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechReques
     }
   }
   add_turns(speaker, choice, request, wishes);
-  put_voices(wishes, fetch_voices(engine, speaker, wishes), request);
+  put_voices(wishes, fetch_voices(engine, speaker, choice, wishes), request);
   return name;
 }
 

@@ -28,6 +28,7 @@
 #include "cli/talk/typing.h"
 #include "ears/ears.h"
 #include "engine/machine.h"
+#include "io/file.h"
 #include "predict/turn.h"
 
 namespace syrinx {
@@ -203,6 +204,7 @@ class Conversation {
       }
       if (!over) continue;
       std::fputs("\n", stdout);
+      std::fflush(stdout);
       if (!news.error.message.empty()) throw LoadError(news.error.message);
       tell(text_s, audio_s, news.counts);
     }
@@ -246,6 +248,10 @@ class Conversation {
 };
 
 int run_chat(ChatOptions options) {
+  if (options.output == "-") {
+    throw UsageError("the standard output is for what is written; say -o FILE for what is spoken");
+  }
+  if (!options.output.empty()) need_writable(options.output);
   std::optional<Listening> ears;
   if (options.listen) {
     const auto recorder = find_recorder();
@@ -294,7 +300,9 @@ void add_chat(CLI::App& app, Chosen& chosen) {
       ->check(between(0.0, 2.0));
   sub->add_option("--max-tokens", chat.max_tokens, "of an answer; 0: any number")
       ->check(at_least(0));
-  sub->add_option("--seed", chat.request.seed, "same seed, same answers")->capture_default_str();
+  sub->add_option("--seed", chat.request.seed, "same seed, same answers")
+      ->check(at_least(0))
+      ->capture_default_str();
   sub->add_flag("--no-predict", chat.no_predict, "answer only when the question has ended");
   add_prediction(*sub, chat.prediction);
   sub->footer(

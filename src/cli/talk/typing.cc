@@ -1,7 +1,6 @@
 #include "cli/talk/typing.h"
 
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,18 +8,13 @@
 #include <iostream>
 
 #include "cli/line/interrupt.h"
+#include "cli/line/progress_line.h"
 
 namespace syrinx {
 namespace {
 
 constexpr int kRest_ms = 200;  // keys that rest so long may be looked at
 constexpr char kEnd = 4, kBackspace = 8, kErase = 127, kEraseLine = 21, kEscape = 27;
-
-size_t columns() {
-  winsize size = {};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 80;
-  return size.ws_col;
-}
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
@@ -66,7 +60,7 @@ std::optional<std::string> Typing::plain_line() {
 
 /// The line after "> ", what is below it, and the cursor behind the line again.
 void Typing::show(const std::string& line, const std::string& below) {
-  const size_t room = columns() - 4;
+  const size_t room = std::max<size_t>(20, terminal_columns(STDOUT_FILENO)) - 4;
   const std::string text = last_of(line, room);
   const std::string all =
       "\r\033[J> " + text + "\n\033[2m  " + last_of(below, room) + "\033[0m\033[1A\r> " + text;

@@ -65,7 +65,11 @@ class FinchPipeline : public Pipeline {
         request, config_, frontend_,
         speakers_.manner(shares.value(), request.speed, request.pitch));
     if (!state->speakable()) {
-      return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
+      return Error{
+          ErrorCode::kInvalid,
+          "the text has nothing that can be spoken; this voice reads Latin letters, digits "
+          "and their signs",
+          "input"};
     }
     return Opened(std::move(state));
   }

@@ -267,12 +267,8 @@ void Pull::fetch(const HubFile& file) {
 
 void Pull::fetch_blob(const HubFile& file, const std::string& blob) {
   const std::string partial = blob + ".incomplete";
-  log(concat(file.path, ": ", file.size, " bytes"));
-  if (file.size == 0) {
-    std::fclose(std::fopen(partial.c_str(), "wb"));
-  } else {
-    persist(file.path, [&] { return attempt(file, partial); });
-  }
+  log(concat(file.path, ": ", size_text(static_cast<uint64_t>(file.size))));
+  persist(file.path, [&] { return attempt(file, partial); });
   check(file, partial);
   fs::rename(partial, blob);
 }
@@ -281,11 +277,12 @@ TransferResult Pull::attempt(const HubFile& file, const std::string& partial) {
   std::error_code none;
   int64_t have = fs::exists(partial) ? static_cast<int64_t>(fs::file_size(partial, none)) : 0;
   if (have > file.size) fs::remove(partial), have = 0;
-  if (have == file.size) return {.status = 200, .trouble = {}};
-  if (have > 0) log(concat(file.path, ": goes on at byte ", have));
+  if (have == file.size && have > 0) return {.status = 200, .trouble = {}};
+  if (have > 0) log(concat(file.path, ": goes on after ", size_text(static_cast<uint64_t>(have))));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(
       std::fopen(partial.c_str(), have > 0 ? "ab" : "wb"), std::fclose);
   if (!out) throw LoadError(partial + ": " + std::strerror(errno));
+  if (file.size == 0) return {.status = 200, .trouble = {}};
   bool disk_failed = false, too_long = false;
   TransferResult result = net_.get(
       concat(options_.endpoint, "/", repo(), "/resolve/", commit_, "/", escaped(file.path)), have,
@@ -294,6 +291,7 @@ TransferResult Pull::attempt(const HubFile& file, const std::string& partial) {
         too_long = have > file.size;
         if (too_long) return false;
         disk_failed = std::fwrite(bytes.data(), 1, bytes.size(), out.get()) != bytes.size();
+        if (options_.progress) options_.progress(file.path, have, file.size);
         return !disk_failed;
       });
   if (disk_failed || std::fflush(out.get()) != 0) {

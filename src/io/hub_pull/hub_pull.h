@@ -20,6 +20,8 @@ struct PullOptions {
   double pause_s = 1;                ///< before the first of them
   /// Takes a line for people when a file begins, is there already, or is tried again.
   std::function<void(const std::string& line)> log = {};
+  /// Told often while a file comes: how many of its bytes are there.
+  std::function<void(const std::string& path, int64_t have, int64_t size)> progress = {};
 };
 
 /// $HF_ENDPOINT, or the public hub.

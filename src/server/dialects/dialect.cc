@@ -27,6 +27,11 @@ const char* late_text_name(LateText late) {
   return late == LateText::kSentence ? "sentence" : "none";
 }
 
+bool is_websocket_path(std::string_view path) {
+  return path == kRealtimePath || path == kNative || path == kCartesia ||
+         !voice_in(path, kSingle).empty() || !voice_in(path, kMulti).empty();
+}
+
 std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const Speaker& speaker,
                                       ApiError& error) {
   const Query query(request.query);

@@ -88,8 +88,8 @@ struct SpeechEvent {
   int rate_hz = 0;        ///< of the audio as sent
   std::string text = {};  ///< kStarted: of the utterance, where it is complete already
   std::vector<TimedWord> words = {};
-  double audio_s = 0;  ///< kSpoken: length of the utterance
-  std::vector<TimedWord> marks = {};       ///< kSpoken: of its SSML, where the model tells their times
+  double audio_s = 0;                 ///< kSpoken: length of the utterance
+  std::vector<TimedWord> marks = {};  ///< kSpoken: of its SSML, where the model tells their times
   std::vector<std::string> warnings = {};  ///< kStarted: what of its SSML was left out
   ApiError error = {};
   double at_s = 0;  ///< when, on the caller's clock
@@ -138,6 +138,9 @@ struct DialectRequest {
 /// make no sense: `error` says what is wrong.
 std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const Speaker& speaker,
                                       ApiError& error);
+/// Whether a path is that of a WebSocket and of nothing else.
+bool is_websocket_path(std::string_view path);
+inline constexpr std::string_view kRealtimePath = "/v1/realtime";
 /// "token", "sentence" or "none"; static storage.
 const char* late_text_name(LateText late);
 

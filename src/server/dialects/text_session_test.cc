@@ -153,16 +153,16 @@ TEST_F(WsSessionTest, MalformedDocumentsFail) {
   start(LateText::kToken, kNativeSocket);
   send(R"({"type":"session.config"})");
   send(R"({"type":"input.text","text":"<speak>\n<p>a</speak>"})");
-  audio_until("SSML, line 2: mismatched tag");
+  audio_until("SSML, line 2: this end tag is not");
   send(R"({"type":"input.text","text":"<speak>never closed"})");
   EXPECT_EQ(backend_->stats().accepted, 0);
   send(R"({"type":"input.done"})");
-  audio_until("SSML, line 1: no element found");
+  audio_until("SSML, line 1: the document ends before its </speak>");
   // As with "ssml" of POST /v1/audio/speech.
   send(R"({"type":"session.config","ssml":true})");
   send(R"({"type":"input.text","text":"Plain."})");
   send(R"({"type":"input.done"})");
-  audio_until("SSML, line 1: syntax error");
+  audio_until("SSML, line 1: this is no XML");
   send(R"({"type":"session.config","ssml":false})");
   send(R"({"type":"input.text","text":"<speak>a</speak>"})");
   send(R"({"type":"input.done"})");

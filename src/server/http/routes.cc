@@ -355,6 +355,16 @@ Route route(const RequestHead& head, const ServerView& server) {
     if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
     return model_reply(percent_decoded(head.path.substr(kModelPrefix.size())), server);
   }
+  if (is_websocket_path(head.path)) {
+    // What a proxy makes of it that does not hand the upgrade through.
+    Reply reply = reply_of({.status = 426,
+                            .message = concat("'", head.path.substr(0, 200),
+                                              "' is a WebSocket, and this request came without "
+                                              "'Upgrade: websocket' (a proxy must pass it on)."),
+                            .code = "upgrade_required"});
+    reply.headers.emplace_back("Upgrade", "websocket");
+    return reply;
+  }
   return reply_of({.status = 404,
                    .message = concat("There is nothing at '", head.path.substr(0, 200),
                                      "'; GET / lists what there is."),

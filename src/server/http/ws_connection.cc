@@ -37,7 +37,6 @@ constexpr auto kTick = std::chrono::milliseconds(250);
 /// A client that sends nothing, not even the answer to a ping, for this long is gone.
 constexpr auto kSilence = std::chrono::seconds(60);
 constexpr std::string_view kVoiceAsModel = "/v1/speak";  // its "model" may be a voice
-constexpr std::string_view kRealtimePath = "/v1/realtime";
 constexpr auto kHandshake = std::chrono::seconds(10);
 constexpr auto kFarewell = std::chrono::seconds(2);
 

@@ -1,6 +1,9 @@
 #include "server/net/byte_stream.h"
 
 #include <boost/beast/websocket/teardown.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 
 #include "base/check.h"
 
@@ -41,6 +44,9 @@ void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& err
 std::shared_ptr<TlsContext> make_tls_context(const std::string& certificate_file,
                                              const std::string& key_file) {
   auto context = std::make_shared<TlsContext>(TlsContext::tls_server);
+  for (const std::string& file : {certificate_file, key_file}) {  // OpenSSL does not tell why
+    if (!std::ifstream(file)) throw LoadError("cannot read " + file + ": " + std::strerror(errno));
+  }
   SystemError error;
   context->set_options(TlsContext::default_workarounds | TlsContext::no_tlsv1 |
                        TlsContext::no_tlsv1_1 | TlsContext::single_dh_use);
