@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/ascii.h"
+#include "families/recorded_voice.h"
 #include "families/voxcpm2/voice.h"
 #include "model/digest.h"
 
@@ -105,11 +106,7 @@ Status State::set_voice(const SpeechRequest& request) {
   const int64_t words = std::ssize(prompter_.text(before_.text));
   const int64_t rows = (std::ssize(like_) + std::ssize(before_.patches)) / config_.patch_width();
   if (rows + words > most_voice_rows(config_)) {
-    return refused(ErrorCode::kInvalid,
-                   concat("the recording of the voice is too long: it takes ", rows,
-                          " of the model's ", config_.max_positions, " positions and its words ",
-                          words, "; at most ", most_voice_rows(config_), " are for both"),
-                   "voice");
+    return recording_too_long(*request.voice_data, rows, most_voice_rows(config_) - words);
   }
   return ok_status();
 }
