@@ -4,8 +4,10 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
+#include "kernels/attention.h"
 #include "tensor/context.h"
 
 namespace syrinx::bench {
@@ -26,6 +28,12 @@ inline Tensor filled(const Shape& shape, uint32_t seed) {
     t.f32()[i] = static_cast<float>(static_cast<int32_t>(seed)) * 0x1p-31f;
   }
   return t;
+}
+
+/// Something small in every row: pages never written would all be one in the processor's caches.
+inline void fill_pages(const KvPool& pool) {
+  const size_t bytes = KvPool::page_bytes(pool.spec()) * static_cast<size_t>(pool.pages());
+  std::memset(pool.keys(0, 0, 0), 0x11, bytes);
 }
 
 /// Best of the repetitions: on a shared machine the least disturbed one.

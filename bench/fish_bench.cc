@@ -2,7 +2,8 @@
 // time of one thread for a frame (46 ms of audio) of each of B streams.
 //   fish_bench --benchmark_filter='step/q8'
 // step: the slow network, of which one layer in six is there (6 of 36), and the nine steps of the
-// whole fast one, ~60 cached positions; codec: chunks of N frames; encoder: one second of audio.
+// whole fast one, so many cached positions; codec: chunks of N frames; encoder: one second of
+// audio.
 #include <time.h>
 
 #include <limits>
@@ -54,16 +55,23 @@ fish_speech::ModelConfig scaled() {
 class Streams {
  public:
   Streams(const fish_speech::DualAr& model, const fish_speech::Prompter& prompter,
-          const fish_speech::ModelConfig& config, int count)
-      : model_(model),
-        kv_(model.traits().kv[0], int64_t{count} * kPages),
-        table_(static_cast<size_t>(count) * kPages),
-        codes_(static_cast<size_t>(count * config.codebooks), 5) {
+          const fish_speech::ModelConfig& config, int count, int64_t past)
+      : model_(model), codes_(static_cast<size_t>(count * config.codebooks), 5) {
     SpeechRequest request;
     request.text = "a";
     request.ignore_stop = true;
+    if (past > 0) {
+      const auto codes = static_cast<size_t>(past * config.codebooks);
+      request.context = {{"0", "a", std::vector<int32_t>(codes, 5)}};
+    }
     for (int i = 0; i < count; ++i)
       states_.push_back(fish_speech::State::open(config, prompter, request).take());
+    // Of a long prompt the last row is run; what is cached of the others does not matter here.
+    if (past > 0) cached_ = states_[0]->prompt_rows() - 1;
+    pages_ = static_cast<int>(KvPool::pages_for(states_[0]->prompt_rows() + kMostSteps));
+    kv_ = KvPool(model.traits().kv[0], int64_t{count} * pages_);
+    bench::fill_pages(kv_);
+    table_.resize(static_cast<size_t>(count * pages_));
     for (size_t i = 0; i < table_.size(); ++i) table_[i] = static_cast<int32_t>(i);
   }
 
@@ -84,7 +92,7 @@ class Streams {
     const ArBatch batch{seqs,
                         begin.back(),
                         count,
-                        {begin, length, table_, kPages},
+                        {begin, length, table_, pages_},
                         std::span(&kv_, 1),
                         ctx.arena.take({bytes}, DType::kU8)};
     const View hidden = ctx.arena.take({count, model_.traits().hidden}, DType::kF32);
@@ -106,12 +114,12 @@ class Streams {
   }
 
  private:
-  static constexpr int kPages = 16;
+  static constexpr int kMostSteps = 64;
   const fish_speech::DualAr& model_;
   std::vector<std::unique_ptr<Sequence>> states_;
   KvPool kv_;
   std::vector<int32_t> table_, codes_;
-  int cached_ = 0;
+  int cached_ = 0, pages_ = 0;
 };
 
 void step(benchmark::State& state, WeightType type) {
@@ -123,7 +131,7 @@ void step(benchmark::State& state, WeightType type) {
   const Weights weights(dummy());
   const fish_speech::DualAr model(config, weights, type);
   const auto count = static_cast<int>(state.range(0));
-  Streams streams(model, prompter, config, count);
+  Streams streams(model, prompter, config, count, state.range(1));
   double prompt = std::numeric_limits<double>::max(), first = prompt, slow = prompt, fast = prompt;
   streams.step(machine.ctx, prompt, first);
   for (auto _ : state) {
@@ -175,8 +183,11 @@ int main(int argc, char** argv) {
   for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
     const std::string name = syrinx::weight_type_name(type);
     benchmark::RegisterBenchmark(("step/" + name).c_str(), syrinx::step, type)
-        ->Arg(1)
-        ->Arg(8)
+        ->Args({1, 0})
+        ->Args({8, 0})
+        ->Args({1, 1000})
+        ->Args({1, 4000})
+        ->Args({1, 7000})
         ->Iterations(8);
   }
   benchmark::RegisterBenchmark("codec/bf16", syrinx::decoder)->Arg(1)->Arg(4)->Iterations(10);

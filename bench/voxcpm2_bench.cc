@@ -2,7 +2,7 @@
 // thread for a patch (160 ms of audio) of each of B streams, least disturbed call.
 //   voxcpm2_bench --benchmark_filter='tail/q8'
 // tail: the local transformer with its solver, guided, and the local encoder of the patch; step:
-// the language models, of which one layer in four is there (7 of 28 and 2 of 8), ~60 cached
+// the language models, of which one layer in four is there (7 of 28 and 2 of 8), so many cached
 // positions; vae: chunks of N patches.
 #include <time.h>
 
@@ -84,14 +84,16 @@ void step(benchmark::State& state, WeightType type) {
   const Decoder base(config.base, weights.scope("base_lm"), type);
   const Decoder residual(config.residual, weights.scope("residual_lm"), type);
   const int64_t count = state.range(0);
-  constexpr int kPages = 2, kCached = 60;
+  const auto cached = static_cast<int32_t>(state.range(1));
+  const auto pages = static_cast<int>(KvPool::pages_for(cached));
   KvSpec spec = config.base.kv_spec();
   spec.layers += config.residual.layers;
-  const KvPool pool(spec, count * kPages);
+  const KvPool pool(spec, count * pages);
+  bench::fill_pages(pool);
   std::vector<int32_t> begin{0}, length, table;
   for (int32_t i = 0; i < count; ++i) {
-    begin.push_back(i + 1), length.push_back(kCached);
-    for (int32_t page = 0; page < kPages; ++page) table.push_back(i * kPages + page);
+    begin.push_back(i + 1), length.push_back(cached);
+    for (int32_t page = 0; page < pages; ++page) table.push_back(i * pages + page);
   }
   const Tensor x({count, config.base.hidden}, DType::kF32);
   double both = std::numeric_limits<double>::max();
@@ -99,8 +101,8 @@ void step(benchmark::State& state, WeightType type) {
     machine.arena.reset();
     std::fill_n(x.f32(), x.view().count(), 0.1f);
     keep_best(both, [&] {
-      base.forward(machine.ctx, x, {begin, length, table, kPages}, pool);
-      residual.forward(machine.ctx, x, {begin, length, table, kPages}, pool, config.base.layers);
+      base.forward(machine.ctx, x, {begin, length, table, pages}, pool);
+      residual.forward(machine.ctx, x, {begin, length, table, pages}, pool, config.base.layers);
     });
   }
   state.counters["of_9_layers_ms_each"] = both / static_cast<double>(count);
@@ -134,9 +136,10 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark("tail/q8", syrinx::tail, syrinx::WeightType::kQ8)
         ->Arg(streams)
         ->Iterations(4);
-    benchmark::RegisterBenchmark("step/q8", syrinx::step, syrinx::WeightType::kQ8)
-        ->Arg(streams)
-        ->Iterations(6);
+    for (const int64_t cached : {60, 1000, 3000, 6000})
+      benchmark::RegisterBenchmark("step/q8", syrinx::step, syrinx::WeightType::kQ8)
+          ->Args({streams, cached})
+          ->Iterations(6);
   }
   for (const int64_t streams : {1, 8})
     benchmark::RegisterBenchmark("tail/q8a8", syrinx::tail, syrinx::WeightType::kQ8A8)

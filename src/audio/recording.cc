@@ -112,17 +112,20 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
   const auto loud = sorted.begin() + static_cast<std::ptrdiff_t>(louder);
   std::nth_element(sorted.begin(), loud, sorted.end(), std::greater<>());
   audio.level_db = decibels(*loud);
-  if (std::isinf(audio.level_db)) return bad_audio("the recording is silent");
+  const auto too_short = [&] {
+    return bad_audio(concat("the recording is too short: ", tenths(audio.seconds()), " s",
+                            limits.trim ? " without the silence at its ends" : "", ", at least ",
+                            limits.min_s, " s are needed"));
+  };
+  if (std::isinf(audio.level_db)) {
+    return audio.seconds() < limits.min_s ? too_short() : bad_audio("the recording is silent");
+  }
   if (audio.level_db < limits.min_level_db) {
     return bad_audio(
         concat("the recording is almost silent (", std::round(audio.level_db), " dB)"));
   }
   if (limits.trim) trim(audio, levels, frame);
-  if (audio.seconds() < limits.min_s) {
-    return bad_audio(concat("the recording is too short: ", tenths(audio.seconds()), " s",
-                            limits.trim ? " without the silence at its ends" : "", ", at least ",
-                            limits.min_s, " s are needed"));
-  }
+  if (audio.seconds() < limits.min_s) return too_short();
   return audio;
 }
 

@@ -114,6 +114,8 @@ TEST(Recording, RefusesInWordsForPeople) {
             "the recording is almost silent (-71 dB)");
   EXPECT_EQ(refusal(recording_wav(tone(0.05), kRateHz)),
             "the recording is too short: 0.1 s, at least 0.3 s are needed");
+  EXPECT_EQ(refusal(recording_wav(std::vector<float>(1), kRateHz)),
+            "the recording is too short: 0 s, at least 0.3 s are needed");
   EXPECT_EQ(refusal(recording_wav(tone(0.05), kRateHz), {.trim = true}),
             "the recording is too short: 0.1 s without the silence at its ends, at least 0.3 s are "
             "needed");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <span>
@@ -92,8 +93,22 @@ class CodeVoices : public VoiceEncoder {
   std::function<const Codec&()> codec_;
 };
 
-/// The frames [T, C] of such a voice, or why it is none for a model of C codebooks.
-inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks) {
+/// Of a voice that takes `frames` of a prompt that has room for `most`.
+inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most) {
+  const auto lasting = [&](int64_t count) {
+    const double seconds = voice.seconds * static_cast<double>(count) / static_cast<double>(frames);
+    return voice.seconds > 0 ? concat(" (", std::floor(10 * seconds) / 10, " s)") : std::string();
+  };
+  return {ErrorCode::kInvalid,
+          concat("the recording of the voice is too long for the model: ", frames, " frames",
+                 lasting(frames), ", at most ", most, lasting(most), " fit"),
+          "voice"};
+}
+
+/// The frames [T, C] of such a voice, at most so many, or why it is none for a model of C
+/// codebooks.
+inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks,
+                                                int64_t most) {
   const Tensor* codes = voice.find(kVoiceCodes);
   if (!codes || codes->dtype() != DType::kI32 || codes->shape().dims() != 2 ||
       codes->shape()[1] != codebooks) {
@@ -102,6 +117,7 @@ inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t code
                         "\" i32 [frames, ", codebooks, "]"),
                  "voice"};
   }
+  if (codes->shape()[0] > most) return recording_too_long(voice, codes->shape()[0], most);
   return std::vector<int32_t>(codes->i32(), codes->i32() + codes->shape().count());
 }
 

@@ -2,32 +2,49 @@
 // not depend on whom it is batched with, and a cache that was taken away is made again to the bit.
 #pragma once
 
+#include <functional>
+
 #include "model/step_runner.h"
 
 namespace syrinx {
 
-/// Logits of each request are the same bits alone on one thread, and on two beside the others with
-/// prompts in parts of five rows. At least `least` steps of each are compared.
+/// How a request becomes a track: Runner::open(), or with what it hears told as well.
+using OpenTrack = std::function<Track(Runner&, const SpeechRequest&)>;
+inline Track open_track(Runner& runner, const SpeechRequest& request) {
+  return runner.open(request);
+}
+
+/// Logits and values of each request are the same bits alone on one thread, and on two beside the
+/// others with prompts in parts of five rows. At least `least(i)` steps of request i are compared.
 inline void expect_same_alone_and_in_a_batch(const Pipeline& model,
                                              std::span<const SpeechRequest> requests,
-                                             size_t least) {
+                                             const std::function<size_t(size_t)>& least,
+                                             const OpenTrack& open = open_track) {
   Runner crowd(model, 2);
   std::vector<Track> together;
-  for (const SpeechRequest& request : requests) together.push_back(crowd.open(request));
+  for (const SpeechRequest& request : requests) together.push_back(open(crowd, request));
   std::vector<Track*> all;
   for (Track& track : together) all.push_back(&track);
   for (int i = 0; i < 60; ++i) crowd.step(all, 5);
   for (size_t i = 0; i < requests.size(); ++i) {
     Runner runner(model);
-    Track alone = runner.open(requests[i]);
+    Track alone = open(runner, requests[i]);
     for (int step = 0; step < 40; ++step) runner.step(alone);
     const size_t steps = std::min(alone.logits.size(), together[i].logits.size());
-    ASSERT_GE(steps, least) << "request " << i;
+    ASSERT_GE(steps, least(i)) << "request " << i;
     for (size_t s = 0; s < steps; ++s) {
       ASSERT_TRUE(alone.logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
       ASSERT_TRUE(alone.inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
     }
+    const auto rows = static_cast<int64_t>(std::min(alone.rows.size(), together[i].rows.size()));
+    ASSERT_TRUE(std::equal(alone.rows.begin(), alone.rows.begin() + rows, together[i].rows.begin()))
+        << "request " << i;
   }
+}
+inline void expect_same_alone_and_in_a_batch(const Pipeline& model,
+                                             std::span<const SpeechRequest> requests,
+                                             size_t least) {
+  expect_same_alone_and_in_a_batch(model, requests, [least](size_t) { return least; });
 }
 
 /// 30 steps of a request, with its cache taken away at every seventh and without.
@@ -41,6 +58,7 @@ inline void expect_a_dropped_cache_made_again(const Pipeline& model, const Speec
   }
   EXPECT_TRUE(kept.logits == dropped.logits);
   EXPECT_EQ(kept.frames, dropped.frames);
+  EXPECT_TRUE(kept.rows == dropped.rows);
 }
 
 }  // namespace syrinx

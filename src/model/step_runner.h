@@ -40,6 +40,19 @@ inline std::vector<float> every_16th(const View& view) {
   return out;
 }
 
+/// What a model of one AR node makes of a request.
+inline std::unique_ptr<Sequence> open_only(const Pipeline& model, const SpeechRequest& request) {
+  auto opened = model.open(request);
+  EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+  return opened.take().only();  // throws where there is none
+}
+/// Why it makes nothing.
+inline Error refusal_of(const Pipeline& model, const SpeechRequest& request) {
+  auto opened = model.open(request);
+  EXPECT_FALSE(opened.ok());
+  return opened.ok() ? Error{} : opened.error();
+}
+
 /// One sequence of a Runner.
 struct Track {
   std::unique_ptr<Sequence> state;
@@ -66,9 +79,7 @@ class Runner {
 
   Track open(const SpeechRequest& request) {
     Track track;
-    auto opened = model_.open(request);
-    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    if (opened.ok()) track.state = opened.take().only();
+    track.state = open_only(model_, request);
     return track;
   }
 

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-std::string tenths(double seconds) { return concat(std::round(seconds * 10) / 10, " s"); }
+std::string hundredths(double seconds) { return concat(std::round(seconds * 100) / 100, " s"); }
 
 }  // namespace
 
@@ -38,8 +38,8 @@ Result<std::string> check_recording(const VoiceEncoderInfo& info, const Recordin
   const double seconds = recording.seconds();
   if (seconds < info.min_s || seconds > info.max_s) {
     return Error{ErrorCode::kInvalid,
-                 concat("the recording lasts ", tenths(seconds), "; this model needs ",
-                        tenths(info.min_s), " to ", tenths(info.max_s)),
+                 concat("the recording lasts ", hundredths(seconds), "; this model needs ",
+                        hundredths(info.min_s), " to ", hundredths(info.max_s)),
                  "ref_audio"};
   }
   std::string names;

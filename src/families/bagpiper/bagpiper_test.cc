@@ -2,6 +2,7 @@
 // text, prompts, checks, faults.
 #include "audio/resampler.h"
 #include "families/bagpiper/fixture.h"
+#include "model/same_steps.h"
 
 namespace syrinx::bagpiper {
 namespace {
@@ -32,16 +33,8 @@ class BagpiperTest : public testing::Test {
   static SpeechRequest said(const std::string& text, bool spoken = true) {
     return chat(R"([{"role": "user", "content": ")" + text + R"("}])", spoken);
   }
-  std::unique_ptr<Sequence> open(const SpeechRequest& r) const {
-    auto opened = model_.open(r);
-    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take().only();
-  }
-  Error refusal(const SpeechRequest& r) const {
-    auto opened = model_.open(r);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
+  std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
+  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
   Verdict step(Sequence& state, int32_t first, int32_t others) {
     std::vector<int32_t> codes(kS, others);
     codes[0] = first;
@@ -74,39 +67,13 @@ TEST_F(BagpiperTest, SameBitsAloneAndInABatch) {
   requests.push_back(
       chat(R"([{"role": "user", "content": [{"type": "audio", "audio": ""}]}])", false));
   requests[4].recordings.push_back(recording_of(9000));
-  std::vector<Track> alone;
-  for (const SpeechRequest& r : requests) {
-    Runner runner(model_);
-    alone.push_back(hear(model_, runner, r));
-    for (int i = 0; i < 40 && !alone.back().finished; ++i) runner.step(alone.back());
-  }
-  Runner runner(model_, 2);
-  std::vector<Track> together;
-  for (const SpeechRequest& r : requests) together.push_back(hear(model_, runner, r));
-  std::vector<Track*> all;
-  for (Track& track : together) all.push_back(&track);
-  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
-    ASSERT_GE(steps, i >= 3 ? 2u : 10u) << i;
-    for (size_t s = 0; s < steps; ++s) {
-      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
-      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
-    }
-  }
+  expect_same_alone_and_in_a_batch(
+      model_, requests, [](size_t i) { return i >= 3 ? 2 : 10; },
+      [&](Runner& runner, const SpeechRequest& r) { return hear(model_, runner, r); });
 }
 
 TEST_F(BagpiperTest, ADroppedCacheIsMadeAgain) {
-  Runner runner(model_);
-  const SpeechRequest r = request("Hello there, how are you?");
-  Track kept = runner.open(r), dropped = runner.open(r);
-  for (int i = 0; i < 30; ++i) {
-    runner.step(kept);
-    if (i % 7 == 3) runner.drop(dropped);
-    runner.step(dropped);
-  }
-  EXPECT_TRUE(kept.logits == dropped.logits);
-  EXPECT_EQ(kept.frames, dropped.frames);
+  expect_a_dropped_cache_made_again(model_, request("Hello there, how are you?"));
 }
 
 TEST_F(BagpiperTest, WordsThenATurnThenSpeech) {

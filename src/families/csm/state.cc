@@ -87,8 +87,10 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const D
 
 /// The recording of a voice is heard as the first of the earlier turns.
 Status State::take_context(const SpeechRequest& request) {
+  const int64_t most = config_.max_positions - kLeastFrames;
   if (request.voice_data) {
-    const Result<std::vector<int32_t>> codes = voice_codes(*request.voice_data, config_.codebooks);
+    const Result<std::vector<int32_t>> codes =
+        voice_codes(*request.voice_data, config_.codebooks, most);
     if (!codes) return codes.error();
     const Status heard = hear({frontend_.turn(speaker_, request.voice_data->text), codes.value()},
                               "the voice", "voice");
@@ -103,7 +105,7 @@ Status State::take_context(const SpeechRequest& request) {
     }
     std::vector<int32_t> codes = turn.codes;
     if (turn.recording) {
-      Result<std::vector<int32_t>> recorded = voice_codes(*turn.recording, config_.codebooks);
+      Result<std::vector<int32_t>> recorded = voice_codes(*turn.recording, config_.codebooks, most);
       if (!recorded) {
         return Error{ErrorCode::kInvalid, what + ": " + recorded.error().message, "context"};
       }

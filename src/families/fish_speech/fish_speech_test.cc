@@ -23,16 +23,8 @@ class FishSpeechTest : public testing::Test {
     r.ignore_stop = true;
     return r;
   }
-  Error refusal(const SpeechRequest& r) const {
-    auto opened = model_.open(r);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
-  std::unique_ptr<Sequence> open(const SpeechRequest& r) const {
-    auto opened = model_.open(r);
-    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take().only();
-  }
+  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
+  std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
   std::vector<int32_t> ids(const SpeechRequest& r) const {
     const auto state = open(r);
     return {state->prompt_ids().begin(), state->prompt_ids().end()};
@@ -351,9 +343,18 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   r.context = {{"", "and another", frames(3)}};
   context.context.push_back({"1", "and another", frames(3)});
   EXPECT_EQ(ids(r), ids(context)) << "numbered on";
-  r.voice_data = std::make_shared<const Voice>(
-      Voice{.family = "fish_speech", .encoder = "1", .mode = "in-context", .text = "a"});
+  Voice other_voice{
+      .family = "fish_speech", .encoder = "1", .mode = "in-context", .text = "a", .seconds = 30};
+  r.voice_data = std::make_shared<const Voice>(std::move(other_voice));
   EXPECT_EQ(refusal(r).param, "voice");
+  Voice longer{
+      .family = "fish_speech", .encoder = "1", .mode = "in-context", .text = "a", .seconds = 30};
+  longer.tensors.emplace("codes", Tensor({3000, model_.config().codebooks}, DType::kI32));
+  r.voice_data = std::make_shared<const Voice>(std::move(longer));
+  EXPECT_EQ(
+      refusal(r).message,
+      "the recording of the voice is too long for the model: 3000 frames (30 s), at most 2048 "
+      "(20.4 s) fit");
 }
 
 /// What loading a changed copy of the checkpoint says.

@@ -64,7 +64,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
   if (!request.text_open && is_blank(request.text)) return nothing_to_speak();
   state->set_text(request);
   state->next_segment();
-  const int64_t least = std::min(kLeastSteps, config.max_positions / 2);
+  const int64_t least = state->least_steps();
   if (state->prompt_rows() + least > config.max_positions) {
     return Error{
         ErrorCode::kInvalid,
@@ -78,9 +78,11 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
 /// The voice's recording, then the turns of the context, are the references, numbered in order
 /// unless they say otherwise.
 Status State::take_references(const SpeechRequest& request) {
+  const int64_t most = config_.max_positions - least_steps();
   int next = 0;
   if (request.voice_data) {
-    const Result<std::vector<int32_t>> codes = voice_codes(*request.voice_data, config_.codebooks);
+    const Result<std::vector<int32_t>> codes =
+        voice_codes(*request.voice_data, config_.codebooks, most);
     if (!codes) return codes.error();
     const int speaker = request.speaker >= 0 ? request.speaker : 0;
     const Status added =
@@ -96,7 +98,7 @@ Status State::take_references(const SpeechRequest& request) {
       return Error{ErrorCode::kInvalid, what + ": " + speaker.error().message, "context"};
     std::vector<int32_t> codes = turn.codes;
     if (turn.recording) {
-      Result<std::vector<int32_t>> recorded = voice_codes(*turn.recording, config_.codebooks);
+      Result<std::vector<int32_t>> recorded = voice_codes(*turn.recording, config_.codebooks, most);
       if (!recorded)
         return Error{ErrorCode::kInvalid, what + ": " + recorded.error().message, "context"};
       codes = recorded.take();
@@ -236,9 +238,7 @@ void State::begin_segment(const std::string& text) {
   }
   const auto around =
       static_cast<int64_t>(p.user().size() + p.answer().size() + 2 * p.end().size());
-  const int64_t room =
-      std::min(kMostPast, config_.max_positions - std::min(kLeastSteps, config_.max_positions / 2) -
-                              fixed_rows());
+  const int64_t room = std::min(kMostPast, config_.max_positions - least_steps() - fixed_rows());
   int64_t rows = 0;
   for (const Message& message : past_) rows += message.rows(config_.codebooks) + around;
   while (!past_.empty() && rows > room) {

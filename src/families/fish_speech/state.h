@@ -63,6 +63,7 @@ class State : public Sequence {
   void begin_segment(const std::string& text);
   void add_ids(std::span<const int32_t> ids);
   void add_frames(std::span<const int32_t> frames);
+  int64_t least_steps() const { return std::min(kLeastSteps, config_.max_positions / 2); }
   int64_t fixed_rows() const;
   Verdict end_segment();
   int64_t steps() const { return static_cast<int64_t>(firsts_.size()); }

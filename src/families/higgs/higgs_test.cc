@@ -24,16 +24,8 @@ class HiggsTest : public testing::Test {
     r.ignore_stop = true;
     return r;
   }
-  Error refusal(const SpeechRequest& r) const {
-    auto opened = model_.open(r);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
-  std::unique_ptr<Sequence> open(const SpeechRequest& r) const {
-    auto opened = model_.open(r);
-    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take().only();
-  }
+  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
+  std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
   std::vector<int32_t> ids(const SpeechRequest& r) const {
     const auto state = open(r);
     return {state->prompt_ids().begin(), state->prompt_ids().end()};

@@ -59,7 +59,7 @@ Result<std::vector<int32_t>> voice_codes(const ModelConfig& config, const Voice&
     return refuse(concat("it needs \"codes\" i32 [frames, ", config.codebooks, "]"));
   }
   if (codes->shape()[0] > most) {
-    return refuse(concat("it has ", codes->shape()[0], " frames, at most ", most, " fit"));
+    return recording_too_long(voice, codes->shape()[0], most);
   }
   std::vector<int32_t> out(codes->i32(), codes->i32() + codes->shape().count());
   for (const int32_t code : out) {

@@ -35,11 +35,7 @@ class OpusLmHearing : public testing::Test {
     for (const int64_t each : recordings) r.recordings.push_back(recorded(each));
     return r;
   }
-  static Error refusal(const OpusLm& model, const SpeechRequest& r) {
-    auto opened = model.open(r);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
+  static Error refusal(const OpusLm& model, const SpeechRequest& r) { return refusal_of(model, r); }
   /// Rows that the hearing stage tells, `step` frames at a time.
   std::vector<float> heard(const OpusLm& model, const Opened& opened, int step = 1) {
     const ChunkStage& stage = *model.graph().nodes()[0].chunk;

@@ -2,6 +2,7 @@
 // late text, voices, checks, faults.
 #include "families/opuslm/fixture.h"
 #include "io/torch_pickle.h"
+#include "model/same_steps.h"
 
 namespace syrinx::opuslm {
 namespace {
@@ -28,15 +29,9 @@ class OpusLmTest : public testing::Test {
     return r;
   }
   static std::unique_ptr<Sequence> open(const OpusLm& model, const SpeechRequest& r) {
-    auto opened = model.open(r);
-    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take().only();
+    return open_only(model, r);
   }
-  static Error refusal(const OpusLm& model, const SpeechRequest& r) {
-    auto opened = model.open(r);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
+  static Error refusal(const OpusLm& model, const SpeechRequest& r) { return refusal_of(model, r); }
   static std::vector<int32_t> frames(int count, int32_t code = 1) {
     return std::vector<int32_t>(static_cast<size_t>(count * kS), code);
   }
@@ -67,40 +62,13 @@ TEST_F(OpusLmTest, SameBitsAloneAndInABatch) {
   requests[1].temperature = 0.8f, requests[1].top_k = 7;
   requests.push_back(chat(R"([{"role": "user", "content": "hello"}])"));
   requests[4].text_only = true;
-  std::vector<Track> alone;
-  for (const SpeechRequest& r : requests) {
-    Runner runner(model_);
-    alone.push_back(runner.open(r));
-    for (int i = 0; i < 40 && !alone.back().finished; ++i) runner.step(alone.back());
-  }
-  Runner runner(model_, 2);
-  std::vector<Track> together;
-  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
-  std::vector<Track*> all;
-  for (Track& track : together) all.push_back(&track);
-  for (int i = 0; i < 60; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const size_t steps = std::min(alone[i].logits.size(), together[i].logits.size());
-    ASSERT_GE(steps, i == 4 ? 1u : 10u);
-    for (size_t s = 0; s < steps; ++s) {
-      ASSERT_TRUE(alone[i].logits[s] == together[i].logits[s]) << "request " << i << " step " << s;
-      ASSERT_TRUE(alone[i].inner[s] == together[i].inner[s]) << "request " << i << " step " << s;
-    }
-  }
+  expect_same_alone_and_in_a_batch(model_, requests, [](size_t i) { return i == 4 ? 1 : 10; });
 }
 
 TEST_F(OpusLmTest, ADroppedCacheIsMadeAgain) {
-  Runner runner(model_);
   SpeechRequest r = request("Hello there, how are you?");
   r.voice_data = voice_of(frames(7, 5), kS);
-  Track kept = runner.open(r), dropped = runner.open(r);
-  for (int i = 0; i < 30; ++i) {
-    runner.step(kept);
-    if (i % 7 == 3) runner.drop(dropped);
-    runner.step(dropped);
-  }
-  EXPECT_TRUE(kept.logits == dropped.logits);
-  EXPECT_EQ(kept.frames, dropped.frames);
+  expect_a_dropped_cache_made_again(model_, r);
 }
 
 TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {

@@ -21,11 +21,7 @@ class Qwen3TtsTest : public testing::Test {
     r.ignore_stop = true;
     return r;
   }
-  Error refusal(const SpeechRequest& r) const {
-    auto opened = model_.open(r);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
+  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
 
   Qwen3Tts model_;
 };

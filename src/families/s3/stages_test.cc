@@ -111,6 +111,35 @@ struct Fixture {
     return out;
   }
 
+  /// What a stage makes of all frames of several streams in one batch.
+  template <typename T>
+  std::vector<std::vector<float>> run_together(const ChunkStage& stage,
+                                               std::span<const Request* const> requests,
+                                               std::span<const std::vector<T>> frames) {
+    std::vector<std::unique_ptr<StreamState>> streams;
+    std::vector<std::vector<float>> outs(requests.size());
+    std::vector<ChunkJob> jobs(requests.size());
+    for (size_t i = 0; i < requests.size(); ++i) {
+      streams.push_back(open_stream(stage, *requests[i]));
+      ChunkJob& job = jobs[i];
+      job.state = streams[i].get();
+      if constexpr (std::is_same_v<T, float>) {
+        job.values = frames[i];
+      } else {
+        job.codes = frames[i];
+      }
+      job.fresh = static_cast<int>(std::ssize(frames[i]) / stage.in_width());
+      job.last = true;
+      job.made = job.fresh * stage.most_out();
+      outs[i].resize(static_cast<size_t>(job.made) * stage.out_width());
+      job.out = outs[i];
+    }
+    stage.run(ctx, jobs);
+    for (size_t i = 0; i < outs.size(); ++i)
+      outs[i].resize(static_cast<size_t>(jobs[i].made) * stage.out_width());
+    return outs;
+  }
+
   Weights flow_weights, hift_weights;
   S3Flow flow;
   Hift hift;
@@ -141,6 +170,26 @@ TEST(S3Stages, HoweverFramesComeTheSamplesAreTheSame) {
     EXPECT_LE(f.most_fresh, kChunk + 3);  // a block, or the end of a segment
     EXPECT_TRUE(f.run(vocoder, request, mel, given, 10) == samples) << given;
   }
+}
+
+/// Streams of one voice, of another, and one that attends to all, in the same calls.
+TEST(S3Stages, InABatchAStreamIsAsAlone) {
+  Fixture f;
+  const Request one(f.voice, 1), two(f.voice, 2), full(f.voice, 3, true);
+  const Request other(f.voice_of(2 * kPrompt + 1), 4);
+  const Request* const requests[] = {&one, &two, &full, &other};
+  std::vector<std::vector<int32_t>> tokens(4, f.tokens);
+  tokens[1].resize(17), std::reverse(tokens[3].begin(), tokens[3].begin() + 12);
+  const S3FlowStage flow(f.flow, S3Noise::kSeeded);
+  const S3VocoderStage vocoder(f.hift, 2);
+  const auto mels = f.run_together<int32_t>(flow, requests, tokens);
+  const auto sounds = f.run_together<float>(vocoder, requests, mels);
+  for (size_t i = 0; i < 4; ++i) {
+    const S3FlowStage fresh(f.flow, S3Noise::kSeeded);  // that knows no voice yet
+    EXPECT_TRUE(f.run(fresh, *requests[i], tokens[i], 1000, 3) == mels[i]) << i;
+    EXPECT_TRUE(f.run(vocoder, *requests[i], mels[i], 1000, 10) == sounds[i]) << i;
+  }
+  EXPECT_FALSE(mels[0] == mels[2]);
 }
 
 TEST(S3Stages, TheFullFlowWaitsForTheEndOfASegment) {

@@ -140,6 +140,7 @@ void VoxCpm2::describe(const LoadSpec& spec) {
   info_.voices = {{"default", "a voice that the model makes up"}};
   info_.default_voice = "default";
   info_.languages = {"auto"};
+  info_.late_text = LateText::kSentence;
   info_.instructions = true;
   info_.no_cloning = "audiovae.pth has no encoder (encoder.*)";
   info_.parts = {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/ascii.h"
+#include "families/recorded_voice.h"
 #include "families/voxcpm2/voice.h"
 #include "model/digest.h"
 
@@ -11,9 +12,20 @@ namespace syrinx::voxcpm2 {
 namespace {
 
 constexpr uint64_t kPatchKey = 1ull << 63;  // no id of text
+constexpr size_t kShortSentence = 60;       // shorter ones are spoken together with the next
 
 Error refused(ErrorCode code, std::string why, const char* param) {
   return {code, std::move(why), param};
+}
+
+Error nothing_to_say() { return refused(ErrorCode::kInvalid, "there is nothing to say", "input"); }
+
+/// Bytes of "(a description)" at the beginning of a text.
+size_t leading_description(std::string_view text) {
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == text.npos || text[begin] != '(') return 0;
+  const size_t end = text.find(')', begin);
+  return end == text.npos ? 0 : end + 1;
 }
 
 /// What other models have.
@@ -27,9 +39,6 @@ Status check_absent(const SpeechRequest& r) {
   if (!r.language.empty() && r.language != "auto") {
     return refused(ErrorCode::kUnsupported, "the model takes the language from the text",
                    "language");
-  }
-  if (r.text_open) {
-    return refused(ErrorCode::kUnsupported, "the model needs all of its text at once", "input");
   }
   if (r.text_in_prompt == false) {
     return refused(ErrorCode::kUnsupported, "the model has all text in its prompt",
@@ -51,12 +60,21 @@ Status check_absent(const SpeechRequest& r) {
 
 }  // namespace
 
+State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request)
+    : config_(config),
+      prompter_(prompter),
+      text_(static_cast<size_t>(std::min(kMostPartBytes, config.max_positions / 4)),
+            request.text_open, kShortSentence) {}
+
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Prompter& prompter,
                                               const SpeechRequest& request) {
-  std::unique_ptr<State> state(new State(config, prompter));
+  std::unique_ptr<State> state(new State(config, prompter, request));
   if (Status fault = check_absent(request); !fault) return fault.error();
   if (Status fault = state->set_options(request); !fault) return fault.error();
-  if (Status fault = state->make_prompt(request); !fault) return fault.error();
+  if (Status fault = state->set_voice(request); !fault) return fault.error();
+  if (trimmed(one_spaced(request.text)).empty() && !request.text_open) return nothing_to_say();
+  if (Status fault = state->take(request.text, !request.text_open); !fault) return fault.error();
+  state->begin_part();
   return std::unique_ptr<Sequence>(std::move(state));
 }
 
@@ -72,49 +90,126 @@ Status State::set_options(const SpeechRequest& request) {
   greedy_.temperature = 0;
   seed_ = request.seed;
   ignore_stop_ = request.ignore_stop;
+  max_frames_ = request.max_frames;
+  // Voice or manner described, as the authors write it.
+  if (!request.instructions.empty()) description_ = "(" + one_spaced(request.instructions) + ")";
   return ok_status();
 }
 
-Status State::make_prompt(const SpeechRequest& request) {
-  std::string text = one_spaced(request.text);
-  if (trimmed(text).empty()) {
-    return refused(ErrorCode::kInvalid, "there is nothing to say", "input");
+Status State::set_voice(const SpeechRequest& request) {
+  if (!request.voice_data) return ok_status();
+  Result<VoicePatches> voice = voice_patches(config_, *request.voice_data);
+  if (!voice) return voice.error();
+  like_ = std::move(voice.value().reference);
+  before_.patches = std::move(voice.value().prompt);
+  if (!before_.patches.empty()) before_.text = request.voice_data->text;
+  const int64_t words = std::ssize(prompter_.text(before_.text));
+  const int64_t rows = (std::ssize(like_) + std::ssize(before_.patches)) / config_.patch_width();
+  if (rows + words > most_voice_rows(config_)) {
+    return recording_too_long(*request.voice_data, rows, most_voice_rows(config_) - words);
   }
-  // A description of voice or manner stands in front, as the authors write it.
-  if (!request.instructions.empty()) text = "(" + one_spaced(request.instructions) + ")" + text;
-  std::vector<float> reference, prompt;
-  std::string spoken;
-  if (request.voice_data) {
-    const Result<VoicePatches> voice = voice_patches(config_, *request.voice_data);
-    if (!voice) return voice.error();
-    reference = voice.value().reference;
-    prompt = voice.value().prompt;
-    if (!prompt.empty()) spoken = request.voice_data->text;
-  }
-  if (!reference.empty()) {
-    add_id(Prompter::kReferenceStart);
-    add_patches(reference);
-    add_id(Prompter::kReferenceEnd);
-  }
-  for (const int32_t id : prompter_.text(spoken + text)) add_id(id);
-  add_id(Prompter::kAudioStart);
-  add_patches(prompt);
-  prompt_patches_ = std::ssize(patches_) / config_.patch_width();
+  return ok_status();
+}
 
-  const int64_t room = config_.max_positions - prompt_rows();
-  if (room < config_.max_positions / 16) {
-    return refused(ErrorCode::kInvalid,
-                   concat("text and voice take ", prompt_rows(), " positions; the model has ",
-                          config_.max_positions, " and needs some to speak"),
-                   "input");
+/// Of what was said as what the voice is like.
+int64_t State::most_like_patches() const {
+  return std::min(kMostLikePatches, config_.max_positions / 8);
+}
+
+/// Cuts what has come of the text into parts. Each of them fits beside the voice, so that only the
+/// part before it may have to be left out of its prompt.
+Status State::take(std::string_view text, bool last) {
+  text_.push(text, last);
+  const int64_t like = std::max(most_like_patches(), std::ssize(like_) / config_.patch_width()) + 2;
+  for (std::string part = text_.next(); !part.empty(); part = text_.next()) {
+    part = one_spaced(part);
+    if (!begun_ && description_.empty()) {
+      const size_t size = leading_description(part);
+      description_ = part.substr(0, size);
+      part.erase(0, size);
+    }
+    int64_t rows = like +
+                   std::ssize(prompter_.text(begun_ ? description_ + part
+                                                    : before_.text + description_ + part)) +
+                   1;
+    if (!begun_) rows += std::ssize(before_.patches) / config_.patch_width();
+    begun_ = true;
+    if (rows + least_steps() > config_.max_positions) {
+      return refused(ErrorCode::kInvalid,
+                     concat("a sentence and the voice take ", rows, " positions; the model has ",
+                            config_.max_positions, " and needs ", least_steps(), " to speak"),
+                     "input");
+    }
+    waiting_.push_back(std::move(part));
   }
-  const auto ids = std::ssize(prompter_.text(text));
+  return ok_status();
+}
+
+Status State::append_text(std::string_view text, bool last) {
+  if (!text_.open()) {
+    return refused(ErrorCode::kInvalid, "the text of this request is complete", "input");
+  }
+  if (Status taken = take(text, last); !taken) return taken;
+  // A sentence is certain once a letter after it is there, so what comes last is never nothing.
+  if (ready() || begin_part() || !last) return ok_status();
+  return nothing_to_say();
+}
+
+/// The next part's prompt; false when no text waits.
+bool State::begin_part() {
+  steps_before_ += steps_;
+  steps_ = 0;
+  prompt_.clear();
+  if (waiting_.empty()) return false;
+  now_ = std::move(waiting_.front());
+  waiting_.pop_front();
+  make_prompt();
+  if (steps_before_ > 0 && config_.max_positions - prompt_rows() < config_.max_positions / 4) {
+    before_ = {};
+    make_prompt();
+  }
+  const auto ids = std::ssize(prompter_.text(description_ + now_));
   int64_t limit = std::min(kMostSteps, kStepsPerId * ids + kSpareSteps);
-  if (request.max_frames > 0) limit = request.max_frames;
-  max_steps_ = static_cast<int>(std::min(limit, room));
+  if (max_frames_ > 0) limit = std::max<int64_t>(1, max_frames_ - steps_before_);
+  max_steps_ = static_cast<int>(std::min(limit, config_.max_positions - prompt_rows()));
   // Steps then allocate nothing.
   patches_.reserve(patches_.size() + static_cast<size_t>(max_steps_ * config_.patch_width()));
-  return ok_status();
+  return true;
+}
+
+/// All that the prompt has the model read.
+std::string State::words() const {
+  return before_.here ? description_ + before_.text + now_ : before_.text + description_ + now_;
+}
+
+void State::make_prompt() {
+  prompt_.clear(), ids_.clear(), patches_.clear();
+  if (!like_.empty()) {
+    add_id(Prompter::kReferenceStart);
+    add_patches(like_);
+    add_id(Prompter::kReferenceEnd);
+  }
+  for (const int32_t id : prompter_.text(words())) add_id(id);
+  add_id(Prompter::kAudioStart);
+  add_patches(before_.patches);
+  prompt_patches_ = std::ssize(patches_) / config_.patch_width();
+}
+
+Verdict State::end_part() {
+  if (waiting_.empty() && !text_.open()) return {Verdict::kFinished, FinishReason::kStop};
+  if (max_frames_ > 0 && steps() >= max_frames_) {
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
+  const auto said = patches_.begin() + prompt_patches_ * config_.patch_width();
+  if (like_.empty()) {
+    const std::span<const float> first =
+        before_.patches.empty() ? std::span<const float>(said, patches_.end()) : before_.patches;
+    const auto most = static_cast<size_t>(most_like_patches() * config_.patch_width());
+    like_.assign(first.begin(), first.begin() + std::min(first.size(), most));
+  }
+  before_ = {std::move(now_), {said, patches_.end()}, true};
+  begin_part();
+  return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
 void State::add_id(int32_t id) {
@@ -150,10 +245,9 @@ std::span<const float> State::last_patch() const {
 }
 
 std::span<const float> State::context() const {
-  if (prompt_.back() >= 0) return {};
-  const int64_t count = std::min(kContext, prompt_patches_), size = config_.patch_width();
-  return std::span(patches_).subspan(static_cast<size_t>((prompt_patches_ - count) * size),
-                                     static_cast<size_t>(count * size));
+  const auto most = static_cast<size_t>(kContext * config_.patch_width());
+  const std::span<const float> all = before_.patches;
+  return all.last(std::min(most, all.size()));
 }
 
 void State::prefix_keys(bool, std::vector<uint64_t>& keys) const {
@@ -178,8 +272,7 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   out.row(out.values());
   patches_.insert(patches_.end(), out.values().begin(), out.values().end());
   ++steps_;
-  if (codes[0] == 1) return {Verdict::kFinished, FinishReason::kStop};
-  return {};
+  return codes[0] == 1 ? end_part() : Verdict{};
 }
 
 }  // namespace syrinx::voxcpm2

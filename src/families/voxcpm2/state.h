@@ -1,12 +1,19 @@
-// One request: text and recordings as a prompt, and the patches so far. Made on the caller's
-// thread, then touched by the engine's thread only. P * D numbers of a patch.
+// One request: its text in parts, each with a prompt of text and patches, and the patches so far. A
+// text that is whole is one part, as the authors have it, unless it is long; late text is a part
+// for each sentence. A part goes on from the one before it, as from a recording, and hears what the
+// voice is like: the recording, or where there is none the beginning of the first part. So a prompt
+// does not grow with what was said. Made on the caller's thread, then touched by the engine's
+// thread only. P * D numbers of a patch.
 #pragma once
 
+#include <algorithm>
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "families/voxcpm2/prompter.h"
 #include "model/request.h"
+#include "text/segment_queue.h"
 
 namespace syrinx::voxcpm2 {
 
@@ -18,18 +25,23 @@ class State : public Sequence {
   static constexpr int64_t kMostSteps = 4096;
   static constexpr int64_t kStepsPerId = 6, kSpareSteps = 10;
   static constexpr int64_t kContext = 3;  ///< patches of the prompt that the decoder hears first
+  // Ours:
+  static constexpr int64_t kMostPartBytes = 2000;   ///< two minutes and a half of English
+  static constexpr int64_t kMostLikePatches = 188;  ///< 30 s of what was said as the voice
 
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
 
-  int prompt_rows() const override { return static_cast<int>(prompt_.size()); }
+  int prompt_rows() const override { return std::max(1, static_cast<int>(prompt_.size())); }
   int max_steps() const override { return max_steps_; }
+  bool ready() const override { return !prompt_.empty(); }
   /// 0 stands for a patch, as the authors have it.
   std::span<const int32_t> prompt_ids() const override { return ids_; }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   const SampleParams& sampling(int) const override { return greedy_; }
   SampleRule rule(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
 
   /// What a row is made of: an id, or else (id < 0) a patch [P * D].
   struct Input {
@@ -39,18 +51,33 @@ class State : public Sequence {
   Input input(int pos) const;
   /// The patch before the next one; empty where the prompt ends in text.
   std::span<const float> last_patch() const;
-  /// The last patches of a prompt that the speech goes on from: [*, P * D], or empty.
+  /// The last patches of the recording that the speech goes on from: [*, P * D], or empty. Until
+  /// the first step.
   std::span<const float> context() const;
   uint64_t seed() const { return seed_; }
-  int steps() const { return steps_; }
+  /// Of the request.
+  int64_t steps() const { return steps_before_ + steps_; }
   float noise_scale() const { return noise_scale_; }
   float guidance_scale() const { return guidance_; }
 
  private:
-  State(const ModelConfig& config, const Prompter& prompter)
-      : config_(config), prompter_(prompter) {}
+  /// Words and how they sound.
+  struct Spoken {
+    std::string text;
+    std::vector<float> patches;
+    bool here = false;  ///< in this request, behind its description; else in a recording
+  };
+
+  State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);
   Status set_options(const SpeechRequest& request);
-  Status make_prompt(const SpeechRequest& request);
+  Status set_voice(const SpeechRequest& request);
+  Status take(std::string_view text, bool last);
+  bool begin_part();
+  std::string words() const;
+  void make_prompt();
+  Verdict end_part();
+  int64_t least_steps() const { return config_.max_positions / 16; }
+  int64_t most_like_patches() const;
   void add_id(int32_t id);
   void add_patches(std::span<const float> patches);
   std::span<const float> patch(int64_t number) const;
@@ -61,12 +88,22 @@ class State : public Sequence {
   uint64_t seed_ = 0;
   float guidance_ = kGuidance, noise_scale_ = 1;
   bool ignore_stop_ = false;
-  int max_steps_ = 1, steps_ = 0;
+  int max_frames_ = 0;
 
-  std::vector<int32_t> prompt_;  // an id, or -1 - number of a patch
+  SegmentQueue text_;                // not yet cut
+  bool begun_ = false;               // of the text: a part was cut
+  std::string description_;          // in brackets, in front of what is spoken here
+  std::deque<std::string> waiting_;  // parts to come
+  std::vector<float> like_;          // what the voice is like
+  Spoken before_;                    // what the speech goes on from
+  std::string now_;                  // words of this part
+
+  std::vector<int32_t> prompt_;  // an id, or -1 - number of a patch; empty: nothing to speak
   std::vector<int32_t> ids_;
   std::vector<float> patches_;  // of the prompt, then of the steps
   int64_t prompt_patches_ = 0;
+  int max_steps_ = 1, steps_ = 0;  // of this part
+  int64_t steps_before_ = 0;       // of earlier parts
 };
 
 }  // namespace syrinx::voxcpm2

@@ -58,7 +58,27 @@ Error no_voice(const std::string& why) {
   return {ErrorCode::kInvalid, "the voice is none of this model: " + why, "voice"};
 }
 
+/// In seconds; a recording may be used twice, and an eighth of the room is for its words.
+double longest_recording(const ModelConfig& config) {
+  const double patch_s = static_cast<double>(config.patch * config.vae.encoder_hop()) /
+                         static_cast<double>(config.vae.sample_rate);
+  return std::min(60., static_cast<double>(most_voice_rows(config) * 7 / 16) * patch_s);
+}
+
 }  // namespace
+
+int64_t most_voice_rows(const ModelConfig& config) { return config.max_positions / 2; }
+
+// The authors: the likest voice comes of one recording used in both ways.
+Voices::Voices(const ModelConfig& config, std::function<const AudioVaeEncoder&()> codec)
+    : config_(config),
+      codec_(std::move(codec)),
+      info_{
+          .family = "voxcpm2",
+          .version = "2",
+          .modes = {{"reference+continuation", true}, {"continuation", true}, {"reference", false}},
+          .min_s = 1,
+          .max_s = longest_recording(config)} {}
 
 std::unique_ptr<VoiceEncoding> Voices::open(const Recording& recording) const {
   return std::make_unique<Encoding>(config_, codec_(), info_, recording);
@@ -75,7 +95,7 @@ Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice
     if (!found) continue;
     const Shape& shape = found->shape();
     if (found->dtype() != DType::kF32 || shape.dims() != 3 || shape[1] != config.patch ||
-        shape[2] != config.latent() || shape[0] < 1 || shape[0] > config.max_positions) {
+        shape[2] != config.latent() || shape[0] < 1) {
       return no_voice(concat("\"", part->tensor, "\" is no f32 [patches, ", config.patch, ", ",
                              config.latent(), "] but ", dtype_name(found->dtype()), " ",
                              shape.str()));

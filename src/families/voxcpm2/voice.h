@@ -14,8 +14,7 @@ namespace syrinx::voxcpm2 {
 class Voices : public VoiceEncoder {
  public:
   /// `codec` is asked when a recording is opened; it may load what it gives.
-  Voices(const ModelConfig& config, std::function<const AudioVaeEncoder&()> codec)
-      : config_(config), codec_(std::move(codec)) {}
+  Voices(const ModelConfig& config, std::function<const AudioVaeEncoder&()> codec);
 
   const VoiceEncoderInfo& info() const override { return info_; }
   std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
@@ -24,14 +23,11 @@ class Voices : public VoiceEncoder {
  private:
   ModelConfig config_;
   std::function<const AudioVaeEncoder&()> codec_;
-  // The authors: the likest voice comes of one recording used in both ways.
-  VoiceEncoderInfo info_ = {
-      .family = "voxcpm2",
-      .version = "2",
-      .modes = {{"reference+continuation", true}, {"continuation", true}, {"reference", false}},
-      .min_s = 1,
-      .max_s = 60};
+  VoiceEncoderInfo info_;
 };
+
+/// Positions of a prompt that a voice and its words may take.
+int64_t most_voice_rows(const ModelConfig& config);
 
 /// [*, P * D] each, at least one of them not empty.
 struct VoicePatches {

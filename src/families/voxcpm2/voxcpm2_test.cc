@@ -4,6 +4,7 @@
 #include "families/voxcpm2/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
+#include "model/same_steps.h"
 
 namespace syrinx::voxcpm2 {
 namespace {
@@ -20,16 +21,8 @@ class VoxCpm2Test : public testing::Test {
     r.ignore_stop = true;
     return r;
   }
-  std::unique_ptr<Sequence> open(const SpeechRequest& r) const {
-    auto opened = model_.open(r);
-    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take().only();
-  }
-  Error refusal(const SpeechRequest& r) const {
-    auto opened = model_.open(r);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
+  std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
+  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
   std::vector<int32_t> ids(const SpeechRequest& r) const {
     const auto state = open(r);
     return {state->prompt_ids().begin(), state->prompt_ids().end()};
@@ -39,6 +32,21 @@ class VoxCpm2Test : public testing::Test {
     Track track = runner.open(r);
     for (int i = 0; i < steps; ++i) runner.step(track);
     return track.rows;
+  }
+  /// A step as if the model had made a patch of `value`; `stop`: the last one of a part.
+  Verdict said(Sequence& state, float value, bool stop) const {
+    const std::vector<float> patch(static_cast<size_t>(model_.config().patch_width()), value);
+    std::vector<int32_t> frames;
+    std::vector<WordMark> words;
+    std::vector<float> rows;
+    StepOutput out(frames, words, nullptr, nullptr, patch, &rows);
+    const int32_t code = stop ? 1 : 0;
+    return state.advance(std::span(&code, 1), out);
+  }
+  /// The row at which the prompt turns from text to sound.
+  static int64_t first_audio(const Sequence& state) {
+    const auto ids = state.prompt_ids();
+    return std::find(ids.begin(), ids.end(), Prompter::kAudioStart) - ids.begin();
   }
   std::shared_ptr<const Voice> voice(const std::string& mode, size_t samples = 1700) const {
     Recording recording = speech(samples);
@@ -58,40 +66,52 @@ TEST_F(VoxCpm2Test, SameBitsAloneAndInABatch) {
   requests[2].guidance = 4.f;
   requests[3].voice_data = voice("reference", 900);
   requests[4].temperature = 0.5f;
-  std::vector<Track> alone;
-  for (const SpeechRequest& r : requests) {
-    Runner runner(model_);
-    alone.push_back(runner.open(r));
-    for (int i = 0; i < 20; ++i) runner.step(alone.back());
+  expect_same_alone_and_in_a_batch(model_, requests, 10);
+}
+
+/// Streams that begin with silence and one that goes on from a recording, in the same calls.
+TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
+  const ChunkStage& stage = *model_.graph().links()[0].stage;
+  SpeechRequest goes_on = request("hello");
+  goes_on.voice_data = voice("continuation");
+  std::vector<std::unique_ptr<Sequence>> states;
+  for (const SpeechRequest& r : {request("hello"), goes_on, request("fine")})
+    states.push_back(open(r));
+  const int64_t width = stage.in_width(), samples = stage.out_width();
+  std::vector<std::vector<float>> patches;  // four of each
+  for (size_t i = 0; i < states.size(); ++i) {
+    patches.emplace_back(static_cast<size_t>(4 * width));
+    philox_normal(i, 0, 0, patches.back());
   }
-  Runner runner(model_, 2);
-  std::vector<Track> together;
-  for (const SpeechRequest& r : requests) together.push_back(runner.open(r));
-  std::vector<Track*> all;
-  for (Track& track : together) all.push_back(&track);
-  for (int i = 0; i < 36; ++i) runner.step(all, 5);  // prompts in parts, beside decoding rows
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const size_t count = std::min(alone[i].rows.size(), together[i].rows.size());
-    ASSERT_GE(count, 10u * model_.config().patch_width());
-    EXPECT_TRUE(std::equal(alone[i].rows.begin(),
-                           alone[i].rows.begin() + static_cast<int64_t>(count),
-                           together[i].rows.begin()))
-        << "request " << i;
-  }
+  fixture::Bench bench(2);
+  // Of the states `which`, in calls of two patches.
+  const auto run = [&](std::span<const size_t> which) {
+    std::vector<std::unique_ptr<StreamState>> streams;
+    for (const size_t i : which) streams.push_back(open_stream(stage, *states[i]));
+    std::vector<std::vector<float>> out(which.size(),
+                                        std::vector<float>(static_cast<size_t>(4 * samples)));
+    for (int64_t at = 0; at < 4; at += 2) {
+      std::vector<ChunkJob> jobs(which.size());
+      for (size_t i = 0; i < which.size(); ++i) {
+        jobs[i].state = streams[i].get();
+        jobs[i].values = std::span(patches[which[i]]).subspan(at * width, 2 * width);
+        jobs[i].fresh = 2;
+        jobs[i].out = std::span(out[i]).subspan(at * samples, 2 * samples);
+      }
+      stage.run(bench.ctx, jobs);
+      bench.arena.reset();
+    }
+    return out;
+  };
+  const size_t all[] = {0, 1, 2};
+  const auto together = run(all);
+  for (const size_t i : all) EXPECT_TRUE(run(std::span(&i, 1))[0] == together[i]) << i;
 }
 
 TEST_F(VoxCpm2Test, ADroppedCacheIsMadeAgain) {
-  Runner runner(model_);
   SpeechRequest r = request("Hello there, how are you?");
   r.voice_data = voice("continuation");
-  Track kept = runner.open(r), dropped = runner.open(r);
-  for (int i = 0; i < 20; ++i) {
-    runner.step(kept);
-    if (i % 7 == 3) runner.drop(dropped);
-    runner.step(dropped);
-  }
-  EXPECT_TRUE(kept.rows == dropped.rows);
-  EXPECT_TRUE(kept.logits == dropped.logits);
+  expect_a_dropped_cache_made_again(model_, r);
 }
 
 TEST_F(VoxCpm2Test, SeedsNoiseAndGuidanceCount) {
@@ -136,9 +156,127 @@ TEST_F(VoxCpm2Test, BoundsAndTheStopRule) {
   EXPECT_EQ(rows.size(), 4 * patch.size()) << "the patch that says it is the last is heard";
   r.max_frames = 7;
   EXPECT_EQ(open(r)->max_steps(), 7);
-  r.text = std::string(4000, 'a');
-  r.max_frames = 0;
-  EXPECT_EQ(refusal(r).param, "input") << "more than the model has positions for";
+}
+
+TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
+  SpeechRequest r;
+  for (int i = 0; i < 60; ++i) r.text += "The fox number " + std::to_string(i) + " said hello. ";
+  const auto state = open(r);
+  const auto& own = static_cast<const State&>(*state);
+  const Prompter& p = model_.prompter();
+  std::string spoken;
+  int parts = 1;
+  int64_t steps = 0;
+  for (; parts < 100; ++parts) {
+    const std::vector<int32_t> prompt = {state->prompt_ids().begin(), state->prompt_ids().end()};
+    if (parts == 2) {
+      // What the voice is like, the words before and those to come, and how those before sounded.
+      EXPECT_EQ(prompt.front(), Prompter::kReferenceStart);
+      EXPECT_EQ(prompt[6], Prompter::kReferenceEnd);
+      EXPECT_EQ(std::vector(prompt.end() - 6, prompt.end()),
+                (std::vector<int32_t>{Prompter::kAudioStart, 0, 0, 0, 0, 0}));
+      EXPECT_EQ(own.input(1).patch[0], 0.f) << "the first part's beginning";
+      EXPECT_EQ(own.last_patch()[0], 4.f) << "goes on from its end";
+    }
+    EXPECT_LE(state->prompt_rows(), model_.config().max_positions * 3 / 4);
+    EXPECT_GE(state->max_steps(), 100);
+    Verdict verdict;
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(own.steps(), steps) << "noise is of the request's step";
+      verdict = said(*state, static_cast<float>(steps++), i == 4);
+    }
+    if (parts == 3) {
+      EXPECT_EQ(own.input(1).patch[0], 0.f) << "still the first part";
+    }
+    if (verdict.next == Verdict::kFinished) break;
+    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+  }
+  EXPECT_GT(parts, 5);
+  EXPECT_LT(parts, 20);
+  // A part is the words after those of the part before: joined they are the text.
+  SpeechRequest shorter = r;
+  shorter.text = r.text.substr(0, 200);
+  EXPECT_EQ(std::ssize(ids(shorter)), std::ssize(p.text(shorter.text)) + 1);
+  r.max_frames = 7;
+  const auto bounded = open(r);
+  for (int i = 0; i < 4; ++i) said(*bounded, 0, i == 3);
+  EXPECT_EQ(bounded->max_steps(), 3) << "of the request";
+}
+
+TEST_F(VoxCpm2Test, PartsOfAVoiceGoOnFromWhatWasSaid) {
+  SpeechRequest r;
+  r.instructions = "warm";
+  r.text = std::string("One two. ") + std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
+  for (const char* mode : {"reference", "continuation", "reference+continuation"}) {
+    r.voice_data = voice(mode);
+    const bool refers = mode[0] == 'r';
+    const auto state = open(r);
+    const auto& own = static_cast<const State&>(*state);
+    const float sound =
+        refers ? own.input(1).patch[0] : own.input(1 + first_audio(*state)).patch[0];
+    const size_t context = own.context().size();
+    EXPECT_EQ(context > 0, mode != std::string("reference"));
+    for (int i = 0; i < 4; ++i) said(*state, 3, i == 3);
+    const auto prompt = state->prompt_ids();
+    EXPECT_EQ(prompt[0], Prompter::kReferenceStart) << mode;
+    EXPECT_EQ(own.input(1).patch[0], sound) << mode << ": the recording stays what it is like";
+    EXPECT_EQ(first_audio(*state), std::ssize(prompt) - 5) << mode << ": four patches were said";
+    const std::vector<int32_t> description = model_.prompter().text("(warm)");
+    const auto words = std::find(prompt.begin(), prompt.end(), Prompter::kReferenceEnd) + 1;
+    EXPECT_TRUE(std::equal(description.begin(), description.end(), words))
+        << "the description holds";
+  }
+}
+
+TEST_F(VoxCpm2Test, APartThatTookTooLongIsNotHeardAgain) {
+  SpeechRequest r;
+  r.text = std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
+  const auto state = open(r);
+  for (int i = 0; i < 700; ++i) said(*state, 3, i == 699);
+  const auto prompt = state->prompt_ids();
+  EXPECT_EQ(first_audio(*state), std::ssize(prompt) - 1) << "it begins anew,";
+  EXPECT_EQ(prompt[0], Prompter::kReferenceStart);
+  EXPECT_EQ(prompt[1 + model_.config().max_positions / 8], Prompter::kReferenceEnd)
+      << "in the voice of the beginning";
+  EXPECT_GT(state->max_steps(), 100);
+}
+
+TEST_F(VoxCpm2Test, LateTextIsAPartForEachSentence) {
+  const std::string text =
+      "(warm) The first sentence is long enough to stand alone, and so it does. "
+      "The second sentence is one that stands alone as well, I would say.";
+  const auto prompts = [&](size_t piece) {
+    SpeechRequest r;
+    r.text_open = true;
+    const auto state = open(r);
+    EXPECT_FALSE(state->ready());
+    std::vector<std::vector<int32_t>> all;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      const Status taken = state->append_text(text.substr(at, piece), at + piece >= text.size());
+      EXPECT_TRUE(taken.ok());
+      while (state->ready()) {
+        all.emplace_back(state->prompt_ids().begin(), state->prompt_ids().end());
+        Verdict verdict;
+        for (int i = 0; i < 4; ++i) verdict = said(*state, 1, i == 3);
+        if (verdict.next == Verdict::kFinished) return all;
+      }
+    }
+    ADD_FAILURE() << "it never ended";
+    return all;
+  };
+  const auto whole = prompts(text.size());
+  ASSERT_EQ(whole.size(), 2u);
+  for (const size_t piece : {1, 5, 30}) EXPECT_EQ(prompts(piece), whole) << piece;
+  EXPECT_EQ(whole[0], ids(request(text.substr(0, text.find("The second")))));
+
+  SpeechRequest r;
+  r.text_open = true;
+  const auto state = open(r);
+  EXPECT_LE(state->prompt_rows() + state->max_steps(), model_.config().max_positions);
+  const Status nothing = state->append_text(" \n", true);
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().param, "input");
+  EXPECT_FALSE(state->append_text("more", true).ok());
 }
 
 TEST_F(VoxCpm2Test, TextIsTakenAsTheAuthorsDo) {
@@ -173,8 +311,13 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   EXPECT_EQ(std::ssize(static_cast<const State&>(*state).context()),
             State::kContext * model_.config().patch_width());
   EXPECT_TRUE(static_cast<const State&>(*open(patches("reference"))).context().empty());
+  // Of a length that leaves room to speak, also where it is used twice.
+  const VoiceEncoderInfo& info = model_.voice_encoder()->info();
+  EXPECT_EQ(info.max_s, 224 / model_.info().frame_rate);
+  EXPECT_EQ(check_recording(info, speech(40000)).error().message,
+            "the recording lasts 2.5 s; this model needs 1 s to 1.12 s");
   // Without its words a recording is a reference.
-  EXPECT_EQ(check_recording(model_.voice_encoder()->info(), speech(40000)).value(), "reference");
+  EXPECT_EQ(check_recording(model_.voice_encoder()->info(), speech(16500)).value(), "reference");
 
   std::vector<uint64_t> a, b, same;
   open(patches("reference"))->prefix_keys(false, a);
@@ -202,7 +345,7 @@ TEST_F(VoxCpm2Test, SaysWhatItIs) {
   const PipelineInfo& info = model_.info();
   EXPECT_EQ(info.sample_rate, 48000);
   EXPECT_EQ(info.frame_rate, 200);  // of the small one: 4 latents of 60 samples
-  EXPECT_EQ(info.late_text, LateText::kNone);
+  EXPECT_EQ(info.late_text, LateText::kSentence);
   EXPECT_EQ(info.parts.size(), 7u);
   for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
   EXPECT_EQ(info.parts[1].shape, "1 layers, width 32, heads 4/2 x 16, ffn 40, without angles");
@@ -217,7 +360,6 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
   EXPECT_EQ(param([](SpeechRequest& r) { r.text = " \n "; }), "input");
   EXPECT_EQ(param([](SpeechRequest& r) { r.voice = "anna"; }), "voice");
   EXPECT_EQ(param([](SpeechRequest& r) { r.language = "german"; }), "language");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.text_open = true; }), "input");
   EXPECT_EQ(param([](SpeechRequest& r) { r.text_in_prompt = false; }), "text_in_prompt");
   EXPECT_EQ(param([](SpeechRequest& r) { r.top_k = 5; }), "top_k");
   EXPECT_EQ(param([](SpeechRequest& r) { r.top_p = 0.5f; }), "top_p");
@@ -233,6 +375,15 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
     r.voice_data = std::make_shared<const Voice>(std::move(v));
     return refusal(r).message;
   };
+  const auto longer = [&](const char* name, int64_t patches) {
+    return told([&](Voice& v) {
+      v.tensors.insert_or_assign(
+          name, Tensor({patches, model_.config().patch, model_.config().latent()}, DType::kF32));
+    });
+  };
+  EXPECT_EQ(longer("prompt", 600),
+            "the recording of the voice is too long for the model: 600 frames, at most 510 fit");
+  EXPECT_NE(longer("reference", 1320).find("1322 frames"), std::string::npos);
   EXPECT_NE(told([](Voice& v) { v.tensors.clear(); }).find("neither"), std::string::npos);
   EXPECT_NE(told([](Voice& v) { v.text.clear(); }).find("words"), std::string::npos);
   EXPECT_NE(told([](Voice& v) { v.tensors.at("prompt").f32()[3] = NAN; }).find("not finite"),

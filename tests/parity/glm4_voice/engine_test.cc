@@ -136,6 +136,52 @@ TEST(GlmEngine, MelsAreStreamedAsTheAuthors) {
   }
 }
 
+/// A block of each of several answers in one call: the same as of each alone.
+TEST(GlmEngine, InABatchABlockIsAsAlone) {
+  const auto pipeline = glm();
+  const ChunkStage& flow = *pipeline->graph().node(kFlow).chunk;
+  const std::vector<int32_t> codes =
+      ints(Safetensors(golden_path("decoder.safetensors")).view("codes"));
+  fixture::Bench bench;
+  using Mels = std::vector<std::vector<float>>;
+  // Two blocks of each, of which the first one waits for the second at its end.
+  const auto run = [&](std::span<const size_t> begins) {
+    std::vector<std::unique_ptr<StreamState>> streams;
+    for (size_t i = 0; i < begins.size(); ++i) streams.push_back(flow.open({}));
+    Mels out(begins.size());
+    for (const auto& [from, fresh] : {std::pair(0, 25), std::pair(25, 30)}) {
+      std::vector<ChunkJob> jobs;
+      Mels made(begins.size());
+      for (size_t i = 0; i < begins.size(); ++i) {
+        const bool last = from > 0;
+        made[i].resize(static_cast<size_t>(fresh * flow.most_out() * flow.out_width()));
+        jobs.push_back({streams[i].get(),
+                        std::span(codes).subspan(begins[i] + static_cast<size_t>(from),
+                                                 static_cast<size_t>(fresh + (last ? 0 : 1))),
+                        {},
+                        0,
+                        fresh,
+                        last ? 0 : 1,
+                        last,
+                        made[i],
+                        fresh * flow.most_out()});
+      }
+      flow.run(bench.ctx, jobs);
+      bench.arena.reset();
+      for (size_t i = 0; i < jobs.size(); ++i)
+        out[i].insert(out[i].end(), made[i].begin(),
+                      made[i].begin() + int64_t{jobs[i].made} * flow.out_width());
+    }
+    return out;
+  };
+  const size_t begins[] = {0, 40, 100};
+  const Mels together = run(begins);
+  for (size_t i = 0; i < std::size(begins); ++i) {
+    EXPECT_FALSE(together[i].empty());
+    EXPECT_TRUE(run(std::span(begins).subspan(i, 1))[0] == together[i]) << i;
+  }
+}
+
 /// Requests of all kinds that there are.
 std::vector<SpeechRequest> kinds() {
   std::vector<SpeechRequest> out;

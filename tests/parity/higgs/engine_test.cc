@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/collector.h"
+#include "engine/listening.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "runtime/runtime.h"
@@ -28,19 +28,6 @@ std::unique_ptr<Engine> engine(EngineOptions options = {}) {
   return load_engine(load);
 }
 
-std::shared_ptr<Collector> submit(Engine& engine, const SpeechRequest& request) {
-  auto sink = std::make_shared<Collector>();
-  const auto id = engine.submit(request, sink);
-  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  return sink;
-}
-
-std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
-  const auto sink = submit(engine, request);
-  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-  return sink->samples();
-}
-
 std::shared_ptr<const Voice> voice(int frames, int32_t code) {
   Voice voice{.family = "higgs_audio", .encoder = "given", .mode = "in-context", .text = "fine"};
   Tensor codes({frames, 8}, DType::kI32);
@@ -57,7 +44,7 @@ TEST(HiggsEngine, SpeaksAsTheOriginal) {
   request.text = cases[0]["text"];
   request.temperature = 0.f;
   request.max_frames = cases[0]["keep_samples"];
-  const std::vector<float> got = speak(*server, request);
+  const std::vector<float> got = spoken(*server, request);
   const GoldenSamples want(file);
   ASSERT_EQ(std::ssize(got), want.count());
   EXPECT_LT(want.distance(got), 1e-5f);
@@ -69,47 +56,23 @@ TEST(HiggsEngine, SameSamplesAloneAndInACrowd) {
   request.seed = 5;
   request.max_frames = 40;
   request.ignore_stop = true;
-  const std::vector<float> alone = speak(*engine(), request);
+  const std::vector<float> alone =
+      expect_the_same_in_a_crowd(engine, request, 12, [](int i, SpeechRequest& other) {
+        if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
+        if (i % 3 == 1) other.voice_data = voice(i + 1, i);
+        if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5;
+        return i % 3 != 0;
+      });
   EXPECT_EQ(alone.size(), 40u * 960);
-
-  EngineOptions crowded;
-  crowded.max_batch = 6;  // fewer than requests: sequences come and go
-  const auto server = engine(crowded);
-  std::vector<std::shared_ptr<Collector>> sinks;
-  for (int i = 0; i < 12; ++i) {
-    SpeechRequest other = request;
-    if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
-    if (i % 3 == 1) other.voice_data = voice(i + 1, i);
-    if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5;
-    sinks.push_back(submit(*server, other));
-  }
-  for (int i = 0; i < 12; ++i) {
-    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
-    if (i % 3 != 0) continue;
-    EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
-  }
 }
 
 TEST(HiggsEngine, LateTextSoundsTheSameHoweverItComes) {
-  const auto server = engine();
-  const std::string text =
-      "<|emotion:sadness|>Hello there, it has been a long time since we have met. How are you?";
-  const auto spoken = [&](size_t piece) {
-    SpeechRequest request;
-    request.temperature = 0.f;
-    request.text_open = true;
-    request.max_frames = 100;
-    auto sink = std::make_shared<Collector>();
-    const auto id = server->submit(request, sink);
-    EXPECT_TRUE(id.ok());
-    for (size_t at = 0; at < text.size(); at += piece)
-      server->append_text(id.value(), text.substr(at, piece), at + piece >= text.size());
-    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-    return sink->samples();
-  };
-  const std::vector<float> whole = spoken(text.size());
-  EXPECT_FALSE(whole.empty());
-  EXPECT_TRUE(spoken(3) == whole);
+  SpeechRequest request;
+  request.temperature = 0.f;
+  request.max_frames = 100;
+  expect_late_text_sounds_the_same(
+      *engine(), request,
+      "<|emotion:sadness|>Hello there, it has been a long time since we have met. How are you?");
 }
 
 }  // namespace

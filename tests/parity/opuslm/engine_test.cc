@@ -1,40 +1,11 @@
 // The golden checkpoints through the whole engine: what ESPnet speaks and writes, guided and not,
 // words before speech in one answer, the same samples alone and in a crowd.
-#include <mutex>
-
 #include "codec/qwen3_audio_fixture.h"
-#include "engine/collector.h"
+#include "engine/listening.h"
 #include "families/opuslm/fixture.h"
 
 namespace syrinx::opuslm {
 namespace {
-
-/// Collects the text as well.
-class Reader : public Collector {
- public:
-  void text(std::string_view piece, std::span<const ScoredToken>) override {
-    const std::lock_guard lock(mutex_);
-    text_ += piece;
-    if (samples_before_text_ == 0) samples_before_text_ = heard_;
-  }
-  void audio(std::span<const float> samples) override {
-    {
-      const std::lock_guard lock(mutex_);
-      heard_ += samples.size();
-    }
-    Collector::audio(samples);
-  }
-  std::string text() const {
-    const std::lock_guard lock(mutex_);
-    return text_;
-  }
-  size_t samples_before_text() const { return samples_before_text_; }
-
- private:
-  mutable std::mutex mutex_;
-  std::string text_;
-  size_t heard_ = 0, samples_before_text_ = 0;
-};
 
 class OpusLmEngine : public testing::Test {
  protected:
@@ -46,17 +17,6 @@ class OpusLmEngine : public testing::Test {
     options.repetition_s = 0;
     const ModelDir& dir = dialogue ? voiced_ : plain_;
     return std::make_unique<Engine>(load({dir.path(), "tiny"}), options);
-  }
-  static std::shared_ptr<Reader> submit(Engine& engine, const SpeechRequest& request) {
-    auto sink = std::make_shared<Reader>();
-    const auto id = engine.submit(request, sink);
-    EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-    return sink;
-  }
-  static std::shared_ptr<Reader> run(Engine& engine, const SpeechRequest& request) {
-    const auto sink = submit(engine, request);
-    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-    return sink;
   }
   const Case& find(const std::string& name) const {
     for (const Case& c : cases_)
@@ -83,26 +43,26 @@ TEST_F(OpusLmEngine, ReadsAsEspnet) {
   const auto server = engine();
   for (const char* name : {"fox", "short", "clone", "longvoice"}) {
     const Case& c = find(name);
-    EXPECT_TRUE(run(*server, c.request)->samples() == decoded(c)) << name;
+    EXPECT_TRUE(answered(*server, c.request)->samples() == decoded(c)) << name;
   }
 }
 
 TEST_F(OpusLmEngine, GuidesAsByHand) {
   const auto server = engine();
   const Case& c = find("guided");
-  EXPECT_TRUE(run(*server, c.request)->samples() == decoded(c));
+  EXPECT_TRUE(answered(*server, c.request)->samples() == decoded(c));
   SpeechRequest request = c.request;
   request.guidance.reset();
-  const std::vector<float> none = run(*server, request)->samples();
+  const std::vector<float> none = answered(*server, request)->samples();
   request.guidance = 1.f;
-  EXPECT_TRUE(run(*server, request)->samples() == none);
+  EXPECT_TRUE(answered(*server, request)->samples() == none);
   EXPECT_FALSE(none == decoded(c));
 }
 
 TEST_F(OpusLmEngine, WritesWhatItHears) {
   const auto server = engine();
   const Case& c = find("heard");
-  const auto sink = run(*server, c.request);
+  const auto sink = answered(*server, c.request);
   EXPECT_EQ(sink->text(), c.answer);
   EXPECT_TRUE(sink->samples().empty());
   EXPECT_EQ(sink->wait().reason, FinishReason::kStop);
@@ -119,13 +79,13 @@ TEST_F(OpusLmEngine, WritesRecordingsDown) {
   const SpeechRequest asked = server.pipeline().dictation({recording}).take();
   const std::string answer =
       nlohmann::json::parse(read_file(golden_path("hearing.json"), 1 << 10))["answer"];
-  EXPECT_EQ(run(server, asked)->text(), answer);
+  EXPECT_EQ(answered(server, asked)->text(), answer);
   // Readings beside it, and more of it, change nothing of either.
   const Case& c = find("short");
   std::vector<std::shared_ptr<Reader>> heard, read;
   for (int i = 0; i < 4; ++i) {
-    heard.push_back(submit(server, asked));
-    read.push_back(submit(server, c.request));
+    heard.push_back(ask(server, asked));
+    read.push_back(ask(server, c.request));
   }
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(heard[i]->wait().reason, FinishReason::kStop) << heard[i]->wait().error.message;
@@ -140,12 +100,12 @@ TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
   for (const char* name : {"spoken", "voiced"}) {
     const Case& c = find(name);
     SpeechRequest request = c.request;
-    const auto sink = run(*server, request);
+    const auto sink = answered(*server, request);
     EXPECT_TRUE(sink->samples() == decoded(c, "speech_frames")) << name;
     EXPECT_FALSE(sink->text().empty());
-    EXPECT_EQ(sink->samples_before_text(), 0u) << "words come first";
+    EXPECT_EQ(sink->late_pieces(), 0) << "words come first";
     request.text_only = true;
-    const auto words = run(*server, request);
+    const auto words = answered(*server, request);
     EXPECT_TRUE(words->samples().empty());
     EXPECT_FALSE(words->text().empty());
   }
@@ -157,52 +117,29 @@ TEST_F(OpusLmEngine, SameSamplesAloneAndInACrowd) {
   request.seed = 5;
   request.max_frames = 40;
   request.ignore_stop = true;
-  const std::vector<float> alone = run(*engine(), request)->samples();
+  const auto make = [this](const EngineOptions& options) { return engine(false, options); };
+  const std::vector<float> alone =
+      expect_the_same_in_a_crowd(make, request, 15, [this](int i, SpeechRequest& other) {
+        if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
+        if (i % 3 == 1) other.guidance = 2.f;
+        if (i % 3 == 2) {
+          other.temperature = 0.3f, other.top_k = 5;
+          other.voice_data = voice_of(std::vector<int32_t>(static_cast<size_t>(9 * (i + 1)), 3), 9);
+        }
+        if (i % 5 == 4) other = find("text").request;
+        return i % 3 != 0 || i % 5 == 4;
+      });
   EXPECT_EQ(alone.size(), 40u * 320);
-  EngineOptions crowded;
-  crowded.max_batch = 6;  // fewer than requests: sequences come and go
-  const auto server = engine(false, crowded);
-  std::vector<std::shared_ptr<Reader>> sinks;
-  for (int i = 0; i < 15; ++i) {
-    SpeechRequest other = request;
-    if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
-    if (i % 3 == 1) other.guidance = 2.f;
-    if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5;
-    if (i % 5 == 4) {
-      other = find("text").request;
-    } else if (i % 3 == 2) {
-      other.voice_data = voice_of(std::vector<int32_t>(static_cast<size_t>(9 * (i + 1)), 3), 9);
-    }
-    sinks.push_back(submit(*server, other));
-  }
-  for (int i = 0; i < 15; ++i) {
-    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
-    if (i % 3 != 0 || i % 5 == 4) continue;
-    EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
-  }
 }
 
 TEST_F(OpusLmEngine, LateTextSoundsTheSameHoweverItComes) {
-  const auto server = engine();
-  const std::string text =
+  SpeechRequest request;
+  request.temperature = 0.f;
+  request.max_frames = 100;
+  expect_late_text_sounds_the_same(
+      *engine(), request,
       "Hello there, it has been a long time since we have met in this town, has it not? How are "
-      "you?";
-  const auto spoken = [&](size_t piece) {
-    SpeechRequest request;
-    request.temperature = 0.f;
-    request.text_open = true;
-    request.max_frames = 100;
-    auto sink = std::make_shared<Reader>();
-    const auto id = server->submit(request, sink);
-    EXPECT_TRUE(id.ok());
-    for (size_t at = 0; at < text.size(); at += piece)
-      server->append_text(id.value(), text.substr(at, piece), at + piece >= text.size());
-    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-    return sink->samples();
-  };
-  const std::vector<float> whole = spoken(text.size());
-  EXPECT_FALSE(whole.empty());
-  EXPECT_TRUE(spoken(3) == whole);
+      "you?");
 }
 
 }  // namespace

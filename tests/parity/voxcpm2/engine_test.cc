@@ -1,11 +1,11 @@
 // The golden checkpoint through the whole engine: audio of the original implementation, and the
-// same samples alone and in a crowd, in a hurry or not.
+// same samples alone and in a crowd, in a hurry or not; texts in parts, whole or as they come.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/collector.h"
+#include "engine/listening.h"
 #include "families/voxcpm2/pipeline.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
@@ -23,19 +23,6 @@ std::unique_ptr<Engine> engine(EngineOptions options = {}) {
   return std::make_unique<Engine>(voxcpm2::load({golden("checkpoint"), "tiny"}), options);
 }
 
-std::shared_ptr<Collector> submit(Engine& engine, const SpeechRequest& request) {
-  auto sink = std::make_shared<Collector>();
-  const auto id = engine.submit(request, sink);
-  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  return sink;
-}
-
-std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
-  const auto sink = submit(engine, request);
-  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-  return sink->samples();
-}
-
 TEST(VoxCpm2Engine, SpeaksAsTheOriginal) {
   const auto server = engine();
   for (const auto& json : nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20))) {
@@ -46,7 +33,7 @@ TEST(VoxCpm2Engine, SpeaksAsTheOriginal) {
     request.seed = json["seed"];
     request.max_frames = json["steps"];
     request.ignore_stop = true;
-    const std::vector<float> got = speak(*server, request);
+    const std::vector<float> got = spoken(*server, request);
     const GoldenSamples want(file);
     ASSERT_EQ(std::ssize(got), want.count());
     EXPECT_LT(want.distance(got), 3e-4f);
@@ -59,7 +46,7 @@ TEST(VoxCpm2Engine, EndsByItself) {
   request.seed = (uint64_t{5} << 32) + 3;
   request.guidance = 3.5f;
   const auto server = engine();
-  const auto sink = submit(*server, request);
+  const auto sink = ask(*server, request);
   EXPECT_EQ(sink->wait().reason, FinishReason::kStop);
   EXPECT_EQ(std::ssize(sink->samples()), 21 * 4 * 60) << "as many steps as the original took";
 }
@@ -70,26 +57,50 @@ TEST(VoxCpm2Engine, SameSamplesAloneAndInACrowd) {
   request.seed = 5;
   request.max_frames = 40;
   request.ignore_stop = true;
-  const std::vector<float> alone = speak(*engine(), request);
+  const std::vector<float> alone =
+      expect_the_same_in_a_crowd(engine, request, 12, [](int i, SpeechRequest& other) {
+        if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
+        if (i % 3 == 1) other.guidance = 1.f, other.max_frames = 10 + i;
+        if (i % 3 == 2) other.temperature = 0.3f, other.initial_chunk_frames = 1 + i % 5;
+        if (i == 3) other.initial_chunk_frames = 7;
+        if (i == 6) other.offline = true;
+        return i % 3 != 0;
+      });
   EXPECT_EQ(std::ssize(alone), 40 * 4 * 60);
+}
 
-  EngineOptions crowded;
-  crowded.max_batch = 6;  // fewer than requests: sequences come and go
-  const auto server = engine(crowded);
-  std::vector<std::shared_ptr<Collector>> sinks;
-  for (int i = 0; i < 12; ++i) {
+/// So long that the model has no positions for all of it; its parts are spoken end to end.
+TEST(VoxCpm2Engine, ALongTextIsSpokenToItsEnd) {
+  SpeechRequest request;
+  for (int i = 0; i < 120; ++i) request.text += "The fox number " + std::to_string(i) + " ran. ";
+  request.seed = 5;
+  EngineOptions options;
+  options.repetition_s = 0;
+  const auto server = engine(options);
+  const auto sink = ask(*server, request);
+  EXPECT_EQ(sink->wait().reason, FinishReason::kStop) << sink->wait().error.message;
+  const std::vector<float> alone = sink->samples();
+  const size_t part = 4 * 4 * 60;  // at least
+  EXPECT_GE(alone.size(), 8 * part);
+  std::vector<std::shared_ptr<Reader>> sinks;
+  for (int i = 0; i < 4; ++i) {
     SpeechRequest other = request;
-    if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
-    if (i % 3 == 1) other.guidance = 1.f, other.max_frames = 10 + i;
-    if (i % 3 == 2) other.temperature = 0.3f, other.initial_chunk_frames = 1 + i % 5;
-    if (i == 3) other.initial_chunk_frames = 7;
-    if (i == 6) other.offline = true;
-    sinks.push_back(submit(*server, other));
+    if (i % 2 == 1) other.seed = i, other.text.resize(600);
+    sinks.push_back(ask(*server, other));
   }
-  for (int i = 0; i < 12; ++i) {
-    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
-    if (i % 3 == 0) EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(sinks[i]->wait().reason, FinishReason::kStop) << sinks[i]->wait().error.message;
+    if (i % 2 == 0) EXPECT_TRUE(sinks[i]->samples() == alone) << i;
   }
+}
+
+TEST(VoxCpm2Engine, LateTextSoundsTheSameHoweverItComes) {
+  SpeechRequest request;
+  request.seed = 2;
+  expect_late_text_sounds_the_same(
+      *engine(), request,
+      "(warm) The first sentence is long enough to stand by itself, and it does. How are you? And "
+      "this is another one that is long enough for that.");
 }
 
 }  // namespace
