@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Writes a checkpoint of published size with random weights, as one would download it.
 
-    random_checkpoint.py [--layout tests/parity/published/qwen3_tts] OUT
+    random_checkpoint.py FAMILY OUT
 
-Names, types and sizes of tensors and the configs are those of the layout (tests/parity/published), so whatever reads the
-published files reads these: programs that are compared can be given the same files. The tokenizer has the published
-number of entries (151,643 and as many merges, and the special ones), made of random pieces. Weights are scaled so that
-nothing overflows; what is spoken is noise. Needs numpy.
+FAMILY: qwen3_tts or chatterbox. Names, types and sizes of tensors and the configs are those of the layout
+(tests/parity/published), so whatever reads the published files reads these: programs that are compared can be given the
+same files. Where another program wants more files, OUT/peer has links of these names. Tokenizers: Qwen3-TTS' has the
+published number of entries (151,643 and as many merges, and the special ones), made of random pieces; Chatterbox' is that of
+the small checkpoint (tests/parity). Weights are scaled so that nothing overflows, and rows of Chatterbox' head for marks are
+zero, so that they are never among the likeliest; what is spoken is noise.
+Needs numpy, and torch for Chatterbox' stored voice.
 """
 import argparse
 import itertools
 import json
+import os
 import pathlib
 import random
 import re
@@ -18,11 +22,14 @@ import struct
 
 import numpy as np
 
-SIZES = {"BF16": 2, "F32": 4}
+HERE = pathlib.Path(__file__).resolve().parents[2]
+SIZES = {"BF16": 2, "F32": 4, "I64": 8}
 ROLES = {"im_start_token_id": "<|im_start|>", "im_end_token_id": "<|im_end|>", "tts_pad_token_id": "<tts_pad>",
          "tts_bos_token_id": "<tts_text_bos>", "tts_eos_token_id": "<tts_text_eod>"}
 SPECIAL = {151643: "<|endoftext|>", 151644: "<|im_start|>", 151645: "<|im_end|>", 151671: "<tts_pad>",
            151672: "<tts_text_bos>", 151673: "<tts_text_eod>"}
+SILENT = {"speech_head.weight": np.s_[6561:]}  # rows of heads whose codes nobody shall draw
+POOL = np.random.default_rng(0).standard_normal((1 << 22) + 4099, dtype=np.float32)
 
 
 def names(pattern):
@@ -38,28 +45,51 @@ def layout(path):
         words = line.split()
         if words and words[0] in SIZES:
             shape = [] if words[1] == "-" else [int(n) for n in words[1].split("x")]
-            for name in names(words[2]):
-                yield name, words[0], shape
+            yield from ((name, words[0], shape) for name in names(words[2]))
 
 
-def values(rng, name, shape):
+def spread(name, shape):
+    """Mean and deviation."""
     last = name.rsplit(".", 1)[-1]
-    x = rng.standard_normal(shape, dtype=np.float32)
-    if last == "cluster_usage":
-        return np.abs(x) + 0.5
     if last in ("alpha", "beta", "bias"):
-        return 0.1 * x
+        return 0, 0.1
     if last in ("scale", "gamma"):
-        return 0.3 + 0.1 * x
-    if "norm" in name:
-        return 1 + 0.1 * x
-    if "embed" in name:
-        return x
-    return x / np.float32(np.sqrt(max(1, np.prod(shape[1:]))))
+        return 0.3, 0.1
+    if "norm" in name or last in ("original0", "weight_g"):
+        return 1, 0.1
+    if "embed" in name and len(shape) == 2 and shape[0] > shape[1]:
+        return 0, 1
+    return 0, max(1, np.prod(shape[1:])) ** -0.5
 
 
-def write_weights(txt, out, seed):
-    rng = np.random.default_rng(seed)
+def values(name, shape):
+    """The same for the same name, whatever else is in the file."""
+    mean, deviation = spread(name, shape)
+    rng = random.Random(name)
+    flat = np.empty(int(np.prod(shape, dtype=np.int64)), np.float32)
+    for at in range(0, len(flat), 1 << 22):  # large tensors are the same numbers again, from another place on
+        piece = flat[at:at + (1 << 22)]
+        start = rng.randrange(4099)
+        np.multiply(POOL[start:start + len(piece)], np.float32(deviation), out=piece)
+        piece += np.float32(mean)
+    x = flat.reshape(shape)
+    if name.rsplit(".", 1)[-1] in ("cluster_usage", "running_var"):
+        x = np.abs(x) + np.float32(0.5)
+    if name in SILENT:
+        x[SILENT[name]] = 0
+    return x
+
+
+def stored(x, dtype):
+    if dtype == "I64":
+        return np.zeros(x.shape, np.int64)
+    if dtype == "BF16":
+        bits = np.ascontiguousarray(x).view(np.uint32)
+        return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+    return np.ascontiguousarray(x)
+
+
+def write_weights(txt, out):
     header, at = {}, 0
     if "metadata format pt" in txt.read_text():
         header["__metadata__"] = {"format": "pt"}
@@ -70,14 +100,11 @@ def write_weights(txt, out, seed):
         at += size
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
+    out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for name, dtype, shape in tensors:
-            x = np.ascontiguousarray(values(rng, name, shape), dtype=np.float32)
-            if dtype == "BF16":
-                bits = x.view(np.uint32)
-                x = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-            file.write(x.tobytes())
+            stored(values(name, shape), dtype).tofile(file)
 
 
 def write_tokenizer(out):
@@ -113,28 +140,69 @@ def write_tokenizer(out):
          "errors": "replace", "model_max_length": 131072, "unk_token": None}, indent=1))
 
 
-def main():
-    here = pathlib.Path(__file__).resolve().parents[2]
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    p.add_argument("--layout", type=pathlib.Path, default=here / "tests/parity/published/qwen3_tts")
-    p.add_argument("out", type=pathlib.Path)
-    a = p.parse_args()
-    for n, txt in enumerate(sorted(a.layout.rglob("*.safetensors.txt"))):
-        to = a.out / txt.relative_to(a.layout).with_suffix("")
-        to.parent.mkdir(parents=True, exist_ok=True)
-        write_weights(txt, to, n)
-    for config in a.layout.rglob("*.json"):
+def small_tokenizer(family, out):
+    """tokenizer.json of the small checkpoint, with merges as text."""
+    folder = HERE / "tests/parity" / family / "golden/checkpoint"
+    value = json.loads((folder / "tokenizer.json").read_text())
+    model = value["model"]
+    model["merges"] = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
+    (out / "tokenizer.json").write_text(json.dumps(value, ensure_ascii=False))
+
+
+def link(folder, **files):
+    folder.mkdir(exist_ok=True)
+    for name, target in files.items():
+        path = folder / name.replace("__", ".")
+        path.unlink(missing_ok=True)
+        path.symlink_to(os.path.join("..", target))
+
+
+def qwen3_tts(out):
+    for config in (HERE / "tests/parity/published/qwen3_tts").rglob("*.json"):
         value = json.loads(config.read_text())
         ids = {token: i for i, token in SPECIAL.items()}
         value.update({key: ids[token] for key, token in ROLES.items() if key in value})
         if "decoder_config" in value:  # which others ask for
             value["decoder_config"] |= {"num_semantic_quantizers": 1, "semantic_codebook_size": 4096}
-        (a.out / config.relative_to(a.layout)).write_text(json.dumps(value, indent=1))
-    (a.out / "generation_config.json").write_text(json.dumps(
+        (out / config.relative_to(HERE / "tests/parity/published/qwen3_tts")).write_text(json.dumps(value, indent=1))
+    (out / "generation_config.json").write_text(json.dumps(
         {"do_sample": True, "repetition_penalty": 1.05, "temperature": 0.9, "top_p": 1.0, "top_k": 50,
          "subtalker_dosample": True, "subtalker_temperature": 0.9, "subtalker_top_p": 1.0, "subtalker_top_k": 50,
          "max_new_tokens": 8192}, indent=1))
-    write_tokenizer(a.out)
+    write_tokenizer(out)
+
+
+def chatterbox(out):
+    import torch
+    small_tokenizer("chatterbox", out)
+    rng = torch.Generator().manual_seed(1)
+    codes = lambda n: torch.randint(0, 6561, (1, n), generator=rng)
+    torch.save({  # what a recording of three seconds becomes
+        "t3": {"speaker_emb": 0.06 * torch.randn(1, 256, generator=rng), "clap_emb": None, "cond_prompt_speech_emb": None,
+               "cond_prompt_speech_tokens": codes(75), "emotion_adv": 0.5 * torch.ones(1, 1, 1)},
+        "gen": {"prompt_token": codes(75), "prompt_token_len": torch.tensor([75]), "prompt_feat_len": None,
+                "prompt_feat": torch.randn(1, 150, 80, generator=rng) - 5,
+                "embedding": torch.randn(1, 192, generator=rng)}}, out / "conds.pt")
+    link(out / "peer", ve__safetensors="ve.safetensors", s3gen__safetensors="s3gen.safetensors", conds__pt="conds.pt",
+         t3_cfg__safetensors="t3_cfg.safetensors", tokenizer__json="tokenizer.json",
+         t3_mtl23ls_v2__safetensors="t3_cfg.safetensors", t3_mtl23ls_v3__safetensors="t3_cfg.safetensors",
+         grapheme_mtl_merged_expanded_v1__json="tokenizer.json", Cangjie5_TC__json="tokenizer.json")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    p.add_argument("family", choices=["qwen3_tts", "chatterbox"])
+    p.add_argument("out", type=pathlib.Path)
+    a = p.parse_args()
+    source = HERE / "tests/parity/published" / a.family
+    a.out.mkdir(parents=True, exist_ok=True)
+    for config in source.rglob("*.json"):
+        to = a.out / config.relative_to(source)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_text(config.read_text())
+    for txt in sorted(source.rglob("*.txt")):
+        write_weights(txt, a.out / txt.relative_to(source).with_suffix(""))
+    globals()[a.family](a.out)
 
 
 if __name__ == "__main__":
