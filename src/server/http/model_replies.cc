@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "server/dialects/dialect.h"
 
 namespace syrinx {
 namespace {
