@@ -105,7 +105,7 @@ TEST(Safetensors, FaultsNameTheTensor) {
   EXPECT_EQ(fault_of_header(entry("[2]", "[0,8]"), 8), "");
   expect_fault(fault_of_header(entry("[3]", "[0,8]"), 8),
                "m.safetensors: tensor w: expected 12 bytes for f32 [3], got 8");
-  expect_fault(fault_of_header(entry("[2]", "[0,8]"), 7), "expected a range in [0, 7], got [0, 8]");
+  expect_fault(fault_of_header(entry("[2]", "[0,8]"), 7), "got [0, 8]: the file is cut short");
   expect_fault(fault_of_header(entry("[2]", "[8,0]"), 8), "expected a range");
   expect_fault(fault_of_header(entry("[2]", "[-1,7]"), 8), "data_offsets");
   expect_fault(fault_of_header(entry("[-2]", "[0,8]"), 8), "sizes of 0 or more");

@@ -134,6 +134,10 @@ class Say(unittest.TestCase):
         self.refused(2, "--seed: -1 is not 0 or more", *text, "Hello", "--seed", "-1")
         self.refused(1, "'wren' writes; it cannot speak a text", "say", "--model", "wren", "Hi", "-o", self.wav)
         self.refused(1, "'wren' writes; it cannot speak a text", "book", "--model", "wren", __file__, "-o", self.wav)
+        self.refused(1, "this voice reads Latin letters", *text, "Привет")
+        self.refused(1, "cannot read /nowhere: No such file", "serve", "--port", "0", "--tls-cert", "/nowhere",
+                     "--tls-key", "/nowhere")
+        self.refused(2, "--model-memory-mib: -5 is not 0 or more", "serve", "--model-memory-mib", "-5")
         self.refused(1, "is a directory", "say", "--model", MODEL, "Hi", "-o", self.dir.name)
         self.refused(1, "before its </speak>", *text, "<speak>Hello")
         self.refused(1, "XML has &amp;", *text, "<speak>a &nbsp; b</speak>")
@@ -153,6 +157,10 @@ class Say(unittest.TestCase):
                 done = subprocess.run([harness.BIN, *arguments], stdout=full, stderr=subprocess.PIPE, check=False)
             self.assertEqual((done.returncode, done.stderr.splitlines()[-1]),
                              (1, b"syrinx: cannot write to the standard output: No space left on device"))
+
+    def test_a_model_for_later_that_is_not_there(self):
+        with harness.Server("--model", "/no-such-model", "--ears", "none") as server:
+            self.assertIn("syrinx: model /no-such-model: there is no such directory", server.read_log())
 
     def test_words_that_are_commands(self):
         self.assertEqual(run_cli("say", "--model", MODEL, "I", "serve", "top", "-o", self.wav).returncode, 0)
