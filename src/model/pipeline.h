@@ -35,8 +35,11 @@ struct PipelineInfo {
   std::string family;
   std::string model;  ///< the name that clients ask for
   std::string licence;
-  bool speaks = true;        ///< answers with audio
-  bool writes = false;       ///< answers with text, and takes a chat
+  bool speaks = true;   ///< answers with audio
+  bool writes = false;  ///< answers with text, and takes a chat
+  /// Of one that speaks and writes: it answers chats aloud, and hears (hears_s) the turns of a
+  /// conversation; else it reads texts aloud, answers in words and writes down what it hears alone.
+  bool converses = true;
   int sample_rate = 24000;   ///< Hz, mono
   double frame_rate = 12.5;  ///< frames a second
   std::vector<VoiceInfo> voices;

@@ -181,6 +181,7 @@ void OpusLm::describe(const LoadSpec& spec) {
   info_.model = spec.model;
   info_.licence = "see the checkpoint";
   info_.writes = true;
+  info_.converses = config_.dialogue;
   info_.sample_rate = static_cast<int>(config_.sample_rate);
   info_.frame_rate = config_.sample_rate / static_cast<double>(codec.hop());
   info_.voices = {{"default", "a voice that the model makes up, another for each seed"}};

@@ -168,7 +168,7 @@ void read_modalities(const ChatFields& fields, bool can_speak, ChatCall& call) {
   if (kinds != nullptr && !text && !call.speaks)
     throw bad_field("modalities", "'modalities' is empty.");
   if (call.speaks && !can_speak)
-    throw unsupported("modalities", "'modalities' must be [\"text\"]: this model only writes.");
+    throw unsupported("modalities", "'modalities' must be [\"text\"]: this model answers in words.");
   call.request.text_only = !call.speaks;
   const auto audio = fields.sub("audio");
   if (!audio) return;

@@ -35,7 +35,7 @@ enum class ChatKind { kChat, kCompletion };
 
 /// What a model can do beyond reading and writing.
 struct ChatAbility {
-  bool speaks = false;
+  bool speaks = false;         ///< answers aloud
   double hears_s = 0;          ///< as PipelineInfo
   bool first_channel = false;  ///< PipelineInfo::hears_first_channel
   /// Whose children decode recordings; null: this process does.
@@ -44,7 +44,8 @@ struct ChatAbility {
   FindAnswer find_answer = {};  ///< empty: there are none
 
   static ChatAbility of(const PipelineInfo& info, const DecodeHelper* decoder = nullptr) {
-    return {info.speaks, info.hears_s, info.hears_first_channel, decoder, info.recalls};
+    return {info.speaks && info.converses, info.hears_s, info.hears_first_channel, decoder,
+            info.recalls};
   }
 };
 

@@ -56,7 +56,7 @@ RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   if (cast.speaker) facts.default_voice = cast.speaker->info().default_voice;
   if (cast.writer) {
     facts.model = cast.writer->info().model;
-    facts.hears = cast.writer->info().hears_s > 0;
+    facts.hears = cast.writer->info().hears_s > 0 && cast.writer->info().converses;
   } else {
     if (cast.speaker) facts.model = cast.speaker->info().model;
     facts.no_answer =

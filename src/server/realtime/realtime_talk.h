@@ -85,7 +85,10 @@ class RealtimeTalk : public WireSession {
   };
 
   RealtimeFacts facts_of(const RealtimeCast& cast) const;
-  bool by_itself() const { return cast_.writer && cast_.writer == cast_.speaker; }
+  /// The model that writes speaks its answers, too, as it makes them.
+  bool by_itself() const {
+    return cast_.writer && cast_.writer == cast_.speaker && cast_.writer->info().converses;
+  }
   void carry_out(RealtimeActions& actions);
   void begin_answer(BeginAnswer& begin);
   void stop_answer(const std::string& id);
