@@ -163,6 +163,8 @@ TEST_F(ServedStepsTest, WhatIsNoCallOrNoStreamEndsTheConnection) {
   EXPECT_THROW(steps_.call({1, advance_call(std::vector<int32_t>{-1, 1}, {})}), LoadError);
   EXPECT_THROW(steps_.call({1, advance_call(std::vector<int32_t>{1, 1}, std::vector<float>{1})}),
                LoadError);
+  const auto ports = static_cast<int>(toy_->graph().node(kToyNode).in.size());
+  EXPECT_THROW(steps_.call({1, take_call(ports, {})}), LoadError);
   EXPECT_THROW(steps_.call({1, take_call(7, {})}), LoadError);
   EXPECT_THROW(steps_.call({9, text_call("hello", true)}), LoadError);
   EXPECT_THROW(open(1, {}), LoadError);
