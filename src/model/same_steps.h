@@ -2,6 +2,7 @@
 // not depend on whom it is batched with, and a cache that was taken away is made again to the bit.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include "model/step_runner.h"

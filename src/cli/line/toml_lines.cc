@@ -1,6 +1,7 @@
 #include "cli/line/toml_lines.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <vector>
 
 #include "base/ascii.h"
