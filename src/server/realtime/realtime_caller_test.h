@@ -106,8 +106,12 @@ class RealtimeCaller {
     }
     return done();
   }
+  /// What has come by now, up to a bound: on a slow machine an answer without end may come faster
+  /// than it is read.
   void pump() {
-    while (const SendMessage* frame = talk ? talk->next(now_s()) : nullptr) {
+    for (int most = 200; most > 0; --most) {
+      const SendMessage* frame = talk ? talk->next(now_s()) : nullptr;
+      if (frame == nullptr) return;
       events.push_back(JsonIn::parse(frame->bytes));
       talk->written();
     }
