@@ -3,7 +3,6 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <future>
 #include <thread>
 #include <utility>
 
@@ -12,21 +11,12 @@
 #include "server/http/server_state.h"
 #include "server/http/session.h"
 #include "server/net/connection.h"
+#include "server/net/listening_port.h"
 #include "server/net/run_on.h"
 
 namespace syrinx {
-namespace {
 
 using net::ip::tcp;
-
-net::ip::address parse_address(const std::string& host) {
-  SystemError error;
-  const auto address = net::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
-  if (error) throw LoadError("'" + host + "' is not an IP address to listen on");
-  return address;
-}
-
-}  // namespace
 
 bool is_loopback(const std::string& host) { return parse_address(host).is_loopback(); }
 
@@ -74,63 +64,22 @@ void ServerState::log(const std::string& line) const {
 struct HttpServer::Impl {
   explicit Impl(ServerOptions options)
       : state(std::move(options)),
-        acceptor(state.io),
+        port(state.io, state.options.host, state.options.port),
         sweep_timer(state.io),
         work(state.io.get_executor()) {}
 
-  void listen();
-  net::awaitable<void> accept_all();
   bool has_room(const net::ip::address& address) const;
   void take(tcp::socket socket);
-  /// Runs `task` on the io thread and waits for its result.
-  template <typename Task>
-  auto on_io(Task task) {
-    std::packaged_task<decltype(task())()> packaged(std::move(task));
-    auto result = packaged.get_future();
-    run_later(state.io, [&packaged] { packaged(); });
-    return result.get();
-  }
   void close_sessions(bool idle_only);
   net::awaitable<void> sweep_models();
 
   ServerState state;
-  tcp::acceptor acceptor;
+  ListeningPort port;
   net::steady_timer sweep_timer;
   // Keeps the io thread alive without a connection until the destructor.
   net::executor_work_guard<net::io_context::executor_type> work;
-  int port = 0;
   std::thread thread;
 };
-
-void HttpServer::Impl::listen() {
-  const ServerOptions& options = state.options;
-  const tcp::endpoint at(parse_address(options.host), static_cast<uint16_t>(options.port));
-  SystemError error;
-  acceptor.open(at.protocol(), error);
-  if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
-  if (!error) acceptor.bind(at, error);
-  if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
-  if (error) {
-    throw LoadError(
-        concat("cannot listen on ", options.host, " port ", options.port, ": ", error.message()));
-  }
-  port = acceptor.local_endpoint().port();
-}
-
-net::awaitable<void> HttpServer::Impl::accept_all() {
-  net::steady_timer pause(state.io);
-  while (acceptor.is_open()) {
-    SystemError error;
-    tcp::socket socket =
-        co_await acceptor.async_accept(net::redirect_error(net::use_awaitable, error));
-    if (!error) {
-      take(std::move(socket));
-    } else if (acceptor.is_open()) {  // out of file descriptors, most likely: let some close
-      pause.expires_after(std::chrono::milliseconds(100));
-      co_await pause.async_wait(net::redirect_error(net::use_awaitable, error));
-    }
-  }
-}
 
 /// What stands for an address: of IPv6 the first 64 bits, which is what one subscriber has.
 uint64_t ServerState::hash_address(const net::ip::address& address) const {
@@ -181,7 +130,7 @@ void HttpServer::Impl::close_sessions(bool idle_only) {
 }
 
 net::awaitable<void> HttpServer::Impl::sweep_models() {
-  while (acceptor.is_open()) {
+  while (!state.draining) {
     SystemError stopped;
     sweep_timer.expires_after(std::chrono::seconds(1));
     co_await sweep_timer.async_wait(net::redirect_error(net::use_awaitable, stopped));
@@ -191,8 +140,9 @@ net::awaitable<void> HttpServer::Impl::sweep_models() {
 }
 
 HttpServer::HttpServer(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
-  impl_->listen();
-  spawn(impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); });
+  spawn(impl_->state.io, [impl = impl_.get()] {
+    return impl->port.accept_all([impl](tcp::socket socket) { impl->take(std::move(socket)); });
+  });
   spawn(impl_->state.io, [impl = impl_.get()] { return impl->sweep_models(); });
   impl_->thread = std::thread([impl = impl_.get()] { impl->state.io.run(); });
 }
@@ -201,8 +151,7 @@ HttpServer::~HttpServer() {
   // With every socket closed the coroutines end by themselves, and so does the io thread.
   run_later(impl_->state.io, [impl = impl_.get()] {
     impl->state.draining = true;
-    SystemError ignored;
-    impl->acceptor.close(ignored);
+    impl->port.close();
     impl->sweep_timer.cancel();
     impl->close_sessions(false);
     impl->work.reset();
@@ -213,10 +162,10 @@ HttpServer::~HttpServer() {
   impl_->state.encoders.join();
 }
 
-int HttpServer::port() const { return impl_->port; }
+int HttpServer::port() const { return impl_->port.number(); }
 
 void HttpServer::open(std::shared_ptr<ModelTable> models) {
-  impl_->on_io([this, &models] { impl_->state.models = std::move(models); });
+  ask_of(impl_->state.io, [this, &models] { impl_->state.models = std::move(models); });
 }
 
 void HttpServer::open(std::shared_ptr<Backend> backend) {
@@ -229,7 +178,7 @@ void HttpServer::reload(ApiKeys keys) {
   if (!options.tls_certificate.empty()) {
     tls = make_tls_context(options.tls_certificate, options.tls_key);
   }
-  impl_->on_io([&] {
+  ask_of(impl_->state.io, [&] {
     impl_->state.keys = std::move(keys);
     impl_->state.tls = std::move(tls);
     if (!impl_->state.models) return;
@@ -238,21 +187,14 @@ void HttpServer::reload(ApiKeys keys) {
 }
 
 bool HttpServer::drain(double timeout_s) {
-  impl_->on_io([this] {
-    impl_->state.draining = true;
-    SystemError ignored;
-    impl_->acceptor.close(ignored);
+  ServerState& state = impl_->state;
+  ask_of(state.io, [&] {
+    state.draining = true;
+    impl_->port.close();
     impl_->close_sessions(true);
   });
-  const double deadline_s = now_s() + timeout_s;
-  const auto open = [this] {
-    return impl_->on_io([this] { return impl_->state.sessions.size(); });
-  };
-  while (open() > 0) {
-    if (now_s() > deadline_s) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
+  return emptied(
+      state.io, [&] { return state.sessions.size(); }, timeout_s);
 }
 
 }  // namespace syrinx

@@ -7,7 +7,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
-#include <future>
 #include <thread>
 #include <unordered_set>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "server/dialects/text_session.h"
 #include "server/dialects/wyoming.h"
 #include "server/net/connection.h"
+#include "server/net/listening_port.h"
 #include "server/net/run_on.h"
 
 namespace syrinx {
@@ -179,95 +179,51 @@ void Client::tick() {
 struct WyomingServer::Impl {
   Impl(WyomingOptions options, std::shared_ptr<ModelTable> models)
       : state(std::move(options), std::move(models)),
-        acceptor(state.io),
+        port(state.io, state.options.host, state.options.port),
         work(state.io.get_executor()) {}
 
-  void listen();
-  net::awaitable<void> accept_all();
-  /// Runs `task` on the io thread and waits for its result.
-  template <typename Task>
-  auto on_io(Task task) {
-    std::packaged_task<decltype(task())()> packaged(std::move(task));
-    auto result = packaged.get_future();
-    run_later(state.io, [&packaged] { packaged(); });
-    return result.get();
-  }
+  void take(tcp::socket socket);
 
   State state;
-  tcp::acceptor acceptor;
+  ListeningPort port;
   net::executor_work_guard<net::io_context::executor_type> work;
-  int port = 0;
   std::thread thread;
 };
 
-void WyomingServer::Impl::listen() {
-  const WyomingOptions& options = state.options;
-  SystemError error;
-  const auto address =
-      net::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host, error);
-  if (error) throw LoadError("'" + options.host + "' is not an IP address to listen on");
-  const tcp::endpoint at(address, static_cast<uint16_t>(options.port));
-  acceptor.open(at.protocol(), error);
-  if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
-  if (!error) acceptor.bind(at, error);
-  if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
-  if (error) {
-    throw LoadError(
-        concat("cannot listen on ", options.host, " port ", options.port, ": ", error.message()));
-  }
-  port = acceptor.local_endpoint().port();
-}
-
-net::awaitable<void> WyomingServer::Impl::accept_all() {
-  net::steady_timer pause(state.io);
-  while (acceptor.is_open()) {
-    SystemError error;
-    tcp::socket socket =
-        co_await acceptor.async_accept(net::redirect_error(net::use_awaitable, error));
-    if (!error) {
-      if (static_cast<int>(state.clients.size()) >= state.options.max_connections) continue;
-      auto client = std::make_shared<Client>(state, std::move(socket));
-      spawn(state.io, [client] { return client->run(); });
-    } else if (acceptor.is_open()) {  // out of file descriptors, most likely: let some close
-      pause.expires_after(std::chrono::milliseconds(100));
-      co_await pause.async_wait(net::redirect_error(net::use_awaitable, error));
-    }
-  }
+void WyomingServer::Impl::take(tcp::socket socket) {
+  if (static_cast<int>(state.clients.size()) >= state.options.max_connections) return;
+  auto client = std::make_shared<Client>(state, std::move(socket));
+  spawn(state.io, [client] { return client->run(); });
 }
 
 WyomingServer::WyomingServer(WyomingOptions options, std::shared_ptr<ModelTable> models)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(models))) {
-  impl_->listen();
-  spawn(impl_->state.io, [impl = impl_.get()] { return impl->accept_all(); });
+  spawn(impl_->state.io, [impl = impl_.get()] {
+    return impl->port.accept_all([impl](tcp::socket socket) { impl->take(std::move(socket)); });
+  });
   impl_->thread = std::thread([impl = impl_.get()] { impl->state.io.run(); });
 }
 
 WyomingServer::~WyomingServer() {
   // With every socket closed the coroutines end by themselves, and so does the io thread.
   run_later(impl_->state.io, [impl = impl_.get()] {
-    SystemError ignored;
-    impl->acceptor.close(ignored);
+    impl->port.close();
     for (Client* client : impl->state.clients) client->close();
     impl->work.reset();
   });
   impl_->thread.join();
 }
 
-int WyomingServer::port() const { return impl_->port; }
+int WyomingServer::port() const { return impl_->port.number(); }
 
 bool WyomingServer::drain(double timeout_s) {
-  impl_->on_io([this] {
-    impl_->state.stopping = true;
-    SystemError ignored;
-    impl_->acceptor.close(ignored);
+  State& state = impl_->state;
+  ask_of(state.io, [&] {
+    state.stopping = true;
+    impl_->port.close();
   });
-  const double deadline_s = now_s() + timeout_s;
-  const auto open = [this] { return impl_->on_io([this] { return impl_->state.clients.size(); }); };
-  while (open() > 0) {
-    if (now_s() > deadline_s) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
+  return emptied(
+      state.io, [&] { return state.clients.size(); }, timeout_s);
 }
 
 }  // namespace syrinx

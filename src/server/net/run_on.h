@@ -7,6 +7,7 @@
 // clang-format on
 #include <boost/asio/thread_pool.hpp>
 #include <functional>
+#include <future>
 #include <utility>
 
 namespace syrinx {
@@ -24,6 +25,18 @@ net::awaitable<void> run_on(net::thread_pool& pool, Task task) {
 /// Has `task` run on a thread of `pool`, or on the io thread, later; from any thread.
 void run_later(net::thread_pool& pool, std::function<void()> task);
 void run_later(net::io_context& io, std::function<void()> task);
+
+/// Runs `task` on the io thread and waits for its result; from any other thread.
+template <typename Task>
+auto ask_of(net::io_context& io, Task task) {
+  std::packaged_task<decltype(task())()> packaged(std::move(task));
+  auto result = packaged.get_future();
+  run_later(io, [&packaged] { packaged(); });
+  return result.get();
+}
+
+/// Whether what `count` counts on the io thread came to nothing before `timeout_s` had passed.
+bool emptied(net::io_context& io, const std::function<size_t()>& count, double timeout_s);
 
 /// Starts a coroutine of its own on the io thread; from any thread. It must not throw.
 void spawn(net::io_context& io, std::function<net::awaitable<void>()> coroutine);
