@@ -12,7 +12,8 @@
 #include "kernels/fixture.h"
 #include "nn/cache_type.h"
 #include "nn/convnext.h"
-#include "nn/kv.h"
+#include "nn/inner_decoder.h"
+#include "nn/local_kv.h"
 
 namespace {
 std::atomic<int64_t> allocations{0};
@@ -388,54 +389,34 @@ TEST(Decoder, WholeSequencesOfOneLengthRunTogether) {
   EXPECT_THROW(run_whole(one.ctx, encoder, whole, {0, c.layers}, 7), InternalError);
 }
 
-TEST(Decoder, LocalAndPagedCachesAgree) {
+/// What a depth transformer does in each step: over the positions of the step before.
+TEST(InnerDecoder, EachStepIsASequenceOfItsOwn) {
   const DecoderConfig c = qwen3();
+  constexpr int kMost = 40;  // more than a page
   const Decoder decoder(c, dummy(), WeightType::kF32);
-  const Tensor a = fixture::random({17, c.hidden}, 1), b = fixture::random({17, c.hidden}, 2);
-  const auto want = run(decoder, {&a, &b}, 17, 1);
+  const InnerDecoder inner(c, dummy(), WeightType::kF32, kMost);
+  const Tensor a = fixture::random({kMost, c.hidden}, 1), b = fixture::random({kMost, c.hidden}, 2);
+  const auto want = run(decoder, {&a, &b}, kMost, 1);
   Bench bench;
-  LocalKv kv(c.kv_spec(DType::kF32), 4, 17);
-  for (int frame = 0; frame < 2; ++frame) {  // the second time over what the first left behind
-    kv.begin(2);
-    for (int t = 0; t < 17; ++t) {
-      Tensor x({2, c.hidden}, DType::kF32), y({2, c.hidden}, DType::kF32);
-      std::copy_n(a.f32() + t * c.hidden, c.hidden, x.f32());
-      std::copy_n(b.f32() + t * c.hidden, c.hidden, x.f32() + c.hidden);
-      decoder.forward(bench.ctx, x, kv.append(1), kv.pool());
-      decoder.norm(bench.ctx, x, y);
+  const Tensor scratch({static_cast<int64_t>(inner.scratch_bytes(2))}, DType::kU8);
+  EXPECT_EQ(inner.scratch_bytes(2), 2 * inner.scratch_bytes(1));
+  EXPECT_EQ(inner.scratch_bytes(0), inner.scratch_bytes(1));
+  const auto row = [](const Tensor& of, int64_t t) { return of.view().slice(t, t + 1); };
+  for (int step = 0; step < 2; ++step) {  // the second time over what the first left behind
+    for (int k = 1; k < kMost; ++k) {
+      bench.arena.reset();
+      Tensor now({2, c.hidden}, DType::kF32), before({2, c.hidden}, DType::kF32);
+      for (const auto& [s, of] : {std::pair(0, &a), std::pair(1, &b)}) {
+        std::copy_n(row(*of, k).f32(), c.hidden, now.f32() + s * c.hidden);
+        std::copy_n(row(*of, k - 1).f32(), c.hidden, before.f32() + s * c.hidden);
+      }
+      const View top =
+          inner.run(bench.ctx, k, k == 1 ? side_by_side(bench.ctx, before, now) : now, scratch);
+      ASSERT_EQ(top.shape[0], 2);
       for (int s = 0; s < 2; ++s)
-        EXPECT_TRUE(fixture::same_bits(y.view().slice(s, s + 1), want[s].view().slice(t, t + 1)));
+        EXPECT_TRUE(fixture::same_bits(top.slice(s, s + 1), row(want[s], k))) << k;
     }
   }
-  EXPECT_THROW(kv.append(1), InternalError);
-  EXPECT_THROW(kv.begin(5), InternalError);
-}
-
-TEST(Decoder, RingsCarryEndlessStreams) {
-  const DecoderConfig c = mimi();
-  const Decoder decoder(c, dummy(), WeightType::kF32);
-  const Tensor a = fixture::random({150, c.hidden}, 1);
-  const auto want = run(decoder, {&a}, 150, 1);
-  Bench bench;
-  KvRings rings(c.kv_spec(DType::kF32), 2, c.window, 9);
-  KvRings::Ring other = rings.open(), ring = rings.open();
-  EXPECT_TRUE(rings.open().empty());
-  KvRings::Batch batch;
-  for (int t = 0; t < 150;) {
-    const int rows = std::min(t % 9 + 1, 150 - t);
-    batch.clear();
-    batch.add(other, 2);
-    batch.add(ring, rows);
-    Tensor x = fixture::random({2 + rows, c.hidden}, 9), y({2 + rows, c.hidden}, DType::kF32);
-    std::copy_n(a.f32() + t * c.hidden, rows * c.hidden, x.f32() + 2 * c.hidden);
-    decoder.forward(bench.ctx, x, batch.ragged(), rings.pool());
-    decoder.norm(bench.ctx, x, y);
-    EXPECT_TRUE(fixture::same_bits(y.view().slice(2, 2 + rows), want[0].view().slice(t, t + rows)))
-        << t;
-    t += rows;
-  }
-  other = {};
-  EXPECT_FALSE(rings.open().empty());
 }
 
 TEST(ConvNeXt, StreamsLikeTheWhole) {

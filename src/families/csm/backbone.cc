@@ -1,7 +1,7 @@
 #include "families/csm/backbone.h"
 
 #include "families/csm/state.h"
-#include "kernels/copy.h"
+#include "families/run_decoder.h"
 #include "kernels/embedding.h"
 #include "nn/cache_type.h"
 #include "nn/stream_pass.h"
@@ -42,9 +42,7 @@ std::vector<View> depth_tables(const ModelConfig& config, const Weights& weights
 
 DepthDecoder::DepthDecoder(const ModelConfig& config, const Weights& weights,
                            std::vector<View> tables, WeightType type)
-    : decoder_(config.depth, weights.scope("model"), type),
-      kv_(config.depth.kv_spec(short_cache_type(type))),
-      pages_each_(KvPool::pages_for(config.codebooks)),
+    : decoder_(config.depth, weights.scope("model"), type, config.codebooks),
       tables_(std::move(tables)) {
   const int64_t depth = config.depth.hidden, v = config.code_vocab;
   projection_ = load_linear(weights.scope("model"), "inputs_embeds_projector", depth,
@@ -63,10 +61,6 @@ void DepthDecoder::move_to(Device device, MovedTables& moved) {
   for (View& table : tables_) table = moved.move(device, table);
 }
 
-size_t DepthDecoder::scratch_bytes(int emits) const {
-  return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));
-}
-
 size_t DepthDecoder::bytes() const {
   size_t sum = decoder_.bytes() + projection_.bytes();
   for (const PackedLinear& head : heads_) sum += head.bytes();
@@ -82,16 +76,7 @@ View DepthDecoder::inputs(StepContext& ctx, int k, const View& hidden, const Vie
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   View x = take_rows(ctx, emits, wide);
   embed_column(ctx, tables_[k - 1], codes, k - 1, x);
-  if (k == 1) {
-    const View both = take_rows(ctx, 2 * emits, wide);
-    std::span<CopySpan> copies = take_array<CopySpan>(ctx, 2 * emits);
-    for (int64_t e = 0; e < emits; ++e) {
-      copies[2 * e] = {hidden.f32() + e * wide, both.f32() + 2 * e * wide, wide};
-      copies[2 * e + 1] = {x.f32() + e * wide, both.f32() + (2 * e + 1) * wide, wide};
-    }
-    copy_spans(ctx, copies);
-    x = both;
-  }
+  if (k == 1) x = side_by_side(ctx, hidden, x);
   linear(ctx, projection_, x, narrow);
   return narrow;
 }
@@ -99,23 +84,7 @@ View DepthDecoder::inputs(StepContext& ctx, int k, const View& hidden, const Vie
 void DepthDecoder::logits(StepContext& ctx, int k, const View& hidden, const View& codes,
                           const View& scratch, const View& out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t emits = hidden.shape[0];
-  const int32_t rows = k == 1 ? 2 : 1;
-  const View x = inputs(ctx, k, hidden, codes);
-  std::span<int32_t> row_begin = take_array<int32_t>(ctx, emits + 1);
-  std::span<int32_t> kv_len = take_array<int32_t>(ctx, emits);
-  std::span<int32_t> last = take_array<int32_t>(ctx, emits);
-  std::span<int32_t> pages = take_array<int32_t>(ctx, emits * pages_each_);
-  for (size_t i = 0; i < pages.size(); ++i) pages[i] = static_cast<int32_t>(i);
-  for (int32_t e = 0; e < emits; ++e) {
-    row_begin[e + 1] = (e + 1) * rows;
-    kv_len[e] = k + 1;
-    last[e] = row_begin[e + 1] - 1;
-  }
-  const KvPool kv(kv_, emits * pages_each_, scratch);
-  decoder_.forward(ctx, x, {row_begin, kv_len, pages, static_cast<int>(pages_each_)}, kv);
-  const View top = take_rows(ctx, emits, decoder_.config().hidden);
-  decoder_.norm_rows(ctx, x, last, top);
+  const View top = decoder_.run(ctx, k, inputs(ctx, k, hidden, codes), scratch);
   linear(ctx, heads_[k - 1], top, out);
 }
 
@@ -163,10 +132,7 @@ View Backbone::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 
 void Backbone::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const View x = embed_rows(ctx, batch);
-  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  if (batch.emits == 0) return;
-  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
+  run_decoder(ctx, decoder_, batch, embed_rows(ctx, batch), hidden);
 }
 
 void Backbone::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,

@@ -9,7 +9,7 @@
 #include "families/csm/config.h"
 #include "io/weights.h"
 #include "model/stage.h"
-#include "nn/decoder.h"
+#include "nn/inner_decoder.h"
 
 namespace syrinx::csm {
 
@@ -20,7 +20,7 @@ class DepthDecoder {
   DepthDecoder(const ModelConfig& config, const Weights& weights, std::vector<View> tables,
                WeightType type);
 
-  size_t scratch_bytes(int emits) const;
+  size_t scratch_bytes(int emits) const { return decoder_.scratch_bytes(emits); }
   size_t bytes() const;
   /// `moved` keeps the tables.
   void move_to(Device device, MovedTables& moved);
@@ -32,9 +32,7 @@ class DepthDecoder {
  private:
   View inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const;
 
-  Decoder decoder_;
-  KvSpec kv_;
-  int64_t pages_each_ = 1;  // of the cache of a sequence
+  InnerDecoder decoder_;
   std::vector<View> tables_;
   PackedLinear projection_;  // H -> D
   std::vector<PackedLinear> heads_;

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "families/fish_speech/state.h"
+#include "families/run_decoder.h"
 #include "kernels/activation.h"
-#include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "nn/cache_type.h"
 #include "nn/stream_pass.h"
@@ -34,9 +34,7 @@ PackedLinear tied_head(const ModelConfig& config, const View& table, WeightType 
 }  // namespace
 
 FastAr::FastAr(const ModelConfig& config, const Weights& weights, WeightType type)
-    : decoder_(config.fast, weights, type),
-      kv_(config.fast.kv_spec(short_cache_type(type))),
-      pages_each_(KvPool::pages_for(config.codebooks)) {
+    : decoder_(config.fast, weights, type, config.codebooks) {
   const int64_t v = config.codes, width = config.fast.hidden;
   const View stored = weights.take("embeddings.weight", {v, width});
   table_ = Tensor({v + 1, width}, stored.dtype);
@@ -46,52 +44,18 @@ FastAr::FastAr(const ModelConfig& config, const Weights& weights, WeightType typ
   head_ = load_linear(weights, "output", v, width, false, at_least_8_bits(type));
 }
 
-size_t FastAr::scratch_bytes(int emits) const {
-  return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));
-}
-
 /// A step begins with two rows a sequence, the slow network's hidden row and code 0; later one row,
 /// the code before.
 View FastAr::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
-  const int64_t emits = hidden.shape[0], width = hidden.shape[1];
-  const int64_t rows = k == 1 ? 2 : 1;
-  const View both = take_rows(ctx, rows * emits, width);
-  if (k > 1) {
-    embed_column(ctx, table_, codes, k - 1, both);
-    return both;
-  }
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const View x = take_rows(ctx, emits, width);
-  embed_column(ctx, table_, codes, 0, x);
-  const std::span<CopySpan> copies = take_array<CopySpan>(ctx, 2 * emits);
-  for (int64_t e = 0; e < emits; ++e) {
-    copies[2 * e] = {hidden.f32() + e * width, both.f32() + 2 * e * width, width};
-    copies[2 * e + 1] = {x.f32() + e * width, both.f32() + (2 * e + 1) * width, width};
-  }
-  copy_spans(ctx, copies);
-  return both;
+  const View x = take_rows(ctx, hidden.shape[0], hidden.shape[1]);
+  embed_column(ctx, table_, codes, k - 1, x);
+  return k == 1 ? side_by_side(ctx, hidden, x) : x;
 }
 
 void FastAr::logits(StepContext& ctx, int k, const View& hidden, const View& codes,
                     const View& scratch, const View& out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t emits = hidden.shape[0];
-  const int32_t rows = k == 1 ? 2 : 1;
-  const View x = inputs(ctx, k, hidden, codes);
-  std::span<int32_t> row_begin = take_array<int32_t>(ctx, emits + 1);
-  std::span<int32_t> kv_len = take_array<int32_t>(ctx, emits);
-  std::span<int32_t> last = take_array<int32_t>(ctx, emits);
-  std::span<int32_t> pages = take_array<int32_t>(ctx, emits * pages_each_);
-  for (size_t i = 0; i < pages.size(); ++i) pages[i] = static_cast<int32_t>(i);
-  for (int32_t e = 0; e < emits; ++e) {
-    row_begin[e + 1] = (e + 1) * rows;
-    kv_len[e] = k + 1;
-    last[e] = row_begin[e + 1] - 1;
-  }
-  const KvPool kv(kv_, emits * pages_each_, scratch);
-  decoder_.forward(ctx, x, {row_begin, kv_len, pages, static_cast<int>(pages_each_)}, kv);
-  const View top = take_rows(ctx, emits, decoder_.config().hidden);
-  decoder_.norm_rows(ctx, x, last, top);
+  const View top = decoder_.run(ctx, k, inputs(ctx, k, hidden, codes), scratch);
   linear(ctx, head_, top, out);
 }
 
@@ -140,10 +104,7 @@ View DualAr::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 
 void DualAr::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const View x = embed_rows(ctx, batch);
-  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  if (batch.emits == 0) return;
-  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
+  run_decoder(ctx, decoder_, batch, embed_rows(ctx, batch), hidden);
 }
 
 void DualAr::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,

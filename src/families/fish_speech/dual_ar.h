@@ -10,7 +10,7 @@
 #include "families/fish_speech/config.h"
 #include "io/weights.h"
 #include "model/stage.h"
-#include "nn/decoder.h"
+#include "nn/inner_decoder.h"
 
 namespace syrinx::fish_speech {
 
@@ -20,7 +20,7 @@ class FastAr {
   /// `weights` is the scope "audio_decoder".
   FastAr(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  size_t scratch_bytes(int emits) const;
+  size_t scratch_bytes(int emits) const { return decoder_.scratch_bytes(emits); }
   size_t bytes() const { return decoder_.bytes() + head_.bytes() + table_.bytes(); }
 
   /// Logits [E, V] of code k >= 1. `scratch` is kept between the calls of a step, k = 1, 2, ...
@@ -30,10 +30,8 @@ class FastAr {
  private:
   View inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const;
 
-  Decoder decoder_;
-  KvSpec kv_;
-  int64_t pages_each_ = 1;  // of the cache of a sequence
-  Tensor table_;            // [V + 1, H]: the end is fed as code 0, as the authors clamp it
+  InnerDecoder decoder_;
+  Tensor table_;  // [V + 1, H]: the end is fed as code 0, as the authors clamp it
   PackedLinear head_;
 };
 

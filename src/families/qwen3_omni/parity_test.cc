@@ -9,7 +9,7 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
-#include "nn/kv.h"
+#include "nn/local_kv.h"
 
 namespace syrinx::qwen3_omni {
 namespace {

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
-#include "kernels/copy.h"
 #include "kernels/embedding.h"
-#include "nn/cache_type.h"
 
 namespace syrinx::qwen3_tts {
 CodePredictor::CodePredictor(const PredictorConfig& config, const Weights& weights, WeightType type)
-    : decoder_(config.decoder, weights.scope("model"), type),
-      kv_(config.decoder.kv_spec(short_cache_type(type))) {
+    : decoder_(config.decoder, weights.scope("model"), type, config.codebooks) {
   const int64_t wide = config.wide, narrow = config.decoder.hidden;
   const Weights tables = weights.scope("model").scope("codec_embedding");
   for (int64_t i = 0; i + 1 < config.codebooks; ++i) {
@@ -30,10 +27,6 @@ void CodePredictor::move_to(Device device, MovedTables& moved) {
   for (View& table : tables_) table = moved.move(device, table);
 }
 
-size_t CodePredictor::scratch_bytes(int emits) const {
-  return KvPool::page_bytes(kv_) * static_cast<size_t>(std::max(emits, 1));
-}
-
 size_t CodePredictor::bytes() const {
   size_t sum = decoder_.bytes() + projection_.bytes();
   for (const PackedLinear& head : heads_) sum += head.bytes();
@@ -45,18 +38,9 @@ size_t CodePredictor::bytes() const {
 View CodePredictor::inputs(StepContext& ctx, int k, const View& first_table, const View& hidden,
                            const View& codes) const {
   const int64_t emits = hidden.shape[0], wide = hidden.shape[1];
-  const View last = ctx.arena.take({emits, wide}, DType::kF32);
-  embed_column(ctx, k == 1 ? first_table : tables_[k - 2], codes, k - 1, last);
-  View x = last;
-  if (k == 1) {
-    x = ctx.arena.take({2 * emits, wide}, DType::kF32);
-    std::span<CopySpan> copies = take_array<CopySpan>(ctx, 2 * emits);
-    for (int64_t e = 0; e < emits; ++e) {
-      copies[2 * e] = {hidden.f32() + e * wide, x.f32() + 2 * e * wide, wide};
-      copies[2 * e + 1] = {last.f32() + e * wide, x.f32() + (2 * e + 1) * wide, wide};
-    }
-    copy_spans(ctx, copies);
-  }
+  View x = ctx.arena.take({emits, wide}, DType::kF32);
+  embed_column(ctx, k == 1 ? first_table : tables_[k - 2], codes, k - 1, x);
+  if (k == 1) x = side_by_side(ctx, hidden, x);
   if (projection_.empty()) return x;
   const View narrow = ctx.arena.take({x.shape[0], decoder_.config().hidden}, DType::kF32);
   linear(ctx, projection_, x, narrow);
@@ -66,23 +50,8 @@ View CodePredictor::inputs(StepContext& ctx, int k, const View& first_table, con
 void CodePredictor::logits(StepContext& ctx, int k, const View& first_table, const View& hidden,
                            const View& codes, const View& scratch, const View& out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t emits = hidden.shape[0];
-  const int rows = k == 1 ? 2 : 1;
   const View x = inputs(ctx, k, first_table, hidden, codes);
-  std::span<int32_t> row_begin = take_array<int32_t>(ctx, emits + 1),
-                     kv_len = take_array<int32_t>(ctx, emits);
-  std::span<int32_t> pages = take_array<int32_t>(ctx, emits),
-                     last = take_array<int32_t>(ctx, emits);
-  for (int64_t e = 0; e <= emits; ++e) row_begin[e] = static_cast<int32_t>(e * rows);
-  for (int64_t e = 0; e < emits; ++e) {
-    kv_len[e] = k + 1;
-    pages[e] = static_cast<int32_t>(e);
-    last[e] = row_begin[e + 1] - 1;
-  }
-  const KvPool kv(kv_, emits, scratch);
-  decoder_.forward(ctx, x, {row_begin, kv_len, pages, 1}, kv);
-  const View top = ctx.arena.take({emits, decoder_.config().hidden}, DType::kF32);
-  decoder_.norm_rows(ctx, x, last, top);
+  const View top = decoder_.run(ctx, k, x, scratch);
   linear(ctx, heads_[k - 1], top, out);
 }
 

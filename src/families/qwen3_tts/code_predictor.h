@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/weights.h"
-#include "nn/decoder.h"
+#include "nn/inner_decoder.h"
 
 namespace syrinx::qwen3_tts {
 
@@ -28,7 +28,7 @@ class CodePredictor {
   const std::vector<View>& tables() const { return tables_; }
   /// `moved` keeps the tables.
   void move_to(Device device, MovedTables& moved);
-  size_t scratch_bytes(int emits) const;
+  size_t scratch_bytes(int emits) const { return decoder_.scratch_bytes(emits); }
   size_t bytes() const;
 
   /// Logits [E, V] of code k >= 1. first [H] table rows belong to code 0. `scratch` is kept between
@@ -40,8 +40,7 @@ class CodePredictor {
   View inputs(StepContext& ctx, int k, const View& first_table, const View& hidden,
               const View& codes) const;
 
-  Decoder decoder_;
-  KvSpec kv_;
+  InnerDecoder decoder_;
   std::vector<View> tables_;
   PackedLinear projection_;  // H -> P; empty when they are equal
   std::vector<PackedLinear> heads_;
