@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "families/chatterbox/state.h"
+#include "families/run_decoder.h"
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
 #include "nn/cache_type.h"
@@ -166,10 +167,7 @@ View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const View x = embed_rows(ctx, batch);
-  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  if (batch.emits == 0) return;
-  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
+  run_decoder(ctx, decoder_, batch, embed_rows(ctx, batch), hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {

@@ -4,6 +4,7 @@
 
 #include "families/finch/phone_stream.h"
 #include "families/finch/state.h"
+#include "families/run_decoder.h"
 #include "kernels/embedding.h"
 
 namespace syrinx::finch {
@@ -77,8 +78,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
       for (const float value : said_by) *heard++ += value;
     }
   }
-  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
+  run_decoder(ctx, decoder_, batch, x, hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View /*codes*/,

@@ -1,6 +1,7 @@
 #include "families/llm/language_model.h"
 
 #include "families/llm/answer.h"
+#include "families/run_decoder.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "nn/cache_type.h"
@@ -48,9 +49,7 @@ void LanguageModel::forward(StepContext& ctx, const ArBatch& batch, View hidden)
   }
   embed(ctx, table_, ids, x);
   if (heard > 0) copy_spans(ctx, copies.first(heard));
-  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  if (batch.emits == 0) return;
-  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
+  run_decoder(ctx, decoder_, batch, x, hidden);
 }
 
 void LanguageModel::logits(StepContext& ctx, int, const ArBatch&, View hidden, View,

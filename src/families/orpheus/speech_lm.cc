@@ -1,6 +1,7 @@
 #include "families/orpheus/speech_lm.h"
 
 #include "families/orpheus/state.h"
+#include "families/run_decoder.h"
 #include "kernels/embedding.h"
 #include "nn/cache_type.h"
 
@@ -36,9 +37,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
     for (int i = 0; i < seq.rows; ++i) ids[row++] = state.input(seq.first_pos + i);
   }
   embed(ctx, table_, ids, x);
-  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  if (batch.emits == 0) return;
-  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
+  run_decoder(ctx, decoder_, batch, x, hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {

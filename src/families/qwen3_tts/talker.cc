@@ -1,6 +1,7 @@
 #include "families/qwen3_tts/talker.h"
 
 #include "families/qwen3_tts/state.h"
+#include "families/run_decoder.h"
 #include "kernels/embedding.h"
 #include "nn/cache_type.h"
 
@@ -88,10 +89,7 @@ View Talker::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 
 void Talker::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const View x = embed_rows(ctx, batch);
-  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  if (batch.emits == 0) return;
-  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
+  run_decoder(ctx, decoder_, batch, embed_rows(ctx, batch), hidden);
 }
 
 void Talker::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,

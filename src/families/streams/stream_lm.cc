@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "families/run_decoder.h"
 #include "kernels/embedding.h"
 
 namespace syrinx {
@@ -75,10 +76,7 @@ View StreamLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 
 void StreamLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const View x = embed_rows(ctx, batch);
-  decoder_.forward(ctx, x, batch.ragged, batch.kv[0]);
-  if (batch.emits == 0) return;
-  decoder_.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
+  run_decoder(ctx, decoder_, batch, embed_rows(ctx, batch), hidden);
 }
 
 void StreamLm::logits(StepContext& ctx, int k, const ArBatch&, View hidden, View, View out) const {
