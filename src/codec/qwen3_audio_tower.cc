@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "codec/whisper_encoder.h"
 #include "kernels/activation.h"
 #include "kernels/copy.h"
 
@@ -79,23 +80,8 @@ PackedLinear load_flatten(const Weights& weights, int64_t out, int64_t bands, in
 }
 
 DecoderConfig encoder_config(const Qwen3AudioConfig& c) {
-  DecoderConfig d;
-  d.layers = static_cast<int>(c.layers);
-  d.hidden = static_cast<int>(c.width);
-  d.heads = d.kv_heads = static_cast<int>(c.heads);
-  d.head_dim = static_cast<int>(c.width / c.heads);
-  d.ffn = static_cast<int>(c.ffn);
-  d.norm_eps = 1e-5f;
-  d.rotary = false;
-  d.attention_bias = d.output_bias = d.mlp_bias = true;
-  d.causal = false;
-  d.norm = NormKind::kLayer;
-  d.mlp = MlpKind::kGelu;
-  d.names.attention_norm = "self_attn_layer_norm";
-  d.names.o = "self_attn.out_proj";
-  d.names.mlp_norm = "final_layer_norm";
-  d.names.fc1 = "fc1";
-  d.names.fc2 = "fc2";
+  DecoderConfig d = whisper_blocks(c.layers, c.width, c.heads, c.ffn);
+  d.key_bias = true;
   d.names.final_norm = "ln_post";
   return d;
 }

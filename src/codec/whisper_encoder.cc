@@ -10,13 +10,22 @@ namespace {
 
 constexpr int64_t kLookPiece = 512;  // frames
 
-DecoderConfig whisper_blocks(const WhisperEncoderConfig& c) {
+PackedConv1d load_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
+  const View weight = weights.take("weight", {out, in, 3}), bias = weights.take("bias", {out});
+  // Convolutions are kept in f32 or bf16; there are few of their weights.
+  return PackedConv1d::pack(weight, bias, 1,
+                            type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
+}
+
+}  // namespace
+
+DecoderConfig whisper_blocks(int64_t layers, int64_t width, int64_t heads, int64_t ffn) {
   DecoderConfig d;
-  d.layers = static_cast<int>(c.layers);
-  d.hidden = static_cast<int>(c.width);
-  d.heads = d.kv_heads = static_cast<int>(c.heads);
-  d.head_dim = static_cast<int>(c.width / c.heads);
-  d.ffn = static_cast<int>(c.ffn);
+  d.layers = static_cast<int>(layers);
+  d.hidden = static_cast<int>(width);
+  d.heads = d.kv_heads = static_cast<int>(heads);
+  d.head_dim = static_cast<int>(width / heads);
+  d.ffn = static_cast<int>(ffn);
   d.norm_eps = 1e-5f;
   d.rotary = false;
   d.attention_bias = d.output_bias = d.mlp_bias = true;
@@ -32,15 +41,6 @@ DecoderConfig whisper_blocks(const WhisperEncoderConfig& c) {
   d.names.final_norm = "layer_norm";
   return d;
 }
-
-PackedConv1d load_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
-  const View weight = weights.take("weight", {out, in, 3}), bias = weights.take("bias", {out});
-  // Convolutions are kept in f32 or bf16; there are few of their weights.
-  return PackedConv1d::pack(weight, bias, 1,
-                            type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
-}
-
-}  // namespace
 
 WhisperEncoderConfig WhisperEncoderConfig::load(const Config& c) {
   WhisperEncoderConfig e;
@@ -122,7 +122,8 @@ WhisperEncoder::WhisperEncoder(const WhisperEncoderConfig& config, const Weights
       conv1_(load_stem(weights.scope("conv1"), config.width, config.mels, type)),
       conv2_(load_stem(weights.scope("conv2"), config.width, config.width, type)),
       positions_(weights.f32("embed_positions.weight", {kRows, config.width})),
-      blocks_(whisper_blocks(config), weights, type) {}
+      blocks_(whisper_blocks(config.layers, config.width, config.heads, config.ffn), weights,
+              type) {}
 
 size_t WhisperEncoder::bytes() const {
   return conv1_.bytes() + conv2_.bytes() + positions_.bytes() + blocks_.bytes();

@@ -27,6 +27,9 @@ struct WhisperEncoderConfig {
   static WhisperEncoderConfig load(const Config& root);
 };
 
+/// Blocks as Whisper's encoder has them, with its names; keys have no bias.
+DecoderConfig whisper_blocks(int64_t layers, int64_t width, int64_t heads, int64_t ffn);
+
 /// A window of a recording, cut where the authors cut it: out of the mel of the whole recording.
 struct WhisperWindow {
   static constexpr int kSampleRate = 16000;  ///< Hz
