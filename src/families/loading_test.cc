@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "families/checkpoint_copy.h"
 #include "families/family.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
@@ -86,12 +87,9 @@ bool any_in(const std::vector<std::string>& parts, const std::string& name) {
 std::string parity_dir(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
 /// A copy of a golden checkpoint.
-struct Copy {
-  explicit Copy(const std::string& family_name, const std::string& golden) : family(family_name) {
-    std::filesystem::copy(parity_dir(golden), dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-  }
+struct Copy : CheckpointCopy {
+  explicit Copy(const std::string& family_name, const std::string& golden)
+      : CheckpointCopy(parity_dir(golden)), family(family_name) {}
   explicit Copy(const Golden& golden) : Copy(golden.family, golden.dir) {}
 
   /// What loading it says; empty when it loads.
@@ -114,13 +112,6 @@ struct Copy {
     json[key] = value;
     dir.write(file, json.dump());
   }
-  void replace(const std::string& file, const std::string& from, const std::string& to) const {
-    std::string text = slurp(dir.path(file));
-    const size_t at = text.find(from);
-    ASSERT_NE(at, text.npos) << from;
-    dir.write(file, text.replace(at, from.size(), to));
-  }
-  TestDir dir;
   std::string family;
 };
 

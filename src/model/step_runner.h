@@ -24,6 +24,17 @@ inline float relative(std::span<const float> got, std::span<const float> want) {
   return worst / top;
 }
 
+/// The root of the mean square of the differences, over that of what is wanted.
+inline double rms_off(std::span<const float> got, std::span<const float> want) {
+  EXPECT_EQ(got.size(), want.size());
+  double off = 0, power = 0;
+  for (size_t i = 0; i < std::min(got.size(), want.size()); ++i) {
+    off += std::pow(double{got[i]} - want[i], 2);
+    power += std::pow(double{want[i]}, 2);
+  }
+  return std::sqrt(off / power);
+}
+
 inline std::span<const float> floats(const View& view) {
   return {view.f32(), static_cast<size_t>(view.count())};
 }

@@ -3,6 +3,7 @@
 #include "base/worst.h"
 #include "codec/dac_fixture.h"
 #include "families/bagpiper/fixture.h"
+#include "families/golden_checks.h"
 
 namespace syrinx::bagpiper {
 namespace {
@@ -196,16 +197,9 @@ TEST_F(BagpiperParity, SamplesOfARequest) {
   const GoldenSamples want(*c.golden);
   Runner runner(model_);
   const ChunkStage& stage = *model_.graph().node(2).chunk;
-  const auto stream = open_stream(stage, *runner.open(c.request).state);
-  std::vector<float> got(static_cast<size_t>(c.kept_samples * stage.out_width()));
+  const std::vector<float> got = samples_of(stage, *runner.open(c.request).state, frames,
+                                            c.kept_samples, true, runner.context());
   ASSERT_EQ(want.count(), std::ssize(got));
-  ChunkJob job;
-  job.state = stream.get();
-  job.codes = std::span(frames).first(static_cast<size_t>(c.kept_samples * stage.in_width()));
-  job.fresh = c.kept_samples;
-  job.last = true;
-  job.out = got;
-  stage.run(runner.context(), std::span(&job, 1));
   EXPECT_LT(want.distance(got), 1e-5f);
 }
 
@@ -216,13 +210,7 @@ TEST_F(BagpiperParity, WeightsOfEveryKindStayClose) {
     Runner runner(model);
     Track track = runner.open(c.request);
     runner.step(track);
-    const std::span<const float> want = floats(c.golden->view("logits"));
-    double off = 0, power = 0;
-    for (size_t i = 0; i < track.logits[0].size(); ++i) {
-      off += std::pow(double{track.logits[0][i]} - want[i], 2);
-      power += std::pow(double{want[i]}, 2);
-    }
-    return std::sqrt(off / power);
+    return rms_off(track.logits[0], floats(c.golden->view("logits")).first(track.logits[0].size()));
   };
   EXPECT_LT(error(WeightType::kBF16), 0.02);
   EXPECT_LT(error(WeightType::kQ8), 0.05);

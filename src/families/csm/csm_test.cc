@@ -2,6 +2,7 @@
 // checks, faults.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
+#include "families/checkpoint_copy.h"
 #include "families/csm/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
@@ -441,28 +442,13 @@ TEST_F(CsmTest, DescribesItself) {
   EXPECT_TRUE(info.context);
 }
 
-/// A copy of a small checkpoint in which files may be changed.
-struct Copy {
-  explicit Copy(const std::string& name = "taught") {
-    std::filesystem::copy(golden_dir(name) + "/checkpoint", dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-  }
-  void replace(const std::string& file, const std::string& from, const std::string& to) {
-    std::string text = slurp(dir.path(file));
-    const size_t at = text.find(from);
-    ASSERT_NE(at, text.npos) << from;
-    dir.write(file, text.replace(at, from.size(), to));
-  }
+/// What loading a changed copy of a small checkpoint says.
+struct Copy : CheckpointCopy {
+  explicit Copy(const std::string& name = "taught")
+      : CheckpointCopy(golden_dir(name) + "/checkpoint") {}
   std::string fault() const {
-    try {
-      Csm model({dir.path(), "copy"});
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
+    return load_fault_of([&] { Csm model({dir.path(), "copy"}); });
   }
-  TestDir dir;
 };
 
 TEST(CsmLoad, ListsMissingAndWrongTensors) {

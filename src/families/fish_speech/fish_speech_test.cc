@@ -2,6 +2,7 @@
 // references, checks, faults.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
+#include "families/checkpoint_copy.h"
 #include "families/fish_speech/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
@@ -358,21 +359,11 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
 }
 
 /// What loading a changed copy of the checkpoint says.
-struct FishCopy {
-  FishCopy() {
-    std::filesystem::copy(golden_path("checkpoint"), dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-  }
+struct FishCopy : CheckpointCopy {
+  FishCopy() : CheckpointCopy(golden_path("checkpoint")) {}
   std::string fault(bool dummy = false) const {
-    try {
-      const FishSpeech model({dir.path(), "x", WeightType::kF32, dummy});
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
+    return load_fault_of([&] { FishSpeech model({dir.path(), "x", WeightType::kF32, dummy}); });
   }
-  TestDir dir;
 };
 
 TEST(FishSpeechLoading, FilesThatDoNotFitAreNamed) {

@@ -2,6 +2,7 @@
 // logits of every step, greedy frames of every message, samples, and the sampler's probabilities.
 #include "base/worst.h"
 #include "families/fish_speech/fixture.h"
+#include "families/golden_checks.h"
 
 namespace syrinx::fish_speech {
 namespace {
@@ -85,46 +86,17 @@ TEST_F(FishSpeechParity, SamplesOfARequest) {
   const std::span<const float> want = floats(c.golden->view("samples"));
   Runner runner(model_);
   const ChunkStage& stage = *model_.graph().links()[0].stage;
-  const auto stream = open_stream(stage, *runner.open(c.request).state);
   const int count = static_cast<int>(want.size()) / stage.out_width();
-  std::vector<float> got(want.size());
-  ChunkJob job;
-  job.state = stream.get();
-  job.codes = std::span(frames).first(count * stage.in_width());
-  job.fresh = count;
-  job.out = got;
-  stage.run(runner.context(), std::span(&job, 1));
+  const std::vector<float> got =
+      samples_of(stage, *runner.open(c.request).state, frames, count, false, runner.context());
   EXPECT_LT(relative(got, want), 1e-4f);
 }
 
 TEST_F(FishSpeechParity, DrawsFollowTheAuthorsProbabilities) {
   const Safetensors golden(golden_path("sampling.safetensors"));
-  const View logits = golden.view("logits"), settings = golden.view("settings"),
-             want = golden.view("probabilities");
-  constexpr int kDraws = 20000;
   Runner runner(model_);
-  for (int64_t r = 0; r < logits.shape[0]; ++r) {
-    const float* set = settings.f32() + r * 3;
-    SpeechRequest request = cases_[0].request;
-    request.temperature = set[0], request.top_p = set[1], request.top_k = static_cast<int>(set[2]);
-    const Track track = runner.open(request);
-    SampleRow row{track.state->sampling(0), {}, {}, 7, 0, 0};
-    std::vector<int> seen(static_cast<size_t>(logits.shape[1]), 0);
-    for (int i = 0; i < kDraws; ++i) {
-      row.step = static_cast<uint32_t>(i);
-      int32_t id;
-      SampleStatus status;
-      sample(runner.context(), logits.slice(r, r + 1), std::span(&row, 1), std::span(&id, 1),
-             std::span(&status, 1));
-      ++seen[static_cast<size_t>(id)];
-    }
-    for (int64_t i = 0; i < logits.shape[1]; ++i) {
-      const double p = want.f32()[r * logits.shape[1] + i];
-      EXPECT_NEAR(static_cast<double>(seen[static_cast<size_t>(i)]) / kDraws, p,
-                  5 * std::sqrt(p * (1 - p) / kDraws) + 1e-9)
-          << "setting " << r << " id " << i;
-    }
-  }
+  expect_chances(golden.view("logits"), golden.view("settings"), golden.view("probabilities"),
+                 cases_[0].request, runner);
 }
 
 TEST_F(FishSpeechParity, WeightsOfEveryKindStayClose) {
@@ -134,13 +106,7 @@ TEST_F(FishSpeechParity, WeightsOfEveryKindStayClose) {
     Runner runner(model);
     Track track = runner.open(c.request);
     runner.step(track);
-    const View want = c.view("logits", 0).slice(0, 1);
-    double off = 0, power = 0;
-    for (int64_t i = 0; i < want.count(); ++i) {
-      off += std::pow(double{track.logits[0][i]} - want.f32()[i], 2);
-      power += std::pow(double{want.f32()[i]}, 2);
-    }
-    return std::sqrt(off / power);
+    return rms_off(track.logits[0], floats(c.view("logits", 0).slice(0, 1)));
   };
   EXPECT_LT(error(WeightType::kBF16), 0.01);
   EXPECT_LT(error(WeightType::kQ8), 0.03);

@@ -7,6 +7,7 @@
 
 #include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
+#include "families/checkpoint_copy.h"
 #include "families/glm4_voice/pipeline.h"
 #include "families/glm4_voice/voice_answer.h"
 #include "families/llm/prompt_cases.h"
@@ -235,20 +236,11 @@ TEST(GlmVoice, ClientsWriteNoSpecialTokens) {
 
 TEST(GlmVoice, TellsWhatIsWrongWithACheckpoint) {
   const auto fault = [](const std::string& file, const std::string& from, const std::string& to) {
-    TestDir dir;
-    std::filesystem::copy(golden("checkpoint"), dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-    std::string text = read_file(dir.path(file), 1 << 20);
-    const size_t at = text.find(from);
-    EXPECT_NE(at, text.npos) << from;
-    dir.write(file, text.replace(at, from.size(), to));
-    try {
-      load({dir.path(), "glm", WeightType::kF32, false, Device::kCpu});
-    } catch (const LoadError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    const CheckpointCopy copy(golden("checkpoint"));
+    copy.replace(file, from, to);
+    return load_fault_of([&] {
+      load({copy.dir.path(), "glm", WeightType::kF32, false, Device::kCpu});
+    });
   };
   const auto tells = [&](const std::string& told, const std::string& what) {
     EXPECT_NE(told.find(what), told.npos) << told;

@@ -2,6 +2,7 @@
 // tags, voices, checks, faults.
 #include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
+#include "families/checkpoint_copy.h"
 #include "families/higgs/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
@@ -326,21 +327,11 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
 }
 
 /// What loading a changed copy of the checkpoint says.
-struct HiggsCopy {
-  HiggsCopy() {
-    std::filesystem::copy(golden_path("checkpoint"), dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-  }
+struct HiggsCopy : CheckpointCopy {
+  HiggsCopy() : CheckpointCopy(golden_path("checkpoint")) {}
   std::string fault(bool dummy = false) const {
-    try {
-      const Higgs model({dir.path(), "x", WeightType::kF32, dummy});
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
+    return load_fault_of([&] { Higgs model({dir.path(), "x", WeightType::kF32, dummy}); });
   }
-  TestDir dir;
 };
 
 TEST(HiggsLoading, ConfigsThatDoNotFitAreNamed) {

@@ -1,6 +1,7 @@
 // The language model against what the serving code of the authors computes on a small checkpoint:
 // prompt ids, rows, logits, greedy steps and frames, samples, and the sampler's chances.
 #include "base/worst.h"
+#include "families/golden_checks.h"
 #include "families/higgs/fixture.h"
 #include "io/golden_samples.h"
 
@@ -66,47 +67,17 @@ TEST_F(HiggsParity, SamplesOfARequest) {
   const GoldenSamples want(*c.golden);
   Runner runner(model_);
   const ChunkStage& stage = *model_.graph().links()[0].stage;
-  const auto stream = open_stream(stage, *runner.open(c.request).state);
-  std::vector<float> got(static_cast<size_t>(c.kept_samples * stage.out_width()));
+  const std::vector<float> got = samples_of(stage, *runner.open(c.request).state, frames,
+                                            c.kept_samples, true, runner.context());
   ASSERT_EQ(want.count(), std::ssize(got));
-  ChunkJob job;
-  job.state = stream.get();
-  job.codes = std::span(frames).first(static_cast<size_t>(c.kept_samples * stage.in_width()));
-  job.fresh = c.kept_samples;
-  job.last = true;
-  job.out = got;
-  stage.run(runner.context(), std::span(&job, 1));
   EXPECT_LT(want.distance(got), 1e-5f);
 }
 
 TEST_F(HiggsParity, DrawsFollowTheAuthorsChances) {
   const Safetensors golden(golden_path("sampling.safetensors"));
-  const View logits = golden.view("logits"), settings = golden.view("settings"),
-             want = golden.view("chances");
-  constexpr int kDraws = 20000;
   Runner runner(model_);
-  for (int64_t r = 0; r < logits.shape[0]; ++r) {
-    const float* set = settings.f32() + r * 3;
-    SpeechRequest request = cases_[0].request;
-    request.temperature = set[0], request.top_p = set[1], request.top_k = static_cast<int>(set[2]);
-    const Track track = runner.open(request);
-    SampleRow row{track.state->sampling(0), {}, {}, 7, 0, 0};
-    std::vector<int> seen(static_cast<size_t>(logits.shape[1]), 0);
-    for (int i = 0; i < kDraws; ++i) {
-      row.step = static_cast<uint32_t>(i);
-      int32_t id;
-      SampleStatus status;
-      sample(runner.context(), logits.slice(r, r + 1), std::span(&row, 1), std::span(&id, 1),
-             std::span(&status, 1));
-      ++seen[static_cast<size_t>(id)];
-    }
-    for (int64_t i = 0; i < logits.shape[1]; ++i) {
-      const double p = want.f32()[r * logits.shape[1] + i];
-      EXPECT_NEAR(static_cast<double>(seen[static_cast<size_t>(i)]) / kDraws, p,
-                  5 * std::sqrt(p * (1 - p) / kDraws) + 1e-9)
-          << "setting " << r << " id " << i;
-    }
-  }
+  expect_chances(golden.view("logits"), golden.view("settings"), golden.view("chances"),
+                 cases_[0].request, runner);
 }
 
 TEST_F(HiggsParity, WeightsOfEveryKindStayClose) {
@@ -116,13 +87,7 @@ TEST_F(HiggsParity, WeightsOfEveryKindStayClose) {
     Runner runner(model);
     Track track = runner.open(c.request);
     runner.step(track);
-    const std::span<const float> want = floats(c.golden->view("logits"));
-    double off = 0, power = 0;
-    for (size_t i = 0; i < track.logits[0].size(); ++i) {
-      off += std::pow(double{track.logits[0][i]} - want[i], 2);
-      power += std::pow(double{want[i]}, 2);
-    }
-    return std::sqrt(off / power);
+    return rms_off(track.logits[0], floats(c.golden->view("logits")).first(track.logits[0].size()));
   };
   EXPECT_LT(error(WeightType::kBF16), 0.015);
   EXPECT_LT(error(WeightType::kQ8), 0.05);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "families/checkpoint_copy.h"
 #include "families/llm/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -322,23 +323,14 @@ TEST_F(AnswerTest, RefusesByName) {
 
 // Checkpoints
 
-struct Copy {
-  explicit Copy(const std::string& type) {
-    std::filesystem::copy(golden_dir(type), dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
+struct Copy : CheckpointCopy {
+  explicit Copy(const std::string& type) : CheckpointCopy(golden_dir(type)) {
     config = ordered_json::parse(read_file(dir.path("config.json"), 1 << 20));
   }
   std::string fault(const ordered_json& changed) {
     dir.write("config.json", changed.dump());
-    try {
-      const Llm model({dir.path(), "tiny", WeightType::kF32});
-      return "";
-    } catch (const LoadError& error) {
-      return error.what();
-    }
+    return load_fault_of([&] { Llm model({dir.path(), "tiny", WeightType::kF32}); });
   }
-  TestDir dir;
   ordered_json config;
 };
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "families/checkpoint_copy.h"
 #include "families/orpheus/pipeline.h"
 #include "families/orpheus/state.h"
 #include "io/expect_fault.h"
@@ -228,28 +229,12 @@ TEST(OrpheusClaims, TheVocabularyTells) {
   EXPECT_FALSE(claimed(R"({"vocab_size": 156940})"));
 }
 
-/// A copy of the small checkpoint in which one file may be changed.
-struct Copy {
-  Copy() {
-    std::filesystem::copy(checkpoint(), dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-  }
-  void replace(const std::string& file, const std::string& from, const std::string& to) {
-    std::string text = slurp(dir.path(file));
-    const size_t at = text.find(from);
-    ASSERT_NE(at, text.npos) << from;
-    dir.write(file, text.replace(at, from.size(), to));
-  }
+/// What loading a changed copy of the small checkpoint says.
+struct Copy : CheckpointCopy {
+  Copy() : CheckpointCopy(checkpoint()) {}
   std::string fault() const {
-    try {
-      Orpheus model({dir.path(), "copy"});
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
+    return load_fault_of([&] { Orpheus model({dir.path(), "copy"}); });
   }
-  TestDir dir;
 };
 
 TEST(OrpheusLoad, SaysWhatIsWrong) {

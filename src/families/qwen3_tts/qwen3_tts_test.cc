@@ -289,7 +289,7 @@ TEST_F(Qwen3TtsTest, DescribesItself) {
 }
 
 TEST(Qwen3TtsLoad, ListsMissingAndWrongTensors) {
-  CheckpointCopy copy("projected");
+  QwenCopy copy("projected");
   copy.replace("model.safetensors", "talker.codec_head.weight", "talker.codec_hood.weight");
   copy.replace("config.json", "\"text_hidden_size\": 24", "\"text_hidden_size\": 25");
   const std::string fault = copy.fault();
@@ -298,23 +298,23 @@ TEST(Qwen3TtsLoad, ListsMissingAndWrongTensors) {
 }
 
 TEST(Qwen3TtsLoad, NamesWhatItDoesNotSupport) {
-  CheckpointCopy rate("projected");
+  QwenCopy rate("projected");
   rate.replace("config.json", "qwen3_tts_tokenizer_12hz", "qwen3_tts_tokenizer_25hz");
   EXPECT_NE(rate.fault().find("25hz"), std::string::npos);
-  CheckpointCopy groups("projected");
+  QwenCopy groups("projected");
   groups.replace("speech_tokenizer/config.json", "\"num_quantizers\": 6,\n  \"attention_bias\"",
                  "\"num_quantizers\": 7,\n  \"attention_bias\"");
   EXPECT_NE(groups.fault().find("codebooks"), std::string::npos) << groups.fault();
-  CheckpointCopy gone("projected");
+  QwenCopy gone("projected");
   std::filesystem::remove(gone.dir.path("speech_tokenizer/model.safetensors"));
   EXPECT_NE(gone.fault().find("speech_tokenizer"), std::string::npos) << gone.fault();
-  CheckpointCopy id("projected");
+  QwenCopy id("projected");
   id.replace("config.json", "\"codec_pad_id\": 140", "\"codec_pad_id\": 14000");
   EXPECT_NE(id.fault().find("codec_pad_id"), std::string::npos) << id.fault();
 }
 
 TEST(Qwen3TtsLoad, DummyWeightsNeedNoCheckpoint) {
-  CheckpointCopy copy("projected");
+  QwenCopy copy("projected");
   std::filesystem::remove(copy.dir.path("model.safetensors"));
   std::filesystem::remove(copy.dir.path("speech_tokenizer/model.safetensors"));
   std::filesystem::remove(copy.dir.path("vocab.json"));

@@ -359,7 +359,7 @@ TEST(Qwen3TtsVoices, NamedSpeakersMixToo) {
 }
 
 TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
-  CheckpointCopy copy("base");
+  QwenCopy copy("base");
   copy.drop("speech_tokenizer/model.safetensors", "encoder.");
   const Qwen3Tts plain({copy.dir.path(), "copy"});
   ASSERT_TRUE(plain.voice_encoder());
@@ -370,7 +370,7 @@ TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
   EXPECT_FALSE(mute.voice_encoder());
   EXPECT_NE(mute.info().no_cloning.find("speaker_encoder"), std::string::npos);
 
-  CheckpointCopy damaged("base");
+  QwenCopy damaged("base");
   damaged.replace("model.safetensors", "\"speaker_encoder.mfa.conv.weight",
                   "\"speaker_encoder.mfx.conv.weight");
   const Qwen3Tts model({damaged.dir.path(), "copy"});
@@ -383,11 +383,11 @@ TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
       {"\"enc_res2net_scale\": 4", "\"enc_res2net_scale\": 5"},
       {"\"enc_se_channels\": 8", "\"enc_se_channels\": 0"}};
   for (const auto& [from, to] : changes) {
-    CheckpointCopy wrong("base");
+    QwenCopy wrong("base");
     wrong.replace("config.json", from, to);
     EXPECT_NE(wrong.fault().find("enc_"), std::string::npos) << to << ": " << wrong.fault();
   }
-  CheckpointCopy books("base");
+  QwenCopy books("base");
   books.replace("speech_tokenizer/config.json", "\"encoder_valid_num_quantizers\": 6",
                 "\"encoder_valid_num_quantizers\": 7");
   EXPECT_NE(books.fault().find("encoder_valid"), std::string::npos) << books.fault();

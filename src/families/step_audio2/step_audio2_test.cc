@@ -5,6 +5,7 @@
 
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
+#include "families/checkpoint_copy.h"
 #include "families/llm/prompt_cases.h"
 #include "families/step_audio2/fixture.h"
 #include "families/step_audio2/voice_answer.h"
@@ -293,10 +294,8 @@ TEST(StepVoices, ARecordingIsAVoice) {
 }
 
 TEST(StepVoices, FilesAreVoices) {
-  TestDir dir;
-  std::filesystem::copy(
-      golden("checkpoint"), dir.path(),
-      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  const CheckpointCopy copy(golden("checkpoint"));
+  const TestDir& dir = copy.dir;
   std::filesystem::create_directory(dir.path("voices"));
   write_voice_file(dir.path("voices/anna.safetensors"), *golden_voice(20), {});
   const StepAudio2 kept(spec_of(dir.path()));
@@ -309,20 +308,9 @@ TEST(StepVoices, FilesAreVoices) {
 
 TEST(StepVoice, TellsWhatIsWrongWithACheckpoint) {
   const auto fault = [](const std::string& file, const std::string& from, const std::string& to) {
-    TestDir dir;
-    std::filesystem::copy(golden("checkpoint"), dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-    std::string text = read_file(dir.path(file), 1 << 20);
-    const size_t at = text.find(from);
-    EXPECT_NE(at, text.npos) << from;
-    dir.write(file, text.replace(at, from.size(), to));
-    try {
-      load(spec_of(dir.path()));
-    } catch (const LoadError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    const CheckpointCopy copy(golden("checkpoint"));
+    copy.replace(file, from, to);
+    return load_fault_of([&] { load(spec_of(copy.dir.path())); });
   };
   const auto tells = [&](const std::string& told, const std::string& what) {
     EXPECT_NE(told.find(what), told.npos) << told;

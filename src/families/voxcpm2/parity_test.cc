@@ -103,13 +103,8 @@ TEST_F(VoxCpm2Parity, WeightsOfEveryKindStayClose) {
     Runner runner(model);
     Track track = runner.open(c.request);
     runner.step(track);
-    const View want = c.golden->view("latents").slice(0, 1);
-    double off = 0, power = 0;
-    for (int64_t i = 0; i < want.count(); ++i) {
-      off += std::pow(double{track.rows[static_cast<size_t>(i)]} - want.f32()[i], 2);
-      power += std::pow(double{want.f32()[i]}, 2);
-    }
-    return std::sqrt(off / power);
+    const std::span<const float> want = floats(c.golden->view("latents").slice(0, 1));
+    return rms_off(std::span(track.rows).first(want.size()), want);
   };
   EXPECT_LT(error(WeightType::kBF16), 0.02);
   EXPECT_LT(error(WeightType::kQ8), 0.05);

@@ -1,6 +1,7 @@
 // Promises of the family that need no golden: batches, recomputation, options, voices, checks,
 // faults.
 #include "audio/resampler.h"
+#include "families/checkpoint_copy.h"
 #include "families/voxcpm2/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
@@ -399,28 +400,18 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
 }
 
 /// What loading a changed copy of the checkpoint says.
-class VoxCpm2Faults : public testing::Test {
+class VoxCpm2Faults : public testing::Test, protected CheckpointCopy {
  protected:
-  VoxCpm2Faults() {
-    std::filesystem::copy(golden_path("checkpoint"), dir_.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-  }
+  VoxCpm2Faults() : CheckpointCopy(golden_path("checkpoint")) {}
   std::string fault(bool dummy = false) const {
-    try {
-      VoxCpm2({dir_.path(), "x", WeightType::kF32, dummy});
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
+    return load_fault_of([&] { VoxCpm2({dir.path(), "x", WeightType::kF32, dummy}); });
   }
   std::string fault_with(const std::string& key, const nlohmann::json& value) const {
     auto json = nlohmann::json::parse(read_file(golden_path("checkpoint/config.json"), 1 << 20));
     json[nlohmann::json::json_pointer(key)] = value;
-    dir_.write("config.json", json.dump());
+    dir.write("config.json", json.dump());
     return fault();
   }
-  TestDir dir_;
 };
 
 TEST_F(VoxCpm2Faults, ConfigsNameTheEntry) {
@@ -451,10 +442,10 @@ TEST_F(VoxCpm2Faults, WeightsAreTakenWhole) {
                            "feat_encoder.special_token", "residual_lm.norm.weight"}) {
     EditableSafetensors edited(golden_path("checkpoint/model.safetensors"));
     ASSERT_EQ(edited.header().erase(name), 1u) << name;
-    edited.write(dir_.path("model.safetensors"));
+    edited.write(dir.path("model.safetensors"));
     EXPECT_NE(fault().find(name), std::string::npos) << fault();
   }
-  std::filesystem::remove(dir_.path("model.safetensors"));
+  std::filesystem::remove(dir.path("model.safetensors"));
   EXPECT_NE(fault().find("model.safetensors"), std::string::npos) << fault();
 }
 
@@ -464,7 +455,7 @@ TEST_F(VoxCpm2Faults, TensorsThatAreNotNumbersAreNamed) {
     EditableSafetensors edited(golden_path("checkpoint/model.safetensors"));
     const uint16_t infinity = 0xff80;
     std::memcpy(edited.data(name), &infinity, sizeof infinity);
-    edited.write(dir_.path("model.safetensors"));
+    edited.write(dir.path("model.safetensors"));
     EXPECT_NE(fault().find(std::string("tensor ") + name + ": has NaN or infinity"),
               std::string::npos)
         << fault();
@@ -476,15 +467,15 @@ TEST_F(VoxCpm2Faults, TheVaeIsTakenWholeToo) {
   const std::string name = "decoder.model.3.block.1.bias";
   const size_t at = bytes.find(name);
   ASSERT_NE(at, std::string::npos);
-  dir_.write("audiovae.pth", bytes.replace(at, name.size(), "decoder.model.3.block.1.bia_"));
+  dir.write("audiovae.pth", bytes.replace(at, name.size(), "decoder.model.3.block.1.bia_"));
   EXPECT_NE(fault().find(name), std::string::npos) << fault();
   EXPECT_NE(fault().find("bia_"), std::string::npos) << fault();
-  std::filesystem::remove(dir_.path("audiovae.pth"));
+  std::filesystem::remove(dir.path("audiovae.pth"));
   EXPECT_NE(fault().find("audiovae.pth"), std::string::npos) << fault();
   // Random weights need neither; the tokenizer is used where it is there.
-  std::filesystem::remove(dir_.path("model.safetensors"));
+  std::filesystem::remove(dir.path("model.safetensors"));
   EXPECT_EQ(fault(true), "");
-  std::filesystem::remove(dir_.path("tokenizer.json"));
+  std::filesystem::remove(dir.path("tokenizer.json"));
   EXPECT_EQ(fault(true), "");
 }
 

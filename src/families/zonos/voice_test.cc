@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/worst.h"
+#include "families/checkpoint_copy.h"
 #include "families/zonos/fixture.h"
 #include "families/zonos/pipeline.h"
 #include "io/safetensors.h"
@@ -168,17 +169,15 @@ TEST_F(ZonosVoice, RefusesWhatIsNoVoice) {
 }
 
 TEST_F(ZonosVoice, SpeaksWithoutTheEncodersFiles) {
-  TestDir dir;
-  namespace fs = std::filesystem;
-  fs::copy(golden("checkpoint"), dir.path(),
-           fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  const CheckpointCopy copy(golden("checkpoint"));
+  const TestDir& dir = copy.dir;
   const std::string folder = dir.path("Zonos-v0.1-speaker-embedding");
-  fs::remove(folder + "/ResNet293_SimAM_ASP_base_LDA-128.pt");
+  std::filesystem::remove(folder + "/ResNet293_SimAM_ASP_base_LDA-128.pt");
   const Zonos half({dir.path(), "half"}, letters);
   const Recording recording{
       .samples = std::vector<float>(16000), .sample_rate = 16000, .mode = "x-vector"};
   for (int i = 0; i < 2; ++i) EXPECT_THROW(half.voice_encoder()->open(recording), LoadError);
-  fs::remove_all(folder);
+  std::filesystem::remove_all(folder);
   ::setenv("HF_HUB_CACHE", dir.path("cache").c_str(), 1);
   const Zonos none({dir.path(), "none"}, letters);
   ::unsetenv("HF_HUB_CACHE");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "families/checkpoint_copy.h"
 #include "families/zonos/fixture.h"
 #include "families/zonos/numbers.h"
 #include "families/zonos/pipeline.h"
@@ -276,28 +277,12 @@ TEST_F(ZonosTest, TextInParts) {
   EXPECT_EQ(refusal(say(" ")).param, "input");
 }
 
-/// A copy of the small checkpoint in which one file may be changed.
-struct Copy {
-  Copy() {
-    std::filesystem::copy(golden("checkpoint"), dir.path(),
-                          std::filesystem::copy_options::recursive |
-                              std::filesystem::copy_options::overwrite_existing);
-  }
-  void replace(const std::string& file, const std::string& from, const std::string& to) {
-    std::string text = slurp(dir.path(file));
-    const size_t at = text.find(from);
-    ASSERT_NE(at, text.npos) << from;
-    dir.write(file, text.replace(at, from.size(), to));
-  }
+/// What loading a changed copy of the small checkpoint says.
+struct Copy : CheckpointCopy {
+  Copy() : CheckpointCopy(golden("checkpoint")) {}
   std::string fault() const {
-    try {
-      Zonos model({dir.path(), "copy"}, letters);
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
+    return load_fault_of([&] { Zonos model({dir.path(), "copy"}, letters); });
   }
-  TestDir dir;
 };
 
 TEST(ZonosLoad, SaysWhatIsWrong) {

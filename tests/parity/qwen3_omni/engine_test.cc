@@ -7,6 +7,7 @@
 #include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "engine/mixed_schedules.h"
+#include "families/checkpoint_copy.h"
 #include "families/qwen3_omni/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -335,10 +336,8 @@ TEST(Omni, RecordingsMayHaveAnyRate) {
 
 /// Without the parts that speak.
 TEST(Omni, ACheckpointWithoutTalkerWrites) {
-  TestDir dir;
-  std::filesystem::copy(
-      golden_dir("other") + "/checkpoint", dir.path(),
-      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  const CheckpointCopy copy(golden_dir("other") + "/checkpoint");
+  const TestDir& dir = copy.dir;
   ordered_json config = ordered_json::parse(read_file(dir.path("config.json"), 1 << 20));
   config["enable_audio_output"] = false;
   dir.write("config.json", config.dump());

@@ -1,0 +1,62 @@
+// For tests: what several families compare with their goldens in the same way.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/sample.h"
+#include "model/step_runner.h"
+
+namespace syrinx {
+
+/// Samples that a chunk stage makes of a sequence's first `frames` frames at once. `last`: the
+/// stream ends with them.
+inline std::vector<float> samples_of(const ChunkStage& stage, const Sequence& sequence,
+                                     std::span<const int32_t> codes, int frames, bool last,
+                                     StepContext& ctx) {
+  const auto stream = open_stream(stage, sequence);
+  std::vector<float> samples(static_cast<size_t>(frames * stage.out_width()));
+  ChunkJob job;
+  job.state = stream.get();
+  job.codes = codes.first(static_cast<size_t>(frames * stage.in_width()));
+  job.fresh = frames;
+  job.last = last;
+  job.out = samples;
+  stage.run(ctx, std::span(&job, 1));
+  return samples;
+}
+
+/// Draws of the first codebook follow `chances` [R, V], which the authors' program gives ids by
+/// logits [R, V] and settings [R, 3] (temperature, top-p, top-k): to five standard deviations.
+inline void expect_chances(const View& logits, const View& settings, const View& chances,
+                           SpeechRequest request, Runner& runner) {
+  constexpr int kDraws = 20000;
+  const int64_t ids = logits.shape[1];
+  for (int64_t r = 0; r < logits.shape[0]; ++r) {
+    const float* set = settings.f32() + r * 3;
+    request.temperature = set[0], request.top_p = set[1], request.top_k = static_cast<int>(set[2]);
+    const Track track = runner.open(request);
+    SampleRow row{track.state->sampling(0), {}, {}, 7, 0, 0};
+    std::vector<int> seen(static_cast<size_t>(ids), 0);
+    for (int i = 0; i < kDraws; ++i) {
+      row.step = static_cast<uint32_t>(i);
+      int32_t id;
+      SampleStatus status;
+      sample(runner.context(), logits.slice(r, r + 1), std::span(&row, 1), std::span(&id, 1),
+             std::span(&status, 1));
+      ++seen[static_cast<size_t>(id)];
+    }
+    for (int64_t i = 0; i < ids; ++i) {
+      const double p = chances.f32()[r * ids + i];
+      EXPECT_NEAR(static_cast<double>(seen[static_cast<size_t>(i)]) / kDraws, p,
+                  5 * std::sqrt(p * (1 - p) / kDraws) + 1e-9)
+          << "setting " << r << " id " << i;
+    }
+  }
+}
+
+}  // namespace syrinx
