@@ -104,7 +104,6 @@ function(syrinx_library name)
       add_dependencies(${target}_test make_goldens)
     endif()
     syrinx_use_pch(${target}_test test)
-    gtest_discover_tests(${target}_test TEST_PREFIX ${name}: NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 300)
+    syrinx_suites(${target}_test PREFIX ${name}:)
   endif()
 endfunction()

@@ -1,0 +1,15 @@
+# Writes what ctest includes for a program's suites (see syrinx_suites.cmake):
+#   cmake -DPROGRAM=path -DPREFIX=room: -DOUTPUT=file -P list_suites.cmake
+cmake_minimum_required(VERSION 3.25)
+execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed TIMEOUT 60
+  COMMAND_ERROR_IS_FATAL ANY)
+# Their names stand at the beginning of a line and end with a dot, and perhaps a remark.
+string(REGEX MATCHALL "(^|\n)[^ \n]+\\.(  #[^\n]*)?\n" lines "${listed}")
+set(text "")
+foreach(line ${lines})
+  string(REGEX REPLACE "^\n?([^ \n]+)\\..*$" "\\1" suite "${line}")
+  string(APPEND text
+    "add_test([=[${PREFIX}${suite}]=] [=[${PROGRAM}]=] [=[--gtest_filter=${suite}.*]=])\n"
+    "set_tests_properties([=[${PREFIX}${suite}]=] PROPERTIES TIMEOUT 300)\n")
+endforeach()
+file(WRITE ${OUTPUT} "${text}")
