@@ -12,7 +12,7 @@
 #include "server/models/backend.h"
 #include "server/request/wire.h"
 
-namespace syrinx {
+namespace syrinx::bagpiper {
 namespace {
 
 using nlohmann::ordered_json;
@@ -201,4 +201,4 @@ TEST_F(BagpiperServer, ReadsATextAloud) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::bagpiper

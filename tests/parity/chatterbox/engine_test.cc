@@ -11,7 +11,7 @@
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 
-namespace syrinx {
+namespace syrinx::chatterbox {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -126,4 +126,4 @@ TEST(ChatterboxEngine, SameSamplesAloneAndInACrowd) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::chatterbox

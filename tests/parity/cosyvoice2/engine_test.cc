@@ -12,7 +12,7 @@
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 
-namespace syrinx {
+namespace syrinx::cosyvoice2 {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -132,4 +132,4 @@ TEST(CosyVoice2Engine, SeedsAndNarrowWeightsSpeak) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::cosyvoice2

@@ -10,7 +10,7 @@
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 
-namespace syrinx {
+namespace syrinx::csm {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -120,4 +120,4 @@ TEST(CsmEngine, LateTextSoundsTheSameHoweverItComes) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::csm

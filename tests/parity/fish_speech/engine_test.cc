@@ -10,7 +10,7 @@
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 
-namespace syrinx {
+namespace syrinx::fish_speech {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -67,4 +67,4 @@ TEST(FishSpeechEngine, LateTextSoundsTheSameHoweverItComes) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::fish_speech

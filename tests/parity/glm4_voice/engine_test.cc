@@ -11,7 +11,7 @@
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
 
-namespace syrinx {
+namespace syrinx::glm4_voice {
 namespace {
 
 using nlohmann::ordered_json;
@@ -286,4 +286,4 @@ TEST(Glm, TellsOfItself) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::glm4_voice

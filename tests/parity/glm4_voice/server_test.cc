@@ -4,7 +4,7 @@
 #include "io/file.h"
 #include "server/http/spoken_chats_test.h"
 
-namespace syrinx {
+namespace syrinx::glm4_voice {
 namespace {
 
 std::string glm_golden(const std::string& name) {
@@ -31,4 +31,4 @@ TEST_F(GlmServer, TellsAnswersAsTheyWereMade) {
 TEST_F(GlmServer, HoldsAConversation) { spoken::expect_conversation(server_, "glm", 12.5); }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::glm4_voice

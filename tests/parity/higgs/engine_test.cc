@@ -10,7 +10,7 @@
 #include "io/golden_samples.h"
 #include "runtime/runtime.h"
 
-namespace syrinx {
+namespace syrinx::higgs {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -76,4 +76,4 @@ TEST(HiggsEngine, LateTextSoundsTheSameHoweverItComes) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::higgs

@@ -17,7 +17,7 @@
 #include "server/request/wire.h"
 #include "voices/voice_store.h"
 
-namespace syrinx {
+namespace syrinx::higgs {
 namespace {
 
 using nlohmann::ordered_json;
@@ -125,4 +125,4 @@ TEST(HiggsServer, SpeaksWithTheVoiceOfARecording) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::higgs

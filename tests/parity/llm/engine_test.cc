@@ -10,7 +10,7 @@
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 
-namespace syrinx {
+namespace syrinx::llm {
 namespace {
 
 using nlohmann::ordered_json;
@@ -121,4 +121,4 @@ INSTANTIATE_TEST_SUITE_P(Types, LlmEngine, testing::Values("llama", "qwen2", "qw
                          [](const auto& type) { return std::string(type.param); });
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::llm

@@ -16,7 +16,7 @@
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
 
-namespace syrinx {
+namespace syrinx::long_parity {
 namespace {
 
 using nlohmann::json;
@@ -165,4 +165,4 @@ INSTANTIATE_TEST_SUITE_P(Families, LongParity,
                          [](const auto& info) { return std::string(info.param.family); });
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::long_parity

@@ -14,7 +14,7 @@
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
 
-namespace syrinx {
+namespace syrinx::orpheus {
 namespace {
 
 constexpr uint64_t kSeed = 77;  // of make_golden.py, for the codec's noise
@@ -243,4 +243,4 @@ TEST(OrpheusParity, SmallerWeightsLeadNotFar) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::orpheus

@@ -14,7 +14,7 @@
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
 
-namespace syrinx {
+namespace syrinx::qwen3_omni {
 namespace {
 
 using nlohmann::ordered_json;
@@ -354,4 +354,4 @@ TEST(Omni, ACheckpointWithoutTalkerWrites) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::qwen3_omni

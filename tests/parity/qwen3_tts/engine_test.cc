@@ -12,7 +12,7 @@
 #include "io/safetensors.h"
 #include "runtime/runtime.h"
 
-namespace syrinx {
+namespace syrinx::qwen3_tts {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -175,4 +175,4 @@ TEST(Qwen3TtsBase, ARecordingSpeaksAsWithTheAuthorsPackage) {
 INSTANTIATE_TEST_SUITE_P(Checkpoints, Qwen3TtsEngine, testing::Values("equal_width", "projected"));
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::qwen3_tts

@@ -17,7 +17,7 @@
 #include "kernels/sample_chances.h"
 #include "tensor/context.h"
 
-namespace syrinx {
+namespace syrinx::sampling_parity {
 namespace {
 
 const std::string kParity = SYRINX_BINARY_DIR "/parity/";
@@ -217,4 +217,4 @@ INSTANTIATE_TEST_SUITE_P(Families, SamplingParity,
                                          "bagpiper", "glm4_voice", "step_audio2", "qwen3_omni"));
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::sampling_parity

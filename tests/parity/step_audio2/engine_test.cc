@@ -7,10 +7,9 @@
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
 
-namespace syrinx {
+namespace syrinx::step_audio2 {
 namespace {
 
-using namespace step_audio2;  // NOLINT: its tests in another folder
 using nlohmann::ordered_json;
 
 constexpr int kHearing = 0, kLm = 1, kFlow = 2, kVocoder = 3;
@@ -175,4 +174,4 @@ TEST(Step, TellsOfItself) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::step_audio2

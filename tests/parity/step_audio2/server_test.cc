@@ -3,7 +3,7 @@
 #include "families/step_audio2/fixture.h"
 #include "server/http/spoken_chats_test.h"
 
-namespace syrinx {
+namespace syrinx::step_audio2 {
 namespace {
 
 constexpr const char* kVoice = "default_female";
@@ -38,4 +38,4 @@ TEST_F(StepServer, WritesTheFirstChannelDown) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::step_audio2

@@ -10,7 +10,7 @@
 #include "io/file.h"
 #include "io/golden_samples.h"
 
-namespace syrinx {
+namespace syrinx::voxcpm2 {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -104,4 +104,4 @@ TEST(VoxCpm2Engine, LateTextSoundsTheSameHoweverItComes) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::voxcpm2

@@ -15,7 +15,7 @@
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
 
-namespace syrinx {
+namespace syrinx::zonos {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -240,4 +240,4 @@ TEST(ZonosParity, SmallerWeightsLoseLittle) {
 }
 
 }  // namespace
-}  // namespace syrinx
+}  // namespace syrinx::zonos
