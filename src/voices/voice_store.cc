@@ -44,6 +44,10 @@ bool is_hash(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
+bool is_consent_id(std::string_view id) {
+  return id.starts_with("cons_") && id.find_first_not_of("0123456789abcdef", 5) == id.npos;
+}
+
 int64_t unix_time_s() { return static_cast<int64_t>(std::time(nullptr)); }
 
 /// One process at a time changes a store; held shortly.
@@ -333,12 +337,16 @@ Status VoiceStore::remove(std::string_view name) {
 void VoiceStore::collect() const {
   std::set<std::string> needed;
   for (const std::string& id : ids(kNames)) {
-    // A name that cannot be read may need anything: keep all.
+    // What cannot be read may need anything: keep all.
     const auto voice = read_entry(id);
     if (!voice) return;
     needed.insert(voice->recording.empty() ? voice->encoded : voice->recording);
   }
-  for (const StoredConsent& consent : consents()) needed.insert(consent.recording);
+  for (const std::string& id : ids(kConsents)) {
+    const auto consent = find_consent(id);
+    if (!consent && is_consent_id(id)) return;
+    if (consent) needed.insert(consent->recording);
+  }
   const auto sweep = [&](const char* folder, auto is_needed) {
     std::vector<fs::path> gone;
     std::error_code fault;
@@ -425,10 +433,7 @@ Result<StoredConsent> VoiceStore::add_consent(const std::string& name, const std
 }
 
 std::optional<StoredConsent> VoiceStore::find_consent(const std::string& id) const try {
-  if (!id.starts_with("cons_") ||
-      id.find_first_not_of("0123456789abcdef", 5) != std::string::npos) {
-    return {};
-  }
+  if (!is_consent_id(id)) return {};
   const std::string file = path(kConsents, id + ".json");
   if (!is_file(file)) return {};
   const Config config = Config::parse(read_file(file, kMaxEntryBytes), file);

@@ -31,22 +31,25 @@ Error no_such_voice(const Speaker& speaker, std::string_view name) {
           "voice"};
 }
 
+/// Why the model cannot speak with a voice of the store.
+Error misfit(const Speaker& speaker, const StoredVoice& stored) {
+  if (stored.encoded.empty()) {
+    Error error = cannot_clone(*speaker.info, "voice");
+    error.message = concat("The voice '", stored.id, "' is a recording: ", error.message);
+    return error;
+  }
+  return {ErrorCode::kUnsupported,
+          concat("The voice '", stored.id, "' was made for the family '", stored.family,
+                 "'; the model '", speaker.info->model, "' is of the family '",
+                 speaker.info->family, "'."),
+          "voice"};
+}
+
 Result<VoiceWish> find_voice(const Speaker& speaker, std::string_view name) {
   if (const auto own = find_own_voice(*speaker.info, name)) return VoiceWish{.own = *own};
   const auto stored = speaker.store == nullptr ? std::nullopt : speaker.store->find(name);
   if (!stored) return no_such_voice(speaker, name);
-  if (stored->encoded.empty() && speaker.encoder == nullptr) {
-    Error error = cannot_clone(*speaker.info, "voice");
-    error.message = concat("The voice '", stored->id, "' is a recording: ", error.message);
-    return error;
-  }
-  if (!can_speak_with(speaker, *stored)) {
-    return Error{ErrorCode::kUnsupported,
-                 concat("The voice '", stored->id, "' was made for the family '", stored->family,
-                        "'; the model '", speaker.info->model, "' is of the family '",
-                        speaker.info->family, "'."),
-                 "voice"};
-  }
+  if (!can_speak_with(speaker, *stored)) return misfit(speaker, *stored);
   return VoiceWish{.source = std::make_shared<VoiceSource>(VoiceSource{.stored = stored->id})};
 }
 
@@ -63,7 +66,9 @@ std::string mode_of(const VoiceEncoderInfo& encoder, const std::string& mode, bo
 Result<PreparedVoice> prepare_entry(const Speaker& speaker,
                                     const std::optional<StoredVoice>& stored,
                                     const VoiceSource& source, const PrepareOptions& options) {
-  if (!stored) return no_such_voice(speaker, source.stored);  // removed meanwhile
+  // Removed meanwhile, or replaced.
+  if (!stored) return no_such_voice(speaker, source.stored);
+  if (!can_speak_with(speaker, *stored)) return misfit(speaker, *stored);
   PreparedVoice out;
   out.recording_hash = stored->recording;
   std::string key = stored->encoded;
@@ -89,8 +94,8 @@ Result<PreparedVoice> prepare_entry(const Speaker& speaker,
 }
 
 /// Another process may replace or remove the voice between its entry and its files: then the entry
-/// is another one, which counts. It may even be the same again, replaced twice, so that only the file
-/// that cannot be read time after time is damaged.
+/// is another one, which counts. It may even be the same again, replaced twice, so that only the
+/// file that cannot be read time after time is damaged.
 Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& source,
                                      const PrepareOptions& options) {
   constexpr int kTries = 8;

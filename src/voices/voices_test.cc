@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <atomic>
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -13,51 +12,10 @@
 #include "engine/collector.h"
 #include "engine/engine.h"
 #include "io/file.h"
-#include "io/test_dir.h"
-#include "model/toy/toy.h"
+#include "voices/fixture.h"
 
 namespace syrinx {
 namespace {
-
-RecordedAudio some_audio(double seconds = 1, double pitch = 0.05) {
-  RecordedAudio audio;
-  audio.sample_rate = 16000;
-  for (int i = 0; i < static_cast<int>(16000 * seconds); ++i) {
-    audio.samples.push_back(static_cast<float>(std::lrint(8000 * std::sin(pitch * i))) / 32768.f);
-  }
-  return audio;
-}
-
-std::string some_file(double seconds = 1) {
-  return recording_wav(some_audio(seconds).samples, 16000);
-}
-
-Voice some_voice(float value = 1) {
-  Voice voice{.family = "toy", .encoder = "given", .mode = "x-vector"};
-  Tensor speaker(Shape{4}, DType::kF32);
-  speaker.f32()[0] = value;
-  voice.tensors.emplace("speaker", std::move(speaker));
-  return voice;
-}
-
-size_t files_in(const std::string& directory) {
-  std::error_code none;
-  size_t count = 0;
-  for (std::filesystem::directory_iterator at(directory, none), end; !none && at != end;
-       at.increment(none)) {
-    ++count;
-  }
-  return count;
-}
-
-class VoicesTest : public testing::Test {
- protected:
-  TestDir dir_;
-  VoiceStore store_{dir_.path("store")};
-  std::shared_ptr<const Pipeline> toy_ = make_toy_pipeline({.clones = true});
-  const VoiceEncoderInfo& encoder_ = toy_->voice_encoder()->info();
-  Speaker speaker_{toy_->info(), &encoder_, &store_};
-};
 
 TEST(VoiceId, IsSafeAsAFileName) {
   EXPECT_EQ(voice_id("Anna Bell"), "anna-bell");
