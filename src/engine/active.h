@@ -19,7 +19,7 @@
 namespace syrinx {
 
 /// The cache of a sequence, or of its guidance companion.
-struct Track {
+struct HeldRows {
   KvHold cache;
   std::vector<uint64_t> keys;      ///< of the prompt's rows, of the current segment
   bool published = false;          ///< its prompt is known to others
@@ -42,7 +42,7 @@ struct Late {
 /// An AR node's side of a request (CONTRACT.md, I1).
 struct ArRun {
   std::unique_ptr<Sequence> sequence;
-  std::array<Track, 2> tracks;  ///< the second is the companion's
+  std::array<HeldRows, 2> tracks;  ///< the second is the companion's
   bool guided = false;
   int common_rows = 0;       ///< leading prompt rows that the companion has in common
   int steps = 0;             ///< of the current segment

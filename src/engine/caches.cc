@@ -1,8 +1,8 @@
 // The caches of sequences: segments begin, beginnings are shared, pages are taken and given back.
-#include "engine/scheduler.h"
-
 #include <algorithm>
 #include <vector>
+
+#include "engine/scheduler.h"
 
 namespace syrinx {
 namespace {
@@ -17,7 +17,7 @@ void Scheduler::begin_segment(Active& request, int n) {
   run.begun = true;
   run.told = 0;
   for (int t = 0; t < (run.guided ? 2 : 1); ++t) {
-    Track& track = run.tracks[t];
+    HeldRows& track = run.tracks[t];
     track.keys.clear();
     track.published = false;
     track.looked = ~uint64_t{0};
@@ -42,7 +42,7 @@ void Scheduler::look_for_prefix(Active& request, int n) {
   ArRun& run = *request.runs[n].ar;
   KvCache& cache = *request.model->nodes[n].cache;
   for (int t = 0; t < (run.guided ? 2 : 1); ++t) {
-    Track& track = run.tracks[t];
+    HeldRows& track = run.tracks[t];
     if (track.looked == cache.published() || track.keys.empty() || track.cache.rows > 0 ||
         track.holds()) {
       continue;
@@ -114,7 +114,7 @@ bool Scheduler::start_alone(Active& request, int n) {
 void Scheduler::give_back(Active& request, int n) {
   drop_cache(request, n);
   // Taking the same prefix again at once would leave nobody any room.
-  for (Track& track : request.runs[n].ar->tracks) {
+  for (HeldRows& track : request.runs[n].ar->tracks) {
     track.looked = request.model->nodes[n].cache->published();
   }
   request.model->metrics.preemptions.add();
@@ -135,7 +135,7 @@ bool Scheduler::make_room(ResidentModel& model, int n, const Active* keep, bool 
 }
 
 void Scheduler::drop_cache(Active& request, int n) {
-  for (Track& track : request.runs[n].ar->tracks) {
+  for (HeldRows& track : request.runs[n].ar->tracks) {
     request.model->nodes[n].cache->release(track.cache);
   }
 }

@@ -213,7 +213,7 @@ void Scheduler::commit_rows(Active& request, int n, std::span<const StepSequence
   ArRun& run = *request.runs[n].ar;
   KvCache& cache = *request.model->nodes[n].cache;
   for (const StepSequence& seq : ran) {
-    Track& track = run.tracks[seq.companion ? 1 : 0];
+    HeldRows& track = run.tracks[seq.companion ? 1 : 0];
     track.cache.rows += seq.rows - seq.drafts;
     if (!request.model->options.share_prefixes || track.published || track.keys.empty()) continue;
     if (track.cache.rows < static_cast<int>(track.keys.size())) continue;
@@ -319,7 +319,7 @@ void Scheduler::end_steps(Active& request, int n, FinishReason reason) {
   ArRun& run = *request.runs[n].ar;
   run.open = false;
   run.reason = reason;
-  Track& track = run.tracks[0];
+  HeldRows& track = run.tracks[0];
   const size_t prompt = track.keys.size();
   if (track.published) run.sequence->step_keys(track.keys);
   if (track.keys.size() > prompt) request.model->nodes[n].cache->publish(track.keys, track.cache);

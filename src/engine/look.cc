@@ -1,9 +1,9 @@
 // What could be run now: the views of the requests that a plan is made of.
-#include "engine/scheduler.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "engine/scheduler.h"
 
 namespace syrinx {
 namespace {

@@ -388,7 +388,7 @@ void Scheduler::keep_background_small(std::vector<SequenceView>& views) const {
       const ArRun* run = request.runs[spot.node].ar.get();
       if (!run || !run->holds()) continue;
       if (run->stepping) oldest = std::min(oldest, slot);
-      for (const Track& track : run->tracks) held += static_cast<int>(track.cache.pages.size());
+      for (const HeldRows& track : run->tracks) held += static_cast<int>(track.cache.pages.size());
     }
     std::erase_if(views, [&](const SequenceView& view) {
       if (view.node != s) return false;

@@ -61,7 +61,8 @@ TEST_P(CsmEngine, SpeaksAsTheOriginal) {
     const std::vector<float>& got = sink->samples();
     const GoldenSamples want(file);
     ASSERT_GE(std::ssize(got), want.count());
-    EXPECT_LE(want.distance(std::span(got).first(static_cast<size_t>(want.count()))), 1e-4f) << c["name"];
+    EXPECT_LE(want.distance(std::span(got).first(static_cast<size_t>(want.count()))), 1e-4f)
+        << c["name"];
     ++compared;
   }
   EXPECT_GT(compared, 0);

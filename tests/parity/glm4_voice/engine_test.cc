@@ -10,6 +10,7 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
+#include "model/step_runner.h"
 
 namespace syrinx::glm4_voice {
 namespace {
@@ -45,8 +46,6 @@ SpeechRequest golden_request(const ordered_json& c) {
   request.max_tokens = c["steps"];
   return request;
 }
-
-std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
 
 /// Speech in, text and speech out, all of it at once.
 TEST(GlmEngine, AnswersAsTheAuthors) {

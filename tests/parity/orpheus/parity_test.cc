@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
+#include "model/step_runner.h"
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
 
@@ -53,8 +54,6 @@ std::vector<Case> cases() {
   }
   return out;
 }
-
-std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
 
 float worst_of(std::span<const float> got, const View& want) {
   EXPECT_GE(static_cast<int64_t>(got.size()), want.count());

@@ -13,6 +13,7 @@
 #include "io/safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
+#include "model/step_runner.h"
 
 namespace syrinx::qwen3_omni {
 namespace {
@@ -21,8 +22,6 @@ using nlohmann::ordered_json;
 
 constexpr const char* kSizes[] = {"published", "other"};
 constexpr int kTower = 0, kThinker = 1, kTalker = 2, kCode2Wav = 3;
-
-std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
 
 std::string golden_dir(const std::string& size) {
   return SYRINX_BINARY_DIR "/parity/qwen3_omni/golden/" + size;

@@ -60,7 +60,8 @@ TEST_P(Qwen3TtsEngine, SpeaksAsTheAuthorsPackage) {
     const std::vector<float> got = speak(*server, request);
     const GoldenSamples want(file);
     ASSERT_GE(std::ssize(got), want.count());
-    EXPECT_LT(want.distance(std::span(got).first(static_cast<size_t>(want.count()))), 1e-4f) << c["name"];
+    EXPECT_LT(want.distance(std::span(got).first(static_cast<size_t>(want.count()))), 1e-4f)
+        << c["name"];
     ++compared;
   }
   EXPECT_GT(compared, 0);
@@ -164,7 +165,8 @@ TEST(Qwen3TtsBase, ARecordingSpeaksAsWithTheAuthorsPackage) {
     for (int round = 0; round < 2; ++round) {  // the second time on pages of the first
       const std::vector<float> got = speak(*server, request);
       ASSERT_GE(std::ssize(got), want.count());
-      EXPECT_LT(want.distance(std::span(got).first(static_cast<size_t>(want.count()))), 1e-4f) << c["name"];
+      EXPECT_LT(want.distance(std::span(got).first(static_cast<size_t>(want.count()))), 1e-4f)
+          << c["name"];
     }
     EXPECT_GT(server->metrics().prefix_rows.value(), shared);
     ++compared;

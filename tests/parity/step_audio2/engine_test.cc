@@ -6,6 +6,7 @@
 #include "families/step_audio2/fixture.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
+#include "model/step_runner.h"
 
 namespace syrinx::step_audio2 {
 namespace {
@@ -17,8 +18,6 @@ constexpr int kHearing = 0, kLm = 1, kFlow = 2, kVocoder = 3;
 std::shared_ptr<const Pipeline> step_model() {
   return step_audio2::load(spec_of(golden("checkpoint")));
 }
-
-std::vector<int32_t> ints_of(const View& view) { return {view.i32(), view.i32() + view.count()}; }
 
 /// Speech in, text and speech out, all of it at once.
 TEST(StepEngine, AnswersAsTheAuthors) {
@@ -41,7 +40,7 @@ TEST(StepEngine, AnswersAsTheAuthors) {
     machine.run_to_end();
     ASSERT_TRUE(client->done);
     EXPECT_EQ(client->outcome.reason, FinishReason::kLength) << client->outcome.error.message;
-    const std::vector<int32_t> ids = ints_of(file.view("ids"));
+    const std::vector<int32_t> ids = ints(file.view("ids"));
     EXPECT_EQ(prompt, std::vector<int32_t>(ids.begin(), ids.begin() + c["prompt"].get<int>()));
     EXPECT_EQ(client->written, c["text"].get<std::string>());
     EXPECT_EQ(std::ssize(client->samples), c["codes"].get<int64_t>() * 960);

@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
+#include "model/step_runner.h"
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
 
@@ -71,18 +72,12 @@ std::vector<Case> cases() {
   return out;
 }
 
-std::vector<int32_t> ints(const View& view) { return {view.i32(), view.i32() + view.count()}; }
-
 float worst_of(std::span<const float> got, std::span<const float> want) {
   EXPECT_GE(got.size(), want.size());
   if (got.size() < want.size()) return 1e30f;
   float worst = 0;
   for (size_t i = 0; i < want.size(); ++i) worst = worse(worst, std::fabs(got[i] - want[i]));
   return worst;
-}
-
-std::span<const float> floats(const View& view) {
-  return {view.f32(), static_cast<size_t>(view.count())};
 }
 
 TEST(ZonosParity, SymbolsLogitsFramesAndSamples) {
