@@ -10,6 +10,6 @@ foreach(line ${lines})
   string(REGEX REPLACE "^\n?([^ \n]+)\\..*$" "\\1" suite "${line}")
   string(APPEND text
     "add_test([=[${PREFIX}${suite}]=] [=[${PROGRAM}]=] [=[--gtest_filter=${suite}.*]=])\n"
-    "set_tests_properties([=[${PREFIX}${suite}]=] PROPERTIES TIMEOUT 300)\n")
+    "set_tests_properties([=[${PREFIX}${suite}]=] PROPERTIES PROCESSORS 2 TIMEOUT 300)\n")
 endforeach()
 file(WRITE ${OUTPUT} "${text}")

@@ -1,7 +1,7 @@
 # syrinx_suites(program PREFIX prefix): the tests of a program for ctest, each suite (what their names
 # have before the dot) in a process of its own: to start one takes longer than most tests do. ctest
 # knows a suite by prefix and name, and lists those that the program had when it was built.
-# tools/run_tests counts the tests in them.
+# tools/run_tests counts the tests in them, and says how many processors there are.
 set(suites_script ${CMAKE_CURRENT_LIST_DIR}/list_suites.cmake)
 function(syrinx_suites program)
   cmake_parse_arguments(ARG "" "PREFIX" "" ${ARGN})
