@@ -1,6 +1,7 @@
 // One request: its references, its text in messages, and the frames so far. A message is a segment:
 // it hears the references and the messages before it with their audio, and of more than kMostPast
-// rows only the first (families/past.h). Made on the caller's thread, then touched by the engine's thread only. C codes a frame.
+// rows only the first (families/past.h). Made on the caller's thread, then touched by the engine's
+// thread only. C codes a frame.
 #pragma once
 
 #include <algorithm>
@@ -83,7 +84,7 @@ class State : public Sequence {
 
   std::string reference_text_;
   std::vector<int32_t> reference_frames_;  // [T, C]
-  int64_t heard_rows_ = 0;  // of the prompt, before this message
+  int64_t heard_rows_ = 0;                 // of the prompt, before this message
   std::deque<Message> past_;
   std::vector<int32_t> text_;    // of this message
   std::vector<Row> prompt_;      // empty while there is nothing to speak
