@@ -24,33 +24,33 @@ inline float relative(std::span<const float> got, std::span<const float> want) {
   return worst / top;
 }
 
-/// The root of the mean square of the differences, over that of what is wanted; of what was computed,
-/// as below.
+/// The root of the mean square of the differences, over that of what is wanted.
 inline double rms_off(std::span<const float> got, std::span<const float> want) {
   EXPECT_EQ(got.size(), want.size());
   double off = 0, power = 0;
   for (size_t i = 0; i < std::min(got.size(), want.size()); ++i) {
-    if (got[i] == -INFINITY) continue;
     off += std::pow(double{got[i]} - want[i], 2);
     power += std::pow(double{want[i]}, 2);
   }
   return std::sqrt(off / power);
 }
 
-/// As relative(), of what was computed: -inf stands where a stage computes nothing (StreamHead). At
-/// least `least` numbers must have been.
-inline float relative_of_computed(std::span<const float> got, std::span<const float> want,
-                                  size_t least) {
-  EXPECT_EQ(got.size(), want.size());
-  std::vector<float> there, wanted;
-  for (size_t i = 0; i < std::min(got.size(), want.size()); ++i) {
-    if (got[i] == -INFINITY) continue;
-    there.push_back(got[i]);
-    wanted.push_back(want[i]);
+/// What a stage computed and what is wanted there: -inf stands where it computes nothing
+/// (StreamHead). At least `least` numbers must have been computed.
+struct Computed {
+  std::vector<float> got, want;
+
+  Computed(std::span<const float> all, std::span<const float> wanted, size_t least) {
+    EXPECT_EQ(all.size(), wanted.size());
+    for (size_t i = 0; i < std::min(all.size(), wanted.size()); ++i) {
+      if (all[i] == -INFINITY) continue;
+      got.push_back(all[i]);
+      want.push_back(wanted[i]);
+    }
+    EXPECT_GE(got.size(), least);
   }
-  EXPECT_GE(there.size(), least);
-  return relative(there, wanted);
-}
+};
+inline float relative(const Computed& computed) { return relative(computed.got, computed.want); }
 
 inline std::span<const float> floats(const View& view) {
   return {view.f32(), static_cast<size_t>(view.count())};
