@@ -2,6 +2,7 @@
 #pragma once
 
 #include <benchmark/benchmark.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstring>
@@ -34,6 +35,21 @@ inline Tensor filled(const Shape& shape, uint32_t seed) {
 inline void fill_pages(const KvPool& pool) {
   const size_t bytes = KvPool::page_bytes(pool.spec()) * static_cast<size_t>(pool.pages());
   std::memset(pool.keys(0, 0, 0), 0x11, bytes);
+}
+
+/// Processor time of the process so far.
+inline double processor_ms() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
+}
+
+/// Keeps the least disturbed call's processor time.
+template <typename F>
+void keep_best(double& best_ms, F f) {
+  const double began = processor_ms();
+  f();
+  best_ms = std::min(best_ms, processor_ms() - began);
 }
 
 /// Best of the repetitions: on a shared machine the least disturbed one.

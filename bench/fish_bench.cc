@@ -4,8 +4,6 @@
 // step: the slow network, of which one layer in six is there (6 of 36), and the nine steps of the
 // whole fast one, so many cached positions; codec: chunks of N frames; encoder: one second of
 // audio.
-#include <time.h>
-
 #include <limits>
 #include <string>
 
@@ -19,19 +17,7 @@
 namespace syrinx {
 namespace {
 
-double processor_ms() {
-  timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
-}
-
-/// The least disturbed call, in processor time.
-template <typename F>
-void keep_best(double& best, F f) {
-  const double began = processor_ms();
-  f();
-  best = std::min(best, processor_ms() - began);
-}
+using bench::keep_best;
 
 std::unique_ptr<WeightSource> dummy() {
   return dummy_weights([](const std::string& name) {

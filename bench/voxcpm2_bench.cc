@@ -4,8 +4,6 @@
 // tail: the local transformer with its solver, guided, and the local encoder of the patch; step:
 // the language models, of which one layer in four is there (7 of 28 and 2 of 8), so many cached
 // positions; vae: chunks of N patches.
-#include <time.h>
-
 #include <limits>
 #include <string>
 
@@ -17,19 +15,7 @@
 namespace syrinx {
 namespace {
 
-double processor_ms() {
-  timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
-}
-
-/// The least disturbed call, in processor time.
-template <typename F>
-void keep_best(double& best, F f) {
-  const double began = processor_ms();
-  f();
-  best = std::min(best, processor_ms() - began);
-}
+using bench::keep_best;
 
 std::unique_ptr<WeightSource> dummy() {
   return dummy_weights([](const std::string& name) { return name.find(".weight_") == name.npos; });

@@ -53,12 +53,16 @@ struct ArRun {
   RepetitionGuard guard;
   double draft_odds = 0.5;  ///< how often guesses have come true lately
   int told = 0;             ///< rows of the segment whose taps need not be told any more
-  bool stepping = false;    ///< in a batch
-  bool preparing = false;   ///< with a host thread
-  std::deque<Late> late;    ///< came meanwhile, oldest first
+  /// An older request that has this one's pages until it has run more than this; 0: none.
+  RequestId gave_way_to = 0;
+  int64_t gave_way_at = 0;
+  bool stepping = false;   ///< in a batch
+  bool preparing = false;  ///< with a host thread
+  std::deque<Late> late;   ///< came meanwhile, oldest first
 
   bool away() const { return stepping || preparing; }
   bool holds() const { return tracks[0].holds() || tracks[1].holds(); }
+  int64_t ran() const { return total_steps + tracks[0].cache.rows + tracks[1].cache.rows; }
   int rows_due() const { return sequence->prompt_rows() + steps - tracks[0].cache.rows; }
   /// Those of the companion, as far as the next step needs it; `codes` are sampled in a step.
   int companion_due(int codes) const;

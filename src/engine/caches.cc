@@ -129,9 +129,47 @@ bool Scheduler::make_room(ResidentModel& model, int n, const Active* keep, bool 
     if (!run.holds() || run.away()) continue;
     if (resting_only && !request.unread && due(model.nodes[n], run).rows > 0) continue;
     give_back(request, n);
+    run.gave_way_to = keep->id;
+    run.gave_way_at = keep->runs[n].ar->ran();
     return true;
   }
   return false;
+}
+
+/// Who gave its pages up is planned again once the older request has run: two that do not fit
+/// beside each other would else take them from each other for ever.
+void Scheduler::let_older_first() {
+  for (Views& views : views_) {
+    for (SequenceView& view : views.sequences) view.gives_way = gives_way(view);
+  }
+  for (Views& views : views_) {
+    std::erase_if(views.sequences, [](const SequenceView& view) { return view.gives_way; });
+  }
+}
+
+bool Scheduler::gives_way(const SequenceView& view) {
+  const int n = spots_[view.node].node;
+  ArRun& run = *active_[view.slot]->runs[n].ar;
+  if (run.gave_way_to == 0) return false;
+  for (const Views& views : views_) {
+    for (const SequenceView& other : views.sequences) {
+      if (other.order != run.gave_way_to || other.node != view.node) continue;
+      if (active_[other.slot]->runs[n].ar->ran() == run.gave_way_at) return true;
+    }
+  }
+  run.gave_way_to = 0;
+  return false;
+}
+
+/// Of the segment before, as far as the new prompt begins like it.
+void Scheduler::keep_rows(Active& request, int n, int rows) {
+  ArRun& run = *request.runs[n].ar;
+  const Sequence& sequence = *run.sequence;
+  for (int t = 0; t < 2; ++t) {
+    const int prompt = t == 0 ? sequence.prompt_rows() : sequence.companion_rows();
+    request.model->nodes[n].cache->truncate(run.tracks[t].cache, std::clamp(rows, 0, prompt - 1));
+  }
+  request.model->metrics.prefix_rows.add(run.tracks[0].cache.rows);
 }
 
 void Scheduler::drop_cache(Active& request, int n) {

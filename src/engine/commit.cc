@@ -305,7 +305,7 @@ void Scheduler::advance(Active& request, int n, std::span<const int32_t> codes,
     return end_steps(request, n, FinishReason::kRepetition);
   }
   if (verdict.next == Verdict::kNextSegment) {
-    drop_cache(request, n);
+    keep_rows(request, n, verdict.kept);
     run.steps = 0;
     const std::string problem = misfit(request.model->nodes[n], *run.sequence);
     if (!problem.empty()) return fail(request, {ErrorCode::kInvalid, problem, "input"});

@@ -39,6 +39,7 @@ void Scheduler::look(const Place& place, double now) {
     if (active_[slot]->sink) continue;
     views.sequences.resize(sequences), views.chunks.resize(chunks);  // it failed
   }
+  let_older_first();
   for (ResidentModel* model : models_) {
     tell_pages(*model);
     for (size_t n = 0; n < model->nodes.size(); ++n) {

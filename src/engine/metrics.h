@@ -78,7 +78,7 @@ struct EngineMetrics {
   Histogram underrun_s;     ///< the longest wait of each listener that had one
   Counter underruns;
   Gauge pages, pages_free, prefix_pages;
-  Counter prompt_rows, prefix_rows;  ///< rows of prompts, and how many of them were shared
+  Counter prompt_rows, prefix_rows;  ///< rows of prompts, and how many of them were there already
   Counter preemptions;
   Counter audio_s;
   Counter text_tokens;          ///< written

@@ -29,18 +29,19 @@ struct NodeView {
 struct SequenceView {
   int slot = 0;
   int node = 0;
-  uint64_t order = 0;     ///< admission order
-  int rows_due = 1;       ///< 1: a decode step; more: a prompt (CONTRACT.md, I1)
-  int companion_due = 0;  ///< the same for the companion; 0: there is none
-  int pages_wanted = 0;   ///< still to be taken for all due rows of both
-  int drafts = 0;         ///< guesses of its next steps that may be run along with what is due
-  double draft_odds = 0;  ///< that one of them comes true, when those before it have
-  bool decoding = false;  ///< its prompt is in the cache
-  bool begun = false;     ///< rows of it are in the cache
-  bool started = false;   ///< its client has got audio or text
-  bool reads = false;     ///< it is only read, never heard
-  double slack_s = 0;     ///< seconds until the client runs dry, counting the frames that wait for
-                          ///< chunk nodes; not started: minus the seconds it has waited
+  uint64_t order = 0;      ///< admission order
+  int rows_due = 1;        ///< 1: a decode step; more: a prompt (CONTRACT.md, I1)
+  int companion_due = 0;   ///< the same for the companion; 0: there is none
+  int pages_wanted = 0;    ///< still to be taken for all due rows of both
+  int drafts = 0;          ///< guesses of its next steps that may be run along with what is due
+  double draft_odds = 0;   ///< that one of them comes true, when those before it have
+  bool decoding = false;   ///< its prompt is in the cache
+  bool begun = false;      ///< rows of it are in the cache
+  bool started = false;    ///< its client has got audio or text
+  bool reads = false;      ///< it is only read, never heard
+  bool gives_way = false;  ///< to an older one that has its pages; never in a snapshot
+  double slack_s = 0;      ///< seconds until the client runs dry, counting the frames that wait for
+                           ///< chunk nodes; not started: minus the seconds it has waited
 };
 
 /// A chunk that could run now.

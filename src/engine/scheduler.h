@@ -118,6 +118,9 @@ class Scheduler {
   bool start_alone(Active& request, int node);
   void give_back(Active& request, int node);
   void drop_cache(Active& request, int node);
+  void keep_rows(Active& request, int node, int rows);
+  void let_older_first();
+  bool gives_way(const SequenceView& view);
   void drop_caches(Active& request);
   void begin_segment(Active& request, int node);
 

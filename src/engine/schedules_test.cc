@@ -67,6 +67,7 @@ Told tell(Dice& dice) {
   }
   const int bytes = static_cast<int>(request.text.size());
   if (bytes > 8 && dice.one_in(4)) request.text[bytes / 2] = '|';
+  if (bytes > 8 && dice.one_in(4)) request.text[bytes / 2 + dice.between(1, 3)] = '&';
   if (dice.one_in(6)) {
     told.broken = true;
     request.text[dice.below(bytes)] = "\001\002\003\004\005^~"[dice.below(7)];
@@ -184,8 +185,9 @@ class Schedule {
       talk.model = dice_.below(models_);
       const double come_s = dice_.seconds(0.05);
       const std::string& text = talk.told->request.text;
-      // Late text is not cut at a '|', which is then spoken.
-      const bool late = text.size() > 4 && text.find('|') == std::string::npos && dice_.one_in(3);
+      // Late text is not cut at a '|' or '&', which is then spoken.
+      const bool whole = text.find_first_of("|&") != std::string::npos;
+      const bool late = text.size() > 4 && !whole && dice_.one_in(3);
       const size_t first = late ? dice_.below(static_cast<int>(text.size()) - 1) : text.size();
       at(come_s, [this, &talk, first, late] { come(talk, first, late); });
       double text_s = come_s;
@@ -531,7 +533,8 @@ class Schedule {
     }
     if (watch(7)) {
       const std::string& text = told.request.text;
-      const auto segments = 1 + std::count(text.begin(), text.end(), '|');
+      const auto segments =
+          1 + std::count(text.begin(), text.end(), '|') + std::count(text.begin(), text.end(), '&');
       EXPECT_LE(std::ssize(talk.frames), 2 * segments * std::max(1, told.request.max_frames))
           << "I7: more frames than were wanted";
     }

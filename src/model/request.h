@@ -233,6 +233,10 @@ struct Verdict {
   };
   Next next = kContinue;
   FinishReason reason = FinishReason::kStop;
+  /// With kNextSegment: so many leading rows of the new prompt, and of the companion's, are fed
+  /// what the same positions were fed in the segment before, so what is cached of them stays. No
+  /// stage may tap them.
+  int kept = 0;
 };
 
 /// An AR node's side of one request. The rows that an AR stage is fed are numbered by position:

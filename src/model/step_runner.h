@@ -35,6 +35,23 @@ inline double rms_off(std::span<const float> got, std::span<const float> want) {
   return std::sqrt(off / power);
 }
 
+/// What a stage computed and what is wanted there: -inf stands where it computes nothing
+/// (StreamHead). At least `least` numbers must have been computed.
+struct Computed {
+  std::vector<float> got, want;
+
+  Computed(std::span<const float> all, std::span<const float> wanted, size_t least) {
+    EXPECT_EQ(all.size(), wanted.size());
+    for (size_t i = 0; i < std::min(all.size(), wanted.size()); ++i) {
+      if (all[i] == -INFINITY) continue;
+      got.push_back(all[i]);
+      want.push_back(wanted[i]);
+    }
+    EXPECT_GE(got.size(), least);
+  }
+};
+inline float relative(const Computed& computed) { return relative(computed.got, computed.want); }
+
 inline std::span<const float> floats(const View& view) {
   return {view.f32(), static_cast<size_t>(view.count())};
 }

@@ -16,13 +16,16 @@ std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weig
   const View shared = weights.take("lm_head.weight", {config.vocab(), width});
   const Tensor streams = weights.f32("stream_emb.weight", {config.streams, width});
   std::fill_n(streams.f32(), width, 0.f);  // stored, but not used
-  std::vector<PackedLinear> heads;
+  // Stream 0 is words or speech, never both at once.
+  const RowRange control{0, ModelConfig::kFirstWord},
+      words{ModelConfig::kFirstWord, config.first_code(0)};
+  std::vector<StreamHead> heads;
   for (int64_t s = 0; s < config.streams; ++s) {
     const std::span<const float> own(streams.f32() + s * width, static_cast<size_t>(width));
-    const RowRange ranges[] = {{0, s == 0 ? config.first_code(1) : 1},
-                               {config.first_code(s), config.first_code(s + 1)}};
-    heads.push_back(pack_stream_head(shared, std::span(ranges).first(s == 0 ? 1 : 2), own,
-                                     at_least_8_bits(type)));
+    const RowRange pad{kPad, kPad + 1}, codes{config.first_code(s), config.first_code(s + 1)};
+    const std::vector<HeadPart> parts = s == 0 ? std::vector<HeadPart>{{control}, {words}, {codes}}
+                                               : std::vector<HeadPart>{{pad, codes}};
+    heads.push_back(pack_stream_head(shared, parts, own, at_least_8_bits(type)));
   }
   const KvSpec kv = config.lm.kv_spec(cache_type(type));
   return std::make_unique<StreamLm>(std::move(decoder),

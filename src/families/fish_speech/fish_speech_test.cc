@@ -54,6 +54,11 @@ class FishSpeechTest : public testing::Test {
     static_cast<const State&>(state).input(pos, slots);
     return slots;
   }
+  std::vector<std::vector<int32_t>> rows_fed(const Sequence& state, int count) const {
+    std::vector<std::vector<int32_t>> out;
+    for (int pos = 0; pos < count; ++pos) out.push_back(row(state, pos));
+    return out;
+  }
   /// A row of a frame of code `code`, as frames().
   std::vector<int32_t> spoken_row(int32_t code) const {
     std::vector<int32_t> slots = frames(1, code);
@@ -160,7 +165,11 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   const auto state = open(r);
   const int first = state->prompt_rows();
   say(*state, frames(30, 4));
-  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+  const std::vector<std::vector<int32_t>> fed = rows_fed(*state, first + 30);
+  const Verdict next = end(*state);
+  EXPECT_EQ(next.next, Verdict::kNextSegment);
+  EXPECT_EQ(next.kept, first + 30) << "the cache stays";
+  EXPECT_EQ(rows_fed(*state, first + 30), fed);
   const int second = state->prompt_rows();
   EXPECT_GT(second, first + 30);
   std::vector<uint64_t> old_keys, new_keys;
@@ -179,11 +188,19 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   say(*state, frames(2, 6));
   EXPECT_EQ(row(*state, second), spoken_row(6)) << "its own frames come behind those it hears";
   EXPECT_EQ(row(*state, second + 1), spoken_row(6));
-  // More than is heard again: the oldest message goes, the references stay.
-  say(*state, frames(static_cast<int>(State::kMostPast), 4));
-  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+  // More than is heard again: the references and the first message stay.
+  say(*state, frames(static_cast<int>(State::kMostPast), 6));
+  const std::vector<std::vector<int32_t>> long_ago = rows_fed(*state, second);
+  const Verdict back = end(*state);
+  EXPECT_EQ(back.next, Verdict::kNextSegment);
   EXPECT_LT(state->prompt_rows(), second);
   EXPECT_TRUE(holds(state->prompt_ids(), model_.prompter().speech()));
+  EXPECT_EQ(heard(4), 30) << "the first message";
+  EXPECT_EQ(heard(6), 0) << "the second";
+  EXPECT_GT(back.kept, first + 30) << "with the first message, whose rows are cached";
+  EXPECT_LT(back.kept, second);
+  for (int pos = 0; pos < back.kept; ++pos)
+    EXPECT_EQ(row(*state, pos), long_ago[static_cast<size_t>(pos)]) << pos;
   say(*state, frames(5, 4));
   EXPECT_EQ(end(*state).next, Verdict::kFinished);
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/ascii.h"
+#include "families/past.h"
 #include "families/recorded_voice.h"
 #include "model/digest.h"
 
@@ -203,17 +204,22 @@ Status State::append_text(std::string_view text, bool last) {
   return ok_status();
 }
 
-/// Begins the next waiting message; without one, waits for text or ends the request.
-void State::next_segment() {
+/// Begins the next waiting message; without one, waits for text or ends the request. How many of
+/// its first rows are those of the segment before and of its steps.
+int State::next_segment() {
+  const int64_t before = std::ssize(prompt_) + steps();
   prompt_.clear(), ids_.clear(), frames_.clear(), firsts_.clear();
   first_frame_ = 0;
   if (!later_.empty()) {
-    begin_segment(later_.front());
+    const bool goes_on = begin_segment(later_.front());
     later_.pop_front();
-  } else if (!open_) {
+    return static_cast<int>(goes_on ? before : heard_rows_);
+  }
+  if (!open_) {
     closing_ = true;  // one row, one step, and the end
     prompt_.push_back({config_.end_token, -1});
   }
+  return 0;
 }
 
 /// Rows that every prompt with this message has.
@@ -223,7 +229,8 @@ int64_t State::fixed_rows() const {
                               p.answer().size());
 }
 
-void State::begin_segment(const std::string& text) {
+/// Whether it goes on from all that was said.
+bool State::begin_segment(const std::string& text) {
   spoke_ = true;
   const Prompter& p = prompter_;
   text_ = p.text(text);
@@ -239,21 +246,20 @@ void State::begin_segment(const std::string& text) {
   const auto around =
       static_cast<int64_t>(p.user().size() + p.answer().size() + 2 * p.end().size());
   const int64_t room = std::min(kMostPast, config_.max_positions - least_steps() - fixed_rows());
-  int64_t rows = 0;
-  for (const Message& message : past_) rows += message.rows(config_.codebooks) + around;
-  while (!past_.empty() && rows > room) {
-    rows -= past_.front().rows(config_.codebooks) + around;
-    past_.pop_front();
-  }
+  const bool dropped = back_to_the_beginning(past_, room, [&](const Message& message) {
+    return message.rows(config_.codebooks) + around;
+  });
   for (const Message& message : past_) {
     add_ids(p.user()), add_ids(message.text), add_ids(p.end());
     add_ids(p.answer()), add_frames(message.frames), add_ids(p.end());
   }
+  heard_rows_ = std::ssize(prompt_);
   add_ids(p.user()), add_ids(text_), add_ids(p.end());
   add_ids(p.answer());
   first_frame_ = static_cast<int64_t>(frames_.size()) / config_.codebooks;
   firsts_.reserve(static_cast<size_t>(max_steps()));  // steps then allocate nothing
   frames_.reserve(frames_.size() + static_cast<size_t>(max_steps() * config_.codebooks));
+  return !dropped;
 }
 
 void State::add_ids(std::span<const int32_t> ids) {
@@ -319,8 +325,7 @@ Verdict State::end_segment() {
   const bool full = max_frames_ > 0 && frames_before_ >= max_frames_;
   if (later_.empty() && !open_) return {Verdict::kFinished, FinishReason::kStop};
   if (full) return {Verdict::kFinished, FinishReason::kLength};
-  next_segment();
-  return {Verdict::kNextSegment, FinishReason::kStop};
+  return {Verdict::kNextSegment, FinishReason::kStop, next_segment()};
 }
 
 void State::input(int pos, std::span<int32_t> slots) const {

@@ -1,6 +1,7 @@
 // One request: its references, its text in messages, and the frames so far. A message is a segment:
-// it hears the references and the messages before it with their audio, as many as kMostPast rows
-// hold. Made on the caller's thread, then touched by the engine's thread only. C codes a frame.
+// it hears the references and the messages before it with their audio, and of more than kMostPast
+// rows only the first (families/past.h). Made on the caller's thread, then touched by the engine's
+// thread only. C codes a frame.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ class State : public Sequence {
  public:
   /// Steps that a prompt must leave, of at most so many positions: the authors' bound.
   static constexpr int64_t kLeastSteps = 2048;
-  static constexpr int64_t kMostPast = 4096;  ///< rows of earlier messages: three minutes
+  static constexpr int64_t kMostPast = 2048;  ///< rows of earlier messages: a minute and a half
 
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
@@ -59,8 +60,8 @@ class State : public Sequence {
   void set_sampling(const SpeechRequest& request);
   void set_text(const SpeechRequest& request);
   void add_sentences(std::span<const SentenceStream::Item> sentences);
-  void next_segment();
-  void begin_segment(const std::string& text);
+  int next_segment();
+  bool begin_segment(const std::string& text);
   void add_ids(std::span<const int32_t> ids);
   void add_frames(std::span<const int32_t> frames);
   int64_t least_steps() const { return std::min(kLeastSteps, config_.max_positions / 2); }
@@ -83,6 +84,7 @@ class State : public Sequence {
 
   std::string reference_text_;
   std::vector<int32_t> reference_frames_;  // [T, C]
+  int64_t heard_rows_ = 0;                 // of the prompt, before this message
   std::deque<Message> past_;
   std::vector<int32_t> text_;    // of this message
   std::vector<Row> prompt_;      // empty while there is nothing to speak

@@ -55,6 +55,14 @@ class HiggsTest : public testing::Test {
     }
     return verdict;
   }
+  std::vector<std::vector<int32_t>> rows_fed(const Sequence& state, int count) const {
+    std::vector<std::vector<int32_t>> out;
+    for (int pos = 0; pos < count; ++pos) {
+      out.emplace_back(1 + kC);
+      static_cast<const State&>(state).input(pos, false, out.back());
+    }
+    return out;
+  }
   static bool holds(std::span<const int32_t> all, std::span<const int32_t> part) {
     return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
   }
@@ -142,7 +150,12 @@ TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
   EXPECT_EQ(state->max_steps(), 20 + kC - 1);
   const int first = state->prompt_rows();
   const std::vector<int32_t> before(state->prompt_ids().begin(), state->prompt_ids().end());
-  EXPECT_EQ(speak(*state, 12).next, Verdict::kNextSegment);
+  for (int i = 0; i < 12; ++i) step(*state, i % 20);
+  const std::vector<std::vector<int32_t>> fed = rows_fed(*state, first + 12);
+  const Verdict next = speak(*state, 0);
+  EXPECT_EQ(next.next, Verdict::kNextSegment);
+  EXPECT_EQ(next.kept, first + 13) << "with the end, not what the model said behind it";
+  EXPECT_EQ(rows_fed(*state, first + 12), fed);
   const std::span<const int32_t> now = state->prompt_ids();
   ASSERT_GT(std::ssize(now), first + 12 + kC - 1);
   EXPECT_TRUE(std::equal(before.begin(), before.end(), now.begin()));
@@ -162,19 +175,23 @@ TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
   EXPECT_EQ(full.reason, FinishReason::kLength);
 }
 
-TEST_F(HiggsTest, WhatWasSaidLongAgoIsForgotten) {
+TEST_F(HiggsTest, OfALongTextTheBeginningIsHeard) {
   SpeechRequest r = request("");
   r.text_open = true, r.ignore_stop = false, r.max_frames = 0;
   const auto state = open(r);
   int64_t most = 0;
+  int back = 0;
   for (int i = 0; i < 12; ++i) {
     const std::string said = "The number of this sentence, which is long enough to be alone, is " +
                              std::to_string(i) + ". ";
     ASSERT_TRUE(state->append_text(said, false).ok());
     if (!state->ready()) continue;
+    back += state->prompt_rows() < most;
     most = std::max<int64_t>(most, state->prompt_rows());
+    EXPECT_TRUE(holds(state->prompt_ids(), words(" is 0."))) << i << ": the first sentence";
     EXPECT_EQ(speak(*state, 200).next, Verdict::kNextSegment);
   }
+  EXPECT_GE(back, 1);
   EXPECT_GT(most, 600);
   EXPECT_LE(most, model_.config().max_positions / 4 + 400);
 }

@@ -13,12 +13,12 @@ std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weig
   const int64_t width = config.lm.hidden, v = config.codes;
   const Weights tied = weights.scope("tied"), scope = tied.scope("embedding");
   std::vector<View> tables{scope.take("text_embedding.weight", {config.vocab, width})};
-  std::vector<PackedLinear> heads;
+  std::vector<StreamHead> heads;
   const View all =
       scope.take("modality_embeddings.0.embedding.weight", {config.codebooks * v, width});
   for (int64_t c = 0; c < config.codebooks; ++c) {
     const View& table = tables.emplace_back(all.slice(c * v, (c + 1) * v));
-    heads.push_back(PackedLinear::pack(table, at_least_8_bits(type)));
+    heads.emplace_back().parts.push_back(PackedLinear::pack(table, at_least_8_bits(type)));
   }
   tied.ignore("head.*");  // copies
   const KvSpec kv = config.lm.kv_spec(cache_type(type));

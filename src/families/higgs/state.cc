@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "base/check.h"
 #include "families/higgs/voice.h"
+#include "families/past.h"
 #include "model/digest.h"
 
 namespace syrinx::higgs {
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int64_t kSpareFrames = 250;       // ten seconds beyond what the text needs
 constexpr int64_t kFramesPerId = 30;        // slow speech: 1.2 s for one id
-constexpr size_t kSegmentBytes = 600;       // about 40 s; longer texts are cut at sentences
+constexpr size_t kSegmentBytes = 400;       // about 27 s; longer texts are cut at sentences
 constexpr size_t kShortSentence = 60;       // shorter ones are spoken together with the next
 constexpr int64_t kMostIds = 2000;          // of a segment, or of the words of a voice
 constexpr uint64_t kHeardKey = 1ull << 63;  // no id of text
@@ -166,12 +167,8 @@ bool State::begin_segment() {
   if (waiting_.empty()) return false;
   now_ = {std::move(waiting_.front()), {}};
   waiting_.pop_front();
-  int64_t rows = 0;
-  for (const Turn& turn : past_) rows += rows_of(turn);
-  while (!past_.empty() && rows > std::min(kMostPast, config_.max_positions / 4)) {
-    rows -= rows_of(past_.front());
-    past_.pop_front();
-  }
+  goes_on_ = !back_to_the_beginning(past_, std::min(kMostPast, config_.max_positions / 4),
+                                    [&](const Turn& turn) { return rows_of(turn); });
   add_id(prompter_.tts());
   if (!reference_frames_.empty()) {
     if (!reference_.empty()) {
@@ -182,6 +179,7 @@ bool State::begin_segment() {
     add_frames(reference_frames_);
   }
   for (const Turn& turn : past_) add_turn(turn);
+  heard_rows_ = std::ssize(prompt_);
   add_turn(now_);
   const int steps = max_steps();  // which then allocate nothing
   streams_.restart(steps);
@@ -233,14 +231,31 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   return streams_.done() ? end_segment() : Verdict{};
 }
 
+/// Rows of the prompt and of its steps that are what a prompt says where it hears this segment: all
+/// but the last, which the model makes behind the end.
+int State::rows_gone_on() const {
+  const std::vector<int32_t> heard = streams_.pattern().interleave(now_.frames);
+  const int width = static_cast<int>(config_.codebooks);
+  const auto same = [&](int step) {
+    for (int c = 0; c < width; ++c)
+      if (heard[static_cast<size_t>(step * width + c)] != streams_.at(step, c)) return false;
+    return true;
+  };
+  int steps = 0;
+  while (!now_.frames.empty() && steps < streams_.steps() && same(steps)) ++steps;
+  return static_cast<int>(std::ssize(prompt_)) + steps;
+}
+
 Verdict State::end_segment() {
   const bool full = max_frames_ > 0 && frames_before_ + streams_.end_frame() >= max_frames_;
   if (waiting_.empty() && !text_.open()) return {Verdict::kFinished, FinishReason::kStop};
   if (full) return {Verdict::kFinished, FinishReason::kLength};
+  const int before = rows_gone_on();
   past_.push_back(std::move(now_));
   now_ = {};
-  begin_segment();
-  return {Verdict::kNextSegment, FinishReason::kStop};
+  const bool begun = begin_segment();
+  const int kept = !begun ? 0 : goes_on_ ? before : static_cast<int>(heard_rows_);
+  return {Verdict::kNextSegment, FinishReason::kStop, kept};
 }
 
 void State::input(int pos, bool, std::span<int32_t> slots) const {

@@ -1,6 +1,7 @@
 // One request: the voice that it hears, its text in segments, and the steps so far. A segment hears
-// the voice and the segments before it with their audio, as many as kMostPast rows hold. Made on
-// the caller's thread, then touched by the engine's thread only. C codes a step.
+// the voice and the segments before it with their audio, and of more than kMostPast rows only the
+// first (families/past.h). Made on the caller's thread, then touched by the engine's thread only. C
+// codes a step.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace syrinx::higgs {
 class State : public StreamSequence {
  public:
   static constexpr int64_t kMostSteps = 2048;  ///< of a segment: the authors' bound, 82 s
-  static constexpr int64_t kMostPast = 2048;   ///< rows of earlier segments
+  static constexpr int64_t kMostPast = 1536;   ///< rows of earlier segments: a minute
 
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 double frame_rate, const SpeechRequest& request);
@@ -51,6 +52,7 @@ class State : public StreamSequence {
   Status set_voice(const SpeechRequest& request, double frame_rate);
   Status take(std::string_view text, bool last);
   bool begin_segment();
+  int rows_gone_on() const;
   void add_id(int32_t id);
   void add_ids(std::span<const int32_t> ids);
   void add_frames(std::span<const int32_t> frames);
@@ -71,6 +73,8 @@ class State : public StreamSequence {
 
   std::vector<int32_t> reference_;         // words of the voice
   std::vector<int32_t> reference_frames_;  // [T, C]; empty: no voice
+  int64_t heard_rows_ = 0;                 // of the prompt, before this segment
+  bool goes_on_ = false;                   // the prompt, from all that was said
   std::deque<Turn> past_;
   Turn now_;
 

@@ -126,13 +126,43 @@ TEST_F(OpusLmTest, WordsAreWrittenThenSpoken) {
     EXPECT_EQ(step(*state, id - m.first_word + m.first_code, 0).next, Verdict::kContinue);
     EXPECT_TRUE(said_.empty());
   }
-  EXPECT_EQ(step(*state, m.ids.end, 0).next, Verdict::kNextSegment);
+  const int words = rows + static_cast<int>(hello.size());
+  const auto fed = [&] {
+    std::vector<std::vector<int32_t>> out(static_cast<size_t>(words), std::vector<int32_t>(kS));
+    for (int pos = 0; pos < words; ++pos)
+      static_cast<const State&>(*state).input(pos, false, out[static_cast<size_t>(pos)]);
+    return out;
+  };
+  const auto before = fed();
+  const Verdict next = step(*state, m.ids.end, 0);
+  EXPECT_EQ(next.next, Verdict::kNextSegment);
+  EXPECT_EQ(next.kept, words) << "speech goes on behind the words";
+  EXPECT_EQ(fed(), before);
   EXPECT_EQ(written_, "hello there");
   EXPECT_EQ(state->prompt_rows(), rows + static_cast<int>(hello.size()) + 8 + 2);
   EXPECT_EQ(state->prompt_ids().back(), m.ids.speech);
   EXPECT_EQ(state->rule(0).allowed[0].begin, m.first_unit);
   EXPECT_GT(state->max_steps(), 8);
   EXPECT_LT(state->max_steps(), 1000) << "speech that never ends is bounded by its words";
+}
+
+// Also in one batch: words cost nothing in speech, nor codes in words.
+TEST_F(OpusLmTest, OnlyWhatMayBeChosenIsComputed) {
+  const ModelConfig& m = talker_.config();
+  Runner runner(talker_);
+  Track speech = runner.open(request("Hello there."));
+  SpeechRequest answer = chat(R"([{"role": "user", "content": "hello"}])");
+  answer.ignore_stop = true;
+  Track words = runner.open(answer);
+  Track* both[] = {&speech, &words};
+  for (int step = 0; step < 3; ++step) runner.step(both);
+  const auto computed = [](std::span<const float> logits) {
+    return std::count_if(logits.begin(), logits.end(), [](float x) { return x != -INFINITY; });
+  };
+  EXPECT_EQ(computed(speech.logits[2]), m.units);
+  EXPECT_EQ(computed(words.logits[2]), m.words);
+  EXPECT_EQ(computed(words.inner[2]), 0);
+  EXPECT_EQ(computed(speech.inner[2]), 2 * m.choices(1)) << "two streams of codes have begun";
 }
 
 TEST_F(OpusLmTest, WordsThatNeverEndAreBounded) {

@@ -40,16 +40,17 @@ std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weig
   const View table = weights.take(names.table, {config.vocab, width});
   const View head = weights.take(names.head, {config.vocab, width});
   const Tensor streams = weights.f32(names.streams, {kHeadRows, width});
-  std::vector<PackedLinear> heads;
+  // Stream 0 is words or speech, never both at once.
+  const RowRange control{0, config.first_unit}, units{config.first_unit, config.first_code},
+      words{config.first_word, config.first_word + config.words};
+  std::vector<StreamHead> heads;
   for (int64_t s = 0; s < config.streams; ++s) {
     const std::span<const float> own(streams.f32() + s * width, static_cast<size_t>(width));
     const int64_t code = config.first_code + (s - 1) * config.codes;
-    const RowRange first =
-        s == 0 ? RowRange{0, config.first_code} : RowRange{config.ids.pad, config.ids.pad + 1};
-    const RowRange second = s == 0 ? RowRange{config.first_word, config.first_word + config.words}
-                                   : RowRange{code, code + config.codes};
-    const RowRange ranges[] = {first, second};
-    heads.push_back(pack_stream_head(head, ranges, own, at_least_8_bits(type)));
+    const RowRange pad{config.ids.pad, config.ids.pad + 1}, codes{code, code + config.codes};
+    const std::vector<HeadPart> parts = s == 0 ? std::vector<HeadPart>{{control}, {units}, {words}}
+                                               : std::vector<HeadPart>{{pad, codes}};
+    heads.push_back(pack_stream_head(head, parts, own, at_least_8_bits(type)));
   }
   const KvSpec kv = config.lm.kv_spec(cache_type(type));
   return std::make_unique<StreamLm>(std::move(decoder),

@@ -300,8 +300,9 @@ Verdict State::end_words() {
   prompter_.answered(rows, said_);
   prompter_.answer(rows, true);
   if (!fits(rows.count(), "").ok()) return {Verdict::kFinished, FinishReason::kLength};
+  const int before = prompt_rows() + static_cast<int>(std::ssize(said_));
   begin_phase(std::move(rows), true, std::ssize(said_));
-  return {Verdict::kNextSegment, FinishReason::kStop};
+  return {Verdict::kNextSegment, FinishReason::kStop, before};
 }
 
 Verdict State::end_speech() {

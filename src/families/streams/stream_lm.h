@@ -21,21 +21,34 @@ class StreamSequence : public Sequence {
   virtual std::span<const float> row(int /*pos*/, bool /*companion*/) const { return {}; }
 };
 
+/// The head of one stream: what it may choose, part after part. Each part is a product of its own,
+/// run over the rows that may choose from it now (Sequence::rule) and over no others: their logits
+/// are -inf there. So words cost nothing in speech, and a stream that is forced nothing at all.
+struct StreamHead {
+  std::vector<PackedLinear> parts;
+
+  int64_t choices() const;
+  size_t bytes() const;
+};
+
 /// Rows [begin, end) of a matrix.
 struct RowRange {
   int64_t begin = 0, end = 0;
 };
+/// What is always chosen from together.
+using HeadPart = std::vector<RowRange>;
 
 /// The head of one stream of several that share a matrix [V, H]: logits = W (h + e), of the rows
-/// that the stream may choose, range after range. What `e` [H] adds is a bias, W e.
-PackedLinear pack_stream_head(const View& shared, std::span<const RowRange> ranges,
-                              std::span<const float> e, WeightType type);
+/// that the stream may choose. What `e` [H] adds is a bias, W e, so that all streams read the same
+/// h and none of the rows of others.
+StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
+                            std::span<const float> e, WeightType type);
 
 class StreamLm : public ArStage {
  public:
   /// The tables are views as stored, which must outlive this; the same one may stand in several
   /// places.
-  StreamLm(Decoder decoder, std::vector<View> tables, std::vector<PackedLinear> heads, KvSpec kv,
+  StreamLm(Decoder decoder, std::vector<View> tables, std::vector<StreamHead> heads, KvSpec kv,
            int64_t max_positions);
 
   const ArTraits& traits() const override { return traits_; }
@@ -54,7 +67,7 @@ class StreamLm : public ArStage {
   ArTraits traits_;
   Decoder decoder_;
   std::vector<View> tables_;
-  std::vector<PackedLinear> heads_;
+  std::vector<StreamHead> heads_;
 };
 
 }  // namespace syrinx

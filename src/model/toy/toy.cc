@@ -46,8 +46,8 @@ class ToyState : public Sequence {
     for (auto& history : history_) history.reserve(max_steps_);
   }
 
-  int prompt_rows() const override { return static_cast<int>(instructions_.size()) + 3; }
-  int companion_rows() const override { return static_cast<int>(instructions_.size()) + 2; }
+  int prompt_rows() const override { return own_rows(false) + gone_on_; }
+  int companion_rows() const override { return own_rows(true) + gone_on_; }
   std::optional<float> guidance() const override { return guidance_; }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override {
     if (begin_ < text_.size() && text_[begin_] == kKeys) stumble("prefix_keys()");
@@ -55,7 +55,7 @@ class ToyState : public Sequence {
       keys.push_back(static_cast<unsigned char>(seen(byte, companion)));
     }
   }
-  int max_steps() const override { return max_steps_; }
+  int max_steps() const override { return std::max(1, max_steps_ - gone_on_); }
   bool ready() const override {
     const size_t at = begin_ + step();
     if (at < text_.size() && text_[at] == kReady) stumble("ready()");
@@ -74,8 +74,14 @@ class ToyState : public Sequence {
     const size_t at = begin_ + step() / options_.steps_per_byte;
     if (at < text_.size() && text_[at] == '|') {
       begin_ = at + 1;
+      gone_on_ = 0;
       codes_.clear();
       return {Verdict::kNextSegment};
+    }
+    if (at < text_.size() && text_[at] == '&') {
+      gone_on_ = static_cast<int>(step());
+      const int some = static_cast<int>(text_.size() % 4);  // less than there is will do
+      return {Verdict::kNextSegment, FinishReason::kStop, prompt_rows() - 1 - some};
     }
     if (at >= text_.size() && !open_) return {Verdict::kFinished, FinishReason::kStop};
     return {};
@@ -98,16 +104,20 @@ class ToyState : public Sequence {
   char byte_at(int pos, bool companion) const {
     if (pos < static_cast<int>(instructions_.size())) return seen(instructions_[pos], companion);
     if (companion) return 0;
-    const size_t at = begin_ + std::max(0, pos - prompt_rows() + 1) / options_.steps_per_byte;
+    const size_t at = begin_ + std::max(0, pos - own_rows(false) + 1) / options_.steps_per_byte;
     return at < text_.size() ? text_[at] : 0;
   }
   /// Codes that are fed at `pos`; null in the prompt.
   const int32_t* codes_at(int pos, bool companion) const {
-    const int prompt = companion ? companion_rows() : prompt_rows();
+    const int prompt = own_rows(companion);
     return pos < prompt ? nullptr : &codes_[2 * (pos - prompt)];
   }
 
  private:
+  /// Rows before the first step.
+  int own_rows(bool companion) const {
+    return static_cast<int>(instructions_.size()) + (companion ? 2 : 3);
+  }
   /// Of the instructions, by the sequence or its companion.
   static char seen(char byte, bool companion) { return companion && byte == '#' ? '.' : byte; }
   void add_voice(const Voice* voice, float weight) {
@@ -121,6 +131,7 @@ class ToyState : public Sequence {
   std::optional<float> guidance_;
   bool open_;
   size_t begin_ = 0;  // of the segment
+  int gone_on_ = 0;   // steps that are part of its prompt
   int max_steps_;
   SampleParams sampling_[2];
   std::vector<int32_t> codes_, history_[2];

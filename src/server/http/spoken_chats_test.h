@@ -104,6 +104,14 @@ inline ordered_json aloud(const std::string& voice, int tokens) {
           {"max_completion_tokens", tokens}};
 }
 
+/// The messages of somebody who says a recording, a WAV file, and nothing else.
+inline ordered_json asked_aloud(const std::string& wav) {
+  const ordered_json part{{"type", "input_audio"},
+                          {"input_audio", {{"data", base64(wav)}, {"format", "wav"}}}};
+  const ordered_json user{{"role", "user"}, {"content", ordered_json::array({part})}};
+  return ordered_json::array({user});
+}
+
 /// The golden cases by chat: prompts, texts and lengths of what is heard.
 inline void expect_chats(Server& server, const ordered_json& cases, const std::string& voice,
                          double codes_a_second) {

@@ -1,5 +1,7 @@
-// The small checkpoints behind the real server's sockets: the plain model in a conversation, of
+// The small checkpoints behind the real server's sockets: recordings written down, by their route
+// and by chat; the dialogue model hears and answers aloud; the plain model in a conversation, of
 // which it does all three parts by itself, one after another.
+#include "base/ascii.h"
 #include "families/opuslm/fixture.h"
 #include "server/http/spoken_chats_test.h"
 
@@ -25,6 +27,43 @@ TEST_F(OpusLmServer, ThePlainModelHoldsAConversationInThreeSteps) {
     EXPECT_GT(answers.back().bytes, 4800u) << "a tenth of a second";
   }
   EXPECT_GT(answers[1].prompt_tokens, answers[0].prompt_tokens) << "turns are remembered";
+}
+
+/// As ESPnet writes it down, whichever way one asks.
+TEST_F(OpusLmServer, WritesARecordingDown) {
+  const std::string golden =
+      nlohmann::json::parse(read_file(golden_path("hearing.json"), 1 << 10))["answer"];
+  const std::string want(trimmed(golden));
+  ASSERT_FALSE(want.empty());
+  const std::string wav = spoken::wav_of(spoken::pcm_of(9333, 9333), 1);
+  const TestAnswer form = server_.transcribe(wav);
+  ASSERT_EQ(form.status, 200) << form.body;
+  EXPECT_EQ(nlohmann::json::parse(form.body)["text"], want);
+  const TestAnswer chat = server_.chat(spoken::asked_aloud(wav), {{"max_completion_tokens", 200}});
+  ASSERT_EQ(chat.status, 200) << chat.body;
+  EXPECT_EQ(nlohmann::json::parse(chat.body)["choices"][0]["message"]["content"], golden);
+}
+
+TEST_F(OpusLmServer, RecordingsOfTheWrongKindAreRefused) {
+  const std::string wav = spoken::wav_of(spoken::pcm_of(9333, 9333), 1);
+  EXPECT_EQ(server_.transcribe(wav.substr(0, 20)).status, 400) << "half a head";
+  EXPECT_EQ(server_.transcribe("It is a fine day.").status, 400) << "a text";
+  const TestAnswer brief = server_.chat(
+      spoken::asked_aloud(spoken::wav_of(spoken::pcm_of(300, 1), 1)), {{"temperature", 0}});
+  EXPECT_EQ(brief.status, 400);
+  EXPECT_NE(brief.body.find("at least 400"), std::string::npos) << brief.body;
+}
+
+TEST_F(OpusLmServer, TheDialogueModelHearsAndAnswersAloud) {
+  const ModelDir dir(true, true);
+  spoken::Server server(load({dir.path(), "dialogue"}));
+  const TestAnswer answer =
+      server.chat(spoken::asked_aloud(spoken::wav_of(spoken::pcm_of(16000, 1), 1)),
+                  spoken::aloud("default", 6));
+  ASSERT_EQ(answer.status, 200) << answer.body.substr(0, 300);
+  const auto audio = nlohmann::json::parse(answer.body)["choices"][0]["message"]["audio"];
+  EXPECT_FALSE(audio["transcript"].get<std::string>().empty());
+  EXPECT_GT(spoken::seconds_of(audio["data"]), 0.1);
 }
 
 TEST_F(OpusLmServer, ThePlainModelAnswersChatsInWords) {
