@@ -23,7 +23,7 @@ std::string list(const Voices& voices) {
 /// The vocoder was published with and without the prefix of the network that trained it.
 std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) {
   const Weights weights(weights_at(spec, join_path(spec.dir, "hift.pt")));
-  const Weights scope = weights.scope(weights.has("generator.conv_pre.bias") ? "generator" : "");
+  const Weights scope = weights.scope(weights.count("generator.resblocks") > 0 ? "generator" : "");
   std::unique_ptr<Hift> hift;
   weights.build(
       [&] {
