@@ -100,7 +100,7 @@ AudioVaeConfig AudioVaeConfig::load(const Config& c) {
 
 Weights audio_vae_scope(const Weights& root) {
   const Weights wrapped = root.scope("state_dict");
-  return wrapped.has("decoder.model.0.bias") ? wrapped : root;
+  return wrapped.count("decoder.model") > 0 ? wrapped : root;
 }
 
 AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& weights,

@@ -99,8 +99,8 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
   if (c.hop() > kSampleRate) sizes.refuse("decoder.model.1.block.1.conv", c.hop());
   if (!has_heads(c.latent)) sizes.refuse("decoder.model.0.conv", c.latent);
 
-  const int64_t blocks = weights.count("encoder.block") - 3;
-  c.encodes = weights.has("encoder.block.0.conv.bias");
+  const int64_t parts = weights.count("encoder.block"), blocks = parts - 3;
+  c.encodes = parts > 0;
   if (!c.encodes) return c;
   transformer("quantizer.pre_module", c.pre_layers, c.pre_ffn);
   sizes.read_rates(

@@ -35,7 +35,12 @@ SeanetConfig SeanetConfig::of(const Weights& weights) {
   if (layers == 0) return c;
   const Weights lstm = weights.scope("model", 1).scope("lstm");
   c.lstm = 0;
-  while (c.lstm < kMostLstm && lstm.has("weight_ih_l" + std::to_string(c.lstm))) ++c.lstm;
+  const auto there = [&](int64_t layer) {
+    for (const char* name : {"weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"})
+      if (lstm.has(name + std::to_string(layer))) return true;
+    return false;
+  };
+  while (c.lstm < kMostLstm && there(c.lstm)) ++c.lstm;
   c.ratios.clear();
   int64_t at = c.lstm > 0 ? 2 : 1, next = 0;
   for (; std::ssize(c.ratios) < kMostRatios; at = next) {

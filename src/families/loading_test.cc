@@ -14,6 +14,8 @@
 #include "families/family.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
+#include "io/torch_pickle.h"
+#include "model/voice.h"
 
 namespace syrinx {
 namespace {
@@ -240,8 +242,13 @@ TEST(LoadingTorch, FilesAreTakenWholeToo) {
       {"cosyvoice2", "llm.pt", "llm_decoder.bias"},
       {"cosyvoice2", "flow.pt", "encoder.encoders.1.norm_ff.weight"},
       {"cosyvoice2", "hift.pt", "m_source.l_linear.bias"},
+      {"cosyvoice2", "hift.pt", "generator.conv_pre.bias"},
       {"orpheus", "snac_24khz/pytorch_model.bin", "decoder.model.1.bias"},
       {"opuslm", "model.pth", "corelm.decoders.model.layers.1.self_attn.q_norm.weight"},
+      {"opuslm", "model.pth", "corelm.decoders.model.layers.0.self_attn.q_norm.weight"},
+      {"opuslm", "model.pth", "corelm.emb.weight"},
+      {"opuslm", "espnet_codec_dac_large_v1.4_360epoch/360epoch.pth",
+       "codec.generator.decoder.model.1.lstm.weight_ih_l1"},
       {"opuslm", "espnet_codec_dac_large_v1.4_360epoch/360epoch.pth",
        "codec.generator.decoder.model.1.lstm.bias_hh_l1"},
       {"bagpiper", "model.pt", "model.layers.1.self_attn.k_norm.weight"},
@@ -258,6 +265,67 @@ TEST(LoadingTorch, FilesAreTakenWholeToo) {
     other.back() = '_';
     copy.replace(file, name, other);
     expect_told(copy.fault(), {"missing tensors (1)", name, "do not belong to this model", other});
+  }
+}
+
+/// What loading a golden says, and then opening the encoder for a recording.
+std::string encoder_fault(const Copy& copy) {
+  for (const Family& each : families()) {
+    if (each.name != copy.family) continue;
+    try {
+      const auto pipeline = each.load({copy.dir.path(), "copy", WeightType::kQ8});
+      if (!pipeline->voice_encoder()) return pipeline->info().no_cloning;
+      pipeline->voice_encoder()->open({std::vector<float>(24000), 24000, "words"});
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+  }
+  return "";
+}
+
+// That there is an encoder must not be told by one of its tensors alone either.
+TEST(LoadingTorch, EncodersAreTakenWholeToo) {
+  const std::tuple<const char*, const char*, const char*> names[] = {
+      {"voxcpm2", "audiovae.pth", "encoder.fc_mu.bias"},
+      {"voxcpm2", "audiovae.pth", "encoder.block.0.bias"},
+      {"fish_speech", "codec.pth", "encoder.block.0.conv.bias"},
+      {"zonos", "Zonos-v0.1-speaker-embedding/ResNet293_SimAM_ASP_base.pt",
+       "front.layer3.1.conv1.weight"}};
+  for (const auto& [family, file, name] : names) {
+    const Copy copy(family, std::string(family) + "/golden/checkpoint");
+    EXPECT_EQ(encoder_fault(copy), "");
+    std::string other = name;
+    other.back() = '_';
+    copy.replace(file, name, other);
+    expect_told(encoder_fault(copy), {"missing tensors (1)", name, other});
+  }
+}
+
+TEST(LoadingTorch, WeightsThatAreNotNumbersAreNamed) {
+  const std::tuple<const char*, const char*, const char*> names[] = {
+      {"cosyvoice2", "flow.pt", "encoder.encoders.1.norm_ff.weight"},
+      {"cosyvoice2", "hift.pt", "generator.conv_pre.bias"},
+      {"orpheus", "snac_24khz/pytorch_model.bin", "decoder.model.1.bias"},
+      {"opuslm", "model.pth", "corelm.decoders.model.layers.1.self_attn.q_norm.weight"},
+      {"bagpiper", "model.pt", "module.model.layers.1.self_attn.k_norm.weight"},
+      {"fish_speech", "codec.pth", "decoder.model.1.block.0.alpha"},
+      {"voxcpm2", "audiovae.pth", "decoder.model.0.bias"},
+      {"glm4_voice", "glm-4-voice-decoder/flow.pt", "encoder.encoders.1.norm_ff.weight"},
+      {"step_audio2", "token2wav/hift.pt", "m_source.l_linear.bias"}};
+  for (const auto& [family, file, name] : names) {
+    const Copy copy(family, std::string(family) + "/golden/checkpoint");
+    const std::string path = copy.dir.path(file);
+    std::string bytes = slurp(path);
+    {
+      const TorchPickle pickle(path);
+      const TorchTensor* tensor = pickle.find(name);
+      ASSERT_TRUE(tensor && tensor->dtype) << name;
+      const uint32_t nan = 0x7fc00000, infinity = 0xff80;
+      const bool wide = tensor->dtype == DType::kF32;
+      std::memcpy(bytes.data() + tensor->begin, wide ? &nan : &infinity, wide ? 4 : 2);
+    }
+    copy.dir.write(file, bytes);
+    expect_told(copy.fault(), {file, name, "has NaN or infinity"});
   }
 }
 
@@ -291,7 +359,10 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
   };
   const char *qwen = "qwen3_tts/golden/projected/checkpoint", *csm = "csm/golden/taught/checkpoint",
              *orpheus = "orpheus/golden/checkpoint", *fish = "fish_speech/golden/checkpoint",
-             *higgs = "higgs/golden/checkpoint", *vox = "voxcpm2/golden/checkpoint";
+             *higgs = "higgs/golden/checkpoint", *vox = "voxcpm2/golden/checkpoint",
+             *glm = "glm4_voice/golden/checkpoint", *step = "step_audio2/golden/checkpoint",
+             *omni = "qwen3_omni/golden/published/checkpoint", *opus = "opuslm/golden/checkpoint",
+             *bag = "bagpiper/golden/checkpoint";
   const Case cases[] = {
       {"zonos", "zonos/golden/checkpoint", "config.json", "/backbone/attn_mlp_d_intermediate",
        1 << 18},
@@ -315,6 +386,24 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
       {"voxcpm2", vox, "config.json", "/dit_config/ffn_dim", 65536},
       {"voxcpm2", vox, "config.json", "/scalar_quantization_latent_dim", 65536},
       {"voxcpm2", vox, "config.json", "/audio_vae_config/decoder_dim", 16384},
+      {"glm4_voice", glm, "config.json", "/ffn_hidden_size", 1 << 18},
+      {"glm4_voice", glm, "config.json", "/padded_vocab_size", 1 << 24},
+      {"glm4_voice", glm, "glm-4-voice-tokenizer/config.json", "/encoder_ffn_dim", 65536},
+      {"step_audio2", step, "config.json", "/text_config/intermediate_size", 1 << 18},
+      {"step_audio2", step, "config.json", "/text_config/vocab_size", 1 << 24},
+      {"qwen3_omni", omni, "config.json", "/thinker_config/text_config/moe_intermediate_size",
+       65536},
+      {"qwen3_omni", omni, "config.json", "/thinker_config/text_config/vocab_size", 1 << 24},
+      {"qwen3_omni", omni, "config.json", "/thinker_config/audio_config/encoder_ffn_dim", 65536},
+      {"qwen3_omni", omni, "config.json", "/code2wav_config/decoder_dim", 16384},
+      {"opuslm", opus, "config.json", "/intermediate_size", 1 << 18},
+      {"opuslm", opus, "config.json", "/num_hidden_layers", 512},
+      {"bagpiper", bag, "config.json", "/intermediate_size", 1 << 18},
+      {"bagpiper", bag, "config.json", "/vocab_size", 1 << 24},
+      {"whisper", "whisper/small", "config.json", "/decoder_ffn_dim", 65536},
+      {"whisper", "whisper/small", "config.json", "/encoder_layers", 256},
+      {"llm", "llm/llama", "config.json", "/intermediate_size", 1 << 18},
+      {"llm", "llm/llama", "config.json", "/vocab_size", 1 << 24},
       {"orpheus", orpheus, "config.json", "/hidden_size", 65536},
       {"orpheus", orpheus, "config.json", "/num_hidden_layers", 512},
       {"orpheus", orpheus, "snac_24khz/config.json", "/decoder_dim", 16384},
@@ -397,9 +486,21 @@ TEST(LoadingConfigs, SavedByTransformers5) {
   put_rope_together(qwen, "config.json", "/talker_config/code_predictor_config");
   put_rope_together(qwen, "speech_tokenizer/config.json", "/decoder_config");
   EXPECT_EQ(qwen.fault(), "");
-  const Copy cosy("cosyvoice2", "cosyvoice2/golden/checkpoint");
-  put_rope_together(cosy, "CosyVoice-BlankEN/config.json", "");
-  EXPECT_EQ(cosy.fault(), "");
+  const std::tuple<const char*, const char*, const char*, const char*> others[] = {
+      {"cosyvoice2", "cosyvoice2/golden/checkpoint", "CosyVoice-BlankEN/config.json", ""},
+      {"higgs_audio", "higgs/golden/checkpoint", "config.json", "/text_config"},
+      {"step_audio2", "step_audio2/golden/checkpoint", "config.json", "/text_config"},
+      {"opuslm", "opuslm/golden/checkpoint", "config.json", ""},
+      {"bagpiper", "bagpiper/golden/checkpoint", "config.json", ""},
+      {"llm", "llm/llama", "config.json", ""},
+      {"llm", "llm/qwen2", "config.json", ""}};
+  for (const auto& [family, dir, file, at] : others) {
+    const Copy copy(family, dir);
+    put_rope_together(copy, file, at);
+    EXPECT_EQ(copy.fault(), "");
+    copy.change(file, Json::json_pointer(std::string(at) + "/rope_parameters/rope_type"), "wavy");
+    expect_told(copy.fault(), {file, "rope_type", "wavy is not supported"});
+  }
 }
 
 TEST(LoadingConfigs, OfOlderCosyVoice2) {

@@ -217,6 +217,9 @@ const Published kQwenBase{"qwen3_tts",
 const Published kLargeQwenBase{
     "qwen3_tts",          "qwen3_tts/golden/equal_width/checkpoint", 480 + 496, 4, true, "", "", "",
     "qwen3_tts_1.7b_base"};
+const Published kLargeQwen{
+    "qwen3_tts",     "qwen3_tts/golden/equal_width/checkpoint", 404 + 496, 4, true, "", "", "",
+    "qwen3_tts_1.7b"};
 const Published kChatterboxVoices{"chatterbox",
                                   "chatterbox/golden/checkpoint",
                                   292 + 2489 + 16,
@@ -240,7 +243,8 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"opuslm", "opuslm/golden/checkpoint", 356 + 174, 11, true},
         Published{"glm4_voice", "glm4_voice/golden/checkpoint", 284 + 249 + 1185 + 227, 14, true},
         Published{"step_audio2", "step_audio2/golden/checkpoint", 832 + 605 + 328, 12, true},
-        kLargeQwenBase, Published{"fish_speech", "fish_speech/golden/checkpoint", 358, 6, true},
+        kLargeQwen, kLargeQwenBase,
+        Published{"fish_speech", "fish_speech/golden/checkpoint", 358, 6, true},
         Published{"higgs_audio", "higgs/golden/checkpoint", 399 + 527, 6, true},
         Published{"voxcpm2", "voxcpm2/golden/checkpoint", 577 + 311, 6, true},
         Published{"orpheus", "orpheus/golden/checkpoint", 254 + 269, 6, true},

@@ -70,6 +70,9 @@ Status check_options(const PipelineInfo& info, const SpeechRequest& request) {
                    "exaggeration"};
     }
   }
+  if (request.spell_numbers && !info.spells_numbers) {
+    return no_such_option("spelling of numbers by its authors", "spell_numbers");
+  }
   if (!info.inner) {
     constexpr const char* kCodes = "codes that are drawn apart from a frame's first";
     if (request.inner_temperature) return no_such_option(kCodes, "inner_temperature");

@@ -57,7 +57,7 @@ struct PipelineInfo {
   bool word_times = false, phone_times = false;
   bool mixes = false;  ///< speaks with several voices mixed by weight
   // What of SpeechRequest the model has:
-  bool flow = false, exaggeration = false;
+  bool flow = false, exaggeration = false, spells_numbers = false;
   bool inner = false;       ///< inner_temperature and its like
   int speaker_numbers = 0;  ///< `speaker` is below this; 0: it has no such thing
   /// Bounds of SpeechRequest::speed; past them the audio is stretched.

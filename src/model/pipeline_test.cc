@@ -18,12 +18,14 @@ std::string request_fault(const PipelineInfo& info, const SpeechRequest& request
 
 TEST(CheckRequest, OptionsAreForModelsThatHaveThem) {
   PipelineInfo all;
-  all.flow = all.exaggeration = all.inner = true;
+  all.flow = all.exaggeration = all.spells_numbers = all.inner = true;
   all.speaker_numbers = 10;
   const std::pair<const char*, void (*)(SpeechRequest&)> options[] = {
       {"flow", [](SpeechRequest& r) { r.flow = FlowMode::kFull; }},
       {"flow", [](SpeechRequest& r) { r.flow = FlowMode::kCausal; }},
       {"exaggeration", [](SpeechRequest& r) { r.exaggeration = 0.25f; }},
+      {"spell_numbers", [](SpeechRequest& r) { r.spell_numbers = true; }},
+      {"spell_numbers", [](SpeechRequest& r) { r.spell_numbers = false; }},
       {"inner_temperature", [](SpeechRequest& r) { r.inner_temperature = 0.5f; }},
       {"inner_top_p", [](SpeechRequest& r) { r.inner_top_p = 0.5f; }},
       {"inner_top_k", [](SpeechRequest& r) { r.inner_top_k = 5; }},

@@ -96,6 +96,9 @@ struct SpeechRequest {
   bool offline = false;  ///< nobody hears the beginning before the end is made
   /// Degree of emotion, 0 to 2; refused where PipelineInfo::exaggeration is not set.
   std::optional<float> exaggeration;
+  /// Numbers of the text become words as the model's authors write them; absent: as they do.
+  /// Refused where PipelineInfo::spells_numbers is not set.
+  std::optional<bool> spell_numbers;
   /// Who of a conversation speaks, whatever the voice; -1: as `voice` says. Refused where
   /// PipelineInfo::speaker_numbers is 0.
   int speaker = -1;

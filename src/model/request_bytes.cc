@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint8_t kRequestVersion = 2;
+constexpr uint8_t kRequestVersion = 3;
 constexpr int kMostEntries = 1 << 20;  // of a list
 
 class Writer {
@@ -193,7 +193,7 @@ void drawn(Io& io, SpeechRequest& r) {
   if (flow > static_cast<uint8_t>(FlowMode::kFull)) throw LoadError("a request: no flow's mode");
   r.flow = static_cast<FlowMode>(flow);
   io.number(r.offline);
-  optional(io, r.exaggeration);
+  optional(io, r.exaggeration), optional(io, r.spell_numbers);
   io.number(r.speaker), io.number(r.seed), io.number(r.max_frames);
   io.number(r.ignore_stop), io.number(r.phone_times);
 }

@@ -44,6 +44,7 @@ SpeechRequest full_request() {
   r.flow = FlowMode::kFull;
   r.offline = true;
   r.exaggeration = 1.5f;
+  r.spell_numbers = false;
   r.speaker = 3;
   r.seed = 1ull << 60;
   r.max_frames = 100;
@@ -102,6 +103,7 @@ TEST(RequestBytes, ThereAndBack) {
   EXPECT_EQ(got.inner_top_k, 9);
   EXPECT_EQ(got.flow, FlowMode::kFull);
   EXPECT_EQ(got.exaggeration, 1.5f);
+  EXPECT_EQ(got.spell_numbers, false);
   EXPECT_EQ(got.speaker, 3);
   EXPECT_EQ(got.seed, want.seed);
   EXPECT_EQ(got.max_frames, 100);

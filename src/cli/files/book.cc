@@ -207,7 +207,8 @@ std::string options_identity(const SpeechRequest& r) {
   const bool flow = r.flow != FlowMode::kAuto;
   return concat(said("it", r.inner_temperature), said("ip", r.inner_top_p),
                 said("ik", r.inner_top_k), flow ? concat('f', static_cast<int>(r.flow)) : "",
-                said("e", r.exaggeration), r.speaker >= 0 ? concat('s', r.speaker) : "");
+                said("e", r.exaggeration), said("n", r.spell_numbers),
+                r.speaker >= 0 ? concat('s', r.speaker) : "");
 }
 
 /// What a lexicon says; "" without one.

@@ -91,6 +91,8 @@ void add_request(CLI::App& app, SpeechRequest& request) {
   app.add_option("--exaggeration", request.exaggeration,
                  "degree of emotion, where the model has it")
       ->check(between(0.0, 2.0));
+  app.add_option("--spell-numbers", request.spell_numbers,
+                 "numbers in words as the model's authors write them, where they do (true, false)");
   app.add_option("--speaker", request.speaker,
                  "who of a conversation speaks, where speakers have numbers")
       ->check(at_least(0));

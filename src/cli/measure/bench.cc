@@ -36,6 +36,7 @@ std::string body_fields(const BenchOptions& options) {
   add("inner_top_p", request.inner_top_p);
   add("inner_top_k", request.inner_top_k);
   add("exaggeration", request.exaggeration);
+  add("spell_numbers", request.spell_numbers);
   if (request.flow != FlowMode::kAuto) {
     fields["flow"] = request.flow == FlowMode::kFull ? "full" : "causal";
   }

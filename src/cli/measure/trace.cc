@@ -25,6 +25,12 @@ struct TraceCommand {
   int logit_steps = 32;  ///< of so many steps the logits are kept
 };
 
+/// Whoever says how codes are drawn wants them drawn; a penalty alone goes with greedy ones too.
+bool draws(const SpeechRequest& r) {
+  return r.temperature || r.top_k || r.top_p || r.min_p || r.inner_temperature || r.inner_top_k ||
+         r.inner_top_p;
+}
+
 template <typename T>
 View view_of(std::vector<T>& values, DType dtype, const Shape& shape) {
   return {values.data(), dtype, shape};
@@ -66,7 +72,7 @@ int run_trace(TraceCommand options) {
   Result<Trace> traced = trace_request(*pipeline, options.request,
                                        {.threads = options.load.engine.threads,
                                         .logit_steps = options.logit_steps,
-                                        .draws = options.request.temperature.has_value()});
+                                        .draws = draws(options.request)});
   if (!traced) throw LoadError(traced.error().message);
   Trace trace = traced.take();
   write_trace(trace, *pipeline, options.output);
@@ -82,9 +88,10 @@ int run_trace(TraceCommand options) {
 void add_trace(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<TraceCommand>();
   TraceCommand& trace = *options;
-  CLI::App* sub = app.add_subcommand("trace",
-                                     "Speak in f32, greedily unless told otherwise, and keep ids, "
-                                     "logits, frames and samples for comparing");
+  CLI::App* sub =
+      app.add_subcommand("trace",
+                         "Speak in f32, greedily unless sampling is asked for, and keep "
+                         "ids, logits, frames and samples for comparing");
   trace.load.weights = "f32";
   sub->add_option("-t,--text", trace.request.text, "what to speak")->required();
   sub->add_option("--dump", trace.output, "safetensors file")->required();

@@ -72,7 +72,7 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
   check_files(spec);
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, kMarker)));
   // As DeepSpeed saves it, one level deeper; a plain state dict is one as well.
-  const bool plain = spec.dummy || weights_->has("model.embed_tokens.weight");
+  const bool plain = spec.dummy || weights_->count("model.layers") > 0;
   const Weights root = plain ? *weights_ : weights_->scope("module");
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")), root);
   prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec, config_));

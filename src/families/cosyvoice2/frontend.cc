@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/inflect.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -150,12 +151,12 @@ std::vector<int32_t> Frontend::prompt_text(std::string_view raw) const {
   const bool marked = text.find("<|") != text.npos && text.find("|>") != text.npos;
   if (!marked) {
     text = stripped(text);
-    if (contains_chinese(text)) text = normalized_chinese(std::move(text));
+    text = contains_chinese(text) ? normalized_chinese(std::move(text)) : inflect_numbers(text);
   }
   return ids(text);
 }
 
-std::vector<std::string> Frontend::parts(std::string_view raw) const {
+std::vector<std::string> Frontend::parts(std::string_view raw, bool spell) const {
   std::string text = utf8_repair(raw);
   std::vector<std::string> parts{text};
   const bool marked = text.find("<|") != text.npos && text.find("|>") != text.npos;
@@ -164,6 +165,7 @@ std::vector<std::string> Frontend::parts(std::string_view raw) const {
     if (text.empty()) return {};
     const bool chinese = contains_chinese(text);
     if (chinese) text = normalized_chinese(std::move(text));
+    if (!chinese && spell) text = inflect_numbers(text);
     if (text.empty()) return {};
     if (!ends_sentence(utf8_before(text, text.size()).value, chinese)) text += chinese ? "。" : ".";
     parts = split(text, chinese);

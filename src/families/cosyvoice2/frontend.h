@@ -1,7 +1,7 @@
 // Text to the rows that CosyVoice2's language model is fed: ids of three tables. Const after
 // construction; any thread.
 // Source: CosyVoice:cosyvoice/cli/frontend.py, utils/frontend_utils.py, llm/llm.py, without the
-// optional normalisers (wetext, ttsfrd) and without spelling out numbers.
+// optional normalisers (wetext, ttsfrd).
 #pragma once
 
 #include <string>
@@ -37,8 +37,9 @@ class Frontend {
   /// Ids of what a recording says: the same text as parts() would speak, in one.
   std::vector<int32_t> prompt_text(std::string_view text) const;
   /// The parts that are spoken one after the other, none for a text of punctuation alone. A text
-  /// with markup of the form <|...|> is one part as it stands.
-  std::vector<std::string> parts(std::string_view text) const;
+  /// with markup of the form <|...|> is one part as it stands. Without `spell` digits stay, in a
+  /// text without a Chinese character, for the model to read.
+  std::vector<std::string> parts(std::string_view text, bool spell = true) const;
   /// [begin][instructions or the voice's text][text][task][the voice's speech], the last one not
   /// with instructions.
   std::vector<Row> prompt(const Voice& voice, std::string_view instructions,

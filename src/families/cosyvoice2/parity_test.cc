@@ -13,6 +13,7 @@
 #include "io/safetensors.h"
 #include "kernels/sample.h"
 #include "model/step_runner.h"
+#include "text/inflect.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
@@ -27,6 +28,7 @@ SpeechRequest request_of(const nlohmann::json& c) {
   request.voice = c["voice"];
   request.instructions = c.value("instruct", "");
   request.temperature = 0.f;
+  request.spell_numbers = false;  // these goldens were made without inflect
   return request;
 }
 
@@ -78,9 +80,36 @@ class CosyVoice2Parity : public testing::Test {
 
 TEST_F(CosyVoice2Parity, PartsOfTextsAreTheAuthors) {
   for (const auto& c : cases_) {
-    EXPECT_EQ(model_.frontend().parts(c["text"].get<std::string>()),
+    EXPECT_EQ(model_.frontend().parts(c["text"].get<std::string>(), false),
               c["parts"].get<std::vector<std::string>>())
         << c["name"];
+  }
+}
+
+// The authors' program with the package inflect and no normaliser beside it.
+TEST_F(CosyVoice2Parity, NumbersAreSpelledAsTheAuthorsSpellThem) {
+  nlohmann::json golden;
+  std::ifstream(golden_path("numbers.json")) >> golden;
+  ASSERT_GE(golden["numbers"].size(), 20u);
+  for (const auto& pair : golden["numbers"])
+    EXPECT_EQ(inflect_number(pair[0].get<std::string>()), pair[1].get<std::string>());
+  const Frontend& frontend = model_.frontend();
+  for (const auto& c : golden["texts"]) {
+    const std::string text = c["text"];
+    EXPECT_EQ(frontend.parts(text), c["parts"].get<std::vector<std::string>>()) << text;
+    EXPECT_EQ(frontend.prompt_text(text), frontend.ids(c["whole"].get<std::string>())) << text;
+    SpeechRequest request;
+    request.text = text;
+    request.voice = "plain";
+    const auto prompt = [&](std::optional<bool> spell) {
+      request.spell_numbers = spell;
+      const Opened opened = model_.open(request).take();
+      const auto ids = opened.sequence().prompt_ids();
+      return std::vector<int32_t>(ids.begin(), ids.end());
+    };
+    const bool changes = frontend.parts(text) != frontend.parts(text, false);
+    EXPECT_EQ(prompt({}), prompt(true)) << text;
+    EXPECT_EQ(prompt(true) != prompt(false), changes) << text;
   }
 }
 

@@ -23,7 +23,7 @@ std::string list(const Voices& voices) {
 /// The vocoder was published with and without the prefix of the network that trained it.
 std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) {
   const Weights weights(weights_at(spec, join_path(spec.dir, "hift.pt")));
-  const Weights scope = weights.scope(weights.has("generator.conv_pre.bias") ? "generator" : "");
+  const Weights scope = weights.scope(weights.count("generator.resblocks") > 0 ? "generator" : "");
   std::unique_ptr<Hift> hift;
   weights.build(
       [&] {
@@ -63,8 +63,9 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   // do.
   const int chunk = static_cast<int>(config_.flow.chunk);
   const int ahead = static_cast<int>(config_.flow.lookahead);
-  const Link links[] = {{"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
-            {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
+  const Link links[] = {
+      {"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
+      {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
   graph_ = chain(*lm_, links);
   describe(spec);
 }
@@ -85,7 +86,7 @@ void CosyVoice2::describe(const LoadSpec& spec) {
   if (!voices_.empty()) info_.default_voice = voices_.begin()->first;
   info_.languages = {"auto"};
   info_.instructions = true;
-  info_.flow = true;
+  info_.flow = info_.spells_numbers = true;
   info_.parts = {
       {"language model",
        text(d.layers) + " layers, width " + text(d.hidden) + ", heads " + text(d.heads) + "/" +

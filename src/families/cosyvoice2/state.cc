@@ -34,7 +34,8 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
     sampling.min_p = *request.min_p;  // another way of sampling than the authors'
     sampling.ras_window = 0;
   }
-  for (const std::string& part : frontend.parts(request.text)) {
+  for (const std::string& part :
+       frontend.parts(request.text, request.spell_numbers.value_or(true))) {
     state->later_.push_back(frontend.ids(part));
     if (state->later_.back().empty()) state->later_.pop_back();
   }

@@ -124,9 +124,9 @@ TEST_F(HiggsTest, DefaultsAndBounds) {
   r.text = "Hello there.";
   const auto state = open(r);
   const SampleParams& params = state->sampling(3);
-  EXPECT_EQ(params.temperature, 1.f);
-  EXPECT_EQ(params.top_k, 0);
-  EXPECT_EQ(params.top_p, 1.f);
+  EXPECT_EQ(params.temperature, 0.8f);
+  EXPECT_EQ(params.top_k, 30);
+  EXPECT_EQ(params.top_p, 0.8f);
   EXPECT_EQ(params.min_p, 0.f);
   EXPECT_EQ(params.repetition_penalty, 1.f);
   EXPECT_GT(state->max_steps(), 250);

@@ -31,10 +31,10 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
       ignore_stop_(request.ignore_stop),
       text_(kSegmentBytes, request.text_open, kShortSentence),
       streams_(config.delays()) {
-  // The authors' (sglang-omni:sglang_omni/models/higgs_tts/stages.py): nothing but a temperature.
-  sampling_.temperature = request.temperature.value_or(1.f);
-  sampling_.top_k = request.top_k.value_or(0);
-  sampling_.top_p = request.top_p.value_or(1.f);
+  // Those of speech (sglang-omni:sglang_omni/models/higgs_tts/stages.py, SPEECH_SAMPLING_DEFAULTS).
+  sampling_.temperature = request.temperature.value_or(0.8f);
+  sampling_.top_k = request.top_k.value_or(30);
+  sampling_.top_p = request.top_p.value_or(0.8f);
   sampling_.min_p = request.min_p.value_or(0.f);
   sampling_.repetition_penalty = request.repetition_penalty.value_or(1.f);
 }

@@ -102,7 +102,7 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   })
                                                   : open_weights(weights_file(spec.dir)));
   // As DeepSpeed saves it, one level deeper.
-  const bool wrapped = !spec.dummy && weights_->has("module.corelm.emb.weight");
+  const bool wrapped = !spec.dummy && weights_->count("module.corelm.decoders.model.layers") > 0;
   const Weights root = wrapped ? weights_->scope("module") : *weights_;
   root.build([&] { lm_ = load_lm(config_, root, spec.weights); });
   load_codec(spec);

@@ -1,5 +1,6 @@
 #include "families/opuslm/speech_lm.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -19,9 +20,18 @@ constexpr Names kEspnet{"corelm.emb.weight", "corelm.lm_head.weight", "corelm.he
 constexpr Names kConverted{"model.embed_tokens.weight", "lm_head.weight", "head_emb.weight",
                            "model"};
 
+/// In any layer: none may tell for all that a part is there.
+bool has_head_norms(const Weights& decoder) {
+  for (int64_t i = 0; i < std::max<int64_t>(decoder.count("layers"), 1); ++i) {
+    const Weights attention = decoder.scope("layers", i).scope("self_attn");
+    if (attention.has("q_norm.weight") || attention.has("k_norm.weight")) return true;
+  }
+  return false;
+}
+
 /// OLMo 2 has norms after its branches and over all heads; Llama has neither.
 DecoderConfig with_norms(DecoderConfig c, const Weights& decoder) {
-  if (!decoder.has("layers.0.self_attn.q_norm.weight")) return c;
+  if (!has_head_norms(decoder)) return c;
   c.norm_after = c.qk_norm = c.qk_norm_wide = true;
   c.names.attention_norm = "post_attention_layernorm";
   c.names.mlp_norm = "post_feedforward_layernorm";
@@ -32,7 +42,9 @@ DecoderConfig with_norms(DecoderConfig c, const Weights& decoder) {
 
 std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
                                   WeightType type) {
-  const Names& names = weights.has(kEspnet.table) ? kEspnet : kConverted;
+  const bool espnet =
+      weights.count("corelm.decoders.model.layers") > 0 || weights.has(kEspnet.table);
+  const Names& names = espnet ? kEspnet : kConverted;
   const Weights blocks = weights.scope(names.decoder);
   Decoder decoder(with_norms(config.lm, blocks), blocks, type);
   weights.ignore("criterion.*");  // of the training

@@ -91,7 +91,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   }
   // The vocoder was published with and without the prefix of the network that trained it.
   const Weights weights(plain_weights_at(spec, join_path(decoder, "hift.pt")));
-  const bool prefixed = !spec.dummy && weights.has("generator.conv_pre.bias");
+  const bool prefixed = !spec.dummy && weights.count("generator.resblocks") > 0;
   const Weights scope = weights.scope(prefixed ? "generator" : "");
   config_.hift = HiftConfig();
   if (!spec.dummy) config_.hift = load_hift_sizes(scope, config_.flow);

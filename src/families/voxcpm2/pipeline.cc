@@ -30,7 +30,7 @@ Tokenizer load_tokenizer(const LoadSpec& spec) {
 /// The tensors of the networks: at the root, or below "state_dict" where a program saved them so.
 Weights lm_scope(const Weights& root) {
   const Weights wrapped = root.scope("state_dict");
-  return wrapped.has("stop_head.weight") ? wrapped : root;
+  return wrapped.count("base_lm.layers") > 0 ? wrapped : root;
 }
 
 std::string stack_shape(const DecoderConfig& d) {
@@ -116,7 +116,7 @@ void VoxCpm2::load_vae(const LoadSpec& spec) {
         vae_ = std::make_unique<AudioVaeDecoder>(config_.vae, vae, spec.weights);
       },
       {"encoder.*"});
-  if (!spec.dummy && !vae.has("encoder.fc_mu.bias")) return;
+  if (!spec.dummy && vae.count("encoder.block") == 0) return;
   voices_ =
       std::make_unique<Voices>(config_, [this]() -> const AudioVaeEncoder& { return encoder(); });
 }

@@ -1,47 +1,15 @@
 #include "families/zonos/numbers.h"
 
 #include <array>
-#include <cstdint>
 #include <functional>
 #include <vector>
+
+#include "text/inflect.h"
 
 namespace syrinx::zonos {
 namespace {
 
-constexpr std::array<const char*, 20> kOnes{
-    "zero",     "one",     "two",     "three",     "four",     "five",    "six",
-    "seven",    "eight",   "nine",    "ten",       "eleven",   "twelve",  "thirteen",
-    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
-constexpr std::array<const char*, 10> kTens{"",      "",      "twenty",  "thirty", "forty",
-                                            "fifty", "sixty", "seventy", "eighty", "ninety"};
-constexpr std::array<const char*, 12> kThousands{"",
-                                                 " thousand",
-                                                 " million",
-                                                 " billion",
-                                                 " trillion",
-                                                 " quadrillion",
-                                                 " quintillion",
-                                                 " sextillion",
-                                                 " septillion",
-                                                 " octillion",
-                                                 " nonillion",
-                                                 " decillion"};
-
 bool digit(char c) { return c >= '0' && c <= '9'; }
-
-std::string below_hundred(int n) {
-  if (n < 20) return kOnes[n];
-  std::string words = kTens[n / 10];
-  if (n % 10 != 0) words.append("-").append(kOnes[n % 10]);
-  return words;
-}
-
-/// One to 999; `joint` stands between the hundreds and the rest.
-std::string below_thousand(int n, const char* joint) {
-  if (n < 100) return below_hundred(n);
-  const std::string hundreds = std::string(kOnes[n / 100]) + " hundred";
-  return n % 100 ? hundreds + joint + below_hundred(n % 100) : hundreds;
-}
 
 /// Digits without leading zeros.
 std::string_view significant(std::string_view digits) {
@@ -49,30 +17,8 @@ std::string_view significant(std::string_view digits) {
   return first == digits.npos ? digits.substr(0, 0) : digits.substr(first);
 }
 
-/// Groups of three with commas between them, none before a last group below 100, with or without
-/// "and" there and after hundreds. Beyond decillions, which have no words here: digit by digit.
-std::string cardinal(std::string_view digits, bool with_and) {
-  digits = significant(digits);
-  if (digits.empty()) return kOnes[0];
-  std::string out;
-  if (digits.size() > 3 * kThousands.size()) {
-    for (const char c : digits) out += (out.empty() ? "" : " ") + std::string(kOnes[c - '0']);
-    return out;
-  }
-  const char* joint = with_and ? " and " : " ";
-  const size_t groups = (digits.size() + 2) / 3;
-  for (size_t g = groups; g-- > 0;) {
-    const size_t end = digits.size() - 3 * g, begin = end > 3 ? end - 3 : 0;
-    const int value = std::stoi(std::string(digits.substr(begin, end - begin)));
-    if (value == 0) continue;
-    if (!out.empty()) out += g == 0 && value < 100 ? joint : ", ";
-    out += below_thousand(value, joint) + kThousands[g];
-  }
-  return out;
-}
-
 std::string ordinal(std::string_view digits) {
-  std::string words = cardinal(digits, true);
+  std::string words = inflect_number(digits);
   const size_t at = words.find_last_of(" -") + 1;  // 0 when there is one word
   const std::string last = words.substr(at);
   constexpr std::array<std::pair<const char*, const char*>, 7> kOdd{{{"one", "first"},
@@ -94,7 +40,7 @@ std::string ordinal(std::string_view digits) {
 std::string pairs(int n) {
   const auto pair = [](int two) -> std::string {
     if (two == 0) return "oh oh";
-    return two < 10 ? "oh " + std::string(kOnes[two]) : below_hundred(two);
+    return (two < 10 ? "oh " : "") + inflect_number(std::to_string(two));
   };
   return pair(n / 100) + " " + pair(n % 100);
 }
@@ -102,10 +48,10 @@ std::string pairs(int n) {
 std::string plain_number(std::string_view digits) {
   const std::string_view kept = significant(digits);
   const int n = kept.size() == 4 ? std::stoi(std::string(kept)) : 0;
-  if (n <= 1000 || n >= 3000) return cardinal(digits, false);
+  if (n <= 1000 || n >= 3000) return inflect_number(digits, false);
   if (n == 2000) return "two thousand";
-  if (n > 2000 && n < 2010) return "two thousand " + std::string(kOnes[n % 100]);
-  if (n % 100 == 0) return below_hundred(n / 100) + " hundred";
+  if (n > 2000 && n < 2010) return "two thousand " + inflect_number(std::to_string(n % 100));
+  if (n % 100 == 0) return inflect_number(std::to_string(n / 100)) + " hundred";
   return pairs(n);
 }
 

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "base/ascii.h"
-#include "families/zonos/numbers.h"
 #include "io/program.h"
 #include "text/utf8.h"
 
@@ -169,7 +168,7 @@ Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>
 }  // namespace
 
 Result<std::string> espeak_phonemes(std::string_view text, std::string_view language) {
-  const Split split = split_at_marks(normalize_numbers(utf8_repair(text)));
+  const Split split = split_at_marks(utf8_repair(text));
   std::vector<std::string> words;
   std::copy_if(split.words.begin(), split.words.end(), std::back_inserter(words),
                [](const std::string& word) { return !word.empty(); });

@@ -1,5 +1,6 @@
-// Text to the symbols that Zonos reads: numbers in words, then phonemes by espeak-ng, which is run
-// as a program, word by word as the authors' library calls do, then ids. Const; any thread.
+// Text to the symbols that Zonos reads: phonemes by espeak-ng, which is run as a program, word by
+// word as the authors' library calls do, then ids. The authors write numbers in words before
+// (numbers.h). Const; any thread.
 // Source: Zonos:zonos/conditioning.py.
 #pragma once
 

@@ -154,6 +154,7 @@ void Zonos::describe(const LoadSpec& spec) {
   }
   info_.late_text = LateText::kSentence;
   info_.phones = true;
+  info_.spells_numbers = true;
   info_.instructions = true;
   info_.mixes = frontend_->speaker_width > 0;
   info_.max_text_bytes = kMostText;

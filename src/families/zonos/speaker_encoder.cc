@@ -117,11 +117,13 @@ SpeakerEncoder::Conv SpeakerEncoder::load(const Weights& weights, const std::str
 void SpeakerEncoder::load_blocks(const Weights& front, int64_t planes) {
   int64_t in = planes;
   for (int64_t stage = 0; stage < kStages; ++stage) {
-    const Weights layer = front.scope("layer" + std::to_string(stage + 1));
+    const std::string name = "layer" + std::to_string(stage + 1);
+    const Weights layer = front.scope(name);
+    const int64_t stored = front.count(name);  // 0 of dummy weights
     const int64_t out = planes << stage;
     for (int64_t i = 0; i < kMostBlocks; ++i) {
       const Weights w = layer.scope(std::to_string(i));
-      if (i > 0 && !w.has("conv1.weight")) break;
+      if (i > 0 && i >= stored && !w.has("conv1.weight")) break;
       Block block;
       const int64_t stride = stage > 0 && i == 0 ? 2 : 1;
       block.first = load(w, "conv1", "bn1", in, out, 3, stride);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/ascii.h"
+#include "families/zonos/numbers.h"
 #include "model/digest.h"
 
 namespace syrinx::zonos {
@@ -70,6 +71,7 @@ State::State(const Frontend& frontend, const SpeechRequest& request)
       conditions_(default_conditions()),
       max_frames_(request.max_frames),
       ignore_stop_(request.ignore_stop),
+      spell_numbers_(request.spell_numbers.value_or(true)),
       sayings_(request.sayings),
       lexicon_(request.lexicon),
       text_(kSegmentBytes, request.text_open, kShortSentence),
@@ -197,10 +199,13 @@ std::vector<Saying> State::sayings_in(std::string_view part) const {
 }
 
 Status State::take(std::string_view text, bool last) {
+  const Phonemize phonemize = [this](std::string_view plain, std::string_view language) {
+    return frontend_.phonemize(spell_numbers_ ? normalize_numbers(plain) : std::string(plain),
+                               language);
+  };
   text_.push(text, last);
   for (std::string part = text_.next(); !part.empty(); part = text_.next()) {
-    const Result<std::string> said =
-        say_phonemes(frontend_.phonemize, part, language_, sayings_in(part));
+    const Result<std::string> said = say_phonemes(phonemize, part, language_, sayings_in(part));
     if (!said.ok()) return said.error();
     std::vector<int32_t> ids = symbol_ids(said.value());
     if (static_cast<int64_t>(ids.size()) > kMostSymbols) {

@@ -66,6 +66,7 @@ class State : public Sequence {
   SampleParams sampling_;
   int max_frames_ = 0;
   bool ignore_stop_ = false;
+  bool spell_numbers_ = true;
 
   const std::vector<Saying> sayings_;
   const std::shared_ptr<const Lexicon> lexicon_;

@@ -56,7 +56,8 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
   const nlohmann::json all = facts()["phonemes"];
   EXPECT_EQ(all.size(), 24u);
   for (const auto& row : all) {
-    const auto got = espeak_phonemes(row[1].get<std::string>(), row[0].get<std::string>());
+    const auto got =
+        espeak_phonemes(normalize_numbers(row[1].get<std::string>()), row[0].get<std::string>());
     ASSERT_TRUE(got.ok()) << got.error().message;
     EXPECT_EQ(got.value(), row[2].get<std::string>()) << row[1];
   }
@@ -136,6 +137,19 @@ class ZonosTest : public testing::Test {
   std::vector<int32_t> frames_;
   std::vector<WordMark> words_;
 };
+
+TEST_F(ZonosTest, NumbersAreSpelledUnlessTheRequestSaysOtherwise) {
+  const auto symbols = [this](const std::string& text, std::optional<bool> spell) {
+    SpeechRequest request = say(text);
+    request.spell_numbers = spell;
+    const auto state = open(request);
+    const auto ids = state->prompt_ids();
+    return std::vector<int32_t>(ids.begin(), ids.end());
+  };
+  EXPECT_EQ(symbols("In 1999.", {}), symbol_ids("In nineteen ninety-nine."));
+  EXPECT_EQ(symbols("In 1999.", true), symbol_ids("In nineteen ninety-nine."));
+  EXPECT_EQ(symbols("In 1999.", false), symbol_ids("In 1999."));
+}
 
 TEST_F(ZonosTest, TheDelayPattern) {
   const auto opened = open(say("Hello."));

@@ -393,6 +393,7 @@ void read_model_options(Fields& fields, SpeechCall& call) {
   request.inner_top_p = fields.number("inner_top_p", 0, 1);
   request.inner_top_k = fields.integer("inner_top_k", 0, 1'000'000);
   request.exaggeration = fields.number("exaggeration", 0, 2);
+  request.spell_numbers = fields.flag("spell_numbers");
   request.guidance = fields.number("guidance", 0, 20);
   request.speaker = fields.integer("speaker", 0, 1'000'000).value_or(-1);
   request.offline = call.whole;
@@ -450,9 +451,9 @@ void read_pronunciations(Fields& fields, SpeechRequest& request) {
   const json* given = fields.find("pronunciations");
   if (given == nullptr || fields.fault()) return;
   if (!given->is_object() || given->size() > kMaxPronunciations) {
-    return fields.fail(bad_field(
-        "pronunciations", concat("'pronunciations' must be an object of at most ",
-                                 kMaxPronunciations, " words, each with how it is said.")));
+    return fields.fail(bad_field("pronunciations",
+                                 concat("'pronunciations' must be an object of at most ",
+                                        kMaxPronunciations, " words, each with how it is said.")));
   }
   std::vector<std::pair<std::string, std::string>> entries;
   for (const auto& [word, how] : given->items()) {

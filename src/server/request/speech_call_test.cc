@@ -150,7 +150,8 @@ TEST(SpeechCall, SsmlBecomesPlain) {
   info.fastest = 2;
   info.word_times = true;
   const SpeechCall call = parse(
-      R"({"input": "<speak>a <mark name='m'/><prosody rate='50%' pitch='high'>b</prosody></speak>"})", info);
+      R"({"input": "<speak>a <mark name='m'/><prosody rate='50%' pitch='high'>b</prosody></speak>"})",
+      info);
   EXPECT_TRUE(call.ssml);
   EXPECT_EQ(call.request.text, "a b");
   ASSERT_EQ(call.marks.size(), 1u);
@@ -218,11 +219,13 @@ TEST(SpeechCall, OptionsOfFewModels) {
   EXPECT_EQ(plain.speaker, -1);
   const SpeechRequest r = parse(R"({"input": "a", "flow": "full", "exaggeration": 0.7, "speaker": 3,
       "inner_temperature": 0, "inner_top_p": 0.5, "inner_top_k": 7,
-      "guidance": 2, "stream": false})")
+      "guidance": 2, "spell_numbers": false, "stream": false})")
                               .request;
   EXPECT_EQ(r.flow, FlowMode::kFull);
   EXPECT_TRUE(r.offline);
   EXPECT_EQ(r.exaggeration, 0.7f);
+  EXPECT_EQ(r.spell_numbers, false);
+  EXPECT_FALSE(plain.spell_numbers);
   EXPECT_EQ(r.speaker, 3);
   EXPECT_EQ(r.inner_temperature, 0.f);
   EXPECT_EQ(r.inner_top_p, 0.5f);

@@ -6,9 +6,11 @@ which checkpoints are published, and records what the `tokenizers` library makes
 
   pip install tokenizers transformers
   python3 tests/parity/bpe/make_golden.py
-  python3 tests/parity/bpe/make_golden.py --tiktoken FILE -o DIR   a vocabulary of published size, which is not kept here (the
-                                                                   package dashscope 2.0.2 has resources/qwen.tiktoken): run
-                                                                   SYRINX_BPE_GOLDENS=DIR/ text_test --gtest_filter='*TokenizerParity*'
+  python3 tests/parity/bpe/make_golden.py --tiktoken FILE [--cut llama3] -o DIR
+
+The last is for vocabularies of published size, which are not kept here. Packages have such files: dashscope 2.0.2 Qwen's
+(resources/qwen.tiktoken), llama-models 0.3.0 Llama 3's (llama3/tokenizer.model, --cut llama3), openai-whisper 20250625 Whisper's
+(assets/multilingual.tiktoken, --cut gpt2). Then: SYRINX_BPE_GOLDENS=DIR/ text_test --gtest_filter='*TokenizerParity*'
 
 Made with tokenizers 0.23.3 and transformers 5.23.0 (pieces with 0.22.2). The same every time.
 """
@@ -122,8 +124,9 @@ def bpe(vocab, merges, **options):
     return tok
 
 
-def ranked(path):
-    """Vocabulary and merges of a file of tiktoken: each token is the merge of the two parts that lower ranks leave of it."""
+def ranked(path, all_ways):
+    """Vocabulary and merges of a file of tiktoken: each token is the merge of the two parts that lower ranks leave of it, or, in
+    `all_ways`, of any two that are tokens (so Llama 3's is published, with 280,147 merges)."""
     ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in path.read_text().splitlines())}
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     shown = {b: chr(b) for b in printable}
@@ -131,6 +134,11 @@ def ranked(path):
     text = lambda token: "".join(shown[b] for b in token)
     merges = []
     for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
+        if all_ways:
+            cuts = [(token[:i], token[i:]) for i in range(1, len(token))]
+            found = [(ranks[a], ranks[b], a, b) for a, b in cuts if a in ranks and b in ranks]
+            merges += [(text(a), text(b)) for _, _, a, b in sorted(found)]
+            continue
         parts = [bytes([b]) for b in token]
         while len(parts) > 2:
             best = min(range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], rank))
@@ -242,14 +250,15 @@ def main():
     global HERE
     parser = argparse.ArgumentParser()
     parser.add_argument("--tiktoken", type=pathlib.Path)
+    parser.add_argument("--cut", choices=["qwen", "llama3", "gpt2"], default="qwen", help="whose pattern cuts texts")
     parser.add_argument("-o", "--out", type=pathlib.Path)
     args = parser.parse_args()
-    vocab, merges = ranked(args.tiktoken) if args.tiktoken else train()
+    vocab, merges = ranked(args.tiktoken, args.cut == "llama3") if args.tiktoken else train()
     cases = strings() + (any_text(4000) if args.tiktoken else [])
     HERE = args.out or HERE
     HERE.mkdir(exist_ok=True)
     golden = {"strings": cases, "variants": {}}
-    for make in (qwen,) if args.tiktoken else (qwen, llama3, gpt2, stages, pieces):
+    for make in (globals()[args.cut],) if args.tiktoken else (qwen, llama3, gpt2, stages, pieces):
         tok = make(vocab, merges)
         ids = [tok.encode(s, add_special_tokens=False).ids for s in cases]
         tok.encode_special_tokens = True

@@ -40,6 +40,7 @@ SpeechRequest request_of(const json& told) {
   take("guidance", r.guidance);
   take("repetition_penalty", r.repetition_penalty);
   take("text_in_prompt", r.text_in_prompt);
+  take("spell_numbers", r.spell_numbers);
   return r;
 }
 

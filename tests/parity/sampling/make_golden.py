@@ -21,7 +21,7 @@ they hand to their draw is kept.
 - opuslm: logits_to_tokens of espnet2/speechlm/net_utils.py (0f95c3e50e15), with the masks of the goldens' script; bagpiper:
   inference_segment with prepare_inference of espnet2/speechlm/model/speechlm/lm/parallel.py (008dd2dced1a).
 - glm4_voice, step_audio2: generate() of the class of transformers that the authors' program runs, with what that program
-  hands it. qwen3_omni: generate() with what Qwen3OmniMoeForConditionalGeneration hands its talker, and that its predictor.
+  hands it. llm: generate() of a Qwen3 with its generation_config.json. qwen3_omni: generate() with what Qwen3OmniMoeForConditionalGeneration hands its talker, and that its predictor.
 
 Logits are logits(): the same float32 numbers in any language. `cases.json`: the request, the codes of each step before,
 and the code `k` that is drawn. `golden.safetensors`: ids and chances of all cases, one after another, `counts` of each.
@@ -528,11 +528,15 @@ def behind_text(family, model, vocab, known, settings, given, spreads):
     folder = PARITY / family / "golden"
     text = json.loads((folder / "cases.json").read_text())["text"]
     prompt = load_file(folder / "text.safetensors")["ids"].tolist()[:text["prompt"]]
+    return behind(family, prompt, text["messages"], model, vocab, known, settings, given, spreads)
+
+
+def behind(family, prompt, messages, model, vocab, known, settings, given, spreads):
     for number, setting in enumerate(settings):
         for steps in (0, 3, 14):
             if steps < 14 and number > 2:
                 continue
-            case = dict(family=family, chat=text["messages"], request=setting, k=0, seed=1900 + number * 20 + steps,
+            case = dict(family=family, chat=messages, request=setting, k=0, seed=1900 + number * 20 + steps,
                         history=[[(5 * s) % 11 + 30] for s in range(steps)], spread=spreads[number % len(spreads)])
             with Caught() as caught:
                 model.generate(torch.tensor([prompt]), do_sample=True, max_new_tokens=1, pad_token_id=0,
@@ -570,6 +574,17 @@ def step_audio2():
     return behind_text("step_audio2", model, vocab, known, FLAT,
                        dict(temperature=0.7, top_p=0.9, repetition_penalty=1.05), [1.2, 2.0])
 
+
+
+def llm():
+    from transformers import Qwen3ForCausalLM
+    folder = PARITY / "llm/qwen3"
+    model = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()  # and its generation_config.json
+    tokens = json.loads((folder / "tokenizer.json").read_text())
+    known = 1 + max([*tokens["model"]["vocab"].values(), *(token["id"] for token in tokens["added_tokens"])])
+    chat = next(case for case in json.loads((folder / "golden/cases.json").read_text()) if case["name"] == "chat")
+    prompt = load_file(folder / "golden/chat.safetensors")["prompt_ids"].tolist()
+    return behind("llm", prompt, chat["messages"], model, model.config.vocab_size, known, FLAT, {}, [1.2, 2.0])
 
 
 def qwen3_omni():
@@ -622,7 +637,7 @@ def main():
               functools.partial(cosyvoice2, args.cosyvoice), functools.partial(zonos, args.zonos),
               functools.partial(fish_speech, args.fish), functools.partial(higgs_audio, args.sglang),
               functools.partial(opuslm, args.espnet), functools.partial(bagpiper, args.espnet), glm4_voice, step_audio2,
-              qwen3_omni]
+              llm, qwen3_omni]
     name_of = lambda made: getattr(made, "func", made).__name__
     cases, ids, chances, counts = kept(args.only)
     for made in makers:
