@@ -31,7 +31,7 @@ nlohmann::json read_cases() {
 Result<std::string> phonemes(std::string_view text, std::string_view) {
   const nlohmann::json all = read_cases()["cases"];
   for (const auto& c : all) {
-    if (normalize_numbers(c["text"].get<std::string>()) == text)
+    if (zonos::normalize_numbers(c["text"].get<std::string>()) == text)
       return c["phonemes"].get<std::string>();
   }
   return std::string(text);
