@@ -98,7 +98,8 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec, config_));
   weights_ = std::make_unique<Weights>(spec.dummy ? dummy_weights([&](const std::string& name) {
     // The names of ESPnet, and of the plain model also the norms of OLMo 2.
-    return name.starts_with("corelm.") && !(config_.dialogue && name.ends_with("q_norm.weight"));
+    const bool norm = name.ends_with("q_norm.weight") || name.ends_with("k_norm.weight");
+    return name.starts_with("corelm.") && !(config_.dialogue && norm);
   })
                                                   : open_weights(weights_file(spec.dir)));
   // As DeepSpeed saves it, one level deeper.
