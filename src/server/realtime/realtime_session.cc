@@ -183,7 +183,7 @@ void RealtimeSession::end_turn(int64_t at_ms) {
 /// Of a model that hears by itself, as much of what is said as will stay as it is.
 void RealtimeSession::hear_ahead() {
   const bool answers = facts_.hears && !config_.transcribes && facts_.no_answer.empty();
-  if (!answers || (config_.turns && !turn_)) return;
+  if (!answers || audio_.waits() || (config_.turns && !turn_)) return;
   const size_t good = heard_for_good(facts_.hears_ahead, audio_.kept());
   if (good <= ahead_) return;
   ahead_ = good;
