@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/check.h"
 
 namespace syrinx {
 namespace {
+
+constexpr float kDecades = 8;  // of power that Whisper's compression leaves
 
 double to_mel(MelScale scale, double hz) {
   if (scale != MelScale::kSlaney) return 1127 * std::log1p(hz / 700);
@@ -189,8 +192,26 @@ void whisper_compress(std::span<float> mel) {
 }
 
 void whisper_compress(std::span<float> mel, float largest) {
-  const float least = largest - 8;
+  const float least = largest - kDecades;
   for (float& x : mel) x = (std::max(x, least) + 4) / 4;
+}
+
+bool MelExtremes::floored(size_t part) const { return quietest[part] < loudest - kDecades; }
+
+MelExtremes mel_extremes(const MelSpectrogram& mel, std::span<const float> signal, int64_t frames,
+                         int64_t span) {
+  SYRINX_CHECK(frames > 0 && span > 0, "[mel] ", frames, " frames of ", signal.size(), " samples");
+  MelExtremes out{.loudest = -std::numeric_limits<float>::infinity()};
+  std::vector<float> part(static_cast<size_t>(std::min(span, frames) * mel.mels()));
+  for (int64_t at = 0; at < frames; at += span) {
+    const int64_t end = std::min(at + span, frames);
+    mel.run(signal, at, end, part.data());
+    const auto [least, most] =
+        std::minmax_element(part.begin(), part.begin() + (end - at) * mel.mels());
+    out.quietest.push_back(*least);
+    out.loudest = std::max(out.loudest, *most);
+  }
+  return out;
 }
 
 }  // namespace syrinx

@@ -85,4 +85,15 @@ void whisper_compress(std::span<float> mel);
 /// The same for a part of a mel whose largest value is known.
 void whisper_compress(std::span<float> mel, float largest);
 
+/// What of a recording's mel must be known before a part of it is compressed.
+struct MelExtremes {
+  float loudest = 0;            ///< of all frames
+  std::vector<float> quietest;  ///< of every `span` frames; the last of them may be fewer
+  /// The part reaches below what compression leaves, so that it depends on the loudest.
+  bool floored(size_t part) const;
+};
+/// Of the first `frames`, at least 1, with Whisper's options.
+MelExtremes mel_extremes(const MelSpectrogram& mel, std::span<const float> signal, int64_t frames,
+                         int64_t span);
+
 }  // namespace syrinx

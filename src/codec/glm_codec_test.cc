@@ -35,7 +35,7 @@ class GlmSpeech : public testing::Test {
     for (int64_t at = 0; at < std::ssize(samples); at += segment) {
       const auto part = samples.subspan(at, std::min(segment, std::ssize(samples) - at));
       GlmSpeechTokenizer::State state = tokenizer_->open();
-      const float loudest = tokenizer_->loudest(part);
+      const float loudest = tokenizer_->extremes(part).loudest;
       for (int64_t b = 0; b * block < std::ssize(part); ++b) {
         const int64_t begin = std::max<int64_t>(0, (b - 1) * block);
         const int64_t end = std::min((b + 2) * block, std::ssize(part));
@@ -64,6 +64,46 @@ TEST_F(GlmSpeech, CodesAreTheAuthors) {
               std::vector<int32_t>(want.i32(), want.i32() + want.count()))
         << length;
   }
+}
+
+/// What more of a recording changes has another key, and nothing else has.
+TEST_F(GlmSpeech, KeysTellWhatStays) {
+  const auto keys = [&](std::span<const float> samples) {
+    return tokenizer_->keys(samples, tokenizer_->extremes(samples));
+  };
+  std::vector<float> all = fixture::golden_signal(38400, 5);
+  const std::vector<uint64_t> whole = keys(all);
+  ASSERT_EQ(whole.size(), 3u);
+  const std::vector<int32_t> made = codes(all);
+  const auto beginning = std::span(all).first(2 * 12800 + 320);
+  const std::vector<uint64_t> begun = keys(beginning);
+  ASSERT_EQ(begun.size(), 3u);
+  EXPECT_EQ(std::vector(begun.begin(), begun.begin() + 2),
+            std::vector(whole.begin(), whole.begin() + 2));
+  EXPECT_NE(begun[2], whole[2]);
+  const std::vector<int32_t> first = codes(beginning);
+  EXPECT_EQ(std::vector(first.begin(), first.begin() + 20),
+            std::vector(made.begin(), made.begin() + 20));
+  // The window that reaches behind a block may see the end there.
+  EXPECT_NE(keys(std::span(all).first(2 * 12800 + 319))[1], whole[1]);
+  // Blocks see those before them, and not those behind.
+  all[0] += 0.01f;
+  EXPECT_NE(keys(all)[2], whole[2]);
+  all[0] -= 0.01f;
+  for (size_t i = 30000; i < all.size(); ++i) all[i] /= 2;  // louder is none of it
+  EXPECT_EQ(keys(all)[0], whole[0]);
+  EXPECT_NE(keys(all)[2], whole[2]);
+}
+
+/// Only what reaches below the floor depends on what is loud elsewhere.
+TEST_F(GlmSpeech, KeysKnowTheFloor) {
+  const auto first_key = [&](float quiet, float loud) {
+    std::vector<float> samples = fixture::golden_signal(38400, 5);
+    for (size_t i = 0; i < samples.size(); ++i) samples[i] *= i < 20000 ? quiet : loud;
+    return tokenizer_->keys(samples, tokenizer_->extremes(samples)).front();
+  };
+  EXPECT_EQ(first_key(0.5f, 0.6f), first_key(0.5f, 1.f));
+  EXPECT_NE(first_key(0.f, 0.6f), first_key(0.f, 1.f));
 }
 
 class GlmFlowGolden : public testing::Test {

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "io/digest.h"
 #include "kernels/activation.h"
 
 namespace syrinx {
 namespace {
 
 constexpr int64_t kStemTaps = 3;
-constexpr int64_t kFramesBefore = 4;    // mel frames before a block's that its convolutions reach
-constexpr int64_t kLookedFrames = 500;  // frames
+constexpr int64_t kFramesBefore = 4;  // mel frames before a block's that its convolutions reach
 
 /// Names of transformers.
 constexpr WhisperBlockNames kGlmNames{.attention_norm = "self_attn_layer_norm",
@@ -99,20 +98,35 @@ int64_t GlmSpeechTokenizer::block_codes(int64_t number, int64_t samples) const {
   return std::clamp<int64_t>(count(samples) - number * all, 0, all);
 }
 
-float GlmSpeechTokenizer::loudest(std::span<const float> segment) const {
+size_t GlmSpeechTokenizer::State::bytes() const {
+  return static_cast<size_t>(KvPool::pages_for(past_.rows)) * KvPool::page_bytes(past_.pool.spec());
+}
+
+MelExtremes GlmSpeechTokenizer::extremes(std::span<const float> segment) const {
   SYRINX_CHECK(!segment.empty() && std::ssize(segment) <= segment_samples(), "[glm_tokenizer] ",
                segment.size(), " samples of a segment");
   std::vector<float> padded(segment.begin(), segment.end());
   padded.resize(static_cast<size_t>(count(std::ssize(segment)) * code_samples()));
-  const int64_t frames = std::ssize(padded) / mel_.options().hop;
-  std::vector<float> mel(static_cast<size_t>(std::min(kLookedFrames, frames) * config_.mels));
-  float most = -std::numeric_limits<float>::infinity();
-  for (int64_t at = 0; at < frames; at += kLookedFrames) {
-    const int64_t end = std::min(at + kLookedFrames, frames);
-    mel_.run(padded, at, end, mel.data());
-    most = std::max(most, *std::max_element(mel.begin(), mel.begin() + (end - at) * config_.mels));
+  return mel_extremes(mel_, padded, std::ssize(padded) / mel_.options().hop, 2 * config_.block);
+}
+
+/// A block sees itself, what is before, and a window's half behind it, which may be the end: then
+/// there is less of it.
+std::vector<uint64_t> GlmSpeechTokenizer::keys(std::span<const float> segment,
+                                               const MelExtremes& extremes) const {
+  std::vector<uint64_t> out;
+  const int64_t length = std::ssize(segment);
+  for (int64_t begin = 0; begin < length; begin += block_samples()) {
+    const int64_t end = begin + block_samples() + kRowSamples;
+    Digest digest;
+    digest.number(out.empty() ? 0 : out.back());
+    const bool floored = extremes.floored(out.size());
+    digest.values(std::span(&extremes.loudest, floored ? 1 : 0));
+    digest.values(segment.subspan(static_cast<size_t>(begin),
+                                  static_cast<size_t>(std::min(end, length) - begin)));
+    out.push_back(digest.key());
   }
-  return most;
+  return out;
 }
 
 GlmSpeechTokenizer::State GlmSpeechTokenizer::open() const {

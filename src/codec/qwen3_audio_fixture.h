@@ -28,7 +28,7 @@ inline Tensor encode_recording(const Qwen3AudioTower& tower, std::span<const flo
                                int threads = 1) {
   Bench bench(threads);
   const auto length = static_cast<int64_t>(samples.size());
-  const float loudest = tower.loudest(samples);
+  const float loudest = tower.extremes(samples).loudest;
   Tensor rows({tower.count(length), tower.config().out}, DType::kF32);
   for (int64_t window = 0, row = 0; row < rows.shape()[0]; ++window) {
     const int64_t end = row + tower.window_rows(window, length);

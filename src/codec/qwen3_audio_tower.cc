@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "codec/whisper_encoder.h"
+#include "io/digest.h"
 #include "kernels/activation.h"
 #include "kernels/copy.h"
 
 namespace syrinx {
 namespace {
 
-constexpr int64_t kMelPiece = 500;      // frames
 constexpr int64_t kRowsOfChunk = 13;    // the authors count on it
 constexpr double kLongestWave = 10000;  // of the positions
 
@@ -165,17 +164,31 @@ int64_t Qwen3AudioTower::window_rows(int64_t number, int64_t length) const {
   return frames / config_.chunk * chunk_rows(config_.chunk) + chunk_rows(frames % config_.chunk);
 }
 
-float Qwen3AudioTower::loudest(std::span<const float> recording) const {
+MelExtremes Qwen3AudioTower::extremes(std::span<const float> recording) const {
   const int64_t frames = mel_.frames(std::ssize(recording)) - 1;
   SYRINX_CHECK(frames > 0, "[qwen3_audio_tower] ", recording.size(), " samples");
-  std::vector<float> mel(static_cast<size_t>(std::min(kMelPiece, frames) * config_.mels));
-  float most = -std::numeric_limits<float>::infinity();
-  for (int64_t at = 0; at < frames; at += kMelPiece) {
-    const int64_t end = std::min(at + kMelPiece, frames);
-    mel_.run(recording, at, end, mel.data());
-    most = std::max(most, *std::max_element(mel.begin(), mel.begin() + (end - at) * config_.mels));
+  return mel_extremes(mel_, recording, frames, config_.window);
+}
+
+/// A window sees itself and half a window of the mel on either side, which may be an end: then there
+/// is less of it.
+std::vector<uint64_t> Qwen3AudioTower::keys(std::span<const float> recording,
+                                            const MelExtremes& extremes) const {
+  std::vector<uint64_t> out;
+  const int64_t length = std::ssize(recording), reach = mel_.options().n_fft;
+  for (int64_t number = 0; window_frames(number, length).second > 0; ++number) {
+    const int64_t begin = number * config_.window * mel_.options().hop;
+    const int64_t end = begin + config_.window * mel_.options().hop + reach;
+    const int64_t from = std::max<int64_t>(0, begin - reach);
+    Digest digest;
+    digest.number(number == 0 ? 1 : 0);
+    const bool floored = extremes.floored(static_cast<size_t>(number));
+    digest.values(std::span(&extremes.loudest, floored ? 1 : 0));
+    digest.values(recording.subspan(static_cast<size_t>(from),
+                                    static_cast<size_t>(std::min(end, length) - from)));
+    out.push_back(digest.key());
   }
-  return most;
+  return out;
 }
 
 void Qwen3AudioTower::encode(StepContext& ctx, const Window& window, const View& out) const {

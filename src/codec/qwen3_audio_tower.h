@@ -4,8 +4,8 @@
 // rows of its window (8 s as published) and none outside; a projection.
 //
 // So windows do not depend on each other, and their rows are told as soon as they are made. But the
-// mel is floored at 8 decades below the largest value of the whole recording, so that a recording
-// must have ended before its first window is exact: it cannot be encoded while it is spoken.
+// mel is floored at 8 decades below the largest value of the whole recording, so that a window
+// which reaches so deep is exact only when what follows is known not to be louder (keys() tells).
 // The authors pad a last short chunk with zeros to a whole second when longer ones are encoded in
 // the same call; here a recording is always encoded as if it were alone.
 //
@@ -63,8 +63,10 @@ class Qwen3AudioTower {
   int64_t window_chunks() const { return config_.window / config_.chunk; }
   /// The rows of a window, from first to last.
   int64_t window_rows(int64_t number, int64_t length) const;
-  /// The largest value of the log-mel of a recording that has rows.
-  float loudest(std::span<const float> recording) const;
+  /// Of the log-mel of a recording that has rows, by windows.
+  MelExtremes extremes(std::span<const float> recording) const;
+  /// Of each window that has frames: windows with the same key have the same rows.
+  std::vector<uint64_t> keys(std::span<const float> recording, const MelExtremes& extremes) const;
   /// out [window_rows, out].
   void encode(StepContext& ctx, const Window& window, const View& out) const;
   size_t bytes() const;

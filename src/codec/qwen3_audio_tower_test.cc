@@ -83,7 +83,7 @@ TEST(Qwen3AudioTower, AWindowNeedsOnlyAChunkAroundIt) {
     const Tensor rows({f.tower.window_rows(w, 67200), f.config.out}, DType::kF32);
     f.tower.encode(
         bench.ctx,
-        {w, 67200, f.tower.loudest(samples), from,
+        {w, 67200, f.tower.extremes(samples).loudest, from,
          std::span(samples).subspan(static_cast<size_t>(from), static_cast<size_t>(to - from))},
         rows);
     EXPECT_TRUE(fixture::same_bits(rows, whole.view().slice(row, row + rows.shape()[0]))) << w;
@@ -105,6 +105,29 @@ TEST(Qwen3AudioTower, WindowsDoNotSeeEachOther) {
   EXPECT_FALSE(fixture::same_bits(before.view().slice(26, 52), after.view().slice(26, 52)));
 }
 
+// What more of a recording changes has another key, and nothing else has.
+TEST(Qwen3AudioTower, KeysTellWhatStays) {
+  const TowerFixture f("published");
+  const auto keys = [&](std::span<const float> samples) {
+    return f.tower.keys(samples, f.tower.extremes(samples));
+  };
+  std::vector<float> samples = golden_signal(67200, 5);
+  const std::vector<uint64_t> whole = keys(samples);
+  ASSERT_EQ(whole.size(), 3u);
+  const auto beginning = std::span(samples).first(64000 + 400);
+  EXPECT_EQ(keys(beginning)[0], whole[0]);
+  EXPECT_EQ(keys(beginning)[1], whole[1]);
+  EXPECT_NE(keys(beginning)[2], whole[2]);
+  EXPECT_NE(keys(std::span(samples).first(64000 + 399))[1], whole[1]);
+  EXPECT_TRUE(fixture::same_bits(f.encode(beginning).view().slice(0, 52),
+                                 f.encode(samples).view().slice(0, 52)));
+  // A silent window depends on the loudest moment of all.
+  std::fill(samples.begin(), samples.begin() + 40000, 0.f);
+  const uint64_t silent = keys(samples)[0];
+  for (float& sample : samples) sample /= 2;
+  EXPECT_NE(keys(samples)[0], silent);
+}
+
 TEST(Qwen3AudioTower, CountsWhatItEncodes) {
   const TowerFixture f("published");
   EXPECT_EQ(f.tower.count(0), 0);
@@ -116,7 +139,7 @@ TEST(Qwen3AudioTower, CountsWhatItEncodes) {
   EXPECT_EQ(f.tower.count(16160), 14);
   EXPECT_EQ(f.tower.count(30 * 16000), 390);
   const std::vector<float> none(100);
-  EXPECT_THROW(f.tower.loudest(none), InternalError);
+  EXPECT_THROW(f.tower.extremes(none), InternalError);
 }
 
 TEST(Qwen3AudioTower, SaysWhatAConfigHasWrong) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "io/digest.h"
 #include "kernels/activation.h"
 #include "nn/stream_pass.h"
 
@@ -90,6 +91,12 @@ size_t StepAudioEncoder::bytes() const {
 
 int64_t StepAudioEncoder::count(int64_t samples) {
   return (rows_seen(mel_frames(samples)) / kPool + 1) / kAdapterStride;
+}
+
+uint64_t StepAudioEncoder::key(std::span<const float> piece) {
+  Digest digest;
+  digest.values(piece);
+  return digest.key();
 }
 
 StepAudioEncoder::Work StepAudioEncoder::open(int64_t samples) const {

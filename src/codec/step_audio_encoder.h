@@ -16,6 +16,7 @@
 #include "audio/mel.h"
 #include "codec/whisper_block.h"
 #include "io/json.h"
+#include "kernels/conv.h"
 
 namespace syrinx {
 
@@ -57,6 +58,8 @@ class StepAudioEncoder {
                    const Weights& adapter, WeightType type);
 
   const StepAudioEncoderConfig& config() const { return config_; }
+  /// Pieces with the same key have the same rows.
+  static uint64_t key(std::span<const float> piece);
   /// Rows of a piece; short ones have none.
   static int64_t count(int64_t samples);
   /// Calls of run() that a piece takes.

@@ -117,6 +117,7 @@ PocketSphinx::PocketSphinx(const PocketSphinxOptions& options)
            .languages = {"en"},
            .streams = true,
            .word_times = true,
+           .scores = true,
            .bytes = kDecoderBytes * static_cast<size_t>(places_)};
   threads_.emplace(threads);
 }

@@ -131,7 +131,9 @@ std::optional<TranscriptSegment> PocketSphinxDecoder::end_utterance() {
                          .end_s = time_s(last + 1),
                          .word = word,
                          .probability = static_cast<float>(std::clamp(probability, 0.0, 1.0))});
-    logprobs += std::log(std::clamp(probability, 1e-6, 1.0));
+    const double logprob = std::log(std::clamp(probability, 1e-6, 1.0));
+    out.pieces.push_back({" " + word, static_cast<float>(logprob)});
+    logprobs += logprob;
   }
   if (out.words.empty()) return {};
   out.start_s = out.words.front().start_s;

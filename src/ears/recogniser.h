@@ -34,6 +34,12 @@ struct TranscriptWord {
   float probability = 0;          ///< in [0, 1]
 };
 
+/// A token of a transcript, or a word where a recogniser has no tokens.
+struct ScoredPiece {
+  std::string bytes = {};  ///< those of all pieces, joined, are the text's
+  float logprob = 0;       ///< natural
+};
+
 /// A stretch of speech, at most a minute. Its text begins with the blank that parts it from the
 /// one before, where the language has blanks: the segments' texts, joined, are the transcript.
 struct TranscriptSegment {
@@ -45,6 +51,7 @@ struct TranscriptSegment {
   float compression_ratio = 0;  ///< bytes of the text / of the same compressed; 0: not known
   float no_speech_prob = 0;     ///< 0 where a recogniser does not tell
   std::vector<TranscriptWord> words = {};  ///< where ListenOptions::word_times asked for them
+  std::vector<ScoredPiece> pieces = {};    ///< where ListenOptions::scores asked for them
 };
 
 struct Transcript {
@@ -65,6 +72,7 @@ struct RecogniserInfo {
   bool streams = false;           ///< tells partial hypotheses while one speaks
   bool word_times = false;
   bool translates = false;     ///< into English
+  bool scores = false;         ///< tells how likely its tokens or words are
   bool prompts = false;        ///< ListenOptions::prompt and temperatures change what is heard
   bool first_channel = false;  ///< of a recording of several it hears the first; false: their mean
   size_t bytes = 0;            ///< memory that it takes when it has loaded all it loads
@@ -76,6 +84,7 @@ struct ListenOptions {
   /// Sampling temperatures to try in turn until a segment passes; empty: the recogniser's own.
   std::vector<float> temperatures = {};
   bool word_times = false;
+  bool scores = false;     ///< refused where RecogniserInfo::scores is not set
   bool translate = false;  ///< refused where RecogniserInfo::translates is not set
   /// Samples come as they are spoken: settle segments soon, tell partial hypotheses. Else they come
   /// as fast as they are taken, and only the result counts.

@@ -22,6 +22,13 @@ TEST(Recogniser, OptionsAreHeldAgainstWhatItCan) {
   EXPECT_EQ(check_listen(kEnglish, {.prompt = std::string(9000, 'a')}).error().param, "prompt");
 }
 
+TEST(Recogniser, WhoTellsNoLogProbabilitiesIsNotAskedForThem) {
+  const Status fit = check_listen({.name = "deaf"}, {.scores = true});
+  ASSERT_FALSE(fit.ok());
+  EXPECT_EQ(fit.error().param, "include");
+  EXPECT_TRUE(check_listen({.scores = true}, {.scores = true}).ok());
+}
+
 TEST(Recogniser, TheTextIsThatOfItsSegments) {
   Transcript transcript;
   EXPECT_EQ(transcript.text(), "");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ears/languages.h"
+#include "text/utf8.h"
 
 namespace syrinx {
 namespace {
@@ -103,6 +104,16 @@ ordered_json usage_object(const Transcript& transcript) {
   return {{"type", "duration"}, {"seconds", rounded(transcript.duration_s)}};
 }
 
+ordered_json logprobs_object(std::span<const ScoredPiece> pieces) {
+  ordered_json out = ordered_json::array();
+  for (const ScoredPiece& piece : pieces) {
+    out.push_back({{"token", utf8_repair(piece.bytes)},
+                   {"logprob", rounded(piece.logprob, 1e6)},
+                   {"bytes", std::vector<uint8_t>(piece.bytes.begin(), piece.bytes.end())}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string transcript_srt(const Transcript& transcript) {
@@ -157,8 +168,22 @@ std::string transcript_verbose_json(const Transcript& transcript, const VerboseP
   return dumped(out);
 }
 
-std::string transcript_json(const Transcript& transcript) {
-  return dumped({{"text", transcript.text()}, {"usage", usage_object(transcript)}});
+std::string transcript_json(const Transcript& transcript, bool scores) {
+  ordered_json out = {{"text", transcript.text()}};
+  if (scores) out["logprobs"] = logprobs_object(pieces_of(transcript));
+  out["usage"] = usage_object(transcript);
+  return dumped(out);
+}
+
+std::string logprobs_json(std::span<const ScoredPiece> pieces) {
+  return dumped(logprobs_object(pieces));
+}
+
+std::vector<ScoredPiece> pieces_of(const Transcript& transcript) {
+  std::vector<ScoredPiece> out;
+  for (const TranscriptSegment& segment : transcript.segments)
+    out.insert(out.end(), segment.pieces.begin(), segment.pieces.end());
+  return out;
 }
 
 std::string usage_json(const Transcript& transcript) { return dumped(usage_object(transcript)); }

@@ -2,7 +2,9 @@
 // thread.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "ears/recogniser.h"
 
@@ -20,8 +22,12 @@ struct VerboseParts {
 };
 /// {"task", "language", "duration", "text", "segments", "words", "usage"}.
 std::string transcript_verbose_json(const Transcript& transcript, const VerboseParts& parts);
-/// {"text", "usage"}.
-std::string transcript_json(const Transcript& transcript);
+/// {"text", "usage"}; `scores`: with "logprobs".
+std::string transcript_json(const Transcript& transcript, bool scores = false);
+/// [{"token", "logprob", "bytes"}], as OpenAI's API tells log-probabilities.
+std::string logprobs_json(std::span<const ScoredPiece> pieces);
+/// Of all segments.
+std::vector<ScoredPiece> pieces_of(const Transcript& transcript);
 /// {"type": "tokens", ...} of a model that has tokens, else {"type": "duration", "seconds"}.
 std::string usage_json(const Transcript& transcript);
 

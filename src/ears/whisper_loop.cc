@@ -199,6 +199,10 @@ WhisperLoop::Cut WhisperLoop::cut(const Window& window, double compression) {
     for (const int32_t id : segment.tokens)
       if (id < g.end) text.push_back(id);
     segment.text = model_.tokenizer().decode(text);
+    for (size_t i = begin; options_.scores && i < end; ++i) {
+      if (ids[i] < g.end)
+        segment.pieces.push_back({model_.tokenizer().bytes(ids[i]), window.heard.logprobs[i]});
+    }
     return segment;
   };
   const auto time = [&](int32_t id) { return (id - g.timestamps()) * kTimestamp_s; };

@@ -34,6 +34,7 @@ struct WhisperOptions {
   double most_compression = 2.4, least_logprob = -1, most_no_speech = 0.6;
   bool condition_on_text = true;  ///< tell later windows what was written before
   bool word_times = false;
+  bool scores = false;
 };
 
 class WhisperLoop {

@@ -53,12 +53,14 @@ std::shared_ptr<Recogniser> whisper_recogniser(std::shared_ptr<Engine> engine,
   info.translates = model->generation().multilingual();
   info.prompts = true;
   info.word_times = true;
+  info.scores = true;
   const auto loops = [model, defaults](const ListenOptions& options) {
     WhisperOptions how = defaults;
     how.language = options.language;
     how.translate = options.translate;
     how.prompt = options.prompt;
     how.word_times = options.word_times;
+    how.scores = options.scores;
     if (!options.temperatures.empty()) how.temperatures = options.temperatures;
     return std::make_unique<WhisperHearing>(*model, how, options.live);
   };

@@ -362,6 +362,34 @@ TEST(WhisperLoop, TheNextWindowBeginsBehindTheLastWord) {
   }
 }
 
+TEST(WhisperLoop, TellsHowLikelyItsTokensAre) {
+  const whisper::Whisper model({whisper_checkpoint("small"), "whisper", WeightType::kF32});
+  const int32_t time_0 = model.generation().timestamps();
+  for (const bool scores : {false, true}) {
+    WhisperOptions options;
+    options.language = "en", options.scores = scores, options.temperatures = {0.f};
+    WhisperLoop loop(model, options);
+    loop.hear(std::vector<float>(16000, 0.f), true);
+    const auto window = std::dynamic_pointer_cast<whisper::Window>(loop.next(false));
+    ASSERT_TRUE(window);
+    window->heard.language = "en";
+    const std::vector<int32_t> text = model.tokenizer().encode(" one two", false);
+    window->heard.ids = {time_0};
+    window->heard.ids.insert(window->heard.ids.end(), text.begin(), text.end());
+    window->heard.ids.push_back(time_0 + 50);
+    for (size_t i = 0; i < window->heard.ids.size(); ++i)
+      window->heard.logprobs.push_back(-0.5f * static_cast<float>(i));
+    const auto segments = loop.take();
+    ASSERT_EQ(segments.size(), 1u);
+    ASSERT_EQ(segments[0].pieces.size(), scores ? text.size() : 0);
+    if (!scores) continue;
+    std::string all;
+    for (const ScoredPiece& piece : segments[0].pieces) all += piece.bytes;
+    EXPECT_EQ(all, " one two");
+    EXPECT_EQ(segments[0].pieces[0].logprob, -0.5f) << "the timestamp before it is no token";
+  }
+}
+
 TEST(WhisperLoop, CompressionAsPythons) {
   EXPECT_EQ(compression_ratio(""), 0);
   EXPECT_NEAR(compression_ratio(std::string(100, 'a')), 100. / 12, 1e-9);

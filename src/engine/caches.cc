@@ -26,6 +26,7 @@ void Scheduler::begin_segment(Active& request, int n) {
   request.model->metrics.prompt_rows.add(run.sequence->prompt_rows());
   if (request.model->graph().writer() == n) {
     request.outcome.prompt_tokens = run.sequence->prompt_rows();
+    request.outcome.heard_tokens = run.sequence->heard_rows(run.sequence->prompt_rows());
   }
   run.common_rows = 0;
   if (!run.guided) return;
@@ -52,7 +53,9 @@ void Scheduler::look_for_prefix(Active& request, int n) {
     const int found = cache.adopt(track.keys, rows - 1, track.cache);
     if (t == 0) {
       request.model->metrics.prefix_rows.add(found);
-      if (request.model->graph().writer() == n) request.outcome.cached_tokens += found;
+      if (request.model->graph().writer() != n) continue;
+      request.outcome.cached_tokens += found;
+      request.outcome.cached_heard_tokens += run.sequence->heard_rows(found);
     }
   }
 }

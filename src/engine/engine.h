@@ -75,7 +75,8 @@ struct Outcome {
   // Of models that write
   int prompt_tokens = 0, completion_tokens = 0;
   int guessed_tokens = 0, right_guesses = 0;  ///< steps run as guesses, and those that came true
-  int cached_tokens = 0;      ///< of the prompt, those whose cache was there already
+  int cached_tokens = 0;  ///< of the prompt, those whose cache was there already
+  int heard_tokens = 0, cached_heard_tokens = 0;  ///< of both, those of recordings
   int underruns = 0;          ///< chunks that came after the listener had run dry
   double max_underrun_s = 0;  ///< the longest wait of the listener
   std::vector<WordMark> words;

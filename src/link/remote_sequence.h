@@ -29,6 +29,7 @@ class RemoteSequence : public Sequence {
   const Sequence& here() const override { return here_->here(); }
 
   int prompt_rows() const override { return here_->prompt_rows(); }
+  int heard_rows(int rows) const override { return here_->heard_rows(rows); }
   int max_steps() const override { return here_->max_steps(); }
   bool ready() const override { return here_->ready(); }
   int known_rows() const override { return here_->known_rows(); }

@@ -27,7 +27,7 @@ std::string bytes_of(const Bundle& bundle) {
 }
 
 template <typename F>
-std::string fault_of(F&& f) {
+std::string bundle_fault(F&& f) {
   try {
     f();
   } catch (const LoadError& e) {
@@ -52,14 +52,14 @@ TEST(Bundle, BytesAndBack) {
 TEST(Bundle, SaysWhatDoesNotFit) {
   Bundle bundle = some_bundle();
   bundle.set("bad", std::vector<float>{std::numeric_limits<float>::quiet_NaN()});
-  EXPECT_NE(fault_of([&] { bundle.number("speed"); }).find("'speed' is missing"),
+  EXPECT_NE(bundle_fault([&] { bundle.number("speed"); }).find("'speed' is missing"),
             std::string::npos);
-  EXPECT_NE(fault_of([&] { bundle.floats("codes"); }).find("'codes' is not floats"),
+  EXPECT_NE(bundle_fault([&] { bundle.floats("codes"); }).find("'codes' is not floats"),
             std::string::npos);
-  EXPECT_NE(fault_of([&] { bundle.ints("codes", 4); }).find("has 3 values, expected 4"),
+  EXPECT_NE(bundle_fault([&] { bundle.ints("codes", 4); }).find("has 3 values, expected 4"),
             std::string::npos);
-  EXPECT_NE(fault_of([&] { bundle.number("seed", 9); }).find("at most 9"), std::string::npos);
-  EXPECT_NE(fault_of([&] { bundle.floats("bad"); }).find("no number"), std::string::npos);
+  EXPECT_NE(bundle_fault([&] { bundle.number("seed", 9); }).find("at most 9"), std::string::npos);
+  EXPECT_NE(bundle_fault([&] { bundle.floats("bad"); }).find("no number"), std::string::npos);
 }
 
 TEST(Bundle, RefusesWhatItDidNotWrite) {
@@ -73,9 +73,9 @@ TEST(Bundle, RefusesWhatItDidNotWrite) {
   EXPECT_THROW(Bundle::parse(other), LoadError);
   // A count that would take four gigabytes, of which nothing is there.
   const std::string huge("SYB\1\1\0\1a\2\xFF\xFF\xFF\x3F", 13);
-  EXPECT_NE(fault_of([&] { Bundle::parse(huge); }).find("are announced"), std::string::npos);
+  EXPECT_NE(bundle_fault([&] { Bundle::parse(huge); }).find("are announced"), std::string::npos);
   const std::string twice("SYB\1\2\0\1a\1\0\0\0\0\1a\1\0\0\0\0", 20);
-  EXPECT_NE(fault_of([&] { Bundle::parse(twice); }).find("twice"), std::string::npos);
+  EXPECT_NE(bundle_fault([&] { Bundle::parse(twice); }).find("twice"), std::string::npos);
 }
 
 TEST(BundleFuzz, AnyBytesAreABundleOrAnError) {

@@ -51,6 +51,15 @@ struct PipelineInfo {
   /// Recordings that it hears in a chat: their length together at most, in seconds; 0: none.
   double hears_s = 0;
   bool hears_first_channel = false;  ///< of several; false: their mean
+  /// Stretches of a recording that stay as they were heard when more of it comes, so that it may be
+  /// heard while it is spoken. Nothing: only what has ended can be heard.
+  struct Stretches {
+    double each_s = 0;
+    double anew_s = 0;  ///< they begin anew after so much; 0: never
+    /// Of which this much more must be there.
+    static constexpr double kAhead_s = 0.02;
+  };
+  std::optional<Stretches> hears_ahead = {};
   bool recalls = false;  ///< takes its earlier answers as it made them: SpeechRequest::answers
   /// Recordings that it writes down (Pipeline::dictation()): their length at most; 0: it does not.
   double dictates_s = 0;

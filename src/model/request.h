@@ -252,6 +252,8 @@ class Sequence {
 
   /// Rows of the current segment's prompt, at least 1. Constant within a segment.
   virtual int prompt_rows() const = 0;
+  /// Of the first `rows` of them, those of recordings.
+  virtual int heard_rows(int /*rows*/) const { return 0; }
   /// Steps that the current segment may take at most; reaching it ends the request (kLength).
   virtual int max_steps() const = 0;
   /// Whether the next step can be taken now; false while text to speak has not arrived.

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "model/digest.h"
+#include "io/digest.h"
 
 namespace syrinx {
 namespace {

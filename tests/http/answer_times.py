@@ -3,6 +3,9 @@ time, answered by random weights in the published shapes of a family, of as many
 
     tests/http/answer_times.py glm4_voice --layers 4 --weights q8 --turns 3
 
+Each question is spoken anew, in a session of its own or, with --conversation, in one for all. With --at-once it is sent in one
+piece when it has ended, so that nothing of it can be heard before.
+
 Parts: from the end of the question's sound until the server says that it ended (the detector's pause), then until the first
 text (hearing, the prompt, a step), then until the first audio (steps, flow, vocoder). What the parts of the model took of that
 is told by the server's metrics. The vocabulary has as many ids of text for each code as the family's answers have, so that
@@ -94,30 +97,44 @@ def stage_seconds(server):
     return {stage: float(value) for stage, value in found}
 
 
-def turn(server, name, question, seconds):
-    """One question in a session of its own: times by the client's clock, and what the stages took."""
+def open_session(server, name, at_once):
+    turns = {"audio": {"input": {"turn_detection": None}}} if at_once else {}
+    return Conversation(server, f"?model={name}", temperature=2, max_output_tokens=400, **turns)
+
+
+def turn(server, ws, question, seconds, at_once):
+    """One question of a session: times by the client's clock, and what the stages took."""
     server.wait_running(0, 60)
     times, wanted = {}, ["input_audio_buffer.speech_stopped", "response.output_audio_transcript.delta",
                          "response.output_audio.delta"]
     before, first = stage_seconds(server), {}
-    with Conversation(server, f"?model={name}", temperature=2, max_output_tokens=400) as ws:
-        def read():
-            while len(times) < len(wanted):
-                kind = ws.event()["type"]
-                if kind in wanted and kind not in times:
-                    times[kind] = time.monotonic()
-                    first[kind] = stage_seconds(server)
-                if kind in ("error", "response.done"):
-                    break
 
-        reader = threading.Thread(target=read)
-        reader.start()
+    def read():
+        while True:
+            kind = ws.event()["type"]
+            if kind in wanted and kind not in times:
+                times[kind] = time.monotonic()
+                first[kind] = stage_seconds(server)
+            if kind in ("error", "response.done"):
+                break
+            if kind == wanted[-1]:
+                ws.send({"type": "response.cancel"})
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    if at_once:
+        ws.append(silence(300) + question)
+        for kind in ("input_audio_buffer.commit", "response.create"):
+            ws.send({"type": kind})
+        end = times[wanted[0]] = time.monotonic()
+        first[wanted[0]] = before
+    else:
         ws.talk(silence(500) + question, pace=True)
         end = time.monotonic()
-        while reader.is_alive() and wanted[0] not in times and time.monotonic() - end < 5:
-            ws.talk(silence(40), pace=True)
-            time.sleep(0.04)
-        reader.join(seconds)
+    while reader.is_alive() and wanted[0] not in times and time.monotonic() - end < 5:
+        ws.talk(silence(40), pace=True)
+        time.sleep(0.04)
+    reader.join(seconds)
     if len(times) < len(wanted):
         return None
     stopped, text, audio = (times[kind] for kind in wanted)
@@ -134,10 +151,13 @@ def main():
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=300, help="that an answer may take")
     parser.add_argument("--question", default=QUESTION)
+    parser.add_argument("--at-once", action="store_true", help="the question is sent when it has ended")
+    parser.add_argument("--conversation", action="store_true", help="all turns in one session")
     args = parser.parse_args()
     make, layers = FAMILIES[args.family]
     with harness.Server("--quiet") as server:
-        question = server.speak({"input": args.question, "response_format": "pcm", "seed": 5})[2]
+        questions = [server.speak({"input": args.question, "response_format": "pcm", "seed": seed})[2]
+                     for seed in range(args.turns)]
     with tempfile.TemporaryDirectory() as root:
         folder = os.path.join(root, args.family)
         os.mkdir(folder)
@@ -149,12 +169,16 @@ def main():
         with harness.Server("--quiet", "--load-format", "dummy", "--weights", args.weights, "--ears", "none",
                             model=folder) as server:
             print(f"{args.family}: {args.layers} of {layers} layers, {args.weights}, loaded in {time.monotonic() - began:.0f} s; "
-                  f"load of the machine {os.getloadavg()[0]:.1f}; a question of {len(question) / 48000:.1f} s", flush=True)
-            rows = []
-            for _ in range(args.turns):
-                row = turn(server, args.family, question, args.seconds)
+                  f"load of the machine {os.getloadavg()[0]:.1f}; questions of {len(questions[0]) / 48000:.1f} s", flush=True)
+            rows, ws = [], None
+            for question in questions:
+                if ws is None or not args.conversation:
+                    ws = open_session(server, args.family, args.at_once)
+                row = turn(server, ws, question, args.seconds, args.at_once)
                 print(json.dumps(row), flush=True)
                 rows += [row] if row else []
+                if not args.conversation:
+                    ws.__exit__()
     names = dict(pause="the question's end until speech_stopped", text="then until the first text",
                  audio="then until the first audio", all="in all")
     for key, name in names.items():

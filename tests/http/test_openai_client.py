@@ -5,6 +5,7 @@ import sys
 import unittest
 
 import harness
+from test_stages import OMNI, recording
 
 try:
     import openai
@@ -90,6 +91,56 @@ class OpenAiClient(unittest.TestCase):
     def test_models(self):
         spoken = [m for m in self.client.models.list().data if m.speaks]
         self.assertEqual(len(spoken), 1)
+
+
+class OpenAiChat(unittest.TestCase):
+    """Chats with audio in and out: of a small random Qwen3-Omni, so what is said means nothing."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server("--quiet", "--ears", "none", "--weights", "f32", model=OMNI).__enter__()
+        cls.client = openai.OpenAI(base_url=f"http://127.0.0.1:{cls.server.port}/v1", api_key="none", max_retries=0)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.server.__exit__()
+
+    def ask(self, audio, **options):
+        return self.client.chat.completions.create(
+            model="checkpoint", modalities=["text", "audio"], audio=audio, seed=3, max_completion_tokens=12,
+            messages=[{"role": "user", "content": [
+                {"type": "input_audio", "input_audio": {"data": recording(1), "format": "wav"}},
+                {"type": "text", "text": "hello there"}]}], **options)
+
+    def test_whole_and_streamed(self):
+        whole = self.ask({"voice": "aiden", "format": "wav"})
+        said = whole.choices[0].message.audio
+        self.assertTrue(said.id and said.transcript)
+        self.assertGreater(whole.usage.prompt_tokens_details.audio_tokens, 10)
+        rate, size = harness.wav_header(base64.b64decode(said.data))
+        self.assertEqual(rate, 24000)
+        self.assertGreater(size, 2000)
+        text, sound = "", b""
+        for event in self.ask({"voice": "aiden", "format": "pcm16"}, stream=True):
+            audio = event.choices[0].delta.audio
+            text += audio and audio.transcript or ""
+            sound += base64.b64decode(audio and audio.data or "")
+        self.assertEqual((text, len(sound)), (said.transcript, size))
+
+    def test_the_shape_of_vllm_omni(self):
+        """As their clients read it."""
+        shape = {"audio_shape": "vllm-omni"}
+        whole = self.ask({"voice": "aiden", "format": "wav"}, extra_body=shape)
+        text, sound = "", b""
+        for event in self.ask({"voice": "aiden", "format": "wav"}, stream=True, extra_body=shape):
+            content = event.choices[0].delta.content or ""
+            if event.modality == "audio" and content:
+                sound += base64.b64decode(content)[44:]
+            elif event.modality == "text":
+                text += content
+        self.assertEqual(text, whole.choices[0].message.content)
+        self.assertEqual(sound, base64.b64decode(whole.choices[1].message.audio.data)[44:])
 
 
 if __name__ == "__main__":

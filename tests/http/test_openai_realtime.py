@@ -138,7 +138,7 @@ class OpenAiRealtime(unittest.TestCase):
         with self.client.realtime.connect(extra_query={"intent": "transcription"}) as connection:
             self.assertEqual(self.until(connection, "session.created")[0].session.type, "transcription")
             connection.session.update(session={
-                "type": "transcription",
+                "type": "transcription", "include": ["item.input_audio_transcription.logprobs"],
                 "audio": {"input": {"transcription": {"model": "whisper-1", "language": "en"},
                                     "turn_detection": None}}})
             connection.input_audio_buffer.append(audio=base64.b64encode(self.question).decode())
@@ -146,6 +146,7 @@ class OpenAiRealtime(unittest.TestCase):
             done = self.until(connection, "conversation.item.input_audio_transcription.completed")[-1]
             self.assertIn("fox", done.transcript)
             self.assertEqual(done.usage.type, "duration")
+            self.assertEqual("".join(piece.token for piece in done.logprobs).strip(), done.transcript)
 
     def test_errors(self):
         with self.connect() as connection:

@@ -59,6 +59,15 @@ class OpenAiClient(unittest.TestCase):
         self.assertEqual(done.text, text)
         self.assertEqual(text, self.create().text)
 
+    def test_log_probabilities(self):
+        whole = self.create(include=["logprobs"])
+        self.assertEqual("".join(piece.token for piece in whole.logprobs).strip(), whole.text)
+        self.assertTrue(all(piece.logprob <= 0 for piece in whole.logprobs))
+        self.assertEqual(bytes(map(int, whole.logprobs[0].bytes)).decode(), whole.logprobs[0].token)
+        events = list(self.create(include=["logprobs"], stream=True))
+        for of in (events[-1].logprobs, [piece for event in events[:-1] for piece in event.logprobs]):
+            self.assertEqual([piece.token for piece in of], [piece.token for piece in whole.logprobs])
+
     def test_errors(self):
         with self.assertRaises(openai.BadRequestError) as refused:
             self.client.audio.transcriptions.create(model="whisper-1", file=("a.wav", b"nothing"))

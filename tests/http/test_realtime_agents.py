@@ -1,148 +1,391 @@
-"""LiveKit's and Pipecat's own services for the Realtime API, pointed here: a greeting, a question by voice, an
-interruption. Skipped (exit code 77) where neither is installed."""
+"""LiveKit's and Pipecat's own services for the Realtime API and for transcription, pointed here, in whole turns: a
+greeting, questions that another program speaks, answers, interruptions in the middle, a tool that is called and whose
+result is told. Skipped (exit code 77) where neither is installed, nor what hears and speaks."""
 import asyncio
+import functools
 import importlib.util
+import json
 import os
+import pathlib
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 import harness
-from test_realtime import QUESTION, RATE, WRITER, silence
+from test_realtime import RATE, WRITER, silence
 
 HAVE = {name for name in ("pipecat", "livekit") if importlib.util.find_spec(name)}
 if not HAVE:
     print("skipped: none of these is installed: pipecat, livekit")
     sys.exit(77)
+if not shutil.which("flite") or not shutil.which("sox"):
+    print("skipped: flite and sox, which ask the questions, are not installed")
+    sys.exit(77)
+os.environ.setdefault("LOGURU_LEVEL", "ERROR")
+
+PATIENCE_S = 60
+TIMER = {"type": "object", "properties": {unit: {"type": "integer"} for unit in ("hours", "minutes", "seconds")}}
 
 
 def needs(name):
     return unittest.skipUnless(name in HAVE, f"the package {name} is not installed")
 
 
+@functools.cache
+def spoken(text):
+    """By flite, a voice that is none of ours: 16-bit samples at RATE."""
+    with tempfile.TemporaryDirectory() as folder:
+        wav = pathlib.Path(folder) / "said.wav"
+        subprocess.run(["flite", "-voice", "slt", "-t", text, "-o", wav], check=True)
+        return subprocess.run(["sox", wav, "-t", "raw", "-r", str(RATE), "-e", "signed", "-b", "16", "-c", "1", "-"],
+                              check=True, capture_output=True).stdout
+
+
+def pieces(pcm, ms=40):
+    step = RATE * 2 * ms // 1000
+    return [pcm[at:at + step] for at in range(0, len(pcm), step)]
+
+
 class Agents(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = harness.Server("--quiet", "--model", str(WRITER)).__enter__()
+        cls.server = harness.Server("--quiet", "--model", "wren", "--model", str(WRITER)).__enter__()
         if "pocketsphinx" not in [m["id"] for m in cls.server.get("/v1/models")[2]["data"]]:
             cls.server.__exit__()
             print("skipped: PocketSphinx is not installed")
             sys.exit(77)
         cls.base = f"http://127.0.0.1:{cls.server.port}/v1"
-        cls.question = cls.server.speak({"input": QUESTION, "response_format": "pcm", "seed": 5})[2]
+        cls.socket = f"ws://127.0.0.1:{cls.server.port}/v1/realtime"
 
     @classmethod
     def tearDownClass(cls):
         cls.server.__exit__()
 
-    @needs("livekit")
-    def test_livekit(self):
-        from livekit import rtc
+
+@needs("livekit")
+class LiveKit(Agents):
+    class Talk:
+        """A session of their RealtimeModel, and what it tells."""
+
+        def __init__(self, base, model, **options):
+            from livekit.plugins import openai
+            self.model = openai.realtime.RealtimeModel(base_url=base, api_key="none", model=model, voice="marin",
+                                                       **options)
+            self.session = self.model.session()
+            self.heard, self.errors, self.metrics = asyncio.Queue(), [], asyncio.Queue()
+            self.generations, self.started = asyncio.Queue(), asyncio.Event()
+            self.session.on("input_audio_transcription_completed", lambda e: e.is_final and self.heard.put_nowait(e.transcript))
+            self.session.on("error", self.errors.append)
+            self.session.on("generation_created", self.generations.put_nowait)
+            self.session.on("metrics_collected", self.metrics.put_nowait)
+            self.session.on("input_speech_started", lambda e: self.started.set())
+
+        async def close(self):
+            await self.session.aclose()
+            await self.model.aclose()
+
+        def say(self, pcm):
+            from livekit import rtc
+            self.session.push_audio(rtc.AudioFrame(pcm, RATE, 1, len(pcm) // 2))
+
+        async def next_generation(self):
+            return await asyncio.wait_for(self.generations.get(), PATIENCE_S)
+
+        async def reply(self, *items):
+            """What is said to what was said so far, and to these items."""
+            context = self.session.chat_ctx.copy()
+            context.items.extend(items)
+            await self.session.update_chat_ctx(context)
+            generation = await self.session.generate_reply()
+            await self.next_generation()
+            return await read(generation)
+
+    def test_whole_turns(self):
+        from livekit.agents import llm
         from livekit.agents.utils import http_context
-        from livekit.plugins import openai
+        timers = []
 
-        async def read(generation, first=None):
-            """(text, samples) of an answer; tells when it begins to sound."""
-            text, samples, item = "", 0, None
-            async for message in generation.message_stream:
-                item = message.message_id
-
-                async def words(message=message):
-                    return "".join([str(piece) async for piece in message.text_stream])
-
-                reading = asyncio.create_task(words())
-                async for frame in message.audio_stream:
-                    samples += frame.samples_per_channel
-                    if first and not first.done():
-                        first.set_result(None)
-                text += await reading
-            return text, samples, item
+        @llm.function_tool(raw_schema={"name": "set_timer", "description": "Sets a timer.", "parameters": TIMER})
+        async def set_timer(raw_arguments):
+            pass  # called by hand, as an agent's session would
 
         async def talk():
             async with http_context.open():
-                model = openai.realtime.RealtimeModel(base_url=self.base, api_key="none", model="qwen3",
-                                                      voice="marin", max_response_output_tokens=200)
-                session = model.session()
-                heard, errors, generations = [], [], asyncio.Queue()
-                session.on("input_audio_transcription_completed", lambda e: heard.append(e.transcript))
-                session.on("error", errors.append)
-                session.on("generation_created", generations.put_nowait)
-                await session.update_instructions("Be brief.")
-                greeting = await read(await session.generate_reply(instructions="Say hello."))
-                await generations.get()
+                agent = self.Talk(self.base, "wren")
+                await agent.session.update_instructions("Be brief.")
+                greeting = await agent.reply(llm.ChatMessage(role="user", content=["Hello!"]))
+                agent.say(spoken("What time is it?") + silence(4500))  # semantic_vad waits
+                answer = await read(await agent.next_generation())
+                await agent.session.update_tools([set_timer])
+                agent.say(spoken("Set a timer for five minutes.") + silence(4500))
+                called = await agent.next_generation()
+                calls = [call async for call in called.function_stream]
+                timers.extend((call.name, json.loads(call.arguments)) for call in calls)
+                told = await agent.reply(*[llm.FunctionCallOutput(
+                    call_id=call.call_id, name=call.name, output='{"status": "set"}', is_error=False)
+                    for call in calls])
+                said = [await asyncio.wait_for(agent.heard.get(), PATIENCE_S) for _ in range(2)]
+                await agent.close()
+                return greeting, answer, said, told, agent.errors
 
-                def say(pcm):
-                    session.push_audio(rtc.AudioFrame(pcm, RATE, 1, len(pcm) // 2))
-
-                say(self.question)
-                say(silence(4500))  # semantic_vad waits
-                first = asyncio.Future()
-                answer = asyncio.create_task(read(await asyncio.wait_for(generations.get(), 30), first))
-                await asyncio.wait_for(first, 30)
-                say(self.question)  # in the middle of the answer, or after it
-                text, samples, item = await asyncio.wait_for(answer, 30)
-                session.truncate(message_id=item, modalities=["audio"], audio_end_ms=20)
-                await asyncio.sleep(0.5)
-                await session.aclose()
-                await model.aclose()
-                return greeting, (text, samples), heard, errors
-
-        greeting, answer, heard, errors = asyncio.run(talk())
+        greeting, answer, said, told, errors = asyncio.run(talk())
         self.assertEqual(errors, [])
-        self.assertIn("fox", heard[0])
-        for text, samples, *_ in (greeting, answer):
-            self.assertTrue(text)
-            self.assertGreater(samples, 0)
+        self.assertIn("what time is it", said[0])
+        self.assertRegex(answer.text, r"\d\d:\d\d")
+        self.assertIn("five minutes", said[1])
+        self.assertEqual(timers, [("set_timer", {"minutes": 5})])
+        for each in (greeting, answer, told):
+            self.assertTrue(each.text)
+            self.assertGreater(each.samples, RATE // 10, each.text)
 
-    @needs("pipecat")
-    def test_pipecat(self):
-        os.environ.setdefault("LOGURU_LEVEL", "ERROR")
-        from pipecat.services.openai.realtime import events
+    def test_interruption_in_the_middle(self):
+        """A long answer is cut by a voice while it is played: of its words those stay that were heard, and the next
+        turn is as ever."""
+        from livekit.agents.utils import http_context
+        kept = asyncio.Queue()
 
-        # Its services raise for an event that they cannot read: each of ours must be one that they can.
+        def note(event):
+            if event["type"] == "conversation.item.retrieved":
+                kept.put_nowait(event["item"]["content"][0]["transcript"])
+
         async def talk():
-            import json
-            import websockets
-            kinds = []
-            url = f"ws://127.0.0.1:{self.server.port}/v1/realtime?model=qwen3"
-            async with websockets.connect(url) as socket:
-                async def until(kind):
-                    while True:
-                        event = events.parse_server_event(await asyncio.wait_for(socket.recv(), 60))
-                        kinds.append(event.type)
-                        self.assertNotEqual(event.type, "error", event)
-                        if event.type == kind:
-                            return event
+            async with http_context.open():
+                agent = self.Talk(self.base, "qwen3", max_response_output_tokens="inf")
+                agent.session.on("openai_server_event_received", note)
+                generation = await agent.session.generate_reply(instructions="Tell a long story.")
+                await agent.next_generation()
+                first = asyncio.Future()
+                reading = asyncio.create_task(read(generation, first))
+                await asyncio.wait_for(first, PATIENCE_S)
+                agent.say(spoken("What time is it?"))
+                await asyncio.wait_for(agent.started.wait(), PATIENCE_S)
+                cut = await asyncio.wait_for(reading, PATIENCE_S)
+                agent.session.truncate(message_id=cut.item, modalities=["audio"], audio_end_ms=500)
+                agent.session.send_event({"type": "conversation.item.retrieve", "item_id": cut.item})
+                heard = await asyncio.wait_for(kept.get(), PATIENCE_S)
+                agent.say(silence(4500))
+                answer = await agent.next_generation()
+                agent.session.interrupt()
+                await asyncio.wait_for(read(answer), PATIENCE_S)
+                await agent.close()
+                return cut, heard, agent.errors
 
-                async def send(event):
-                    await socket.send(json.dumps(event.model_dump(exclude_none=True)))
+        cut, heard, errors = asyncio.run(talk())
+        self.assertEqual(errors, [])
+        self.assertTrue(cut.text.startswith(heard))
+        self.assertLess(0, len(heard))
+        self.assertLess(len(heard), min(40, len(cut.text)))
 
-                await until("session.created")
-                await send(events.SessionUpdateEvent(session=events.SessionProperties(
-                    instructions="Be brief.", max_output_tokens=60,
+    def test_transcription(self):
+        """Their recogniser, by the Realtime API and by files, with a stream and without."""
+        from livekit import rtc
+        from livekit.agents import stt
+        from livekit.agents.utils import http_context
+        from livekit.plugins import openai
+        pcm = spoken("What time is it?")
+
+        async def listen():
+            async with http_context.open():
+                live = openai.STT(base_url=self.base, api_key="none", use_realtime=True)
+                stream = live.stream()
+                for piece in pieces(pcm + silence(1000)):
+                    stream.push_frame(rtc.AudioFrame(piece, RATE, 1, len(piece) // 2))
+                async for event in stream:
+                    if event.type == stt.SpeechEventType.FINAL_TRANSCRIPT:
+                        break
+                await stream.aclose()
+                await live.aclose()
+                whole = openai.STT(base_url=self.base, api_key="none")
+                file = await whole.recognize(rtc.AudioFrame(pcm, RATE, 1, len(pcm) // 2))
+                await whole.aclose()
+                return event.alternatives[0].text, file.alternatives[0].text
+
+        for heard in asyncio.run(asyncio.wait_for(listen(), PATIENCE_S)):
+            self.assertIn("what time is it", heard)
+
+
+class Said:
+    """What was read of an answer."""
+
+    def __init__(self):
+        self.text, self.samples, self.item = "", 0, None
+
+
+async def read(generation, first=None):
+    """All of an answer of LiveKit's; `first` is told when it begins to sound."""
+    said = Said()
+    async for message in generation.message_stream:
+        said.item = message.message_id
+
+        async def words(message=message):
+            return "".join([str(piece) async for piece in message.text_stream])
+
+        reading = asyncio.create_task(words())
+        async for frame in message.audio_stream:
+            said.samples += frame.samples_per_channel
+            if first and not first.done():
+                first.set_result(None)
+        said.text += await reading
+    return said
+
+
+@needs("pipecat")
+class Pipecat(Agents):
+    class Line:
+        """A pipeline around a service, what comes out of it at both ends, and who runs it."""
+
+        def __init__(self, *processors):
+            from pipecat.pipeline.pipeline import Pipeline
+            from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+            from pipecat.processors.frame_processor import FrameDirection
+            from pipecat.tests.utils import QueuedFrameProcessor
+            self.frames = asyncio.Queue()
+            ends = [QueuedFrameProcessor(queue=self.frames, queue_direction=direction)
+                    for direction in (FrameDirection.UPSTREAM, FrameDirection.DOWNSTREAM)]
+            self.worker = PipelineWorker(
+                Pipeline([ends[0], *processors, ends[1]]), cancel_on_idle_timeout=False,
+                params=PipelineParams(audio_in_sample_rate=RATE, audio_out_sample_rate=RATE))
+            self.began = asyncio.Event()
+            self.worker.event_handler("on_pipeline_started")(self.note_began)
+
+        async def note_began(self, *_):
+            self.began.set()
+
+        async def run(self, script):
+            """`script` beside the pipeline, which ends with it."""
+            from pipecat.frames.frames import EndFrame
+            from pipecat.workers.runner import WorkerRunner
+
+            async def play():
+                await asyncio.wait_for(self.began.wait(), PATIENCE_S)
+                try:
+                    return await script(self)
+                finally:
+                    await self.worker.queue_frame(EndFrame())
+
+            runner = WorkerRunner(handle_sigint=False)
+            await runner.add_workers(self.worker)
+            return (await asyncio.gather(play(), runner.run()))[0]
+
+        async def send(self, *frames):
+            for frame in frames:
+                await self.worker.queue_frame(frame)
+
+        async def say(self, pcm):
+            from pipecat.frames.frames import InputAudioRawFrame
+            await self.send(*[InputAudioRawFrame(audio=piece, sample_rate=RATE, num_channels=1)
+                              for piece in pieces(pcm)])
+
+        async def until(self, kind):
+            """Frames up to the first of a kind."""
+            from pipecat.frames.frames import ErrorFrame
+            out = []
+            while not out or not isinstance(out[-1], kind):
+                out.append(await asyncio.wait_for(self.frames.get(), PATIENCE_S))
+                if isinstance(out[-1], ErrorFrame):
+                    raise AssertionError(out[-1])
+            return out
+
+    def service(self, model, **properties):
+        from pipecat.services.openai.realtime import events
+        from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
+        return OpenAIRealtimeLLMService(
+            api_key="none", base_url=self.socket,
+            settings=OpenAIRealtimeLLMService.Settings(
+                model=model, system_instruction="Be brief.",
+                session_properties=events.SessionProperties(
                     audio=events.AudioConfiguration(input=events.AudioInput(
-                        transcription=events.InputAudioTranscription(),
-                        turn_detection=events.TurnDetection())))))
-                await until("session.updated")
-                await send(events.ConversationItemCreateEvent(item=events.ConversationItem(
-                    type="message", role="user",
-                    content=[events.ItemContent(type="input_text", text="Hello!")])))
-                await send(events.ResponseCreateEvent(
-                    response=events.ResponseProperties(output_modalities=["audio"])))
-                done = await until("response.done")
-                self.assertIn(done.response.status, ("completed", "incomplete"))  # by its length
-                import base64
-                await send(events.InputAudioBufferAppendEvent(
-                    audio=base64.b64encode(self.question + silence(800)).decode()))
-                await until("conversation.item.input_audio_transcription.completed")
-                done = await until("response.done")
-                await send(events.ConversationItemTruncateEvent(
-                    item_id=done.response.output[0].id, content_index=0, audio_end_ms=20))
-                await until("conversation.item.truncated")
-            return kinds
+                        transcription=events.InputAudioTranscription(), turn_detection=events.TurnDetection())),
+                    **properties)))
 
-        kinds = asyncio.run(talk())
-        self.assertIn("response.output_audio.delta", kinds)
-        self.assertIn("input_audio_buffer.speech_started", kinds)
+    @staticmethod
+    def spoken_bytes(frames):
+        from pipecat.frames.frames import TTSAudioRawFrame
+        return sum(len(frame.audio) for frame in frames if isinstance(frame, TTSAudioRawFrame))
+
+    def test_whole_turns(self):
+        from pipecat.adapters.schemas.function_schema import FunctionSchema
+        from pipecat.adapters.schemas.tools_schema import ToolsSchema
+        from pipecat.frames.frames import LLMContextFrame, TTSStoppedFrame
+        from pipecat.processors.aggregators.llm_context import LLMContext
+        from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
+        timers = []
+
+        async def set_timer(params):
+            timers.append(dict(params.arguments))
+            await params.result_callback({"status": "set"})
+
+        async def script(line):
+            await line.send(LLMContextFrame(context))
+            greeting = await line.until(TTSStoppedFrame)
+            await line.say(spoken("What time is it?") + silence(800))
+            answer = await line.until(TTSStoppedFrame)
+            await line.say(spoken("Set a timer for five minutes.") + silence(800))
+            told = await line.until(TTSStoppedFrame)  # the call itself says nothing
+            return greeting, answer, told
+
+        tools = ToolsSchema(standard_tools=[FunctionSchema(
+            name="set_timer", description="Sets a timer.", properties=TIMER["properties"], required=[])])
+        context = LLMContext([{"role": "user", "content": "Hello!"}], tools=tools)
+        service = self.service("wren")
+        service.register_function("set_timer", set_timer)
+        pair = LLMContextAggregatorPair(context)
+        turns = asyncio.run(self.Line(pair.user(), service, pair.assistant()).run(script))
+        for frames in turns:
+            self.assertGreater(self.spoken_bytes(frames), RATE // 5)
+        self.assertEqual(timers, [{"minutes": 5}])
+        said = json.dumps(context.get_messages()).lower()
+        self.assertIn("what time is it", said)
+        self.assertRegex(said, r"it is \d\d:\d\d")
+
+    def test_interruption_in_the_middle(self):
+        """A long answer is cut by a voice while it is played: of its words those stay that were heard."""
+        from pipecat.frames.frames import (InterruptionFrame, LLMContextFrame, ProposedUserStartedSpeakingFrame,
+                                           TTSAudioRawFrame)
+        from pipecat.processors.aggregators.llm_context import LLMContext
+        said = {}
+
+        async def script(line):
+            @service.event_handler("on_conversation_item_updated")
+            async def note(_, item_id, item):
+                if item is not None and item.role == "assistant":
+                    said[item_id] = item.content[0].transcript
+
+            await line.send(LLMContextFrame(LLMContext([{"role": "user", "content": "Tell a long story."}])))
+            await line.until(TTSAudioRawFrame)
+            await line.say(spoken("What time is it?"))
+            await line.until(ProposedUserStartedSpeakingFrame)
+            await line.send(InterruptionFrame())  # what their transports' turn strategies make of that
+            await line.say(silence(800))
+            await line.until(TTSAudioRawFrame)  # the question is answered
+            first = next(iter(said))
+            return said[first], (await service.retrieve_conversation_item(first)).content[0].transcript
+
+        service = self.service("qwen3", max_output_tokens="inf")
+        whole, heard = asyncio.run(self.Line(service).run(script))
+        self.assertTrue(whole.startswith(heard))
+        self.assertLess(len(heard), len(whole))
+
+    def test_transcription(self):
+        from pipecat.frames.frames import TranscriptionFrame, VADUserStoppedSpeakingFrame
+        from pipecat.services.openai.stt import OpenAIRealtimeSTTService
+
+        def listen(turn_detection, *after):
+            async def script(line):
+                await asyncio.sleep(0.5)  # it sends nothing before the session stands
+                await line.say(spoken("What time is it?") + silence(800))
+                await line.send(*after)
+                return (await line.until(TranscriptionFrame))[-1].text
+
+            service = OpenAIRealtimeSTTService(
+                api_key="none", base_url=self.socket, turn_detection=turn_detection,
+                settings=OpenAIRealtimeSTTService.Settings(model="gpt-realtime-whisper"))
+            return asyncio.run(self.Line(service).run(script))
+
+        self.assertIn("what time is it", listen(False, VADUserStoppedSpeakingFrame()))
+        self.assertIn("what time is it", listen({"type": "server_vad"}))
 
 
 if __name__ == "__main__":

@@ -169,7 +169,8 @@ Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
     // The loudest of the frames in which any of the recording is, those beyond its rows as well.
     std::vector<float> longer = samples;
     longer.resize(longer.size() + 2 * kHop, 0.f);
-    heard.push_back({std::ssize(samples), rows, tower_->loudest(longer)});
+    const MelExtremes extremes = tower_->extremes(longer);
+    heard.push_back({std::ssize(samples), rows, extremes.loudest, tower_->keys(samples, extremes)});
     opened.samples.insert(opened.samples.end(), samples.begin(), samples.end());
     opened.samples.resize((opened.samples.size() + width - 1) / width * width, 0.f);
   }

@@ -33,6 +33,7 @@ class State : public StreamSequence, public Hearer {
                                                 std::vector<Heard> heard);
 
   int prompt_rows() const override;
+  int heard_rows(int rows) const override { return rows_.before(rows); }
   int max_steps() const override { return max_steps_; }
   bool ready() const override { return !prompt_.empty() && rows_.complete(); }
   int known_rows() const override;

@@ -4,7 +4,7 @@
 
 #include "base/ascii.h"
 #include "families/recorded_voice.h"
-#include "model/digest.h"
+#include "io/digest.h"
 
 namespace syrinx::csm {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/ascii.h"
 #include "families/past.h"
 #include "families/recorded_voice.h"
-#include "model/digest.h"
+#include "io/digest.h"
 
 namespace syrinx::fish_speech {
 namespace {

@@ -5,6 +5,7 @@
 #include "audio/resampler.h"
 #include "base/check.h"
 #include "families/glm4_voice/voice_answer.h"
+#include "families/hearing/heard.h"
 #include "families/weight_files.h"
 #include "io/file.h"
 #include "io/hub.h"
@@ -123,6 +124,10 @@ void Glm4Voice::describe(const LoadSpec& spec) {
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
   info_.hears_first_channel = true;
+  const auto seconds = [](int64_t samples) {
+    return static_cast<double>(samples) / GlmSpeechTokenizer::kSampleRate;
+  };
+  info_.hears_ahead = {seconds(speech_->block_samples()), seconds(speech_->segment_samples())};
   info_.recalls = true;
   const DecoderConfig& d = config_.lm.lm;
   const GlmSpeechConfig& s = config_.speech;
@@ -151,6 +156,7 @@ Result<Prompt> Glm4Voice::prompt_of(const SpeechRequest& request,
   if (!request.chat) return prompter_->reading_aloud(request.text);
   std::vector<int64_t> codes;
   std::vector<Segment> segments;
+  std::vector<uint64_t> keys;
   const int64_t width = hearing_->in_width(), longest = speech_->segment_samples();
   for (const auto& recording : request.recordings) {
     const std::vector<float> all = resampled(recording->samples, recording->sample_rate,
@@ -162,8 +168,13 @@ Result<Prompt> Glm4Voice::prompt_of(const SpeechRequest& request,
     for (int64_t at = 0; at < std::ssize(all); at += longest) {
       const auto part = std::span(all).subspan(
           static_cast<size_t>(at), static_cast<size_t>(std::min(longest, std::ssize(all) - at)));
-      segments.push_back(
-          {std::ssize(part), speech_->count(std::ssize(part)), speech_->loudest(part)});
+      const MelExtremes extremes = speech_->extremes(part);
+      segments.push_back({std::ssize(part), speech_->count(std::ssize(part)), extremes.loudest,
+                          speech_->keys(part, extremes)});
+      for (size_t b = 0; b < segments.back().keys.size(); ++b) {
+        const int64_t some = speech_->block_codes(static_cast<int64_t>(b), std::ssize(part));
+        append_row_keys(segments.back().keys[b], some, keys);
+      }
       codes.back() += segments.back().codes;
       samples.insert(samples.end(), part.begin(), part.end());
       const int64_t frames = (std::ssize(samples) + width - 1) / width;
@@ -174,6 +185,7 @@ Result<Prompt> Glm4Voice::prompt_of(const SpeechRequest& request,
   if (!made.ok()) return made;
   Prompt prompt = made.take();
   prompt.segments = std::move(segments);
+  prompt.keys = std::move(keys);
   return prompt;
 }
 

@@ -15,13 +15,15 @@ namespace syrinx::glm4_voice {
 struct Segment {
   int64_t samples = 0;  ///< at 16 kHz
   int64_t codes = 0;
-  float loudest = 0;  ///< GlmSpeechTokenizer::loudest()
+  float loudest = 0;                ///< of its log-mel
+  std::vector<uint64_t> keys = {};  ///< of its blocks: GlmSpeechTokenizer::keys()
 };
 
 struct Prompt {
   std::vector<int32_t> ids;       ///< code 0's id stands for each code of a recording
   std::vector<int32_t> places;    ///< where, in rising order
   std::vector<Segment> segments;  ///< of all recordings, in the order of their codes
+  std::vector<uint64_t> keys;     ///< of those codes
   std::vector<int32_t> said;      ///< the answer's text, where it is only read aloud
 };
 

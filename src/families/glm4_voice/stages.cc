@@ -16,17 +16,6 @@ constexpr int64_t kOverlapCodes = 5;
 constexpr int64_t kMostFrames = 64;  // of mel, of a chunk of the vocoder: 0.7 s
 constexpr uint32_t kSourceNoise = 0x474C4D01, kSourcePhase = 0x474C4D02;
 
-struct HearingStream : StreamState {
-  struct Part {
-    int64_t samples = 0;
-    float loudest = 0;
-  };
-  std::vector<Part> parts;  // segments
-  size_t number = 0;        // of the segment that is being encoded
-  int64_t block = 0;        // the next one of it
-  GlmSpeechTokenizer::State state;
-};
-
 struct MelStream : StreamState {
   int64_t block = 0;
   std::vector<int32_t> codes;  // all so far
@@ -53,27 +42,85 @@ int HearingStage::most_out() const {
   return static_cast<int>(tokenizer_.config().block / tokenizer_.config().pool);
 }
 
+struct HearingStage::Stream : StreamState {
+  struct Part {
+    int64_t samples = 0;
+    float loudest = 0;
+    std::vector<uint64_t> keys;  // of its blocks
+  };
+  Stream(const HearingStage& its_stage, bool on) : stage(its_stage), goes_on(on) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  /// Nobody waits for the rest: what was heard may serve who hears more.
+  ~Stream() override { stage.end_segment(*this); }
+
+  const HearingStage& stage;
+  const bool goes_on;
+  std::vector<Part> parts;                                       // segments
+  size_t number = 0;                                             // of the one that is encoded
+  int64_t block = 0;                                             // the next one of it
+  std::vector<std::shared_ptr<const std::vector<float>>> known;  // of its first blocks
+  std::shared_ptr<GlmSpeechTokenizer::State> state;              // unless all are known
+};
+
+/// What is known of a segment: as many of its blocks as there is a state behind.
+void HearingStage::begin_segment(Stream& stream) const {
+  const std::vector<uint64_t>& keys = stream.parts[stream.number].keys;
+  stream.known.clear();
+  for (const uint64_t key : keys) {
+    auto codes = before_.find(key);
+    if (!codes) break;
+    stream.known.push_back(std::move(codes));
+  }
+  if (stream.known.size() == keys.size()) return;
+  for (; !stream.known.empty(); stream.known.pop_back()) {
+    if ((stream.state = states_.take(keys[stream.known.size() - 1]))) return;
+  }
+  stream.state = std::make_shared<GlmSpeechTokenizer::State>(tokenizer_.open());
+}
+
+/// Or as far as it was heard.
+void HearingStage::end_segment(Stream& stream) const {
+  const auto state = std::exchange(stream.state, nullptr);
+  if (!state || !stream.goes_on) return;
+  const Stream::Part& part = stream.parts[stream.number];
+  const int64_t blocks = std::min(stream.block, part.samples / tokenizer_.block_samples());
+  if (blocks == 0) return;
+  state->rewind(blocks * tokenizer_.config().block);
+  states_.keep(part.keys[static_cast<size_t>(blocks - 1)], state, state->bytes());
+}
+
 Bundle HearingStage::bundle(const Sequence& answer) const {
+  const auto& voice = static_cast<const VoiceAnswer&>(answer);
   std::vector<int32_t> samples;
   std::vector<float> loudest;
-  for (const Segment& segment : static_cast<const VoiceAnswer&>(answer).segments()) {
+  std::vector<uint64_t> keys;
+  for (const Segment& segment : voice.segments()) {
     samples.push_back(static_cast<int32_t>(segment.samples));
     loudest.push_back(segment.loudest);
+    keys.insert(keys.end(), segment.keys.begin(), segment.keys.end());
   }
   Bundle bundle;
+  set_keys(bundle, keys);
+  bundle.set("goes_on", uint64_t{voice.goes_on()});
   bundle.set("samples", std::move(samples));
   bundle.set("loudest", std::move(loudest));
   return bundle;
 }
 
 std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
-  auto stream = std::make_unique<HearingStream>();
+  auto stream = std::make_unique<Stream>(*this, bundle.number("goes_on", 1) == 1);
   const std::vector<int32_t> samples = bundle.ints("samples");
+  const std::vector<uint64_t> keys = take_keys(bundle);
+  size_t blocks = 0;
   const std::vector<float> loudest = bundle.floats("loudest", std::ssize(samples));
   for (size_t i = 0; i < samples.size(); ++i) {
     if (samples[i] <= 0 || samples[i] > tokenizer_.segment_samples())
       throw LoadError(concat("a segment of ", samples[i], " samples"));
-    stream->parts.push_back({samples[i], loudest[i]});
+    const auto first = blocks;
+    blocks += static_cast<size_t>((samples[i] - 1) / tokenizer_.block_samples() + 1);
+    if (blocks > keys.size()) throw LoadError("a block has no key");
+    stream->parts.push_back({samples[i], loudest[i], {&keys[first], &keys[0] + blocks}});
   }
   return stream;
 }
@@ -83,29 +130,36 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
 }
 
 void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
-  auto& s = *static_cast<HearingStream*>(job.state);
+  auto& s = *static_cast<Stream*>(job.state);
   const int64_t width = tokenizer_.block_samples();
   float* out = job.out.data();
   std::vector<int32_t> codes;
   for (int64_t frame = job.left; frame < job.left + job.fresh; ++frame) {
     SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than segments");
-    const HearingStream::Part& part = s.parts[s.number];
-    if (s.block == 0) s.state = tokenizer_.open();
+    const Stream::Part& part = s.parts[s.number];
+    if (s.block == 0) begin_segment(s);
     // From the block before, unless that is another segment's, to the end of the one behind.
     const int64_t back = s.block > 0 ? 1 : 0, offset = (s.block - back) * width;
     SYRINX_CHECK(frame >= back, "[hearing] the block before block ", s.block, " is gone");
     const auto window = job.values.subspan(static_cast<size_t>((frame - back) * width));
     const int64_t length =
         std::min({std::ssize(window), (back + 2) * width, part.samples - offset});
-    codes.resize(static_cast<size_t>(tokenizer_.block_codes(s.block, part.samples)));
-    tokenizer_.encode(
-        ctx, {part.samples, part.loudest, offset, window.first(static_cast<size_t>(length))},
-        s.state, codes);
-    out = std::copy(codes.begin(), codes.end(), out);
+    if (const auto block = static_cast<size_t>(s.block); block < s.known.size()) {
+      out = std::copy(s.known[block]->begin(), s.known[block]->end(), out);
+    } else {
+      codes.resize(static_cast<size_t>(tokenizer_.block_codes(s.block, part.samples)));
+      tokenizer_.encode(
+          ctx, {part.samples, part.loudest, offset, window.first(static_cast<size_t>(length))},
+          *s.state, codes);
+      before_.keep(part.keys[block],
+                   std::make_shared<const std::vector<float>>(codes.begin(), codes.end()),
+                   codes.size() * sizeof(float));
+      out = std::copy(codes.begin(), codes.end(), out);
+    }
     if (++s.block * width < part.samples) continue;
+    end_segment(s);
     ++s.number;
     s.block = 0;
-    s.state = {};
   }
   job.made = static_cast<int>(out - job.out.data());
 }

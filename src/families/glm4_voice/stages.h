@@ -6,16 +6,19 @@
 #include "codec/glm_flow.h"
 #include "codec/glm_speech_tokenizer.h"
 #include "codec/hift.h"
+#include "families/hearing/heard.h"
 #include "model/graph.h"
 
 namespace syrinx::glm4_voice {
 
 /// A frame is a block of the speech tokenizer, 4 s, and a piece of work. Each segment of a
 /// recording begins with a frame of its own, the last one of the segment before filled up with
-/// zeros. What comes out is the numbers of the codes.
+/// zeros. What comes out is the numbers of the codes. Blocks that come again are not encoded again;
+/// of a recording that goes on, the state behind its whole blocks is kept for who hears more of it.
 class HearingStage : public ChunkStage {
  public:
-  explicit HearingStage(const GlmSpeechTokenizer& tokenizer) : tokenizer_(tokenizer) {}
+  explicit HearingStage(const GlmSpeechTokenizer& tokenizer)
+      : tokenizer_(tokenizer), before_(kHeardBeforeBytes), states_(kStatesBytes) {}
 
   /// The mel and the convolutions of a block reach into the blocks around it.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
@@ -27,8 +30,15 @@ class HearingStage : public ChunkStage {
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
  private:
+  struct Stream;
+  static constexpr size_t kStatesBytes = size_t{128} << 20;
+
   void run(StepContext& ctx, ChunkJob& job) const;
+  void begin_segment(Stream& stream) const;
+  void end_segment(Stream& stream) const;
   const GlmSpeechTokenizer& tokenizer_;
+  mutable HeardBefore before_;  // codes of blocks
+  mutable Remembered<uint64_t, GlmSpeechTokenizer::State> states_;
 };
 
 /// Makes an answer's mel in blocks of 25, 50, 100, 150, 200, 200, ... codes, as the authors' web

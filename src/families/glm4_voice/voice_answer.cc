@@ -8,12 +8,13 @@ VoiceAnswer::VoiceAnswer(const Ids& ids, const llm::ModelConfig& config,
                          const llm::Generation& generation, const Tokenizer& tokenizer,
                          const SpeechRequest& request, Prompt prompt, bool speaks)
     : HearingAnswer(config, generation, tokenizer, request, std::move(prompt.ids),
-                    std::move(prompt.places), 0),
+                    std::move(prompt.places), std::move(prompt.keys), 0),
       ids_(ids),
       segments_(std::move(prompt.segments)),
       said_(std::move(prompt.said)),
       speaks_(speaks),
-      seed_(request.seed) {}
+      seed_(request.seed),
+      goes_on_(request.background) {}
 
 /// Ids that are told beforehand have a rule of their own each, which guesses cannot have.
 std::span<const int32_t> VoiceAnswer::draft() const {

@@ -28,6 +28,8 @@ class VoiceAnswer : public llm::HearingAnswer {
 
   std::span<const Segment> segments() const { return segments_; }
   uint64_t seed() const { return seed_; }
+  /// A request of the background hears ahead: its last recording may go on.
+  bool goes_on() const { return goes_on_; }
 
  private:
   /// Without audio, where nothing is to be heard.
@@ -38,6 +40,7 @@ class VoiceAnswer : public llm::HearingAnswer {
   const std::vector<int32_t> said_;
   const bool speaks_;
   const uint64_t seed_;
+  const bool goes_on_;
 };
 
 }  // namespace syrinx::glm4_voice

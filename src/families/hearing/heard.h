@@ -1,17 +1,33 @@
-// What a stage of Qwen3-Omni's audio tower is told of the recordings of a request. Plain values, used by
-// one thread at a time.
+// What stages that hear are told of the recordings of a request, and what they remember of them.
+// Plain values, used by one thread at a time, but for the memory.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
+
+#include "base/remembered.h"
+#include "model/bundle.h"
 
 namespace syrinx {
 
+/// What was heard of parts of recordings, by their keys: turns of a conversation come again with
+/// every later one, and the beginning of a long one while it goes on.
+using HeardBefore = Remembered<uint64_t, const std::vector<float>>;
+inline constexpr size_t kHeardBeforeBytes = size_t{64} << 20;  ///< of each model
+
+/// Keys as a stage's bundle has them.
+void set_keys(Bundle& bundle, std::span<const uint64_t> keys);
+std::vector<uint64_t> take_keys(Bundle& bundle);
+/// A key for each of `rows` rows of a part, for prefix caches.
+void append_row_keys(uint64_t part, int64_t rows, std::vector<uint64_t>& keys);
+
 /// A recording of a request, as the tower is to encode it.
 struct Heard {
-  int64_t samples = 0;  ///< at 16 kHz
-  int64_t rows = 0;     ///< of the tower
-  float loudest = 0;    ///< Qwen3AudioTower::loudest()
+  int64_t samples = 0;              ///< at 16 kHz
+  int64_t rows = 0;                 ///< of the tower
+  float loudest = 0;                ///< of its log-mel
+  std::vector<uint64_t> keys = {};  ///< Qwen3AudioTower::keys()
 };
 
 /// What a sequence is that a tower's stage feeds.

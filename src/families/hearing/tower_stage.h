@@ -9,12 +9,13 @@
 namespace syrinx {
 
 /// A frame is a chunk of the tower, a second. Of several recordings each begins with a frame of its
-/// own, the last frame of one filled up with zeros. A window is one piece of work.
+/// own, the last frame of one filled up with zeros. A window is one piece of work, and is not done
+/// again where it comes again.
 class TowerStage : public ChunkStage {
  public:
   /// `adaptor`: what makes rows of the tower's; null: they are told as they are.
   explicit TowerStage(const Qwen3AudioTower& tower, const PackedLinear* adaptor = nullptr)
-      : tower_(tower), adaptor_(adaptor) {}
+      : tower_(tower), adaptor_(adaptor), before_(kHeardBeforeBytes) {}
 
   /// The window's chunks come from cut(); its mel needs a chunk on either side.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
@@ -32,8 +33,10 @@ class TowerStage : public ChunkStage {
 
  private:
   void run(StepContext& ctx, ChunkJob& job) const;
+  void encode(StepContext& ctx, const Qwen3AudioTower::Window& window, const View& out) const;
   const Qwen3AudioTower& tower_;
   const PackedLinear* adaptor_;
+  mutable HeardBefore before_;  // rows of windows
 };
 
 }  // namespace syrinx

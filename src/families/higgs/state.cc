@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "families/higgs/voice.h"
 #include "families/past.h"
-#include "model/digest.h"
+#include "io/digest.h"
 
 namespace syrinx::higgs {
 namespace {

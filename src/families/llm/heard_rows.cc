@@ -18,6 +18,10 @@ std::span<const int32_t> HeardRows::take(const Frames& frames) {
   return std::span(places_).subspan(heard_ - count, count);
 }
 
+int HeardRows::before(int pos) const {
+  return static_cast<int>(std::lower_bound(places_.begin(), places_.end(), pos) - places_.begin());
+}
+
 std::span<const float> HeardRows::row(int pos) const {
   const auto place = std::lower_bound(places_.begin(), places_.end(), pos);
   if (width_ == 0 || place == places_.end() || *place != pos) return {};

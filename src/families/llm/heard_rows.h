@@ -21,7 +21,9 @@ class HeardRows {
   bool complete() const { return heard_ == places_.size(); }
   /// The first position without its row; only before complete().
   int missing() const { return places_[heard_]; }
-  int first() const { return places_.front(); }
+  std::span<const int32_t> places() const { return places_; }
+  /// How many of them are before position `pos`.
+  int before(int pos) const;
   /// The rows of the next places; returns those.
   std::span<const int32_t> take(const Frames& frames);
   /// The row for a position, which must be there; empty where the prompt has none.

@@ -1,22 +1,32 @@
 #include "families/llm/hearing_answer.h"
 
+#include "base/check.h"
+
 namespace syrinx::llm {
 
 HearingAnswer::HearingAnswer(const ModelConfig& config, const Generation& generation,
                              const Tokenizer& tokenizer, const SpeechRequest& request,
                              std::vector<int32_t> prompt, std::vector<int32_t> places,
-                             int64_t width)
+                             std::vector<uint64_t> keys, int64_t width)
     : Answer(config, generation, tokenizer, request, std::move(prompt)),
-      rows_(std::move(places), width) {}
+      rows_(std::move(places), width),
+      keys_(std::move(keys)) {
+  SYRINX_CHECK(keys_.empty() || keys_.size() == rows_.places().size(), "[hearing] ", keys_.size(),
+               " keys of ", rows_.places().size(), " places");
+}
 
 void HearingAnswer::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
   const size_t before = keys.size();
   Answer::prefix_keys(companion, keys);
-  if (!rows_.none()) keys.resize(before + static_cast<size_t>(rows_.first()));
+  if (rows_.none()) return;
+  const std::span<const int32_t> places = rows_.places();
+  if (keys_.empty()) keys.resize(before + static_cast<size_t>(places.front()));
+  for (size_t i = 0; i < keys_.size(); ++i)
+    keys[before + static_cast<size_t>(places[i])] = keys_[i];
 }
 
 void HearingAnswer::step_keys(std::vector<uint64_t>& keys) const {
-  if (rows_.none()) Answer::step_keys(keys);
+  if (rows_.none() || !keys_.empty()) Answer::step_keys(keys);
 }
 
 void HearingAnswer::take_ids(const Frames& frames, int32_t first) {

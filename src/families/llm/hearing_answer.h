@@ -15,18 +15,20 @@ namespace syrinx::llm {
 
 class HearingAnswer : public Answer {
  public:
+  int heard_rows(int rows) const override { return rows_.before(rows); }
   bool ready() const override { return rows_.complete(); }
   int known_rows() const override { return ready() ? prompt_rows() : rows_.missing(); }
-  /// What a recording says is not known yet, and a row has no key.
+  /// Those of recordings by what they were made of. Rows without keys end them.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void step_keys(std::vector<uint64_t>& keys) const override;
   std::span<const float> row(int pos) const override { return rows_.row(pos); }
 
  protected:
-  /// `places`: positions of the prompt, rising. `width` of rows; 0: ids are told.
+  /// `places`: positions of the prompt, rising; `keys` of them, or none at all. `width` of rows; 0:
+  /// ids are told.
   HearingAnswer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
                 const SpeechRequest& request, std::vector<int32_t> prompt,
-                std::vector<int32_t> places, int64_t width);
+                std::vector<int32_t> places, std::vector<uint64_t> keys, int64_t width);
 
   /// Rows [.., width] of the next places; `first` + the number in each row [.., 1] as their ids.
   void take_rows(const Frames& frames) { rows_.take(frames); }
@@ -47,6 +49,7 @@ class HearingAnswer : public Answer {
     int64_t end = 0;  // of the text before it
   };
   HeardRows rows_;
+  const std::vector<uint64_t> keys_;  // of its places
   std::deque<HeldBack> held_back_;
 };
 

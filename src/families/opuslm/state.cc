@@ -6,7 +6,7 @@
 #include "base/ascii.h"
 #include "base/check.h"
 #include "families/opuslm/voice.h"
-#include "model/digest.h"
+#include "io/digest.h"
 
 namespace syrinx::opuslm {
 namespace {

@@ -106,6 +106,9 @@ void Qwen3Omni::describe(const LoadSpec& spec) {
   info_.writes = true;
   info_.speaks = config_.speaks;
   info_.hears_s = kHearsSeconds;
+  info_.hears_ahead = {
+      static_cast<double>(networks_->tower.chunk_samples() * networks_->tower.window_chunks()) /
+      Qwen3AudioTower::kSampleRate};
   const Networks& n = *networks_;
   const Qwen3AudioConfig& a = config_.audio;
   info_.parts = {
@@ -194,7 +197,15 @@ Status Qwen3Omni::place_recordings(const std::vector<std::vector<float>>& record
           concat("recording ", number + 1, " is too short: ", samples.size(), " samples at 16 kHz"),
           "messages"};
     }
-    prompt.heard.push_back({std::ssize(samples), rows, networks_->tower.loudest(samples)});
+    const MelExtremes extremes = networks_->tower.extremes(samples);
+    std::vector<uint64_t> keys = networks_->tower.keys(samples, extremes);
+    for (size_t window = 0; window < keys.size(); ++window) {
+      append_row_keys(
+          keys[window],
+          networks_->tower.window_rows(static_cast<int64_t>(window), std::ssize(samples)),
+          prompt.keys);
+    }
+    prompt.heard.push_back({std::ssize(samples), rows, extremes.loudest, std::move(keys)});
     ids.insert(ids.end(), static_cast<size_t>(rows), id);
   }
   if (prompt.heard.size() < recordings.size())

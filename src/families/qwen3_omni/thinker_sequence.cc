@@ -13,12 +13,14 @@ std::vector<int32_t> places_of(std::span<const int32_t> ids, int32_t audio) {
 
 }  // namespace
 
-/// A row of a recording has no key: it is always run, so that it can be told to the talker.
+/// A row of a recording that is told to the talker has no key: it is always run.
 ThinkerSequence::ThinkerSequence(const ModelConfig& config, const llm::ModelConfig& shape,
                                  const llm::Generation& generation, const Tokenizer& tokenizer,
                                  const SpeechRequest& request, ThinkerPrompt prompt, bool told)
     : HearingAnswer(shape, generation, tokenizer, request, prompt.ids,
-                    places_of(prompt.ids, config.text.audio), config.thinker.decoder.hidden),
+                    places_of(prompt.ids, config.text.audio),
+                    told ? std::vector<uint64_t>() : std::move(prompt.keys),
+                    config.thinker.decoder.hidden),
       config_(config),
       heard_(std::move(prompt.heard)),
       said_(std::move(prompt.said)),

@@ -15,9 +15,10 @@ namespace syrinx::qwen3_omni {
 
 /// What a thinker is to read.
 struct ThinkerPrompt {
-  std::vector<int32_t> ids;   ///< the audio id stands once for each row of a recording
-  std::vector<Heard> heard;   ///< the recordings, in the order of their rows
-  std::vector<int32_t> said;  ///< the answer, where the model only reads it aloud
+  std::vector<int32_t> ids;    ///< the audio id stands once for each row of a recording
+  std::vector<Heard> heard;    ///< the recordings, in the order of their rows
+  std::vector<uint64_t> keys;  ///< of those rows
+  std::vector<int32_t> said;   ///< the answer, where the model only reads it aloud
 };
 
 class ThinkerSequence : public llm::HearingAnswer, public Hearer {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "model/digest.h"
+#include "io/digest.h"
 #include "text/sentences.h"
 
 namespace syrinx::qwen3_tts {

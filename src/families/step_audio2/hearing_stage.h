@@ -1,18 +1,20 @@
 // The audio encoder as a chunk node. A piece of a recording comes as frames of a mel frame's
 // samples, the last one filled up with zeros, and leaves as rows of the language model, all at
 // once; its work is cut into chunks nevertheless, so that other batches get their turn: each takes
-// one frame, and the last one all that are left. Const after construction, shared by threads; CPU
-// only.
+// one frame, and the last one all that are left. A piece that comes again costs nothing. Const
+// after construction, shared by threads; CPU only.
 #pragma once
 
 #include "codec/step_audio_encoder.h"
+#include "families/hearing/heard.h"
 #include "model/graph.h"
 
 namespace syrinx::step_audio2 {
 
 class HearingStage : public ChunkStage {
  public:
-  explicit HearingStage(const StepAudioEncoder& encoder) : encoder_(encoder) {}
+  explicit HearingStage(const StepAudioEncoder& encoder)
+      : encoder_(encoder), before_(kHeardBeforeBytes) {}
 
   static constexpr int kFrameSamples = 160;
   static constexpr int kPieceFrames = static_cast<int>(StepAudioEncoder::kPiece / kFrameSamples);
@@ -32,6 +34,7 @@ class HearingStage : public ChunkStage {
   void run(StepContext& ctx, ChunkJob& job) const;
   int chunks(int64_t samples) const;
   const StepAudioEncoder& encoder_;
+  mutable HeardBefore before_;  // rows of pieces
 };
 
 }  // namespace syrinx::step_audio2

@@ -149,6 +149,9 @@ void StepAudio2::describe(const LoadSpec& spec) {
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
   info_.hears_first_channel = true;
+  const double piece_s =
+      static_cast<double>(StepAudioEncoder::kPiece) / StepAudioEncoder::kSampleRate;
+  info_.hears_ahead = {piece_s, piece_s};
   info_.recalls = true;
   info_.dictates_s = kDictatesSeconds;
   info_.flow = true;
@@ -178,6 +181,7 @@ Result<Prompt> StepAudio2::prompt_of(const SpeechRequest& request,
   if (!request.chat && request.text_only) return prompter_->of_text(request.text);
   if (!request.chat) return prompter_->reading_aloud(request.text);
   std::vector<int64_t> lengths;
+  std::vector<uint64_t> keys;
   for (const auto& recording : request.recordings) {
     const std::vector<float> all = resampled(recording->samples, recording->sample_rate,
                                              StepAudioEncoder::kSampleRate, Resampling::kHann);
@@ -188,11 +192,17 @@ Result<Prompt> StepAudio2::prompt_of(const SpeechRequest& request,
     for (int64_t at = 0; at < std::ssize(all); at += StepAudioEncoder::kPiece) {
       const int64_t piece = std::min(StepAudioEncoder::kPiece, std::ssize(all) - at);
       samples.insert(samples.end(), all.begin() + at, all.begin() + at + piece);
+      keys.push_back(StepAudioEncoder::key(
+          std::span(all).subspan(static_cast<size_t>(at), static_cast<size_t>(piece))));
       const int64_t missing = HearingStage::frames(piece) * HearingStage::kFrameSamples - piece;
       samples.insert(samples.end(), static_cast<size_t>(missing), 0.f);
     }
   }
-  return prompter_->of_chat(*request.chat, lengths, request.answers, !request.text_only);
+  auto made = prompter_->of_chat(*request.chat, lengths, request.answers, !request.text_only);
+  if (!made.ok()) return made;
+  Prompt prompt = made.take();
+  prompt.keys = std::move(keys);
+  return prompt;
 }
 
 Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest& request) const {

@@ -18,6 +18,7 @@ struct Prompt {
   std::vector<int32_t> ids;
   std::vector<int32_t> places;  ///< of rows of recordings, in rising order
   std::vector<int64_t> pieces;  ///< samples of each piece of all recordings, in this order
+  std::vector<uint64_t> keys;   ///< of them: StepAudioEncoder::key()
   std::vector<int32_t> said;    ///< the answer's text, where it is only read aloud
 };
 

@@ -2,16 +2,30 @@
 
 #include <algorithm>
 
+#include "codec/step_audio_encoder.h"
+#include "families/hearing/heard.h"
+
 namespace syrinx::step_audio2 {
+namespace {
+
+std::vector<uint64_t> row_keys(const Prompt& prompt) {
+  std::vector<uint64_t> keys;
+  for (size_t i = 0; i < prompt.keys.size(); ++i)
+    append_row_keys(prompt.keys[i], StepAudioEncoder::count(prompt.pieces[i]), keys);
+  return keys;
+}
+
+}  // namespace
 
 VoiceAnswer::VoiceAnswer(const Ids& ids, const llm::ModelConfig& config,
                          const llm::Generation& generation, const Tokenizer& tokenizer,
                          const SpeechRequest& request, Prompt prompt,
                          std::shared_ptr<const S3FlowVoice> voice, bool speaks)
     : HearingAnswer(config, generation, tokenizer, request, std::move(prompt.ids),
-                    std::move(prompt.places), config.lm.hidden),
+                    std::move(prompt.places), row_keys(prompt), config.lm.hidden),
       ids_(ids),
       pieces_(std::move(prompt.pieces)),
+      piece_keys_(std::move(prompt.keys)),
       said_(std::move(prompt.said)),
       speaks_(speaks) {
   flow_voice_ = std::move(voice);

@@ -30,6 +30,8 @@ class VoiceAnswer : public llm::HearingAnswer, public S3State {
   Status take(int port, const Frames& frames) override;
 
   std::span<const int64_t> pieces() const { return pieces_; }
+  /// Of them.
+  std::span<const uint64_t> piece_keys() const { return piece_keys_; }
 
  private:
   /// Without audio, where nothing is to be heard.
@@ -37,6 +39,7 @@ class VoiceAnswer : public llm::HearingAnswer, public S3State {
 
   const Ids ids_;
   const std::vector<int64_t> pieces_;
+  const std::vector<uint64_t> piece_keys_;
   const std::vector<int32_t> said_;
   const bool speaks_;
 };

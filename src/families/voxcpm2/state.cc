@@ -6,7 +6,7 @@
 #include "base/ascii.h"
 #include "families/recorded_voice.h"
 #include "families/voxcpm2/voice.h"
-#include "model/digest.h"
+#include "io/digest.h"
 
 namespace syrinx::voxcpm2 {
 namespace {

@@ -78,12 +78,14 @@ Verdict Dictation::advance(std::span<const int32_t> codes, StepOutput& out) {
     if (window_->only_language) return end(FinishReason::kStop, out);
     return {};
   }
-  if (out.scores() != nullptr) heard.logprob_sum += out.scores()->drawn.logprob;
+  const float logprob = out.scores() != nullptr ? out.scores()->drawn.logprob : 0;
+  heard.logprob_sum += logprob;
   if (id == generation_.end) {
     heard.ended = true;
     return end(FinishReason::kStop, out);
   }
   heard.ids.push_back(id);
+  heard.logprobs.push_back(logprob);
   tell(id, out);
   if (std::ssize(heard.ids) == most_) return end(FinishReason::kLength, out);
   return {};

@@ -21,9 +21,10 @@ struct Heard {
   float no_speech_prob = 0;  ///< before anything was written
   /// What was drawn: text and timestamps, without the end.
   std::vector<int32_t> ids;
-  double logprob_sum = 0;  ///< of what was drawn, the end included
-  bool ended = false;      ///< by the end, not by the limit of ids
-  WindowRows rows;         ///< where Window::keep_rows asked for them
+  std::vector<float> logprobs;  ///< of them
+  double logprob_sum = 0;       ///< of what was drawn, the end included
+  bool ended = false;           ///< by the end, not by the limit of ids
+  WindowRows rows;              ///< where Window::keep_rows asked for them
 
   double avg_logprob() const { return logprob_sum / static_cast<double>(ids.size() + 1); }
 };

@@ -8,7 +8,7 @@
 
 #include "base/ascii.h"
 #include "families/zonos/numbers.h"
-#include "model/digest.h"
+#include "io/digest.h"
 
 namespace syrinx::zonos {
 namespace {

@@ -168,19 +168,28 @@ void read_modalities(const ChatFields& fields, bool can_speak, ChatCall& call) {
   if (kinds != nullptr && !text && !call.speaks)
     throw bad_field("modalities", "'modalities' is empty.");
   if (call.speaks && !can_speak)
-    throw unsupported("modalities", "'modalities' must be [\"text\"]: this model answers in words.");
+    throw unsupported("modalities",
+                      "'modalities' must be [\"text\"]: this model answers in words.");
   call.request.text_only = !call.speaks;
+  if (const auto shape = fields.text("audio_shape")) {
+    if (*shape != "openai" && *shape != "vllm-omni")
+      throw unsupported("audio_shape", "'audio_shape' is \"openai\" or \"vllm-omni\".");
+    call.apart = *shape == "vllm-omni" && call.speaks;
+  }
   const auto audio = fields.sub("audio");
   if (!audio) return;
   if (!call.speaks) throw bad_field("audio", "'audio' needs \"audio\" among the 'modalities'.");
   call.request.voice = audio->text("voice").value_or("");
-  const std::string name = audio->text("format").value_or(call.stream ? "pcm16" : "wav");
+  const bool pcm = call.stream && !call.apart;
+  const std::string name = audio->text("format").value_or(pcm ? "pcm16" : "wav");
   const auto format = spoken_format(name);
   if (!format)
     throw unsupported("audio.format", concat("There is no format '", name.substr(0, 100),
                                              "'; formats are wav, mp3, flac, opus, aac and "
                                              "pcm16."));
   call.format = *format;
+  if (call.apart && call.format != AudioFormat::kWav)
+    throw unsupported("audio.format", "In the shape of vLLM-Omni the format is wav.");
 }
 
 void read_stops(const ChatFields& fields, SpeechRequest& request) {

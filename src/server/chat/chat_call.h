@@ -57,6 +57,8 @@ struct ChatCall {
   bool usage = false;   ///< a last event with the usage
   bool speaks = false;  ///< the answer is heard, its text the transcript
   AudioFormat format = AudioFormat::kWav;
+  /// Told as vLLM-Omni does: what is heard is a choice of its own, or chunks of its own kind.
+  bool apart = false;
   std::vector<std::string> tool_names;  ///< that the answer may call; empty: none
 };
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "audio/wav.h"
 #include "base/check.h"
 #include "server/chat/kept_answers.h"
 #include "server/request/wire.h"
@@ -65,7 +66,8 @@ ordered_json usage_object(const Outcome& outcome, bool spoken) {
   return {{"prompt_tokens", outcome.prompt_tokens},
           {"completion_tokens", written + heard},
           {"total_tokens", outcome.prompt_tokens + written + heard},
-          {"prompt_tokens_details", {{"cached_tokens", outcome.cached_tokens}}},
+          {"prompt_tokens_details",
+           {{"cached_tokens", outcome.cached_tokens}, {"audio_tokens", outcome.heard_tokens}}},
           {"completion_tokens_details",
            {{"text_tokens", written},
             {"audio_tokens", heard},
@@ -96,6 +98,7 @@ ChatWire::ChatWire(const ChatCall& call, std::string model, const std::string& i
       usage_(call.usage),
       scored_(call.request.top_logprobs >= 0),
       spoken_(call.speaks),
+      apart_(call.apart),
       model_(std::move(model)),
       id_(id),
       created_s_(created_s) {}
@@ -106,15 +109,16 @@ const char* ChatWire::finish_reason(const Outcome& outcome, bool called) const {
 }
 
 std::string ChatWire::answer(const AnswerPart& part, const Outcome& outcome) const {
-  ordered_json choice = {{"index", 0}};
+  ordered_json choice = {{"index", 0}}, audio;
   if (chat_) {
     ordered_json message = {{"role", "assistant"}, {"content", part.text}, {"refusal", nullptr}};
     if (spoken_) {
-      message["content"] = nullptr;
-      message["audio"] = {{"id", audio_id()},
-                          {"data", base64(part.audio)},
-                          {"expires_at", created_s_ + kKept_s},
-                          {"transcript", part.text}};
+      if (!apart_) message["content"] = nullptr;
+      audio = {{"id", audio_id()},
+               {"data", base64(part.audio)},
+               {"expires_at", created_s_ + kKept_s},
+               {"transcript", part.text}};
+      if (!apart_) message["audio"] = audio;
     }
     if (!part.calls.empty()) {
       if (part.text.empty()) message["content"] = nullptr;
@@ -129,11 +133,19 @@ std::string ChatWire::answer(const AnswerPart& part, const Outcome& outcome) con
     choice["logprobs"] = scored_ ? completion_logprobs(part.tokens, 0) : ordered_json();
   }
   choice["finish_reason"] = finish_reason(outcome, !part.calls.empty());
+  ordered_json choices = ordered_json::array({std::move(choice)});
+  if (apart_) {
+    choices.push_back(
+        {{"index", 1},
+         {"message", {{"role", "assistant"}, {"content", nullptr}, {"audio", std::move(audio)}}},
+         {"logprobs", nullptr},
+         {"finish_reason", "stop"}});
+  }
   return dumped({{"id", (chat_ ? "chatcmpl-" : "cmpl-") + id_},
                  {"object", chat_ ? "chat.completion" : "text_completion"},
                  {"created", created_s_},
                  {"model", model_},
-                 {"choices", ordered_json::array({std::move(choice)})},
+                 {"choices", std::move(choices)},
                  {"usage", usage_object(outcome, spoken_)}}) +
          "\n";
 }
@@ -143,7 +155,9 @@ std::string ChatWire::first() const {
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json delta = {{"role", "assistant"}, {"content", ""}};
   // The id is told once, like the end: clients join what they are told.
-  if (spoken_) delta = {{"role", "assistant"}, {"audio", {{"id", audio_id()}, {"transcript", ""}}}};
+  if (apart_) out["modality"] = "text";
+  if (spoken_ && !apart_)
+    delta = {{"role", "assistant"}, {"audio", {{"id", audio_id()}, {"transcript", ""}}}};
   out["choices"].push_back({{"index", 0},
                             {"delta", std::move(delta)},
                             {"logprobs", nullptr},
@@ -165,15 +179,30 @@ std::string ChatWire::audio_delta(const char* field, const std::string& value) c
   return chat_event(out);
 }
 
+/// A WAV file of its own.
+std::string ChatWire::audio_chunk(const std::string& samples) const {
+  ordered_json out = chunk(chat_, id_, created_s_, model_);
+  out["modality"] = "audio";
+  const std::string head = wav_header(kApartRate, static_cast<int64_t>(samples.size() / 2));
+  out["choices"].push_back({{"index", 0},
+                            {"delta", {{"content", base64(head + samples)}}},
+                            {"logprobs", nullptr},
+                            {"finish_reason", nullptr}});
+  if (usage_) out["usage"] = nullptr;
+  return chat_event(out);
+}
+
 std::string ChatWire::next(const AnswerPart& part) {
-  std::string events = part.audio.empty() ? "" : audio_delta("data", base64(part.audio));
+  std::string events = part.audio.empty() ? ""
+                       : apart_           ? audio_chunk(part.audio)
+                                          : audio_delta("data", base64(part.audio));
   if (part.text.empty() && part.calls.empty() && part.tokens.empty()) return events;
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json choice = {{"index", 0}};
   if (chat_) {
     ordered_json delta = ordered_json::object();
     if (!part.text.empty() || part.calls.empty()) {
-      if (spoken_) {
+      if (spoken_ && !apart_) {
         delta["audio"] = {{"transcript", part.text}};
       } else {
         delta["content"] = part.text;
@@ -193,6 +222,7 @@ std::string ChatWire::next(const AnswerPart& part) {
       text_bytes_ += static_cast<int64_t>(token.drawn.bytes.size());
   }
   choice["finish_reason"] = nullptr;
+  if (apart_) out["modality"] = "text";
   out["choices"].push_back(std::move(choice));
   if (usage_) out["usage"] = nullptr;
   return chat_event(out) + events;
@@ -208,9 +238,10 @@ std::string ChatWire::last(const Outcome& outcome) {
   }
   choice["logprobs"] = nullptr;
   choice["finish_reason"] = finish_reason(outcome, calls_ > 0);
+  if (apart_) out["modality"] = "audio";
   out["choices"].push_back(std::move(choice));
   if (usage_) out["usage"] = nullptr;
-  std::string events = spoken_ ? audio_delta("expires_at", "") : "";
+  std::string events = spoken_ && !apart_ ? audio_delta("expires_at", "") : "";
   events += chat_event(out);
   if (usage_) {
     out["choices"] = ordered_json::array();

@@ -18,11 +18,14 @@ struct AnswerPart {
   std::string text;
   std::vector<ToolCall> calls;
   std::vector<ScoredToken> tokens;  ///< where the call asked for their log-probabilities
-  std::string audio = {};           ///< bytes of the call's format, where it is heard
+  /// Bytes of the call's format, where it is heard; of what is streamed apart, of kPcm.
+  std::string audio = {};
 };
 
 class ChatWire {
  public:
+  static constexpr int kApartRate = 24000;  ///< Hz of samples that are told apart
+
   /// `id` tells the answer from others; `created_s` in seconds since 1970.
   ChatWire(const ChatCall& call, std::string model, const std::string& id, int64_t created_s);
 
@@ -39,7 +42,9 @@ class ChatWire {
  private:
   std::string audio_delta(const char* field, const std::string& value) const;
   const char* finish_reason(const Outcome& outcome, bool called) const;
+  std::string audio_chunk(const std::string& samples) const;
   const bool chat_, usage_, scored_, spoken_;
+  const bool apart_;  // as ChatCall; `audio` of a part in a stream is samples of 16 bits then
   const std::string model_, id_;
   const int64_t created_s_;
   int calls_ = 0;           // told so far

@@ -161,6 +161,39 @@ TEST_F(SpokenChatTest, StreamsAsOpenAi) {
   EXPECT_EQ(all.back(), "[DONE]");
 }
 
+TEST_F(SpokenChatTest, AnswersAsVllmOmniWhereThatIsWanted) {
+  const std::string shape = R"(}, "audio_shape": "vllm-omni")";
+  const Json whole = Json::parse(ask(spoken(shape)).body);
+  ASSERT_EQ(whole["choices"].size(), 2u);
+  EXPECT_EQ(whole["choices"][0]["message"]["content"], "Hello.");
+  EXPECT_FALSE(whole["choices"][0]["message"].contains("audio"));
+  const std::string data = whole["choices"][1]["message"]["audio"]["data"];
+  EXPECT_EQ(parse_wav(base64_decoded(data).value(), "answer.wav").samples.size(),
+            3u * FakeWriter::kSamplesAPiece);
+  std::string text;
+  size_t samples = 0;
+  std::vector<std::string> reasons;
+  for (const Json& event : events(ask(spoken(shape + R"(, "stream": true)")).body)) {
+    if (!event.is_object()) continue;
+    const Json& choice = event["choices"][0];
+    EXPECT_FALSE(choice["delta"].contains("audio")) << event;
+    if (!choice["finish_reason"].is_null()) reasons.push_back(event["modality"]);
+    const std::string content = choice["delta"].value("content", "");
+    if (event["modality"] == "text") text += content;
+    if (event["modality"] != "audio" || content.empty()) continue;
+    const Wav wav = parse_wav(base64_decoded(content).value(), "chunk.wav");
+    EXPECT_EQ(wav.rate, 24000u);
+    samples += wav.samples.size();
+  }
+  EXPECT_EQ(text, "Hello.");
+  EXPECT_EQ(samples, 3u * FakeWriter::kSamplesAPiece);
+  EXPECT_EQ(reasons, std::vector<std::string>{"audio"}) << "the last of them ends";
+  EXPECT_EQ(Json::parse(ask(spoken(R"(}, "audio_shape": "round")")).body)["error"]["param"],
+            "audio_shape");
+  EXPECT_EQ(Json::parse(ask(spoken(R"(, "format": "mp3")" + shape)).body)["error"]["param"],
+            "audio.format");
+}
+
 TEST_F(SpokenChatTest, AnswersInTextUnlessItIsToBeHeard) {
   const Json json = Json::parse(ask(chat("Hi")).body);
   EXPECT_EQ(json["choices"][0]["message"]["content"], "Hello.");

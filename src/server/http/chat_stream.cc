@@ -163,7 +163,10 @@ void ChatStream::check() try {
   const std::string id = exchange_.request_id.substr(exchange_.request_id.find('_') + 1);
   wire_.emplace(call_, backend_->info().model, id, static_cast<int64_t>(std::time(nullptr)));
   if (call_.speaks) {
-    auto encoder = make_encoder({.format = call_.format, .in_rate_hz = info.sample_rate});
+    EncoderOptions how{.format = call_.format, .in_rate_hz = info.sample_rate};
+    if (call_.apart) how.out_rate_hz = ChatWire::kApartRate;
+    if (call_.apart && call_.stream) how.format = AudioFormat::kPcm;
+    auto encoder = make_encoder(how);
     if (!encoder) return fail(encoder.error());
     encoder_ = encoder.take();
   }

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/check.h"
@@ -66,9 +68,21 @@ class Server {
     ServerOptions options;
     options.port = 0;
     http_ = std::make_unique<HttpServer>(std::move(options));
-    http_->open(make_backend(std::make_unique<Engine>(std::move(model), engine)));
+    backend_ = make_backend(std::make_unique<Engine>(std::move(model), engine));
+    http_->open(backend_);
   }
   uint16_t port() const { return http_->port(); }
+  /// Requests that have ended.
+  int64_t finished() const { return backend_->stats().finished; }
+  /// More have, and nothing runs any more. False: after a minute not yet.
+  bool wait_for_more(int64_t finished_before) const {
+    for (int i = 0; i < 12'000; ++i) {
+      const EngineStats stats = backend_->stats();
+      if (stats.finished > finished_before && stats.requests == 0) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
 
   /// Greedy; `fields` are besides model, messages and seed.
   TestAnswer chat(const ordered_json& messages, const ordered_json& fields) {
@@ -94,6 +108,7 @@ class Server {
   }
 
   const std::string name_;
+  std::shared_ptr<Backend> backend_;
   std::unique_ptr<HttpServer> http_;
 };
 
@@ -202,10 +217,18 @@ class Talk {
   /// What is answered to a recording.
   struct Answer {
     std::string text, item;
-    size_t bytes = 0, prompt_tokens = 0;
+    size_t bytes = 0, prompt_tokens = 0, heard_tokens = 0, cached_tokens = 0;
+    size_t cached_heard_tokens = 0;
   };
-  Answer ask(const std::string& pcm) {
+  void be_greedy() {
+    send({{"type", "session.update"}, {"session", {{"type", "realtime"}, {"temperature", 0}}}});
+    until("session.updated");
+  }
+  void append(const std::string& pcm) {
     send({{"type", "input_audio_buffer.append"}, {"audio", base64(pcm)}});
+  }
+  Answer ask(const std::string& pcm) {
+    append(pcm);
     send({{"type", "input_audio_buffer.commit"}});
     send({{"type", "response.create"}});
     Answer out;
@@ -215,8 +238,13 @@ class Talk {
       if (event["type"] == "response.output_audio.delta")
         out.bytes += base64_decoded(event["delta"].get<std::string>())->size();
       if (event["type"] == "response.output_item.added") out.item = event["item"]["id"];
-      if (event["type"] == "response.done")
-        out.prompt_tokens = event["response"]["usage"]["input_tokens"];
+      if (event["type"] != "response.done") continue;
+      const ordered_json& usage = event["response"]["usage"];
+      out.prompt_tokens = usage["input_tokens"];
+      out.heard_tokens = usage["input_token_details"]["audio_tokens"];
+      out.cached_tokens = usage["input_token_details"]["cached_tokens"];
+      out.cached_heard_tokens =
+          usage["input_token_details"]["cached_tokens_details"]["audio_tokens"];
     }
     return out;
   }
@@ -247,6 +275,30 @@ inline void expect_conversation(Server& server, const std::string& model, double
   EXPECT_LT(turn, 90u);
   EXPECT_GT(answers[2].prompt_tokens, answers[1].prompt_tokens + turn);
   EXPECT_LT(answers[2].prompt_tokens, answers[1].prompt_tokens + turn + 60) << "not all 90";
+  // What was heard and said before is neither heard nor read again.
+  EXPECT_GT(answers[0].heard_tokens, 10u);
+  EXPECT_EQ(answers[1].heard_tokens, 2 * answers[0].heard_tokens);
+  EXPECT_GE(answers[1].cached_tokens, answers[0].prompt_tokens);
+  EXPECT_GE(answers[2].cached_tokens, answers[1].prompt_tokens);
+}
+
+/// What is said is heard while it goes on: of a question of several stretches, each of `codes`, the
+/// answer finds one or more read. It is the answer of `fresh`, the same model, which hears all of
+/// it at once.
+inline void expect_hearing_ahead(Server& server, Server& fresh, const std::string& model,
+                                 size_t codes) {
+  const std::string pcm = pcm_of(72000, 11);
+  Talk at_once(fresh, model, 20), talk(server, model, 20);
+  for (Talk* each : {&at_once, &talk}) each->be_greedy();
+  const Talk::Answer whole = at_once.ask(pcm);
+  const int64_t before = server.finished();
+  talk.append(pcm.substr(0, 120000));  // 2.5 s
+  ASSERT_TRUE(server.wait_for_more(before)) << "nothing is heard ahead";
+  const Talk::Answer answer = talk.ask(pcm.substr(120000));
+  EXPECT_GE(answer.cached_heard_tokens, codes);
+  EXPECT_EQ(answer.text, whole.text);
+  EXPECT_EQ(answer.bytes, whole.bytes);
+  EXPECT_EQ(answer.heard_tokens, whole.heard_tokens);
 }
 
 }  // namespace syrinx::spoken

@@ -213,7 +213,7 @@ void TranscriptionStream::take_news() {
   HeardQueue::News news = queue_->take();
   if (call_.stream) {
     for (const TranscriptSegment& segment : news.segments) {
-      const std::string event = transcript_delta_event(segment, first_);
+      const std::string event = transcript_delta_event(segment, first_, call_.listen.scores);
       first_ = first_ && event.empty();
       events_ += event;
     }
@@ -223,7 +223,7 @@ void TranscriptionStream::take_news() {
     fail(news.result->error());
   } else {
     transcript_ = news.result->take();
-    if (call_.stream) events_ += transcript_done_event(*transcript_);
+    if (call_.stream) events_ += transcript_done_event(*transcript_, call_.listen.scores);
   }
 }
 

@@ -19,7 +19,7 @@ bool detect_alike(const std::optional<TurnDetection>& a, const std::optional<Tur
   if (!a || !b) return a.has_value() == b.has_value();
   return a->semantic == b->semantic && a->threshold == b->threshold &&
          a->prefix_ms == b->prefix_ms && a->silence_ms == b->silence_ms &&
-         a->eagerness == b->eagerness;
+         a->eagerness == b->eagerness && a->idle_ms == b->idle_ms;
 }
 
 TurnRules rules_of(const TurnDetection& turns) {
@@ -102,11 +102,17 @@ std::optional<TurnEvent> AudioIn::hear(std::span<const float>& samples,
 
 /// `from`: samples of the session before it.
 void AudioIn::begin_turn(int64_t from) {
+  forget_before(from);
+  given_ = 0;
+}
+
+void AudioIn::keep_from(int64_t ms) { forget_before(ms * kSamplesAMillisecond); }
+
+void AudioIn::forget_before(int64_t from) {
   const int64_t forgotten = samples_ - std::ssize(kept_);
   const auto before =
       static_cast<std::ptrdiff_t>(std::clamp<int64_t>(from - forgotten, 0, std::ssize(kept_)));
   kept_.erase(kept_.begin(), kept_.begin() + before);
-  given_ = 0;
 }
 
 bool AudioIn::pause_is_the_end(std::string_view transcript) const {
@@ -123,9 +129,10 @@ std::vector<float> AudioIn::give() {
 
 void AudioIn::forget_old() {
   if (speaking()) return;
-  const size_t most =
-      detector_ ? static_cast<size_t>(turns_->prefix_ms * kSamplesAMillisecond) + kSpareSamples
-                : kMostSamples;
+  const size_t most = detector_ ? static_cast<size_t>(std::max(turns_->prefix_ms, turns_->idle_ms) *
+                                                      kSamplesAMillisecond) +
+                                      kSpareSamples
+                                : kMostSamples;
   if (kept_.size() < most + kSpareSamples) return;
   kept_.erase(kept_.begin(), kept_.end() - static_cast<std::ptrdiff_t>(most));
 }

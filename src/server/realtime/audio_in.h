@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ears/recogniser.h"
 #include "ears/turns.h"
 #include "server/realtime/realtime_config.h"
 #include "server/realtime/spoken_bytes.h"
@@ -58,11 +59,17 @@ class AudioIn {
   std::optional<TurnEvent> hear(std::span<const float>& samples, std::string_view transcript);
   /// What is kept and was not given before: of a turn, once it began.
   std::vector<float> give();
-  /// Forgets what is too old to belong to a turn; without detection, to be committed.
+  /// Forgets what is too old to belong to a turn or to the time that nobody may be silent for
+  /// (TurnDetection::idle_ms); without detection, to be committed.
   void forget_old();
 
+  /// All that was heard so far.
+  int64_t now_ms() const { return samples_ / (kHearingRate / 1000); }
+  /// Forgets what is older.
+  void keep_from(int64_t ms);
   /// Samples that are kept; the last one is now.
   size_t kept() const { return kept_.size(); }
+  std::span<const int16_t> samples() const { return kept_; }
   size_t kept_bytes() const { return kept_.capacity() * sizeof(int16_t) + waiting_.capacity(); }
   /// All of them; none are kept then, and a turn that went on has ended.
   std::vector<int16_t> take();
@@ -70,6 +77,7 @@ class AudioIn {
  private:
   bool speaking() const { return detector_ && detector_->speaking(); }
   void begin_turn(int64_t from);
+  void forget_before(int64_t from);
   bool pause_is_the_end(std::string_view transcript) const;
 
   const OpenActivity open_activity_;

@@ -57,7 +57,7 @@ ItemPart read_part(const EventFields& fields, const std::string& role, RealtimeF
   return out;
 }
 
-std::string wav_of(const std::vector<int16_t>& samples) {
+std::string wav_of(std::span<const int16_t> samples) {
   std::string out = wav_header(kHearingRate, static_cast<int64_t>(samples.size()));
   for (const int16_t sample : samples) {
     out += static_cast<char>(sample & 0xFF);
@@ -94,6 +94,11 @@ const ItemPart* made_of(const RealtimeItem& item) {
   return &item.parts.front();
 }
 
+JsonIn recording_part(std::span<const int16_t> samples) {
+  return {{"type", "input_audio"},
+          {"input_audio", {{"data", base64(wav_of(samples))}, {"format", "wav"}}}};
+}
+
 JsonIn message_of(const RealtimeItem& item, bool heard) {
   std::string text;
   JsonIn parts = JsonIn::array();
@@ -101,9 +106,7 @@ JsonIn message_of(const RealtimeItem& item, bool heard) {
   for (const ItemPart& part : item.parts) {
     if (heard && part.kind == ItemPart::kInputAudio && !part.samples.empty()) {
       recordings = true;
-      parts.push_back(
-          {{"type", "input_audio"},
-           {"input_audio", {{"data", base64(wav_of(part.samples))}, {"format", "wav"}}}});
+      parts.push_back(recording_part(part.samples));
       continue;
     }
     if (part.text.empty()) continue;
@@ -118,6 +121,10 @@ JsonIn message_of(const RealtimeItem& item, bool heard) {
 }
 
 }  // namespace
+
+JsonIn said_message(std::span<const int16_t> samples) {
+  return {{"role", "user"}, {"content", JsonIn::array({recording_part(samples)})}};
+}
 
 bool RealtimeItem::pending() const {
   return std::any_of(parts.begin(), parts.end(), [](const ItemPart& part) { return part.pending; });

@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,6 +104,8 @@ class Conversation {
   std::list<RealtimeItem> items_;
 };
 
+/// A user's message that is a recording, as Conversation::messages() has them for models that hear.
+JsonIn said_message(std::span<const int16_t> samples);
 /// The flat tools of the Realtime API in the nested form of chats.
 JsonIn chat_tools_of(const JsonIn& tools);
 

@@ -95,7 +95,10 @@ void Hearings::tell_settled(const std::string& item, Hearing& hearing, RealtimeO
 void Hearings::tell_end(const std::string& item, const HearingNews& news,
                         RealtimeOutbox& out) const {
   if (news.text) {
-    tell("completed", item, {{"transcript", *news.text}, {"usage", news.usage}}, out);
+    JsonOut fields = {{"transcript", *news.text}};
+    if (!news.logprobs.is_null()) fields["logprobs"] = news.logprobs;
+    fields["usage"] = news.usage;
+    tell("completed", item, fields, out);
   } else if (wish_) {
     tell("failed", item, {{"error", error_fields(*news.error)}}, out);
   } else {

@@ -51,12 +51,20 @@ struct BeginAnswer {
 struct Foresee {};
 /// There will be no such answer.
 struct ForgetForeseen {};
+/// A stretch more of a turn that goes on is there for a model that hears by itself:
+/// RealtimeSession::heard_so_far() is what would be asked if that were all.
+struct HearAhead {};
+/// All of the turn is there.
+struct HeardAll {};
+/// There will be no such answer.
+struct ForgetHeard {};
 /// No news follow.
 struct StopAnswer {
   std::string response;
 };
-using RealtimeAction = std::variant<SendEvent, OpenHearing, HearSamples, EndHearing, DropHearing,
-                                    BeginAnswer, StopAnswer, Foresee, ForgetForeseen>;
+using RealtimeAction =
+    std::variant<SendEvent, OpenHearing, HearSamples, EndHearing, DropHearing, BeginAnswer,
+                 StopAnswer, Foresee, ForgetForeseen, HearAhead, HeardAll, ForgetHeard>;
 using RealtimeActions = std::vector<RealtimeAction>;
 
 // ---- What becomes of it.
@@ -66,7 +74,7 @@ struct HearingNews {
   std::optional<std::string> partial = {};  ///< what seems to be said after them
   std::optional<ApiError> error = {};       ///< the end: it could not be heard
   std::optional<std::string> text = {};     ///< the end: the transcript
-  JsonOut usage = {};                       ///< with it
+  JsonOut usage = {}, logprobs = {};        ///< with it; null: not asked for, or not known
 
   bool ends() const { return text || error; }
 };

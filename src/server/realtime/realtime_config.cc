@@ -1,5 +1,6 @@
 #include "server/realtime/realtime_config.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -10,6 +11,7 @@ namespace {
 constexpr size_t kMostTools = 128;
 constexpr int64_t kMaxTokens = 1 << 24;
 constexpr int kMaxPause_ms = 60'000;
+constexpr int kLeastIdle_ms = 5'000, kMostIdle_ms = 30'000;
 
 RealtimeFormat read_audio_format(const EventFields& audio) {
   const auto format = audio.object("format");
@@ -36,6 +38,11 @@ std::optional<TurnDetection> read_turns(const EventFields& input) {
   };
   out.prefix_ms = pause("prefix_padding_ms", out.prefix_ms);
   out.silence_ms = pause("silence_duration_ms", out.silence_ms);
+  out.idle_ms =
+      static_cast<int>(fields.integer("idle_timeout_ms", kLeastIdle_ms, kMostIdle_ms).value_or(0));
+  if (out.semantic && out.idle_ms > 0) {
+    fields.refuse("idle_timeout_ms", "'idle_timeout_ms' goes with server_vad only.");
+  }
   out.eagerness = fields.choice("eagerness", {"low", "medium", "high", "auto"}).value_or("auto");
   out.create_response = fields.flag("create_response").value_or(true);
   out.interrupt_response = fields.flag("interrupt_response").value_or(true);
@@ -164,6 +171,13 @@ void merge_prediction(const EventFields& session, const RealtimeAbility& ability
   }
 }
 
+/// What `include` may ask for in the Realtime API; other names are left unread.
+bool includes_scores(const JsonIn& include) {
+  return include.is_array() &&
+         std::find(include.begin(), include.end(), "item.input_audio_transcription.logprobs") !=
+             include.end();
+}
+
 JsonOut prediction_object(const RealtimeConfig& config) {
   if (!config.predict) return false;
   const Prediction& how = config.prediction;
@@ -191,7 +205,7 @@ JsonOut turns_object(const std::optional<TurnDetection>& turns) {
     out["threshold"] = turns->threshold;
     out["prefix_padding_ms"] = turns->prefix_ms;
     out["silence_duration_ms"] = turns->silence_ms;
-    out["idle_timeout_ms"] = nullptr;
+    out["idle_timeout_ms"] = turns->idle_ms > 0 ? JsonOut(turns->idle_ms) : JsonOut();
   }
   out["create_response"] = turns->create_response;
   out["interrupt_response"] = turns->interrupt_response;
@@ -248,6 +262,7 @@ void merge_session(const EventFields& session, const RealtimeAbility& ability,
     where = value == nullptr ? otherwise : *value;
   };
   keep("include", out.include, {});
+  if (out.transcription) out.transcription->scores = includes_scores(out.include);
   keep("tracing", out.tracing, {});
   keep("prompt", out.prompt, {});
   keep("reasoning", out.reasoning, {});

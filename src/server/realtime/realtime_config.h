@@ -18,6 +18,7 @@ struct TurnDetection {
   bool semantic = false;
   double threshold = 0.5;
   int prefix_ms = 300, silence_ms = 500;
+  int idle_ms = 0;  ///< without speech, after which an answer is due; 0: none is
   std::string eagerness = "auto";
   bool create_response = true, interrupt_response = true;
 };
@@ -25,6 +26,7 @@ struct TurnDetection {
 /// `audio.input.transcription`; none: what a client says is recognised and not told.
 struct TranscriptionWish {
   std::string model, language, prompt;  ///< empty: not given
+  bool scores = false;                  ///< with log-probabilities, where there are any
 };
 
 /// What is said of the answers, of all of a session or of one.

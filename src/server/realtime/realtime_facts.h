@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "model/pipeline.h"
 #include "server/realtime/audio_in.h"
 #include "server/realtime/realtime_config.h"
 #include "server/request/api_error.h"
@@ -15,7 +16,9 @@ namespace syrinx {
 struct RealtimeFacts : RealtimeAbility {
   std::string id = {};  ///< what ids are made of
   bool hears = false;   ///< what answers hears by itself: no transcript is waited for
-  bool beta = false;    ///< events have the names of the beta, in and out
+  /// And while it is spoken; as PipelineInfo.
+  std::optional<PipelineInfo::Stretches> hears_ahead = {};
+  bool beta = false;  ///< events have the names of the beta, in and out
   /// Why nobody can answer; empty: somebody can.
   std::string no_answer = {};
   /// Checks a voice's name.

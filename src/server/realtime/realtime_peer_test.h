@@ -109,6 +109,8 @@ class RealtimePeer {
   std::vector<BeginAnswer> begun;
   std::vector<JsonIn> foreseen;  // messages
   int forgotten = 0;
+  std::vector<JsonIn> ahead;  // messages
+  int heard_all = 0, forgotten_ahead = 0;
 
  private:
   template <typename F>
@@ -138,6 +140,12 @@ class RealtimePeer {
         foreseen.push_back(session->foreseen().body["messages"]);
       } else if (std::holds_alternative<ForgetForeseen>(action)) {
         ++forgotten;
+      } else if (std::holds_alternative<HearAhead>(action)) {
+        ahead.push_back(session->heard_so_far().body["messages"]);
+      } else if (std::holds_alternative<HeardAll>(action)) {
+        ++heard_all;
+      } else if (std::holds_alternative<ForgetHeard>(action)) {
+        ++forgotten_ahead;
       } else {
         stopped.push_back(std::get<StopAnswer>(action).response);
       }

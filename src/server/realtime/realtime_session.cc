@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "ears/recogniser.h"
 #include "server/realtime/beta_names.h"
+#include "server/realtime/hearing_ahead.h"
 #include "server/realtime/item_events.h"
 
 namespace syrinx {
@@ -153,6 +154,8 @@ void RealtimeSession::hear_piece() try {
     turn->kind == TurnEvent::kStarted ? begin_turn(turn->at_ms) : end_turn(turn->at_ms);
   }
   if (turn_) give_samples(*turn_);
+  hear_ahead();
+  answer_silence();
   audio_.forget_old();
 } catch (const ApiError& error) {  // the conversation is full
   out_.send_error(error, "");
@@ -160,6 +163,7 @@ void RealtimeSession::hear_piece() try {
 
 void RealtimeSession::begin_turn(int64_t at_ms) {
   turn_ = out_.new_id("item");
+  idle_.silenced(audio_.now_ms());
   out_.send("input_audio_buffer.speech_started", {{"audio_start_ms", at_ms}, {"item_id", *turn_}});
   const auto running = active();
   if (config_.turns->interrupt_response && running != responses_.end()) {
@@ -170,13 +174,54 @@ void RealtimeSession::begin_turn(int64_t at_ms) {
 
 void RealtimeSession::end_turn(int64_t at_ms) {
   const std::string item = *std::exchange(turn_, std::nullopt);
+  idle_.stirred(audio_.now_ms());
   give_samples(item);
   out_.send("input_audio_buffer.speech_stopped", {{"audio_end_ms", at_ms}, {"item_id", item}});
   commit_said(item, config_.turns->create_response && !config_.transcribes);
 }
 
+/// Of a model that hears by itself, as much of what is said as will stay as it is.
+void RealtimeSession::hear_ahead() {
+  const bool answers = facts_.hears && !config_.transcribes && facts_.no_answer.empty();
+  if (!answers || audio_.waits() || (config_.turns && !turn_)) return;
+  const size_t good = heard_for_good(facts_.hears_ahead, audio_.kept());
+  if (good <= ahead_) return;
+  ahead_ = good;
+  out_.ask(HearAhead{});
+}
+
+void RealtimeSession::forget_ahead() {
+  if (std::exchange(ahead_, 0) > 0) out_.ask(ForgetHeard{});
+}
+
+BeginAnswer RealtimeSession::heard_so_far() const {
+  const auto said = audio_.samples().first(std::min(ahead_, audio_.kept()));
+  BeginAnswer out = answer_to(conversation_, config_.answer, true);
+  out.body["messages"].push_back(said_message(said));
+  return out;
+}
+
+/// Nobody has said anything for as long as the session allows: that is a turn, too.
+void RealtimeSession::answer_silence() {
+  const int idle_ms = config_.turns ? config_.turns->idle_ms : 0;
+  const auto since = idle_.since();
+  if (idle_ms == 0 || !since || !nobody_speaks() || !facts_.no_answer.empty() ||
+      config_.transcribes || active() != responses_.end() || audio_.now_ms() - *since < idle_ms)
+    return;
+  audio_.keep_from(*since);
+  idle_.stirred(audio_.now_ms());
+  const std::string item = out_.new_id("item");
+  out_.send("input_audio_buffer.timeout_triggered",
+            {{"audio_start_ms", *since}, {"audio_end_ms", audio_.now_ms()}, {"item_id", item}});
+  if (wants_hearing()) hearings_.open(item, out_);
+  give_samples(item);
+  commit_said(item, false);
+  begin_response({.config = config_.answer});
+}
+
 /// Nobody wants to know what was said in it.
 void RealtimeSession::drop_turn() {
+  forget_ahead();
   if (turn_) hearings_.drop(*std::exchange(turn_, std::nullopt), out_);
 }
 
@@ -197,6 +242,7 @@ void RealtimeSession::commit_said(const std::string& id, bool answer) {
                         .pending = heard,
                         .known = config_.transcription.has_value(),
                         .samples = audio_.take()});
+  if (std::exchange(ahead_, 0) > 0) out_.ask(HeardAll{});
   const JsonOut previous = null_or(conversation_.last());
   hearings_.finish(id, out_);
   try {
@@ -345,6 +391,7 @@ void RealtimeSession::delete_item(const EventFields& event) {
 
 void RealtimeSession::truncate_item(const EventFields& event) {
   out_.send("conversation.item.truncated", syrinx::truncate_item(event, conversation_));
+  idle_.silenced(audio_.now_ms());
 }
 
 // ---------------------------------------------------------------------------- what comes next
@@ -426,6 +473,7 @@ void RealtimeSession::cancel(Responses::iterator response, const char* reason) {
 }
 
 void RealtimeSession::end_response(Responses::iterator response) {
+  if (response->joined()) idle_.answered(audio_.now_ms());
   responses_.erase(response);
   foresee();  // what was typed meanwhile
 }
@@ -462,6 +510,9 @@ void RealtimeSession::answered(const std::string& id, const AnswerNews& news,
   const auto at = std::find_if(responses_.begin(), responses_.end(),
                                [&](const RealtimeResponse& each) { return each.id() == id; });
   if (at == responses_.end()) return;
+  if (!news.audio.empty() && at->joined()) {
+    idle_.sounded(audio_.now_ms(), at->format().seconds(news.audio.size()));
+  }
   const bool over = at->write(news, conversation_, out_);
   sounded_ = sounded_ || at->sounded();
   if (over) {

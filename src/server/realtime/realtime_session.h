@@ -17,6 +17,7 @@
 #include "server/realtime/audio_in.h"
 #include "server/realtime/conversation.h"
 #include "server/realtime/hearings.h"
+#include "server/realtime/idle_timer.h"
 #include "server/realtime/realtime_actions.h"
 #include "server/realtime/realtime_config.h"
 #include "server/realtime/realtime_event.h"
@@ -45,6 +46,8 @@ class RealtimeSession {
 
   /// What would be asked if what is known now were all that is said or typed; of no response.
   BeginAnswer foreseen() const;
+  /// The same of a turn that goes on, as far as what is said of it stays as it is heard.
+  BeginAnswer heard_so_far() const;
   /// How answers are predicted.
   const Prediction& prediction() const { return config_.prediction; }
 
@@ -79,9 +82,12 @@ class RealtimeSession {
   void begin_turn(int64_t at_ms);
   void end_turn(int64_t at_ms);
   void drop_turn();
+  void answer_silence();
   void give_samples(const std::string& item);
   void commit_said(const std::string& id, bool answer);
   bool wants_hearing() const;
+  void hear_ahead();
+  void forget_ahead();
   bool end_hearing(const std::string& item);
   void type_text(std::string text, const EventFields& event);
 
@@ -103,10 +109,12 @@ class RealtimeSession {
   AudioIn audio_;
   std::optional<std::string> turn_;  // somebody speaks: the item that it will be
   Hearings hearings_;
+  size_t ahead_ = 0;      // samples of what is being said that are heard ahead
   std::string typed_;     // of a message that is not committed
   std::string foreseen_;  // of what is said or typed; empty: nothing
   bool due_ = false;      // something was said that nobody has answered
   Responses responses_;   // that run or wait for transcripts
+  IdleTimer idle_;
   bool sounded_ = false;  // audio was sent: the voice is fixed
   bool excused_ = false;  // it was said that nobody can answer
 };

@@ -331,6 +331,104 @@ TEST(RealtimeSession, AModelThatHearsAnswersOnceThoughATranscriptIsTold) {
   EXPECT_EQ(peer.begun.size(), 1u);
 }
 
+TEST(RealtimeSession, AModelThatHearsIsGivenATurnWhileItGoesOn) {
+  RealtimePeer peer([](RealtimeFacts& facts) {
+    facts.hears = true;
+    facts.hears_ahead = {.each_s = 4, .anew_s = 10};
+  });
+  const auto heard_s = [&](size_t i) {
+    const std::string data = peer.ahead.at(i).back()["content"][0]["input_audio"]["data"];
+    return (static_cast<double>(base64_decoded(data)->size()) - 44) / 2 / kHearingRate;
+  };
+  peer.say(2000, false);
+  peer.say(3600, true);  // with what stands before it not yet four seconds
+  EXPECT_EQ(peer.ahead.size(), 0u);
+  peer.say(300, true);
+  ASSERT_EQ(peer.ahead.size(), 1u);
+  EXPECT_NEAR(heard_s(0), 4.02, 1e-9);
+  peer.say(5000, true);  // a second at a time
+  ASSERT_EQ(peer.ahead.size(), 2u);
+  EXPECT_NEAR(heard_s(1), 8.02, 1e-9);
+  peer.say(2000, true);
+  ASSERT_EQ(peer.ahead.size(), 3u);
+  EXPECT_NEAR(heard_s(2), 10.02, 1e-9) << "stretches begin anew";
+  EXPECT_EQ(peer.heard_all, 0);
+  peer.say(700, false);
+  EXPECT_EQ(peer.heard_all, 1);
+  ASSERT_EQ(peer.begun.size(), 1u);
+  peer.answer({.text = "Yes."});
+  peer.end();
+  peer.send(session_update({{"audio", {{"input", {{"turn_detection", nullptr}}}}}}));
+  peer.say(4100, true);  // no turns: what is there may be committed
+  ASSERT_EQ(peer.ahead.size(), 4u);
+  EXPECT_EQ(peer.ahead[3].size(), 3u) << "question, answer, and this";
+  peer.send({{"type", "input_audio_buffer.clear"}});
+  EXPECT_EQ(peer.forgotten_ahead, 1);
+}
+
+TEST(RealtimeSession, NobodyHearsAheadWhereNothingStays) {
+  RealtimePeer transcribing(
+      [](RealtimeFacts& facts) {
+        facts.hears = true;
+        facts.hears_ahead = {.each_s = 4};
+      },
+      true);
+  RealtimePeer whole([](RealtimeFacts& facts) { facts.hears = true; });
+  RealtimePeer cascade([](RealtimeFacts& facts) { facts.hears_ahead = {.each_s = 4}; });
+  for (RealtimePeer* peer : {&transcribing, &whole, &cascade}) {
+    peer->say(10'000, true);
+    EXPECT_EQ(peer->ahead.size(), 0u);
+  }
+}
+
+TEST(RealtimeSession, SilenceAfterAnAnswerIsAnsweredWhereThatIsWanted) {
+  RealtimePeer peer;
+  const JsonIn turns = {{"type", "server_vad"}, {"idle_timeout_ms", 6000}};
+  peer.send(session_update({{"audio", {{"input", {{"turn_detection", turns}}}}}}));
+  EXPECT_EQ(peer.events.back()["session"]["audio"]["input"]["turn_detection"]["idle_timeout_ms"],
+            6000);
+  peer.say(30'000, false);
+  EXPECT_TRUE(peer.begun.empty()) << "nobody was answered yet";
+  peer.hear_all(peer.turn(), "hello");
+  ASSERT_EQ(peer.begun.size(), 1u);
+  peer.answer({.text = "Hi there.", .audio = pcm_24k(4000, true)});
+  peer.end();
+  EXPECT_EQ(kinds_of(peer.say(9'000, false)), "") << "four seconds of it were the answer's";
+  std::vector<JsonIn> events = peer.say(1'500, false);
+  ASSERT_EQ(kinds_of(events),
+            "input_audio_buffer.timeout_triggered input_audio_buffer.committed "
+            "conversation.item.added conversation.item.done response.created");
+  const std::string item = events[0]["item_id"];
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(events[i].contains("item") ? events[i]["item"]["id"] : events[i]["item_id"], item);
+  }
+  EXPECT_NEAR(events[0]["audio_end_ms"].get<int>() - events[0]["audio_start_ms"].get<int>(), 6000,
+              1000);
+  EXPECT_NEAR(static_cast<double>(peer.samples[item]) / kHearingRate, 6, 1);
+  EXPECT_EQ(peer.begun.size(), 1u) << "it waits for what may have been said";
+  peer.hear_all(item, "");
+  ASSERT_EQ(peer.begun.size(), 2u);
+  peer.answer({.text = "Are you there?", .audio = pcm_24k(1000, true)});
+  peer.end();
+  peer.say(4'000, false);
+  const std::string turn = peer.turn();  // somebody speaks: the time begins anew
+  peer.hear_all(turn, "");               // but said nothing
+  EXPECT_EQ(kinds_of(peer.say(5'000, false)), "");
+  EXPECT_EQ(kinds_of(peer.say(2'000, false)).find("input_audio_buffer.timeout_triggered"), 0u);
+}
+
+TEST(RealtimeSession, IdleTimeoutsHaveBounds) {
+  RealtimePeer peer;
+  for (const JsonIn& turns : {JsonIn{{"type", "server_vad"}, {"idle_timeout_ms", 4999}},
+                              JsonIn{{"type", "server_vad"}, {"idle_timeout_ms", 30001}},
+                              JsonIn{{"type", "semantic_vad"}, {"idle_timeout_ms", 6000}}}) {
+    const auto events =
+        peer.send(session_update({{"audio", {{"input", {{"turn_detection", turns}}}}}}));
+    EXPECT_EQ(kinds_of(events), "error:\"invalid_value\"");
+    EXPECT_EQ(events.at(0)["error"]["param"], "session.audio.input.turn_detection.idle_timeout_ms");
+  }
+}
+
 TEST(RealtimeSession, WhatIsTypedBesideAnAnswerIsForeseenAfterIt) {
   RealtimePeer peer([](RealtimeFacts& facts) { facts.may_predict = facts.predicts = true; });
   for (const bool cancelled : {false, true}) {

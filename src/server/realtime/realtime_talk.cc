@@ -57,6 +57,7 @@ RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   if (cast.writer) {
     facts.model = cast.writer->info().model;
     facts.hears = cast.writer->info().hears_s > 0 && cast.writer->info().converses;
+    facts.hears_ahead = cast.writer->info().hears_ahead;
   } else {
     if (cast.speaker) facts.model = cast.speaker->info().model;
     facts.no_answer =
@@ -132,6 +133,11 @@ void RealtimeTalk::carry_out(RealtimeActions& actions) {
     void operator()(StopAnswer& stop) { talk.stop_answer(stop.response); }
     void operator()(Foresee&) { talk.foresee(); }
     void operator()(ForgetForeseen&) { talk.foresight_.reset(); }
+    void operator()(HearAhead&) { talk.hear_ahead(); }
+    void operator()(HeardAll&) {
+      if (talk.ahead_) talk.ahead_->finish();
+    }
+    void operator()(ForgetHeard&) { talk.ahead_.reset(); }
   } visitor{*this};
   for (RealtimeAction& action : actions) std::visit(visitor, action);
 }
@@ -156,11 +162,20 @@ void RealtimeTalk::foresee() {
   foresight_->hear();
 }
 
+void RealtimeTalk::hear_ahead() {
+  if (!ahead_) {
+    ahead_ = std::make_unique<HearingAhead>(
+        cast_.writer, cast_.client, cast_.post, [this] { return session_.heard_so_far(); }, wake_);
+  }
+  ahead_->hear();
+}
+
 void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   Answer& answer = answers_[begin.response];
   ++answered_;
   answer.config = std::move(begin.config);
   if (begin.foreseen) answer.foresight = std::move(foresight_);
+  if (begin.foreseen && ahead_) answer.heard_ahead = ahead_->still_running();
   const PipelineInfo& info = cast_.writer->info();
   const bool aloud = answer.config.spoken && by_itself();
   if (aloud) {
@@ -214,6 +229,7 @@ void RealtimeTalk::submit(Answer& answer) {
 
 /// Asks the text model, once it is known what of the draft is kept in any case.
 void RealtimeTalk::ask(Answer& answer) {
+  if (answer.heard_ahead && answer.heard_ahead()) return;
   if (answer.foresight && !answer.foresight->settle(*answer.request)) return;
   answer.queue = std::make_shared<AnswerQueue>(cast_.writer->info().sample_rate, wake_);
   try {
@@ -368,6 +384,7 @@ bool RealtimeTalk::pump() {
     if (answers_.contains(id)) some = pump_answer(id) || some;
   }
   if (foresight_) some = foresight_->pump() || some;
+  if (ahead_) some = ahead_->pump() || some;
   return pump_voice() || some;
 }
 

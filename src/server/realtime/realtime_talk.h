@@ -20,6 +20,7 @@
 #include "server/models/backend.h"
 #include "server/realtime/chat_check.h"
 #include "server/realtime/foresight.h"
+#include "server/realtime/hearing_ahead.h"
 #include "server/realtime/predict_when.h"
 #include "server/realtime/realtime_session.h"
 #include "server/realtime/session_ears.h"
@@ -74,6 +75,7 @@ class RealtimeTalk : public WireSession {
     std::optional<ContextOptions> voice;   // while it is open whether a sentence of that serves
     std::string unspoken;                  // what that one is compared with
     std::optional<SpeechRequest> request;  // while what is foreseen is judged
+    std::function<bool()> heard_ahead;     // goes on, and it waits for that; null: nothing does
     std::shared_ptr<AnswerQueue> queue;    // once submitted
     std::optional<RequestId> id;
     std::optional<ToolCallFinder> tools;
@@ -99,6 +101,7 @@ class RealtimeTalk : public WireSession {
   bool pump_answer(const std::string& id);
   bool pump_voice();
   void foresee();
+  void hear_ahead();
   void speak(const std::string& id, Answer& answer, const std::string& text, bool over);
   void tell(const std::string& id, const AnswerNews& news);
   void fail(const std::string& id, ApiError error);
@@ -113,6 +116,7 @@ class RealtimeTalk : public WireSession {
   std::map<std::string, Answer> answers_;
   std::unique_ptr<Foresight> foresight_;  // of what is being said
   int foresights_ = 0;
+  std::unique_ptr<HearingAhead> ahead_;  // of turns, by a model that hears
   std::deque<SendMessage> frames_;
   SendMessage current_;
   size_t backlog_bytes_ = 0;

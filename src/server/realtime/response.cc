@@ -13,16 +13,19 @@ namespace {
 JsonOut usage_of(const Outcome& outcome, bool frames_count) {
   const int audio = frames_count ? static_cast<int>(outcome.frames) : 0;
   const int out = outcome.completion_tokens + audio;
+  const int heard = outcome.heard_tokens, cached_heard = outcome.cached_heard_tokens;
   return {{"total_tokens", outcome.prompt_tokens + out},
           {"input_tokens", outcome.prompt_tokens},
           {"output_tokens", out},
           {"input_token_details",
-           {{"text_tokens", outcome.prompt_tokens},
-            {"audio_tokens", 0},
+           {{"text_tokens", outcome.prompt_tokens - heard},
+            {"audio_tokens", heard},
             {"image_tokens", 0},
             {"cached_tokens", outcome.cached_tokens},
             {"cached_tokens_details",
-             {{"text_tokens", outcome.cached_tokens}, {"audio_tokens", 0}, {"image_tokens", 0}}}}},
+             {{"text_tokens", outcome.cached_tokens - cached_heard},
+              {"audio_tokens", cached_heard},
+              {"image_tokens", 0}}}}},
           {"output_token_details",
            {{"text_tokens", outcome.completion_tokens}, {"audio_tokens", audio}}}};
 }

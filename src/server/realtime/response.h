@@ -25,6 +25,7 @@ class RealtimeResponse {
   /// It answers that conversation, not something else.
   bool answers_session() const { return !wish_.input; }
   bool begun() const { return begun_; }
+  RealtimeFormat format() const { return wish_.config.format; }
   /// Audio of it was sent.
   bool sounded() const { return sounded_; }
 

@@ -41,6 +41,7 @@ Result<std::unique_ptr<Listener>> SessionEars::listen(const TranscriptionWish& w
   const RecogniserInfo& info = found.value()->info();
   ListenOptions options{.language = wish.language, .live = true, .client = client_};
   if (info.prompts) options.prompt = wish.prompt;
+  options.scores = wish.scores && info.scores;
   if (const Status fit = check_listen(info, options); !fit.ok()) return fit.error();
   return found.value()->open(options, std::move(sink));
 }
@@ -48,6 +49,7 @@ Result<std::unique_ptr<Listener>> SessionEars::listen(const TranscriptionWish& w
 void SessionEars::open(const OpenHearing& open) {
   Hearing& hearing = hearings_[open.item];
   hearing.queue = std::make_shared<HeardQueue>(wake_);
+  hearing.scores = open.wish.scores;
   ++opened_;
   auto listener = listen(open.wish, hearing.queue);
   if (listener.ok()) {
@@ -108,6 +110,10 @@ std::optional<HearingNews> SessionEars::take(const std::string& item) {
     } else if (heard.result) {
       news.text = heard.result->value().text();
       news.usage = JsonOut::parse(usage_json(heard.result->value()));
+      if (const auto pieces = pieces_of(heard.result->value());
+          at->second.scores && !pieces.empty()) {
+        news.logprobs = JsonOut::parse(logprobs_json(pieces));
+      }
     }
   }
   if (news.ends()) hearings_.erase(at);

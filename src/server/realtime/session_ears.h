@@ -51,6 +51,7 @@ class SessionEars {
     std::unique_ptr<Listener> listener;  // null: it could not be opened
     std::optional<ApiError> error;
     double given_s = 0;
+    bool scores = false;  // as TranscriptionWish
   };
   Result<std::shared_ptr<Recogniser>> recogniser(const std::string& name) const;
   Result<std::unique_ptr<Listener>> listen(const TranscriptionWish& wish,

@@ -173,9 +173,12 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
     read_granularities(form, call);
     read_chunking(form);
     for (const std::string_view each : form.list("include")) {
-      form.unsupported("include", each == "logprobs"
-                                      ? "Log-probabilities of tokens are not told here."
-                                      : "'include' holds 'logprobs', or nothing.");
+      if (each != "logprobs") {
+        form.unsupported("include", "'include' holds 'logprobs', or nothing.");
+      } else if (call.format != TranscriptionCall::Format::kJson) {
+        form.fail("include", "'include': 'logprobs' needs 'response_format': 'json'.");
+      }
+      call.listen.scores = true;
     }
     call.stream = form.flag("stream").value_or(false);
     if (call.stream && call.format != TranscriptionCall::Format::kJson) {
@@ -205,7 +208,7 @@ std::string transcription_body(const TranscriptionCall& call, const Transcript& 
     case TranscriptionCall::Format::kJson:
       break;
   }
-  return transcript_json(transcript) + "\n";
+  return transcript_json(transcript, call.listen.scores) + "\n";
 }
 
 const char* transcription_type(TranscriptionCall::Format format) {
@@ -223,17 +226,20 @@ const char* transcription_type(TranscriptionCall::Format format) {
   return "application/json";
 }
 
-std::string transcript_delta_event(const TranscriptSegment& segment, bool first) {
+std::string transcript_delta_event(const TranscriptSegment& segment, bool first, bool scores) {
   const size_t begin = first ? segment.text.find_first_not_of(' ') : 0;
   const std::string delta = begin == std::string::npos ? "" : segment.text.substr(begin);
   if (delta.empty()) return {};
-  return sse({{"type", "transcript.text.delta"}, {"delta", delta}});
+  ordered_json event = {{"type", "transcript.text.delta"}, {"delta", delta}};
+  if (scores) event["logprobs"] = ordered_json::parse(logprobs_json(segment.pieces));
+  return sse(event);
 }
 
-std::string transcript_done_event(const Transcript& transcript) {
-  return sse({{"type", "transcript.text.done"},
-              {"text", transcript.text()},
-              {"usage", ordered_json::parse(usage_json(transcript))}});
+std::string transcript_done_event(const Transcript& transcript, bool scores) {
+  ordered_json event = {{"type", "transcript.text.done"}, {"text", transcript.text()}};
+  if (scores) event["logprobs"] = ordered_json::parse(logprobs_json(pieces_of(transcript)));
+  event["usage"] = ordered_json::parse(usage_json(transcript));
+  return sse(event);
 }
 
 std::string transcript_error_event(const ApiError& error) {

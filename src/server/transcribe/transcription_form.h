@@ -33,9 +33,10 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
 std::string transcription_body(const TranscriptionCall& call, const Transcript& transcript);
 const char* transcription_type(TranscriptionCall::Format format);
 
-/// Server-sent events of a streamed answer. `first`: nothing was said before.
-std::string transcript_delta_event(const TranscriptSegment& segment, bool first);
-std::string transcript_done_event(const Transcript& transcript);
+/// Server-sent events of a streamed answer. `first`: nothing was said before; `scores`: with
+/// log-probabilities.
+std::string transcript_delta_event(const TranscriptSegment& segment, bool first, bool scores);
+std::string transcript_done_event(const Transcript& transcript, bool scores);
 std::string transcript_error_event(const ApiError& error);
 
 }  // namespace syrinx

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/fuzzing.h"
+#include "ears/transcript_text.h"
 namespace syrinx {
 namespace {
 
@@ -52,6 +53,7 @@ TEST(TranscriptionForm, ReadsEveryField) {
                    .segments);
   EXPECT_TRUE(read_call({field("response_format", "srt")}).listen.word_times);
   EXPECT_TRUE(read_call({field("stream", "true")}).listen.live);
+  EXPECT_TRUE(read_call({field("include[]", "logprobs")}).listen.scores);
   EXPECT_EQ(read_call({field("languages[]", "de"), field("languages[]", "en")}).listen.language,
             "");
   EXPECT_EQ(read_call({field("languages[]", "de")}).listen.language, "de");
@@ -69,7 +71,9 @@ TEST(TranscriptionForm, RefusesByName) {
   EXPECT_EQ(refused_field({field("temperature", "1e99")}), "temperature");
   EXPECT_EQ(refused_field({field("stream", "2")}), "stream");
   EXPECT_EQ(refused_field({field("stream", "true"), field("response_format", "vtt")}), "stream");
-  EXPECT_EQ(refused_field({field("include[]", "logprobs")}), "include");
+  EXPECT_EQ(refused_field({field("include[]", "logprobs"), field("response_format", "text")}),
+            "include");
+  EXPECT_EQ(refused_field({field("include[]", "speakers")}), "include");
   EXPECT_EQ(refused_field({field("timestamp_granularities[]", "word")}), "timestamp_granularities");
   EXPECT_EQ(refused_field({field("chunking_strategy", "{\"type\": \"other\"}")}),
             "chunking_strategy");
@@ -78,15 +82,27 @@ TEST(TranscriptionForm, RefusesByName) {
 
 TEST(TranscriptionForm, Events) {
   TranscriptSegment segment{.text = " Hello"};
-  EXPECT_EQ(transcript_delta_event(segment, true),
+  EXPECT_EQ(transcript_delta_event(segment, true, false),
             "data: {\"type\":\"transcript.text.delta\",\"delta\":\"Hello\"}\n\n");
-  EXPECT_EQ(transcript_delta_event(segment, false),
+  EXPECT_EQ(transcript_delta_event(segment, false, false),
             "data: {\"type\":\"transcript.text.delta\",\"delta\":\" Hello\"}\n\n");
   segment.text = " ";
-  EXPECT_EQ(transcript_delta_event(segment, true), "");
-  EXPECT_EQ(transcript_done_event({.language = "en", .duration_s = 1.5, .segments = {}}),
-            "data: {\"type\":\"transcript.text.done\",\"text\":\"\",\"usage\":{\"type\":"
-            "\"duration\",\"seconds\":1.5}}\n\n");
+  EXPECT_EQ(transcript_delta_event(segment, true, false), "");
+  const std::string usage = ",\"usage\":{\"type\":\"duration\",\"seconds\":1.5}}";
+  EXPECT_EQ(transcript_done_event({.language = "en", .duration_s = 1.5, .segments = {}}, false),
+            "data: {\"type\":\"transcript.text.done\",\"text\":\"\"" + usage + "\n\n");
+  segment = {.text = " H\u00e9", .pieces = {{" H", -0.5f}, {"\xc3", -1}, {"\xa9", -0.25f}}};
+  const std::string scores =
+      ",\"logprobs\":[{\"token\":\" H\",\"logprob\":-0.5,\"bytes\":[32,72]},"
+      "{\"token\":\"\uFFFD\",\"logprob\":-1.0,\"bytes\":[195]},"
+      "{\"token\":\"\uFFFD\",\"logprob\":-0.25,\"bytes\":[169]}]";
+  EXPECT_EQ(transcript_delta_event(segment, true, true),
+            "data: {\"type\":\"transcript.text.delta\",\"delta\":\"H\u00e9\"" + scores + "}\n\n");
+  const Transcript whole{.language = "en", .duration_s = 1.5, .segments = {segment}};
+  EXPECT_EQ(
+      transcript_done_event(whole, true),
+      "data: {\"type\":\"transcript.text.done\",\"text\":\"H\u00e9\"" + scores + usage + "\n\n");
+  EXPECT_EQ(transcript_json(whole, true), "{\"text\":\"H\u00e9\"" + scores + usage);
 }
 
 /// Fields of any bytes: read or refused, and what is read is within its bounds.
@@ -113,7 +129,8 @@ TEST(TranscriptionFormFuzz, AnyFields) {
                                            "en",           "\xff\xfe",
                                            "[[[[",         "",
                                            "srt",          "{\"type\": [1, {\"a\": null}]}",
-                                           "nan",          "german"};
+                                           "nan",          "german",
+                                           "logprobs"};
   std::mt19937 random(3);
   int taken = 0;
   for (int run = 0; run < runs; ++run) {

@@ -28,6 +28,12 @@ TEST_F(GlmServer, TellsAnswersAsTheyWereMade) {
   spoken::expect_recall(server_, "glm", tokenizer.encode(more).size());
 }
 
+TEST_F(GlmServer, HearsAhead) {
+  spoken::Server fresh{
+      glm4_voice::load({glm_golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu})};
+  spoken::expect_hearing_ahead(server_, fresh, "glm", 10);
+}
+
 TEST_F(GlmServer, HoldsAConversation) { spoken::expect_conversation(server_, "glm", 12.5); }
 
 }  // namespace

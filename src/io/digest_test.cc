@@ -1,4 +1,4 @@
-#include "model/digest.h"
+#include "io/digest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,58 @@
+// A model that hears by itself hears a turn while it goes on: what was said before, and of the turn
+// the stretches that stay as they are (PipelineInfo::hears_ahead), as a request in the background
+// that answers nothing. What it heard, and what its language model has read, the answer's request
+// finds done; only the rest is left when the turn ends. One request at a time; what comes meanwhile
+// waits for the next. Ends all it began. One thread, but for `wake`.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "server/models/backend.h"
+#include "server/realtime/chat_check.h"
+#include "server/realtime/realtime_actions.h"
+
+namespace syrinx {
+
+/// Of so many samples at kHearingRate of a recording that goes on, those in stretches that stay,
+/// and what must follow them; 0: nothing stays yet.
+size_t heard_for_good(const std::optional<PipelineInfo::Stretches>& stretches, size_t samples);
+
+class HearingAhead {
+ public:
+  /// `question`: what would be asked if that were all.
+  HearingAhead(std::shared_ptr<Backend> hearer, uint64_t client, PostTask post,
+               std::function<BeginAnswer()> question, std::function<void()> wake);
+  ~HearingAhead();
+  HearingAhead(const HearingAhead&) = delete;
+  HearingAhead& operator=(const HearingAhead&) = delete;
+
+  /// A stretch more is there.
+  void hear();
+  /// Takes in what has come; false: nothing.
+  bool pump();
+  /// The turn has ended. What is being heard goes on, at once: the answer needs it next.
+  void finish();
+  /// Tells whether what was running when it was asked for still does.
+  std::function<bool()> still_running() const;
+
+ private:
+  class Ending;
+  void begin();
+  void submit(ChatCall& call);
+
+  const std::shared_ptr<Backend> hearer_;
+  const uint64_t client_;
+  const PostTask post_;
+  const std::function<BeginAnswer()> question_;
+  const std::function<void()> wake_;
+  bool more_ = false;  // to be heard next
+  std::shared_ptr<ChatCheck> check_;
+  std::shared_ptr<Ending> ending_;
+  std::optional<RequestId> running_;
+};
+
+}  // namespace syrinx

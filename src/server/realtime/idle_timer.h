@@ -1,0 +1,41 @@
+// When nobody has said anything for so long after an answer was heard that another is due
+// (`idle_timeout_ms`). Counted in the audio that the client sends, as all times of a session: an
+// answer is played from the moment its first audio is sent on, as long as it lasts. Plain value,
+// ms.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace syrinx {
+
+class IdleTimer {
+ public:
+  /// So much more of an answer was sent.
+  void sounded(int64_t now_ms, double audio_s) {
+    played_ms_ = std::max(played_ms_, static_cast<double>(now_ms)) + 1000 * audio_s;
+  }
+  /// Nothing is played any more.
+  void silenced(int64_t now_ms) { played_ms_ = std::min(played_ms_, static_cast<double>(now_ms)); }
+  /// An answer has ended.
+  void answered(int64_t now_ms) {
+    answered_ = true;
+    stirred(now_ms);
+  }
+  /// Somebody spoke until now.
+  void stirred(int64_t now_ms) { from_ms_ = now_ms; }
+
+  /// Since when nobody is heard; nothing: nobody was answered yet.
+  std::optional<int64_t> since() const {
+    if (!answered_) return std::nullopt;
+    return std::max(from_ms_, static_cast<int64_t>(played_ms_));
+  }
+
+ private:
+  bool answered_ = false;
+  int64_t from_ms_ = 0;
+  double played_ms_ = 0;
+};
+
+}  // namespace syrinx
