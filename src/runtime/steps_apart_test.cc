@@ -265,6 +265,31 @@ TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
   expect_alike(got, want);
 }
 
+/// A process that is to end is left at once where there is another: its cache is computed there.
+TEST(StepsApart, WhoLeavesIsLeftForAnother) {
+  Engine here(duet(), with_places(0));
+  const std::vector<SpeechRequest> requests = long_requests(3);
+  const std::vector<Said> want = say(here, requests);
+  TestDir dir;
+  StepsHolder one(duet, {"talker"}, dir.path("a")), other(duet, {"talker"}, dir.path("b"));
+  Engine far(apart(duet, {{"talker", dir.path("a")}, {"talker", dir.path("b")}}), with_places(2));
+  ASSERT_TRUE(soon([&] { return everything_up(far); }));
+  std::vector<std::shared_ptr<Listener>> listeners;
+  for (const SpeechRequest& request : requests) {
+    listeners.push_back(std::make_shared<Listener>());
+    ASSERT_TRUE(far.submit(request, listeners.back()).ok());
+  }
+  ASSERT_TRUE(soon([&] { return one.held->state().batches > 50; }));
+  one.held->leave();
+  EXPECT_TRUE(soon([&] { return one.held->state().servers == 0; }));
+  EXPECT_GT(far.stats().requests, 0);
+  std::vector<Said> got;
+  for (const auto& listener : listeners) got.push_back(heard(*listener));
+  expect_alike(got, want);
+  EXPECT_GT(other.held->state().batches, 50u);
+  for (const RemoteNode& node : far.pipeline().remote_nodes()) EXPECT_EQ(node.lost_batches, 0u);
+}
+
 /// How long a sound has lasted decides when the next begins: that comes back with each step, and is
 /// known to the process that takes over in the middle of a sound.
 TEST(StepsApart, FinchGoesOnElsewhereInTheMiddleOfASound) {
