@@ -189,7 +189,7 @@ class Measurement {
   Runner open(size_t text, bool endless);
   /// Runs rows of all runners; returns seconds.
   double step(std::span<Runner> runners, int most_rows);
-  void advance(Runner& runner, std::span<const int32_t> codes);
+  void advance(Runner& runner, int emitted);
   void utterances();
   void decode(int size);
   void prefill();
@@ -246,14 +246,15 @@ double Measurement::step(std::span<Runner> runners, int most_rows) {
   int emitted = 0;
   for (size_t i = 0; i < runners.size(); ++i) {
     runners[i].kv += batch_.sequences()[i].rows;
-    if (batch_.sequences()[i].emits) advance(runners[i], batch_.codes_of(emitted++));
+    if (batch_.sequences()[i].emits) advance(runners[i], emitted++);
   }
   return batch_.ended_s - batch_.began_s;
 }
 
-void Measurement::advance(Runner& runner, std::span<const int32_t> codes) {
-  StepOutput out(runner.frames, runner.words);
-  const Verdict verdict = runner.state->advance(codes, out);
+/// Row `emitted` of the batch is the runner's.
+void Measurement::advance(Runner& runner, int emitted) {
+  StepOutput out(runner.frames, runner.words, nullptr, nullptr, batch_.values_of(emitted));
+  const Verdict verdict = runner.state->advance(batch_.codes_of(emitted), out);
   ++runner.steps, ++runner.total;
   if (verdict.next == Verdict::kNextSegment) runner.kv = runner.steps = 0;
   if (verdict.next == Verdict::kFinished || runner.steps >= runner.state->max_steps()) {

@@ -1,5 +1,6 @@
 #include "io/hyper_yaml.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <sstream>
@@ -155,6 +156,26 @@ bool HyperYaml::b(const std::string& key) const {
   if (value == "True" || value == "true") return true;
   if (value == "False" || value == "false") return false;
   fail(key, "expected True or False, got " + shown(value));
+}
+
+std::vector<std::string> HyperYaml::texts(const std::string& key) const {
+  const std::string value = s(key);
+  const bool list = value.size() > 1 && value.front() == '[' && value.back() == ']';
+  std::istringstream items(list ? value.substr(1, value.size() - 2) : value);
+  std::vector<std::string> out;
+  for (std::string item; std::getline(items, item, list ? ',' : '\n');) {
+    out.push_back(unquoted(trimmed(item)));
+  }
+  if (out.empty() || std::count(out.begin(), out.end(), "") > 0) {
+    fail(key, "expected words, got " + (value.empty() ? "nothing" : shown(value)));
+  }
+  return out;
+}
+
+std::vector<std::string> HyperYaml::keys() const {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : values_) out.push_back(key);
+  return out;
 }
 
 std::vector<int64_t> HyperYaml::ints(const std::string& key, int64_t min, int64_t max) const {

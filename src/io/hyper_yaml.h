@@ -31,6 +31,10 @@ class HyperYaml {
   bool b(const std::string& key) const;
   /// "[8, 5, 3]"; with several levels of brackets, all numbers in order.
   std::vector<int64_t> ints(const std::string& key, int64_t min, int64_t max) const;
+  /// "[one, 'two']"; a scalar is a list of one. None of them is empty.
+  std::vector<std::string> texts(const std::string& key) const;
+  /// In the order of the alphabet.
+  std::vector<std::string> keys() const;
 
  private:
   std::string resolve(const std::string& key, const std::string& value) const;

@@ -55,6 +55,16 @@ TEST(HyperYaml, ReadsWhatConfigsSay) {
   EXPECT_FALSE(c.has("pipeline"));
 }
 
+TEST(HyperYaml, ReadsWordsAndKeys) {
+  const HyperYaml c = HyperYaml::parse(
+      "one: grpc://a:1  # alone\nmore: [ 'b c', grpc://d:2,e ]\nnone: []\nodd: [a,,b]\n", "c");
+  EXPECT_EQ(c.keys(), (std::vector<std::string>{"more", "none", "odd", "one"}));
+  EXPECT_EQ(c.texts("one"), (std::vector<std::string>{"grpc://a:1"}));
+  EXPECT_EQ(c.texts("more"), (std::vector<std::string>{"b c", "grpc://d:2", "e"}));
+  EXPECT_EQ(fault([&] { (void)c.texts("none"); }), "c: none: expected words, got []");
+  EXPECT_EQ(fault([&] { (void)c.texts("odd"); }), "c: odd: expected words, got [a,,b]");
+}
+
 TEST(HyperYaml, FaultsNameFileAndKey) {
   const HyperYaml c = HyperYaml::parse(kText, "c.yaml");
   EXPECT_EQ(fault([&] { (void)c.i("flow.depth", 0, 9); }), "c.yaml: flow.depth: is missing");

@@ -13,7 +13,7 @@ namespace syrinx {
 using MakePanels = FunctionRef<void(int64_t begin, int64_t end, uint8_t* to)>;
 
 /// Where packed matrices come from and go to. It is asked in the order in which a model is built,
-/// which is the same each time.
+/// which is the same each time, and not for AbsentTensors, which are not packed at all.
 class PackedStore {
  public:
   virtual ~PackedStore() = default;

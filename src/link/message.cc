@@ -156,6 +156,9 @@ void append_made(std::string& out, const MadeMessage& message) {
 void append_close(std::string& out, uint64_t stream) {
   append_message(out, MessageKind::kClose, [&](std::string& o) { append_number(o, stream); });
 }
+void append_leaving(std::string& out) {
+  append_message(out, MessageKind::kLeaving, [](std::string&) {});
+}
 
 Introduction read_introduction(std::string_view body) {
   ByteReader in(body, "a greeting");
@@ -247,6 +250,7 @@ uint64_t read_close(std::string_view body) {
   in.end();
   return stream;
 }
+void read_leaving(std::string_view body) { ByteReader(body, "a farewell").end(); }
 
 std::optional<Message> MessageReader::next(size_t most) {
   if (bytes_.size() < kHead) return std::nullopt;
@@ -257,7 +261,7 @@ std::optional<Message> MessageReader::next(size_t most) {
     throw LoadError(concat("a message of ", length, " bytes, at most ", most, " are taken"));
   }
   if (kind < static_cast<uint8_t>(MessageKind::kHello) ||
-      kind > static_cast<uint8_t>(MessageKind::kStepped)) {
+      kind > static_cast<uint8_t>(MessageKind::kLeaving)) {
     throw LoadError(concat("a message of the unknown kind ", +kind));
   }
   const size_t whole = sizeof length + length;

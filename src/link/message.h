@@ -9,6 +9,7 @@
 //   Push (batch: windows of frames)->
 //                                  <-     Made (batch: what came out of each, or its fault)
 //   Close (stream)                 ->
+//                                  <-     Leaving: no new streams, please; those there go on
 //
 // Frames are numbered from the beginning of their stream: a job says where its fresh ones begin,
 // and one that leaves a gap or comes twice is a fault. Made is the acknowledgement: a server has as
@@ -27,7 +28,7 @@
 namespace syrinx {
 
 /// The protocol's; peers of another one refuse each other.
-inline constexpr uint16_t kLinkVersion = 2;
+inline constexpr uint16_t kLinkVersion = 3;
 inline constexpr size_t kMostMessage = size_t{96} << 20;
 inline constexpr size_t kMostGreeting = size_t{64} << 10;  ///< of Hello, Welcome and Refuse
 
@@ -43,7 +44,8 @@ enum class MessageKind : uint8_t {
   kCache,
   kCall,
   kStep,
-  kStepped
+  kStepped,
+  kLeaving
 };
 
 /// A node as both sides must see it.
@@ -105,6 +107,7 @@ void append_open(std::string& out, const OpenMessage& message);
 void append_push(std::string& out, const PushMessage& message);
 void append_made(std::string& out, const MadeMessage& message);
 void append_close(std::string& out, uint64_t stream);
+void append_leaving(std::string& out);
 
 /// A message as it came: its kind, and its fields as bytes.
 struct Message {
@@ -120,6 +123,7 @@ OpenMessage read_open(std::string_view body);
 PushMessage read_push(std::string_view body);
 MadeMessage read_made(std::string_view body);
 uint64_t read_close(std::string_view body);
+void read_leaving(std::string_view body);
 
 /// Cuts a stream of bytes into messages. Memory is taken for what came, not for what is announced.
 class MessageReader {

@@ -32,7 +32,7 @@ StepResults some_results() {
 
 /// One of each kind, as they go over a link.
 std::vector<std::string> all_messages() {
-  std::vector<std::string> out(11);
+  std::vector<std::string> out(12);
   append_hello(out[0], some_introduction());
   append_welcome(out[1], some_introduction());
   append_refuse(out[2], "the versions differ");
@@ -60,6 +60,7 @@ std::vector<std::string> all_messages() {
                                       .pages = "of 4 and8"},
                                      {.stream = 8, .companion = true, .taps = true, .pages = {}}}});
   append_stepped(out[10], {.batch = 10, .fault = "", .results = some_results()});
+  append_leaving(out[11]);
   return out;
 }
 
@@ -96,6 +97,9 @@ void read_fields(const Message& message) {
       return;
     case MessageKind::kStepped:
       (void)read_stepped(message.body);
+      return;
+    case MessageKind::kLeaving:
+      read_leaving(message.body);
       return;
   }
   FAIL() << "a message of no kind";
@@ -206,7 +210,7 @@ TEST(Message, ComesInAnyPieces) {
     reader.push({&byte, 1});
     while (const std::optional<Message> message = reader.next()) kinds.push_back(message->kind);
   }
-  ASSERT_EQ(kinds.size(), 11u);
+  ASSERT_EQ(kinds.size(), 12u);
   EXPECT_EQ(kinds[4], MessageKind::kPush);
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -10,15 +11,16 @@ namespace syrinx {
 const RemotePlace* choose_place(std::span<const RemotePlace> places) {
   for (;;) {
     const RemotePlace* best = nullptr;
-    int fewest = 0;
+    std::pair<bool, int> least;
     bool hope = false;
     for (const RemotePlace& place : places) {
       const LinkState state = place.link->state();
       hope =
           hope || (state.ups > 0 && now_s() < state.down_since_s + place.link->options().return_s);
-      if (!state.up || (best && state.streams >= fewest)) continue;
+      const std::pair<bool, int> burden(state.leaving, state.streams);
+      if (!state.up || (best && burden >= least)) continue;
       best = &place;
-      fewest = state.streams;
+      least = burden;
     }
     if (best || !hope) return best;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

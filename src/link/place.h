@@ -14,8 +14,8 @@ struct RemotePlace {
   uint16_t node = 0;  ///< of the list of nodes that the link wants
 };
 
-/// The place with the fewest streams. While all are away but one went just now, it may be back at
-/// once: waits for that. Null: there is none.
+/// The place with the fewest streams, one that is about to end only where there is no other. While
+/// all are away but one went just now, it may be back at once: waits for that. Null: there is none.
 const RemotePlace* choose_place(std::span<const RemotePlace> places);
 
 /// What a request is told that nobody can compute.

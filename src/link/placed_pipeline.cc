@@ -1,7 +1,6 @@
 // A pipeline of which some nodes are remote.
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -106,7 +105,7 @@ class PlacedPipeline : public Pipeline {
         const LinkState link = place.link->state();
         out.push_back({.node = node,
                        .where = place.link->options().address,
-                       .up = link.up,
+                       .up = link.takes(),
                        .trouble = link.trouble,
                        .connections = link.ups,
                        .batches = link.batches,
@@ -121,7 +120,7 @@ class PlacedPipeline : public Pipeline {
  private:
   static bool is_up(std::span<const RemotePlace> places) {
     return std::any_of(places.begin(), places.end(),
-                       [](const RemotePlace& place) { return place.link->state().up; });
+                       [](const RemotePlace& place) { return place.link->state().takes(); });
   }
   static Error away(std::span<const RemotePlace> places) {
     return {ErrorCode::kOverloaded,
@@ -140,12 +139,6 @@ class PlacedPipeline : public Pipeline {
 };
 
 }  // namespace
-
-int away_places(const std::vector<Placement>& placements) {
-  std::set<std::string> addresses;
-  for (const Placement& placement : placements) addresses.insert(placement.address);
-  return static_cast<int>(addresses.size());
-}
 
 std::shared_ptr<const Pipeline> place_stages(std::shared_ptr<const Pipeline> inner,
                                              const std::vector<Placement>& placements,

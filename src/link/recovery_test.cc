@@ -91,9 +91,12 @@ TEST_F(RecoveryTest, AChunkUnderWayIsMadeElsewhere) {
     wait_for([&] { return link(0).state().batches > 20; });
     a_.reset();
   });
-  for (int from = 0; from < 400; from += 4) expect_the_same(streams, from, 4);
+  const double until_s = now_s() + kPatience_s;
+  for (int from = 0; link(1).state().recovered < 4 && now_s() < until_s; from += 4) {
+    expect_the_same(streams, from, 4);
+  }
   killer.join();
-  EXPECT_TRUE(wait_for([&] { return link(1).state().recovered == 4; }));
+  EXPECT_EQ(link(1).state().recovered, 4u);
 }
 
 /// A connection that takes everything and gives nothing is given up after `answer_s`, and what was
@@ -123,6 +126,50 @@ TEST_F(RecoveryTest, ASlowLinkLosesNothing) {
   for (int from = 0; from < 20; from += 4) expect_the_same(streams, from, 4);
   EXPECT_EQ(link(0).state().ups, 1u);
   EXPECT_EQ(link(0).state().lost_batches, 0u);
+}
+
+/// A process that is to end keeps what it has; nothing new comes to it while there is another.
+TEST_F(RecoveryTest, WhoLeavesFinishesWhatItHas) {
+  auto streams = pairs(4);
+  expect_the_same(streams, 0, 4);
+  StageServer& leaving = *a_->server;
+  leaving.leave();
+  ASSERT_TRUE(wait_for([&] { return link(0).state().leaving; }));
+  EXPECT_FALSE(placed_->remote_nodes()[0].up);
+  EXPECT_NE(placed_->remote_nodes()[0].trouble.find("about to end"), std::string::npos);
+  auto fresh = pairs(4);
+  expect_the_same(fresh, 0, 4);
+  expect_the_same(streams, 4, 4);
+  EXPECT_EQ(leaving.state().streams, 2);
+  EXPECT_EQ(b_->server->state().streams, 6);
+  streams.clear();
+  EXPECT_TRUE(wait_for([&] { return leaving.state().servers == 0; }));
+  EXPECT_TRUE(wait_for([&] { return !link(0).state().up; }));
+  expect_the_same(fresh, 4, 4);
+  EXPECT_EQ(link(0).state().recovered + link(1).state().recovered, 0u);
+  EXPECT_EQ(link(0).state().lost_batches, 0u);
+}
+
+/// With nobody else new requests are refused, and what had been taken before is made.
+TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
+  auto streams = pairs(3);
+  expect_the_same(streams, 0, 4);
+  auto late = pairs(1);
+  a_->server->leave(), b_->server->leave();
+  ASSERT_TRUE(wait_for([&] { return link(0).state().leaving && link(1).state().leaving; }));
+  SpeechRequest request;
+  request.text = "hello";
+  const auto refused = placed_->open(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kOverloaded);
+  expect_the_same(streams, 4, 4);
+  expect_the_same(late, 0, 4);
+  streams.clear(), late.clear();
+  EXPECT_TRUE(wait_for(
+      [&] { return a_->server->state().servers == 0 && b_->server->state().servers == 0; }));
+  EXPECT_TRUE(wait_for([&] { return a_->server->state().refused > 0; }));  // who calls again
+  EXPECT_TRUE(wait_for(
+      [&] { return link(0).state().trouble.find("refuses: it is about") != std::string::npos; }));
 }
 
 TEST_F(RecoveryTest, AProcessThatIsBackSoonLosesNobody) {

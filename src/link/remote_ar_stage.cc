@@ -122,11 +122,15 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
   }
 }
 
-/// Where the next step runs: where the last one did, while that is there.
+/// Where the next step runs: where the last one did, while that is there; one that is about to end
+/// is left where there is another.
 bool RemoteArStage::find_home(int pages) const {
   home_.homes.resize(static_cast<size_t>(pages), 0);
-  if (home_.place && home_.link().epoch() == home_.epoch) return true;
-  home_.place = choose_place(places_);
+  const bool there = home_.place && home_.link().epoch() == home_.epoch;
+  if (there && !home_.link().state().leaving) return true;
+  const RemotePlace* const next = choose_place(places_);
+  if (there && next == home_.place) return true;
+  home_.place = next;
   home_.epoch = home_.place ? home_.link().epoch() : 0;
   ++home_.number;
   home_.pages_told = 0;

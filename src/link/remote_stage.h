@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "link/place.h"
+#include "link/placement.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
@@ -54,15 +55,6 @@ class RemoteStage : public ChunkStage {
   const ChunkStage& here_;
   const std::vector<Place> places_;
 };
-
-/// Where a node's stage runs; a node may be in several places.
-struct Placement {
-  std::string node;
-  std::string address;  ///< of the process that holds it (transport.h)
-};
-
-/// How many processes hold stages: batches of them may be under way at once.
-int away_places(const std::vector<Placement>& placements);
 
 /// `inner` with some of its nodes elsewhere; `options` tell who this process is, addresses
 /// and nodes are filled in. Nodes of one address share a link. Throws LoadError for a node that is

@@ -68,8 +68,9 @@ struct Connected {
   Descriptor fd;
 };
 
-/// Messages over a connected socket that does not block. One thread. Everything throws LoadError
-/// when the peer went away or what it sends is no message.
+/// Messages over a connected socket that does not block. One thread; others may flush() if no two
+/// do so at once. Everything throws LoadError when the peer went away or what it sends is no
+/// message.
 class MessageSocket {
  public:
   explicit MessageSocket(Connected connected) : connected_(std::move(connected)) {}

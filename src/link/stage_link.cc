@@ -20,6 +20,7 @@ namespace syrinx {
 namespace {
 
 constexpr double kGreeting_s = 5;
+constexpr const char* kLeft = "it is about to end";
 
 }  // namespace
 
@@ -43,6 +44,15 @@ struct StageLink::Impl {
   void run();
   void connect();
   void serve(MessageSocket& socket);
+  void write(std::string messages);
+  /// Others write to the socket until this ends.
+  struct Shared {
+    Impl& of;
+    ~Shared() {
+      const std::lock_guard lock(of.mutex);
+      of.peer = nullptr;
+    }
+  };
   void take(Message message, size_t bytes);
   double first_deadline() const;
   void went_down(const std::string& why);
@@ -59,7 +69,8 @@ struct StageLink::Impl {
   bool stopping = false;
   LinkState state{.trouble = "it has not been connected yet", .down_since_s = now_s()};
   uint64_t numbers = 0;
-  std::string out;                                     ///< to be sent
+  MessageSocket* peer = nullptr;                       ///< while it is up; others only write to it
+  std::string out;                                     ///< what it did not take at once
   std::string dropped;                                 ///< why the connection is to be given up
   std::map<uint64_t, std::shared_ptr<Batch>> waiting;  ///< by number
 
@@ -113,9 +124,11 @@ void StageLink::Impl::connect() {
   if (answer->kind != MessageKind::kWelcome) throw LoadError("it does not greet");
   const std::string unlike = mismatch(options.wanted, read_introduction(answer->body));
   if (!unlike.empty()) throw LoadError("it is of no use: " + unlike);
+  const Shared shared{*this};
   {
     const std::lock_guard lock(mutex);
     out.clear(), dropped.clear();
+    peer = &socket;
     state.up = true;
     state.trouble.clear();
     ++state.ups;
@@ -128,6 +141,21 @@ void StageLink::Impl::connect() {
   serve(socket);
 }
 
+/// Under the lock, by any thread. What the socket takes at once need not wait until the link's
+/// thread wakes up; that hears by itself when the socket is broken.
+void StageLink::Impl::write(std::string messages) {
+  const size_t bytes = messages.size();
+  if (out.empty() && peer) {
+    try {
+      peer->flush(messages);
+    } catch (const LoadError&) {
+    }
+    state.sent_bytes += bytes - messages.size();
+  }
+  out += messages;
+  if (!out.empty()) wake.set();
+}
+
 void StageLink::Impl::serve(MessageSocket& socket) {
   for (;;) {
     bool more = false;
@@ -136,18 +164,20 @@ void StageLink::Impl::serve(MessageSocket& socket) {
       const std::lock_guard lock(mutex);
       if (stopping) throw LoadError("this process ends");
       if (!dropped.empty()) throw LoadError(dropped);
+      if (state.leaving && state.streams == 0) throw LoadError(kLeft);
       const size_t before = out.size();
       socket.flush(out);
       state.sent_bytes += before - out.size();
       more = !out.empty();
       until_s = first_deadline();
     }
-    const double left_ms = std::clamp(std::ceil((until_s - now_s()) * 1e3), 0.0, 1e6);
+    // Batches come without waking this thread.
+    const double look_s = std::min(until_s, now_s() + options.answer_s / 4);
+    const double left_ms = std::clamp(std::ceil((look_s - now_s()) * 1e3), 0.0, 1e6);
     std::array<pollfd, 2> polled{
         {{socket.get(), static_cast<short>(more ? POLLIN | POLLOUT : POLLIN), 0},
          {wake.get(), POLLIN, 0}}};
-    const int ready =
-        poll(polled.data(), polled.size(), std::isfinite(until_s) ? static_cast<int>(left_ms) : -1);
+    const int ready = poll(polled.data(), polled.size(), static_cast<int>(left_ms));
     if (ready == 0 && now_s() >= until_s) {
       throw LoadError(concat("no answer within ", options.answer_s, " s"));
     }
@@ -165,6 +195,13 @@ void StageLink::Impl::serve(MessageSocket& socket) {
 void StageLink::Impl::take(Message message, size_t bytes) {
   if (message.kind == MessageKind::kRefuse)
     throw LoadError("it says: " + read_refuse(message.body));
+  if (message.kind == MessageKind::kLeaving) {
+    read_leaving(message.body);
+    const std::lock_guard lock(mutex);
+    state.leaving = true;
+    state.trouble = kLeft;
+    return;
+  }
   if (message.kind != MessageKind::kMade && message.kind != MessageKind::kStepped) {
     throw LoadError("it sends what nobody asked for");
   }
@@ -193,7 +230,7 @@ void StageLink::Impl::went_down(const std::string& why) {
   {
     const std::lock_guard lock(mutex);
     if (state.up) state.down_since_s = now_s();
-    state.up = false;
+    state.up = state.leaving = false;
     state.trouble = why;
     state.lost_batches += waiting.size();
     for (auto& [batch, one] : waiting) one->done = true;
@@ -253,8 +290,7 @@ std::shared_ptr<StageLink::Batch> StageLink::send(uint64_t epoch, uint64_t batch
   }
   mine->until_s = now_s() + impl_->options.answer_s;
   impl_->waiting.emplace(batch, mine);
-  impl_->out += messages;
-  impl_->wake.set();
+  impl_->write(std::move(messages));
   return mine;
 }
 
@@ -280,8 +316,10 @@ void StageLink::close_stream(uint64_t epoch, uint64_t stream) {
   const std::lock_guard lock(impl_->mutex);
   --impl_->state.streams;
   if (!impl_->state.up || impl_->state.ups != epoch) return;
-  append_close(impl_->out, stream);
-  impl_->wake.set();
+  std::string bytes;
+  append_close(bytes, stream);
+  impl_->write(std::move(bytes));
+  if (impl_->state.leaving) impl_->wake.set();
 }
 
 void StageLink::drop(uint64_t epoch, const std::string& why) {

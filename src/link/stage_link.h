@@ -30,13 +30,16 @@ struct LinkOptions {
 /// Seen at one moment.
 struct LinkState {
   bool up = false;
-  std::string trouble;  ///< why it is down
-  uint64_t ups = 0;     ///< how often it came up
+  bool leaving = false;  ///< up, but it is about to end: what lives there goes on, and nothing else
+  std::string trouble;   ///< why it is down, or leaving
+  uint64_t ups = 0;      ///< how often it came up
   uint64_t batches = 0, lost_batches = 0;
   uint64_t sent_bytes = 0, received_bytes = 0;
   int streams = 0;         ///< that live there
   uint64_t recovered = 0;  ///< streams that were lost elsewhere, or here before, and computed again
   double down_since_s = 0;  ///< as now_s()
+
+  bool takes() const { return up && !leaving; }
 };
 
 class StageLink {

@@ -110,7 +110,7 @@ struct StageServer::Impl {
   }
   ~Impl() {
     stopping = true;
-    wake.set();
+    wake.set(), news.set();
     acceptor.join();
     for (std::thread& thread : threads) thread.join();
   }
@@ -128,7 +128,8 @@ struct StageServer::Impl {
   Runner runner;
   std::map<std::string, int> held;  // nodes of the graph
   WakeUp wake;                      // set once, when all is to end
-  std::atomic<bool> stopping{false};
+  WakeUp news;                      // set once, when this process leaves, or all is to end
+  std::atomic<bool> leaving{false}, stopping{false};
   std::atomic<int> servers{0}, streams{0};
   std::atomic<uint64_t> batches{0}, refused{0};
   std::list<std::thread>
@@ -153,15 +154,17 @@ class StageServer::Impl::Connection {
   /// Throws LoadError when it ends.
   void run() {
     greet();
-    while (!of_.stopping) {
-      const std::optional<Message> message = socket_.wait_for(kForever_s, kMostMessage, of_.wake);
-      if (!message) return;
-      take(*message);
+    for (bool told = false; !of_.stopping;) {
+      if (of_.leaving && !std::exchange(told, true)) tell_of_leaving();
+      const std::optional<Message> message =
+          socket_.wait_for(kForever_s, kMostMessage, told ? of_.wake : of_.news);
+      if (message) take(*message);
     }
   }
 
  private:
   void greet();
+  void tell_of_leaving();
   void take(const Message& message);
   void open(const OpenMessage& message);
   void push(const PushMessage& message);
@@ -190,7 +193,7 @@ void StageServer::Impl::Connection::greet() {
   Introduction wanted;
   try {
     wanted = read_introduction(hello->body);
-    why = mismatch(wanted, of_.options.me);
+    why = of_.leaving ? "it is about to end" : mismatch(wanted, of_.options.me);
   } catch (const LoadError& e) {
     why = e.what();
   }
@@ -205,6 +208,12 @@ void StageServer::Impl::Connection::greet() {
   std::string welcome;
   append_welcome(welcome, of_.options.me);
   socket_.send(std::move(welcome), patience_s, of_.wake);
+}
+
+void StageServer::Impl::Connection::tell_of_leaving() {
+  std::string bytes;
+  append_leaving(bytes);
+  socket_.send(std::move(bytes), kStuck_s, of_.wake);
 }
 
 void StageServer::Impl::Connection::take(const Message& message) {
@@ -412,6 +421,11 @@ void StageServer::Impl::accept_all() {
 StageServer::StageServer(std::shared_ptr<const Pipeline> pipeline, StageServerOptions options)
     : impl_(std::make_unique<Impl>(std::move(pipeline), std::move(options))) {}
 StageServer::~StageServer() = default;
+
+void StageServer::leave() {
+  impl_->leaving = true;
+  impl_->news.set();
+}
 
 StageServerState StageServer::state() const {
   return {impl_->servers, impl_->streams, impl_->batches, impl_->refused};

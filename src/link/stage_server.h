@@ -41,6 +41,9 @@ class StageServer {
   StageServer(const StageServer&) = delete;
   StageServer& operator=(const StageServer&) = delete;
 
+  /// Takes no new servers, and asks those that are here to go: each does when none of its streams
+  /// is left.
+  void leave();
   StageServerState state() const;
   /// As servers call it.
   std::string address() const;

@@ -39,7 +39,7 @@ struct ArBatch {
   int emits = 0;               ///< E, how many rows yield a step
   Ragged ragged;               ///< rows and cache pages of `seqs`
   std::span<const KvPool> kv;  ///< one per ArTraits::kv, sharing the page tables
-  View scratch;    ///< u8 [scratch_bytes(E)], kept from forward() to the last logits() of the step
+  View scratch;    ///< u8 [scratch_bytes(E)], kept from forward() to the end of the step
   View taps = {};  ///< f32 [rows, ArTraits::tap], to be filled by forward(); empty: nobody listens
 };
 
@@ -56,8 +56,8 @@ struct ArTraits {
   std::vector<KvSpec> kv;
   int max_positions = 0;
   int tap = 0;  ///< width of the rows that forward() can tell (hidden states); 0: none
-  /// How many numbers a step yields beside its codes (a latent of a diffusion head); 0: none. The
-  /// sequence sends them on as rows (StepOutput::row), so such a stage taps none.
+  /// How many numbers a step yields beside its codes (a diffusion head's latent); 0: none. Told to
+  /// the sequence, which may send them on as rows (StepOutput::row); so such a stage taps none.
   int values = 0;
   bool drafts = false;  ///< a sequence may yield more than one step; needs one code a step
   /// The stage writes to the sequences that it runs, so that a copy of one that was told the same

@@ -12,6 +12,7 @@
 
 #include "io/test_dir.h"
 #include "kernels/linear.h"
+#include "tensor/absent.h"
 #include "tensor/finite.h"
 
 namespace syrinx {
@@ -60,6 +61,22 @@ Made make(const Model& model, PackedStore* store, ThreadPool* pool = nullptr) {
     made.linears.push_back(PackedLinear::pack(weight, kTypes[m % 5]));
   }
   return made;
+}
+
+/// What runs elsewhere is neither packed nor kept.
+TEST(WeightsCache, IsNotAskedForAbsentNetworks) {
+  struct Counting : PackedStore {
+    int asked = 0;
+    Tensor find(const PackedMatrix&, MakePanels) override { return ++asked, Tensor(); }
+    void keep(const PackedMatrix&, const View&) override {}
+  } store;
+  const AbsentTensors absent(true);
+  const Made none = make({.broken = true}, &store);  // a NaN that nobody looks at
+  EXPECT_EQ(store.asked, 0);
+  EXPECT_EQ(none.linears.size(), 5u);
+  const AbsentTensors kept(false);
+  (void)make({}, &store);
+  EXPECT_EQ(store.asked, 5);
 }
 
 /// One start of a program.

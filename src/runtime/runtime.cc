@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdio>
 #include <optional>
+#include <set>
 
 #include "audio/sha256.h"
 #include "base/check.h"
@@ -147,22 +148,31 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
           {}};
 }
 
+/// Which part of a model is loaded; empty: all of it.
+std::string parts_of(const LoadOptions& options) {
+  std::set<std::string> nodes(options.held_nodes.begin(), options.held_nodes.end());
+  for (const Placement& placement : options.placements) nodes.insert(placement.node);
+  if (nodes.empty()) return {};
+  std::string out = options.held_nodes.empty() ? "\nall but" : "\nonly";
+  for (const std::string& node : nodes) out += " " + node;
+  return out;
+}
+
 /// The cache for the weights of a model; null where there is none. Raise kPacking when matrices are
 /// packed otherwise: the cache would find that out, but only when it looks at them.
 std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const FoundModel& found,
                                             const LoadSpec& spec) {
   constexpr int kPacking = 2;
   if (options.dummy || options.weights_cache == "off") return nullptr;
-  // What runs elsewhere is not there to be packed, nor to be compared with.
-  if (!options.placements.empty() || !options.held_nodes.empty()) return nullptr;
   const bool automatic = options.weights_cache == "auto";
   const std::string dir = automatic ? default_weights_cache() : options.weights_cache;
   if (dir.empty()) return nullptr;
   const ModelStamp model = stamp(found.dir);
   if (automatic && model.bytes < kCachedFrom) return nullptr;
-  const std::string key = sha256_hex(
-      concat(SYRINX_VERSION, "\n", kPacking, "\n", found.family->name, "\n",
-             weight_type_name(spec.weights), "\n", device_name(spec.device), "\n", model.digest));
+  const std::string key =
+      sha256_hex(concat(SYRINX_VERSION, "\n", kPacking, "\n", found.family->name, "\n",
+                        weight_type_name(spec.weights), "\n", device_name(spec.device), "\n",
+                        model.digest, parts_of(options)));
   WeightsCacheOptions cache;
   cache.path = join_path(dir, key.substr(0, 32) + WeightsCache::kSuffix);
   cache.key = key;
@@ -206,6 +216,7 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
     pipeline = family.load(spec);
     if (cache) cache->finish();
   }
+  if (options.placement_file) check_placement(*options.placement_file, pipeline->graph());
   if (options.placements.empty()) return pipeline;
   return place_stages(std::move(pipeline), options.placements,
                       {.address = {},

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct LoadOptions {
   std::string voices_dir;       ///< where built-in voices lie; empty: found beside the program
   /// Chunk nodes whose stages run in other processes (StageServer), which this one looks for.
   std::vector<Placement> placements;
+  /// Where `placements` are those of a file: a model of which it misses a node is not loaded.
+  std::optional<PlacementFile> placement_file;
   StageKeys stage_keys;  ///< of links to other hosts
   /// Only these nodes are to run here, for others (StageServer); empty: all. On a CPU, weights of
   /// networks that run elsewhere take no memory here.

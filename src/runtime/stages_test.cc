@@ -3,6 +3,8 @@
 // it is a process of its own is tested with the program (tests/http/test_stages.py).
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
 #include <thread>
 
 #include "base/clock.h"
@@ -92,10 +94,13 @@ void expect_the_same_bits(const LoadOptions& options, const std::vector<std::str
                           const std::vector<SpeechRequest>& requests) {
   Engine here(load_pipeline(options), options.engine);
   const std::vector<std::vector<float>> want = spoken(here, requests);
+  TestDir kept;  // by the first round for the second
   for (const auto executors : {std::optional<Executors>(), std::optional(Executors::kShared)}) {
     TestDir dir;
-    const Holder holder(options, nodes, dir.path("s"));
-    LoadOptions far_options = placed(options, nodes, dir.path("s"));
+    LoadOptions half = options;
+    half.weights_cache = kept.path();
+    const Holder holder(half, nodes, dir.path("s"));
+    LoadOptions far_options = placed(half, nodes, dir.path("s"));
     far_options.engine.executors = executors;
     Engine far(load_pipeline(far_options), far_options.engine);
     ASSERT_TRUE(wait_until([&] { return all_up(far); }));
@@ -206,6 +211,36 @@ TEST(Stages, TextModelsGuessTheSameApart) {
   ASSERT_TRUE(wait_until([&] { return far->remote_nodes()[0].up; }));
   EXPECT_EQ(ask(far, true, want), want);
   EXPECT_EQ(ask(far, false, {}), want);
+}
+
+/// Halves of a model keep weights of their own, and find them again.
+TEST(Stages, EachHalfKeepsItsWeights) {
+  LoadOptions options =
+      model_options(SYRINX_BINARY_DIR "/parity/qwen3_tts/golden/projected/checkpoint");
+  const TestDir kept;
+  options.weights_cache = kept.path();
+  const auto files = [&] {
+    std::map<std::string, std::uintmax_t> sizes;
+    for (const auto& file : std::filesystem::directory_iterator(kept.path())) {
+      sizes[file.path().filename()] = file.file_size();
+    }
+    return sizes;
+  };
+  (void)load_pipeline(options);
+  ASSERT_EQ(files().size(), 1u);
+  const std::uintmax_t whole = files().begin()->second;
+  const std::vector<LoadOptions> halves{Holder::holding(options, {"codec"}),
+                                        placed(options, {"codec"}, kept.path("nobody"))};
+  for (const LoadOptions& half : halves) (void)load_pipeline(half);
+  const auto all = files();
+  ASSERT_EQ(all.size(), 3u);
+  std::uintmax_t sum = 0;
+  for (const auto& [name, size] : all) sum += size;
+  EXPECT_LT(sum - whole, whole + whole / 4);
+  testing::internal::CaptureStderr();
+  for (const LoadOptions& half : halves) (void)load_pipeline(half);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(files(), all);
 }
 
 TEST(Stages, WhoPlaysThereEndsWithAnErrorAndTheNextIsServed) {

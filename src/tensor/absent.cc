@@ -29,6 +29,8 @@ AbsentTensors::~AbsentTensors() {
   living = outer_;
 }
 
+bool AbsentTensors::here() { return living && living->absent_; }
+
 AbsentTensors* AbsentTensors::current() { return living; }
 
 void AbsentTensors::made(void* memory, size_t bytes) {

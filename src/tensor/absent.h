@@ -19,6 +19,9 @@ class AbsentTensors {
   AbsentTensors(const AbsentTensors&) = delete;
   AbsentTensors& operator=(const AbsentTensors&) = delete;
 
+  /// Whether what this thread makes now need not be filled.
+  static bool here();
+
   // For Tensor:
   /// The one that lives on this thread, or null.
   static AbsentTensors* current();

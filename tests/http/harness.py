@@ -25,6 +25,26 @@ PARITY = os.path.join(os.path.dirname(os.path.abspath(BIN)), "parity")
 MODEL = os.environ.get("SYRINX_MODEL", "finch")
 SENTENCE = "The quick brown fox jumps over the lazy dog, and nobody knows why. "
 SPEECH = "/v1/audio/speech"
+NEEDS_GRPC = unittest.skipUnless(
+    os.path.exists(os.path.join(os.path.dirname(os.path.abspath(BIN)), "libsyrinx_grpc.so")),
+    "the module for gRPC is not built")
+
+
+def stage_keys(folder, name):
+    """Options with keys for links between hosts, of an authority of their own."""
+    at = os.path.join(folder, name)
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    with open(at + ".ext", "w", encoding="utf-8") as file:
+        file.write("subjectAltName=IP:127.0.0.1")
+    for command in (["req", "-x509", *curve, "-subj", "/CN=ca", "-keyout", at + ".ca.key",
+                     "-out", at + ".ca"],
+                    ["req", *curve, "-subj", "/CN=stages", "-keyout", at + ".key",
+                     "-out", at + ".csr"],
+                    ["x509", "-req", "-in", at + ".csr", "-CA", at + ".ca", "-CAkey",
+                     at + ".ca.key", "-CAcreateserial", "-extfile", at + ".ext",
+                     "-out", at + ".pem"]):
+        subprocess.run(["openssl", *command], check=True, capture_output=True)
+    return ["--stage-cert", at + ".pem", "--stage-key", at + ".key", "--stage-ca", at + ".ca"]
 
 
 class Server:

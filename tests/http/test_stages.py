@@ -23,9 +23,6 @@ from harness import SENTENCE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE_S = 60
-NEEDS_GRPC = unittest.skipUnless(
-    os.path.exists(os.path.join(os.path.dirname(harness.BIN), "libsyrinx_grpc.so")),
-    "the module for gRPC is not built")
 
 
 class Holder:
@@ -126,8 +123,8 @@ class Stages(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.path = os.path.join(self.folder.name, "stages.sock")
 
-    def test_the_same_bytes_in_two_processes(self):
-        for model, stages in ((harness.MODEL, ["vocoder"]),
+    def check_the_same_bytes(self, address):
+        for model, stages in ((harness.MODEL, ["ar", "vocoder"]),
                               (harness.PARITY + "/qwen3_tts/golden/projected/checkpoint", ["codec"]),
                               (harness.PARITY + "/cosyvoice2/golden/checkpoint", ["flow", "vocoder"])):
             bodies = [{"input": text, "seed": seed, "response_format": "pcm"}
@@ -136,16 +133,37 @@ class Stages(unittest.TestCase):
                 alone = [server.speak(body) for body in bodies]
             for status, _, data in alone:
                 self.assertEqual(status, 200, data[:300])
-            remote = [word for stage in stages for word in ("--remote", f"{stage}={self.path}")]
-            with Holder(self.path, ",".join(stages), model=model), \
-                    harness.Server("--quiet", *remote, model=model) as server, \
-                    concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
-                apart = list(pool.map(server.speak, bodies))
-                for (_, _, here), (status, _, there) in zip(alone, apart):
-                    self.assertEqual(status, 200)
-                    self.assertEqual(here, there)
-                self.assertGreater(stage_of(server)["batches"], 0)
-                self.assertEqual(server.get("/ready")[0], 200)
+            with Holder(address, ",".join(stages), model=model) as holder:
+                remote = [word for stage in stages for word in ("--remote", f"{stage}={holder.address}")]
+                with harness.Server("--quiet", *remote, model=model) as server, \
+                        concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
+                    apart = list(pool.map(server.speak, bodies))
+                    for (_, _, here), (status, _, there) in zip(alone, apart):
+                        self.assertEqual(status, 200)
+                        self.assertEqual(here, there)
+                    for number in range(len(stages)):
+                        self.assertGreater(stage_of(server, number)["batches"], 0)
+                    self.assertEqual(server.get("/ready")[0], 200)
+
+    def test_the_same_bytes_in_two_processes(self):
+        self.check_the_same_bytes(self.path)
+
+    @harness.NEEDS_GRPC
+    def test_the_same_bytes_between_hosts(self):
+        self.check_the_same_bytes("grpc://127.0.0.1:0")
+
+    def test_a_placement_in_a_file(self):
+        other, short = self.path + "2", {"input": "Good evening.", "seed": 2, "response_format": "pcm"}
+        placement = os.path.join(self.folder.name, "fleet.yaml")
+        with open(placement, "w", encoding="utf-8") as file:
+            file.write(f"# of finch\nar: here\nvocoder: [{self.path}, {other}]\n")
+        with harness.Server("--quiet") as server:
+            want = server.speak(short)[2]
+        with Holder(self.path, "vocoder"), Holder(other, "vocoder"), \
+                harness.Server("--quiet", "--placement", placement) as server:
+            self.assertEqual(server.speak(short)[2], want)
+            self.assertEqual([stage_of(server, number)["at"] for number in (0, 1)], [self.path, other])
+            self.assertTrue(stage_of(server, 0)["up"] and stage_of(server, 1)["up"])
 
     def test_qwen3_omni_in_three_processes(self):
         """Recordings are heard in one, thinker and talker run in the server, the voice is made in another; of two
@@ -198,7 +216,7 @@ class Stages(unittest.TestCase):
     def test_thinker_and_talker_apart(self):
         self.check_omni_apart(lambda number: self.path + str(number))
 
-    @NEEDS_GRPC
+    @harness.NEEDS_GRPC
     def test_thinker_and_talker_between_hosts(self):
         self.check_omni_apart(lambda _: "grpc://127.0.0.1:0")
 
@@ -296,6 +314,38 @@ class Stages(unittest.TestCase):
                 self.assertEqual(server.speak(short)[2], want)
                 self.assertEqual(server.get("/ready")[0], 200)
 
+    def test_drain(self):
+        """A holder that is asked to end goes when what it has is finished; new requests go to another, or nowhere."""
+        long = {"input": SENTENCE * 40, "seed": 1, "response_format": "pcm"}
+        short = {"input": "Good evening.", "seed": 2, "response_format": "pcm"}
+        other = self.path + "2"
+        with Holder(self.path, "vocoder") as first, Holder(other, "vocoder") as second, \
+                harness.Server("--quiet", "--remote", f"vocoder={self.path}",
+                               "--remote", f"vocoder={other}") as server, \
+                concurrent.futures.ThreadPoolExecutor(4) as pool:
+            whole = server.speak(long)[2]
+            want = server.speak(short)[2]
+            for holder, number in ((first, 0), (second, 1)):
+                playing = [server.open_speech(long) for _ in range(4)]
+                heard = [answer.read(3200) for answer in playing]
+                holder.process.terminate()
+                wait_for(lambda at=number: not stage_of(server, at)["up"])
+                status, headers, data = server.speak(short)
+                if holder is first:
+                    self.assertEqual((status, data), (200, want))
+                    self.assertEqual(server.get("/ready")[0], 200)
+                else:
+                    self.assertEqual((status, headers["Retry-After"]), (503, "1"), data)
+                    self.assertIn(b"away", data)
+                    self.assertEqual(server.get("/ready")[0], 503)
+                rest = list(pool.map(lambda answer: answer.read(), playing))
+                for answer, head, tail in zip(playing, heard, rest):
+                    self.assertTrue(head + tail == whole)
+                    answer.connection.close()
+                self.assertEqual(holder.process.wait(PATIENCE_S), 0)
+                self.assertEqual(stage_of(server, number)["lost_batches"], 0)
+            self.assertNotIn("computed", server.read_log())
+
     def test_kill_of_one_of_two_under_load(self):
         other = self.path + "2"
         bodies = [{"input": SENTENCE * 12, "seed": i, "response_format": "pcm"} for i in range(6)]
@@ -325,7 +375,7 @@ class Stages(unittest.TestCase):
                 wait_for(lambda: stage_of(server, 0)["up"])
                 self.assertEqual(server.speak(bodies[1])[2], want[1])
 
-    @NEEDS_GRPC
+    @harness.NEEDS_GRPC
     def test_health_of_grpc(self):
         with Holder("grpc://127.0.0.1:0", "vocoder") as holder:
             at = holder.address.replace("grpc:", "http:") + "/grpc.health.v1.Health/Check"
@@ -334,24 +384,9 @@ class Stages(unittest.TestCase):
                                   input=b"\0" * 5, capture_output=True, timeout=PATIENCE_S, check=True)
             self.assertEqual(done.stdout, b"\0\0\0\0\2\x08\1")  # SERVING
 
-    @NEEDS_GRPC
+    @harness.NEEDS_GRPC
     def test_between_hosts(self):
-        def keys(name):
-            at = os.path.join(self.folder.name, name)
-            curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-            with open(at + ".ext", "w", encoding="utf-8") as file:
-                file.write("subjectAltName=IP:127.0.0.1")
-            for command in (["req", "-x509", *curve, "-subj", "/CN=ca", "-keyout", at + ".ca.key",
-                             "-out", at + ".ca"],
-                            ["req", *curve, "-subj", "/CN=stages", "-keyout", at + ".key",
-                             "-out", at + ".csr"],
-                            ["x509", "-req", "-in", at + ".csr", "-CA", at + ".ca", "-CAkey",
-                             at + ".ca.key", "-CAcreateserial", "-extfile", at + ".ext",
-                             "-out", at + ".pem"]):
-                subprocess.run(["openssl", *command], check=True, capture_output=True)
-            return ["--stage-cert", at + ".pem", "--stage-key", at + ".key", "--stage-ca", at + ".ca"]
-
-        ours, theirs = keys("ours"), keys("theirs")
+        ours, theirs = (harness.stage_keys(self.folder.name, name) for name in ("ours", "theirs"))
         body = {"input": SENTENCE, "seed": 3, "response_format": "pcm"}
         with harness.Server("--quiet") as server:
             want = server.speak(body)[2]
@@ -413,6 +448,16 @@ class Stages(unittest.TestCase):
         self.assertIn("vocoder", fault("--stage", "flow", "--listen-stage", self.path))
         self.assertIn("--listen-stage", fault("--stage", "vocoder"))
         self.assertIn("NAME=MEANING", fault("--remote", "vocoder"))
+        placement = os.path.join(self.folder.name, "fleet.yaml")
+        for text, words in ((f"vocoder: {self.path}\n", "nothing of the node 'ar'"),
+                            (f"ar: here\nvocoder: {self.path}\nflow: here\n", "no node 'flow'"),
+                            ("ar\n", "line 1")):
+            with open(placement, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assertIn(words, fault("--placement", placement))
+        self.assertIn("--remote", fault("--placement", placement, "--remote", f"vocoder={self.path}"))
+        self.assertIn("for servers", fault("--placement", placement, "--stage", "vocoder", "--listen-stage",
+                                           self.path))
         self.assertIn("grpc://HOST:PORT", fault("--remote", "vocoder=grpc://here"))
         self.assertIn("need keys", fault("--stage", "vocoder", "--listen-stage", "grpc://0.0.0.0:1"))
         self.assertIn("--stage-key", fault("--stage-cert", "x.pem"))

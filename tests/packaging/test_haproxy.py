@@ -146,6 +146,16 @@ class Haproxy(unittest.TestCase):
         for status, worker, audio in whole:
             self.assertEqual((status, audio), (200, self.short), worker)
 
+    def test_who_comes_back_begins_with_a_small_share(self):
+        self.fleet.kill("w1")
+        fleet.wait_until(lambda: not self.fleet.takes("w1"), "it is taken out")
+        self.fleet.workers["w1"].start()
+        fleet.wait_until(lambda: self.fleet.takes("w1"), "it is back")
+        row = self.fleet.table()["workers", "w1"]
+        self.assertLess(int(row["throttle"]), 90, row)  # percent of its share, over ten seconds
+        fleet.wait_until(lambda: int(self.fleet.table()["workers", "w1"]["throttle"] or 100) > int(row["throttle"]),
+                         "its share grows")
+
     def test_what_had_not_begun_is_served_elsewhere(self):
         """Both by load and by voice. A stopped worker takes requests and does not answer."""
         for voice in ["finch", "finch(3)+raven(1)"]:

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,31 +23,112 @@ except ImportError:
     sys.exit(77)
 
 FOLDER = os.path.join(HERE, "..", "..", "packaging", "kubernetes")
+STAGES = os.path.join(FOLDER, "stages")
+PATCH = "server.yaml"
 WITHOUT_SCHEMA = {"Kustomization", "InferencePool", "HTTPRoute"}
 
 
-def documents():
-    for path in sorted(glob.glob(os.path.join(FOLDER, "*.yaml"))):
-        with open(path, encoding="utf-8") as file:
-            for document in yaml.safe_load_all(file):
-                if "kind" in document:  # not the values of a Helm chart
-                    yield document
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return list(yaml.safe_load_all(file))
 
 
-def only(kind):
-    (found,) = [document for document in documents() if document["kind"] == kind]
+def documents(folder=FOLDER):
+    for path in sorted(glob.glob(os.path.join(folder, "*.yaml"))):
+        for document in read(path):
+            # Not the values of a Helm chart, nor what is only a part.
+            if "kind" in document and os.path.basename(path) != PATCH:
+                yield document
+
+
+def only(kind, folder=FOLDER):
+    (found,) = [document for document in documents(folder) if document["kind"] == kind]
     return found
+
+
+def patched(base, patch):
+    """As kustomize merges them: what has a name, or is mounted at a path, by that; other lists are replaced."""
+    if isinstance(base, dict):
+        both = {key: patched(base[key], patch[key]) for key in base.keys() & patch.keys()}
+        return {**base, **patch, **both}
+    if not isinstance(base, list) or not isinstance(patch[0], dict):
+        return patch
+    key = "mountPath" if "mountPath" in patch[0] else "name"
+    new = {each[key]: each for each in patch}
+    merged = [patched(each, new.pop(each[key])) if each[key] in new else each for each in base]
+    return merged + list(new.values())
+
+
+def container_of(workload):
+    (found,) = workload["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def values_of(arguments, option):
+    return [value for name, value in zip(arguments, arguments[1:]) if name == option]
 
 
 class Kubernetes(unittest.TestCase):
     def test_schemas(self):
         seen = set()
-        for document in documents():
+        for document in [*documents(), *documents(STAGES), self.server_with_stages()]:
             seen.add(document["kind"])
             if document["kind"] not in WITHOUT_SCHEMA:
                 kubernetes_validate.validate(document, "1.31", strict=True)
-        self.assertLessEqual({"Deployment", "Service", "HorizontalPodAutoscaler",
+        self.assertLessEqual({"Deployment", "Service", "HorizontalPodAutoscaler", "StatefulSet",
                               "PodDisruptionBudget", "InferencePool"}, seen)
+
+    def server_with_stages(self):
+        (patch,) = read(os.path.join(STAGES, PATCH))
+        return patched(only("Deployment"), patch)
+
+    def test_servers_and_holders_fit(self):
+        holder, server = only("StatefulSet", STAGES), self.server_with_stages()
+        name, service = holder["metadata"]["name"], only("Service", STAGES)
+        self.assertEqual(holder["spec"]["serviceName"], service["metadata"]["name"])
+        labels = holder["spec"]["template"]["metadata"]["labels"]
+        self.assertEqual(service["spec"]["selector"], labels)
+        self.assertEqual(only("PodDisruptionBudget", STAGES)["spec"]["selector"]["matchLabels"], labels)
+        self.assertNotEqual(labels, only("Service")["spec"]["selector"])  # nobody listens to a holder
+        (port,) = container_of(holder)["ports"]
+        arguments = container_of(holder)["args"]
+        (stage,), (address,) = values_of(arguments, "--stage"), values_of(arguments, "--listen-stage")
+        self.assertTrue(address.endswith(f":{port['containerPort']}"))
+        self.assertEqual(service["spec"]["ports"][0]["port"], port["containerPort"])
+        self.assertEqual(values_of(container_of(server)["args"], "--remote"),
+                         [f"{stage}=grpc://{name}-{number}.{name}:{port['containerPort']}"
+                          for number in range(holder["spec"]["replicas"])])
+        (drain_s,) = values_of(arguments, "--drain-timeout")
+        self.assertGreater(holder["spec"]["template"]["spec"]["terminationGracePeriodSeconds"], int(drain_s))
+        plain = only("Deployment")
+        self.assertEqual(container_of(server)["args"][:len(container_of(plain)["args"])],
+                         container_of(plain)["args"])
+        for workload in (holder, server):
+            mounted = {mount["name"] for mount in container_of(workload)["volumeMounts"]}
+            volumes = {volume["name"] for volume in workload["spec"]["template"]["spec"]["volumes"]}
+            self.assertEqual(mounted, volumes)
+
+    @harness.NEEDS_GRPC
+    def test_both_roles_start(self):
+        """The very words of the manifests, but for addresses and where the keys lie."""
+        with tempfile.TemporaryDirectory() as folder:
+            keys = harness.stage_keys(folder, "pods")
+            def here(arguments, address):
+                paths = dict(zip(("tls.crt", "tls.key", "ca.crt"), keys[1::2]))
+                out = [paths.get(word.removeprefix("/keys/"), word) for word in arguments]
+                return [re.sub("grpc://.*", address, word) for word in out]
+
+            command = here(container_of(only("StatefulSet", STAGES))["args"], "grpc://127.0.0.1:0")
+            with subprocess.Popen([harness.BIN, *command], stdout=subprocess.PIPE, text=True) as holder:
+                address = holder.stdout.readline().split(" for servers at ")[1].split(" (ready")[0]
+                serve, *options = here(container_of(self.server_with_stages())["args"], address)
+                remote = options[options.index("--remote"):]
+                del remote[2:4]  # both holders are one here
+                self.assertEqual(serve, "serve")
+                with harness.Server("--quiet", *remote) as server:
+                    self.assertEqual(server.get("/ready")[0], 200)
+                holder.terminate()
+                self.assertEqual(holder.wait(60), 0)
 
     def test_a_typing_error_is_one(self):
         broken = only("Deployment")

@@ -172,7 +172,7 @@ double Steps::step() {
   if (!batch_.fault.empty()) throw LoadError("a step failed: " + batch_.fault);
   for (size_t i = 0; i < sequences_.size(); ++i) {
     Run& s = sequences_[i];
-    StepOutput out(s.frames, s.words);
+    StepOutput out(s.frames, s.words, nullptr, nullptr, batch_.values_of(static_cast<int>(i)));
     ++s.steps;
     if (s.state->advance(batch_.codes_of(static_cast<int>(i)), out).next == Verdict::kNextSegment) {
       s.cached = s.steps = 0;

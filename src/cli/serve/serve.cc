@@ -152,9 +152,6 @@ std::vector<Placement> placements(const ServeOptions& options) {
     auto [node, address] = read_alias("--remote", pair);
     out.push_back({std::move(node), std::move(address)});
   }
-  if (!out.empty() && options.models.size() > 1) {
-    throw UsageError("--remote is for servers of one model");
-  }
   return out;
 }
 
@@ -178,7 +175,12 @@ std::vector<ModelSource> model_sources(const ServeOptions& options) {
   std::vector<std::string> models = options.models;
   if (models.empty()) models.push_back(options.load.model);
   LoadOptions common = options.load;
-  common.placements = placements(options);
+  if (!options.placement.empty()) common.placement_file = read_placement(options.placement);
+  common.placements =
+      common.placement_file ? common.placement_file->elsewhere : placements(options);
+  if (!common.placements.empty() && models.size() > 1) {
+    throw UsageError("stages elsewhere are for servers of one model");
+  }
   common.engine.away_places = away_places(common.placements);
   common.log = print_line;
   // All models share one machine: its executors, and one scheduler that knows every deadline.

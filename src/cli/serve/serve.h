@@ -45,7 +45,8 @@ struct ServeOptions {
   double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
   int wyoming_port = -1;  ///< for Home Assistant; 0: any free one; -1: off
   std::string wyoming_host = "127.0.0.1";
-  std::vector<std::string> remote;  ///< "NODE=ADDRESS": chunk nodes in other processes
+  std::vector<std::string> remote;  ///< "NODE=ADDRESS": nodes in other processes
+  std::string placement;            ///< a file that tells of all nodes, instead
   std::vector<std::string> stages;  ///< to hold only these nodes, for servers that come to
   std::string listen_stage;         ///< this address
   int agent_port = -1;              ///< for load balancers; 0: any free one; -1: off

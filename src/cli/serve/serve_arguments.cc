@@ -103,10 +103,15 @@ void add_serve(CLI::App& app, Chosen& chosen) {
       ->check(between(0, 65535));
   sub->add_option("--agent-host", serve.agent_host, "address of that; whoever asks is answered")
       ->capture_default_str();
-  sub->add_option("--remote", serve.remote,
-                  "NODE=ADDRESS: the stage of this node (codec, flow, vocoder, ...; see inspect) "
-                  "runs in the process that listens there; may be repeated, also for several "
-                  "processes with the same stage");
+  CLI::Option* remote = sub->add_option(
+      "--remote", serve.remote,
+      "NODE=ADDRESS: the stage of this node (codec, flow, vocoder, ...; see inspect) "
+      "runs in the process that listens there; may be repeated, also for several "
+      "processes with the same stage");
+  sub->add_option("--placement", serve.placement,
+                  "a file (YAML) that says of each node of the model where it runs: here, ADDRESS, "
+                  "or [ADDRESS, ADDRESS]")
+      ->excludes(remote);
   CLI::Option* stage = sub->add_option("--stage", serve.stages,
                                        "serve nobody, but hold these stages of the model for "
                                        "servers that say --remote; needs --listen-stage")
@@ -125,7 +130,8 @@ void add_serve(CLI::App& app, Chosen& chosen) {
   cert->needs(key)->needs(authority), key->needs(cert), authority->needs(cert);
   sub->add_flag("-q,--quiet", serve.quiet, "no line per request");
   sub->add_option("--drain-timeout", serve.drain_timeout_s,
-                  "seconds that running requests get after SIGTERM")
+                  "seconds that running requests, or those of servers whose stages these are, get "
+                  "after SIGTERM")
       ->check(at_least(0))
       ->capture_default_str();
   sub->add_option("--stall-timeout", serve.stall_timeout_s,

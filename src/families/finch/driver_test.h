@@ -108,8 +108,10 @@ class Driver {
         table.push_back(static_cast<int32_t>(static_cast<int64_t>(i) * pages + p));
       }
     }
-    const ArBatch batch{seqs,     count, count, {begin, length, table, static_cast<int>(pages)},
-                        {&kv, 1}, {}};
+    Tensor scratch({static_cast<int64_t>(ar.scratch_bytes(count))}, DType::kU8);
+    Tensor values({count, ar.traits().values}, DType::kF32);
+    const ArBatch batch{seqs,     count,  count, {begin, length, table, static_cast<int>(pages)},
+                        {&kv, 1}, scratch};
     const auto& vocab = ar.traits().vocab;
     Tensor hidden({count, ar.traits().hidden}, DType::kF32);
     Tensor codes({count, static_cast<int64_t>(vocab.size())}, DType::kI32);
@@ -127,9 +129,11 @@ class Driver {
         }
       }
     }
+    ar.values(ctx_, batch, hidden, codes, values);
     for (int e = 0; e < count; ++e) {
       const size_t i = live[e];
-      StepOutput out(spoken[i].frames, spoken[i].words, &spoken[i].phones);
+      StepOutput out(spoken[i].frames, spoken[i].words, &spoken[i].phones, nullptr,
+                     {values.f32() + e, 1});
       const Verdict verdict =
           states[i]->advance({codes.i32() + e * vocab.size(), vocab.size()}, out);
       ++steps[i], ++spoken[i].steps;

@@ -229,19 +229,19 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   EXPECT_EQ(state->sampling(0).temperature, 0.9f);
   EXPECT_EQ(state->sampling(kMoveHead).temperature, 0.f);
   auto& finch = static_cast<FinchState&>(*state);
-  EXPECT_EQ(finch.choose_move(staying(0.55f)), 0);
-  EXPECT_EQ(finch.choose_move(staying(0.45f)), 1);
-  EXPECT_EQ(finch.choose_move(staying(0.55f)), 0) << "asking changes nothing";
+  EXPECT_EQ(finch.choose_move(staying(0.55f)).move, 0);
+  EXPECT_NEAR(finch.choose_move(staying(0.55f)).survival, 0.55f, 1e-6f);
+  EXPECT_EQ(finch.choose_move(staying(0.45f)).move, 1);
   Spoken spoken;
   std::vector<int> moves[2];
   for (int sentence = 0, position = 0; sentence < 2;) {
     std::array<int32_t, kInputs> ids;
     finch.row_inputs(position++, ids);
     const bool past = ids[kBooks] == 0;  // the pointer has passed the end
-    const int move = finch.choose_move(staying(past ? 0.01f : 0.8f));
+    const auto [move, survival] = finch.choose_move(staying(past ? 0.01f : 0.8f));
     if (!past) moves[sentence].push_back(move);
     const std::array<int32_t, 4> codes{1, 1, 1, past ? 0 : move};
-    StepOutput out(spoken.frames, spoken.words);
+    StepOutput out(spoken.frames, spoken.words, nullptr, nullptr, {&survival, 1});
     const Verdict verdict = state->advance(codes, out);
     ASSERT_LT(position, 100);
     if (verdict.next == Verdict::kContinue) continue;

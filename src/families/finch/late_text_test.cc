@@ -101,7 +101,8 @@ std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::stri
       const int strong = finch.is_strong(position - 1) ? 1 : 0;
       out.push_back({ids[kBooks], ids[kBooks + kHeard], ids[kBooks + kHeard + 1], strong});
     }
-    StepOutput step(frames, words);
+    const float survival = 1;
+    StepOutput step(frames, words, nullptr, nullptr, {&survival, 1});
     const Verdict verdict = state->advance(std::array<int32_t, 4>{1, 1, 1, 1}, step);
     if (verdict.next == Verdict::kFinished) return out;
     if (verdict.next == Verdict::kNextSegment) position = 0;

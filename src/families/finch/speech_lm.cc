@@ -1,5 +1,6 @@
 #include "families/finch/speech_lm.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "families/finch/phone_stream.h"
@@ -55,7 +56,7 @@ SpeechLm::SpeechLm(const FinchConfig& config, const Weights& weights, WeightType
   traits_.vocab.push_back(kMoves);
   traits_.kv = {decoder.kv_spec(DType::kF32)};
   traits_.max_positions = config.max_positions;
-  traits_.writes = true;  // what it knows of the moves, to the state
+  traits_.values = 1;  // how sure it is that the pointer should have stayed
 }
 
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
@@ -93,14 +94,21 @@ void SpeechLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden
 void SpeechLm::choose_moves(StepContext& ctx, const ArBatch& batch, View hidden, View out) const {
   linear(ctx, heads_[kMoveHead], hidden, out);
   float* row = out.f32();
+  auto* survival = static_cast<float*>(batch.scratch.data);
   for (const ArSeq& seq : batch.seqs) {
     if (!seq.emits) continue;
-    const int move = static_cast<FinchState&>(*seq.state).choose_move({row, kMoves});
+    const auto& state = static_cast<const FinchState&>(*seq.state);
+    const FinchState::Move chosen = state.choose_move({row, kMoves});
     for (int m = 0; m < kMoves; ++m) {
-      row[m] = m == move ? 0.f : -std::numeric_limits<float>::infinity();
+      row[m] = m == chosen.move ? 0.f : -std::numeric_limits<float>::infinity();
     }
     row += kMoves;
+    *survival++ = chosen.survival;
   }
+}
+
+void SpeechLm::values(StepContext&, const ArBatch& batch, View, View, View out) const {
+  std::copy_n(static_cast<const float*>(batch.scratch.data), batch.emits, out.f32());
 }
 
 size_t SpeechLm::bytes() const {

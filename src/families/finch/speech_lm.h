@@ -23,6 +23,10 @@ class SpeechLm : public ArStage {
   /// chosen move and -inf for the others.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
+  /// Of each sequence FinchState::Move::survival.
+  size_t scratch_bytes(int emits) const override { return emits * sizeof(float); }
+  void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
   size_t bytes() const;
 
  private:

@@ -215,7 +215,7 @@ void FinchState::begin_segment(Segment segment) {
   next_word_ = 0;
   next_symbol_ = 0;
   lift_ = 0;
-  survival_ = pending_survival_ = 1;
+  survival_ = 1;
 }
 
 int FinchState::max_steps() const {
@@ -248,20 +248,21 @@ int32_t FinchState::lift_at(int index) const {
   return inside ? segment_.symbols[index].lift : 0;
 }
 
-int FinchState::choose_move(std::span<const float> logits) {
+FinchState::Move FinchState::choose_move(std::span<const float> logits) const {
   const float top = *std::max_element(logits.begin(), logits.end());
   float sum = 0;
   for (const float l : logits) sum += std::exp(l - top);
   const float stay = std::exp(logits[0] - top) / sum;
   const bool aged = rows_.back().age >= config_.ages;
-  pending_survival_ = survival_ * (aged ? std::min(stay, kAgedStay) : stay);
-  if (pending_survival_ >= 0.5f) return 0;
-  return static_cast<int>(std::max_element(logits.begin() + 1, logits.end()) - logits.begin());
+  const float survival = survival_ * (aged ? std::min(stay, kAgedStay) : stay);
+  if (survival >= 0.5f) return {0, survival};
+  const auto best = std::max_element(logits.begin() + 1, logits.end());
+  return {static_cast<int>(best - logits.begin()), survival};
 }
 
-void FinchState::move_pointer(int count) {
+void FinchState::move_pointer(int count, float survival) {
   const Row& now = rows_.back();
-  survival_ = count > 0 ? 1 : pending_survival_;
+  survival_ = count > 0 ? 1 : survival;
   Row next;
   next.pointer = now.pointer + count;
   next.age = count > 0 ? 0 : now.age + 1;
@@ -274,12 +275,12 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
   books_.push(codes);
   if (!books_.ending()) {
     path_.push_back(rows_.back().pointer);
-    move_pointer(codes[kMoveHead]);
+    move_pointer(codes[kMoveHead], out.values()[0]);
     if (growing_) grow();
     const bool past = rows_.back().pointer >= static_cast<int>(segment_.symbols.size());
     if (past) books_.end_at(step + 1);
   } else {
-    move_pointer(0);
+    move_pointer(0, out.values()[0]);
   }
   std::array<int32_t, kBooks> whole;
   const int frame = step - kDrain;

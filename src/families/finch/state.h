@@ -46,10 +46,14 @@ class FinchState : public Sequence {
   /// Whether the symbol under the pointer at that position is of a word with an accent.
   bool is_strong(int position) const { return lift_at(rows_[position].pointer) > 0; }
 
-  /// The move for these logits [kMoves]: the pointer stays while the probability that it should
-  /// have stayed so far is at least one half. Remembered for the next advance(); calling it again
-  /// changes nothing.
-  int choose_move(std::span<const float> logits);
+  /// Where the pointer goes, and the probability that it should have stayed so far.
+  struct Move {
+    int move = 0;
+    float survival = 1;
+  };
+  /// The move for these logits [kMoves]: the pointer stays while that probability is at least one
+  /// half. The step yields it as its value (ArTraits::values), and so advance() hears of it.
+  Move choose_move(std::span<const float> logits) const;
 
  private:
   struct Row {
@@ -67,7 +71,7 @@ class FinchState : public Sequence {
   size_t said(const Sentence& sentence) const;  ///< pieces whose symbols are there already
   int ahead() const;                            ///< symbols from the pointer on
   void begin_segment(Segment segment);
-  void move_pointer(int count);
+  void move_pointer(int count, float survival);
   void emit_frame(int frame, std::span<const int32_t> books, StepOutput& out);
   int32_t symbol_at(int index) const;  ///< 0 outside
   int32_t lift_at(int index) const;    ///< 0 outside
@@ -77,7 +81,7 @@ class FinchState : public Sequence {
   std::shared_ptr<const Manner> manner_;
   SampleParams sampling_[kBooks + 1];
   std::vector<int32_t> history_[kBooks + 1];
-  int64_t max_frames_ = 0;    // of the request; 0: none
+  int64_t max_frames_ = 0;  // of the request; 0: none
   double frames_per_pause_s_ = 0;
   int steps_per_symbol_ = 0;  // at most, on average
   bool repeat_ = false;       // speak the text again and again until max_frames
@@ -100,10 +104,10 @@ class FinchState : public Sequence {
   int next_symbol_ = 0;  // whose time was not told yet
   bool phone_times_ = false;
   int64_t frames_before_ = 0;  // of earlier segments
-  int pause_frames_ = 0;  // before this segment's first: the last frame goes on
+  int pause_frames_ = 0;       // before this segment's first: the last frame goes on
   std::array<int32_t, kFrameWidth> last_frame_{};
-  int32_t lift_ = 0;  // of the last frame, in cents: it follows the symbols' smoothly
-  float survival_ = 1, pending_survival_ = 1;
+  int32_t lift_ = 0;    // of the last frame, in cents: it follows the symbols' smoothly
+  float survival_ = 1;  // FinchState::Move, so far
 };
 
 }  // namespace syrinx::finch
