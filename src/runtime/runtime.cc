@@ -130,7 +130,8 @@ FoundModel find_model(const LoadOptions& options) {
 /// What the kernels use, as cpu_features() tells.
 std::string instruction_set() {
   const CpuFeatures& cpu = cpu_features();
-  return cpu.avx512_bf16   ? "avx512bf16"
+  return cpu.amx           ? "amx"
+         : cpu.avx512_bf16 ? "avx512bf16"
          : cpu.avx512_vnni ? "avx512vnni"
          : cpu.avx512      ? "avx512"
          : cpu.avx_vnni    ? "avxvnni"
