@@ -162,7 +162,7 @@ Tensor WeightsCache::find(const PackedMatrix& matrix, MakePanels make) {
     const Entry& entry = table_[next_++];
     View view{const_cast<std::byte*>(file_->bytes().data()) + entry.at, DType::kU8,
               Shape{static_cast<int64_t>(entry.bytes)}};
-    return Tensor(view, file_);
+    return options_.copied ? copy_to(Tensor(view, file_), Device::kCpu) : Tensor(view, file_);
   }
   say(concat(options_.path, ": matrix ", next_, " ", fault, "; weights are packed anew"));
   // What was right so far goes into the new file.

@@ -167,6 +167,7 @@ std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const Fo
   WeightsCacheOptions cache;
   cache.path = join_path(dir, key.substr(0, 32) + WeightsCache::kSuffix);
   cache.key = key;
+  cache.copied = options.node >= 0;
   cache.say = [](const std::string& what) { std::fprintf(stderr, "syrinx: %s\n", what.c_str()); };
   return std::make_unique<WeightsCache>(std::move(cache));
 }
