@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A family beside audio.cpp, in turn in one run: processor seconds, and seconds, for a second of audio.
+"""A family beside another program, in turn in one run: processor seconds, and seconds, for a second of audio.
 
 beside.py FAMILY --model CHECKPOINT --peer build/peers/audiocpp --peer-dir build/peers/audio.cpp
           [--ours build/release/syrinx] [--rounds 3] [--frames N] [--streams 8] [--threads 1] [OPTIONS OF OURS...]
 
-FAMILY: qwen3_tts or chatterbox. Both read the same numbers (random_checkpoint.py makes them;
-README.md says how the peer is built): linears in 8 bits; --conv says what the peer keeps convolutions in (ours: bf16).
+FAMILY: qwen3_tts or chatterbox beside audio.cpp, orpheus beside TTS.cpp (--peer-model GGUF; ours takes a folder of
+published configs and --load-format dummy). Of the first two both read the same numbers (random_checkpoint.py makes them;
+README.md says how the peers are built): linears in 8 bits; --conv says what the peer keeps convolutions in (ours: bf16).
 Whole requests are counted on both sides, prompts included; what ours takes to start is found by two short runs and taken off,
 and the peer is started once and asked once a round. Its sessions take one request at a time, so eight
 streams are eight in a row. Prints a table in Markdown with the least and the median of the rounds.
@@ -24,7 +25,8 @@ import tempfile
 TEXT = "Hello there."
 # Frames of a request, and few of them; types of the peer's convolutions; what ours is told beside.
 FAMILIES = {"qwen3_tts": (24, 2, "f16", ["--voice", "ryan", "--language", "english"]),
-            "chatterbox": (50, 25, "f16", ["--flow", "full"])}
+            "chatterbox": (50, 25, "f16", ["--flow", "full"]),
+            "orpheus": (48, 16, None, [])}
 
 
 class Peer:
@@ -33,6 +35,8 @@ class Peer:
         folder = a.model.resolve()
         folder = folder / "peer" if (folder / "peer").is_dir() else folder
         command = [str(a.peer.resolve()), a.family, str(folder), str(a.threads), a.weights, a.conv, str(a.frames)]
+        if a.peer_model:
+            command = [str(a.peer.resolve()), str(a.peer_model.resolve()), str(a.threads), str(a.frames // 4)]  # of 7 ids
         self.process = subprocess.Popen(command, cwd=a.peer_dir, env=environment, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         self.read("ready")
@@ -92,6 +96,7 @@ def main():
     p.add_argument("--model", type=pathlib.Path, required=True)
     p.add_argument("--peer", type=pathlib.Path, required=True)
     p.add_argument("--peer-dir", type=pathlib.Path, required=True)
+    p.add_argument("--peer-model", type=pathlib.Path, help="a GGUF")
     p.add_argument("--ours", default="build/release/syrinx")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--crowds", type=int, default=100, help="rounds in which ours has a crowd too")

@@ -6,8 +6,25 @@
 
 #include "base/error.h"
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace syrinx {
 namespace {
+
+#if defined(__x86_64__)
+/// Tiles are 8 KB to save in each thread, so Linux gives them to those who ask (arch_prctl(2)).
+bool may_use_tiles() {
+#if defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+#endif
 
 CpuFeatures detect() {
   CpuFeatures found;
@@ -21,6 +38,9 @@ CpuFeatures detect() {
                  __builtin_cpu_supports("avx512dq");
   found.avx512_vnni = found.avx512 && __builtin_cpu_supports("avx512vnni");
   found.avx512_bf16 = found.avx512_vnni && __builtin_cpu_supports("avx512bf16");
+  found.amx = found.avx512_bf16 && __builtin_cpu_supports("amx-tile") &&
+              __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16") &&
+              may_use_tiles();
 #endif
   return found;
 }
@@ -28,13 +48,15 @@ CpuFeatures detect() {
 CpuFeatures allowed(CpuFeatures found) {
   const char* value = std::getenv("SYRINX_CPU");
   const std::string_view most = value ? value : "";
-  if (most.empty() || most == "avx512bf16") return found;
+  if (most.empty() || most == "amx") return found;
   const bool known = most == "portable" || most == "avx2" || most == "avxvnni" ||
-                     most == "avx512" || most == "avx512vnni";
+                     most == "avx512" || most == "avx512vnni" || most == "avx512bf16";
   if (!known) {
     throw LoadError("SYRINX_CPU is '" + std::string(most) +
-                    "'; it may be portable, avx2, avxvnni, avx512, avx512vnni or avx512bf16");
+                    "'; it may be portable, avx2, avxvnni, avx512, avx512vnni, avx512bf16 or amx");
   }
+  found.amx = false;
+  if (most == "avx512bf16") return found;
   found.avx512_bf16 = false;
   if (most == "avx512vnni") return found;
   found.avx512_vnni = false;

@@ -10,11 +10,13 @@ struct CpuFeatures {
   bool avx512 = false;       ///< all of avx2, and AVX-512 F, BW, VL, DQ
   bool avx512_vnni = false;  ///< all of avx512, and AVX512-VNNI
   bool avx512_bf16 = false;  ///< all of avx512_vnni, and AVX512-BF16
+  bool amx = false;          ///< all of avx512_bf16, AMX TILE, INT8 and BF16, and leave to use them
 };
 
-/// The environment's SYRINX_CPU = portable | avx2 | avxvnni | avx512 | avx512vnni | avx512bf16
-/// leaves out what is above that, to measure or test what another machine would run; another value
-/// is a failed check. Safe from any thread.
+/// The environment's SYRINX_CPU = portable | avx2 | avxvnni | avx512 | avx512vnni | avx512bf16 |
+/// amx leaves out what is above that, to measure or test what another machine would run; another
+/// value is a failed check. Safe from any thread. Where there is AMX the first call asks the kernel
+/// for leave to use its tiles, for the whole process.
 const CpuFeatures& cpu_features();
 
 }  // namespace syrinx

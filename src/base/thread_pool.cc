@@ -1,4 +1,5 @@
 #include "base/thread_pool.h"
+#include "base/cores.h"
 
 #include <algorithm>
 #include <atomic>
@@ -123,7 +124,7 @@ struct ThreadPool::Impl {
 };
 
 ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
-  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (threads <= 0) threads = usable_cores();
   impl_->shares = std::vector<Share>(static_cast<size_t>(threads));
   for (int i = 1; i < threads; ++i) impl_->workers.emplace_back([this, i] { impl_->loop(i); });
 }

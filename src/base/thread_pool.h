@@ -30,7 +30,7 @@ class FunctionRef<R(Args...)> {
 /// Workers spin for a moment, then sleep, so that an idle server costs nothing.
 class ThreadPool {
  public:
-  /// `threads` >= 1 counts the caller: 1 means no worker at all. 0 takes the machine's cores.
+  /// `threads` >= 1 counts the caller: 1 means no worker at all. 0: usable_cores() (base/cores.h).
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "bench/percentiles.h"
 #include "bench/simulator.h"
 #include "engine/collector.h"
@@ -164,10 +165,10 @@ class Measurement {
   }
 
   StepProfile run() {
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     profile_.model = pipeline_->info().model;
     profile_.weights = options_.load.weights;
-    profile_.threads = options_.load.engine.threads > 0 ? options_.load.engine.threads : cores;
+    profile_.threads =
+        options_.load.engine.threads > 0 ? options_.load.engine.threads : usable_cores();
     profile_.sample_rate = pipeline_->info().sample_rate;
     profile_.pages = pages_for(pipeline_->graph().ar(), options_.load.engine);
     profile_.page_rows = KvPool::kPageRows;

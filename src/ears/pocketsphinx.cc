@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/cores.h"
 #include "ears/hearing_threads.h"
 #include "ears/pocketsphinx_decoder.h"
 
@@ -109,8 +110,7 @@ PocketSphinx::PocketSphinx(const PocketSphinxOptions& options)
                            "/en-us.lm.bin is missing; on Debian: apt install "
                            "pocketsphinx-en-us"));
   }
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int threads = options.threads > 0 ? options.threads : cores;
+  const int threads = options.threads > 0 ? options.threads : usable_cores();
   places_ = options.places > 0 ? options.places : 2 * threads;
   info_ = {.name = "pocketsphinx",
            .family = "pocketsphinx",

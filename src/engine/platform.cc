@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "engine/active.h"
 #include "engine/executor_thread.h"
 
@@ -150,8 +151,7 @@ int PlacesSpec::here() const {
 }
 
 PlacesSpec places_for(const EngineOptions& options) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int threads = options.threads > 0 ? options.threads : cores;
+  const int threads = options.threads > 0 ? options.threads : usable_cores();
   PlacesSpec spec;
   if (options.away_places > 0 && !options.executors) {
     // The cores are the AR stages', and what comes back from elsewhere waits for none of them.

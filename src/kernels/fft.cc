@@ -86,20 +86,22 @@ void pass4(const Complex* from, Complex* to, int left, int done, const Complex* 
   }
 }
 
-/// Any factor p of `half`, by the definition.
+/// Any factor p of `half`, by the definition. What is turned by how much is known outside the inner
+/// loops, which then are vectors.
 template <bool kInverse>
 void pass_any(const Complex* from, Complex* to, int p, int left, int done, const Complex* turns,
               int half) {
   for (int j = 0; j < left; ++j) {
-    for (int q = 0; q < done; ++q) {
-      for (int s = 0; s < p; ++s) {
-        Complex total = from[q + done * j];
-        for (int r = 1; r < p; ++r) {
-          const int64_t k = int64_t{r} * s * (half / p) % half;
-          total += times(from[q + done * (j + left * r)], twiddle<kInverse>(turns[k]));
-        }
-        to[q + done * (p * j + s)] = times(total, twiddle<kInverse>(turns[j * s * done]));
+    for (int s = 0; s < p; ++s) {
+      Complex* out = to + done * (p * j + s);
+      std::copy_n(from + done * j, done, out);
+      for (int r = 1; r < p; ++r) {
+        const Complex w = twiddle<kInverse>(turns[int64_t{r} * s * (half / p) % half]);
+        const Complex* x = from + done * (j + left * r);
+        for (int q = 0; q < done; ++q) out[q] += times(x[q], w);
       }
+      const Complex w = twiddle<kInverse>(turns[j * s * done]);
+      for (int q = 0; q < done; ++q) out[q] = times(out[q], w);
     }
   }
 }

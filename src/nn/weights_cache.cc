@@ -162,7 +162,10 @@ Tensor WeightsCache::find(const PackedMatrix& matrix, MakePanels make) {
     const Entry& entry = table_[next_++];
     View view{const_cast<std::byte*>(file_->bytes().data()) + entry.at, DType::kU8,
               Shape{static_cast<int64_t>(entry.bytes)}};
-    return Tensor(view, file_);
+    if (!options_.copied) return Tensor(view, file_);
+    Tensor own(view.shape, view.dtype);
+    std::memcpy(own.view().data, view.data, view.bytes());
+    return own;
   }
   say(concat(options_.path, ": matrix ", next_, " ", fault, "; weights are packed anew"));
   // What was right so far goes into the new file.

@@ -26,10 +26,14 @@ struct WeightsCacheOptions {
   /// All files with the suffix in that directory; those unused for longest go first.
   int64_t most_bytes = int64_t{64} << 30;
   int64_t leave_free = int64_t{2} << 30;  ///< bytes of the disk that a new file does not take
+  /// What find() gives is memory of its own instead of the mapped file, whose pages all processes
+  /// share: for one that shall have its weights beside its own cores.
+  bool copied = false;
   std::function<void(const std::string&)> say = {};  ///< what went wrong; a line without its end
 };
 
-/// For one load of a model by one thread. The tensors that find() gives keep the file mapped.
+/// For one load of a model by one thread. The tensors that find() gives keep the file
+/// mapped, unless they are copied.
 class WeightsCache : public PackedStore {
  public:
   static constexpr const char* kSuffix = ".syrinx-weights";

@@ -153,6 +153,15 @@ TEST(WeightsCache, TensorsOutliveTheCacheAndTheFile) {
   EXPECT_TRUE(second.same_as(make({}, nullptr)));
 }
 
+TEST(WeightsCache, CopiesLieInMemoryOfTheirOwn) {
+  const TestDir dir;
+  fill_cache(dir);
+  const Made second = Start(dir, "key", [](WeightsCacheOptions& o) { o.copied = true; })({});
+  for (const PackedLinear& linear : second.linears) EXPECT_FALSE(is_mapped(linear));
+  EXPECT_TRUE(second.same_as(make({}, nullptr)));
+  EXPECT_EQ(second.said, "");
+}
+
 TEST(WeightsCache, ManyThreadsPackTheSameBits) {
   ThreadPool pool(4);
   EXPECT_TRUE(make({}, nullptr, &pool).same_as(make({}, nullptr)));

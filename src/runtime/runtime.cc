@@ -131,7 +131,8 @@ FoundModel find_model(const LoadOptions& options) {
 /// What the kernels use, as cpu_features() tells.
 std::string instruction_set() {
   const CpuFeatures& cpu = cpu_features();
-  return cpu.avx512_bf16   ? "avx512bf16"
+  return cpu.amx           ? "amx"
+         : cpu.avx512_bf16 ? "avx512bf16"
          : cpu.avx512_vnni ? "avx512vnni"
          : cpu.avx512      ? "avx512"
          : cpu.avx_vnni    ? "avxvnni"
@@ -176,6 +177,7 @@ std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const Fo
   WeightsCacheOptions cache;
   cache.path = join_path(dir, key.substr(0, 32) + WeightsCache::kSuffix);
   cache.key = key;
+  cache.copied = options.node >= 0;
   cache.say = [](const std::string& what) { std::fprintf(stderr, "syrinx: %s\n", what.c_str()); };
   return std::make_unique<WeightsCache>(std::move(cache));
 }

@@ -21,6 +21,8 @@ struct LoadOptions {
   /// Where packed weights are kept for the next start: a directory; auto, default_weights_cache()
   /// for checkpoints of kCachedFrom bytes; or off.
   std::string weights_cache = "auto";
+  /// The node of cores that the caller stays on (base/cores.h): weights are copied into its memory.
+  int node = -1;
   std::string device = "auto";  ///< cpu, cuda, or auto: cuda where this build and machine have it
   bool dummy = false;           ///< random weights for the config, for measuring
   std::string voices_dir;       ///< where built-in voices lie; empty: found beside the program

@@ -148,7 +148,7 @@ class Say(unittest.TestCase):
         done = run_cli("say", "Hi", "-o", self.wav, env={"SYRINX_CPU": "i386"})
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, b"syrinx: SYRINX_CPU is 'i386'; it may be portable, avx2, avxvnni, avx512, "
-                         b"avx512vnni or avx512bf16\n")
+                         b"avx512vnni, avx512bf16 or amx\n")
 
     def test_a_full_disk_behind_the_standard_output(self):
         for arguments in (["inspect", MODEL], ["--help"], ["manual"], ["say", "--help"],

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "audio/volume.h"
+#include "base/cores.h"
 #include "cli/line/ranges.h"
 
 namespace syrinx {
@@ -29,6 +30,15 @@ void add_load(CLI::App& app, LoadOptions& load) {
   app.add_option("--threads", load.engine.threads, "CPU threads; 0: all cores")
       ->check(between(0, 1024))
       ->capture_default_str();
+  app.add_option_function<int>(
+         "--node",
+         [&load](int node) {
+           stay_on(node, core_nodes());
+           load.node = node;
+         },
+         "run on the cores and in the memory of one node of a machine that has several (NUMA)")
+      ->check(at_least(0))
+      ->type_name("N");
   app.add_option_function<std::string>(
          "--load-format", [&load](const std::string& format) { load.dummy = format == "dummy"; },
          "auto, or dummy: random weights, for measuring")

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/cores.h"
 #include "bench/measure_steps.h"
 #include "bench/target.h"
 #include "cli/files/http_client.h"
@@ -99,7 +100,7 @@ std::unique_ptr<BenchTarget> engine_target(const BenchOptions& options, net::io_
   engine = load_engine(options.load);
   command.fact("weights", options.load.weights);
   command.fact("threads", how.threads == 0
-                              ? concat(std::thread::hardware_concurrency(), " (all cores)")
+                              ? concat(usable_cores(), " (all cores)")
                               : concat(how.threads));
   command.fact("policy", how.policy);
   command.fact("max batch", concat(how.max_batch));

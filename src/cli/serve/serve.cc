@@ -14,6 +14,7 @@
 #include "audio/decode_helper.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "cli/files/many_files.h"
 #include "cli/line/exit.h"
 #include "cli/line/stop_signal.h"
@@ -97,8 +98,7 @@ PredictWhen predict_when(const ServeOptions& options) {
   if (options.predict == "ask") return PredictWhen::kAsked;
   if (options.predict == "off") return PredictWhen::kNever;
   const int threads = options.load.engine.threads;
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  const bool apart = options.load.device == "cuda" || (threads > 0 && threads < cores);
+  const bool apart = options.load.device == "cuda" || (threads > 0 && threads < usable_cores());
   return apart ? PredictWhen::kUnlessNot : PredictWhen::kAsked;
 }
 

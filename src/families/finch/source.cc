@@ -4,18 +4,24 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/cpu_features.h"
+
 namespace syrinx::finch {
 namespace {
 
 constexpr float kMaxGain = 6;  // of the logarithms; a bound against a broken model
 
-/// Uniform in [-1, 1): number `index` of the noise of a step. A 32-bit hash, the same everywhere.
-float hash_noise(uint32_t step, uint32_t index) {
-  uint32_t n = step * 1024u + index;
-  n = (n ^ (n >> 16)) * 0x7FEB352Du;
-  n = (n ^ (n >> 15)) * 0x846CA68Bu;
-  n ^= n >> 16;
-  return static_cast<float>(n >> 8) * (2.0f / (1 << 24)) - 1.0f;
+/// For this processor.
+struct SourceLoops {
+  void (*pulse_spectrum)(PulseTurns&, int, float*) = &ref::pulse_spectrum;
+  void (*shape)(const ShapedBins&) = &ref::shape;
+};
+
+SourceLoops source_loops() {
+#if defined(__x86_64__)
+  if (cpu_features().avx2) return {&avx2::pulse_spectrum, &avx2::shape};
+#endif
+  return {};
 }
 
 }  // namespace
@@ -44,43 +50,20 @@ void Source::add_slot(SourceState& state, float pitch) const {
   state.phase = end - std::floor(end);
 }
 
-void Source::pulse_spectrum(const SourceState& state, std::complex<float>* spectrum) const {
-  const int bins = shape_.bins();
-  std::fill(spectrum, spectrum + bins, std::complex<float>(0));
-  // Each bin is the one before it turned: a chain, so four pulses go side by side.
-  constexpr int kSide = 4;
-  std::array<double, kSide> re = {}, im = {}, cos = {}, sin = {};
-  int waiting = 0;
-  const auto add = [&] {
-    for (int k = 0; k < bins; ++k) {
-      float sum_re = spectrum[k].real(), sum_im = spectrum[k].imag();
-      for (int p = 0; p < waiting; ++p) {
-        sum_re += static_cast<float>(re[p]);
-        sum_im += static_cast<float>(im[p]);
-      }
-      spectrum[k] = {sum_re, sum_im};
-      for (int p = 0; p < kSide; ++p) {
-        const double turned = re[p] * cos[p] - im[p] * sin[p];
-        im[p] = re[p] * sin[p] + im[p] * cos[p];
-        re[p] = turned;
-      }
-    }
-    waiting = 0;
-  };
+PulseTurns Source::pulses_of(const SourceState& state) const {
+  PulseTurns pulses;
   for (size_t s = 0; s < state.slots.size(); ++s) {
     for (int p = 0; p < state.slots[s].count; ++p) {
       const Pulse& pulse = state.slots[s].pulses[p];
       const double at = pulse.at + static_cast<double>(s) * shape_.hop;
       const double hann = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * at / shape_.window);
       const double angle = 2 * std::numbers::pi * at / shape_.fft;
-      re[waiting] = pulse.weight * hann;
-      im[waiting] = 0;
-      cos[waiting] = std::cos(angle);
-      sin[waiting] = -std::sin(angle);
-      if (++waiting == kSide) add();
+      pulses.re[pulses.count] = pulse.weight * hann;
+      pulses.cos[pulses.count] = std::cos(angle);
+      pulses.sin[pulses.count++] = -std::sin(angle);
     }
   }
-  if (waiting > 0) add();
+  return pulses;
 }
 
 void Source::step(SourceState& state, const float* head, float pitch, float gain, float* out,
@@ -89,16 +72,18 @@ void Source::step(SourceState& state, const float* head, float pitch, float gain
   const int bins = shape_.bins(), hop = shape_.hop;
   std::complex<float>* spectrum = scratch + shape_.fft;
   auto* signal = reinterpret_cast<float*>(spectrum + bins);
-  pulse_spectrum(state, spectrum);
+  PulseTurns pulses = pulses_of(state);
+  auto* tone = reinterpret_cast<float*>(scratch);
+  ShapedBins shaped{state.step, 0, bins, tone, tone + 2 * bins, reinterpret_cast<float*>(spectrum)};
+  const SourceLoops loops = source_loops();
+  loops.pulse_spectrum(pulses, bins, shaped.spectrum);
   for (int k = 0; k < bins; ++k) {
-    const float tone = std::exp(std::min(head[k], kMaxGain));
-    const float phase = head[bins + k];
-    const float hiss = std::exp(std::min(head[2 * bins + k], kMaxGain));
-    const float re = tone * std::cos(phase), im = tone * std::sin(phase);
-    const float pulse_re = spectrum[k].real(), pulse_im = spectrum[k].imag();
-    spectrum[k] = {re * pulse_re - im * pulse_im + hiss * hash_noise(state.step, k),
-                   re * pulse_im + im * pulse_re + hiss * hash_noise(state.step, bins + k)};
+    const float loud = std::exp(std::min(head[k], kMaxGain)), phase = head[bins + k];
+    tone[2 * k] = loud * std::cos(phase);
+    tone[2 * k + 1] = loud * std::sin(phase);
+    tone[2 * bins + k] = std::exp(std::min(head[2 * bins + k], kMaxGain));
   }
+  loops.shape(shaped);
   fft_.inverse(spectrum, signal, scratch);
   const float all = state.gain * gain;
   for (int i = 0; i < shape_.window; ++i) state.overlap[i] += all * signal[i] * window_[i];

@@ -1,5 +1,6 @@
 // The signal half of finch's decoder: pulses at the pitch and hashed noise, shaped by spectra, put
-// together by overlap-add. Every step of 10 ms adds a window of 30 ms that starts where the step does. Results depend on the stream only, never on how it is cut.
+// together by overlap-add. Every step of 10 ms adds a window of 30 ms that starts where the step
+// does. Results depend on the stream only, never on how it is cut.
 #pragma once
 
 #include <array>
@@ -8,14 +9,15 @@
 #include <span>
 #include <vector>
 
+#include "families/finch/source_loops.h"
 #include "kernels/fft.h"
 
 namespace syrinx::finch {
 
 inline constexpr int kStepsASecond = 100;
 
-/// Samples of a step, of its window and of the transform, by the sample rate: at 16 kHz 160, 480 and
-/// 512, at 24 kHz 240, 720 and 768.
+/// Samples of a step, of its window and of the transform, by the sample rate: at 16 kHz 160, 480
+/// and 512, at 24 kHz 240, 720 and 768.
 struct SourceShape {
   static constexpr int kMaxHop = 240;
   explicit SourceShape(int sample_rate)
@@ -57,7 +59,7 @@ class Source {
 
  private:
   void add_slot(SourceState& state, float pitch) const;
-  void pulse_spectrum(const SourceState& state, std::complex<float>* spectrum) const;
+  PulseTurns pulses_of(const SourceState& state) const;
 
   SourceShape shape_;
   RealFft fft_;

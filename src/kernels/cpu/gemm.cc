@@ -75,8 +75,8 @@ struct BlockRows {
 };
 
 /// Sums -> out for panels [panel, panel + count) of the matrix.
-void write_out(const GemmCall& call, const BlockRows& block, int64_t panel, int64_t count,
-               const float* sums) {
+void write_out(const GemmKernels& kernels, const GemmCall& call, const BlockRows& block,
+               int64_t panel, int64_t count, const float* sums) {
   float* out[kMaxRows];
   const int64_t pairs = call.store == GemmStore::kSiluGate ? 2 : 1;
   size_t part = 0;
@@ -99,7 +99,7 @@ void write_out(const GemmCall& call, const BlockRows& block, int64_t panel, int6
     f.rows = block.rows.count;
     f.width = static_cast<int>(std::min(kPanel, to.width - column));
     f.add = call.store == GemmStore::kAdd;
-    gemm_kernels().finish(f);
+    kernels.finish(f);
   }
 }
 
@@ -117,14 +117,14 @@ double estimate_us(const GemmCall& call, int64_t rows) {
   return std::max(flops / 90e3, bytes / 40e3);
 }
 
-QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows, bool share) {
+QuantizedRows quantize_rows(StepContext& ctx, const GemmKernels& kernels, const GemmCall& call,
+                            int64_t rows, bool share) {
   const int64_t padded = call.weight->padded_k();
   const GemmSegment& s = call.segments.front();
   const WeightType type = call.weight->type;
   const int64_t row_bytes = type == WeightType::kQ8     ? padded * 2
                             : type == WeightType::kQ8A8 ? gemm_group_row_bytes(padded)
                                                         : gemm_q4_row_bytes(padded);
-  const GemmKernels& kernels = gemm_kernels();
   auto* q = static_cast<uint8_t*>(ctx.arena.take(Shape{rows * row_bytes}, DType::kU8).data);
   float* scale = ctx.arena.take(Shape{rows}, DType::kF32).f32();
   auto some = [&](int64_t begin, int64_t end) {
@@ -149,9 +149,9 @@ QuantizedRows quantize_rows(StepContext& ctx, const GemmCall& call, int64_t rows
 }
 
 /// All that the rows of the segments see, rounded: neighbours share most of it.
-Source round_segments(StepContext& ctx, const GemmCall& call, bool share) {
+Source round_segments(StepContext& ctx, const GemmKernels& kernels, const GemmCall& call,
+                      bool share) {
   constexpr int64_t kPiece = 8192;
-  const GemmKernels& kernels = gemm_kernels();
   const auto numbers = [&](const GemmSegment& s) {
     const int64_t row = (call.spans - 1) * call.span_step + call.span_len;
     return s.rows == 0 ? 0 : (s.rows - 1) * call.x_stride + row;
@@ -192,10 +192,11 @@ void gemm(StepContext& ctx, const GemmCall& call) {
   const bool share = ctx.pool.size() > 1 && estimate_us(call, plan.rows) > kWorthSharing;
 
   Arena::Mark mark(ctx.arena);
+  const GemmKernels& kernels = gemm_kernels(plan.rows);
   Source source;
-  if (m.type == WeightType::kBF16A16) source = round_segments(ctx, call, share);
+  if (m.type == WeightType::kBF16A16) source = round_segments(ctx, kernels, call, share);
   QuantizedRows quantized;
-  if (narrow) quantized = quantize_rows(ctx, call, plan.rows, share);
+  if (narrow) quantized = quantize_rows(ctx, kernels, call, plan.rows, share);
   GemmWeights weights;
   weights.data = static_cast<const uint8_t*>(m.data.view().data);
   weights.type = static_cast<int>(m.type);
@@ -210,7 +211,6 @@ void gemm(StepContext& ctx, const GemmCall& call) {
     weights.span_len = m.k;
   }
 
-  const GemmKernels& kernels = gemm_kernels();
   const GemmProducts products = m.type == WeightType::kQ8        ? kernels.products_q8
                                 : m.type == WeightType::kQ8A8    ? kernels.products_q8a8
                                 : m.type == WeightType::kQ4      ? kernels.products_q4
@@ -235,7 +235,7 @@ void gemm(StepContext& ctx, const GemmCall& call) {
       const int64_t at = g * plan.group, count = std::min(plan.group, plan.panels - at);
       const int64_t panel = plan.first_panel + at;
       products(weights, block.rows, panel, static_cast<int>(count), sums);
-      write_out(call, block, panel, count, sums);
+      write_out(kernels, call, block, panel, count, sums);
     }
   };
   const int64_t count = plan.blocks * plan.groups;

@@ -71,7 +71,8 @@ constexpr int64_t gemm_q4_row_bytes(int64_t padded_k) {
 using GemmRound = void (*)(const float* x, int64_t count, void* to);
 
 /// The products of 8 and 4 bits have the same bits from each instruction set that fuses multiply
-/// and add; so have those of bf16a16 as long as no number is too small to be a normal one.
+/// and add; so have those of bf16a16 as long as no number is too small to be a normal one, but for
+/// those of AMX, whose sums have an order of their own (gemm_amx_impl.h).
 struct GemmKernels {
   GemmProducts products;  // f32 and bf16
   GemmProducts products_bf16a16;
@@ -94,5 +95,8 @@ void use_avxvnni(GemmKernels& kernels);
 void use_avx512vnni(GemmKernels& kernels);
 /// Puts bf16a16 products with dot products in place.
 void use_avx512bf16(GemmKernels& kernels);
+/// Puts products by tiles in place: those of bf16a16 in both, the others in what is for calls of
+/// many rows.
+void use_amx(GemmKernels& few, GemmKernels& many);
 
 }  // namespace syrinx::cpu

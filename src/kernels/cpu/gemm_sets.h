@@ -8,15 +8,20 @@
 
 namespace syrinx::cpu {
 
+/// Rows of a call from which on tiles of 16 rows are worth their preparation (by arithmetic, not
+/// measured: see docs/decisions/0001).
+constexpr int64_t kManyRows = 16;
+
+/// One instruction set. Few and many rows have the same bits.
 struct GemmSet {
   const char* name;  // as in SYRINX_CPU; static storage
-  GemmKernels kernels;
+  GemmKernels few, many;
 };
 
 /// What a processor with these features can run, the best last; never empty.
 std::vector<GemmSet> gemm_sets(const CpuFeatures& features);
 
-/// The best of this processor, chosen once.
-const GemmKernels& gemm_kernels();
+/// The best of this processor for a call of so many rows; the set is chosen once.
+const GemmKernels& gemm_kernels(int64_t rows);
 
 }  // namespace syrinx::cpu

@@ -13,8 +13,11 @@
 
 #include "base/cpu_features.h"
 #include "base/float16.h"
+#include "kernels/cpu/gemm_amx_impl.h"
 #include "kernels/cpu/gemm_impl.h"
 #include "kernels/cpu/gemm_sets.h"
+#include "kernels/cpu/tile_emulation.h"
+#include "kernels/cpu/tile_model.h"
 #include "kernels/fixture.h"
 #include "kernels/four_bits.h"
 #include "kernels/packed_matrix.h"
@@ -24,7 +27,28 @@ namespace {
 
 using fixture::random;
 
-std::vector<GemmSet> runnable() { return gemm_sets(cpu_features()); }
+struct TestedSet {
+  std::string name;
+  GemmKernels kernels;
+};
+
+/// What this machine can run, tiles by emulation if need be.
+std::vector<TestedSet> runnable() {
+  CpuFeatures features = cpu_features();
+#if defined(__x86_64__) && defined(__linux__)
+  if (features.avx512_bf16 && !features.amx) {
+    emulate_tiles();
+    features.amx = true;
+  }
+#endif
+  std::vector<TestedSet> sets;
+  for (const GemmSet& set : gemm_sets(features)) {
+    sets.push_back({set.name, set.few});
+    if (set.few.products_q8 == set.many.products_q8) continue;
+    sets.push_back({std::string(set.name) + " for many rows", set.many});
+  }
+  return sets;
+}
 
 /// The 8-bit products in scalar code with the lanes and tiles of a real instruction set, so that
 /// packing and tiling are tested where a processor lacks it. Here madd is vpdpwssd as its manual
@@ -180,6 +204,44 @@ struct ModelOfDots : Model<16, 8> {
   }
 };
 
+/// What the products by tiles ask of vectors, in scalar code.
+struct ModelForTiles : Model<16, 8> {
+  static void quads(const uint8_t* pairs, uint8_t* to) {
+    for (int o = 0; o < 16; ++o) {
+      std::memcpy(to + 4 * o, pairs + 2 * o, 2);
+      std::memcpy(to + 4 * o + 2, pairs + 32 + 2 * o, 2);
+    }
+  }
+  static void planes(int16_t* words) {
+    int16_t whole[64];
+    std::copy_n(words, 64, whole);
+    auto* bytes = reinterpret_cast<uint8_t*>(words);
+    for (int i = 0; i < 64; ++i) {
+      bytes[i] = static_cast<uint8_t>(whole[i] & 255);
+      bytes[64 + i] = static_cast<uint8_t>(whole[i] >> 8 & 255);
+    }
+  }
+  static I join(I low, I high) {
+    return each<I>([&](int i) { return low.lane[i] + 256 * high.lane[i]; });
+  }
+};
+
+GemmKernels model_of_amx() {
+  GemmKernels model = gemm_kernels_portable();
+  model.products_bf16a16 = products_bf16_tiles<ModelOfTiles>;
+  model.products_q8 = products_q8_tiles<ModelForTiles, ModelOfTiles>;
+  model.products_q8a8 = products_by_group<ByteTiles<ModelForTiles>, ModelOfTiles>;
+  model.products_q4 = products_by_group<NibbleTiles<ModelForTiles>, ModelOfTiles>;
+  model.quantize = quantize_planes<ModelForTiles>;
+  model.quantize_groups = quantize_groups<ModelOfBytes<16, 8>>;
+  model.quantize_q4 = quantize_q4<Model<16, 8>>;
+  model.rounded_bytes = sizeof(uint16_t);
+  model.round = [](const float* x, int64_t count, void* to) {
+    for (int64_t i = 0; i < count; ++i) static_cast<uint16_t*>(to)[i] = f32_to_bf16(x[i]);
+  };
+  return model;
+}
+
 /// Sums of all panels, [panels][rows][16].
 std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, const View& x) {
   const GemmProducts run = m.type == WeightType::kQ8        ? kernels.products_q8
@@ -236,7 +298,7 @@ TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
                            : type == WeightType::kBF16A16 ? 0.015
                            : type == WeightType::kQ4      ? 0.1
                                                           : 0.03;
-      for (const GemmSet& set : runnable()) {
+      for (const TestedSet& set : runnable()) {
         const std::vector<float> all = products(set.kernels, m, x);
         for (const int64_t n : {1, 2, 3, 5, 7, 20}) {
           const std::vector<float> sums = products(set.kernels, m, x.view().slice(0, n));
@@ -325,7 +387,7 @@ std::vector<float> sums_4_bit(const PackedMatrix& m, const View& x) {
 }
 
 TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
-  std::vector<GemmSet> sets = runnable();
+  std::vector<TestedSet> sets = runnable();
   sets.erase(sets.begin());  // portable
   GemmKernels model = gemm_kernels_portable();
   model.products_q4 = products_q4<Model<16, 8>>;
@@ -333,6 +395,7 @@ TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
   model.products_q4 = products_q4<Model<8, 6>>;
   model.quantize_q4 = quantize_q4<Model<8, 6>>;
   sets.push_back({"model of avxvnni", model});
+  sets.push_back({"model of amx", model_of_amx()});
   for (const int64_t k : {5, 32, 531, 1100}) {
     Tensor weight = random({80, k}, 1);
     // The largest sums that there are: every number 15, and activations all of one size.
@@ -343,7 +406,7 @@ TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
       Tensor x = random({n, k}, static_cast<uint32_t>(k + n));
       for (int64_t i = 0; i < k; ++i) x.f32()[i] = n % 2 ? 1.0f : -1.0f;
       const std::vector<float> want = sums_4_bit(m, x);
-      for (const GemmSet& set : sets) {
+      for (const TestedSet& set : sets) {
         const std::vector<float> got = products(set.kernels, m, x);
         ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
             << set.name << ", k " << k << ", rows " << n;
@@ -354,7 +417,7 @@ TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
 
 // Tiles of every height, alone and after another one, and several blocks of k.
 TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
-  std::vector<GemmSet> sets = runnable();
+  std::vector<TestedSet> sets = runnable();
   sets.erase(sets.begin());  // portable
   GemmKernels model = gemm_kernels_portable();
   model.products_q8 = products_q8<RowScale<Model<16, 8>>>;
@@ -365,6 +428,7 @@ TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
   model.products_q8a8 = products_q8<ModelOfBytes<8, 6>>;
   model.quantize_groups = quantize_groups<ModelOfBytes<8, 6>>;
   sets.push_back({"model of avxvnni", model});
+  sets.push_back({"model of amx", model_of_amx()});
   for (const WeightType type : {WeightType::kQ8, WeightType::kQ8A8}) {
     for (const int64_t k : {5, 64, 531, 1100}) {
       const Tensor weight = random({80, k}, 1);
@@ -373,7 +437,7 @@ TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
       for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 20, 96}) {
         const Tensor x = random({n, k}, static_cast<uint32_t>(k + n));
         const std::vector<float> want = sums_8_bit(m, x);
-        for (const GemmSet& set : sets) {
+        for (const TestedSet& set : sets) {
           const std::vector<float> got = products(set.kernels, m, x);
           ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
               << set.name << " " << weight_type_name(type) << ", k " << k << ", rows " << n;
@@ -404,9 +468,12 @@ std::vector<float> sums_of_pairs(const PackedMatrix& m, const View& x) {
   return sums;
 }
 
+bool has_tiles(const TestedSet& set) { return set.name.find("amx") != std::string::npos; }
+
 TEST(Gemm, PairsOfHalvesAreTheSameOnEveryInstructionSetThatFuses) {
-  std::vector<GemmSet> sets = runnable();
+  std::vector<TestedSet> sets = runnable();
   sets.erase(sets.begin());  // portable
+  std::erase_if(sets, has_tiles);
   GemmKernels model = gemm_kernels_portable();
   model.products_bf16a16 = products_of<ModelOfDots>;
   model.rounded_bytes = sizeof(uint16_t);
@@ -422,13 +489,107 @@ TEST(Gemm, PairsOfHalvesAreTheSameOnEveryInstructionSetThatFuses) {
     for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 20, 96}) {
       const Tensor x = random({n, k}, static_cast<uint32_t>(k + n));
       const std::vector<float> want = sums_of_pairs(m, x);
-      for (const GemmSet& set : sets) {
+      for (const TestedSet& set : sets) {
         const std::vector<float> got = products(set.kernels, m, x);
         ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
             << set.name << ", k " << k << ", rows " << n;
       }
     }
   }
+}
+
+/// What bf16a16 promises where there are tiles, bit by bit: stretches of 32 k from the beginning of
+/// a span on, even and odd k apart.
+std::vector<float> sums_of_stretches(const PackedMatrix& m, const GemmWeights& w, const View& x) {
+  const auto* weights = static_cast<const uint16_t*>(m.data.view().data);
+  const int64_t n = x.shape[0];
+  std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
+  for (int64_t r = 0; r < n; ++r) {
+    for (int64_t o = 0; o < m.panels() * 16; ++o) {
+      const uint16_t* panel = weights + o / 16 * m.panel_bytes() / 2;
+      float sum = 0;
+      for (int64_t span = 0; span < w.spans; ++span) {
+        for (int64_t begin = 0; begin < w.span_len; begin += 32) {
+          float apart[2] = {};
+          for (int64_t i = begin; i < std::min(begin + 32, w.span_len); ++i) {
+            const int64_t k = span * w.span_len + i;
+            const float at = x.f32()[r * x.shape[1] + span * w.span_step + i];
+            const float number = bf16_to_f32(f32_to_bf16(at));
+            const float weight = bf16_to_f32(panel[k / 2 * 32 + o % 16 * 2 + k % 2]);
+            apart[i % 2] = std::fma(number, weight, apart[i % 2]);
+          }
+          sum += apart[0] + apart[1];
+        }
+      }
+      sums[(o / 16 * n + r) * 16 + o % 16] = sum;
+    }
+  }
+  return sums;
+}
+
+TEST(Gemm, TilesAddHalvesByStretches) {
+  std::vector<TestedSet> sets = runnable();
+  std::erase_if(sets, [](const TestedSet& set) { return !has_tiles(set); });
+  sets.push_back({"model of amx", model_of_amx()});
+  struct Spans {
+    int64_t count, len, step;
+  };
+  for (const Spans spans : {Spans{1, 2, 0}, {1, 64, 0}, {1, 1102, 0}, {3, 48, 100}, {7, 32, 64}}) {
+    const int64_t k = spans.count * spans.len, width = (spans.count - 1) * spans.step + spans.len;
+    const Tensor weight = random({80, k}, 1);
+    const PackedMatrix m =
+        PackedMatrix::pack(80, k, WeightType::kBF16A16,
+                           [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
+    for (const int64_t n : {1, 2, 16, 17, 33}) {
+      const Tensor x = random({n, width}, static_cast<uint32_t>(k + n));
+      GemmWeights w;
+      w.data = static_cast<const uint8_t*>(m.data.view().data);
+      w.panels = m.panels();
+      w.panel_bytes = m.panel_bytes();
+      w.spans = spans.count;
+      w.span_len = spans.len;
+      w.span_step = spans.step;
+      const std::vector<float> want = sums_of_stretches(m, w, x);
+      std::vector<uint16_t> rounded(static_cast<size_t>(n * width));
+      for (int64_t i = 0; i < n * width; ++i) rounded[i] = f32_to_bf16(x.f32()[i]);
+      // Side by side, then one row out of line: those are gathered.
+      for (const bool apart : {false, true}) {
+        if (apart && n < 3) continue;
+        GemmRows rows;
+        rows.count = static_cast<int>(n);
+        for (int64_t r = 0; r < n; ++r) rows.x[r] = rounded.data() + r * width;
+        const std::vector<uint16_t> moved(rounded.begin() + 2 * width, rounded.begin() + 3 * width);
+        if (apart) rows.x[2] = moved.data();
+        for (const TestedSet& set : sets) {
+          std::vector<float> got(want.size());
+          set.kernels.products_bf16a16(w, rows, 0, 4, got.data());
+          set.kernels.products_bf16a16(w, rows, 4, 1, got.data() + 4 * n * 16);
+          ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0)
+              << set.name << ", k " << k << ", rows " << n;
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, TilesTakeWhatIsTooSmallForZero) {
+  TileRegisters tiles;
+  TileConfig config = tile_config(1, 8);
+  tiles.configure(config);
+  const float small = std::ldexp(1.0f, -120);
+  // Two products that are too small, an input that is, and one product that remains.
+  const uint16_t x[4] = {f32_to_bf16(small), f32_to_bf16(std::ldexp(1.0f, -130)),
+                         f32_to_bf16(small), f32_to_bf16(1.0f)};
+  uint16_t weights[2][32] = {};
+  weights[0][0] = weights[0][1] = weights[1][0] = f32_to_bf16(std::ldexp(1.0f, -7));
+  weights[0][1] = f32_to_bf16(std::ldexp(1.0f, 20));
+  weights[1][1] = f32_to_bf16(std::ldexp(1.0f, -100));
+  tiles.load(kRowTile, x, 8);
+  tiles.load(kWeightTile, weights, 64);
+  tiles.dot_bf16(kSumTile, kRowTile, kWeightTile);
+  float sums[16];
+  tiles.store(kSumTile, sums, 64);
+  EXPECT_EQ(sums[0], std::ldexp(1.0f, -100));
 }
 
 TEST(Gemm, RoundingGoesToTheNearestEvenOnEveryInstructionSet) {
@@ -438,7 +599,7 @@ TEST(Gemm, RoundingGoesToTheNearestEvenOnEveryInstructionSet) {
     x.push_back(std::ldexp(1.2345678f + 0.01f * static_cast<float>(i), i - 20));
   for (const float nan : {std::nanf(""), std::bit_cast<float>(0x7fffffff)}) x.push_back(nan);
   const auto count = std::ssize(x);
-  for (const GemmSet& set : runnable()) {
+  for (const TestedSet& set : runnable()) {
     std::vector<uint8_t> to(x.size() * 4 + 4, 0x55);
     set.kernels.round(x.data(), count, to.data());
     const auto size = static_cast<size_t>(set.kernels.rounded_bytes);
@@ -473,18 +634,23 @@ TEST(Gemm, SetsFollowTheFeatures) {
   EXPECT_EQ(best(f), "avx512vnni");
   f.avx512_bf16 = true;
   EXPECT_EQ(best(f), "avx512bf16");
+  f.amx = true;
+  EXPECT_EQ(best(f), "amx");
 #endif
 }
 
 TEST(Gemm, QuantizedRowsAreTheSameOnEveryInstructionSet) {
   const Tensor x = random({1, 77}, 3);
-  for (const GemmSet& set : runnable()) {
+  for (const TestedSet& set : runnable()) {
     int16_t q[128];
     std::memset(q, 1, sizeof q);
     const float scale = set.kernels.quantize(x.f32(), 77, 128, q);
+    const bool planes = set.name == "amx for many rows";
     for (int i = 0; i < 128; ++i) {
+      const auto* bytes = reinterpret_cast<const int8_t*>(q) + i / 64 * 128 + i % 64;
+      const int got = planes ? static_cast<uint8_t>(bytes[0]) + 256 * bytes[64] : q[i];
       const double want = i < 77 ? x.f32()[i] / scale : 0.0;
-      EXPECT_NEAR(q[i], want, 0.51) << set.name;
+      EXPECT_NEAR(got, want, 0.51) << set.name;
     }
     Tensor zeros({1, 77}, DType::kF32);
     EXPECT_EQ(set.kernels.quantize(zeros.f32(), 77, 128, q), 0.0f);
@@ -494,7 +660,7 @@ TEST(Gemm, QuantizedRowsAreTheSameOnEveryInstructionSet) {
 
 TEST(Gemm, FinishAddsBiasAndKeepsToItsColumns) {
   const Tensor sums = random({2, 3, 16}, 4), bias = random({32}, 5);
-  for (const GemmSet& set : runnable()) {
+  for (const TestedSet& set : runnable()) {
     for (const int width : {16, 5}) {
       for (const int kind : {0, 1, 2}) {
         float out[3][20];

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "server/http/server_state.h"
 #include "server/http/session.h"
 #include "server/net/connection.h"
@@ -28,7 +29,7 @@ ServerState::ServerState(ServerOptions server_options)
       limits(options.limits),
       random(std::random_device{}()),
       salt(random()),
-      encoders(std::max(1u, std::thread::hardware_concurrency())) {
+      encoders(static_cast<size_t>(usable_cores())) {
   if (!options.tls_certificate.empty()) {
     tls = make_tls_context(options.tls_certificate, options.tls_key);
   }

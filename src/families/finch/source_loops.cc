@@ -1,0 +1,47 @@
+#include "families/finch/source_loops.h"
+
+#include <algorithm>
+
+namespace syrinx::finch::ref {
+namespace {
+
+/// Uniform in [-1, 1): number `index` of the noise of a step. A 32-bit hash, the same everywhere.
+float hash_noise(uint32_t step, uint32_t index) {
+  uint32_t n = step * 1024u + index;
+  n = (n ^ (n >> 16)) * 0x7FEB352Du;
+  n = (n ^ (n >> 15)) * 0x846CA68Bu;
+  n ^= n >> 16;
+  return static_cast<float>(n >> 8) * (2.0f / (1 << 24)) - 1.0f;
+}
+
+}  // namespace
+
+void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum) {
+  std::fill(spectrum, spectrum + 2 * bins, 0.f);
+  for (int p = 0; p < pulses.count; ++p) {
+    double &re = pulses.re[p], &im = pulses.im[p];
+    const double cos = pulses.cos[p], sin = pulses.sin[p];
+    for (int k = 0; k < bins; ++k) {
+      spectrum[2 * k] += static_cast<float>(re);
+      spectrum[2 * k + 1] += static_cast<float>(im);
+      const double turned = re * cos - im * sin;
+      im = re * sin + im * cos;
+      re = turned;
+    }
+  }
+}
+
+void shape(const ShapedBins& bins) {
+  // The real parts' noise first, then that of the imaginary ones.
+  const auto all = static_cast<uint32_t>(bins.end);
+  for (int k = bins.begin; k < bins.end; ++k) {
+    const float re = bins.tone[2 * k], im = bins.tone[2 * k + 1], hiss = bins.hiss[k];
+    float* to = bins.spectrum + 2 * k;
+    const float pulse_re = to[0], pulse_im = to[1];
+    const auto at = static_cast<uint32_t>(k);
+    to[0] = re * pulse_re - im * pulse_im + hiss * hash_noise(bins.step, at);
+    to[1] = re * pulse_im + im * pulse_re + hiss * hash_noise(bins.step, all + at);
+  }
+}
+
+}  // namespace syrinx::finch::ref

@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "base/cpu_features.h"
+#include "families/finch/source_loops.h"
+
+namespace syrinx::finch {
+namespace {
+
+std::vector<float> random_floats(size_t count, std::mt19937& rng) {
+  std::normal_distribution<float> normal;
+  std::vector<float> x(count);
+  for (float& v : x) v = normal(rng);
+  return x;
+}
+
+PulseTurns random_pulses(int count, std::mt19937& rng) {
+  std::uniform_real_distribution<double> any(0, 6.28);
+  PulseTurns pulses;
+  pulses.count = count;
+  for (int p = 0; p < count; ++p) {
+    const double angle = any(rng);
+    pulses.re[p] = any(rng);
+    pulses.cos[p] = std::cos(angle);
+    pulses.sin[p] = -std::sin(angle);
+  }
+  return pulses;
+}
+
+TEST(SourceLoops, PulsesAreASumOfTurns) {
+  PulseTurns pulses;
+  pulses.count = 2;
+  pulses.re[0] = 2, pulses.cos[0] = 0, pulses.sin[0] = -1;  // a quarter back for each bin
+  pulses.re[1] = 1, pulses.cos[1] = -1;                     // a half
+  float spectrum[8];
+  ref::pulse_spectrum(pulses, 4, spectrum);
+  const float want[8] = {3, 0, -1, -2, -1, 0, -1, 2};
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(spectrum[i], want[i]) << i;
+}
+
+#if defined(__x86_64__)
+TEST(SourceLoops, HaveTheSameBitsOnEveryProcessor) {
+  if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";
+  std::mt19937 rng(1);
+  for (const int bins : {257, 385, 6, 1}) {
+    for (int count = 0; count <= PulseTurns::kMost; ++count) {
+      PulseTurns pulses = random_pulses(count, rng), again = pulses;
+      std::vector<float> want(2 * static_cast<size_t>(bins) + 8, 7.f), got = want;
+      ref::pulse_spectrum(pulses, bins, want.data());
+      avx2::pulse_spectrum(again, bins, got.data());
+      ASSERT_EQ(std::memcmp(want.data(), got.data(), want.size() * 4), 0) << bins << " " << count;
+      const std::vector<float> tone = random_floats(2 * static_cast<size_t>(bins), rng);
+      const std::vector<float> hiss = random_floats(static_cast<size_t>(bins), rng);
+      ShapedBins shaped{
+          static_cast<uint32_t>(count * 54321), 0, bins, tone.data(), hiss.data(), want.data()};
+      ref::shape(shaped);
+      shaped.spectrum = got.data();
+      avx2::shape(shaped);
+      ASSERT_EQ(std::memcmp(want.data(), got.data(), want.size() * 4), 0) << bins << " " << count;
+    }
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace syrinx::finch
