@@ -18,6 +18,7 @@ struct Segment {
   float loudest = 0;  ///< GlmSpeechTokenizer::loudest()
 };
 
+/// What the language model reads before it answers.
 struct Prompt {
   std::vector<int32_t> ids;       ///< code 0's id stands for each code of a recording
   std::vector<int32_t> places;    ///< where, in rising order
