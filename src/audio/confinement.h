@@ -9,6 +9,7 @@
 
 namespace syrinx {
 
+/// What a confined process may take.
 struct ConfinementLimits {
   uint64_t memory_bytes = 0;  ///< of address space beyond what the process has now
   uint32_t cpu_s = 0;         ///< of processor time

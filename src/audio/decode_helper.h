@@ -26,6 +26,7 @@ namespace syrinx {
 
 class Decoding;
 
+/// How children are confined, and what starts the helper again.
 struct DecodeHelperOptions {
   bool filter = true;                           ///< of system calls, where it is possible
   uint64_t memory_bytes = uint64_t{128} << 20;  ///< of a child, beside the file

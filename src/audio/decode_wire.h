@@ -7,12 +7,14 @@
 
 namespace syrinx {
 
+/// What a child is asked for; the file's bytes follow.
 struct DecodeJob {
   uint64_t file_bytes = 0;
   double max_s = 0, max_decode_s = 0;
   uint64_t first_channel = 0;  ///< 0 or 1
 };
 
+/// What a child says.
 enum class DecodeMessage : uint32_t {
   kInfo,     ///< DecodeInfo, then the format as text; once, before samples
   kSamples,  ///< floats
@@ -20,12 +22,14 @@ enum class DecodeMessage : uint32_t {
   kFault,    ///< the message of an error; nothing follows
 };
 
+/// Stands before each message of a child.
 struct DecodeMessageHead {
   DecodeMessage kind = DecodeMessage::kEnd;
   uint32_t bytes = 0;  ///< that follow, at most kMaxDecodeMessage
 };
 constexpr uint32_t kMaxDecodeMessage = 1 << 20;
 
+/// What a file says of itself.
 struct DecodeInfo {
   int32_t sample_rate = 0;
   uint32_t unused = 0;

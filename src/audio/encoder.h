@@ -26,6 +26,7 @@
 
 namespace syrinx {
 
+/// Containers and codings that an Encoder writes.
 enum class AudioFormat { kMp3, kOpus, kAac, kFlac, kWav, kPcm, kM4a };
 
 /// "mp3", "opus" or "ogg", "aac", "flac", "wav", "pcm", "m4a"; nothing for any other name.
@@ -40,6 +41,7 @@ struct EncoderOptions;
 /// `rate_hz` as Encoder::rate_hz().
 std::string content_type(const EncoderOptions& options, int rate_hz);
 
+/// What comes in, and what is made of it.
 struct EncoderOptions {
   AudioFormat format = AudioFormat::kWav;
   int in_rate_hz = 24000;

@@ -13,18 +13,22 @@
 
 namespace syrinx {
 
+/// What a frame is multiplied with.
 enum class MelWindow : uint8_t { kHann, kHannSymmetric, kHamming, kPovey };
 /// Slaney: linear below 1 kHz, then logarithmic. HTK: 2595 log10(1 + f / 700). Kaldi: HTK's scale,
 /// but the triangles are straight over mels instead of hertz.
 enum class MelScale : uint8_t { kSlaney, kHtk, kKaldi };
 /// |X|^2, |X|, or sqrt(|X|^2 + 1e-9) as vocoders of the HiFi-GAN kind have it.
 enum class MelPower : uint8_t { kPower, kMagnitude, kSoftMagnitude };
+
+/// Of the energies of the bands.
 enum class MelLog : uint8_t { kNone, kNatural, kLog10 };
 /// Where frames lie: centred on multiples of the hop with the ends reflected or zero (torch.stft
 /// with center); with (n_fft - hop) / 2 reflected samples at both ends (HiFi-GAN); or only where a
 /// whole window fits (Kaldi).
 enum class MelFraming : uint8_t { kReflect, kZero, kHalfHop, kWhole };
 
+/// How one model's spectrogram differs from another's.
 struct MelOptions {
   int sample_rate = 16000;  ///< Hz
   int n_fft = 400;          ///< even; frames are padded with zeros to it
@@ -50,6 +54,7 @@ MelOptions whisper_mel(int mels);
 /// models were trained on samples in [-1, 1], so scaling is the caller's.
 MelOptions kaldi_fbank(int mels);
 
+/// Frames of mel energies of a signal, whole or as it comes.
 class MelSpectrogram {
  public:
   /// Throws InternalError for options that contradict themselves.

@@ -19,6 +19,7 @@ namespace syrinx {
 
 class DecodeHelper;
 
+/// What is taken as a recording, and how long decoding may last.
 struct RecordingLimits {
   size_t max_bytes = size_t{32} << 20;  ///< of the file
   double max_s = 300;                   ///< of audio in it, silence and all

@@ -41,6 +41,7 @@ std::unique_ptr<Decoding> decode_here(std::string_view file, const RecordingLimi
 /// Where the limits say. Borrows the bytes, and the limits' helper.
 std::unique_ptr<Decoding> start_decoding(std::string_view file, const RecordingLimits& limits);
 
+/// All of a file: mono samples at its own rate.
 struct DecodedFile {
   std::vector<float> samples;
   int sample_rate = 0;

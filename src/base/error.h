@@ -11,6 +11,7 @@
 
 namespace syrinx {
 
+/// What went wrong, as far as a caller acts on it.
 enum class ErrorCode {
   kInvalid,      ///< the request is malformed; do not retry unchanged
   kNotFound,     ///< a model or a voice by that name does not exist

@@ -12,6 +12,7 @@
 
 namespace syrinx {
 
+/// As packaging/haproxy/haproxy.cfg sets them.
 struct BalancerOptions {
   double slow_start_s = 10;
   double bound = 1.5;  ///< connections of one worker by the mean, past which a voice goes elsewhere

@@ -8,6 +8,7 @@
 
 namespace syrinx {
 
+/// Points of one colour.
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;

@@ -25,11 +25,13 @@ struct DayRow {
   double used = 0, most_used = 0;  ///< by the streams that the costs allow: mean, and the fullest
 };
 
+/// A day by its rows, and as a whole.
 struct DayResult {
   std::vector<DayRow> rows;
   DayRow whole;
 };
 
+/// A fleet and the day that it goes through.
 struct DayOptions {
   SimulationOptions fleet;
   Day day;

@@ -37,6 +37,7 @@ struct Autoscaling {
   int fewer_per_min = 1;
 };
 
+/// Kubernetes' rule of how many workers there should be.
 class Autoscaler {
  public:
   explicit Autoscaler(const Autoscaling& options) : options_(options) {}

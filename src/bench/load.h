@@ -14,8 +14,10 @@
 
 namespace syrinx {
 
+/// An open loop, clients that ask again at once, listeners in real time, or times of a file.
 enum class LoadKind { kRate, kStreams, kRealtime, kTrace };
 
+/// One load.
 struct LoadPoint {
   LoadKind kind = LoadKind::kStreams;
   double level = 1;  ///< requests a second, or how many clients; of a trace: its speed
@@ -23,6 +25,7 @@ struct LoadPoint {
 /// "4 req/s", "8 streams", "8 listeners", "trace"
 std::string point_name(const LoadPoint& point);
 
+/// For how long, and with what seeds.
 struct TrafficOptions {
   double warmup_s = 0;     ///< requests due earlier are made and not counted
   double duration_s = 30;  ///< after the warm-up, requests become due for so long
@@ -43,6 +46,7 @@ struct LoadProgress {
   int sent = 0, done = 0, failed = 0, running = 0;
 };
 
+/// A load that was made, and what each request heard.
 struct LoadResult {
   LoadPoint point;
   double warmup_s = 0;

@@ -26,6 +26,7 @@ enum class Failure {
 /// "connect", "status", ...; static storage.
 const char* failure_name(Failure failure);
 
+/// When what of a request came. Times are seconds.
 struct RequestRecord {
   double due_s = 0;                     ///< since the run began
   double lag_s = 0;                     ///< from due to sent: the generator's own fault

@@ -25,6 +25,7 @@ struct Rehearsal {
   Error error;  ///< with a message: it failed
 };
 
+/// Of the turns, and what all of them are told.
 struct RehearsalOptions {
   TurnOptions turn;    ///< its `predict` is set for each run
   std::string system;  ///< what the text model is told before
@@ -45,6 +46,7 @@ struct RehearsalRun {
   std::vector<Rehearsal> turns;
 };
 
+/// A rule of drafting, and what tables call it.
 struct NamedPrediction {
   std::string name;
   Prediction how;

@@ -7,6 +7,7 @@
 
 namespace syrinx {
 
+/// Where a search goes, and how finely.
 struct SearchOptions {
   double start = 1;         ///< the first load that is tried; > 0
   double most = 100'000;    ///< never more than this
@@ -15,6 +16,7 @@ struct SearchOptions {
   int confirmations = 6;    ///< how often the load is lowered when a confirmation fails
 };
 
+/// The highest load that held, as far as it was looked for.
 struct SearchOutcome {
   double best = 0;         ///< 0: not even the smallest load was held
   bool confirmed = false;  ///< by a run of its own, after the search

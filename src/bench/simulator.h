@@ -15,6 +15,7 @@
 
 namespace syrinx {
 
+/// The engine, the clients and the fleet that are computed.
 struct SimulationOptions {
   std::string policy = "streaming";
   int executors = 1;   ///< of an engine; each runs any stage as fast as the profile says

@@ -17,6 +17,7 @@ struct ServiceTargets {
   double viable = 0.999;    ///< share of requests that must end well and without an underrun
 };
 
+/// What one load came to.
 struct LoadSummary {
   LoadPoint point;
   int requests = 0, ok = 0, failed = 0;

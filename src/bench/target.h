@@ -18,6 +18,7 @@ namespace syrinx {
 
 namespace net = boost::asio;
 
+/// What is asked to speak: a server, or an engine of this process.
 class BenchTarget {
  public:
   virtual ~BenchTarget() = default;
@@ -29,6 +30,7 @@ class BenchTarget {
                      std::function<void()> done) = 0;
 };
 
+/// A server, and what it is asked beside the text.
 struct HttpTargetOptions {
   std::string url = {};        ///< http://host:port[/base]; the path of the API is appended
   std::string model = {};      ///< sent as "model" unless empty

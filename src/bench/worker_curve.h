@@ -10,6 +10,7 @@
 
 namespace syrinx {
 
+/// How a worker does at one rate of requests.
 struct CurvePoint {
   double rate = 0;                  ///< requests a second that come to a worker
   double ok = 1;                    ///< share that ends well; the others are refused
@@ -51,6 +52,7 @@ class WorkerCurve {
   std::vector<CurvePoint> points_;
 };
 
+/// Of the simulations that make a curve.
 struct CurveOptions {
   int workers = 4;                    ///< of the small fleet
   int requests = 4000;                ///< for each rate

@@ -58,6 +58,7 @@ struct AudioVaeJob {
   std::span<float> out;            ///< [T * decoder_hop], written; in [-1, 1]
 };
 
+/// Latents to samples.
 class AudioVaeDecoder {
  public:
   /// `weights` is the scope that holds "decoder."; `type` is how the matrices are kept.

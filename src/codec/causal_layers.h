@@ -13,6 +13,7 @@ namespace syrinx::causal {
 constexpr int64_t kTaps = 7;
 constexpr int64_t kDilations[] = {1, 3, 9};
 
+/// x + sin(alpha x)^2 / alpha, for each channel.
 struct Snake {
   Tensor alpha, inv_alpha;  // [C]
 };
@@ -24,6 +25,7 @@ struct ResidualUnit {
   PackedLinear mix;
 };
 
+/// How the units of codecs differ.
 struct UnitOptions {
   int64_t dilation = 1;
   bool depthwise = false;  ///< the dilated convolution

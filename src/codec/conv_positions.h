@@ -9,6 +9,7 @@
 
 namespace syrinx {
 
+/// Of the convolution, from its tensors.
 struct ConvPositionSizes {
   int64_t width = 0, taps = 128, groups = 16;
 

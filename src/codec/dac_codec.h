@@ -14,6 +14,7 @@
 
 namespace syrinx {
 
+/// Sizes. Plain data.
 struct DacCodecConfig {
   int64_t codebooks = 9;         ///< Q
   int64_t codebook_size = 1024;  ///< V
@@ -25,6 +26,7 @@ struct DacCodecConfig {
   int64_t lookahead() const { return decoder.lookahead(); }
 };
 
+/// What a stream keeps between calls.
 class DacCodecState {
  public:
   /// Frames whose samples have been taken.

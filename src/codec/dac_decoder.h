@@ -24,6 +24,7 @@ enum class DacNames {
   kNamed        ///< conv1, block.0.snake1.alpha, ...: DacModel of transformers
 };
 
+/// Sizes. Plain data.
 struct DacDecoderConfig {
   int64_t latent = 1024;    ///< D
   int64_t channels = 1536;  ///< after the first convolution; halved by every block

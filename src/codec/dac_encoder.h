@@ -15,6 +15,7 @@
 
 namespace syrinx {
 
+/// Sizes. Plain data.
 struct DacEncoderConfig {
   int64_t latent = 256;   ///< D
   int64_t channels = 64;  ///< after the first convolution; doubled by every block

@@ -15,6 +15,7 @@
 
 namespace syrinx {
 
+/// Sizes. Plain data.
 struct EspnetCodecConfig {
   int64_t codebooks = 8;         ///< Q
   int64_t codebook_size = 1024;  ///< V
@@ -30,6 +31,7 @@ struct EspnetCodecConfig {
 /// The entries [V, D] of each codebook of the scope.
 std::vector<Tensor> load_codebooks(const EspnetCodecConfig& config, const Weights& generator);
 
+/// What a stream keeps between calls.
 class EspnetCodecState {
  public:
   /// Frames whose samples have been taken.

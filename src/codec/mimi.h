@@ -42,6 +42,7 @@ struct MimiResidualUnit {
   PackedLinear mix;   // C / compress -> C
 };
 
+/// Codes to samples.
 class MimiDecoder {
  public:
   /// `weights` is the scope that holds "quantizer.", "upsample.", "decoder_transformer." and

@@ -10,6 +10,7 @@
 
 namespace syrinx {
 
+/// As of the convolution that it stands for.
 struct MirroredOptions {
   int64_t dilation = 1, stride = 1;
   WeightType type = WeightType::kF32;

@@ -36,6 +36,7 @@ namespace seanet {
 /// Where a convolution keeps its tensors.
 inline Weights conv_scope(const Weights& layer) { return layer.scope("conv").scope("conv"); }
 
+/// One alpha for all channels.
 struct Snake {
   Tensor alpha, inverse;  // [C], all the same
 };
@@ -46,6 +47,7 @@ void apply(StepContext& ctx, const Snake& snake, const View& x);
 MirroredConv1d load_conv(const Weights& layer, int64_t in, int64_t out, int64_t taps,
                          const MirroredOptions& options);
 
+/// Snake, dilated convolution, snake and mix, beside a mix of what comes in.
 struct Unit {
   Snake before, inside;
   MirroredConv1d conv;

@@ -28,6 +28,7 @@ namespace syrinx {
 /// resamples (audio/resampler.h).
 inline constexpr int kHearingRate = 16000;
 
+/// When a word was said, and how sure that is.
 struct TranscriptWord {
   double start_s = 0, end_s = 0;  ///< from the first sample that was heard
   std::string word = {};          ///< without blanks around it
@@ -54,6 +55,7 @@ struct TranscriptSegment {
   std::vector<ScoredPiece> pieces = {};    ///< where ListenOptions::scores asked for them
 };
 
+/// All that was heard.
 struct Transcript {
   std::string language;   ///< ISO 639-1, e.g. "en": as asked for or as found
   double duration_s = 0;  ///< of the audio that was heard
@@ -64,6 +66,7 @@ struct Transcript {
   std::string text() const;
 };
 
+/// What a recogniser is and can.
 struct RecogniserInfo {
   std::string name = {};                    ///< what clients ask for
   std::string family = {};                  ///< "pocketsphinx", "whisper", ...
@@ -78,6 +81,7 @@ struct RecogniserInfo {
   size_t bytes = 0;            ///< memory that it takes when it has loaded all it loads
 };
 
+/// What a recording is listened to for.
 struct ListenOptions {
   std::string language = {};  ///< ISO 639-1; empty: found out, or the only one
   std::string prompt = {};    ///< what was said before, or words to expect

@@ -23,6 +23,7 @@ struct TurnRules {
   bool melody = false;     ///< whether fell() is wanted
 };
 
+/// A turn's beginning or its end. Times count from the first sample.
 struct TurnEvent {
   enum Kind { kStarted, kStopped };
   Kind kind = kStarted;
@@ -31,6 +32,7 @@ struct TurnEvent {
   bool operator==(const TurnEvent&) const = default;
 };
 
+/// Finds turns in samples as they come. One thread.
 class TurnDetector {
  public:
   TurnDetector(std::unique_ptr<VoiceActivity> activity, const TurnRules& options);

@@ -22,6 +22,7 @@
 
 namespace syrinx {
 
+/// As the authors' transcribe() takes them.
 struct WhisperOptions {
   std::string language;  ///< as Window's
   bool translate = false;

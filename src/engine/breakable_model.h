@@ -18,6 +18,7 @@
 
 namespace syrinx {
 
+/// How many of them there are, which must be none in the end.
 struct Alive {
   int sequences = 0, streams = 0;
 };
@@ -44,6 +45,7 @@ class Breaker {
   int call_ = 0, reached_ = 0;
 };
 
+/// Breaks where its request's text says so.
 class BreakableSequence : public Sequence {
  public:
   static constexpr int kStepsASegment = 4, kFramesAStep = 2;

@@ -13,6 +13,7 @@
 
 namespace syrinx {
 
+/// How batches are run.
 struct ExecutorOptions {
   int threads = 0;      ///< as in ThreadPool
   bool greedy = false;  ///< as in StepOptions

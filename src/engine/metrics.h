@@ -22,6 +22,7 @@ class Counter {
   std::atomic<double> value_{0};
 };
 
+/// A number that goes up and down. Any thread.
 class Gauge {
  public:
   void set(double value) { value_.store(value, std::memory_order_relaxed); }
@@ -59,6 +60,7 @@ struct StageMetrics {
   Counter replayed;        ///< batches that a GPU played from a recording (Stream::repeat)
 };
 
+/// All numbers of one model's engine. Any thread reads them.
 struct EngineMetrics {
   /// The names of the graph's nodes.
   explicit EngineMetrics(std::span<const std::string> stages);
@@ -92,6 +94,7 @@ struct EngineMetrics {
   std::deque<StageMetrics> stages;
 };
 
+/// A model's, and what it is called.
 struct NamedMetrics {
   std::string model;
   const EngineMetrics* metrics = nullptr;

@@ -62,6 +62,7 @@ struct MixedResult {
   double preemptions = 0;
 };
 
+/// A random schedule of requests whose results are known.
 class MixedSchedule {
  public:
   /// `kv_bytes`: memory for each AR node, with which any one request fits. `own_blocks`: a node

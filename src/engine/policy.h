@@ -55,6 +55,7 @@ struct ChunkView {
   double slack_s = 0;  ///< seconds until the client runs dry; not started: minus the time waited
 };
 
+/// What a policy knows at one moment: plain data, of all models.
 struct Snapshot {
   int max_batch = 32;  ///< places in a batch
   int max_prefill_rows = 128;
@@ -68,6 +69,7 @@ struct Snapshot {
   int model_of(int node) const { return nodes[node].model; }
 };
 
+/// What a sequence does in a batch.
 struct PlannedSequence {
   int slot = 0;
   int rows = 1;
@@ -76,6 +78,7 @@ struct PlannedSequence {
   bool operator==(const PlannedSequence&) const = default;
 };
 
+/// The next batch, or none.
 struct Plan {
   enum Kind { kIdle, kAr, kChunks };
   Kind kind = kIdle;
@@ -107,6 +110,7 @@ void plan_throughput(Snapshot& snapshot, Plan& plan);
 /// The baseline: everything in order of arrival, chunks as soon as they can be cut.
 void plan_fcfs(Snapshot& snapshot, Plan& plan);
 
+/// A policy, and what options call it.
 struct NamedPolicy {
   std::string_view name;
   Policy plan;

@@ -17,6 +17,7 @@
 
 namespace syrinx {
 
+/// A node of a loaded model: what it is, and what has been learned of it.
 struct ResidentNode {
   // Constant
   std::string name;
@@ -40,6 +41,7 @@ struct ResidentNode {
   Device device() const { return ar ? ar->device() : chunk->device(); }
 };
 
+/// A loaded model: its nodes, its caches and who has a place in it.
 struct ResidentModel {
   /// Takes the memory of the caches. Throws LoadError.
   ResidentModel(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,

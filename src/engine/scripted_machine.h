@@ -19,6 +19,7 @@
 
 namespace syrinx {
 
+/// Notes what a client is told, and when.
 class ScriptedClient : public Sink {
  public:
   struct Piece {
@@ -62,6 +63,7 @@ class ScriptedClient : public Sink {
   const int rate_hz_;
 };
 
+/// How long all takes, and who looks on.
 struct Script {
   EngineOptions options = {};  ///< of the machine and of models that bring none
   PlacesSpec places = {{{1, true}}, true, false};

@@ -20,6 +20,7 @@
 
 namespace syrinx {
 
+/// How much may wait, and for how long.
 struct VoiceQueueLimits {
   int batch = 4;           ///< recordings that take turns
   int max_jobs = 64;       ///< accepted and unfinished

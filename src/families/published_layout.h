@@ -10,6 +10,7 @@
 
 namespace syrinx {
 
+/// A tensor of a published checkpoint.
 struct PublishedTensor {
   std::string type;  ///< as safetensors has it: "BF16"
   std::vector<int64_t> shape;

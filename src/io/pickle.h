@@ -15,6 +15,7 @@ namespace syrinx {
 /// A value by its index in Pickle::values. Values may be shared and may contain themselves.
 using PickleId = uint32_t;
 
+/// A value as data; what would run code is refused.
 struct PickleValue {
   enum Kind : uint8_t {
     kNone,

@@ -17,6 +17,7 @@ struct ProtoField {
   std::string_view bytes = {};
 };
 
+/// Fields of a message, one after another.
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view message) : rest_(message) {}

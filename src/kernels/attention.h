@@ -93,6 +93,7 @@ Ragged resident(StepContext& ctx, const Ragged& ragged);
 /// The position of every row of the batch; out [N].
 void ragged_positions(const Ragged& ragged, std::span<int32_t> out);
 
+/// What rows see of their sequences.
 struct AttentionSpec {
   float scale = 1;     ///< scores are q.k * scale; commonly 1 / sqrt(D)
   int window = 0;      ///< row i sees positions (i - window, i]; 0: all before it

@@ -9,6 +9,7 @@
 
 namespace syrinx {
 
+/// Heads of some rows that share keys and values.
 struct AttentionTile {
   static constexpr int kMaxVectors = 12;  ///< rows * group at most
   static constexpr int kMaxDim = 256;

@@ -27,6 +27,7 @@ struct LinearPart {
   View gain = {};
 };
 
+/// One or several linears of the same input, as the products read them.
 class PackedLinear {
  public:
   PackedLinear() = default;

@@ -22,6 +22,7 @@ struct RopeScaling {
   float original_positions = 8192;
 };
 
+/// How positions turn a head.
 struct RopeSpec {
   int dim = 0;  ///< columns that turn: the first `dim` of each head, even
   double theta = 10000;

@@ -14,6 +14,7 @@
 
 namespace syrinx {
 
+/// How an id is drawn; the defaults change nothing.
 struct SampleParams {
   float temperature = 1;         ///< <= 1e-5: the largest logit, lowest id on ties
   int top_k = 0;                 ///< 0: off. Ties with the k-th are kept.
@@ -55,6 +56,7 @@ struct SampleRule {
   int wanted_among = 1;
 };
 
+/// What an id is drawn with.
 struct SampleRow {
   SampleParams params;
   SampleRule rule;
@@ -65,6 +67,7 @@ struct SampleRow {
   uint32_t codebook = 0;  ///< within the step
 };
 
+/// Why no id was drawn.
 enum class SampleStatus : uint8_t {
   kOk,
   kNotFinite,       ///< a NaN or +inf among the allowed logits

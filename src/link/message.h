@@ -32,6 +32,7 @@ inline constexpr uint16_t kLinkVersion = 3;
 inline constexpr size_t kMostMessage = size_t{96} << 20;
 inline constexpr size_t kMostGreeting = size_t{64} << 10;  ///< of Hello, Welcome and Refuse
 
+/// What kind of message it is.
 enum class MessageKind : uint8_t {
   kHello = 1,
   kWelcome,
@@ -69,6 +70,7 @@ struct Introduction {
 /// Why a process that holds `theirs` cannot work for one that wants `wanted`; empty: it can.
 std::string mismatch(const Introduction& wanted, const Introduction& theirs);
 
+/// A stream or a sequence begins at a node.
 struct OpenMessage {
   uint64_t stream = 0;
   uint16_t node = 0;        ///< of Hello's list
@@ -83,17 +85,22 @@ struct PushedJob {
   bool last = false;
   std::string_view window;
 };
+
+/// A batch of a chunk node.
 struct PushMessage {
   uint64_t batch = 0;
   uint16_t node = 0;
   std::vector<PushedJob> jobs;
 };
 
+/// What a job of it made, or why it failed.
 struct MadeJob {
   std::optional<std::string> fault;
   uint32_t made = 0;        ///< frames
   std::string_view values;  ///< f32
 };
+
+/// The answer to a PushMessage.
 struct MadeMessage {
   uint64_t batch = 0;
   std::vector<MadeJob> jobs;  ///< in the order of the push

@@ -14,6 +14,7 @@
 
 namespace syrinx {
 
+/// Where the other process is, and what is expected of it.
 struct LinkOptions {
   std::string address;  ///< of the other process (transport.h)
   StageKeys keys = {};

@@ -14,6 +14,7 @@
 
 namespace syrinx {
 
+/// Where it listens, and what it holds.
 struct StageServerOptions {
   std::string address;
   StageKeys keys = {};

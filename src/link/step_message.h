@@ -22,11 +22,13 @@
 
 namespace syrinx {
 
+/// How many pages a node's cache is to have.
 struct CacheMessage {
   uint16_t node = 0;  ///< of Hello's list
   uint32_t pages = 0;
 };
 
+/// What a sequence is told between steps.
 struct CallMessage {
   uint64_t stream = 0;
   std::string_view call;  ///< link/calls.h
@@ -50,6 +52,7 @@ struct StepMessage {
   std::vector<PushedSequence> sequences;
 };
 
+/// The answer to a StepMessage.
 struct SteppedMessage {
   uint64_t batch = 0;
   std::string fault;    ///< not empty: of all

@@ -27,6 +27,7 @@ enum class DelayDrain : uint8_t {
   kFree      ///< the model, everywhere
 };
 
+/// How much later each stream comes, and what stands where it has nothing.
 struct DelayPattern {
   std::vector<int> delays;  ///< [S], none negative; stream 0 has none
   DelayMarks marks;

@@ -7,6 +7,7 @@
 
 namespace syrinx {
 
+/// What frames are.
 enum class Flow : uint8_t {
   kText,     ///< UTF-8; a frame is a byte
   kIds,      ///< i32, one a frame
@@ -17,6 +18,7 @@ enum class Flow : uint8_t {
 /// "text", "ids", ...; static storage.
 const char* flow_name(Flow flow);
 
+/// What an edge carries.
 struct FrameType {
   Flow flow = Flow::kCodes;
   int width = 1;  ///< elements of a frame

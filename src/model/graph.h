@@ -35,11 +35,13 @@ struct Node {
 
 inline constexpr int kClient = -1;
 
+/// An input or an output of a node.
 struct Port {
   int node = kClient;
   int port = 0;
 };
 
+/// From where to where frames go.
 struct Edge {
   Port from, to;
   ChunkPolicy policy = {};  ///< where a chunk node is fed

@@ -15,6 +15,7 @@
 
 namespace syrinx {
 
+/// A voice that a model brings.
 struct VoiceInfo {
   std::string id;
   std::string description;

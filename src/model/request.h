@@ -136,6 +136,7 @@ struct SpeechRequest {
   std::shared_ptr<FamilyTask> task;  ///< instead of everything above but seed, bounds and client
 };
 
+/// Why a request ended.
 enum class FinishReason { kStop, kLength, kRepetition, kCancelled, kError };
 /// "stop", "length", ...; static storage.
 const char* finish_reason_name(FinishReason reason);

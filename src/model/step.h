@@ -50,6 +50,7 @@ struct Step {
   int pages = 0;                          ///< that the cache has
 };
 
+/// What a step gave, of the E sequences that yielded one.
 struct StepResults {
   int codes_per_step = 0;
   std::vector<int32_t> codes;        ///< [E, K]
@@ -61,6 +62,7 @@ struct StepResults {
   std::vector<std::optional<Error>> faults;
 };
 
+/// For whoever looks into steps; the engine sets none.
 struct StepOptions {
   bool greedy = false;  ///< the largest logit after the rules, whatever requests say
   /// Sees logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any rule.

@@ -51,6 +51,7 @@ struct VoiceMode {
   bool needs_text = false;  ///< only with Recording::text
 };
 
+/// What makes voices, and of which recordings.
 struct VoiceEncoderInfo {
   std::string family;
   std::string version;           ///< changes whenever the same recording would yield another voice
@@ -67,6 +68,7 @@ class VoiceEncoding {
   virtual Voice take() = 0;
 };
 
+/// Makes voices of recordings. Const; any thread.
 class VoiceEncoder {
  public:
   virtual ~VoiceEncoder() = default;

@@ -38,6 +38,7 @@ struct ConvJob {
 /// What stands left of the first input.
 enum class ConvPad : uint8_t { kZero, kReplicate };
 
+/// What a convolution is beside its weights.
 struct CausalConv1dOptions {
   int64_t dilation = 1, stride = 1, groups = 1;
   int64_t ahead = 0;  ///< inputs after its own that an output sees: the padding on the right

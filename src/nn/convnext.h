@@ -8,6 +8,7 @@
 
 namespace syrinx {
 
+/// Sizes and names. Plain data.
 struct ConvNeXtConfig {
   int64_t channels = 0;
   int64_t taps = 7;

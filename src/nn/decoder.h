@@ -44,6 +44,7 @@ struct DecoderNames {
   const char* mlp_scale = "mlp_layer_scale.scale";
 };
 
+/// Which transformer it is. Plain data.
 struct DecoderConfig {
   int layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0;
   float norm_eps = 1e-6f;

@@ -14,6 +14,7 @@
 
 namespace syrinx {
 
+/// Sizes. Plain data.
 struct MoeConfig {
   int experts = 0;         ///< E; 0: no mixture
   int top_k = 0;           ///< experts that a row asks

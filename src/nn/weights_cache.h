@@ -20,6 +20,7 @@
 
 namespace syrinx {
 
+/// Where packed weights are kept, and how many.
 struct WeightsCacheOptions {
   std::string path;  ///< ends with WeightsCache::kSuffix; its directory is made if need be
   std::string key;   ///< what the matrices depend on, at most 64 bytes; another one: packed anew

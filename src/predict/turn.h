@@ -25,6 +25,7 @@
 
 namespace syrinx {
 
+/// How a turn is answered and spoken.
 struct TurnOptions {
   SpeechRequest answer;  ///< its chat is set for each draft; expected and background are the turn's
   SpeechRequest voice;   ///< its text is the answer

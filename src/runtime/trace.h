@@ -9,6 +9,7 @@
 
 namespace syrinx {
 
+/// How a request is followed.
 struct TraceOptions {
   int threads = 0;       ///< 0: all cores
   int logit_steps = 32;  ///< logits are kept of so many first steps

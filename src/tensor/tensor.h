@@ -15,6 +15,7 @@
 
 namespace syrinx {
 
+/// Of a tensor's elements.
 enum class DType : uint8_t { kF32, kF16, kBF16, kI64, kI32, kI8, kU8 };
 
 /// Bytes of one element.

@@ -36,6 +36,7 @@ struct NewVoice {
   bool replace = false;  ///< one of the same name goes
 };
 
+/// What is kept of a voice.
 struct StoredVoice {
   std::string id = {};  ///< the name as it is asked for: "Anna Bell" is "anna-bell"
   std::string name = {}, text = {}, mode = {}, consent = {}, description = {};
@@ -48,12 +49,14 @@ struct StoredVoice {
   int64_t created_s = 0;        ///< since 1970
 };
 
+/// That somebody agreed to be cloned.
 struct StoredConsent {
   std::string id = {};  ///< "cons_" and hexadecimal digits
   std::string name = {}, language = {}, recording = {};
   int64_t created_s = 0;
 };
 
+/// What a store may hold.
 struct VoiceStoreLimits {
   size_t max_voices = 1000;
   size_t max_bytes = size_t{2} << 30;  ///< of all files

@@ -74,6 +74,7 @@ struct PreparedVoice {
   std::string recording_hash = {};
 };
 
+/// Where voices come from, and what may be done for one.
 struct PrepareOptions {
   VoiceCache* cache = nullptr;
   bool quick = false;  ///< only what is in the cache: nothing is decoded and no voice file read

@@ -9,6 +9,7 @@
 
 namespace syrinx {
 
+/// What came back.
 struct HttpAnswer {
   int status = 0;       ///< 0: no answer, for `failure`
   std::string failure;  ///< why; also of an answer that was cut short or too large
@@ -21,6 +22,7 @@ struct HttpAnswer {
   bool ok() const { return status == 200 && failure.empty(); }
 };
 
+/// Of all requests of a client.
 struct HttpClientOptions {
   std::string api_key = {};  ///< sent as a bearer token unless empty
   double timeout_s = 600;    ///< of a request as a whole

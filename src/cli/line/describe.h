@@ -8,6 +8,7 @@
 
 namespace syrinx {
 
+/// What texts tell of an option.
 struct OptionFacts {
   std::vector<std::string> names;  ///< "-v", "--voice"; empty for a positional
   std::string positional;          ///< "text"; empty for an option
@@ -17,6 +18,7 @@ struct OptionFacts {
   bool takes_value = false, required = false;
 };
 
+/// What texts tell of a command.
 struct CommandFacts {
   std::string name;  ///< "say"; of a command below another one "hub pull"
   std::string description, footer;

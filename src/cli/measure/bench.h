@@ -71,6 +71,7 @@ struct DayCommand {
   bool exact = false;  ///< every request through the engine's scheduler
 };
 
+/// What `syrinx simulate` is asked for.
 struct SimulateOptions {
   std::string profile_file;
   SimulationOptions how;

@@ -17,6 +17,7 @@ namespace syrinx::cosyvoice2 {
 /// Which table a row comes from.
 enum class Table : int32_t { kText, kControl, kSpeech };
 
+/// An input row of the language model: an entry of a table.
 struct Row {
   Table table = Table::kText;
   int32_t id = 0;

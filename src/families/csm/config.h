@@ -13,6 +13,7 @@
 
 namespace syrinx::csm {
 
+/// Sizes and ids. Plain data.
 struct ModelConfig {
   DecoderConfig backbone, depth;
   int64_t max_positions = 2048;  ///< of the backbone

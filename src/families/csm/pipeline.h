@@ -34,6 +34,7 @@ class CodecStage : public ChunkStage {
   const MimiDecoder& codec_;
 };
 
+/// The loaded model.
 class Csm : public Pipeline {
  public:
   /// Throws LoadError.

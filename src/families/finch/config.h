@@ -17,10 +17,12 @@ inline constexpr int kFrameWidth = kFrameCodes + 1;  ///< the accent's lift behi
 inline constexpr int kMaxLift = 1200;
 inline constexpr int kMoveHead = kBooks;        ///< index of the pointer's head among the heads
 
+/// Who speaks.
 struct Speaker {
   std::string name, description;
 };
 
+/// Sizes, speakers and bounds. Plain data.
 struct FinchConfig {
   std::string voice, description, licence;  ///< `voice`: the default one
   /// In the order of the tables; empty in a checkpoint of one speaker, which has no tables.

@@ -27,6 +27,7 @@ struct Piece {
   bool strong = false;
 };
 
+/// What is spoken in one go.
 struct Sentence {
   std::vector<Piece> pieces;
   bool rising = false;  ///< a question whose pitch rises at the end

@@ -34,6 +34,7 @@ class CodecStage : public ChunkStage {
   const FishCodec& codec_;
 };
 
+/// The loaded model.
 class FishSpeech : public Pipeline {
  public:
   /// Throws LoadError.

@@ -22,6 +22,7 @@ struct Ids {
   bool is_audio(int32_t id) const { return audio <= id && id < audio_end; }
 };
 
+/// Sizes of the networks. Plain data.
 struct ModelConfig {
   llm::ModelConfig lm;
   GlmSpeechConfig speech;

@@ -19,6 +19,7 @@ struct Segment {
   std::vector<uint64_t> keys = {};  ///< of its blocks: GlmSpeechTokenizer::keys()
 };
 
+/// What the language model reads before it answers.
 struct Prompt {
   std::vector<int32_t> ids;       ///< code 0's id stands for each code of a recording
   std::vector<int32_t> places;    ///< where, in rising order

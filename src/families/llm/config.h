@@ -22,6 +22,7 @@ struct ModelNames {
   const char* head = "lm_head.weight";
 };
 
+/// Sizes. Plain data.
 struct ModelConfig {
   std::string type;  ///< llama, qwen2 or qwen3
   DecoderConfig lm;

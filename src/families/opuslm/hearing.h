@@ -21,6 +21,7 @@
 
 namespace syrinx::opuslm {
 
+/// What hears: units of XEUS beside codes of the codec.
 class Ears {
  public:
   static constexpr int kSampleRate = Xeus::kSampleRate;

@@ -32,6 +32,7 @@ struct TokenIds {
   int32_t first_code = 0;       ///< <custom_token_10>
 };
 
+/// Sizes and ids. Plain data.
 struct ModelConfig {
   DecoderConfig lm;
   int64_t vocab = 0;

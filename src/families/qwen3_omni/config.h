@@ -32,12 +32,14 @@ struct CodecIds {
   int32_t pad = 0, bos = 0, eos = 0, nothink = 0, think_bos = 0, think_eos = 0;
 };
 
+/// Of the network that reads, hears and writes.
 struct ThinkerConfig {
   DecoderConfig decoder;
   int64_t vocab = 0;
   int64_t max_positions = 32768;
 };
 
+/// Of the network that speaks.
 struct TalkerConfig {
   DecoderConfig decoder;
   qwen3_tts::PredictorConfig predictor;
@@ -53,6 +55,7 @@ struct TalkerConfig {
   static constexpr int64_t kOtherIds = 1024;
 };
 
+/// Sizes and ids of all networks. Plain data.
 struct ModelConfig {
   TextIds text;
   ThinkerConfig thinker;

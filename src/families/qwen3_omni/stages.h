@@ -10,6 +10,7 @@
 
 namespace syrinx::qwen3_omni {
 
+/// The thinker as the engine runs it.
 class ThinkerStage : public ArStage {
  public:
   ThinkerStage(const ModelConfig& config, const Thinker& thinker);
@@ -23,6 +24,7 @@ class ThinkerStage : public ArStage {
   ArTraits traits_;
 };
 
+/// The talker as the engine runs it, with the predictor of a frame's other codes.
 class TalkerStage : public ArStage {
  public:
   TalkerStage(const ModelConfig& config, const Talker& talker);
@@ -38,6 +40,7 @@ class TalkerStage : public ArStage {
   ArTraits traits_;
 };
 
+/// The codec as the engine runs it.
 class Code2WavStage : public ChunkStage {
  public:
   explicit Code2WavStage(const Qwen3Codec& codec) : codec_(codec) {}

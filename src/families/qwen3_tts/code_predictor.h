@@ -11,6 +11,7 @@
 
 namespace syrinx::qwen3_tts {
 
+/// Sizes. Plain data.
 struct PredictorConfig {
   DecoderConfig decoder;
   int64_t wide = 0;        ///< H; when it is not P, inputs are projected

@@ -46,6 +46,7 @@ struct SpeakerConfig {
 /// What a checkpoint is made for.
 enum class Kind { kCustomVoice, kVoiceDesign, kBase };
 
+/// Sizes and ids. Plain data.
 struct ModelConfig {
   Kind kind = Kind::kCustomVoice;
   std::string size;  ///< "0b6", "1b7"

@@ -15,6 +15,7 @@
 
 namespace syrinx::qwen3_tts {
 
+/// An input row: the sum of what it names; -1: nothing.
 struct PromptRow {
   int32_t text = -1;
   int32_t codec = -1;

@@ -42,6 +42,7 @@ class CodecStage : public ChunkStage {
   const std::unique_ptr<HeardStates> heard_;
 };
 
+/// The loaded model.
 class Qwen3Tts : public Pipeline {
  public:
   /// Throws LoadError.

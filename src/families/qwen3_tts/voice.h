@@ -36,6 +36,7 @@ Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& fron
 /// A voice of a vector [H] that a user brings.
 Result<Voice> voice_of_vector(const ModelConfig& config, std::span<const float> vector);
 
+/// Makes voices of recordings: a vector, and codes where the words are known.
 class VoiceMaker : public VoiceEncoder {
  public:
   struct Networks {

@@ -31,6 +31,7 @@ struct S3Mark {
   float value() const { return static_cast<float>((starts ? 1 : 0) + 2 * unheard); }
 };
 
+/// The flow as the engine runs it.
 class S3FlowStage : public ChunkStage {
  public:
   S3FlowStage(const S3Flow& flow, S3Noise noise);

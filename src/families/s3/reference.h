@@ -23,6 +23,7 @@ struct S3Reference {
   std::vector<float> speaker;
 };
 
+/// What the flow and the language model take of a recording.
 class S3ReferenceEncoder {
  public:
   static constexpr int kMelRate = 24000;  ///< Hz

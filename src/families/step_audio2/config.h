@@ -27,6 +27,7 @@ struct Ids {
   bool is_code(int32_t id) const { return audio <= id && id < code_end; }
 };
 
+/// Sizes of the networks. Plain data.
 struct ModelConfig {
   llm::ModelConfig lm;
   StepAudioEncoderConfig hearing;

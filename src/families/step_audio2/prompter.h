@@ -14,6 +14,7 @@ namespace syrinx::step_audio2 {
 /// What the authors say where nobody else says anything: of their examples.
 inline constexpr const char* kSystem = "You are a helpful assistant.";
 
+/// What the language model reads before it answers.
 struct Prompt {
   std::vector<int32_t> ids;
   std::vector<int32_t> places;  ///< of rows of recordings, in rising order

@@ -13,6 +13,7 @@
 
 namespace syrinx::voxcpm2 {
 
+/// A patch of latents to a row of the language models.
 class LocalEncoder {
  public:
   /// `root` has "feat_encoder." and "enc_to_lm_proj.".
@@ -35,6 +36,7 @@ struct PatchJob {
   float scale = 2;                ///< of guidance; 1: none, at half the cost
 };
 
+/// A row of the language models to the next patch, by a solver.
 class LocalDit {
  public:
   static constexpr int kSolverSteps = 10;

@@ -36,6 +36,7 @@ class VaeStage : public ChunkStage {
   const AudioVaeDecoder& vae_;
 };
 
+/// The loaded model.
 class VoxCpm2 : public Pipeline {
  public:
   /// Throws LoadError.

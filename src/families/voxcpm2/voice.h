@@ -11,6 +11,7 @@
 
 namespace syrinx::voxcpm2 {
 
+/// Makes voices of recordings.
 class Voices : public VoiceEncoder {
  public:
   /// `codec` is asked when a recording is opened; it may load what it gives.

@@ -13,6 +13,7 @@
 
 namespace syrinx::whisper {
 
+/// Sizes. Plain data.
 struct ModelConfig {
   WhisperEncoderConfig encoder;
   int64_t layers = 4, heads = 6, ffn = 1536;  ///< of the decoder, whose width is the encoder's

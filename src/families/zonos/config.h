@@ -22,6 +22,7 @@ struct ConditionerConfig {
   bool learned = false;    ///< has a vector for "unconditional"
 };
 
+/// Sizes and ids. Plain data.
 struct ModelConfig {
   DecoderConfig lm;
   int64_t max_positions = 4096;

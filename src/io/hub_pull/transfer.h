@@ -9,6 +9,7 @@
 
 namespace syrinx {
 
+/// How a transfer ended.
 struct TransferResult {
   int64_t status = 0;   ///< 0: no answer came
   std::string trouble;  ///< what libcurl says; empty: the answer came whole

@@ -26,12 +26,14 @@ struct GemmPart {
   int64_t out_stride = 0, column = 0;
 };
 
+/// What becomes of a sum.
 enum class GemmStore : uint8_t {
   kSet,       // out = sum + bias
   kAdd,       // out += sum + bias
   kSiluGate,  // panels in pairs: out = silu(sum0 + bias0) * (sum1 + bias1)
 };
 
+/// A product of rows and a packed matrix.
 struct GemmCall {
   const PackedMatrix* weight = nullptr;
   const float* bias = nullptr;  // [16 * panels] or null

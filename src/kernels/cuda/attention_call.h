@@ -21,6 +21,7 @@ struct AttentionCall {
   unsigned* counters = nullptr;
 };
 
+/// What a launch is sized by.
 struct AttentionSize {
   int64_t sequences = 0;
   int max_rows = 0;        ///< of a sequence

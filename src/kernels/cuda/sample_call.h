@@ -5,6 +5,7 @@
 
 namespace syrinx::cuda {
 
+/// A SampleRow whose history lies on the device.
 struct DeviceSampleRow {
   SampleParams params;
   SampleRule rule;

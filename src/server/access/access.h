@@ -12,6 +12,7 @@
 
 namespace syrinx {
 
+/// Who may ask.
 struct AccessRules {
   /// Names, without a port, that the Host header may have; empty: any.
   std::vector<std::string> hosts;

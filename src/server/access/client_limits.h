@@ -13,6 +13,7 @@
 
 namespace syrinx {
 
+/// What a client may have.
 struct LimitOptions {
   double requests_per_min = 0;   ///< that many may also come at once; 0: no limit
   int concurrent = 0;            ///< requests of a client at a time; 0: no limit

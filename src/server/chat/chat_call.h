@@ -31,6 +31,7 @@ using FindAnswer = std::function<std::optional<NamedAnswer>(const std::string& i
 /// Those of a list.
 FindAnswer find_among(std::map<std::string, NamedAnswer> answers);
 
+/// Which of the two routes was asked.
 enum class ChatKind { kChat, kCompletion };
 
 /// What a model can do beyond reading and writing.

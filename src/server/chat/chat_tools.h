@@ -11,11 +11,13 @@
 
 namespace syrinx {
 
+/// A call that a model wrote.
 struct ToolCall {
   std::string name;
   std::string arguments;  ///< a JSON object
 };
 
+/// Finds calls in a text as it is written.
 class ToolCallFinder {
  public:
   /// Without names everything is text.

@@ -25,6 +25,7 @@
 
 namespace syrinx {
 
+/// What a connection may have, and on whose behalf it asks.
 struct ContextLimits {
   int max_contexts = 1;
   int max_utterances = 64;                    ///< of a context, that wait or are spoken
@@ -33,6 +34,7 @@ struct ContextLimits {
   VoiceDesk* voices = nullptr;                ///< who fetches voices; null: none can be
 };
 
+/// The contexts of a connection: texts that come in pieces, and their audio in turn.
 class SpeechContexts {
  public:
   /// `wake` is called on the engine's thread when next() may have something.

@@ -40,10 +40,14 @@ struct SendMessage {
   std::string bytes;
   bool binary = false;
 };
+
+/// A context begins.
 struct OpenContext {
   std::string context;
   ContextOptions options;
 };
+
+/// More text of it.
 struct AddText {
   std::string context, text;
 };

@@ -17,6 +17,7 @@
 
 namespace syrinx {
 
+/// What a connection may have, and on whose behalf it asks.
 struct SessionLimits {
   size_t max_text_bytes = size_t{256} << 10;  ///< of a context, that wait or are spoken
   uint64_t client = 0;                        ///< as in SpeechRequest

@@ -21,6 +21,7 @@
 
 namespace syrinx {
 
+/// Where it listens, who may ask and how long anything may take.
 struct ServerOptions {
   std::string host = "127.0.0.1";                  ///< an IPv4 or IPv6 address, or "localhost"
   int port = 8080;                                 ///< 0: any free one

@@ -11,6 +11,7 @@
 
 namespace syrinx {
 
+/// Where it listens, and for how many.
 struct WyomingOptions {
   std::string host = "127.0.0.1";          ///< an IPv4 or IPv6 address
   int port = 10200;                        ///< 0: any free one

@@ -18,12 +18,14 @@
 
 namespace syrinx {
 
+/// A model that is loaded when somebody asks for it.
 struct ModelSource {
   std::string name;  ///< what clients ask for
   /// Throws LoadError.
   std::function<std::shared_ptr<Backend>()> load;
 };
 
+/// When models are let go, and what else they are called.
 struct ModelTableOptions {
   double keep_s = 600;      ///< a model that nobody used for so long is let go; 0: never
   size_t memory_bytes = 0;  ///< of weights; past it models out of use are let go; 0: no bound

@@ -43,6 +43,7 @@ struct ItemPart {
   std::optional<double> heard_s = {};  ///< where it was cut
 };
 
+/// A message, a call of a tool, or what it gave.
 struct RealtimeItem {
   enum Kind { kMessage, kCall, kOutput };
   std::string id = {};

@@ -19,6 +19,7 @@ namespace syrinx {
 
 // ---- What it asks for.
 
+/// Goes to the client.
 struct SendEvent {
   std::string json;
 };
@@ -27,6 +28,8 @@ struct OpenHearing {
   std::string item;
   TranscriptionWish wish;
 };
+
+/// More of an utterance.
 struct HearSamples {
   std::string item;
   std::vector<float> samples;
@@ -39,6 +42,8 @@ struct EndHearing {
 struct DropHearing {
   std::string item;
 };
+
+/// A response is to be made. Answered by AnswerNews.
 struct BeginAnswer {
   std::string response;
   AnswerConfig config;  ///< without tools and choice, which are in the body
@@ -69,6 +74,7 @@ using RealtimeActions = std::vector<RealtimeAction>;
 
 // ---- What becomes of it.
 
+/// What has been heard of an utterance.
 struct HearingNews {
   std::vector<std::string> segments = {};   ///< settled
   std::optional<std::string> partial = {};  ///< what seems to be said after them
@@ -78,6 +84,8 @@ struct HearingNews {
 
   bool ends() const { return text || error; }
 };
+
+/// What has been made of a response.
 struct AnswerNews {
   std::string text = {};
   std::vector<ToolCall> calls = {};

@@ -14,6 +14,7 @@
 
 namespace syrinx {
 
+/// Of audio in a session.
 struct RealtimeFormat {
   SampleCoding coding = SampleCoding::kS16;
 

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "server/request/answer_queue.h"
+
 namespace syrinx {
 namespace {
 
@@ -55,6 +57,21 @@ TEST(AudioQueue, DetachedDropsAudio) {
   queue.audio(std::vector<float>(10));
   queue.finished({});
   EXPECT_EQ(queue.unread_s(), 0);
+}
+
+/// Whoever looks before there is anything to tell must not take the ids away.
+TEST(AnswerQueue, IdsAreNoNewsAndAreNotLost) {
+  AnswerQueue queue(24000, [] {});
+  queue.answer_ids(std::vector<int32_t>{1, 2});
+  EXPECT_TRUE(queue.take().empty());
+  queue.audio(std::vector<float>(10));
+  EXPECT_EQ(queue.take().samples.size(), 10u);
+  queue.answer_ids(std::vector<int32_t>{3});
+  queue.text("a", {});
+  EXPECT_EQ(queue.take().ids, (std::vector<int32_t>{1, 2, 3}));
+  queue.answer_ids(std::vector<int32_t>{4});
+  queue.finished({});
+  EXPECT_EQ(queue.take().ids, (std::vector<int32_t>{4}));
 }
 
 }  // namespace

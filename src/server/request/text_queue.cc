@@ -27,6 +27,7 @@ void TextQueue::finished(const Outcome& outcome) {
 
 TextQueue::News TextQueue::take() {
   const std::lock_guard lock(mutex_);
+  if (news_.empty()) return {};  // ids wait for what they belong to
   return std::exchange(news_, {});
 }
 

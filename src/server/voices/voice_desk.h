@@ -13,6 +13,7 @@
 
 namespace syrinx {
 
+/// What is kept and what may wait.
 struct VoiceDeskOptions {
   size_t cache_bytes = size_t{256} << 20;
   int max_waiting = 256;  ///< fetches that are not done; more are told kOverloaded

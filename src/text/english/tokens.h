@@ -11,6 +11,7 @@
 
 namespace syrinx::english {
 
+/// A word with the punctuation around it.
 struct Token {
   std::string core;            ///< never empty
   int64_t begin = 0, end = 0;  ///< bytes of the core

@@ -16,6 +16,7 @@ class Interpreter;
 using Filter = Value (*)(Interpreter&, const Value&, const Arguments&);
 using Test = bool (*)(Interpreter&, const Value&, const Arguments&);
 
+/// Something that has a value.
 struct Expression {
   enum Kind {
     kConstant,   // constant
@@ -64,6 +65,7 @@ struct Macro;
 struct Statement;
 using Body = std::vector<Statement>;
 
+/// A piece of a template.
 struct Statement {
   enum Kind { kText, kPrint, kIf, kFor, kSet, kSetBlock, kFilterBlock, kMacro, kBreak, kContinue };
   Kind kind = kText;
@@ -78,6 +80,7 @@ struct Statement {
   std::shared_ptr<const Macro> macro = {};
 };
 
+/// A function that a template defines.
 struct Macro {
   std::string name;
   int id = -1;

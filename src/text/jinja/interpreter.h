@@ -14,6 +14,7 @@
 
 namespace syrinx::jinja {
 
+/// What namespace() makes: the only value that a loop may change outside of itself.
 struct Namespace {
   Map values;
 };
@@ -26,6 +27,7 @@ struct Callable {
   Value self = {};
 };
 
+/// Of a call, by place and by name.
 struct Arguments {
   std::vector<Value> values;
   std::vector<std::pair<std::string, Value>> named;

@@ -9,6 +9,7 @@
 
 namespace syrinx::jinja {
 
+/// A word of the language, or text between its tags.
 struct Token {
   enum Kind {
     kData,

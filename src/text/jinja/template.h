@@ -31,6 +31,7 @@ namespace syrinx::jinja {
 
 struct Tree;
 
+/// What a template may take before it is an error.
 struct Limits {
   uint64_t work = 100'000'000;  ///< steps, items and bytes; seconds at most
   size_t output = 16'000'000;   ///< bytes

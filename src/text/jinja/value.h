@@ -50,6 +50,7 @@ struct Loop;
 struct Callable;
 struct Namespace;  // of the interpreter, which keeps them: they may hold themselves
 
+/// The value of `none`.
 struct None {
   bool operator==(const None&) const = default;
 };
@@ -122,6 +123,7 @@ class Value {
       data_;
 };
 
+/// A list, or a tuple.
 struct List {
   std::vector<Value> items;
   bool tuple = false;
@@ -165,6 +167,7 @@ std::string repr(const Value& value, Budget& budget);
 /// What a for loop over the value sees: items, keys, characters.
 std::shared_ptr<const List> iterate(const Value& value, Budget& budget);
 
+/// As the filter tojson takes it.
 struct JsonStyle {
   int indent = -1;  ///< < 0: all on one line
   std::string between = ", ";
