@@ -32,7 +32,7 @@ def leaks(path):
 
 
 def main():
-    objects = [p for p in sys.argv[1:] if re.search(r"_(avx[a-z0-9]*|amx)\.cc\.o$", p)]
+    objects = [p for p in sys.argv[1:] if re.search(r"_(simd|avx[a-z0-9]*|amx)\.cc\.o$", p)]
     if not objects:
         print("no such objects: another architecture")
         return 77

@@ -9,6 +9,8 @@
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace syrinx {
@@ -41,13 +43,26 @@ CpuFeatures detect() {
   found.amx = found.avx512_bf16 && __builtin_cpu_supports("amx-tile") &&
               __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16") &&
               may_use_tiles();
+#elif defined(__aarch64__)
+  found.neon = true;
+  found.neon_dot = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 #endif
   return found;
 }
 
-CpuFeatures allowed(CpuFeatures found) {
-  const char* value = std::getenv("SYRINX_CPU");
-  const std::string_view most = value ? value : "";
+#if defined(__aarch64__)
+CpuFeatures allowed(CpuFeatures found, std::string_view most) {
+  if (most.empty() || most == "neondot") return found;
+  if (most != "portable" && most != "neon") {
+    throw LoadError("SYRINX_CPU is '" + std::string(most) +
+                    "'; it may be portable, neon or neondot");
+  }
+  found.neon_dot = false;
+  found.neon = most == "neon";
+  return found;
+}
+#else
+CpuFeatures allowed(CpuFeatures found, std::string_view most) {
   if (most.empty() || most == "amx") return found;
   const bool known = most == "portable" || most == "avx2" || most == "avxvnni" ||
                      most == "avx512" || most == "avx512vnni" || most == "avx512bf16";
@@ -65,11 +80,13 @@ CpuFeatures allowed(CpuFeatures found) {
   if (most == "portable") found.avx2 = false;
   return found;
 }
+#endif
 
 }  // namespace
 
 const CpuFeatures& cpu_features() {
-  static const CpuFeatures features = allowed(detect());
+  static const char* const most = std::getenv("SYRINX_CPU");
+  static const CpuFeatures features = allowed(detect(), most ? most : "");
   return features;
 }
 

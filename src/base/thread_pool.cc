@@ -18,6 +18,8 @@ constexpr int kSpins = 2000;
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");  // YIELD does nothing on most of these
 #else
   std::this_thread::yield();
 #endif

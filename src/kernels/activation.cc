@@ -32,7 +32,7 @@ void activate(StepContext& ctx, Activation f, const View& x, const View& out) {
   if (x.device == Device::kCuda) return cuda::activate(ctx, f, x, out);
   const float* in = x.f32();
   float* to = out.f32();
-  const auto loop = cpu_features().avx2 ? &avx2::activate : &ref::activate;
+  const auto loop = cpu_features().simd() ? &simd::activate : &ref::activate;
   over(ctx, x.count(), [&](int64_t i, int64_t n) { loop(f, in + i, to + i, n); });
 }
 
@@ -43,7 +43,7 @@ void silu_mul(StepContext& ctx, const View& x, const View& out) {
   if (x.device == Device::kCuda) return cuda::silu_mul(ctx, x, out);
   const float* in = x.f32();
   float* to = out.f32();
-  const auto loop = cpu_features().avx2 ? &avx2::silu_mul : &ref::silu_mul;
+  const auto loop = cpu_features().simd() ? &simd::silu_mul : &ref::silu_mul;
   over_rows(ctx, x.shape[0], width, [&](int64_t i) {
     loop(in + 2 * i * width, in + (2 * i + 1) * width, to + i * width, width);
   });
@@ -60,8 +60,8 @@ void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_b
   const int64_t width = x.shape[1];
   const float *in = x.f32(), *a = alpha.f32(), *b = inv_beta.f32();
   float* to = out.f32();
-  const auto each = cpu_features().avx2 ? &avx2::snake_each : &ref::snake_each;
-  const auto one = cpu_features().avx2 ? &avx2::snake_one : &ref::snake_one;
+  const auto each = cpu_features().simd() ? &simd::snake_each : &ref::snake_each;
+  const auto one = cpu_features().simd() ? &simd::snake_one : &ref::snake_one;
   over_rows(ctx, x.shape[0], width, [&](int64_t i) {
     if (last) {
       each(in + i * width, a, b, to + i * width, width);
@@ -96,7 +96,7 @@ void add_inplace(StepContext& ctx, const View& x, const View& y) {
   if (x.device == Device::kCuda) return cuda::add(ctx, x, y, {}, false);
   float* to = x.f32();
   const float* in = y.f32();
-  const auto loop = cpu_features().avx2 ? &avx2::add : &ref::add;
+  const auto loop = cpu_features().simd() ? &simd::add : &ref::add;
   over(ctx, x.count(), [&](int64_t i, int64_t n) { loop(to + i, in + i, n); });
 }
 
@@ -116,7 +116,7 @@ void add_scaled_inplace(StepContext& ctx, const View& x, const View& y, const Vi
   const int64_t width = x.shape[1];
   float* to = x.f32();
   const float *in = y.f32(), *g = gain.f32();
-  const auto loop = cpu_features().avx2 ? &avx2::add_scaled : &ref::add_scaled;
+  const auto loop = cpu_features().simd() ? &simd::add_scaled : &ref::add_scaled;
   over_rows(ctx, x.shape[0], width,
             [&](int64_t i) { loop(to + i * width, in + i * width, g, width); });
 }
@@ -128,7 +128,7 @@ void add_bias_inplace(StepContext& ctx, const View& x, const View& bias) {
   const int64_t width = x.shape[1];
   float* to = x.f32();
   const float* b = bias.f32();
-  const auto loop = cpu_features().avx2 ? &avx2::add : &ref::add;
+  const auto loop = cpu_features().simd() ? &simd::add : &ref::add;
   over_rows(ctx, x.shape[0], width, [&](int64_t i) { loop(to + i * width, b, width); });
 }
 

@@ -21,9 +21,13 @@ namespace syrinx {
 namespace ref {
 SYRINX_ACTIVATION_LOOPS
 }
-namespace avx2 {
+#if defined(__x86_64__) || defined(__aarch64__)
+namespace simd {
 SYRINX_ACTIVATION_LOOPS
 }
+#else
+namespace simd = ref;
+#endif
 #undef SYRINX_ACTIVATION_LOOPS
 
 }  // namespace syrinx

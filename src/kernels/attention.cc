@@ -204,7 +204,7 @@ class KvWriter {
   const KvPool& pool_;
   int layer_;
   const Ragged& ragged_;
-  void (*write_)(const KvRow&) = cpu_features().avx2 ? &avx2::write_kv_row : &ref::write_kv_row;
+  void (*write_)(const KvRow&) = cpu_features().simd() ? &simd::write_kv_row : &ref::write_kv_row;
 };
 
 /// How the rows of a batch are cut into tiles: consecutive rows of one sequence times heads that
@@ -274,7 +274,7 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
   for (int64_t b = 0; b < ragged.sequences(); ++b)
     tiles[b + 1] =
         tiles[b] + (ragged.row_begin[b + 1] - ragged.row_begin[b] + tiling.rows - 1) / tiling.rows;
-  const auto attend = cpu_features().avx2 ? &avx2::attend : &ref::attend;
+  const auto attend = cpu_features().simd() ? &simd::attend : &ref::attend;
   float* to = out.f32();
   AttentionTile common;
   common.q_stride = q.stride();

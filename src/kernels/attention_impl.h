@@ -65,9 +65,13 @@ namespace ref {
 void attend(const AttentionTile& tile);
 void write_kv_row(const KvRow& row);
 }  // namespace ref
-namespace avx2 {
+#if defined(__x86_64__) || defined(__aarch64__)
+namespace simd {
 void attend(const AttentionTile& tile);
 void write_kv_row(const KvRow& row);
-}  // namespace avx2
+}  // namespace simd
+#else
+namespace simd = ref;
+#endif
 
 }  // namespace syrinx

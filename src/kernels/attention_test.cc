@@ -358,7 +358,7 @@ TEST(Attention, PlainHeedsBounds) {
 }
 
 TEST(Attention, PlainAndFastAgree) {
-  if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";
+  if (!cpu_features().simd()) GTEST_SKIP() << "no AVX2 or NEON";
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
     const KvSpec spec{1, 1, 64, dtype};
     KvPool plain_pool(spec, 4), pool(spec, 4);
@@ -368,7 +368,7 @@ TEST(Attention, PlainAndFastAgree) {
       row.keys = static_cast<char*>(plain_pool.keys(0, i / 32, 0));
       ref::write_kv_row(row);
       row.keys = static_cast<char*>(pool.keys(0, i / 32, 0));
-      avx2::write_kv_row(row);
+      simd::write_kv_row(row);
     }
     EXPECT_EQ(
         std::memcmp(pool.keys(0, 0, 0), plain_pool.keys(0, 0, 0), 4 * KvPool::page_bytes(spec)), 0)

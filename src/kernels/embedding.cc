@@ -12,7 +12,7 @@ namespace {
 
 int64_t grain(int64_t width) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(width, 1)); }
 
-auto row_loop() { return cpu_features().avx2 ? &avx2::embed_row : &ref::embed_row; }
+auto row_loop() { return cpu_features().simd() ? &simd::embed_row : &ref::embed_row; }
 
 void check_table(const char* who, const View& table, int64_t width) {
   const bool known =

@@ -10,8 +10,12 @@ namespace syrinx {
 namespace ref {
 void embed_row(const void* row, DType dtype, int64_t width, bool add, float* out);
 }
-namespace avx2 {
+#if defined(__x86_64__) || defined(__aarch64__)
+namespace simd {
 void embed_row(const void* row, DType dtype, int64_t width, bool add, float* out);
 }
+#else
+namespace simd = ref;
+#endif
 
 }  // namespace syrinx

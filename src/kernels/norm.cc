@@ -12,7 +12,7 @@ namespace {
 // Rows per part, so that a part is worth waking a thread for.
 int64_t grain(int64_t width) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(width, 1)); }
 
-auto rms_row() { return cpu_features().avx2 ? &avx2::rms_norm_row : &ref::rms_norm_row; }
+auto rms_row() { return cpu_features().simd() ? &simd::rms_norm_row : &ref::rms_norm_row; }
 
 void check_rows(const char* who, const View& x, const View& weight, const View& out) {
   SYRINX_CHECK(x.shape.dims() == 2, "[", who, "] x must be [N, H], got ", x.shape.str());
@@ -44,7 +44,7 @@ void add_rms_norm(StepContext& ctx, const View& x, const View& delta, const View
   float *in = x.f32(), *to = out.f32();
   const float *d = delta.f32(), *w = weight.f32();
   const auto row = rms_row();
-  const auto plus = cpu_features().avx2 ? &avx2::add_row : &ref::add_row;
+  const auto plus = cpu_features().simd() ? &simd::add_row : &ref::add_row;
   ctx.pool.parallel_for(x.shape[0], grain(width), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       plus(in + i * width, d + i * width, width);
@@ -63,7 +63,7 @@ void layer_norm(StepContext& ctx, const View& x, const View& weight, const View&
   const float* w = weight.empty() ? nullptr : weight.f32();
   const float* b = bias.empty() ? nullptr : bias.f32();
   float* to = out.f32();
-  const auto row = cpu_features().avx2 ? &avx2::layer_norm_row : &ref::layer_norm_row;
+  const auto row = cpu_features().simd() ? &simd::layer_norm_row : &ref::layer_norm_row;
   ctx.pool.parallel_for(x.shape[0], grain(width), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) row(in + i * width, w, b, width, eps, to + i * width);
   });

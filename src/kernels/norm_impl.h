@@ -14,9 +14,13 @@ namespace syrinx {
 namespace ref {
 SYRINX_NORM_ROWS
 }
-namespace avx2 {
+#if defined(__x86_64__) || defined(__aarch64__)
+namespace simd {
 SYRINX_NORM_ROWS
 }
+#else
+namespace simd = ref;
+#endif
 #undef SYRINX_NORM_ROWS
 
 }  // namespace syrinx

@@ -83,7 +83,7 @@ void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positio
   if (x.rows.device == Device::kCuda) return cuda::rope(ctx, x, positions, table);
   const int half = table.spec().dim / 2;
   auto turn = table.spec().layout == RopeLayout::kInterleaved ? &ref::rope_interleaved
-              : cpu_features().avx2                           ? &avx2::rope_half_split
+              : cpu_features().simd()                         ? &simd::rope_half_split
                                                               : &ref::rope_half_split;
   const int64_t width = int64_t{x.heads} * x.dim;
   const int64_t grain = std::max<int64_t>(1, 32768 / width);

@@ -9,8 +9,12 @@ namespace ref {
 void rope_half_split(float* x, const float* cos, const float* sin, int64_t half);
 void rope_interleaved(float* x, const float* cos, const float* sin, int64_t half);
 }  // namespace ref
-namespace avx2 {
+#if defined(__x86_64__) || defined(__aarch64__)
+namespace simd {
 void rope_half_split(float* x, const float* cos, const float* sin, int64_t half);
 }
+#else
+namespace simd = ref;
+#endif
 
 }  // namespace syrinx

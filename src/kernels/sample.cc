@@ -30,8 +30,8 @@ struct Loops {
 };
 
 Loops loops() {
-  if (cpu_features().avx2)
-    return {&avx2::copy_logits, &avx2::divide, &avx2::collect, &avx2::exp_sum};
+  if (cpu_features().simd())
+    return {&simd::copy_logits, &simd::divide, &simd::collect, &simd::exp_sum};
   return {&ref::copy_logits, &ref::divide, &ref::collect, &ref::exp_sum};
 }
 

@@ -25,9 +25,13 @@ struct Candidate {
 namespace ref {
 SYRINX_SAMPLE_LOOPS
 }
-namespace avx2 {
+#if defined(__x86_64__) || defined(__aarch64__)
+namespace simd {
 SYRINX_SAMPLE_LOOPS
 }
+#else
+namespace simd = ref;
+#endif
 #undef SYRINX_SAMPLE_LOOPS
 
 }  // namespace syrinx

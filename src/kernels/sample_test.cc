@@ -326,20 +326,20 @@ TEST(Sample, PlainAndFastLoopsAgree) {
     Tensor a({n}, DType::kF32), b({n}, DType::kF32);
     float top_a, top_b;
     EXPECT_TRUE(ref::copy_logits(x.f32(), n, a.f32(), &top_a));
-    EXPECT_TRUE(avx2::copy_logits(x.f32(), n, b.f32(), &top_b));
+    EXPECT_TRUE(simd::copy_logits(x.f32(), n, b.f32(), &top_b));
     EXPECT_EQ(top_a, top_b);
     ref::divide(a.f32(), n, 0.7f);
-    avx2::divide(b.f32(), n, 0.7f);
+    simd::divide(b.f32(), n, 0.7f);
     EXPECT_TRUE(fixture::same_bits(a, b));
-    const double sum_a = ref::exp_sum(a.f32(), n, top_a), sum_b = avx2::exp_sum(a.f32(), n, top_a);
+    const double sum_a = ref::exp_sum(a.f32(), n, top_a), sum_b = simd::exp_sum(a.f32(), n, top_a);
     EXPECT_NEAR(sum_a, sum_b, 1e-6 * sum_a);
     std::vector<Candidate> found_a(n), found_b(n);
     const int64_t count = ref::collect(a.f32(), 0, n, 0.5f, found_a.data());
-    ASSERT_EQ(avx2::collect(a.f32(), 0, n, 0.5f, found_b.data()), count);
+    ASSERT_EQ(simd::collect(a.f32(), 0, n, 0.5f, found_b.data()), count);
     for (int64_t i = 0; i < count; ++i) EXPECT_EQ(found_a[i].id, found_b[i].id);
     b.f32()[n - 1] = NAN;
     EXPECT_FALSE(ref::copy_logits(b.f32(), n, a.f32(), &top_a));
-    EXPECT_FALSE(avx2::copy_logits(b.f32(), n, a.f32(), &top_b));
+    EXPECT_FALSE(simd::copy_logits(b.f32(), n, a.f32(), &top_b));
   }
 }
 

@@ -12,12 +12,12 @@
 #include "audio/sha256.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/cpu_features.h"
 #include "engine/collector.h"
 #include "families/family.h"
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/json.h"
+#include "kernels/cpu/gemm_sets.h"
 #include "kernels/packing.h"
 #include "nn/weights_cache.h"
 #include "runtime/fingerprint.h"
@@ -128,22 +128,10 @@ FoundModel find_model(const LoadOptions& options) {
                   ")");
 }
 
-/// What the kernels use, as cpu_features() tells.
-std::string instruction_set() {
-  const CpuFeatures& cpu = cpu_features();
-  return cpu.amx           ? "amx"
-         : cpu.avx512_bf16 ? "avx512bf16"
-         : cpu.avx512_vnni ? "avx512vnni"
-         : cpu.avx512      ? "avx512"
-         : cpu.avx_vnni    ? "avxvnni"
-         : cpu.avx2        ? "avx2"
-                           : "portable";
-}
-
 Introduction introduce(const LoadOptions& options, const FoundModel& found) {
   const Device device = device_for(options.device, *found.family);
   return {SYRINX_VERSION,
-          device == Device::kCpu ? instruction_set() : "cuda",
+          device == Device::kCpu ? cpu::gemm_set().name : "cuda",
           concat(found.family->name, " ", weight_type_name(weight_type(options.weights, device)),
                  options.dummy ? " dummy " : " ", fingerprint(found.dir)),
           {}};

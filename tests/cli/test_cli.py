@@ -193,6 +193,8 @@ class Look(unittest.TestCase):
         text = done.stdout.decode()
         for word in ["sample rate", "voices", "parts", "edges", "languages", "answers with  audio"]:
             self.assertIn(word, text)
+        plain = run_cli("inspect", MODEL, env={"SYRINX_CPU": "portable"})
+        self.assertRegex(plain.stdout, rb"CPU kernels +portable\n")
 
     def test_inspect_a_model_of_text(self):
         text = run_cli("inspect", "wren").stdout.decode()

@@ -12,6 +12,7 @@
 #include "cli/line/arguments.h"
 #include "cli/line/exit.h"
 #include "io/file.h"
+#include "kernels/cpu/gemm_sets.h"
 
 namespace syrinx {
 namespace {
@@ -91,6 +92,7 @@ void print_facts(const PipelineInfo& info, const Graph& graph) {
   }
   rows.push_back({"languages", comma_list(info.languages)});
   rows.push_back({"longest text", concat(info.max_text_bytes, " bytes")});
+  rows.push_back({"CPU kernels", cpu::gemm_set().name});
   print_table(rows);
 }
 

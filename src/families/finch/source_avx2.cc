@@ -1,9 +1,6 @@
-#if defined(__x86_64__)
-#include <immintrin.h>
-
 #include "families/finch/source_loops.h"
 // clang-format off
-#include "kernels/cpu/avx2_begin.h"
+#include "kernels/cpu/simd_begin.h"
 // clang-format on
 
 namespace syrinx::finch::avx2 {
@@ -122,5 +119,4 @@ void shape(const ShapedBins& bins) {
 
 }  // namespace syrinx::finch::avx2
 
-#include "kernels/cpu/avx2_end.h"
-#endif
+#include "kernels/cpu/simd_end.h"

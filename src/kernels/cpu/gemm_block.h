@@ -90,6 +90,7 @@ struct GemmKernels {
 const GemmKernels& gemm_kernels_portable();
 const GemmKernels& gemm_kernels_avx2();
 const GemmKernels& gemm_kernels_avx512();
+const GemmKernels& gemm_kernels_neon();
 /// Puts 8-bit and 4-bit products with dot products in place of those of avx2 and of avx512.
 void use_avxvnni(GemmKernels& kernels);
 void use_avx512vnni(GemmKernels& kernels);
@@ -98,5 +99,7 @@ void use_avx512bf16(GemmKernels& kernels);
 /// Puts products by tiles in place: those of bf16a16 in both, the others in what is for calls of
 /// many rows.
 void use_amx(GemmKernels& few, GemmKernels& many);
+/// Puts q8a8 and q4 products with dot products in place of those of neon.
+void use_neondot(GemmKernels& kernels);
 
 }  // namespace syrinx::cpu

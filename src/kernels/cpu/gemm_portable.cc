@@ -1,5 +1,5 @@
-// For processors without AVX2, and other architectures: plain loops that the compiler vectorises
-// for the base instruction set. Products are not fused here.
+// For x86-64 without AVX2, and processors other than x86-64 and aarch64: plain loops that the
+// compiler vectorises for the base instruction set. Products are not fused here.
 // Vectors of 32 bytes never leave this file.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -8,8 +8,8 @@
 namespace syrinx::cpu {
 namespace {
 
-#if defined(__x86_64__)
-constexpr int kRows = 3;  // only machines of before 2014 come here: less to compile
+#if defined(__x86_64__) || defined(__aarch64__)
+constexpr int kRows = 3;  // only machines of before 2014 and tests come here: less to compile
 #else
 constexpr int kRows = 6;
 #endif

@@ -29,13 +29,24 @@ std::vector<GemmSet> gemm_sets([[maybe_unused]] const CpuFeatures& features) {
     add("amx", sets.back().few);
     use_amx(sets.back().few, sets.back().many);
   }
+#elif defined(__aarch64__)
+  if (features.neon) add("neon", gemm_kernels_neon());
+  if (features.neon_dot) {
+    GemmKernels kernels = gemm_kernels_neon();
+    use_neondot(kernels);
+    add("neondot", kernels);
+  }
 #endif
   return sets;
 }
 
-const GemmKernels& gemm_kernels(int64_t rows) {
+const GemmSet& gemm_set() {
   static const GemmSet best = gemm_sets(cpu_features()).back();
-  return rows < kManyRows ? best.few : best.many;
+  return best;
+}
+
+const GemmKernels& gemm_kernels(int64_t rows) {
+  return rows < kManyRows ? gemm_set().few : gemm_set().many;
 }
 
 }  // namespace syrinx::cpu

@@ -21,7 +21,10 @@ struct GemmSet {
 /// What a processor with these features can run, the best last; never empty.
 std::vector<GemmSet> gemm_sets(const CpuFeatures& features);
 
-/// The best of this processor for a call of so many rows; the set is chosen once.
+/// The best of this processor: what the kernels use.
+const GemmSet& gemm_set();
+
+/// Of that set, for a call of so many rows.
 const GemmKernels& gemm_kernels(int64_t rows);
 
 }  // namespace syrinx::cpu

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -636,7 +637,14 @@ TEST(Gemm, SetsFollowTheFeatures) {
   EXPECT_EQ(best(f), "avx512bf16");
   f.amx = true;
   EXPECT_EQ(best(f), "amx");
+#elif defined(__aarch64__)
+  f.neon = true;
+  EXPECT_EQ(best(f), "neon");
+  f.neon_dot = true;
+  EXPECT_EQ(best(f), "neondot");
 #endif
+  // tools/neon_check knows the processor.
+  if (const char* name = std::getenv("SYRINX_BEST_SET")) EXPECT_EQ(best(cpu_features()), name);
 }
 
 TEST(Gemm, QuantizedRowsAreTheSameOnEveryInstructionSet) {

@@ -1,13 +1,10 @@
-#if defined(__x86_64__)
-#include <immintrin.h>
-
 #include "kernels/activation_impl.h"
 // clang-format off
-#include "kernels/cpu/avx2_begin.h"
+#include "kernels/cpu/simd_begin.h"
 #include "kernels/cpu/simd.h"
 // clang-format on
 
-namespace syrinx::avx2 {
+namespace syrinx::simd {
 namespace {
 
 // Every element goes through the vector code, the last few masked: an element's bits do not depend
@@ -37,7 +34,6 @@ SYRINX_INLINE V8 gelu_tanh(V8 x) {
 
 /// x for x > 0, else e^x - 1 without cancellation near 0.
 SYRINX_INLINE V8 elu(V8 x) {
-  const V8 positive = _mm256_cmp_ps(x, all(0), _CMP_GT_OQ);
   V8 p = all(1.f / 5040);  // Taylor to x^7 for |x| < 0.35: error 2e-9
   p = fma(p, x, all(1.f / 720));
   p = fma(p, x, all(1.f / 120));
@@ -46,8 +42,7 @@ SYRINX_INLINE V8 elu(V8 x) {
   p = fma(p, x, all(0.5f));
   const V8 near = fma(mul(p, x), x, x);
   const V8 far = sub(exp(x), all(1.f));
-  const V8 negative = _mm256_blendv_ps(near, far, _mm256_cmp_ps(x, all(-0.35f), _CMP_LT_OQ));
-  return _mm256_blendv_ps(negative, x, positive);
+  return select(more(x, all(0)), x, select(less(x, all(-0.35f)), far, near));
 }
 
 /// tanh(log(1 + e^x)) = (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x; 1 for large x.
@@ -115,6 +110,5 @@ void add_scaled(float* x, const float* y, const float* gain, int64_t count) {
   each(x, count, [=](auto get) SYRINX_LAMBDA { return fma(get(y), get(gain), get(x)); });
 }
 
-}  // namespace syrinx::avx2
-#include "kernels/cpu/avx2_end.h"
-#endif
+}  // namespace syrinx::simd
+#include "kernels/cpu/simd_end.h"

@@ -1,6 +1,3 @@
-#if defined(__x86_64__)
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -9,7 +6,7 @@
 #include "kernels/attention.h"
 #include "kernels/attention_impl.h"
 // clang-format off
-#include "kernels/cpu/avx2_begin.h"
+#include "kernels/cpu/simd_begin.h"
 #include "kernels/cpu/simd.h"
 // clang-format on
 
@@ -18,13 +15,16 @@
 // q K and weights V, are the same small matrix product C[M][n] += A[M][k] B[k][n] with B read
 // front to back; every C element is one chain of FMAs over k, so its bits do not depend on how
 // many rows or columns are computed together.
-namespace syrinx::avx2 {
+namespace syrinx::simd {
 namespace {
 
 constexpr int kRows = KvPool::kPageRows;
 constexpr int kBlock = 4 * kRows;
 constexpr int kVectors = AttentionTile::kMaxVectors;
 constexpr int kDim = AttentionTile::kMaxDim;
+
+/// Will be read soon: into L2.
+SYRINX_INLINE void ask_for(const void* p) { __builtin_prefetch(p, 0, 2); }
 
 struct F32 {
   using T = float;
@@ -51,9 +51,8 @@ SYRINX_INLINE void product(const float* a, int64_t a_stride, const typename Type
   for (int64_t k = 0; k < depth; ++k) {
     V8 x[M];
     for (int i = 0; i < M; ++i) x[i] = all(a[i * a_stride + k]);
-    _mm_prefetch(reinterpret_cast<const char*>(next + k * b_stride), _MM_HINT_T1);
-    if (sizeof(typename Type::T) == 4 && N == 4)
-      _mm_prefetch(reinterpret_cast<const char*>(next + k * b_stride + 16), _MM_HINT_T1);
+    ask_for(next + k * b_stride);
+    if (sizeof(typename Type::T) == 4 && N == 4) ask_for(next + k * b_stride + 16);
     for (int j = 0; j < N; ++j) {
       const V8 y = Type::get(b + k * b_stride + 8 * j);
       for (int i = 0; i < M; ++i) acc[i][j] = fma(x[i], y, acc[i][j]);
@@ -85,28 +84,18 @@ void product_any(int m, int64_t columns, const float* a, int64_t a_stride,
   if (columns) product_rows<Type, 1>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
 }
 
-SYRINX_INLINE __m256i load_int(const int32_t* p) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-}
-
 /// Largest |x|, and NaN when one is among them: magnitudes compare like integers, NaN above all.
 class Magnitude {
  public:
-  SYRINX_INLINE Magnitude() : top_(_mm256_setzero_si256()) {}
+  SYRINX_INLINE Magnitude() : top_(all_int(0)) {}
   SYRINX_INLINE V8 see(V8 x) {
-    const __m256i bits = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7fffffff));
-    top_ = _mm256_max_epi32(top_, bits);
+    top_ = max(top_, magnitude_bits(x));
     return x;
   }
-  SYRINX_INLINE float largest() const {
-    __m128i s = _mm_max_epi32(_mm256_castsi256_si128(top_), _mm256_extracti128_si256(top_, 1));
-    s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0x4e));
-    s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0xb1));
-    return _mm_cvtss_f32(_mm_castsi128_ps(s));
-  }
+  SYRINX_INLINE float largest() const { return largest_bits(top_); }
 
  private:
-  __m256i top_;
+  I8 top_;
 };
 
 SYRINX_INLINE float largest_magnitude(const float* x, int count) {
@@ -119,11 +108,7 @@ SYRINX_INLINE float largest_magnitude(const float* x, int count) {
 /// makes the unit NaN. count % 8 == 0.
 SYRINX_INLINE float to_int16(const float* x, int count, float top, int16_t* out) {
   const V8 f = all(top > 0 ? 32767.f / top : 0.f);
-  for (int i = 0; i < count; i += 8) {
-    const __m256i n = _mm256_cvtps_epi32(mul(load(x + i), f));
-    const __m128i h = _mm_packs_epi32(_mm256_castsi256_si128(n), _mm256_extracti128_si256(n, 1));
-    _mm_store_si128(reinterpret_cast<__m128i*>(out + i), h);
-  }
+  for (int i = 0; i < count; i += 8) store_int16(out + i, mul(load(x + i), f));
   return top * (1.f / 32767);
 }
 
@@ -131,20 +116,14 @@ SYRINX_INLINE float to_int16(const float* x, int count, float top, int16_t* out)
 SYRINX_INLINE float to_int8(const float* x, int count, int8_t* out) {
   const float top = largest_magnitude(x, count);
   const V8 f = all(top > 0 ? 127.f / top : 0.f);
-  for (int i = 0; i < count; i += 8) {
-    const __m256i n = _mm256_cvtps_epi32(mul(load(x + i), f));
-    const __m128i h = _mm_packs_epi32(_mm256_castsi256_si128(n), _mm256_extracti128_si256(n, 1));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(out + i), _mm_packs_epi16(h, h));
-  }
+  for (int i = 0; i < count; i += 8) store_int8(out + i, mul(load(x + i), f));
   return top * (1.f / 127);
 }
 
 /// Nearest even, saturating at +-65504; NaN stays NaN. count % 8 == 0.
 SYRINX_INLINE void to_f16(const float* x, int count, uint16_t* out) {
   for (int i = 0; i < count; i += 8) {
-    const V8 v = max(all(-65504.f), min(all(65504.f), load(x + i)));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
-                     _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    store_f16(out + i, max(all(-65504.f), min(all(65504.f), load(x + i))));
   }
 }
 
@@ -154,27 +133,20 @@ template <int M, int N>
 SYRINX_INLINE void product_q8_tile(const int16_t* a, int64_t a_stride, const char* b,
                                    int64_t b_stride, int64_t depth, int32_t* c, int64_t c_stride,
                                    const char* next) {
-  __m256i acc[M][N];
+  I8 acc[M][N];
   for (int i = 0; i < M; ++i)
-    for (int j = 0; j < N; ++j) acc[i][j] = load_int(c + i * c_stride + 8 * j);
+    for (int j = 0; j < N; ++j) acc[i][j] = load(c + i * c_stride + 8 * j);
   for (int64_t k = 0; k < depth; ++k) {
-    __m256i x[M];
-    for (int i = 0; i < M; ++i) {
-      int32_t pair;
-      __builtin_memcpy(&pair, a + i * a_stride + 2 * k, 4);
-      x[i] = _mm256_set1_epi32(pair);
-    }
-    _mm_prefetch(next + k * b_stride, _MM_HINT_T1);
+    Pair x[M];
+    for (int i = 0; i < M; ++i) x[i] = all_pair(a + i * a_stride + 2 * k);
+    ask_for(next + k * b_stride);
     for (int j = 0; j < N; ++j) {
-      const __m256i y = _mm256_cvtepi8_epi16(
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + k * b_stride + 16 * j)));
-      for (int i = 0; i < M; ++i)
-        acc[i][j] = _mm256_add_epi32(acc[i][j], _mm256_madd_epi16(x[i], y));
+      const Pairs y = load_pairs(b + k * b_stride + 16 * j);
+      for (int i = 0; i < M; ++i) acc[i][j] = add_products(x[i], y, acc[i][j]);
     }
   }
   for (int i = 0; i < M; ++i)
-    for (int j = 0; j < N; ++j)
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(c + i * c_stride + 8 * j), acc[i][j]);
+    for (int j = 0; j < N; ++j) store(c + i * c_stride + 8 * j, acc[i][j]);
 }
 
 template <int N>
@@ -204,14 +176,7 @@ SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high
   V8 peak = all(top);
   for (int j = 0; j < width; j += 8) {
     V8 x = mul(load(s + j), f);
-    if (j < low || j + 8 > high) {
-      const __m256i lane =
-          _mm256_add_epi32(_mm256_set1_epi32(j), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-      const __m256i inside =
-          _mm256_and_si256(_mm256_cmpgt_epi32(lane, _mm256_set1_epi32(static_cast<int>(low) - 1)),
-                           _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(high)), lane));
-      x = _mm256_blendv_ps(all(-INFINITY), x, _mm256_castsi256_ps(inside));
-    }
+    if (j < low || j + 8 > high) x = select(lanes_within(j, low, high), x, all(-INFINITY));
     store(s + j, x);
     peak = max(x, peak);
   }
@@ -223,8 +188,8 @@ SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high
     store(s + j, w);
     mass = add(mass, w);
   }
-  const float keep = _mm256_cvtss_f32(exp(all(top - higher)));
-  total = fma(all(total), all(keep), all(sum(mass)))[0];
+  const float keep = first(exp(all(top - higher)));
+  total = first(fma(all(total), all(keep), all(sum(mass))));
   top = higher;
   return keep;
 }
@@ -289,8 +254,8 @@ class Q8Cache {
     const auto* scale = reinterpret_cast<const float*>(keys + kRows * dim_);
     for (int i = 0; i < vectors_; ++i)
       for (int j = 0; j < kRows; j += 8)
-        store(scores + i * kBlock + j, mul(_mm256_cvtepi32_ps(load_int(sums + i * kRows + j)),
-                                           mul(load(scale + j), all(q_scale_[i]))));
+        store(scores + i * kBlock + j,
+              mul(to_float(load(sums + i * kRows + j)), mul(load(scale + j), all(q_scale_[i]))));
   }
 
   /// Turns the weights of the block, times the scales of its rows, into 15-bit numbers.
@@ -306,8 +271,7 @@ class Q8Cache {
         for (int64_t j = 0; j < kRows; j += 8) {
           V8 w = mul(load(weights + i * kBlock + page + j), load(scale + j));
           // Rows that were never written may hold anything as their scale.
-          if (page + j + 8 > count)
-            w = _mm256_and_ps(w, _mm256_castsi256_ps(lane_mask(count - page - j)));
+          if (page + j + 8 > count) w = keep(first_lanes(count - page - j), w);
           store(scaled + page + j, top.see(w));
         }
       }
@@ -327,15 +291,15 @@ class Q8Cache {
     for (int i = 0; i < vectors_; ++i)
       for (int d = 0; d < dim_; d += 8) {
         float* to = mixed + i * dim_ + d;
-        const V8 part = _mm256_cvtepi32_ps(load_int(sums_ + i * dim_ + d));
+        const V8 part = to_float(load(sums_ + i * dim_ + d));
         store(to, fma(part, all(weight_scale_[i]), load(to)));
       }
   }
 
  private:
   void ask_for_scales(const char* part) const {
-    _mm_prefetch(part + kRows * dim_, _MM_HINT_T1);
-    _mm_prefetch(part + kRows * dim_ + 64, _MM_HINT_T1);
+    ask_for(part + kRows * dim_);
+    ask_for(part + kRows * dim_ + 64);
   }
   int vectors_, dim_;
   float q_scale_[kVectors], weight_scale_[kVectors];
@@ -444,6 +408,5 @@ void write_kv_row(const KvRow& row) {
   ref::write_kv_row(row);
 }
 
-}  // namespace syrinx::avx2
-#include "kernels/cpu/avx2_end.h"
-#endif
+}  // namespace syrinx::simd
+#include "kernels/cpu/simd_end.h"

@@ -1,27 +1,25 @@
-#if defined(__x86_64__)
-#include <immintrin.h>
-
 #include <cmath>
 
 #include "kernels/sample_impl.h"
 // clang-format off
-#include "kernels/cpu/avx2_begin.h"
+#include "kernels/cpu/simd_begin.h"
 #include "kernels/cpu/simd.h"
 // clang-format on
 
-namespace syrinx::avx2 {
+namespace syrinx::simd {
 
 bool copy_logits(const float* x, int64_t count, float* out, float* top) {
   const V8 infinity = all(INFINITY);
-  V8 peak = all(-INFINITY), good = _mm256_cmp_ps(infinity, infinity, _CMP_EQ_OQ);
+  V8 peak = all(-INFINITY);
+  Mask good = less(peak, infinity);
   int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
     const V8 v = load(x + i);
     store(out + i, v);
     peak = max(v, peak);
-    good = _mm256_and_ps(good, _mm256_cmp_ps(v, infinity, _CMP_LT_OQ));
+    good = both(good, less(v, infinity));
   }
-  bool fine = _mm256_movemask_ps(good) == 0xff;
+  bool fine = lanes_of(good) == 0xff;
   float best = largest(peak);
   for (; i < count; ++i) {
     out[i] = x[i];
@@ -43,7 +41,7 @@ int64_t collect(const float* x, int64_t begin, int64_t end, float least, Candida
   const V8 bar = all(least);
   int64_t found = 0, i = begin;
   for (; i + 8 <= end; i += 8) {
-    int bits = _mm256_movemask_ps(_mm256_cmp_ps(load(x + i), bar, _CMP_GE_OQ));
+    int bits = lanes_of(at_least(load(x + i), bar));
     for (; bits; bits &= bits - 1) {
       const int64_t at = i + __builtin_ctz(static_cast<unsigned>(bits));
       out[found++] = {x[at], static_cast<int32_t>(at)};
@@ -64,15 +62,13 @@ double exp_sum(const float* x, int64_t count, float shift) {
     int64_t i = start;
     for (; i + 8 <= end; i += 8) a = add(a, exp(sub(load(x + i), s)));
     if (i < end) {
-      const __m256i lanes = lane_mask(end - i);
       const V8 w = exp(sub(load_part(x + i, end - i), s));
-      a = add(a, _mm256_and_ps(w, _mm256_castsi256_ps(lanes)));
+      a = add(a, keep(first_lanes(end - i), w));
     }
     total += sum(a);
   }
   return total;
 }
 
-}  // namespace syrinx::avx2
-#include "kernels/cpu/avx2_end.h"
-#endif
+}  // namespace syrinx::simd
+#include "kernels/cpu/simd_end.h"

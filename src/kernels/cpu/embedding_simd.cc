@@ -1,13 +1,10 @@
-#if defined(__x86_64__)
-#include <immintrin.h>
-
 #include "kernels/embedding_impl.h"
 // clang-format off
-#include "kernels/cpu/avx2_begin.h"
+#include "kernels/cpu/simd_begin.h"
 #include "kernels/cpu/simd.h"
 // clang-format on
 
-namespace syrinx::avx2 {
+namespace syrinx::simd {
 
 void embed_row(const void* row, DType dtype, int64_t width, bool sum, float* out) {
   const float* f = static_cast<const float*>(row);
@@ -24,6 +21,5 @@ void embed_row(const void* row, DType dtype, int64_t width, bool sum, float* out
                    out + i);
 }
 
-}  // namespace syrinx::avx2
-#include "kernels/cpu/avx2_end.h"
-#endif
+}  // namespace syrinx::simd
+#include "kernels/cpu/simd_end.h"

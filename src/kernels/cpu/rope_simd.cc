@@ -1,13 +1,10 @@
-#if defined(__x86_64__)
-#include <immintrin.h>
-
 #include "kernels/rope_impl.h"
 // clang-format off
-#include "kernels/cpu/avx2_begin.h"
+#include "kernels/cpu/simd_begin.h"
 #include "kernels/cpu/simd.h"
 // clang-format on
 
-namespace syrinx::avx2 {
+namespace syrinx::simd {
 
 // Products are rounded one by one, as in ref: both paths give the same bits.
 void rope_half_split(float* x, const float* cos, const float* sin, int64_t half) {
@@ -24,6 +21,5 @@ void rope_half_split(float* x, const float* cos, const float* sin, int64_t half)
   }
 }
 
-}  // namespace syrinx::avx2
-#include "kernels/cpu/avx2_end.h"
-#endif
+}  // namespace syrinx::simd
+#include "kernels/cpu/simd_end.h"

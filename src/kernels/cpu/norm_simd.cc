@@ -1,15 +1,12 @@
-#if defined(__x86_64__)
-#include <immintrin.h>
-
 #include <cmath>
 
 #include "kernels/norm_impl.h"
 // clang-format off
-#include "kernels/cpu/avx2_begin.h"
+#include "kernels/cpu/simd_begin.h"
 #include "kernels/cpu/simd.h"
 // clang-format on
 
-namespace syrinx::avx2 {
+namespace syrinx::simd {
 namespace {
 
 /// Sum over i of f(8 values of x): four running sums, joined in a fixed order.
@@ -28,7 +25,7 @@ SYRINX_INLINE float fold(const float* x, int64_t width, F f) {
   if (i < width) {
     alignas(32) float rest[8];
     const V8 part = f(load_part(x + i, width - i), all(0));
-    _mm256_store_ps(rest, part);
+    store(rest, part);
     for (int64_t j = 0; j < width - i; ++j) total += rest[j];
   }
   return total;
@@ -84,6 +81,5 @@ void layer_norm_row(const float* x, const float* weight, const float* bias, int6
   }
 }
 
-}  // namespace syrinx::avx2
-#include "kernels/cpu/avx2_end.h"
-#endif
+}  // namespace syrinx::simd
+#include "kernels/cpu/simd_end.h"

@@ -1,0 +1,192 @@
+// AVX2 and NEON, and all that builds on them, give the same bits: those of these sums, which were
+// taken on x86-64. tools/neon_check runs this for aarch64. Who changes a polynomial or an order of
+// sums on purpose takes new ones.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/cpu_features.h"
+#include "kernels/activation_impl.h"
+#include "kernels/attention.h"
+#include "kernels/attention_impl.h"
+#include "kernels/cpu/gemm_sets.h"
+#include "kernels/embedding_impl.h"
+#include "kernels/norm_impl.h"
+#include "kernels/packed_matrix.h"
+#include "kernels/rope_impl.h"
+#include "kernels/sample_impl.h"
+
+namespace syrinx {
+namespace {
+
+/// Numbers in [-4, 4) that no library has a part in.
+std::vector<float> made_up(int64_t count, uint32_t seed) {
+  std::vector<float> x(static_cast<size_t>(count));
+  for (float& value : x) {
+    seed = seed * 1664525 + 1013904223;
+    value = static_cast<float>(static_cast<int32_t>(seed)) * 0x1p-29f;
+  }
+  return x;
+}
+
+/// FNV-1a.
+uint64_t sum_of(const void* data, size_t bytes) {
+  uint64_t sum = 14695981039346656037u;
+  for (size_t i = 0; i < bytes; ++i) {
+    sum = (sum ^ static_cast<const uint8_t*>(data)[i]) * 1099511628211u;
+  }
+  return sum;
+}
+template <class T>
+uint64_t sum_of(const std::vector<T>& x) {
+  return sum_of(x.data(), x.size() * sizeof(T));
+}
+
+class Bits : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cpu_features().simd()) GTEST_SKIP() << "no AVX2 or NEON";
+  }
+};
+
+TEST_F(Bits, OfActivationsAreTheSameOnEveryProcessor) {
+  std::vector<float> x = made_up(997, 1);
+  for (int i = 0; i < 300; ++i) x[static_cast<size_t>(i)] *= 30;
+  const std::array<float, 12> edges = {0.f,   -0.f, 1e-40f, -1e-40f, 1e30f,  -1e30f,
+                                       88.8f, 89.f, -87.4f, -104.f,  0.625f, -0.35f};
+  std::copy(edges.begin(), edges.end(), x.begin() + 300);
+  const std::vector<float> y = made_up(997, 2), z = made_up(997, 3);
+  const int64_t n = std::ssize(x);
+  const std::array<uint64_t, 13> want = {
+      0x03c73e8ec2b54407u, 0x34a4afa5faf70791u, 0x23326a044d8c9579u, 0xf5da604c18cb6796u,
+      0xc53b641401844d4au, 0x300850a296fe5af3u, 0x12e4c3142adc2376u, 0x3666a0797350643au,
+      0xe8215b7722e3ab2bu, 0x6d0bf02b157d77b0u, 0xa0d2157e3b154a3eu, 0x005ef07f8148ad5du,
+      0x6db1bafeaaa086f4u};
+  std::vector<uint64_t> got;
+  std::vector<float> out(x.size());
+  for (const Activation f :
+       {Activation::kSilu, Activation::kGelu, Activation::kGeluTanh, Activation::kElu,
+        Activation::kRelu, Activation::kTanh, Activation::kSigmoid, Activation::kMish}) {
+    simd::activate(f, x.data(), out.data(), n);
+    got.push_back(sum_of(out));
+  }
+  simd::silu_mul(x.data(), y.data(), out.data(), n);
+  got.push_back(sum_of(out));
+  simd::snake_each(x.data(), y.data(), z.data(), out.data(), n);
+  got.push_back(sum_of(out));
+  simd::snake_one(y.data(), 1.7f, 0.6f, out.data(), n);
+  got.push_back(sum_of(out));
+  simd::add_scaled(out.data(), x.data(), y.data(), n);
+  got.push_back(sum_of(out));
+  simd::add(out.data(), z.data(), n);
+  got.push_back(sum_of(out));
+  EXPECT_EQ(got, std::vector(want.begin(), want.end()));
+}
+
+TEST_F(Bits, OfRowsAreTheSameOnEveryProcessor) {
+  const std::vector<float> x = made_up(1003, 4), y = made_up(1003, 5), z = made_up(1003, 6);
+  const std::array<uint64_t, 8> want = {
+      0x63a8c2ae62516216u, 0xb43cf617c423fbd6u, 0x7dd8dd08a3db03afu, 0x0d75d7a2c97a3d85u,
+      0x271ca8d5de7dc394u, 0xf1d7b49a3f13e815u, 0x946d8f85eeddbd0bu, 0x67a5b8589f127e52u};
+  std::vector<uint64_t> got;
+  std::vector<float> out = x;
+  simd::rms_norm_row(x.data(), y.data(), 1003, 1e-5f, out.data());
+  got.push_back(sum_of(out));
+  simd::layer_norm_row(x.data(), y.data(), z.data(), 1003, 1e-5f, out.data());
+  got.push_back(sum_of(out));
+  simd::add_row(out.data(), y.data(), 1003);
+  got.push_back(sum_of(out));
+  simd::rope_half_split(out.data(), y.data(), z.data(), 501);
+  got.push_back(sum_of(out));
+  std::vector<uint16_t> halves(1003);
+  for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i * 26);
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    simd::embed_row(halves.data(), dtype, 1003, true, out.data());
+    got.push_back(sum_of(out));
+  }
+  float top = 0;
+  EXPECT_TRUE(simd::copy_logits(x.data(), 1003, out.data(), &top));
+  simd::divide(out.data(), 1003, 0.7f);
+  got.push_back(sum_of(out));
+  const double mass = simd::exp_sum(out.data(), 1003, top);
+  got.push_back(sum_of(&mass, sizeof mass));
+  EXPECT_EQ(got, std::vector(want.begin(), want.end()));
+}
+
+TEST_F(Bits, OfAttentionAreTheSameOnEveryProcessor) {
+  constexpr int kDim = 72, kLength = 300;
+  const std::array<std::array<uint64_t, 2>, 4> want = {
+      {{0x086c8656b9fab75eu, 0x82b9cca2d085925au},
+       {0xa3c8d5d5bd608431u, 0x4ed82c8de056b2d9u},
+       {0xa83fa9df200e6e36u, 0xa1281e4736cb5ab4u},
+       {0x9d5ebbd8aa39e963u, 0x8870d7ca26864fd3u}}};
+  std::array<std::array<uint64_t, 2>, 4> got;
+  const std::vector<float> k = made_up(kLength * kDim, 7), v = made_up(kLength * kDim, 8),
+                           q = made_up(6 * kDim, 9);
+  int at = 0;
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
+    const KvPool pool({1, 1, kDim, dtype}, 10);
+    std::vector<int32_t> table;
+    for (int i = 0; i < kLength; ++i) {
+      if (i % 32 == 0) table.push_back(i / 32);
+      KvRow row{k.data() + i * kDim, v.data() + i * kDim, nullptr, kDim, i % 32, dtype};
+      row.keys = static_cast<char*>(pool.keys(0, i / 32, 0));
+      simd::write_kv_row(row);
+    }
+    std::vector<float> out(q.size());
+    AttentionTile tile;
+    tile.q = q.data(), tile.out = out.data();
+    tile.q_stride = tile.out_stride = 2 * kDim;
+    tile.rows = 3, tile.group = 2, tile.dim = kDim;
+    tile.position = kLength - 3, tile.kv_len = kLength;
+    tile.head = static_cast<const char*>(pool.keys(0, 0, 0));
+    tile.page_bytes = static_cast<int64_t>(KvPool::page_bytes(pool.spec()));
+    tile.table = table.data(), tile.max_pages = static_cast<int>(table.size());
+    tile.dtype = dtype, tile.scale = 0.1f, tile.window = 200;
+    simd::attend(tile);
+    got[at++] = {sum_of(pool.keys(0, 0, 0), 10 * KvPool::page_bytes(pool.spec())), sum_of(out)};
+  }
+  EXPECT_EQ(got, want);
+}
+
+TEST_F(Bits, OfProductsAreTheSameOnEveryProcessor) {
+  // Those of 8 and 4 bits and of pairs of bf16 are compared with plain sums in gemm_test.
+  constexpr int64_t kK = 531, kRows = 20;
+  const std::vector<float> weight = made_up(32 * kK, 10), x = made_up(kRows * kK, 11);
+  const std::array<std::array<uint64_t, 2>, 2> want = {
+      {{0xe5d22101faf7393eu, 0x1610fe6f58b6436bu}, {0x89f8adcef36cbc8cu, 0x841591f517f47ad0u}}};
+  for (const cpu::GemmSet& set : cpu::gemm_sets(cpu_features())) {
+    if (std::string(set.name) == "portable") continue;
+    int at = 0;
+    for (const WeightType type : {WeightType::kF32, WeightType::kBF16}) {
+      const PackedMatrix m = PackedMatrix::pack(32, kK, type, [&](int64_t o, float* row) {
+        std::copy_n(weight.data() + o * kK, kK, row);
+      });
+      cpu::GemmWeights w;
+      w.data = static_cast<const uint8_t*>(m.data.view().data);
+      w.type = static_cast<int>(type);
+      w.panels = m.panels(), w.panel_bytes = m.panel_bytes();
+      w.padded_k = w.span_len = kK;
+      cpu::GemmRows rows;
+      rows.count = kRows;
+      for (int64_t r = 0; r < kRows; ++r) rows.x[r] = x.data() + r * kK;
+      std::vector<float> sums(2 * kRows * 16), gated(kRows * 16);
+      set.few.products(w, rows, 0, 2, sums.data());
+      std::vector<float*> out;
+      for (int64_t r = 0; r < kRows; ++r) out.push_back(gated.data() + r * 16);
+      cpu::GemmFinish finish;
+      finish.sums = sums.data(), finish.sums1 = sums.data() + kRows * 16;
+      finish.bias = x.data(), finish.bias1 = x.data() + 16;
+      finish.out = out.data(), finish.rows = kRows;
+      set.few.finish(finish);
+      const std::array got = {sum_of(sums), sum_of(gated)};
+      EXPECT_EQ(got, want[at++]) << set.name << " " << weight_type_name(type);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syrinx

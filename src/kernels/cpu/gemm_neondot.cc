@@ -1,0 +1,39 @@
+// Built with dot products beside what gemm_neon.cc has; called only where the processor has them.
+#include "kernels/cpu/gemm_neon.h"
+
+namespace syrinx::cpu {
+namespace {
+
+/// SDOT takes bytes with sign on both sides: the weights as they are.
+struct Bytes : GroupScales<Neon> {
+  static constexpr int kPairs = 2;
+  using X = int8_t;
+  /// Two pairs of k of 4 outputs, side by side for each output.
+  static I pairs(const uint8_t* p) {
+    const uint8x8_t first = vld1_u8(p), second = vld1_u8(p + 2 * kPanel);
+    return vreinterpretq_s32_u16(
+        vcombine_u16(vzip1_u16(vreinterpret_u16_u8(first), vreinterpret_u16_u8(second)),
+                     vzip2_u16(vreinterpret_u16_u8(first), vreinterpret_u16_u8(second))));
+  }
+  static I set1_pair(const int8_t* p) { return set1_quad(p); }
+  static I madd(I a, I b, I c) {
+    return vdotq_s32(c, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
+  }
+};
+
+struct Nibbles : Neon {
+  static I dot(I w, I x, I c) {
+    return vdotq_s32(c, vreinterpretq_s8_s32(w), vreinterpretq_s8_s32(x));
+  }
+  static I total(I c) { return c; }
+};
+
+}  // namespace
+
+void use_neondot(GemmKernels& kernels) {
+  kernels.products_q8a8 = products_q8<Bytes>;
+  kernels.products_q4 = products_q4<Nibbles>;
+  kernels.quantize_groups = quantize_groups<Bytes>;
+}
+
+}  // namespace syrinx::cpu

@@ -1,0 +1,15 @@
+// From here to simd_end.h functions are compiled for the vectors of simd.h, the rest of the file is
+// not: so no inline function of the standard library is ever emitted with instructions that another
+// machine lacks. On x86-64 these are AVX2, FMA and F16C; every aarch64 has NEON.
+// Include it after all other headers; no include guard on purpose.
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#else
+#include <immintrin.h>
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+#elif defined(__GNUC__)
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+#endif
+#endif
