@@ -7,8 +7,8 @@ function(syrinx_suites program)
   cmake_parse_arguments(ARG "" "PREFIX" "" ${ARGN})
   set(list ${CMAKE_CURRENT_BINARY_DIR}/${program}_suites.cmake)
   add_custom_command(TARGET ${program} POST_BUILD BYPRODUCTS ${list}
-    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> -DPREFIX=${ARG_PREFIX}
-            -DOUTPUT=${list} -P ${suites_script}
+    COMMAND ${CMAKE_COMMAND} "-DPROGRAM=${CMAKE_CROSSCOMPILING_EMULATOR};$<TARGET_FILE:${program}>"
+            -DPREFIX=${ARG_PREFIX} -DOUTPUT=${list} -P ${suites_script}
     VERBATIM)
   # Also before there is a program: then ctest has one test of it, which fails.
   set(include ${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake)

@@ -8,6 +8,8 @@ packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-js
 packages_ears="libpocketsphinx3 pocketsphinx-en-us libwebrtc-audio-processing1"
 packages_check="$packages_ears libgtest-dev python3-dev python3-venv pocketsphinx flite sox curl ffmpeg
   openssl espeak-ng chromium zsh fish haproxy libgrpc++-dev"
+# tools/neon_check; an aarch64 needs neither.
+[ "$(uname -m)" = aarch64 ] || packages_check="$packages_check g++-aarch64-linux-gnu qemu-user"
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "$1"; [ -z "${2:-}" ] || tail -n 25 "$2" >&2; exit 1; }
