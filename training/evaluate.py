@@ -27,7 +27,7 @@ import report
 import voicing
 from corpus import MELS, RATE, SPEAKERS, TEACHERS, load_sentences
 from infer import speak_codes, symbols_of
-from voice_file import from_tensors, read_safetensors
+from voice_file import from_folder
 
 SHOWN = (0, 3, -1)  # held-out sentences in the report
 
@@ -178,7 +178,7 @@ def main():
     args.add_argument("--speakers", default=",".join(TEACHERS.values()))
     args = args.parse_args()
     torch.set_num_threads(1)
-    voice = from_tensors(read_safetensors(Path(args.voice) / "model.safetensors"))
+    voice = from_folder(args.voice)
     figures, shown = {}, {}
     for name in args.speakers.split(","):
         index = list(TEACHERS.values()).index(name)

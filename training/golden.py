@@ -6,7 +6,6 @@ SPOKEN_STEM names synth's files for the golden sentence; its symbols are those o
 text front end. There are three cases: the default voice, another one, and a mix at another speed.
 """
 import sys
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ import codec
 import lm
 from corpus import SPEAKERS, load_sentences
 from infer import speak_codes, symbols_of
-from voice_file import from_tensors, read_safetensors, write_safetensors
+from voice_file import from_folder, write_safetensors
 
 STEPS = 4
 CASES = (({0: 1.0}, 1.0), ({1: 1.0}, 1.0), ({0: 0.25, 3: 0.75}, 1.3))  # mix, speed
@@ -32,12 +31,11 @@ def first_logits(speech_lm, text, mix, speed, codes, path):
         said.append([codes[step - 1 - b][b] if step - 1 - b >= 0 else lm.NONE
                      for b in range(codec.BOOKS)])
     return speech_lm(torch.tensor(said)[None], torch.tensor(rows)[None], mix[None],
-                     torch.tensor([speed]))[0]
+                     torch.tensor([lm.heard_speed(speech_lm, mix, speed)]))[0]
 
 
 def main(voice, spoken, out):
-    speech_lm, decoder, books = from_tensors(
-        read_safetensors(Path(voice) / "model.safetensors"))
+    speech_lm, decoder, books = from_folder(voice)
     record = load_sentences(spoken)[0][0]
     text = lm.Text(record["phone"], record["phrase"], record["place"])
     tensors = {}

@@ -27,7 +27,7 @@ def speak_codes(model, texts, mix, speed=1.0, temperature=(0.5, 0.5, 0.5), seed=
     paths = [[] for _ in texts]
     ends = [None] * count               # number of frames once the pointer has passed the end
     last = torch.full((count, codec.BOOKS), lm.NONE)
-    mixes, speeds = mix.expand(count, -1), torch.full((count,), float(speed))
+    mixes, speeds = mix.expand(count, -1), torch.full((count,), lm.heard_speed(model, mix, speed))
     for step in range(limit):
         rows = [text.at(p.at, p.age) for text, p in zip(texts, pointers)]
         logits = model(last[:, None], torch.tensor(rows)[:, None], mixes, speeds, caches,

@@ -99,6 +99,7 @@ class SpeechLm(nn.Module):
         self.phrase, self.place, self.age = table(PHRASES), table(PLACES), table(AGES)
         self.speaker = table(SPEAKERS)
         self.speed = nn.Parameter(torch.randn(WIDTH) * 0.3)  # times ln of the speed
+        self.pace, self.speeds = torch.ones(SPEAKERS), (0.0, float("inf"))  # of a finished voice
         self.layers = nn.ModuleList([Layer() for _ in range(LAYERS)])
         self.norm = RmsNorm(WIDTH)
         self.head = nn.Linear(WIDTH, BOOKS * CODES + MOVES, bias=False)
@@ -126,6 +127,13 @@ class SpeechLm(nn.Module):
         for i, layer in enumerate(self.layers):
             x = layer(x, turn, mask, None if caches is None else caches[i])
         return self.head(self.norm(x))
+
+
+def heard_speed(model, mix, speed):
+    """The speed that the LM is to hear so that speakers mix [S] speak at `speed`: to the power of their
+    pace, but no further than it has learned."""
+    slowest, fastest = model.speeds
+    return min(max(speed ** float(mix @ model.pace), min(speed, slowest)), max(speed, fastest))
 
 
 def near_phrases(phrase, word):

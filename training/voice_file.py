@@ -92,6 +92,16 @@ def at_this_rate(tensors, rate):
     return out
 
 
+def from_folder(folder):
+    """The networks of a voice folder as from_tensors(), the speakers' pace as its config.json says."""
+    networks = from_tensors(read_safetensors(Path(folder) / "model.safetensors"))
+    known = json.loads((Path(folder) / "config.json").read_text())
+    if "speakers" in known:
+        networks[0].pace = torch.tensor([s.get("pace", 1.0) for s in known["speakers"]])
+        networks[0].speeds = known["speeds"]
+    return networks
+
+
 def from_tensors(tensors):
     """The two networks with exactly the exported tensors: (speech LM, decoder, books)."""
     speech_lm, decoder = lm.SpeechLm(), codec.Decoder()

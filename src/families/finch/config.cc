@@ -12,7 +12,8 @@ constexpr size_t kMaxSpeakers = 4096;
 
 void read_speakers(const Config& config, FinchConfig& c) {
   for (const Config& speaker : config.subs("speakers")) {
-    c.speakers.push_back({speaker.s("name"), speaker.opt_s("description", "")});
+    c.speakers.push_back({speaker.s("name"), speaker.opt_s("description", ""),
+                          static_cast<float>(speaker.opt_f("pace", 1, 0.5, 2))});
   }
   const auto named = [&c](const Speaker& speaker) { return speaker.name == c.voice; };
   if (c.speakers.size() > kMaxSpeakers || std::none_of(c.speakers.begin(), c.speakers.end(), named)) {

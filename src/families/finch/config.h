@@ -20,6 +20,7 @@ inline constexpr int kMoveHead = kBooks;        ///< index of the pointer's head
 /// Who speaks.
 struct Speaker {
   std::string name, description;
+  float pace = 1;  ///< a speed of s is asked of the LM as s to the power of this
 };
 
 /// Sizes, speakers and bounds. Plain data.

@@ -272,6 +272,28 @@ TEST(Finch, EndsAtTheBound) {
   EXPECT_EQ(speak(request).frames.size(), 80u * kFrameWidth);
 }
 
+TEST(Finch, PaceTurnsSpeedIntoWhatTheLmHasLearned) {
+  const auto at_pace = [](double pace) {  // of raw weights
+    return dummy_voice([pace](nlohmann::json& config) {
+      for (auto& speaker : config["speakers"]) speaker["pace"] = pace;
+      config["speeds"] = {0.5, 2.0};
+    });
+  };
+  const auto plain = at_pace(1), paced = at_pace(2);
+  const auto logits = [](const auto& voice, float speed) {
+    SpeechRequest request = greedy("Hello.");
+    request.speed = speed;
+    request.max_frames = 4;
+    return speak(request, *voice).first_logits;
+  };
+  const std::vector<float> want = logits(plain, 1.44f), made = logits(paced, 1.2f);
+  ASSERT_EQ(made.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(made[i], want[i], 1e-4);
+  EXPECT_NE(logits(plain, 1.2f), made);
+  EXPECT_EQ(logits(paced, 1.9f), logits(plain, 2.f)) << "faster than it has learned to be";
+  EXPECT_EQ(logits(paced, 1), logits(plain, 1));
+}
+
 TEST(Finch, LoadsACheckpointOfOneSpeaker) {
   const auto one = dummy_voice([](nlohmann::json& config) {
     config.erase("speakers");

@@ -52,7 +52,14 @@ std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, fl
   manner->gain = std::exp(log_gain);
   // Not slower than the LM has learned to be.
   const float strong = std::max(speed * kStrongSpeed, std::min(speed, config_.slowest));
-  const float log_speed = std::log(speed), log_strong = std::log(strong);
+  float pace = 0;
+  for (size_t s = 0; s < shares.size(); ++s) pace += shares[s] * config_.speakers[s].pace;
+  const auto heard = [this, pace](float wanted) {  // ln of the speed that the LM hears
+    const float at = std::log(wanted);
+    return std::clamp(pace * at, std::min(at, std::log(config_.slowest)),
+                      std::max(at, std::log(config_.fastest)));
+  };
+  const float log_speed = heard(speed), log_strong = heard(strong);
   manner->strong = manner->lm;
   for (int i = 0; i < config_.hidden; ++i) {
     manner->lm[i] += log_speed * speed_.f32()[i];

@@ -27,7 +27,7 @@ class Speakers {
   Speakers(const FinchConfig& config, const Weights& weights);
 
   /// shares [S], adding up to 1, in the order of config.speakers; speed is a factor above 0, pitch in
-  /// semitones.
+  /// semitones. A speaker's pace never asks more of the LM than it has learned.
   std::shared_ptr<const Manner> manner(std::span<const float> shares, float speed,
                                        float pitch) const;
 

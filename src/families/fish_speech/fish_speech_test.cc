@@ -8,6 +8,7 @@
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
 #include "model/same_steps.h"
+#include "text/phones.h"
 
 namespace syrinx::fish_speech {
 namespace {
@@ -264,6 +265,36 @@ TEST_F(FishSpeechTest, SpeakersByNumber) {
   EXPECT_EQ(ids(referring), ids(other)) << "and those of a reference's text";
   other.context[0].text = referring.context[0].text = "warm";
   EXPECT_NE(ids(referring), ids(other));
+}
+
+TEST(FishSpeechPhones, StandBetweenTheirTags) {
+  const std::string text = "I live in Tomato, nginx.";
+  std::vector<Saying> sayings(3);
+  sayings[0] = {.begin = 2, .end = 6, .strong = true};
+  sayings[1] = {.begin = 10, .end = 16, .phones = phones_of_ipa("təˈmeɪtoʊ").value()};
+  sayings[2] = {.begin = 18, .end = 23, .words = "engine X"};
+  EXPECT_EQ(with_phones(text, sayings),
+            "I live in <|phoneme_start|>T AH0 M EY1 T OW0<|phoneme_end|>, engine X.");
+  EXPECT_EQ(with_phones(text, {}), text);
+}
+
+TEST_F(FishSpeechTest, WordsWithPhonesAreSaidSoWholeAndInPieces) {
+  ASSERT_TRUE(model_.info().phones);
+  SpeechRequest r = request("Say it. Go, Syrinx.");
+  r.sayings = {{.begin = 4, .end = 6, .phones = phones_of_arpabet("AE1 T").value()}};
+  const std::pair<std::string, std::string> entries[] = {{"syrinx", "{S IH1}"}};
+  r.lexicon = Lexicon::of(entries).value();
+  const std::string first = "Say <|phoneme_start|>AE1 T<|phoneme_end|>.",
+                    second = "Go, <|phoneme_start|>S IH1<|phoneme_end|>.";
+  EXPECT_EQ(ids(r), ids(request(first + " " + second)));
+  const std::string text = std::exchange(r.text, "");
+  r.text_open = true;
+  const auto state = open(r);
+  ASSERT_TRUE(state->append_text(text, true).ok());
+  EXPECT_TRUE(holds(state->prompt_ids(), model_.prompter().text(first)));
+  say(*state, frames(3, 2));
+  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+  EXPECT_TRUE(holds(state->prompt_ids(), model_.prompter().text(second)));
 }
 
 TEST_F(FishSpeechTest, ControlTokensOfStrangersAreText) {

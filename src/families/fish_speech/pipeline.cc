@@ -140,6 +140,7 @@ void FishSpeech::describe(const LoadSpec& spec) {
   info_.default_voice = "0";
   info_.languages = {"auto"};
   info_.late_text = LateText::kSentence;
+  info_.phones = prompter_->says_phones();
   info_.context = true;
   info_.inner = true;
   info_.speaker_numbers = Prompter::kMaxSpeaker + 1;

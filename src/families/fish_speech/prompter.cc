@@ -13,6 +13,7 @@ constexpr const char* kImStart = "<|im_start|>";
 constexpr const char* kImEnd = "<|im_end|>";
 constexpr const char* kVoice = "<|voice|>";
 constexpr std::string_view kSpeaker = "<|speaker:", kTagEnd = "|>";
+constexpr std::string_view kPhones = "<|phoneme_start|>", kPhonesEnd = "<|phoneme_end|>";
 constexpr const char* kAsk = "convert the provided text to speech";
 constexpr size_t kMostTurns = 5;       // of a message
 constexpr size_t kMessageBytes = 300;  // more only for a single turn
@@ -27,7 +28,15 @@ size_t tag_bytes(std::string_view text) {
 }
 
 bool is_tag(std::string_view word) {
-  return tag_bytes(word) == word.size() || word == "<|phoneme_start|>" || word == "<|phoneme_end|>";
+  return tag_bytes(word) == word.size() || word == kPhones || word == kPhonesEnd;
+}
+
+/// "ax0" as CMU's dictionary writes it: "AH0".
+std::string cmu_phone(std::string_view phone) {
+  std::string out(phone);
+  if (out.starts_with("ax")) out.replace(0, 2, "ah");
+  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return out;
 }
 
 /// A turn that is too long for a message, in parts of whole sentences with its tag.
@@ -50,6 +59,26 @@ void add_parts(const SpokenTurn& turn, std::vector<SpokenTurn>& out) {
 }
 
 }  // namespace
+
+std::string with_phones(std::string_view text, std::span<const Saying> sayings) {
+  std::string out;
+  size_t at = 0;
+  for (const Saying& saying : sayings) {
+    if (saying.words.empty() && saying.phones.empty()) continue;
+    out += text.substr(at, static_cast<size_t>(saying.begin) - at);
+    at = static_cast<size_t>(saying.end);
+    if (saying.phones.empty()) {
+      out += saying.words;
+      continue;
+    }
+    std::string phones;
+    for (const std::string& phone : saying.phones.arpabet) {
+      phones += (phones.empty() ? "" : " ") + cmu_phone(phone);
+    }
+    out += concat(kPhones, phones, kPhonesEnd);
+  }
+  return out += text.substr(at);
+}
 
 std::string speaker_tag(int speaker) { return concat(kSpeaker, speaker, kTagEnd); }
 
@@ -92,6 +121,10 @@ std::vector<std::string> messages_of(const std::vector<SpokenTurn>& turns) {
     ++count, bytes += turn.text.size();
   }
   return messages;
+}
+
+bool Prompter::says_phones() const {
+  return tokenizer_.id(std::string(kPhones)) && tokenizer_.id(std::string(kPhonesEnd));
 }
 
 std::vector<std::string> Prompter::control_words() { return {kImStart, kImEnd, kVoice}; }

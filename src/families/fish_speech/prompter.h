@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "families/fish_speech/config.h"
+#include "text/saying.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx::fish_speech {
@@ -28,6 +30,9 @@ class Prompter {
   /// has them; other control tokens written out are plain text.
   std::vector<int32_t> text(std::string_view text) const;
 
+  /// Whether the tokenizer has the tags of phonemes.
+  bool says_phones() const;
+
   /// The whole system message.
   const std::vector<int32_t>& system() const { return system_; }
   /// What stands before and behind the texts of references, and behind their audio.
@@ -44,6 +49,10 @@ class Prompter {
   Tokenizer tokenizer_;
   std::vector<int32_t> system_, references_, speech_, end_, user_, answer_;
 };
+
+/// A text with its words exchanged for what `sayings`, in order and apart, say instead: other
+/// words, or phones between their tags as the authors write them (CMU's ARPAbet: docs.fish.audio).
+std::string with_phones(std::string_view text, std::span<const Saying> sayings);
 
 /// "<|speaker:3|>".
 std::string speaker_tag(int speaker);

@@ -163,15 +163,26 @@ void State::set_sampling(const SpeechRequest& request) {
 
 void State::set_text(const SpeechRequest& request) {
   open_ = request.text_open;
+  sayings_ = request.sayings, lexicon_ = request.lexicon;
   if (open_) {
     std::vector<SentenceStream::Item> sentences;
     sentences_.push(request.text, sentences);
     add_sentences(sentences);
     return;
   }
-  const bool tagged = spoken_turns(request.text).front().tag.empty() && !tag_.empty();
-  for (std::string& message : messages_of(spoken_turns((tagged ? tag_ : "") + request.text)))
+  const std::string text = as_said(request.text, 0);
+  const bool tagged = spoken_turns(text).front().tag.empty() && !tag_.empty();
+  for (std::string& message : messages_of(spoken_turns((tagged ? tag_ : "") + text)))
     later_.push_back(std::move(message));
+}
+
+std::string State::as_said(std::string_view part, size_t begin) const {
+  if (!prompter_.says_phones()) return std::string(part);
+  std::vector<Saying> known;
+  if (lexicon_) lexicon_->find(part, known);
+  const auto size = static_cast<int64_t>(part.size());
+  return with_phones(part,
+                     joined(within(sayings_, static_cast<int64_t>(begin), size), std::move(known)));
 }
 
 /// Text that comes in pieces is a message for each sentence, however the pieces are cut; a tag
@@ -179,7 +190,8 @@ void State::set_text(const SpeechRequest& request) {
 void State::add_sentences(std::span<const SentenceStream::Item> sentences) {
   for (const SentenceStream::Item& sentence : sentences) {
     if (is_blank(sentence.text)) continue;
-    std::vector<SpokenTurn> turns = spoken_turns(trimmed(sentence.text));
+    const std::string text = as_said(sentence.text, sentence.place.begin);
+    std::vector<SpokenTurn> turns = spoken_turns(trimmed(text));
     for (SpokenTurn& turn : turns) {
       if (turn.tag.empty()) {
         turn.text = tag_ + turn.text;

@@ -60,6 +60,8 @@ class State : public Sequence {
   void set_sampling(const SpeechRequest& request);
   void set_text(const SpeechRequest& request);
   void add_sentences(std::span<const SentenceStream::Item> sentences);
+  /// A part of the request's text from byte `begin` on, with what it and its lexicon say otherwise.
+  std::string as_said(std::string_view part, size_t begin) const;
   int next_segment();
   bool begin_segment(const std::string& text);
   void add_ids(std::span<const int32_t> ids);
@@ -75,8 +77,10 @@ class State : public Sequence {
   int max_frames_ = 0;
   bool ignore_stop_ = false;
 
-  bool open_ = false;              // more text may come
-  SentenceStream sentences_;       // of text that comes in pieces
+  bool open_ = false;         // more text may come
+  SentenceStream sentences_;  // of text that comes in pieces
+  std::vector<Saying> sayings_;
+  std::shared_ptr<const Lexicon> lexicon_;
   std::string tag_;                // of who speaks, for what comes without one
   std::deque<std::string> later_;  // messages to come
   bool spoke_ = false;             // a message has begun
