@@ -237,7 +237,7 @@ class Transcription(unittest.TestCase):
              (400, "stream", "invalid_value")),
             ([("chunking_strategy", "[" * 5000)], file, (400, "chunking_strategy",
                                                          "invalid_value")),
-            ([("include[]", "logprobs")], file, (400, "include", "unsupported_value")),
+            ([("include[]", "thoughts")], file, (400, "include", "unsupported_value")),
             ([("prompt", "a" * 20000)], file, (400, "prompt", "invalid_value")),
         ]
         for fields, data, answer in want:

@@ -73,6 +73,8 @@ SpeechRequest golden_request(const Model& model) {
   if (c.contains("instruct")) request.instructions = c["instruct"];
   if (c.contains("penalty")) request.repetition_penalty = c["penalty"].get<float>();
   if (model.dir.starts_with("qwen3_tts")) request.repetition_penalty = 1.f;
+  // Its goldens were made without the authors' spelling of figures.
+  if (model.name == "cosyvoice2") request.spell_numbers = false;
   if (c.contains("guidance")) request.guidance = c["guidance"].get<float>();
   if (c.contains("conditions")) {
     for (const auto& [name, value] : c["conditions"].items()) {
