@@ -169,6 +169,7 @@ std::optional<Error> DecodingApart::begin() {
   const auto cpu_s = static_cast<uint32_t>(std::ceil(limits_.max_decode_s + limits_.max_s / 20));
   child_ = helper_.begin_child(pair->there.get(), file_.size() + helper_.options_.memory_bytes,
                                cpu_s, false);
+  pair->there.reset();  // or a child that dies before it has the whole file is not missed
   if (child_.pid < 0) return helper_gone();
   ++helper_.begun_;
   if (child_.pid == 0) {
@@ -176,8 +177,10 @@ std::optional<Error> DecodingApart::begin() {
   }
   socket_ = std::move(pair->here);
   const DecodeJob job{file_.size(), limits_.max_s, limits_.max_decode_s, limits_.first_channel};
-  if (auto error = judge(give(&job, sizeof job))) return error;
-  return judge(give(file_.data(), file_.size()));
+  Went went = give(&job, sizeof job);
+  if (went == Went::kWell) went = give(file_.data(), file_.size());
+  if (went == Went::kLate) return late();
+  return {};  // a child that is gone may have said why: whoever reads finds out
 }
 
 /// From the start, for the child of another helper; what the reader has is not told again.

@@ -276,6 +276,14 @@ void say(int socket) {
   }
 }
 
+TEST(DecodeChild, ThatDoesNotTakeTheWholeFileIsHeardAtOnce) {
+  const std::string file(16 << 20, 'x');  // more than a socket holds
+  const RecordingLimits limits{.max_bytes = file.size(), .max_decode_s = 5};
+  EXPECT_EQ(fault_of(helper_that([](int) {}), file, limits).message,
+            "the decoder of the recording ended too early");
+  EXPECT_EQ(fault_of(helper_that(say<DecodeMessage::kFault, 3>), file, limits).message, "???");
+}
+
 TEST(DecodeChild, ThatSpeaksNonsenseIsNotBelieved) {
   using Kind = DecodeMessage;
   for (void (*nonsense)(int) :
