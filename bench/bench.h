@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "kernels/attention.h"
@@ -50,6 +51,21 @@ void keep_best(double& best_ms, F f) {
   const double began = processor_ms();
   f();
   best_ms = std::min(best_ms, processor_ms() - began);
+}
+
+/// What an encoder makes of a second of audio, in ms of processor time.
+template <typename Encoder>
+void encode_once(benchmark::State& state, Machine& machine, const Encoder& encoder, size_t count) {
+  std::vector<float> samples(count);
+  for (size_t i = 0; i < count; ++i)
+    samples[i] = static_cast<float>(i * 7919 % 1000) / 1000.f - 0.5f;
+  double best = std::numeric_limits<double>::max();
+  for (auto _ : state) {
+    machine.arena.reset();
+    keep_best(best, [&] { benchmark::DoNotOptimize(encoder.encode(machine.ctx, samples)); });
+  }
+  state.counters["ms"] = best;
+  state.counters["weights_MB"] = static_cast<double>(encoder.bytes()) / 1e6;
 }
 
 /// Best of the repetitions: on a shared machine the least disturbed one.

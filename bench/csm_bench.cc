@@ -3,8 +3,6 @@
 //   csm_bench --benchmark_filter='step/q8'
 // step: the backbone and the 31 steps of the depth decoder, ~60 cached positions; mimi/decoder:
 // chunks of N frames; mimi/encoder: one second of audio.
-#include <time.h>
-
 #include <limits>
 #include <string>
 
@@ -17,19 +15,7 @@
 namespace syrinx {
 namespace {
 
-double processor_ms() {
-  timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
-}
-
-/// The least disturbed call, in processor time.
-template <typename F>
-void keep_best(double& best, F f) {
-  const double began = processor_ms();
-  f();
-  best = std::min(best, processor_ms() - began);
-}
+using bench::keep_best;
 
 csm::ModelConfig published() {
   csm::ModelConfig c;
@@ -108,7 +94,7 @@ class Streams {
  private:
   static constexpr int kPages = 8;
   const csm::Backbone& backbone_;
-  std::vector<std::unique_ptr<RequestState>> states_;
+  std::vector<std::unique_ptr<Sequence>> states_;
   KvPool kv_;
   std::vector<int32_t> table_, codes_;
   int cached_ = 0;
@@ -158,17 +144,7 @@ void decoder(benchmark::State& state, WeightType type) {
 void encoder(benchmark::State& state) {
   bench::Machine machine(1);
   const MimiEncoder codec({}, Weights(dummy_weights()));
-  std::vector<float> samples(24000);
-  for (size_t i = 0; i < samples.size(); ++i) {
-    samples[i] = static_cast<float>(i * 7919 % 1000) / 1000.f - 0.5f;
-  }
-  double best = std::numeric_limits<double>::max();
-  for (auto _ : state) {
-    machine.arena.reset();
-    keep_best(best, [&] { benchmark::DoNotOptimize(codec.encode(machine.ctx, samples)); });
-  }
-  state.counters["ms"] = best;
-  state.counters["weights_MB"] = static_cast<double>(codec.bytes()) / 1e6;
+  bench::encode_once(state, machine, codec, 24000);
 }
 
 }  // namespace

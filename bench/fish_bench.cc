@@ -149,16 +149,7 @@ void decoder(benchmark::State& state) {
 void encoder(benchmark::State& state) {
   bench::Machine machine(1);
   const FishEncoder codec({}, Weights(dummy()));
-  std::vector<float> samples(44100);
-  for (size_t i = 0; i < samples.size(); ++i)
-    samples[i] = static_cast<float>(i * 7919 % 1000) / 1000.f - 0.5f;
-  double best = std::numeric_limits<double>::max();
-  for (auto _ : state) {
-    machine.arena.reset();
-    keep_best(best, [&] { benchmark::DoNotOptimize(codec.encode(machine.ctx, samples)); });
-  }
-  state.counters["ms"] = best;
-  state.counters["weights_MB"] = static_cast<double>(codec.bytes()) / 1e6;
+  bench::encode_once(state, machine, codec, 44100);
 }
 
 }  // namespace

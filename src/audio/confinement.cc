@@ -107,7 +107,7 @@ int set_filter(int fd) {
 #endif
 
 /// Why there is no filter; empty: there is one.
-std::string filter_calls(int fd, bool wanted) {
+std::string filter_calls([[maybe_unused]] int fd, bool wanted) {
   if (!wanted) return "seccomp: not asked for";
 #ifndef SYRINX_SECCOMP
   return "seccomp: built without libseccomp";

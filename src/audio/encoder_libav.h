@@ -4,7 +4,9 @@
 #include <memory>
 #include <span>
 
+#include "audio/audio_format.h"
 #include "audio/encoder.h"
+#include "base/error.h"
 
 namespace syrinx {
 

@@ -201,7 +201,7 @@ bool MelExtremes::floored(size_t part) const { return quietest[part] < loudest -
 MelExtremes mel_extremes(const MelSpectrogram& mel, std::span<const float> signal, int64_t frames,
                          int64_t span) {
   SYRINX_CHECK(frames > 0 && span > 0, "[mel] ", frames, " frames of ", signal.size(), " samples");
-  MelExtremes out{.loudest = -std::numeric_limits<float>::infinity()};
+  MelExtremes out{.loudest = -std::numeric_limits<float>::infinity(), .quietest = {}};
   std::vector<float> part(static_cast<size_t>(std::min(span, frames) * mel.mels()));
   for (int64_t at = 0; at < frames; at += span) {
     const int64_t end = std::min(at + span, frames);

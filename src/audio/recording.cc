@@ -144,7 +144,7 @@ std::vector<std::string> recording_remarks(const RecordedAudio& audio) {
                          " dB); noise in it will be heard"));
   }
   if (std::fabs(audio.offset) > kOffsetRemark) {
-    out.push_back("the recording's samples are not centred on zero, which codecs may hear");
+    out.emplace_back("the recording's samples are not centred on zero, which codecs may hear");
   }
   if (audio.sample_rate < 16000) {
     out.push_back(concat("the recording has only ", audio.sample_rate,

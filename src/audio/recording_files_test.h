@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "audio/encoder.h"
+#include "audio/make_encoder.h"
 
 namespace syrinx {
 

@@ -7,10 +7,9 @@
 #include <cstring>
 #include <limits>
 
-#include "audio/encoder.h"
+#include "audio/make_encoder.h"
 #include "audio/recording_files_test.h"
 #include "audio/recording_libav.h"
-#include "audio/sha256.h"
 #include "audio/wav_file.h"
 #include "base/fuzzing.h"
 #include "io/test_dir.h"
@@ -259,9 +258,11 @@ TEST(RecordingFuzz, DamagedFiles) {
         }
       }
       const auto pieces = read_in_pieces(file, 1 + random() % 5000, {.max_s = 10});
-      if (pieces) EXPECT_LE(pieces.value().size(), size_t{10} * 192'000);
+      if (pieces) {
+        EXPECT_LE(pieces.value().size(), size_t{10} * 192'000);
+      }
       const auto audio = read_recording(file, {.max_s = 10, .max_decode_s = 5});
-      if (audio) EXPECT_TRUE(pieces.ok());
+      EXPECT_TRUE(pieces.ok() || !audio.ok());
       audio.ok() ? ++taken : ++refused;
       if (!audio) continue;
       EXPECT_LE(audio.value().seconds(), 10);
@@ -271,11 +272,6 @@ TEST(RecordingFuzz, DamagedFiles) {
   }
   EXPECT_GT(taken, runs);  // otherwise only the probing was tested
   EXPECT_GT(refused, runs / 4);
-}
-
-TEST(Sha256, OfBytes) {
-  EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 }  // namespace

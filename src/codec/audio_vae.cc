@@ -183,11 +183,7 @@ void AudioVaeDecoder::run_pass(StepContext& ctx, std::span<const AudioVaeJob> jo
     if (!block.scale.empty()) scale_channels(ctx, x, block.scale, block.bias);
     causal::snake(ctx, x, block.act, x);
     x = pass.run(ctx, block.up, x);
-    for (const causal::ResidualUnit& unit : block.units) {
-      causal::add_unit(ctx, unit, x, [&](const CausalConv1d& conv, const View& rows) {
-        return pass.run(ctx, conv, rows);
-      });
-    }
+    causal::add_units(ctx, pass, block.units, x);
   }
   causal::snake(ctx, x, tail_act_, x);
   x = pass.run(ctx, tail_, x);

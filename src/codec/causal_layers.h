@@ -61,4 +61,14 @@ void add_unit(StepContext& ctx, const ResidualUnit& unit, const View& x, Run&& r
   linear_add(ctx, unit.mix, inner, x);
 }
 
+/// The same for units in a row, whose convolutions go through `pass` (nn/stream_pass.h).
+template <typename Pass>
+void add_units(StepContext& ctx, Pass& pass, const std::vector<ResidualUnit>& units,
+               const View& x) {
+  for (const ResidualUnit& unit : units) {
+    add_unit(ctx, unit, x,
+             [&](const CausalConv1d& conv, const View& in) { return pass.run(ctx, conv, in); });
+  }
+}
+
 }  // namespace syrinx::causal

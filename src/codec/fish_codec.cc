@@ -140,11 +140,7 @@ void FishCodec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> 
   for (const Block& block : blocks_) {
     causal::snake(ctx, x, block.act, x);
     x = pass.run(ctx, block.up, x);
-    for (const causal::ResidualUnit& unit : block.units) {
-      causal::add_unit(ctx, unit, x, [&](const CausalConv1d& conv, const View& rows) {
-        return pass.run(ctx, conv, rows);
-      });
-    }
+    causal::add_units(ctx, pass, block.units, x);
   }
   causal::snake(ctx, x, tail_act_, x);
   x = pass.run(ctx, tail_, x);

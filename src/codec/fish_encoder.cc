@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codec/encode_whole.h"
 #include "kernels/activation.h"
 #include "nn/stream_pass.h"
 
@@ -115,16 +116,7 @@ FishEncoder::Stream FishEncoder::open() const {
 }
 
 std::vector<int32_t> FishEncoder::encode(StepContext& ctx, std::span<const float> samples) const {
-  const int64_t q = config_.codebooks, hop = config_.hop(), total = frames(std::ssize(samples));
-  std::vector<int32_t> codes(static_cast<size_t>(total * q));
-  Stream stream = open();
-  for (int64_t at = 0; at < total;) {
-    const int64_t n = std::min(total - at, room(ctx, stream));
-    const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples.size() - begin);
-    run(ctx, stream, samples.subspan(begin, count), std::span(codes).subspan(at * q, n * q));
-    at += n;
-  }
-  return codes;
+  return encode_whole(ctx, *this, config_, samples);
 }
 
 int64_t FishEncoder::room(StepContext& ctx, Stream& stream) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codec/encode_whole.h"
 #include "codec/mimi_layers.h"
 #include "kernels/activation.h"
 
@@ -106,17 +107,7 @@ MimiEncoder::Stream MimiEncoder::open() const {
 }
 
 std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float> samples) const {
-  const int64_t q = config_.codebooks, hop = config_.hop();
-  const int64_t total = frames(static_cast<int64_t>(samples.size()));
-  std::vector<int32_t> codes(total * q);
-  Stream stream = open();
-  for (int64_t at = 0; at < total;) {
-    const int64_t n = std::min(total - at, room(ctx, stream));
-    const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples.size() - begin);
-    run(ctx, stream, samples.subspan(begin, count), std::span(codes).subspan(at * q, n * q));
-    at += n;
-  }
-  return codes;
+  return encode_whole(ctx, *this, config_, samples);
 }
 
 int64_t MimiEncoder::room(StepContext& ctx, Stream& stream) const {

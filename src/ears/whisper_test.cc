@@ -13,6 +13,7 @@
 
 #include "codec/qwen3_audio_fixture.h"
 #include "ears/ears.h"
+#include "ears/notes.h"
 #include "ears/whisper_recogniser.h"
 #include "model/toy/toy.h"
 
@@ -24,38 +25,6 @@ using nlohmann::json;
 std::string whisper_checkpoint(const std::string& name) {
   return SYRINX_SOURCE_DIR "/tests/parity/whisper/" + name;
 }
-
-class WhisperNotes : public TranscriptSink {
- public:
-  void segment(const TranscriptSegment& segment) override {
-    const std::lock_guard lock(mutex_);
-    EXPECT_FALSE(result_);
-    segments.push_back(segment);
-  }
-  void heard(double seconds) override {
-    const std::lock_guard lock(mutex_);
-    EXPECT_GT(seconds, heard_s);
-    heard_s = seconds;
-  }
-  void finished(Result<Transcript> transcript) override {
-    const std::lock_guard lock(mutex_);
-    EXPECT_FALSE(result_) << "finished twice";
-    result_ = std::move(transcript);
-    changed_.notify_all();
-  }
-  const Result<Transcript>& wait() {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(300), [&] { return !!result_; }));
-    return *result_;
-  }
-  std::vector<TranscriptSegment> segments;
-  double heard_s = 0;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Result<Transcript>> result_;
-};
 
 std::shared_ptr<Engine> whisper_engine(const std::string& name, int threads = 2,
                                        int max_requests = 256) {
@@ -124,11 +93,11 @@ TEST_P(WhisperWhole, AsTheAuthorsTranscribe) {
   // All at once on one engine, so that windows of many recordings share its batches.
   const auto engine = whisper_engine(GetParam());
   std::vector<std::shared_ptr<Recogniser>> recognisers;
-  std::vector<std::shared_ptr<WhisperNotes>> notes;
+  std::vector<std::shared_ptr<Notes>> notes;
   std::vector<std::unique_ptr<Listener>> listeners;
   for (const json& c : cases_["whole"]) {
     recognisers.push_back(whisper_recogniser(engine, loop_options(c["options"])));
-    notes.push_back(std::make_shared<WhisperNotes>());
+    notes.push_back(std::make_shared<Notes>());
     auto listener = recognisers.back()->open(listen_options(c["options"]), notes.back());
     ASSERT_TRUE(listener.ok());
     const std::vector<float>& all = recordings[c["recording"].get<size_t>()];
@@ -139,7 +108,7 @@ TEST_P(WhisperWhole, AsTheAuthorsTranscribe) {
   }
   for (size_t i = 0; i < notes.size(); ++i) {
     SCOPED_TRACE(cases_["whole"][i]["options"].dump());
-    const auto& result = notes[i]->wait();
+    const auto& result = notes[i]->wait(300);
     ASSERT_TRUE(result.ok()) << result.error().message;
     expect_transcript(result.value(), cases_["whole"][i]);
     EXPECT_EQ(notes[i]->segments.size(), result.value().segments.size());
@@ -154,12 +123,12 @@ TEST_P(WhisperWhole, WordsAsTheAuthorsTimeThem) {
       json::parse(std::ifstream(whisper_checkpoint(GetParam()) + "/golden/words.json"));
   const auto engine = whisper_engine(GetParam());
   std::vector<std::shared_ptr<Recogniser>> recognisers;
-  std::vector<std::shared_ptr<WhisperNotes>> notes;
+  std::vector<std::shared_ptr<Notes>> notes;
   std::vector<std::unique_ptr<Listener>> listeners;
   for (const json& c : cases["whole"]) {
     recognisers.push_back(whisper_recogniser(engine, loop_options(c["options"])));
     EXPECT_TRUE(recognisers.back()->info().word_times);
-    notes.push_back(std::make_shared<WhisperNotes>());
+    notes.push_back(std::make_shared<Notes>());
     ListenOptions options = listen_options(c["options"]);
     options.word_times = true;
     auto listener = recognisers.back()->open(options, notes.back());
@@ -170,7 +139,7 @@ TEST_P(WhisperWhole, WordsAsTheAuthorsTimeThem) {
   }
   for (size_t i = 0; i < notes.size(); ++i) {
     SCOPED_TRACE(cases["whole"][i]["options"].dump());
-    const auto& result = notes[i]->wait();
+    const auto& result = notes[i]->wait(300);
     ASSERT_TRUE(result.ok()) << result.error().message;
     std::vector<json> kept;
     for (const json& segment : cases["whole"][i]["segments"])
@@ -231,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, WhisperWhole, testing::Values("small", "large"
 
 TEST(WhisperRecogniser, LiveOnesAreWrittenDownWhileTheyAreHeard) {
   const auto recogniser = whisper_recogniser(whisper_engine("large"));
-  const auto notes = std::make_shared<WhisperNotes>();
+  const auto notes = std::make_shared<Notes>();
   const auto listener =
       recogniser->open({.language = "en", .temperatures = {0}, .live = true}, notes);
   listener.value()->hear(fixture::golden_signal(16000 * 40, 7));
@@ -241,18 +210,18 @@ TEST(WhisperRecogniser, LiveOnesAreWrittenDownWhileTheyAreHeard) {
   }
   EXPECT_GT(notes->heard_s, 0);
   listener.value()->end();
-  EXPECT_TRUE(notes->wait().ok());
+  EXPECT_TRUE(notes->wait(300).ok());
 }
 
 TEST(WhisperRecogniser, NothingAndNoise) {
   const auto recogniser = whisper_recogniser(whisper_engine("small"));
   for (const auto& samples :
        {std::vector<float>{}, std::vector<float>(99, 2.f), std::vector<float>(16000, NAN)}) {
-    const auto notes = std::make_shared<WhisperNotes>();
+    const auto notes = std::make_shared<Notes>();
     const auto listener = recogniser->open({.language = "de"}, notes);
     listener.value()->hear(samples);
     listener.value()->end();
-    const auto& result = notes->wait();
+    const auto& result = notes->wait(300);
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_EQ(result.value().language, "de");
   }
@@ -261,11 +230,11 @@ TEST(WhisperRecogniser, NothingAndNoise) {
 TEST(WhisperRecogniser, CancelsAndGoesAway) {
   const auto engine = whisper_engine("small", 1);
   auto recogniser = whisper_recogniser(engine);
-  std::vector<std::shared_ptr<WhisperNotes>> notes;
+  std::vector<std::shared_ptr<Notes>> notes;
   std::vector<std::unique_ptr<Listener>> listeners;
   const auto noise = fixture::golden_signal(16000 * 65, 7);
   for (int i = 0; i < 4; ++i) {
-    notes.push_back(std::make_shared<WhisperNotes>());
+    notes.push_back(std::make_shared<Notes>());
     auto listener = recogniser->open({.language = "en"}, notes.back());
     listener.value()->hear(noise);
     if (i != 1) listener.value()->end();
@@ -274,11 +243,11 @@ TEST(WhisperRecogniser, CancelsAndGoesAway) {
   listeners[0]->cancel();
   listeners[0]->cancel();
   listeners[1].reset();  // has not ended yet
-  EXPECT_EQ(notes[0]->wait().error().code, ErrorCode::kCancelled);
-  EXPECT_EQ(notes[1]->wait().error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(notes[0]->wait(300).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(notes[1]->wait(300).error().code, ErrorCode::kCancelled);
   listeners.clear();
   recogniser.reset();
-  for (const auto& each : notes) EXPECT_EQ(each->wait().error().code, ErrorCode::kCancelled);
+  for (const auto& each : notes) EXPECT_EQ(each->wait(300).error().code, ErrorCode::kCancelled);
   EXPECT_TRUE(engine->drain(10));
 }
 
@@ -287,10 +256,10 @@ TEST(WhisperRecogniser, WaitsForRoomInTheEngine) {
   const auto engine = whisper_engine("small", 1, 2);
   const auto recogniser = whisper_recogniser(engine);
   const auto noise = fixture::golden_signal(16000 * 3, 7);
-  std::vector<std::shared_ptr<WhisperNotes>> notes;
+  std::vector<std::shared_ptr<Notes>> notes;
   std::vector<std::unique_ptr<Listener>> listeners;
   for (int i = 0; i < 7; ++i) {
-    notes.push_back(std::make_shared<WhisperNotes>());
+    notes.push_back(std::make_shared<Notes>());
     auto listener = recogniser->open({.language = "en", .temperatures = {0}}, notes.back());
     listener.value()->hear(noise);
     listener.value()->end();
@@ -298,9 +267,9 @@ TEST(WhisperRecogniser, WaitsForRoomInTheEngine) {
   }
   std::string text;
   for (const auto& each : notes) {
-    ASSERT_TRUE(each->wait().ok()) << each->wait().error().message;
-    if (text.empty()) text = each->wait().value().text();
-    EXPECT_EQ(each->wait().value().text(), text);
+    ASSERT_TRUE(each->wait(300).ok()) << each->wait(300).error().message;
+    if (text.empty()) text = each->wait(300).value().text();
+    EXPECT_EQ(each->wait(300).value().text(), text);
   }
 }
 

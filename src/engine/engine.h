@@ -32,15 +32,15 @@ std::optional<Executors> find_executors(std::string_view name);
 
 /// The first nine are the machine's, and the same for all of its models.
 struct EngineOptions {
-  int threads = 0;                     ///< of the kernels, the engine's own included; 0: all cores
-  std::optional<Executors> executors;  ///< unset: split with two threads or more, else shared
-  int away_places = 0;                 ///< batches of stages in other processes under way at a time
-  std::string policy = "streaming";    ///< streaming, throughput or fcfs
-  int max_batch = 32;                  ///< sequences in one AR step, chunks in one chunk step
-  int max_prefill_rows = 128;          ///< prompt rows that may ride along in one AR step
+  int threads = 0;  ///< of the kernels, the engine's own included; 0: all cores
+  std::optional<Executors> executors = {};  ///< unset: split with two threads or more, else shared
+  int away_places = 0;               ///< batches of stages in other processes under way at a time
+  std::string policy = "streaming";  ///< streaming, throughput or fcfs
+  int max_batch = 32;                ///< sequences in one AR step, chunks in one chunk step
+  int max_prefill_rows = 128;        ///< prompt rows that may ride along in one AR step
   bool drafts = true;  ///< run guesses of next steps along where a model has them (Sequence::draft)
   double background_share = 1;  ///< of the executors' time, for requests in the background; (0, 1]
-  std::string trace_file;       ///< a Chrome trace of everything the machine does; empty: none
+  std::string trace_file = {};  ///< a Chrome trace of everything the machine does; empty: none
   int max_requests = 256;       ///< accepted and unfinished; past it submit() says kOverloaded
   int max_per_client = 0;       ///< the same for each client; 0: no limit
   double max_wait_s = 2;        ///< predicted wait for a place past which submit() says kOverloaded
@@ -79,8 +79,8 @@ struct Outcome {
   int heard_tokens = 0, cached_heard_tokens = 0;  ///< of both, those of recordings
   int underruns = 0;          ///< chunks that came after the listener had run dry
   double max_underrun_s = 0;  ///< the longest wait of the listener
-  std::vector<WordMark> words;
-  std::vector<PhoneMark> phones;  ///< where the request asked for them
+  std::vector<WordMark> words = {};
+  std::vector<PhoneMark> phones = {};  ///< where the request asked for them
 };
 
 /// Where a request's audio goes. Called on the engine's thread, in order, and must not block:

@@ -269,7 +269,9 @@ TEST(Faults, I8_WhoIsTakenInIsNotLost) {
       failed += allocations::fail_after(0) ? 1 : 0;
       machine.run_to_end();
       EXPECT_TRUE(client->done) << n;
-      if (client->outcome.reason != FinishReason::kError) EXPECT_EQ(client->samples, frames_of(1));
+      if (client->outcome.reason != FinishReason::kError) {
+        EXPECT_EQ(client->samples, frames_of(1));
+      }
       const Client after = machine.submit(ask_to_break("", 2));
       machine.run_to_end();
       EXPECT_EQ(after->samples, frames_of(2)) << n;

@@ -214,17 +214,17 @@ TEST(VoiceQueue, I13_Voices) {
   Adder adder;
   EngineMetrics metrics(kStages);
   std::mt19937 random(13);
-  struct Told {
+  struct Asker {
     std::atomic<int> times = 0;
     std::atomic<bool> ok = false;
     std::atomic<float> sum = 0;
     float expected = 0;
     bool refused = false, cancelled = false, broken = false;
   };
-  std::vector<Told> told(200);
+  std::vector<Asker> told(200);
   {
     VoiceQueue queue(adder, metrics, {.batch = 3, .max_jobs = 6, .max_per_client = 3});
-    for (Told& one : told) {
+    for (Asker& one : told) {
       const int hundreds = 1 + static_cast<int>(random() % 5);
       one.broken = random() % 10 == 0;
       const float value = one.broken ? 13.f : static_cast<float>(random() % 7);
@@ -248,7 +248,7 @@ TEST(VoiceQueue, I13_Voices) {
     EXPECT_EQ(metrics.voices_waiting.value(), 0);
   }
   int whole = 0;
-  for (const Told& one : told) {
+  for (const Asker& one : told) {
     EXPECT_EQ(one.times, one.refused ? 0 : 1);
     if (!one.ok) continue;
     ++whole;

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "io/golden_samples.h"
+#include "io/safetensors.h"
+#include "kernels/packed_matrix.h"
 #include "kernels/sample.h"
 #include "model/step_runner.h"
 
@@ -28,6 +32,43 @@ inline std::vector<float> samples_of(const ChunkStage& stage, const Sequence& se
   job.out = samples;
   stage.run(ctx, std::span(&job, 1));
   return samples;
+}
+
+/// The same of a golden's "frames", its first `count`, against its "samples".
+inline void expect_golden_samples(const ChunkStage& stage, const Sequence& sequence,
+                                  const Safetensors& golden, int count, StepContext& ctx) {
+  const GoldenSamples want(golden);
+  const std::vector<float> got =
+      samples_of(stage, sequence, ints(golden.view("frames")), count, true, ctx);
+  ASSERT_EQ(want.count(), std::ssize(got));
+  EXPECT_LT(want.distance(got), 1e-5f);
+}
+
+/// A model without weights, `load(type)`, speaks with made up ones of every type.
+template <typename Load>
+void expect_made_up_weights_to_speak(std::initializer_list<WeightType> types, const Load& load) {
+  for (const WeightType type : types) {
+    const auto model = load(type);
+    SpeechRequest request;
+    request.text = "Hello.";
+    request.ignore_stop = true;
+    Runner runner(*model);
+    Track track = runner.open(request);
+    for (int i = 0; i < 4; ++i) runner.step(track);
+    EXPECT_EQ(track.frames.size(), 4u * static_cast<size_t>(model->config().codebooks))
+        << weight_type_name(type);
+  }
+}
+
+/// A sentence that comes with the first letter of the next one is certain.
+inline void expect_a_sentence_to_be_taken(Sequence& state) {
+  EXPECT_FALSE(state.ready());
+  const char* const begin =
+      "It has been a very long time since we have met in this town, has it not? A";
+  EXPECT_TRUE(state.append_text(begin, false).ok());
+  EXPECT_TRUE(state.ready());
+  EXPECT_TRUE(state.append_text("nd you?", true).ok());
+  EXPECT_FALSE(state.append_text("more", true).ok());
 }
 
 /// Draws of the first codebook follow `chances` [R, V], which the authors' program gives ids by

@@ -32,6 +32,13 @@ class RecordedVoice : public VoiceWork {
     rate_ = rate;
   }
 
+  /// A vector of the voice, f32 [size].
+  void keep(const char* name, std::span<const float> vector) {
+    Tensor kept({std::ssize(vector)}, DType::kF32);
+    std::ranges::copy(vector, kept.f32());
+    voice.tensors.emplace(name, std::move(kept));
+  }
+
   std::vector<float> samples;
 
  private:

@@ -43,4 +43,17 @@ uint64_t Digest::key() {
   return key;
 }
 
+std::string sha256_hex(std::string_view bytes) {
+  unsigned char sum[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  SYRINX_CHECK(EVP_Digest(bytes.data(), bytes.size(), sum, &size, sha256(), nullptr) == 1,
+               "SHA-256 failed");
+  std::string out;
+  for (unsigned i = 0; i < size; ++i) {
+    out += "0123456789abcdef"[sum[i] >> 4];
+    out += "0123456789abcdef"[sum[i] & 15];
+  }
+  return out;
+}
+
 }  // namespace syrinx

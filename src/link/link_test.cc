@@ -94,66 +94,71 @@ TEST_F(LinkTest, WhoWasThereIsLostAndOthersGoOn) {
   EXPECT_FALSE(streams.run_one(*fresh, 0, 4));
 }
 
+/// A peer by hand, which says that it has "features", and who is linked to it.
+struct HandMadePeer {
+  explicit HandMadePeer(const std::string& path)
+      : listener(path),
+        placed(placed_toy(path, {"features"})),
+        link(link_of(*placed, "features")) {}
+  void welcome() {
+    Descriptor fd;
+    ASSERT_TRUE(wait_for([&] { return static_cast<bool>(fd = listener.accept()); }));
+    socket.emplace(std::move(fd));
+    ASSERT_TRUE(next());
+    std::string bytes;
+    append_welcome(bytes, introduction({shape_of(make_toy_pipeline()->graph(), "features")}));
+    socket->send(bytes, kPatience_s, never);
+    ASSERT_TRUE(link.wait_until_up(kPatience_s));
+  }
+  std::optional<Message> next() { return socket->wait_for(kPatience_s, kMostMessage, never); }
+
+  ListeningSocket listener;
+  const std::shared_ptr<const Pipeline> placed;
+  StageLink& link;
+  std::optional<MessageSocket> socket;
+  WakeUp never;
+};
+
 /// A stage that goes while it is at work: who waits hears of it.
 TEST_F(LinkTest, WhoWaitsHearsThatThePeerIsGone) {
-  ListeningSocket listener(path());
-  const auto placed = placed_toy(path(), {"features"});
-  StageLink& link = link_of(*placed, "features");
-  Descriptor fd;
-  ASSERT_TRUE(wait_for([&] { return static_cast<bool>(fd = listener.accept()); }));
-  MessageSocket peer(std::move(fd));
-  WakeUp never;
-  ASSERT_TRUE(peer.wait_for(kPatience_s, kMostMessage, never));
-  std::string welcome;
-  append_welcome(welcome, introduction({shape_of(make_toy_pipeline()->graph(), "features")}));
-  peer.send(welcome, kPatience_s, never);
-  ASSERT_TRUE(link.wait_until_up(kPatience_s));
-  Streams streams(*placed);
+  HandMadePeer peer(path());
+  peer.welcome();
+  Streams streams(*peer.placed);
   const auto stream = streams.open();
   std::optional<Error> fault;
   std::thread at_work([&] { fault = streams.run_one(*stream, 0, 4); });
-  const std::optional<Message> opened = peer.wait_for(kPatience_s, kMostMessage, never);
-  const std::optional<Message> pushed = peer.wait_for(kPatience_s, kMostMessage, never);
+  const std::optional<Message> opened = peer.next();
+  const std::optional<Message> pushed = peer.next();
   EXPECT_TRUE(opened && opened->kind == MessageKind::kOpen);
   EXPECT_TRUE(pushed && pushed->kind == MessageKind::kPush);
-  { const MessageSocket gone = std::move(peer); }
+  peer.socket.reset();
   at_work.join();
   EXPECT_TRUE(fault);
-  EXPECT_EQ(link.state().lost_batches, 1u);
+  EXPECT_EQ(peer.link.state().lost_batches, 1u);
 }
 
 /// A peer whose answers make no sense is given up.
 TEST_F(LinkTest, NonsenseFromThePeerEndsTheLink) {
   for (const bool too_many : {true, false}) {
-    ListeningSocket listener(path());
-    const auto placed = placed_toy(path(), {"features"});
-    StageLink& link = link_of(*placed, "features");
-    Descriptor fd;
-    ASSERT_TRUE(wait_for([&] { return static_cast<bool>(fd = listener.accept()); }));
-    MessageSocket peer(std::move(fd));
-    WakeUp never;
-    ASSERT_TRUE(peer.wait_for(kPatience_s, kMostMessage, never));
-    std::string bytes;
-    append_welcome(bytes, introduction({shape_of(make_toy_pipeline()->graph(), "features")}));
-    peer.send(bytes, kPatience_s, never);
-    ASSERT_TRUE(link.wait_until_up(kPatience_s));
-    Streams streams(*placed);
+    HandMadePeer peer(path());
+    peer.welcome();
+    Streams streams(*peer.placed);
     const auto stream = streams.open();
     std::optional<Error> fault;
     std::thread at_work([&] { fault = streams.run_one(*stream, 0, 4); });
-    (void)peer.wait_for(kPatience_s, kMostMessage, never);
-    const std::optional<Message> pushed = peer.wait_for(kPatience_s, kMostMessage, never);
+    (void)peer.next();
+    const std::optional<Message> pushed = peer.next();
     ASSERT_TRUE(pushed);
     const uint64_t batch = read_push(pushed->body).batch;
     const std::string values(too_many ? 4 * 5 * streams.stage().out_width() : 3, 'x');
-    bytes.clear();
+    std::string bytes;
     append_made(bytes, {.batch = batch, .jobs = {{{}, too_many ? 5u : 1u, values}}});
-    peer.send(bytes, kPatience_s, never);
+    peer.socket->send(bytes, kPatience_s, peer.never);
     at_work.join();
     EXPECT_TRUE(fault);
     EXPECT_TRUE(
-        wait_for([&] { return link.state().trouble.find("it made") != std::string::npos; }) ||
-        link.state().ups > 1);
+        wait_for([&] { return peer.link.state().trouble.find("it made") != std::string::npos; }) ||
+        peer.link.state().ups > 1);
   }
 }
 

@@ -36,7 +36,9 @@ TEST(DelayPattern, DeinterleaveUndoesInterleave) {
     ASSERT_EQ(steps.size(), frames.size() + pattern.tail() * pattern.streams());
     ASSERT_EQ(pattern.deinterleave(steps), frames);
     const auto short_of = std::span(steps).first(std::min(steps.size(), pattern.delays.size()));
-    if (pattern.tail() > 0) ASSERT_TRUE(pattern.deinterleave(short_of).empty());
+    if (pattern.tail() > 0) {
+      ASSERT_TRUE(pattern.deinterleave(short_of).empty());
+    }
   }
 }
 

@@ -25,9 +25,9 @@ namespace syrinx {
 
 /// An earlier turn of a conversation, which a model may hear before it speaks.
 struct ContextTurn {
-  std::string voice;           ///< who spoke, as SpeechRequest::voice
-  std::string text;            ///< what was said
-  std::vector<int32_t> codes;  ///< its audio: frames [T, C] of the model's codec
+  std::string voice = {};           ///< who spoke, as SpeechRequest::voice
+  std::string text = {};            ///< what was said
+  std::vector<int32_t> codes = {};  ///< its audio: frames [T, C] of the model's codec
   /// Its audio as VoiceEncoder of the model made it of a recording, instead of `codes`.
   std::shared_ptr<const Voice> recording = nullptr;
 };
@@ -61,44 +61,45 @@ struct FamilyTask {
 /// One thing a client wants spoken or written. Empty strings and unset options take the model's
 /// defaults.
 struct SpeechRequest {
-  std::string text;        ///< UTF-8; invalid bytes are replaced, never fatal
+  std::string text = {};   ///< UTF-8; invalid bytes are replaced, never fatal
   bool text_open = false;  ///< more text follows through append_text()
   /// How parts of `text` are said (model/markup.h); in order, apart.
-  std::vector<Saying> sayings;
+  std::vector<Saying> sayings = {};
   /// From where on `text` is spoken how; in order. Only of a text that is whole.
-  std::vector<Delivery> deliveries;
+  std::vector<Delivery> deliveries = {};
   /// How words are said, also those of late text.
-  std::shared_ptr<const Lexicon> lexicon;
-  std::string voice;
+  std::shared_ptr<const Lexicon> lexicon = {};
+  std::string voice = {};
   /// A voice as data instead of one by name; made by VoiceEncoder of the same family.
-  std::shared_ptr<const Voice> voice_data;
+  std::shared_ptr<const Voice> voice_data = {};
   /// Several voices at once instead of one; refused where PipelineInfo::mixes is not set.
-  std::vector<VoiceShare> mix;
+  std::vector<VoiceShare> mix = {};
   /// Factor, 1: as the model speaks by itself; within PipelineInfo::slowest and fastest.
   float speed = 1;
   /// Semitones above the voice's own; within PipelineInfo::lowest and highest.
   float pitch = 0;
-  std::string language;  ///< as the model names it; empty: the model decides
-  std::string instructions;
+  std::string language = {};  ///< as the model names it; empty: the model decides
+  std::string instructions = {};
   /// What was said before, oldest first; refused where PipelineInfo::context is not set.
-  std::vector<ContextTurn> context;
+  std::vector<ContextTurn> context = {};
   /// All text in the prompt instead of word by word beside the audio, where the model has both.
-  std::optional<bool> text_in_prompt;
-  std::optional<float> temperature, top_p, min_p, repetition_penalty;
-  std::optional<int> top_k;
-  std::optional<float> guidance;  ///< scale of classifier-free guidance, where the model uses it
+  std::optional<bool> text_in_prompt = {};
+  std::optional<float> temperature = {}, top_p = {}, min_p = {}, repetition_penalty = {};
+  std::optional<int> top_k = {};
+  std::optional<float> guidance =
+      {};  ///< scale of classifier-free guidance, where the model uses it
   /// Of the codes after a frame's first, apart from the fields above, where PipelineInfo::inner is.
-  std::optional<float> inner_temperature, inner_top_p;
-  std::optional<int> inner_top_k;
+  std::optional<float> inner_temperature = {}, inner_top_p = {};
+  std::optional<int> inner_top_k = {};
   /// Refused where PipelineInfo::flow is not set. kAuto: full where the model was trained with
   /// nothing else and the request is `offline`, otherwise causal.
   FlowMode flow = FlowMode::kAuto;
   bool offline = false;  ///< nobody hears the beginning before the end is made
   /// Degree of emotion, 0 to 2; refused where PipelineInfo::exaggeration is not set.
-  std::optional<float> exaggeration;
+  std::optional<float> exaggeration = {};
   /// Numbers of the text become words as the model's authors write them; absent: as they do.
   /// Refused where PipelineInfo::spells_numbers is not set.
-  std::optional<bool> spell_numbers;
+  std::optional<bool> spell_numbers = {};
   /// Who of a conversation speaks, whatever the voice; -1: as `voice` says. Refused where
   /// PipelineInfo::speaker_numbers is 0.
   int speaker = -1;
@@ -107,10 +108,10 @@ struct SpeechRequest {
   bool ignore_stop = false;  ///< measure with a fixed length: run to max_frames
   bool phone_times = false;  ///< collect PhoneMarks, where PipelineInfo::phone_times is set
   // Of models that write
-  std::shared_ptr<const Chat> chat;  ///< instead of `text`
+  std::shared_ptr<const Chat> chat = {};  ///< instead of `text`
   /// What the answer is likely to be like, in whole or in parts; it changes time, never the answer,
   /// unless the next two say so.
-  std::string expected;
+  std::string expected = {};
   /// While all of the answer so far is what is expected, its next token is taken if it is among so
   /// many likeliest (top-k verification of a draft). 1: only where it would have been drawn.
   int expected_among = 1;
@@ -119,12 +120,12 @@ struct SpeechRequest {
   /// An experiment: so many tokens at a time are guessed by Jacobi iteration, each guess from what
   /// the rows of the guesses before yielded, in place of looking them up. 0: none. Time only.
   int jacobi = 0;
-  std::vector<std::string> stop;  ///< the answer ends before the first of these
+  std::vector<std::string> stop = {};  ///< the answer ends before the first of these
   /// What a client said, for the audio parts of `chat`, in their order.
-  std::vector<std::shared_ptr<const Recording>> recordings;
+  std::vector<std::shared_ptr<const Recording>> recordings = {};
   /// For the parts of `chat` of the type "answer", in their order; refused where
   /// PipelineInfo::recalls is not set.
-  std::vector<EarlierAnswer> answers;
+  std::vector<EarlierAnswer> answers = {};
   bool text_only = false;        ///< nothing is to be heard of a model that speaks as well
   int max_tokens = 0;            ///< 0: as many as the model has positions for
   int top_logprobs = -1;         ///< >= 0: log-probabilities of each token and of so many others
@@ -132,8 +133,9 @@ struct SpeechRequest {
   /// Only where nobody else has anything to do: work on suspicion, or offline. It takes no place of
   /// others, costs nobody a deadline, and its pages are the first to be taken.
   bool background = false;
-  uint64_t client = 0;               ///< who asks (a hash of key or address), for fairness
-  std::shared_ptr<FamilyTask> task;  ///< instead of everything above but seed, bounds and client
+  uint64_t client = 0;  ///< who asks (a hash of key or address), for fairness
+  std::shared_ptr<FamilyTask> task =
+      {};  ///< instead of everything above but seed, bounds and client
 };
 
 /// Why a request ended.

@@ -36,7 +36,7 @@ uint64_t voice_hash(const Voice& voice);
 
 /// What a user recorded: mono samples in about [-1, 1], free of NaN.
 struct Recording {
-  std::vector<float> samples;
+  std::vector<float> samples = {};
   int sample_rate = 0;    ///< Hz; encoders resample
   std::string text = {};  ///< what it says; empty: not known
   std::string mode = {};  ///< empty: the first of VoiceEncoderInfo::modes that its text allows

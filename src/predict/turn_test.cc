@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "engine/machine.h"
-#include "runtime/runtime.h"
+#include "runtime/small_load.h"
 
 namespace syrinx {
 namespace {
@@ -61,15 +61,6 @@ class Listener : public Audience {
 
 class TurnTest : public testing::Test {
  protected:
-  static LoadOptions load(const std::string& model) {
-    LoadOptions options;
-    options.model = model;
-    options.voices_dir = SYRINX_SOURCE_DIR "/voices";
-    options.weights = "f32";
-    options.engine.threads = 2;
-    options.engine.repetition_s = 0;
-    return options;
-  }
   static TurnOptions options(bool predict) {
     TurnOptions out;
     out.answer.temperature = 0.f;
@@ -103,9 +94,9 @@ class TurnTest : public testing::Test {
   }
   static void TearDownTestSuite() { writer_.reset(), speaker_.reset(), machine_.reset(); }
   static void SetUpTestSuite() {
-    machine_ = std::make_shared<Machine>(load("finch").engine);
-    speaker_ = load_engine(load("finch"), machine_);
-    writer_ = load_engine(load(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3"), machine_);
+    machine_ = std::make_shared<Machine>(small_load("finch").engine);
+    speaker_ = load_engine(small_load("finch"), machine_);
+    writer_ = load_engine(small_load(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3"), machine_);
   }
 
   static inline std::shared_ptr<Machine> machine_;

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "audio/sha256.h"
 #include "base/check.h"
+#include "io/digest.h"
 
 namespace syrinx {
 namespace {

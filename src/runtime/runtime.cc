@@ -9,11 +9,11 @@
 #include <optional>
 #include <set>
 
-#include "audio/sha256.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "engine/collector.h"
 #include "families/family.h"
+#include "io/digest.h"
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/json.h"

@@ -170,7 +170,8 @@ TEST(StepsApart, TheSameBitsWithTheModelElsewhere) {
 std::vector<SpeechRequest> duet_requests() {
   std::vector<SpeechRequest> out;
   for (uint64_t seed = 0; seed < 6; ++seed) {
-    out.push_back(speech_of(std::string(40, static_cast<char>('a' + seed)) + "so it goes", seed));
+    out.push_back(
+        speech_of(concat(std::string(40, static_cast<char>('a' + seed)), "so it goes"), seed));
     out.back().text_only = seed == 5;
   }
   return out;

@@ -14,9 +14,9 @@
 #include <random>
 #include <set>
 
-#include "audio/sha256.h"
 #include "audio/wav_file.h"
 #include "base/check.h"
+#include "io/digest.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "text/utf8.h"

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "audio/sha256.h"
 #include "base/ascii.h"
 #include "base/check.h"
+#include "io/digest.h"
 #include "io/file.h"
 #include "model/voice_mix.h"
 

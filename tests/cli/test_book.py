@@ -142,6 +142,19 @@ class Book(unittest.TestCase):
             self.assertEqual(forced.returncode, 0, forced.stderr)
             self.assertGreater(os.stat(self.path(first)).st_mtime, 1)
 
+    def test_a_name_tells_a_file_or_a_directory(self):
+        self.write(book_text(2, 1))
+        vague = self.book("birds.txt", "-o", "name")
+        self.assertEqual(vague.returncode, 2)
+        self.assertIn(b"-o name.wav is one file, -o name/ a directory", vague.stderr)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["birds.txt"])
+        os.mkdir(self.path("name"))  # now it tells one
+        done = self.book("birds.txt", "-o", "name")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("01-chapter-1.wav", os.listdir(self.path("name")))
+        self.assertEqual(self.book("birds.txt", "-o", "whole", "--format", "flac").returncode, 0)
+        self.assertTrue(self.read("whole").startswith(b"fLaC"))
+
     def test_gutenbergs_headings(self):
         self.write("".join(f"CHAPTER {n}.\nThe {title}\n\n\n{SENTENCE}\n\n\n"
                            for n, title in (("I", "Fox"), ("II", "Dog"))))

@@ -138,6 +138,8 @@ class Say(unittest.TestCase):
         self.refused(1, "cannot read /nowhere: No such file", "serve", "--port", "0", "--tls-cert", "/nowhere",
                      "--tls-key", "/nowhere")
         self.refused(2, "--model-memory-mib: -5 is not 0 or more", "serve", "--model-memory-mib", "-5")
+        self.refused(1, "its name tells no format, as hello.wav would", *text[:3], "Hi", "-o", "hello")
+        self.refused(1, "there is no format 'xyz'", *text[:3], "Hi", "-o", "hello.xyz")
         self.refused(1, "is a directory", "say", "--model", MODEL, "Hi", "-o", self.dir.name)
         self.refused(1, "before its </speak>", *text, "<speak>Hello")
         self.refused(1, "XML has &amp;", *text, "<speak>a &nbsp; b</speak>")

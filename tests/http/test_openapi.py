@@ -8,11 +8,13 @@ import unittest
 
 import harness
 
+FORMS = ("/v1/audio/transcriptions", "/v1/audio/translations", "/v1/audio/voices",
+         "/v1/audio/voice_consents")
 
 class OpenApi(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = harness.Server("--quiet", "--max-audio", "2").__enter__()
+        cls.server = harness.Server("--quiet", "--max-audio", "2", "--model", "wren").__enter__()
 
     @classmethod
     def tearDownClass(cls):
@@ -39,27 +41,33 @@ class OpenApi(unittest.TestCase):
             if line.startswith(("GET", "POST")) and " / " not in line:
                 self.assertIn(line.split()[1], document["paths"], line)
 
-    def schemathesis(self, *arguments):
+    def schemathesis(self, *arguments, hooks=None):
         if importlib.util.find_spec("schemathesis") is None:
             self.skipTest("the package schemathesis is not installed")
         tool = os.path.join(os.path.dirname(sys.executable), "schemathesis")
+        environment = dict(os.environ, PYTHONPATH=os.path.dirname(os.path.abspath(__file__)),
+                           PYTHONDONTWRITEBYTECODE="1")
+        if hooks:
+            environment["SCHEMATHESIS_HOOKS"] = hooks
         with tempfile.TemporaryDirectory() as folder:  # it keeps notes where it runs
             done = subprocess.run(
                 [tool, "run", f"http://127.0.0.1:{self.server.port}/openapi.json", "--seed", "1",
                  "--max-examples", "20", "--no-color", *arguments],
-                capture_output=True, text=True, check=False, cwd=folder)
+                capture_output=True, text=True, check=False, cwd=folder, env=environment)
         self.assertEqual(done.returncode, 0, done.stdout[-6000:])
 
-    # Left out: that every request that fits the schema is accepted. Which voices there are, and
-    # which characters can be spoken, no schema tells.
+    # Every check: what fits the schema is accepted, what does not is refused, and every answer is
+    # described. Texts and names get a meaning (meanings.py), which no schema tells.
     def test_schemathesis(self):
-        self.schemathesis("--exclude-checks", "positive_data_acceptance",
-                          "--exclude-path", "/v1/audio/speech/batch")
+        self.schemathesis(*(word for path in FORMS for word in ("--exclude-path", path)),
+                          hooks="meanings")
 
-    # A batch is accepted when its items are not: each has its own result.
-    def test_schemathesis_of_batches(self):
-        self.schemathesis("--exclude-checks", "positive_data_acceptance,negative_data_rejection",
-                          "--include-path", "/v1/audio/speech/batch")
+    # In a form everything is text, so the tool's null and its wrong types are not there when it has
+    # arrived, and whether a recording and a field fit each other it cannot be told: it stops at a
+    # condition beside a file. So of forms it does not ask whether all that fit are accepted.
+    def test_schemathesis_of_forms(self):
+        self.schemathesis("--exclude-checks", "positive_data_acceptance",
+                          *(word for path in FORMS for word in ("--include-path", path)))
 
 
 if __name__ == "__main__":

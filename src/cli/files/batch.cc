@@ -21,7 +21,7 @@
 #include <thread>
 #include <utility>
 
-#include "audio/encoder.h"
+#include "audio/make_encoder.h"
 #include "audio/wav_file.h"
 #include "base/check.h"
 #include "base/clock.h"

@@ -125,6 +125,11 @@ Target find_target(const BookOptions& options) {
 AudioFormat find_format(const BookOptions& options, const Target& target) {
   const auto asked = audio_format(options.format);
   if (asked || target.directory) return asked.value_or(AudioFormat::kWav);
+  if (ending_of(target.path).empty()) {
+    throw UsageError(concat("'-o ", target.path, "' tells no format: -o ", target.path,
+                            ".wav is one file, -o ", target.path,
+                            "/ a directory with a file for each chapter"));
+  }
   return format_of_file(target.path);
 }
 

@@ -144,9 +144,9 @@ std::vector<CLI::ConfigItem> LocatedConfig::from_config(std::istream& in) const 
   std::istringstream again(text);
   CLI::ConfigTOML toml;
   toml.comment('\x01');  // there are none any more, and a '#' within quotes is no comment
-  std::vector<CLI::ConfigItem> items = toml.from_config(again);
+  std::vector<CLI::ConfigItem> told = toml.from_config(again);
   const std::map<std::string, size_t> lines = lines_of(text);
-  for (const CLI::ConfigItem& item : items) {
+  for (const CLI::ConfigItem& item : told) {
     if (item.name == "++" || item.name == "--") continue;  // a section begins or ends
     const auto line = lines.find(place_name(item.parents, item.name));
     const std::string place =
@@ -154,7 +154,7 @@ std::vector<CLI::ConfigItem> LocatedConfig::from_config(std::istream& in) const 
     check(item, place);
     places_.emplace(item.name, place);
   }
-  return items;
+  return told;
 }
 
 void LocatedConfig::check(const CLI::ConfigItem& item, const std::string& place) const {

@@ -101,11 +101,11 @@ TEST(FleetView, DrawsOneLineEachAndOneForAll) {
   EXPECT_EQ(drawn.find('\033'), drawn.npos);
   EXPECT_NE(draw_workers({a}, true).find("\033[32m"), std::string::npos);
 
-  const auto json = nlohmann::json::parse(workers_json({a, unreachable_worker("c:1", "gone")}));
-  EXPECT_EQ(json[0]["streams"], 3);
-  EXPECT_DOUBLE_EQ(json[0]["first_audio_p50_ms"], 5.1);
-  EXPECT_TRUE(json[0]["first_audio_p95_ms"].is_null());
-  EXPECT_EQ(json[1]["fault"], "gone");
+  const auto told = nlohmann::json::parse(workers_json({a, unreachable_worker("c:1", "gone")}));
+  EXPECT_EQ(told[0]["streams"], 3);
+  EXPECT_DOUBLE_EQ(told[0]["first_audio_p50_ms"], 5.1);
+  EXPECT_TRUE(told[0]["first_audio_p95_ms"].is_null());
+  EXPECT_EQ(told[1]["fault"], "gone");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "audio/make_encoder.h"
 #include "base/error.h"
 
 namespace syrinx {
@@ -22,20 +23,31 @@ int64_t place_in(std::FILE* stream) {
   return (fcntl(fd, F_GETFL) & O_APPEND) != 0 ? -1 : lseek(fd, 0, SEEK_CUR);
 }
 
+/// A pipe or a device, whose names tell nothing.
+bool is_special(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 }  // namespace
 
-AudioFormat format_of_file(const std::string& path) {
+std::string ending_of(const std::string& path) {
   const size_t dot = path.rfind('.'), slash = path.rfind('/');
-  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) {
-    return AudioFormat::kWav;
-  }
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) return "";
   std::string ending = path.substr(dot + 1);
   for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return ending;
+}
+
+AudioFormat format_of_file(const std::string& path) {
+  const std::string ending = ending_of(path);
   if (const auto format = audio_format(ending)) return *format;
-  throw LoadError(
-      "cannot write " + path + ": there is no format '" + ending +
-      "'; known are wav, flac, mp3, opus, ogg, aac, m4a and pcm (--format writes one of them "
-      "under any name)");
+  if (ending.empty() && (path.empty() || path == "-" || is_special(path))) return AudioFormat::kWav;
+  const std::string why = ending.empty() ? "its name tells no format, as " + path + ".wav would"
+                                         : "there is no format '" + ending + "'";
+  throw LoadError("cannot write " + path + ": " + why +
+                  "; known are wav, flac, mp3, opus, ogg, aac, m4a and pcm (--format writes one of "
+                  "them under any name)");
 }
 
 AudioFile::AudioFile(std::string path, int sample_rate_hz, AudioFormat format)

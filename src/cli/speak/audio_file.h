@@ -8,13 +8,17 @@
 #include <span>
 #include <string>
 
+#include "audio/audio_format.h"
 #include "audio/encoder.h"
 #include "io/file.h"
 
 namespace syrinx {
 
-/// The format that a file's name asks for: its ending, or WAV when it has none. Throws LoadError
-/// for endings that mean nothing here.
+/// What follows the last dot of a file's name, in lower case; "" where nothing does.
+std::string ending_of(const std::string& path);
+/// The format that a file's name asks for by its ending. Without a name, and where a pipe or a
+/// device has it, WAV. Throws LoadError for endings that mean nothing here, and for a file without
+/// one.
 AudioFormat format_of_file(const std::string& path);
 
 /// Under its name the file appears whole, with its true length, or not at all; until finish() it

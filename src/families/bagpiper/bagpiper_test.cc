@@ -2,6 +2,7 @@
 // text, prompts, checks, faults.
 #include "audio/resampler.h"
 #include "families/bagpiper/fixture.h"
+#include "families/golden_checks.h"
 #include "model/same_steps.h"
 
 namespace syrinx::bagpiper {
@@ -246,15 +247,7 @@ TEST_F(BagpiperTest, LongAndLateTextIsReadInSegments) {
   r.text_open = true;
   r.max_frames = 0;
   const auto state = open(r);
-  EXPECT_FALSE(state->ready());
-  EXPECT_TRUE(
-      state
-          ->append_text(
-              "It has been a very long time since we have met in this town, has it not? A", false)
-          .ok());
-  EXPECT_TRUE(state->ready());
-  EXPECT_TRUE(state->append_text("nd you?", true).ok());
-  EXPECT_FALSE(state->append_text("more", true).ok());
+  expect_a_sentence_to_be_taken(*state);
   for (int segment = 0; segment < 2; ++segment) {
     speak(*state);
     for (int i = 0; i < 50; ++i) step(*state, code(1), 2);

@@ -4,36 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "audio/wav_file.h"
 #include "base/worst.h"
 #include "families/chatterbox/pipeline.h"
 #include "families/chatterbox/state.h"
+#include "families/s3/fixture.h"
 #include "io/safetensors.h"
-#include "io/test_dir.h"
 #include "model/step_runner.h"
 
 namespace syrinx::chatterbox {
 namespace {
-
-std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
-
-/// The checkpoint with the authors' voice "cloned" and without the files in `left_out`.
-struct Checkpoint {
-  explicit Checkpoint(const std::string& left_out = "") {
-    for (const auto& each :
-         std::filesystem::directory_iterator(parity("chatterbox/golden/checkpoint"))) {
-      const std::filesystem::path name = each.path().filename();
-      if (name != left_out) std::filesystem::create_symlink(each.path(), dir.path(name));
-    }
-    std::filesystem::create_directory(dir.path("voices"));
-    std::filesystem::create_symlink(parity("chatterbox/golden/cloned.pt"),
-                                    dir.path("voices/cloned.pt"));
-  }
-  LoadSpec spec() const { return {.dir = dir.path(), .model = "tiny"}; }
-  TestDir dir;
-};
 
 Recording recording() {
   const Wav wav = read_wav(parity("s3_reference/golden/recording.wav"));
@@ -63,7 +43,7 @@ std::vector<std::shared_ptr<const syrinx::Voice>> encode(const VoiceEncoder& enc
 }
 
 struct ChatterboxCloning : public testing::Test {
-  Checkpoint checkpoint;
+  ClonedCheckpoint checkpoint{"chatterbox"};
   Chatterbox model{checkpoint.spec()};
 };
 
@@ -171,7 +151,7 @@ TEST_F(ChatterboxCloning, VoicesThatDoNotFitAreRefused) {
 }
 
 TEST(ChatterboxNoCloning, SaysWhatIsMissing) {
-  const Checkpoint checkpoint("ve.safetensors");
+  const ClonedCheckpoint checkpoint("chatterbox", "ve.safetensors");
   const Chatterbox model(checkpoint.spec());
   EXPECT_EQ(model.voice_encoder(), nullptr);
   EXPECT_EQ(model.info().no_cloning, "ve.safetensors is missing");

@@ -10,6 +10,7 @@
 #include "base/worst.h"
 #include "families/chatterbox/pipeline.h"
 #include "families/chatterbox/state.h"
+#include "families/s3/fixture.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
@@ -177,24 +178,8 @@ TEST(ChatterboxParity, SamplesOfTheStreamingMode) {
   std::erase_if(frames, [](int32_t code) { return code >= kSpeechCodes; });
   const auto state = model().open(request_of(cases().back())).take().only();
   Runner runner(model());
-  std::vector<float> values;
-  for (const Link& link : model().graph().links()) {
-    const auto stream = open_stream(*link.stage, *state);
-    std::vector<float> out(frames.size() *
-                           static_cast<size_t>(link.stage->most_out() * link.stage->out_width()));
-    ChunkJob job;
-    job.state = stream.get();
-    if (values.empty()) {
-      job.codes = frames;
-    } else {
-      job.values = values;
-    }
-    job.fresh = static_cast<int>(frames.size());
-    job.last = true;
-    job.out = out;
-    link.stage->run(runner.ctx, {&job, 1});
-    values = std::move(out);
-  }
+  const std::vector<float> values =
+      through_chunk_stages(model().graph(), *state, frames, runner.ctx);
   const GoldenSamples want(golden);
   ASSERT_EQ(std::ssize(values), want.count());
   const float worst = want.distance(values);

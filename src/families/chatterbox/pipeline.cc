@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "families/chatterbox/state.h"
+#include "families/s3/speaking.h"
 #include "families/weight_files.h"
 #include "io/file.h"
 
@@ -20,12 +21,6 @@ std::vector<float> fade_in(int64_t sample_rate) {
     fade[half + i] = static_cast<float>((std::cos(std::numbers::pi * turn) + 1) / 2);
   }
   return fade;
-}
-
-std::string list(const Voices& voices) {
-  std::string out;
-  for (const auto& [name, voice] : voices) out += (out.empty() ? "" : ", ") + name;
-  return out;
 }
 
 }  // namespace
@@ -69,20 +64,11 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio,
                                                     fade_in(config_.hift.source.sample_rate));
-  // Both stages cut at borders of their own (ChunkStage::cut); these figures are what they mostly
-  // do.
-  const int chunk = static_cast<int>(config_.flow.chunk);
-  const int ahead = static_cast<int>(config_.flow.lookahead);
-  const Link links[] = {
-      {"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
-      {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
-  graph_ = chain(*lm_, links);
+  graph_ = s3_graph(*lm_, config_.flow, *flow_stage_, *vocoder_stage_);
   describe(spec);
 }
 
 void Chatterbox::describe(const LoadSpec& spec) {
-  const DecoderConfig& d = config_.decoder;
-  const S3FlowConfig& f = config_.flow;
   const auto text = [](int64_t number) { return std::to_string(number); };
   info_.family = "chatterbox";
   info_.model = spec.model;
@@ -94,18 +80,10 @@ void Chatterbox::describe(const LoadSpec& spec) {
   info_.languages = {"english"};
   info_.flow = info_.exaggeration = true;
   info_.parts = {
-      {"language model",
-       text(d.layers) + " layers, width " + text(d.hidden) + ", heads " + text(d.heads) + "/" +
-           text(d.kv_heads) + " x " + text(d.head_dim) + ", ffn " + text(d.ffn),
-       lm_->bytes()},
+      {"language model", shape_text(config_.decoder), lm_->bytes()},
       {"tables", text(config_.text_vocab) + " texts, " + text(config_.speech_vocab) + " codes",
        lm_->table_bytes()},
-      {"flow",
-       text(f.layers) + " + " + text(f.up_layers) + " encoder layers x " + text(f.width) + ", " +
-           text((f.middle + 2) * f.blocks) + " estimator blocks x " + text(f.channels) + ", " +
-           text(f.steps) + " steps; " + text(int64_t(flow_->bytes_per_second() >> 20)) +
-           " MB a second of a stream",
-       flow_->bytes()},
+      {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()},
       {"vocoder", text(vocoder_stage_->samples_per_token()) + " samples a code", hift_->bytes()}};
 }
 
@@ -123,28 +101,11 @@ Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
 }
 
 Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& request) const {
-  if (request.voice_data) {
-    const uint64_t key = voice_hash(*request.voice_data);
-    if (std::shared_ptr<const Voice> known = recent_.find(key)) return known;
-    Result<Voice> made = voice_of(*request.voice_data, config_, *flow_);
-    if (!made) return made.error();
-    lm_->prepare(made.value());
-    return recent_.keep(key, std::make_shared<const Voice>(made.take()));
-  }
-  if (voices_.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "this checkpoint has no stored voice (conds.pt); give a recording or a voice made "
-                 "of one",
-                 "voice"};
-  }
-  const auto found = request.voice.empty() ? voices_.begin() : voices_.find(request.voice);
-  if (found == voices_.end()) {
-    return Error{ErrorCode::kNotFound,
-                 "the model has no voice \"" + request.voice + "\"; it has " + list(voices_),
-                 "voice"};
-  }
-  // The model outlives its requests.
-  return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
+  return who_speaks(request, voices_, "conds.pt", recent_, [this](const syrinx::Voice& data) {
+    Result<Voice> made = voice_of(data, config_, *flow_);
+    if (made) lm_->prepare(made.value());
+    return made;
+  });
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

@@ -4,38 +4,18 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "audio/wav_file.h"
 #include "base/worst.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/cosyvoice2/state.h"
+#include "families/s3/fixture.h"
 #include "io/safetensors.h"
-#include "io/test_dir.h"
 #include "model/step_runner.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
 
 constexpr const char* kText = "The quick brown fox jumps over the lazy dog.";
-
-std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
-
-/// The checkpoint with the authors' voice "cloned" and without the files in `left_out`.
-struct Checkpoint {
-  explicit Checkpoint(const std::string& left_out = "") {
-    for (const auto& each :
-         std::filesystem::directory_iterator(parity("cosyvoice2/golden/checkpoint"))) {
-      const std::filesystem::path name = each.path().filename();
-      if (name != left_out) std::filesystem::create_symlink(each.path(), dir.path(name));
-    }
-    std::filesystem::create_directory(dir.path("voices"));
-    std::filesystem::create_symlink(parity("cosyvoice2/golden/cloned.pt"),
-                                    dir.path("voices/cloned.pt"));
-  }
-  LoadSpec spec() const { return {.dir = dir.path(), .model = "tiny"}; }
-  TestDir dir;
-};
 
 /// Of the recording, or of its samples at another rate.
 std::shared_ptr<const syrinx::Voice> encode(const VoiceEncoder& encoder, const std::string& text,
@@ -54,7 +34,7 @@ std::shared_ptr<const syrinx::Voice> encode(const VoiceEncoder& encoder, const s
 }
 
 struct CosyVoice2Cloning : public testing::Test {
-  Checkpoint checkpoint;
+  ClonedCheckpoint checkpoint{"cosyvoice2"};
   CosyVoice2 model{checkpoint.spec()};
   SpeechRequest ours, theirs;
 
@@ -162,7 +142,7 @@ TEST_F(CosyVoice2Cloning, VoicesThatDoNotFitAreRefused) {
 }
 
 TEST(CosyVoice2NoCloning, SaysWhatIsMissing) {
-  const Checkpoint checkpoint("campplus.onnx");
+  const ClonedCheckpoint checkpoint("cosyvoice2", "campplus.onnx");
   const CosyVoice2 model(checkpoint.spec());
   EXPECT_EQ(model.voice_encoder(), nullptr);
   EXPECT_EQ(model.info().no_cloning, "campplus.onnx is missing");

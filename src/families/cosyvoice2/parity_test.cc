@@ -9,6 +9,7 @@
 #include "base/worst.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/cosyvoice2/state.h"
+#include "families/s3/fixture.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "kernels/sample.h"
@@ -189,24 +190,8 @@ TEST_F(CosyVoice2Parity, SamplesOfSeveralParts) {
   request.seed = 7;
   const auto state = model_.open(request).take().only();
   Runner runner(model_);
-  std::vector<float> values;
-  for (const Link& link : model_.graph().links()) {
-    const auto stream = open_stream(*link.stage, *state);
-    std::vector<float> out(frames.size() *
-                           static_cast<size_t>(link.stage->most_out() * link.stage->out_width()));
-    ChunkJob job;
-    job.state = stream.get();
-    if (values.empty()) {
-      job.codes = frames;
-    } else {
-      job.values = values;
-    }
-    job.fresh = static_cast<int>(frames.size());
-    job.last = true;
-    job.out = out;
-    link.stage->run(runner.ctx, {&job, 1});
-    values = std::move(out);
-  }
+  const std::vector<float> values =
+      through_chunk_stages(model_.graph(), *state, frames, runner.ctx);
   const GoldenSamples want(golden);
   ASSERT_EQ(std::ssize(values), want.count());
   EXPECT_LT(want.distance(values), 1e-4f);

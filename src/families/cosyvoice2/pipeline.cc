@@ -1,6 +1,7 @@
 #include "families/cosyvoice2/pipeline.h"
 
 #include "families/cosyvoice2/state.h"
+#include "families/s3/speaking.h"
 #include "families/weight_files.h"
 #include "io/file.h"
 #include "text/tokens/byte_tokenizer.h"
@@ -12,12 +13,6 @@ Tokenizer tokenizer(const LoadSpec& spec) {
   const std::string dir = join_path(spec.dir, kTokenizerFolder);
   if (spec.dummy && !is_file(join_path(dir, "vocab.json"))) return byte_tokenizer({});
   return Tokenizer::load(dir, markup());
-}
-
-std::string list(const Voices& voices) {
-  std::string out;
-  for (const auto& [name, voice] : voices) out += (out.empty() ? "" : ", ") + name;
-  return out;
 }
 
 /// The vocoder was published with and without the prefix of the network that trained it.
@@ -59,20 +54,11 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   const int64_t ratio = config_.flow.ratio;
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kFixed);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, ratio);
-  // Both stages cut at borders of their own (ChunkStage::cut); these figures are what they mostly
-  // do.
-  const int chunk = static_cast<int>(config_.flow.chunk);
-  const int ahead = static_cast<int>(config_.flow.lookahead);
-  const Link links[] = {
-      {"flow", flow_stage_.get(), {chunk, chunk, 0, ahead}},
-      {"vocoder", vocoder_stage_.get(), {1, chunk, 0, vocoder_stage_->lookahead()}}};
-  graph_ = chain(*lm_, links);
+  graph_ = s3_graph(*lm_, config_.flow, *flow_stage_, *vocoder_stage_);
   describe(spec);
 }
 
 void CosyVoice2::describe(const LoadSpec& spec) {
-  const DecoderConfig& d = config_.decoder;
-  const S3FlowConfig& f = config_.flow;
   const auto text = [](int64_t number) { return std::to_string(number); };
   info_.family = "cosyvoice2";
   info_.model = spec.model;
@@ -88,18 +74,10 @@ void CosyVoice2::describe(const LoadSpec& spec) {
   info_.instructions = true;
   info_.flow = info_.spells_numbers = true;
   info_.parts = {
-      {"language model",
-       text(d.layers) + " layers, width " + text(d.hidden) + ", heads " + text(d.heads) + "/" +
-           text(d.kv_heads) + " x " + text(d.head_dim) + ", ffn " + text(d.ffn),
-       lm_->bytes()},
+      {"language model", shape_text(config_.decoder), lm_->bytes()},
       {"tables", text(config_.text_vocab) + " texts, " + text(config_.speech_vocab()) + " codes",
        lm_->table_bytes()},
-      {"flow",
-       text(f.layers) + " + " + text(f.up_layers) + " encoder layers x " + text(f.width) + ", " +
-           text((f.middle + 2) * f.blocks) + " estimator blocks x " + text(f.channels) + ", " +
-           text(f.steps) + " steps; " + text(int64_t(flow_->bytes_per_second() >> 20)) +
-           " MB a second of a stream",
-       flow_->bytes()},
+      {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()},
       {"vocoder", text(vocoder_stage_->samples_per_token()) + " samples a code", hift_->bytes()}};
 }
 
@@ -110,27 +88,9 @@ Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
 }
 
 Result<std::shared_ptr<const Voice>> CosyVoice2::voice(const SpeechRequest& request) const {
-  if (request.voice_data) {
-    const uint64_t key = voice_hash(*request.voice_data);
-    if (std::shared_ptr<const Voice> known = recent_.find(key)) return known;
-    Result<Voice> made = voice_of(*request.voice_data, config_, *frontend_, *flow_);
-    if (!made) return made.error();
-    return recent_.keep(key, std::make_shared<const Voice>(made.take()));
-  }
-  if (voices_.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 "this checkpoint has no stored voices (spk2info.pt); give a recording or a voice "
-                 "made of one",
-                 "voice"};
-  }
-  const auto found = request.voice.empty() ? voices_.begin() : voices_.find(request.voice);
-  if (found == voices_.end()) {
-    return Error{ErrorCode::kNotFound,
-                 "the model has no voice \"" + request.voice + "\"; it has " + list(voices_),
-                 "voice"};
-  }
-  // The model outlives its requests.
-  return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
+  return who_speaks(request, voices_, "spk2info.pt", recent_, [this](const syrinx::Voice& data) {
+    return voice_of(data, config_, *frontend_, *flow_);
+  });
 }
 
 Result<syrinx::Voice> CosyVoice2::voice_of_embedding(std::span<const float> embedding) const {

@@ -4,6 +4,8 @@
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
 #include "families/csm/fixture.h"
+#include "families/golden_checks.h"
+#include "families/late_segments.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
@@ -178,23 +180,9 @@ TEST_F(CsmTest, LateTextIsSpokenSentenceBySentenceHoweverItComes) {
     r.text_open = true;
     r.ignore_stop = false;
     const auto state = open(r);
-    EXPECT_FALSE(state->ready());
-    std::vector<std::vector<int32_t>> all;
-    for (size_t at = 0; at < text.size(); at += piece) {
-      EXPECT_TRUE(state->append_text(text.substr(at, piece), at + piece >= text.size()).ok());
-      while (state->ready() && state->prompt_ids().size() > 0) {
-        all.emplace_back(state->prompt_ids().begin(), state->prompt_ids().end());
-        say(*state, frames(3, 2));
-        const Verdict verdict = end(*state);
-        if (verdict.next == Verdict::kFinished) return all;
-        EXPECT_EQ(verdict.next, Verdict::kNextSegment);
-      }
-    }
-    // All was spoken before the text was closed: one step ends the request.
-    EXPECT_TRUE(state->ready());
-    EXPECT_EQ(state->rule(0).forced, model_.config().end_code);
-    EXPECT_EQ(end(*state).next, Verdict::kFinished);
-    return all;
+    return prompts_of_late_text(
+        *state, text, piece, model_.config().end_code,
+        [&](Sequence& now) { say(now, frames(3, 2)); }, [&](Sequence& now) { return end(now); });
   };
   const auto whole = prompts(text.size());
   ASSERT_EQ(whole.size(), 3u);
@@ -521,16 +509,10 @@ TEST(CsmLoad, DummyWeightsNeedNoCheckpoint) {
   std::filesystem::remove(copy.dir.path("transformers-00001-of-00002.safetensors"));
   std::filesystem::remove(copy.dir.path("transformers.safetensors.index.json"));
   std::filesystem::remove(copy.dir.path("tokenizer.json"));
-  for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
-    const Csm model({copy.dir.path(), "dummy", type, true});
-    SpeechRequest r;
-    r.text = "Hello.";
-    r.ignore_stop = true;
-    Runner runner(model);
-    Track track = runner.open(r);
-    for (int i = 0; i < 4; ++i) runner.step(track);
-    EXPECT_EQ(track.frames.size(), 4u * model.config().codebooks) << weight_type_name(type);
-  }
+  expect_made_up_weights_to_speak(
+      {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}, [&](WeightType type) {
+        return std::make_unique<Csm>(LoadSpec{copy.dir.path(), "dummy", type, true});
+      });
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "base/ascii.h"
 #include "families/recorded_voice.h"
-#include "io/digest.h"
 
 namespace syrinx::csm {
 namespace {
@@ -15,8 +14,7 @@ constexpr int64_t kFramesPerId = 15;   // slow speech: 1.2 s for one id
 constexpr int64_t kMostFrames = 1125;  // the authors' bound: 90 s
 constexpr int64_t kLikelyPerId = 6;    // what is kept free for the frames of a segment
 constexpr int64_t kLikelySpare = 25;
-constexpr int64_t kLeastFrames = 125;       // context must leave so many
-constexpr uint64_t kFrameKey = 1ull << 63;  // no text id
+constexpr int64_t kLeastFrames = 125;  // context must leave so many
 
 bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
 
@@ -242,15 +240,7 @@ int State::max_steps() const {
 }
 
 void State::prefix_keys(bool, std::vector<uint64_t>& keys) const {
-  for (const Row& row : prompt_) {
-    if (row.frame < 0) {
-      keys.push_back(static_cast<uint64_t>(row.text));
-      continue;
-    }
-    Digest digest;
-    digest.values(std::span(frames_).subspan(row.frame * config_.codebooks, config_.codebooks));
-    keys.push_back(digest.key() | kFrameKey);
-  }
+  append_keys(prompt_, frames_, config_.codebooks, keys);
 }
 
 SampleRule State::rule(int) const {
@@ -292,7 +282,7 @@ void State::input(int pos, std::span<int32_t> slots) const {
   int64_t frame = first_frame_ + pos - prompt_rows();
   if (pos < prompt_rows()) {
     frame = prompt_[pos].frame;
-    slots.back() = prompt_[pos].text;
+    slots.back() = prompt_[pos].id;
     if (frame < 0) return;
   }
   SYRINX_CHECK(frame < first_frame_ + steps(), "row ", pos, " of ", prompt_rows(), " + ", steps());

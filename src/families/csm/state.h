@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "families/csm/frontend.h"
+#include "families/prompt_row.h"
 #include "model/request.h"
 #include "text/sentences.h"
 
@@ -21,10 +22,9 @@ struct Turn {
 
 class State : public Sequence {
  public:
-  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
-                                                    const Defaults& defaults,
-                                                    const Frontend& frontend,
-                                                    const SpeechRequest& request);
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Defaults& defaults,
+                                                const Frontend& frontend,
+                                                const SpeechRequest& request);
 
   int prompt_rows() const override { return std::max(1, static_cast<int>(prompt_.size())); }
   int max_steps() const override;
@@ -41,12 +41,6 @@ class State : public Sequence {
   void input(int pos, std::span<int32_t> slots) const;
 
  private:
-  /// A row of the prompt: a text id, or else frame number `frame` of frames_.
-  struct Row {
-    int32_t text = -1;
-    int64_t frame = -1;
-  };
-
   State(const ModelConfig& config, const Frontend& frontend)
       : config_(config), frontend_(frontend) {}
   Status take_context(const SpeechRequest& request);
@@ -73,15 +67,15 @@ class State : public Sequence {
   bool spoke_ = false;             // a segment has begun
   bool closing_ = false;           // this segment is only there to end the request
 
-  std::vector<Turn> context_;    // as given, the voice's recording first
-  Turn before_;                  // the segment before this one
-  std::vector<Row> prompt_;      // empty while there is nothing to speak
-  std::vector<int32_t> ids_;     // of the prompt, as the authors' processor writes it
-  Turn now_;                     // this segment; its frames are at the end of frames_
-  std::vector<int32_t> frames_;  // [*, C]: of the prompt, then of the steps
-  int64_t first_frame_ = 0;      // of the steps
-  int64_t frames_before_ = 0;    // spoken in earlier segments
-  std::vector<int32_t> firsts_;  // codebook 0 of each step
+  std::vector<Turn> context_;      // as given, the voice's recording first
+  Turn before_;                    // the segment before this one
+  std::vector<PromptRow> prompt_;  // empty while there is nothing to speak
+  std::vector<int32_t> ids_;       // of the prompt, as the authors' processor writes it
+  Turn now_;                       // this segment; its frames are at the end of frames_
+  std::vector<int32_t> frames_;    // [*, C]: of the prompt, then of the steps
+  int64_t first_frame_ = 0;        // of the steps
+  int64_t frames_before_ = 0;      // spoken in earlier segments
+  std::vector<int32_t> firsts_;    // codebook 0 of each step
 };
 
 }  // namespace syrinx::csm

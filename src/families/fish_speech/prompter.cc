@@ -73,7 +73,8 @@ std::string with_phones(std::string_view text, std::span<const Saying> sayings) 
     }
     std::string phones;
     for (const std::string& phone : saying.phones.arpabet) {
-      phones += (phones.empty() ? "" : " ") + cmu_phone(phone);
+      if (!phones.empty()) phones += ' ';
+      phones += cmu_phone(phone);
     }
     out += concat(kPhones, phones, kPhonesEnd);
   }

@@ -6,14 +6,12 @@
 #include "base/ascii.h"
 #include "families/past.h"
 #include "families/recorded_voice.h"
-#include "io/digest.h"
 
 namespace syrinx::fish_speech {
 namespace {
 
-constexpr int64_t kSpareFrames = 215;       // ten seconds beyond what the text needs
-constexpr int64_t kFramesPerId = 26;        // slow speech: 1.2 s for one id
-constexpr uint64_t kFrameKey = 1ull << 63;  // no id of text
+constexpr int64_t kSpareFrames = 215;  // ten seconds beyond what the text needs
+constexpr int64_t kFramesPerId = 26;   // slow speech: 1.2 s for one id
 
 bool is_blank(std::string_view text) { return trimmed(text).empty(); }
 
@@ -297,15 +295,7 @@ int State::max_steps() const {
 }
 
 void State::prefix_keys(bool, std::vector<uint64_t>& keys) const {
-  for (const Row& row : prompt_) {
-    if (row.frame < 0) {
-      keys.push_back(static_cast<uint64_t>(row.id));
-      continue;
-    }
-    Digest digest;
-    digest.values(std::span(frames_).subspan(row.frame * config_.codebooks, config_.codebooks));
-    keys.push_back(digest.key() | kFrameKey);
-  }
+  append_keys(prompt_, frames_, config_.codebooks, keys);
 }
 
 SampleRule State::rule(int k) const {

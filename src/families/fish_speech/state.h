@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/fish_speech/prompter.h"
+#include "families/prompt_row.h"
 #include "model/request.h"
 #include "text/sentences.h"
 
@@ -39,11 +40,6 @@ class State : public Sequence {
   void input(int pos, std::span<int32_t> slots) const;
 
  private:
-  /// An id of text, or else frame number `frame` of frames_.
-  struct Row {
-    int32_t id = -1;
-    int64_t frame = -1;
-  };
   /// A message that was spoken.
   struct Message {
     std::vector<int32_t> text, frames;
@@ -90,13 +86,13 @@ class State : public Sequence {
   std::vector<int32_t> reference_frames_;  // [T, C]
   int64_t heard_rows_ = 0;                 // of the prompt, before this message
   std::deque<Message> past_;
-  std::vector<int32_t> text_;    // of this message
-  std::vector<Row> prompt_;      // empty while there is nothing to speak
-  std::vector<int32_t> ids_;     // of the prompt: those of text, and those that stand for frames
-  std::vector<int32_t> frames_;  // [*, C]: of the prompt, then of the steps
-  int64_t first_frame_ = 0;      // of the steps
-  int64_t frames_before_ = 0;    // spoken in earlier segments
-  std::vector<int32_t> firsts_;  // code 0 of each step
+  std::vector<int32_t> text_;      // of this message
+  std::vector<PromptRow> prompt_;  // empty while there is nothing to speak
+  std::vector<int32_t> ids_;       // of the prompt: those of text, and those that stand for frames
+  std::vector<int32_t> frames_;    // [*, C]: of the prompt, then of the steps
+  int64_t first_frame_ = 0;        // of the steps
+  int64_t frames_before_ = 0;      // spoken in earlier segments
+  std::vector<int32_t> firsts_;    // code 0 of each step
 };
 
 }  // namespace syrinx::fish_speech

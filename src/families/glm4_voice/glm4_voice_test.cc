@@ -10,6 +10,7 @@
 #include "families/checkpoint_copy.h"
 #include "families/glm4_voice/pipeline.h"
 #include "families/glm4_voice/voice_answer.h"
+#include "families/llm/answer_checks.h"
 #include "families/llm/prompt_cases.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -91,20 +92,7 @@ TEST(GlmParity, AnswersAreTransformers) {
         ASSERT_TRUE(answer.take(VoiceAnswer::kHearing,
                                 {{Flow::kRows, 1}, std::ssize(codes), {}, codes, {}, true}));
       }
-      const auto told = answer.prompt_ids();
-      EXPECT_EQ(std::vector<int32_t>(told.begin(), told.end()),
-                std::vector<int32_t>(want.begin(), want.begin() + prompt));
-      Track* tracks[] = {&track};
-      while (!track.finished) runner.step(tracks, chunk);
-      const auto made = answer.history(0);
-      EXPECT_EQ(std::vector<int32_t>(made.begin(), made.end()), want);
-      const View logits = file.view("logits");
-      int64_t row = 0;
-      for (const int step : {0, 1, steps / 2, steps - 1}) {
-        ASSERT_LT(step, std::ssize(track.logits));
-        EXPECT_LT(relative(track.logits[step], floats(logits.slice(row, row + 1))), 2e-5f) << step;
-        ++row;
-      }
+      llm::expect_golden_answer(runner, track, file, prompt, steps, chunk, 2e-5f);
     }
   }
 }
@@ -113,21 +101,8 @@ TEST(GlmParity, PromptsWithEarlierAnswersAreTheDemos) {
   llm::expect_prompts(*model(), golden("prompts.json"), {});
 }
 
-/// What an answer was made of is what a later prompt tells of it.
 TEST(GlmVoice, AnswersComeBackAsTheyWereMade) {
-  EXPECT_TRUE(model()->info().recalls);
-  SpeechRequest request = request_of(cases()["text"]);
-  Runner runner(*model());
-  Track track = runner.open(request);
-  ASSERT_TRUE(track.state);
-  while (!track.finished) runner.step(track);
-  const auto& answer = static_cast<const VoiceAnswer&>(*track.state);
-  const auto made = answer.history(0).subspan(answer.prompt_ids().size());
-  EXPECT_EQ(track.answer_ids, std::vector<int32_t>(made.begin(), made.end()));
-  request.text_only = true;
-  Track written = runner.open(request);
-  while (!written.finished) runner.step(written);
-  EXPECT_TRUE(written.answer_ids.empty());
+  llm::expect_answers_to_come_back(*model(), request_of(cases()["text"]));
 }
 
 TEST(GlmVoice, ReadsAloudInTheAuthorsRhythm) {
@@ -179,17 +154,9 @@ TEST(GlmVoice, TextAloneHasNoAudio) {
 }
 
 TEST(GlmVoice, RecordingsAreResampledAsTheAuthorsDo) {
-  EXPECT_TRUE(model()->info().hears_first_channel);
   SpeechRequest request = request_of(cases()["heard"]);
-  auto other = std::make_shared<Recording>(*recording(3000, 7));
-  other->sample_rate = 44100;
-  request.recordings = {other};
-  const auto opened = model()->open(request);
-  ASSERT_TRUE(opened.ok()) << opened.error().message;
-  const std::vector<float> want = resampled(other->samples, 44100, 16000, Resampling::kHann);
-  const std::vector<float>& got = opened.value().samples;
-  ASSERT_GE(got.size(), want.size());
-  EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
+  request.recordings = {recording(3000, 7)};
+  llm::expect_torchaudios_resampling(*model(), request);
 }
 
 TEST(GlmVoice, RefusesWhatItCannotDo) {

@@ -65,14 +65,9 @@ TEST_F(HiggsParity, LogitsAndGreedyFrames) {
 
 TEST_F(HiggsParity, SamplesOfARequest) {
   const Case& c = cases_[0];
-  const std::vector<int32_t> frames = ints(c.golden->view("frames"));
-  const GoldenSamples want(*c.golden);
   Runner runner(model_);
-  const ChunkStage& stage = *model_.graph().links()[0].stage;
-  const std::vector<float> got = samples_of(stage, *runner.open(c.request).state, frames,
-                                            c.kept_samples, true, runner.context());
-  ASSERT_EQ(want.count(), std::ssize(got));
-  EXPECT_LT(want.distance(got), 1e-5f);
+  expect_golden_samples(*model_.graph().links()[0].stage, *runner.open(c.request).state, *c.golden,
+                        c.kept_samples, runner.context());
 }
 
 TEST_F(HiggsParity, DrawsFollowTheAuthorsChances) {

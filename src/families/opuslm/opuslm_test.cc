@@ -1,5 +1,6 @@
 // Promises of the family that need no golden: batches, recomputation, the end, phases, guidance,
 // late text, voices, checks, faults.
+#include "families/golden_checks.h"
 #include "families/opuslm/fixture.h"
 #include "io/torch_pickle.h"
 #include "model/same_steps.h"
@@ -210,15 +211,7 @@ TEST_F(OpusLmTest, LateTextIsReadBySentence) {
   SpeechRequest r = request("");
   r.text_open = true;
   const auto state = open(model_, r);
-  EXPECT_FALSE(state->ready());
-  EXPECT_TRUE(
-      state
-          ->append_text(
-              "It has been a very long time since we have met in this town, has it not? A", false)
-          .ok());
-  EXPECT_TRUE(state->ready());
-  EXPECT_TRUE(state->append_text("nd you?", true).ok());
-  EXPECT_FALSE(state->append_text("more", true).ok());
+  expect_a_sentence_to_be_taken(*state);
 }
 
 TEST_F(OpusLmTest, VoicesAreCutOrFilled) {

@@ -1,4 +1,5 @@
 // Promises of the family that need no golden: batches, recomputation, late text, checks, faults.
+#include "families/golden_checks.h"
 #include "families/qwen3_tts/checkpoint_copy.h"
 #include "families/qwen3_tts/fixture.h"
 #include "io/test_dir.h"
@@ -318,17 +319,11 @@ TEST(Qwen3TtsLoad, DummyWeightsNeedNoCheckpoint) {
   std::filesystem::remove(copy.dir.path("model.safetensors"));
   std::filesystem::remove(copy.dir.path("speech_tokenizer/model.safetensors"));
   std::filesystem::remove(copy.dir.path("vocab.json"));
-  for (const WeightType type :
-       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ4}) {
-    const Qwen3Tts model({copy.dir.path(), "dummy", type, true});
-    SpeechRequest r;
-    r.text = "Hello.";
-    r.ignore_stop = true;
-    Runner runner(model);
-    Track track = runner.open(r);
-    for (int i = 0; i < 4; ++i) runner.step(track);
-    EXPECT_EQ(track.frames.size(), 4u * model.config().codebooks) << weight_type_name(type);
-  }
+  expect_made_up_weights_to_speak(
+      {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ4},
+      [&](WeightType type) {
+        return std::make_unique<Qwen3Tts>(LoadSpec{copy.dir.path(), "dummy", type, true});
+      });
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "audio/resampler.h"
-#include "model/voice_work.h"
+#include "families/recorded_voice.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -13,43 +12,36 @@ constexpr const char* kFamily = "qwen3_tts";
 constexpr const char* kSpeaker = "speaker";  // f32 [H]
 constexpr const char* kCodes = "codes";      // i32 [T, C]
 
-class Encoding : public VoiceWork {
+class Encoding : public RecordedVoice {
  public:
   Encoding(const VoiceMaker::Networks& networks, const VoiceEncoderInfo& info,
            const Recording& recording)
-      : networks_(networks), samples_(recording.samples), rate_(recording.sample_rate) {
-    voice = {.family = info.family,
-             .encoder = info.version,
-             .mode = recording.mode,
-             .text = recording.text,
-             .seconds = recording.seconds()};
+      : RecordedVoice(info, recording), networks_(networks) {
     start(work());
   }
 
  private:
   Pieces work() {
     const SpeakerEncoder& speaker = *networks_.speaker;
-    samples_ = resampled(samples_, rate_, speaker.sample_rate(), Resampling::kSoxr);
+    resample(speaker.sample_rate(), Resampling::kSoxr);
     co_await PieceEnd();
     std::vector<float> vector;
-    for (Pieces p = speaker.run(ctx_slot(), samples_, vector); !p.done(); p.next()) {
+    for (Pieces p = speaker.run(ctx_slot(), samples, vector); !p.done(); p.next()) {
       co_await PieceEnd();
     }
-    Tensor kept({static_cast<int64_t>(vector.size())}, DType::kF32);
-    std::ranges::copy(vector, kept.f32());
-    voice.tensors.emplace(kSpeaker, std::move(kept));
+    keep(kSpeaker, vector);
     if (voice.mode != kInContext) co_return;
 
     const MimiEncoder& codec = *networks_.codec;
     const int64_t q = codec.config().codebooks, hop = codec.config().hop();
-    const int64_t total = codec.frames(static_cast<int64_t>(samples_.size()));
+    const int64_t total = codec.frames(static_cast<int64_t>(samples.size()));
     Tensor codes({total, q}, DType::kI32);
     MimiEncoder::Stream stream = codec.open();
     for (int64_t at = 0; at < total;) {
       co_await PieceEnd();
       const int64_t n = std::min(total - at, codec.room(ctx(), stream));
-      const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples_.size() - begin);
-      codec.run(ctx(), stream, std::span(samples_).subspan(begin, count),
+      const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples.size() - begin);
+      codec.run(ctx(), stream, std::span(samples).subspan(begin, count),
                 {codes.i32() + at * q, static_cast<size_t>(n * q)});
       at += n;
     }
@@ -57,8 +49,6 @@ class Encoding : public VoiceWork {
   }
 
   const VoiceMaker::Networks& networks_;
-  std::vector<float> samples_;
-  int rate_;
 };
 
 Error no_voice_of(const std::string& what) {

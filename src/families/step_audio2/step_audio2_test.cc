@@ -6,6 +6,7 @@
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
+#include "families/llm/answer_checks.h"
 #include "families/llm/prompt_cases.h"
 #include "families/step_audio2/fixture.h"
 #include "families/step_audio2/voice_answer.h"
@@ -68,7 +69,6 @@ TEST(StepParity, AnswersAreTransformers) {
   for (const auto& [name, c] : all.items()) {
     SCOPED_TRACE(name);
     const Safetensors file(golden(name + ".safetensors"));
-    const std::vector<int32_t> want = ints(file.view("ids"));
     const int prompt = c["prompt"], steps = c["steps"];
     for (const int chunk : {1 << 20, 7}) {
       Runner runner(model());
@@ -84,20 +84,7 @@ TEST(StepParity, AnswersAreTransformers) {
             answer.take(VoiceAnswer::kHearing,
                         {{Flow::kRows, width}, std::ssize(rows) / width, {}, rows, {}, true}));
       }
-      const auto told = answer.prompt_ids();
-      EXPECT_EQ(std::vector<int32_t>(told.begin(), told.end()),
-                std::vector<int32_t>(want.begin(), want.begin() + prompt));
-      Track* tracks[] = {&track};
-      while (!track.finished) runner.step(tracks, chunk);
-      const auto made = answer.history(0);
-      EXPECT_EQ(std::vector<int32_t>(made.begin(), made.end()), want);
-      const View logits = file.view("logits");
-      int64_t row = 0;
-      for (const int step : {0, 1, steps / 2, steps - 1}) {
-        ASSERT_LT(step, std::ssize(track.logits));
-        EXPECT_LT(relative(track.logits[step], floats(logits.slice(row, row + 1))), 5e-5f) << step;
-        ++row;
-      }
+      llm::expect_golden_answer(runner, track, file, prompt, steps, chunk, 5e-5f);
     }
   }
 }
@@ -108,21 +95,8 @@ TEST(StepParity, PromptsWithToolsAndEarlierAnswersAreTheAuthors) {
   llm::expect_prompts(model(), golden("prompts.json"), request);
 }
 
-/// What an answer was made of is what a later prompt tells of it.
 TEST(StepVoice, AnswersComeBackAsTheyWereMade) {
-  EXPECT_TRUE(model().info().recalls);
-  SpeechRequest request = request_of(golden_cases()["text"]);
-  Runner runner(model());
-  Track track = runner.open(request);
-  ASSERT_TRUE(track.state);
-  while (!track.finished) runner.step(track);
-  const auto& answer = static_cast<const VoiceAnswer&>(*track.state);
-  const auto made = answer.history(0).subspan(answer.prompt_ids().size());
-  EXPECT_EQ(track.answer_ids, std::vector<int32_t>(made.begin(), made.end()));
-  request.text_only = true;
-  Track written = runner.open(request);
-  while (!written.finished) runner.step(written);
-  EXPECT_TRUE(written.answer_ids.empty());
+  llm::expect_answers_to_come_back(model(), request_of(golden_cases()["text"]));
 }
 
 TEST(StepVoice, ReadsAloudFourCodesAnId) {
@@ -174,18 +148,7 @@ TEST(StepVoice, TextAloneHasNoAudio) {
 }
 
 TEST(StepVoice, RecordingsAreResampledAsTheAuthorsDo) {
-  EXPECT_TRUE(model().info().hears_first_channel);
-  SpeechRequest request = request_of(golden_cases()["heard"]);
-  ASSERT_EQ(request.recordings.size(), 1u);
-  auto other = std::make_shared<Recording>(*request.recordings[0]);
-  other->sample_rate = 44100;
-  request.recordings = {other};
-  const auto opened = model().open(request);
-  ASSERT_TRUE(opened.ok()) << opened.error().message;
-  const std::vector<float> want = resampled(other->samples, 44100, 16000, Resampling::kHann);
-  const std::vector<float>& got = opened.value().samples;
-  ASSERT_GE(got.size(), want.size());
-  EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
+  llm::expect_torchaudios_resampling(model(), request_of(golden_cases()["heard"]));
 }
 
 TEST(StepVoice, ARecordingIsWrittenDownAsInTheAuthorsExample) {

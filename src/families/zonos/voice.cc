@@ -3,42 +3,32 @@
 #include <algorithm>
 #include <cmath>
 
-#include "audio/resampler.h"
-#include "model/voice_work.h"
+#include "families/recorded_voice.h"
 
 namespace syrinx::zonos {
 namespace {
 
 constexpr const char* kSpeaker = "speaker";  // f32 [width]
 
-class Encoding : public VoiceWork {
+class Encoding : public RecordedVoice {
  public:
   Encoding(const SpeakerEncoder& encoder, const VoiceEncoderInfo& info, const Recording& recording)
-      : encoder_(encoder), samples_(recording.samples), rate_(recording.sample_rate) {
-    voice = {.family = info.family,
-             .encoder = info.version,
-             .mode = recording.mode,
-             .text = recording.text,
-             .seconds = recording.seconds()};
+      : RecordedVoice(info, recording), encoder_(encoder) {
     start(work());
   }
 
  private:
   Pieces work() {
-    samples_ = resampled(samples_, rate_, encoder_.sample_rate(), Resampling::kHann);
+    resample(encoder_.sample_rate(), Resampling::kHann);
     co_await PieceEnd();
     std::vector<float> vector;
-    for (Pieces p = encoder_.run(ctx_slot(), samples_, vector); !p.done(); p.next()) {
+    for (Pieces p = encoder_.run(ctx_slot(), samples, vector); !p.done(); p.next()) {
       co_await PieceEnd();
     }
-    Tensor kept({static_cast<int64_t>(vector.size())}, DType::kF32);
-    std::ranges::copy(vector, kept.f32());
-    voice.tensors.emplace(kSpeaker, std::move(kept));
+    keep(kSpeaker, vector);
   }
 
   const SpeakerEncoder& encoder_;
-  std::vector<float> samples_;
-  int rate_;
 };
 
 Error fault(std::string message) { return {ErrorCode::kInvalid, std::move(message), "voice"}; }

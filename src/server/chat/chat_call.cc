@@ -46,6 +46,15 @@ ApiError wrong_type(const std::string& param, const char* want, const Value& got
   return error;
 }
 
+/// Whether it is an integer as JSON Schema means it: 3.0 is one.
+bool is_whole(const Value& value) {
+  return value.is_int() || (value.is_float() && std::trunc(value.number()) == value.number());
+}
+
+int64_t whole_of(const Value& value) {
+  return value.is_int() ? value.integer() : static_cast<int64_t>(value.number());
+}
+
 /// JSON text of a value that came as such, so that its size is bounded.
 std::string json_of(const Value& value) {
   jinja::Budget budget(std::numeric_limits<uint64_t>::max());
@@ -91,9 +100,9 @@ class ChatFields {
   std::optional<int> integer(const char* name, int low, int high) const {
     const Value* value = find(name);
     if (value == nullptr) return {};
-    if (!value->is_int()) throw wrong_type(path(name), "an integer", *value);
-    check_range(name, static_cast<double>(value->integer()), low, high);
-    return static_cast<int>(value->integer());
+    if (!is_whole(*value)) throw wrong_type(path(name), "an integer", *value);
+    check_range(name, value->number(), low, high);
+    return static_cast<int>(value->number());
   }
   /// Fields of an object; nothing when it is absent.
   std::optional<ChatFields> sub(const char* name) const {
@@ -304,9 +313,11 @@ void read_wishes(const ChatFields& fields, SpeechRequest& request) {
     request.background = *background;
   }
   const Value* seed = fields.find("seed");
-  if (seed != nullptr && !seed->is_int()) throw wrong_type("seed", "an integer", *seed);
+  if (seed != nullptr &&
+      (!is_whole(*seed) || (!seed->is_int() && std::fabs(seed->number()) >= 0x1p63)))
+    throw wrong_type("seed", "an integer", *seed);
   std::random_device random;
-  request.seed = seed != nullptr ? static_cast<uint64_t>(seed->integer())
+  request.seed = seed != nullptr ? static_cast<uint64_t>(whole_of(*seed))
                                  : (uint64_t{random()} << 32 | random()) >> 11;  // exact as JSON
   constexpr int kMost = std::numeric_limits<int>::max();
   const auto most = fields.integer("max_completion_tokens", 1, kMost);

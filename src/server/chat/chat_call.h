@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "audio/encoder.h"
+#include "audio/audio_format.h"
 #include "model/pipeline.h"
 #include "model/request.h"
 #include "server/request/api_error.h"

@@ -42,7 +42,7 @@ std::string chat_with(const std::string& more) {
 TEST(ChatCallBody, ReadsAll) {
   const ChatCall call = good_call(chat_with(
       R"(, "stream": true, "stream_options": {"include_usage": true}, "stop": ["a", "b"],)"
-      R"( "temperature": 0.5, "top_p": 0.25, "top_k": -1, "max_tokens": 5, "seed": -3,)"
+      R"( "temperature": 0.5, "top_p": 0.25, "top_k": -1, "max_tokens": 5.0, "seed": -3.0,)"
       R"( "max_completion_tokens": 9, "logprobs": true, "top_logprobs": 4, "n": 1,)"
       R"( "presence_penalty": 0, "response_format": {"type": "text"}, "user": "somebody")"));
   EXPECT_TRUE(call.stream && call.usage);
@@ -144,6 +144,8 @@ TEST(ChatCallBody, RefusesByName) {
       {R"(, "max_tokens": 0)", "max_tokens", "invalid_value"},
       {R"(, "max_tokens": 1.5)", "max_tokens", "invalid_type"},
       {R"(, "seed": "x")", "seed", "invalid_type"},
+      {R"(, "seed": 1.5)", "seed", "invalid_type"},
+      {R"(, "seed": 1e30)", "seed", "invalid_type"},
       {R"(, "top_logprobs": 2)", "top_logprobs", "invalid_value"},
       {R"(, "logprobs": true, "top_logprobs": 21)", "top_logprobs", "invalid_value"},
       {R"(, "stream_options": {})", "stream_options", "invalid_value"},

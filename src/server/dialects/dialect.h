@@ -87,7 +87,7 @@ struct SpeechEvent {
     kFailed,    ///< the context is gone; `error` says why
   };
   Kind kind = kAudio;
-  std::string context;
+  std::string context = {};
   std::string bytes = {};
   int rate_hz = 0;        ///< of the audio as sent
   std::string text = {};  ///< kStarted: of the utterance, where it is complete already
@@ -132,10 +132,10 @@ struct OwnSpeaker {
 
 /// What a connection began with.
 struct DialectRequest {
-  std::string path;     ///< without the query
-  std::string query;    ///< after the question mark
-  std::string id;       ///< of the connection, for messages that carry one
-  bool strict = false;  ///< as for SpeechBody::call()
+  std::string path = {};   ///< without the query
+  std::string query = {};  ///< after the question mark
+  std::string id = {};     ///< of the connection, for messages that carry one
+  bool strict = false;     ///< as for SpeechBody::call()
 };
 
 /// The dialect that is spoken at a path. Null when there is none, or when parameters of the query

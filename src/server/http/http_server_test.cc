@@ -11,40 +11,11 @@
 
 #include "audio/decode_test.h"
 #include "audio/wav.h"
-#include "server/http/test_client_test.h"
-#include "server/models/fake_backend_test.h"
+#include "server/http/http_server_fixture_test.h"
 #include "server/request/wire.h"
 
 namespace syrinx {
 namespace {
-
-class HttpServerTest : public testing::Test {
- protected:
-  void start(double step_s = 0, ServerOptions options = {}) {
-    options.port = 0;
-    backend_ = std::make_shared<FakeBackend>(step_s);
-    server_ = std::make_unique<HttpServer>(std::move(options));
-    server_->open(backend_);
-  }
-  int port() const { return server_->port(); }
-  TestAnswer speak(const std::string& body, const std::string& headers = "") {
-    TestClient client(port());
-    client.post(body, headers);
-    return client.read();
-  }
-  TestAnswer get(const std::string& path, const std::string& headers = "") {
-    TestClient client(port());
-    client.get(path, headers);
-    return client.read();
-  }
-
-  std::shared_ptr<FakeBackend> backend_;
-  std::unique_ptr<HttpServer> server_;
-};
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(HttpServerTest, StreamsWav) {
   start();
@@ -127,71 +98,6 @@ TEST_F(HttpServerTest, OneHost) {
   EXPECT_EQ(ask("GET /live HTTP/1.1", "Host: a\r\n"), 200);
   EXPECT_EQ(ask("GET /live HTTP/1.1", "Host:\r\n"), 200);
   EXPECT_EQ(ask("GET /live HTTP/1.0", ""), 200);
-}
-
-TEST_F(HttpServerTest, VendorsVoices) {
-  VoiceDeskOptions desk;
-  desk.aliases = {{"21m00Tcm4TlvDq8ikWAM", "High"}};
-  start(0, {.voices = std::make_shared<VoiceDesk>(nullptr, desk)});
-  EXPECT_TRUE(has(get("/v1/voices").body, R"({"voices":[{"voice_id":"low","name":"low")"));
-  const std::string first = get("/v2/voices?page_size=1").body;
-  EXPECT_TRUE(has(first, R"("has_more":true,"total_count":3,"next_page_token":"1")")) << first;
-  EXPECT_TRUE(has(get("/v2/voices?page_size=1&next_page_token=2").body, "\"has_more\":false"));
-  EXPECT_TRUE(has(get("/v2/voices?search=hIG").body, "\"total_count\":2"));
-  EXPECT_TRUE(has(get("/v1/voices/21m00Tcm4TlvDq8ikWAM").body, R"("name":"High")"));
-  EXPECT_EQ(get("/v1/voices/nobody").status, 404);
-  EXPECT_TRUE(has(get("/voices?limit=2").body, R"({"data":[{"id":"low",)"));
-  EXPECT_TRUE(has(get("/voices?starting_after=low&limit=1").body, R"("data":[{"id":"High",)"));
-  EXPECT_TRUE(has(get("/voices?starting_after=21m00Tcm4TlvDq8ikWAM").body, R"({"data":[])"));
-  EXPECT_TRUE(has(get("/voices?ending_before=High").body, R"("data":[{"id":"low",)"));
-  EXPECT_TRUE(has(get("/voices/High").body, R"("is_owner":false)"));
-  EXPECT_EQ(get("/voices/High/x").status, 404);
-  speak(R"({"input": "hello", "voice": "21m00Tcm4TlvDq8ikWAM"})");
-  EXPECT_EQ(backend_->last_request().voice, "High");
-}
-
-TEST_F(HttpServerTest, VendorsEvents) {
-  start();
-  backend_->mutable_info().word_times = true;
-  backend_->mutable_info().frame_rate = 10;
-  const auto post = [&](const std::string& path, const std::string& body) {
-    TestClient client(port());
-    client.send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
-                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
-    return client.read();
-  };
-  const std::string cartesia =
-      R"({"model_id": "sonic-3", "transcript": "ab cd", "context_id": "c", "add_timestamps": true,
-          "output_format": {"container": "raw", "encoding": "pcm_mulaw", "sample_rate": 24000}})";
-  TestAnswer answer = post("/tts/sse", cartesia);
-  EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
-  EXPECT_TRUE(answer.whole);
-  EXPECT_TRUE(has(answer.body, R"(event: chunk
-data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"));
-  // In an event of its own, or with the word before it where the connection was slow.
-  EXPECT_TRUE(has(answer.body, R"("cd"],"start":[)") && has(answer.body, R"(0.3],"end":[)"))
-      << answer.body;
-  EXPECT_TRUE(
-      answer.body.ends_with(R"({"type":"done","status_code":200,"done":true,"context_id":"c"})"
-                            "\n\n"));
-  answer = post("/tts/sse", R"({"transcript": "fail late", "output_format": {"container": "raw",
-                                "encoding": "pcm_s16le", "sample_rate": 24000}})");
-  EXPECT_EQ(answer.status, 200);
-  EXPECT_TRUE(has(answer.body, "event: error\ndata: {\"type\":\"error\",\"status_code\":500"));
-
-  const std::string eleven = R"({"text": "ab c"})";
-  answer = post("/v1/text-to-speech/low/with-timestamps?output_format=wav_24000", eleven);
-  EXPECT_EQ(answer.header("Content-Type"), "application/json");
-  EXPECT_FALSE(answer.header("Content-Length").empty());
-  EXPECT_TRUE(answer.body.starts_with(R"({"audio_base64":"UklGR)"));
-  EXPECT_TRUE(
-      has(answer.body, R"("characters":["a","b"," ","c"],"character_start_times_seconds":[0.0,)"))
-      << answer.body;
-  answer = post("/v1/text-to-speech/low/stream/with-timestamps?output_format=pcm_24000", eleven);
-  EXPECT_TRUE(answer.whole);
-  EXPECT_TRUE(has(answer.body, R"("characters":["c"])")) << answer.body;
-  EXPECT_TRUE(answer.body.ends_with("}\n"));
-  EXPECT_EQ(post("/v1/text-to-speech/low/with-timestamps", R"({"text": "fail late"})").status, 500);
 }
 
 TEST_F(HttpServerTest, StreamsPcmWithTrailers) {
@@ -344,20 +250,6 @@ TEST_F(HttpServerTest, RequestErrors) {
   }
 }
 
-TEST_F(HttpServerTest, LimitsOfABody) {
-  start(0, {.max_body_bytes = 1000});
-  const TestAnswer known = speak(std::string(1001, ' '));
-  EXPECT_EQ(known.status, 413);
-  EXPECT_TRUE(has(known.body, "1000"));
-  TestClient client(port());
-  client.send(
-      "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-      "Transfer-Encoding: chunked\r\n\r\n");
-  for (int i = 0; i < 40; ++i) client.send("20\r\n" + std::string(32, ' ') + "\r\n");
-  EXPECT_EQ(client.read().status, 413);
-  EXPECT_TRUE(client.wait_closed(5));
-}
-
 TEST_F(HttpServerTest, ChunkedBodyAndContinue) {
   start();
   TestClient client(port());
@@ -367,34 +259,6 @@ TEST_F(HttpServerTest, ChunkedBodyAndContinue) {
   EXPECT_EQ(client.read_head().status, 100);
   client.send("e\r\n{\"input\": \"hi\"\r\n1\r\n}\r\n0\r\n\r\n");
   EXPECT_EQ(client.read().status, 200);
-}
-
-TEST_F(HttpServerTest, LimitsOfAHead) {
-  start();
-  TestClient client(port());
-  client.get("/health", "X: " + std::string(20'000, 'a') + "\r\n");
-  EXPECT_EQ(client.read().status, 431);
-  TestClient garbage(port());
-  garbage.send(std::string("\x16\x03\x01 nonsense\r\n\r\n"));
-  EXPECT_EQ(garbage.read().status, 400);
-}
-
-TEST_F(HttpServerTest, SlowHeadsAndBodiesAndIdleClientsAreClosed) {
-  start(0, {.header_timeout_s = 0.3, .body_timeout_s = 0.3, .idle_timeout_s = 0.3});
-  TestClient idle(port()), head(port()), body(port());
-  body.send(
-      "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-      "Content-Length: 50\r\n\r\n");
-  bool head_closed = false, body_closed = false;
-  for (int i = 0; i < 40 && !(head_closed && body_closed); ++i) {
-    head.send("G");  // a byte now and then does not help
-    body.send(" ");
-    head_closed = head_closed || head.wait_closed(0.05);
-    body_closed = body_closed || body.wait_closed(0.05);
-  }
-  EXPECT_TRUE(head_closed);
-  EXPECT_TRUE(body_closed);
-  EXPECT_TRUE(idle.wait_closed(5));
 }
 
 TEST_F(HttpServerTest, KeepsConnectionsAlive) {
@@ -539,25 +403,6 @@ TEST_F(HttpServerTest, KeysAreAskedFor) {
   EXPECT_EQ(speak(R"({"input": "a"})", "Authorization: Bearer secret\r\n").status, 200);
 }
 
-TEST_F(HttpServerTest, FullServerTurnsAway) {
-  start(0, {.max_connections = 2});
-  TestClient one(port()), two(port());
-  one.get("/live");
-  two.get("/live");
-  EXPECT_EQ(one.read().status, 200);
-  EXPECT_EQ(two.read().status, 200);
-  TestClient three(port());
-  EXPECT_EQ(three.read().status, 503);
-  EXPECT_TRUE(three.wait_closed(2));
-  one.close();
-  int status = 0;
-  for (int i = 0; i < 50 && status != 200; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    status = get("/live").status;
-  }
-  EXPECT_EQ(status, 200);
-}
-
 TEST_F(HttpServerTest, DrainFinishesWhatRuns) {
   start(0.01);
   TestClient idle(port()), running(port());
@@ -663,38 +508,6 @@ TEST_F(HttpServerTest, VoicesCannotBeAddedOrTaken) {
   EXPECT_EQ(ask("DELETE /v1/audio/voices/nobody").status, 404);
   EXPECT_EQ(ask("PUT /v1/audio/voices/low").status, 405);
   EXPECT_EQ(ask("PUT /v1/audio/voices").status, 405);
-}
-
-TEST_F(HttpServerTest, LimitsOfAClient) {
-  start(0, {.keys = ApiKeys({"one", "two"}), .limits = {.requests_per_min = 2, .concurrent = 0}});
-  const auto as = [&](const std::string& key) {
-    return speak(R"({"input": "hello"})", "Authorization: Bearer " + key + "\r\n");
-  };
-  EXPECT_EQ(as("one").header("x-ratelimit-remaining-requests"), "1");
-  const uint64_t one = backend_->last_request().client;
-  EXPECT_EQ(as("one").status, 200);
-  EXPECT_EQ(backend_->last_request().client, one);
-  const TestAnswer refused = as("one");
-  EXPECT_EQ(refused.status, 429);
-  EXPECT_TRUE(has(refused.body, "\"type\":\"rate_limit_error\""));
-  EXPECT_EQ(refused.header("Retry-After"), "30");
-  EXPECT_EQ(refused.header("x-ratelimit-limit-requests"), "2");
-  EXPECT_EQ(as("two").status, 200);
-  EXPECT_NE(backend_->last_request().client, one);
-  EXPECT_EQ(as("three").status, 401);
-}
-
-TEST_F(HttpServerTest, RequestsAtATime) {
-  start(0.01, {.limits = {.requests_per_min = 0, .concurrent = 1}});
-  TestClient client(port());
-  client.post(R"({"input": "endless"})");
-  EXPECT_EQ(client.read_head().status, 200);
-  EXPECT_EQ(speak(R"({"input": "hello"})").status, 429);
-  client.close();
-  EXPECT_TRUE(backend_->wait_idle(5));
-  int status = 429;
-  for (int i = 0; i < 100 && status == 429; ++i) status = speak(R"({"input": "hello"})").status;
-  EXPECT_EQ(status, 200);
 }
 
 TEST_F(HttpServerTest, Browsers) {

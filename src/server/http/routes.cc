@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "server/dialects/dialect.h"
 #include "server/http/model_replies.h"
 #include "server/http/openapi.h"
 #include "server/http/playground.h"

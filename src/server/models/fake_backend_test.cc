@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kRateHz = 24000;
+constexpr int kFakeRateHz = 24000;
 constexpr double kChunkS = 0.08;
 constexpr double kMaxUnreadS = 2;
 
@@ -22,7 +22,7 @@ std::chrono::duration<double> seconds(double s) { return std::chrono::duration<d
 FakeBackend::FakeBackend(double step_s) : step_s_(step_s) {
   info_.family = "fake";
   info_.model = "fake-1";
-  info_.sample_rate = kRateHz;
+  info_.sample_rate = kFakeRateHz;
   info_.voices = {{"low", "a low tone"}, {"High", "a high tone"}};
   info_.default_voice = "low";
   info_.max_text_bytes = 20'000;
@@ -112,7 +112,7 @@ void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
   Outcome outcome;
   const double pitch_hz =
       (request.voice == "High" ? 440 : 110) + static_cast<double>(request.seed % 97);
-  std::vector<float> chunk(static_cast<size_t>(kChunkS * kRateHz));
+  std::vector<float> chunk(static_cast<size_t>(kChunkS * kFakeRateHz));
   for (size_t at = 0; info_.word_times && at < request.text.size();) {
     const size_t end = std::min(request.text.find(' ', at), request.text.size());
     const auto frame = static_cast<int64_t>(0.1 * static_cast<double>(at) * info_.frame_rate);
@@ -128,7 +128,7 @@ void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
       return end(id, sink, outcome);
     }
     for (size_t i = 0; i < chunk.size(); ++i) {
-      const auto t = static_cast<double>(at + static_cast<int64_t>(i)) / kRateHz;
+      const auto t = static_cast<double>(at + static_cast<int64_t>(i)) / kFakeRateHz;
       chunk[i] = static_cast<float>(0.3 * std::sin(2 * M_PI * pitch_hz * t));
     }
     sink.audio(chunk);

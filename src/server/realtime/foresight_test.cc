@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/machine.h"
-#include "runtime/runtime.h"
+#include "runtime/small_load.h"
 #include "server/models/fake_backend_test.h"
 #include "server/models/fake_writer_test.h"
 #include "server/realtime/realtime_caller_test.h"
@@ -322,20 +322,11 @@ TEST_F(ForesightTest, WhatIsTypedAmissIsToldOrBounded) {
 /// With a text model and a voice on one machine.
 class ForesightEngineTest : public testing::Test {
  protected:
-  static LoadOptions load(const std::string& model) {
-    LoadOptions options;
-    options.model = model;
-    options.voices_dir = SYRINX_SOURCE_DIR "/voices";
-    options.weights = "f32";
-    options.engine.threads = 2;
-    options.engine.repetition_s = 0;
-    return options;
-  }
   static void SetUpTestSuite() {
-    machine_ = std::make_shared<Machine>(load("finch").engine);
-    speaker_ = make_backend(load_engine(load("finch"), machine_));
-    writer_ =
-        make_backend(load_engine(load(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3"), machine_));
+    machine_ = std::make_shared<Machine>(small_load("finch").engine);
+    speaker_ = make_backend(load_engine(small_load("finch"), machine_));
+    writer_ = make_backend(
+        load_engine(small_load(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3"), machine_));
   }
   static void TearDownTestSuite() { writer_.reset(), speaker_.reset(), machine_.reset(); }
   static bool free_of(const Backend& backend) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "server/models/vendor_names.h"
@@ -42,6 +43,12 @@ constexpr std::array<FormatName, 10> kFormatNames = {{
 }};
 
 }  // namespace
+
+bool is_whole(const JsonIn& value) {
+  if (!value.is_number_float()) return value.is_number_integer();
+  const double number = value.get<double>();
+  return std::isfinite(number) && std::trunc(number) == number;
+}
 
 std::optional<JsonIn> parse_object(std::string_view bytes) {
   // Depth is bounded before anything is built.

@@ -16,6 +16,7 @@
 #include "model/markup.h"
 #include "server/models/backend.h"
 #include "server/models/vendor_names.h"
+#include "server/request/fields.h"
 #include "server/request/service_tier.h"
 #include "server/request/wire.h"
 #include "text/ssml.h"
@@ -86,11 +87,8 @@ class Fields {
   std::optional<int> integer(const char* name, int low, int high) {
     const json* value = find(name);
     if (value == nullptr) return {};
-    if (!value->is_number_integer()) return wrong(name, "an integer", *value), std::nullopt;
-    const bool huge =
-        value->is_number_unsigned() &&
-        value->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int>::max());
-    const auto number = huge ? std::numeric_limits<int64_t>::max() : value->get<int64_t>();
+    if (!is_whole(*value)) return wrong(name, "an integer", *value), std::nullopt;
+    const double number = value->get<double>();
     if (number < low || number > high) {
       fail(bad_field(name, concat("'", name, "' must be between ", low, " and ", high, ".")));
       return {};
@@ -361,6 +359,16 @@ void read_instructions(Fields& fields, const PipelineInfo& info, bool strict, Sp
   call.request.instructions = std::move(*text);
 }
 
+/// -1 is the largest one; an integer may come as 7.0.
+std::optional<uint64_t> seed_of(const json& seed) {
+  if (seed.is_number_unsigned()) return seed.get<uint64_t>();
+  if (seed.is_number_integer()) return static_cast<uint64_t>(seed.get<int64_t>());
+  const double number = is_whole(seed) ? seed.get<double>() : -INFINITY;
+  if (number < -0x1p63 || number >= 0x1p64) return {};
+  return number < 0 ? static_cast<uint64_t>(static_cast<int64_t>(number))
+                    : static_cast<uint64_t>(number);
+}
+
 void read_sampling(Fields& fields, SpeechRequest& request) {
   request.temperature = fields.number("temperature", 0, 2);
   request.top_p = fields.number("top_p", 0, 1);
@@ -378,11 +386,10 @@ void read_sampling(Fields& fields, SpeechRequest& request) {
   const json* seed = fields.find("seed");
   if (seed == nullptr) {
     request.seed = random_seed();
-  } else if (!seed->is_number_integer()) {
-    fields.wrong("seed", "an integer", *seed);
+  } else if (const auto number = seed_of(*seed)) {
+    request.seed = *number;
   } else {
-    request.seed = seed->is_number_unsigned() ? seed->get<uint64_t>()
-                                              : static_cast<uint64_t>(seed->get<int64_t>());
+    fields.wrong("seed", "an integer", *seed);
   }
 }
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "audio/encoder.h"
+#include "audio/make_encoder.h"
 #include "model/pipeline.h"
 #include "model/request.h"
 #include "server/request/api_error.h"

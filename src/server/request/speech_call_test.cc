@@ -280,6 +280,8 @@ TEST(SpeechCall, Seeds) {
   EXPECT_FALSE(parse(R"({"input": "a", "service_tier": "auto"})").request.background);
   EXPECT_TRUE(parse(R"({"input": "a", "service_tier": "flex"})").request.background);
   EXPECT_EQ(parse(R"({"input": "a", "seed": -1})").request.seed, ~uint64_t{0});
+  EXPECT_EQ(parse(R"({"input": "a", "seed": -1.0})").request.seed, ~uint64_t{0});
+  EXPECT_EQ(parse(R"({"input": "a", "top_k": 7.0})").request.top_k, 7) << "an integer in JSON";
   EXPECT_EQ(parse(R"({"input": "a", "seed": 18446744073709551615})").request.seed, ~uint64_t{0});
 }
 
@@ -330,6 +332,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{R"({"input": "a", "voice": {"id": 5}})", 400, "voice.id", "invalid_value", "id"},
         BadBody{R"({"input": "a", "seed": "7"})", 400, "seed", "invalid_type", "integer"},
         BadBody{R"({"input": "a", "seed": 1.5})", 400, "seed", "invalid_type", "integer"},
+        BadBody{R"({"input": "a", "seed": 1e30})", 400, "seed", "invalid_type", "integer"},
         BadBody{R"({"input": "a", "service_tier": 1})", 400, "service_tier", "invalid_type", ""},
         BadBody{R"({"input": "a", "service_tier": "soon"})", 400, "service_tier", "invalid_value",
                 "flex"},
@@ -388,7 +391,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{R"({"input": "a", "max_new_tokens": 0})", 400, "max_new_tokens", "invalid_value",
                 ""},
         BadBody{R"({"input": "a", "max_new_tokens": 99999999999999999999})", 400, "max_new_tokens",
-                "invalid_type", "integer"},
+                "invalid_value", "between"},
         BadBody{R"({"input": "a", "top_k": 18446744073709551615})", 400, "top_k", "invalid_value",
                 "between"}));
 

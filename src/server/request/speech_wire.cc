@@ -85,10 +85,14 @@ class CartesiaWire : public SpeechWire {
   double stepped_s_ = now_s();
 };
 
-/// A line of JSON for each piece; `alignment` is null where there are no words to tell of.
+/// JSON of audio and its times: an object in all, or a line with one for each piece. `alignment` is
+/// null where there are no words to tell of.
 class ElevenLabsWire : public SpeechWire {
  public:
-  std::string content_type() const override { return "application/json"; }
+  explicit ElevenLabsWire(bool by_piece) : by_piece_(by_piece) {}
+  std::string content_type() const override {
+    return by_piece_ ? "application/x-ndjson" : "application/json";
+  }
   bool wants_words() const override { return true; }
   std::string piece(std::string_view audio, std::span<const TimedWord> words) override {
     JsonOut fields = {{"audio_base64", base64(audio)}};
@@ -110,6 +114,7 @@ class ElevenLabsWire : public SpeechWire {
             {"character_start_times_seconds", begins},
             {"character_end_times_seconds", ends}};
   }
+  const bool by_piece_;
 };
 
 }  // namespace
@@ -121,7 +126,7 @@ std::unique_ptr<SpeechWire> make_speech_wire(const SpeechCall& call, const Vendo
       return std::make_unique<CartesiaWire>(*vendor, request_id);
     case VendorCall::kTimes:
     case VendorCall::kTimesByPiece:
-      return std::make_unique<ElevenLabsWire>();
+      return std::make_unique<ElevenLabsWire>(vendor->answer == VendorCall::kTimesByPiece);
     case VendorCall::kAudio:
       break;
   }

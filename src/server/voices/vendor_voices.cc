@@ -76,7 +76,7 @@ JsonOut cartesia_voice(const ListedVoice& voice, const Speaker& speaker) {
           {"created_at", utc(created_s(voice))}};
 }
 
-Reply json_answer(const JsonOut& json) { return {.status = 200, .body = dump_json(json) + "\n"}; }
+Reply json_answer(const JsonOut& out) { return {.status = 200, .body = dump_json(out) + "\n"}; }
 
 /// Those that a search asks for: `text` in id, name or description, in any case.
 std::vector<ListedVoice> matching(std::vector<ListedVoice> voices, const std::string& text) {

@@ -11,10 +11,9 @@
 namespace syrinx::jinja {
 
 struct Arguments;
-class Interpreter;
 /// `value | name(...)` and `value is name(...)`.
-using Filter = Value (*)(Interpreter&, const Value&, const Arguments&);
-using Test = bool (*)(Interpreter&, const Value&, const Arguments&);
+using Filter = Value (*)(Budget&, const Value&, const Arguments&);
+using Test = bool (*)(Budget&, const Value&, const Arguments&);
 
 /// Something that has a value.
 struct Expression {

@@ -3,61 +3,62 @@
 #include <array>
 
 #include "base/check.h"
-#include "text/jinja/interpreter.h"
+#include "text/jinja/access.h"
+#include "text/jinja/calls.h"
 #include "text/jinja/operations.h"
 
 namespace syrinx::jinja {
 namespace {
 
-bool test_defined(Interpreter&, const Value& v, const Arguments&) { return !v.is_undefined(); }
-bool test_undefined(Interpreter&, const Value& v, const Arguments&) { return v.is_undefined(); }
-bool test_none(Interpreter&, const Value& v, const Arguments&) { return v.is_none(); }
-bool test_string(Interpreter&, const Value& v, const Arguments&) { return v.is_text(); }
-bool test_mapping(Interpreter&, const Value& v, const Arguments&) { return v.is_map(); }
-bool test_iterable(Interpreter&, const Value& v, const Arguments&) {
+bool test_defined(Budget&, const Value& v, const Arguments&) { return !v.is_undefined(); }
+bool test_undefined(Budget&, const Value& v, const Arguments&) { return v.is_undefined(); }
+bool test_none(Budget&, const Value& v, const Arguments&) { return v.is_none(); }
+bool test_string(Budget&, const Value& v, const Arguments&) { return v.is_text(); }
+bool test_mapping(Budget&, const Value& v, const Arguments&) { return v.is_map(); }
+bool test_iterable(Budget&, const Value& v, const Arguments&) {
   return v.is_text() || v.is_list() || v.is_map() || v.is_undefined();
 }
-bool test_number(Interpreter&, const Value& v, const Arguments&) { return v.is_number(); }
-bool test_integer(Interpreter&, const Value& v, const Arguments&) { return v.is_int(); }
-bool test_float(Interpreter&, const Value& v, const Arguments&) { return v.is_float(); }
-bool test_boolean(Interpreter&, const Value& v, const Arguments&) { return v.is_bool(); }
-bool test_true(Interpreter&, const Value& v, const Arguments&) { return v.is_bool() && v.flag(); }
-bool test_false(Interpreter&, const Value& v, const Arguments&) { return v.is_bool() && !v.flag(); }
-bool test_callable(Interpreter&, const Value& v, const Arguments&) { return v.is_callable(); }
-bool test_eq(Interpreter& run, const Value& v, const Arguments& given) {
-  return equal(v, want_other(given), run.budget());
+bool test_number(Budget&, const Value& v, const Arguments&) { return v.is_number(); }
+bool test_integer(Budget&, const Value& v, const Arguments&) { return v.is_int(); }
+bool test_float(Budget&, const Value& v, const Arguments&) { return v.is_float(); }
+bool test_boolean(Budget&, const Value& v, const Arguments&) { return v.is_bool(); }
+bool test_true(Budget&, const Value& v, const Arguments&) { return v.is_bool() && v.flag(); }
+bool test_false(Budget&, const Value& v, const Arguments&) { return v.is_bool() && !v.flag(); }
+bool test_callable(Budget&, const Value& v, const Arguments&) { return v.is_callable(); }
+bool test_eq(Budget& budget, const Value& v, const Arguments& given) {
+  return equal(v, want_other(given), budget);
 }
 /// Of texts, numbers, ... that are the same object in Python: equal ones of one type.
-bool test_same(Interpreter& run, const Value& v, const Arguments& given) {
+bool test_same(Budget& budget, const Value& v, const Arguments& given) {
   const Value& with = want_other(given);
-  return std::string_view(v.kind()) == with.kind() && equal(v, with, run.budget());
+  return std::string_view(v.kind()) == with.kind() && equal(v, with, budget);
 }
-bool test_ne(Interpreter& run, const Value& v, const Arguments& given) {
-  return !equal(v, want_other(given), run.budget());
+bool test_ne(Budget& budget, const Value& v, const Arguments& given) {
+  return !equal(v, want_other(given), budget);
 }
-bool test_lt(Interpreter& run, const Value& v, const Arguments& given) {
-  return compare(v, want_other(given), run.budget()) < 0;
+bool test_lt(Budget& budget, const Value& v, const Arguments& given) {
+  return compare(v, want_other(given), budget) < 0;
 }
-bool test_le(Interpreter& run, const Value& v, const Arguments& given) {
-  return compare(v, want_other(given), run.budget()) <= 0;
+bool test_le(Budget& budget, const Value& v, const Arguments& given) {
+  return compare(v, want_other(given), budget) <= 0;
 }
-bool test_gt(Interpreter& run, const Value& v, const Arguments& given) {
-  return compare(v, want_other(given), run.budget()) > 0;
+bool test_gt(Budget& budget, const Value& v, const Arguments& given) {
+  return compare(v, want_other(given), budget) > 0;
 }
-bool test_ge(Interpreter& run, const Value& v, const Arguments& given) {
-  return compare(v, want_other(given), run.budget()) >= 0;
+bool test_ge(Budget& budget, const Value& v, const Arguments& given) {
+  return compare(v, want_other(given), budget) >= 0;
 }
-bool test_in(Interpreter& run, const Value& v, const Arguments& given) {
-  return run.contains(v, want_other(given));
+bool test_in(Budget& budget, const Value& v, const Arguments& given) {
+  return contains(v, want_other(given), budget);
 }
 int64_t rest_of(const Value& v, int64_t by) {
   if (!v.is_int() && !v.is_bool()) throw Fault("only an int is odd, even or divisible");
   if (by == 0) throw Fault("divides by zero");
   return by == -1 ? 0 : v.whole() % by;
 }
-bool test_odd(Interpreter&, const Value& v, const Arguments&) { return rest_of(v, 2) != 0; }
-bool test_even(Interpreter&, const Value& v, const Arguments&) { return rest_of(v, 2) == 0; }
-bool test_divisibleby(Interpreter&, const Value& v, const Arguments& given) {
+bool test_odd(Budget&, const Value& v, const Arguments&) { return rest_of(v, 2) != 0; }
+bool test_even(Budget&, const Value& v, const Arguments&) { return rest_of(v, 2) == 0; }
+bool test_divisibleby(Budget&, const Value& v, const Arguments& given) {
   return rest_of(v, want_int(want_other(given), "divisibleby")) == 0;
 }
 

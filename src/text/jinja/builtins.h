@@ -20,7 +20,7 @@ Global find_global(std::string_view name);
 
 /// Whether a value of this kind has that method.
 bool has_method(const Value& self, std::string_view name);
-Value call_method(Interpreter& interpreter, const Value& self, std::string_view name,
+Value call_method(Budget& budget, const Value& self, std::string_view name,
                   const Arguments& arguments);
 
 }  // namespace syrinx::jinja

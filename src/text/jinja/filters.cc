@@ -5,8 +5,9 @@
 #include <optional>
 
 #include "base/check.h"
+#include "text/jinja/access.h"
 #include "text/jinja/builtins.h"
-#include "text/jinja/interpreter.h"
+#include "text/jinja/calls.h"
 #include "text/jinja/operations.h"
 #include "text/utf8.h"
 
@@ -18,7 +19,7 @@ std::shared_ptr<const List> iterate_if_any(const Value& value, Budget& budget) {
   return truth(value) ? iterate(value, budget) : std::make_shared<const List>();
 }
 
-Value filter_tojson(Interpreter& run, const Value& value, const Arguments& given) {
+Value filter_tojson(Budget& budget, const Value& value, const Arguments& given) {
   given.check("tojson", 4, {"ensure_ascii", "indent", "separators", "sort_keys"});
   JsonStyle style;
   if (const Value* ascii = given.get(0, "ensure_ascii")) style.ascii = truth(*ascii);
@@ -36,12 +37,12 @@ Value filter_tojson(Interpreter& run, const Value& value, const Arguments& given
     if (style.between.size() + style.after_key.size() > 64) throw Fault("'separators' is too long");
   }
   if (const Value* sorted = given.get(3, "sort_keys")) style.sort_keys = truth(*sorted);
-  return run.text(to_json(value, style, run.budget()));
+  return paid_text(budget, to_json(value, style, budget));
 }
 
-Value filter_length(Interpreter& run, const Value& value, const Arguments&) {
+Value filter_length(Budget& budget, const Value& value, const Arguments&) {
   if (value.is_text()) {
-    run.budget().spend_bytes(value.text().size());
+    budget.spend_bytes(value.text().size());
     return static_cast<int64_t>(utf8_count(value.text()));
   }
   if (value.is_list()) return static_cast<int64_t>(value.items().size());
@@ -50,19 +51,20 @@ Value filter_length(Interpreter& run, const Value& value, const Arguments&) {
   throw Fault(concat("a value of type ", value.kind(), " has no length"));
 }
 
-Value filter_trim(Interpreter& run, const Value& value, const Arguments& given) {
+Value filter_trim(Budget& budget, const Value& value, const Arguments& given) {
   given.check("trim", 1, {"chars"});
   const Value* chars = given.get(0, "chars");
   const bool all = chars == nullptr || chars->is_none();
-  return run.text(std::string(
-      stripped(str(value, run.budget()), all ? nullptr : &want_text(*chars, "trim"), true, true)));
+  return paid_text(
+      budget, std::string(stripped(str(value, budget), all ? nullptr : &want_text(*chars, "trim"),
+                                   true, true)));
 }
 
-Value filter_string(Interpreter& run, const Value& value, const Arguments&) {
-  return value.is_text() ? value : run.text(str(value, run.budget()));
+Value filter_string(Budget& budget, const Value& value, const Arguments&) {
+  return value.is_text() ? value : paid_text(budget, str(value, budget));
 }
 
-Value filter_default(Interpreter&, const Value& value, const Arguments& given) {
+Value filter_default(Budget&, const Value& value, const Arguments& given) {
   given.check("default", 2, {"default_value", "boolean"});
   const Value* empty_too = given.get(1, "boolean");
   const bool absent =
@@ -72,74 +74,75 @@ Value filter_default(Interpreter&, const Value& value, const Arguments& given) {
   return other != nullptr ? *other : Value("");
 }
 
-Value filter_items(Interpreter& run, const Value& value, const Arguments&) {
-  if (value.is_undefined()) return run.list({});
+Value filter_items(Budget& budget, const Value& value, const Arguments&) {
+  if (value.is_undefined()) return paid_list(budget, {});
   if (!value.is_map()) throw Fault(concat("'items' takes a dict, not ", value.kind()));
-  return run.list(items_of(run, value.map()));
+  return paid_list(budget, items_of(budget, value.map()));
 }
 
 /// Goes down "function.name".
-Value down(Interpreter& run, Value value, const Value& path) {
-  if (path.is_int()) return run.item(value, path);
+Value down(Budget& budget, Value value, const Value& path) {
+  if (path.is_int()) return item(value, path, budget);
   for (const Value& step : split_by(want_text(path, "attribute"), ".", 20)) {
     const bool digits =
         !step.text().empty() && std::all_of(step.text().begin(), step.text().end(),
                                             [](char c) { return c >= '0' && c <= '9'; });
-    value = digits && step.text().size() < 9 ? run.item(value, int64_t{std::stoi(step.text())})
-                                             : run.item(value, step);
+    value = digits && step.text().size() < 9 ? item(value, int64_t{std::stoi(step.text())}, budget)
+                                             : item(value, step, budget);
   }
   return value;
 }
 
-Value filter_join(Interpreter& run, const Value& value, const Arguments& given) {
+Value filter_join(Budget& budget, const Value& value, const Arguments& given) {
   given.check("join", 2, {"d", "attribute"});
-  std::vector<Value> items = iterate(value, run.budget())->items;
+  std::vector<Value> items = iterate(value, budget)->items;
   if (const Value* path = given.get(1, "attribute"))
-    for (Value& item : items) item = down(run, item, *path);
+    for (Value& item : items) item = down(budget, item, *path);
   const Value* between = given.get(0, "d");
-  return run.text(joined(run, items, between ? str(*between, run.budget()) : ""));
+  return paid_text(budget, joined(budget, items, between ? str(*between, budget) : ""));
 }
 
-Value filter_upper(Interpreter& run, const Value& value, const Arguments&) {
-  return run.text(upper(str(value, run.budget())));
+Value filter_upper(Budget& budget, const Value& value, const Arguments&) {
+  return paid_text(budget, upper(str(value, budget)));
 }
-Value filter_lower(Interpreter& run, const Value& value, const Arguments&) {
-  return run.text(lower(str(value, run.budget())));
+Value filter_lower(Budget& budget, const Value& value, const Arguments&) {
+  return paid_text(budget, lower(str(value, budget)));
 }
-Value filter_capitalize(Interpreter& run, const Value& value, const Arguments&) {
-  return run.text(capitalized(str(value, run.budget()), false));
+Value filter_capitalize(Budget& budget, const Value& value, const Arguments&) {
+  return paid_text(budget, capitalized(str(value, budget), false));
 }
-Value filter_title(Interpreter& run, const Value& value, const Arguments&) {
-  return run.text(capitalized(str(value, run.budget()), true));
+Value filter_title(Budget& budget, const Value& value, const Arguments&) {
+  return paid_text(budget, capitalized(str(value, budget), true));
 }
-Value filter_list(Interpreter& run, const Value& value, const Arguments&) {
-  return run.list(iterate(value, run.budget())->items);
+Value filter_list(Budget& budget, const Value& value, const Arguments&) {
+  return paid_list(budget, iterate(value, budget)->items);
 }
-Value filter_first(Interpreter& run, const Value& value, const Arguments&) {
-  const auto items = iterate(value, run.budget());
+Value filter_first(Budget& budget, const Value& value, const Arguments&) {
+  const auto items = iterate(value, budget);
   return items->items.empty() ? Value::undefined("first item") : items->items.front();
 }
-Value filter_last(Interpreter& run, const Value& value, const Arguments&) {
-  const auto items = iterate(value, run.budget());
+Value filter_last(Budget& budget, const Value& value, const Arguments&) {
+  const auto items = iterate(value, budget);
   return items->items.empty() ? Value::undefined("last item") : items->items.back();
 }
-Value filter_reverse(Interpreter& run, const Value& value, const Arguments&) {
-  std::vector<Value> items = iterate(value, run.budget())->items;
+Value filter_reverse(Budget& budget, const Value& value, const Arguments&) {
+  std::vector<Value> items = iterate(value, budget)->items;
   std::reverse(items.begin(), items.end());
-  return value.is_text() ? run.text(joined(run, items, "")) : run.list(std::move(items));
+  return value.is_text() ? paid_text(budget, joined(budget, items, ""))
+                         : paid_list(budget, std::move(items));
 }
 
-Value filter_replace(Interpreter& run, const Value& value, const Arguments& given) {
+Value filter_replace(Budget& budget, const Value& value, const Arguments& given) {
   given.check("replace", 3, {"old", "new", "count"});
   const Value *old = given.get(0, "old"), *fresh = given.get(1, "new"),
               *most = given.get(2, "count");
   if (old == nullptr || fresh == nullptr) throw Fault("'replace' lacks an argument");
   const bool all = most == nullptr || most->is_none();
-  return run.text(replaced(run, str(value, run.budget()), str(*old, run.budget()),
-                           str(*fresh, run.budget()), all ? -1 : want_int(*most, "replace")));
+  return paid_text(budget, replaced(budget, str(value, budget), str(*old, budget),
+                                    str(*fresh, budget), all ? -1 : want_int(*most, "replace")));
 }
 
-Value filter_indent(Interpreter& run, const Value& value, const Arguments& given) {
+Value filter_indent(Budget& budget, const Value& value, const Arguments& given) {
   given.check("indent", 3, {"width", "first", "blank"});
   const Value *width = given.get(0, "width"), *first = given.get(1, "first"),
               *blank = given.get(2, "blank");
@@ -150,19 +153,19 @@ Value filter_indent(Interpreter& run, const Value& value, const Arguments& given
     by.assign(static_cast<size_t>(std::clamp<int64_t>(want_int(*width, "indent"), 0, 100)), ' ');
   }
   const bool blanks = blank != nullptr && truth(*blank);
-  const std::string whole = str(value, run.budget()) + "\n";
+  const std::string whole = str(value, budget) + "\n";
   std::string out = first != nullptr && truth(*first) ? by : "";
   const std::vector<std::string_view> lines = lines_of(whole);
   for (size_t i = 0; i < lines.size(); ++i) {
-    run.budget().spend(1 + by.size() / 8);
+    budget.spend(1 + by.size() / 8);
     if (i > 0) out += '\n';
     if (i > 0 && (blanks || !lines[i].empty())) out += by;
     out += lines[i];
   }
-  return run.text(std::move(out));
+  return paid_text(budget, std::move(out));
 }
 
-Value filter_abs(Interpreter&, const Value& value, const Arguments&) {
+Value filter_abs(Budget&, const Value& value, const Arguments&) {
   if (!value.is_number()) throw Fault(concat("'abs' takes a number, not ", value.kind()));
   if (value.is_float()) return std::fabs(value.number());
   if (value.whole() == INT64_MIN) throw Fault("a number is too large");
@@ -180,7 +183,7 @@ std::optional<Number> number_in(std::string_view text) {
   return out;
 }
 
-Value filter_int(Interpreter&, const Value& value, const Arguments& given) {
+Value filter_int(Budget&, const Value& value, const Arguments& given) {
   given.check("int", 1, {"default"});
   std::optional<double> real;
   if (value.is_int() || value.is_bool()) return value.whole();
@@ -194,7 +197,7 @@ Value filter_int(Interpreter&, const Value& value, const Arguments& given) {
   return other != nullptr ? *other : Value(int64_t{0});
 }
 
-Value filter_float(Interpreter&, const Value& value, const Arguments& given) {
+Value filter_float(Budget&, const Value& value, const Arguments& given) {
   given.check("float", 1, {"default"});
   if (value.is_number()) return value.number();
   if (value.is_text())
@@ -214,11 +217,11 @@ bool flag_of(const Arguments& given, size_t index, std::string_view name) {
 }
 
 /// Sorts keyed values; equal ones stay in order.
-std::vector<Value> sorted(Interpreter& run, std::vector<std::pair<Value, Value>> keyed,
+std::vector<Value> sorted(Budget& budget, std::vector<std::pair<Value, Value>> keyed,
                           bool reverse) {
-  run.budget().spend(8 * keyed.size());
+  budget.spend(8 * keyed.size());
   std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
-    const int order = compare(a.first, b.first, run.budget());
+    const int order = compare(a.first, b.first, budget);
     return reverse ? order > 0 : order < 0;
   });
   std::vector<Value> out;
@@ -226,50 +229,49 @@ std::vector<Value> sorted(Interpreter& run, std::vector<std::pair<Value, Value>>
   return out;
 }
 
-Value filter_sort(Interpreter& run, const Value& value, const Arguments& given) {
+Value filter_sort(Budget& budget, const Value& value, const Arguments& given) {
   given.check("sort", 3, {"reverse", "case_sensitive", "attribute"});
   const bool exact = flag_of(given, 1, "case_sensitive");
   const Value* path = given.get(2, "attribute");
   std::vector<std::pair<Value, Value>> keyed;
-  const auto list = iterate(value, run.budget());  // kept alive by name: a range-for does not
+  const auto list = iterate(value, budget);  // kept alive by name: a range-for does not
   for (const Value& item : list->items)
-    keyed.emplace_back(sort_key(path ? down(run, item, *path) : item, exact), item);
-  return run.list(sorted(run, std::move(keyed), flag_of(given, 0, "reverse")));
+    keyed.emplace_back(sort_key(path ? down(budget, item, *path) : item, exact), item);
+  return paid_list(budget, sorted(budget, std::move(keyed), flag_of(given, 0, "reverse")));
 }
 
-Value filter_dictsort(Interpreter& run, const Value& value, const Arguments& given) {
+Value filter_dictsort(Budget& budget, const Value& value, const Arguments& given) {
   given.check("dictsort", 3, {"case_sensitive", "by", "reverse"});
   if (!value.is_map()) throw Fault(concat("'dictsort' takes a dict, not ", value.kind()));
   const bool exact = flag_of(given, 0, "case_sensitive");
   const Value* by = given.get(1, "by");
   const bool by_value = by != nullptr && by->is_text() && by->text() == "value";
   std::vector<std::pair<Value, Value>> keyed;
-  for (Value& item : items_of(run, value.map()))
+  for (Value& item : items_of(budget, value.map()))
     keyed.emplace_back(sort_key(item.items()[by_value ? 1 : 0], exact), std::move(item));
-  return run.list(sorted(run, std::move(keyed), flag_of(given, 2, "reverse")));
+  return paid_list(budget, sorted(budget, std::move(keyed), flag_of(given, 2, "reverse")));
 }
 
-Value filter_unique(Interpreter& run, const Value& value, const Arguments& given) {
+Value filter_unique(Budget& budget, const Value& value, const Arguments& given) {
   given.check("unique", 2, {"case_sensitive", "attribute"});
   const bool exact = flag_of(given, 0, "case_sensitive");
   const Value* path = given.get(1, "attribute");
   std::vector<Value> keys, out;
-  const auto list = iterate(value, run.budget());  // kept alive by name: a range-for does not
+  const auto list = iterate(value, budget);  // kept alive by name: a range-for does not
   for (const Value& item : list->items) {
-    const Value key = sort_key(path ? down(run, item, *path) : item, exact);
-    const bool known = std::any_of(keys.begin(), keys.end(), [&](const Value& other) {
-      return equal(key, other, run.budget());
-    });
+    const Value key = sort_key(path ? down(budget, item, *path) : item, exact);
+    const bool known = std::any_of(keys.begin(), keys.end(),
+                                   [&](const Value& other) { return equal(key, other, budget); });
     if (known) continue;
     keys.push_back(key);
     out.push_back(item);
   }
-  return run.list(std::move(out));
+  return paid_list(budget, std::move(out));
 }
 
 /// The items that pass a test, or those that do not. The test's name and arguments begin at
 /// `first`; without one the value itself decides.
-Value chosen(Interpreter& run, const Value& value, const Arguments& given, const Value* path,
+Value chosen(Budget& budget, const Value& value, const Arguments& given, const Value* path,
              size_t first, bool keep) {
   Test test = nullptr;
   Arguments rest;
@@ -280,58 +282,58 @@ Value chosen(Interpreter& run, const Value& value, const Arguments& given, const
                        given.values.end());
   }
   std::vector<Value> out;
-  const auto list =
-      iterate_if_any(value, run.budget());  // kept alive by name: a range-for does not
+  const auto list = iterate_if_any(value, budget);  // kept alive by name: a range-for does not
   for (const Value& item : list->items) {
-    run.budget().spend(4);
-    const Value subject = path != nullptr ? down(run, item, *path) : item;
-    if ((test != nullptr ? test(run, subject, rest) : truth(subject)) == keep) out.push_back(item);
+    budget.spend(4);
+    const Value subject = path != nullptr ? down(budget, item, *path) : item;
+    if ((test != nullptr ? test(budget, subject, rest) : truth(subject)) == keep)
+      out.push_back(item);
   }
-  return run.list(std::move(out));
+  return paid_list(budget, std::move(out));
 }
 
 const Value& want_path(const Arguments& given) {
   if (given.values.empty()) throw Fault("'selectattr' lacks an attribute");
   return given.values[0];
 }
-Value filter_select(Interpreter& run, const Value& value, const Arguments& given) {
-  return chosen(run, value, given, nullptr, 0, true);
+Value filter_select(Budget& budget, const Value& value, const Arguments& given) {
+  return chosen(budget, value, given, nullptr, 0, true);
 }
-Value filter_reject(Interpreter& run, const Value& value, const Arguments& given) {
-  return chosen(run, value, given, nullptr, 0, false);
+Value filter_reject(Budget& budget, const Value& value, const Arguments& given) {
+  return chosen(budget, value, given, nullptr, 0, false);
 }
-Value filter_selectattr(Interpreter& run, const Value& value, const Arguments& given) {
-  return chosen(run, value, given, &want_path(given), 1, true);
+Value filter_selectattr(Budget& budget, const Value& value, const Arguments& given) {
+  return chosen(budget, value, given, &want_path(given), 1, true);
 }
-Value filter_rejectattr(Interpreter& run, const Value& value, const Arguments& given) {
-  return chosen(run, value, given, &want_path(given), 1, false);
+Value filter_rejectattr(Budget& budget, const Value& value, const Arguments& given) {
+  return chosen(budget, value, given, &want_path(given), 1, false);
 }
 
-Value filter_map(Interpreter& run, const Value& value, const Arguments& given) {
+Value filter_map(Budget& budget, const Value& value, const Arguments& given) {
   std::vector<Value> out;
-  const auto items = iterate_if_any(value, run.budget());
+  const auto items = iterate_if_any(value, budget);
   if (given.values.empty()) {
     given.check("map", 0, {"attribute", "default"});
     const Value *path = given.get(0, "attribute"), *absent = given.get(1, "default");
     if (path == nullptr) throw Fault("'map' lacks a filter or an attribute");
     for (const Value& item : items->items) {
-      run.budget().spend(4);
-      Value found = down(run, item, *path);
+      budget.spend(4);
+      Value found = down(budget, item, *path);
       out.push_back(found.is_undefined() && absent != nullptr ? *absent : std::move(found));
     }
-    return run.list(std::move(out));
+    return paid_list(budget, std::move(out));
   }
   const Filter filter = find_filter(want_text(given.values[0], "map"));
   if (filter == nullptr) throw Fault(unknown_filter(given.values[0].text()));
   Arguments rest{{given.values.begin() + 1, given.values.end()}, given.named};
   for (const Value& item : items->items) {
-    run.budget().spend(4);
-    out.push_back(filter(run, item, rest));
+    budget.spend(4);
+    out.push_back(filter(budget, item, rest));
   }
-  return run.list(std::move(out));
+  return paid_list(budget, std::move(out));
 }
 
-Value filter_same(Interpreter&, const Value& value, const Arguments&) { return value; }
+Value filter_same(Budget&, const Value& value, const Arguments&) { return value; }
 
 struct FilterRow {
   std::string_view name;

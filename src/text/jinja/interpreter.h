@@ -9,36 +9,12 @@
 #include <vector>
 
 #include "text/jinja/ast.h"
-#include "text/jinja/builtins.h"
+#include "text/jinja/calls.h"
 #include "text/jinja/value.h"
 
 namespace syrinx::jinja {
 
-/// What namespace() makes: the only value that a loop may change outside of itself.
-struct Namespace {
-  Map values;
-};
-
-/// A macro, one of the functions that every template knows, or a method of a value.
-struct Callable {
-  const Macro* macro = nullptr;
-  Global global = Global::kNone;
-  std::string method = {};
-  Value self = {};
-};
-
-/// Of a call, by place and by name.
-struct Arguments {
-  std::vector<Value> values;
-  std::vector<std::pair<std::string, Value>> named;
-
-  /// Argument `index`, or the one called `name`; null: not given.
-  const Value* get(size_t index, std::string_view name = {}) const;
-  /// A Fault when there are more than `most`, or one with a name that is not among `names`.
-  void check(std::string_view function, size_t most,
-             std::initializer_list<std::string_view> names = {}) const;
-};
-
+/// What a template writes, of the variables that it is given.
 class Interpreter {
  public:
   Interpreter(const Tree& tree, std::time_t now, uint64_t work, size_t max_output);
@@ -51,22 +27,6 @@ class Interpreter {
   std::string run();
   /// The line that was at work last.
   int line() const { return line_; }
-
-  // For filters, tests and methods
-  Budget& budget() { return budget_; }
-  Value text(std::string text) {
-    budget_.spend_bytes(text.size());
-    return Value(std::move(text));
-  }
-  Value list(std::vector<Value> items) {
-    budget_.spend(4 * items.size());
-    return make_list(std::move(items));
-  }
-  /// `value.name` and `value[index]`.
-  Value attribute(const Value& value, std::string_view name);
-  Value item(const Value& value, const Value& index);
-  /// `value in in`
-  bool contains(const Value& value, const Value& in);
 
  private:
   struct Scope {
@@ -85,9 +45,7 @@ class Interpreter {
 
   Value eval(const Expression& expression);
   Value name(const Expression& expression);
-  Value slice(const Expression& expression);
   Value compare_chain(const Expression& expression);
-  Value arithmetic(const Expression& expression);
   Value call(const Expression& expression);
   Value call_macro(const Macro& macro, const Arguments& arguments);
   Value call_global(Global global, const Arguments& arguments);

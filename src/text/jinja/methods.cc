@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "text/jinja/builtins.h"
-#include "text/jinja/interpreter.h"
+#include "text/jinja/calls.h"
 #include "text/jinja/operations.h"
 #include "text/utf8.h"
 
@@ -106,19 +106,19 @@ bool has_end(const std::string& text, const Value& ends, bool begin, std::string
   return std::any_of(ends.items().begin(), ends.items().end(), has);
 }
 
-Value split(Interpreter& run, const std::string& text, const Arguments& given, bool from_right) {
+Value split(Budget& budget, const std::string& text, const Arguments& given, bool from_right) {
   const Value* by = given.get(0, "sep");
   const Value* most = given.get(1, "maxsplit");
   const int64_t limit = most == nullptr ? -1 : want_int(*most, "split");
-  run.budget().spend_bytes(text.size());
+  budget.spend_bytes(text.size());
   if (by == nullptr || by->is_none()) {
     if (from_right && limit >= 0) throw Fault("'rsplit' at blanks, with a limit, is not supported");
-    return run.list(split_blanks(text, limit));
+    return paid_list(budget, split_blanks(text, limit));
   }
   const std::string& mark = want_text(*by, "split");
   if (mark.empty()) throw Fault("'split' at nothing");
-  run.budget().spend_bytes(text.size() * (mark.size() / 64));
-  if (!from_right || limit < 0) return run.list(split_by(text, mark, limit));
+  budget.spend_bytes(text.size() * (mark.size() / 64));
+  if (!from_right || limit < 0) return paid_list(budget, split_by(text, mark, limit));
   std::vector<Value> out;
   std::string_view rest = text;
   for (int64_t i = 0; i < limit; ++i) {
@@ -129,10 +129,10 @@ Value split(Interpreter& run, const std::string& text, const Arguments& given, b
   }
   out.emplace_back(rest);
   std::reverse(out.begin(), out.end());
-  return run.list(std::move(out));
+  return paid_list(budget, std::move(out));
 }
 
-Value text_method(Interpreter& run, const std::string& self, Method method, std::string_view name,
+Value text_method(Budget& budget, const std::string& self, Method method, std::string_view name,
                   const Arguments& given) {
   const auto need = [&](size_t i) -> const Value& {
     const Value* value = given.get(i);
@@ -140,49 +140,51 @@ Value text_method(Interpreter& run, const std::string& self, Method method, std:
     return *value;
   };
   given.check(name, 3, {"sep", "maxsplit"});
-  run.budget().spend_bytes(self.size());
+  budget.spend_bytes(self.size());
   switch (method) {
     case Method::kStrip:
     case Method::kLstrip:
     case Method::kRstrip: {
       const Value* chars = given.get(0);
       const bool all = chars == nullptr || chars->is_none();
-      if (!all) run.budget().spend_bytes(self.size() * want_text(*chars, name).size());
-      return run.text(std::string(stripped(self, all ? nullptr : &want_text(*chars, name),
-                                           method != Method::kRstrip, method != Method::kLstrip)));
+      if (!all) budget.spend_bytes(self.size() * want_text(*chars, name).size());
+      return paid_text(budget,
+                       std::string(stripped(self, all ? nullptr : &want_text(*chars, name),
+                                            method != Method::kRstrip, method != Method::kLstrip)));
     }
     case Method::kSplit:
-      return split(run, self, given, false);
+      return split(budget, self, given, false);
     case Method::kRsplit:
-      return split(run, self, given, true);
+      return split(budget, self, given, true);
     case Method::kSplitlines: {
       std::vector<Value> out;
       for (const std::string_view line : lines_of(self)) out.emplace_back(line);
-      return run.list(std::move(out));
+      return paid_list(budget, std::move(out));
     }
     case Method::kStartswith:
       return has_end(self, need(0), true, name);
     case Method::kEndswith:
       return has_end(self, need(0), false, name);
     case Method::kReplace:
-      return run.text(replaced(run, self, want_text(need(0), name), want_text(need(1), name),
-                               given.get(2) ? want_int(*given.get(2), name) : -1));
+      return paid_text(budget,
+                       replaced(budget, self, want_text(need(0), name), want_text(need(1), name),
+                                given.get(2) ? want_int(*given.get(2), name) : -1));
     case Method::kUpper:
-      return run.text(upper(self));
+      return paid_text(budget, upper(self));
     case Method::kLower:
-      return run.text(lower(self));
+      return paid_text(budget, lower(self));
     case Method::kTitle:
-      return run.text(capitalized(self, true));
+      return paid_text(budget, capitalized(self, true));
     case Method::kCapitalize:
-      return run.text(capitalized(self, false));
+      return paid_text(budget, capitalized(self, false));
     case Method::kJoin: {
-      const auto items = iterate(need(0), run.budget());
+      const auto items = iterate(need(0), budget);
       for (const Value& item : items->items) want_text(item, name);
-      return run.text(joined(run, items->items, self));
+      return paid_text(budget, joined(budget, items->items, self));
     }
     case Method::kFind: {
       const std::string& part = want_text(need(0), name);
-      run.budget().spend_bytes(self.size() * (1 + part.size() / 64));
+      budget.spend_bytes(self.size() * (1 + part.size() / 64));
       const size_t at = self.find(part);
       if (at == self.npos) return int64_t{-1};
       return static_cast<int64_t>(utf8_count(std::string_view(self).substr(0, at)));
@@ -190,7 +192,7 @@ Value text_method(Interpreter& run, const std::string& self, Method method, std:
     case Method::kCount: {
       const std::string& part = want_text(need(0), name);
       if (part.empty()) throw Fault("'count' of nothing is not supported");
-      run.budget().spend_bytes(self.size() * (1 + part.size() / 64));
+      budget.spend_bytes(self.size() * (1 + part.size() / 64));
       int64_t count = 0;
       for (size_t at = 0; (at = self.find(part, at)) != self.npos; at += part.size()) ++count;
       return count;
@@ -209,16 +211,14 @@ bool has_method(const Value& self, std::string_view name) {
   return find_method(self, name) != nullptr;
 }
 
-Value call_method(Interpreter& run, const Value& self, std::string_view name,
+Value call_method(Budget& budget, const Value& self, std::string_view name,
                   const Arguments& given) {
   const Method method = find_method(self, name)->method;
-  if (self.is_text()) return text_method(run, self.text(), method, name, given);
+  if (self.is_text()) return text_method(budget, self.text(), method, name, given);
   given.check(name, 2);
   if (self.is_list()) {
     const auto& items = self.items();
-    const auto same = [&](const Value& item) {
-      return equal(item, want_other(given), run.budget());
-    };
+    const auto same = [&](const Value& item) { return equal(item, want_other(given), budget); };
     if (method == Method::kCount)
       return static_cast<int64_t>(std::count_if(items.begin(), items.end(), same));
     const auto at = std::find_if(items.begin(), items.end(), same);
@@ -226,7 +226,7 @@ Value call_method(Interpreter& run, const Value& self, std::string_view name,
     return static_cast<int64_t>(at - items.begin());
   }
   const Map& map = self.map();
-  if (method == Method::kItems) return run.list(items_of(run, map));
+  if (method == Method::kItems) return paid_list(budget, items_of(budget, map));
   if (method == Method::kGet) {
     const Value& key = want_other(given);
     const Value* found = key.is_text() ? map.find(key.text()) : nullptr;
@@ -236,7 +236,7 @@ Value call_method(Interpreter& run, const Value& self, std::string_view name,
   std::vector<Value> out;
   for (const auto& [key, value] : map.entries())
     out.push_back(method == Method::kKeys ? Value(key) : value);
-  return run.list(std::move(out));
+  return paid_list(budget, std::move(out));
 }
 
 }  // namespace syrinx::jinja

@@ -3,7 +3,7 @@
 #include <utf8proc.h>
 
 #include "base/check.h"
-#include "text/jinja/interpreter.h"
+#include "text/jinja/calls.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -56,6 +56,21 @@ int64_t want_int(const Value& value, std::string_view function) {
   return value.whole();
 }
 
+void want_defined(const Value& value) {
+  if (!value.is_undefined()) return;
+  const auto& name = value.missing().name;
+  throw Fault(name ? concat("'", *name, "' is undefined") : "a value is undefined");
+}
+
+Value paid_text(Budget& budget, std::string text) {
+  budget.spend_bytes(text.size());
+  return Value(std::move(text));
+}
+Value paid_list(Budget& budget, std::vector<Value> items, bool tuple) {
+  budget.spend(4 * items.size());
+  return make_list(std::move(items), tuple);
+}
+
 std::vector<Value> split_by(std::string_view text, std::string_view by, int64_t most) {
   std::vector<Value> out;
   for (;;) {
@@ -79,27 +94,27 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return out;
 }
 
-std::string replaced(Interpreter& run, std::string_view text, std::string_view from,
+std::string replaced(Budget& budget, std::string_view text, std::string_view from,
                      std::string_view to, int64_t most) {
   if (from.empty()) throw Fault("'replace' of nothing is not supported");
-  run.budget().spend_bytes(text.size() * (1 + from.size() / 64));
+  budget.spend_bytes(text.size() * (1 + from.size() / 64));
   std::string out;
   for (int64_t done = 0;; ++done) {
     const size_t at = most >= 0 && done >= most ? text.npos : text.find(from);
     out += text.substr(0, at);
     if (at == text.npos) return out;
-    run.budget().spend_bytes(to.size() + 8);
+    budget.spend_bytes(to.size() + 8);
     out += to;
     text.remove_prefix(at + from.size());
   }
 }
 
-std::string joined(Interpreter& run, const std::vector<Value>& items, std::string_view between) {
+std::string joined(Budget& budget, const std::vector<Value>& items, std::string_view between) {
   std::string out;
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) out += between;
-    run.budget().spend(1 + between.size() / 8);
-    out += str(items[i], run.budget());
+    budget.spend(1 + between.size() / 8);
+    out += str(items[i], budget);
   }
   return out;
 }
@@ -109,8 +124,8 @@ const Value& want_other(const Arguments& given) {
   return given.values[0];
 }
 
-std::vector<Value> items_of(Interpreter& run, const Map& map) {
-  run.budget().spend(6 * map.entries().size());
+std::vector<Value> items_of(Budget& budget, const Map& map) {
+  budget.spend(6 * map.entries().size());
   std::vector<Value> out;
   for (const auto& [key, value] : map.entries())
     out.push_back(make_list({Value(key), value}, true));

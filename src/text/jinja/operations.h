@@ -1,6 +1,6 @@
 // What filters, tests and methods of templates do with texts and lists, as Python does it, and how
 // they ask for what they are given: a Fault where that is of another type. Free functions; any
-// thread. What may take long is paid for from the interpreter's budget.
+// thread. What may take long is paid for.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +28,13 @@ int64_t want_int(const Value& value, std::string_view function);
 /// The first argument, to compare with.
 const Value& want_other(const Arguments& given);
 
+/// A Fault that names what is undefined.
+void want_defined(const Value& value);
+
+/// New values, paid for by their size.
+Value paid_text(Budget& budget, std::string text);
+Value paid_list(Budget& budget, std::vector<Value> items, bool tuple = false);
+
 std::string upper(std::string_view text);
 std::string lower(std::string_view text);
 /// The first letter of the text or, with `words`, of each of its words is upper case, others lower.
@@ -40,10 +47,10 @@ std::string_view stripped(std::string_view text, const std::string* chars, bool 
 std::vector<Value> split_by(std::string_view text, std::string_view by, int64_t most);
 std::vector<std::string_view> lines_of(std::string_view text);
 /// At most so many times; < 0: everywhere.
-std::string replaced(Interpreter& run, std::string_view text, std::string_view from,
+std::string replaced(Budget& budget, std::string_view text, std::string_view from,
                      std::string_view to, int64_t most);
-std::string joined(Interpreter& run, const std::vector<Value>& items, std::string_view between);
+std::string joined(Budget& budget, const std::vector<Value>& items, std::string_view between);
 /// (key, value) of each.
-std::vector<Value> items_of(Interpreter& run, const Map& map);
+std::vector<Value> items_of(Budget& budget, const Map& map);
 
 }  // namespace syrinx::jinja

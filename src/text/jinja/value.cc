@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "base/check.h"
-#include "text/jinja/interpreter.h"
+#include "text/jinja/calls.h"
 #include "text/utf8.h"
 
 namespace syrinx::jinja {

@@ -48,7 +48,7 @@ struct List;
 class Map;
 struct Loop;
 struct Callable;
-struct Namespace;  // of the interpreter, which keeps them: they may hold themselves
+struct Namespace;
 
 /// The value of `none`.
 struct None {
@@ -144,6 +144,12 @@ class Map {
   std::vector<std::pair<std::string, Value>> entries_;
   std::unordered_map<std::string, size_t> index_;
   int depth_ = 1;
+};
+
+/// What namespace() makes: the only value that a loop may change outside of itself. The interpreter
+/// keeps them, as they may hold themselves.
+struct Namespace {
+  Map values;
 };
 
 /// `loop` in a for loop.

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/collector.h"
+#include "engine/listening.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
-#include "runtime/runtime.h"
+#include "runtime/small_load.h"
 
 namespace syrinx::chatterbox {
 namespace {
@@ -19,23 +19,7 @@ std::string golden(const std::string& name) {
 }
 
 std::unique_ptr<Engine> engine(int max_batch = 8) {
-  LoadOptions load;
-  load.model = golden("checkpoint");
-  load.weights = "f32";
-  load.engine.threads = 2;
-  load.engine.max_batch = max_batch;
-  load.engine.max_unread_s = 1e9;
-  load.engine.repetition_s = 0;
-  return load_engine(load);
-}
-
-std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
-  auto sink = std::make_shared<Collector>();
-  const auto id = engine.submit(request, sink);
-  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  if (!id.ok()) return {};
-  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-  return sink->samples();
+  return golden_engine(golden("checkpoint"), {.max_batch = max_batch});
 }
 
 TEST(ChatterboxEngine, SpeaksAsTheAuthorsCode) {
@@ -47,7 +31,7 @@ TEST(ChatterboxEngine, SpeaksAsTheAuthorsCode) {
   request.guidance = c["guidance"].get<float>();
   request.seed = 7;
   request.max_frames = c["steps"];
-  const std::vector<float> got = speak(*engine(), request);
+  const std::vector<float> got = spoken(*engine(), request);
   const GoldenSamples want(file);
   ASSERT_EQ(std::ssize(got), want.count());
   EXPECT_LT(want.distance(got), 1e-4f);
@@ -64,9 +48,9 @@ TEST(ChatterboxEngine, SpeaksInTheAuthorsModeWhenNobodyListens) {
   request.seed = 7;
   request.max_frames = 24;
   const auto one = engine();
-  const std::vector<float> causal = speak(*one, request);
+  const std::vector<float> causal = spoken(*one, request);
   request.flow = FlowMode::kFull;
-  const std::vector<float> full = speak(*one, request);
+  const std::vector<float> full = spoken(*one, request);
   ASSERT_EQ(std::ssize(full), want.count());
   const float worst = want.distance(full);
   EXPECT_LT(worst, 1e-4f);
@@ -74,9 +58,9 @@ TEST(ChatterboxEngine, SpeaksInTheAuthorsModeWhenNobodyListens) {
   EXPECT_FALSE(full == causal);
   request.flow = FlowMode::kAuto;
   request.offline = true;
-  EXPECT_TRUE(speak(*one, request) == full);
+  EXPECT_TRUE(spoken(*one, request) == full);
   request.flow = FlowMode::kCausal;
-  EXPECT_TRUE(speak(*one, request) == causal);
+  EXPECT_TRUE(spoken(*one, request) == causal);
 }
 
 TEST(ChatterboxEngine, FullFlowIsTheSameInACrowd) {
@@ -85,18 +69,17 @@ TEST(ChatterboxEngine, FullFlowIsTheSameInACrowd) {
   request.seed = 5;
   request.max_frames = 60;
   request.flow = FlowMode::kFull;
-  const std::vector<float> alone = speak(*engine(), request);
+  const std::vector<float> alone = spoken(*engine(), request);
   EXPECT_EQ(alone.size(), size_t{60 * 960});
   const auto server = engine(4);
-  std::vector<std::shared_ptr<Collector>> sinks;
+  std::vector<std::shared_ptr<Reader>> sinks;
   for (int i = 0; i < 5; ++i) {
     SpeechRequest other = request;
     if (i % 2 == 1) other.flow = FlowMode::kCausal;
-    sinks.push_back(std::make_shared<Collector>());
-    ASSERT_TRUE(server->submit(other, sinks.back()).ok());
+    sinks.push_back(ask(*server, other));
   }
   for (int i = 0; i < 5; ++i) {
-    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
+    expect_ended(*sinks[i]);
     EXPECT_EQ(sinks[i]->samples() == alone, i % 2 == 0) << i;
   }
 }
@@ -106,23 +89,12 @@ TEST(ChatterboxEngine, SameSamplesAloneAndInACrowd) {
   for (int i = 0; i < 9; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
   request.seed = 5;
   request.max_frames = 60;
-  const std::vector<float> alone = speak(*engine(), request);
-  EXPECT_FALSE(alone.empty());
-  const auto server = engine(4);  // two pairs at a time
-  std::vector<std::shared_ptr<Collector>> sinks;
-  for (int i = 0; i < 6; ++i) {
-    SpeechRequest other = request;
+  const auto make = [](const EngineOptions&) { return engine(4); };  // two pairs at a time
+  expect_the_same_in_a_crowd(make, request, 6, [](int i, SpeechRequest& other) {
     if (i % 2 == 1) other.text = "Hello there", other.guidance = 1.f, other.seed = i;
     other.initial_chunk_frames = i;
-    sinks.push_back(std::make_shared<Collector>());
-    ASSERT_TRUE(server->submit(other, sinks.back()).ok());
-  }
-  for (int i = 0; i < 6; ++i) {
-    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
-    if (i % 2 == 0) {
-      EXPECT_TRUE(sinks[i]->samples() == alone) << i;
-    }
-  }
+    return i % 2 == 1;
+  });
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/worst.h"
-#include "engine/collector.h"
+#include "engine/listening.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
-#include "runtime/runtime.h"
+#include "runtime/small_load.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
@@ -20,23 +20,7 @@ std::string golden(const std::string& name) {
 }
 
 std::unique_ptr<Engine> engine(const std::string& weights = "f32", int max_batch = 8) {
-  LoadOptions load;
-  load.model = golden("checkpoint");
-  load.weights = weights;
-  load.engine.threads = 2;
-  load.engine.max_batch = max_batch;
-  load.engine.max_unread_s = 1e9;
-  load.engine.repetition_s = 0;
-  return load_engine(load);
-}
-
-std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
-  auto sink = std::make_shared<Collector>();
-  const auto id = engine.submit(request, sink);
-  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  if (!id.ok()) return {};
-  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-  return sink->samples();
+  return golden_engine(golden("checkpoint"), {.max_batch = max_batch}, weights);
 }
 
 TEST(CosyVoice2Engine, SpeaksAsTheAuthorsCode) {
@@ -54,7 +38,7 @@ TEST(CosyVoice2Engine, SpeaksAsTheAuthorsCode) {
     request.temperature = 0.f;
     request.seed = 7;
     request.max_frames = c["steps"];
-    const std::vector<float> got = speak(*server, request);
+    const std::vector<float> got = spoken(*server, request);
     const GoldenSamples want(file);
     ASSERT_EQ(std::ssize(got), want.count()) << c["name"];
     worst = worse(worst, want.distance(got));
@@ -80,7 +64,7 @@ TEST(CosyVoice2Engine, SpeaksAsTheAuthorsOfflineCalls) {
     request.temperature = 0.f;
     request.seed = 7;
     request.flow = FlowMode::kFull;
-    const std::vector<float> got = speak(*server, request);
+    const std::vector<float> got = spoken(*server, request);
     const GoldenSamples want(golden_file, name + ".samples");
     ASSERT_EQ(std::ssize(got), want.count()) << name;
     // The phases of harmonics add up whatever a pitch is off by: long speech leads further.
@@ -97,25 +81,14 @@ TEST(CosyVoice2Engine, SameSamplesHoweverServed) {
   request.voice = "fox";
   request.seed = 5;
   request.max_frames = 140;
-  const std::vector<float> alone = speak(*engine(), request);
-  EXPECT_FALSE(alone.empty());
-  const auto server = engine("f32", 3);  // fewer places than requests
-  std::vector<std::shared_ptr<Collector>> sinks;
-  for (int i = 0; i < 9; ++i) {
-    SpeechRequest other = request;
+  // Fewer places than requests.
+  const auto make = [](const EngineOptions&) { return engine("f32", 3); };
+  expect_the_same_in_a_crowd(make, request, 9, [](int i, SpeechRequest& other) {
     if (i % 3 == 1) other.voice = "owl", other.text = "Hello number " + std::to_string(i);
     if (i % 3 == 2) other.voice = "plain", other.temperature = 0.5f, other.max_frames = 7 + i;
     other.initial_chunk_frames = i;
-    sinks.push_back(std::make_shared<Collector>());
-    ASSERT_TRUE(server->submit(other, sinks.back()).ok());
-  }
-  for (int i = 0; i < 9; ++i) {
-    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
-    EXPECT_FALSE(sinks[i]->samples().empty());
-    if (i % 3 == 0) {
-      EXPECT_TRUE(sinks[i]->samples() == alone) << i;
-    }
-  }
+    return i % 3 != 0;
+  });
 }
 
 TEST(CosyVoice2Engine, SeedsAndNarrowWeightsSpeak) {
@@ -126,11 +99,11 @@ TEST(CosyVoice2Engine, SeedsAndNarrowWeightsSpeak) {
   request.ignore_stop = true;
   const auto server = engine("q8");
   request.seed = 1;
-  const std::vector<float> first = speak(*server, request);
+  const std::vector<float> first = spoken(*server, request);
   EXPECT_EQ(first.size(), size_t{30 * 960});
-  EXPECT_TRUE(speak(*server, request) == first);
+  EXPECT_TRUE(spoken(*server, request) == first);
   request.seed = 2;
-  EXPECT_FALSE(speak(*server, request) == first);
+  EXPECT_FALSE(spoken(*server, request) == first);
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/collector.h"
+#include "engine/listening.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
-#include "runtime/runtime.h"
+#include "runtime/small_load.h"
 
 namespace syrinx::csm {
 namespace {
@@ -17,28 +17,8 @@ std::string golden(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/csm/golden/" + name;
 }
 
-std::unique_ptr<Engine> engine(const std::string& name, EngineOptions options = {}) {
-  LoadOptions load;
-  load.model = golden(name) + "/checkpoint";
-  load.weights = "f32";
-  load.engine = options;
-  load.engine.threads = 2;
-  load.engine.max_unread_s = 1e9;
-  load.engine.repetition_s = 0;
-  return load_engine(load);
-}
-
-std::shared_ptr<Collector> submit(Engine& engine, const SpeechRequest& request) {
-  auto sink = std::make_shared<Collector>();
-  const auto id = engine.submit(request, sink);
-  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  return sink;
-}
-
-std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
-  const auto sink = submit(engine, request);
-  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-  return sink->samples();
+std::unique_ptr<Engine> engine(const std::string& name, const EngineOptions& options = {}) {
+  return golden_engine(golden(name) + "/checkpoint", options);
 }
 
 class CsmEngine : public testing::TestWithParam<const char*> {};
@@ -56,7 +36,7 @@ TEST_P(CsmEngine, SpeaksAsTheOriginal) {
     request.voice = c["voice"];
     request.temperature = 0.f;
     request.max_frames = c["steps"];
-    const auto sink = submit(*server, request);
+    const auto sink = ask(*server, request);
     EXPECT_EQ(sink->wait().reason, c["ended"] ? FinishReason::kStop : FinishReason::kLength);
     const std::vector<float>& got = sink->samples();
     const GoldenSamples want(file);
@@ -74,50 +54,23 @@ TEST_P(CsmEngine, SameSamplesAloneAndInACrowd) {
   request.seed = 5;
   request.max_frames = 40;
   request.ignore_stop = true;
-  const std::vector<float> alone = speak(*engine(GetParam()), request);
-  EXPECT_FALSE(alone.empty());
-
-  EngineOptions crowded;
-  crowded.max_batch = 6;  // fewer than requests: sequences come and go
-  const auto server = engine(GetParam(), crowded);
-  const size_t codebooks = server->pipeline().graph().ar().traits().vocab.size();
-  std::vector<std::shared_ptr<Collector>> sinks;
-  for (int i = 0; i < 12; ++i) {
-    SpeechRequest other = request;
+  const size_t codebooks = engine(GetParam())->pipeline().graph().ar().traits().vocab.size();
+  const auto make = [](const EngineOptions& options) { return engine(GetParam(), options); };
+  expect_the_same_in_a_crowd(make, request, 12, [&](int i, SpeechRequest& other) {
     if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
     if (i % 3 == 1) other.context = {{"1", "fine", std::vector<int32_t>(codebooks * (i + 1), i)}};
     if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5, other.voice = "7";
-    sinks.push_back(submit(*server, other));
-  }
-  for (int i = 0; i < 12; ++i) {
-    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
-    if (i % 3 == 0) {
-      EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
-    }
-  }
+    return i % 3 != 0;
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Checkpoints, CsmEngine, testing::Values("published_rates", "taught"));
 
 TEST(CsmEngine, LateTextSoundsTheSameHoweverItComes) {
-  const auto server = engine("taught");  // has learned to end
-  const std::string text = "hello there. How are you? I'm fine.";
-  const auto spoken = [&](size_t piece) {
-    SpeechRequest request;
-    request.temperature = 0.f;
-    request.text_open = true;
-    auto sink = std::make_shared<Collector>();
-    const auto id = server->submit(request, sink);
-    EXPECT_TRUE(id.ok());
-    for (size_t at = 0; at < text.size(); at += piece) {
-      server->append_text(id.value(), text.substr(at, piece), at + piece >= text.size());
-    }
-    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-    return sink->samples();
-  };
-  const std::vector<float> whole = spoken(text.size());
-  EXPECT_FALSE(whole.empty());
-  EXPECT_TRUE(spoken(3) == whole);
+  SpeechRequest request;
+  request.temperature = 0.f;
+  expect_late_text_sounds_the_same(*engine("taught"), request,  // it has learned to end
+                                   "hello there. How are you? I'm fine.");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "engine/listening.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "runtime/runtime.h"
+#include "runtime/small_load.h"
 
 namespace syrinx::fish_speech {
 namespace {
@@ -17,15 +17,8 @@ std::string golden(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/fish_speech/golden/" + name;
 }
 
-std::unique_ptr<Engine> engine(EngineOptions options = {}) {
-  LoadOptions load;
-  load.model = golden("checkpoint");
-  load.weights = "f32";
-  load.engine = options;
-  load.engine.threads = 2;
-  load.engine.max_unread_s = 1e9;
-  load.engine.repetition_s = 0;
-  return load_engine(load);
+std::unique_ptr<Engine> engine(const EngineOptions& options = {}) {
+  return golden_engine(golden("checkpoint"), options);
 }
 
 TEST(FishSpeechEngine, SpeaksAsTheOriginal) {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codec/qwen3_audio_fixture.h"
-#include "engine/mixed_schedules.h"
+#include "engine/spoken_answers.h"
 #include "families/glm4_voice/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"
@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kHearing = 0, kLm = 1, kFlow = 2, kVocoder = 3;
+constexpr int kLm = 1, kFlow = 2;
 
 std::string golden_path(const std::string& name) {
   return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
@@ -78,11 +78,7 @@ TEST(GlmEngine, AnswersAsTheAuthors) {
     if (!c.contains("samples")) continue;
     ASSERT_EQ(std::ssize(client->samples), c["samples"].get<int64_t>());
     ++sounds;
-    const View head = golden.view("head"), tail = golden.view("tail");
-    float* samples = client->samples.data();
-    EXPECT_LT(fixture::difference({samples, DType::kF32, head.shape}, head), 1e-3);
-    float* last = samples + client->samples.size() - tail.count();
-    EXPECT_LT(fixture::difference({last, DType::kF32, tail.shape}, tail), 1e-3);
+    expect_ends(client->samples, golden);
     expect_clean(machine, 1);
   }
   EXPECT_EQ(sounds, 1);
@@ -207,22 +203,7 @@ std::vector<SpeechRequest> kinds() {
 }
 
 TEST(GlmSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
-  Executor executor(1);
-  const auto pipeline = glm();
-  std::vector<MixedTold> told;
-  for (const SpeechRequest& request : kinds())
-    told.push_back(tell_alone(pipeline, request, executor));
-  EXPECT_FALSE(told.front().samples.empty());
-  EXPECT_TRUE(told[1].samples.empty());
-  const size_t page = KvPool::page_bytes(pipeline->graph().node(kLm).ar->traits().kv[0]);
-  double preemptions = 0;
-  for (uint64_t seed = 0; seed < 24; ++seed) {
-    const size_t pages = seed % 2 == 0 ? 12 : 200;
-    preemptions +=
-        MixedSchedule(seed, pipeline, told, pages * page, executor, kFlow).run().preemptions;
-    if (HasFailure()) FAIL() << "schedule " << seed;
-  }
-  EXPECT_GT(preemptions, 0) << "the test did not force any";
+  expect_the_same_under_any_schedule(glm(), kinds(), 24);
 }
 
 TEST(GlmSchedules, IsCancelledAtAnyMoment) {
@@ -234,45 +215,18 @@ TEST(GlmSchedules, IsCancelledAtAnyMoment) {
 }
 
 TEST(GlmSchedules, TextAloneRunsNeitherFlowNorVocoder) {
-  Executor executor(1);
-  std::vector<int> batches(4);
-  Script script;
-  script.begins = [&](const Batch& batch) { ++batches[static_cast<size_t>(batch.node)]; };
-  ScriptedMachine machine(script, &executor);
-  machine.add(glm());
-  SpeechRequest request = golden_request(golden_cases()["heard"]);
-  request.text_only = true;
-  const auto client = machine.submit(request);
-  machine.run_to_end();
-  EXPECT_FALSE(client->written.empty());
-  EXPECT_TRUE(client->samples.empty());
-  EXPECT_EQ(batches[kHearing], 2);
-  EXPECT_EQ(batches[kFlow] + batches[kVocoder], 0);
+  expect_text_alone(glm(), golden_request(golden_cases()["heard"]), 2);
 }
 
 /// The first block of audio leaves before the answer is over.
 TEST(GlmSchedules, SpeaksWhileItGoesOn) {
-  Executor executor(1);
   SpeechRequest request;
   request.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
   request.max_tokens = 120;
   request.temperature = 0.f;
-  Script script;
-  script.options.repetition_s = 0;
-  script.batch_s = [](const Batch& batch) { return batch.node == kLm ? 1. : 1e-3; };
-  ScriptedMachine machine(script, &executor);
-  machine.add(glm());
-  const auto client = machine.submit(request);
-  ASSERT_TRUE(client) << machine.refusal.message;
-  double first_s = 0, last_s = 0;
-  machine.script.ends = [&](Batch& batch) {
-    if (batch.node == kFlow && first_s == 0) first_s = machine.now();
-    if (batch.node == kLm) last_s = machine.now();
-  };
-  machine.run_to_end();
-  EXPECT_FALSE(client->samples.empty());
-  EXPECT_LT(first_s, 50) << "13 ids of text and 26 codes";
-  EXPECT_GT(last_s, first_s + 30);
+  const SpokenTimes times = spoken_times(glm(), request);
+  EXPECT_LT(times.first_flow_s, 50) << "13 ids of text and 26 codes";
+  EXPECT_GT(times.last_step_s, times.first_flow_s + 30);
 }
 
 TEST(Glm, TellsOfItself) {

@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(Families, LongParity,
                                          Small{"zonos", "zonos/golden"},
                                          Small{"chatterbox", "chatterbox/golden"},
                                          Small{"cosyvoice2", "cosyvoice2/golden"}),
-                         [](const auto& info) { return std::string(info.param.family); });
+                         [](const auto& small) { return std::string(small.param.family); });
 
 }  // namespace
 }  // namespace syrinx::long_parity

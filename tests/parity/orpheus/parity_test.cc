@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/worst.h"
-#include "engine/collector.h"
+#include "engine/listening.h"
 #include "families/orpheus/pipeline.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"
-#include "runtime/runtime.h"
+#include "runtime/small_load.h"
 #include "runtime/trace.h"
 
 namespace syrinx::orpheus {
@@ -94,20 +94,9 @@ TEST(OrpheusParity, PromptLogitsFramesAndSamples) {
   }
 }
 
-std::unique_ptr<Engine> engine(EngineOptions options = {}, WeightType weights = WeightType::kF32) {
-  options.threads = 2;
-  options.max_unread_s = 1e9;
-  options.repetition_s = 0;
-  return std::make_unique<Engine>(load(weights), options);
-}
-
-std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
-  auto sink = std::make_shared<Collector>();
-  const auto id = engine.submit(request, sink);
-  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  if (!id.ok()) return {};
-  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-  return sink->samples();
+std::unique_ptr<Engine> engine(const EngineOptions& options = {},
+                               WeightType weights = WeightType::kF32) {
+  return std::make_unique<Engine>(load(weights), unhurried(options));
 }
 
 TEST(OrpheusEngine, StreamsTheSamplesOfTheOriginals) {
@@ -115,7 +104,7 @@ TEST(OrpheusEngine, StreamsTheSamplesOfTheOriginals) {
   for (const Case& c : cases()) {
     const Safetensors file(golden(c.name + ".safetensors"));
     if (!file.find("samples")) continue;
-    const std::vector<float> got = speak(*server, c.request);
+    const std::vector<float> got = spoken(*server, c.request);
     const GoldenSamples want(file);
     EXPECT_EQ(std::ssize(got), want.count());
     EXPECT_LT(want.distance(got), 1e-4f) << c.name;
@@ -129,30 +118,19 @@ TEST(OrpheusEngine, SameSamplesAloneAndInACrowd) {
   request.max_frames = 90;
   request.ignore_stop = true;
   for (const WeightType weights : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
-    const std::vector<float> alone = speak(*engine({}, weights), request);
+    const auto make = [&](const EngineOptions& options) { return engine(options, weights); };
+    const std::vector<float> alone =
+        expect_the_same_in_a_crowd(make, request, 9, [](int i, SpeechRequest& other) {
+          if (i % 3 != 0) {
+            other.text = "The fox number " + std::to_string(i);
+            other.voice = i % 2 ? "none" : "leo";
+            other.seed = static_cast<uint64_t>(i);
+            other.temperature = 0.2f * static_cast<float>(i);
+            other.max_frames = 20 * i;
+          }
+          return i % 3 != 0;
+        });
     EXPECT_EQ(alone.size(), 90u * 512);
-    EngineOptions crowded;
-    crowded.max_batch = 5;  // fewer than requests: sequences come and go
-    const auto server = engine(crowded, weights);
-    std::vector<std::shared_ptr<Collector>> sinks;
-    for (int i = 0; i < 9; ++i) {
-      SpeechRequest other = request;
-      if (i % 3 != 0) {
-        other.text = "The fox number " + std::to_string(i);
-        other.voice = i % 2 ? "none" : "leo";
-        other.seed = static_cast<uint64_t>(i);
-        other.temperature = 0.2f * static_cast<float>(i);
-        other.max_frames = 20 * i;
-      }
-      sinks.push_back(std::make_shared<Collector>());
-      ASSERT_TRUE(server->submit(other, sinks.back()).ok());
-    }
-    for (int i = 0; i < 9; ++i) {
-      EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
-      if (i % 3 == 0) {
-        EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
-      }
-    }
   }
 }
 
@@ -161,24 +139,10 @@ TEST(OrpheusEngine, TextMayComeSentenceBySentence) {
       "Hello there, how are you today? I am fine. The weather is good in the north. The quick "
       "brown "
       "fox jumps over the lazy dog, and that is all that there is to say about it.";
-  const auto server = engine();
-  std::vector<std::vector<float>> spoken;
-  for (const size_t piece : {text.size(), size_t{7}}) {
-    SpeechRequest late;
-    late.text_open = true;
-    late.seed = 3;
-    late.max_frames = 400;
-    auto sink = std::make_shared<Collector>();
-    const auto id = server->submit(late, sink);
-    ASSERT_TRUE(id.ok());
-    for (size_t at = 0; at < text.size(); at += piece) {
-      server->append_text(id.value(), text.substr(at, piece), at + piece >= text.size());
-    }
-    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-    spoken.push_back(sink->samples());
-  }
-  EXPECT_FALSE(spoken[0].empty());
-  EXPECT_TRUE(spoken[0] == spoken[1]);
+  SpeechRequest late;
+  late.seed = 3;
+  late.max_frames = 400;
+  expect_late_text_sounds_the_same(*engine(), late, text);
 }
 
 /// How far smaller weights move the logits of the same rows, as RMS over RMS. A width of 64 is a

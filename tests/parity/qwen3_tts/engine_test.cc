@@ -6,11 +6,11 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
-#include "engine/collector.h"
+#include "engine/listening.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
-#include "runtime/runtime.h"
+#include "runtime/small_load.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -19,24 +19,8 @@ std::string golden(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/qwen3_tts/golden/" + name;
 }
 
-std::unique_ptr<Engine> engine(const std::string& name, EngineOptions options = {}) {
-  LoadOptions load;
-  load.model = golden(name) + "/checkpoint";
-  load.weights = "f32";
-  load.engine = options;
-  load.engine.threads = 2;
-  load.engine.max_unread_s = 1e9;
-  load.engine.repetition_s = 0;
-  return load_engine(load);
-}
-
-std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
-  auto sink = std::make_shared<Collector>();
-  const auto id = engine.submit(request, sink);
-  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  if (!id.ok()) return {};
-  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-  return sink->samples();
+std::unique_ptr<Engine> engine(const std::string& name, const EngineOptions& options = {}) {
+  return golden_engine(golden(name) + "/checkpoint", options);
 }
 
 class Qwen3TtsEngine : public testing::TestWithParam<const char*> {};
@@ -57,7 +41,7 @@ TEST_P(Qwen3TtsEngine, SpeaksAsTheAuthorsPackage) {
     request.temperature = 0.f;
     request.repetition_penalty = 1.f;
     request.max_frames = c["steps"];
-    const std::vector<float> got = speak(*server, request);
+    const std::vector<float> got = spoken(*server, request);
     const GoldenSamples want(file);
     ASSERT_GE(std::ssize(got), want.count());
     EXPECT_LT(want.distance(std::span(got).first(static_cast<size_t>(want.count()))), 1e-4f)
@@ -77,7 +61,7 @@ TEST_P(Qwen3TtsEngine, InstructionsAreComputedOnceAndSoundTheSame) {
     request.instructions = "Speak slowly, with a calm and warm voice, as one who tells a story.";
     request.max_frames = 12;
     request.ignore_stop = true;
-    EXPECT_EQ(speak(*once, request), speak(*again, request)) << text;
+    EXPECT_EQ(spoken(*once, request), spoken(*again, request)) << text;
   }
   EXPECT_GE(once->metrics().prefix_rows.value(), 8);
   EXPECT_EQ(again->metrics().prefix_rows.value(), 0);
@@ -89,26 +73,12 @@ TEST_P(Qwen3TtsEngine, SameSamplesAloneAndInACrowd) {
   request.seed = 5;
   request.max_frames = 40;
   request.ignore_stop = true;
-  const std::vector<float> alone = speak(*engine(GetParam()), request);
-  EXPECT_FALSE(alone.empty());
-
-  EngineOptions crowded;
-  crowded.max_batch = 6;  // fewer than requests: sequences come and go
-  const auto server = engine(GetParam(), crowded);
-  std::vector<std::shared_ptr<Collector>> sinks;
-  for (int i = 0; i < 12; ++i) {
-    SpeechRequest other = request;
+  const auto make = [](const EngineOptions& options) { return engine(GetParam(), options); };
+  expect_the_same_in_a_crowd(make, request, 12, [](int i, SpeechRequest& other) {
     if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
     other.text_in_prompt = i % 3 == 1 ? std::optional(false) : std::nullopt;
-    sinks.push_back(std::make_shared<Collector>());
-    ASSERT_TRUE(server->submit(other, sinks.back()).ok());
-  }
-  for (int i = 0; i < 12; ++i) {
-    EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
-    if (i % 3 == 0) {
-      EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
-    }
-  }
+    return i % 3 != 0;
+  });
 }
 
 TEST_P(Qwen3TtsEngine, LateTextIsSpokenLikeKnownText) {
@@ -119,7 +89,7 @@ TEST_P(Qwen3TtsEngine, LateTextIsSpokenLikeKnownText) {
   known.temperature = 0.f;
   known.max_frames = 50;
   known.ignore_stop = true;
-  const std::vector<float> want = speak(*server, known);
+  const std::vector<float> want = spoken(*server, known);
 
   SpeechRequest late = known;
   late.text = "";
@@ -163,7 +133,7 @@ TEST(Qwen3TtsBase, ARecordingSpeaksAsWithTheAuthorsPackage) {
     const GoldenSamples want(file);
     const double shared = server->metrics().prefix_rows.value();
     for (int round = 0; round < 2; ++round) {  // the second time on pages of the first
-      const std::vector<float> got = speak(*server, request);
+      const std::vector<float> got = spoken(*server, request);
       ASSERT_GE(std::ssize(got), want.count());
       EXPECT_LT(want.distance(std::span(got).first(static_cast<size_t>(want.count()))), 1e-4f)
           << c["name"];

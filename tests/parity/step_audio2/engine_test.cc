@@ -2,10 +2,9 @@
 // of the graph under any schedule, on the small checkpoint.
 #include <gtest/gtest.h>
 
-#include "engine/mixed_schedules.h"
+#include "engine/spoken_answers.h"
 #include "families/step_audio2/fixture.h"
 #include "io/safetensors.h"
-#include "kernels/fixture.h"
 #include "model/step_runner.h"
 
 namespace syrinx::step_audio2 {
@@ -13,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kHearing = 0, kLm = 1, kFlow = 2, kVocoder = 3;
+constexpr int kLm = 1;
 
 std::shared_ptr<const Pipeline> step_model() {
   return step_audio2::load(spec_of(golden("checkpoint")));
@@ -47,11 +46,7 @@ TEST(StepEngine, AnswersAsTheAuthors) {
     if (!c.contains("samples")) continue;
     ASSERT_EQ(std::ssize(client->samples), c["samples"].get<int64_t>());
     ++sounds;
-    const View head = file.view("head"), tail = file.view("tail");
-    float* samples = client->samples.data();
-    EXPECT_LT(fixture::difference({samples, DType::kF32, head.shape}, head), 1e-3);
-    float* last = samples + client->samples.size() - tail.count();
-    EXPECT_LT(fixture::difference({last, DType::kF32, tail.shape}, tail), 1e-3);
+    expect_ends(client->samples, file);
     expect_clean(machine, 1);
   }
   EXPECT_EQ(sounds, 1);
@@ -93,22 +88,7 @@ std::vector<SpeechRequest> kinds() {
 }
 
 TEST(StepSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
-  Executor executor(1);
-  const auto pipeline = step_model();
-  std::vector<MixedTold> told;
-  for (const SpeechRequest& request : kinds())
-    told.push_back(tell_alone(pipeline, request, executor));
-  EXPECT_FALSE(told.front().samples.empty());
-  EXPECT_TRUE(told[1].samples.empty());
-  const size_t page = KvPool::page_bytes(pipeline->graph().node(kLm).ar->traits().kv[0]);
-  double preemptions = 0;
-  for (uint64_t seed = 0; seed < 12; ++seed) {
-    const size_t pages = seed % 2 == 0 ? 12 : 200;
-    preemptions +=
-        MixedSchedule(seed, pipeline, told, pages * page, executor, kFlow).run().preemptions;
-    if (HasFailure()) FAIL() << "schedule " << seed;
-  }
-  EXPECT_GT(preemptions, 0) << "the test did not force any";
+  expect_the_same_under_any_schedule(step_model(), kinds(), 12);
 }
 
 TEST(StepSchedules, IsCancelledAtAnyMoment) {
@@ -120,47 +100,21 @@ TEST(StepSchedules, IsCancelledAtAnyMoment) {
 }
 
 TEST(StepSchedules, TextAloneRunsNeitherFlowNorVocoder) {
-  Executor executor(1);
-  std::vector<int> batches(4);
-  Script script;
-  script.begins = [&](const Batch& batch) { ++batches[static_cast<size_t>(batch.node)]; };
-  ScriptedMachine machine(script, &executor);
-  machine.add(step_model());
   SpeechRequest request = request_of(golden_cases()["heard"]);
-  request.text_only = true;
   request.max_tokens = 20;
-  const auto client = machine.submit(request);
-  machine.run_to_end();
-  EXPECT_FALSE(client->written.empty());
-  EXPECT_TRUE(client->samples.empty());
-  EXPECT_EQ(batches[kHearing], 4) << "stem, two layers, adapter";
-  EXPECT_EQ(batches[kFlow] + batches[kVocoder], 0);
+  expect_text_alone(step_model(), request, 4);  // stem, two layers, adapter
 }
 
 /// 28 codes after the prompt there is sound, long before the answer is over.
 TEST(StepSchedules, SpeaksWhileItGoesOn) {
-  Executor executor(1);
   SpeechRequest request;
   request.text = "Hello there, how are you? Now write about it, 12345 and they're here.";
   request.max_tokens = 150;
   request.temperature = 0.f;
   request.voice_data = golden_voice(20);
-  Script script;
-  script.options.repetition_s = 0;
-  script.batch_s = [](const Batch& batch) { return batch.node == kLm ? 1. : 1e-3; };
-  ScriptedMachine machine(script, &executor);
-  machine.add(step_model());
-  const auto client = machine.submit(request);
-  ASSERT_TRUE(client) << machine.refusal.message;
-  double first_s = 0, last_s = 0;
-  machine.script.ends = [&](Batch& batch) {
-    if (batch.node == kFlow && first_s == 0) first_s = machine.now();
-    if (batch.node == kLm) last_s = machine.now();
-  };
-  machine.run_to_end();
-  EXPECT_FALSE(client->samples.empty());
-  EXPECT_LT(first_s, 45) << "7 ids of text and 28 codes";
-  EXPECT_GT(last_s, first_s + 40);
+  const SpokenTimes times = spoken_times(step_model(), request);
+  EXPECT_LT(times.first_flow_s, 45) << "7 ids of text and 28 codes";
+  EXPECT_GT(times.last_step_s, times.first_flow_s + 40);
 }
 
 TEST(Step, TellsOfItself) {

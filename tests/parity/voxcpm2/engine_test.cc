@@ -90,7 +90,7 @@ TEST(VoxCpm2Engine, ALongTextIsSpokenToItsEnd) {
   }
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(sinks[i]->wait().reason, FinishReason::kStop) << sinks[i]->wait().error.message;
-    if (i % 2 == 0) EXPECT_TRUE(sinks[i]->samples() == alone) << i;
+    EXPECT_TRUE(i % 2 == 1 || sinks[i]->samples() == alone) << i;
   }
 }
 

@@ -7,14 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/worst.h"
-#include "engine/collector.h"
+#include "engine/listening.h"
 #include "families/zonos/numbers.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"
-#include "runtime/runtime.h"
+#include "runtime/small_load.h"
 #include "runtime/trace.h"
 
 namespace syrinx::zonos {
@@ -146,20 +146,9 @@ TEST(ZonosParity, PrefixIsTheAuthors) {
   }
 }
 
-std::unique_ptr<Engine> engine(EngineOptions options = {}, WeightType weights = WeightType::kF32) {
-  options.threads = 2;
-  options.max_unread_s = 1e9;
-  options.repetition_s = 0;
-  return std::make_unique<Engine>(load(weights), options);
-}
-
-std::vector<float> speak(Engine& engine, const SpeechRequest& request) {
-  auto sink = std::make_shared<Collector>();
-  const auto id = engine.submit(request, sink);
-  EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  if (!id.ok()) return {};
-  EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-  return sink->samples();
+std::unique_ptr<Engine> engine(const EngineOptions& options = {},
+                               WeightType weights = WeightType::kF32) {
+  return std::make_unique<Engine>(load(weights), unhurried(options));
 }
 
 TEST(ZonosEngine, StreamsTheSamplesOfTheAuthors) {
@@ -167,7 +156,7 @@ TEST(ZonosEngine, StreamsTheSamplesOfTheAuthors) {
   for (const Case& c : cases()) {
     const Safetensors file(golden(c.name + ".safetensors"));
     if (!file.find("samples")) continue;
-    const std::vector<float> got = speak(*server, c.request);
+    const std::vector<float> got = spoken(*server, c.request);
     const GoldenSamples want(file);
     EXPECT_EQ(std::ssize(got), want.count());
     EXPECT_LT(want.distance(got), 1e-4f) << c.name;
@@ -182,31 +171,20 @@ TEST(ZonosEngine, SameSamplesAloneAndInACrowd) {
   request.max_frames = 40;
   request.ignore_stop = true;
   for (const WeightType weights : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
-    const std::vector<float> alone = speak(*engine({}, weights), request);
+    const auto make = [&](const EngineOptions& options) { return engine(options, weights); };
+    const std::vector<float> alone =
+        expect_the_same_in_a_crowd(make, request, 8, [](int i, SpeechRequest& other) {
+          if (i % 3 != 0) {
+            other.text = "The fox number " + std::to_string(i);
+            other.voice = i % 2 ? "none" : "bob";
+            other.seed = static_cast<uint64_t>(i);
+            other.guidance = 0.5f * static_cast<float>(i);  // 1 among them: no companion
+            other.max_frames = 8 * i;
+            other.instructions = "pitch_std=" + std::to_string(10 * i);
+          }
+          return i % 3 != 0;
+        });
     EXPECT_EQ(alone.size(), 40u * 512);
-    EngineOptions crowded;
-    crowded.max_batch = 6;  // fewer than sequences: they come and go
-    const auto server = engine(crowded, weights);
-    std::vector<std::shared_ptr<Collector>> sinks;
-    for (int i = 0; i < 8; ++i) {
-      SpeechRequest other = request;
-      if (i % 3 != 0) {
-        other.text = "The fox number " + std::to_string(i);
-        other.voice = i % 2 ? "none" : "bob";
-        other.seed = static_cast<uint64_t>(i);
-        other.guidance = 0.5f * static_cast<float>(i);  // 1 among them: no companion
-        other.max_frames = 8 * i;
-        other.instructions = "pitch_std=" + std::to_string(10 * i);
-      }
-      sinks.push_back(std::make_shared<Collector>());
-      ASSERT_TRUE(server->submit(other, sinks.back()).ok());
-    }
-    for (int i = 0; i < 8; ++i) {
-      EXPECT_NE(sinks[i]->wait().reason, FinishReason::kError) << sinks[i]->wait().error.message;
-      if (i % 3 == 0) {
-        EXPECT_TRUE(sinks[i]->samples() == alone) << "request " << i;
-      }
-    }
   }
 }
 

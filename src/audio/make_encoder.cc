@@ -1,7 +1,7 @@
-#include "audio/encoder.h"
+#include "audio/make_encoder.h"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,23 +13,6 @@
 
 namespace syrinx {
 namespace {
-
-struct FormatRow {
-  AudioFormat format;
-  const char* name;
-  const char* mime;
-};
-constexpr std::array<FormatRow, 7> kFormats = {{
-    {AudioFormat::kMp3, "mp3", "audio/mpeg"},
-    {AudioFormat::kOpus, "opus", "audio/ogg"},
-    {AudioFormat::kAac, "aac", "audio/aac"},
-    {AudioFormat::kFlac, "flac", "audio/flac"},
-    {AudioFormat::kWav, "wav", "audio/wav"},
-    {AudioFormat::kPcm, "pcm", "audio/pcm"},
-    {AudioFormat::kM4a, "m4a", "audio/mp4"},
-}};
-
-const FormatRow& row(AudioFormat format) { return kFormats[static_cast<size_t>(format)]; }
 
 /// Bare samples, with or without a header in front.
 class PcmEncoder : public Encoder {
@@ -144,17 +127,6 @@ std::string rate_list(AudioFormat format) {
 
 }  // namespace
 
-std::optional<AudioFormat> audio_format(std::string_view name) {
-  if (name == "ogg") return AudioFormat::kOpus;
-  for (const FormatRow& each : kFormats) {
-    if (name == each.name) return each.format;
-  }
-  return {};
-}
-
-const char* audio_format_name(AudioFormat format) { return row(format).name; }
-const char* mime_type(AudioFormat format) { return row(format).mime; }
-
 std::string content_type(const EncoderOptions& options, int rate_hz) {
   std::string type = mime_type(options.format);
   if (options.format != AudioFormat::kPcm) return type;
@@ -175,8 +147,8 @@ Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options) {
   const std::optional<int> rate = choose_rate(options);
   if (!rate) {
     return Error{ErrorCode::kInvalid,
-                 concat(row(options.format).name, " has no sample rate of ", options.out_rate_hz,
-                        " Hz; it has ", rate_list(options.format), "."),
+                 concat(audio_format_name(options.format), " has no sample rate of ",
+                        options.out_rate_hz, " Hz; it has ", rate_list(options.format), "."),
                  "sample_rate"};
   }
   std::unique_ptr<Encoder> encoder;

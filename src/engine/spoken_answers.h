@@ -1,0 +1,98 @@
+// For tests of pipelines that hear a question and answer it in text and speech: what each of them
+// owes, under any schedule and clock. The nodes are told by their numbers.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/mixed_schedules.h"
+#include "io/safetensors.h"
+#include "kernels/fixture.h"
+
+namespace syrinx {
+
+/// Nodes of such a pipeline.
+struct SpokenNodes {
+  int hearing = 0, lm = 1, flow = 2, vocoder = 3;
+};
+
+/// Samples against the first and the last ones of a golden, "head" and "tail": to 1e-3.
+inline void expect_ends(std::vector<float>& samples, const Safetensors& golden) {
+  const View head = golden.view("head"), tail = golden.view("tail");
+  ASSERT_GE(std::ssize(samples), std::max(head.count(), tail.count()));
+  EXPECT_LT(fixture::difference({samples.data(), DType::kF32, head.shape}, head), 1e-3);
+  float* last = samples.data() + samples.size() - tail.count();
+  EXPECT_LT(fixture::difference({last, DType::kF32, tail.shape}, tail), 1e-3);
+}
+
+/// The first request is heard, the second one only read; all sound the same under `schedules`
+/// schedules, with few pages in every other one.
+inline void expect_the_same_under_any_schedule(const std::shared_ptr<const Pipeline>& pipeline,
+                                               std::span<const SpeechRequest> requests,
+                                               uint64_t schedules, SpokenNodes nodes = {}) {
+  Executor executor(1);
+  std::vector<MixedTold> told;
+  for (const SpeechRequest& request : requests)
+    told.push_back(tell_alone(pipeline, request, executor));
+  EXPECT_FALSE(told[0].samples.empty());
+  EXPECT_TRUE(told[1].samples.empty());
+  const size_t page = KvPool::page_bytes(pipeline->graph().node(nodes.lm).ar->traits().kv[0]);
+  double preemptions = 0;
+  for (uint64_t seed = 0; seed < schedules; ++seed) {
+    const size_t pages = seed % 2 == 0 ? 12 : 200;
+    preemptions +=
+        MixedSchedule(seed, pipeline, told, pages * page, executor, nodes.flow).run().preemptions;
+    if (::testing::Test::HasFailure()) FAIL() << "schedule " << seed;
+  }
+  EXPECT_GT(preemptions, 0) << "the test did not force any";
+}
+
+/// Of a request without speech neither flow nor vocoder runs; it is heard in `pieces` batches.
+inline void expect_text_alone(std::shared_ptr<const Pipeline> pipeline, SpeechRequest request,
+                              int pieces, SpokenNodes nodes = {}) {
+  Executor executor(1);
+  std::vector<int> batches(pipeline->graph().nodes().size());
+  Script script;
+  script.begins = [&](const Batch& batch) { ++batches[static_cast<size_t>(batch.node)]; };
+  ScriptedMachine machine(script, &executor);
+  machine.add(std::move(pipeline));
+  request.text_only = true;
+  const auto client = machine.submit(request);
+  machine.run_to_end();
+  EXPECT_FALSE(client->written.empty());
+  EXPECT_TRUE(client->samples.empty());
+  EXPECT_EQ(batches[static_cast<size_t>(nodes.hearing)], pieces);
+  EXPECT_EQ(batches[static_cast<size_t>(nodes.flow)], 0);
+  EXPECT_EQ(batches[static_cast<size_t>(nodes.vocoder)], 0);
+}
+
+/// When the first flow of a request's answer ended, and the last step of its language model, where
+/// each of these takes a second and everything else nothing.
+struct SpokenTimes {
+  double first_flow_s = 0, last_step_s = 0;
+};
+inline SpokenTimes spoken_times(std::shared_ptr<const Pipeline> pipeline,
+                                const SpeechRequest& request, SpokenNodes nodes = {}) {
+  Executor executor(1);
+  Script script;
+  script.options.repetition_s = 0;
+  script.batch_s = [nodes](const Batch& batch) { return batch.node == nodes.lm ? 1. : 1e-3; };
+  ScriptedMachine machine(script, &executor);
+  machine.add(std::move(pipeline));
+  const auto client = machine.submit(request);
+  EXPECT_TRUE(client) << machine.refusal.message;
+  SpokenTimes times;
+  if (!client) return times;
+  machine.script.ends = [&](Batch& batch) {
+    if (batch.node == nodes.flow && times.first_flow_s == 0) times.first_flow_s = machine.now();
+    if (batch.node == nodes.lm) times.last_step_s = machine.now();
+  };
+  machine.run_to_end();
+  EXPECT_FALSE(client->samples.empty());
+  return times;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,72 @@
+// For tests of models that hear, write and speak in one stream of ids: what they compare with their
+// goldens, and promise, in the same way.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "audio/resampler.h"
+#include "families/llm/hearing_answer.h"
+#include "io/safetensors.h"
+#include "model/step_runner.h"
+
+namespace syrinx::llm {
+
+/// The ids of a track's prompt and answer are the golden's, whose first `prompt` are told; its
+/// logits are those of steps 0, 1, half of `steps` and the last one, to `bound` (relative).
+inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors& golden,
+                                 int prompt, int steps, int chunk, float bound) {
+  const std::vector<int32_t> want = ints(golden.view("ids"));
+  const auto& answer = static_cast<const HearingAnswer&>(*track.state);
+  const auto told = answer.prompt_ids();
+  EXPECT_EQ(std::vector<int32_t>(told.begin(), told.end()),
+            std::vector<int32_t>(want.begin(), want.begin() + prompt));
+  Track* tracks[] = {&track};
+  while (!track.finished) runner.step(tracks, chunk);
+  const auto made = answer.history(0);
+  EXPECT_EQ(std::vector<int32_t>(made.begin(), made.end()), want);
+  const View logits = golden.view("logits");
+  int64_t row = 0;
+  for (const int step : {0, 1, steps / 2, steps - 1}) {
+    ASSERT_LT(step, std::ssize(track.logits));
+    EXPECT_LT(relative(track.logits[step], floats(logits.slice(row, row + 1))), bound) << step;
+    ++row;
+  }
+}
+
+/// What an answer was made of is what a later prompt tells of it; one in text alone leaves nothing.
+inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest request) {
+  EXPECT_TRUE(model.info().recalls);
+  Runner runner(model);
+  Track track = runner.open(request);
+  ASSERT_TRUE(track.state);
+  while (!track.finished) runner.step(track);
+  const auto& answer = static_cast<const HearingAnswer&>(*track.state);
+  const auto made = answer.history(0).subspan(answer.prompt_ids().size());
+  EXPECT_EQ(track.answer_ids, std::vector<int32_t>(made.begin(), made.end()));
+  request.text_only = true;
+  Track written = runner.open(request);
+  while (!written.finished) runner.step(written);
+  EXPECT_TRUE(written.answer_ids.empty());
+}
+
+/// Its recording at 44.1 kHz goes through torchaudio's resampler to 16 kHz; of several channels the
+/// first is heard.
+inline void expect_torchaudios_resampling(const Pipeline& model, SpeechRequest request) {
+  EXPECT_TRUE(model.info().hears_first_channel);
+  ASSERT_EQ(request.recordings.size(), 1u);
+  auto other = std::make_shared<Recording>(*request.recordings[0]);
+  other->sample_rate = 44100;
+  request.recordings = {other};
+  const auto opened = model.open(request);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const std::vector<float> want = resampled(other->samples, 44100, 16000, Resampling::kHann);
+  const std::vector<float>& got = opened.value().samples;
+  ASSERT_GE(got.size(), want.size());
+  EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
+}
+
+}  // namespace syrinx::llm

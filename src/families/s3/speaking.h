@@ -1,0 +1,71 @@
+// What the families whose language model tells S3 tokens do alike as pipelines: who speaks a
+// request, the graph behind the language model, and how it is told.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/s3_flow.h"
+#include "families/s3/flow_stage.h"
+#include "families/s3/recent.h"
+#include "families/s3/vocoder_stage.h"
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+/// The voice that came with the request, which `make` makes a Voice of unless it is a recent one,
+/// or one of the checkpoint's `file`, by its name or the first. `stored` must outlive what is
+/// given.
+template <typename Voice, typename Make>
+Result<std::shared_ptr<const Voice>> who_speaks(const SpeechRequest& request,
+                                                const std::map<std::string, Voice>& stored,
+                                                const char* file, Recent<Voice>& recent,
+                                                const Make& make) {
+  if (request.voice_data) {
+    const uint64_t key = voice_hash(*request.voice_data);
+    if (std::shared_ptr<const Voice> known = recent.find(key)) return known;
+    Result<Voice> made = make(*request.voice_data);
+    if (!made) return made.error();
+    return recent.keep(key, std::make_shared<const Voice>(made.take()));
+  }
+  if (stored.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 concat("this checkpoint has no stored voice (", file,
+                        "); give a recording or a voice made of one"),
+                 "voice"};
+  }
+  const auto found = request.voice.empty() ? stored.begin() : stored.find(request.voice);
+  if (found == stored.end()) {
+    std::string names;
+    for (const auto& [name, voice] : stored) names += (names.empty() ? "" : ", ") + name;
+    return Error{ErrorCode::kNotFound,
+                 concat("the model has no voice \"", request.voice, "\"; it has ", names), "voice"};
+  }
+  return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
+}
+
+/// The language model, then flow and vocoder. Both cut at borders of their own (ChunkStage::cut);
+/// these figures are what they mostly do.
+inline Graph s3_graph(const ArStage& lm, const S3FlowConfig& config, const S3FlowStage& flow,
+                      const S3VocoderStage& vocoder) {
+  const int chunk = static_cast<int>(config.chunk);
+  const Link links[] = {{"flow", &flow, {chunk, chunk, 0, static_cast<int>(config.lookahead)}},
+                        {"vocoder", &vocoder, {1, chunk, 0, vocoder.lookahead()}}};
+  return chain(lm, links);
+}
+
+/// What people are told of a decoder and of a flow, besides their sizes.
+inline std::string shape_text(const DecoderConfig& d) {
+  return concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/", d.kv_heads, " x ",
+                d.head_dim, ", ffn ", d.ffn);
+}
+inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
+  return concat(f.layers, " + ", f.up_layers, " encoder layers x ", f.width, ", ",
+                (f.middle + 2) * f.blocks, " estimator blocks x ", f.channels, ", ", f.steps,
+                " steps; ", bytes_per_second >> 20, " MB a second of a stream");
+}
+
+}  // namespace syrinx

@@ -1,0 +1,41 @@
+// For tests: small models, with settings that tests like: the weights as they lie in the file, two
+// threads, no watch over repetitions. Golden checkpoints are read as slowly as a test wants.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/runtime.h"
+
+namespace syrinx {
+
+/// A built-in model, or a checkpoint's directory.
+inline LoadOptions small_load(const std::string& model) {
+  LoadOptions load;
+  load.model = model;
+  load.voices_dir = SYRINX_SOURCE_DIR "/voices";
+  load.weights = "f32";
+  load.engine.threads = 2;
+  load.engine.repetition_s = 0;
+  return load;
+}
+
+/// What `options` become where nobody is in a hurry.
+inline EngineOptions unhurried(EngineOptions options) {
+  options.threads = 2;
+  options.max_unread_s = 1e9;
+  options.repetition_s = 0;
+  return options;
+}
+
+/// A checkpoint with the weights that it was made with, or others.
+inline std::unique_ptr<Engine> golden_engine(const std::string& checkpoint,
+                                             const EngineOptions& options = {},
+                                             const std::string& weights = "f32") {
+  LoadOptions load = small_load(checkpoint);
+  load.weights = weights;
+  load.engine = unhurried(options);
+  return load_engine(load);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,80 @@
+// What clients of other vendors get from the server.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "audio/decode_test.h"
+#include "server/http/http_server_fixture_test.h"
+#include "server/request/wire.h"
+
+namespace syrinx {
+namespace {
+
+TEST_F(HttpServerTest, VendorsVoices) {
+  VoiceDeskOptions desk;
+  desk.aliases = {{"21m00Tcm4TlvDq8ikWAM", "High"}};
+  start(0, {.voices = std::make_shared<VoiceDesk>(nullptr, desk)});
+  EXPECT_TRUE(has(get("/v1/voices").body, R"({"voices":[{"voice_id":"low","name":"low")"));
+  const std::string first = get("/v2/voices?page_size=1").body;
+  EXPECT_TRUE(has(first, R"("has_more":true,"total_count":3,"next_page_token":"1")")) << first;
+  EXPECT_TRUE(has(get("/v2/voices?page_size=1&next_page_token=2").body, "\"has_more\":false"));
+  EXPECT_TRUE(has(get("/v2/voices?search=hIG").body, "\"total_count\":2"));
+  EXPECT_TRUE(has(get("/v1/voices/21m00Tcm4TlvDq8ikWAM").body, R"("name":"High")"));
+  EXPECT_EQ(get("/v1/voices/nobody").status, 404);
+  EXPECT_TRUE(has(get("/voices?limit=2").body, R"({"data":[{"id":"low",)"));
+  EXPECT_TRUE(has(get("/voices?starting_after=low&limit=1").body, R"("data":[{"id":"High",)"));
+  EXPECT_TRUE(has(get("/voices?starting_after=21m00Tcm4TlvDq8ikWAM").body, R"({"data":[])"));
+  EXPECT_TRUE(has(get("/voices?ending_before=High").body, R"("data":[{"id":"low",)"));
+  EXPECT_TRUE(has(get("/voices/High").body, R"("is_owner":false)"));
+  EXPECT_EQ(get("/voices/High/x").status, 404);
+  speak(R"({"input": "hello", "voice": "21m00Tcm4TlvDq8ikWAM"})");
+  EXPECT_EQ(backend_->last_request().voice, "High");
+}
+
+TEST_F(HttpServerTest, VendorsEvents) {
+  start();
+  backend_->mutable_info().word_times = true;
+  backend_->mutable_info().frame_rate = 10;
+  const auto post = [&](const std::string& path, const std::string& body) {
+    TestClient client(port());
+    client.send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
+                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    return client.read();
+  };
+  const std::string cartesia =
+      R"({"model_id": "sonic-3", "transcript": "ab cd", "context_id": "c", "add_timestamps": true,
+          "output_format": {"container": "raw", "encoding": "pcm_mulaw", "sample_rate": 24000}})";
+  TestAnswer answer = post("/tts/sse", cartesia);
+  EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
+  EXPECT_TRUE(answer.whole);
+  EXPECT_TRUE(has(answer.body, R"(event: chunk
+data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"));
+  // In an event of its own, or with the word before it where the connection was slow.
+  EXPECT_TRUE(has(answer.body, R"("cd"],"start":[)") && has(answer.body, R"(0.3],"end":[)"))
+      << answer.body;
+  EXPECT_TRUE(
+      answer.body.ends_with(R"({"type":"done","status_code":200,"done":true,"context_id":"c"})"
+                            "\n\n"));
+  answer = post("/tts/sse", R"({"transcript": "fail late", "output_format": {"container": "raw",
+                                "encoding": "pcm_s16le", "sample_rate": 24000}})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(has(answer.body, "event: error\ndata: {\"type\":\"error\",\"status_code\":500"));
+
+  const std::string eleven = R"({"text": "ab c"})";
+  answer = post("/v1/text-to-speech/low/with-timestamps?output_format=wav_24000", eleven);
+  EXPECT_EQ(answer.header("Content-Type"), "application/json");
+  EXPECT_FALSE(answer.header("Content-Length").empty());
+  EXPECT_TRUE(answer.body.starts_with(R"({"audio_base64":"UklGR)"));
+  EXPECT_TRUE(
+      has(answer.body, R"("characters":["a","b"," ","c"],"character_start_times_seconds":[0.0,)"))
+      << answer.body;
+  answer = post("/v1/text-to-speech/low/stream/with-timestamps?output_format=pcm_24000", eleven);
+  EXPECT_TRUE(answer.whole);
+  EXPECT_EQ(answer.header("Content-Type"), "application/x-ndjson") << "several objects are no JSON";
+  EXPECT_TRUE(has(answer.body, R"("characters":["c"])")) << answer.body;
+  EXPECT_TRUE(answer.body.ends_with("}\n"));
+  EXPECT_EQ(post("/v1/text-to-speech/low/with-timestamps", R"({"text": "fail late"})").status, 500);
+}
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,153 @@
+#include "text/jinja/access.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "text/jinja/calls.h"
+#include "text/jinja/operations.h"
+#include "text/utf8.h"
+
+namespace syrinx::jinja {
+namespace {
+
+/// An index of Python into `count` items: negative ones count from the end.
+std::optional<size_t> place(const Value& index, size_t count) {
+  if (!index.is_int() && !index.is_bool()) return {};
+  int64_t at = index.whole();
+  if (at < 0) at += static_cast<int64_t>(count);
+  if (at < 0 || at >= static_cast<int64_t>(count)) return {};
+  return static_cast<size_t>(at);
+}
+
+/// Where the code points of a text begin, and its end.
+std::vector<size_t> points_of(std::string_view text) {
+  std::vector<size_t> out;
+  for (size_t at = 0; at < text.size(); at += utf8_at(text, at).size) out.push_back(at);
+  out.push_back(text.size());
+  return out;
+}
+
+Value loop_attribute(const Loop& loop, std::string_view name) {
+  const auto at = static_cast<int64_t>(loop.at);
+  const auto count = static_cast<int64_t>(loop.items->items.size());
+  if (name == "index0") return at;
+  if (name == "index") return at + 1;
+  if (name == "first") return at == 0;
+  if (name == "last") return at + 1 == count;
+  if (name == "length") return count;
+  if (name == "revindex") return count - at;
+  if (name == "revindex0") return count - at - 1;
+  if (name == "previtem" && at > 0) return loop.items->items[loop.at - 1];
+  if (name == "nextitem" && at + 1 < count) return loop.items->items[loop.at + 1];
+  return Value::undefined(concat("loop.", name));
+}
+
+}  // namespace
+
+Value attribute(const Value& value, std::string_view name, Budget& budget) {
+  want_defined(value);
+  if (value.is_loop()) return loop_attribute(value.loop(), name);
+  if (has_method(value, name)) {
+    Callable callable;
+    callable.method = name;
+    callable.self = value;
+    return Value(std::make_shared<const Callable>(std::move(callable)));
+  }
+  const Map* map = value.is_map()         ? &value.map()
+                   : value.is_namespace() ? &value.names().values
+                                          : nullptr;
+  if (map != nullptr) {
+    budget.spend(1);
+    if (const Value* found = map->find(name)) return *found;
+  }
+  return Value::undefined(concat(value.kind(), ".", name));
+}
+
+Value item(const Value& value, const Value& index, Budget& budget) {
+  want_defined(value);
+  if (index.is_text() && !value.is_list() && !value.is_text()) {
+    if (value.is_map()) {
+      if (const Value* found = value.map().find(index.text())) return *found;
+      return Value::undefined(concat("dict['", index.text().substr(0, 100), "']"));
+    }
+    return attribute(value, index.text(), budget);
+  }
+  if (value.is_list()) {
+    const auto at = place(index, value.items().size());
+    return at ? value.items()[*at] : Value::undefined("list[...]");
+  }
+  if (value.is_text()) {
+    const std::string& text = value.text();
+    budget.spend_bytes(text.size());
+    const std::vector<size_t> points = points_of(text);
+    const auto at = place(index, points.size() - 1);
+    if (!at) return Value::undefined("str[...]");
+    return Value(text.substr(points[*at], points[*at + 1] - points[*at]));
+  }
+  return Value::undefined(concat(value.kind(), "[...]"));
+}
+
+Value slice(const Value& value, const std::array<Value, 3>& bounds, Budget& budget) {
+  want_defined(value);
+  if (!value.is_list() && !value.is_text())
+    throw Fault(concat("cannot take a slice of a ", value.kind()));
+  std::optional<int64_t> given[3];
+  for (size_t i = 0; i < 3; ++i) {
+    if (bounds[i].is_none()) continue;
+    if (!bounds[i].is_int() && !bounds[i].is_bool())
+      throw Fault("a slice's bounds must be integers");
+    given[i] = bounds[i].whole();
+  }
+  std::vector<size_t> points;
+  if (value.is_text()) {
+    budget.spend(value.text().size() / 2);
+    points = points_of(value.text());
+  }
+  const auto count =
+      static_cast<int64_t>(value.is_text() ? points.size() - 1 : value.items().size());
+  const int64_t step = given[2].value_or(1);
+  if (step == 0) throw Fault("a slice's step cannot be zero");
+  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? count : count - 1;
+  const auto bound = [&](std::optional<int64_t> at, int64_t absent) {
+    if (!at) return absent;
+    return std::clamp(*at < 0 ? *at + count : *at, low, high);
+  };
+  const int64_t begin = bound(given[0], step > 0 ? 0 : count - 1);
+  const int64_t end = bound(given[1], step > 0 ? count : -1);
+  std::string chars;
+  std::vector<Value> items;
+  // A step beyond the count takes one item; so at + step cannot overflow.
+  const int64_t stride = std::clamp(step, -count - 1, count + 1);
+  for (int64_t at = begin; stride > 0 ? at < end : at > end; at += stride) {
+    const auto i = static_cast<size_t>(at);
+    if (value.is_text()) {
+      chars.append(value.text(), points[i], points[i + 1] - points[i]);
+    } else {
+      items.push_back(value.items()[i]);
+    }
+  }
+  if (value.is_text()) return paid_text(budget, std::move(chars));
+  return paid_list(budget, std::move(items), value.list()->tuple);
+}
+
+bool contains(const Value& value, const Value& in, Budget& budget) {
+  if (in.is_text()) {
+    if (!value.is_text()) throw Fault(concat("a ", value.kind(), " cannot be in a str"));
+    const std::string &part = value.text(), &whole = in.text();
+    budget.spend_bytes(whole.size() * (1 + part.size() / 64));
+    return whole.find(part) != whole.npos;
+  }
+  if (in.is_map()) {
+    budget.spend(1);
+    return value.is_text() && in.map().find(value.text()) != nullptr;
+  }
+  if (in.is_list()) {
+    return std::any_of(in.items().begin(), in.items().end(),
+                       [&](const Value& item) { return equal(value, item, budget); });
+  }
+  if (in.is_undefined()) return false;
+  throw Fault(concat("cannot look into a value of type ", in.kind()));
+}
+
+}  // namespace syrinx::jinja

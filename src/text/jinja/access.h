@@ -1,0 +1,22 @@
+// What is in a value of a template: its attributes and items, and parts of it, as Python and Jinja
+// find them. Free functions; any thread. A Fault where the value is undefined or has no such thing;
+// what may take long is paid for.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "text/jinja/value.h"
+
+namespace syrinx::jinja {
+
+/// `value.name`: also methods, bound to the value.
+Value attribute(const Value& value, std::string_view name, Budget& budget);
+/// `value[index]`
+Value item(const Value& value, const Value& index, Budget& budget);
+/// `value[bounds[0]:bounds[1]:bounds[2]]`; none: left out.
+Value slice(const Value& value, const std::array<Value, 3>& bounds, Budget& budget);
+/// `value in in`
+bool contains(const Value& value, const Value& in, Budget& budget);
+
+}  // namespace syrinx::jinja

@@ -1,0 +1,36 @@
+// What is called in a template, and with what. Plain values.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/jinja/ast.h"
+#include "text/jinja/builtins.h"
+#include "text/jinja/value.h"
+
+namespace syrinx::jinja {
+
+/// A macro, one of the functions that every template knows, or a method of a value.
+struct Callable {
+  const Macro* macro = nullptr;
+  Global global = Global::kNone;
+  std::string method = {};
+  Value self = {};
+};
+
+/// Of a call, by place and by name.
+struct Arguments {
+  std::vector<Value> values;
+  std::vector<std::pair<std::string, Value>> named;
+
+  /// Argument `index`, or the one called `name`; null: not given.
+  const Value* get(size_t index, std::string_view name = {}) const;
+  /// A Fault when there are more than `most`, or one with a name that is not among `names`.
+  void check(std::string_view function, size_t most,
+             std::initializer_list<std::string_view> names = {}) const;
+};
+
+}  // namespace syrinx::jinja
