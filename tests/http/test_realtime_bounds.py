@@ -29,7 +29,7 @@ def memory(process):
 class Bounds(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = harness.Server("--quiet", "--model", str(WRITER), "--stall-timeout", str(STALL_S)).__enter__()
+        cls.server = harness.Server("--model", str(WRITER), "--stall-timeout", str(STALL_S)).__enter__()
 
     @classmethod
     def tearDownClass(cls):
@@ -43,7 +43,7 @@ class Bounds(unittest.TestCase):
         events = ws.until_type("response.output_audio.delta")
         took = time.monotonic() - began
         events += ws.until_type("response.done")
-        self.assertEqual(events[-1]["response"]["status"], "completed")
+        self.assertIn(events[-1]["response"]["status"], ("completed", "incomplete"))  # at its bound
         self.assertTrue(text_of(events))
         return took
 
