@@ -67,7 +67,7 @@ void penalise(const SampleRow& row, int64_t vocabulary, Scratch& s) {
 
 /// Ranges of ids that may be drawn, clipped to the vocabulary.
 struct Allowed {
-  std::array<IdRange, 3> range{};
+  std::array<IdRange, SampleRule::kMostRanges> range{};
   int count = 0;
   int64_t ids = 0;
 };
@@ -417,8 +417,8 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
                "[sample] logits ", logits.shape.str(), " for ", rows.size(), " rows, ", ids.size(),
                " ids, ", status.size(), " statuses");
   for (const SampleRow& row : rows)
-    SYRINX_CHECK(row.rule.ranges >= 0 && row.rule.ranges <= 3, "[sample] ", row.rule.ranges,
-                 " ranges of allowed ids");
+    SYRINX_CHECK(row.rule.ranges >= 0 && row.rule.ranges <= SampleRule::kMostRanges, "[sample] ",
+                 row.rule.ranges, " ranges of allowed ids");
   if (logits.device == Device::kCuda) return cuda::sample(ctx, logits, rows, ids, status);
   const int64_t vocabulary = logits.shape[1];
   const int64_t words = vocabulary / 64 + 1;

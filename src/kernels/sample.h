@@ -47,7 +47,8 @@ struct IdRange {
 
 /// What a row may become. Without ranges every id is allowed.
 struct SampleRule {
-  std::array<IdRange, 3> allowed{};  ///< rising, disjoint
+  static constexpr int kMostRanges = 16;
+  std::array<IdRange, kMostRanges> allowed{};  ///< rising, disjoint
   int ranges = 0;
   int32_t forced = -1;  ///< >= 0: this id, whatever the logits say
   /// >= 0: this id if fewer than wanted_among of the allowed ones have a larger logit, after the

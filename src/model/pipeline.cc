@@ -119,6 +119,10 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
     return Error{ErrorCode::kUnsupported, "this model speaks; it does not answer messages",
                  "messages"};
   }
+  if (request.chat && !request.chat->must_call.empty() && !info.calls_tools) {
+    return Error{ErrorCode::kUnsupported, "this model cannot be made to call a tool",
+                 "tool_choice"};
+  }
   if (Status fault = check_recordings(info, request); !fault) return fault;
   if (Status fault = check_answers(info, request); !fault) return fault;
   if (!request.context.empty() && !info.context) {

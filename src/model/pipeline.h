@@ -61,6 +61,9 @@ struct PipelineInfo {
     static constexpr double kAhead_s = 0.02;
   };
   std::optional<Stretches> hears_ahead = {};
+  bool calls_tools = false;  ///< can be made to call a tool: Chat::must_call
+  /// Of one that writes: tokens of a prompt and its answer together, at most; 0: not told.
+  int64_t positions = 0;
   bool recalls = false;  ///< takes its earlier answers as it made them: SpeechRequest::answers
   /// Recordings that it writes down (Pipeline::dictation()): their length at most; 0: it does not.
   double dictates_s = 0;

@@ -44,6 +44,9 @@ struct Chat {
   /// For templates of models that may think before they answer (`enable_thinking`); unset: as the
   /// template does by itself.
   std::optional<bool> thinks = {};
+  /// Names of tools: the answer begins with a call of one of them. Empty: as the model likes.
+  /// Refused where PipelineInfo::calls_tools is not set.
+  std::vector<std::string> must_call = {};
 };
 
 /// An answer that the same model gave earlier in a conversation, as it made it: ids of text and of

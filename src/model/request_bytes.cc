@@ -203,6 +203,7 @@ void written(Io& io, SpeechRequest& r) {
   shared(io, r.chat, [&](Chat& chat) {
     io.text(chat.messages), io.text(chat.tools);
     optional(io, chat.thinks);
+    list(io, chat.must_call, [&](std::string& name) { io.text(name); });
   });
   io.text(r.expected);
   io.number(r.expected_among);

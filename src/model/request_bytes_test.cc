@@ -50,7 +50,7 @@ SpeechRequest full_request() {
   r.max_frames = 100;
   r.ignore_stop = true, r.phone_times = true;
   auto chat = std::make_shared<Chat>();
-  chat->messages = "[]", chat->tools = "[{}]", chat->thinks = false;
+  chat->messages = "[]", chat->tools = "[{}]", chat->thinks = false, chat->must_call = {"f", "g"};
   r.chat = chat;
   r.expected = "hello";
   r.expected_among = 3, r.expected_settled = 4, r.jacobi = 5;
@@ -108,6 +108,7 @@ TEST(RequestBytes, ThereAndBack) {
   EXPECT_EQ(got.seed, want.seed);
   EXPECT_EQ(got.max_frames, 100);
   EXPECT_EQ(got.chat->tools, "[{}]");
+  EXPECT_EQ(got.chat->must_call, (std::vector<std::string>{"f", "g"}));
   EXPECT_EQ(got.chat->thinks, false);
   EXPECT_EQ(got.expected, "hello");
   EXPECT_EQ(got.expected_settled, 4u);

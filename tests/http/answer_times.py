@@ -7,15 +7,18 @@ Each question is spoken anew, in a session of its own or, with --conversation, i
 piece when it has ended, so that nothing of it can be heard before.
 
 Parts: from the end of the question's sound until the server says that it ended (the detector's pause), then until the first
-text (hearing, the prompt, a step), then until the first audio (steps, flow, vocoder). What the parts of the model took of that
-is told by the server's metrics. The vocabulary has as many ids of text for each code as the family's answers have, so that
+text (hearing, the prompt, a step), then until the first audio (steps, flow, vocoder). What the parts of the model took before
+the server said so (`ahead`) and since is told by the server's metrics. Microphones are never silent: --noise adds what they
+hear in a quiet room, without which pauses are digital silence. The vocabulary has as many ids of text for each code as the family's answers have, so that
 random answers have the family's rhythm on average. What is said means nothing.
 """
 import argparse
+import array
 import base64
 import itertools
 import json
 import os
+import random
 import re
 import statistics
 import string
@@ -97,12 +100,23 @@ def stage_seconds(server):
     return {stage: float(value) for stage, value in found}
 
 
+def noisy(pcm, amplitude, seed):
+    """16-bit samples with white noise of that RMS added."""
+    if not amplitude:
+        return pcm
+    noise = random.Random(seed)
+    samples = array.array("h", pcm)
+    for i, sample in enumerate(samples):
+        samples[i] = max(-32768, min(32767, round(sample + noise.gauss(0, amplitude))))
+    return samples.tobytes()
+
+
 def open_session(server, name, at_once):
     turns = {"audio": {"input": {"turn_detection": None}}} if at_once else {}
     return Conversation(server, f"?model={name}", temperature=2, max_output_tokens=400, **turns)
 
 
-def turn(server, ws, question, seconds, at_once):
+def turn(server, ws, question, quiet, seconds, at_once):
     """One question of a session: times by the client's clock, and what the stages took."""
     server.wait_running(0, 60)
     times, wanted = {}, ["input_audio_buffer.speech_stopped", "response.output_audio_transcript.delta",
@@ -123,24 +137,25 @@ def turn(server, ws, question, seconds, at_once):
     reader = threading.Thread(target=read)
     reader.start()
     if at_once:
-        ws.append(silence(300) + question)
+        ws.append(quiet[:300 * 48] + question)
         for kind in ("input_audio_buffer.commit", "response.create"):
             ws.send({"type": kind})
         end = times[wanted[0]] = time.monotonic()
         first[wanted[0]] = before
     else:
-        ws.talk(silence(500) + question, pace=True)
+        ws.talk(quiet[:500 * 48] + question, pace=True)
         end = time.monotonic()
     while reader.is_alive() and wanted[0] not in times and time.monotonic() - end < 5:
-        ws.talk(silence(40), pace=True)
+        ws.talk(quiet[:40 * 48], pace=True)
         time.sleep(0.04)
     reader.join(seconds)
     if len(times) < len(wanted):
         return None
     stopped, text, audio = (times[kind] for kind in wanted)
-    took = lambda kind: {stage: round(first[kind].get(stage, 0) - before.get(stage, 0), 3) for stage in STAGES}
-    return dict(pause=stopped - end, text=text - stopped, audio=audio - text, all=audio - end, until_text=took(wanted[1]),
-                until_audio=took(wanted[2]))
+    took = lambda since, kind: {stage: round(first[kind].get(stage, 0) - since.get(stage, 0), 3) for stage in STAGES}
+    ended = first[wanted[0]]
+    return dict(pause=stopped - end, text=text - stopped, audio=audio - text, all=audio - end, ahead=took(before, wanted[0]),
+                until_text=took(ended, wanted[1]), until_audio=took(ended, wanted[2]))
 
 
 def main():
@@ -153,11 +168,14 @@ def main():
     parser.add_argument("--question", default=QUESTION)
     parser.add_argument("--at-once", action="store_true", help="the question is sent when it has ended")
     parser.add_argument("--conversation", action="store_true", help="all turns in one session")
+    parser.add_argument("--noise", type=float, default=0, help="RMS of 16-bit samples (10: -70 dB of full scale)")
     args = parser.parse_args()
     make, layers = FAMILIES[args.family]
     with harness.Server("--quiet") as server:
         questions = [server.speak({"input": args.question, "response_format": "pcm", "seed": seed})[2]
                      for seed in range(args.turns)]
+    questions = [noisy(pcm, args.noise, seed) for seed, pcm in enumerate(questions)]
+    quiet = noisy(silence(500), args.noise, "quiet")
     with tempfile.TemporaryDirectory() as root:
         folder = os.path.join(root, args.family)
         os.mkdir(folder)
@@ -174,7 +192,7 @@ def main():
             for question in questions:
                 if ws is None or not args.conversation:
                     ws = open_session(server, args.family, args.at_once)
-                row = turn(server, ws, question, args.seconds, args.at_once)
+                row = turn(server, ws, question, quiet, args.seconds, args.at_once)
                 print(json.dumps(row), flush=True)
                 rows += [row] if row else []
                 if not args.conversation:

@@ -13,6 +13,7 @@ import os
 import selectors
 import statistics
 import struct
+import sys
 import time
 
 import harness
@@ -198,6 +199,7 @@ def spread(values):
 
 
 def measure(count, seconds, options):
+    """True: every conversation was answered, and no stream had a gap that the client did not make."""
     with harness.Server("--quiet", "--model", "wren", "--ears", "pocketsphinx", *options) as server:
         before = hearing_and_all(server.process)
         began = time.monotonic()
@@ -219,6 +221,9 @@ def measure(count, seconds, options):
     print(f"  processor: {every / took:.2f} cores, {low / took:.2f} of them threads of less priority")
     for trouble in sorted(set(troubles)):
         print(f"  trouble, {troubles.count(trouble)} times: {trouble}")
+    heard = [gap for gap in gaps if gap > late + 0.02]
+    print(f"{len(answered)} answers of {count} conversations, {len(heard)} gaps that the server made")
+    return len(answered) >= count and not heard and not troubles
 
 
 if __name__ == "__main__":
@@ -226,4 +231,4 @@ if __name__ == "__main__":
     parser.add_argument("--conversations", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=120)
     arguments, rest = parser.parse_known_args()
-    measure(arguments.conversations, arguments.seconds, rest)
+    sys.exit(not measure(arguments.conversations, arguments.seconds, rest))

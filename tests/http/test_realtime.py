@@ -39,6 +39,8 @@ class Conversation(WebSocket):
         if self.status != 101:
             raise AssertionError(f"status {self.status}")
         self.created = self.event()
+        if "intent=transcription" not in query:
+            self.conversation = self.until_type("conversation.created")[-1]["conversation"]["id"]
         if session:
             self.update(**session)
 
@@ -431,6 +433,36 @@ class BuiltIn(unittest.TestCase):
                 events = ws.until_type("response.done")
         self.assertRegex(text_of(events), r"^It is \d\d:\d\d\.$")
         self.assertGreater(len(audio_of(events)), RATE)
+
+    def test_a_tool_that_must_be_called(self):
+        """Asked for a sum, wren sets a timer where it must, in conversations and in chats; others say that they cannot."""
+        timer = {"name": "set_timer", "description": "Sets a timer.", "parameters": {
+            "type": "object", "properties": {unit: {"type": "integer"} for unit in ("hours", "minutes", "seconds")}}}
+        tools, question = [{"type": "function", **timer}], "How much is two plus three?"
+        with harness.Server("--quiet", "--model", "wren", "--model", str(WRITER)) as server:
+            with Conversation(server, "?model=wren", output_modalities=["text"], tools=tools) as ws:
+                ws.say(question)
+                ws.respond()
+                self.assertIn("5", text_of(ws.until_type("response.done")))
+                for choice in ("required", {"type": "function", "name": "set_timer"}):
+                    ws.respond(conversation="none", tool_choice=choice, input=[
+                        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": question}]}])
+                    call, = ws.until_type("response.done")[-1]["response"]["output"]
+                    self.assertEqual((call["type"], call["name"]), ("function_call", "set_timer"))
+                    self.assertIsInstance(json.loads(call["arguments"]), dict)
+            with Conversation(server) as ws:
+                ws.send({"type": "session.update", "session": {"type": "realtime", "tools": tools, "tool_choice": "required"}})
+                error = ws.event()["error"]
+                self.assertEqual((error["code"], error["param"]), ("unsupported_value", "session.tool_choice"))
+                self.assertIn("qwen3", error["message"])
+            body = {"model": "wren", "messages": [{"role": "user", "content": question}], "tool_choice": "required",
+                    "tools": [{"type": "function", "function": timer}]}
+            connection = server.connect()
+            connection.request("POST", "/v1/chat/completions", json.dumps(body), {"Content-Type": "application/json"})
+            choice = json.loads(connection.getresponse().read())["choices"][0]
+            connection.close()
+            self.assertEqual(choice["finish_reason"], "tool_calls")
+            self.assertEqual(choice["message"]["tool_calls"][0]["function"]["name"], "set_timer")
 
     def test_conversations_beside_each_other(self):
         """Several microphones that never stop, in real time: every question is answered, and no answer has a gap that

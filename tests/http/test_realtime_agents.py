@@ -26,6 +26,7 @@ if not shutil.which("flite") or not shutil.which("sox"):
 os.environ.setdefault("LOGURU_LEVEL", "ERROR")
 
 PATIENCE_S = 60
+SLACK_S = 0.2  # between two times that a voice says the same
 TIMER = {"type": "object", "properties": {unit: {"type": "integer"} for unit in ("hours", "minutes", "seconds")}}
 
 
@@ -62,6 +63,18 @@ class Agents(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.server.__exit__()
+
+    def times_around(self, text, end):
+        """When the voice that answers begins the last word that ends by so many characters of a text, and the next one;
+        seconds, of the text spoken once more."""
+        answer = self.server.open_speech({"input": text, "stream_format": "sse", "response_format": "pcm",
+                                          "word_timestamps": True})
+        words = [(word["begin"], word["start_s"]) for line in answer if line.startswith(b"data: {")
+                 for word in json.loads(line[6:]).get("words", [])]
+        answer.connection.close()
+        size = len(text[:end].encode())
+        return (max([start for begin, start in words if begin < size], default=0),
+                min([start for begin, start in words if begin >= size], default=float("inf")))
 
 
 @needs("livekit")
@@ -176,8 +189,11 @@ class LiveKit(Agents):
         self.assertEqual(errors, [])
         self.assertTrue(cut.text.startswith(heard))
         self.assertLess(0, len(heard))
-        # Half a second, of a text of random ids whose words may be long.
-        self.assertLess(len(heard), min(80, len(cut.text)))
+        self.assertLess(len(heard), len(cut.text))
+        # Random ids make long words, so their number tells nothing: the last one that was heard began in time.
+        begin_s, later_s = self.times_around(cut.text, len(heard))
+        self.assertLess(begin_s, 0.5 + SLACK_S)
+        self.assertGreater(later_s, 0.5 - SLACK_S)
 
     def test_transcription(self):
         """Their recogniser, by the Realtime API and by files, with a stream and without."""

@@ -123,6 +123,7 @@ void Glm4Voice::describe(const LoadSpec& spec) {
   info_.default_voice = kVoice;
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
+  info_.positions = config_.lm.max_positions;
   info_.hears_first_channel = true;
   const auto seconds = [](int64_t samples) {
     return static_cast<double>(samples) / GlmSpeechTokenizer::kSampleRate;

@@ -100,8 +100,20 @@ Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
     return Error{ErrorCode::kUnsupported, "the text has a token that the model does not know",
                  request.chat ? "messages" : "prompt"};
   }
-  return std::unique_ptr<Answer>(
+  auto out = std::unique_ptr<Answer>(
       new Answer(config, generation, prompter.tokenizer(), request, prompt.take()));
+  if (!request.chat || request.chat->must_call.empty()) return out;
+  auto calls = prompter.calls_of(*request.chat);
+  if (!calls.ok()) return calls.error();
+  for (const auto& call : calls.value()) {
+    if (std::any_of(call.begin(), call.end(), [&](int32_t id) { return id >= out->ids_known_; }))
+      return refused("a tool's name has a token that the model does not know", "tool_choice");
+  }
+  out->beginnings_ = Beginnings(calls.take());
+  if (out->beginnings_.too_many())
+    return refused("the names of so many tools begin differently that one of them must be named",
+                   "tool_choice");
+  return out;
 }
 
 void Answer::prefix_keys(bool, std::vector<uint64_t>& keys) const {
@@ -118,6 +130,8 @@ SampleRule Answer::rule_behind(int guesses) const {
   SampleRule rule;
   rule.allowed[rule.ranges++] = {0, ids_known_};
   const auto now = static_cast<size_t>(steps()), at = now + static_cast<size_t>(guesses);
+  if (beginnings_.restrict(std::span(ids_).subspan(static_cast<size_t>(prompt_rows_), at), rule))
+    return rule;
   if (alike_ < now || at >= expected_.size() || (among_ <= 1 && at >= settled_)) return rule;
   if (!std::equal(&expected_[now], &expected_[at], draft().begin())) return rule;
   if (at < settled_) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "families/llm/answer_text.h"
+#include "families/llm/beginnings.h"
 #include "families/llm/config.h"
 #include "families/llm/prompter.h"
 #include "model/request.h"
@@ -88,6 +89,7 @@ class Answer : public Sequence {
   const int among_;         // SpeechRequest::expected_among
   const size_t settled_;    // ids of it that are taken in any case
   const int jacobi_;
+  Beginnings beginnings_;  // of a call that must be made
   AnswerText text_;
   std::deque<Held> held_;
 };

@@ -302,6 +302,79 @@ TEST_F(AnswerTest, SpecialTokensOfAClientStayText) {
   EXPECT_EQ(ends(request("<|end|>")), 1);
 }
 
+// Calls of tools that must be made
+
+TEST_F(AnswerTest, BeginsWithACallOfAToolThatMustBeCalled) {
+  EXPECT_FALSE(model_.info().calls_tools) << "its template writes calls that nobody finds";
+  EXPECT_FALSE(Llm(spec("qwen2")).info().calls_tools) << "it has no template";
+  const CheckpointCopy copy(golden_dir("qwen3"));
+  copy.replace("chat_template.jinja", "<call>", "<tool_call>");
+  copy.replace("chat_template.jinja", "</call>", "</tool_call>");
+  const Llm model({copy.dir.path(), "tiny", WeightType::kF32});
+  ASSERT_TRUE(model.info().calls_tools);
+  const std::string tools =
+      R"([{"type": "function", "function": {"name": "get_time", "parameters": {}}},)"
+      R"( {"type": "function", "function": {"name": "get", "parameters": {}}},)"
+      R"( {"type": "function", "function": {"name": "timer<|im_end|>", "parameters": {}}}])";
+  const auto asked = [&](std::vector<std::string> names, std::optional<bool> thinks) {
+    SpeechRequest out;
+    out.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "What time is it?"}])",
+                                           tools, thinks, std::move(names)});
+    out.temperature = 1.f, out.top_k = 0, out.top_p = 1.f;
+    return out;
+  };
+  const auto written = [&](const SpeechRequest& request) {
+    Runner runner(model);
+    Track track = runner.open(request);
+    for (int step = 0; step < 60 && !track.finished; ++step) runner.step(track);
+    const std::span<const int32_t> ids = track.state->history(0);
+    std::string out;
+    for (const int32_t id : ids.subspan(static_cast<size_t>(track.state->prompt_rows())))
+      out += tokenizer_.bytes(id);
+    return out;
+  };
+  const auto begins = [&](const std::string& text, const std::string& name) {
+    return text.starts_with("<tool_call>\n{\"name\": \"" + name + "\", \"arguments\":");
+  };
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    SpeechRequest one = asked({"get"}, false), any = asked({"get_time", "get"}, false);
+    one.seed = any.seed = seed;
+    EXPECT_TRUE(begins(written(one), "get")) << written(one);
+    const std::string text = written(any);
+    EXPECT_TRUE(begins(text, "get") || begins(text, "get_time")) << text;
+  }
+  const std::string strange = written(asked({"timer<|im_end|>"}, false));
+  EXPECT_TRUE(begins(strange, "timer<|im_end|>")) << "it ends nothing: " << strange;
+  EXPECT_NE(written(asked({"get"}, true)).find("<tool_call>"), std::string::npos);
+}
+
+TEST_F(AnswerTest, TheSeedChoosesAmongToolsThatMayBeCalled) {
+  std::vector<int32_t> first{1, 2, 3, 4}, second{1, 2, 9}, third{1, 7};
+  const Beginnings any({first, second, third});
+  const auto after = [&](const std::vector<int32_t>& said) {
+    SampleRule rule;
+    rule.allowed[rule.ranges++] = {0, 100};
+    any.restrict(said, rule);
+    return rule;
+  };
+  EXPECT_EQ(after({}).forced, 1);
+  const SampleRule two = after({1});
+  EXPECT_EQ(two.forced, -1);
+  ASSERT_EQ(two.ranges, 2);
+  EXPECT_EQ(two.allowed[0].begin, 2);
+  EXPECT_EQ(two.allowed[1].begin, 7);
+  EXPECT_EQ(two.allowed[1].end, 8);
+  EXPECT_EQ(after({1, 2, 3}).forced, 4);
+  EXPECT_EQ(after({1, 7}).allowed[0].end, 100) << "it is free behind a whole one";
+  EXPECT_EQ(after({1, 2, 3, 4, 5}).ranges, 1);
+  EXPECT_FALSE(any.too_many());
+  std::vector<std::vector<int32_t>> many;
+  for (int32_t id = 0; id < SampleRule::kMostRanges; ++id) many.push_back({5, 90 - id, id});
+  EXPECT_FALSE(Beginnings(many).too_many());
+  many.push_back({5, 91});
+  EXPECT_TRUE(Beginnings(many).too_many());
+}
+
 TEST_F(AnswerTest, RefusesByName) {
   SpeechRequest open_text = request("x");
   open_text.text_open = true;

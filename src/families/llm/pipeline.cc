@@ -29,6 +29,8 @@ void Llm::describe(const LoadSpec& spec) {
   info_.speaks = false;
   info_.writes = true;
   info_.no_cloning = "this model writes; it has no voices";
+  info_.calls_tools = prompter_->calls_tools();
+  info_.positions = config_.max_positions;
   const DecoderConfig& d = config_.lm;
   info_.parts = {
       {"language model",

@@ -11,6 +11,15 @@ namespace {
 /// Parts a special token that a client has written, so that it is none: U+FDD0, which is no
 /// character and means nothing outside of a program.
 constexpr std::string_view kMark = "\xef\xb7\x90";
+/// An exchange in which a tool is called, by names that nothing else has.
+constexpr std::string_view kToolName = "name_of_the_tool_x", kArgument = "name_of_its_argument_x";
+constexpr const char* kTools =
+    R"([{"type": "function", "function": {"name": "f", "description": "", "parameters": {}}}])";
+constexpr const char* kQuestion = R"([{"role": "user", "content": "?"}])";
+constexpr const char* kCalled =
+    R"([{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [)"
+    R"({"id": "call00000", "type": "function", "function": {"name": "name_of_the_tool_x",)"
+    R"( "arguments": {"name_of_its_argument_x": 0}}}]}])";
 /// Longer texts than this for each id are refused before they are encoded.
 constexpr size_t kBytesPerId = 64;
 
@@ -82,7 +91,8 @@ Result<std::vector<int32_t>> Prompter::checked(std::vector<int32_t> ids, const c
       concat("the prompt has ", ids.size(), " tokens; this model takes at most ", max_ids_), param};
 }
 
-Result<std::vector<int32_t>> Prompter::of_chat(const Chat& chat) const {
+/// The prompt's text, in which what is no special token is parted by marks.
+Result<std::string> Prompter::rendered(const Chat& chat) const {
   if (!template_) {
     return Error{ErrorCode::kUnsupported,
                  "this model has no chat template; it goes on with a text only", "messages"};
@@ -97,18 +107,60 @@ Result<std::vector<int32_t>> Prompter::of_chat(const Chat& chat) const {
   }
   jinja::Template::Variables more;
   if (chat.thinks) more.emplace_back("enable_thinking", *chat.thinks);
-  const auto text = template_->render(messages.take(), std::move(tools), std::time(nullptr), more);
-  if (!text.ok()) return text.error();
-  if (Status fault = fits(text.value().size(), "messages"); !fault) return fault.error();
+  return template_->render(messages.take(), std::move(tools), std::time(nullptr), more);
+}
+
+std::vector<int32_t> Prompter::encoded(std::string_view rest) const {
   std::vector<int32_t> ids;
-  std::string_view rest = text.value();
   while (!rest.empty()) {
     const size_t mark = rest.find(kMark);
     const std::vector<int32_t> some = tokenizer_.encode(rest.substr(0, mark));
     ids.insert(ids.end(), some.begin(), some.end());
     rest.remove_prefix(mark == rest.npos ? rest.size() : mark + kMark.size());
   }
-  return checked(std::move(ids), "messages");
+  return ids;
+}
+
+Result<std::vector<int32_t>> Prompter::of_chat(const Chat& chat) const {
+  const auto text = rendered(chat);
+  if (!text.ok()) return text.error();
+  if (Status fault = fits(text.value().size(), "messages"); !fault) return fault.error();
+  return checked(encoded(text.value()), "messages");
+}
+
+/// Read off an answer that calls a tool, as the template tells it, behind what asks for an answer.
+Result<Prompter::CallForm> Prompter::call_form(const Chat& chat) const {
+  const Error none{ErrorCode::kUnsupported,
+                   "this model's chat template writes no calls of tools that could be asked for",
+                   "tool_choice"};
+  Chat probe{kQuestion, chat.tools, chat.thinks, {}};
+  const auto asked = rendered(probe);
+  probe.messages = kCalled;
+  const auto called = rendered(probe);
+  if (!asked.ok() || !called.ok() || !called.value().starts_with(asked.value())) return none;
+  const std::string& text = called.value();
+  const size_t begin = asked.value().size(), name = text.find(kToolName, begin);
+  const size_t argument = text.find(kArgument, name == text.npos ? name : name + kToolName.size());
+  if (argument == text.npos) return none;
+  const size_t behind = name + kToolName.size(), arguments = text.rfind('{', argument);
+  if (arguments == text.npos || arguments < behind) return none;
+  const size_t last = text.find_last_not_of(" \t\r\n", arguments - 1);
+  CallForm form{text.substr(begin, name - begin), text.substr(behind, last + 1 - behind)};
+  const bool found_again = form.before.find("<tool_call>") != std::string::npos ||
+                           form.before.find('{') == form.before.find_first_not_of(" \t\r\n");
+  return found_again ? Result(std::move(form)) : Result<CallForm>(none);
+}
+
+bool Prompter::calls_tools() const { return template_ && call_form({"", kTools, {}, {}}).ok(); }
+
+Result<std::vector<std::vector<int32_t>>> Prompter::calls_of(const Chat& chat) const {
+  const auto form = call_form(chat);
+  if (!form.ok()) return form.error();
+  std::vector<std::vector<int32_t>> out;
+  for (const std::string& name : chat.must_call) {
+    out.push_back(encoded(form.value().before + harmless(name) + form.value().behind));
+  }
+  return out;
 }
 
 Result<std::vector<int32_t>> Prompter::of_text(std::string_view text) const {

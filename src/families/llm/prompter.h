@@ -26,10 +26,23 @@ class Prompter {
   /// Of a text to be gone on with, special tokens included, behind what the tokenizer begins with.
   Result<std::vector<int32_t>> of_text(std::string_view text) const;
 
+  /// What an answer to `chat` may begin with so that it calls one of Chat::must_call: the call up
+  /// to its arguments, once for each name, written as the template writes calls.
+  Result<std::vector<std::vector<int32_t>>> calls_of(const Chat& chat) const;
+  /// Whether the template writes calls of tools, in a form that is found again in answers.
+  bool calls_tools() const;
+
   const Tokenizer& tokenizer() const { return tokenizer_; }
   bool chats() const { return template_.has_value(); }
 
  private:
+  /// How a call is written: before the tool's name, and between that and its arguments.
+  struct CallForm {
+    std::string before, behind;
+  };
+  Result<CallForm> call_form(const Chat& chat) const;
+  Result<std::string> rendered(const Chat& chat) const;
+  std::vector<int32_t> encoded(std::string_view text) const;
   Result<jinja::Value> value_of(const std::string& json, const char* param) const;
   jinja::Value harmless_value(const jinja::Value& value) const;
   std::string harmless(std::string_view text) const;

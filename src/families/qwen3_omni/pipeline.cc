@@ -106,6 +106,7 @@ void Qwen3Omni::describe(const LoadSpec& spec) {
   info_.writes = true;
   info_.speaks = config_.speaks;
   info_.hears_s = kHearsSeconds;
+  info_.positions = config_.thinker.max_positions;
   info_.hears_ahead = {
       static_cast<double>(networks_->tower.chunk_samples() * networks_->tower.window_chunks()) /
       Qwen3AudioTower::kSampleRate};

@@ -148,6 +148,7 @@ void StepAudio2::describe(const LoadSpec& spec) {
   }
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
+  info_.positions = config_.lm.max_positions;
   info_.hears_first_channel = true;
   const double piece_s =
       static_cast<double>(StepAudioEncoder::kPiece) / StepAudioEncoder::kSampleRate;

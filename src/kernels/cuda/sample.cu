@@ -36,7 +36,7 @@ struct Room {
 
 /// Allowed ids, clipped to the vocabulary.
 struct Allowed {
-  int begin[3], end[3], ranges, count;
+  int begin[SampleRule::kMostRanges], end[SampleRule::kMostRanges], ranges, count;
   __device__ int id_of(int index) const {
     int r = 0;
     while (r + 1 < ranges && index >= end[r] - begin[r]) {

@@ -419,17 +419,56 @@ std::string read_messages(const ChatFields& fields, Heard& heard) {
   return json_of(make_list(std::move(out)));
 }
 
-/// The tools that the answer may call, as JSON; "" when it may call none.
-std::string read_tools(const ChatFields& fields, std::vector<std::string>& names) {
-  std::string choice = "auto";
-  if (const Value* wish = fields.find("tool_choice")) {
-    choice = wish->is_text() ? wish->text() : "of a function";
-    if (choice != "auto" && choice != "none")
-      throw unsupported("tool_choice", concat("'tool_choice' may be auto or none; ",
-                                              choice.substr(0, 100), " is not supported."));
+/// Whether tools may or must be called.
+struct ToolChoice {
+  bool none = false, must = false;
+  std::string name = {};  ///< of the one that must be; empty: any
+};
+
+ToolChoice read_tool_choice(const ChatFields& fields, bool calls_tools) {
+  const Value* wish = fields.find("tool_choice");
+  ToolChoice out;
+  if (wish == nullptr) return out;
+  if (wish->is_text()) {
+    out.none = wish->text() == "none", out.must = wish->text() == "required";
+    if (!out.none && !out.must && wish->text() != "auto")
+      throw unsupported("tool_choice",
+                        concat("'tool_choice' may be auto, none, required or a function; '",
+                               wish->text().substr(0, 100), "' is not supported."));
+  } else {
+    const ChatFields choice = *fields.sub("tool_choice");
+    const std::string type = choice.need_text("type");
+    if (type != "function")
+      throw unsupported("tool_choice.type", concat("A choice of the type '", type.substr(0, 100),
+                                                   "' is not supported; 'function' is."));
+    const auto function = choice.sub("function");
+    if (!function) throw bad_field("tool_choice.function", "'tool_choice.function' is missing.");
+    out = {false, true, function->need_text("name")};
   }
+  if (out.must && !calls_tools)
+    throw unsupported("tool_choice",
+                      "This model cannot be made to call a tool; 'tool_choice' may be auto or "
+                      "none.");
+  return out;
+}
+
+/// Of the tools of these names, those of which one must be called.
+std::vector<std::string> must_call(const ToolChoice& choice, std::vector<std::string> names) {
+  if (!choice.must) return {};
+  if (names.empty())
+    throw bad_field("tool_choice", "'tool_choice' asks for a call, but there are no 'tools'.");
+  if (choice.name.empty()) return names;
+  if (std::find(names.begin(), names.end(), choice.name) == names.end())
+    throw bad_field("tool_choice", concat("There is no tool '", choice.name.substr(0, 100),
+                                          "' among the 'tools'."));
+  return {choice.name};
+}
+
+/// The tools that the answer may call, as JSON; "" when it may call none.
+std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
+                       std::vector<std::string>& names) {
   const auto* tools = fields.list("tools");
-  if (tools == nullptr || tools->empty() || choice == "none") return "";
+  if (tools == nullptr || tools->empty() || choice.none) return "";
   if (tools->size() > kMaxTools)
     throw bad_field("tools", concat("'tools' may hold at most ", kMaxTools, " tools."));
   for (size_t i = 0; i < tools->size(); ++i) {
@@ -473,7 +512,9 @@ void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& cal
   chat->messages = read_messages(fields, heard);
   call.request.recordings = std::move(heard.recordings);
   call.request.answers = std::move(heard.answers);
-  chat->tools = read_tools(fields, call.tool_names);
+  const ToolChoice choice = read_tool_choice(fields, model.calls_tools);
+  chat->tools = read_tools(fields, choice, call.tool_names);
+  chat->must_call = must_call(choice, call.tool_names);
   chat->thinks = read_thinks(fields);
   call.request.chat = std::move(chat);
   const auto top = fields.integer("top_logprobs", 0, kMaxLogprobs);

@@ -43,10 +43,16 @@ struct ChatAbility {
   const DecodeHelper* decoder = nullptr;
   bool recalls = false;         ///< PipelineInfo::recalls
   FindAnswer find_answer = {};  ///< empty: there are none
+  bool calls_tools = false;     ///< PipelineInfo::calls_tools
 
   static ChatAbility of(const PipelineInfo& info, const DecodeHelper* decoder = nullptr) {
-    return {info.speaks && info.converses, info.hears_s, info.hears_first_channel, decoder,
-            info.recalls};
+    return {info.speaks && info.converses,
+            info.hears_s,
+            info.hears_first_channel,
+            decoder,
+            info.recalls,
+            {},
+            info.calls_tools};
   }
 };
 

@@ -131,7 +131,12 @@ TEST(ChatCallBody, RefusesByName) {
       {R"(, "response_format": {})", "response_format.type", "invalid_value"},
       {R"(, "modalities": ["text", "audio"])", "modalities", "unsupported_value"},
       {R"(, "tool_choice": "required")", "tool_choice", "unsupported_value"},
-      {R"(, "tool_choice": {"type": "function"})", "tool_choice", "unsupported_value"},
+      {R"(, "tool_choice": "always")", "tool_choice", "unsupported_value"},
+      {R"(, "tool_choice": 1)", "tool_choice", "invalid_type"},
+      {R"(, "tool_choice": {"type": "function"})", "tool_choice.function", "invalid_value"},
+      {R"(, "tool_choice": {"type": "mcp"})", "tool_choice.type", "unsupported_value"},
+      {R"(, "tool_choice": {"type": "function", "function": {"name": "f"}})", "tool_choice",
+       "unsupported_value"},
       {R"(, "functions": [])", "functions", "unsupported_value"},
       {R"(, "tools": [{"type": "function"}])", "tools[0].function", "invalid_value"},
       {R"(, "tools": [{"type": "retrieval"}])", "tools[0].type", "unsupported_value"},
@@ -309,14 +314,20 @@ TEST(ChatFuzz, Bodies) {
        R"({"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio":)"
        R"( {"format": "wav", "data": ")" +
            silence + "\"}}]}]}",
+       chat_with(
+           R"(, "modalities": ["audio"], "audio_shape": "vllm-omni", "tool_choice": "required")"
+           R"(, "tools": [{"type": "function", "function": {"name": "f"}}])"),
+       chat_with(R"(, "tool_choice": {"type": "function", "function": {"name": "f"}})"
+                 R"(, "tools": [{"type": "function", "function": {"name": "f"}}])"),
        R"({"prompt": "a", "logprobs": 3, "temperature": 0.1, "n": 1, "seed": 3})"},
       json_tokens());
   const int inputs = fuzz_inputs(8000);
   int good = 0;
   for (int i = 0; i < inputs && !testing::Test::HasFailure(); ++i) {
     const std::string body = mutator.next();
-    const auto call = read_call(body, i % 4 == 0 ? ChatKind::kCompletion : ChatKind::kChat,
-                                {.speaks = i % 3 == 0, .hears_s = i % 2 == 0 ? 30. : 0});
+    const auto call = read_call(
+        body, i % 4 == 0 ? ChatKind::kCompletion : ChatKind::kChat,
+        {.speaks = i % 3 == 0, .hears_s = i % 2 == 0 ? 30. : 0, .calls_tools = i % 5 < 3});
     if (const auto* fault = std::get_if<ApiError>(&call)) {
       EXPECT_EQ(fault->status, 400) << body;
       EXPECT_FALSE(fault->message.empty()) << body;
@@ -333,6 +344,33 @@ TEST(ChatCallBody, TakesManyMessages) {
   for (int i = 1; i < 100'000; ++i) body += R"(,{"role":"user","content":""})";
   EXPECT_GT(good_call(body + "]}").request.chat->messages.size(), 3'000'000u);
   EXPECT_EQ(bad_call(R"({"messages": [)" + std::string(3'000'000, '1') + "]}").status, 400);
+}
+
+// Tools that must be called
+
+TEST(ChatCall, ToolsThatMustBeCalled) {
+  const auto chat = [](const std::string& choice, const char* tools) {
+    const std::string body = R"({"messages": [{"role": "user", "content": "x"}], "tools": )" +
+                             std::string(tools) + R"(, "tool_choice": )" + choice + "}";
+    return std::get<ChatBody>(ChatBody::parse(ChatKind::kChat, body)).call({.calls_tools = true});
+  };
+  constexpr const char* kTwo =
+      R"([{"type": "function", "function": {"name": "f"}}, {"function": {"name": "g"}}])";
+  const auto must = [&](const std::string& choice) {
+    const auto call = chat(choice, kTwo);
+    return std::get<ChatCall>(call).request.chat->must_call;
+  };
+  EXPECT_EQ(must(R"("required")"), (std::vector<std::string>{"f", "g"}));
+  EXPECT_EQ(must(R"({"type": "function", "function": {"name": "g"}})"),
+            std::vector<std::string>{"g"});
+  EXPECT_TRUE(must(R"("auto")").empty());
+  EXPECT_TRUE(must(R"("none")").empty());
+  for (const auto& [choice, tools] :
+       {std::pair{R"("required")", "[]"},
+        {R"({"type": "function", "function": {"name": "h"}})", kTwo}}) {
+    const auto call = chat(choice, tools);
+    EXPECT_EQ(std::get<ApiError>(call).param, "tool_choice") << choice;
+  }
 }
 
 // Calls of tools

@@ -19,6 +19,12 @@ class EngineBackend : public Backend {
     return engine_->submit_soon(request, std::move(sink));
   }
   void cancel(RequestId id) override { engine_->cancel(id); }
+  Result<int64_t> prompt_tokens(const SpeechRequest& request) const override {
+    if (Status fault = check_request(info(), request); !fault) return fault.error();
+    const auto opened = engine_->pipeline().open(request);
+    if (!opened.ok()) return opened.error();
+    return int64_t{opened.value().sequence().prompt_rows()};
+  }
   void hurry(RequestId id) override { engine_->hurry(id); }
   void append_text(RequestId id, std::string text, bool last) override {
     engine_->append_text(id, std::move(text), last);
@@ -51,6 +57,10 @@ Error cannot_clone(const char* param) {
 }
 
 }  // namespace
+
+Result<int64_t> Backend::prompt_tokens(const SpeechRequest&) const {
+  return Error{ErrorCode::kUnsupported, "this model does not tell how long a prompt is"};
+}
 
 Result<uint64_t> Backend::encode_voice(Recording, uint64_t, VoiceDone) {
   return cannot_clone("ref_audio");

@@ -25,6 +25,8 @@ class Backend {
     return submit(request, std::move(sink));
   }
   virtual void cancel(RequestId id) = 0;
+  /// Tokens of a request's prompt. May take a while for a long one.
+  virtual Result<int64_t> prompt_tokens(const SpeechRequest& request) const;
   /// As Engine::hurry().
   virtual void hurry(RequestId /*id*/) {}
   virtual EngineStats stats() const = 0;

@@ -19,6 +19,7 @@ FakeWriter::FakeWriter() {
   info_.family = "llm";
   info_.speaks = false;
   info_.writes = true;
+  info_.calls_tools = true;
 }
 
 FakeWriter::~FakeWriter() {
@@ -81,6 +82,21 @@ void FakeWriter::cancel(RequestId id) {
   const std::lock_guard lock(mutex_);
   cancelled_[id] = true;
   changed_.notify_all();
+}
+
+void FakeWriter::hurry(RequestId) {
+  const std::lock_guard lock(mutex_);
+  ++hurried_;
+}
+
+int FakeWriter::asked() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(cancelled_.size());
+}
+
+int FakeWriter::hurried() const {
+  const std::lock_guard lock(mutex_);
+  return hurried_;
 }
 
 void FakeWriter::say(std::vector<std::string> pieces, FinishReason reason) {

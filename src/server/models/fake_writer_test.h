@@ -23,8 +23,13 @@ class FakeWriter : public Backend {
   const PipelineInfo& info() const override { return info_; }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override;
   void cancel(RequestId id) override;
+  void hurry(RequestId) override;
   void append_text(RequestId, std::string, bool) override {}
   EngineStats stats() const override { return {}; }
+  /// A token is a byte of the messages.
+  Result<int64_t> prompt_tokens(const SpeechRequest& request) const override {
+    return static_cast<int64_t>(request.chat->messages.size());
+  }
   std::shared_ptr<Recogniser> recogniser() const override { return recogniser_; }
   const EngineMetrics* metrics() const override { return nullptr; }
 
@@ -34,10 +39,17 @@ class FakeWriter : public Backend {
   /// Before the server: from now on it hears, and answers that are heard have kSamplesAPiece
   /// samples after each piece of text.
   void speak();
+  /// Before the server: prompt and answer have so many tokens together at most.
+  void bound(int64_t positions) { info_.positions = positions; }
   static constexpr int kSamplesAPiece = 480;
   /// Before the server: from now on it writes recordings down as this one does.
   void write_down(std::shared_ptr<Recogniser> how) { recogniser_ = std::move(how); }
   SpeechRequest last_request() const;
+  /// Before the server: recordings are heard while they go on, by stretches of so many seconds.
+  void hear_ahead(double each_s) { info_.hears_ahead = {.each_s = each_s}; }
+  /// How many requests came, and how many of them were hurried.
+  int asked() const;
+  int hurried() const;
   /// Waits until so many requests were cancelled; false after 10 s.
   bool wait_cancelled(int count) const;
 
@@ -54,6 +66,7 @@ class FakeWriter : public Backend {
   FinishReason reason_ = FinishReason::kStop;
   SpeechRequest last_;
   bool fail_now_ = false;
+  int hurried_ = 0;
 };
 
 }  // namespace syrinx

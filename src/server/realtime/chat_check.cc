@@ -4,15 +4,12 @@
 #include <string>
 #include <utility>
 
-#include "server/request/wire.h"
-
 namespace syrinx {
 namespace {
 
-ChatCheck::Checked checked_chat(const std::string& body, ChatAbility ability) try {
-  auto parsed = ChatBody::parse(ChatKind::kChat, body);
-  if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
-  return std::get<ChatBody>(parsed).call(ability);
+std::variant<FittedChat, ApiError> checked_chat(const JsonIn& body, const ChatAbility& ability,
+                                                const ContextWindow& window) try {
+  return fitted_chat(body, ability, window);
 } catch (const std::exception&) {
   return ApiError{.status = 500, .message = "Something went wrong.", .code = "internal_error"};
 }
@@ -20,13 +17,20 @@ ChatCheck::Checked checked_chat(const std::string& body, ChatAbility ability) tr
 }  // namespace
 
 std::shared_ptr<ChatCheck> ChatCheck::begin(const JsonIn& body, ChatAbility ability,
-                                            const PostTask& post, std::function<void()> wake) {
+                                            const PostTask& post, std::function<void()> wake,
+                                            ContextWindow window) {
   auto out = std::make_shared<ChatCheck>();
-  auto task = [out, body = dump_json(body), ability, wake = std::move(wake)] {
-    Checked checked = checked_chat(body, ability);
+  auto task = [out, body, ability = std::move(ability), window = std::move(window),
+               wake = std::move(wake)] {
+    auto checked = checked_chat(body, ability, window);
     {
       const std::lock_guard lock(out->mutex_);
-      out->checked_ = std::move(checked);
+      if (auto* fitted = std::get_if<FittedChat>(&checked)) {
+        out->left_ = fitted->left;
+        out->checked_ = std::move(fitted->call);
+      } else {
+        out->checked_ = std::move(std::get<ApiError>(checked));
+      }
     }
     wake();
   };
@@ -41,6 +45,11 @@ std::shared_ptr<ChatCheck> ChatCheck::begin(const JsonIn& body, ChatAbility abil
 std::optional<ChatCheck::Checked> ChatCheck::take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(checked_, std::nullopt);
+}
+
+size_t ChatCheck::left() const {
+  const std::lock_guard lock(mutex_);
+  return left_;
 }
 
 }  // namespace syrinx

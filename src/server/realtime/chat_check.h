@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "server/chat/chat_call.h"
+#include "server/realtime/context_window.h"
 #include "server/realtime/event_fields.h"
 
 namespace syrinx {
@@ -21,13 +22,17 @@ class ChatCheck {
   using Checked = std::variant<ChatCall, ApiError>;
   /// `body` is that of a chat request. `wake` is called when take() has it, on any thread.
   static std::shared_ptr<ChatCheck> begin(const JsonIn& body, ChatAbility ability,
-                                          const PostTask& post, std::function<void()> wake);
+                                          const PostTask& post, std::function<void()> wake,
+                                          ContextWindow window = {});
   /// Once; nothing: not yet.
   std::optional<Checked> take();
+  /// As FittedChat::left, once take() had it.
+  size_t left() const;
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<Checked> checked_;
+  size_t left_ = 0;
 };
 
 }  // namespace syrinx

@@ -321,13 +321,16 @@ std::map<std::string, NamedAnswer> Conversation::answers() const {
 
 JsonIn Conversation::messages(
     const std::string& instructions, bool heard,
-    const std::function<std::string(const std::string& id)>& pending) const {
+    const std::function<std::string(const std::string& id)>& pending,
+    std::vector<std::string>* items) const {
   JsonIn out = JsonIn::array();
   if (!trimmed(instructions).empty()) {
     out.push_back({{"role", "system"}, {"content", instructions}});
   }
   bool calling = false;  // the last message holds calls, which this one may join
+  const size_t instructed = out.size();
   for (const RealtimeItem& item : items_) {
+    if (item.left_out) continue;
     if (item.kind == RealtimeItem::kMessage) {
       JsonIn message = message_of(item, heard);
       if (message.is_null() && pending && item.pending()) {
@@ -353,8 +356,19 @@ JsonIn Conversation::messages(
       out.push_back({{"role", "tool"}, {"tool_call_id", item.call_id}, {"content", item.output}});
       calling = false;
     }
+    if (items == nullptr) continue;
+    items->resize(out.size() - instructed);
+    items->back() = item.id;
   }
   return out;
+}
+
+void Conversation::leave_out(std::string_view last) {
+  if (find(last) == nullptr) return;
+  for (RealtimeItem& item : items_) {
+    item.left_out = true;
+    if (item.id == last) return;
+  }
 }
 
 JsonIn chat_tools_of(const JsonIn& tools) {
@@ -367,6 +381,11 @@ JsonIn chat_tools_of(const JsonIn& tools) {
     out.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
   return out;
+}
+
+JsonIn chat_tool_choice_of(const JsonIn& choice) {
+  if (!choice.is_object()) return choice;
+  return {{"type", "function"}, {"function", {{"name", choice.at("name")}}}};
 }
 
 }  // namespace syrinx

@@ -52,6 +52,7 @@ struct RealtimeItem {
   std::string role = {};             ///< of a message: system, user or assistant
   std::vector<ItemPart> parts = {};  ///< of a message
   std::string call_id = {}, name = {}, arguments = {}, output = {};  ///< of calls and outputs
+  bool left_out = false;  ///< there was no room for it in a prompt, and it is read no more
 
   bool pending() const;
 };
@@ -96,8 +97,12 @@ class Conversation {
   /// What a chat model reads, as OpenAI's chat API has it. `heard`: said audio goes along as
   /// recordings, and answers that were heard by the ids of their items, for models that hear.
   /// `pending`: what is known of an item's transcript that is on its way; null: nothing.
+  /// `items`: is told the last item of each message behind the instructions; may be null.
   JsonIn messages(const std::string& instructions, bool heard,
-                  const std::function<std::string(const std::string& id)>& pending = {}) const;
+                  const std::function<std::string(const std::string& id)>& pending = {},
+                  std::vector<std::string>* items = nullptr) const;
+  /// From now on messages() begins behind this item.
+  void leave_out(std::string_view last);
   bool empty() const { return items_.empty(); }
 
  private:
@@ -109,5 +114,6 @@ class Conversation {
 JsonIn said_message(std::span<const int16_t> samples);
 /// The flat tools of the Realtime API in the nested form of chats.
 JsonIn chat_tools_of(const JsonIn& tools);
+JsonIn chat_tool_choice_of(const JsonIn& choice);
 
 }  // namespace syrinx

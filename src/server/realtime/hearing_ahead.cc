@@ -1,10 +1,12 @@
 #include "server/realtime/hearing_ahead.h"
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <utility>
 
 #include "ears/recogniser.h"
+#include "server/request/wire.h"
 
 namespace syrinx {
 
@@ -34,9 +36,11 @@ class HearingAhead::Ending : public Sink {
     const std::lock_guard lock(mutex_);
     return came_;
   }
+  /// Nobody waits for it any more.
   void detach() {
     const std::lock_guard lock(mutex_);
     wake_ = nullptr;
+    came_ = true;
   }
 
  private:
@@ -53,13 +57,43 @@ HearingAhead::HearingAhead(std::shared_ptr<Backend> hearer, uint64_t client, Pos
       question_(std::move(question)),
       wake_(std::move(wake)) {}
 
-HearingAhead::~HearingAhead() {
+HearingAhead::~HearingAhead() { drop(); }
+
+void HearingAhead::drop() {
+  check_.reset();
   if (ending_) ending_->detach();
   if (running_) hearer_->cancel(*running_);
+  running_.reset();
+}
+
+/// Of the first so many messages of a chat request's body, the last of which is the turn.
+HearingAhead::Question HearingAhead::question_in(const JsonIn& body, size_t messages) {
+  Question out{.messages = messages};
+  const JsonIn& all = body.at("messages");
+  if (messages == 0 || all.size() < messages) return out;
+  std::string known = body.contains("tools") ? dump_json(body.at("tools")) : "";
+  for (size_t i = 0; i + 1 < messages; ++i) known += dump_json(all[i]);
+  out.known = std::hash<std::string>()(known);
+  const JsonIn& content = all[messages - 1].at("content");
+  if (!content.is_array() || content.empty() || !content[0].contains("input_audio")) return out;
+  out.turn = content[0].at("input_audio").at("data").get<std::string>();
+  return out;
+}
+
+/// Whether what is heard is how the body begins: the same messages, and a recording that goes on
+/// from the turn's. The first 60 characters of a recording hold its header, the last 4 padding.
+bool HearingAhead::serves(const JsonIn& body) const {
+  constexpr size_t kHeader = 60, kPadding = 4;
+  const Question now = question_in(body, heard_.messages);
+  const size_t size = std::min(now.turn.size(), heard_.turn.size());
+  return now.known == heard_.known && size > kHeader + kPadding &&
+         now.turn.compare(kHeader, size - kHeader - kPadding, heard_.turn, kHeader,
+                          size - kHeader - kPadding) == 0;
 }
 
 void HearingAhead::hear() {
   more_ = true;
+  if (running_ && !serves(question_().body)) drop();
   begin();
 }
 
@@ -67,6 +101,7 @@ void HearingAhead::begin() {
   if (!more_ || check_ || running_) return;
   more_ = false;
   BeginAnswer question = question_();
+  heard_ = question_in(question.body, question.body.at("messages").size());
   ChatAbility ability = ChatAbility::of(hearer_->info());
   ability.find_answer = find_among(std::move(question.answers));
   check_ = ChatCheck::begin(question.body, std::move(ability), post_, wake_);
@@ -101,10 +136,13 @@ bool HearingAhead::pump() {
 void HearingAhead::finish() {
   more_ = false;
   check_.reset();
-  if (running_) hearer_->hurry(*running_);
+  if (!running_) return;
+  if (!serves(question_().body)) return drop();
+  hearer_->hurry(*running_);
 }
 
-std::function<bool()> HearingAhead::still_running() const {
+std::function<bool()> HearingAhead::still_running(const JsonIn& body) {
+  if (running_ && !serves(body)) drop();
   if (!running_) return [] { return false; };
   return [ending = ending_] { return !ending->came(); };
 }

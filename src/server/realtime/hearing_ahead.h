@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "server/models/backend.h"
 #include "server/realtime/chat_check.h"
@@ -34,15 +35,25 @@ class HearingAhead {
   void hear();
   /// Takes in what has come; false: nothing.
   bool pump();
-  /// The turn has ended. What is being heard goes on, at once: the answer needs it next.
+  /// The turn has ended. What is being heard goes on, at once, if the answer needs it next; else it
+  /// ends.
   void finish();
-  /// Tells whether what was running when it was asked for still does.
-  std::function<bool()> still_running() const;
+  /// Tells whether what runs now, and is a beginning of this body of a chat request, still does.
+  /// What is none ends.
+  std::function<bool()> still_running(const JsonIn& body);
 
  private:
   class Ending;
+  /// What a request hears: a number for all messages before the turn, and the turn's recording.
+  struct Question {
+    size_t messages = 0, known = 0;
+    std::string turn = {};
+  };
+  static Question question_in(const JsonIn& body, size_t messages);
+  bool serves(const JsonIn& body) const;
   void begin();
   void submit(ChatCall& call);
+  void drop();
 
   const std::shared_ptr<Backend> hearer_;
   const uint64_t client_;
@@ -53,6 +64,7 @@ class HearingAhead {
   std::shared_ptr<ChatCheck> check_;
   std::shared_ptr<Ending> ending_;
   std::optional<RequestId> running_;
+  Question heard_;  // by what is checked or runs
 };
 
 }  // namespace syrinx

@@ -50,6 +50,11 @@ struct BeginAnswer {
   JsonIn body;          ///< of a chat request: messages, tools, max_completion_tokens
   std::map<std::string, NamedAnswer> answers = {};  ///< that the body names
   bool foreseen = false;  ///< what was foreseen may serve it, and serves no other
+  /// What leaves the messages if there is no room for all of them.
+  Truncation truncation = {};
+  size_t instructions = 0;  ///< so many messages never leave
+  /// Of those behind them, the last item of each, where they are the session's.
+  std::vector<std::string> items = {};
 };
 /// Something is being said or typed, and more of it is known: RealtimeSession::foreseen() is what
 /// would be asked if that were all. An answer to it may be made ahead.

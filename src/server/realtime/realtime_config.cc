@@ -76,13 +76,46 @@ JsonIn read_tools(const EventFields& fields) {
   return *tools;
 }
 
-JsonIn read_tool_choice(const EventFields& fields) {
+/// The flat form: a word, or {"type": "function", "name"}.
+JsonIn read_tool_choice(const EventFields& fields, const RealtimeAbility& ability) {
   const JsonIn* choice = fields.find("tool_choice");
   if (choice == nullptr) return "auto";
-  if (*choice != "auto" && *choice != "none") {
-    fields.refuse("tool_choice", "'tool_choice' may be auto or none here.", "unsupported_value");
+  if (*choice == "auto" || *choice == "none") return *choice;
+  if (choice->is_object()) {
+    const EventFields named = fields.need_object("tool_choice");
+    if (!named.choice("type", {"function"})) named.missing("type");
+    if (named.need_text("name").empty()) named.refuse("name", "A tool has a name.");
+  } else if (*choice != "required") {
+    fields.refuse("tool_choice", "'tool_choice' may be auto, none, required or a function.",
+                  "unsupported_value");
+  }
+  if (!ability.calls_tools) {
+    fields.refuse("tool_choice",
+                  concat("The model '", ability.model,
+                         "' cannot be made to call a tool; 'tool_choice' may be auto or none."),
+                  "unsupported_value");
   }
   return *choice;
+}
+
+Truncation read_truncation(const EventFields& session) {
+  const JsonIn* given = session.find("truncation");
+  if (given == nullptr) return {};
+  Truncation out;
+  out.told = *given;
+  if (!given->is_object()) {
+    out.disabled = session.choice("truncation", {"auto", "disabled"}) == "disabled";
+    return out;
+  }
+  const EventFields fields = session.need_object("truncation");
+  if (!fields.choice("type", {"retention_ratio"})) fields.missing("type");
+  const auto ratio = fields.number("retention_ratio", 0, 1);
+  if (!ratio) fields.missing("retention_ratio");
+  out.keep = *ratio;
+  if (const auto limits = fields.object("token_limits")) {
+    out.most = limits->integer("post_instructions", 1, kMaxTokens).value_or(0);
+  }
+  return out;
 }
 
 int read_max_tokens(const EventFields& fields) {
@@ -239,7 +272,7 @@ void merge_response(const EventFields& fields, const RealtimeAbility& ability,
   if (fields.has("output_modalities")) config.spoken = read_spoken(fields, ability);
   if (fields.has("instructions")) config.instructions = fields.text("instructions").value_or("");
   if (fields.has("tools")) config.tools = read_tools(fields);
-  if (fields.has("tool_choice")) config.tool_choice = read_tool_choice(fields);
+  if (fields.has("tool_choice")) config.tool_choice = read_tool_choice(fields, ability);
   if (fields.has("max_output_tokens")) config.max_tokens = read_max_tokens(fields);
   if (fields.has("temperature")) config.temperature = fields.number("temperature", 0, 2);
   merge_output(fields, config);
@@ -266,7 +299,7 @@ void merge_session(const EventFields& session, const RealtimeAbility& ability,
   keep("tracing", out.tracing, {});
   keep("prompt", out.prompt, {});
   keep("reasoning", out.reasoning, {});
-  keep("truncation", out.truncation, "auto");
+  if (session.has("truncation")) out.truncation = read_truncation(session);
   config = std::move(out);
 }
 
@@ -307,7 +340,7 @@ JsonOut session_object(const RealtimeConfig& config, const RealtimeAbility& abil
   out["tool_choice"] = answer.tool_choice;
   out["max_output_tokens"] = max_tokens_of(answer);
   if (answer.temperature) out["temperature"] = *answer.temperature;
-  out["truncation"] = config.truncation;
+  out["truncation"] = config.truncation.told;
   out["include"] = config.include;
   out["tracing"] = config.tracing;
   out["prompt"] = config.prompt;

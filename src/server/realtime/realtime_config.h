@@ -42,6 +42,14 @@ struct AnswerConfig {
   std::optional<double> temperature = {};  ///< of the beta; empty: the model's own
 };
 
+/// What of a conversation is read no more once its model has no room for all of it.
+struct Truncation {
+  bool disabled = false;  ///< nothing: answers fail
+  double keep = 1;        ///< the oldest messages leave until so much of the room is filled
+  int64_t most = 0;       ///< tokens behind the instructions that are room; 0: all there are
+  JsonIn told = "auto";   ///< as it was given
+};
+
 struct RealtimeConfig {
   bool transcribes = false;  ///< type "transcription": nobody answers
   AnswerConfig answer = {};
@@ -52,7 +60,8 @@ struct RealtimeConfig {
   Prediction prediction = {};  ///< and how
   JsonIn noise_reduction = {};
   /// Kept as they were given, and without effect here.
-  JsonIn include = {}, tracing = {}, prompt = {}, reasoning = {}, truncation = "auto";
+  JsonIn include = {}, tracing = {}, prompt = {}, reasoning = {};
+  Truncation truncation = {};
 };
 
 Eagerness eagerness_of(const TurnDetection& turns);
@@ -62,6 +71,7 @@ struct RealtimeAbility {
   std::string model = {};          ///< as it is told
   std::string default_voice = {};  ///< the same
   bool speaks = true;              ///< a voice is there
+  bool calls_tools = false;        ///< what answers can be made to call a tool
   bool may_predict = false;        ///< RealtimeConfig::predict may be set
   bool predicts = false;           ///< and is, unless a client says otherwise
   Prediction prediction = {};      ///< how, unless a client says otherwise

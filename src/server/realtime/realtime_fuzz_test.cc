@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fuzzing.h"
+#include "server/realtime/context_window.h"
 #include "server/realtime/realtime_peer_test.h"
 #include "server/request/wire.h"
 
@@ -37,6 +38,9 @@ const std::vector<std::string>& event_seeds() {
       R"({"type":"input_audio_buffer.append","audio":"AAAAAAAAAAAAAAAA","event_id":"e"})",
       R"({"type":"session.update","session":{"type":"realtime","predict":{"rule":"top_k","k":3,"draft_tokens":30,"hint":"x"}}})",
       R"({"type":"session.update","session":{"instructions":"Be brief.","tools":[{"type":"function","name":"f","description":"d","parameters":{"type":"object"}}],"tool_choice":"none","max_output_tokens":40,"temperature":0.8}})",
+      R"({"type":"session.update","session":{"tools":[{"type":"function","name":"f"}],"tool_choice":{"type":"function","name":"f"},"truncation":{"type":"retention_ratio","retention_ratio":0.8,"token_limits":{"post_instructions":90}}}})",
+      R"({"type":"response.create","response":{"tool_choice":"required","conversation":"none"}})",
+      R"({"type":"session.update","session":{"truncation":"disabled"}})",
       R"({"type":"session.update","session":{"modalities":["text"],"voice":"low","input_audio_format":"g711_ulaw","turn_detection":{"type":"server_vad","threshold":0.2,"prefix_padding_ms":10}}})",
       R"({"type":"session.update","session":{"include":["item.input_audio_transcription.logprobs"],"audio":{"input":{"turn_detection":{"type":"server_vad","idle_timeout_ms":5000}}}}})",
       R"({"type":"transcription_session.update","session":{"input_audio_transcription":{"model":"x","language":"en"}}})",
@@ -74,7 +78,9 @@ const std::vector<std::string>& event_tokens() {
                                                "semantic_vad",
                                                "server_vad",
                                                "audio/pcma",
-                                               "item_reference"};
+                                               "item_reference",
+                                               "retention_ratio",
+                                               "\"required\""};
   return all;
 }
 
@@ -91,6 +97,7 @@ TEST(RealtimeFuzz, Events) {
           facts.hears = roll(4) == 0;
           if (roll(2) == 0) facts.hears_ahead = {.each_s = 0.05, .anew_s = roll(2) == 0 ? 0 : 0.12};
           facts.speaks = roll(4) > 0;
+          facts.calls_tools = roll(2) == 0;
           facts.may_predict = roll(2) == 0;
           facts.predicts = roll(2) == 0;
           if (roll(8) == 0) facts.no_answer = "Nobody answers here.";
@@ -113,6 +120,21 @@ TEST(RealtimeFuzz, Events) {
           peer.hear_all(item, roll(3) == 0 ? "" : "some thing");
         }
       } else if (what < 6 && !peer.begun.empty()) {
+        if (roll(8) == 0) {  // there may be no room for it
+          const BeginAnswer& begin = peer.begun.back();
+          const auto fitted =
+              fitted_chat(begin.body, {.calls_tools = true},
+                          {.how = begin.truncation,
+                           .room = static_cast<int64_t>(roll(500)),
+                           .instructions = begin.instructions,
+                           .tokens = [](const SpeechRequest& request) {
+                             return Result(static_cast<int64_t>(request.chat->messages.size()));
+                           }});
+          if (const auto* chat = std::get_if<FittedChat>(&fitted); chat && chat->left > 0) {
+            EXPECT_LT(chat->left, begin.body["messages"].size() - begin.instructions);
+            if (!begin.items.empty()) peer.session->leave_out(begin.items.at(chat->left - 1));
+          }
+        }
         if (roll(3) > 0) {
           peer.answer({.text = roll(2) == 0 ? "word " : "",
                        .audio = std::string(roll(2) * 200, 'a'),

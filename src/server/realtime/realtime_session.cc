@@ -39,6 +39,11 @@ RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes)
 
 void RealtimeSession::opened(RealtimeActions& out) {
   out_.send("session.created", {{"session", session_object(config_, facts_, "sess_" + facts_.id)}});
+  if (!config_.transcribes) {
+    out_.send(
+        "conversation.created",
+        {{"conversation", {{"id", "conv_" + facts_.id}, {"object", "realtime.conversation"}}}});
+  }
   out_.hand_over(out);
 }
 
@@ -490,6 +495,7 @@ void RealtimeSession::begin_waiting() {
     const bool waits = response.answers_session() && !facts_.hears && conversation_.pending();
     if (response.begun() || waits) continue;
     BeginAnswer begin = response.begin(conversation_);
+    begin.truncation = config_.truncation;
     if (begin.foreseen) foreseen_.clear();
     out_.ask(std::move(begin));
   }

@@ -44,6 +44,9 @@ class RealtimeSession {
   void heard(const std::string& item, const HearingNews& news, RealtimeActions& out);
   void answered(const std::string& response, const AnswerNews& news, RealtimeActions& out);
 
+  /// There was no room for what was said up to this item: it is read no more.
+  void leave_out(const std::string& last_item) { conversation_.leave_out(last_item); }
+
   /// What would be asked if what is known now were all that is said or typed; of no response.
   BeginAnswer foreseen() const;
   /// The same of a turn that goes on, as far as what is said of it stays as it is heard.

@@ -12,7 +12,7 @@ namespace {
 
 TEST(RealtimeSession, BeginsWithItsConfiguration) {
   RealtimePeer peer;
-  ASSERT_EQ(kinds_of(peer.events), "session.created");
+  ASSERT_EQ(kinds_of(peer.events), "session.created conversation.created");
   const JsonIn session = peer.events[0]["session"];
   EXPECT_EQ(session["type"], "realtime");
   EXPECT_EQ(session["model"], "writer");
@@ -61,6 +61,48 @@ TEST(RealtimeSession, UpdatesMergeAndNullIsTheDefault) {
   EXPECT_EQ(now["audio"]["input"]["format"]["type"], "audio/pcmu");
   now = told({{"audio", {{"input", {{"turn_detection", {{"type", "semantic_vad"}}}}}}}});
   EXPECT_EQ(now["audio"]["input"]["turn_detection"]["eagerness"], "auto");
+}
+
+TEST(RealtimeSession, BeginsWithAConversation) {
+  const RealtimePeer peer;
+  ASSERT_EQ(kinds_of(peer.events), "session.created conversation.created");
+  EXPECT_EQ(peer.events[1]["conversation"],
+            (JsonIn{{"id", "conv_x"}, {"object", "realtime.conversation"}}));
+  EXPECT_EQ(kinds_of(RealtimePeer({}, true).events), "session.created")
+      << "who only has things written down holds none";
+}
+
+TEST(RealtimeSession, TruncationIsReadAndTold) {
+  RealtimePeer peer;
+  const auto told = [&](const JsonIn& truncation) {
+    return peer.send(session_update({{"truncation", truncation}})).at(0)["session"]["truncation"];
+  };
+  const auto begun = [&] {
+    peer.send(respond());
+    peer.end();
+    return peer.begun.back().truncation;
+  };
+  EXPECT_EQ(peer.events.at(0)["session"]["truncation"], "auto");
+  EXPECT_EQ(told("disabled"), "disabled");
+  EXPECT_TRUE(begun().disabled);
+  const JsonIn ratio = JsonIn::parse(
+      R"({"type": "retention_ratio", "retention_ratio": 0.8, "token_limits": {"post_instructions": 900}})");
+  EXPECT_EQ(told(ratio), ratio);
+  EXPECT_EQ(begun().keep, 0.8);
+  EXPECT_EQ(begun().most, 900);
+  EXPECT_FALSE(begun().disabled);
+  EXPECT_EQ(told(nullptr), "auto");
+  EXPECT_EQ(begun().keep, 1);
+  for (const auto& [wrong, param] :
+       {std::pair{R"("half")", "truncation"},
+        {R"({"type": "half"})", "truncation.type"},
+        {R"({"type": "retention_ratio"})", "truncation.retention_ratio"},
+        {R"({"type": "retention_ratio", "retention_ratio": 1.1})", "truncation.retention_ratio"},
+        {R"({"type": "retention_ratio", "retention_ratio": 1, "token_limits": 3})",
+         "truncation.token_limits"}}) {
+    const auto events = peer.send(session_update({{"truncation", JsonIn::parse(wrong)}}));
+    EXPECT_EQ(events.at(0)["error"]["param"], std::string("session.") + param) << wrong;
+  }
 }
 
 TEST(RealtimeSession, WrongUpdatesChangeNothing) {

@@ -58,6 +58,7 @@ RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
     facts.model = cast.writer->info().model;
     facts.hears = cast.writer->info().hears_s > 0 && cast.writer->info().converses;
     facts.hears_ahead = cast.writer->info().hears_ahead;
+    facts.calls_tools = cast.writer->info().calls_tools;
   } else {
     if (cast.speaker) facts.model = cast.speaker->info().model;
     facts.no_answer =
@@ -175,7 +176,7 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   ++answered_;
   answer.config = std::move(begin.config);
   if (begin.foreseen) answer.foresight = std::move(foresight_);
-  if (begin.foreseen && ahead_) answer.heard_ahead = ahead_->still_running();
+  if (begin.foreseen && ahead_) answer.heard_ahead = ahead_->still_running(begin.body);
   const PipelineInfo& info = cast_.writer->info();
   const bool aloud = answer.config.spoken && by_itself();
   if (aloud) {
@@ -196,13 +197,22 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   }
   ChatAbility ability = ChatAbility::of(info);
   ability.find_answer = find_among(std::move(begin.answers));
-  answer.check = ChatCheck::begin(begin.body, std::move(ability), cast_.post, wake_);
+  ContextWindow window{.how = std::move(begin.truncation),
+                       .room = ContextWindow::room_of(info.positions, answer.config.max_tokens),
+                       .instructions = begin.instructions,
+                       .tokens = [writer = cast_.writer](const SpeechRequest& request) {
+                         return writer->prompt_tokens(request);
+                       }};
+  answer.items = std::move(begin.items);
+  answer.check =
+      ChatCheck::begin(begin.body, std::move(ability), cast_.post, wake_, std::move(window));
 }
 
 void RealtimeTalk::submit(Answer& answer) {
   auto checked = answer.check->take();
   if (!checked) return;
-  answer.check.reset();
+  const size_t left = std::exchange(answer.check, nullptr)->left();
+  if (left > 0 && left <= answer.items.size()) session_.leave_out(answer.items[left - 1]);
   if (auto* error = std::get_if<ApiError>(&*checked)) {
     answer.error = std::move(*error);
     return;

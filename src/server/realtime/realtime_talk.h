@@ -71,6 +71,7 @@ class RealtimeTalk : public WireSession {
   struct Answer {
     AnswerConfig config;
     std::shared_ptr<ChatCheck> check;
+    std::vector<std::string> items;        // as BeginAnswer, while it is checked
     std::unique_ptr<Foresight> foresight;  // null: nothing was foreseen
     std::optional<ContextOptions> voice;   // while it is open whether a sentence of that serves
     std::string unspoken;                  // what that one is compared with

@@ -22,5 +22,86 @@ TEST(RealtimeTalk, WhoIsNotUnderstoodMaySpeakOn) {
   EXPECT_EQ(caller.count("conversation.item.input_audio_transcription.failed"), 1);
 }
 
+/// What has left once is not read again, and stays an item.
+TEST(RealtimeTalk, TheOldestItemsLeaveAConversationThatHasOutgrownItsModel) {
+  const auto writer = std::make_shared<FakeWriter>();
+  writer->bound(700);
+  RealtimeCaller caller(writer, nullptr, PredictWhen::kNever);
+  caller.set({{"instructions", "Be brief."}, {"max_output_tokens", 100}});
+  const auto ask = [&](const std::string& text) {
+    const int before = caller.count("response.done");
+    JsonIn item = user_says(text);
+    item["item"]["id"] = text.substr(0, text.find(' '));
+    caller.send(item);
+    caller.send(respond());
+    EXPECT_TRUE(caller.wait([&] { return caller.count("response.done") > before; }));
+    return caller.events.back()["response"];
+  };
+  const auto read = [&](const char* text) {
+    return writer->last_request().chat->messages.find(text) != std::string::npos;
+  };
+  ask("first " + std::string(250, 'x'));
+  EXPECT_TRUE(read("first"));
+  ask("second " + std::string(250, 'x'));
+  EXPECT_FALSE(read("first"));
+  EXPECT_TRUE(read("second"));
+  EXPECT_TRUE(read("Be brief."));
+  caller.send({{"type", "conversation.item.delete"}, {"item_id", "second"}});
+  EXPECT_EQ(ask("third").at("status"), "completed");
+  EXPECT_FALSE(read("first")) << "there would be room again";
+  caller.set({{"truncation", "disabled"}});
+  const JsonIn failed = ask("fourth " + std::string(500, 'x'));
+  EXPECT_EQ(failed["status"], "failed");
+  EXPECT_EQ(failed["status_details"]["error"]["code"], "context_length_exceeded");
+}
+
+/// A turn of a model that hears by itself, of which a request hears a beginning that does not end.
+class HeardAhead : public testing::Test {
+ protected:
+  HeardAhead() {
+    writer_->speak();
+    writer_->hear_ahead(0.5);
+    caller_.emplace(writer_, writer_, PredictWhen::kNever);
+    caller_->send(user_says("endless"));
+    caller_->sound(300, false);
+    caller_->sound(900, true);
+    EXPECT_TRUE(caller_->wait([&] { return writer_->asked() == 1; }));
+    EXPECT_TRUE(writer_->last_request().background);
+  }
+  const std::shared_ptr<FakeWriter> writer_ = std::make_shared<FakeWriter>();
+  std::optional<RealtimeCaller> caller_;
+};
+
+TEST_F(HeardAhead, WhatTheAnswerNeedsIsHurriedAndWaitedFor) {
+  caller_->sound(600, false);
+  EXPECT_EQ(caller_->count("response.created"), 1);
+  EXPECT_EQ(writer_->hurried(), 1);
+  EXPECT_EQ(writer_->asked(), 1) << "the answer waits for what is heard";
+  EXPECT_FALSE(writer_->last_request().max_tokens == 0) << "it is the one that hears";
+}
+
+TEST_F(HeardAhead, WhatTheAnswerDoesNotNeedEnds) {
+  caller_->set({{"instructions", "Be brief."}});
+  caller_->sound(600, false);
+  EXPECT_TRUE(writer_->wait_cancelled(1));
+  EXPECT_EQ(writer_->hurried(), 0);
+  EXPECT_TRUE(caller_->wait([&] { return writer_->asked() == 2; }))
+      << "the answer waits for nothing";
+  EXPECT_FALSE(writer_->last_request().background);
+}
+
+TEST_F(HeardAhead, AStretchMoreOfAnotherConversationBeginsAnew) {
+  caller_->send({{"type", "conversation.item.create"},
+                 {"previous_item_id", "root"},
+                 {"item",
+                  {{"type", "message"},
+                   {"role", "system"},
+                   {"content", {{{"type", "input_text"}, {"text", "Be kind."}}}}}}});
+  caller_->sound(400, true);
+  EXPECT_TRUE(writer_->wait_cancelled(1));
+  EXPECT_TRUE(caller_->wait([&] { return writer_->asked() == 2; }));
+  EXPECT_TRUE(writer_->last_request().background);
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -79,6 +79,7 @@ BeginAnswer RealtimeResponse::begin(const Conversation& session) {
   BeginAnswer out = answer_to(wish_.input ? *wish_.input : session, wish_.config, hears_);
   out.response = id_;
   out.foreseen = joined() && answers_session();
+  if (!answers_session()) out.items.clear();  // they are no items of the session
   return out;
 }
 

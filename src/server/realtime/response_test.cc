@@ -112,6 +112,26 @@ TEST(RealtimeResponse, ToolsArePassedThrough) {
             (JsonIn{{"role", "tool"}, {"tool_call_id", done["call_id"]}, {"content", "rain"}}));
 }
 
+TEST(RealtimeResponse, AToolThatMustBeCalled) {
+  RealtimePeer peer([](RealtimeFacts& facts) { facts.calls_tools = true; });
+  auto events = peer.send(session_update(JsonIn::parse(
+      R"({"tools": [{"type": "function", "name": "f"}], "tool_choice": "required"})")));
+  EXPECT_EQ(events.at(0)["session"]["tool_choice"], "required");
+  peer.send(respond());
+  EXPECT_EQ(peer.begun.back().body["tool_choice"], "required");
+  peer.end();
+  const JsonIn one = {{"type", "function"}, {"name", "f"}};
+  peer.send({{"type", "response.create"}, {"response", {{"tool_choice", one}}}});
+  EXPECT_EQ(peer.begun.back().body["tool_choice"],
+            JsonIn::parse(R"({"type": "function", "function": {"name": "f"}})"));
+  events = peer.send(session_update({{"tool_choice", {{"type", "mcp"}, {"server_label", "x"}}}}));
+  EXPECT_EQ(events.at(0)["error"]["param"], "session.tool_choice.type");
+  RealtimePeer other;
+  events = other.send(session_update({{"tool_choice", one}}));
+  EXPECT_EQ(kinds_of(events), "error:\"unsupported_value\"");
+  EXPECT_NE(events[0]["error"]["message"].get<std::string>().find("'writer'"), std::string::npos);
+}
+
 TEST(RealtimeResponse, AnswersAreToldAsTheyWereMade) {
   RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
   peer.send(user_says("Hi"));

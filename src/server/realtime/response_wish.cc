@@ -72,15 +72,19 @@ ResponseWish read_response_wish(const EventFields& event, const RealtimeConfig& 
 
 BeginAnswer answer_to(const Conversation& context, const AnswerConfig& config, bool hears) {
   // Thoughts would be said aloud, before the answer that somebody waits for.
-  JsonIn body = {{"messages", context.messages(config.instructions, hears)},
+  std::vector<std::string> items;
+  JsonIn body = {{"messages", context.messages(config.instructions, hears, {}, &items)},
                  {"chat_template_kwargs", {{"enable_thinking", false}}}};
   if (!config.tools.empty()) {
     body["tools"] = chat_tools_of(config.tools);
-    body["tool_choice"] = config.tool_choice;
+    body["tool_choice"] = chat_tool_choice_of(config.tool_choice);
   }
   if (config.max_tokens > 0) body["max_completion_tokens"] = config.max_tokens;
   if (config.temperature) body["temperature"] = *config.temperature;
+  const size_t instructions = body["messages"].size() - items.size();
   BeginAnswer out{"", config, std::move(body), context.answers()};
+  out.instructions = instructions;
+  out.items = std::move(items);
   out.config.tools = out.config.tool_choice = {};
   return out;
 }

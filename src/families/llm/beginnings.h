@@ -1,0 +1,70 @@
+// What an answer may begin with, where it may not begin as the model likes: some texts as ids, of
+// which it begins with one, chosen by the model id by id. A value.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "kernels/sample.h"
+
+namespace syrinx::llm {
+
+class Beginnings {
+ public:
+  Beginnings() = default;
+  explicit Beginnings(std::vector<std::vector<int32_t>> all) : all_(std::move(all)) {}
+
+  /// Restricts `rule` to what may come behind `said`, all of the answer so far. False: it does not,
+  /// as that begins with a whole one. Asks for no memory.
+  bool restrict(std::span<const int32_t> said, SampleRule& rule) const {
+    SampleRule only;
+    for (const std::vector<int32_t>& one : all_) {
+      const size_t common = std::min(one.size(), said.size());
+      if (!std::equal(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(common), said.begin()))
+        continue;
+      if (common == one.size()) return false;
+      if (!add(one[common], only)) break;
+    }
+    if (only.ranges == 0) return false;
+    rule = only;
+    if (only.ranges == 1) rule.forced = only.allowed[0].begin;
+    return true;
+  }
+
+  /// At some place there are more ways to go on than a rule can tell.
+  bool too_many() const {
+    for (const std::vector<int32_t>& one : all_) {
+      for (size_t said = 0; said < one.size(); ++said) {
+        SampleRule rule;
+        for (const std::vector<int32_t>& other : all_) {
+          if (other.size() <= said ||
+              !std::equal(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(said),
+                          other.begin()))
+            continue;
+          if (!add(other[said], rule)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  /// False: there is no room.
+  static bool add(int32_t id, SampleRule& rule) {
+    const auto begin = rule.allowed.begin(), end = begin + rule.ranges;
+    const auto at = std::find_if(begin, end, [id](const IdRange& r) { return r.begin >= id; });
+    if (at != end && at->begin == id) return true;
+    if (rule.ranges == SampleRule::kMostRanges) return false;
+    std::move_backward(at, end, end + 1);
+    *at = {id, id + 1};
+    ++rule.ranges;
+    return true;
+  }
+
+  std::vector<std::vector<int32_t>> all_;
+};
+
+}  // namespace syrinx::llm

@@ -1,0 +1,38 @@
+// What of a conversation is read once it has outgrown its model's positions: the oldest messages
+// behind the instructions leave, as the session's `truncation` says, or the answer fails. Values;
+// any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <variant>
+
+#include "server/chat/chat_call.h"
+#include "server/realtime/event_fields.h"
+#include "server/realtime/realtime_config.h"
+
+namespace syrinx {
+
+struct ContextWindow {
+  Truncation how = {};
+  int64_t room = 0;         ///< tokens of a prompt at most; 0: not known, and nothing leaves
+  size_t instructions = 0;  ///< so many messages never leave
+  /// Tokens of a request's prompt.
+  std::function<Result<int64_t>(const SpeechRequest&)> tokens = {};
+
+  /// The room that an answer of so many tokens (0: an eighth of all) leaves of so many positions.
+  static int64_t room_of(int64_t positions, int max_tokens);
+};
+
+struct FittedChat {
+  ChatCall call;
+  size_t left = 0;  ///< so many messages behind the instructions are not read
+};
+
+/// Checks the body of a chat request. The last message never leaves; what does not fit without all
+/// others is left to the model to refuse. A call of a tool leaves with what it gave.
+std::variant<FittedChat, ApiError> fitted_chat(const JsonIn& body, const ChatAbility& ability,
+                                               const ContextWindow& window);
+
+}  // namespace syrinx

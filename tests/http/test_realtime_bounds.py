@@ -1,0 +1,138 @@
+"""Realtime sessions that would have no bounds if the server set none, with the real program: one that never reads, and one in
+which nobody speaks for long. What they cost is bounded, they end as documented or go on, and nobody else is disturbed.
+
+`./check` has minutes of silence, `./check long` an hour (SYRINX_SILENCE_MINUTES=60)."""
+import base64
+import json
+import os
+import pathlib
+import socket
+import statistics
+import time
+import unittest
+
+import harness
+from test_realtime import Conversation, audio_of, silence, text_of, unmasked
+
+WRITER = pathlib.Path(__file__).parents[1] / "parity" / "llm" / "qwen3"
+MINUTES = float(os.environ.get("SYRINX_SILENCE_MINUTES", "5"))
+STALL_S = 2  # --stall-timeout
+MB = 1 << 20
+
+
+def memory(process):
+    """Bytes that are resident."""
+    with open(f"/proc/{process.pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Bounds(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server("--model", str(WRITER), "--stall-timeout", str(STALL_S)).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+
+    def answer_s(self, ws):
+        """Seconds until the first audio of an answer to a line of text, which is whole."""
+        ws.say("Hello!")
+        began = time.monotonic()
+        ws.respond()
+        events = ws.until_type("response.output_audio.delta")
+        took = time.monotonic() - began
+        events += ws.until_type("response.done")
+        self.assertIn(events[-1]["response"]["status"], ("completed", "incomplete"))  # at its bound
+        self.assertTrue(text_of(events))
+        return took
+
+    def test_a_session_that_never_reads(self):
+        """It asks and asks; the server stops reading from it, and cuts it once the stall's time is over."""
+        with Conversation(self.server) as other:
+            other.update(max_output_tokens=20)
+            alone = statistics.median(self.answer_s(other) for _ in range(5))
+            before = memory(self.server.process)
+            with Conversation(self.server) as deaf:
+                deaf.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                # Each update is told back whole: far more than the server would keep for it.
+                update = json.dumps({"type": "session.update", "session": {
+                    "type": "realtime", "instructions": "x" * 100_000}}).encode()
+                deaf.socket.settimeout(0.5)
+                began, sent = time.monotonic(), 0
+                with self.assertRaises(OSError):
+                    while sent < 400 * MB:
+                        unmasked(deaf, update)
+                        sent += len(update)
+                self.assertLess(sent, 40 * MB, "it is read from no longer")
+                # Meanwhile others are answered as before.
+                beside = [self.answer_s(other) for _ in range(5)]
+                self.assertLess(statistics.median(beside), 3 * alone + 0.2)
+                self.assertLess(memory(self.server.process) - before, 48 * MB)
+                while "the client does not read" not in self.server.read_log():
+                    self.assertLess(time.monotonic() - began, STALL_S + 20)
+                    time.sleep(0.05)
+                self.assertGreater(time.monotonic() - began, STALL_S)
+                # What the socket still held can be read, then the connection ends without a close frame: 1006.
+                deaf.socket.settimeout(30)
+                try:
+                    while deaf.recv() is not None:
+                        pass
+                except (ConnectionResetError, TypeError, json.JSONDecodeError):
+                    pass
+                self.assertIsNone(deaf.close_code)
+            self.assertLess(statistics.median(self.answer_s(other) for _ in range(5)), 3 * alone + 0.2)
+
+    def silence_for(self, ws, minutes):
+        """Appends it in pieces of ten seconds, as fast as the server takes it; seconds until all of it was taken."""
+        piece = json.dumps({"type": "input_audio_buffer.append",
+                            "audio": base64.b64encode(silence(10_000)).decode()}).encode()
+        began = time.monotonic()
+        for _ in range(int(minutes * 6)):
+            unmasked(ws, piece)
+        ws.send({"type": "input_audio_buffer.clear"})
+        self.assertEqual([event["type"] for event in ws.until_type("input_audio_buffer.cleared")],
+                         ["input_audio_buffer.cleared"], "silence is no turn")
+        return time.monotonic() - began
+
+    def heard(self, ws, question, turns):
+        """A question becomes an item, and is written down where somebody can."""
+        ws.append(question + silence(1500))
+        if turns is None:
+            ws.send({"type": "input_audio_buffer.commit"})
+        item = ws.until_type("conversation.item.done")[-1]["item"]
+        self.assertEqual(item["content"][0]["type"], "input_audio")
+        written = "conversation.item.input_audio_transcription."
+        ws.until_type(written + "completed", written + "failed")
+
+    def test_silence_for_long(self):
+        """With a detector and without one: nothing is kept of it but what a turn may have, nobody is answered, and who speaks
+        after it is heard."""
+        question = self.server.speak({"input": "What time is it?", "response_format": "pcm", "seed": 5})[2]
+        for turns in ({"type": "server_vad", "create_response": False}, None):
+            with Conversation(self.server) as ws, Conversation(self.server) as other:
+                ws.update(audio={"input": {"turn_detection": turns, "transcription": {"model": "any"}}})
+                other.update(max_output_tokens=20)
+                self.heard(ws, question, turns)  # and the recogniser has its memory
+                self.silence_for(ws, 0.5)
+                before = memory(self.server.process)
+                took = self.silence_for(ws, MINUTES)
+                self.assertLess(memory(self.server.process) - before, 48 * MB, turns)
+                self.assertLess(took, 60 * MINUTES / 5, "it is heard faster than it lasts")
+                self.answer_s(other)
+                self.heard(ws, question, turns)
+
+    def test_silence_beside_an_answer(self):
+        """While it is sent as fast as it is taken, an answer of another session has all its audio."""
+        with Conversation(self.server) as ws, Conversation(self.server) as other:
+            other.say("Hello!")
+            other.respond()
+            for _ in range(6):
+                ws.append(silence(10_000))
+            events = other.until_type("response.done")
+            self.assertIn(events[-1]["response"]["status"], ("completed", "incomplete"))
+            self.assertTrue(audio_of(events))
+
+
+if __name__ == "__main__":
+    harness.main()
