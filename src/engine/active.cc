@@ -24,6 +24,12 @@ ChunkRun::ChunkRun(const ChunkPolicy& policy, const FrameType& in)
   if (in.flow == Flow::kRows || in.flow == Flow::kSamples) lane = Lane<float>(policy, in.width);
 }
 
+std::unique_ptr<ChunkRun> open_chunk_run(const ResidentNode& node, const Sequence& sequence) {
+  auto run = std::make_unique<ChunkRun>(node.policy, node.chunk->in());
+  run->stream = open_stream(*node.chunk, sequence);
+  return run;
+}
+
 Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRequest& request,
                                             std::shared_ptr<Sink> sink, double now_s) {
   auto active = std::make_unique<Active>();
@@ -88,13 +94,12 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
       if (model.nodes[to].ar) from = to;
     }
     if (!runs[from].ar) continue;  // nobody feeds it, or hears what it makes
-    auto run = std::make_unique<ChunkRun>(node.policy, node.chunk->in());
+    auto run = open_chunk_run(node, *runs[from].ar->sequence);
     if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
       auto& lane = std::get<Lane<float>>(run->lane);
       lane.input() = std::move(opened.value().samples);
       lane.close();
     }
-    run->stream = open_stream(*node.chunk, *runs[from].ar->sequence);
     runs[n].chunk = std::move(run);
   }
   return runs;

@@ -49,6 +49,7 @@ struct ArRun {
   uint32_t total_steps = 0;  ///< of the request
   bool begun = false;        ///< the first segment
   bool open = true;
+  bool drains = false;  ///< waits until the streams that it has ended are through
   FinishReason reason = FinishReason::kStop;
   RepetitionGuard guard;
   double draft_odds = 0.5;  ///< how often guesses have come true lately
@@ -92,6 +93,8 @@ struct ChunkRun {
     return with_lane([](auto& l) { return l.closed(); });
   }
 };
+
+std::unique_ptr<ChunkRun> open_chunk_run(const ResidentNode& node, const Sequence& sequence);
 
 /// One of the two, by the kind of the node; neither where the request does not open the node.
 struct NodeRun {

@@ -14,6 +14,7 @@ constexpr int kLeastCommonRows = 8;
 
 void Scheduler::begin_segment(Active& request, int n) {
   ArRun& run = *request.runs[n].ar;
+  const bool first = !run.begun;
   run.begun = true;
   run.told = 0;
   for (int t = 0; t < (run.guided ? 2 : 1); ++t) {
@@ -24,7 +25,7 @@ void Scheduler::begin_segment(Active& request, int n) {
     run.sequence->prefix_keys(t == 1, track.keys);
   }
   request.model->metrics.prompt_rows.add(run.sequence->prompt_rows());
-  if (request.model->graph().writer() == n) {
+  if (first && request.model->graph().writer() == n) {
     request.outcome.prompt_tokens = run.sequence->prompt_rows();
     request.outcome.heard_tokens = run.sequence->heard_rows(run.sequence->prompt_rows());
   }
@@ -165,12 +166,13 @@ bool Scheduler::gives_way(const SequenceView& view) {
 }
 
 /// Of the segment before, as far as the new prompt begins like it.
-void Scheduler::keep_rows(Active& request, int n, int rows) {
+void Scheduler::keep_rows(Active& request, int n, const Verdict& verdict) {
   ArRun& run = *request.runs[n].ar;
   const Sequence& sequence = *run.sequence;
   for (int t = 0; t < 2; ++t) {
     const int prompt = t == 0 ? sequence.prompt_rows() : sequence.companion_rows();
-    request.model->nodes[n].cache->truncate(run.tracks[t].cache, std::clamp(rows, 0, prompt - 1));
+    const int rows = std::clamp(t == 0 ? verdict.kept : verdict.companion_kept, 0, prompt - 1);
+    request.model->nodes[n].cache->truncate(run.tracks[t].cache, rows);
   }
   request.model->metrics.prefix_rows.add(run.tracks[0].cache.rows);
 }

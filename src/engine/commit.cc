@@ -305,14 +305,49 @@ void Scheduler::advance(Active& request, int n, std::span<const int32_t> codes,
     return end_steps(request, n, FinishReason::kRepetition);
   }
   if (verdict.next == Verdict::kNextSegment) {
-    keep_rows(request, n, verdict.kept);
+    keep_rows(request, n, verdict);
     run.steps = 0;
     const std::string problem = misfit(request.model->nodes[n], *run.sequence);
     if (!problem.empty()) return fail(request, {ErrorCode::kInvalid, problem, "input"});
     begin_segment(request, n);
+    if (verdict.new_streams) end_streams(request, n);
   } else if (run.steps >= run.sequence->max_steps()) {
     end_steps(request, n, FinishReason::kLength);
   }
+}
+
+/// What the node has given is the end of its streams; it waits until they are through.
+void Scheduler::end_streams(Active& request, int n) {
+  request.runs[n].ar->drains = true;
+  for (const int e : request.model->graph().leaving(n)) {
+    const int to = request.model->graph().edges()[e].to.node;
+    if (to == kClient || !request.runs[to].chunk) continue;
+    request.runs[to].chunk->with_lane([](auto& lane) { lane.close(); });
+  }
+  close_edges(request);
+}
+
+/// New streams of the chunk nodes behind node `n`, once the old ones are through.
+void Scheduler::begin_streams(Active& request, int n) {
+  const Graph& graph = request.model->graph();
+  std::vector<int> behind;
+  const auto follow = [&](int from) {
+    for (const int e : graph.leaving(from)) {
+      const int to = graph.edges()[e].to.node;
+      if (to != kClient && request.runs[to].chunk) behind.push_back(to);
+    }
+  };
+  follow(n);
+  for (size_t i = 0; i < behind.size(); ++i) follow(behind[i]);
+  for (const int node : behind)
+    if (!request.runs[node].ended) return;
+  request.frames_before += frames_of(request);
+  ArRun& run = *request.runs[n].ar;
+  for (const int node : behind) {
+    request.runs[node].chunk = open_chunk_run(request.model->nodes[node], *run.sequence);
+    request.runs[node].ended = false;
+  }
+  run.drains = false;
 }
 
 void Scheduler::end_steps(Active& request, int n, FinishReason reason) {
@@ -394,6 +429,11 @@ void Scheduler::close_edges(Active& request) {
     }
     const int node = static_cast<int>(n);
     if (node == graph.speaker() || node == graph.writer()) all = all && run.ended;
+  }
+  for (size_t n = 0; n < request.runs.size(); ++n) {
+    if (!request.runs[n].ar || !request.runs[n].ar->drains) continue;
+    all = false;
+    begin_streams(request, static_cast<int>(n));
   }
   if (!all) return;
   if (!request.parts || reason != FinishReason::kStop) return finish(request, reason);

@@ -44,6 +44,32 @@ TEST(Engine, SameSamplesAloneAndInAnyBatch) {
   }
 }
 
+TEST(Engine, ASegmentMayBeginNewStreams) {
+  SpeechRequest request = say("abcdefghijk@lmnopqr@s");
+  request.temperature = 0.f;
+  std::vector<float> expected;
+  int64_t frames = 0;
+  for (const char* part : {"abcdefghijk", "lmnopqr", "s"}) {
+    SpeechRequest one = request;
+    one.text = part;
+    const std::vector<float> samples = alone(one);
+    expected.insert(expected.end(), samples.begin(), samples.end());
+    frames += std::ssize(one.text);
+  }
+  Engine engine(make_toy_pipeline(), small());
+  std::vector<std::shared_ptr<Ear>> ears(5);
+  for (auto& ear : ears) {
+    ear = std::make_shared<Ear>();
+    ASSERT_TRUE(engine.submit(request, ear).ok());
+  }
+  for (const auto& ear : ears) {
+    EXPECT_EQ(ear->wait().frames, frames);
+    EXPECT_EQ(ear->samples(), expected);
+  }
+  request.text = "abcdefghijk|lmnopqr|s";
+  EXPECT_NE(alone(request), expected) << "one stream hears what is beside it";
+}
+
 /// Every way of running gives the same samples.
 TEST(Engine, SameSamplesWithAnyPolicyOnAnyExecutors) {
   std::vector<SpeechRequest> requests;

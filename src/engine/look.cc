@@ -87,7 +87,7 @@ void Scheduler::look_at(Active& request, int slot, double now) {
   }
   for (int n = 0; n < nodes; ++n) {
     ArRun* run = request.runs[n].ar.get();
-    if (!run || !run->open || run->away() || waits_for_room(request, n)) continue;
+    if (!run || !run->open || run->drains || run->away() || waits_for_room(request, n)) continue;
     guarded(request, [&] { look_at_steps(request, n, slot, now); });
     if (!request.sink) return;
   }

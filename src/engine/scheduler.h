@@ -118,7 +118,7 @@ class Scheduler {
   bool start_alone(Active& request, int node);
   void give_back(Active& request, int node);
   void drop_cache(Active& request, int node);
-  void keep_rows(Active& request, int node, int rows);
+  void keep_rows(Active& request, int node, const Verdict& verdict);
   void let_older_first();
   bool gives_way(const SequenceView& view);
   void drop_caches(Active& request);
@@ -140,6 +140,8 @@ class Scheduler {
   void tell_taps(Active& request, int node, const StepSequence& ran, std::span<const float> taps);
   void advance(Active& request, int node, std::span<const int32_t> codes,
                std::span<const float> values, const StepScores* scores);
+  void end_streams(Active& request, int node);
+  void begin_streams(Active& request, int node);
   void end_steps(Active& request, int node, FinishReason reason);
   void commit_chunks(Batch& batch);
   void pass_on(Active& request, int node, std::span<const float> values, int64_t count);

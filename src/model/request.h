@@ -246,6 +246,11 @@ struct Verdict {
   /// what the same positions were fed in the segment before, so what is cached of them stays. No
   /// stage may tap them.
   int kept = 0;
+  int companion_kept = kept;  ///< of the companion's, where those are fewer
+  /// With kNextSegment: frames from here on are another stream. The chunk stages that it feeds end
+  /// theirs and begin new ones, and the next step waits until the client has all that they make of
+  /// the old ones: what is written then comes behind it.
+  bool new_streams = false;
 };
 
 /// An AR node's side of one request. The rows that an AR stage is fed are numbered by position:

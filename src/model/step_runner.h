@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/worst.h"
@@ -86,8 +88,10 @@ struct Track {
   std::unique_ptr<Sequence> state;
   std::vector<int32_t> pages;
   int cached = 0;  // positions
+  int before = 0;  // steps of earlier segments
   bool finished = false;
   std::vector<int32_t> frames;
+  std::string text;                        // StepOutput::text()
   std::vector<std::vector<float>> logits;  // of codebook 0, each step
   std::vector<std::vector<float>> inner;   // of the others, each step, side by side
   std::vector<float> rows;                 // StepOutput::row()
@@ -143,7 +147,7 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
   int emits = 0;
   for (Track* track : tracks) {
     if (track->finished || !track->state->ready()) continue;
-    const int steps = static_cast<int>(track->logits.size());
+    const int steps = static_cast<int>(track->logits.size()) - track->before;
     const int due = track->state->prompt_rows() + steps - track->cached;
     const int rows = std::min(due, chunk);
     seqs.push_back({track->state.get(), track->cached, rows, rows == due});
@@ -207,6 +211,11 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
     const Verdict verdict = running[e]->state->advance(
         std::span(memory).subspan(e * codes_per_step, codes_per_step), out);
     running[e]->finished = verdict.next == Verdict::kFinished;
+    running[e]->text += out.written();
+    if (verdict.next == Verdict::kNextSegment) {
+      running[e]->before = static_cast<int>(running[e]->logits.size());
+      running[e]->cached = std::min(running[e]->cached, verdict.kept);
+    }
     running[e]->answer_ids.insert(running[e]->answer_ids.end(), out.answer_ids().begin(),
                                   out.answer_ids().end());
   }

@@ -164,7 +164,7 @@ TEST_F(BagpiperTest, PhasesThatNeverEndAreBounded) {
   EXPECT_EQ(steps, 9 + 7);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
-  EXPECT_EQ(state->max_steps(), 6 + 2 + 16);
+  EXPECT_EQ(state->max_steps(), 6 + 2 + 16 + 32) << "and the turns of more parts";
   const auto writer = open(said("hello", false));
   for (int i = 0; i < 6; ++i) verdict = step(*writer, word(50), 0);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
@@ -208,6 +208,82 @@ TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
   EXPECT_EQ(main[7], model_.config().first_code(7) + 4);
   r.guidance = 101.f;
   EXPECT_EQ(refusal(r).param, "guidance");
+}
+
+TEST_F(BagpiperTest, APartThatIsNotTheLastIsFollowedByWhatTheModelSays) {
+  SpeechRequest r = said("hello");
+  r.guidance = 2.f;
+  r.max_frames = 0;
+  const auto state = open(r);
+  const int rows = state->prompt_rows();
+  speak(*state);  // three ids and its kind
+  Verdict verdict;
+  for (int i = 0; i < State::kLeastSpeech; ++i) verdict = step(*state, code(3), 5);
+  const int end = state->prompt_rows() + state->max_steps();
+  verdict = step(*state, kEndPart, 5);
+  const int spoke = rows + 4 + State::kLeastSpeech;
+  EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+  EXPECT_EQ(verdict.kept, spoke);
+  EXPECT_EQ(verdict.companion_kept, rows + 3) << "what it was fed of the sound is a past of pads";
+  EXPECT_TRUE(verdict.new_streams);
+  EXPECT_EQ(state->prompt_rows(), spoke + 2);
+  EXPECT_EQ(state->prompt_rows() + state->max_steps(), end) << "all parts have room together";
+  // Its kind is the likeliest of two, never guided.
+  EXPECT_EQ(state->rule(0).forced, -1);
+  ASSERT_EQ(state->rule(0).ranges, 1);
+  EXPECT_EQ(state->rule(0).allowed[0].begin, kText);
+  EXPECT_EQ(state->rule(0).allowed[0].end, kAudio + 1);
+  EXPECT_EQ(state->rule(1).forced, kPad);
+  EXPECT_EQ(state->sampling(0).temperature, 0.f);
+  EXPECT_EQ(state->step_guidance(0), 1.f);
+  const auto& own = static_cast<const State&>(*state);
+  std::vector<int32_t> main(kS), companion(kS), pads(kS, -1);
+  pads[0] = kPad;
+  for (const int pos : {rows + 3, spoke - 1, spoke, spoke + 1}) {
+    own.input(pos, true, companion);
+    EXPECT_EQ(companion, pads) << pos;
+    own.input(pos, false, main);
+    EXPECT_NE(main, pads) << pos;
+  }
+  EXPECT_EQ(main[0], kAssistant);
+  // Words may follow, of which the first is none that ends them.
+  step(*state, kText, 0);
+  EXPECT_EQ(state->rule(0).ranges, 1);
+  EXPECT_EQ(state->rule(0).allowed[0].begin, ModelConfig::kFirstWord);
+  step(*state, word(50), 0);
+  EXPECT_EQ(state->rule(0).ranges, 2);
+  EXPECT_TRUE(written_.find("\n\n") != std::string::npos) << "apart from those before the sound";
+  verdict = step(*state, kEndPart, 0);
+  EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+  EXPECT_FALSE(verdict.new_streams);
+  EXPECT_EQ(verdict.companion_kept, verdict.kept);
+  EXPECT_EQ(step(*state, kAudio, 0).next, Verdict::kContinue);
+  EXPECT_EQ(state->step_guidance(0), 2.f);
+}
+
+TEST_F(BagpiperTest, PartsWithoutEndAreBounded) {
+  const auto writer = open(said("hello", false));
+  Verdict verdict;
+  int parts = 0;
+  while (verdict.next != Verdict::kFinished && parts < 100) {
+    step(*writer, word(50), 0);
+    verdict = step(*writer, kEndPart, 0);
+    if (verdict.next != Verdict::kFinished) verdict = step(*writer, kText, 0);
+    ++parts;
+  }
+  EXPECT_EQ(parts, 3) << "six ids are allowed";
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+  const auto asked = open(said("hello", false));
+  step(*asked, word(50), 0);
+  step(*asked, kEndPart, 0);
+  verdict = step(*asked, kAudio, 0);
+  EXPECT_EQ(verdict.next, Verdict::kFinished) << "nobody asked for sound";
+  EXPECT_EQ(verdict.reason, FinishReason::kStop);
+  // What is read aloud ends with its sound.
+  const auto reader = open(request("Hello."));
+  speak(*reader);
+  for (int i = 0; i < State::kLeastSpeech; ++i) step(*reader, code(3), 5);
+  EXPECT_EQ(step(*reader, kEndPart, 5).next, Verdict::kFinished);
 }
 
 TEST_F(BagpiperTest, OnlyChatsTellWhatWasThought) {

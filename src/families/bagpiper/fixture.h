@@ -44,9 +44,28 @@ inline std::shared_ptr<const Recording> recording_of(int64_t samples) {
 struct Case {
   std::string name, answer;
   SpeechRequest request;
-  int steps = 0, kept_samples = 0;
+  int steps = 0, kept_samples = 0;  // steps: of the parts that were asked for
   bool spoken = false, ended = false, ended_text = false, guided = false;
+  /// The last part ended by itself, and nothing was to follow it.
+  bool stopped = false;
+  std::vector<std::string> more;  // what the model went on with: words, "" where it was speech
   std::shared_ptr<Safetensors> golden;
+
+  /// All words: parts of them stand apart.
+  std::string words() const {
+    std::string all = answer;
+    for (const std::string& part : more)
+      if (!part.empty()) all += "\n\n" + part;
+    return all;
+  }
+  /// The frames of each part that is speech.
+  std::vector<std::vector<int32_t>> speech() const {
+    std::vector<std::vector<int32_t>> parts;
+    if (spoken) parts.push_back(ints(golden->view("frames")));
+    for (size_t n = 0; n < more.size(); ++n)
+      if (more[n].empty()) parts.push_back(ints(golden->view("more_" + std::to_string(n))));
+    return parts;
+  }
 };
 
 inline std::vector<Case> load_cases() {
@@ -60,6 +79,10 @@ inline std::vector<Case> load_cases() {
     c.ended = json.value("ended", false);
     c.ended_text = json["ended_text"];
     c.kept_samples = json.value("keep_samples", 0);
+    c.stopped = json["stopped"] && !json.contains("parts");
+    for (const auto& part : json["more"]) {
+      c.more.push_back(part.is_null() ? std::string() : part.get<std::string>());
+    }
     c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
     SpeechRequest& r = c.request;
     r.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});

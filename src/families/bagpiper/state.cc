@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/check.h"
@@ -17,6 +18,8 @@ constexpr size_t kSegmentBytes = 400;  // about 25 s; longer texts are cut at se
 constexpr size_t kShortSentence = 60;  // shorter ones are spoken together with the next
 constexpr int64_t kLeastRoom = 256;    // steps that a prompt must leave
 constexpr int kTurnSteps = 2;
+constexpr int64_t kMoreTurns = 32;  // room for those of more parts, beside their words and speech
+constexpr const char* kBetweenWords = "\n\n";  // of two parts, with speech between them or not
 constexpr float kMostGuidance = 100;
 constexpr int kReserved = 4096;  // for so many words no memory is asked for on the way
 
@@ -42,7 +45,7 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
       max_tokens_(request.max_tokens),
       description_(trimmed(request.instructions)),
       text_(kSegmentBytes, request.text_open, kShortSentence),
-      written_(request.stop),
+      stops_(request.stop),
       streams_(config.delays()) {
   speech_.temperature = request.temperature.value_or(kSpeechTemperature);
   words_.temperature = request.temperature.value_or(kWordsTemperature);
@@ -52,6 +55,7 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
     s->min_p = request.min_p.value_or(0.f);
     s->repetition_penalty = request.repetition_penalty.value_or(1.f);
   }
+  kind_.temperature = 0;
 }
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Prompter& prompter,
@@ -152,21 +156,31 @@ void State::begin_segment(std::vector<int32_t> prompt) {
     if (prompt_[static_cast<size_t>(pos)] == Prompter::kHeardRow) places.push_back(pos);
   rows_ = llm::HeardRows(std::move(places), config_.lm.hidden);
   phase_ = Phase::kWords;
-  said_.clear();
+  past_.clear(), said_.clear();
+  written_.emplace(stops_);
+  written_ids_ = 0;
   const int64_t tail = streams_.pattern().tail();
   const int64_t room = std::max<int64_t>(config_.max_positions - std::ssize(prompt_), kLeastRoom);
   const int64_t kept = speaks_ ? std::min<int64_t>(kMostSpeech, room / 2) + kTurnSteps : 0;
   const int64_t wish = max_tokens_ > 0 ? max_tokens_ : speaks_ ? kMostWords : room;
   most_words_ = static_cast<int>(std::clamp<int64_t>(wish, 1, room - kept));
-  const int64_t speech = max_frames_ > 0 ? max_frames_ - frames_before_ + tail : kMostSpeech;
-  most_speech_ = static_cast<int>(
-      std::clamp<int64_t>(speech, 1 + tail, std::max(room - most_words_ - kTurnSteps, 1 + tail)));
+  most_speech_ = static_cast<int>(std::clamp<int64_t>(
+      speech_steps(), 1 + tail, std::max(room - most_words_ - kTurnSteps, 1 + tail)));
   max_steps_ = speaks_ ? most_words_ + kTurnSteps + most_speech_ : most_words_;
+  max_steps_ += static_cast<int>(std::clamp<int64_t>(room - max_steps_, 0, kMoreTurns));
+  end_ = prompt_rows() + max_steps_;
   said_.reserve(static_cast<size_t>(std::min(most_words_ + kTurnSteps, kReserved)));
   streams_.restart(speaks_ ? most_speech_ : 0);
 }
 
-int State::prompt_rows() const { return std::max(1, static_cast<int>(std::ssize(prompt_))); }
+int64_t State::speech_steps() const {
+  return max_frames_ > 0 ? max_frames_ - frames_before_ + streams_.pattern().tail() : kMostSpeech;
+}
+
+int State::prompt_rows() const {
+  const int64_t rows = std::ssize(prompt_) + std::ssize(past_) / config_.streams;
+  return std::max(1, static_cast<int>(rows));
+}
 
 int State::known_rows() const {
   if (prompt_.empty()) return 0;
@@ -182,14 +196,22 @@ void State::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
     if (!companion && id == Prompter::kHeardRow) return;
     keys.push_back(companion ? uint64_t{kPad} : static_cast<uint64_t>(id));
   }
+  const auto streams = static_cast<size_t>(config_.streams);
+  for (size_t at = 0; at < past_.size(); at += streams) {
+    const std::span<const int32_t> others = std::span(past_).subspan(at + 1, streams - 1);
+    const bool alone = std::all_of(others.begin(), others.end(), [](int32_t id) { return id < 0; });
+    if (!companion && !alone) return;
+    keys.push_back(companion ? uint64_t{kPad} : static_cast<uint64_t>(past_[at]));
+  }
 }
 
 void State::step_keys(std::vector<uint64_t>& keys) const {
-  if (!rows_.none()) return;
+  if (!rows_.none() || !past_.empty()) return;
   for (const int32_t id : said_) keys.push_back(static_cast<uint64_t>(id));
 }
 
 const SampleParams& State::sampling(int) const {
+  if (phase_ == Phase::kTurn) return kind_;
   return phase_ == Phase::kSpeech ? speech_ : words_;
 }
 
@@ -210,10 +232,14 @@ SampleRule State::rule(int k) const {
     allow(config_.first_code(0), config_.first_code(1));
   } else if (k > 0) {
     rule.forced = kPad;
-  } else if (phase_ == Phase::kTurn) {
+  } else if (phase_ == Phase::kTurn && forces_speech()) {
     rule.forced = said_.back() == kAssistant ? kAudio : kAssistant;
+  } else if (phase_ == Phase::kTurn) {
+    static_assert(kAudio == kText + 1);
+    allow(kText, kAudio + 1);
   } else {
-    if (!said_.empty() && (speaks_ || !ignore_stop_)) allow(kEnd, kEndPart + 1);
+    const bool begun = !said_.empty() && said_.back() != kText;
+    if (begun && (forces_speech() || !ignore_stop_)) allow(kEnd, kEndPart + 1);
     allow(ModelConfig::kFirstWord, config_.first_code(0));
   }
   return rule;
@@ -223,37 +249,52 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   if (phase_ == Phase::kWords) return write(codes[0], out);
   if (phase_ == Phase::kSpeech) return speak(codes, out);
   said_.push_back(codes[0]);
-  if (codes[0] == kAudio) phase_ = Phase::kSpeech;
-  return {};
+  return codes[0] == kAssistant ? Verdict{} : begin_part(codes[0]);
 }
 
 /// What is thought before a text is read aloud is nobody's to read.
 Verdict State::write(int32_t id, StepOutput& out) {
   said_.push_back(id);
+  ++written_ids_;
   const auto tell = [&](std::string_view text) {
-    if (chats_ && !text.empty()) out.text(text);
+    if (!chats_ || text.empty()) return;
+    if (std::exchange(apart_, false)) out.text(kBetweenWords);
+    out.text(text);
   };
   if (is_end(id)) {
-    tell(written_.finish());
-    return end_words(FinishReason::kStop);
+    tell(written_->finish());
+    return end_words(id, FinishReason::kStop);
   }
-  tell(written_.push(prompter_.bytes(id)));
-  if (written_.stopped()) return end_words(FinishReason::kStop);
-  if (std::ssize(said_) < most_words_) return {};
-  tell(written_.finish());
-  return end_words(FinishReason::kLength);
+  tell(written_->push(prompter_.bytes(id)));
+  if (written_->stopped()) return end_words(kEnd, FinishReason::kStop);
+  if (written_ids_ < most_words_ && std::ssize(said_) < max_steps_) return {};
+  tell(written_->finish());
+  return end_words(kEnd, FinishReason::kLength);
 }
 
-Verdict State::end_words(FinishReason reason) {
-  if (!speaks_) return {Verdict::kFinished, reason};
-  phase_ = Phase::kTurn;
-  return {};
+/// `id`: what they end with.
+Verdict State::end_words(int32_t id, FinishReason reason) {
+  if (forces_speech()) {
+    phase_ = Phase::kTurn;
+    return {};
+  }
+  return id == kEndPart ? next_part() : Verdict{Verdict::kFinished, reason};
+}
+
+/// Unless it was not asked for, or there is no room for it.
+Verdict State::begin_part(int32_t kind) {
+  const bool speech = kind == kAudio;
+  phase_ = speech ? Phase::kSpeech : Phase::kWords;
+  if (speech && !speaks_) return {Verdict::kFinished, FinishReason::kStop};
+  apart_ = !speech && written_ids_ > 0;
+  const bool room = speech ? most_speech_ > streams_.pattern().tail() : written_ids_ < most_words_;
+  return room ? Verdict{} : Verdict{Verdict::kFinished, FinishReason::kLength};
 }
 
 Verdict State::speak(std::span<const int32_t> codes, StepOutput& out) {
   if (is_end(codes[0])) {
     streams_.end_with_tail();
-    return end_speech(FinishReason::kStop);
+    return end_speech(codes[0], FinishReason::kStop);
   }
   streams_.push(codes);
   std::array<int32_t, ModelConfig::kMostStreams> buffer;
@@ -265,17 +306,52 @@ Verdict State::speak(std::span<const int32_t> codes, StepOutput& out) {
   }
   if (streams_.steps() < most_speech_) return {};
   streams_.end_with_tail();
-  return end_speech(FinishReason::kLength);
+  return end_speech(kEnd, FinishReason::kLength);
 }
 
-Verdict State::end_speech(FinishReason reason) {
+/// `id`: what it ends with.
+Verdict State::end_speech(int32_t id, FinishReason reason) {
   frames_before_ += streams_.end_frame();
+  if (chats_) return id == kEndPart ? next_part() : Verdict{Verdict::kFinished, reason};
   if (waiting_.empty() && !text_.open()) return {Verdict::kFinished, reason};
   if (max_frames_ > 0 && frames_before_ >= max_frames_) {
     return {Verdict::kFinished, FinishReason::kLength};
   }
   begin_reading();
   return {Verdict::kNextSegment, FinishReason::kStop};
+}
+
+/// What was said becomes a prompt, behind which the model says of which kind the next part is. All
+/// parts together have the steps that the first ones might have taken.
+Verdict State::next_part() {
+  const bool spoke = phase_ == Phase::kSpeech;
+  const int rows = prompt_rows() + static_cast<int>(std::ssize(said_)) + streams_.steps();
+  remember_part();
+  max_steps_ = end_ - prompt_rows();
+  if (max_steps_ < kTurnSteps) return {Verdict::kFinished, FinishReason::kLength};
+  phase_ = Phase::kTurn;
+  said_.clear();
+  written_.emplace(stops_);
+  most_speech_ = static_cast<int>(std::min<int64_t>(speech_steps(), max_steps_ - 1));
+  Verdict verdict{Verdict::kNextSegment, FinishReason::kStop, rows};
+  // From its kind on the companion was fed what was said.
+  if (spoke) verdict.companion_kept = rows - streams_.steps() - 1;
+  verdict.new_streams = spoke;
+  streams_.restart(speaks_ ? most_speech_ : 0);
+  return verdict;
+}
+
+void State::remember_part() {
+  const auto remember = [&](int32_t id) {
+    past_.push_back(id);
+    past_.resize(past_.size() + static_cast<size_t>(config_.streams) - 1, -1);
+  };
+  for (const int32_t id : said_) remember(id);
+  for (int step = 0; step < streams_.steps(); ++step)
+    for (int s = 0; s < static_cast<int>(config_.streams); ++s)
+      past_.push_back(config_.id_of(s, streams_.at(step, s)));
+  if (phase_ == Phase::kSpeech) remember(kEndPart);
+  remember(kAssistant);
 }
 
 Status State::take(int port, const Frames& frames) {
@@ -287,9 +363,15 @@ Status State::take(int port, const Frames& frames) {
 void State::input(int pos, bool companion, std::span<int32_t> ids) const {
   std::fill(ids.begin(), ids.end(), -1);
   const int turn = pos - prompt_rows(), step = turn - static_cast<int>(std::ssize(said_));
-  if (turn < 0) {
+  if (pos < std::ssize(prompt_)) {
     const int32_t id = prompt_[static_cast<size_t>(pos)];
     ids[0] = companion ? int32_t{kPad} : id;  // kHeardRow: none
+    return;
+  }
+  if (turn < 0) {
+    const int64_t at = (pos - std::ssize(prompt_)) * config_.streams;
+    std::copy_n(past_.begin() + at, companion ? 0 : config_.streams, ids.begin());
+    if (companion) ids[0] = kPad;
     return;
   }
   if (step < 0) {

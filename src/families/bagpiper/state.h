@@ -1,8 +1,11 @@
-// One request, or of a reading one segment of the text after another. An answer is phases of one
-// sequence: words (reasoning, or all of a written answer); then, where it is to be heard, a turn of
-// forced ids; then speech. In words and in the turn only stream 0 is drawn, the others are pads; in
-// speech code s of a frame comes s steps late, and the model fills what is before and behind. Only
-// speech is guided: the companion's rows before are pads, but for the id that begins the speech.
+// One request, or of a reading one segment of the text after another. An answer is parts of one
+// sequence, words or speech, a turn before each: <|assistant|> and the part's kind. Its first part
+// is words, and where it is to be heard the second is speech, whatever the model would say. A part
+// that ends in kEndPart is followed by another, of the kind that the model finds likelier; each of
+// those is a segment of the engine, whose prompt is all that was said before and whose first step
+// is that choice. In words and turns only stream 0 is drawn, the others are pads; in speech code s
+// of a frame comes s steps late, and the model fills what is before and behind. Only speech is
+// guided: all of the companion's rows before are pads, but for the kind of that part.
 // Made on the caller's thread, then touched by one thread at a time. S streams, H width.
 // Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py (inference).
 #pragma once
@@ -66,9 +69,16 @@ class State : public StreamSequence, public Hearer {
   bool begin_reading();
   void begin_segment(std::vector<int32_t> prompt);
   Verdict write(int32_t id, StepOutput& out);
-  Verdict end_words(FinishReason reason);
+  Verdict end_words(int32_t id, FinishReason reason);
+  Verdict begin_part(int32_t kind);
   Verdict speak(std::span<const int32_t> codes, StepOutput& out);
-  Verdict end_speech(FinishReason reason);
+  Verdict end_speech(int32_t id, FinishReason reason);
+  Verdict next_part();
+  void remember_part();
+  /// Whether speech follows these words, whatever the model would say.
+  bool forces_speech() const { return speaks_ && past_.empty(); }
+  /// Steps of the speech that may be made now.
+  int64_t speech_steps() const;
 
   const ModelConfig& config_;
   const Prompter& prompter_;
@@ -76,20 +86,25 @@ class State : public StreamSequence, public Hearer {
   const bool chats_, speaks_, ignore_stop_;
   const int max_frames_, max_tokens_;
   const std::string description_;  // of a reading's scenes
-  SampleParams words_, speech_;
+  SampleParams words_, speech_, kind_;
   std::optional<float> guidance_;
 
   SegmentQueue text_;                         // of a reading, not yet ids
   std::deque<std::vector<int32_t>> waiting_;  // prompts of its segments to come
-  llm::AnswerText written_;
+  const std::vector<std::string> stops_;
+  std::optional<llm::AnswerText> written_;  // of the part
+  bool apart_ = false;                      // there were words before it, and none yet in it
 
   Phase phase_ = Phase::kWords;
   std::vector<int32_t> prompt_;  // empty while there is nothing to do
   llm::HeardRows rows_;
-  std::vector<int32_t> said_;  // ids of words and turn
-  int most_words_ = 1, most_speech_ = 1, max_steps_ = 1;
-  DelayedStreams streams_;     // choices of the speech, not ids
-  int64_t frames_before_ = 0;  // of earlier segments
+  std::vector<int32_t> past_;  // behind that: ids [rows, S] of the parts before; -1: none
+  std::vector<int32_t> said_;  // ids of words and turns since
+  int written_ids_ = 0;        // of all parts
+  int most_words_ = 1, most_speech_ = 1, max_steps_ = 1;  // words of all parts together
+  int end_ = 1;                                           // rows of all parts, and the prompt's
+  DelayedStreams streams_;                                // choices of the speech, not ids
+  int64_t frames_before_ = 0;                             // of earlier parts and segments
 };
 
 }  // namespace syrinx::bagpiper

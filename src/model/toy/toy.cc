@@ -72,11 +72,13 @@ class ToyState : public Sequence {
     codes_.insert(codes_.end(), codes.begin(), codes.end());
     if (step() % options_.steps_per_byte != 0) return {};
     const size_t at = begin_ + step() / options_.steps_per_byte;
-    if (at < text_.size() && text_[at] == '|') {
+    if (at < text_.size() && (text_[at] == '|' || text_[at] == '@')) {
+      Verdict verdict{Verdict::kNextSegment};
+      verdict.new_streams = text_[at] == '@';
       begin_ = at + 1;
       gone_on_ = 0;
       codes_.clear();
-      return {Verdict::kNextSegment};
+      return verdict;
     }
     if (at < text_.size() && text_[at] == '&') {
       gone_on_ = static_cast<int>(step());

@@ -1,8 +1,8 @@
 // A pipeline small enough to read at one sitting, for tests of the engine: an AR stage with a real
 // paged cache and two codes a step (the second depends on the first), then two chunk stages, the
 // first with left context and lookahead, the second with a stream state. Random but fixed weights.
-// The text speaks: one step per byte; '|' begins a new segment, '&' one whose prompt goes on with
-// the steps so far; "^" makes the AR stage throw,
+// The text speaks: one step per byte; '|' begins a new segment, '@' one whose frames are a new
+// stream, '&' one whose prompt goes on with the steps so far; "^" makes the AR stage throw,
 // "~" makes its logits NaN, "`" those of the second code. Late text is taken byte by byte.
 // Instructions are further prompt rows, one for each byte, with keys. Guidance: the companion sees
 // the instructions ('.' where they say '#') and the codes, not the text. Bytes that break it: where

@@ -60,6 +60,38 @@ TEST(AudioQueue, DetachedDropsAudio) {
 }
 
 /// Whoever looks before there is anything to tell must not take the ids away.
+TEST(AnswerQueue, KeepsTheOrderOfTextAndSound) {
+  AnswerQueue queue(24000, [] {});
+  queue.text("a", {});
+  for (const size_t samples : {3, 2}) queue.audio(std::vector<float>(samples, 1.f));
+  for (const char* text : {"b", "c"}) queue.text(text, {});
+  queue.audio(std::vector<float>(4, 2.f));
+  queue.text("d", {});
+  queue.finished({});
+  AnswerQueue::News news = queue.take();
+  EXPECT_EQ(news.text, "a");
+  EXPECT_EQ(news.samples, std::vector<float>(5, 1.f));
+  news = queue.take();
+  EXPECT_EQ(news.text, "bc");
+  EXPECT_EQ(news.samples, std::vector<float>(4, 2.f));
+  EXPECT_FALSE(news.outcome);
+  news = queue.take();
+  EXPECT_EQ(news.text, "d");
+  EXPECT_TRUE(news.samples.empty());
+  EXPECT_TRUE(news.outcome);
+}
+
+TEST(AnswerQueue, SoundThatWasTakenPartsNothing) {
+  AnswerQueue queue(24000, [] {});
+  queue.audio(std::vector<float>(3));
+  EXPECT_EQ(queue.take().samples.size(), 3u);
+  queue.text("a", {});
+  queue.audio(std::vector<float>(2));
+  const AnswerQueue::News news = queue.take();
+  EXPECT_EQ(news.text, "a");
+  EXPECT_EQ(news.samples.size(), 2u);
+}
+
 TEST(AnswerQueue, IdsAreNoNewsAndAreNotLost) {
   AnswerQueue queue(24000, [] {});
   queue.answer_ids(std::vector<int32_t>{1, 2});

@@ -57,7 +57,7 @@ TEST(QueueFaults, AnAnswerArrivesWhicheverAllocationFails) {
     }
     // What the engine does with a client that throws, and with one that does not.
     EXPECT_FALSE(runs_out([&] { queue.finished(whole); })) << n;
-    take();
+    for (int i = 0; i <= kGiven && !last.outcome; ++i) take();
     failures += allocations::fail_after(0) ? 1 : 0;
     ASSERT_TRUE(last.outcome) << n;
     lost += last.outcome->reason == FinishReason::kError ? 1 : 0;

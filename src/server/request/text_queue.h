@@ -3,6 +3,7 @@
 // of an answer.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -17,7 +18,7 @@ class TextQueue : public Sink {
  public:
   /// `wake` is called on the engine's thread when there is something new, until detach(). It must
   /// not block and must not call back.
-  explicit TextQueue(std::function<void()> wake) : wake_(std::move(wake)) {}
+  explicit TextQueue(std::function<void()> wake) : wake_(std::move(wake)), news_(1) {}
 
   void audio(std::span<const float>) override {}
   void text(std::string_view piece, std::span<const ScoredToken> tokens) override;
@@ -31,7 +32,9 @@ class TextQueue : public Sink {
     std::optional<Outcome> outcome;  ///< set with the last of the text
     bool empty() const { return text.empty() && tokens.empty() && !outcome; }
   };
-  /// What came since the last call.
+  /// Parts an answer: what comes from here on is told by a later take().
+  void part();
+  /// What came since the last call, of one part.
   News take();
   /// No further wake; text that still comes is dropped.
   void detach();
@@ -39,7 +42,7 @@ class TextQueue : public Sink {
  private:
   std::mutex mutex_;
   std::function<void()> wake_;
-  News news_;
+  std::deque<News> news_;  // of each part; the last takes what comes
 };
 
 }  // namespace syrinx

@@ -6,6 +6,24 @@
 namespace syrinx::bagpiper {
 namespace {
 
+/// What came, texts and sounds that follow each other directly as one.
+struct Ordered : Collector {
+  struct Piece {
+    std::string text;
+    size_t samples = 0;
+  };
+  void text(std::string_view piece, std::span<const ScoredToken>) override {
+    if (parts.empty() || parts.back().samples > 0) parts.emplace_back();
+    parts.back().text += piece;
+  }
+  void audio(std::span<const float> samples) override {
+    if (parts.empty() || !parts.back().text.empty()) parts.emplace_back();
+    parts.back().samples += samples.size();
+    Collector::audio(samples);
+  }
+  std::vector<Piece> parts;
+};
+
 class BagpiperEngine : public testing::Test {
  protected:
   BagpiperEngine()
@@ -23,15 +41,18 @@ class BagpiperEngine : public testing::Test {
       if (c.name == name) return c;
     throw std::out_of_range(name);
   }
-  /// What the codec, which has a parity of its own, makes of golden frames.
+  /// What the codec, which has a parity of its own, makes of golden frames, each part alone.
   std::vector<float> decoded(const Case& c) const {
-    const std::vector<int32_t> codes = ints(c.golden->view("frames"));
+    std::vector<float> out;
     Runner runner(*model_);
-    DacCodecState state = model_->codec().open();
-    const int64_t frames = std::ssize(codes) / 8;
-    std::vector<float> out(static_cast<size_t>(frames * 320));
-    const DacCodecJob job{&state, codes, frames, true, out};
-    model_->codec().run(runner.context(), std::span(&job, 1));
+    for (const std::vector<int32_t>& codes : c.speech()) {
+      DacCodecState state = model_->codec().open();
+      const int64_t frames = std::ssize(codes) / 8;
+      std::vector<float> samples(static_cast<size_t>(frames * 320));
+      const DacCodecJob job{&state, codes, frames, true, samples};
+      model_->codec().run(runner.context(), std::span(&job, 1));
+      out.insert(out.end(), samples.begin(), samples.end());
+    }
     return out;
   }
 
@@ -41,16 +62,50 @@ class BagpiperEngine : public testing::Test {
 
 TEST_F(BagpiperEngine, SpeaksAsEspnet) {
   const auto server = engine();
-  for (const char* name : {"scene", "guided", "ends", "guided_ends"}) {
+  for (const char* name : {"scene", "guided", "ends", "guided_ends", "back", "guided_back"}) {
     const Case& c = find(name);
     const auto sink = answered(*server, c.request);
     EXPECT_TRUE(sink->samples() == decoded(c)) << name;
-    EXPECT_FALSE(sink->text().empty()) << name;
-    EXPECT_EQ(sink->late_pieces(), 0) << "words come first";
-    EXPECT_EQ(sink->wait().reason, c.ended ? FinishReason::kStop : FinishReason::kLength) << name;
+    EXPECT_EQ(sink->text(), c.words()) << name;
+    EXPECT_EQ(sink->wait().reason, c.stopped ? FinishReason::kStop : FinishReason::kLength) << name;
   }
-  EXPECT_EQ(answered(*server, find("ends").request)->text(), find("ends").answer);
   EXPECT_GE(find("guided").golden->view("frames").shape[0], 200);
+}
+
+// Words, sound, words, words, sound: what comes behind the sound is told when all of it is there.
+TEST_F(BagpiperEngine, PartsComeInTheirOrder) {
+  const auto server = engine();
+  const Case& c = find("guided_back");
+  const auto sink = std::make_shared<Ordered>();
+  ASSERT_TRUE(server->submit(c.request, sink).ok());
+  EXPECT_EQ(sink->wait().reason, FinishReason::kStop);
+  const std::vector<std::vector<int32_t>> speech = c.speech();
+  const size_t first = speech[0].size() / 8 * 320, second = speech[1].size() / 8 * 320;
+  ASSERT_EQ(sink->parts.size(), 4u);
+  EXPECT_EQ(sink->parts[0].text, c.answer);
+  EXPECT_EQ(sink->parts[1].samples, first);
+  EXPECT_EQ(sink->parts[2].text, "\n\n" + c.more[0] + "\n\n" + c.more[1]);
+  EXPECT_EQ(sink->parts[3].samples, second);
+  EXPECT_EQ(sink->wait().frames, std::ssize(speech[0]) / 8 + std::ssize(speech[1]) / 8);
+  EXPECT_EQ(sink->wait().prompt_tokens, c.golden->view("prompt_ids").shape[0]);
+}
+
+// What follows is cut where it may have no more words, no more sound, no more rows.
+TEST_F(BagpiperEngine, WhatFollowsIsBounded) {
+  const auto server = engine();
+  SpeechRequest request = find("back").request;
+  request.max_tokens = 20;  // seven of them before the sound, 19 behind it
+  const auto words = answered(*server, request);
+  EXPECT_EQ(words->wait().reason, FinishReason::kLength);
+  EXPECT_TRUE(words->samples() == decoded(find("back")));
+  EXPECT_LT(words->text().size(), find("back").words().size());
+  request = find("back").request;
+  request.max_frames = std::ssize(find("back").speech()[0]) / 8 + 10;
+  const auto sound = answered(*server, request);
+  EXPECT_EQ(sound->wait().reason, FinishReason::kLength);
+  EXPECT_EQ(sound->samples().size(), static_cast<size_t>(request.max_frames) * 320);
+  request.max_frames -= 10;
+  EXPECT_EQ(answered(*server, request)->wait().reason, FinishReason::kLength);
 }
 
 TEST_F(BagpiperEngine, GuidanceOfOneIsNone) {
@@ -79,7 +134,8 @@ TEST_F(BagpiperEngine, WritesOfWhatItHears) {
     const auto sink = answered(*server, c.request);
     EXPECT_TRUE(sink->samples().empty());
     EXPECT_FALSE(sink->text().empty());
-    EXPECT_EQ(sink->wait().reason, c.ended_text ? FinishReason::kStop : FinishReason::kLength);
+    EXPECT_EQ(sink->text(), c.words());
+    EXPECT_EQ(sink->wait().reason, c.stopped ? FinishReason::kStop : FinishReason::kLength);
     EXPECT_EQ(answered(*server, c.request)->text(), sink->text()) << "from shared pages, too";
   }
 }

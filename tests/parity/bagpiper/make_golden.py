@@ -250,13 +250,13 @@ class Recorder:
             raw = logits.clone()
             if mask is not None:
                 logits.masked_fill_(mask, float("-inf"))
-            self.calls.append(dict(ids=input_ids, embeds=input_embeds, raw=raw, mask=mask))
+            self.calls.append(dict(ids=input_ids, embeds=input_embeds, raw=raw, mask=mask, masked=logits))
             return logits, cache
 
         def choose(logits, temperature, topk):
             self.calls[-1]["margin"] = lead(logits[:, 0])
             token = logits.argmax(-1)
-            self.calls[-1]["token"] = token[0, 0].clone()
+            self.calls[-1]["token"] = True
             return token
 
         self.model._step, self.model._logits_to_token = step, choose
@@ -275,6 +275,31 @@ def own_choices(logits, first_code):
     return torch.cat(parts, 1).contiguous()
 
 
+class NotAskedFor(Exception):
+    """An answer in words alone would go on with sound, or there are parts enough."""
+
+
+class Part:
+    """Of an answer: ids [L, S] up to its end, and what was computed for each."""
+
+    def __init__(self, kind, ids, calls):
+        self.kind, self.ids, self.calls = kind, ids, calls
+
+    def ended(self):
+        return int(self.ids[-1, 0]) in (END, END_PART)
+
+    def content(self, model):
+        """As its inference() has it: text, or codes [T, S]."""
+        name = "discrete_audio" if self.kind == AUDIO else "text"
+        ids = self.ids[:-1] if self.ended() else self.ids
+        ids = ids[None] - model.vocab_intervals[name][0][0]
+        return model.multimodal_io_dict[name].decode_batch(ids, torch.tensor([ids.shape[1]]))[0]
+
+    def logits(self, keep, first_code, companion=False):
+        rows = torch.stack([c["raw"][int(companion), 0] for c in self.calls[:keep]])
+        return own_choices(rows, first_code)
+
+
 def run_case(model, preprocessor, case, codec_model, first_code):
     data = preprocessor.preprocessing(("dialogue", "", ""), {"dialogue": messages_of(case)})
     seqs = torch.tensor(data["sequence"])[None].long()
@@ -285,54 +310,62 @@ def run_case(model, preprocessor, case, codec_model, first_code):
     for name, each in rows.items():
         given = {f"{name}_indices": [i for i, _ in each], f"{name}_feats": torch.stack([f for _, f in each]),
                  f"{name}_lengths": torch.tensor([len(f) for _, f in each])}
-    spoken = case["spoken"]
+    spoken, parts = case["spoken"], []
     config = dict(enforce_modality=["text", "audio"] if spoken else ["text"],
                   text=dict(temperature=0, topk=20, cfg=1, max_step=case["max_tokens"], min_step=1),
                   audio=dict(temperature=0, topk=20, cfg=case.get("guidance", 3), max_step=case["most"],
                              min_step=10**6 if case.get("ignore_stop") else LEAST))
     with torch.no_grad(), Recorder(model) as seen:
-        inner, left = model.inference_segment, [spoken]
+        inner = model.inference_segment
 
-        def segment(**k):  # the last one may end in <|eot|> as well, and nothing is to follow
-            result = inner(**k)
-            return result if left and left.pop() else once(result)
+        def segment(prev_token, **k):
+            if len(parts) == case.get("parts") or (int(prev_token[0, 0, 0]) == AUDIO and not spoken):
+                raise NotAskedFor
+            before = len(seen.calls)
+            hypos, cache, logits = inner(prev_token=prev_token, **k)
+            parts.append(Part(int(prev_token[0, 0, 0]), hypos[0], [c for c in seen.calls[before:] if "token" in c]))
+            return hypos, cache, logits
 
         model.inference_segment = segment
-        answer, _ = model.inference(config, seqs=seqs, **given)
+        try:
+            model.inference(config, seqs=seqs, **given)
+        except NotAskedFor:
+            pass
         del model.inference_segment
     # Where the prompt ends the answer's first step begins: <|assistant|>, <|text|>.
     ids = torch.cat([seqs[0, :, 0], torch.tensor([ASSISTANT, TEXT])]).int()
     embeds = seen.calls[0]["embeds"][0]
     for (_, start, length), _ in sum(rows.values(), []):
         ids[start:start + length] = -1
-    chosen = [c for c in seen.calls if "token" in c]
-    tokens = torch.stack([c["token"] for c in chosen])
-    is_code = tokens[:, 1] != 0
-    said = tokens[~is_code][:, 0]
-    speech_calls = [c for c, code in zip(chosen, is_code.tolist()) if code]
-    text_calls = [c for c, code in zip(chosen, is_code.tolist()) if not code]
-    keep = case["keep"]
-    out = dict(prompt_ids=ids, tokens=said.int(), prefill=embeds[-case.get("rows", 12):].clone(),
-               logits=own_choices(torch.stack([c["raw"][0, 0] for c in text_calls[:keep]]), first_code))
-    case.update(steps=len(chosen) + (2 if spoken else 0), margin=min(c["margin"] for c in chosen))
-    case["answer"] = answer[0][2][0]
-    case["ended_text"] = int(said[-1]) in (END, END_PART)
+    keep, forced = case["keep"], 2 if spoken else 1
+    chosen = [c for part in parts[:forced] for c in part.calls]
+    out = dict(prompt_ids=ids, tokens=parts[0].ids[:, 0].int(), prefill=embeds[-case.get("rows", 12):].clone(),
+               logits=parts[0].logits(keep, first_code))
+    kinds = [lead(c["masked"][0, 0, 0]) for c in seen.calls if c["mask"] is model.modality_mask]
+    case.update(steps=len(chosen) + (2 if spoken else 0),
+                margin=min([c["margin"] for part in parts for c in part.calls] + kinds[forced:]))
+    case["answer"], case["ended_text"] = parts[0].content(model), parts[0].ended()
     if spoken:
-        codes = answer[1][2][0]
-        out["frames"] = codes.clamp_min(0)
-        case["ended"] = int(tokens[-1, 0]) in (END, END_PART)
-        logits = torch.stack([c["raw"][:, 0] for c in speech_calls[:keep]])
-        out["speech_logits"] = own_choices(logits[:, 0], first_code)
-        if logits.shape[1] > 1:
-            out["companion_logits"] = own_choices(logits[:, 1], first_code)
+        out["frames"] = parts[1].content(model).clamp_min(0)
+        case["ended"] = parts[1].ended()
+        out["speech_logits"] = parts[1].logits(keep, first_code)
+        if case.get("guidance", 3) > 1:
+            out["companion_logits"] = parts[1].logits(keep, first_code, companion=True)
         if case.get("keep_samples"):
             out["samples"] = exact(codec_model, out["frames"][:case["keep_samples"]])
+    # What the model had to say beyond what it was asked for.
+    case["more"], case["stopped"] = [], parts[-1].ended()
+    for n, part in enumerate(parts[forced:]):
+        spoke = part.kind == AUDIO
+        case["more"].append(None if spoke else part.content(model))
+        out[f"more_{n}"] = part.content(model).clamp_min(0) if spoke else part.ids[:, 0].int()
+        out[f"more_{n}_logits"] = part.logits(keep, first_code)
+    print(case["name"], [(part.kind, len(part.ids), part.ended()) for part in parts])
+    words = sum(len(part.ids) for part in parts if part.kind == TEXT)
+    rows = sum(len(part.ids) + 2 for part in parts)
+    if len(parts) > forced:  # nothing of them is cut, where bounds are those of all parts together
+        assert words <= case["max_tokens"] and rows < case["max_tokens"] + case["most"] + 32, (words, rows)
     return {k: v.contiguous().clone() for k, v in out.items()}
-
-
-def once(result):
-    hypos, cache, logits = result
-    return [h[:-1] if int(h[-1, 0]) == END_PART else h for h in hypos], cache, logits
 
 
 def exact(codec_model, codes):
@@ -383,13 +416,16 @@ CASES = [
          keep_samples=6),
     dict(name="guided", messages=said("the fox!"), spoken=True, guidance=3, max_tokens=6, most=217, ignore_stop=True, keep=2),
     dict(name="ends", messages=said("hello there, how are you?"), spoken=True, guidance=1, max_tokens=60, most=400, keep=2),
-    dict(name="guided_ends", messages=said("the quick brown fox"), spoken=True, guidance=3, max_tokens=40, most=400, keep=2),
+    dict(name="guided_ends", messages=said("the quick brown fox"), spoken=True, guidance=3, max_tokens=120, most=400, keep=2),
     dict(name="turns", messages=[dict(role="system", content="the fox"), dict(role="user", content="hello"),
                                  dict(role="assistant", content="and you?"), dict(role="user", content="die Straße!"),
-                                 dict(role="user", content="jumps")], spoken=False, max_tokens=60, most=0, keep=2),
+                                 dict(role="user", content="jumps")], spoken=False, max_tokens=900, most=0, keep=1),
     dict(name="heard", messages=asked("What is in this audio?"), recordings=[20000], spoken=False, max_tokens=50, most=0,
          keep=2, rows=30),
-    dict(name="heard_short", messages=asked("how?"), recordings=[163], spoken=False, max_tokens=40, most=0, keep=2),
+    dict(name="heard_short", messages=asked("how?"), recordings=[163], spoken=False, max_tokens=70, most=0, keep=2,
+         parts=3),
+    dict(name="back", messages=said("Say it."), spoken=True, guidance=1, max_tokens=160, most=300, keep=2),
+    dict(name="guided_back", messages=said("Who?"), spoken=True, guidance=3, max_tokens=160, most=300, keep=2),
 ]
 
 
@@ -438,6 +474,8 @@ def main():
     weights.over(model, "module.", keep=("norm", "alpha"))
     with torch.no_grad():
         model.lm_head.weight[[END, END_PART]] *= 1.35  # so that some end
+        # Kinds that the program has no masks for: never the likeliest.
+        model.lm_head.weight[AUDIO + 1:AUDIO + 4] = model.lm_head.weight[TEXT:AUDIO + 1].mean(0)
     round_to_bf16(model)
     state = {k: v.detach().to(torch.bfloat16).contiguous().clone() for k, v in model.state_dict().items()}
     state["vocab_weight"] = torch.ones(len(vocab))
@@ -449,7 +487,8 @@ def main():
     for case in CASES:
         result = run_case(model, preprocessor, case, codec_model, intervals["discrete_audio"][0][0])
         save_file(result, args.out / f"{case['name']}.safetensors")
-        print(case["name"], case["steps"], case.get("ended"), case["ended_text"], "margin", case["margin"], repr(case["answer"]))
+        print(case["name"], case["steps"], case.get("ended"), case["ended_text"], "margin", case["margin"], repr(case["answer"]),
+              case["more"], case["stopped"])
     (args.out / "cases.json").write_text(json.dumps(CASES, indent=1, ensure_ascii=False) + "\n")
     weights.hollow(folder / "model.pt")
 
