@@ -1,8 +1,9 @@
 // Speech by audio.cpp, for comparison: ours are its calls, nothing of it is here. README.md says
 // how to build it and random_checkpoint.py makes MODEL.
 //   audiocpp FAMILY MODEL THREADS WEIGHTS CONV FRAMES
-// FAMILY: qwen3_tts or chatterbox. WEIGHTS: q8_0, bf16, f16, f32 or native, of linears; CONV: the
-// same of Qwen3-TTS' convolutions, of Chatterbox' flow and vocoder as a whole. Speaks FRAMES frames
+// FAMILY: qwen3_tts, chatterbox, voxcpm2, higgs_audio or fish_speech. WEIGHTS: q8_0, bf16, f16, f32
+// or native, of linears; CONV: the same of Qwen3-TTS' convolutions, of Chatterbox' flow and vocoder
+// as a whole, of the others' codecs. Speaks FRAMES frames
 // once, says `ready`, and then once more for each line of standard input; its sessions take one
 // request at a time. One line a request: seconds of audio, seconds until all of it was there,
 // processor seconds.
@@ -19,7 +20,10 @@
 
 #include "engine/framework/runtime/session.h"
 #include "engine/models/chatterbox/loader.h"
+#include "engine/models/fish_audio/loader.h"
+#include "engine/models/higgs_audio_tts/loader.h"
 #include "engine/models/qwen3_tts/loader.h"
+#include "engine/models/voxcpm2/loader.h"
 
 namespace {
 
@@ -88,6 +92,25 @@ Speaker speaker(const std::string& family, const Arguments& a) {
     request.voice = rt::VoiceCondition{rt::VoiceReference{recording(), std::nullopt}, std::nullopt};
     return session(std::shared_ptr(engine::models::chatterbox::load_chatterbox_model(a.model)),
                    rt::VoiceTaskKind::VoiceCloning, options, request);
+  }
+  request.text_input = rt::Transcript{"Hello there.", "en"};
+  const auto speak = [&](auto model, const char* linears, const char* codec) {
+    options.options = {{linears, a.weights}, {codec, a.conv}};
+    return session(std::shared_ptr(std::move(model)), rt::VoiceTaskKind::Tts, options, request);
+  };
+  if (family == "voxcpm2") {
+    request.options["min_tokens"] = a.frames;
+    request.options["retry_badcase"] = "false";
+    return speak(engine::models::voxcpm2::load_voxcpm2_model(a.model), "voxcpm2.weight_type",
+                 "voxcpm2.audiovae_weight_type");
+  }
+  if (family == "higgs_audio") {
+    return speak(engine::models::higgs_audio_tts::load_higgs_audio_tts_model(a.model),
+                 "higgs_audio_tts.ar_weight_type", "higgs_audio_tts.codec_weight_type");
+  }
+  if (family == "fish_speech") {
+    return speak(engine::models::fish_audio::load_fish_audio_model(a.model),
+                 "fish_audio.weight_type", "fish_audio.codec_weight_type");
   }
   throw std::runtime_error("unknown family " + family);
 }

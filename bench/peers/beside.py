@@ -4,8 +4,8 @@
 beside.py FAMILY --model CHECKPOINT --peer build/peers/audiocpp --peer-dir build/peers/audio.cpp
           [--ours build/release/syrinx] [--rounds 3] [--frames N] [--streams 8] [--threads 1] [OPTIONS OF OURS...]
 
-FAMILY: qwen3_tts or chatterbox beside audio.cpp, orpheus beside TTS.cpp (--peer-model GGUF; ours takes a folder of
-published configs and --load-format dummy). Of the first two both read the same numbers (random_checkpoint.py makes them;
+FAMILY: qwen3_tts, chatterbox, voxcpm2, higgs_audio or fish_speech beside audio.cpp, orpheus beside TTS.cpp (--peer-model GGUF; ours takes
+a folder of published configs and --load-format dummy). Of all but the last both read the same numbers (random_checkpoint.py makes them;
 README.md says how the peers are built): linears in 8 bits; --conv says what the peer keeps convolutions in (ours: bf16).
 Whole requests are counted on both sides, prompts included; what ours takes to start is found by two short runs and taken off,
 and the peer is started once and asked once a round. Its sessions take one request at a time, so eight
@@ -26,6 +26,9 @@ TEXT = "Hello there."
 # Frames of a request, and few of them; types of the peer's convolutions; what ours is told beside.
 FAMILIES = {"qwen3_tts": (24, 2, "f16", ["--voice", "ryan", "--language", "english"]),
             "chatterbox": (50, 25, "f16", ["--flow", "full"]),
+            "voxcpm2": (12, 4, "f16", []),
+            "higgs_audio": (25, 12, "f16", []),
+            "fish_speech": (22, 8, "f16", []),
             "orpheus": (48, 16, None, [])}
 
 

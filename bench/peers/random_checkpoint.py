@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Writes a checkpoint of published size with random weights, as one would download it.
 
-    random_checkpoint.py FAMILY OUT
+    random_checkpoint.py FAMILY OUT [--layers N]
 
-FAMILY: qwen3_tts or chatterbox. Names, types and sizes of tensors and the configs are those of the layout
+FAMILY: qwen3_tts, chatterbox, voxcpm2, higgs_audio or fish_speech. Names, types and sizes of tensors and the configs are those of the layout
 (tests/parity/published), so whatever reads the published files reads these: programs that are compared can be given the
 same files. Where another program wants more files, OUT/peer has links of these names. Tokenizers: Qwen3-TTS' has the
 published number of entries (151,643 and as many merges, and the special ones), made of random pieces; Chatterbox' is that of
-the small checkpoint (tests/parity). Weights are scaled so that nothing overflows, and rows of Chatterbox' head for marks are
-zero, so that they are never among the likeliest; what is spoken is noise.
+the small checkpoint (tests/parity), and so are the others'. Weights are scaled so that nothing overflows, and rows of heads for marks
+are zero, so that they are never among the likeliest; what is spoken is noise. Of Higgs Audio and Fish Speech --layers takes fewer than the
+published 36 of the large decoder, where 8.4 GB are too much. audio.cpp reads Fish Speech converted only: OUT/peer has the same numbers by
+its names (and its codec's folded weights, as random as the parts that are published). Ours takes that codec as codec.pth, a pickle, which is
+not written here: give it --load-format dummy.
 Needs numpy, and torch for Chatterbox' stored voice.
 """
 import argparse
@@ -28,7 +31,10 @@ ROLES = {"im_start_token_id": "<|im_start|>", "im_end_token_id": "<|im_end|>", "
          "tts_bos_token_id": "<tts_text_bos>", "tts_eos_token_id": "<tts_text_eod>"}
 SPECIAL = {151643: "<|endoftext|>", 151644: "<|im_start|>", 151645: "<|im_end|>", 151671: "<tts_pad>",
            151672: "<tts_text_bos>", 151673: "<tts_text_eod>"}
-SILENT = {"speech_head.weight": np.s_[6561:]}  # rows of heads whose codes nobody shall draw
+SILENT = {"speech_head.weight": np.s_[6561:],  # rows of heads whose codes nobody shall draw
+          "tied.embedding.modality_embeddings.0.embedding.weight": [1026 * k + n for k in range(8) for n in (1024, 1025)],
+          "text_model.model.embeddings.weight": [293]}
+LARGE = "{0..35}"  # layers of the large decoders
 POOL = np.random.default_rng(0).standard_normal((1 << 22) + 4099, dtype=np.float32)
 
 
@@ -40,8 +46,8 @@ def names(pattern):
         yield "".join(text + str(i) for text, i in itertools.zip_longest(pieces[0::3], ids, fillvalue=""))
 
 
-def layout(path):
-    for line in path.read_text().splitlines():
+def layout(path, layers):
+    for line in path.read_text().replace(LARGE, f"{{0..{layers - 1}}}").splitlines():
         words = line.split()
         if words and words[0] in SIZES:
             shape = [] if words[1] == "-" else [int(n) for n in words[1].split("x")]
@@ -89,11 +95,13 @@ def stored(x, dtype):
     return np.ascontiguousarray(x)
 
 
-def write_weights(txt, out):
-    header, at = {}, 0
-    if "metadata format pt" in txt.read_text():
-        header["__metadata__"] = {"format": "pt"}
-    tensors = sorted(layout(txt))
+def write_weights(txt, out, layers):
+    write_tensors(sorted(layout(txt, layers)), out, "metadata format pt" in txt.read_text())
+
+
+def write_tensors(tensors, out, of_torch=False, numbers=values):
+    """Names, types and shapes; numbers(name, shape)."""
+    header, at = {"__metadata__": {"format": "pt"}} if of_torch else {}, 0
     for name, dtype, shape in tensors:
         size = SIZES[dtype] * int(np.prod(shape, dtype=np.int64))
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + size]}
@@ -104,7 +112,7 @@ def write_weights(txt, out):
     with out.open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for name, dtype, shape in tensors:
-            stored(values(name, shape), dtype).tofile(file)
+            stored(numbers(name, shape), dtype).tofile(file)
 
 
 def write_tokenizer(out):
@@ -149,6 +157,11 @@ def small_tokenizer(family, out):
     (out / "tokenizer.json").write_text(json.dumps(value, ensure_ascii=False))
 
 
+def added(tokens):
+    """As tokenizer_config.json has them: {id: text}."""
+    return {str(i): {"content": t, "special": True} for i, t in tokens.items()}
+
+
 def link(folder, **files):
     folder.mkdir(exist_ok=True)
     for name, target in files.items():
@@ -189,19 +202,104 @@ def chatterbox(out):
          grapheme_mtl_merged_expanded_v1__json="tokenizer.json", Cangjie5_TC__json="tokenizer.json")
 
 
+def voxcpm2(out):
+    small_tokenizer("voxcpm2", out)
+    (out / "audiovae.pth").rename(out / "audiovae.safetensors")  # which goes first, with all programs
+    marks = {101: "<|audio_start|>", 102: "<|audio_end|>", 103: "<|audio_prompt_start|>", 104: "<|audio_prompt_end|>"}
+    (out / "tokenizer_config.json").write_text(json.dumps({"add_bos_token": True, "added_tokens_decoder": added(marks)}))
+    (out / "special_tokens_map.json").write_text("{}")
+
+
+def higgs_audio(out):
+    small_tokenizer("higgs", out)
+    (out / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<|endoftext|>"}))
+    (out / "chat_template.jinja").write_text("")
+    (out / "model.safetensors.index.json").write_text(json.dumps(
+        {"weight_map": {name: "model.safetensors" for name in header_of(out / "model.safetensors")}}))
+    value = json.loads((out / "config.json").read_text())
+    text = value["text_config"]
+    text |= {"bos_token_id": 290, "eos_token_id": 290, "rope_theta": 1000000}
+    value |= {"_hidden_size": text["hidden_size"], "_vocab_size": text["vocab_size"]}
+    value["audio_encoder_config"] |= {"model_type": "higgs_audio_encoder", "mel_per_sample": 8, "max_chunk_size": 16}
+    (out / "peer").mkdir(exist_ok=True)
+    (out / "peer/config.json").write_text(json.dumps(value, indent=1))
+    link(out / "peer", model__safetensors="model.safetensors", tokenizer__json="tokenizer.json",
+         tokenizer_config__json="tokenizer_config.json", chat_template__jinja="chat_template.jinja")
+    link(out / "peer", **{"model__safetensors__index__json": "model.safetensors.index.json"})
+
+
+def header_of(path):
+    with path.open("rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+    header.pop("__metadata__", None)
+    return header
+
+
+def split(name, shape, heads, groups, dim, renamed):
+    """What audio.cpp calls a published tensor, and which rows of it: three of a wqkv."""
+    for old, new in renamed:
+        name = name.replace(old, new)
+    if not name.endswith("attention.wqkv.weight"):
+        yield name, shape, np.s_[:]
+        return
+    at = 0
+    for part, rows in (("q", heads * dim), ("k", groups * dim), ("v", groups * dim)):
+        yield name.replace("wqkv", part + "_proj"), [rows, shape[1]], np.s_[at:at + rows]
+        at += rows
+
+
+def write_converted(file, out, dtype, renamed, heads, groups, dim, skipped=()):
+    sources = {}
+    for name, told in header_of(file).items():
+        if not name.endswith(skipped or "\0"):
+            for new, shape, rows in split(name, told["shape"], heads, groups, dim, renamed):
+                sources[new] = (name, told["shape"], rows)
+    numbers = lambda new, _: values(*sources[new][:2])[sources[new][2]]
+    shapes = {new: [len(range(*rows.indices(shape[0])))] + shape[1:] for new, (_, shape, rows) in sources.items()}
+    write_tensors([(new, dtype, shapes[new]) for new in sorted(sources)], out, numbers=numbers)
+
+
+def fish_speech(out):
+    small_tokenizer("fish_speech", out)
+    value = json.loads((out / "tokenizer.json").read_text())
+    value["added_tokens"] = [t for t in value["added_tokens"] if not t["content"].startswith("<|semantic")]
+    like = value["added_tokens"][0]
+    value["added_tokens"] += [like | {"id": 304 + n, "content": f"<|semantic:{n}|>"} for n in range(4096)]
+    (out / "tokenizer.json").write_text(json.dumps(value, ensure_ascii=False))
+    (out / "tokenizer_config.json").write_text(json.dumps({"pad_token": "<|pad|>", "eos_token": "<|im_end|>"}))
+    write_weights(HERE / "tests/parity/published/fish_codec/codec.pth.txt", out / "codec.pth", 36)
+    (out / "codec.pth").rename(out / "codec.safetensors")
+    peer = out / "peer"
+    peer.mkdir(exist_ok=True)
+    write_converted(out / "model.safetensors", peer / "model.safetensors", "BF16",
+                    (("text_model.model.", ""), ("audio_decoder.layers", "fast_layers"), ("audio_decoder.embeddings", "fast_embeddings"),
+                     ("audio_decoder.norm", "fast_norm"), ("audio_decoder.output", "fast_output"), ("audio_decoder.", "")), 32, 8, 128)
+    write_converted(out / "codec.safetensors", peer / "codec.safetensors", "F32",
+                    (("parametrizations.weight.original1", "weight"), ("weight_v", "weight")), 16, 16, 64,
+                    ("original0", "weight_g"))
+    (peer / "model_audio_cpp.safetensors.index.json").write_text(json.dumps(
+        {"weight_map": {name: "model.safetensors" for name in header_of(peer / "model.safetensors")}}))
+    link(peer, config__json="config.json", tokenizer__json="tokenizer.json", tokenizer_config__json="tokenizer_config.json")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    p.add_argument("family", choices=["qwen3_tts", "chatterbox"])
+    p.add_argument("family", choices=["qwen3_tts", "chatterbox", "voxcpm2", "higgs_audio", "fish_speech"])
     p.add_argument("out", type=pathlib.Path)
+    p.add_argument("--layers", type=int, default=36)
     a = p.parse_args()
     source = HERE / "tests/parity/published" / a.family
     a.out.mkdir(parents=True, exist_ok=True)
     for config in source.rglob("*.json"):
         to = a.out / config.relative_to(source)
         to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(config.read_text())
+        value = json.loads(config.read_text())
+        for key in ("num_hidden_layers", "n_layer"):
+            if value.get("text_config", {}).get(key) == 36:
+                value["text_config"][key] = a.layers
+        to.write_text(json.dumps(value, indent=1))
     for txt in sorted(source.rglob("*.txt")):
-        write_weights(txt, a.out / txt.relative_to(source).with_suffix(""))
+        write_weights(txt, a.out / txt.relative_to(source).with_suffix(""), a.layers)
     globals()[a.family](a.out)
 
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/cpu_features.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/fft_pass.h"
 
 namespace syrinx {
 namespace {
@@ -34,92 +36,27 @@ RealFft::RealFft(int n) : n_(n) {
   for (int k = 0; k <= half; ++k) twists_.push_back(turn(static_cast<double>(k) / n));
 }
 
+namespace plain_fft {
+#include "kernels/fft_pass_impl.h"
+}  // namespace plain_fft
+
 namespace {
 
-template <bool kInverse>
-Complex twiddle(Complex t) {
-  return kInverse ? std::conj(t) : t;
+void (*fft_pass_for_this_processor())(const FftPass&) {
+#if defined(__x86_64__)
+  if (cpu_features().avx2) return &avx2_fft::pass;
+#endif
+  return &plain_fft::pass;
 }
 
-/// a times -i, or i in the inverse.
-template <bool kInverse>
-Complex quarter(Complex a) {
-  return kInverse ? Complex{-a.imag(), a.real()} : Complex{a.imag(), -a.real()};
-}
-
-// One pass of Stockham's form (van Loan, "Computational frameworks for the FFT", 1992): splits off
-// one factor p and leaves the data in order, so there is no permutation. `done` is the product of
-// the factors passed, `left` the number of transforms that remain; input r of a butterfly is at
-// from[q + done * (j + left * r)], output s goes to to[q + done * (p * j + s)].
-
-template <bool kInverse>
-void pass2(const Complex* from, Complex* to, int left, int done, const Complex* turns) {
-  for (int j = 0; j < left; ++j) {
-    const Complex w = twiddle<kInverse>(turns[j * done]);
-    const Complex *x = from + done * j, *y = x + done * left;
-    Complex* out = to + 2 * done * j;
-    for (int q = 0; q < done; ++q) {
-      const Complex a = x[q], b = y[q];
-      out[q] = a + b;
-      out[q + done] = times(a - b, w);
-    }
-  }
-}
-
-template <bool kInverse>
-void pass4(const Complex* from, Complex* to, int left, int done, const Complex* turns) {
-  const int step = done * left;
-  for (int j = 0; j < left; ++j) {
-    const Complex w1 = twiddle<kInverse>(turns[j * done]);
-    const Complex w2 = twiddle<kInverse>(turns[2 * j * done]);
-    const Complex w3 = twiddle<kInverse>(turns[3 * j * done]);
-    const Complex* x = from + done * j;
-    Complex* out = to + 4 * done * j;
-    for (int q = 0; q < done; ++q) {
-      const Complex a = x[q], b = x[q + step], c = x[q + 2 * step], d = x[q + 3 * step];
-      const Complex sum = a + c, gap = a - c, other = b + d, turned = quarter<kInverse>(b - d);
-      out[q] = sum + other;
-      out[q + done] = times(gap + turned, w1);
-      out[q + 2 * done] = times(sum - other, w2);
-      out[q + 3 * done] = times(gap - turned, w3);
-    }
-  }
-}
-
-/// Any factor p of `half`, by the definition. What is turned by how much is known outside the inner
-/// loops, which then are vectors.
-template <bool kInverse>
-void pass_any(const Complex* from, Complex* to, int p, int left, int done, const Complex* turns,
-              int half) {
-  for (int j = 0; j < left; ++j) {
-    for (int s = 0; s < p; ++s) {
-      Complex* out = to + done * (p * j + s);
-      std::copy_n(from + done * j, done, out);
-      for (int r = 1; r < p; ++r) {
-        const Complex w = twiddle<kInverse>(turns[int64_t{r} * s * (half / p) % half]);
-        const Complex* x = from + done * (j + left * r);
-        for (int q = 0; q < done; ++q) out[q] += times(x[q], w);
-      }
-      const Complex w = twiddle<kInverse>(turns[j * s * done]);
-      for (int q = 0; q < done; ++q) out[q] = times(out[q], w);
-    }
-  }
-}
-
-template <bool kInverse>
-void transform(std::span<const int> factors, int half, const Complex* turns, Complex* data,
-               Complex* work) {
+void transform(std::span<const int> factors, int half, const Complex* turns, bool inverse,
+               Complex* data, Complex* work) {
+  const auto pass = fft_pass_for_this_processor();
   Complex *from = data, *to = work;
   int done = 1;
   for (const int p : factors) {
-    const int left = half / done / p;
-    if (p == 4) {
-      pass4<kInverse>(from, to, left, done, turns);
-    } else if (p == 2) {
-      pass2<kInverse>(from, to, left, done, turns);
-    } else {
-      pass_any<kInverse>(from, to, p, left, done, turns, half);
-    }
+    pass({reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to), p, half / done / p,
+          done, reinterpret_cast<const float*>(turns), half, inverse});
     done *= p;
     std::swap(from, to);
   }
@@ -137,7 +74,7 @@ void RealFft::inverse(const Complex* spectrum, float* signal, Complex* scratch) 
     const Complex odd = times(a - b, std::conj(twists_[k]));
     scratch[k] = a + b + Complex{-odd.imag(), odd.real()};
   }
-  transform<true>(factors_, half, turns_.data(), scratch, scratch + half);
+  transform(factors_, half, turns_.data(), true, scratch, scratch + half);
   const float scale = 1.f / static_cast<float>(n_);
   for (int k = 0; k < half; ++k) {
     signal[2 * k] = scratch[k].real() * scale;
@@ -148,7 +85,7 @@ void RealFft::inverse(const Complex* spectrum, float* signal, Complex* scratch) 
 void RealFft::forward(const float* signal, Complex* spectrum, Complex* scratch) const {
   const int half = n_ / 2;
   for (int k = 0; k < half; ++k) scratch[k] = {signal[2 * k], signal[2 * k + 1]};
-  transform<false>(factors_, half, turns_.data(), scratch, scratch + half);
+  transform(factors_, half, turns_.data(), false, scratch, scratch + half);
   for (int k = 0; k <= half; ++k) {
     const Complex a = scratch[k % half], b = std::conj(scratch[(half - k) % half]);
     const Complex even = 0.5f * (a + b), odd = 0.5f * (a - b);

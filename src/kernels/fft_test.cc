@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <vector>
 
+#include "base/cpu_features.h"
+#include "kernels/fft_pass.h"
 #include "kernels/fixture.h"
 
 namespace syrinx {
@@ -72,6 +75,30 @@ TEST(InverseStft, GivesTheSignalBackInAnyChunks) {
     }
   }
 }
+
+#if defined(__x86_64__)
+TEST(Fft, HasTheSameBitsOnEveryProcessor) {
+  if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";
+  for (const auto& [p, left, done] : {std::tuple{4, 96, 1},
+                                      {4, 6, 16},
+                                      {4, 1, 96},
+                                      {2, 15, 4},
+                                      {2, 1, 7},
+                                      {3, 1, 128},
+                                      {3, 5, 3},
+                                      {5, 2, 24}}) {
+    const int half = p * left * done;
+    const Tensor x = fixture::random({half, 2}, 1), turns = fixture::random({half, 2}, 2);
+    for (const bool inverse : {false, true}) {
+      Tensor want = fixture::poisoned({half, 2}), got = fixture::poisoned({half, 2});
+      plain_fft::pass({x.f32(), want.f32(), p, left, done, turns.f32(), half, inverse});
+      avx2_fft::pass({x.f32(), got.f32(), p, left, done, turns.f32(), half, inverse});
+      EXPECT_EQ(std::memcmp(want.f32(), got.f32(), static_cast<size_t>(half) * 8), 0)
+          << p << ", " << left << " left, " << done << " done";
+    }
+  }
+}
+#endif
 
 class InverseStftTest : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, InverseStftTest, ::testing::ValuesIn(fixture::devices()),

@@ -94,6 +94,8 @@ struct Track {
   std::string text;                        // StepOutput::text()
   std::vector<std::vector<float>> logits;  // of codebook 0, each step
   std::vector<std::vector<float>> inner;   // of the others, each step, side by side
+  std::vector<int32_t> codes;              // [steps, codes of a step], as said
+  std::span<const int32_t> follow;         // said instead of what is drawn, as far as it goes
   std::vector<float> rows;                 // StepOutput::row()
   std::vector<int32_t> answer_ids;         // StepOutput::answer_id()
 };
@@ -194,8 +196,14 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
     sample(ctx, logits, rows, ids, status);
     for (int e = 0; e < emits; ++e) {
       EXPECT_EQ(status[e], SampleStatus::kOk);
-      memory[e * codes_per_step + k] = ids[e];
+      const Track& track = *running[e];
+      const size_t said = track.codes.size() + static_cast<size_t>(k);
+      memory[e * codes_per_step + k] = said < track.follow.size() ? track.follow[said] : ids[e];
     }
+  }
+  for (int e = 0; e < emits; ++e) {
+    const auto* said = memory.data() + e * codes_per_step;
+    running[e]->codes.insert(running[e]->codes.end(), said, said + codes_per_step);
   }
   std::vector<float> values(static_cast<size_t>(emits * traits.values));
   if (traits.values > 0) {

@@ -9,17 +9,18 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr float kMaxGain = 6;  // of the logarithms; a bound against a broken model
-
 /// For this processor.
 struct SourceLoops {
   void (*pulse_spectrum)(PulseTurns&, int, float*) = &ref::pulse_spectrum;
+  void (*tones)(const float*, int, float*, float*) = &ref::tones;
   void (*shape)(const ShapedBins&) = &ref::shape;
 };
 
 SourceLoops source_loops() {
 #if defined(__x86_64__)
-  if (cpu_features().avx2) return {&avx2::pulse_spectrum, &avx2::shape};
+  if (cpu_features().avx2) return {&avx2::pulse_spectrum, &simd::tones, &avx2::shape};
+#elif defined(__aarch64__)
+  return {.tones = &simd::tones};
 #endif
   return {};
 }
@@ -77,12 +78,7 @@ void Source::step(SourceState& state, const float* head, float pitch, float gain
   ShapedBins shaped{state.step, 0, bins, tone, tone + 2 * bins, reinterpret_cast<float*>(spectrum)};
   const SourceLoops loops = source_loops();
   loops.pulse_spectrum(pulses, bins, shaped.spectrum);
-  for (int k = 0; k < bins; ++k) {
-    const float loud = std::exp(std::min(head[k], kMaxGain)), phase = head[bins + k];
-    tone[2 * k] = loud * std::cos(phase);
-    tone[2 * k + 1] = loud * std::sin(phase);
-    tone[2 * bins + k] = std::exp(std::min(head[2 * bins + k], kMaxGain));
-  }
+  loops.tones(head, bins, tone, tone + 2 * bins);
   loops.shape(shaped);
   fft_.inverse(spectrum, signal, scratch);
   const float all = state.gain * gain;

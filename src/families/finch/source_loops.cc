@@ -1,6 +1,7 @@
 #include "families/finch/source_loops.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace syrinx::finch::ref {
 namespace {
@@ -28,6 +29,15 @@ void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum) {
       im = re * sin + im * cos;
       re = turned;
     }
+  }
+}
+
+void tones(const float* head, int bins, float* tone, float* hiss) {
+  for (int k = 0; k < bins; ++k) {
+    const float loud = std::exp(std::min(head[k], kMaxGain)), phase = head[bins + k];
+    tone[2 * k] = loud * std::cos(phase);
+    tone[2 * k + 1] = loud * std::sin(phase);
+    hiss[k] = std::exp(std::min(head[2 * bins + k], kMaxGain));
   }
 }
 

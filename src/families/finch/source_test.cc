@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -41,6 +42,40 @@ TEST(SourceLoops, PulsesAreASumOfTurns) {
   const float want[8] = {3, 0, -1, -2, -1, 0, -1, 2};
   for (int i = 0; i < 8; ++i) EXPECT_EQ(spectrum[i], want[i]) << i;
 }
+
+#if defined(__x86_64__) || defined(__aarch64__)
+TEST(SourceLoops, TonesOfVectorsAreThePlainOnes) {
+#if defined(__x86_64__)
+  if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";
+#endif
+  std::mt19937 rng(2);
+  for (const int bins : {385, 257, 8, 7, 1}) {
+    const auto all = static_cast<size_t>(bins);
+    std::vector<float> head = random_floats(3 * all, rng);
+    for (int k = 0; k < bins; ++k) head[all + k] *= 20;  // turned more than once
+    head[0] = 9;                                         // louder than allowed
+    std::vector<float> want(3 * all), got = want;
+    ref::tones(head.data(), bins, want.data(), want.data() + 2 * all);
+    simd::tones(head.data(), bins, got.data(), got.data() + 2 * all);
+    for (size_t k = 0; k < all; ++k) {
+      const float loud = std::exp(std::min(head[k], kMaxGain));
+      EXPECT_NEAR(got[2 * k], want[2 * k], 1e-6f * loud) << bins << " " << k;
+      EXPECT_NEAR(got[2 * k + 1], want[2 * k + 1], 1e-6f * loud) << bins << " " << k;
+      EXPECT_NEAR(got[2 * all + k], want[2 * all + k], 1e-6f * want[2 * all + k]) << bins;
+    }
+  }
+}
+
+TEST(SourceLoops, WhatIsBrokenStaysSo) {
+#if defined(__x86_64__)
+  if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";
+#endif
+  const float head[3] = {NAN, 0, NAN};
+  float tone[2], hiss;
+  simd::tones(head, 1, tone, &hiss);
+  EXPECT_TRUE(std::isnan(tone[0]) && std::isnan(tone[1]) && std::isnan(hiss));
+}
+#endif
 
 #if defined(__x86_64__)
 TEST(SourceLoops, HaveTheSameBitsOnEveryProcessor) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -106,6 +107,40 @@ TEST_P(WhisperParity, Encoder) {
       some.insert(some.end(), rows.begin() + static_cast<int64_t>(row * width),
                   rows.begin() + static_cast<int64_t>((row + 1) * width));
     EXPECT_LT(relative(some, floats(golden)), 2e-5f) << "from frame " << c["first"];
+  }
+}
+
+/// The first window of the recording, fed with what it writes with f32 weights: relative RMS of
+/// what may be written, the median of the steps, which are those of docs/fidelity.md.
+TEST_P(WhisperParity, NarrowWeightsStayClose) {
+  const json& c = cases_["windows"][0];
+  const auto written = [&](WeightType weights, std::span<const int32_t> ids) {
+    const Whisper model({checkpoint(GetParam()), "whisper", weights});
+    Runner runner(model);
+    Track track = open_window(runner, model, golden_window(model, recording_, c));
+    track.follow = ids;
+    while (!track.finished && track.logits.size() < 40) runner.step(track);
+    track.state.reset();
+    return track;
+  };
+  const Track wide = written(WeightType::kF32, {});
+  for (const auto& [type, bound] : {std::pair{WeightType::kBF16, 0.007},
+                                    {WeightType::kQ8, 0.017},
+                                    {WeightType::kQ8A8, 0.021},
+                                    {WeightType::kMixed, 0.017},
+                                    {WeightType::kQ4, 0.21}}) {
+    const Track other = written(type, wide.codes);
+    ASSERT_EQ(other.codes, wide.codes);
+    std::vector<double> far;
+    for (size_t step = 0; step < wide.logits.size(); ++step) {
+      const Computed both(other.logits[step], wide.logits[step], 1);
+      far.push_back(rms_off(both.got, both.want));
+    }
+    std::ranges::nth_element(far, far.begin() + std::ssize(far) / 2);
+    const double off = far[far.size() / 2];
+    EXPECT_LT(off, bound) << weight_type_name(type);
+    EXPECT_GT(off, 0) << weight_type_name(type);
+    RecordProperty(weight_type_name(type), std::to_string(100 * off) + " %");
   }
 }
 

@@ -4,14 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
+#include "../small_checkpoints.h"
 #include "base/worst.h"
-#include "families/family.h"
 #include "families/qwen3_omni/talker_sequence.h"
-#include "families/step_audio2/fixture.h"
-#include "families/zonos/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "kernels/sample_chances.h"
@@ -19,29 +16,6 @@
 
 namespace syrinx::sampling_parity {
 namespace {
-
-const std::string kParity = SYRINX_BINARY_DIR "/parity/";
-
-/// Where a family's small checkpoint lies, and a voice of it.
-struct Small {
-  const char *dir, *voice, *language;
-};
-const std::map<std::string, Small> kSmall{
-    {"qwen3_tts", {"qwen3_tts/golden/equal_width/checkpoint", "vivian", "english"}},
-    {"csm", {"csm/golden/taught/checkpoint", "0", ""}},
-    {"orpheus", {"orpheus/golden/checkpoint", "leo", ""}},
-    {"chatterbox", {"chatterbox/golden/checkpoint", "", ""}},
-    {"cosyvoice2", {"cosyvoice2/golden/checkpoint", "owl", ""}},
-    {"zonos", {"zonos/golden/checkpoint", "none", "en-us"}},
-    {"fish_speech", {"fish_speech/golden/checkpoint", "0", ""}},
-    {"higgs_audio", {"higgs/golden/checkpoint", "default", ""}},
-    {"opuslm", {"opuslm/golden/checkpoint", "default", ""}},
-    {"bagpiper", {"bagpiper/golden/checkpoint", "default", ""}},
-    {"glm4_voice", {"glm4_voice/golden/checkpoint", "", ""}},
-    {"step_audio2", {"step_audio2/golden/checkpoint", "", ""}},
-    {"qwen3_omni", {"qwen3_omni/golden/published/checkpoint", "", ""}},
-    {"llm", {"llm/qwen3", "", ""}},
-};
 
 /// As make_golden.py has them: mixed() is a bijection, logits() the same numbers everywhere.
 uint32_t mixed(uint32_t x) {
@@ -63,13 +37,8 @@ std::vector<float> logits(const nlohmann::json& c, int count) {
 }
 
 SpeechRequest request_of(const nlohmann::json& c) {
-  const Small& small = kSmall.at(c["family"]);
-  SpeechRequest request;
-  request.text = "Hello there.";
+  SpeechRequest request = parity::small_request(c["family"], "Hello there.");
   if (c.contains("chat")) request.chat = std::make_shared<Chat>(Chat{c["chat"].dump(), ""});
-  if (c["family"] == "step_audio2") request.voice_data = step_audio2::golden_voice(20);
-  request.voice = small.voice;
-  request.language = small.language;
   request.seed = 11;
   if (c["family"] == "higgs_audio")  // the sampler's own, not those of a speech request
     request.temperature = request.top_p = 1.f, request.top_k = 0;
@@ -88,17 +57,6 @@ SpeechRequest request_of(const nlohmann::json& c) {
 
 class SamplingParity : public testing::TestWithParam<std::string> {
  protected:
-  SamplingParity() {
-    const LoadSpec spec{kParity + kSmall.at(GetParam()).dir, "tiny"};
-    if (GetParam() == "zonos") {
-      model_ = std::make_shared<zonos::Zonos>(
-          spec, [](std::string_view text, std::string_view) { return Result(std::string(text)); });
-    }
-    for (const Family& family : families()) {
-      if (!model_ && family.name == GetParam()) model_ = family.load(spec);
-    }
-  }
-
   /// The sequence of that request after the steps of its history.
   std::unique_ptr<Sequence> after_history(const nlohmann::json& c) const {
     auto opened = model_->open(request_of(c));
@@ -121,7 +79,7 @@ class SamplingParity : public testing::TestWithParam<std::string> {
     return sequence;
   }
 
-  std::shared_ptr<const Pipeline> model_;
+  const std::shared_ptr<const Pipeline> model_ = parity::load_small(GetParam());
 };
 
 /// Chi-squared of 20,000 draws against `want`; ids that are too rare are taken together.
@@ -172,8 +130,8 @@ void expect_drawn(std::span<const float> row, SampleRow how, std::span<const dou
 TEST_P(SamplingParity, TheOriginalsMayDrawTheSame) {
   ASSERT_TRUE(model_);
   const auto cases =
-      nlohmann::json::parse(read_file(kParity + "sampling/golden/cases.json", 1 << 20));
-  const Safetensors golden(kParity + "sampling/golden/golden.safetensors");
+      nlohmann::json::parse(read_file(parity::kParity + "sampling/golden/cases.json", 1 << 20));
+  const Safetensors golden(parity::kParity + "sampling/golden/golden.safetensors");
   const int32_t* ids = golden.view("ids").i32();
   const float* chances = golden.view("chances").f32();
   std::vector<int> vocabularies;

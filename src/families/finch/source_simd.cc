@@ -1,0 +1,34 @@
+#include <algorithm>
+
+#include "families/finch/source_loops.h"
+// clang-format off
+#include "kernels/cpu/simd_begin.h"
+#include "kernels/cpu/simd.h"
+// clang-format on
+
+namespace syrinx::finch::simd {
+namespace {
+
+using namespace syrinx::simd;  // NOLINT(google-build-using-namespace): its vectors
+
+/// e^x of 8 numbers at most, bounded.
+SYRINX_INLINE V8 gain(const float* x, int count) {
+  return exp(min(all(kMaxGain), load_part(x, count)));  // the second where it is NaN
+}
+
+}  // namespace
+
+void tones(const float* head, int bins, float* tone, float* hiss) {
+  for (int k = 0; k < bins; k += 8) {
+    const int count = bins - k < 8 ? bins - k : 8;
+    const V8 loud = gain(head + k, count), phase = load_part(head + bins + k, count);
+    float re[8], im[8];
+    store(re, mul(loud, cos(phase)));
+    store(im, mul(loud, sin(phase)));
+    for (int i = 0; i < count; ++i) tone[2 * (k + i)] = re[i], tone[2 * (k + i) + 1] = im[i];
+    store_part(hiss + k, gain(head + 2 * bins + k, count), count);
+  }
+}
+
+}  // namespace syrinx::finch::simd
+#include "kernels/cpu/simd_end.h"

@@ -1,0 +1,67 @@
+// For tests that go through all families that write or speak, by name: their small checkpoints, and
+// a request of each.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "families/family.h"
+#include "families/step_audio2/fixture.h"
+#include "families/zonos/pipeline.h"
+
+namespace syrinx::parity {
+
+const std::string kParity = SYRINX_BINARY_DIR "/parity/";
+
+/// Where a family's small checkpoint lies, and a voice of it; of models that converse none.
+struct Small {
+  const char *dir, *voice, *language;
+  bool converses = false;
+};
+inline const std::map<std::string, Small> kSmall{
+    {"qwen3_tts", {"qwen3_tts/golden/equal_width/checkpoint", "vivian", "english"}},
+    {"csm", {"csm/golden/taught/checkpoint", "0", ""}},
+    {"orpheus", {"orpheus/golden/checkpoint", "leo", ""}},
+    {"chatterbox", {"chatterbox/golden/checkpoint", "", ""}},
+    {"cosyvoice2", {"cosyvoice2/golden/checkpoint", "owl", ""}},
+    {"zonos", {"zonos/golden/checkpoint", "none", "en-us"}},
+    {"fish_speech", {"fish_speech/golden/checkpoint", "0", ""}},
+    {"higgs_audio", {"higgs/golden/checkpoint", "default", ""}},
+    {"opuslm", {"opuslm/golden/checkpoint", "default", ""}},
+    {"bagpiper", {"bagpiper/golden/checkpoint", "default", ""}},
+    {"voxcpm2", {"voxcpm2/golden/checkpoint", "", ""}},
+    {"glm4_voice", {"glm4_voice/golden/checkpoint", "", "", true}},
+    {"step_audio2", {"step_audio2/golden/checkpoint", "", "", true}},
+    {"qwen3_omni", {"qwen3_omni/golden/published/checkpoint", "", "", true}},
+    {"llm", {"llm/qwen3", "", "", true}},
+};
+
+/// Zonos reads the text's own letters as phonemes, so that nothing needs espeak-ng.
+inline std::shared_ptr<const Pipeline> load_small(const std::string& name,
+                                                  WeightType weights = WeightType::kF32) {
+  const LoadSpec spec{kParity + kSmall.at(name).dir, "tiny", weights};
+  if (name == "zonos") {
+    return std::make_shared<zonos::Zonos>(
+        spec, [](std::string_view text, std::string_view) { return Result(std::string(text)); });
+  }
+  for (const Family& family : families())
+    if (family.name == name) return family.load(spec);
+  ADD_FAILURE() << "no family " << name;
+  return nullptr;
+}
+
+/// That text, as it would be spoken.
+inline SpeechRequest small_request(const std::string& name, const std::string& text) {
+  const Small& small = kSmall.at(name);
+  SpeechRequest request;
+  request.text = text;
+  request.voice = small.voice;
+  request.language = small.language;
+  if (name == "step_audio2") request.voice_data = step_audio2::golden_voice(20);
+  return request;
+}
+
+}  // namespace syrinx::parity
