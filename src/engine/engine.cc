@@ -100,6 +100,7 @@ Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options,
 Engine::~Engine() = default;
 
 const Pipeline& Engine::pipeline() const { return *impl_->model.pipeline; }
+const std::shared_ptr<Machine>& Engine::machine() const { return impl_->machine; }
 const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
 
 /// The wait that one more request would have, in the metrics too. Under the lock.

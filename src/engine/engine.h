@@ -33,7 +33,9 @@ std::optional<Executors> find_executors(std::string_view name);
 /// The first nine are the machine's, and the same for all of its models.
 struct EngineOptions {
   int threads = 0;  ///< of the kernels, the engine's own included; 0: all cores
-  std::optional<Executors> executors = {};  ///< unset: split with two threads or more, else shared
+  /// Unset: split with two threads or more, else shared. What loads a model may know better
+  /// (runtime.h).
+  std::optional<Executors> executors = {};
   int away_places = 0;               ///< batches of stages in other processes under way at a time
   std::string policy = "streaming";  ///< streaming, throughput or fcfs
   int max_batch = 32;                ///< sequences in one AR step, chunks in one chunk step
@@ -129,6 +131,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   const Pipeline& pipeline() const;
+  const std::shared_ptr<Machine>& machine() const;
 
   /// Checks the request on the caller's thread; an Error means that the sink is never called.
   /// kOverloaded comes at once and says in retry_after_s when there should be room.

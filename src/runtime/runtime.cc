@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "engine/collector.h"
 #include "families/family.h"
 #include "io/digest.h"
@@ -219,11 +220,26 @@ Introduction introduce(const LoadOptions& options) {
   return introduce(options, find_model(options));
 }
 
+Executors executors_alone(const PipelineInfo& info, int threads) {
+  constexpr size_t kMoreThanCaches = size_t{256} << 20;
+  constexpr int kFew = 4;  // measured with two: docs/measurements.md, "All cores on one step"
+  size_t bytes = 0;
+  for (const PartInfo& part : info.parts) bytes += part.bytes;
+  const bool shared = threads == 1 || (threads < kFew && bytes > kMoreThanCaches);
+  return shared ? Executors::kShared : Executors::kSplit;
+}
+
 std::unique_ptr<Engine> load_engine(const LoadOptions& options, std::shared_ptr<Machine> machine) {
   EngineOptions engine = options.engine;
   engine.away_places = away_places(options.placements);
   if (!options.lexicon.empty()) engine.lexicon = load_lexicon(options.lexicon);
-  return std::make_unique<Engine>(load_pipeline(options), engine, std::move(machine));
+  std::shared_ptr<const Pipeline> pipeline = load_pipeline(options);
+  const bool on_cpu = pipeline->graph().ar().device() == Device::kCpu;
+  if (!machine && !engine.executors && engine.away_places == 0 && on_cpu) {
+    const int threads = engine.threads > 0 ? engine.threads : usable_cores();
+    engine.executors = executors_alone(pipeline->info(), threads);
+  }
+  return std::make_unique<Engine>(std::move(pipeline), engine, std::move(machine));
 }
 
 void warm_up(Engine& engine, int max_batch, double most_s) {

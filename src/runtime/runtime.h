@@ -56,7 +56,13 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 /// Reads parts of the model's files. Throws LoadError.
 Introduction introduce(const LoadOptions& options);
 
-/// The same with an engine around it, on a machine of its own or on `machine`. Throws LoadError.
+/// Where batches run of a model on a CPU that has `threads` threads to itself. With a few threads,
+/// all of them on one batch where the weights are more than a cache holds: a step then waits for
+/// memory, which one core cannot exhaust, and half the threads would wait for the other half.
+Executors executors_alone(const PipelineInfo& info, int threads);
+
+/// The same with an engine around it, on a machine of its own, by executors_alone() if the options
+/// name no executors, or on `machine`. Throws LoadError.
 std::unique_ptr<Engine> load_engine(const LoadOptions& options,
                                     std::shared_ptr<Machine> machine = nullptr);
 

@@ -136,6 +136,17 @@ TEST(Load, BuiltInVoicesLieWhereItIsSaid) {
   EXPECT_EQ(load_pipeline(options)->info().model, "finch");
 }
 
+TEST(Load, ALargeModelAloneHasFewThreadsOnOneBatch) {
+  PipelineInfo small, large;
+  small.parts = {{"language model", "", size_t{100} << 20}, {"codec", "", size_t{100} << 20}};
+  large.parts = {{"language model", "", size_t{200} << 20}, {"codec", "", size_t{100} << 20}};
+  EXPECT_EQ(executors_alone(small, 1), Executors::kShared);
+  EXPECT_EQ(executors_alone(small, 2), Executors::kSplit);
+  EXPECT_EQ(executors_alone(large, 2), Executors::kShared);
+  EXPECT_EQ(executors_alone(large, 3), Executors::kShared);
+  EXPECT_EQ(executors_alone(large, 4), Executors::kSplit);
+}
+
 TEST(Load, AnUnknownFamilyIsToldWhatIsKnown) {
   const TestDir dir;
   dir.write("config.json", R"({"model_type": "parrot"})");

@@ -183,8 +183,10 @@ std::vector<ModelSource> model_sources(const ServeOptions& options) {
   }
   common.engine.away_places = away_places(common.placements);
   common.log = print_line;
-  // All models share one machine: its executors, and one scheduler that knows every deadline.
-  const auto machine = std::make_shared<Machine>(common.engine);
+  // All models share one machine: its executors, and one scheduler that knows every deadline. One
+  // model alone gets a machine that suits it when it is loaded, and keeps it when loaded again.
+  const auto machine = std::make_shared<std::shared_ptr<Machine>>();
+  if (models.size() > 1) *machine = std::make_shared<Machine>(common.engine);
   std::vector<ModelSource> out;
   for (const std::string& model : models) {
     LoadOptions load = common;
@@ -196,7 +198,8 @@ std::vector<ModelSource> model_sources(const ServeOptions& options) {
     }
     out.push_back({model_name(model), [load, machine, quiet = options.quiet] {
                      if (!quiet) print_line("loading " + load.model);
-                     auto engine = load_engine(load, machine);
+                     auto engine = load_engine(load, *machine);
+                     *machine = engine->machine();
                      wait_for_stages(*engine);
                      warm_up(*engine, load.engine.max_batch);
                      return make_backend(std::move(engine));
