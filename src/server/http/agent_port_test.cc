@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "server/http/state_replies.h"
 #include "server/models/server_load.h"
 #include "server/net/asio.h"
 #include "server/request/load_header.h"
@@ -110,6 +111,15 @@ TEST(ServerLoad, IsThatOfTheFullestModel) {
   EXPECT_EQ(load.streams, 40);
   EXPECT_EQ(load.used, 0.75);
   EXPECT_EQ(load.cache_used, 0.75);
+}
+
+TEST(Health, TellsOfPlacesThatAreHeldBack) {
+  const ModelTable models(std::make_shared<BusyBackend>(stats_of(10, 40, 20)));
+  ServerView server;
+  server.models = &models;
+  const auto told = nlohmann::json::parse(health_reply(server).body);
+  EXPECT_EQ(told["engine"]["capacity_streams"], 40);
+  EXPECT_EQ(told["engine"]["places_limit"], 20);
 }
 
 TEST(LoadHeader, SpeaksOrca) {

@@ -18,6 +18,7 @@ ordered_json engine_object(const Backend& backend) {
   return {{"requests", stats.requests},
           {"running", stats.running},
           {"capacity_streams", stats.capacity_streams},
+          {"places_limit", stats.places_limit},
           {"slowdown", stats.slowdown},
           {"accepted", stats.accepted},
           {"finished", stats.finished},

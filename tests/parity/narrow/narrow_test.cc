@@ -93,7 +93,9 @@ TEST_P(Narrow, WeightsOfEveryKindStayClose) {
   EXPECT_LT(far[1], far[2]);  // q8, q8a8
   EXPECT_LT(far[2], far[3]);  // q8a8, mixed
   // Of Orpheus' small one both are two thirds off, where more error no longer makes more distance.
-  if (far[4] < 50) EXPECT_LT(far[3], far[4]);  // mixed, q4
+  if (far[4] < 50) {
+    EXPECT_LT(far[3], far[4]);  // mixed, q4
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -107,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bounds{"voxcpm2", {0.04, 4, 5, 23, 27}}, Bounds{"glm4_voice", {0.08, 3, 4, 34, 43}},
         Bounds{"step_audio2", {1.6, 2.5, 4, 36, 40}}, Bounds{"qwen3_omni", {0.05, 2.5, 4, 27, 29}},
         Bounds{"llm", {0.1, 4, 6, 43, 44}}),
-    [](const auto& info) { return std::string(info.param.family); });
+    [](const auto& of) { return std::string(of.param.family); });
 
 }  // namespace
 }  // namespace syrinx::narrow_parity
