@@ -38,7 +38,7 @@ struct ServerOptions {
   /// From one address, so that nobody takes all; 0: no limit. Not for this machine's own.
   int max_connections_per_address = 256;
   double header_timeout_s = 10;  ///< from the first byte of a request to the end of its head
-  double body_timeout_s = 30;    ///< from the head to the end of the body
+  double body_timeout_s = 30;    ///< from the head to the end of the body; of long messages, too
   double idle_timeout_s = 75;    ///< between the requests of a connection
   double stall_timeout_s = 30;   ///< a client that does not read for this long is cut off
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< what recognises speech

@@ -138,6 +138,19 @@ TEST_F(RealtimeServerTest, AnswersAloud) {
   EXPECT_EQ(audio_bytes(until(client, "response.done")), 8 * 640u);
 }
 
+/// One that takes a place among the long messages and does not go on gives it back.
+TEST_F(RealtimeServerTest, LongMessagesThatDoNotEndHoldNobodyUp) {
+  start(false, {.max_uploads = 1, .body_timeout_s = 0.5});
+  WsClient slow(port(), kRealtime);
+  until(slow, "conversation.created");
+  slow.socket().send(std::string("\x01\xff\0\0\0\0\0\x10\0\0\0\0\0\0", 14) + filled(400'000, ' '));
+  WsClient other(port(), kRealtime);
+  until(other, "conversation.created");
+  other.send_text(filled(300'000, ' ') + R"({"type": "input_audio_buffer.clear"})");
+  EXPECT_EQ(next(other)["type"], "input_audio_buffer.cleared");
+  EXPECT_EQ(next(slow)["type"], "gone");
+}
+
 TEST_F(RealtimeServerTest, HearsACommittedRecording) {
   start();
   WsClient client(port(), kRealtime);

@@ -90,6 +90,7 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   net::awaitable<void> sleep(std::chrono::milliseconds time);
   net::awaitable<void> write_all();
   net::awaitable<void> say_goodbye();
+  const char* too_slow(double now) const;
   void tick();
   void cut();
   void cut_after(std::chrono::seconds wait);
@@ -109,6 +110,7 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
       false;           // the client said goodbye: its speech ends, Beast answers and waits for it
   bool over_ = false;  // nothing more is read or written
   double writing_since_s_ = 0;
+  double reading_since_s_ = 0;  // a long message, which is not all there
 };
 
 net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
@@ -186,6 +188,7 @@ net::awaitable<bool> WsConnection::read_message(boost::beast::flat_buffer& buffe
       if (server_.uploads < server_.options.max_uploads) {
         ++server_.uploads;
         place_ = std::shared_ptr<void>(&server_, [server = &server_](void*) { --server->uploads; });
+        reading_since_s_ = now_s();
       } else {
         co_await sleep(std::chrono::milliseconds(20));
       }
@@ -196,6 +199,7 @@ net::awaitable<bool> WsConnection::read_message(boost::beast::flat_buffer& buffe
                                  net::redirect_error(net::use_awaitable, error));
     if (error) co_return false;
   } while (!ws_.is_message_done());
+  reading_since_s_ = 0;
   co_return true;
 }
 
@@ -283,6 +287,18 @@ net::awaitable<void> WsConnection::say_goodbye() {
   co_await ws_.async_close(reason, net::redirect_error(net::use_awaitable, error));
 }
 
+/// What a client takes too long for; null: nothing.
+const char* WsConnection::too_slow(double now) const {
+  const ServerOptions& options = server_.options;
+  if (writing_since_s_ > 0 && now - writing_since_s_ > options.stall_timeout_s) {
+    return "the client does not read";
+  }
+  if (reading_since_s_ > 0 && now - reading_since_s_ > options.body_timeout_s) {
+    return "a long message does not come to its end";
+  }
+  return nullptr;
+}
+
 /// Four times a second: a reader that does not read, a client that says nothing, a server that
 /// wants to stop.
 void WsConnection::tick() {
@@ -290,9 +306,8 @@ void WsConnection::tick() {
   timer_.async_wait([self = shared_from_this()](const SystemError& error) {
     if (error || self->over_ || !self->session_) return;
     const double now = now_s();
-    if (self->writing_since_s_ > 0 &&
-        now - self->writing_since_s_ > self->server_.options.stall_timeout_s) {
-      self->server_.log(self->id_ + " websocket: the client does not read");
+    if (const char* fault = self->too_slow(now)) {
+      self->server_.log(concat(self->id_, " websocket: ", fault));
       self->over_ = true;
       self->cut();
     } else {

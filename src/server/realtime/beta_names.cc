@@ -1,5 +1,6 @@
 #include "server/realtime/beta_names.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -19,6 +20,21 @@ constexpr std::array<BetaName, 3> kBetaDeltas = {
     {{"response.audio.", "response.output_audio."},
      {"response.audio_transcript.", "response.output_audio_transcript."},
      {"response.text.", "response.output_text."}}};
+
+struct MovedField {
+  const char *beta, *path;
+};
+constexpr auto kMovedFields = std::to_array<MovedField>({
+    {"modalities", "/output_modalities"},
+    {"max_response_output_tokens", "/max_output_tokens"},
+    {"voice", "/audio/output/voice"},
+    {"speed", "/audio/output/speed"},
+    {"output_audio_format", "/audio/output/format"},
+    {"input_audio_format", "/audio/input/format"},
+    {"input_audio_transcription", "/audio/input/transcription"},
+    {"input_audio_noise_reduction", "/audio/input/noise_reduction"},
+    {"turn_detection", "/audio/input/turn_detection"},
+});
 
 /// Moves a field to where it is today: `path` below `fields`, made where it is missing.
 void move_field(JsonIn& fields, const char* name, const char* path) {
@@ -49,15 +65,7 @@ void nest(JsonIn& fields) {
   if (!fields.is_object()) return;
   name_format(fields, "input_audio_format");
   name_format(fields, "output_audio_format");
-  move_field(fields, "modalities", "/output_modalities");
-  move_field(fields, "max_response_output_tokens", "/max_output_tokens");
-  move_field(fields, "voice", "/audio/output/voice");
-  move_field(fields, "speed", "/audio/output/speed");
-  move_field(fields, "output_audio_format", "/audio/output/format");
-  move_field(fields, "input_audio_format", "/audio/input/format");
-  move_field(fields, "input_audio_transcription", "/audio/input/transcription");
-  move_field(fields, "input_audio_noise_reduction", "/audio/input/noise_reduction");
-  move_field(fields, "turn_detection", "/audio/input/turn_detection");
+  for (const MovedField& each : kMovedFields) move_field(fields, each.beta, each.path);
 }
 
 /// What is at `path`; null where nothing is.
@@ -128,6 +136,16 @@ void from_beta(JsonIn& event) {
   if (inner == nullptr || !event.contains(inner)) return;
   nest(event[inner]);
   if (transcribes && event[inner].is_object()) event[inner]["type"] = "transcription";
+}
+
+std::optional<BetaField> beta_field_in(const JsonIn& fields) {
+  for (const MovedField& each : kMovedFields) {
+    if (!fields.contains(each.beta)) continue;
+    std::string today = each.path + 1;
+    std::replace(today.begin(), today.end(), '/', '.');
+    return BetaField{each.beta, std::move(today)};
+  }
+  return {};
 }
 
 bool to_beta(JsonOut& event) {

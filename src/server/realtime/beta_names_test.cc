@@ -64,6 +64,15 @@ TEST(BetaNames, OddEventsStay) {
             "mp3");
 }
 
+TEST(BetaNames, FieldsThatMoved) {
+  const auto found = beta_field_in({{"type", "realtime"}, {"voice", "alloy"}});
+  ASSERT_TRUE(found);
+  EXPECT_STREQ(found->name, "voice");
+  EXPECT_EQ(found->today, "audio.output.voice");
+  EXPECT_EQ(beta_field_in({{"modalities", nullptr}})->today, "output_modalities");
+  EXPECT_FALSE(beta_field_in({{"instructions", ""}, {"audio", {{"input", {}}}}}));
+}
+
 TEST(BetaNames, EventsOut) {
   EXPECT_EQ(in_beta(R"({"type": "response.output_audio.delta", "delta": "AA=="})"),
             JsonOut::parse(R"({"type": "response.audio.delta", "delta": "AA=="})"));

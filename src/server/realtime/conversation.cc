@@ -1,12 +1,12 @@
 #include "server/realtime/conversation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "audio/wav.h"
 #include "base/ascii.h"
 #include "base/check.h"
-#include "ears/recogniser.h"
 #include "server/request/wire.h"
 #include "text/utf8.h"
 
@@ -24,9 +24,20 @@ size_t audio_bytes_of(const ItemPart& part) {
   return part.bytes.size() + part.samples.size() * sizeof(int16_t);
 }
 
+size_t text_bytes_of(const RealtimeItem& item) {
+  size_t bytes =
+      item.call_id.size() + item.name.size() + item.arguments.size() + item.output.size();
+  for (const ItemPart& part : item.parts) bytes += part.text.size();
+  return bytes;
+}
+
 std::vector<int16_t> decoded_audio(const EventFields& fields, RealtimeFormat format) {
   const auto bytes = base64_decoded(fields.need_text("audio"));
   if (!bytes) fields.refuse("audio", concat("'", fields.path("audio"), "' is not base64."));
+  if (const double s = format.seconds(bytes->size()); s > Conversation::kMaxAudio_s) {
+    fields.refuse("audio", concat("'", fields.path("audio"), "' lasts ", std::lround(s), " s; ",
+                                  Conversation::kMaxAudio_s, " s may be said at once."));
+  }
   std::vector<int16_t> out;
   keep_samples(resampled(samples_of(*bytes, format), format.rate_hz(), kHearingRate), out);
   return out;
@@ -243,22 +254,15 @@ const std::string* Conversation::previous(std::string_view id) const {
   return nullptr;
 }
 
-size_t Conversation::text_bytes() const {
-  size_t bytes = 0;
-  for (const RealtimeItem& item : items_) {
-    bytes += item.arguments.size() + item.output.size();
-    for (const ItemPart& part : item.parts) bytes += part.text.size();
-  }
-  return bytes;
-}
-
 RealtimeItem& Conversation::add(RealtimeItem item, const std::optional<std::string>& previous) {
   if (find(item.id) != nullptr) {
     throw ApiError{.message = concat("There is an item with the id '", item.id, "' already."),
                    .param = "item.id",
                    .code = "item_create_duplicate_item_id"};
   }
-  if (items_.size() >= kMaxItems || text_bytes() > kMaxTextBytes) {
+  size_t bytes = text_bytes_of(item);
+  for (const RealtimeItem& each : items_) bytes += text_bytes_of(each);
+  if (items_.size() >= kMaxItems || bytes > kMaxTextBytes) {
     throw ApiError{.message = concat("A conversation may have ", kMaxItems, " items and ",
                                      kMaxTextBytes, " bytes of text; delete some."),
                    .param = "item",

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ears/recogniser.h"
 #include "server/chat/chat_call.h"
 #include "server/realtime/event_fields.h"
 #include "server/realtime/spoken_bytes.h"
@@ -58,7 +59,8 @@ struct RealtimeItem {
 };
 
 /// Reads an item that a client sends; its id may be empty. Audio in it is decoded as `format` and
-/// left as samples at kHearingRate, its transcript pending where none came along. Throws ApiError.
+/// left as samples at kHearingRate, its transcript pending where none came along. Throws ApiError,
+/// also of audio that is longer than a conversation keeps.
 RealtimeItem read_item(const EventFields& fields, RealtimeFormat format);
 /// As it is told. Audio only where that is asked for.
 JsonOut item_object(const RealtimeItem& item, bool with_audio = false, RealtimeFormat input = {});
@@ -72,8 +74,9 @@ class Conversation {
  public:
   static constexpr size_t kMaxItems = 2000;
   static constexpr size_t kMaxTextBytes = size_t{1} << 20;
-  /// Of audio that is kept to be fetched; the oldest goes first.
-  static constexpr size_t kMaxAudioBytes = size_t{8} << 20;
+  /// Of audio that is kept to be fetched, six minutes of what was said; the oldest goes first.
+  static constexpr int kMaxAudio_s = 360;
+  static constexpr size_t kMaxAudioBytes = size_t{kMaxAudio_s} * kHearingRate * sizeof(int16_t);
   /// Of answers as they were made, likewise: they are text from then on.
   static constexpr size_t kMaxIdBytes = size_t{1} << 20;
 
@@ -106,7 +109,6 @@ class Conversation {
   bool empty() const { return items_.empty(); }
 
  private:
-  size_t text_bytes() const;
   std::list<RealtimeItem> items_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "server/realtime/realtime_peer_test.h"
+#include "server/realtime/response_wish.h"
 #include "server/request/wire.h"
 
 namespace syrinx {
@@ -114,6 +115,67 @@ TEST(Conversation, WhatWasNotHeardLeavesTheContext) {
   ItemPart begun{.kind = ItemPart::kOutputAudio, .text = std::string(1000, 'a'), .audio_s = 1};
   EXPECT_TRUE(truncate_part(begun, 1));
   EXPECT_EQ(begun.text, std::string(15, 'a'));
+}
+
+TEST(Conversation, TextIsBoundedWhateverItIs) {
+  const size_t half = Conversation::kMaxTextBytes / 2;
+  for (const char* name : {"name", "call_id", "arguments"}) {
+    RealtimePeer peer;
+    const auto call = [&](const std::string& text) {
+      JsonIn item = {{"type", "function_call"}, {"name", "f"}};
+      item[name] = text;
+      return kinds_of(peer.send({{"type", "conversation.item.create"}, {"item", item}}));
+    };
+    const std::string object = concat("{\"a\":\"", filled_with(half, 'a'), "\"}");
+    EXPECT_EQ(call(object), "conversation.item.added conversation.item.done") << name;
+    EXPECT_EQ(call(object), "error:\"conversation_too_long\"") << name;
+  }
+}
+
+/// Of recordings in items six minutes are kept, the newest, whether anybody writes them down or not.
+TEST(Conversation, AudioIsBoundedHoweverItCame) {
+  constexpr size_t kMinute = size_t{60} * 8000;
+  RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
+  peer.send(session_update({{"audio", {{"input", {{"format", {{"type", "audio/pcmu"}}}}}}}}));
+  const auto add = [&](const char* id, size_t minutes) {
+    const JsonIn part = {{"type", "input_audio"},
+                         {"transcript", id},
+                         {"audio", base64(filled_with(minutes * kMinute, '\1'))}};
+    const JsonIn item = {{"id", id}, {"type", "message"}, {"role", "user"}, {"content", {part}}};
+    return kinds_of(peer.send({{"type", "conversation.item.create"}, {"item", item}}));
+  };
+  EXPECT_EQ(add("long", 7), "error:\"invalid_value\"");
+  EXPECT_EQ(add("a", 2), "conversation.item.added conversation.item.done");
+  add("b", 1);
+  add("c", 4);
+  const auto kept = [&](const char* id) {
+    const auto events = peer.send({{"type", "conversation.item.retrieve"}, {"item_id", id}});
+    return events.at(0)["item"]["content"][0].contains("audio");
+  };
+  EXPECT_FALSE(kept("a"));
+  EXPECT_TRUE(kept("b"));
+}
+
+/// However often a response refers to an item.
+TEST(Conversation, ReferencesAreBoundedAsItemsAre) {
+  Conversation conversation;
+  RealtimeItem item{.id = "a", .role = "user"};
+  item.parts.push_back({.kind = ItemPart::kInputAudio, .text = "a"});
+  item.parts.back().samples.resize(Conversation::kMaxAudioBytes / sizeof(int16_t) / 3);
+  conversation.add(std::move(item));
+  const JsonIn reference = {{"type", "item_reference"}, {"id", "a"}};
+  const JsonIn event = {{"response", {{"input", JsonIn::array_t(5, reference)}}}};
+  RealtimeFacts facts;
+  for (const bool hears : {true, false}) {
+    facts.hears = hears;
+    const ResponseWish wish = read_response_wish(EventFields(event), {}, facts, conversation);
+    for (int i = 0; i < 5; ++i) {
+      const auto* each = wish.input->find(concat("input_", i));
+      ASSERT_NE(each, nullptr);
+      EXPECT_EQ(each->parts.at(0).samples.empty(), !hears || i < 2) << hears << i;
+      EXPECT_EQ(each->parts.at(0).text, "a");
+    }
+  }
 }
 
 TEST(Conversation, IdsOfAnswersAreBounded) {

@@ -59,11 +59,15 @@ std::optional<double> EventFields::number(const char* name, double low, double h
 }
 
 std::optional<int64_t> EventFields::integer(const char* name, int64_t low, int64_t high) const {
-  const auto value =
-      number(name, static_cast<double>(low), static_cast<double>(high));  // 2^53 is far away
-  if (!value) return {};
-  if (static_cast<double>(static_cast<int64_t>(*value)) != *value) wrong_type(name, "an integer");
-  return static_cast<int64_t>(*value);
+  const JsonIn* value = find(name);
+  if (value == nullptr) return {};
+  if (!value->is_number()) wrong_type(name, "a number");
+  const double number = value->get<double>();  // 2^53 is far away
+  if (!(number >= static_cast<double>(low) && number <= static_cast<double>(high))) {
+    refuse(name, concat("'", path(name), "' must be between ", low, " and ", high, "."));
+  }
+  if (static_cast<double>(static_cast<int64_t>(number)) != number) wrong_type(name, "an integer");
+  return static_cast<int64_t>(number);
 }
 
 int64_t EventFields::need_integer(const char* name, int64_t low, int64_t high) const {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "server/realtime/beta_names.h"
 
 namespace syrinx {
 namespace {
@@ -152,6 +153,18 @@ std::string read_voice(const EventFields& output) {
   return output.need_text("voice");
 }
 
+/// Who says them without asking for the beta would wonder why they do nothing.
+void refuse_beta_fields(const EventFields& fields) {
+  const auto found = beta_field_in(fields.json());
+  if (!found) return;
+  fields.refuse(found->name,
+                concat("Unknown parameter: '", fields.path(found->name), "'. It is '",
+                       fields.path(found->today.c_str()),
+                       "' today; the beta's names are for connections with the header "
+                       "'OpenAI-Beta: realtime=v1'."),
+                "unknown_parameter");
+}
+
 void merge_output(const EventFields& fields, AnswerConfig& config) {
   const auto audio = fields.object("audio");
   const auto output = audio ? audio->object("output") : std::nullopt;
@@ -269,6 +282,7 @@ Eagerness eagerness_of(const TurnDetection& turns) {
 
 void merge_response(const EventFields& fields, const RealtimeAbility& ability,
                     AnswerConfig& config) {
+  refuse_beta_fields(fields);
   if (fields.has("output_modalities")) config.spoken = read_spoken(fields, ability);
   if (fields.has("instructions")) config.instructions = fields.text("instructions").value_or("");
   if (fields.has("tools")) config.tools = read_tools(fields);

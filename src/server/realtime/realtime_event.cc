@@ -7,6 +7,21 @@
 #include "server/request/wire.h"
 
 namespace syrinx {
+namespace {
+
+/// Such events may be long; what they bring is bounded by what reads it.
+bool may_bring_audio(std::string_view type) {
+  return type == "input_audio_buffer.append" || type == "conversation.item.create" ||
+         type == "response.create";
+}
+
+}  // namespace
+
+ApiError event_too_long(std::string_view type, size_t bytes, std::string_view where) {
+  return {.message = concat("An event of the type '", type.substr(0, 100), "' may have ",
+                            kMaxEventBytes, " bytes", where, "; this one has ", bytes, "."),
+          .code = "event_too_long"};
+}
 
 RealtimeEvent read_realtime_event(std::string_view message, bool binary) {
   RealtimeEvent out;
@@ -19,6 +34,10 @@ RealtimeEvent read_realtime_event(std::string_view message, bool binary) {
   out.fields = std::move(*parsed);
   out.type = string_at(out.fields, "type").value_or("");
   out.id = string_at(out.fields, "event_id").value_or("");
+  if (message.size() > kMaxEventBytes && !may_bring_audio(out.type)) {
+    out.fields = JsonIn::object();
+    out.fault = event_too_long(out.type, message.size());
+  }
   if (out.type != "input_audio_buffer.append") return out;
   try {
     const EventFields fields(out.fields);

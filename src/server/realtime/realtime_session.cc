@@ -368,18 +368,21 @@ void RealtimeSession::create_item(const EventFields& event) {
   }
   RealtimeItem& added = conversation_.add(std::move(item), event.text("previous_item_id"));
   out_.send_whole_item(added, conversation_);
-  if (sounds == 0) return;
-  ItemPart& part = *std::find_if(added.parts.begin(), added.parts.end(), pending);
-  part.known = config_.transcription.has_value();
-  if (!wants_hearing()) {
-    part.pending = false;
-    return;
+  if (sounds > 0) {
+    hear_part(added.id, *std::find_if(added.parts.begin(), added.parts.end(), pending));
   }
-  hearings_.open(added.id, out_);
-  hearings_.commit(added.id, false, out_);
-  hearings_.give(added.id, heard_samples(part.samples), out_);
-  hearings_.finish(added.id, out_);
   conversation_.bound_audio();
+}
+
+/// A recording that a client put into an item.
+void RealtimeSession::hear_part(const std::string& item, ItemPart& part) {
+  part.known = config_.transcription.has_value();
+  part.pending = wants_hearing();
+  if (!part.pending) return;
+  hearings_.open(item, out_);
+  hearings_.commit(item, false, out_);
+  hearings_.give(item, heard_samples(part.samples), out_);
+  hearings_.finish(item, out_);
 }
 
 void RealtimeSession::retrieve_item(const EventFields& event) {

@@ -125,6 +125,13 @@ TEST(RealtimeSession, WrongUpdatesChangeNothing) {
   refused({{"tools", {{{"type", "mcp"}}}}}, "invalid_value", "session.tools[0].type");
   refused({{"tool_choice", "required"}}, "unsupported_value", "session.tool_choice");
   refused({{"audio", "loud"}}, "invalid_type", "session.audio");
+  refused({{"max_output_tokens", 0}}, "invalid_value", "session.max_output_tokens");
+  EXPECT_EQ(peer.events.back()["error"]["message"],
+            "'session.max_output_tokens' must be between 1 and 16777216.");
+  refused({{"voice", "low"}}, "unknown_parameter", "session.voice");
+  EXPECT_NE(peer.events.back()["error"]["message"].get<std::string>().find(
+                "'session.audio.output.voice'"),
+            std::string::npos);
   refused({{"type", "else"}}, "invalid_value", "session.type");
   EXPECT_EQ(kinds_of(peer.send({{"type", "session.update"}})),
             "error:\"missing_required_parameter\"");
@@ -507,6 +514,24 @@ TEST(RealtimeSession, WrongEventsAreNoHarm) {
   EXPECT_EQ(kinds_of(peer.append(filled_with(kMaxAppendBytes + 2, 'a'))),
             "error:\"invalid_value\"");
   EXPECT_TRUE(peer.session->quiet());
+}
+
+/// What a session keeps, or an answer, is as long as an event without audio may be.
+TEST(RealtimeSession, EventsWithoutAudioAreShort) {
+  RealtimePeer peer;
+  const std::string most = filled_with(kMaxEventBytes - 1000, 'a'), more = most + most;
+  EXPECT_EQ(kinds_of(peer.send(session_update({{"instructions", most}}))), "session.updated");
+  JsonIn update = session_update({{"instructions", more}});
+  update["event_id"] = "mine";
+  const auto events = peer.send(update);
+  EXPECT_EQ(kinds_of(events), "error:\"event_too_long\"");
+  EXPECT_EQ(events.at(0)["error"]["event_id"], "mine");
+  const auto asked = [&](const char* name, JsonIn value) {
+    return kinds_of(peer.send({{"type", "response.create"},
+                               {"response", {{"input", JsonIn::array()}, {name, value}}}}));
+  };
+  EXPECT_EQ(asked("metadata", {{"note", more}}), "error:\"event_too_long\"");
+  EXPECT_EQ(asked("metadata", {{"note", most}}), "response.created");
 }
 
 }  // namespace

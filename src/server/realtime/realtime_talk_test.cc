@@ -22,6 +22,19 @@ TEST(RealtimeTalk, WhoIsNotUnderstoodMaySpeakOn) {
   EXPECT_EQ(caller.count("conversation.item.input_audio_transcription.failed"), 1);
 }
 
+/// Together the recordings of a session may wait for two minutes of hearing.
+TEST(RealtimeTalk, ManyRecordingsAreNoMoreThanOne) {
+  RealtimeCaller caller(std::make_shared<FakeWriter>(), nullptr, PredictWhen::kNever);
+  caller.set({{"audio", {{"input", {{"format", {{"type", "audio/pcma"}}}}}}}});
+  JsonIn event = user_says("");
+  event["item"]["content"] = {
+      {{"type", "input_audio"}, {"audio", base64(filled_with(size_t{70} * 8000, '\x55'))}}};
+  caller.send(event);
+  EXPECT_FALSE(caller.talk->full());
+  caller.send(event);
+  EXPECT_TRUE(caller.talk->full());
+}
+
 /// What has left once is not read again, and stays an item.
 TEST(RealtimeTalk, TheOldestItemsLeaveAConversationThatHasOutgrownItsModel) {
   const auto writer = std::make_shared<FakeWriter>();

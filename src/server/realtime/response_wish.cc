@@ -1,27 +1,26 @@
 #include "server/realtime/response_wish.h"
 
-#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "server/realtime/item_events.h"
+#include "server/realtime/realtime_event.h"
 
 namespace syrinx {
 namespace {
 
 constexpr size_t kMostInput = 256;
 
-/// Without what is null in it or in its `audio`.
-JsonIn without_nulls(JsonIn object) {
-  for (auto at = object.begin(); at != object.end();) {
-    at = at->is_null() ? object.erase(at) : std::next(at);
+/// All but `input`, and without what is null in it or in its `audio`.
+JsonIn without_nulls(const JsonIn& object) {
+  JsonIn out = JsonIn::object();
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_null() || name == "input") continue;
+    const bool inner = value.is_object() && (name == "audio" || name == "output");
+    out[name] = inner ? without_nulls(value) : value;
   }
-  for (const char* inner : {"audio", "output"}) {
-    if (object.contains(inner) && object[inner].is_object()) {
-      object[inner] = without_nulls(object[inner]);
-    }
-  }
-  return object;
+  return out;
 }
 
 /// An item of `response.input`, its own or one that it names.
@@ -40,7 +39,10 @@ RealtimeItem read_input_item(const EventFields& fields, const RealtimeConfig& co
     fields.refuse("content", "Audio in 'input' is not heard here; create an item of it first.",
                   "unsupported_value");
   }
-  for (ItemPart& part : out.parts) part.pending = false;
+  for (ItemPart& part : out.parts) {
+    part.pending = false;
+    if (!hears) part.samples = std::vector<int16_t>();  // the transcript is read
+  }
   return out;
 }
 
@@ -52,6 +54,9 @@ ResponseWish read_response_wish(const EventFields& event, const RealtimeConfig& 
   const auto fields = event.object("response");
   if (!fields) return out;
   const JsonIn given = without_nulls(fields->json());  // what is null is the session's
+  if (const size_t bytes = dump_json(given).size(); bytes > kMaxEventBytes) {
+    throw event_too_long("response.create", bytes, ", beside its 'input'");
+  }
   merge_response(EventFields(given, "response."), facts, out.config);
   facts.check_voice(out.config, config.answer, "response.audio.output.voice");
   out.joined = fields->choice("conversation", {"auto", "none"}).value_or("auto") == "auto";
@@ -66,6 +71,7 @@ ResponseWish read_response_wish(const EventFields& event, const RealtimeConfig& 
     RealtimeItem item = read_input_item(each, config, facts.hears, conversation);
     item.id = concat("input_", i);
     out.input->add(std::move(item));
+    out.input->bound_audio();
   }
   return out;
 }

@@ -1,6 +1,5 @@
 #include "server/realtime/session_ears.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "ears/transcript_text.h"
@@ -80,10 +79,11 @@ void SessionEars::drop(const std::string& item) {
 }
 
 bool SessionEars::full() const {
-  return std::any_of(hearings_.begin(), hearings_.end(), [](const auto& each) {
-    return each.second.listener &&
-           each.second.given_s - each.second.queue->heard_s() > kMostAhead_s;
-  });
+  double ahead_s = 0;
+  for (const auto& [item, hearing] : hearings_) {
+    if (hearing.listener) ahead_s += hearing.given_s - hearing.queue->heard_s();
+  }
+  return ahead_s > kMostAhead_s;
 }
 
 std::vector<std::string> SessionEars::items() const {

@@ -33,7 +33,7 @@ class SessionEars {
   void end(const std::string& item);
   void drop(const std::string& item);
 
-  /// A recogniser is so far behind that nothing more should come.
+  /// Recognisers are so far behind, all in all, that nothing more should come.
   bool full() const;
   /// The utterances that are heard.
   std::vector<std::string> items() const;

@@ -1,0 +1,91 @@
+"""`syrinx transcribe`: recordings written down in every format, one and several, from files and a pipe."""
+import json
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
+import harness  # noqa: E402
+from harness import run_cli  # noqa: E402
+
+SAID = "Good evening. Please come in and sit down."
+
+
+class Transcribe(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.dir.cleanup)
+        cls.wav = cls.at("talk.wav")
+        run_cli("say", "--model", harness.MODEL, "--seed", "5", SAID, "-o", cls.wav)
+        done = run_cli("transcribe", cls.wav)
+        if b"libpocketsphinx" in done.stderr:
+            print("skipped: PocketSphinx is not installed")
+            sys.exit(77)
+        assert done.returncode == 0, done.stderr
+        cls.text = done.stdout.decode()
+
+    @classmethod
+    def at(cls, name):
+        return os.path.join(cls.dir.name, name)
+
+    def read(self, name):
+        with open(self.at(name), encoding="utf-8") as file:
+            return file.read()
+
+    def words(self, text):
+        return re.findall(r"[a-z']+", text)
+
+    def test_lines(self):
+        self.assertIn("good evening", self.text)
+        self.assertTrue(self.text.endswith("\n"))
+
+    def test_several_into_a_directory(self):
+        """One of them is no recording: it is named, and the others are written down."""
+        broken, other = self.at("letter.wav"), self.at("again.wav")
+        with open(broken, "w", encoding="utf-8") as file:
+            file.write("Dear sister, " * 100)
+        os.symlink(self.wav, other)
+        done = run_cli("transcribe", self.wav, broken, other, "--format", "srt", "-o", self.at("texts/"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("letter.wav", done.stderr.decode())
+        self.assertEqual(sorted(os.listdir(self.at("texts"))), ["again.srt", "talk.srt"])
+        srt = self.read("texts/talk.srt")
+        self.assertRegex(srt, r"\A1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n")
+        self.assertEqual(self.words(srt), self.words(self.text))
+        self.assertEqual(self.read("texts/again.srt"), srt)
+
+    def test_the_name_tells_the_format(self):
+        done = run_cli("transcribe", self.wav, "-o", self.at("talk.vtt"))
+        self.assertEqual((done.returncode, done.stdout), (0, b""), done.stderr)
+        vtt = self.read("talk.vtt")
+        self.assertTrue(vtt.startswith("WEBVTT\n\n00:00:0"), vtt)
+        self.assertEqual(self.words(vtt), self.words(self.text))
+
+    def test_a_pipe_with_the_times_of_words(self):
+        with open(self.wav, "rb") as file:
+            done = run_cli("transcribe", "--format", "json", "--words", "-", stdin=file.read())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole = json.loads(done.stdout)
+        words = whole["words"]
+        self.assertEqual([word["word"] for word in words], self.words(self.text))
+        times = [time for word in words for time in (word["start"], word["end"])]
+        self.assertEqual(times, sorted(times))
+        self.assertLessEqual(times[-1], whole["duration"])
+
+    def test_what_makes_no_sense(self):
+        for arguments, why in (
+                ([self.wav, "-o", self.at("talk.doc")], "'.doc' is no format of a transcript"),
+                ([self.wav, self.wav, "--format", "srt"], "a directory for their subtitles"),
+                (["-", "-"], "can be read once"),
+                ([self.wav, "--language", "de"], "de"),
+                ([self.wav, "--translate"], "translate")):
+            done = run_cli("transcribe", *arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(why, done.stderr.decode())
+
+
+if __name__ == "__main__":
+    harness.main()
