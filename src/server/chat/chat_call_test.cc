@@ -367,7 +367,8 @@ TEST(ChatCall, ToolsThatMustBeCalled) {
   EXPECT_TRUE(must(R"("none")").empty());
   for (const auto& [choice, tools] :
        {std::pair{R"("required")", "[]"},
-        {R"({"type": "function", "function": {"name": "h"}})", kTwo}}) {
+        {R"({"type": "function", "function": {"name": "h"}})", kTwo},
+        {R"({"type": "function", "function": {"name": ""}})", kTwo}}) {
     const auto call = chat(choice, tools);
     EXPECT_EQ(std::get<ApiError>(call).param, "tool_choice") << choice;
   }
