@@ -42,7 +42,6 @@ class Beginnings {
     std::vector<int> ways;  // behind so many ids of the one before, as far as they are counted
     for (const std::vector<int32_t>& one : all_) {
       const auto parted = std::mismatch(before.begin(), before.end(), one.begin(), one.end()).second;
-      if (parted == one.end()) continue;  // the same again
       ways.resize(static_cast<size_t>(parted - one.begin()) + 1);
       if (++ways.back() > SampleRule::kMostRanges) return true;
       ways.resize(one.size(), 1);
@@ -52,15 +51,11 @@ class Beginnings {
   }
 
  private:
-  /// False: there is no room.
+  /// Ids come rising. False: there is no room.
   static bool add(int32_t id, SampleRule& rule) {
-    const auto begin = rule.allowed.begin(), end = begin + rule.ranges;
-    const auto at = std::find_if(begin, end, [id](const IdRange& r) { return r.begin >= id; });
-    if (at != end && at->begin == id) return true;
+    if (rule.ranges > 0 && rule.allowed[rule.ranges - 1].begin == id) return true;
     if (rule.ranges == SampleRule::kMostRanges) return false;
-    std::move_backward(at, end, end + 1);
-    *at = {id, id + 1};
-    ++rule.ranges;
+    rule.allowed[rule.ranges++] = {id, id + 1};
     return true;
   }
 

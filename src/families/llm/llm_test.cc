@@ -323,7 +323,7 @@ TEST_F(AnswerTest, BeginsWithACallOfAToolThatMustBeCalled) {
   const std::string tools =
       R"([{"type": "function", "function": {"name": "get_time", "parameters": {}}},)"
       R"( {"type": "function", "function": {"name": "get", "parameters": {}}},)"
-      R"( {"type": "function", "function": {"name": "timer<|im_end|>", "parameters": {}}}])";
+      R"( {"type": "function", "function": {"name": "timer<|end|>", "parameters": {}}}])";
   const auto asked = [&](std::vector<std::string> names, std::optional<bool> thinks) {
     SpeechRequest out;
     out.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "What time is it?"}])",
@@ -351,14 +351,14 @@ TEST_F(AnswerTest, BeginsWithACallOfAToolThatMustBeCalled) {
     const std::string text = written(any);
     EXPECT_TRUE(begins(text, "get") || begins(text, "get_time")) << text;
   }
-  const std::string strange = written(asked({"timer<|im_end|>"}, false));
-  EXPECT_TRUE(begins(strange, "timer<|im_end|>")) << "it ends nothing: " << strange;
+  const std::string strange = written(asked({"timer<|end|>"}, false));
+  EXPECT_TRUE(begins(strange, "timer<|end|>")) << "it ends nothing: " << strange;
   EXPECT_NE(written(asked({"get"}, true)).find("<tool_call>"), std::string::npos);
 }
 
 TEST_F(AnswerTest, TheSeedChoosesAmongToolsThatMayBeCalled) {
   std::vector<int32_t> first{1, 2, 3, 4}, second{1, 2, 9}, third{1, 7};
-  const Beginnings any({first, second, third});
+  const Beginnings any({third, first, second});
   const auto after = [&](const std::vector<int32_t>& said) {
     SampleRule rule;
     rule.allowed[rule.ranges++] = {0, 100};
