@@ -131,7 +131,7 @@ struct Active {
   double submitted_s = 0;
   double playing_since_s = 0;  ///< when the listener could start
   int chunks_delivered = 0;
-  bool starved = false;     ///< since the last chunk there was a time without text to speak
+  bool starved = false;     ///< since the last chunk there was a time with nothing to speak
   bool unread = false;      ///< paused: its reader has more than it takes
   bool alone = false;       ///< nobody else has been there since it came
   bool waited_for = false;  ///< its client let it wait for text

@@ -88,7 +88,7 @@ class BreakableSequence : public Sequence {
     reach("advance");  // when it has given its frames: they are not heard
     if (--steps_left_ == 0) return {Verdict::kFinished, FinishReason::kStop};
     if (step % kStepsASegment != 0) return {};
-    return {Verdict::kNextSegment};
+    return {Verdict::kNextSegment, FinishReason::kStop, kRows};  // the same rows again
   }
   Status append_text(std::string_view, bool last) override {
     reach("append_text");

@@ -54,9 +54,9 @@ void Scheduler::look_for_prefix(Active& request, int n) {
     const int found = cache.adopt(track.keys, rows - 1, track.cache);
     if (t == 0) {
       request.model->metrics.prefix_rows.add(found);
-      if (request.model->graph().writer() != n) continue;
-      request.outcome.cached_tokens += found;
-      request.outcome.cached_heard_tokens += run.sequence->heard_rows(found);
+      if (request.model->graph().writer() != n || run.total_steps > 0) continue;
+      request.outcome.cached_tokens = found;
+      request.outcome.cached_heard_tokens = run.sequence->heard_rows(found);
     }
   }
 }

@@ -348,6 +348,7 @@ void Scheduler::begin_streams(Active& request, int n) {
     request.runs[node].ended = false;
   }
   run.drains = false;
+  request.starved = true;  // what is said next may come behind much that is written
 }
 
 void Scheduler::end_steps(Active& request, int n, FinishReason reason) {

@@ -75,6 +75,20 @@ TEST(Delivery, WaitingForTextIsNoUnderrun) {
   EXPECT_GE(client->outcome.underruns, 1);
 }
 
+/// Nor has one who waits for the next sound of an answer, behind words that the model has to write.
+TEST(Delivery, WaitingForTheNextStreamIsNoUnderrun) {
+  ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch& batch) {
+                             const bool prompt = batch.node == 0 && batch.sequences()[0].rows > 1;
+                             return prompt ? 9.0 : 1e-4;
+                           }});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  const Client client = machine.submit(ask(std::string(60, 'a') + "@" + std::string(60, 'a')));
+  machine.run_to_end();
+  EXPECT_GT(client->pieces.back().at_s, 18) << "it was waited for";
+  EXPECT_EQ(client->outcome.underruns, 0);
+  EXPECT_EQ(model.metrics.underruns.value(), 0);
+}
+
 TEST(Delivery, AClientsFirstChunkIsAsLongAsItWants) {
   for (const int wanted : {0, 1, 5, 9}) {
     ScriptedMachine machine({.options = patient()});

@@ -118,7 +118,10 @@ class MixedSchedule {
     EngineOptions& o = script.options;
     const char* policies[] = {"streaming", "throughput", "fcfs"};
     o.policy = policies[below(3)];
-    o.max_batch = 1 + below(6);
+    const bool pairs = std::any_of(told_.begin(), told_.end(), [](const MixedTold& told) {
+      return told.request.guidance.value_or(1) != 1;
+    });
+    o.max_batch = std::max(pairs ? 2 : 1, 1 + below(6));
     o.max_prefill_rows = 1 + below(40);
     o.kv_bytes = kv_bytes;
     o.share_prefixes = below(3) > 0;
@@ -180,6 +183,7 @@ class MixedSchedule {
     ASSERT_TRUE(client.done) << "I6: request " << client.id << " never ended";
     const FinishReason reason = client.outcome.reason;
     expect_beginning(client, *talk.told);
+    EXPECT_LE(client.outcome.cached_tokens, client.outcome.prompt_tokens);
     if (talk.cancelled && reason == FinishReason::kCancelled) return;
     EXPECT_EQ(reason, talk.told->reason) << client.outcome.error.message;
     EXPECT_EQ(client.written, talk.told->text);

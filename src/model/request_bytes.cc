@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint8_t kRequestVersion = 3;
+constexpr uint8_t kRequestVersion = 4;
 constexpr int kMostEntries = 1 << 20;  // of a list
 
 class Writer {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/fuzzing.h"
+#include "io/digest.h"
 #include "io/test_dir.h"
 
 namespace syrinx {
@@ -132,6 +133,15 @@ TEST(RequestBytes, ThereAndBack) {
     EXPECT_EQ(there[i].phones.arpabet, here[i].phones.arpabet);
     EXPECT_EQ(there[i].phones.ipa, here[i].phones.ipa);
   }
+}
+
+/// Who writes other bytes gives them another version: a peer that reads the ones before would read
+/// one field as the next.
+TEST(RequestBytes, OtherBytesAreAnotherVersion) {
+  const std::string bytes = request_bytes(full_request()).take();
+  EXPECT_EQ(bytes[0], 4);
+  EXPECT_EQ(sha256_hex(bytes),
+            "12eb627472b9fb69c073acc6203e9a7f66426c49e152ac2c0200a044bd087628");
 }
 
 TEST(RequestBytes, TheSmallestOne) {

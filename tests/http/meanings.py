@@ -20,6 +20,8 @@ def give_meaning(body):
     if "messages" in body:
         body["messages"] = [{"role": "user", "content": SAID}]
         body.pop("modalities", None), body.pop("audio", None)  # wren has no voice
+        if isinstance(body.get("tool_choice"), dict):
+            body["tool_choice"]["function"]["name"] = body["tools"][0]["function"]["name"]
     elif "prompt" in body:
         body["prompt"] = SAID
     for name in TEXTS:

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "families/finch/source_loops.h"
 // clang-format off
 #include "kernels/cpu/simd_begin.h"
@@ -16,12 +14,17 @@ SYRINX_INLINE V8 gain(const float* x, int count) {
   return exp(min(all(kMaxGain), load_part(x, count)));  // the second where it is NaN
 }
 
+/// By how much a tone is turned: beyond this the sines mean nothing, and would not be bounded.
+SYRINX_INLINE V8 turn(const float* x, int count) {
+  return max(all(-8192.f), min(all(8192.f), load_part(x, count)));
+}
+
 }  // namespace
 
 void tones(const float* head, int bins, float* tone, float* hiss) {
   for (int k = 0; k < bins; k += 8) {
     const int count = bins - k < 8 ? bins - k : 8;
-    const V8 loud = gain(head + k, count), phase = load_part(head + bins + k, count);
+    const V8 loud = gain(head + k, count), phase = turn(head + bins + k, count);
     float re[8], im[8];
     store(re, mul(loud, cos(phase)));
     store(im, mul(loud, sin(phase)));

@@ -15,7 +15,9 @@ namespace syrinx::llm {
 class Beginnings {
  public:
   Beginnings() = default;
-  explicit Beginnings(std::vector<std::vector<int32_t>> all) : all_(std::move(all)) {}
+  explicit Beginnings(std::vector<std::vector<int32_t>> all) : all_(std::move(all)) {
+    std::sort(all_.begin(), all_.end());
+  }
 
   /// Restricts `rule` to what may come behind `said`, all of the answer so far. False: it does not,
   /// as that begins with a whole one. Asks for no memory.
@@ -36,35 +38,28 @@ class Beginnings {
 
   /// At some place there are more ways to go on than a rule can tell.
   bool too_many() const {
+    std::span<const int32_t> before;
+    std::vector<int> ways;  // behind so many ids of the one before, as far as they are counted
     for (const std::vector<int32_t>& one : all_) {
-      for (size_t said = 0; said < one.size(); ++said) {
-        SampleRule rule;
-        for (const std::vector<int32_t>& other : all_) {
-          if (other.size() <= said ||
-              !std::equal(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(said),
-                          other.begin()))
-            continue;
-          if (!add(other[said], rule)) return true;
-        }
-      }
+      const auto parted = std::mismatch(before.begin(), before.end(), one.begin(), one.end()).second;
+      ways.resize(static_cast<size_t>(parted - one.begin()) + 1);
+      if (++ways.back() > SampleRule::kMostRanges) return true;
+      ways.resize(one.size(), 1);
+      before = one;
     }
     return false;
   }
 
  private:
-  /// False: there is no room.
+  /// Ids come rising. False: there is no room.
   static bool add(int32_t id, SampleRule& rule) {
-    const auto begin = rule.allowed.begin(), end = begin + rule.ranges;
-    const auto at = std::find_if(begin, end, [id](const IdRange& r) { return r.begin >= id; });
-    if (at != end && at->begin == id) return true;
+    if (rule.ranges > 0 && rule.allowed[rule.ranges - 1].begin == id) return true;
     if (rule.ranges == SampleRule::kMostRanges) return false;
-    std::move_backward(at, end, end + 1);
-    *at = {id, id + 1};
-    ++rule.ranges;
+    rule.allowed[rule.ranges++] = {id, id + 1};
     return true;
   }
 
-  std::vector<std::vector<int32_t>> all_;
+  std::vector<std::vector<int32_t>> all_;  // sorted
 };
 
 }  // namespace syrinx::llm

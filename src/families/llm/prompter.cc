@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/ascii.h"
 #include "base/check.h"
 
 namespace syrinx::llm {
@@ -147,7 +148,7 @@ Result<Prompter::CallForm> Prompter::call_form(const Chat& chat) const {
   const size_t last = text.find_last_not_of(" \t\r\n", arguments - 1);
   CallForm form{text.substr(begin, name - begin), text.substr(behind, last + 1 - behind)};
   const bool found_again = form.before.find("<tool_call>") != std::string::npos ||
-                           form.before.find('{') == form.before.find_first_not_of(" \t\r\n");
+                           trimmed(form.before).starts_with('{');
   return found_again ? Result(std::move(form)) : Result<CallForm>(none);
 }
 

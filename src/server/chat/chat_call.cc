@@ -422,7 +422,7 @@ std::string read_messages(const ChatFields& fields, Heard& heard) {
 /// Whether tools may or must be called.
 struct ToolChoice {
   bool none = false, must = false;
-  std::string name = {};  ///< of the one that must be; empty: any
+  std::optional<std::string> name = {};  ///< of the one that must be; absent: any
 };
 
 ToolChoice read_tool_choice(const ChatFields& fields, bool calls_tools) {
@@ -457,18 +457,18 @@ std::vector<std::string> must_call(const ToolChoice& choice, std::vector<std::st
   if (!choice.must) return {};
   if (names.empty())
     throw bad_field("tool_choice", "'tool_choice' asks for a call, but there are no 'tools'.");
-  if (choice.name.empty()) return names;
-  if (std::find(names.begin(), names.end(), choice.name) == names.end())
-    throw bad_field("tool_choice", concat("There is no tool '", choice.name.substr(0, 100),
+  if (!choice.name) return names;
+  if (std::find(names.begin(), names.end(), *choice.name) == names.end())
+    throw bad_field("tool_choice", concat("There is no tool '", choice.name->substr(0, 100),
                                           "' among the 'tools'."));
-  return {choice.name};
+  return {*choice.name};
 }
 
 /// The tools that the answer may call, as JSON; "" when it may call none.
 std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
                        std::vector<std::string>& names) {
   const auto* tools = fields.list("tools");
-  if (tools == nullptr || tools->empty() || choice.none) return "";
+  if (tools == nullptr || tools->empty()) return "";
   if (tools->size() > kMaxTools)
     throw bad_field("tools", concat("'tools' may hold at most ", kMaxTools, " tools."));
   for (size_t i = 0; i < tools->size(); ++i) {
@@ -485,6 +485,7 @@ std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
     names.push_back(function->need_text("name"));
     function->sub("parameters");
   }
+  if (choice.none) return names.clear(), "";
   return json_of(Value(*fields.find("tools")));
 }
 

@@ -142,6 +142,8 @@ TEST(ChatCallBody, RefusesByName) {
        "unsupported_value"},
       {R"(, "functions": [])", "functions", "unsupported_value"},
       {R"(, "tools": [{"type": "function"}])", "tools[0].function", "invalid_value"},
+      {R"(, "tools": [{"type": "function"}], "tool_choice": "none")", "tools[0].function",
+       "invalid_value"},
       {R"(, "tools": [{"type": "retrieval"}])", "tools[0].type", "unsupported_value"},
       {R"(, "tools": {})", "tools", "invalid_type"},
       {R"(, "stop": ["a", "b", "c", "d", "e"])", "stop", "invalid_value"},
@@ -371,7 +373,8 @@ TEST(ChatCall, ToolsThatMustBeCalled) {
   EXPECT_TRUE(must(R"("none")").empty());
   for (const auto& [choice, tools] :
        {std::pair{R"("required")", "[]"},
-        {R"({"type": "function", "function": {"name": "h"}})", kTwo}}) {
+        {R"({"type": "function", "function": {"name": "h"}})", kTwo},
+        {R"({"type": "function", "function": {"name": ""}})", kTwo}}) {
     const auto call = chat(choice, tools);
     EXPECT_EQ(std::get<ApiError>(call).param, "tool_choice") << choice;
   }

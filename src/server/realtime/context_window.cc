@@ -20,10 +20,12 @@ CheckedChat checked_body(const JsonIn& body, const ChatAbility& ability) {
   return std::get<ChatBody>(parsed).call(ability);
 }
 
-/// No prompt has more tokens: each has a byte, or stands for some of a recording or an answer.
+/// No prompt has more tokens: each has a byte, stands for some of a recording or an answer, or is
+/// the template's own.
 int64_t most_tokens(const SpeechRequest& request) {
   constexpr double kTokensASecond = 100;
-  size_t out = request.chat->messages.size() + request.chat->tools.size();
+  constexpr size_t kOfTemplate = 512;
+  size_t out = kOfTemplate + request.chat->messages.size() + request.chat->tools.size();
   for (const auto& each : request.recordings) {
     out += static_cast<size_t>(kTokensASecond * each->seconds()) + 1;
   }
@@ -35,20 +37,21 @@ int64_t most_tokens(const SpeechRequest& request) {
 class Shortener {
  public:
   Shortener(const JsonIn& body, const ChatAbility& ability, const ContextWindow& window)
-      : body_(body),
+      : rest_(body),
         ability_(ability),
         window_(window),
-        messages_(body.at("messages").get_ref<const JsonIn::array_t&>()) {}
-
-  size_t most() const {
-    const size_t free = messages_.size() - std::min(window_.instructions, messages_.size());
-    return free == 0 ? 0 : free - 1;
+        messages_(body.at("messages").get_ref<const JsonIn::array_t&>()) {
+    rest_.erase("messages");
+    size_t last = messages_.size();
+    while (last > window_.instructions && gave(last - 1)) --last;
+    most_ = last > window_.instructions ? last - 1 - window_.instructions : 0;
   }
+
+  /// All but the last message, and the call that it belongs to if a tool gave it.
+  size_t most() const { return most_; }
   /// How many leave if `left` do: what tools gave goes with their calls.
   size_t whole(size_t left) const {
-    while (left < most() && messages_[window_.instructions + left].value("role", "") == "tool") {
-      ++left;
-    }
+    while (left < most_ && gave(window_.instructions + left)) ++left;
     return left;
   }
   CheckedChat without(size_t left) const {
@@ -72,28 +75,35 @@ class Shortener {
   }
 
  private:
+  /// Whether a tool gave that message.
+  bool gave(size_t at) const { return messages_[at].value("role", "") == "tool"; }
   JsonIn::array_t first(size_t count) const {
     return {messages_.begin(), messages_.begin() + static_cast<std::ptrdiff_t>(count)};
   }
   CheckedChat checked(JsonIn::array_t messages) const {
-    JsonIn body = body_;
+    JsonIn body = rest_;
     body["messages"] = std::move(messages);
     return checked_body(body, ability_);
   }
 
-  const JsonIn& body_;
+  JsonIn rest_;  // of the body
   const ChatAbility& ability_;
   const ContextWindow& window_;
   const JsonIn::array_t& messages_;
+  size_t most_ = 0;
 };
 
 /// The fewest messages that leave when `most` tokens are to be enough; all that may, where they are
-/// not.
+/// not. Mostly few leave, and each look takes as long as a prompt does.
 size_t fewest(const Shortener& chat, int64_t most) {
-  size_t low = 1, high = chat.most();
+  const auto enough = [&](size_t left) {
+    return left >= chat.most() || chat.tokens(chat.without(chat.whole(left))) <= most;
+  };
+  size_t low = 1, high = 1;
+  while (!enough(high)) low = high + 1, high = std::min(2 * high, chat.most());
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (chat.tokens(chat.without(chat.whole(middle))) <= most) {
+    if (enough(middle)) {
       high = middle;
     } else {
       low = middle + 1;
@@ -106,7 +116,8 @@ size_t fewest(const Shortener& chat, int64_t most) {
 
 int64_t ContextWindow::room_of(int64_t positions, int max_tokens) {
   if (positions == 0) return 0;
-  return std::max<int64_t>(1, positions - (max_tokens > 0 ? max_tokens : positions / 8));
+  const int64_t answer = max_tokens > 0 ? max_tokens : positions / 8;
+  return std::max<int64_t>(1, positions - std::min(answer, positions / 2));
 }
 
 std::variant<FittedChat, ApiError> fitted_chat(const JsonIn& body, const ChatAbility& ability,

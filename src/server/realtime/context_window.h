@@ -21,7 +21,8 @@ struct ContextWindow {
   /// Tokens of a request's prompt.
   std::function<Result<int64_t>(const SpeechRequest&)> tokens = {};
 
-  /// The room that an answer of so many tokens (0: an eighth of all) leaves of so many positions.
+  /// The room that an answer of so many tokens at most (0: an eighth of all) leaves of so many
+  /// positions: half of them, where the bound says little.
   static int64_t room_of(int64_t positions, int max_tokens);
 };
 
@@ -30,8 +31,9 @@ struct FittedChat {
   size_t left = 0;  ///< so many messages behind the instructions are not read
 };
 
-/// Checks the body of a chat request. The last message never leaves; what does not fit without all
-/// others is left to the model to refuse. A call of a tool leaves with what it gave.
+/// Checks the body of a chat request. The last message never leaves, nor the call that gave it;
+/// what does not fit without all others is left to the model to refuse. A call of a tool leaves
+/// with what it gave.
 std::variant<FittedChat, ApiError> fitted_chat(const JsonIn& body, const ChatAbility& ability,
                                                const ContextWindow& window);
 

@@ -60,6 +60,9 @@ TEST(ContextWindow, InstructionsStayAndCallsLeaveWhole) {
                          says("user", 100)};
   EXPECT_EQ(fitted(called, window_of(300)).left, 1u);
   EXPECT_EQ(fitted(called, window_of(150)).left, 4u) << "what tools gave goes with their calls";
+  const JsonIn given = {says("user", 100), call, says("tool", 10), says("tool", 10)};
+  EXPECT_EQ(fitted(given, window_of(50)).left, 1u) << "nobody is told what no call gave";
+  EXPECT_EQ(fitted({call, says("tool", 10)}, window_of(50)).left, 0u);
 }
 
 TEST(ContextWindow, MoreMayLeaveThanMust) {
@@ -74,6 +77,29 @@ TEST(ContextWindow, MoreMayLeaveThanMust) {
   EXPECT_EQ(fitted(messages, window).left, 2u);
 }
 
+TEST(ContextWindow, WhatATemplateAddsCountsToo) {
+  ContextWindow window = window_of(1000);
+  window.tokens = [letters = window.tokens](const SpeechRequest& request) {
+    return Result<int64_t>(letters(request).value() + 501);
+  };
+  EXPECT_EQ(fitted(five(), window).left, 1u);
+}
+
+TEST(ContextWindow, FewLooksAreTaken) {
+  JsonIn many = JsonIn::array();
+  for (int i = 0; i < 300; ++i) many.push_back(says(i % 2 == 0 ? "user" : "assistant", 10));
+  for (const auto& [left, most] : {std::pair{1, 2}, {2, 3}, {20, 12}, {299, 19}}) {
+    ContextWindow window = window_of(3000 - 10 * left);
+    int looks = 0;
+    window.tokens = [&, letters = window.tokens](const SpeechRequest& request) {
+      ++looks;
+      return letters(request);
+    };
+    EXPECT_EQ(fitted(many, window).left, static_cast<size_t>(left));
+    EXPECT_LE(looks, most) << left;
+  }
+}
+
 TEST(ContextWindow, NothingLeavesWhereThatIsDisabled) {
   EXPECT_EQ(fitted(five(), window_of(500, {.disabled = true})).left, 0u);
   const auto refused = fitted_chat({{"messages", five()}}, {}, window_of(499, {.disabled = true}));
@@ -85,7 +111,8 @@ TEST(ContextWindow, AnAnswerHasRoom) {
   EXPECT_EQ(ContextWindow::room_of(0, 100), 0);
   EXPECT_EQ(ContextWindow::room_of(800, 0), 700);
   EXPECT_EQ(ContextWindow::room_of(800, 300), 500);
-  EXPECT_EQ(ContextWindow::room_of(800, 3000), 1);
+  EXPECT_EQ(ContextWindow::room_of(800, 3000), 400) << "a bound that says little takes not all";
+  EXPECT_EQ(ContextWindow::room_of(1, 3000), 1);
 }
 
 }  // namespace

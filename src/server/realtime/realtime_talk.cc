@@ -212,6 +212,7 @@ void RealtimeTalk::submit(Answer& answer) {
   auto checked = answer.check->take();
   if (!checked) return;
   const size_t left = std::exchange(answer.check, nullptr)->left();
+  if (left > 0) answer.heard_ahead = nullptr;  // it began with what is not read
   if (left > 0 && left <= answer.items.size()) session_.leave_out(answer.items[left - 1]);
   if (auto* error = std::get_if<ApiError>(&*checked)) {
     answer.error = std::move(*error);

@@ -103,6 +103,13 @@ TEST_F(HeardAhead, WhatTheAnswerDoesNotNeedEnds) {
   EXPECT_FALSE(writer_->last_request().background);
 }
 
+TEST_F(HeardAhead, WhatBeganWithWhatHasLeftIsNotWaitedFor) {
+  writer_->bound(96);
+  caller_->sound(600, false);
+  EXPECT_TRUE(caller_->wait([&] { return writer_->asked() == 2; }));
+  EXPECT_EQ(writer_->last_request().chat->messages.find("endless"), std::string::npos);
+}
+
 TEST_F(HeardAhead, AStretchMoreOfAnotherConversationBeginsAnew) {
   caller_->send({{"type", "conversation.item.create"},
                  {"previous_item_id", "root"},

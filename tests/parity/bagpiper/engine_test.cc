@@ -1,6 +1,7 @@
 // The golden checkpoint through the whole engine: what ESPnet makes audible, guided and not, and
 // writes of recordings; words before speech in one answer; the same samples alone and in a crowd.
 #include "engine/listening.h"
+#include "engine/mixed_schedules.h"
 #include "families/bagpiper/fixture.h"
 
 namespace syrinx::bagpiper {
@@ -106,6 +107,25 @@ TEST_F(BagpiperEngine, WhatFollowsIsBounded) {
   EXPECT_EQ(sound->samples().size(), static_cast<size_t>(request.max_frames) * 320);
   request.max_frames -= 10;
   EXPECT_EQ(answered(*server, request)->wait().reason, FinishReason::kLength);
+}
+
+// With few pages, slow readers, full edges and clients that leave, whatever a part is waiting for.
+TEST_F(BagpiperEngine, PartsAreTheSameUnderAnySchedule) {
+  Executor executor(1);
+  std::vector<MixedTold> told;
+  for (const char* name : {"guided_back", "back", "turns"}) {
+    told.push_back(tell_alone(model_, find(name).request, executor));
+    EXPECT_EQ(told.back().text, find(name).words());
+    EXPECT_TRUE(told.back().samples == decoded(find(name))) << name;
+  }
+  const size_t page = KvPool::page_bytes(model_->lm().traits().kv[0]);
+  double preemptions = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    const size_t pages = seed % 2 == 0 ? 36 : 400;
+    preemptions += MixedSchedule(seed, model_, told, pages * page, executor).run().preemptions;
+    if (HasFailure()) FAIL() << "schedule " << seed;
+  }
+  EXPECT_GT(preemptions, 0) << "the test did not force any";
 }
 
 TEST_F(BagpiperEngine, GuidanceOfOneIsNone) {
