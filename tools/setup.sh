@@ -34,24 +34,28 @@ install_packages() {
     fail "apt-get install failed; the log is $log" "$log"
 }
 
-# install_clients: a Python with the clients of other vendors that tests drive, in build/clients; its
-# interpreter is $clients_python. Offline what is there is used, and the tests of what is not are
-# skipped.
+# make_clients_python: an empty Python in build/clients, for the clients of other vendors that tests
+# drive; $clients_python is its interpreter, or the system's where none can be made.
+make_clients_python() {
+  local log="$root/build/clients.log"
+  clients_python="$root/build/clients/bin/python3"
+  mkdir -p "$root/build"
+  [ -x "$clients_python" ] || python3 -m venv "$root/build/clients" >"$log" 2>&1
+  [ -x "$clients_python" ] || clients_python=$(command -v python3)
+}
+
+# install_clients: what is missing of these clients. Offline what is there is used, and the tests of what
+# is not are skipped.
 install_clients() {
   local place="$root/build/clients" list="$root/tests/http/clients.txt" log="$root/build/clients.log"
-  clients_python="$place/bin/python3"
-  if ! cmp -s "$list" "$place/clients.txt"; then
-    mkdir -p "$root/build"
-    say "installing the clients of tests/http/clients.txt (the log is build/${log##*/})"
-    if { [ -x "$clients_python" ] || python3 -m venv "$place"; } >"$log" 2>&1 &&
-      "$place/bin/pip" install --quiet --disable-pip-version-check --timeout 20 --retries 1 \
-        -r "$list" >>"$log" 2>&1; then
-      cp "$list" "$place/clients.txt"
-    else
-      say "they could not be installed (offline?): the tests that need them are skipped"
-    fi
+  ! cmp -s "$list" "$place/clients.txt" || return 0
+  say "installing the clients of tests/http/clients.txt (the log is build/${log##*/})"
+  if "$place/bin/pip" install --quiet --disable-pip-version-check --timeout 20 --retries 1 \
+    -r "$list" >>"$log" 2>&1; then
+    cp "$list" "$place/clients.txt"
+  else
+    say "they could not be installed (offline?): the tests that need them are skipped"
   fi
-  [ -x "$clients_python" ] || clients_python=$(command -v python3)
 }
 
 # show_progress FOLDER LOG: one line for a build of more than two steps, and a counter on terminals.

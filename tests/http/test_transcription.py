@@ -141,8 +141,9 @@ class Transcription(unittest.TestCase):
         print(f"{errors} of {count} words wrong, as with its own program")
 
     def test_formats(self):
-        file = self.speech[1]
+        file = self.say("Please come in.")
         small = self.transcribe(file)
+        self.assertTrue(small["text"])
         self.assertEqual(set(small), {"text", "usage"})
         self.assertEqual(small["usage"]["type"], "duration")
         verbose = self.transcribe(file, response_format="verbose_json")
@@ -278,19 +279,21 @@ class Transcription(unittest.TestCase):
             connection.close()
 
     def test_large_body(self):
-        """More than a request without a recording may have: 2 MiB, half a minute of speech in it."""
+        """More than a request without a recording may have: 2 MiB, three sentences in it."""
         pause = b"\0" * 32000
-        pcm = b"".join(self.speech[i % 5][44:] + pause for i in range(6))
+        pcm = b"".join(self.speech[i][44:] + pause for i in (1, 2, 3))
         file = wav(pcm + b"\0" * max(0, (2 << 20) - len(pcm)))
         verbose = self.verbose(file)
         self.assertAlmostEqual(verbose["duration"], (len(file) - 44) / 32000, places=2)
-        self.assertGreater(len(verbose["words"]), 30)
+        self.assertGreater(len(verbose["words"]), 15)
 
     def test_many_at_once_hear_the_same(self):
-        want = [self.heard(i) for i in range(len(self.speech))]
-        with concurrent.futures.ThreadPoolExecutor(10) as pool:
-            got = list(pool.map(self.verbose, self.speech * 2))
-        self.assertEqual(got, want * 2)
+        """More than are heard at a time."""
+        short = (1, 2, 3)
+        want = [self.heard(i) for i in short]
+        with concurrent.futures.ThreadPoolExecutor(9) as pool:
+            got = list(pool.map(self.verbose, [self.speech[i] for i in short] * 3))
+        self.assertEqual(got, want * 3)
 
     def test_client_goes_away(self):
         body, kind = form([("stream", "true")], wav(b"\1\0" * 16000 * 400))
