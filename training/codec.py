@@ -230,18 +230,6 @@ def breath():
 BREATH_ODDS = 2 * torch.log(breath().clamp(min=1e-3)) - torch.log1p(-breath() ** 2)
 
 
-def sharpener(contrast):
-    """[BINS, BINS]: ln gains of a spectrum -> the same, with what is left of them beside their mean
-    over nine mel bands larger by `contrast`. A decoder that learned from distances says what is likely,
-    and so its formants are flatter than the teachers'."""
-    mel = 2595 * torch.log10(1 + torch.arange(BINS) * RATE / N_FFT / 700)
-    band = mel[-1] / (MELS + 1)
-    apart = ((mel[:, None] - mel) / (4.5 * band)).clamp(-1, 1)
-    weight = (0.5 + 0.5 * torch.cos(math.pi * apart)) * torch.gradient(mel)[0]
-    mean = weight / weight.sum(1, keepdim=True)
-    return torch.eye(BINS) + contrast * (torch.eye(BINS) - mean)
-
-
 def pitch_to_pulses(pitch):
     """pitch [B, S + 2] in Hz, 0 unvoiced, of the hops from the window start of
     step 0 on -> pulse spectra [B, S, K] complex of each step's Hann window.

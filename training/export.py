@@ -17,7 +17,7 @@ from corpus import PITCH_MEANS, PITCH_STD, RATE, SPEAKERS, TEACHERS, VOICES
 from evaluate import one_speaker, sentences_of, speak
 from infer import load_codec, load_lm
 from measure import loudness
-from voice_file import from_tensors, sharpen, write_safetensors
+from voice_file import from_tensors, write_safetensors
 
 # As src/families/finch/phone_stream.cc numbers them; the server refuses any other list.
 PHONE_NAMES = (
@@ -25,7 +25,6 @@ PHONE_NAMES = (
     "zh aa aa1 ae ae1 ah ah1 ao ao1 aw aw1 ax ax1 ay ay1 eh eh1 er er1 ey ey1 ih ih1 iy iy1 ow "
     "ow1 oy oy1 uh uh1 uw uw1").split()
 SAFE_SPEEDS = (0.66, 1.75)  # of those it learned from: below, pointers came to a standstill
-CONTRAST = 0.3  # codec.sharpener(), of the pulses' gains; of 0, 0.3 and 0.7 the fewest word errors of crake
 
 
 def named(module, scope):
@@ -37,9 +36,9 @@ def named(module, scope):
 
 def to_tensors(speech_lm, trained_codec):
     """The names that src/families/finch reads."""
-    sharpen(trained_codec.decoder, codec.sharpener(CONTRAST))
     tensors = {**named(speech_lm, "lm."), **named(trained_codec.decoder, "decoder.")}
-    tensors = {k: v for k, v in tensors.items() if not k.startswith("decoder.mel.")}  # a loss only
+    unheard = ("decoder.mel.", "lm.pace")  # of a loss; stands in config.json
+    tensors = {k: v for k, v in tensors.items() if not k.startswith(unheard)}
     for book in range(codec.BOOKS):
         tensors[f"decoder.book.{book}"] = trained_codec.quantiser.books[book].numpy().astype("f2")
     tensors["decoder.speaker.pitch"] = PITCH_MEANS.numpy()
@@ -60,12 +59,17 @@ def level(tensors, spoken):
     tensors["decoder.speaker.gain"] = np.array(gains, np.float32)
 
 
-def config(decoder, temperature):
+def about(index, pace):
+    name = list(TEACHERS.values())[index]
+    said = {"name": name, "description": VOICES["descriptions"][name]}
+    return said if pace == 1 else {**said, "pace": round(float(pace), 4)}
+
+
+def config(pace, decoder, temperature):
     return {
         "model_type": "finch", "voice": VOICES["default"],
         "licence": "CMU flite (permissive), see LICENSE",
-        "speakers": [{"name": name, "description": VOICES["descriptions"][name]}
-                     for name in TEACHERS.values()],
+        "speakers": [about(index, p) for index, p in enumerate(pace)],
         "speeds": SAFE_SPEEDS,
         "sample_rate": RATE,
         "lm": {"codes": codec.CODES, "hidden_size": lm.WIDTH, "num_hidden_layers": lm.LAYERS,
@@ -78,7 +82,6 @@ def config(decoder, temperature):
                     "high_width": decoder.head.in_features, "high_layers": len(decoder.high),
                     "high_ffn": decoder.high[0].up.out_features,
                     "high_taps": decoder.high[0].conv.taps,
-                    "contrast": CONTRAST,
                     "pitch_mean": round(float(PITCH_MEANS[0]), 4), "pitch_std": PITCH_STD},
         "phones": PHONE_NAMES,
     }
@@ -88,14 +91,15 @@ def main(lm_path, decoder_path, spoken, out, encoder_out=None, temperature=(0.4,
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     trained = load_codec(decoder_path)
-    tensors = to_tensors(load_lm(lm_path), trained)
+    speech_lm = load_lm(lm_path)
+    tensors = to_tensors(speech_lm, trained)
     level(tensors, spoken)
     write_safetensors(out / "model.safetensors", tensors, {"format": "pt"})
     if encoder_out:
         pitch = {"decoder.speaker.pitch": PITCH_MEANS.numpy()}
         write_safetensors(encoder_out, {**named(trained.encoder, "encoder."), **pitch},
                           {"format": "pt"})
-    text = json.dumps(config(trained.decoder, temperature), indent=2)
+    text = json.dumps(config(speech_lm.pace, trained.decoder, temperature), indent=2)
     (out / "config.json").write_text(text + "\n")
     count = sum(v.size for v in tensors.values())
     print(f"{out}: {count / 1e6:.2f} M numbers, "

@@ -99,7 +99,8 @@ class SpeechLm(nn.Module):
         self.phrase, self.place, self.age = table(PHRASES), table(PLACES), table(AGES)
         self.speaker = table(SPEAKERS)
         self.speed = nn.Parameter(torch.randn(WIDTH) * 0.3)  # times ln of the speed
-        self.pace, self.speeds = torch.ones(SPEAKERS), (0.0, float("inf"))  # of a finished voice
+        self.register_buffer("pace", torch.ones(SPEAKERS))  # heard_speed()
+        self.speeds = (0.0, float("inf"))  # of a finished voice
         self.layers = nn.ModuleList([Layer() for _ in range(LAYERS)])
         self.norm = RmsNorm(WIDTH)
         self.head = nn.Linear(WIDTH, BOOKS * CODES + MOVES, bias=False)

@@ -3,7 +3,8 @@
 # the voice folder, and its figures with a report to look at and listen to. Each step is skipped when
 # its result exists; a training that was stopped goes on from its last checkpoint.
 #
-#   training/run.sh [WORK_DIR]        minutes of the three trainings: CODEC_MIN, LM_MIN, DECODER_MIN
+#   training/run.sh [WORK_DIR]        minutes of the three trainings: CODEC_MIN, LM_MIN, DECODER_MIN,
+#                                     or of the decoder DECODER_STEPS, on a machine that is busy
 #
 # START=voices/finch ENCODER=training/encoder.safetensors goes on from the weights of a finished voice,
 # also of one with another rate (with CODEC_MIN=0 its codes stay as they are, and LM_RATE=1e-3 forgets less
@@ -62,7 +63,7 @@ learn() {  # learn lm|decoder; neither needs the other
     lm) step lm.pt "$python" "$here/train_lm.py" corpus lm.pt "${LM_MIN:-60}" \
       ${START:+--start "$START"} --rate "${LM_RATE:-2e-3}" --resume ;;
     decoder) step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
-      "${DECODER_MIN:-10}" --resume ;;
+      "${DECODER_MIN:-10}" ${DECODER_STEPS:+--steps "$DECODER_STEPS"} --resume ;;
   esac
 }
 export -f learn

@@ -20,8 +20,9 @@ import torch.nn.functional as F
 from torch import nn
 
 import codec
-from corpus import BANDS, Corpus, FRAME, HOP, MEL_HZ, N_FFT, RATE, SPEAKERS
-from voice_file import at_this_rate, load_known, read_safetensors, sharpen
+from corpus import (BANDS, Corpus, FRAME, HOP, MEL_HZ, N_FFT, RATE, SPEAKERS, mel_edges,
+                    mel_filters)
+from voice_file import at_this_rate, load_known, read_safetensors
 
 RESOLUTIONS = tuple((size * RATE // 16000, size * RATE // 64000) for size in (128, 256, 512, 1024, 2048))
 BATCH, FRAMES, WARM_STEPS = 8, 33, 150
@@ -63,7 +64,8 @@ def reduced():
 
 
 def stft_loss(made, true, bands, resolutions=RESOLUTIONS):
-    """Distance of the magnitudes of made and true [B, N], below bands [B] in Hz."""
+    """Distance of the ln magnitudes of made and true [B, N], below bands [B] in Hz. Of magnitudes
+    themselves it would be least where noise is too quiet: they differ by chance, and less so if smaller."""
     loss = 0.0
     for size, hop in resolutions:
         window = torch.hann_window(size)
@@ -71,9 +73,34 @@ def stft_loss(made, true, bands, resolutions=RESOLUTIONS):
         a, b = spec(made) / size ** 0.5, spec(true) / size ** 0.5
         floor = 3e-3
         hears = (torch.arange(size // 2 + 1) * RATE / size <= bands[:, None]).float()[..., None]
-        apart = (torch.log(a + floor) - torch.log(b + floor)).abs() + 2.0 * (a - b).abs()
+        apart = (torch.log(a + floor) - torch.log(b + floor)).abs()
         loss = loss + (apart * hears).sum() / (hears.sum() * a.shape[-1])
     return loss / len(resolutions)
+
+
+# Windows, and what their power is gathered in: 40 mel bands of 32 ms as recognisers hear, 20 of 11 ms for bursts.
+EARS = tuple((size, hop, mel_filters(size, RATE, mels), torch.tensor(mel_edges(mels, RATE)[2:]))
+             for size, hop, mels in ((N_FFT, HOP, 40), (N_FFT // 3, HOP // 3, 20)))
+
+
+def ear_loss(made, true, bands):
+    """Distance of made and true [B, N] in what a recogniser hears, the ln amplitude of mel bands, and in
+    how it changes within 20 ms. A band's power moves by chance much less than a bin's."""
+    loss = 0.0
+    for size, hop, filters, upper in EARS:
+        window = torch.hann_window(size)
+
+        def heard(x):
+            power = torch.stft(x, size, hop, window=window, return_complex=True).abs().pow(2) / size
+            return 0.5 * torch.log(power.transpose(1, 2) @ filters + 1e-7)
+
+        apart = heard(made) - heard(true)
+        lag = HOP * 2 // hop
+        moved = apart[:, lag:] - apart[:, :-lag]
+        hears = (upper <= bands[:, None]).float()[:, None]
+        mean = lambda x: (x.abs() * hears).sum() / (hears.sum() * x.shape[1])
+        loss = loss + mean(apart) + 0.5 * mean(moved)
+    return loss / len(EARS)
 
 
 def frame_losses(decoder, z, phone, mel, pitch, speaker):
@@ -118,17 +145,18 @@ def breath_loss(head, pulses, pitch):
 
 
 def wave_loss(decoder, hidden, wave, pitch, bands, rng):
-    """hidden [B, S, high] against wave [B, HOP S + FRAME], at two resolutions of the five -> (that,
-    breath_loss). All but the first frame count, since pulses and windows before the crop are missing
-    there."""
+    """hidden [B, S, high] against wave [B, HOP S + FRAME] -> {"stft" at two resolutions of the five, "ear",
+    "breath"}. All but the first frame count, since pulses and windows before the crop are missing there."""
     steps = hidden.shape[1]
     noise = torch.stack([codec.hash_noise(int(rng.integers(0, 100000)), steps) for _ in hidden])
     pulses = codec.pitch_to_pulses(pitch[:, : steps + 2])
     head = decoder.head(hidden)
     made = codec.overlap_add(decoder.spectra(head, pulses, noise))
     some = [RESOLUTIONS[i] for i in rng.choice(len(RESOLUTIONS), 2, replace=False)]
-    return (stft_loss(made[:, FRAME:], wave[:, FRAME : steps * HOP], bands, some),
-            breath_loss(head[:, 4:], pulses[:, 4:], pitch[:, 5 : steps + 1]))
+    first = FRAME + int(rng.integers(0, HOP))  # windows lie anywhere
+    made, true = made[:, first:], wave[:, first : steps * HOP]
+    return {"stft": stft_loss(made, true, bands, some), "ear": ear_loss(made, true, bands),
+            "breath": breath_loss(head[:, 4:], pulses[:, 4:], pitch[:, 5 : steps + 1])}
 
 
 def hide_ahead(z, phone, rng):
@@ -152,12 +180,10 @@ def batch_losses(model, corpus, rng, step, started):
         extra = {"commit": commit}
     z, phone = hide_ahead(z, phone, rng)
     hidden, losses = frame_losses(model.decoder, z, phone, mel, pitch, speaker)
-    bands = bands_of(speaker)
-    losses["stft"], losses["breath"] = wave_loss(model.decoder, hidden, wave, pitch, bands, rng)
-    return {**losses, **extra}
+    return {**losses, **wave_loss(model.decoder, hidden, wave, pitch, bands_of(speaker), rng), **extra}
 
 
-WEIGHTS = {"stft": 1.0, "mel": 1.0, "pitch": 0.5, "voice": 0.5, "breath": 0.1, "commit": 0.1}
+WEIGHTS = {"stft": 1.0, "ear": 1.5, "mel": 1.0, "pitch": 0.5, "voice": 0.5, "breath": 0.1, "commit": 0.1}
 
 
 def state_of(model):
@@ -177,15 +203,13 @@ START_HOLD = 0.35  # part of the time that a given decoder and given codebooks s
 
 
 def start_from(model, voice, encoder):
-    """Decoder and codebooks of a voice folder, as they were before they were exported; what it lacks keeps
-    its first values."""
+    """Decoder and codebooks of a voice folder; what it lacks keeps its first values."""
     known = json.loads((Path(voice) / "config.json").read_text())
     read = lambda path: at_this_rate(read_safetensors(path), known["sample_rate"])
     tensors = read(Path(voice) / "model.safetensors")
     if encoder:
         load_known(model.encoder, "encoder.", read(encoder))
     load_known(model.decoder, "decoder.", tensors)
-    sharpen(model.decoder, torch.linalg.inv(codec.sharpener(known["decoder"].get("contrast", 0))))
     for book in range(codec.BOOKS):
         model.quantiser.books[book] = torch.tensor(tensors[f"decoder.book.{book}"].astype("f4"))
     model.quantiser.count.fill_(2.0)

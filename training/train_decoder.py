@@ -1,6 +1,8 @@
 """Trains the decoder further on the frozen codes, which the LM can learn from meanwhile.
 
-    python3 train_decoder.py CORPUS CODEC.pt OUT.pt MINUTES [--rate R] [--resume]
+    python3 train_decoder.py CORPUS CODEC.pt OUT.pt MINUTES [--steps N] [--rate R] [--resume]
+
+--steps: a budget of steps instead of minutes, for a machine that is busy.
 """
 import argparse
 import time
@@ -28,8 +30,8 @@ def batch_losses(decoder, quantiser, codes, corpus, rng):
     code = np.stack([codes[s : s + FRAMES] for s in starts]).astype(np.int64)
     z, phone = hide_ahead(quantiser.decode(torch.tensor(code)), phone, rng)
     hidden, losses = frame_losses(decoder, z, phone, mel, pitch, speaker)
-    losses["stft"], losses["breath"] = wave_loss(decoder, hidden, wave, pitch, bands_of(speaker), rng)
-    return losses
+    del losses["mel"]  # only codes need it; of a voice that was exported its layer is missing
+    return {**losses, **wave_loss(decoder, hidden, wave, pitch, bands_of(speaker), rng)}
 
 
 def main():
@@ -38,6 +40,7 @@ def main():
     args.add_argument("codec")
     args.add_argument("out")
     args.add_argument("minutes", type=float)
+    args.add_argument("--steps", type=int)
     args.add_argument("--rate", type=float, default=4e-4, help="of learning, at most")
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
@@ -60,9 +63,11 @@ def main():
     rng = np.random.default_rng(3000 + step)
     begun, mean, budget = time.time() - spent, {}, args.minutes * 60
     both = nn.ModuleDict({"raw": model, "mean": smooth})
-    while (spent := time.time() - begun) < budget:
+    done = lambda: step / args.steps if args.steps else (time.time() - begun) / budget
+    while (part := done()) < 1:
+        spent = time.time() - begun
         for group in optimiser.param_groups:
-            group["lr"] = learning_rate(spent / budget, step, args.rate)
+            group["lr"] = learning_rate(part, step, args.rate)
         losses = batch_losses(model.decoder, model.quantiser, codes, corpus, rng)
         optimiser.zero_grad(set_to_none=True)
         sum(WEIGHTS[k] * v for k, v in losses.items()).backward()
@@ -77,11 +82,11 @@ def main():
         step += 1
         if step % 25 == 0:
             shown = " ".join(f"{k} {v:.3f}" for k, v in mean.items())
-            print(f"decoder step {step} {spent / 60:.1f}/{args.minutes:.0f} min "
-                  f"(ETA {(budget - spent) / 60:.1f}) {shown}", flush=True)
+            print(f"decoder step {step} {spent / 60:.1f} min "
+                  f"(ETA {spent / 60 * (1 / max(part, 1e-3) - 1):.1f}) {shown}", flush=True)
         if step % 150 == 0:
             save(args.out, both, optimiser, step, spent)
-    save(args.out, both, optimiser, step, budget)
+    save(args.out, both, optimiser, step, time.time() - begun)
 
 
 if __name__ == "__main__":

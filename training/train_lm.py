@@ -19,7 +19,7 @@ import lm
 from codec import BOOKS, CODES
 from corpus import SPEAKERS
 from train_codec import adamw, compiled, reduced, save
-from voice_file import load_known, read_safetensors
+from voice_file import load_known, pace_of, read_safetensors
 
 TOKENS, EMA = 1700, 0.9985
 BY_WORD = 0.33  # part of the utterances whose text is heard as if it arrived word by word
@@ -135,7 +135,10 @@ def main():
     held, examples = examples[:few], examples[few:]
     model, best, kept = lm.SpeechLm(), None, None
     if args.start:
-        load_known(model, "lm.", read_safetensors(Path(args.start) / "model.safetensors"))
+        tensors = read_safetensors(Path(args.start) / "model.safetensors")
+        load_known(model, "lm.", tensors)
+        if args.minutes == 0 or all(m["speed"] == 1 for m in metas):  # hears no other speeds than it did
+            model.pace.copy_(pace_of(args.start, tensors))
         best, kept = validate(model, held), copy.deepcopy(model.state_dict())
         print("lm held-out at the start", best, flush=True)
     print(f"lm: {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, "

@@ -41,12 +41,9 @@ def read_safetensors(path):
     return out
 
 
-@torch.no_grad()
-def sharpen(decoder, matrix):
-    """What `matrix` does to the ln gains of the pulses becomes part of the head's weights."""
-    weight, bias = decoder.head.weight[: codec.BINS], decoder.head.bias[: codec.BINS]
-    weight.copy_(matrix @ weight)
-    bias.copy_(matrix @ bias)
+def nearest(pitch):
+    """For each speaker the index of the one whose mean pitch (of `pitch` [n], ln Hz) is nearest."""
+    return (PITCH_MEANS[:, None] - pitch).abs().argmin(-1)
 
 
 def load_known(module, scope, tensors):
@@ -57,8 +54,7 @@ def load_known(module, scope, tensors):
         if scope + k in tensors:
             value = torch.tensor(tensors[scope + k].astype(np.float32))
             if "speaker" in k and value.shape != state[k].shape:
-                pitch = torch.tensor(tensors["decoder.speaker.pitch"])
-                value = value[(PITCH_MEANS[:, None] - pitch).abs().argmin(-1)]
+                value = value[nearest(torch.tensor(tensors["decoder.speaker.pitch"]))]
             state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
     module.load_state_dict(state)
 
@@ -92,13 +88,23 @@ def at_this_rate(tensors, rate):
     return out
 
 
+def pace_of(folder, tensors):
+    """[SPEAKERS] of a voice folder with those tensors; of other speakers that of the nearest pitch."""
+    known = json.loads((Path(folder) / "config.json").read_text())
+    pace = torch.tensor([s.get("pace", 1.0) for s in known.get("speakers", [{}])])
+    if len(pace) == len(PITCH_MEANS):
+        return pace
+    pitch = torch.tensor(tensors.get("decoder.speaker.pitch", [known["decoder"]["pitch_mean"]]))
+    return pace[nearest(pitch)]
+
+
 def from_folder(folder):
     """The networks of a voice folder as from_tensors(), the speakers' pace as its config.json says."""
-    networks = from_tensors(read_safetensors(Path(folder) / "model.safetensors"))
+    tensors = read_safetensors(Path(folder) / "model.safetensors")
+    networks = from_tensors(tensors)
     known = json.loads((Path(folder) / "config.json").read_text())
-    if "speakers" in known:
-        networks[0].pace = torch.tensor([s.get("pace", 1.0) for s in known["speakers"]])
-        networks[0].speeds = known["speeds"]
+    networks[0].pace.copy_(pace_of(folder, tensors))
+    networks[0].speeds = known.get("speeds", networks[0].speeds)
     return networks
 
 
