@@ -88,7 +88,7 @@ Status State::set_voice(const SpeechRequest& request) {
   } else if (!request.voice.empty() && request.voice != "default") {
     return Error{ErrorCode::kNotFound,
                  "the model has no voice \"" + request.voice +
-                     "\": it makes one up (\"default\"), or takes one given as codes",
+                     "\": it makes one up (\"default\"), or takes that of a recording or of given codes",
                  "voice"};
   }
   return ok_status();
