@@ -286,6 +286,9 @@ TEST_F(HiggsTest, RefusesWhatItCannotSay) {
   r.instructions = "whisper";
   EXPECT_NE(refusal(r).message.find("<|emotion:sadness|>"), std::string::npos);
   r = request("Hello.");
+  r.guidance = 2.f;
+  EXPECT_EQ(refusal(r).param, "guidance");
+  r = request("Hello.");
   r.text_in_prompt = false;
   EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
   EXPECT_EQ(refusal(request(" \n ")).param, "input");
