@@ -1,6 +1,7 @@
 // What the models of several streams of codes cost (OpusLM 7B, OpusLM-Dialogue, Bagpiper, Higgs
 // Audio) with random weights of their published widths, in ms of processor time of one thread, the
-// least disturbed call. Of the decoder's layers one in four is there.
+// least disturbed call. Of the decoder's layers one in four is there; all of them with --whole as
+// the first argument, which takes up to 12 GB and a minute or two to load.
 //   streams_bench --benchmark_filter='step/opuslm/q8'
 // step: a step of speech of each of B streams, its decoder and its heads apart; words: the same of
 // words; prompt: a row of a prompt of one stream, 300 at once; codec: a second of audio, in the
@@ -24,8 +25,10 @@ constexpr double kNone = std::numeric_limits<double>::max();
 struct Model {
   const char* name;
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec&);
-  const char* config;  // as published, but for the layers
+  int layers;          // of the decoder, as published
+  const char* config;  // but for those, as published
   bool writes = false;
+  int share = 4;  ///< how many layers there are for each that is loaded
 };
 
 constexpr const char* kOpusIds =
@@ -39,34 +42,35 @@ constexpr const char* kOpusIds =
     "text_dialogue_task_token_id": 88, "audio_dialogue_task_token_id": 89, )";
 
 constexpr Model kModels[] = {
-    {"opuslm", opuslm::load,
+    {"opuslm", opuslm::load, 32,
      R"("model_type": "opuslm", "vocab_size": 113870, "text_token_end": 113800, "hidden_size": 4096,
-     "intermediate_size": 11008, "num_hidden_layers": 8, "num_attention_heads": 32,
+     "intermediate_size": 11008, "num_hidden_layers": @, "num_attention_heads": 32,
      "num_key_value_heads": 32, "rope_theta": 5e5})",
      true},
-    {"dialogue", opuslm::load,
+    {"dialogue", opuslm::load, 24,
      R"("model_type": "opuslm_dialogue", "vocab_size": 62670, "text_token_end": 62600,
-     "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 6,
+     "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": @,
      "num_attention_heads": 32, "num_key_value_heads": 32, "rope_theta": 130000})",
      true},
-    {"bagpiper", bagpiper::load,
+    {"bagpiper", bagpiper::load, 36,
      R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096,
-     "intermediate_size": 12288, "num_hidden_layers": 9, "num_attention_heads": 32,
+     "intermediate_size": 12288, "num_hidden_layers": @, "num_attention_heads": 32,
      "num_key_value_heads": 8, "head_dim": 128, "max_position_embeddings": 32768,
      "rms_norm_eps": 1e-6, "rope_theta": 1e6, "vocab_size": 151936})",
      true},
-    {"higgs", higgs::load,
+    {"higgs", higgs::load, 36,
      R"({"model_type": "higgs_multimodal_qwen3", "audio_encoder_config": {"encoder_type": "discrete",
      "num_codebooks": 8, "vocab_size": 1026, "out_dim": 2560, "tie_word_embeddings": true,
      "use_delay_pattern": true}, "text_config": {"model_type": "qwen3", "hidden_size": 2560,
-     "intermediate_size": 9728, "num_hidden_layers": 9, "num_attention_heads": 32,
+     "intermediate_size": 9728, "num_hidden_layers": @, "num_attention_heads": 32,
      "num_key_value_heads": 8, "head_dim": 128, "rms_norm_eps": 1e-6, "rope_theta": null,
      "max_position_embeddings": 40960, "vocab_size": 151936, "tie_word_embeddings": true}})"},
 };
 
 std::shared_ptr<const Pipeline> dummy(const Model& model, WeightType type) {
   const TestDir dir;
-  const std::string config = model.config;
+  std::string config = model.config;
+  config.replace(config.find('@'), 1, std::to_string(model.layers / model.share));
   dir.write("config.json", config.front() == '{' ? config : std::string("{") + kOpusIds + config);
   if (std::string(model.name) == "bagpiper") dir.write(bagpiper::kMarker, "");
   return model.load({.dir = dir.path(), .model = "x", .weights = type, .dummy = true});
@@ -160,9 +164,10 @@ void step(benchmark::State& state, const Model& model, WeightType type, bool wor
     machine.arena.reset();
     streams.step(machine.ctx, decoder, heads);
   }
-  state.counters["decoder_quarter_ms_each"] = decoder / count;
+  state.counters["layers"] = model.layers / model.share;
+  state.counters["decoder_ms_each"] = decoder / count;
   state.counters["heads_ms_each"] = heads / count;
-  state.counters["whole_ms_each"] = (4 * decoder + heads) / count;
+  state.counters["whole_ms_each"] = (model.share * decoder + heads) / count;
   for (const PartInfo& part : pipeline->info().parts)
     if (part.name == "language model")
       state.counters["lm_MB"] = static_cast<double>(part.bytes) / 1e6;
@@ -181,8 +186,8 @@ void prompt(benchmark::State& state, const Model& model) {
     streams.step(machine.ctx, decoder, heads);
   }
   state.counters["rows"] = rows;
-  state.counters["decoder_quarter_ms_a_row"] = decoder / rows;
-  state.counters["whole_ms_a_row"] = 4 * decoder / rows;
+  state.counters["layers"] = model.layers / model.share;
+  state.counters["whole_ms_a_row"] = model.share * decoder / rows;
 }
 
 void codec(benchmark::State& state, const Model& model) {
@@ -215,7 +220,10 @@ void codec(benchmark::State& state, const Model& model) {
 
 int main(int argc, char** argv) {
   using syrinx::WeightType;
-  for (const syrinx::Model& model : syrinx::kModels) {
+  const bool whole = argc > 1 && std::string(argv[1]) == "--whole";
+  if (whole) --argc, ++argv;
+  for (syrinx::Model model : syrinx::kModels) {
+    if (whole) model.share = 1;
     const std::string name = model.name;
     for (const WeightType type : {WeightType::kQ8, WeightType::kQ4}) {
       const std::string what = name + "/" + syrinx::weight_type_name(type);

@@ -2,6 +2,7 @@
 
 #include "families/family.h"
 #include "families/finch/finch.h"
+#include "families/unfinished.h"
 
 namespace syrinx {
 
@@ -11,5 +12,7 @@ std::span<const Family> families() {
       Family{"finch", finch::claims, finch::load, "config.json", false}};
   return kFamilies;
 }
+
+std::span<const Unfinished> unfinished() { return {}; }
 
 }  // namespace syrinx

@@ -36,6 +36,19 @@ struct CheckpointCopy {
   TestDir dir;
 };
 
+/// A tensor of a PyTorch file has another last letter in its name: it is missing, and a stranger is
+/// there.
+inline void misname_tensor(const std::string& path, const std::string& name) {
+  std::string bytes = slurp(path);
+  const auto size = static_cast<uint32_t>(name.size());  // as pickle writes a text
+  const std::string text = 'X' + std::string(reinterpret_cast<const char*>(&size), 4) + name;
+  const size_t at = bytes.find(text);
+  ASSERT_NE(at, bytes.npos) << name;
+  bytes[at + text.size() - 1] = '_';
+  std::filesystem::remove(path);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
 /// What `load()` is refused with; empty: it loads.
 template <typename Load>
 std::string load_fault_of(const Load& load) {

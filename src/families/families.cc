@@ -25,6 +25,7 @@
 #include "families/qwen3_tts/pipeline.h"
 #include "families/step_audio2/config.h"
 #include "families/step_audio2/pipeline.h"
+#include "families/unfinished.h"
 #include "families/voxcpm2/config.h"
 #include "families/voxcpm2/pipeline.h"
 #include "families/whisper/config.h"
@@ -57,6 +58,12 @@ std::span<const Family> families() {
       Family{"chatterbox", nullptr, chatterbox::load, chatterbox::kMarker},
   };
   return kFamilies;
+}
+
+std::span<const Unfinished> unfinished() {
+  static constexpr std::array kUnfinished{Unfinished{opuslm::kWeightsFile, opuslm::kNeeds},
+                                          Unfinished{opuslm::kDialogueFile, opuslm::kNeeds}};
+  return kUnfinished;
 }
 
 }  // namespace syrinx

@@ -88,7 +88,7 @@ struct Track {
   std::unique_ptr<Sequence> state;
   std::vector<int32_t> pages;
   int cached = 0;  // positions
-  int before = 0;  // steps of earlier segments
+  int steps = 0;   // of the segment
   bool finished = false;
   std::vector<int32_t> frames;
   std::string text;                        // StepOutput::text()
@@ -149,8 +149,7 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
   int emits = 0;
   for (Track* track : tracks) {
     if (track->finished || !track->state->ready()) continue;
-    const int steps = static_cast<int>(track->logits.size()) - track->before;
-    const int due = track->state->prompt_rows() + steps - track->cached;
+    const int due = track->state->prompt_rows() + track->steps - track->cached;
     const int rows = std::min(due, chunk);
     seqs.push_back({track->state.get(), track->cached, rows, rows == due});
     track->cached += rows;
@@ -220,8 +219,9 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
         std::span(memory).subspan(e * codes_per_step, codes_per_step), out);
     running[e]->finished = verdict.next == Verdict::kFinished;
     running[e]->text += out.written();
+    ++running[e]->steps;
     if (verdict.next == Verdict::kNextSegment) {
-      running[e]->before = static_cast<int>(running[e]->logits.size());
+      running[e]->steps = 0;
       running[e]->cached = std::min(running[e]->cached, verdict.kept);
     }
     running[e]->answer_ids.insert(running[e]->answer_ids.end(), out.answer_ids().begin(),

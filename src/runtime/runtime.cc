@@ -14,6 +14,7 @@
 #include "base/cores.h"
 #include "engine/collector.h"
 #include "families/family.h"
+#include "families/unfinished.h"
 #include "io/digest.h"
 #include "io/file.h"
 #include "io/hub.h"
@@ -87,6 +88,7 @@ std::vector<std::string> markers() {
   for (const Family& family : families()) {
     if (!family.claims) out.emplace_back(family.marker);
   }
+  for (const Unfinished& each : unfinished()) out.emplace_back(each.marker);
   return out;
 }
 
@@ -118,13 +120,18 @@ FoundModel find_model(const LoadOptions& options) {
   for (const Family& family : families()) {
     if (!family.claims && is_file(join_path(dir, family.marker))) return {&family, dir};
   }
-  const Config config = Config::load(join_path(dir, "config.json"));
+  const std::string path = join_path(dir, "config.json");
+  for (const Unfinished& each : unfinished()) {
+    if (is_file(path) || !is_file(join_path(dir, each.marker))) continue;
+    throw LoadError(concat(dir, ": has ", each.marker, " and no config.json; ", each.needs));
+  }
+  const Config config = Config::load(path);
   std::string known;
   for (const Family& family : families()) {
     if (family.claims && family.claims(config)) return {&family, dir};
     known += (known.empty() ? "" : ", ") + std::string(family.name);
   }
-  throw LoadError(join_path(dir, "config.json") + ": model_type \"" +
+  throw LoadError(path + ": model_type \"" +
                   config.opt_s("model_type", "(none)") + "\" is of no known family (" + known +
                   ")");
 }

@@ -147,6 +147,22 @@ TEST(Load, ALargeModelAloneHasFewThreadsOnOneBatch) {
   EXPECT_EQ(executors_alone(large, 4), Executors::kSplit);
 }
 
+TEST(Load, WhatIsPublishedWithoutItsConfigSaysWhatToAdd) {
+  for (const char* file : {"model.pth", "2epoch.pth"}) {
+    const TestDir dir;
+    dir.write(file, "");
+    dir.write("config.yaml", "token_list: []");
+    LoadOptions options;
+    options.model = dir.path();
+    const std::string fault = load_fault(options);
+    for (const char* part : {file, "config.json and tokenizer.json", "bootstrap_assets.py"}) {
+      EXPECT_TRUE(says(fault, part)) << fault;
+    }
+    dir.write("config.json", R"({"model_type": "mystery"})");
+    EXPECT_TRUE(says(load_fault(options), "of no known family")) << "what it has counts";
+  }
+}
+
 TEST(Load, AnUnknownFamilyIsToldWhatIsKnown) {
   const TestDir dir;
   dir.write("config.json", R"({"model_type": "parrot"})");

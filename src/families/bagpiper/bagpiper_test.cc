@@ -2,6 +2,7 @@
 // text, prompts, checks, faults.
 #include "audio/resampler.h"
 #include "families/bagpiper/fixture.h"
+#include "families/checkpoint_copy.h"
 #include "families/golden_checks.h"
 #include "model/same_steps.h"
 
@@ -172,6 +173,34 @@ TEST_F(BagpiperTest, PhasesThatNeverEndAreBounded) {
   SpeechRequest free = said("hello");
   free.max_tokens = 0;
   EXPECT_LE(open(free)->prompt_rows() + open(free)->max_steps(), model_.config().max_positions);
+}
+
+TEST_F(BagpiperTest, WhatWasCutIsToldThoughTheRestEndsByItself) {
+  const auto spoken_to_its_end = [&](Sequence& state) {
+    for (int i = 0; i < State::kLeastSpeech; ++i) step(state, code(1), 2);
+    return step(state, kEnd, 1);
+  };
+  const auto wordy = open(said("hello"));
+  for (int i = 0; i < 6; ++i) step(*wordy, word(50), 0);
+  step(*wordy, kAssistant, 0), step(*wordy, kAudio, 0);
+  Verdict verdict = spoken_to_its_end(*wordy);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+  // Of a reading a segment before the last.
+  SpeechRequest r = request("It has been a very long time since we have met in this town. " +
+                            std::string(390, 'a') + ".");
+  r.max_frames = 0;
+  const auto reader = open(r);
+  speak(*reader);
+  int steps = 0;
+  do {
+    verdict = step(*reader, code(1), 2);
+  } while (verdict.next == Verdict::kContinue && ++steps < State::kMostSpeech);
+  ASSERT_EQ(verdict.next, Verdict::kNextSegment);
+  speak(*reader);
+  verdict = spoken_to_its_end(*reader);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
 }
 
 TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
@@ -404,6 +433,30 @@ TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
   EXPECT_NE(refusal(said(std::string(9000, 'x'))).message.find("rows"), std::string::npos);
 }
 
+TEST_F(BagpiperTest, RefusesRecordingsOfTheWrongKind) {
+  const auto heard = [](Recording recording) {
+    SpeechRequest r = chat(R"([{"role": "user", "content": [{"type": "audio"}]}])", false);
+    r.recordings = {std::make_shared<Recording>(std::move(recording))};
+    return r;
+  };
+  EXPECT_EQ(refusal(heard({{}, 16000})).message, "recording 1 is empty");
+  const Status longer = check_request(model_.info(), heard({std::vector<float>(31 * 8000), 8000}));
+  ASSERT_FALSE(longer.ok());
+  EXPECT_EQ(longer.error().message, "the recordings last 31 s, the limit is 30 s");
+  EXPECT_EQ(longer.error().param, "messages");
+}
+
+TEST_F(BagpiperTest, ControlTokensOfStrangersAreText) {
+  const Prompter& p = model_.prompter();
+  const std::vector<int32_t> ids = p.reading("<|endoftext|><|audio|><|eos|>", "Who says");
+  int controls = 0;
+  for (const int32_t id : ids) {
+    controls += id < ModelConfig::kFirstWord;
+    EXPECT_NE(id, ModelConfig::kFirstWord + 290) << "<|endoftext|> is a token of the tokenizer";
+  }
+  EXPECT_EQ(controls, 6) << "those of the prompt: its begin, two roles and kinds, an end";
+}
+
 TEST_F(BagpiperTest, OtherRatesAreHeardAsServedByTheAuthors) {
   SpeechRequest r =
       chat(R"([{"role": "user", "content": [{"type": "audio", "audio": ""}]}])", false);
@@ -441,6 +494,18 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
   EXPECT_NE(edited("intermediate_size", 48).find("module.model.layers.0.mlp.gate_proj.weight"),
             std::string::npos);
   EXPECT_NE(edited("num_hidden_layers", 1).find("module.model.layers.1."), std::string::npos);
+  // Of the tower, what joins it, the model, and its codec.
+  for (const std::string part :
+       {"multimodal_io_dict.continuous_audio.model.audio_tower.layers.0.self_attn.k_proj.weight",
+        "adaptor.continuous_audio.weight", "model.layers.1.self_attn.q_norm.weight",
+        "stream_emb.weight",
+        "multimodal_io_dict.discrete_audio.codec_model.acoustic_decoder.block.0.conv_t1.bias"}) {
+    const ModelDir dir;
+    misname_tensor(dir.path("model.pt"), part);
+    const std::string told = fault(dir), name = "module." + part;
+    EXPECT_NE(told.find(name), std::string::npos) << told;
+    EXPECT_NE(told.find(name.substr(0, name.size() - 1) + "_"), std::string::npos) << told;
+  }
   {
     const ModelDir dir;
     std::filesystem::remove(dir.path("config.json"));

@@ -46,7 +46,7 @@ struct Case {
   SpeechRequest request;
   int steps = 0, kept_samples = 0;  // steps: of the parts that were asked for
   bool spoken = false, ended = false, ended_text = false, guided = false;
-  /// The last part ended by itself, and nothing was to follow it.
+  /// All parts ended by themselves, and nothing was to follow the last.
   bool stopped = false;
   std::vector<std::string> more;  // what the model went on with: words, "" where it was speech
   std::shared_ptr<Safetensors> golden;
@@ -79,7 +79,7 @@ inline std::vector<Case> load_cases() {
     c.ended = json.value("ended", false);
     c.ended_text = json["ended_text"];
     c.kept_samples = json.value("keep_samples", 0);
-    c.stopped = json["stopped"] && !json.contains("parts");
+    c.stopped = json["stopped"] && c.ended_text && !json.contains("parts");
     for (const auto& part : json["more"]) {
       c.more.push_back(part.is_null() ? std::string() : part.get<std::string>());
     }

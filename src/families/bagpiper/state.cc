@@ -246,10 +246,17 @@ SampleRule State::rule(int k) const {
 }
 
 Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
-  if (phase_ == Phase::kWords) return write(codes[0], out);
-  if (phase_ == Phase::kSpeech) return speak(codes, out);
-  said_.push_back(codes[0]);
-  return codes[0] == kAssistant ? Verdict{} : begin_part(codes[0]);
+  Verdict verdict;
+  if (phase_ == Phase::kWords) {
+    verdict = write(codes[0], out);
+  } else if (phase_ == Phase::kSpeech) {
+    verdict = speak(codes, out);
+  } else {
+    said_.push_back(codes[0]);
+    if (codes[0] != kAssistant) verdict = begin_part(codes[0]);
+  }
+  if (verdict.next == Verdict::kFinished && cut_) verdict.reason = FinishReason::kLength;
+  return verdict;
 }
 
 /// What is thought before a text is read aloud is nobody's to read.
@@ -274,6 +281,7 @@ Verdict State::write(int32_t id, StepOutput& out) {
 
 /// `id`: what they end with.
 Verdict State::end_words(int32_t id, FinishReason reason) {
+  cut_ = cut_ || reason == FinishReason::kLength;
   if (forces_speech()) {
     phase_ = Phase::kTurn;
     return {};
@@ -311,6 +319,7 @@ Verdict State::speak(std::span<const int32_t> codes, StepOutput& out) {
 
 /// `id`: what it ends with.
 Verdict State::end_speech(int32_t id, FinishReason reason) {
+  cut_ = cut_ || reason == FinishReason::kLength;
   frames_before_ += streams_.end_frame();
   if (chats_) return id == kEndPart ? next_part() : Verdict{Verdict::kFinished, reason};
   if (waiting_.empty() && !text_.open()) return {Verdict::kFinished, reason};

@@ -5,7 +5,8 @@
 // those is a segment of the engine, whose prompt is all that was said before and whose first step
 // is that choice. In words and turns only stream 0 is drawn, the others are pads; in speech code s
 // of a frame comes s steps late, and the model fills what is before and behind. Only speech is
-// guided: all of the companion's rows before are pads, but for the kind of that part.
+// guided: all of the companion's rows before are pads, but for the kind of that part. A part that
+// does not end is cut, and so is what the request is told to have ended by, whatever comes behind it.
 // Made on the caller's thread, then touched by one thread at a time. S streams, H width.
 // Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py (inference).
 #pragma once
@@ -101,6 +102,7 @@ class State : public StreamSequence, public Hearer {
   std::vector<int32_t> past_;  // behind that: ids [rows, S] of the parts before; -1: none
   std::vector<int32_t> said_;  // ids of words and turns since
   int written_ids_ = 0;        // of all parts
+  bool cut_ = false;           // some part was, of any segment
   int most_words_ = 1, most_speech_ = 1, max_steps_ = 1;  // words of all parts together
   int end_ = 1;                                           // rows of all parts, and the prompt's
   DelayedStreams streams_;                                // choices of the speech, not ids

@@ -324,6 +324,9 @@ TEST_F(FishSpeechTest, RefusesWhatItCannotSay) {
   r.instructions = "whisper";
   EXPECT_NE(refusal(r).message.find("[whisper]"), std::string::npos);
   r = request("Hello.");
+  r.guidance = 2.f;
+  EXPECT_EQ(refusal(r).param, "guidance");
+  r = request("Hello.");
   r.text_in_prompt = false;
   EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
   EXPECT_EQ(refusal(request(" \n ")).param, "input");
@@ -342,6 +345,19 @@ TEST_F(FishSpeechTest, RefusesWhatItCannotSay) {
   EXPECT_NE(refused({"0", "a", frames(1, -1)}).find("-1"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(4200)}).find("positions"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(2100)}).find("needs"), std::string::npos);
+}
+
+TEST_F(FishSpeechTest, RefusesRecordingsOfTheWrongKind) {
+  const VoiceEncoderInfo& info = model_.voice_encoder()->info();
+  Recording recording{.samples = std::vector<float>(2 * 44100), .sample_rate = 44100};
+  EXPECT_EQ(check_recording(info, recording).error().param, "ref_text") << "its words are needed";
+  recording.text = "the words";
+  EXPECT_TRUE(check_recording(info, recording).ok());
+  for (const size_t seconds : {0, 61}) {
+    recording.samples.resize(seconds * 44100);
+    EXPECT_EQ(check_recording(info, recording).error().message,
+              concat("the recording lasts ", seconds, " s; this model needs 1 s to 60 s"));
+  }
 }
 
 TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
@@ -383,6 +399,19 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
       .family = "fish_speech", .encoder = "1", .mode = "in-context", .text = "a", .seconds = 30};
   r.voice_data = std::make_shared<const Voice>(std::move(other_voice));
   EXPECT_EQ(refusal(r).param, "voice");
+  const auto given = [](int64_t books, int32_t code) {
+    auto voice = std::make_shared<Voice>(
+        Voice{.family = "fish_speech", .encoder = "1", .mode = "in-context", .text = "a"});
+    Tensor some({2, books}, DType::kI32);
+    std::fill_n(some.i32(), 2 * books, code);
+    voice->tensors.emplace("codes", std::move(some));
+    return voice;
+  };
+  const ModelConfig& c = model_.config();
+  r.voice_data = given(c.codebooks, static_cast<int32_t>(c.codes));
+  EXPECT_EQ(refusal(r).message, concat("the voice: code ", c.codes, " of ", c.codes));
+  r.voice_data = given(c.codebooks - 1, 0);
+  EXPECT_NE(refusal(r).message.find(concat("[frames, ", c.codebooks, "]")), std::string::npos);
   Voice longer{
       .family = "fish_speech", .encoder = "1", .mode = "in-context", .text = "a", .seconds = 30};
   longer.tensors.emplace("codes", Tensor({3000, model_.config().codebooks}, DType::kI32));
@@ -436,6 +465,17 @@ TEST(FishSpeechLoading, MissingAndForeignTensorsAreNamed) {
   edited.write(copy.dir.path("model.safetensors"));
   for (const std::string& name : {missing, std::string("stranger.weight")})
     EXPECT_NE(copy.fault().find(name), std::string::npos) << name;
+}
+
+TEST(FishSpeechLoading, TensorsOfTheCodecAreNamed) {
+  for (const std::string name :
+       {"decoder.model.0.conv.bias", "quantizer.post_module.norm.weight"}) {
+    const FishCopy copy;
+    misname_tensor(copy.dir.path("codec.pth"), name);
+    const std::string told = copy.fault();
+    EXPECT_NE(told.find(name), std::string::npos) << told;
+    EXPECT_NE(told.find(name.substr(0, name.size() - 1) + "_"), std::string::npos) << told;
+  }
 }
 
 TEST(FishSpeechLoading, DummyWeightsSpeak) {

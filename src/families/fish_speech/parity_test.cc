@@ -19,6 +19,7 @@ class FishSpeechParity : public testing::Test {
     std::vector<WordMark> words;
     StepOutput out(frames, words);
     track.state->advance(codes, out);
+    track.steps = 0;
   }
 
   std::vector<Case> cases_;

@@ -55,6 +55,9 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
   if (request.text_in_prompt == false) {
     return Error{ErrorCode::kUnsupported, "the model has all text in its prompt", "text_in_prompt"};
   }
+  if (request.guidance) {
+    return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
+  }
   state->set_sampling(request);
   state->max_frames_ = request.max_frames;
   state->ignore_stop_ = request.ignore_stop;

@@ -286,6 +286,9 @@ TEST_F(HiggsTest, RefusesWhatItCannotSay) {
   r.instructions = "whisper";
   EXPECT_NE(refusal(r).message.find("<|emotion:sadness|>"), std::string::npos);
   r = request("Hello.");
+  r.guidance = 2.f;
+  EXPECT_EQ(refusal(r).param, "guidance");
+  r = request("Hello.");
   r.text_in_prompt = false;
   EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
   EXPECT_EQ(refusal(request(" \n ")).param, "input");
@@ -336,6 +339,12 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
   r.voice_data = encode(told);
   given.voice_data = voice_of(codes, kC, told.text);
   EXPECT_EQ(ids(r), ids(given)) << "with its words";
+  Recording wrong = recording;
+  for (const size_t seconds : {0, 61}) {
+    wrong.samples.resize(seconds * 24000);
+    EXPECT_EQ(check_recording(encoder.info(), wrong).error().message,
+              concat("the recording lasts ", seconds, " s; this model needs 1 s to 60 s"));
+  }
   // At another rate, as the authors' program brings it to the codec's.
   Recording other = recording, same = recording;
   other.sample_rate = 16000;

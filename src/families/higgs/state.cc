@@ -53,6 +53,9 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
   if (request.text_in_prompt == false) {
     return Error{ErrorCode::kUnsupported, "the model has all text in its prompt", "text_in_prompt"};
   }
+  if (request.guidance) {
+    return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
+  }
   std::unique_ptr<State> state(new State(config, prompter, request));
   if (const Status voice = state->set_voice(request, frame_rate); !voice.ok()) return voice.error();
   if (is_blank(request.text) && !request.text_open) return nothing_to_say();

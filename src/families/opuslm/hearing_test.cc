@@ -223,12 +223,20 @@ TEST_F(OpusLmHearing, RefusesWhatItCannotHear) {
   EXPECT_TRUE(talker_.open(chat(both, {16000})).ok());
   const std::string robot = R"([{"role":"assistant","content":[{"type":"audio"}]}])";
   EXPECT_NE(refusal(talker_, chat(robot, {16000})).message.find("user's"), std::string::npos);
+  const Status longer = check_request(model_.info(), chat(kAlone, {31 * 16000}));
+  ASSERT_FALSE(longer.ok());
+  EXPECT_EQ(longer.error().message, "the recordings last 31 s, the limit is 30 s");
   SpeechRequest read;
   read.text = "hello";
   read.recordings = {recorded(16000)};
   EXPECT_EQ(refusal(model_, read).code, ErrorCode::kUnsupported);
   EXPECT_EQ(model_.info().hears_s, 30);
   EXPECT_EQ(model_.info().dictates_s, 30);
+  for (const int64_t seconds : {0, 31}) {
+    EXPECT_EQ(
+        check_recording(model_.voice_encoder()->info(), *recorded(seconds * 16000)).error().message,
+        concat("the recording lasts ", seconds, " s; this model needs 1 s to 30 s"));
+  }
 }
 
 TEST_F(OpusLmHearing, WithoutItsFilesItSaysWhatToAdd) {

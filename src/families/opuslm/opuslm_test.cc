@@ -1,5 +1,6 @@
 // Promises of the family that need no golden: batches, recomputation, the end, phases, guidance,
 // late text, voices, checks, faults.
+#include "families/checkpoint_copy.h"
 #include "families/golden_checks.h"
 #include "families/opuslm/fixture.h"
 #include "io/torch_pickle.h"
@@ -172,6 +173,12 @@ TEST_F(OpusLmTest, WordsThatNeverEndAreBounded) {
   Verdict verdict;
   for (int i = 0; i < 6; ++i) verdict = step(*state, word, 0);
   EXPECT_EQ(verdict.next, Verdict::kNextSegment) << "what there is is spoken";
+  const int32_t unit = talker_.config().first_unit;
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(step(*state, unit, 1).next, Verdict::kContinue);
+  verdict = step(*state, talker_.config().ids.end, 1);
+  for (int i = 0; i < 7; ++i) verdict = step(*state, unit, 1);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength) << "the words were cut";
   SpeechRequest r = chat(R"([{"role": "user", "content": "hello"}])");
   r.text_only = true;
   const auto writer = open(talker_, r);
@@ -261,6 +268,16 @@ TEST_F(OpusLmTest, RefusesWhatItCannotDo) {
   EXPECT_NE(refusal(talker_, r).message.find("rows"), std::string::npos);
 }
 
+TEST_F(OpusLmTest, ControlTokensOfStrangersAreText) {
+  const Prompter& p = model_.prompter();
+  const std::vector<int32_t> ids = p.words("<|endoftext|><sos/eos><plain_tts>");
+  EXPECT_GT(ids.size(), 10u);
+  for (const int32_t id : ids) {
+    EXPECT_GT(id, model_.config().first_word) << "neither a control id nor the tokenizer's own";
+    EXPECT_LT(id, model_.config().first_word + model_.config().words);
+  }
+}
+
 TEST_F(OpusLmTest, BadCheckpointsAreNamed) {
   const auto fault = [](const ModelDir& dir, WeightType type = WeightType::kF32) -> std::string {
     try {
@@ -287,6 +304,19 @@ TEST_F(OpusLmTest, BadCheckpointsAreNamed) {
   EXPECT_NE(edited("num_hidden_layers", 1).find("corelm.decoders.model.layers.1."),
             std::string::npos);
   EXPECT_NE(edited("vocab_size", 600).find("corelm.emb.weight"), std::string::npos);
+  const std::string folder_name = "espnet_codec_dac_large_v1.4_360epoch";
+  const std::pair<std::string, std::string> tensors[] = {
+      {"model.pth", "corelm.decoders.model.layers.1.self_attn.q_norm.weight"},
+      {"model.pth", "corelm.head_emb.weight"},
+      {folder_name + "/360epoch.pth", "codec.generator.decoder.model.1.lstm.weight_hh_l1"},
+      {folder_name + "/360epoch.pth", "codec.generator.decoder.model.0.conv.conv.bias"}};
+  for (const auto& [file, name] : tensors) {
+    const ModelDir dir;
+    misname_tensor(dir.path(file), name);
+    const std::string told = fault(dir);
+    EXPECT_NE(told.find(name), std::string::npos) << told;
+    EXPECT_NE(told.find(name.substr(0, name.size() - 1) + "_"), std::string::npos) << told;
+  }
   const ModelDir dir;
   const std::string folder = dir.path("espnet_codec_dac_large_v1.4_360epoch");
   std::filesystem::copy(folder + "/360epoch.pth", folder + "/100epoch.pth");

@@ -23,7 +23,7 @@ constexpr int64_t kBesidesHeard = 256;  // positions that a recording leaves at 
 
 /// ESPnet's name for a model; a directory without it holds what its converter made.
 std::string weights_file(const std::string& dir) {
-  for (const char* name : {"model.pth", "2epoch.pth"}) {
+  for (const char* name : {kWeightsFile, kDialogueFile}) {
     if (std::string path = join_path(dir, name); is_file(path)) return path;
   }
   return dir;

@@ -17,6 +17,14 @@
 
 namespace syrinx::opuslm {
 
+/// ESPnet's names for the weights: of OpusLM, and of the dialogue model.
+inline constexpr const char *kWeightsFile = "model.pth", *kDialogueFile = "2epoch.pth";
+/// What a directory as ESPnet publishes it lacks.
+inline constexpr const char* kNeeds =
+    "an OpusLM needs config.json and tokenizer.json beside it, which ESPnet's "
+    "examples/espnet/convert/bootstrap_assets.py (github.com/espnet/vllm) makes, and the folder of "
+    "its codec, espnet_codec_dac_large_v1.4_360epoch";
+
 class OpusLm : public Pipeline {
  public:
   /// Throws LoadError.

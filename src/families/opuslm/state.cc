@@ -88,7 +88,7 @@ Status State::set_voice(const SpeechRequest& request) {
   } else if (!request.voice.empty() && request.voice != "default") {
     return Error{ErrorCode::kNotFound,
                  "the model has no voice \"" + request.voice +
-                     "\": it makes one up (\"default\"), or takes one given as codes",
+                     "\": it makes one up (\"default\"), or takes that of a recording or of given codes",
                  "voice"};
   }
   return ok_status();
@@ -289,13 +289,14 @@ Verdict State::write(int32_t choice, StepOutput& out) {
   if (written_.stopped()) return end_words();
   if (streams_.steps() < max_steps()) return {};
   tell(written_.finish());
-  if (answers_aloud_) return end_words();
-  return {Verdict::kFinished, FinishReason::kLength};
+  cut_ = true;
+  return end_words();
 }
 
 /// What was written is spoken, where it is to be heard and there is room for it.
 Verdict State::end_words() {
-  if (!answers_aloud_) return {Verdict::kFinished, FinishReason::kStop};
+  const FinishReason reason = cut_ ? FinishReason::kLength : FinishReason::kStop;
+  if (!answers_aloud_) return {Verdict::kFinished, reason};
   Rows rows = std::move(rows_);
   prompter_.answered(rows, said_);
   prompter_.answer(rows, true);
@@ -312,7 +313,7 @@ Verdict State::end_speech() {
   }
   const bool more = begin_reading();
   if (more || text_.open()) return {Verdict::kNextSegment, FinishReason::kStop};
-  return {Verdict::kFinished, FinishReason::kStop};
+  return {Verdict::kFinished, cut_ ? FinishReason::kLength : FinishReason::kStop};
 }
 
 void State::input(int pos, bool companion, std::span<int32_t> ids) const {

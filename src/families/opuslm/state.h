@@ -88,6 +88,7 @@ class State : public StreamSequence {
   SegmentQueue text_;                         // of a reading, not yet ids
   std::deque<std::vector<int32_t>> waiting_;  // its segments to come
   bool answers_aloud_ = false;                // the words that are written are spoken then
+  bool cut_ = false;                          // they were: that is told though speech ends
   llm::AnswerText written_;
   std::vector<int32_t> said_;  // ids of the answer's words
 

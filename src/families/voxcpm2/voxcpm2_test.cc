@@ -463,11 +463,8 @@ TEST_F(VoxCpm2Faults, TensorsThatAreNotNumbersAreNamed) {
 }
 
 TEST_F(VoxCpm2Faults, TheVaeIsTakenWholeToo) {
-  std::string bytes = slurp(golden_path("checkpoint/audiovae.pth"));
   const std::string name = "decoder.model.3.block.1.bias";
-  const size_t at = bytes.find(name);
-  ASSERT_NE(at, std::string::npos);
-  dir.write("audiovae.pth", bytes.replace(at, name.size(), "decoder.model.3.block.1.bia_"));
+  misname_tensor(dir.path("audiovae.pth"), name);
   EXPECT_NE(fault().find(name), std::string::npos) << fault();
   EXPECT_NE(fault().find("bia_"), std::string::npos) << fault();
   std::filesystem::remove(dir.path("audiovae.pth"));

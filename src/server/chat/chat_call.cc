@@ -517,6 +517,7 @@ void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& cal
   chat->must_call = must_call(choice, call.tool_names);
   chat->thinks = read_thinks(fields);
   call.request.chat = std::move(chat);
+  call.request.guidance = fields.number("guidance", 0, 20);
   const auto top = fields.integer("top_logprobs", 0, kMaxLogprobs);
   const bool wanted = fields.flag("logprobs");
   if (top && !wanted) throw bad_field("top_logprobs", "'top_logprobs' needs 'logprobs': true.");

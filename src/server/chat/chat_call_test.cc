@@ -44,7 +44,8 @@ TEST(ChatCallBody, ReadsAll) {
       R"(, "stream": true, "stream_options": {"include_usage": true}, "stop": ["a", "b"],)"
       R"( "temperature": 0.5, "top_p": 0.25, "top_k": -1, "max_tokens": 5.0, "seed": -3.0,)"
       R"( "max_completion_tokens": 9, "logprobs": true, "top_logprobs": 4, "n": 1,)"
-      R"( "presence_penalty": 0, "response_format": {"type": "text"}, "user": "somebody")"));
+      R"( "presence_penalty": 0, "response_format": {"type": "text"}, "user": "somebody",)"
+      R"( "guidance": 1.5)"));
   EXPECT_TRUE(call.stream && call.usage);
   EXPECT_EQ(call.request.stop, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(call.request.temperature, 0.5f);
@@ -52,6 +53,7 @@ TEST(ChatCallBody, ReadsAll) {
   EXPECT_EQ(call.request.top_k, 0);
   EXPECT_EQ(call.request.max_tokens, 9);
   EXPECT_EQ(call.request.top_logprobs, 4);
+  EXPECT_EQ(call.request.guidance, 1.5f);
   EXPECT_EQ(call.request.seed, static_cast<uint64_t>(-3));
   EXPECT_EQ(call.request.chat->messages, R"([{"role": "user", "content": "Hi"}])");
   EXPECT_EQ(call.request.chat->tools, "");
@@ -60,6 +62,7 @@ TEST(ChatCallBody, ReadsAll) {
   EXPECT_EQ(plain.request.max_tokens, 0);
   EXPECT_EQ(plain.request.top_logprobs, -1);
   EXPECT_FALSE(plain.request.temperature.has_value());
+  EXPECT_FALSE(plain.request.guidance.has_value());
   EXPECT_FALSE(plain.request.background);
   EXPECT_TRUE(good_call(chat_with(R"(, "service_tier": "flex")")).request.background);
   EXPECT_EQ(bad_call(chat_with(R"(, "service_tier": "soon")")).status, 400);
@@ -146,6 +149,7 @@ TEST(ChatCallBody, RefusesByName) {
       {R"(, "stop": [1])", "stop", "invalid_type"},
       {R"(, "temperature": 2.5)", "temperature", "invalid_value"},
       {R"(, "temperature": "warm")", "temperature", "invalid_type"},
+      {R"(, "guidance": 21)", "guidance", "invalid_value"},
       {R"(, "max_tokens": 0)", "max_tokens", "invalid_value"},
       {R"(, "max_tokens": 1.5)", "max_tokens", "invalid_type"},
       {R"(, "seed": "x")", "seed", "invalid_type"},

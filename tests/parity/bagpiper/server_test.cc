@@ -67,6 +67,17 @@ class BagpiperServer : public testing::Test {
                        "\r\n\r\n", text));
     return client.read();
   }
+  /// A golden request, answered in words and sound.
+  TestAnswer scene(const ordered_json& c, const ordered_json& fields) {
+    ordered_json body{{"model", "bagpiper"},
+                      {"messages", c["messages"]},
+                      {"temperature", 0},
+                      {"max_completion_tokens", c["max_tokens"]},
+                      {"modalities", {"text", "audio"}},
+                      {"audio", {{"voice", "default"}, {"format", "wav"}}}};
+    body.update(fields);
+    return post("/v1/chat/completions", body);
+  }
   TestAnswer transcribe(const std::string& wav, const ordered_json& fields) {
     const auto part = [](const std::string& head, const std::string& value) {
       return "--xyz\r\nContent-Disposition: form-data; name=" + head + "\r\n\r\n" + value + "\r\n";
@@ -174,21 +185,37 @@ TEST_F(BagpiperServer, WritesALongRecordingDownFromPauseToPause) {
 
 TEST_F(BagpiperServer, GivesTheWordsAndTheSoundOfAScene) {
   const ordered_json c = find("guided_ends");
-  const TestAnswer answer =
-      post("/v1/chat/completions", {{"model", "bagpiper"},
-                                    {"messages", c["messages"]},
-                                    {"temperature", 0},
-                                    {"max_completion_tokens", c["max_tokens"]},
-                                    {"modalities", {"text", "audio"}},
-                                    {"audio", {{"voice", "default"}, {"format", "wav"}}}});
+  const TestAnswer answer = scene(c, ordered_json::object());
   ASSERT_EQ(answer.status, 200) << answer.body;
-  const ordered_json audio = ordered_json::parse(answer.body)["choices"][0]["message"]["audio"];
+  const ordered_json choice = ordered_json::parse(answer.body)["choices"][0];
+  EXPECT_EQ(choice["finish_reason"], "length") << "its words were cut, though its sound was not";
+  const ordered_json& audio = choice["message"]["audio"];
   EXPECT_EQ(audio["transcript"], c["answer"]);
   const auto sound = base64_decoded(audio["data"].get<std::string>());
   ASSERT_TRUE(sound && sound->size() > kWavBytes);
   const Safetensors golden(bagpiper::golden_path("guided_ends.safetensors"));
   const int64_t frames = golden.view("frames").shape[0] + golden.view("more_0").shape[0];
   EXPECT_EQ(static_cast<int64_t>(sound->size() - kWavBytes), frames * 320 * 2);
+}
+
+TEST_F(BagpiperServer, GuidesASceneAsItIsAsked) {
+  const ordered_json c = find("ends");
+  ASSERT_EQ(c["guidance"], 1);
+  const auto sound_of = [&](const ordered_json& fields) {
+    const TestAnswer answer = scene(c, fields);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    const ordered_json choice = ordered_json::parse(answer.body)["choices"][0];
+    EXPECT_EQ(choice["message"]["audio"]["transcript"], c["answer"]) << "words are not guided";
+    return std::pair(choice["message"]["audio"]["data"].get<std::string>(),
+                     choice["finish_reason"].get<std::string>());
+  };
+  const auto [none, reason] = sound_of({{"guidance", 1}});
+  EXPECT_EQ(reason, "stop");
+  const Safetensors golden(bagpiper::golden_path("ends.safetensors"));
+  int64_t frames = 0;
+  for (const char* part : {"frames", "more_0", "more_1"}) frames += golden.view(part).shape[0];
+  EXPECT_EQ(static_cast<int64_t>(base64_decoded(none)->size() - kWavBytes), frames * 320 * 2);
+  EXPECT_NE(sound_of({{"guidance", 5}}).first, none);
 }
 
 TEST_F(BagpiperServer, StreamsThePartsOfAnAnswerInTheirOrder) {

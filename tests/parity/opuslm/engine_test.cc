@@ -104,6 +104,7 @@ TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
     EXPECT_TRUE(sink->samples() == decoded(c, "speech_frames")) << name;
     EXPECT_FALSE(sink->text().empty());
     EXPECT_EQ(sink->late_pieces(), 0) << "words come first";
+    EXPECT_EQ(sink->wait().reason, FinishReason::kLength) << "they were cut, what is spoken is not";
     request.text_only = true;
     const auto words = answered(*server, request);
     EXPECT_TRUE(words->samples().empty());
