@@ -122,6 +122,25 @@ class Bounds(unittest.TestCase):
                 self.answer_s(other)
                 self.heard(ws, question, turns)
 
+    def test_what_was_sent_at_once_is_given_back(self):
+        """Appends of 15 MiB leave nothing behind, not even memory that the process keeps for the next ones."""
+        append = json.dumps({"type": "input_audio_buffer.append", "audio": base64.b64encode(bytes(15 << 20)).decode()}).encode()
+
+        def send(count):
+            with Conversation(self.server) as ws:
+                ws.update(audio={"input": {"turn_detection": None}})
+                for _ in range(count):
+                    unmasked(ws, append)
+                ws.send({"type": "input_audio_buffer.clear"})
+                ws.until_type("input_audio_buffer.cleared")
+
+        before = memory(self.server.process)
+        send(3)
+        deadline = time.monotonic() + 20
+        while memory(self.server.process) - before > 48 * MB and time.monotonic() < deadline:
+            time.sleep(0.05)  # the session ends a moment after its connection
+        self.assertLess(memory(self.server.process) - before, 48 * MB)
+
     def test_silence_beside_an_answer(self):
         """While it is sent as fast as it is taken, an answer of another session has all its audio."""
         with Conversation(self.server) as ws, Conversation(self.server) as other:

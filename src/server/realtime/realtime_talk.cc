@@ -177,6 +177,13 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   answer.config = std::move(begin.config);
   if (begin.foreseen) answer.foresight = std::move(foresight_);
   if (begin.foreseen && ahead_) answer.heard_ahead = ahead_->still_running(begin.body);
+  if (begin.body["messages"].empty()) {
+    answer.error = ApiError{.message = "There is nothing to answer: no item that is read has words "
+                                       "in it, and there are no 'instructions'.",
+                            .param = "response",
+                            .code = "nothing_to_answer"};
+    return wake_();
+  }
   const PipelineInfo& info = cast_.writer->info();
   const bool aloud = answer.config.spoken && by_itself();
   if (aloud) {

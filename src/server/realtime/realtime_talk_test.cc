@@ -22,6 +22,17 @@ TEST(RealtimeTalk, WhoIsNotUnderstoodMaySpeakOn) {
   EXPECT_EQ(caller.count("conversation.item.input_audio_transcription.failed"), 1);
 }
 
+TEST(RealtimeTalk, NothingCannotBeAnswered) {
+  RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
+  caller.send(respond());
+  EXPECT_TRUE(caller.wait([&] { return caller.count("response.done") == 1; }));
+  const JsonIn& failed = caller.events.back()["response"];
+  EXPECT_EQ(failed["status_details"]["error"]["code"], "nothing_to_answer");
+  caller.send({{"type", "response.create"}, {"response", {{"instructions", "Greet me."}}}});
+  EXPECT_TRUE(caller.wait([&] { return caller.count("response.done") == 2; }));
+  EXPECT_EQ(caller.events.back()["response"]["status"], "completed");
+}
+
 /// Together the recordings of a session may wait for two minutes of hearing.
 TEST(RealtimeTalk, ManyRecordingsAreNoMoreThanOne) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), nullptr, PredictWhen::kNever);
