@@ -150,7 +150,7 @@ class OpenAiRealtime(unittest.TestCase):
 
     def test_errors(self):
         with self.connect() as connection:
-            self.until(connection, "session.created")
+            self.until(connection, "conversation.created")
             connection.response.cancel()
             error = EVENT.validate_json(connection.recv_bytes()).error
             self.assertEqual((error.type, error.code), ("invalid_request_error", "response_cancel_not_active"))
