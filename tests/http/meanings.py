@@ -22,6 +22,10 @@ def give_meaning(body):
         body.pop("modalities", None), body.pop("audio", None)  # wren has no voice
     elif "prompt" in body:
         body["prompt"] = SAID
+    if body.get("tool_choice") not in (None, "auto", "none"):  # a call needs a tool of that name
+        body["tools"] = [{"type": "function", "function": {"name": "set_timer"}}]
+        if isinstance(body["tool_choice"], dict):
+            body["tool_choice"]["function"]["name"] = "set_timer"
     for name in TEXTS:
         if name in body:
             body[name] = SAID

@@ -468,7 +468,7 @@ std::vector<std::string> must_call(const ToolChoice& choice, std::vector<std::st
 std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
                        std::vector<std::string>& names) {
   const auto* tools = fields.list("tools");
-  if (tools == nullptr || tools->empty() || choice.none) return "";
+  if (tools == nullptr || tools->empty()) return "";
   if (tools->size() > kMaxTools)
     throw bad_field("tools", concat("'tools' may hold at most ", kMaxTools, " tools."));
   for (size_t i = 0; i < tools->size(); ++i) {
@@ -485,6 +485,7 @@ std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
     names.push_back(function->need_text("name"));
     function->sub("parameters");
   }
+  if (choice.none) return names.clear(), "";
   return json_of(Value(*fields.find("tools")));
 }
 

@@ -139,6 +139,7 @@ TEST(ChatCallBody, RefusesByName) {
        "unsupported_value"},
       {R"(, "functions": [])", "functions", "unsupported_value"},
       {R"(, "tools": [{"type": "function"}])", "tools[0].function", "invalid_value"},
+      {R"(, "tools": [{}], "tool_choice": "none")", "tools[0].function", "invalid_value"},
       {R"(, "tools": [{"type": "retrieval"}])", "tools[0].type", "unsupported_value"},
       {R"(, "tools": {})", "tools", "invalid_type"},
       {R"(, "stop": ["a", "b", "c", "d", "e"])", "stop", "invalid_value"},
