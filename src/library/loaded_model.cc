@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/machine.h"
 #include "io/file.h"
 #include "library/syrinx.h"
 #include "runtime/runtime.h"
@@ -37,12 +36,8 @@ LoadedModel::LoadedModel(LoadOptions options, const LoadedModel* beside) : cache
   if (options.model.find('/') == std::string::npos) {
     options.voices_dir = voices_near_library(options.model);
   }
-  const std::shared_ptr<const Pipeline> pipeline = load_pipeline(options);
-  if (!pipeline->info().speaks) {
-    throw LoadError("the model '" + pipeline->info().model + "' does not speak");
-  }
-  machine_ = beside != nullptr ? beside->machine_ : std::make_shared<Machine>(options.engine);
-  engine_ = std::make_unique<Engine>(pipeline, options.engine, machine_);
+  engine_ = load_engine(options, beside != nullptr ? beside->engine().machine() : nullptr);
+  if (!info().speaks) throw LoadError("the model '" + info().model + "' does not speak");
   const std::string kept = VoiceStore::default_directory();
   if (!kept.empty()) store_ = std::make_unique<VoiceStore>(kept);
 }

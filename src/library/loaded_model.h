@@ -30,8 +30,7 @@ class LoadedModel {
   Status choose_voice(const std::string& name, SpeechRequest& request);
 
  private:
-  std::shared_ptr<Machine> machine_;
-  std::unique_ptr<Engine> engine_;  // goes before its machine
+  std::unique_ptr<Engine> engine_;
   std::unique_ptr<VoiceStore> store_;
   VoiceCache cache_;
 };
