@@ -21,7 +21,7 @@ namespace syrinx {
 /// The cache of a sequence, or of its guidance companion.
 struct HeldRows {
   KvHold cache;
-  std::vector<uint64_t> keys;      ///< of the prompt's rows, of the current segment
+  std::vector<uint64_t> keys;      ///< of rows of the current segment that may be shared
   bool published = false;          ///< its prompt is known to others
   uint64_t looked = ~uint64_t{0};  ///< KvCache::published() when a prefix was last looked for
 

@@ -39,18 +39,33 @@ void Scheduler::begin_segment(Active& request, int n) {
   if (common >= kLeastCommonRows) run.common_rows = common;
 }
 
-/// Takes what others have computed of this prompt, when something new may be there.
+void Scheduler::add_companion_steps(ArRun& run) {
+  std::vector<uint64_t>& keys = run.tracks[1].keys;
+  const int prompt = run.sequence->companion_rows();
+  if (std::ssize(keys) < prompt) return;
+  keys.resize(prompt);
+  run.sequence->step_keys(true, keys);
+}
+
+/// Takes what others have computed of this prompt, when something new may be there. A companion
+/// takes it when it is needed, with what it is to be fed of steps that were not guided.
 void Scheduler::look_for_prefix(Active& request, int n) {
   ArRun& run = *request.runs[n].ar;
-  KvCache& cache = *request.model->nodes[n].cache;
+  const ResidentNode& node = request.model->nodes[n];
+  KvCache& cache = *node.cache;
   for (int t = 0; t < (run.guided ? 2 : 1); ++t) {
     HeldRows& track = run.tracks[t];
     if (track.looked == cache.published() || track.keys.empty() || track.cache.rows > 0 ||
         track.holds()) {
       continue;
     }
+    int rows = run.sequence->prompt_rows();
+    if (t == 1) {
+      rows = run.companion_due(std::ssize(node.ar->traits().vocab));
+      if (rows == 0) continue;
+      add_companion_steps(run);
+    }
     track.looked = cache.published();
-    const int rows = t == 0 ? run.sequence->prompt_rows() : run.sequence->companion_rows();
     const int found = cache.adopt(track.keys, rows - 1, track.cache);
     if (t == 0) {
       request.model->metrics.prefix_rows.add(found);

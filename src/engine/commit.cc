@@ -357,7 +357,7 @@ void Scheduler::end_steps(Active& request, int n, FinishReason reason) {
   run.reason = reason;
   HeldRows& track = run.tracks[0];
   const size_t prompt = track.keys.size();
-  if (track.published) run.sequence->step_keys(track.keys);
+  if (track.published) run.sequence->step_keys(false, track.keys);
   if (track.keys.size() > prompt) request.model->nodes[n].cache->publish(track.keys, track.cache);
   drop_cache(request, n);
   close_edges(request);

@@ -139,6 +139,24 @@ TEST(Engine, AThinkerFeedsATalker) {
   }
 }
 
+/// What companions are fed before the first step that is guided is the same for many requests.
+TEST(Engine, CompanionsShareWhatTheyAreFed) {
+  Engine engine(make_latent_pipeline(), small());
+  const auto rows_of = [&](int length, uint64_t seed) {
+    SpeechRequest request = say(long_text(length, static_cast<int>(seed)), seed);
+    request.guidance = 2.f;
+    const double before = engine.metrics().stages[0].units.value();
+    const auto ear = std::make_shared<Ear>();
+    EXPECT_TRUE(engine.submit(request, ear).ok());
+    EXPECT_EQ(ear->wait().reason, FinishReason::kStop);
+    return static_cast<int>(engine.metrics().stages[0].units.value() - before);
+  };
+  const int steps = kLatentThoughts + kLatentsAByte * 41 - 1;
+  EXPECT_EQ(rows_of(41, 1), 41 + 43 + 2 * steps);
+  EXPECT_LE(rows_of(41, 2), 41 + 2 * steps) << "another text: the companion's prompt was there";
+  EXPECT_EQ(rows_of(41, 1), 2 + steps + steps - kLatentThoughts) << "all but the last rows";
+}
+
 /// Steps that yield latents, thinking that nothing guides before speech that is guided.
 TEST(Engine, LatentsAndGuidanceByPhase) {
   const auto model = make_latent_pipeline();

@@ -109,6 +109,7 @@ class Scheduler {
   void look_at_steps(Active& request, int node, int slot, double now);
   void look_at_draft(const ArRun& run, const ResidentNode& node, SequenceView& view);
   bool waits_for_room(Active& request, int node);
+  static void add_companion_steps(ArRun& run);
   void look_for_prefix(Active& request, int node);
   double pipe_s(Active& request);
   double audio_slack_s(Active& request, double now);

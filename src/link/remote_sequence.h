@@ -39,7 +39,9 @@ class RemoteSequence : public Sequence {
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override {
     here_->prefix_keys(companion, keys);
   }
-  void step_keys(std::vector<uint64_t>& keys) const override { here_->step_keys(keys); }
+  void step_keys(bool companion, std::vector<uint64_t>& keys) const override {
+    here_->step_keys(companion, keys);
+  }
   std::span<const int32_t> prompt_ids() const override { return here_->prompt_ids(); }
   bool tapped(int pos) const override { return here_->tapped(pos); }
   int scores() const override { return here_->scores(); }

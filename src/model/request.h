@@ -287,9 +287,10 @@ class Sequence {
   /// requests: rows with the same keys before and at them must be fed the same input. A token id is
   /// its own key; a vector's is a hash of its bytes. Fewer keys than rows, or none, are fine.
   virtual void prefix_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
-  /// The same for the rows behind the prompt, where a later prompt may begin with what was
-  /// generated, as conversations do.
-  virtual void step_keys(std::vector<uint64_t>& /*keys*/) const {}
+  /// The same for rows behind the prompt, when it has a key for each of its rows: of the sequence,
+  /// where a later prompt may begin with what was generated, as conversations do; of the companion,
+  /// which others' companions may be fed as well before the first step that is guided.
+  virtual void step_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
 
   /// Token ids of the current segment's prompt, for comparing with an original implementation;
   /// empty where a prompt is not made of ids.

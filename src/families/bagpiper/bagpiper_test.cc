@@ -379,8 +379,10 @@ TEST_F(BagpiperTest, RowsOfRecordingsStandInThePromptAndHaveNoKeys) {
   EXPECT_EQ(std::ssize(keys), place);
   step(*state, word(3), 0);
   keys.clear();
-  state->step_keys(keys);
+  state->step_keys(false, keys);
   EXPECT_TRUE(keys.empty());
+  state->step_keys(true, keys);
+  EXPECT_EQ(keys, std::vector<uint64_t>{kPad}) << "a companion hears nothing";
 }
 
 TEST_F(BagpiperTest, ARecordingIsWrittenDownByTheAuthorsKindOfQuestion) {

@@ -31,6 +31,9 @@ Error unsupported(const char* what, const char* param) {
 
 bool is_end(int32_t id) { return id == kEnd || id == kEndPart; }
 
+/// What the companion is fed for a word or a turn.
+int32_t said_to_companion(int32_t id) { return id == kAudio ? id : kPad; }
+
 }  // namespace
 
 State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request,
@@ -205,9 +208,11 @@ void State::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
   }
 }
 
-void State::step_keys(std::vector<uint64_t>& keys) const {
-  if (!rows_.none() || !past_.empty()) return;
-  for (const int32_t id : said_) keys.push_back(static_cast<uint64_t>(id));
+void State::step_keys(bool companion, std::vector<uint64_t>& keys) const {
+  if (!companion && (!rows_.none() || !past_.empty())) return;
+  for (const int32_t id : said_) {
+    keys.push_back(static_cast<uint64_t>(companion ? said_to_companion(id) : id));
+  }
 }
 
 const SampleParams& State::sampling(int) const {
@@ -385,7 +390,7 @@ void State::input(int pos, bool companion, std::span<int32_t> ids) const {
   }
   if (step < 0) {
     const int32_t id = said_[static_cast<size_t>(turn)];
-    ids[0] = companion && id != kAudio ? int32_t{kPad} : id;
+    ids[0] = companion ? said_to_companion(id) : id;
     return;
   }
   SYRINX_CHECK(step < streams_.steps(), "row ", pos, " of ", prompt_rows(), " + ", said_.size(),

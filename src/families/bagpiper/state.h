@@ -47,7 +47,7 @@ class State : public StreamSequence, public Hearer {
   std::span<const int32_t> prompt_ids() const override { return prompt_; }
   /// Rows from the first recording on have no keys.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  void step_keys(std::vector<uint64_t>& keys) const override;
+  void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
   const SampleParams& sampling(int) const override;
   SampleRule rule(int k) const override;
   std::span<const int32_t> history(int k) const override;

@@ -120,7 +120,7 @@ void Answer::prefix_keys(bool, std::vector<uint64_t>& keys) const {
   for (const int32_t id : prompt_ids()) keys.push_back(static_cast<uint64_t>(id));
 }
 
-void Answer::step_keys(std::vector<uint64_t>& keys) const {
+void Answer::step_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
   for (const int32_t id : history(0).subspan(static_cast<size_t>(prompt_rows_)))
     keys.push_back(static_cast<uint64_t>(id));
 }

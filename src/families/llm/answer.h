@@ -29,7 +29,7 @@ class Answer : public Sequence {
   int prompt_rows() const override { return prompt_rows_; }
   int max_steps() const override { return max_steps_; }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  void step_keys(std::vector<uint64_t>& keys) const override;
+  void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
   std::span<const int32_t> prompt_ids() const override {
     return std::span(ids_).first(static_cast<size_t>(prompt_rows_));
   }

@@ -25,8 +25,8 @@ void HearingAnswer::prefix_keys(bool companion, std::vector<uint64_t>& keys) con
     keys[before + static_cast<size_t>(places[i])] = keys_[i];
 }
 
-void HearingAnswer::step_keys(std::vector<uint64_t>& keys) const {
-  if (rows_.none() || !keys_.empty()) Answer::step_keys(keys);
+void HearingAnswer::step_keys(bool companion, std::vector<uint64_t>& keys) const {
+  if (rows_.none() || !keys_.empty()) Answer::step_keys(companion, keys);
 }
 
 void HearingAnswer::take_ids(const Frames& frames, int32_t first) {

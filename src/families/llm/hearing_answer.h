@@ -20,7 +20,7 @@ class HearingAnswer : public Answer {
   int known_rows() const override { return ready() ? prompt_rows() : rows_.missing(); }
   /// Those of recordings by what they were made of. Rows without keys end them.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  void step_keys(std::vector<uint64_t>& keys) const override;
+  void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
   std::span<const float> row(int pos) const override { return rows_.row(pos); }
 
  protected:

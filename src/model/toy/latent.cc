@@ -22,6 +22,14 @@ class LatentSequence : public Sequence {
   std::optional<float> guidance() const override { return guidance_; }
   float step_guidance(int) const override { return speaks() ? guidance_.value_or(1) : 1; }
   int companion_rows() const override { return prompt_rows() + 2; }
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override {
+    if (!companion) keys.insert(keys.end(), text_.begin(), text_.end());
+    if (companion) keys.resize(keys.size() + static_cast<size_t>(companion_rows()));
+  }
+  /// Thoughts, which are fed to both alike; no latent is in them.
+  void step_keys(bool, std::vector<uint64_t>& keys) const override {
+    for (int at = 0; at < std::min(step(), kLatentThoughts); ++at) keys.push_back(codes_[at]);
+  }
   const SampleParams& sampling(int) const override { return sampling_; }
   SampleRule rule(int) const override { return {}; }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override {

@@ -112,6 +112,28 @@ TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
   }
 }
 
+/// The companion of an answer's speech is fed pads for all that was said and written before it.
+TEST_F(OpusLmEngine, PadsOfCompanionsAreRunOnce) {
+  const auto server = engine(true);
+  SpeechRequest request = find("spoken").request;
+  request.guidance = 2.f;
+  request.temperature = 1.f;
+  request.ignore_stop = true;
+  request.max_tokens = 90;  // more than the prompts that both have in common
+  const auto rows_of = [&](uint64_t seed) {
+    request.seed = seed;
+    const Counter& rows = server->metrics().stages[server->pipeline().graph().writer()].units;
+    const double before = rows.value();
+    const auto sink = answered(*server, request);
+    EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
+    return std::pair(rows.value() - before, sink->text());
+  };
+  const auto [first, words] = rows_of(1);
+  const auto [again, others] = rows_of(2);
+  EXPECT_NE(words, others);
+  EXPECT_LE(again, first - request.max_tokens) << "a row for each word, and those of the prompt";
+}
+
 TEST_F(OpusLmEngine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
   request.text = "Hello there, how are you?";
