@@ -91,6 +91,7 @@ class Streams {
       request.text = std::string(bytes, 'a');
       request.max_tokens = 1;  // of what is written before the speech
     }
+    if (!model.open(request).ok()) request.guidance.reset();  // not even 1: it has none
     for (int i = 0; i < count; ++i) states_.push_back(model.open(request).take().only());
     pages_ = static_cast<int>(KvPool::pages_for(states_[0]->prompt_rows() + kMostSteps));
     kv_ = KvPool(ar_.traits().kv[0], int64_t{count} * pages_);
