@@ -119,6 +119,34 @@ size_t after_title(const std::vector<Line>& lines, size_t i) {
   return end - i <= kTitleLines + 1 ? end : i + 1;
 }
 
+/// A line in capitals, or one whose long words begin with capitals and that no mark ends.
+bool is_title(std::string_view text) {
+  constexpr size_t kMaxTitle = 60, kShortWord = 3;
+  if (text.empty() || text.size() > kMaxTitle || named_line(text) || roman(text) > 0) return false;
+  const auto lower = [](unsigned char c) { return std::islower(c) != 0; };
+  if (std::none_of(text.begin(), text.end(), lower)) {
+    return std::any_of(text.begin(), text.end(),
+                       [](unsigned char c) { return std::isupper(c) != 0; });
+  }
+  for (const std::string_view mark : {".", "!", "?", ":", ";", ",", "\"", "”", "’", "»", "…", "—"})
+    if (text.ends_with(mark)) return false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    if (lower(static_cast<unsigned char>(text[at])) && (at == 0 || end - at > kShortWord))
+      return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+/// The same, where an empty line lies between the number and its title.
+size_t after_apart_title(const std::vector<Line>& lines, size_t i) {
+  const size_t end = after_title(lines, i), at = i + 2;
+  const bool apart = end == i + 1 && is_empty(lines, i + 1) && at < lines.size() &&
+                     is_empty(lines, at + 1) && is_title(lines[at].words);
+  return apart ? at + 1 : end;
+}
+
 std::string joined(std::string title, std::string_view more) {
   const bool closed = std::ispunct(static_cast<unsigned char>(title.back())) != 0;
   return title.append(closed ? " " : ". ").append(more);
@@ -127,9 +155,12 @@ std::string joined(std::string title, std::string_view more) {
 /// Lines [i, end) as a heading.
 Heading heading_of(const std::vector<Line>& lines, size_t i, size_t end, int level) {
   Heading out{lines[i].begin, lines[end - 1].end, std::string(lines[i].words), level};
+  bool titled = false;
   for (size_t at = i + 1; at < end; ++at) {
-    out.title = at == i + 1 ? joined(std::move(out.title), lines[at].words)
-                            : out.title.append(" ").append(lines[at].words);
+    if (lines[at].words.empty()) continue;
+    out.title = titled ? out.title.append(" ").append(lines[at].words)
+                       : joined(std::move(out.title), lines[at].words);
+    titled = true;
   }
   return out;
 }
@@ -155,7 +186,7 @@ std::vector<Heading> named_headings(const std::vector<Line>& lines) {
   for (size_t i = 0; i < lines.size(); ++i) {
     const auto named = is_empty(lines, i - 1) ? named_line(lines[i].words) : std::nullopt;
     if (!named) continue;
-    const size_t end = named->numbered ? after_title(lines, i) : i + 1;
+    const size_t end = named->numbered ? after_apart_title(lines, i) : i + 1;
     if (is_empty(lines, end)) out.push_back(heading_of(lines, i, end, named->level));
   }
   return out;
@@ -176,7 +207,7 @@ std::vector<Heading> numeral_headings(const std::vector<Line>& lines, bool title
     const int value = roman(words.substr(0, end));
     if (value == 0 || rest.empty() == titled || !capitals) continue;
     if (value != 1 && value != last + 1) continue;
-    const size_t after = titled ? i + 1 : after_title(lines, i);
+    const size_t after = titled ? i + 1 : after_apart_title(lines, i);
     if (!is_empty(lines, after)) continue;
     last = value;
     out.push_back(heading_of(lines, i, after, kNumeralLevel));

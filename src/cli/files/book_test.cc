@@ -57,6 +57,17 @@ TEST(BookText, GutenbergsHeadings) {
             (Names{"PART ONE. CHAPTER 1", "CHAPTER 2"}));
 }
 
+// An empty line may lie between a number and its title, which is told from a first line of text.
+TEST(Book, TitlesStandApart) {
+  EXPECT_EQ(titles("CHAPTER I\n\nJONATHAN HARKER'S JOURNAL\n\n(_Kept in shorthand._)\n\n3 May.\n\n"
+                   "CHAPTER II\n\nThe End of the Castle\n\nOne.\n\nCHAPTER III\n\nNo.\n\nTwo.\n\n"
+                   "CHAPTER IV\n\nHe went out of the Castle\n\nThree.\n"),
+            (Names{"CHAPTER I. JONATHAN HARKER'S JOURNAL", "CHAPTER II. The End of the Castle",
+                   "CHAPTER III", "CHAPTER IV"}));
+  EXPECT_EQ(titles("I\n\nThe Sea\n\nOne.\n\n\nII\n\n\"Ah!\"\n\nTwo.\n\n\nIII\n\n42\n\nThree.\n"),
+            (Names{"I. The Sea", "II", "III"}));
+}
+
 TEST(BookText, RomanNumerals) {
   EXPECT_EQ(titles("   I\n\nOne.\n\n   II\n\nTwo.\n\nI\n\nNew.\n"), (Names{"I", "II", "I"}));
   EXPECT_EQ(titles("I.\nIntroduction\n\nOne.\n\nII.\nThe Machine\n\nTwo.\n"),
