@@ -183,7 +183,7 @@ TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
     const auto taker = std::make_shared<MemoryTaker>(n);
     const auto beside = std::make_shared<Ear>(), after = std::make_shared<Ear>();
     ASSERT_TRUE(engine.submit(say("beside " + long_text(60, 1)), beside).ok());
-    ASSERT_TRUE(engine.submit(say(long_text(60, 2)), taker).ok());
+    ASSERT_TRUE(engine.submit(say(long_text(240, 2)), taker).ok());
     taker->done.wait(false);
     failed += taker->failed ? 1 : 0;
     beside->wait();  // it goes on, or fails with the batch
