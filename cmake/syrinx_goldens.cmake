@@ -23,7 +23,7 @@ function(syrinx_parity_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} goldens nlohmann_json::nlohmann_json
                                         GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE SYRINX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_compile_options(${name} PRIVATE ${SYRINX_COLD_OPTIONS})
+  target_compile_options(${name} PRIVATE ${SYRINX_TEST_OPTIONS})
   syrinx_use_pch(${name} test)
   gtest_discover_tests(${name} TEST_PREFIX parity: NO_PRETTY_VALUES PROPERTIES PROCESSORS 2 TIMEOUT 300)
 endfunction()

@@ -107,7 +107,7 @@ function(syrinx_library name)
     target_link_libraries(${target}_test PRIVATE syrinx_${target} ${ARG_TEST_DEPS} GTest::gtest_main)
     target_compile_definitions(${target}_test PRIVATE
       SYRINX_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SYRINX_BINARY_DIR="${PROJECT_BINARY_DIR}")
-    target_compile_options(${target}_test PRIVATE ${SYRINX_COLD_OPTIONS})
+    target_compile_options(${target}_test PRIVATE ${SYRINX_TEST_OPTIONS})
     if(TARGET make_goldens)
       add_dependencies(${target}_test make_goldens)
     endif()

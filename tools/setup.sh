@@ -93,6 +93,9 @@ build() {
     show_progress "build/${dir##*/}" "build/${log##*/}"
   [ "$(tail -n 1 "$log")" != '@failed@' ] || fail "the build failed; the log is build/${log##*/}" "$log"
   [ $((SECONDS - started)) -lt 5 ] || say "built in $((SECONDS - started)) s"
+  local warnings
+  warnings=$(grep -c 'warning: ' "$log" || true)
+  [ "$warnings" = 0 ] || say "$warnings warnings; the log is build/${log##*/}"
 }
 
 # build_program [TARGET]: the program alone, or another target; a tree that was configured with tests

@@ -317,6 +317,8 @@ void LibavEncoder::take_packets(bool end) {
 
 }  // namespace
 
+bool has_media() { return true; }
+
 std::span<const int> libav_rates(AudioFormat format) {
   switch (format) {
     case AudioFormat::kMp3:

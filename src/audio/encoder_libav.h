@@ -10,6 +10,8 @@
 
 namespace syrinx {
 
+/// Whether this build has FFmpeg and libsonic, and so other formats, rates and speeds than a model's.
+bool has_media();
 /// Rates in Hz that the format's encoder takes, ascending; empty: any.
 std::span<const int> libav_rates(AudioFormat format);
 

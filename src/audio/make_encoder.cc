@@ -144,7 +144,16 @@ Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options) {
   if (!(options.volume >= kMinVolume && options.volume <= kMaxVolume)) {
     return Error{ErrorCode::kInvalid, "'volume' must be between 0.1 and 4.", "volume"};
   }
+  if (!has_media() && options.speed != 1)
+    return Error{ErrorCode::kUnsupported, "this build has no libsonic, which changes the speed.",
+                 "speed"};
   const std::optional<int> rate = choose_rate(options);
+  if (rate && !has_media() && *rate != options.in_rate_hz) {
+    return Error{ErrorCode::kUnsupported,
+                 concat("this build has no FFmpeg, which changes sample rates; the model's is ",
+                        options.in_rate_hz, " Hz."),
+                 "sample_rate"};
+  }
   if (!rate) {
     return Error{ErrorCode::kInvalid,
                  concat(audio_format_name(options.format), " has no sample rate of ",

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "audio/decode_helper.h"
 #include "audio/recording_libav.h"
 #include "audio/wav.h"
 #include "base/check.h"
@@ -167,5 +168,36 @@ std::string recording_wav(std::span<const float> samples, int sample_rate) {
   }
   return out;
 }
+
+std::unique_ptr<Decoding> start_decoding(std::string_view file, const RecordingLimits& limits) {
+  return limits.helper == nullptr ? decode_here(file, limits) : limits.helper->decode(file, limits);
+}
+
+Result<DecodedFile> decode_file(std::string_view file, const RecordingLimits& limits) {
+  const std::unique_ptr<Decoding> decoding = start_decoding(file, limits);
+  DecodedFile out;
+  // One piece, so that one deadline is for all.
+  const Result<bool> more = decoding->read(std::numeric_limits<size_t>::max(), out.samples);
+  if (!more) return more.error();
+  out.sample_rate = decoding->sample_rate();
+  out.format = decoding->format();
+  return out;
+}
+
+struct RecordingReader::Impl {
+  std::unique_ptr<Decoding> decoding;
+};
+
+RecordingReader::RecordingReader(std::string_view file, const RecordingLimits& limits)
+    : impl_(new Impl{start_decoding(file, limits)}) {}
+RecordingReader::~RecordingReader() = default;
+
+Result<bool> RecordingReader::read(size_t count, std::vector<float>& out) {
+  return impl_->decoding->read(count, out);
+}
+
+double RecordingReader::claimed_s() const { return impl_->decoding->claimed_s(); }
+
+int RecordingReader::sample_rate() const { return impl_->decoding->sample_rate(); }
 
 }  // namespace syrinx

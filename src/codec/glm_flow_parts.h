@@ -15,11 +15,6 @@ inline PackedConv1d load_three_taps(const Weights& w, int64_t out, int64_t in, W
   return PackedConv1d::pack(w.take("weight", {out, in, 3}), w.take("bias", {out}), 1,
                             for_convolution(type));
 }
-/// A convolution of one tap as a linear.
-inline PackedLinear load_one_tap(const Weights& w, int64_t out, int64_t in, WeightType type) {
-  return PackedLinear::pack(w.take("weight", {out, in, 1}).reshape({out, in}), type,
-                            w.take("bias", {out}));
-}
 
 /// x [count * T, C], of `count` sequences, with a row of zeros around each: [count * (T + 2), C].
 inline View with_borders(StepContext& ctx, const View& x, int64_t count) {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "codec/flow_time.h"
 #include "codec/glm_flow_parts.h"
 #include "kernels/activation.h"
 
@@ -43,7 +42,7 @@ GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, std::span<
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
-  const View time = embed_times(weights, times, ctx);
+  const View time = embed_matcha_times(ctx, weights, times, in(), c);
   const auto section = [&](const std::string& name, int64_t width) {
     return load_section(weights.scope(name), width, time, type);
   };
@@ -63,25 +62,6 @@ GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, std::span<
   out_ = load_one_tap(weights.scope("final_proj"), config.mel, c, type);
 }
 
-/// mish(time_mlp(t)) of every step, [steps, 4 C].
-View GlmUnet::embed_times(const Weights& weights, std::span<const float> times,
-                          StepContext& ctx) const {
-  const int64_t width = 4 * config_.channels, steps = std::ssize(times);
-  const PackedLinear one =
-      load_linear(weights, "time_mlp.linear_1", width, in(), true, WeightType::kF32);
-  const PackedLinear two =
-      load_linear(weights, "time_mlp.linear_2", width, width, true, WeightType::kF32);
-  const View code = ctx.arena.take({steps, in()}, DType::kF32);
-  const View inner = ctx.arena.take({steps, width}, DType::kF32);
-  const View out = ctx.arena.take({steps, width}, DType::kF32);
-  for (int64_t s = 0; s < steps; ++s) encode_flow_time(times[s], in(), code.f32() + s * in());
-  linear(ctx, one, code, inner);
-  activate(ctx, Activation::kSilu, inner, inner);
-  linear(ctx, two, inner, out);
-  activate(ctx, Activation::kMish, out, out);
-  return out;
-}
-
 GlmUnet::Half GlmUnet::load_half(const Weights& w, int64_t in, WeightType type) const {
   return {load_three_taps(w.scope("0"), config_.channels, in, type),
           GroupNorm(w.scope("1"), config_.channels, kUnetGroups, kGlmFlowNormEps)};
@@ -95,24 +75,9 @@ GlmUnet::Section GlmUnet::load_section(const Weights& weights, int64_t in, const
   section.first = load_half(r.scope("block1.block"), in, type);
   section.second = load_half(r.scope("block2.block"), channels, type);
   section.residual = load_one_tap(r.scope("res_conv"), channels, in, type);
-  const PackedLinear mlp = load_linear(r, "mlp.1", channels, 4 * channels, true, WeightType::kF32);
-  section.time = Tensor({time.shape[0], channels}, DType::kF32);
-  ThreadPool pool(1);
-  Arena arena;
-  StepContext ctx{pool, arena};
-  linear(ctx, mlp, time, section.time);
-  for (int64_t i = 0; i < config_.blocks; ++i) {
-    const Weights b = weights.scope("1", i), attention = b.scope("attn1");
-    const LinearPart parts[] = {take_linear(attention, "to_q", inner, channels, false),
-                                take_linear(attention, "to_k", inner, channels, false),
-                                take_linear(attention, "to_v", inner, channels, false)};
-    section.blocks.push_back({LayerNorm(b.scope("norm1"), channels, kGlmFlowNormEps),
-                              LayerNorm(b.scope("norm3"), channels, kGlmFlowNormEps),
-                              PackedLinear::pack(parts, type),
-                              load_linear(attention, "to_out.0", channels, inner, true, type),
-                              load_linear(b, "ff.net.0.proj", 4 * channels, channels, true, type),
-                              load_linear(b, "ff.net.2", channels, 4 * channels, true, type)});
-  }
+  section.time = take_resnet_time(r, channels, time);
+  for (int64_t i = 0; i < config_.blocks; ++i)
+    section.blocks.emplace_back(weights.scope("1", i), channels, inner, type);
   return section;
 }
 
@@ -142,7 +107,7 @@ View GlmUnet::run_half(StepContext& ctx, const Half& half, const View& x) const 
   return out;
 }
 
-void GlmUnet::transform(StepContext& ctx, const Transformer& block, const Level& level,
+void GlmUnet::transform(StepContext& ctx, const MatchaBlock& block, const Level& level,
                         const View& x) const {
   const Arena::Mark mark(ctx.arena);
   const int heads = static_cast<int>(config_.unet_heads);
@@ -151,17 +116,13 @@ void GlmUnet::transform(StepContext& ctx, const Transformer& block, const Level&
   const View normed = ctx.arena.take({rows, config_.channels}, DType::kF32);
   const View qkv = ctx.arena.take({rows, 3 * inner}, DType::kF32);
   const View mixed = ctx.arena.take({rows, inner}, DType::kF32);
-  const View wide = ctx.arena.take({rows, 4 * config_.channels}, DType::kF32);
   block.before_attention(ctx, x, normed);
   linear(ctx, block.qkv, normed, qkv);
   write_and_attend(ctx, {qkv, 0, heads, dim}, {qkv, inner, heads, dim},
                    {qkv, 2 * inner, heads, dim}, level.pool, 0, level.ragged(),
                    {1.f / std::sqrt(static_cast<float>(dim)), 0, false}, mixed);
   linear_add(ctx, block.out, mixed, x);
-  block.before_mlp(ctx, x, normed);
-  linear(ctx, block.up, normed, wide);
-  activate(ctx, Activation::kGelu, wide, wide);
-  linear_add(ctx, block.down, wide, x);
+  block.run_mlp(ctx, x);
 }
 
 View GlmUnet::run_section(StepContext& ctx, const Section& section, int64_t step,
@@ -175,7 +136,7 @@ View GlmUnet::run_section(StepContext& ctx, const Section& section, int64_t step
     linear(ctx, section.residual, input, x);
     add_inplace(ctx, x, second);
   }
-  for (const Transformer& block : section.blocks) transform(ctx, block, level, x);
+  for (const MatchaBlock& block : section.blocks) transform(ctx, block, level, x);
   return x;
 }
 
@@ -222,8 +183,7 @@ size_t GlmUnet::bytes() const {
                last_.conv.bytes() + out_.bytes();
   const auto add = [&](const Section& s) {
     sum += s.first.conv.bytes() + s.second.conv.bytes() + s.residual.bytes();
-    for (const Transformer& t : s.blocks)
-      sum += t.qkv.bytes() + t.out.bytes() + t.up.bytes() + t.down.bytes();
+    for (const MatchaBlock& block : s.blocks) sum += block.bytes();
   };
   for (const Section* s : {&down_, &inner_down_, &inner_up_, &up_}) add(*s);
   for (const Section& s : middle_) add(s);

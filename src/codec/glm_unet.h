@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codec/glm_flow_config.h"
+#include "codec/matcha_parts.h"
 #include "kernels/attention.h"
 #include "kernels/conv.h"
 #include "nn/group_norm.h"
@@ -35,28 +36,23 @@ class GlmUnet {
     PackedConv1d conv;
     GroupNorm norm;
   };
-  struct Transformer {
-    LayerNorm before_attention, before_mlp;
-    PackedLinear qkv, out, up, down;
-  };
   /// A resnet and transformer blocks.
   struct Section {
     Half first, second;
     PackedLinear residual;
     Tensor time;  // [steps, C]: what the time adds
-    std::vector<Transformer> blocks;
+    std::vector<MatchaBlock> blocks;
   };
   /// Frames of one level and where their keys and values lie for the length of a layer.
   struct Level;
 
-  View embed_times(const Weights& weights, std::span<const float> times, StepContext& ctx) const;
   Half load_half(const Weights& weights, int64_t in, WeightType type) const;
   Section load_section(const Weights& weights, int64_t in, const View& time, WeightType type) const;
   Level level(StepContext& ctx, int64_t frames) const;
   View run_half(StepContext& ctx, const Half& half, const View& x) const;
   View run_section(StepContext& ctx, const Section& section, int64_t step, const Level& level,
                    const View& x) const;
-  void transform(StepContext& ctx, const Transformer& block, const Level& level,
+  void transform(StepContext& ctx, const MatchaBlock& block, const Level& level,
                  const View& x) const;
   View up(StepContext& ctx, const View& x, int64_t frames) const;
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "codec/flow_time.h"
 #include "codec/s3_flow_parts.h"
 #include "kernels/activation.h"
 
@@ -10,12 +9,6 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kTaps = 3;
-
-/// A convolution of one tap as a linear.
-PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, WeightType type) {
-  return PackedLinear::pack(w.take("weight", {out, in, 1}).reshape({out, in}), type,
-                            w.take("bias", {out}));
-}
 
 }  // namespace
 
@@ -27,7 +20,7 @@ S3FlowEstimator::S3FlowEstimator(const S3FlowConfig& config, const Weights& weig
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
-  const View time = embed_times(weights, times, ctx);
+  const View time = embed_matcha_times(ctx, weights, times, in(), config.channels);
   const auto section = [&](const std::string& name, int64_t in, bool conv) {
     sections_.push_back(load_section(weights.scope(name), in, conv, time, type));
   };
@@ -37,31 +30,13 @@ S3FlowEstimator::S3FlowEstimator(const S3FlowConfig& config, const Weights& weig
   }
   section("up_blocks.0", 2 * config.channels, true);
   last_ = load_half(weights.scope("final_block.block"), config.channels, type);
-  out_ = load_pointwise(weights.scope("final_proj"), config.channels, config.mel, type);
+  out_ = load_one_tap(weights.scope("final_proj"), config.mel, config.channels, type);
   const auto sections = std::ssize(sections_);
   hold({.heads = config.unet_heads,
         .dim = config.unet_head_dim,
         .layers = sections * config.blocks,
         .convs = 2 * sections + 3},
        type, max_frames);
-}
-
-/// mish(time_mlp(t)) of every step, [steps, 4 C].
-View S3FlowEstimator::embed_times(const Weights& weights, std::span<const float> times,
-                                  StepContext& ctx) const {
-  const int64_t width = 4 * config_.channels, steps = config_.steps;
-  const PackedLinear one =
-      load_linear(weights, "time_mlp.linear_1", width, in(), true, WeightType::kF32);
-  const PackedLinear two =
-      load_linear(weights, "time_mlp.linear_2", width, width, true, WeightType::kF32);
-  const View code = take_rows(ctx, steps, in()), inner = take_rows(ctx, steps, width);
-  const View out = take_rows(ctx, steps, width);
-  for (int64_t s = 0; s < steps; ++s) encode_flow_time(times[s], in(), code.f32() + s * in());
-  linear(ctx, one, code, inner);
-  activate(ctx, Activation::kSilu, inner, inner);
-  linear(ctx, two, inner, out);
-  activate(ctx, Activation::kMish, out, out);
-  return out;
 }
 
 S3FlowEstimator::Half S3FlowEstimator::load_half(const Weights& w, int64_t in,
@@ -80,25 +55,10 @@ S3FlowEstimator::Section S3FlowEstimator::load_section(const Weights& weights, i
   Section section;
   section.resnet.first = load_half(r.scope("block1.block"), in, type);
   section.resnet.second = load_half(r.scope("block2.block"), channels, type);
-  section.resnet.residual = load_pointwise(r.scope("res_conv"), in, channels, type);
-  const PackedLinear mlp = load_linear(r, "mlp.1", channels, 4 * channels, true, WeightType::kF32);
-  section.resnet.time = Tensor({config_.steps, channels}, DType::kF32);
-  ThreadPool pool(1);
-  Arena arena;
-  StepContext ctx{pool, arena};
-  linear(ctx, mlp, time, section.resnet.time);
-  for (int64_t i = 0; i < config_.blocks; ++i) {
-    const Weights b = weights.scope("1", i), attention = b.scope("attn1");
-    const LinearPart parts[] = {take_linear(attention, "to_q", inner, channels, false),
-                                take_linear(attention, "to_k", inner, channels, false),
-                                take_linear(attention, "to_v", inner, channels, false)};
-    section.blocks.push_back({LayerNorm(b.scope("norm1"), channels, kFlowNormEps),
-                              LayerNorm(b.scope("norm3"), channels, kFlowNormEps),
-                              PackedLinear::pack(parts, type),
-                              load_linear(attention, "to_out.0", channels, inner, true, type),
-                              load_linear(b, "ff.net.0.proj", 4 * channels, channels, true, type),
-                              load_linear(b, "ff.net.2", channels, 4 * channels, true, type)});
-  }
+  section.resnet.residual = load_one_tap(r.scope("res_conv"), channels, in, type);
+  section.resnet.time = take_resnet_time(r, channels, time);
+  for (int64_t i = 0; i < config_.blocks; ++i)
+    section.blocks.emplace_back(weights.scope("1", i), channels, inner, type);
   section.has_conv = conv;
   if (conv) {
     section.conv = {weights.take("2.weight", {channels, channels, kTaps}),
@@ -131,7 +91,7 @@ View S3FlowEstimator::run_half(StepContext& ctx, const Half& half, Call& call,
   return out;
 }
 
-void S3FlowEstimator::transform(StepContext& ctx, const Transformer& block, Call& call,
+void S3FlowEstimator::transform(StepContext& ctx, const MatchaBlock& block, Call& call,
                                 const View& x) const {
   Arena::Mark mark(ctx.arena);
   const int heads = static_cast<int>(config_.unet_heads);
@@ -144,11 +104,7 @@ void S3FlowEstimator::transform(StepContext& ctx, const Transformer& block, Call
   attend(ctx, call, {qkv, 0, heads, dim}, {qkv, inner, heads, dim}, {qkv, 2 * inner, heads, dim},
          mixed);
   linear_add(ctx, block.out, mixed, x);
-  block.before_mlp(ctx, x, normed);
-  const View wide = take_rows(ctx, rows, 4 * config_.channels);
-  linear(ctx, block.up, normed, wide);
-  activate(ctx, Activation::kGelu, wide, wide);
-  linear_add(ctx, block.down, wide, x);
+  block.run_mlp(ctx, x);
 }
 
 /// `skip`: receives what leaves the blocks, before the section's own convolution.
@@ -166,7 +122,7 @@ View S3FlowEstimator::run_section(StepContext& ctx, const Section& section, Call
     linear(ctx, section.resnet.residual, input, x);
     add_inplace(ctx, x, second);
   }
-  for (const Transformer& block : section.blocks) transform(ctx, block, call, x);
+  for (const MatchaBlock& block : section.blocks) transform(ctx, block, call, x);
   if (skip) *skip = x;
   if (!section.has_conv) return x;
   convolve(ctx, section.conv, call, x, convolved);
@@ -198,9 +154,7 @@ size_t S3FlowEstimator::bytes() const {
   for (const Section& s : sections_) {
     sum += s.resnet.first.conv.bytes() + s.resnet.second.conv.bytes() + s.resnet.residual.bytes();
     if (s.has_conv) sum += s.conv.bytes();
-    for (const Transformer& t : s.blocks) {
-      sum += t.qkv.bytes() + t.out.bytes() + t.up.bytes() + t.down.bytes();
-    }
+    for (const MatchaBlock& block : s.blocks) sum += block.bytes();
   }
   return sum;
 }

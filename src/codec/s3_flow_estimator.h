@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codec/flow_estimator.h"
+#include "codec/matcha_parts.h"
 #include "nn/layers.h"
 
 namespace syrinx {
@@ -32,13 +33,9 @@ class S3FlowEstimator : public FlowEstimator {
     PackedLinear residual;
     Tensor time;  ///< [steps, C], added between the halves
   };
-  struct Transformer {
-    LayerNorm before_attention, before_mlp;
-    PackedLinear qkv, out, up, down;
-  };
   struct Section {
     Resnet resnet;
-    std::vector<Transformer> blocks;
+    std::vector<MatchaBlock> blocks;
     CausalConv1d conv;  ///< of the first and the last section
     bool has_conv = false;
   };
@@ -46,11 +43,10 @@ class S3FlowEstimator : public FlowEstimator {
   Half load_half(const Weights& weights, int64_t in, WeightType type) const;
   Section load_section(const Weights& weights, int64_t in, bool conv, const View& time,
                        WeightType type) const;
-  View embed_times(const Weights& weights, std::span<const float> times, StepContext& ctx) const;
   View run_half(StepContext& ctx, const Half& half, Call& call, const View& x) const;
   View run_section(StepContext& ctx, const Section& section, Call& call, const View& x,
                    View* skip) const;
-  void transform(StepContext& ctx, const Transformer& block, Call& call, const View& x) const;
+  void transform(StepContext& ctx, const MatchaBlock& block, Call& call, const View& x) const;
 
   std::vector<Section> sections_;
   Half last_;

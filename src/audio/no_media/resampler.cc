@@ -7,6 +7,18 @@
 
 namespace syrinx {
 
+void Resampler::Free::operator()(SwrContext*) const {}
+Resampler::Resampler(int in_rate_hz, int out_rate_hz, Resampling how)
+    : in_rate_hz_(in_rate_hz), out_rate_hz_(out_rate_hz), how_(how) {
+  SYRINX_CHECK(in_rate_hz == out_rate_hz, "[resampler] this build cannot change ", in_rate_hz,
+               " Hz to ", out_rate_hz, " Hz: it has no FFmpeg");
+}
+Resampler::~Resampler() = default;
+void Resampler::push(std::span<const float> samples, std::vector<float>& out) {
+  out.insert(out.end(), samples.begin(), samples.end());
+}
+void Resampler::flush(std::vector<float>&) {}
+
 std::vector<float> resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz,
                              Resampling how) {
   if (how == Resampling::kHann) return hann_resampled(samples, in_rate_hz, out_rate_hz);

@@ -191,13 +191,7 @@ Result<Prompt> Glm4Voice::prompt_of(const SpeechRequest& request,
 }
 
 Result<Opened> Glm4Voice::open(const SpeechRequest& request) const {
-  const auto refused = [](const char* what, const char* param) {
-    return Error{ErrorCode::kUnsupported, what, param};
-  };
-  if (request.text_open) return refused("this model takes its text at once", "input");
-  if (request.guidance) return refused("this model has no guidance", "guidance");
-  for (const std::string& stop : request.stop)
-    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
+  if (Status fault = llm::check_answerable(request); !fault) return fault.error();
   const bool speaks = !request.text_only;
   if (speaks && !request.voice.empty() && request.voice != kVoice) {
     return Error{ErrorCode::kNotFound,

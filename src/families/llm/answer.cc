@@ -86,13 +86,18 @@ Answer::Answer(const ModelConfig& config, const Generation& generation, const To
   guess();
 }
 
-Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
-                                             const Generation& generation, const Prompter& prompter,
-                                             const SpeechRequest& request) {
+Status check_answerable(const SpeechRequest& request) {
   if (request.text_open) return refused("this model takes its text at once", "input");
   if (request.guidance) return refused("this model has no guidance", "guidance");
   for (const std::string& stop : request.stop)
     if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
+  return ok_status();
+}
+
+Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
+                                             const Generation& generation, const Prompter& prompter,
+                                             const SpeechRequest& request) {
+  if (Status fault = check_answerable(request); !fault) return fault.error();
   auto prompt = request.chat ? prompter.of_chat(*request.chat) : prompter.of_text(request.text);
   if (!prompt.ok()) return prompt.error();
   for (const int32_t id : prompt.value()) {

@@ -18,6 +18,9 @@
 
 namespace syrinx::llm {
 
+/// Refuses what no model that answers can do: text that comes later, guidance, a stop at nothing.
+Status check_answerable(const SpeechRequest& request);
+
 class Answer : public Sequence {
  public:
   /// Checks the request. What is given must outlive the answer.

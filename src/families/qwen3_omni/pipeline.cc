@@ -237,12 +237,9 @@ Status Qwen3Omni::check_prompt(const ThinkerPrompt& prompt, bool speaks) const {
 
 Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
   const bool speaks = config_.speaks && !request.text_only;
-  if (request.text_open) return refused("this model takes its text at once", "input");
-  if (request.guidance) return refused("this model has no guidance", "guidance");
+  if (Status fault = llm::check_answerable(request); !fault) return fault.error();
   if (!config_.speaks && !request.chat && !request.text_only)
     return refused("this checkpoint writes and does not speak", "input");
-  for (const std::string& stop : request.stop)
-    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
   std::vector<std::vector<float>> recordings;
   for (const auto& recording : request.recordings) {
     recordings.push_back(resampled(recording->samples, recording->sample_rate,

@@ -239,13 +239,7 @@ Result<SpeechRequest> StepAudio2::dictation(const Dictation& dictation) const {
 }
 
 Result<Opened> StepAudio2::open(const SpeechRequest& request) const {
-  const auto refused = [](const char* what, const char* param) {
-    return Error{ErrorCode::kUnsupported, what, param};
-  };
-  if (request.text_open) return refused("this model takes its text at once", "input");
-  if (request.guidance) return refused("this model has no guidance", "guidance");
-  for (const std::string& stop : request.stop)
-    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
+  if (Status fault = llm::check_answerable(request); !fault) return fault.error();
   const bool speaks = !request.text_only;
   std::shared_ptr<const S3FlowVoice> speaker = nobody_;
   if (speaks) {

@@ -1,0 +1,26 @@
+// audio/encoder_libav.h and audio/time_stretch.h where FFmpeg and libsonic are left out
+// (SYRINX_MEDIA=OFF): make_encoder() refuses what they would do.
+#include "audio/encoder_libav.h"
+#include "audio/time_stretch.h"
+#include "base/check.h"
+
+namespace syrinx {
+
+bool has_media() { return false; }
+
+std::span<const int> libav_rates(AudioFormat) { return {}; }
+
+Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int) {
+  return Error{ErrorCode::kUnsupported,
+               concat("this build has no FFmpeg, which makes ", audio_format_name(format),
+                      "; it makes wav and pcm."),
+               "response_format"};
+}
+
+void TimeStretch::Free::operator()(sonicStreamStruct*) const {}
+TimeStretch::TimeStretch(int, double) { SYRINX_CHECK(false, "[time_stretch] without libsonic"); }
+TimeStretch::~TimeStretch() = default;
+void TimeStretch::push(std::span<const float>, std::vector<float>&) {}
+void TimeStretch::flush(std::vector<float>&) {}
+
+}  // namespace syrinx

@@ -1,0 +1,27 @@
+// audio/recording_libav.h where FFmpeg is left out (SYRINX_MEDIA=OFF): no recording is read.
+#include "audio/recording_libav.h"
+
+namespace syrinx {
+namespace {
+
+class NothingDecoded : public Decoding {
+ public:
+  Result<bool> read(size_t, std::vector<float>&) override {
+    return Error{ErrorCode::kUnsupported, "this build has no FFmpeg, which reads recordings.",
+                 "ref_audio"};
+  }
+  int sample_rate() const override { return 0; }
+  const std::string& format() const override { return format_; }
+  double claimed_s() const override { return 0; }
+
+ private:
+  const std::string format_;
+};
+
+}  // namespace
+
+std::unique_ptr<Decoding> decode_here(std::string_view, const RecordingLimits&) {
+  return std::make_unique<NothingDecoded>();
+}
+
+}  // namespace syrinx
